@@ -65,7 +65,7 @@ func (l layer) forbidsInTests(from, to string) string {
 			return ""
 		}
 	}
-	if l.path == "cmd/foliot" { // end to end: the binary's tests may see everything
+	if l.path == "internal/cli" { // end to end: its tests run the whole binary and may see everything
 		return ""
 	}
 	return l.forbids(from, to)
@@ -176,8 +176,8 @@ func TestTheCheckerSeesEachForbiddenArrow(t *testing.T) {
 		{"API on the codec", "internal/api", "internal/store/codec", false, "domain's contracts"},
 		{"suite on a store", "internal/store/storetest", "internal/store/memstore", false, "packages of wiring name stores"},
 		{"suite in production", "internal/store/memstore", "internal/store/storetest", false, "for tests"},
-		{"suite in the binary", "cmd/foliot", "internal/store/storetest", false, "for tests"},
-		{"binary names stores", "cmd/foliot", "internal/store/pebblestore", false, ""},
+		{"suite in the command line", "internal/cli", "internal/store/storetest", false, "for tests"},
+		{"the command line names stores", "internal/cli", "internal/store/pebblestore", false, ""},
 		{"a scenario names stores", battery + "/scenario/scale", "internal/store/pebblestore", false, ""},
 		{"the harness names stores", battery + "/harness", "internal/store/pebblestore", false, "knows no scenario"},
 		{"a verdict starts something", battery + "/verify", battery + "/harness", false, "pure function"},
@@ -191,7 +191,7 @@ func TestTheCheckerSeesEachForbiddenArrow(t *testing.T) {
 		{"test tools in production", "wheel", "pgregory.net/rapid", false, "the engine is a library"},
 		{"fakes do not reach libraries", "wheel", "internal/store/memstore", true, "packages of wiring name stores"},
 		{"its own external test", "idle", "idle", true, ""},
-		{"the binary's tests, end to end", "cmd/foliot", "internal/store/storetest", true, ""},
+		{"the binary's tests, end to end", "internal/cli", "internal/store/storetest", true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := pkg{ImportPath: module + "/" + c.from}

@@ -297,8 +297,12 @@ var layers = []layer{
 		why: "a scenario drives the binary from outside, or fills a store as the binary would",
 	},
 	{
-		path: "cmd/foliot", may: []string{"any"}, tech: []string{"any"}, shipped: true,
-		why: "the binary puts everything together",
+		path: "internal/cli", may: []string{"any"}, tech: []string{"any"},
+		why: "commands put everything together",
+	},
+	{
+		path: "cmd/foliot", may: []string{"internal/cli"}, shipped: true,
+		why: "the binary is the command line and nothing else",
 	},
 	{
 		path: "examples/...", may: []string{"wheel", "idle", "client"}, tech: []string{"any"},
@@ -325,7 +329,7 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 
 // wiring lists the packages that may name stores: the binary, and what it is
 // made of.
-var wiring = []string{"cmd/foliot", "internal/server", "internal/server/config", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
+var wiring = []string{"internal/cli", "internal/server", "internal/server/config", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
 
 // shared is what stands below internal/store without being a store: whoever's
 // line allows it may import it.

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+type auditCmd struct {
+	Action string `placeholder:"ACTION" help:"Only this action: task.create, task.cancel, queue.pause, token.revoke …"`
+	Target string `placeholder:"NAME" help:"Only what happened to this task, queue, token or secret."`
+	By     string `placeholder:"ACTOR" help:"Only what this one did: token:<id>, anonymous, upkeep."`
+	Since  string `placeholder:"TIME" help:"Only from this time on: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
+	Until  string `placeholder:"TIME" help:"Only before this time."`
+	Limit  int    `short:"n" default:"100" placeholder:"N" help:"Stop after so many entries; 0 shows all (default: 100)."`
+}
+
+// Help shows examples below the usage line.
+func (auditCmd) Help() string {
+	return `Shows who changed what, the newest first. Each mutation is recorded in the same write that makes it; entries are only ever added, and go when
+their retention ends (foliot serve --audit-keep). It takes a token of scope admin.
+
+Examples:
+
+    foliot audit --since -1h
+    foliot audit --target order-42-close
+    foliot audit --action token.create -o json`
+}
+
+// Run prints the entries.
+func (c *auditCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	if c.Limit < 0 {
+		return usage.Errorf("--limit", "%d is negative; 0 shows all", c.Limit)
+	}
+	query := client.AuditQuery{Action: c.Action, Target: c.Target, By: c.By}
+	for _, bound := range []struct {
+		flag, value string
+		into        *time.Time
+	}{{"--since", c.Since, &query.From}, {"--until", c.Until, &query.Until}} {
+		if bound.value == "" {
+			continue
+		}
+		var err error
+		if *bound.into, err = parseBound(bound.flag, bound.value, time.Now()); err != nil {
+			return err
+		}
+	}
+	out := con.table([]string{"TIME", "BY", "FROM", "ACTION", "NAMESPACE", "TARGET", "DETAIL"})
+	shown := 0
+	for e, err := range api.Audit(ctx, query) {
+		if err != nil {
+			return errors.Join(err, endTable(con, out))
+		}
+		if c.Limit > 0 && shown == c.Limit {
+			err := endTable(con, out)
+			con.notef("the newest %d are shown; --limit 0 shows all", shown)
+			return err
+		}
+		if con.json {
+			err = con.object(e)
+		} else {
+			err = out.add(instant(e.At), e.By, e.Addr, e.Action, e.Namespace, e.Target, e.Detail)
+		}
+		if err != nil {
+			return err
+		}
+		shown++
+	}
+	return endTable(con, out)
+}

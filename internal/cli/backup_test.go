@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestABackupIsRestoredElsewhereWithAllThatWasDecided(t *testing.T) {
+	data := t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", data)
+	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "kept", "--queue", "mail")
+	p.must("queue", "set", "mail", "--rate", "5")
+	p.must("queue", "pause", "mail")
+	p.must("cron", "add", "nightly", "@daily", "http://127.0.0.1:9/hook", "--start", "2030-01-01")
+	p.must("cron", "add", "poll", "--every", "5s", "http://127.0.0.1:9/hook", "--paused")
+	file := filepath.Join(t.TempDir(), "b.tar")
+	p.must("backup", file)
+	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "later")
+	p.signal(os.Interrupt)
+	if code, log := p.exit(); code != 0 {
+		t.Fatalf("%d: %s", code, log)
+	}
+
+	elsewhere := filepath.Join(t.TempDir(), "new")
+	session := &session{t: t}
+	out, stderr, code := session.runBare("restore", file, "--data", elsewhere)
+	if code != 0 || !strings.HasPrefix(out, "restored 1 tasks and 2 schedules as of ") {
+		t.Fatalf("%d: %s %s", code, out, stderr)
+	}
+	if out, stderr, code = session.runBare("restore", file, "--data", elsewhere); code != exitUsage || !strings.Contains(stderr, "not empty") {
+		t.Errorf("a second time: %d: %s %s", code, out, stderr)
+	}
+	if out, stderr, code = session.runBare("doctor", "data", elsewhere); code != 0 || !strings.Contains(out, "records, index entries and counts agree") || !strings.Contains(out, "records      1 tasks and 2 schedules, ") {
+		t.Errorf("%d: %s %s", code, out, stderr)
+	}
+	q := serveProcess(t, "--listen", anyPort, "--data", elsewhere)
+	if got := q.must("ls"); !strings.HasPrefix(got, "kept\theld\t") || strings.Contains(got, "later") {
+		t.Errorf("%s", got)
+	}
+	if got := q.must("queue", "ls"); !strings.Contains(got, "mail\tpaused\t1\t0\t0\t5/s") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestHalfABackupIsRefusedAndLeavesNothing(t *testing.T) {
+	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
+	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "kept")
+	file := filepath.Join(t.TempDir(), "b.tar")
+	p.must("backup", file)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, whole[:len(whole)*2/3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "new")
+	out, stderr, code := (&session{t: t}).runBare("restore", file, "--data", dir)
+	if code != exitFailure || !strings.Contains(stderr, "damaged or incomplete") {
+		t.Errorf("%d: %s %s", code, out, stderr)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("it left %s: %v", dir, err)
+	}
+}
+
+// A backup that exists is worth more than one that is being made.
+func TestABackupReplacesNothingUnasked(t *testing.T) {
+	answer := func(w http.ResponseWriter) { _, _ = io.WriteString(w, "new") }
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w) }))
+	defer srv.Close()
+	s := &session{t: t, server: srv.URL, dir: t.TempDir()}
+	file := filepath.Join(s.dir, "b.tar")
+	holds := func(want string) {
+		t.Helper()
+		got, err := os.ReadFile(file)
+		if entries, _ := os.ReadDir(s.dir); err != nil || string(got) != want || len(entries) != 1 {
+			t.Errorf("%q, %v, beside %v", got, err, entries)
+		}
+	}
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := s.run("", "backup", file); code != exitUsage || !strings.Contains(stderr, file+" exists") || !strings.Contains(stderr, "--force") {
+		t.Errorf("%d: %s", code, stderr)
+	}
+	holds("old")
+	answer = func(w http.ResponseWriter) {
+		_, _ = io.WriteString(w, "hal")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	if _, stderr, code := s.run("", "backup", file, "--force"); code != exitUnreachable || !strings.Contains(stderr, "broke off") {
+		t.Errorf("%d: %s", code, stderr)
+	}
+	holds("old")
+	answer = func(w http.ResponseWriter) { _, _ = io.WriteString(w, "new") }
+	if _, stderr, code := s.run("", "backup", "--force", file); code != exitOK {
+		t.Errorf("%d: %s", code, stderr)
+	}
+	holds("new")
+	for _, no := range []string{s.dir, os.DevNull} {
+		if _, stderr, code := s.run("", "backup", "--force", no); code != exitUsage || !strings.Contains(stderr, "FILE: "+no) {
+			t.Errorf("%s: %d: %s", no, code, stderr)
+		}
+	}
+}
+
+func TestTheFirstTokenIsMadeWithoutAServer(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	session := &session{t: t}
+	if _, stderr, code := session.runBare("serve", "--listen", "0.0.0.0:0", "--data", data); code != exitUsage || !strings.Contains(stderr, "foliot token create") {
+		t.Fatalf("without a token: %d: %s", code, stderr)
+	}
+	out, stderr, code := session.runBare("token", "create", "--data", data, "--for", "operator", "--scope", "admin")
+	token := strings.TrimSpace(out)
+	if code != 0 || !strings.HasPrefix(token, "foliot_") || strings.Contains(stderr, token) {
+		t.Fatalf("%d: %q %q", code, out, stderr)
+	}
+	p := serveProcess(t, "--listen", anyPort, "--data", data)
+	if _, stderr, code := p.foliot("ls"); code != exitFailure || !strings.Contains(stderr, "token") {
+		t.Errorf("without the token: %d: %s", code, stderr)
+	}
+	t.Setenv("FOLIOT_TOKEN", token)
+	p.must("token", "ls")
+	var made struct{ ID, Token string }
+	if err := json.Unmarshal([]byte(p.must("token", "create", "--scope", "write", "-o", "json")), &made); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FOLIOT_TOKEN", made.Token)
+	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "mine")
+	if _, stderr, code := p.foliot("token", "ls"); code != exitFailure {
+		t.Errorf("a writer sees the tokens: %d %s", code, stderr)
+	}
+	t.Setenv("FOLIOT_TOKEN", token)
+	p.must("token", "revoke", made.ID)
+	t.Setenv("FOLIOT_TOKEN", made.Token)
+	if _, _, code := p.foliot("ls"); code != exitFailure {
+		t.Errorf("a revoked token still opens: %d", code)
+	}
+	t.Setenv("FOLIOT_TOKEN", token)
+	if log := p.must("audit", "--action", "token.revoke", "--limit", "1"); !strings.Contains(log, made.ID) {
+		t.Errorf("the audit log does not know: %s", log)
+	}
+	out = p.must("doctor")
+	if !strings.Contains(out, "requests need a token") {
+		t.Errorf("%s", out)
+	}
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/foliot/foliot/client"
+)
+
+type cancelCmd struct{ manyFlags }
+
+// Help shows examples below the usage line.
+func (cancelCmd) Help() string {
+	return `Cancels tasks by name, or all that a filter chooses. "cancelled" means that no attempt starts any more. "accepted"
+means that an attempt is under way: it is the last one, and the task ends delivered or cancelled.
+
+With a filter, or with --all, it counts the tasks and asks first. Without a terminal it needs --yes.
+
+Examples:
+
+    foliot cancel order-42-close order-43-close
+    foliot cancel --label tenant=acme --state scheduled
+    foliot cancel --queue mail --yes`
+}
+
+// Run cancels.
+func (c *cancelCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	filtered, err := c.byFilter()
+	if err != nil {
+		return err
+	}
+	if filtered {
+		return c.bulk(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled")
+	}
+	return eachName(ctx, con, c.Names, func(name string) error {
+		t, pending, err := api.Tasks.Cancel(ctx, name)
+		switch {
+		case err != nil:
+			return err
+		case t.Already:
+			return sayTask(con, t, "%s was cancelled already", name)
+		case pending:
+			return sayTask(con, t, "accepted: an attempt of %s is under way, no other follows", name)
+		}
+		return sayTask(con, t, "cancelled %s", name)
+	})
+}

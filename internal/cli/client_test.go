@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func TestASilentServerIsNamedAndExits5(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := "http://" + l.Addr().String()
+	l.Close() // now nobody listens there
+	s := newSession(t)
+	for _, line := range []string{"ls", "get a", "cancel a b", "add http://127.0.0.1:9/ --in 1s", "import -", "export"} {
+		var out, errs strings.Builder
+		code := run(t.Context(), append(s.words(line), "--server", server), strings.NewReader(`{"name":"a","delay":"1s","http":{"url":"http://127.0.0.1:9/"}}`), &out, &errs)
+		if code != exitUnreachable || !strings.Contains(errs.String(), server) || !strings.Contains(errs.String(), "foliot serve") {
+			t.Errorf("foliot %s ended with %d and said %q", line, code, errs.String())
+		}
+	}
+}
+
+// A server says after two seconds that its store is away: that is no reason to be silent for nine.
+func TestACommandAsksAServerWithoutItsStoreOnceMoreAndSaysSo(t *testing.T) {
+	t.Parallel() // it waits
+	srv, asked := newStoreless(t)
+	began := time.Now()
+	_, stderr, code := (&session{t: t, server: srv}).run("", "get", "a")
+	if took := time.Since(began); code != exitFailure || took > 6*time.Second || asked.Load() != 2 {
+		t.Errorf("after %v and %d tries it ended with %d", took, asked.Load(), code)
+	}
+	if want := "foliot: the server answered 503; trying again\nfoliot: get a: told so: try again soon; the log of foliot serve says more\n"; stderr != want {
+		t.Errorf("it said %q", stderr)
+	}
+}
+
+// newStoreless returns the URL of a server that does not reach its store, and how
+// often it said so.
+func newStoreless(t *testing.T) (url string, asked *atomic.Int64) {
+	asked = new(atomic.Int64)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/live" {
+			fmt.Fprintf(w, `{"at": %q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
+			return
+		}
+		asked.Add(1)
+		select {
+		case <-time.After(2 * time.Second): // as the server repeats it itself
+		case <-r.Context().Done():
+		}
+		w.Header().Set("Content-Type", wire.ProblemType)
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprint(w, `{"status": 503, "code": "unavailable", "detail": "told so"}`)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL, asked
+}
+
+func TestTheOtherSchemeIsAdvised(t *testing.T) {
+	data := t.TempDir()
+	ca := servertest.NewAuthority(t)
+	cert, key := filepath.Join(data, "crt"), filepath.Join(data, "key")
+	certPEM, keyPEM := ca.Leaf(time.Time{})
+	for file, text := range map[string][]byte{cert: certPEM, key: keyPEM} {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []*process{
+		serveProcess(t, "--listen", anyPort, "--store", "memory:"),
+		serveProcess(t, "--listen", anyPort, "--store", "memory:", "--tls-cert", cert, "--tls-key", key),
+	} {
+		right := p.url
+		other := "https" + strings.TrimPrefix(right, "http")
+		if strings.HasPrefix(right, "https") {
+			other = "http" + strings.TrimPrefix(right, "https")
+		}
+		for _, line := range []string{"ls", "add http://127.0.0.1:9/ --in 1s", "doctor"} {
+			_, stderr, code := (&session{t: t, server: other}).run("", strings.Fields(line)...)
+			if code != exitUnreachable || !strings.HasSuffix(stderr, "give --server or FOLIOT_SERVER "+right+"\n") {
+				t.Errorf("foliot %s at %s ended with %d and said %q", line, other, code, stderr)
+			}
+		}
+	}
+}
+
+func TestAServerThatIsNotFoliotIsCalledThat(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"404 in HTML":     http.NotFound,
+		"200 in HTML":     func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+		"a redirect":      func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) },
+		"500 without any": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := httptest.NewServer(answer)
+			defer srv.Close()
+			s := &session{t: t, server: srv.URL}
+			_, stderr, code := s.run("", "ls")
+			if code != exitFailure || !strings.Contains(stderr, "is it a Foliot server?") || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("it ended with %d and said %q", code, stderr)
+			}
+		})
+	}
+}
+
+func TestAnInterruptedCommandExits130(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-r.Context().Done()
+	}))
+	defer srv.Close()
+	go func() {
+		<-asked
+		cancel()
+	}()
+	var out, errs strings.Builder
+	code := run(ctx, []string{"ls", "--server", srv.URL}, strings.NewReader(""), &out, &errs)
+	if code != exitInterrupted || errs.String() != "foliot: interrupted\n" {
+		t.Errorf("it ended with %d and said %q", code, errs.String())
+	}
+}
+
+func TestATokenGoesToTheServerAndNowhereElse(t *testing.T) {
+	var got http.Header
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		w.Header().Set("Content-Type", wire.ProblemType)
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = w.Write([]byte(`{"code":"unauthorized","detail":"the token is not known"}`))
+	}))
+	defer srv.Close()
+	s := &session{t: t, server: srv.URL, dir: t.TempDir()}
+	file := filepath.Join(s.dir, "token")
+	if err := os.WriteFile(file, []byte("foliot_secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"--token foliot_secret ls", "ls --token-file $DIR/token --namespace acme"} {
+		stdout, stderr, code := s.run("", s.words(line)...)
+		if code != exitFailure || got.Get("Authorization") != "Bearer foliot_secret" || !strings.Contains(stderr, "FOLIOT_TOKEN") || strings.Contains(stdout+stderr, "foliot_secret") {
+			t.Errorf("foliot %s ended with %d, sent %v and said %q", line, code, got, stderr)
+		}
+	}
+	if got.Get("Foliot-Namespace") != "acme" {
+		t.Errorf("sent %v", got)
+	}
+	for line, names := range map[string]string{
+		"--token a --token-file $DIR/token ls": "--token-file",
+		"--token-file $DIR/none ls":            "--token-file",
+		"--ca-cert $DIR/none ls":               "--ca-cert",
+		"--ca-cert $DIR/token ls":              "--ca-cert",
+		"--namespace 'a b' ls":                 "--namespace",
+	} {
+		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(stderr, names) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("foliot %s ended with %d and said %q", line, code, stderr)
+		}
+	}
+	// What speaks to no server needs none of it.
+	if _, stderr, code := s.run("", s.words("--token-file $DIR/none version")...); code != exitOK {
+		t.Errorf("foliot version ended with %d: %s", code, stderr)
+	}
+}
+
+func TestAnAuthorityOfOnesOwnIsTrusted(t *testing.T) {
+	store := memstore.New(memstore.Config{})
+	defer store.Close()
+	srv := httptest.NewUnstartedServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // the handshake that is refused
+	srv.StartTLS()
+	defer srv.Close()
+	s := &session{t: t, server: srv.URL, dir: t.TempDir()}
+	if _, stderr, code := s.run("", "ls"); code != exitUnreachable || !strings.Contains(stderr, "--ca-cert") {
+		t.Errorf("without the authority ls ended with %d and said %q", code, stderr)
+	}
+	file := filepath.Join(s.dir, "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := s.run("", "ls", "--ca-cert", file); code != exitOK {
+		t.Errorf("with it ls ended with %d and said %q", code, stderr)
+	}
+}

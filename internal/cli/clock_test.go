@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/server"
+	"github.com/foliot/foliot/internal/server/config"
+	"github.com/foliot/foliot/internal/servertest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// clockTasks gives a server the tasks that a wrong clock could end.
+func clockTasks(p *process, url string) {
+	p.must("queue", "pause", "paused")
+	p.must("add", url, "--in", "1s", "--name", "never-tried", "--queue", "paused", "--expire-after", "1h")
+	p.must("add", url, "--in", "1h", "--name", "done")
+	p.must("cancel", "done")
+	p.must("add", "http://127.0.0.1:9/", "--in", "0s", "--name", "retried", "--max-age", "30m", "--min-backoff", "25m", "--max-backoff", "25m")
+	servertest.Eventually(p.t, "the first attempt has failed", func() bool { return len(p.task("retried").Attempts) == 1 })
+}
+
+// wantClockTasks checks that none of clockTasks has ended.
+func wantClockTasks(p *process) {
+	p.t.Helper()
+	p.foliot("run", "retried") // refused if the retry is due by the new time, and under way
+	servertest.Eventually(p.t, "the second attempt has failed", func() bool { return len(p.task("retried").Attempts) > 1 })
+	if got := p.task("retried"); got.State != "scheduled" {
+		p.t.Errorf("a task that is tried again is %s (%s)", got.State, got.Reason)
+	}
+	if out := p.must("get", "done"); out == "" {
+		p.t.Error("the record of a task that was cancelled a moment ago is gone")
+	}
+	if state := p.task("never-tried").State; state != "held" {
+		p.t.Errorf("a task that was never tried is %s", state)
+	}
+	p.must("queue", "resume", "paused")
+	p.must("get", "never-tried", "--wait")
+	if state := p.task("never-tried").State; state != "delivered" {
+		p.t.Errorf("a task that was never tried is %s", state)
+	}
+}
+
+func TestNothingEndsOrIsSentTwiceWhenTheClockOfRedisGoesAhead(t *testing.T) {
+	for _, ahead := range []time.Duration{20 * time.Second, 48 * time.Hour} {
+		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
+			clock := redistest.NewClock(t)
+			r := clock.New()
+			clockGoesAhead(t, "redis://"+r.Addr, "5s", func() { clock.Set(ahead) })
+		})
+	}
+}
+
+func TestNothingEndsOrIsSentTwiceWhenAPromotedReplicasClockIsAhead(t *testing.T) {
+	for _, ahead := range []time.Duration{time.Hour, 24 * time.Hour} {
+		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
+			t.Parallel()
+			clock := redistest.NewClock(t)
+			clock.Set(ahead)
+			s := clock.NewSentinels()
+			url := "redis+sentinel://" + s.Sentinels[0].Addr + "," + s.Sentinels[1].Addr + "/" + redistest.MasterName
+			clockGoesAhead(t, url, "30s", func() { s.Servers[0].Kill() })
+		})
+	}
+}
+
+// clockGoesAhead makes Redis's clock go ahead while two servers have attempts under way, and
+// checks that no attempt is made again and nothing ends. A third server starts meanwhile. One has
+// just died: its attempts are taken back by the old time, which shows that leases are looked at.
+func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
+	const attempts = 8
+	hook := servertest.NewReceiver(t)
+	seen := map[string]int{}
+	add := func(p *process, prefix string) {
+		for i := range attempts {
+			p.must("add", hook.URL, "--in", "0s", "--name", fmt.Sprint(prefix, i), "--timeout", "2m")
+		}
+		for range attempts {
+			seen[hook.Next(t)]++
+		}
+	}
+	dies := redisNode(t, url, "--node", "dies", "--lease", "5s")
+	add(dies, "lost")
+	nodes := []*process{redisNode(t, url, "--node", "a", "--lease", lease), redisNode(t, url, "--node", "b", "--lease", lease)}
+	a := nodes[0]
+	a.must("cluster", "drain", "dies")
+	servertest.Eventually(t, "the drained server has no shards", func() bool { return !strings.Contains(a.must("cluster", "shards"), "dies") })
+	add(a, "t")
+	clockTasks(a, hook.URL)
+	for _, p := range nodes {
+		servertest.Eventually(t, "the server knows of the pause", func() bool { return strings.Contains(p.must("queue", "get", "paused", "-o", "json"), `"paused":true`) })
+	}
+	dies.kill()
+	goAhead()
+	for _, p := range nodes {
+		p.await("the clock went ahead")
+	}
+	late := redisNode(t, url, "--node", "late", "--lease", lease)
+	for range attempts {
+		seen[hook.Next(t)]++
+	}
+	hook.Release()
+	for i := range attempts {
+		late.must("get", fmt.Sprint("t", i), "--wait")
+	}
+	for _, name := range drained(hook) {
+		seen[name]++
+	}
+	for i := range attempts {
+		name := fmt.Sprint("t", i)
+		if got := late.task(name); got.State != "delivered" || seen[name] != 1 || got.Reclaims != 0 {
+			t.Errorf("%s is %s, came %d times, and was taken back %d times", name, got.State, seen[name], got.Reclaims)
+		}
+		if name := fmt.Sprint("lost", i); seen[name] != 2 {
+			t.Errorf("%s, whose server died, came %d times", name, seen[name])
+		}
+	}
+	wantClockTasks(late)
+}
+
+// drained returns the names of the callbacks that have come by now.
+func drained(h *servertest.Receiver) (names []string) {
+	for {
+		select {
+		case name := <-h.Arrived:
+			names = append(names, name)
+		default:
+			return names
+		}
+	}
+}
+
+func TestNothingEndsWhenTheClockOfTheMachineIsAheadForAMoment(t *testing.T) {
+	hook := servertest.NewReceiver(t)
+	hook.Release()
+	var ahead atomic.Int64
+	cfg := config.Config{Addr: anyPort, Dir: t.TempDir(), BodyLimit: 256 << 10, Concurrency: 1, Idle: 2 * time.Minute}
+	cfg.Keep.KeepFinished = time.Hour
+	n, err := server.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Node.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	p := &process{t: t, url: "http://" + n.Addr().String()}
+	clockTasks(p, hook.URL)
+	ahead.Store(int64(48 * time.Hour))
+	p.must("queue", "resume", "paused") // the task is claimed while the clock is ahead
+	p.must("get", "never-tried", "--wait")
+	swept, err := n.Node.Store.Sweep(t.Context(), task.FloorMillis(n.Node.Trusted()), 100)
+	if err != nil || swept != 0 {
+		t.Errorf("removed %d records, error %v", swept, err)
+	}
+	ahead.Store(0)
+	if state := p.task("never-tried").State; state != "delivered" {
+		t.Errorf("a task that was never tried is %s", state)
+	}
+	p.must("get", "done")
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// sharing is the reference store with nodes that share it.
+type sharing struct {
+	*memstore.Store
+	nodes []task.Node
+}
+
+func (s *sharing) Nodes(context.Context) ([]task.Node, error) { return s.nodes, nil }
+
+func (s *sharing) Shards(context.Context) ([]task.Shard, error) {
+	return []task.Shard{
+		{Number: 0, Owner: "b", Until: 2_000_000_000_000, Epoch: 3, NextDue: 1_999_999_999_000, Running: 2},
+		{Number: 1, Owner: "a", Until: 2_000_000_001_000, Epoch: 1},
+		{Number: 2, Epoch: 4},
+		{Number: 3, Owner: "b", Until: 2_000_000_002_000, Epoch: 1, NextDue: 1_999_999_998_000, Running: 1},
+	}, nil
+}
+
+func (s *sharing) Standing() task.Standing { return task.Standing{Shards: 4} }
+
+func (s *sharing) Drain(_ context.Context, _ task.Millis, d task.Drain) error {
+	for i := range s.nodes {
+		if n := &s.nodes[i]; n.Name == d.Node && n.Live {
+			if n.Self && !d.Undo && !d.Force {
+				return task.ErrLastNode
+			}
+			n.Draining, n.Wanted = !d.Undo, 2
+			if n.Draining {
+				n.Wanted = 0
+			}
+			return nil
+		}
+	}
+	return &task.MissingError{What: "node", Name: d.Node}
+}
+
+func newShared(t *testing.T) *session {
+	began := task.Millis(1_900_000_000_000)
+	store := &sharing{memstore.New(memstore.Config{}), []task.Node{
+		{Name: "a", Self: true, Version: "1.2.3", Address: "127.0.0.1:8750", StartedAt: began, BeatAt: began.Add(time.Minute), Live: true, Owned: 1, Wanted: 2},
+		{Name: "b", Version: "1.2.3", StartedAt: began, BeatAt: began.Add(time.Minute), Live: true, Owned: 2, Wanted: 2},
+		{Name: "c", Version: "1.2.2", StartedAt: began, BeatAt: began.Add(time.Second)},
+	}}
+	live := func() wire.Live { return wire.Live{At: wire.FormatTime(time.Now())} }
+	srv := httptest.NewServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler), Live: live}, store))
+	t.Cleanup(func() {
+		srv.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &session{t: t, server: srv.URL, dir: t.TempDir()}
+}
+
+func TestAClusterReadsAsItIs(t *testing.T) {
+	s := newShared(t)
+	for _, c := range []struct {
+		line, out, err string
+		code           int
+	}{
+		{"cluster nodes", "a\tready\t1\t2\t1.2.3\t1m0s\t2030-03-17T17:47:40.000Z\t127.0.0.1:8750\n" +
+			"b\tready\t2\t2\t1.2.3\t1m0s\t2030-03-17T17:47:40.000Z\t-\n" +
+			"c\tsilent\t0\t0\t1.2.2\t1s\t2030-03-17T17:46:41.000Z\t-\n", "", 0},
+		{"cluster shards", "-\t1\t0\t-\t-\n" +
+			"a\t1\t0\t-\t2033-05-18T03:33:21.000Z\n" +
+			"b\t2\t3\t2033-05-18T03:33:18.000Z\t2033-05-18T03:33:20.000Z\n", "", 0},
+		{"cluster shards --all", "0\tb\t2\t2033-05-18T03:33:19.000Z\t2033-05-18T03:33:20.000Z\t3\n" +
+			"1\ta\t0\t-\t2033-05-18T03:33:21.000Z\t1\n" +
+			"2\t-\t0\t-\t-\t4\n" +
+			"3\tb\t1\t2033-05-18T03:33:18.000Z\t2033-05-18T03:33:22.000Z\t1\n", "", 0},
+		{"cluster drain b", "b is drained: its 2 shards go to the others\n", "", 0},
+		{"cluster drain b --undo", "b takes part again, with 2 shards\n", "", 0},
+		{"cluster drain a", "", "foliot: drain node a: no other node lives that may own shards: its tasks would not be delivered until one comes; start another one first, or force it\n", exitConflict},
+		{"cluster drain a --force", "a is drained\n", "", 0},
+		{"cluster drain b --force", "b is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain b --undo`, or until another server starts\n", "", 0},
+		{"cluster drain b --undo", "b takes part again, with 2 shards\n", "", 0},
+		{"cluster drain c", "", "foliot: drain node c: there is no node \"c\" that lives: `foliot cluster nodes` lists those there are\n", exitNotFound},
+		{"cluster drain a --undo --force", "", "foliot: --undo, --force: give one of them, not both\n", exitUsage},
+		{"-o json cluster shards", `{"shards":1,"running":0}` + "\n" + `{"owner":"a","shards":1,"running":0,"until":"2033-05-18T03:33:21Z"}` + "\n" +
+			`{"owner":"b","shards":2,"running":3,"next_due":"2033-05-18T03:33:18Z","until":"2033-05-18T03:33:20Z"}` + "\n", "", 0},
+	} {
+		out, err, code := s.run("", strings.Fields(c.line)...)
+		if out != c.out || err != c.err || code != c.code {
+			t.Errorf("%s:\n%s%s[%d], want\n%s%s[%d]", c.line, out, err, code, c.out, c.err, c.code)
+		}
+	}
+	if out, _, _ := s.run("", "-o", "json", "cluster", "nodes"); !strings.Contains(out, `"name":"b"`) || strings.Count(out, "\n") != 3 {
+		t.Error(out)
+	}
+}
+
+func TestANodeWhoseNameIsTakenIsListedAsSuch(t *testing.T) {
+	if state := nodeState(&client.Node{Name: "a", Self: true, NameTaken: true}); state != "name taken" {
+		t.Error(state)
+	}
+}
+
+func TestAServerWithAStoreOfItsOwnIsListedAlone(t *testing.T) {
+	s := newSession(t)
+	if out, _, _ := s.run("", "cluster", "nodes"); !strings.HasPrefix(out, "-\tready\t-\t-\tdev\t") {
+		t.Errorf("%q", out)
+	}
+	for _, line := range []string{"cluster shards", "cluster drain a"} {
+		if _, err, code := s.run("", strings.Fields(line)...); code == 0 || !strings.Contains(err, "has its store for itself") {
+			t.Errorf("%s: %q, %d", line, err, code)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/foliot/foliot/internal/server/config"
+)
+
+type configCmd struct {
+	Example bool `file:"-" help:"Print a file of everything that can be set, with what it means, instead."`
+
+	config.Flags
+}
+
+// Help shows examples below the usage line.
+func (configCmd) Help() string {
+	return `Prints what foliot serve would go by, given the same flags, variables and file: each value with where it comes from, as a
+configuration file. What serve would refuse is refused here too, so it also checks a file before a restart. A value that
+holds a secret is not shown.
+
+Examples:
+
+    foliot config
+    foliot config --config /etc/foliot.yaml
+    (umask 077; foliot config --example > foliot.yaml)`
+}
+
+// Run prints the configuration.
+func (c *configCmd) Run(con *console, parsed *kong.Context, file *config.Values) error {
+	if c.Example {
+		fmt.Fprint(con.out, exampleConfig(config.FileFlags(parsed.Selected())))
+		return nil
+	}
+	from := config.OriginsOf(parsed, file)
+	if _, err := c.Resolve(); err != nil {
+		return from.Locate(err)
+	}
+	if con.json {
+		return con.object(effective(config.FileFlags(parsed.Selected()), from))
+	}
+	text, err := effectiveYAML(config.FileFlags(parsed.Selected()), from)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(con.out, text)
+	return nil
+}
+
+// setting is a flag's value as -o json prints it.
+type setting struct {
+	Value  any    `json:"value,omitempty"`
+	Origin string `json:"origin"`
+	Name   string `json:"name,omitempty"`   // of the variable, or the file and its line
+	Secret bool   `json:"secret,omitempty"` // it is set, and not shown
+}
+
+// effective returns the values by key.
+func effective(flags []*kong.Flag, from config.Origins) map[string]setting {
+	all := make(map[string]setting, len(flags))
+	for _, f := range flags {
+		o := from.Of(f)
+		s := setting{Origin: o.Kind, Name: o.Name, Value: plain(f.Target)}
+		if holdsSecret(f) {
+			s.Value, s.Secret = nil, true
+		}
+		all[f.Name] = s
+	}
+	return all
+}
+
+// effectiveYAML returns the values as a configuration file, which says the same
+// when it is read, but for secrets.
+func effectiveYAML(flags []*kong.Flag, from config.Origins) (string, error) {
+	var b strings.Builder
+	for _, f := range flags {
+		o := from.Of(f)
+		switch {
+		case holdsSecret(f):
+			fmt.Fprintf(&b, "# %s: set, not shown  # %s\n", f.Name, o)
+		case unsaid(f):
+			fmt.Fprintf(&b, "# %s: not set  # %s\n", f.Name, o)
+		default:
+			line, err := yamlLine(f.Name, plain(f.Target))
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(&b, "%s  # %s\n", line, o)
+		}
+	}
+	return b.String(), nil
+}
+
+// unsaid reports whether a flag has the value that stands for none.
+func unsaid(f *kong.Flag) bool {
+	v := f.Target.Interface()
+	return v == "" || v == config.ShardCount(0)
+}
+
+// yamlLine returns a key and its value as one line.
+func yamlLine(key string, value any) (string, error) {
+	node := new(yaml.Node)
+	if err := node.Encode(value); err != nil {
+		return "", fmt.Errorf("encode %s: %w", key, err)
+	}
+	if node.Kind == yaml.SequenceNode {
+		node.Style = yaml.FlowStyle
+	}
+	for _, n := range append(node.Content, node) {
+		if n.Kind == yaml.ScalarNode && strings.ContainsAny(n.Value, "\n\r") {
+			n.Style = yaml.DoubleQuotedStyle // a block would take several lines
+		}
+	}
+	text, err := yaml.Marshal(map[string]*yaml.Node{key: node})
+	return strings.TrimSuffix(string(text), "\n"), err
+}
+
+// plain returns a flag's value as YAML and JSON write it.
+func plain(v reflect.Value) any {
+	if d, ok := v.Interface().(time.Duration); ok {
+		return duration(d)
+	}
+	if v.Kind() == reflect.Slice && v.IsNil() {
+		return []string{}
+	}
+	return v.Interface()
+}
+
+// duration returns d as people write it: "24h" where Go says "24h0m0s".
+func duration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// holdsSecret reports whether a flag's value is not to be shown: it is a URL
+// with credentials in it, or with a query, which may hold some.
+func holdsSecret(f *kong.Flag) bool {
+	s, ok := f.Target.Interface().(string)
+	return ok && config.MayHoldPassword(s)
+}
+
+// exampleConfig returns a file that says everything and sets nothing.
+func exampleConfig(flags []*kong.Flag) string {
+	var b strings.Builder
+	b.WriteString("# The configuration of `foliot serve --config FILE`. Every key is also a flag and a variable, which go before\n" +
+		"# the file. What is not set has the default that is shown.\n")
+	group := ""
+	for _, f := range flags {
+		if f.Group != nil && f.Group.Title != group {
+			group = f.Group.Title
+			fmt.Fprintf(&b, "\n### %s\n", strings.TrimSuffix(group, ":"))
+		}
+		b.WriteString("\n")
+		for _, line := range wrap(f.Help, 100) {
+			fmt.Fprintf(&b, "# %s\n", line)
+		}
+		fmt.Fprintf(&b, "# --%s, %s\n#%s: %s\n", f.Name, strings.Join(f.Tag.Envs, ", "), f.Name, exampleValue(f))
+	}
+	return b.String()
+}
+
+// exampleValue returns the default, or the form of what may stand there.
+func exampleValue(f *kong.Flag) string {
+	switch {
+	case f.HasDefault:
+		return f.Default
+	case f.IsSlice():
+		return "[]"
+	case f.IsBool():
+		return "false"
+	}
+	return f.PlaceHolder
+}
+
+// wrap breaks text into lines of at most width bytes, at spaces.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return append(lines, line)
+}

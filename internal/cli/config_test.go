@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/server/config"
+)
+
+// configure runs foliot config with a file of that text, and returns what it
+// prints.
+func configure(t *testing.T, text string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "foliot.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code = newSession(t).runBare(append([]string{"config", "--config", path}, args...)...)
+	hide := strings.NewReplacer(path, "foliot.yaml")
+	return hide.Replace(stdout), hide.Replace(stderr), code
+}
+
+// keyLine returns the line of a key.
+func keyLine(text, key string) string {
+	found := regexp.MustCompile(`(?m)^(# )?`+regexp.QuoteMeta(key)+`:.*$`).FindAllString(text, -1)
+	return strings.Join(found, "\n")
+}
+
+func TestAFlagGoesBeforeItsVariableBeforeTheFileBeforeTheDefault(t *testing.T) {
+	file := "grace: 1s\nconcurrency: 11\nbody-limit: 111\nhost: [a.example, b.example]\n"
+	t.Setenv("FOLIOT_GRACE", "2s")
+	t.Setenv("FOLIOT_CONCURRENCY", "22")
+	out, errs, code := configure(t, file, "--grace", "3s")
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	for _, want := range []string{
+		"grace: 3s  # flag",
+		"concurrency: 22  # environment FOLIOT_CONCURRENCY",
+		"body-limit: 111  # file foliot.yaml:3",
+		"host: [a.example, b.example]  # file foliot.yaml:4",
+		"keep-finished: 24h  # default",
+		"metrics: true  # default",
+		"insecure-listen: false  # default",
+		"# store: not set  # default",
+	} {
+		key, _, _ := strings.Cut(strings.TrimPrefix(want, "# "), ":")
+		if got := keyLine(out, key); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestAVariableNamesTheFileToo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "foliot.yaml")
+	if err := os.WriteFile(path, []byte("grace: 4s\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FOLIOT_CONFIG", path)
+	out, _, _ := newSession(t).runBare("config")
+	if got := keyLine(out, "grace"); got != "grace: 4s  # file "+path+":1" {
+		t.Errorf("got %q", got)
+	}
+	if _, errs, code := newSession(t).runBare("config", "--config", path+"x"); code != exitUsage || !strings.Contains(errs, "foliot.yamlx") {
+		t.Errorf("the flag names another file, and it said %q", errs)
+	}
+	if _, errs, code := newSession(t).run("", "ls"); code != exitOK {
+		t.Errorf("a client's command minds the server's file: %s", errs)
+	}
+}
+
+func TestAnUntidyConfigurationIsRefusedByNameAndLine(t *testing.T) {
+	for _, c := range []struct{ file, says string }{
+		{"grace: 1s\nlisen: 9000\n", `foliot.yaml:2: there is no key "lisen"`},
+		{"egress_allow: [10.0.0.0/8]\n", `foliot.yaml:1: there is no key "egress_allow"; it is called "egress-allow"`},
+		{"--grace: 1s\n", `it is called "grace"`},
+		{"config: other.yaml\n", `foliot.yaml:1: there is no key "config"`},
+		{"example: true\n", `there is no key "example"`},
+		{"help: true\n", `there is no key "help"`},
+		{"server: http://other\n", `there is no key "server"`},
+		{"? [a]\n: 1\n", `there is no key`},
+		{"grace: 1s\n# a remark\ngrace: 2s\n", "foliot.yaml:3: grace stands in line 1 already"},
+		{"grace: 10\n", `foliot.yaml:1: grace: "10" is no duration; write 500ms, 20s or 1m30s`},
+		{"# a remark\ngrace: 20 s\n", `foliot.yaml:2: grace: "20 s" is no duration; write 500ms, 20s or 1m30s`},
+		{"keep-dead: 30d\n", `foliot.yaml:1: keep-dead: "30d" is no duration`},
+		{"\n\ngrace: [1s]\n", "foliot.yaml:3: grace: it has one value, not a list"},
+		{"grace:\n", "foliot.yaml:1: grace: it has no value"},
+		{"host: {a: b}\n", "foliot.yaml:1: host: it has one value, or a list of them"},
+		{"host:\n  - a\n  - [b]\n", "foliot.yaml:2: host: line 3: "},
+		{"a: &x 1s\ngrace: *x\n", "foliot.yaml:1: "},
+		{"grace: &x 1s\nbreaker-max: *x\n", "foliot.yaml:2: breaker-max: "},
+		{"body-limit: 1e3\n", `foliot.yaml:1: body-limit: "1e3" is no number of bytes; write all of it, such as 262144`},
+		{"body-limit: 256 KiB\n", `foliot.yaml:1: body-limit: "256 KiB" is no number of bytes`},
+		{"concurrency: 1.5\n", `foliot.yaml:1: concurrency: "1.5" is no whole number`},
+		{"body-limit: 99999999999999999999\n", "foliot.yaml:1: body-limit: 99999999999999999999 is too large a number"},
+		{"metrics: maybe\n", `foliot.yaml:1: metrics: "maybe" is neither true nor false`},
+		{"trace-sample: half\n", `foliot.yaml:1: trace-sample: "half" is no number, such as 0.5`},
+		{"log-level: loud\n", `foliot.yaml:1: log-level: "loud" is none of debug, info, warn, error`},
+		{"- listen\n", "foliot.yaml:1: a configuration is a list of lines"},
+		{"listen\n", "foliot.yaml:1: a configuration is a list of lines"},
+		{"grace: 1s\n---\ngrace: 2s\n", "foliot.yaml: line 2: a second document begins"},
+		{"grace: 1s\n  host: x\n", "foliot.yaml: line 2: "},
+		{"\tgrace: 1s\n", "foliot.yaml: "},
+		{"grace: -1s\n", "--grace: -1s is negative (file foliot.yaml:1)"},
+		{"concurrency: 0\n", "--concurrency: 0 does not lie between 1 and 1000000 (file foliot.yaml:1)"},
+		{"trace-sample: .nan\n", "foliot.yaml:1: trace-sample: "},
+		{"trace-sample: NaN\n", "--trace-sample: NaN does not lie between 0 and 1 (file foliot.yaml:1)"},
+		{"egress-deny: [10.0.0.0/33]\n", `--egress-deny: "10.0.0.0/33" is no CIDR, such as 10.0.0.0/8 (file foliot.yaml:1)`},
+		{strings.Repeat("# much ado\n", config.MaxFile/10), "is longer than"},
+	} {
+		out, errs, code := configure(t, c.file)
+		if code != exitUsage || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.says) {
+			t.Errorf("%.40q: exit code %d, want %q, got %q%q", c.file, code, c.says, errs, out)
+		}
+	}
+}
+
+func TestAnEmptyConfigurationIsTheDefaults(t *testing.T) {
+	want, _, _ := newSession(t).runBare("config")
+	for _, file := range []string{"", "# nothing\n", "---\n", "null\n"} {
+		if got, errs, code := configure(t, file); code != exitOK || got != want {
+			t.Errorf("%q: %s%s", file, errs, cmp.Diff(want, got))
+		}
+	}
+}
+
+func TestWhatConfigPrintsCanBeFedBack(t *testing.T) {
+	args := []string{
+		"--listen", "9000", "--host", "a,b", "--egress-allow", "10.0.0.0/8,::1", "--grace", "1h30m5s", "--no-metrics", "--trace-sample", "0.25",
+		"--data", "C:\\odd: # 'dir' \"x\"\nnew\tline", "--insecure-listen", "--keep-dead", "1ms1h", "--log-level", "debug",
+	}
+	printed, errs, code := newSession(t).runBare(append([]string{"config"}, args...)...)
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	again, errs, code := configure(t, printed)
+	origins := regexp.MustCompile(`  # [a-z]+( .*)?\n`)
+	if diff := cmp.Diff(origins.ReplaceAllString(printed, "\n"), origins.ReplaceAllString(again, "\n")); code != exitOK || diff != "" {
+		t.Errorf("%s%s", errs, diff)
+	}
+}
+
+func TestNoSecretIsPrinted(t *testing.T) {
+	t.Setenv("FOLIOT_OTLP_ENDPOINT", "https://user:hunter2@collector.example/?key=hunter2")
+	out, _, code := newSession(t).runBare("config")
+	if code != exitOK || keyLine(out, "otlp-endpoint") != "# otlp-endpoint: set, not shown  # environment FOLIOT_OTLP_ENDPOINT" {
+		t.Errorf("exit code %d: %q", code, keyLine(out, "otlp-endpoint"))
+	}
+	asJSON, _, _ := newSession(t).runBare("config", "-o", "json")
+	refused, errs, _ := newSession(t).runBare("config", "--store", "redis://:hunter2@127.0.0.1")
+	_, line, _ := newSession(t).runBare("config", "--egress-allow", "https://user:hunter2@10.0.0.0/8")
+	if all := out + asJSON + refused + errs + line; strings.Contains(all, "hunter2") {
+		t.Errorf("it printed the password: %s", all)
+	}
+}
+
+func TestConfigPrintsJSON(t *testing.T) {
+	t.Setenv("FOLIOT_GRACE", "2s")
+	out, errs, code := configure(t, "host: [a]\nconcurrency: 7", "-o", "json", "--no-metrics")
+	var got map[string]setting
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || strings.Count(out, "\n") != 1 {
+		t.Fatalf("%v: %s%s", err, out, errs)
+	}
+	for key, want := range map[string]setting{
+		"host":        {Value: []any{"a"}, Origin: "file", Name: "foliot.yaml:1"},
+		"concurrency": {Value: 7.0, Origin: "file", Name: "foliot.yaml:2"},
+		"grace":       {Value: "2s", Origin: "environment", Name: "FOLIOT_GRACE"},
+		"metrics":     {Value: false, Origin: "flag"},
+		"listen":      {Value: "127.0.0.1:8750", Origin: "default"},
+	} {
+		if diff := cmp.Diff(want, got[key]); diff != "" {
+			t.Errorf("%s: %s", key, diff)
+		}
+	}
+}
+
+// Each line that is not only words may lose its #, and then says the default.
+func TestTheExampleSaysTheDefaults(t *testing.T) {
+	example, errs, code := newSession(t).runBare("config", "--example")
+	if code != exitOK || errs != "" {
+		t.Fatal(errs)
+	}
+	want, _, _ := newSession(t).runBare("config", "-o", "json")
+	if got, errs, code := configure(t, example, "-o", "json"); code != exitOK || got != want {
+		t.Errorf("as it is: %s%s", errs, cmp.Diff(want, got))
+	}
+	uncommented := regexp.MustCompile(`(?m)^#([a-z-]+: [^A-Z\n]+)$`).ReplaceAllString(example, "$1")
+	got, errs, code := configure(t, uncommented, "-o", "json")
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	var defaults, said map[string]setting
+	if err := json.Unmarshal([]byte(want), &defaults); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(got), &said); err != nil {
+		t.Fatal(err)
+	}
+	for key, d := range defaults {
+		if diff := cmp.Diff(d.Value, said[key].Value); diff != "" {
+			t.Errorf("%s: %s", key, diff)
+		}
+		if !strings.Contains(example, "\n#"+key+": ") {
+			t.Errorf("the example does not have %s", key)
+		}
+	}
+	if said["grace"].Origin != "file" {
+		t.Error("nothing lost its #: the test proves nothing")
+	}
+}
+
+// FuzzParseConfig: whatever a file holds, it is read or refused.
+func FuzzParseConfig(f *testing.F) {
+	for _, seed := range []string{
+		"", "listen: 9000\nhost: [a, b]\n", "grace: 1s\ngrace: 2s\n", "a: &a [*a]\n", "? {}\n: x\n", "host:\n- a\n- &b c\n- *b\n",
+		"<<: {grace: 1s}\n", "grace: !!binary YQ==\n", "---\n---\n", "\xff\xfe", "trace-sample: .inf\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	model := newParser(new(cli), discard{}, discard{}).Model
+	flags := config.FileFlags(commandNamed(model.Node, "serve"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		values, err := config.Parse("f", data, flags)
+		if err != nil && !strings.HasPrefix(err.Error(), "f:") {
+			t.Errorf("%q does not name the file", err)
+		}
+		if err == nil && len(values.Keys) > len(flags) {
+			t.Errorf("%d keys", len(values.Keys))
+		}
+	})
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// terminal runs a command that a person can answer, whose words are answer's, and
+// returns what was printed and asked.
+func (s *session) terminal(answer io.Reader, command interface {
+	Run(ctx context.Context, con *console, api *client.Client) error
+}) (printed, asked string, err error) {
+	s.t.Helper()
+	c, err := client.New(s.server, client.Options{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	con := newConsole(answer, &out, &errs, false)
+	con.canAsk = true
+	err = command.Run(s.t.Context(), con, c)
+	return out.String(), errs.String(), err
+}
+
+// readerFunc is a person who does something before they answer.
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func (s *session) addThree() {
+	s.t.Helper()
+	for _, name := range []string{"a", "b", "c"} {
+		s.must("", "add http://127.0.0.1:9/ --in 1h --queue mail --name "+name)
+	}
+}
+
+func TestAChangeByFilterNeedsYesWithoutATerminal(t *testing.T) {
+	s := newSession(t)
+	s.addThree()
+	for _, c := range []struct{ line, question string }{
+		{"cancel --all", "cancel 3 tasks?"},
+		{"cancel --queue mail", "cancel 3 tasks?"},
+		{"cancel --label a=b", "cancel 0 tasks?"},
+		{"retry --all", "retry 0 tasks?"},
+		{"dead rm --all", "cancel 0 tasks?"},
+		{"dead retry --queue mail", "retry 0 tasks?"},
+		{"queue purge mail", "cancel 3 tasks of mail?"},
+	} {
+		_, stderr, code := s.run("y\n", s.words(c.line)...)
+		if code != exitUsage || !strings.Contains(stderr, "--yes: not a terminal") || !strings.Contains(stderr, c.question) {
+			t.Errorf("foliot %s ended with %d and said %q", c.line, code, stderr)
+		}
+	}
+	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 3 {
+		t.Errorf("left are\n%s", got)
+	}
+	if got := s.must("", "cancel --all --yes"); got != "cancelled 3\n" {
+		t.Errorf("with --yes it printed %q", got)
+	}
+}
+
+func TestAChangeByFilterAsksOnATerminalWithTheNumber(t *testing.T) {
+	s := newSession(t)
+	s.addThree()
+	all := &cancelCmd{manyFlags{All: true}}
+	for _, answer := range []string{"n\n", "\n", "yess\n", ""} {
+		printed, asked, err := s.terminal(strings.NewReader(answer), all)
+		if printed != "" || asked != "cancel 3 tasks? [y/N] " || exitCode(err) != exitInterrupted {
+			t.Errorf("after %q it printed %q, asked %q and ended with %v", answer, printed, asked, err)
+		}
+	}
+	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 3 {
+		t.Errorf("left are\n%s", got)
+	}
+	if printed, asked, err := s.terminal(strings.NewReader("y\n"), all); printed != "cancelled 3\n" || asked != "cancel 3 tasks? [y/N] " || err != nil {
+		t.Errorf("after a yes it printed %q, asked %q and ended with %v", printed, asked, err)
+	}
+	if printed, asked, err := s.terminal(strings.NewReader(""), all); printed != "cancelled 0\n" || asked != "" || err != nil {
+		t.Errorf("without tasks it printed %q, asked %q and ended with %v", printed, asked, err)
+	}
+}
+
+func TestAYesIsForTheNumberThatWasNamed(t *testing.T) {
+	s := newSession(t)
+	s.addThree()
+	answers, joined := strings.NewReader("y\nn\n"), false
+	person := readerFunc(func(p []byte) (int, error) {
+		if !joined {
+			joined = true
+			s.must("", "add http://127.0.0.1:9/ --in 1h --name late")
+		}
+		return answers.Read(p)
+	})
+	_, asked, err := s.terminal(person, &cancelCmd{manyFlags{All: true}})
+	if want := "cancel 3 tasks? [y/N] the number of tasks has changed\ncancel 4 tasks? [y/N] "; asked != want || exitCode(err) != exitInterrupted {
+		t.Errorf("it asked %q and ended with %v", asked, err)
+	}
+	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 4 {
+		t.Errorf("left are\n%s", got)
+	}
+}
+
+// Above a million tasks the server does not compare the number: the question must not promise it.
+func TestTheQuestionSaysWhenMoreTasksMayBeChangedThanItNames(t *testing.T) {
+	for _, c := range []struct {
+		count  int
+		expect bool // the change that follows the answer is for that number only
+	}{{wire.MaxExpect, true}, {wire.MaxExpect + 1, false}} {
+		var asked bytes.Buffer
+		con := newConsole(strings.NewReader("y\n"), io.Discard, &asked, false)
+		con.canAsk = true
+		calls := 0
+		act := func(_ context.Context, f client.Filter) (client.Changed, error) {
+			if calls++; calls == 1 {
+				return client.Changed{}, &client.Error{Code: "count_differs", Count: c.count}
+			}
+			if (f.Expect != nil) != c.expect {
+				t.Errorf("%d tasks: the change expects %v", c.count, f.Expect)
+			}
+			return client.Changed{}, nil
+		}
+		if _, err := asking(con, act, "cancel")(t.Context(), client.Filter{}); err != nil || calls != 2 {
+			t.Errorf("%d tasks: %d calls, %v", c.count, calls, err)
+		}
+		if warned := strings.Contains(asked.String(), "those that match by the time of your answer"); warned == c.expect {
+			t.Errorf("%d tasks: it asked %q", c.count, asked.String())
+		}
+	}
+}
+
+func TestAYesToAPurgeIsForTheNumberThatWasNamed(t *testing.T) {
+	s := newSession(t)
+	s.addThree()
+	for _, code := range []int{exitInterrupted, exitOK} {
+		answer := map[int]string{exitInterrupted: "n\n", exitOK: "y\n"}[code]
+		answers, joined := strings.NewReader("y\n"+answer), false
+		person := readerFunc(func(p []byte) (int, error) {
+			if !joined {
+				joined = true
+				s.must("", "add http://127.0.0.1:9/ --in 1h --queue mail --name late"+fmt.Sprint(code))
+			}
+			return answers.Read(p)
+		})
+		before := strings.Count(s.must("", "ls --queue mail"), "\n")
+		_, asked, err := s.terminal(person, &queuePurgeCmd{Queue: "mail"})
+		want := fmt.Sprintf("cancel %d tasks of mail? [y/N] the number of tasks has changed\ncancel %d tasks of mail? [y/N] ", before, before+1)
+		if asked != want || exitCode(err) != code {
+			t.Errorf("it asked %q, want %q, and ended with %v", asked, want, err)
+		}
+		if got := s.must("", "queue get mail"); strings.Contains(got, "purging") != (code == exitOK) {
+			t.Errorf("after %q the queue is\n%s", answer, got)
+		}
+	}
+}
+
+func TestAnInterruptEndsAQuestion(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	silent, end := io.Pipe() // a person who does not answer
+	defer end.Close()
+	con := newConsole(readerFunc(func(p []byte) (int, error) {
+		interrupt()
+		return silent.Read(p)
+	}), io.Discard, io.Discard, false)
+	con.canAsk = true
+	if err := con.confirm(ctx, "go on?"); exitCode(err) != exitInterrupted {
+		t.Errorf("it ended with %v", err)
+	}
+}

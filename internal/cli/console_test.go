@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/foliot/foliot/client"
+)
+
+func TestATableIsAlignedOnATerminalAndTabbedElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		terminal bool
+		rows     [][]string
+		want     string
+	}{
+		{true, [][]string{{"a", "scheduled"}, {"longer-name", "dead"}}, "NAME         STATE\na            scheduled\nlonger-name  dead\n"},
+		{true, nil, "NAME  STATE\n"},
+		{false, [][]string{{"a", "scheduled"}, {"longer-name", "dead"}}, "a\tscheduled\nlonger-name\tdead\n"},
+		{false, nil, ""},
+	} {
+		var out bytes.Buffer
+		table := (&console{out: &out, outTerm: c.terminal}).table([]string{"NAME", "STATE"})
+		for _, row := range c.rows {
+			if err := table.add(row...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := table.end(); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != c.want {
+			t.Errorf("terminal %v: got\n%s\nwant\n%s", c.terminal, out.String(), c.want)
+		}
+	}
+}
+
+func TestWhatStrangersSentCannotMoveTheCursor(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":              "plain",
+		`{"a": "é 日本"}`:      `{"a": "é 日本"}`,
+		"\x1b[2Jgone":        `\x1b[2Jgone`,
+		"two\nlines":         `two\nlines`,
+		"a \"quote\"\x00":    `a "quote"\x00`,
+		"broken \xff":        `broken \xff`,
+		"right\u202eto left": `right\u202eto left`,
+		"":                   "",
+	} {
+		if got := printable(in); got != want {
+			t.Errorf("printable(%q) is %q, want %q", in, got, want)
+		}
+	}
+}
+
+// hostile is text that a stranger may send: it clears a screen, sets a title, begins a
+// control sequence of C1, turns text around, and hides or splits it.
+const hostile = "\x1b[2J\x1b]0;x\a \u009b2J \u0090 \x7f \u202eto left\u202c \u2066\u2069 \u200f \u061c \u2028 \ufeff \U000e0041 \r\n\t é 日本 😀 <&>"
+
+// acts reports whether a terminal would do anything but show s.
+func acts(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }) || !utf8.ValidString(s)
+}
+
+func TestJSONOnATerminalIsSafeAndMeansTheSame(t *testing.T) {
+	for _, v := range []any{
+		hostile, map[string]any{hostile: []any{hostile, 1.5, nil, true}},
+		struct{ Body json.RawMessage }{json.RawMessage("{\"\u202e\":\"\u009b 😀 \U000e0041 \xff\"}")},
+		client.Task{Spec: client.Spec{Name: "a", HTTP: client.HTTP{URL: "https://example.com/", Headers: map[string]string{"x": "\u202e\u009b"}, Body: client.Text(hostile)}}},
+	} {
+		var plain, shown bytes.Buffer
+		if err := errors.Join((&console{out: &plain}).object(v), (&console{out: &shown, outTerm: true}).object(v)); err != nil {
+			t.Fatal(err)
+		}
+		if acts(shown.String()) || strings.Count(shown.String(), "\n") != 1 {
+			t.Errorf("a terminal acts on %q", shown.String())
+		}
+		if !acts(plain.String()) {
+			t.Errorf("%q proves nothing", plain.String())
+		}
+		var want, got any
+		if err := errors.Join(json.Unmarshal(plain.Bytes(), &want), json.Unmarshal(shown.Bytes(), &got)); err != nil || !reflect.DeepEqual(want, got) {
+			t.Errorf("%v\n%q\n%q", err, plain.String(), shown.String())
+		}
+		var exact bytes.Buffer
+		enc := json.NewEncoder(&exact)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil || exact.String() != plain.String() {
+			t.Errorf("what is piped is not the plain JSON: %q", plain.String())
+		}
+	}
+}
+
+func TestNoLineThatIsPrintedActsOnATerminal(t *testing.T) {
+	var out, errs bytes.Buffer
+	con := &console{out: &out, err: &errs, outTerm: true, errTerm: true}
+	con.sayf("%s\tsays %s", "a", hostile)
+	con.notef("%s", hostile)
+	con.notef("foliot: %s", con.why(errors.New(hostile)))
+	table := con.table([]string{"NAME"})
+	if err := errors.Join(table.add(hostile), table.end()); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String() + errs.String(); acts(text) || !strings.Contains(text, "é 日本 😀") || !strings.Contains(text, `\x1b[2J`) {
+		t.Errorf("%q", text)
+	}
+}

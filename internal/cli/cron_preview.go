@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+type cronPreviewCmd struct {
+	Name string `arg:"" name:"name-or-cron" help:"A schedule's name; or an expression, in quotes, which no server is asked about."`
+
+	clockFlags
+
+	Limit int    `short:"n" default:"10" placeholder:"N" help:"How many instants, at most 1000 (default: 10)."`
+	From  string `placeholder:"TIME" help:"From then on: 2030-01-02T15:04:05Z, a date, whose midnight in the zone it is, or a duration from now (-24h) (default: now)."`
+}
+
+// Help shows examples below the usage line.
+func (cronPreviewCmd) Help() string {
+	return `Shows the instants of a schedule's rule, or of an expression: as the zone's clocks show them, in UTC, and the day of the week. It is what the rule
+says, within its bounds, whatever was fired, skipped or paused. An expression has spaces, or begins with @. A terminal shows what the clocks show and UTC
+once where they are the same; elsewhere each line has both, and the day, with tabs between them.
+
+Examples:
+
+    foliot cron preview nightly
+    foliot cron preview '30 2 * * *' --timezone Europe/Berlin --from 2027-03-27 -n 3
+    foliot cron preview '0 9 * * MON#1'`
+}
+
+// Run prints the instants.
+func (c *cronPreviewCmd) Run(ctx context.Context, con *console, root *cli) error {
+	if c.Limit < 1 || c.Limit > maxPreview {
+		return usage.Errorf("--limit", "%d does not lie between 1 and %d", c.Limit, maxPreview)
+	}
+	if strings.ContainsAny(c.Name, " \t*") || strings.HasPrefix(c.Name, "@") {
+		now := time.Now()
+		from, err := c.from(now, zoneNamed(c.Timezone))
+		if err != nil {
+			return err
+		}
+		if from.IsZero() {
+			from = now
+		}
+		return c.compute(con, from)
+	}
+	return c.ask(ctx, con, root)
+}
+
+// from returns when the list begins, zero for now.
+func (c *cronPreviewCmd) from(now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
+	if c.From == "" {
+		return time.Time{}, nil
+	}
+	return parseDay("--from", c.From, now, zone)
+}
+
+// maxPreview is how many instants a server shows at once.
+const maxPreview = 1000
+
+// ask prints those of a schedule.
+func (c *cronPreviewCmd) ask(ctx context.Context, con *console, root *cli) error {
+	if err := checkSchedules(c.Name); err != nil {
+		return err
+	}
+	if c.given() {
+		return usage.Errorf("--timezone, --dst-gap, --dst-overlap", "they go with an expression; a schedule has its own")
+	}
+	api, err := root.client()
+	if err != nil {
+		return err
+	}
+	from, err := c.from(time.Now(), zoneOf(ctx, api, c.Name))
+	if err != nil {
+		return err
+	}
+	list, err := api.Schedules.Preview(ctx, c.Name, from, c.Limit)
+	if err != nil {
+		return err
+	}
+	return printInstants(con, list)
+}
+
+// compute prints those of an expression.
+func (c *cronPreviewCmd) compute(con *console, from time.Time) error {
+	rule, words, err := c.rule(task.CeilMillis(from))
+	if err != nil {
+		return err
+	}
+	zone, err := cron.LoadZone(rule.Zone)
+	if err != nil {
+		return usage.Errorf("--timezone", "%s", err)
+	}
+	instants, err := rule.Instants(task.CeilMillis(from), task.Never, c.Limit)
+	if err != nil {
+		return err
+	}
+	con.notef("%s", words)
+	list := make([]client.Instant, len(instants))
+	for i, m := range instants {
+		list[i] = client.Instant{At: m.Time(), Local: m.Time().In(zone)}
+	}
+	return printInstants(con, list)
+}
+
+// rule returns the rule of an expression, and its sentence. What is every so long begins at from.
+func (c *cronPreviewCmd) rule(from task.Millis) (r task.Rule, words string, err error) {
+	expr, err := cron.Parse(c.Name)
+	if err != nil {
+		return r, "", usage.Errorf("NAME-OR-CRON", "%s", err)
+	}
+	r.Zone = cmp.Or(c.Timezone, task.DefaultZone)
+	if every, ok := expr.Every(); ok {
+		if c.given() {
+			return r, "", usage.Errorf("--timezone, --dst-gap, --dst-overlap", "@every counts seconds, which are the same everywhere")
+		}
+		r.Every, r.Anchor = every, from
+		return r, expr.Words(), nil
+	}
+	r.Cron = expr.String()
+	var ok bool
+	if r.Gap, ok = cron.ParseGap(cmp.Or(c.DSTGap, cron.GapNext.String())); !ok {
+		return r, "", usage.Errorf("--dst-gap", "%q is none of next, skip", c.DSTGap)
+	}
+	if r.Fold, ok = cron.ParseOverlap(cmp.Or(c.DSTOverlap, cron.OverlapFirst.String())); !ok {
+		return r, "", usage.Errorf("--dst-overlap", "%q is none of first, both", c.DSTOverlap)
+	}
+	return r, cron.Rule{Expr: expr, Gap: r.Gap, Overlap: r.Fold}.Words() + ", " + r.Zone, nil
+}
+
+// printInstants prints instants as rows: as the zone's clocks show it, in UTC, and the day there. Where
+// the clocks show UTC, people read that once; what reads lines finds each column in its place.
+func printInstants(con *console, list []client.Instant) error {
+	once := con.outTerm && !slices.ContainsFunc(list, func(i client.Instant) bool { return localTime(i.Local) != localTime(i.At.UTC()) })
+	heading := []string{"LOCAL", "UTC", "DAY"}
+	if once {
+		heading = []string{"LOCAL, UTC", "DAY"}
+	}
+	out := con.table(heading)
+	for _, i := range list {
+		var err error
+		switch day := i.Local.Weekday().String(); {
+		case con.json:
+			err = con.object(i)
+		case once:
+			err = out.add(instant(i.At), day)
+		default:
+			err = out.add(localTime(i.Local), instant(i.At), day)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return endTable(con, out)
+}
+
+// localTime prints a time with its offset, to the millisecond where it is no whole second.
+func localTime(t time.Time) string {
+	if t.Nanosecond() == 0 {
+		return t.Format(time.RFC3339)
+	}
+	return t.Format("2006-01-02T15:04:05.000Z07:00")
+}

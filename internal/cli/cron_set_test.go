@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCronAddRefusesANameThatExistsUnlessItReplaces(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add n '0 9 * * *' http://127.0.0.1:9/a --timeout 3s")
+	before := s.must("", "cron get n -o json")
+	_, stderr, code := s.run("", s.words("cron add n @daily http://127.0.0.1:9/b")...)
+	if code != exitConflict || !strings.Contains(stderr, "foliot cron set n") || !strings.Contains(stderr, "--replace") {
+		t.Errorf("it ended with %d and said %q", code, stderr)
+	}
+	if after := s.must("", "cron get n -o json"); after != before {
+		t.Errorf("the refusal changed\n%s into\n%s", before, after)
+	}
+	s.must("", "cron add n @daily http://127.0.0.1:9/b --replace")
+	if after := s.must("", "cron get n"); !strings.Contains(after, "/b\n") || !strings.Contains(after, "timeout\t15s") {
+		t.Errorf("--replace left\n%s", after)
+	}
+}
+
+func TestCronSetChangesWhatIsGivenAndNothingElse(t *testing.T) {
+	const add = "cron add n '0 9 * * *' http://127.0.0.1:9/a --timezone Europe/Berlin --dst-gap skip --dst-overlap both --start 2030-01-01 --end 2039-01-01 --max-runs 7 --jitter 5s " +
+		"--misfire fire_all --catchup-window 2h --catchup-limit 9 --overlap skip --queue q --priority high --label k=v -H X-A:1 -X PUT --json {\"a\":1} " +
+		"--timeout 3s --expire-after 4h --max-attempts 5 --min-backoff 6s --max-backoff 7m --max-age 8h --on-dead http://127.0.0.1:9/dead --paused"
+	for _, c := range []struct{ flags, was, is string }{
+		{"--cron '0 10 * * *'", `"cron":"0 9 * * *"`, `"cron":"0 10 * * *"`},
+		{"--timezone Asia/Tokyo", `"timezone":"Europe/Berlin"`, `"timezone":"Asia/Tokyo"`},
+		{"--dst-gap next", `"dst_gap":"skip"`, `"dst_gap":"next"`},
+		{"--dst-overlap first", `"dst_overlap":"both"`, `"dst_overlap":"first"`},
+		{"--start 2031-01-01", `"start":"2029-12-31T23:00:00.000Z"`, `"start":"2030-12-31T23:00:00.000Z"`},
+		{"--end ''", `"end":"2038-12-31T23:00:00.000Z",`, ``},
+		{"--max-runs 0", `"max_runs":7,`, ``},
+		{"--jitter 6s", `"jitter":"5s"`, `"jitter":"6s"`},
+		{"--misfire skip", `"misfire":"fire_all"`, `"misfire":"skip"`},
+		{"--catchup-window 0s", `"catchup_window":"2h0m0s"`, `"catchup_window":"0s"`},
+		{"--catchup-limit 10", `"catchup_limit":9`, `"catchup_limit":10`},
+		{"--overlap allow", `"overlap":"skip"`, `"overlap":"allow"`},
+		{"--url http://127.0.0.1:9/b", `:9/a"`, `:9/b"`},
+		{"-X POST", `"method":"PUT"`, `"method":"POST"`},
+		{"-H x-a:2", `"X-A":"1"`, `"x-a":"2"`},
+		{"--json {\"b\":2}", `{"a":1}`, `{"b":2}`},
+		{"--queue r", `"queue":"q"`, `"queue":"r"`},
+		{"--priority low", `"priority":"high"`, `"priority":"low"`},
+		{"--label l=w", `{"k":"v"}`, `{"k":"v","l":"w"}`},
+		{"--timeout ''", `"timeout":"3s"`, `"timeout":"15s"`},
+		{"--expire-after 0s", `"expire_after":"4h0m0s"`, `"expire_after":"0s"`},
+		{"--max-attempts 0", `"max_attempts":5`, `"max_attempts":0`},
+		{"--min-backoff 7s", `"min_backoff":"6s"`, `"min_backoff":"7s"`},
+		{"--max-backoff 8m", `"max_backoff":"7m0s"`, `"max_backoff":"8m0s"`},
+		{"--max-age 0s", `"max_age":"8h0m0s"`, `"max_age":"0s"`},
+		{"--on-dead=", `"on_dead":"http://127.0.0.1:9/dead"`, `"on_dead":""`},
+	} {
+		t.Run(c.flags, func(t *testing.T) {
+			s := newSession(t)
+			s.must("", add)
+			before := scheduleOf(s, "n")
+			s.must("", "cron set n "+c.flags)
+			if want := strings.Replace(before, c.was, c.is, 1); want == before || scheduleOf(s, "n") != want {
+				t.Errorf("it is\n%s want\n%s", scheduleOf(s, "n"), want)
+			}
+		})
+	}
+}
+
+func TestAnEmptyQueueGivesAScheduleTheDefaultOne(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add n @daily http://127.0.0.1:9/ --queue q")
+	s.must("", "cron set n --queue ''")
+	if got := scheduleOf(s, "n"); strings.Contains(got, `"queue":"q"`) {
+		t.Errorf("it is\n%s", got)
+	}
+	if _, stderr, code := s.run("", s.words("cron set n --timeout 3s --namespace ''")...); code != exitUsage || !strings.Contains(stderr, "--namespace: ") {
+		t.Errorf("with an empty namespace it ended with %d and said %q", code, stderr)
+	}
+}
+
+// scheduleOf returns a schedule as an export writes it.
+func scheduleOf(s *session, name string) string {
+	s.t.Helper()
+	for line := range strings.Lines(s.must("", "export")) {
+		if strings.Contains(line, `"name":"`+name+`"`) {
+			return line
+		}
+	}
+	s.t.Fatalf("%s is not exported", name)
+	return ""
+}
+
+// A flag that is missing there would be taken and ignored.
+func TestEveryFlagOfCronSetSetsAField(t *testing.T) {
+	for _, leaf := range newParser(new(cli), io.Discard, io.Discard).Model.Leaves(true) {
+		if leaf.FullPath() != "foliot cron set" {
+			continue
+		}
+		for _, f := range leaf.Flags {
+			known := slices.ContainsFunc(scheduleFields, func(s scheduleField) bool { return s.flag == f.Name })
+			if !known && f.Name != "help" {
+				t.Errorf("--%s sets nothing", f.Name)
+			}
+		}
+		return
+	}
+	t.Error("there is no such command")
+}
+
+func TestABurstWithoutARateIsRefused(t *testing.T) {
+	s := newSession(t)
+	_, stderr, code := s.run("", s.words("queue set mail --burst 5")...)
+	if code != exitUsage || !strings.Contains(stderr, "--burst: ") {
+		t.Errorf("it ended with %d and said %q", code, stderr)
+	}
+	s.must("", "queue set mail --rate 5 --burst 7")
+	s.must("", "queue set mail --rate unlimited")
+	if got := s.must("", "queue get mail"); !strings.Contains(got, "limits\tnone\n") {
+		t.Errorf("without a rate the burst stays:\n%s", got)
+	}
+}

@@ -1,0 +1,340 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// must carries out a command line that ends well, and returns what it printed.
+func (s *session) must(stdin, line string) string {
+	s.t.Helper()
+	out, errs, code := s.run(stdin, s.words(line)...)
+	if code != exitOK {
+		s.t.Fatalf("%s ended with %d: %s%s", line, code, out, errs)
+	}
+	return out
+}
+
+func TestATaskShowsTheScheduleThatMadeIt(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add nightly @daily http://127.0.0.1:9/")
+	s.must("", "cron backfill nightly --from 2020-01-01T00:00:00Z --until 2020-01-01T12:00:00Z")
+	name, _, _ := strings.Cut(s.must("", "ls"), "\t")
+	if shown := s.must("", "get "+name); !strings.Contains(shown, "\nschedule\tnightly\ninstant\t2020-01-01T00:00:00.000Z\n") {
+		t.Errorf("%s is shown as\n%s", name, shown)
+	}
+}
+
+// A date is the midnight of the schedule's own clocks, as whoever writes it means it.
+func TestADateIsItsMidnightInTheZoneOfTheSchedule(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add n '0 0 * * *' http://127.0.0.1:9/ --timezone Asia/Tokyo --start 2020-01-01 --end 2399-12-31")
+	if got := s.must("", "cron preview n --from 2020-01-02 -n 1"); !strings.HasPrefix(got, "2020-01-02T00:00:00+09:00\t") {
+		t.Errorf("got %q", got)
+	}
+	if got, want := s.must("", "cron backfill n --from 2020-01-01 --until 2020-01-03"), "created 3 tasks of n, 2019-12-31T15:00:00.000Z to 2020-01-02T15:00:00.000Z, due now\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	shown := s.must("", "cron get n")
+	for _, row := range []string{"start\t2019-12-31T15:00:00.000Z\n", "end\t2399-12-30T15:00:00.000Z\n"} {
+		if !strings.Contains(shown, row) {
+			t.Errorf("%q is missing in\n%s", row, shown)
+		}
+	}
+	for line, want := range map[string]string{
+		"cron preview @daily -n 1 --from 2020-05-05":                                       "2020-05-05T00:00:00Z\t",
+		"cron preview '* * * * *' -n 1 --from 2018-11-04 --timezone America/Sao_Paulo":     "2018-11-04T01:00:00-02:00\t", // there is no midnight
+		"cron preview '*/30 * * * *' -n 1 --from 2026-11-01 --timezone America/Havana":     "2026-11-01T00:00:00-04:00\t", // there are two
+		"cron preview '0 * * * *' -n 1 --from 2027-03-28 --timezone Europe/Berlin -o json": `{"at":"2027-03-27T23:00:00.000Z"`,
+	} {
+		if got := s.must("", line); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+	for _, line := range []string{"cron preview n --from 2020-02-30", "cron preview n --from 1960-01-01", "cron preview n --from 2020-1-1", "cron preview @daily --from 2020-01-01 --timezone Mars/Olympus"} {
+		if _, errs, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(errs, "2020-") && !strings.Contains(errs, "1970 to 2399") && !strings.Contains(errs, "--timezone") {
+			t.Errorf("%s ended with %d: %s", line, code, errs)
+		}
+	}
+}
+
+func TestWhatAScheduleMadeIsFoundByItsName(t *testing.T) {
+	s := newSession(t)
+	for _, name := range []string{"hour", "hourly"} {
+		s.must("", "cron add "+name+" @daily http://127.0.0.1:9/")
+		s.must("", "cron trigger "+name)
+	}
+	if got := s.must("", "ls --schedule hour"); strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, "hour@") {
+		t.Errorf("listed are\n%s", got)
+	}
+	if got := s.must("", "export --schedule hour"); strings.Count(got, "\n") != 1 {
+		t.Errorf("exported are\n%s", got)
+	}
+	s.must("", "cancel --schedule hour --yes")
+	if got := s.must("", "ls --state scheduled"); !strings.HasPrefix(got, "hourly@") {
+		t.Errorf("left are\n%s", got)
+	}
+}
+
+func TestABackfillIsNotMadeTwice(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
+	const line = "cron backfill hourly --from 2020-01-01T00:00:00Z --until 2020-01-01T02:30:00Z"
+	if got, want := s.must("", line), "created 3 tasks of hourly, 2020-01-01T00:00:00.000Z to 2020-01-01T02:30:00.000Z, due now\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := s.must("", line), "created 0 tasks of hourly, 2020-01-01T00:00:00.000Z to 2020-01-01T02:30:00.000Z, due now, 3 were there\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestWhatABackfillPrintsRepeatsIt(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
+	var made int
+	var from, until string
+	if _, err := fmt.Sscanf(s.must("", "cron backfill hourly --from -3h"), "created %d tasks of hourly, %s to %s", &made, &from, &until); err != nil || made == 0 {
+		t.Fatal(made, err)
+	}
+	got := s.must("", "cron backfill hourly --from "+from+" --until "+strings.TrimSuffix(until, ","))
+	if !strings.HasSuffix(got, fmt.Sprintf(", %d were there\n", made)) {
+		t.Errorf("from %s until %s: %s", from, until, got)
+	}
+}
+
+// A time that is said from now on is another one when it is said again.
+func TestABackfillThatBreaksOffSaysHowItIsRepeated(t *testing.T) {
+	s := newSession(t)
+	s.server = "http://127.0.0.1:1"
+	const again = "foliot cron backfill hourly --from 2020-01-01T00:00:00.000Z --until 20"
+	if _, errs, code := s.run("", "cron", "backfill", "hourly", "--from", "2020-01-01T00:00:00Z"); code != exitUnreachable || !strings.Contains(errs, again) {
+		t.Errorf("it ended with %d: %s", code, errs)
+	}
+}
+
+// How many it has made, and what makes the others, when there is room.
+func TestABackfillThatMeetsAQuotaSaysHowItIsRepeated(t *testing.T) {
+	s := newSession(t)
+	s.must("", "namespace set default --max-pending 4")
+	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
+	const line = "cron backfill hourly --from 2020-01-01T00:00:00.000Z --until 2020-01-01T09:30:00.000Z"
+	_, errs, code := s.run("", s.words(line)...)
+	if code != exitFailure || !strings.Contains(errs, "made 3 of 10") || !strings.Contains(errs, "foliot "+line+"\n") {
+		t.Errorf("it ended with %d: %s", code, errs)
+	}
+	s.must("", "namespace set default --max-pending unlimited")
+	if got := s.must("", line); !strings.HasPrefix(got, "created 7 tasks of hourly") || !strings.HasSuffix(got, ", 3 were there\n") {
+		t.Errorf("the command that it names: %s", got)
+	}
+}
+
+// What a line of a crontab cannot say is decided elsewhere, and an import leaves it.
+func TestAnImportedCrontabLeavesWhatItsLinesDoNotSay(t *testing.T) {
+	s := newSession(t)
+	s.must("@daily http://127.0.0.1:9/a\n", "cron import - --timezone UTC")
+	s.must("", "cron add 127.0.0.1-9-a @daily http://127.0.0.1:9/a --queue slow --overlap skip --max-attempts 2 --on-dead= --replace")
+	s.must("", "cron pause 127.0.0.1-9-a")
+	for stdin, want := range map[string]string{
+		"@daily http://127.0.0.1:9/a\n":      "created 0, changed 0, unchanged 1, refused 0\n",
+		"@every 60s http://127.0.0.1:9/a#\n": "changed 127.0.0.1-9-a: every minute, next paused\ncreated 0, changed 1, unchanged 0, refused 0\n",
+	} {
+		s.must("", "cron add 127.0.0.1-9-a @daily http://127.0.0.1:9/a --queue slow --overlap skip --max-attempts 2 --on-dead= --replace")
+		if got := s.must(stdin, "cron import - --timezone UTC"); got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+		shown := s.must("", "cron get 127.0.0.1-9-a")
+		for _, row := range []string{"state\tpaused\n", "queue\tslow\n", "overlap\tskip\n", "retry\tat most 2 attempts"} {
+			if !strings.Contains(shown, row) {
+				t.Errorf("%q is missing in\n%s", row, shown)
+			}
+		}
+	}
+}
+
+// A crontab cannot say what becomes of calls whose receiver is down all night; its import can.
+func TestTheFlagsOfAnImportHoldForAllItsLines(t *testing.T) {
+	s := newSession(t)
+	const text = "*/5 * * * * curl http://127.0.0.1:9/a\n@every 90s curl -m 3 http://127.0.0.1:9/b\n"
+	const line = "cron import - --timezone UTC --timeout 10m --overlap skip --misfire skip --expire-after 4m --queue slow --on-dead https://ops.example/dead --label from=web1"
+	_, errs, code := s.run(text, s.words(line)...)
+	if code != exitOK || errs != "" {
+		t.Fatalf("it ended with %d: %s", code, errs)
+	}
+	for name, timeout := range map[string]string{"a": "10m0s", "b": "3s"} {
+		shown := s.must("", "cron get 127.0.0.1-9-"+name)
+		for _, row := range []string{
+			"timeout\t" + timeout, "overlap\tskip", "misfire\tskip", "expire after\t4m0s", "queue\tslow", "on dead\thttps://ops.example/dead", "from=web1",
+		} {
+			if !strings.Contains(shown, row) {
+				t.Errorf("%q is missing in\n%s", row, shown)
+			}
+		}
+	}
+	for _, again := range []struct{ line, want string }{
+		{line, "created 0, changed 0, unchanged 2, refused 0\n"},
+		{"cron import - --timezone UTC", "created 0, changed 0, unchanged 2, refused 0\n"},
+		{"cron import - --timezone UTC --timeout 9m", "created 0, changed 1, unchanged 1, refused 0\n"},
+		{"cron import - --timezone UTC --label more=1", "created 0, changed 2, unchanged 0, refused 0\n"},
+		{"cron import - --timezone UTC --label from=web1 --label more=1", "created 0, changed 0, unchanged 2, refused 0\n"},
+		{"cron import - --timezone UTC --overlap allow", "created 0, changed 2, unchanged 0, refused 0\n"},
+		{"cron import - --timezone UTC --misfire fire_once", "created 0, changed 2, unchanged 0, refused 0\n"},
+		{"cron import - --timezone UTC --queue default", "created 0, changed 2, unchanged 0, refused 0\n"},
+		{"cron import - --timezone UTC --expire-after 0s", "created 0, changed 2, unchanged 0, refused 0\n"},
+		{"cron import - --timezone UTC --on-dead=", "created 0, changed 2, unchanged 0, refused 0\n"},
+		{"cron import - --timezone UTC --overlap allow --misfire fire_once --queue default --expire-after 0s --on-dead=", "created 0, changed 0, unchanged 2, refused 0\n"},
+	} {
+		if got := s.must(text, again.line); !strings.HasSuffix(got, again.want) {
+			t.Errorf("%s: got\n%swant\n%s", again.line, got, again.want)
+		}
+	}
+}
+
+// What a line says itself is stronger than the flags: timeout and flock -n, as curl -m.
+func TestAnImportTakesWhatRunsCurlForPolicies(t *testing.T) {
+	s := newSession(t)
+	const text = "# name: n\n@daily flock -n /tmp/n.lock timeout 2m curl http://127.0.0.1:9/a || true\n"
+	_, errs, code := s.run(text, s.words("cron import - --timezone UTC --overlap buffer_one --timeout 9m")...)
+	for _, want := range []string{"line 2: warning: flock -n \"/tmp/n.lock\" is taken as --overlap skip", `line 2: warning: "|| true" is left out`} {
+		if code != exitOK || !strings.Contains(errs, want) {
+			t.Errorf("it ended with %d and said %q, want %q", code, errs, want)
+		}
+	}
+	shown := s.must("", "cron get n")
+	for _, row := range []string{"timeout\t2m0s\n", "overlap\tskip\n"} {
+		if !strings.Contains(shown, row) {
+			t.Errorf("%q is missing in\n%s", row, shown)
+		}
+	}
+	if _, errs, code := s.run("@daily timeout 2h curl http://127.0.0.1:9/a\n", "cron", "import", "-"); code != exitUsage || !strings.Contains(errs, "line 1: timeout: ") {
+		t.Errorf("it ended with %d: %s", code, errs)
+	}
+}
+
+func TestAnImportSaysThatCallsWithoutATimeLimitAreCutOff(t *testing.T) {
+	s := newSession(t)
+	for stdin, want := range map[string]string{
+		"@daily curl http://127.0.0.1:9/a\n@daily curl -m 600 http://127.0.0.1:9/b\n@daily http://127.0.0.1:9/c\n": "lines without a time limit: 2. Their calls are cut off after 15s",
+		"@daily curl -m 600 http://127.0.0.1:9/b\n@daily wget -T 5 http://127.0.0.1:9/c\n":                         "",
+	} {
+		if _, errs, code := s.run(stdin, "cron", "import", "-", "--timezone", "UTC", "--dry-run"); code != 0 || !strings.HasPrefix(errs, want) || want == "" && errs != "" {
+			t.Errorf("it ended with %d and said %q, want %q", code, errs, want)
+		}
+	}
+}
+
+func TestADryRunOfACrontabIsALineThatImportReads(t *testing.T) {
+	s := newSession(t)
+	lines := s.must("# name: n\n0 5 * * * curl -d 'a \"b\"' -m 3 http://127.0.0.1:9/a\n", "cron import - --timezone Asia/Tokyo --dry-run -o json")
+	if got := s.must(lines, "import -"); !strings.HasPrefix(got, "created 0 and 1 schedules,") {
+		t.Errorf("got %q", got)
+	}
+	if got := s.must("# name: n\n0 5 * * * curl -d 'a \"b\"' -m 3 http://127.0.0.1:9/a\n", "cron import - --timezone Asia/Tokyo"); got != "created 0, changed 0, unchanged 1, refused 0\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestACrontabWhoseServerGoesAwayIsImportedAgain(t *testing.T) {
+	s := newSession(t)
+	const text = "@daily http://127.0.0.1:9/a\n@daily http://127.0.0.1:9/b\n"
+	s.server = "http://127.0.0.1:1"
+	out, errs, code := s.run(text, "cron", "import", "-", "--timezone", "UTC")
+	if code != exitUnreachable || !strings.HasPrefix(out, "created 0,") || !strings.Contains(errs, "start it again to go on: line 1: ") {
+		t.Errorf("it ended with %d: %s%s", code, out, errs)
+	}
+}
+
+func TestAFileThatIsNoCrontabIsRefused(t *testing.T) {
+	s := newSession(t)
+	file := filepath.Join(s.dir, "large")
+	if err := os.WriteFile(file, make([]byte, maxCrontab+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := s.run("", "cron", "import", file); code != exitUsage || !strings.Contains(errs, "which no crontab is") {
+		t.Errorf("it ended with %d: %s", code, errs)
+	}
+	out, errs, code := s.run(strings.Repeat("rm -rf /\n", 3*maxReported), "cron", "import", "-")
+	if code != exitUsage || out != "" || strings.Count(errs, "\n") != maxReported+2 {
+		t.Errorf("it ended with %d and %d lines: %s", code, strings.Count(errs, "\n"), out)
+	}
+}
+
+func TestAnExportLeavesOutWhatHasEndedAndServersWithoutSchedules(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add once @daily http://127.0.0.1:9/ --queue a --label k=v")
+	s.must("", "cron add poll --every 5s http://127.0.0.1:9/ --queue b")
+	for line, want := range map[string]int{"export": 2, "export --queue a": 1, "export --label k=v": 1, "export --label k=w": 0, "export --due-before 1h": 0} {
+		if got := strings.Count(s.must("", line), `"task":`); got != want {
+			t.Errorf("%s: %d schedules, want %d", line, got, want)
+		}
+	}
+	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/schedules") {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write([]byte(`{"tasks":[]}`))
+	}))
+	defer old.Close()
+	s.server = old.URL
+	if out, errs, code := s.run("", "export"); code != exitOK || out != "" || !strings.Contains(errs, "older than schedules") {
+		t.Errorf("it ended with %d: %s%s", code, out, errs)
+	}
+}
+
+// As a task's line does: a namespace that creates at a rate takes longer, and no more.
+func TestAnImportOfSchedulesWaitsForTheRate(t *testing.T) {
+	for _, row := range []struct{ stdin, line, want string }{
+		{`{"name":"n","every":"1h","task":{"http":{"url":"http://127.0.0.1:9/"}}}`, "import -", "created 0 and 1 schedules, skipped 0"},
+		{"# name: n\n@every 1h http://127.0.0.1:9/\n", "cron import -", "created n: every hour, next"},
+	} {
+		s := newSession(t)
+		s.server = slowToCreate(t)
+		if got := s.must(row.stdin, row.line); !strings.HasPrefix(got, row.want) {
+			t.Errorf("%s: got %q", row.line, got)
+		}
+	}
+}
+
+// slowToCreate returns the URL of a server that takes the schedule n at the second time.
+func slowToCreate(t *testing.T) string {
+	var puts atomic.Int64
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write([]byte(`{"status":404,"code":"not_found","detail":"there is no schedule n"}`))
+			return
+		}
+		if puts.Add(1) == 1 {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.Header().Set("Retry-After", "3600") // longer than a client waits by itself
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = w.Write([]byte(`{"status":429,"code":"rate_exceeded","field":"create_rate","detail":"slow down"}`))
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write([]byte(`{"name":"n","version":1,"words":"every hour","state":"active","next_at":"2030-01-01T01:00:00.000Z",` +
+			`"every":"1h0m0s","task":{"http":{"url":"http://127.0.0.1:9/"}},"created_at":"2030-01-01T00:00:00.000Z"}`))
+	}))
+	t.Cleanup(slow.Close)
+	return slow.URL
+}
+
+func TestAnEmptyCrontabIsCalledThat(t *testing.T) {
+	s := newSession(t)
+	for _, in := range []string{"", "\n \n"} {
+		if out, errs, code := s.run(in, "cron", "import", "-"); code != exitUsage || out != "" || !strings.Contains(errs, "FILE: it is empty") {
+			t.Errorf("%q ended with %d: %s%s", in, code, out, errs)
+		}
+	}
+	if _, errs, code := s.run("# nothing here\nMAILTO=ops\n", "cron", "import", "-"); code != exitOK || !strings.Contains(errs, "no line of it calls a URL") {
+		t.Errorf("comments ended with %d: %s", code, errs)
+	}
+}

@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestCommandsRefuseADirectoryThatCannotBeUsed(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"file", "backup"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &session{t: t, server: "http://127.0.0.1:1", dir: dir}
+	for _, line := range []string{"token create --data $DIR/file", "token create --data $DIR/file/x", "restore $DIR/backup --data $DIR/file", "doctor data $DIR/file", "token create --data $DIR"} {
+		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("foliot %s ended with %d and said %q", line, code, stderr)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// deadCmd gathers what one does about tasks that gave up.
+type deadCmd struct {
+	Ls    deadLsCmd    `cmd:"" help:"List dead tasks, and why they died."`
+	Retry deadRetryCmd `cmd:"" help:"Give dead tasks a new life."`
+	Rm    deadRmCmd    `cmd:"" help:"Cancel dead tasks: their bodies go at once, their records by and by."`
+}
+
+// deadFilter chooses dead tasks.
+type deadFilter struct {
+	Queue     string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
+	Reason    string   `group:"filter" placeholder:"REASON" help:"Only tasks that died of this: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied or reclaims_exhausted."`
+	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. Repeat it: all must match."`
+	Schedule  string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule made."`
+	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time, or this long from now (-1h)."`
+	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time, or this long from now (-24h)."`
+}
+
+func (f deadFilter) flags() filterFlags {
+	return filterFlags{Queue: f.Queue, State: []string{string(client.Dead)}, Reason: f.Reason, Label: f.Label, Schedule: f.Schedule, DueBefore: f.DueBefore, DueAfter: f.DueAfter}
+}
+
+type deadLsCmd struct {
+	deadFilter
+
+	Limit int `short:"n" default:"100" placeholder:"N" help:"Stop after so many tasks; 0 lists all (default: 100)."`
+}
+
+// Help shows examples below the usage line.
+func (deadLsCmd) Help() string {
+	return `A task is dead when its attempts or its age were exhausted, or when the receiver said that it is not to be tried again. It is kept, with its body,
+until its retention ends.
+
+Examples:
+
+    foliot dead ls
+    foliot dead ls --queue mail -n 0 | cut -f2 | sort | uniq -c`
+}
+
+// Run prints the list.
+func (c *deadLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	if c.Limit < 0 {
+		return usage.Errorf("--limit", "%d is negative; 0 lists all", c.Limit)
+	}
+	filter, err := c.flags().filter(time.Now())
+	if err != nil {
+		return err
+	}
+	out := con.table([]string{"NAME", "REASON", "SINCE", "ATTEMPTS", "QUEUE", "LAST ERROR"})
+	shown, more, err := eachTask(ctx, api, client.Query{Filter: filter}, c.Limit, func(t *client.Task) error {
+		if con.json {
+			return con.object(t)
+		}
+		tries, last := 0, ""
+		if n := len(t.Attempts); n > 0 {
+			tries, last = t.Attempts[n-1].Number, t.Attempts[n-1].Error
+		}
+		return out.add(t.Name, t.Reason, instant(t.FinishedAt), strconv.Itoa(tries), t.Queue, last)
+	})
+	if err = errors.Join(err, endTable(con, out)); err == nil && more {
+		con.notef("the first %d are shown; --limit 0 lists all", shown)
+	}
+	return err
+}
+
+type deadRetryCmd struct {
+	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
+	deadFilter
+	All bool `group:"filter" help:"All dead tasks."`
+	yesFlag
+}
+
+// Help shows examples below the usage line.
+func (deadRetryCmd) Help() string {
+	return `Makes dead tasks due now, with all their attempts again and the same id: by name, or all that a filter chooses.
+
+With a filter, or with --all, it counts the tasks and asks first. Without a terminal it needs --yes.
+
+Examples:
+
+    foliot dead retry order-42-close
+    foliot dead retry --queue mail --due-after -24h
+    foliot dead retry --reason egress_denied --yes`
+}
+
+// Run retries.
+func (c *deadRetryCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	return (&retryCmd{manyFlags{Names: c.Names, filterFlags: c.many(c.Names), All: c.All, yesFlag: c.yesFlag}}).Run(ctx, con, api)
+}
+
+// many returns the filter of a command that acts on many: none where tasks are named.
+func (f deadFilter) many(names []string) filterFlags {
+	flags := f.flags()
+	if len(names) > 0 || f.Queue == "" && f.Reason == "" && len(f.Label) == 0 && f.Schedule == "" && f.DueBefore == "" && f.DueAfter == "" {
+		flags.State = nil // the state alone must not choose everything
+	}
+	return flags
+}
+
+type deadRmCmd struct {
+	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
+	deadFilter
+	All bool `group:"filter" help:"All dead tasks."`
+	yesFlag
+}
+
+// Help shows examples below the usage line.
+func (deadRmCmd) Help() string {
+	return `Cancels dead tasks: by name, or all that a filter chooses.
+
+With a filter, or with --all, it counts the tasks and asks first. Without a terminal it needs --yes.
+
+Examples:
+
+    foliot dead rm order-42-close
+    foliot dead rm --queue mail --due-before -168h`
+}
+
+// Run cancels. A task that is named must be dead, and still be when it is
+// cancelled: a typing error must not take a live one.
+func (c *deadRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	flags := c.many(c.Names)
+	if c.All {
+		flags.State = []string{string(client.Dead)}
+	}
+	chosen := manyFlags{Names: c.Names, filterFlags: flags, yesFlag: c.yesFlag}
+	filtered, err := chosen.byFilter()
+	if err != nil {
+		return err
+	}
+	if filtered {
+		return chosen.bulk(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled")
+	}
+	return eachName(ctx, con, c.Names, func(name string) error {
+		t, err := api.Tasks.Get(ctx, name)
+		if err != nil {
+			return err
+		}
+		if t.State != client.Dead {
+			return &fault{exitConflict, fmt.Errorf("%s is %s, not dead: foliot cancel takes back what is alive", name, t.State)}
+		}
+		if t, _, err = api.Tasks.Cancel(ctx, name, client.IfMatch(t.ETag())); err != nil {
+			return err
+		}
+		return sayTask(con, t, "cancelled %s", name)
+	})
+}

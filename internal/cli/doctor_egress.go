@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/server/config"
+	"github.com/foliot/foliot/internal/usage"
+	"github.com/foliot/foliot/internal/webhook"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+type doctorEgressCmd struct {
+	URL string `arg:"" help:"The URL that a task would call."`
+
+	Offline      bool `file:"-" help:"Ask no server: judge by the flags, variables and --config given here, as a server that starts with them would."`
+	OpenLoopback bool `file:"-" help:"Judge like a server that has no token: loopback is open, unless --listen, --host or --trusted-proxy let others in. Implies --offline."`
+
+	config.Flags
+}
+
+// Help shows examples below the usage line.
+func (doctorEgressCmd) Help() string {
+	return `Says whether tasks may call a URL, and why. It asks the running server (--server, and an operator's token if the server has tokens), which
+resolves the host as for an attempt and judges each address by its own settings. Nothing is connected to. One open address is enough: an
+attempt leaves the denied ones out. A task whose addresses are all denied is dead at once, with the reason egress_denied.
+
+With --offline, or with any flag of foliot serve on the command line, it asks no server. It then judges as a server would that starts here
+with these flags, variables and --config: of the store it knows only the servers that --store names, and it knows no other nodes.
+
+It exits with 0 when tasks may call the URL, with 7 when they may not, and with 1 when the host does not resolve.
+
+Examples:
+
+    foliot doctor egress https://shop.example/orders
+    foliot doctor egress http://10.1.2.3:9000 --egress-allow 10.0.0.0/8
+    foliot doctor egress http://10.1.2.3:9000 --config /etc/foliot.yaml
+    foliot doctor egress http://169.254.169.254/latest/meta-data -o json | jq .addresses`
+}
+
+// Run prints the verdict on the URL.
+func (c *doctorEgressCmd) Run(ctx context.Context, con *console, dial dialer, parsed *kong.Context, file *config.Values) error {
+	if c.Offline || givesOwnFlag(parsed) {
+		return c.judge(ctx, con, parsed, file)
+	}
+	api, err := dial()
+	if err != nil {
+		return err
+	}
+	verdict, err := api.Egress(ctx, c.URL)
+	var refused *client.Error
+	var silent *client.NoReplyError
+	switch {
+	case errors.As(err, &silent):
+		return fmt.Errorf("%w; with --offline no server is asked", err)
+	case errors.As(err, &refused) && refused.Code == "no_route":
+		return errors.New("the server is of a version that does not explain its egress policy: update it, or pass --offline and its settings")
+	case err != nil:
+		return err
+	}
+	shown := wire.Egress{URL: c.URL, Scheme: verdict.Scheme, Host: verdict.Host, Port: verdict.Port, Open: verdict.Open, Problem: verdict.Problem, Addresses: []wire.EgressAddress{}}
+	for _, a := range verdict.Addresses {
+		shown.Addresses = append(shown.Addresses, wire.EgressAddress(a))
+	}
+	return reportEgress(con, shown)
+}
+
+// givesOwnFlag reports whether a flag of the command itself stands on its line.
+// Variables do not count: they may be those of another server's shell.
+func givesOwnFlag(parsed *kong.Context) bool {
+	return slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool {
+		return p.Flag != nil && !p.Resolved && slices.Contains(parsed.Selected().Flags, p.Flag)
+	})
+}
+
+// judge prints the verdict of a server that would start with these settings.
+func (c *doctorEgressCmd) judge(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
+	guard, err := c.guard(ctx)
+	if err != nil {
+		return config.OriginsOf(parsed, file).Locate(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, node.LookupTimeout)
+	defer cancel()
+	e := guard.Explain(ctx, c.URL, net.DefaultResolver.LookupNetIP)
+	if e.Host == "" {
+		return usage.Errorf("URL", "%s", e.Problem)
+	}
+	return reportEgress(con, node.ShowEgress(c.URL, e))
+}
+
+// guard returns the guard that a server with these settings has.
+func (c *doctorEgressCmd) guard(ctx context.Context) (*webhook.Guard, error) {
+	server, err := c.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	host, port, err := net.SplitHostPort(server.Addr)
+	if err != nil {
+		return nil, err
+	}
+	own, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, usage.Errorf("--listen", "%s has no address", host)
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, err
+	}
+	var listening []netip.AddrPort
+	for _, a := range own {
+		listening = append(listening, netip.AddrPortFrom(a, uint16(number)))
+	}
+	parts := node.NewOwnAddresses(slog.New(slog.DiscardHandler), listening, server.CollectorAddr, server.StoreAddrs)
+	parts.Refresh(ctx, time.Now())
+	return webhook.NewGuard(webhook.Config{
+		Allow: server.Allow, Deny: server.Deny,
+		AllowLoopback: func() bool { return c.OpenLoopback && server.Private() },
+		Own:           parts.Set.Load,
+	}), nil
+}
+
+// reportEgress prints a verdict, and returns the error that chooses the exit code.
+func reportEgress(con *console, e wire.Egress) error {
+	if err := printEgress(con, e); err != nil {
+		return err
+	}
+	switch {
+	case e.Problem != "":
+		return &fault{exitFailure, errors.New(e.Problem)}
+	case !e.Open:
+		return &fault{exitDenied, fmt.Errorf("%s: tasks may not call it: they would be dead at once, with the reason %s", e.URL, webhook.ReasonEgressDenied)}
+	}
+	return nil
+}
+
+func printEgress(con *console, e wire.Egress) error {
+	if con.json {
+		return con.object(e)
+	}
+	if len(e.Addresses) == 0 {
+		return nil
+	}
+	out := con.table([]string{"ADDRESS", "VERDICT", "WHY"})
+	for _, a := range e.Addresses {
+		verdict := "denied"
+		if a.Open {
+			verdict = "open"
+		}
+		if err := out.add(a.Address, verdict, a.Reason); err != nil {
+			return err
+		}
+	}
+	return out.end()
+}

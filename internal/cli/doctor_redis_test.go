@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
+	r, s := redistest.New(t), newSession(t)
+	stdout, stderr, code := s.runBare("doctor", "redis", "redis://"+r.Addr)
+	if code != exitOK {
+		t.Fatalf("%d: %s%s", code, stdout, stderr)
+	}
+	for _, part := range []string{"version 7", "noeviction", "appendfsync", "MB used", "has none", "within", "kept tasks there yet"} {
+		if !strings.Contains(stdout, part) {
+			t.Errorf("it does not say %q:\n%s", part, stdout)
+		}
+	}
+	if keys, err := redistest.Command(t.Context(), r.Addr, "DBSIZE"); keys != ":0" {
+		t.Error("it has left something there:", keys, err)
+	}
+	redisNode(t, "redis://"+r.Addr, "--shards", "16")
+	t.Setenv("FOLIOT_STORE", "redis://"+r.Addr)
+	if _, err := redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru"); err != nil {
+		t.Fatal(err)
+	}
+	stdout, _, code = s.runBare("doctor", "redis")
+	if code != exitFailure || !strings.Contains(stdout, "BAD  fit") || !strings.Contains(stdout, "16 shards") {
+		t.Errorf("%d:\n%s", code, stdout)
+	}
+}
+
+func TestTheDoctorExaminesAllMastersOfACluster(t *testing.T) {
+	c := redistest.NewCluster(t, 3, 0)
+	stdout, stderr, code := newSession(t).runBare("doctor", "redis", "redis+cluster://"+c.Servers[0].Addr)
+	if code != exitOK || strings.Count(stdout, "version 7") != 3 || strings.Count(stdout, "ok   clock ") != 3 || strings.Count(stdout, "ok   clocks") != 1 {
+		t.Errorf("%d: %s%s", code, stdout, stderr)
+	}
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// findingsOf reads findings as JSON lines, by their check.
+func findingsOf(t *testing.T, text string) map[string]wire.Finding {
+	t.Helper()
+	all := map[string]wire.Finding{}
+	for line := range strings.Lines(text) {
+		var f wire.Finding
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if before, again := all[f.Check]; !again || before.OK {
+			all[f.Check] = f
+		}
+	}
+	return all
+}
+
+func TestDoctorIncludesAllThatDoctorRedisFinds(t *testing.T) {
+	r := redistest.New(t)
+	url := "redis://" + r.Addr
+	p := redisNode(t, url, "--shards", "16")
+	examine := func(found func(server map[string]wire.Finding) bool) {
+		t.Helper()
+		var server map[string]wire.Finding
+		redistest.Until(t, 5*time.Second, "doctor finds it", func() bool {
+			out, _, _ := p.foliot("-o", "json", "doctor")
+			server = findingsOf(t, out)
+			return found(server)
+		})
+		out, _, _ := newSession(t).runBare("-o", "json", "doctor", "redis", url)
+		for check, want := range findingsOf(t, out) {
+			if got, is := server[check]; !is || got.OK != want.OK || check != "clock" && check != "memory" && got.Says != want.Says {
+				t.Errorf("%s: the server finds %+v, and doctor redis %+v", check, got, want)
+			}
+		}
+	}
+	bad := func(check, says string) func(map[string]wire.Finding) bool {
+		return func(server map[string]wire.Finding) bool {
+			f := server[check]
+			return f.Says != "" && !f.OK && strings.Contains(f.Says, says)
+		}
+	}
+	examine(func(server map[string]wire.Finding) bool { return server["fit"].OK && server["identity"].OK })
+	set := func(words ...string) {
+		t.Helper()
+		if reply, err := redistest.Command(t.Context(), r.Addr, words...); err != nil || strings.HasPrefix(reply, "-") {
+			t.Fatal(reply, err)
+		}
+	}
+	set("CONFIG", "SET", "appendonly", "no")
+	examine(bad("fit", "redis.conf"))
+	set("CONFIG", "SET", "appendonly", "yes")
+	set("HSET", "foliot:meta", "identity", "of-another-store")
+	closes(t, p)
+	examine(bad("identity", "accept-loss"))
+}
+
+// closes waits until the server of p refuses requests because its store was replaced.
+func closes(t *testing.T, p *process) {
+	t.Helper()
+	redistest.Until(t, 5*time.Second, "the server is closed", func() bool {
+		resp, err := http.Get(p.url + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		return strings.Contains(string(text), "store_replaced")
+	})
+}
+
+func TestDoctorSaysThatTheStoreWasEmptied(t *testing.T) {
+	r := redistest.New(t)
+	p := redisNode(t, "redis://"+r.Addr, "--shards", "16")
+	if reply, err := redistest.Command(t.Context(), r.Addr, "FLUSHALL"); reply != "+OK" {
+		t.Fatal(reply, err)
+	}
+	closes(t, p)
+	out, errs, code := p.foliot("-o", "json", "doctor")
+	found := findingsOf(t, out)
+	if says := found["identity"]; code != exitFailure || says.OK || !strings.Contains(says.Says, "foliot:meta") || !strings.Contains(says.Says, "start them again") {
+		t.Errorf("it ended with %d: %s\n%s", code, out, errs)
+	}
+	if found["ready"].OK || found["dead"].OK {
+		t.Error(out)
+	}
+}
+
+func TestAServerOnARedisThatBecameUnfitIsNotReadyAndHasAMetric(t *testing.T) {
+	r := redistest.New(t)
+	p := redisNode(t, "redis://"+r.Addr, "--shards", "16")
+	get := func(path string) (int, string) {
+		t.Helper()
+		resp, err := http.Get(p.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode, string(text)
+	}
+	for _, unfit := range []bool{false, true, false} {
+		policy, status, metric := "noeviction", 200, "foliot_store_unfit 0"
+		if unfit {
+			policy, status, metric = "allkeys-lru", 503, "foliot_store_unfit 1"
+		}
+		if reply, err := redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "maxmemory-policy", policy); reply != "+OK" {
+			t.Fatal(reply, err)
+		}
+		redistest.Until(t, 2*time.Second, "/readyz says so", func() bool { got, _ := get("/readyz"); return got == status })
+		if _, text := get("/readyz"); strings.Contains(text, "store_unfit") != unfit {
+			t.Error(text)
+		}
+		if _, text := get("/metrics"); !strings.Contains(text, "\n"+metric+"\n") {
+			t.Errorf("there is no %q", metric)
+		}
+		if _, errs, code := p.foliot("add", "http://127.0.0.1:9/", "--in", "1h"); (code == exitOK) == unfit {
+			t.Errorf("%s: add ended with %d: %s", policy, code, errs)
+		}
+	}
+	p.signal(terminate)
+	if _, log := p.exit(); strings.Count(log, "tasks may get lost") != 1 || !strings.Contains(log, "fit for tasks again") {
+		t.Error(log)
+	}
+}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/foliot/foliot/internal/servertest"
+)
+
+func TestSIGHUPHasAServerReadItsCertificateAgain(t *testing.T) {
+	a := servertest.NewAuthority(t)
+	files := a.Files(servertest.InAYear())
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	servertest.WriteFile(t, ca, servertest.PEM("CERTIFICATE", a.Cert.Raw))
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--tls-cert", files.Cert, "--tls-key", files.Key)
+	if !strings.HasPrefix(p.url, "https://") {
+		t.Errorf("it listens on %s", p.url)
+	}
+	p.must("ls", "--ca-cert", ca)
+	servertest.WriteFile(t, files.Key, []byte("half a key"))
+	p.signal(syscall.SIGHUP)
+	p.await("level=ERROR")
+	p.must("ls", "--ca-cert", ca)
+	a.Renew(files, servertest.InAYear())
+	p.signal(syscall.SIGHUP)
+	p.await("TLS has read its files again")
+	p.must("ls", "--ca-cert", ca)
+	p.signal(terminate)
+	if code, log := p.exit(); code != exitOK {
+		t.Errorf("it ended with %d:\n%s", code, log)
+	}
+}

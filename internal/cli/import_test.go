@@ -1,0 +1,302 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// An export may write it so.
+func TestALineHoldsTheLargestBodyHoweverItIsEscaped(t *testing.T) {
+	text := `{"delay":"1h","http":{"url":"http://127.0.0.1:9/","body":"` + strings.Repeat(`\u0001`, task.MaxBody) + `"}}`
+	if got, err := newLineReader(strings.NewReader(text)).next(); err != nil || got.err != nil || string(got.text) != text {
+		t.Errorf("%d bytes of %d, %v, %v", len(got.text), len(text), got.err, err)
+	}
+}
+
+func TestLinesAreReadWhateverTheirLength(t *testing.T) {
+	long := strings.Repeat("x", maxLine+1)
+	text := "first\n\n  \r\nfourth\r\n" + long + "\nsixth\n" + strings.Repeat("y", maxLine-1) + "\nlast"
+	lines := newLineReader(strings.NewReader(text))
+	var got []string
+	var size int64
+	for {
+		l, err := lines.next()
+		size += l.size
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%d %.6s %d %v", l.number, l.text, len(l.text), l.err != nil))
+	}
+	want := []string{"1 first 5 false", "4 fourth 6 false", "5  0 true", "6 sixth 5 false", fmt.Sprintf("7 yyyyyy %d false", maxLine-1), "8 last 4 false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	if size != int64(len(text)) {
+		t.Errorf("the lines have %d bytes together, the text has %d", size, len(text))
+	}
+}
+
+func TestAnExportThatIsImportedAgainIsTheSame(t *testing.T) {
+	from, to := newSession(t), newSession(t)
+	file := filepath.Join(from.dir, "tasks.ndjson")
+	var lines strings.Builder
+	for i := range 2500 { // more than two pages, more than two batches
+		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"%dh","http":{"url":"http://127.0.0.1:9/%d","headers":{"X-N":"%d"},"body":{"n":%d}},"labels":{"n":"%d"}}`+"\n", i, i+1, i, i, i, i)
+	}
+	lines.WriteString(`{"name":"text","at":"2030-01-01T00:00:00.001Z","http":{"url":"http://127.0.0.1:9/","method":"PUT","body":"text \u00e9\n"}}` + "\n")
+	lines.WriteString(`{"name":"bytes","at":"2030-01-01T00:00:00Z","http":{"url":"http://127.0.0.1:9/","body_base64":"AP8="},"retry":{"max_attempts":3,"max_age":"2h"},"timeout":"1s","expire_after":"5m","priority":"low","queue":"q"}` + "\n")
+	lines.WriteString(`{"name":"none","at":"2030-01-01T00:00:00Z","http":{"url":"http://127.0.0.1:9/"}}` + "\n")
+	if out, errs, code := from.run(lines.String(), "import", "-"); code != exitOK || !strings.HasPrefix(out, "created 2503,") {
+		t.Fatalf("import ended with %d: %s%s", code, out, errs)
+	}
+	if _, errs, code := from.run("", "export", file); code != exitOK {
+		t.Fatalf("export ended with %d: %s", code, errs)
+	}
+	first, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := to.run("", "import", file); code != exitOK || !strings.HasPrefix(out, "created 2503,") {
+		t.Fatalf("the second import ended with %d: %s%s", code, out, errs)
+	}
+	second, _, code := to.run("", "export")
+	if code != exitOK {
+		t.Fatalf("the second export ended with %d", code)
+	}
+	if !bytes.Equal(first, []byte(second)) {
+		t.Error("the tasks are not the same after export, import and export")
+	}
+	for _, task := range []string{`"body":"text é\n"`, `"body_base64":"AP8="`, `"at":"2030-01-01T00:00:00.001Z"`, `"expire_after":"5m0s"`, `"priority":"low"`} {
+		if !strings.Contains(second, task) {
+			t.Errorf("the export lacks %s", task)
+		}
+	}
+}
+
+func TestAnExportedTaskTakesNothingFromTheQueueItComesInto(t *testing.T) {
+	from, to := newSession(t), newSession(t)
+	file := filepath.Join(from.dir, "tasks.ndjson")
+	for _, c := range []struct {
+		s    *session
+		line string
+	}{
+		{from, "add http://127.0.0.1:9/ --in 1h --name plain"},
+		{from, "export " + file},
+		{to, "queue set default --expire-after 1m --on-dead https://a.example/ --max-attempts 1 --timeout 1s"},
+		{to, "import " + file},
+	} {
+		if out, errs, code := c.s.run("", strings.Fields(c.line)...); code != exitOK {
+			t.Fatalf("%s: %d %s%s", c.line, code, out, errs)
+		}
+	}
+	before, _, _ := from.run("", "get", "plain")
+	after, _, _ := to.run("", "get", "plain")
+	if want := "timeout\t15s\nretry\tany number of attempts"; !strings.Contains(after, want) || !strings.Contains(before, want) || strings.Contains(after, "expire") || strings.Contains(after, "on dead") {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+func TestWhatTellsOfADeathCanBeImportedToo(t *testing.T) {
+	line := exportLine(&client.Task{Spec: client.Spec{Name: "order-42@dead.0190.3"}, ID: "f7a0"})
+	if err := task.ValidateName("name", line.Name); err != nil {
+		t.Errorf("the line names it %q: %v", line.Name, err)
+	}
+}
+
+func TestAFailedExportLeavesTheOldFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tasks.ndjson")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(t)
+	s.server = "http://127.0.0.1:1"
+	if _, _, code := s.run("", "export", file); code != exitUnreachable {
+		t.Errorf("export ended with %d", code)
+	}
+	entries, err := os.ReadDir(filepath.Dir(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if old, err := os.ReadFile(file); err != nil || string(old) != "old" || len(entries) != 1 {
+		t.Errorf("the directory holds %v, the file %q, %v", entries, old, err)
+	}
+}
+
+// A server that stops answering in the middle ends the import with what was
+// done so far, and the same command goes on later.
+func TestAnImportThatBreaksOffCanBeStartedAgain(t *testing.T) {
+	store := memstore.New(memstore.Config{})
+	inner := api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store)
+	var requests atomic.Int64 // counted by the handler, which several senders call
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) > 3 {
+			panic(http.ErrAbortHandler)
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	s := &session{t: t, server: srv.URL}
+	var lines strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}`+"\n", i)
+	}
+	out, errs, code := s.run(lines.String(), "import", "-", "--batch", "10", "--parallel", "1")
+	if code != exitUnreachable || !strings.HasPrefix(out, "created 30,") || !strings.Contains(errs, "start it again") {
+		t.Fatalf("the import ended with %d: %s%s", code, out, errs)
+	}
+	srv.Close() // waits for requests that were given up and still run
+	healed := httptest.NewServer(inner)
+	defer healed.Close()
+	s.server = healed.URL
+	out, errs, code = s.run(lines.String(), "import", "-", "--batch", "10")
+	if code != exitOK || !strings.HasPrefix(out, "created 70, skipped 30 that exist, refused 0") {
+		t.Errorf("the second import ended with %d: %s%s", code, out, errs)
+	}
+}
+
+func TestAnImportStopsWhenTheServerItselfFails(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"results":[{"status":201,"name":"a"},{"status":507,"code":"store_full","detail":"the store is full"}]}`)
+	}))
+	defer srv.Close()
+	s := &session{t: t, server: srv.URL}
+	out, errs, code := s.run(strings.Repeat("{}\n", 20), "import", "-", "--batch", "2", "--parallel", "1")
+	if code != exitFailure || !strings.HasPrefix(out, "created 1, skipped 0 that exist, refused 0,") || !strings.Contains(errs, "line 2: the store is full") {
+		t.Errorf("the import ended with %d: %s%s", code, out, errs)
+	}
+}
+
+// Tasks that come faster than their namespace may create them come later.
+func TestAnImportWaitsForTheNamespacesRate(t *testing.T) {
+	s := newSession(t)
+	if _, err := s.api(t).Namespaces.Put(t.Context(), "default", client.NamespaceSettings{CreateRate: 60}); err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}`+"\n", i)
+	}
+	if out, errs, code := s.run(lines.String(), "import", "-"); code != exitOK || !strings.HasPrefix(out, "created 100, skipped 0 that exist, refused 0,") {
+		t.Errorf("the import ended with %d: %s%s", code, out, errs)
+	}
+	if _, err := s.api(t).Namespaces.Put(t.Context(), "default", client.NamespaceSettings{MaxPending: 101}); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := s.run(strings.ReplaceAll(lines.String(), "t-", "u-"), "import", "-")
+	if code != exitFailure || !strings.HasPrefix(out, "created 1, skipped 0 that exist, refused 0,") || !strings.Contains(errs, "start it again") {
+		t.Errorf("a namespace that is full: %d: %s%s", code, out, errs)
+	}
+}
+
+// api returns a client of the session's server.
+func (s *session) api(t *testing.T) *client.Client {
+	t.Helper()
+	c, err := client.New(s.server, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// A line that makes the server refuse the whole request is found, and is the
+// only one that is refused.
+func TestALineThatSpoilsItsBatchIsFound(t *testing.T) {
+	s := newSession(t)
+	deep := strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2000)
+	var lines strings.Builder
+	for i := range 20 {
+		labels := `{"n":"1"}`
+		if i == 7 {
+			labels = deep
+		}
+		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"},"labels":%s}`+"\n", i, labels)
+	}
+	out, errs, code := s.run(lines.String(), "import", "-")
+	if code != exitFailure || !strings.HasPrefix(out, "created 19, skipped 0 that exist, refused 1,") {
+		t.Errorf("the import ended with %d: %s", code, out)
+	}
+	if !strings.HasPrefix(errs, "line 8: ") || len(errs) > 2*longest {
+		t.Errorf("it said %q", errs)
+	}
+}
+
+func TestRefusedLinesArePrintedUpToALimit(t *testing.T) {
+	s := newSession(t)
+	out, errs, code := s.run(strings.Repeat("{no json\n", 3*maxReported), "import", "-")
+	if code != exitFailure || !strings.Contains(out, fmt.Sprintf("refused %d,", 3*maxReported)) {
+		t.Errorf("the import ended with %d: %s", code, out)
+	}
+	if n := strings.Count(errs, "\n"); n != maxReported+2 {
+		t.Errorf("%d lines on standard error, want %d, a word about the rest, and the error", n, maxReported)
+	}
+}
+
+func TestAnImportFromASilentInputCanBeInterrupted(t *testing.T) {
+	s := newSession(t)
+	silent, end := io.Pipe()
+	defer end.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	read := make(chan struct{})
+	var out, errs strings.Builder
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"import", "-", "--server", s.server}, announced{silent, sync.OnceFunc(func() { close(read) })}, &out, &errs)
+	}()
+	<-read
+	cancel()
+	if got := <-code; got != exitInterrupted || !strings.HasPrefix(out.String(), "created 0,") {
+		t.Errorf("it ended with %d and printed %q", got, out.String())
+	}
+}
+
+// announced is a reader that says when it is first read from.
+type announced struct {
+	io.Reader
+
+	reading func()
+}
+
+func (a announced) Read(p []byte) (int, error) {
+	a.reading()
+	return a.Reader.Read(p)
+}
+
+func TestAFileOfAnotherFormIsRefusedWithWhatMakesLinesOfIt(t *testing.T) {
+	s := newSession(t)
+	for in, says := range map[string]string{
+		`[{"name":"a","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}]`: "jq -c '.[]'",
+		"\n[\n  {\"name\": \"a\"}\n]":                                      "jq -c '.[]'",
+		"{\n  \"name\": \"a\"\n}":                                          "jq -c . FILE",
+		"name,delay,url\na,1h,http://127.0.0.1:9/\n":                       "looks like CSV",
+		"name;delay\n":      "looks like CSV",
+		"tasks of Monday\n": "is no JSON",
+	} {
+		stdout, stderr, code := s.run(in, "import", "-")
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, says) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q ended with %d, %q: %q", in, code, stderr, stdout)
+		}
+	}
+}

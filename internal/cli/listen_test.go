@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/webhook"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// background runs a command that does not end by itself. Its output is read
+// from the pipes; stop interrupts it, and code returns its exit code.
+type background struct {
+	stdout, stderr *bufio.Reader
+	stop           context.CancelFunc
+	code           chan int
+}
+
+func start(t *testing.T, args ...string) *background {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	outR, outW := io.Pipe()
+	errR, errW := io.Pipe()
+	b := &background{stdout: bufio.NewReader(outR), stderr: bufio.NewReader(errR), stop: cancel, code: make(chan int, 1)}
+	go func() {
+		b.code <- run(ctx, args, strings.NewReader(""), outW, errW)
+		outW.Close()
+		errW.Close()
+	}()
+	t.Cleanup(func() {
+		cancel()
+		outR.Close() // nobody reads any more: writes fail, and nothing hangs
+		errR.Close()
+	})
+	return b
+}
+
+func (b *background) line(t *testing.T, from *bufio.Reader) string {
+	t.Helper()
+	s, err := from.ReadString('\n')
+	if err != nil {
+		t.Fatalf("the command ended, after %q: %v", s, err)
+	}
+	return strings.TrimSuffix(s, "\n")
+}
+
+var urlPattern = regexp.MustCompile(`http://[0-9.]+:\d+`)
+
+func TestListenPrintsWhatItReceives(t *testing.T) {
+	l := start(t, "listen", "127.0.0.1:0", "--count", "2", "--status", "503")
+	url := urlPattern.FindString(l.line(t, l.stderr))
+	due := time.Now().Add(-1500 * time.Microsecond)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/hook?x=1", strings.NewReader("two\nlines \x1b[2J"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Foliot-Task", "order-1")
+	req.Header.Set("Foliot-Attempt", "3")
+	req.Header.Set("Foliot-Due-At", wire.FormatTime(due))
+	answered := make(chan int, 2)
+	send := func(req *http.Request) {
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			answered <- 0
+			return
+		}
+		resp.Body.Close()
+		answered <- resp.StatusCode
+	}
+	go send(req)
+	want := regexp.MustCompile(`^\S+Z  POST  /hook\?x=1  order-1 attempt 3  \+\d+\.\d ms  two\\nlines \\x1b\[2J$`)
+	if got := l.line(t, l.stdout); !want.MatchString(got) {
+		t.Errorf("listen printed %q", got)
+	}
+	plain, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go send(plain)
+	if got := l.line(t, l.stdout); !strings.HasSuffix(got, "  GET  /") {
+		t.Errorf("listen printed %q for a request of somebody else", got)
+	}
+	if a, b := <-answered, <-answered; a != 503 || b != 503 {
+		t.Errorf("it answered %d and %d, want 503", a, b)
+	}
+	if code := <-l.code; code != exitOK {
+		t.Errorf("after --count callbacks it ended with %d", code)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// Another callback must not end a trial with success and without a reason.
+func TestATrialEndsWithItsOwnCallbackWhateverTheCount(t *testing.T) {
+	stopped := 0
+	con := newConsole(strings.NewReader(""), io.Discard, io.Discard, false)
+	rc := &receiver{cmd: &listenCmd{Count: 1}, con: con, awaited: "own", stop: func() { stopped++ }}
+	for range 2 {
+		if !rc.show(callback{Task: "other"}) || stopped != 0 || rc.arrived() {
+			t.Fatal("the callback of another task ended the trial, or was refused")
+		}
+	}
+	if !rc.show(callback{Task: "own"}) || stopped != 1 || !rc.arrived() {
+		t.Error("its own callback did not end the trial")
+	}
+}
+
+func TestListenPrintsObjects(t *testing.T) {
+	l := start(t, "listen", "127.0.0.1:0", "-o", "json", "--quiet")
+	url := urlPattern.FindString(l.line(t, l.stderr))
+	go func() {
+		if resp, err := http.Post(url+"/hook", "text/plain", strings.NewReader("secret")); err == nil {
+			resp.Body.Close()
+		}
+	}()
+	var got callback
+	if err := json.Unmarshal([]byte(l.line(t, l.stdout)), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Method != "POST" || got.Path != "/hook" || got.Body != "" || got.LateMS != nil {
+		t.Errorf("listen printed %+v", got)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	l.stop()
+	if code := <-l.code; code != exitOK {
+		t.Errorf("interrupted, it ended with %d", code)
+	}
+}
+
+func TestAPortInUseIsSaidClearly(t *testing.T) {
+	l := start(t, "listen", "127.0.0.1:0")
+	addr := strings.TrimPrefix(urlPattern.FindString(l.line(t, l.stderr)), "http://")
+	var out, errs strings.Builder
+	code := run(t.Context(), []string{"listen", addr}, strings.NewReader(""), &out, &errs)
+	if code != exitFailure || !strings.Contains(errs.String(), addr+" is in use by another process") || strings.Count(errs.String(), "\n") != 1 {
+		t.Errorf("it ended with %d and said %q", code, errs.String())
+	}
+	l.stop()
+	<-l.code
+}
+
+// callSigned sends a callback that is signed with keys, after edit, and returns
+// the answer's status.
+func callSigned(t *testing.T, url, body string, edit func(http.Header), keys ...[]byte) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	req.Header.Set(webhook.HeaderID, "0198c0de")
+	req.Header.Set(webhook.HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
+	if len(keys) > 0 {
+		req.Header.Set(webhook.HeaderSignature, webhook.Sign(keys, "0198c0de", now, []byte(body)))
+	}
+	if edit != nil {
+		edit(req.Header)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestListenVerifiesSignatures(t *testing.T) {
+	older, newer, other := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 24), bytes.Repeat([]byte{3}, 32)
+	file := filepath.Join(t.TempDir(), "secrets")
+	if err := os.WriteFile(file, []byte(webhook.FormatSecret(older)+"\r\n\n  "+webhook.FormatSecret(newer)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FOLIOT_VERIFY_SECRET", webhook.FormatSecret(older)+","+webhook.FormatSecret(newer))
+	for _, args := range [][]string{
+		{"--verify", webhook.FormatSecret(older), "--verify", webhook.FormatSecret(newer)},
+		{"--verify", "@" + file},
+		{}, // from the environment
+	} {
+		l := start(t, append([]string{"listen", "127.0.0.1:0", "-o", "json"}, args...)...)
+		url := urlPattern.FindString(l.line(t, l.stderr))
+		late := func(h http.Header) { h.Set(webhook.HeaderTimestamp, "1700000000") }
+		for _, c := range []struct {
+			name   string
+			body   string
+			keys   [][]byte
+			edit   func(http.Header)
+			status int
+			why    string
+		}{
+			{"the old secret", "hello", [][]byte{older}, nil, 200, ""},
+			{"both secrets", "hello", [][]byte{newer, older}, nil, 200, ""},
+			{"both secrets, and an empty body", "", [][]byte{newer, older}, nil, 200, ""},
+			{"the longest body", strings.Repeat("x", task.MaxBody), [][]byte{newer}, nil, 200, ""},
+			{"a body too long", strings.Repeat("x", task.MaxBody+1), [][]byte{newer}, nil, 401, "longer than"},
+			{"another secret", "hello", [][]byte{other}, nil, 401, "no signature fits"},
+			{"no signature", "hello", nil, nil, 401, "no signature"},
+			{"a replay", "hello", [][]byte{older}, late, 401, "older than 5 minutes"},
+		} {
+			answer := make(chan int, 1)
+			go func() { answer <- callSigned(t, url+"/hook", c.body, c.edit, c.keys...) }()
+			var got callback
+			if err := json.Unmarshal([]byte(l.line(t, l.stdout)), &got); err != nil {
+				t.Fatal(err)
+			}
+			if status := <-answer; status != c.status {
+				t.Errorf("%v, %s: answered %d", args, c.name, status)
+			}
+			if got.Verified == nil || *got.Verified != (c.status == 200) || !strings.Contains(got.Refusal, c.why) || (got.Refusal == "") != (c.why == "") {
+				t.Errorf("%v, %s: it printed %q", args, c.name, got.Refusal)
+			}
+		}
+		l.stop()
+		<-l.code
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestListenSaysForPeopleWhatItVerified(t *testing.T) {
+	key := bytes.Repeat([]byte{1}, 32)
+	l := start(t, "listen", "127.0.0.1:0", "--count", "2", "--verify", webhook.FormatSecret(key))
+	url := urlPattern.FindString(l.line(t, l.stderr))
+	for _, c := range []struct {
+		keys [][]byte
+		want string
+	}{
+		{[][]byte{key}, "  POST  /hook  verified  hello"},
+		{nil, "  POST  /hook  REFUSED: it carries no signature  hello"},
+	} {
+		answer := make(chan int, 1)
+		go func() { answer <- callSigned(t, url+"/hook", "hello", nil, c.keys...) }()
+		if got := l.line(t, l.stdout); !strings.HasSuffix(got, c.want) {
+			t.Errorf("listen printed %q", got)
+		}
+		<-answer
+	}
+	<-l.code
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestListenNamesWhatIsWrongWithASecretAndDoesNotShowIt(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	bad := filepath.Join(t.TempDir(), "bad")
+	for name, text := range map[string]string{empty: "\n", bad: "hunter2"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for arg, want := range map[string]string{
+		"hunter2":       "whsec_ followed by 24 to 64 bytes",
+		"whsec_hunter2": "whsec_ followed by 24 to 64 bytes",
+		"@" + empty:     "no secret in " + empty,
+		"@" + bad:       bad,
+		"@" + bad + "x": "no such file",
+	} {
+		var out, errs strings.Builder
+		code := run(t.Context(), []string{"listen", "127.0.0.1:0", "--verify", arg}, strings.NewReader(""), &out, &errs)
+		if code != exitUsage || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "hunter2") {
+			t.Errorf("--verify %s: it ended with %d and said %q", arg, code, errs.String())
+		}
+	}
+}

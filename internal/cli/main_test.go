@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// asBinary makes the test binary behave as foliot: the tests of processes run
+// the real Main, compiled once and with the race detector.
+const asBinary = "FOLIOT_TEST_AS_BINARY"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asBinary) != "" {
+		os.Exit(Main())
+	}
+	for _, setting := range os.Environ() { // the developer's own
+		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "FOLIOT_") {
+			_ = os.Unsetenv(name)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/internal/buildinfo"
+)
+
+type manCmd struct{}
+
+// Help shows examples below the usage line.
+func (manCmd) Help() string {
+	return `Prints the manual page of all commands, for man(1).
+
+Examples:
+
+    foliot man > /usr/local/share/man/man1/foliot.1
+    foliot man | man -l -`
+}
+
+// Run prints the page.
+func (manCmd) Run(con *console, parsed *kong.Context) error {
+	_, _ = io.WriteString(con.out, manPage(parsed.Model.Node, buildinfo.Version())) // a pager that was left needs no more
+	return nil
+}
+
+// manPage writes the model as a manual page, in the man macros of roff.
+func manPage(root *kong.Node, version string) string {
+	p := &roff{}
+	p.macro("TH", "FOLIOT", "1", "", "foliot "+version, "User Commands")
+	p.macro("SH", "NAME")
+	p.text("foliot - call a URL at a time")
+	p.macro("SH", "SYNOPSIS")
+	p.text("foliot COMMAND [ARGUMENT...] [FLAG...]")
+	p.macro("SH", "DESCRIPTION")
+	about, _, _ := strings.Cut(description, exitCodesHelp)
+	p.prose(strings.ReplaceAll(about, "\n  ", "\n    "))
+	p.macro("SH", "FLAGS OF EVERY COMMAND")
+	p.flags(root.Flags)
+	p.macro("SH", "COMMANDS")
+	p.commands(root)
+	p.macro("SH", "ENVIRONMENT")
+	p.prose("Each flag that names a variable takes its value from there where the command line does not have it. " +
+		"foliot serve and foliot config also read a file: see --config there, and foliot config --example.")
+	p.macro("SH", "EXIT STATUS")
+	_, codes, _ := strings.Cut(exitCodesHelp, "\n")
+	for line := range strings.Lines(codes) {
+		code, means, _ := strings.Cut(strings.TrimSpace(line), " ")
+		p.item(code, strings.TrimSpace(means))
+	}
+	return p.String()
+}
+
+// roff writes lines of roff.
+type roff struct{ strings.Builder }
+
+// macro writes a request with its arguments.
+func (p *roff) macro(name string, args ...string) {
+	p.WriteString("." + name)
+	for _, a := range args {
+		p.WriteString(` "` + strings.ReplaceAll(escapeRoff(a), `"`, `\(dq`) + `"`)
+	}
+	p.WriteByte('\n')
+}
+
+// text writes a line of text.
+func (p *roff) text(s string) {
+	if s = escapeRoff(s); s != "" && strings.ContainsRune(".'", rune(s[0])) {
+		s = `\&` + s
+	}
+	p.WriteString(s + "\n")
+}
+
+// prose writes paragraphs. Lines that are indented by four spaces stay as they are.
+func (p *roff) prose(s string) {
+	asIs := false
+	for line := range strings.Lines(strings.Trim(s, "\n")) {
+		line = strings.TrimSuffix(line, "\n")
+		code, indented := strings.CutPrefix(line, "    ")
+		if indented != asIs && line != "" {
+			asIs = indented
+			p.macro(map[bool]string{true: "EX", false: "EE"}[asIs])
+		}
+		switch {
+		case indented:
+			p.text("    " + code)
+		case line == "":
+			p.macro("PP")
+		default:
+			p.text(line)
+		}
+	}
+	if asIs {
+		p.macro("EE")
+	}
+}
+
+// item writes a term and what it means.
+func (p *roff) item(term, means string) {
+	p.macro("TP")
+	p.WriteString(`\fB` + escapeRoff(term) + "\\fR\n")
+	p.text(means)
+}
+
+func (p *roff) flags(flags []*kong.Flag) {
+	for _, f := range flags {
+		if !f.Hidden {
+			p.item(f.String(), helpOf(f.Value))
+		}
+	}
+}
+
+// commands writes the commands below a node, each with all that it takes.
+func (p *roff) commands(node *kong.Node) {
+	for _, c := range node.Children {
+		switch {
+		case c.Hidden:
+		case c.Leaf():
+			p.command(c)
+		default:
+			p.commands(c)
+		}
+	}
+}
+
+func (p *roff) command(c *kong.Node) {
+	p.macro("SS", c.FullPath()+strings.TrimPrefix(c.Summary(), c.Path()))
+	p.text(c.Help)
+	if c.Detail != "" {
+		p.macro("PP")
+		p.prose(c.Detail)
+	}
+	for _, a := range c.Positional {
+		p.item(a.Summary(), helpOf(a))
+	}
+	p.flags(withoutHelp(c.Flags))
+}
+
+func withoutHelp(flags []*kong.Flag) (rest []*kong.Flag) {
+	for _, f := range flags {
+		if f.Name != "help" {
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+// escapeRoff returns s as roff prints it: a plain - would become a hyphen, which
+// nobody can paste into a shell, and it reads ASCII alone.
+func escapeRoff(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch name, special := roffNames[r]; {
+		case special:
+			b.WriteString(name)
+		case r > unicode.MaxASCII:
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+var roffNames = map[rune]string{
+	'\\': `\e`, '-': `\-`, '`': `\(ga`, '\'': `\(aq`, '^': `\(ha`, '~': `\(ti`,
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+func TestTheManualPageIsGoodRoff(t *testing.T) {
+	page, errs, code := newSession(t).runBare("man")
+	if code != exitOK || errs != "" {
+		t.Fatal(errs)
+	}
+	checked := false
+	for _, check := range [][]string{{"groff", "-man", "-ww", "-Tutf8", "-z"}, {"mandoc", "-T", "lint", "-W", "warning"}} {
+		if _, err := exec.LookPath(check[0]); err != nil {
+			continue
+		}
+		checked = true
+		cmd := exec.CommandContext(t.Context(), check[0], check[1:]...)
+		cmd.Stdin = strings.NewReader(page)
+		if said, err := cmd.CombinedOutput(); err != nil || len(bytes.TrimSpace(said)) > 0 {
+			t.Errorf("%v: %v\n%s", check, err, said)
+		}
+	}
+	if !checked {
+		t.Skip("there is neither groff nor mandoc")
+	}
+}
+
+func TestTheManualPageHasEveryCommandAndFlag(t *testing.T) {
+	root := newParser(new(cli), discard{}, discard{}).Model.Node
+	page := strings.ReplaceAll(manPage(root, "dev"), `\-`, "-")
+	for _, leaf := range root.Leaves(true) {
+		if !strings.Contains(page, `.SS "`+leaf.FullPath()) {
+			t.Errorf("%s is missing", leaf.FullPath())
+		}
+		each(leaf.Flags, func(f *kong.Flag) {
+			if !strings.Contains(page, "--"+f.Name) && f.Tag.Negatable == "" && !f.Hidden {
+				t.Errorf("%s: --%s is missing", leaf.FullPath(), f.Name)
+			}
+		})
+	}
+	if !strings.Contains(page, `\fB130\fR`) {
+		t.Error("the exit codes are missing")
+	}
+}
+
+func each(flags []*kong.Flag, f func(*kong.Flag)) {
+	for _, flag := range flags {
+		f(flag)
+	}
+}
+
+func TestRoffIsNotMisreadInTexts(t *testing.T) {
+	p := &roff{}
+	p.prose(".TH is no request\n'nor this\n\n    -a \\ `b` …\nend")
+	want := "\\&.TH is no request\n\\(aqnor this\n.PP\n.EX\n    \\-a \\e \\(gab\\(ga \\[u2026]\n.EE\nend\n"
+	if p.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", p, want)
+	}
+}

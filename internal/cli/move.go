@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/foliot/foliot/client"
+)
+
+type moveCmd struct {
+	Name string `arg:"" help:"The task's name."`
+
+	whenFlags
+}
+
+// Help shows examples below the usage line.
+func (moveCmd) Help() string {
+	return `Gives a waiting or dead task another due time; a dead one stays dead until it is retried.
+
+Examples:
+
+    foliot move order-42-close --in 30m
+    foliot move order-42-close --at 2030-11-20T21:00:00Z`
+}
+
+// Run moves the task.
+func (c *moveCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	if err := checkNames([]string{c.Name}); err != nil {
+		return err
+	}
+	at, delay, err := c.resolve(time.Now())
+	if err != nil {
+		return err
+	}
+	patch := client.Patch{At: client.Set(at)}
+	if at.IsZero() {
+		patch = client.Patch{Delay: client.Set(delay)}
+	}
+	t, err := api.Tasks.Patch(ctx, c.Name, patch)
+	if err != nil {
+		return renamed(err, "move "+c.Name)
+	}
+	return sayTask(con, t, "moved %s, due %s", t.Name, instant(t.DueAt))
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Secrets that no line of the log may show.
+const (
+	signingSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+	urlPassword   = "hunter2"
+)
+
+// makeToken writes an operator's token into a directory.
+func makeToken(t *testing.T, dir string) string {
+	t.Helper()
+	out, errs, code := newSession(t).runBare("token", "create", "--for", "operator", "--scope", "admin", "--data", dir)
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	return strings.TrimSpace(out)
+}
+
+// A directory whose only token is no operator's would make a server that nobody can manage.
+func TestTheFirstTokenOfADirectoryIsAnOperators(t *testing.T) {
+	session, dir := newSession(t), t.TempDir()
+	for _, args := range [][]string{nil, {"--for", "operator"}, {"--scope", "admin"}} {
+		out, errs, code := session.runBare(append([]string{"token", "create", "--data", dir}, args...)...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, "--for operator --scope admin") {
+			t.Errorf("%v: code %d, %q, %q", args, code, out, errs)
+		}
+	}
+	makeToken(t, dir)
+	if _, errs, code := session.runBare("token", "create", "--data", dir, "--scope", "read"); code != exitOK {
+		t.Errorf("the second one: %s", errs)
+	}
+}
+
+// A receiver that hangs, strangers, forged and good tokens, broken requests:
+// each leaves its lines, and none of them a secret.
+func TestNoSecretReachesTheLogOfAServer(t *testing.T) {
+	dir := t.TempDir()
+	token, forged := makeToken(t, dir), task.TokenPrefix+strings.Repeat("A", 48)
+	p := serveProcess(t, "--listen", anyPort, "--data", dir, "--log-format", "json", "--log-level", "debug")
+	ask := func(method, path, header, value, body string) string {
+		t.Helper()
+		r, err := http.NewRequest(method, p.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set(header, value)
+		reply, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reply.Body.Close()
+		said, _ := io.ReadAll(reply.Body)
+		return string(said)
+	}
+	bearer := "Bearer " + token
+	ask("GET", "/v1/tasks", "Authorization", bearer, "")
+	ask("GET", "/v1/tasks", "Authorization", "Bearer "+forged, "")
+	ask("GET", "/v1/tasks?token="+token, "Authorization", bearer, "")
+	ask("GET", "/v1/tasks/"+token, "Authorization", bearer, "")
+	ask("GET", "/"+token+"?key="+token, "Cookie", token, "")
+	ask("POST", "/v1/tasks", "Authorization", bearer, `{"delay": "0s", "name": "a", "http": {"url": "http://127.0.0.1:9/?key=`+token+`", "headers": {"x-key": "`+token+`"}, "body": "`+token+`"}}`)
+	ask("POST", "/v1/tasks", "Authorization", bearer, `{"delay": "0s", "http": {"url": "http://user:`+urlPassword+`@127.0.0.1:9/"}}`)
+	ask("POST", "/v1/tasks", "Authorization", bearer, `{"delay": "`+token)
+	made := ask("POST", "/v1/tokens", "Authorization", bearer, `{"scope": "read", "namespace": "default"}`)
+	ask("POST", "/v1/secrets", "Authorization", bearer, `{"secret": "`+signingSecret+`"}`)
+	secret := ask("POST", "/v1/secrets", "Authorization", bearer, `{}`)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "GET /%s HTTP/9.9\r\nAuthorization: %s\r\n\r\n", token, bearer)
+	_, _ = io.ReadAll(conn)
+	conn.Close()
+	http.DefaultClient.CloseIdleConnections()
+	p.signal(terminate)
+	_, log := p.exit()
+	var answers struct{ Token, Secret string }
+	_ = json.Unmarshal([]byte(made), &answers)
+	_ = json.Unmarshal([]byte(secret), &answers)
+	if !strings.HasPrefix(answers.Token, task.TokenPrefix) || !strings.HasPrefix(answers.Secret, task.SecretPrefix) {
+		t.Fatalf("no secrets were made: the test proves nothing: %s %s", made, secret)
+	}
+	for _, hidden := range []string{token, forged, urlPassword, signingSecret, answers.Token, answers.Secret, "x-key"} {
+		if strings.Contains(log, hidden) {
+			t.Errorf("the log holds %s:\n%s", hidden, log)
+		}
+	}
+	if n := strings.Count(log, `"msg":"request"`); n < 10 {
+		t.Errorf("%d requests are in the log: the test proves nothing:\n%s", n, log)
+	}
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/servertest"
+)
+
+func TestDoctorEgressKnowsTheStoreAndTheCollector(t *testing.T) {
+	for _, args := range []string{
+		"http://10.0.0.7:6379/ --egress-allow 10.0.0.0/8 --store redis://10.0.0.7:6379",
+		"http://10.0.0.8:26379/ --egress-allow 10.0.0.0/8 --store redis+sentinel://10.0.0.7:26379,10.0.0.8:26379/main",
+		"http://10.0.0.9:4318/ --egress-allow 10.0.0.0/8 --otlp-endpoint http://10.0.0.9:4318",
+	} {
+		if code, out, _ := egress(t, strings.Fields(args)...); code != exitDenied || !strings.Contains(out, "this server itself") {
+			t.Errorf("%s: exit %d, %s", args, code, out)
+		}
+	}
+}
+
+// TestNoTaskReachesAPartOfTheServer opens every range to tasks, and calls the
+// store, a replica that follows it, the other node's API and the collector.
+func TestNoTaskReachesAPartOfTheServer(t *testing.T) {
+	r := redistest.New(t)
+	replica := redistest.NewReplica(t, r.Addr)
+	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer collector.Close()
+	hook := servertest.NewReceiver(t)
+	hook.Release()
+	args := []string{"--egress-allow", "0.0.0.0/0", "--egress-allow", "::/0", "--otlp-endpoint", collector.URL}
+	a := redisNode(t, "redis://"+r.Addr, args...)
+	b := redisNode(t, "redis://"+strings.Replace(r.Addr, "127.0.0.1", "localhost", 1), args...)
+	until := time.Now().Add(servertest.Patience)
+	for _, c := range []struct{ name, addr string }{
+		{"store", r.Addr}, {"replica", replica.Addr}, {"collector", strings.TrimPrefix(collector.URL, "http://")},
+		{"api-a", strings.TrimPrefix(a.url, "http://")}, {"api-b", strings.TrimPrefix(b.url, "http://")},
+	} {
+		host, port, err := net.SplitHostPort(c.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, spelling := range []string{host, "[::ffff:" + host + "]", "localhost"} {
+			for try := 0; ; try++ { // a part that a node has to discover is closed a second later
+				name := fmt.Sprint(c.name, i, "-", try)
+				a.must("add", "http://"+spelling+":"+port+"/v1/tasks", "--in", "0s", "--name", name, "--max-attempts", "1")
+				_, _, _ = a.foliot("get", name, "--wait")
+				got := a.task(name)
+				if got.State == "dead" && len(got.Attempts) == 1 && strings.Contains(got.Attempts[0].Error, "egress") {
+					break
+				}
+				if time.Now().After(until) {
+					t.Errorf("%s at %s:%s is %s: %+v", c.name, spelling, port, got.State, got.Attempts)
+					break
+				}
+			}
+		}
+	}
+	a.must("add", hook.URL, "--in", "0s", "--name", "elsewhere")
+	if name := hook.Next(t); name != "elsewhere" {
+		t.Errorf("%q arrived", name)
+	}
+}

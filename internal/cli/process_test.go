@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/servertest"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// process is a foliot server in a process of its own.
+type process struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	url    string
+	stderr *bufio.Reader
+	log    strings.Builder // what was read of stderr
+}
+
+// serveProcess starts a server and waits until it says where it listens.
+func serveProcess(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: foliotCommand(t, append([]string{"serve", "-o", "json"}, args...)...)}
+	p.start()
+	return p
+}
+
+func (p *process) start() {
+	p.t.Helper()
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.stderr = bufio.NewReader(stderr)
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(p.kill)
+	var reply serveReply
+	if err := json.NewDecoder(stdout).Decode(&reply); err != nil {
+		said, _ := io.ReadAll(p.stderr)
+		p.t.Fatalf("the server did not start: %v\n%s", err, said)
+	}
+	p.url = reply.URL
+}
+
+// foliotCommand returns a command that behaves as the binary does.
+func foliotCommand(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), asBinary+"=1")
+	return cmd
+}
+
+// Await reads the log up to a line that contains text.
+func (p *process) await(text string) {
+	p.t.Helper()
+	for {
+		line, err := p.stderr.ReadString('\n')
+		p.log.WriteString(line)
+		if strings.Contains(line, text) {
+			return
+		}
+		if err != nil {
+			p.t.Fatalf("the server's log ended without %q:\n%s", text, p.log.String())
+		}
+	}
+}
+
+func (p *process) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatalf("send %v: %v", s, err)
+	}
+}
+
+// exit waits for the process's end and returns its code, and the rest of its log.
+func (p *process) exit() (code int, log string) {
+	p.t.Helper()
+	late := time.AfterFunc(servertest.Patience, p.killNow)
+	defer late.Stop()
+	rest, _ := io.ReadAll(p.stderr) // up to its end, whatever that is
+	err := p.cmd.Wait()
+	if exited := new(exec.ExitError); err != nil && !errors.As(err, &exited) {
+		p.t.Fatal(err)
+	}
+	return p.cmd.ProcessState.ExitCode(), p.log.String() + string(rest)
+}
+
+func (p *process) killNow() { _ = p.cmd.Process.Kill() } // dead already is dead enough
+
+// kill ends the process as a power cut would, without a goodbye.
+func (p *process) kill() {
+	if p.cmd.ProcessState == nil {
+		p.killNow()
+		_ = p.cmd.Wait() // "signal: killed"
+	}
+}
+
+// foliot runs a client command against the server, in this process.
+func (p *process) foliot(args ...string) (stdout, stderr string, code int) {
+	p.t.Helper()
+	s := &session{t: p.t, server: p.url}
+	return s.run("", args...)
+}
+
+// must runs a client command that has to succeed.
+func (p *process) must(args ...string) string {
+	p.t.Helper()
+	stdout, stderr, code := p.foliot(args...)
+	if code != exitOK {
+		p.t.Fatalf("foliot %v ended with %d: %s", args, code, stderr)
+	}
+	return stdout
+}
+
+// task returns a task as the server shows it.
+func (p *process) task(name string) (t wire.Task) {
+	p.t.Helper()
+	if err := json.Unmarshal([]byte(p.must("get", name, "-o", "json")), &t); err != nil {
+		p.t.Fatal(err)
+	}
+	return t
+}
+
+var terminate os.Signal = syscall.SIGTERM

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// plainEvery is how often long work speaks where nothing can be redrawn.
+const plainEvery = 5 * time.Second
+
+// progress tells people how far long work is: a bar on a terminal, a line now
+// and then elsewhere. It may be used by many goroutines.
+type progress struct {
+	con  *console
+	verb string // "imported", "exported"
+
+	mu    sync.Mutex // guards everything below
+	bar   *progressbar.ProgressBar
+	tasks int
+	began time.Time
+	spoke time.Time
+}
+
+// newProgress begins work on size bytes; -1 when nobody knows how many.
+func newProgress(con *console, verb string, size int64) *progress {
+	p := &progress{con: con, verb: verb, began: time.Now(), spoke: time.Now()}
+	if con.errTerm {
+		p.bar = progressbar.NewOptions64(size,
+			progressbar.OptionSetWriter(con.err),
+			progressbar.OptionSetDescription(verb),
+			progressbar.OptionSetWidth(30),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionSpinnerType(14),
+		)
+	}
+	return p
+}
+
+// add notes that so many more tasks, and bytes of the file, are done.
+func (p *progress) add(tasks int, bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tasks += tasks
+	if p.bar != nil {
+		p.bar.Describe(p.lineLocked())
+		_ = p.bar.Add64(bytes) // a bar that cannot be drawn is no reason to stop the work
+		return
+	}
+	if now := time.Now(); now.Sub(p.spoke) >= plainEvery {
+		p.spoke = now
+		p.con.notef("%s", p.lineLocked())
+	}
+}
+
+// done ends the bar, so that the next line stands by itself.
+func (p *progress) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		_ = p.bar.Finish()
+	}
+}
+
+func (p *progress) lineLocked() string {
+	return fmt.Sprintf("%s %d tasks, %s", p.verb, p.tasks, rate(p.tasks, time.Since(p.began)))
+}
+
+func rate(n int, d time.Duration) string {
+	return fmt.Sprintf("%.0f a second", float64(n)/max(d.Seconds(), 1e-3))
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	// fence is a block of code.
+	fence = regexp.MustCompile("(?s)\n```(\\w*)\n(.*?)\n```")
+	// folded is where a command goes on in the next line.
+	folded = regexp.MustCompile(`\\\n +`)
+	// demo is a command that changes tasks or schedules.
+	demo = regexp.MustCompile(`(?m)^(?:\$ )?(bin/foliot (?:add|move|cancel|touch|cron add|cron set) .*|curl [^']*(?:'[^']*')?.*)$`)
+)
+
+// The tasks of the first time are finished at the second.
+func TestTheDemosOfTheReadmeCanBeRunTwice(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(t)
+	for round := range 2 {
+		found := 0
+		for _, block := range fence.FindAllStringSubmatch(string(text), -1) {
+			if block[1] != "" && block[1] != "sh" {
+				continue
+			}
+			for _, command := range demo.FindAllStringSubmatch(folded.ReplaceAllString(block[2], " "), -1) {
+				found++
+				s.demo(round+1, endOfExample.ReplaceAllString(command[1], ""))
+			}
+		}
+		if found < 10 {
+			t.Errorf("only %d demos were found", found)
+		}
+		s.must("", "cancel --all --yes")
+	}
+}
+
+// TestTheReadmeCallsTheBinaryThatItBuilds: nothing has put foliot on the PATH.
+func TestTheReadmeCallsTheBinaryThatItBuilds(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := regexp.MustCompile(`(?m)^(?:.*[$;|] ?)?foliot [a-z]+.*$`)
+	for _, block := range fence.FindAllStringSubmatch(string(text), -1) {
+		if line := bare.FindString(block[2]); line != "" && (block[1] == "" || block[1] == "sh") {
+			t.Errorf("the README calls foliot, not bin/foliot: %s", line)
+		}
+	}
+}
+
+// demo runs a command of the README.
+func (s *session) demo(round int, line string) {
+	s.t.Helper()
+	words := s.words(line)
+	if words[0] == "bin/foliot" {
+		if _, stderr, code := s.run("", words[1:]...); code != exitOK {
+			s.t.Errorf("round %d: %s ended with %d: %s", round, line, code, stderr)
+		}
+		return
+	}
+	method, body, url := http.MethodPost, "", words[len(words)-1]
+	for i, w := range words {
+		switch w {
+		case "-X":
+			method = words[i+1]
+		case "--json":
+			body = words[i+1]
+		}
+	}
+	req, err := http.NewRequestWithContext(s.t.Context(), method, strings.Replace(url, "http://127.0.0.1:8750", s.server, 1), strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		s.t.Errorf("round %d: %s was answered with %s", round, line, resp.Status)
+	}
+}

@@ -1,0 +1,380 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/servertest"
+)
+
+// redisNode starts a server on a Redis.
+func redisNode(t *testing.T, url string, more ...string) *process {
+	t.Helper()
+	return serveProcess(t, append([]string{"--listen", anyPort, "--store", url}, more...)...)
+}
+
+func TestTasksInRedisOutliveTheServer(t *testing.T) {
+	r, hook := redistest.New(t), servertest.NewReceiver(t)
+	hook.Release()
+	url := "redis://" + r.Addr
+	p := redisNode(t, url)
+	p.must("add", hook.URL, "--in", "300ms", "--name", "soon")
+	p.must("add", hook.URL, "--in", "1500ms", "--name", "later")
+	p.must("add", hook.URL, "--in", "1s", "--name", "cancelled")
+	p.must("add", hook.URL, "--in", "1h", "--name", "far")
+	p.must("cancel", "cancelled")
+	if name := hook.Next(t); name != "soon" {
+		t.Errorf("%q arrived", name)
+	}
+	if out := p.must("get", "soon", "--wait", "-o", "json"); !strings.Contains(out, `"delivered"`) {
+		t.Error(out)
+	}
+	if got := p.task("soon"); len(got.Attempts) != 1 || got.Attempts[0].LateMS < 0 || got.Attempts[0].LateMS > 2000 {
+		t.Errorf("soon has the attempts %+v", got.Attempts)
+	}
+	p.signal(terminate)
+	if code, log := p.exit(); code != exitOK {
+		t.Fatalf("it ended with %d:\n%s", code, log)
+	}
+
+	p = redisNode(t, url)
+	if name := hook.Next(t); name != "later" {
+		t.Errorf("%q arrived", name)
+	}
+	for name, state := range map[string]string{"soon": "delivered", "cancelled": "cancelled", "far": "scheduled"} {
+		if got := p.task(name); got.State != state {
+			t.Errorf("%s is %s, want %s", name, got.State, state)
+		}
+	}
+}
+
+func TestAServerThatStopsLeavesItsTasksToTheOtherAtOnce(t *testing.T) {
+	r, hook := redistest.New(t), servertest.NewReceiver(t)
+	hook.Release()
+	url := "redis://" + r.Addr
+	servers := []*process{redisNode(t, url), redisNode(t, url)}
+	const tasks = 40
+	for i := range tasks {
+		servers[i%2].must("add", hook.URL, "--in", fmt.Sprintf("%dms", 200+i*50), "--name", fmt.Sprint(i))
+	}
+	servers[0].signal(terminate)
+	if code, log := servers[0].exit(); code != exitOK {
+		t.Fatalf("it ended with %d:\n%s", code, log)
+	}
+	seen := map[string]int{}
+	for range tasks {
+		seen[hook.Next(t)]++
+	}
+	var latest int64
+	for i := range tasks {
+		if seen[fmt.Sprint(i)] != 1 {
+			t.Errorf("%d was delivered %d times", i, seen[fmt.Sprint(i)])
+		}
+		servers[1].must("get", fmt.Sprint(i), "--wait")
+		latest = max(latest, servers[1].task(fmt.Sprint(i)).Attempts[0].LateMS)
+	}
+	if t.Log("the latest was late by", latest, "ms"); latest > 3000 { // a lease is twice that
+		t.Errorf("one was late by %v ms", latest)
+	}
+}
+
+// What a killed server had begun is begun again when its lease has ended.
+func TestAnAttemptOfAKilledServerIsMadeAgainOnRedis(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for the end of a lease")
+	}
+	r, hook := redistest.New(t), servertest.NewReceiver(t)
+	p := redisNode(t, "redis://"+r.Addr)
+	p.must("add", hook.URL, "--in", "0s", "--name", "begun")
+	hook.Next(t)
+	p.kill()
+	hook.Release()
+	redisNode(t, "redis://"+r.Addr)
+	if name := hook.Next(t); name != "begun" {
+		t.Errorf("%q arrived", name)
+	}
+}
+
+func TestTheServerGoesOnWhenRedisComesBack(t *testing.T) {
+	r, hook := redistest.New(t, "--appendfsync", "always"), servertest.NewReceiver(t)
+	hook.Release()
+	p := redisNode(t, "redis://"+r.Addr)
+	p.must("add", hook.URL, "--in", "1s", "--name", "a")
+	r.Kill()
+	if _, errs, code := p.foliot("add", hook.URL, "--in", "1h", "--name", "b"); code == exitOK {
+		t.Error("a task was taken while there was no Redis", errs)
+	}
+	began := time.Now()
+	if _, errs, code := p.foliot("ls"); code == exitOK || time.Since(began) > 15*time.Second {
+		t.Errorf("after %v it listed tasks while there was no Redis: %s", time.Since(began), errs)
+	}
+	if err := r.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	if name := hook.Next(t); name != "a" {
+		t.Errorf("%q arrived", name)
+	}
+	p.must("add", hook.URL, "--in", "0s", "--name", "c")
+	if name := hook.Next(t); name != "c" {
+		t.Errorf("%q arrived", name)
+	}
+}
+
+// refusedStore runs serve on a store that it is to refuse, and returns what it says.
+func refusedStore(t *testing.T, url string) string {
+	t.Helper()
+	began := time.Now()
+	out, err := foliotCommand(t, "serve", "--listen", anyPort, "--store", url).CombinedOutput()
+	if took := time.Since(began); err == nil || took > 15*time.Second {
+		t.Errorf("after %v it ended: %v", took, err)
+	}
+	if strings.Contains(string(out), "sesame") {
+		t.Errorf("it tells the password: %s", out)
+	}
+	return string(out)
+}
+
+func TestARedisThatCannotBeUsedIsToldOfWithWhatToDo(t *testing.T) {
+	open := redistest.New(t)
+	clustered := redistest.New(t, "--cluster-enabled", "yes")
+	closed := redistest.New(t)
+	for _, words := range [][]string{
+		{"ACL", "SETUSER", "foliot", "on", ">open", "~foliot:*", "&foliot:*", "+@all", "-@admin", "-@dangerous"},
+		{"ACL", "SETUSER", "weak", "on", ">open", "~*", "+hello", "+ping"},
+		{"CONFIG", "SET", "requirepass", "open"},
+	} {
+		if reply, err := redistest.Command(t.Context(), closed.Addr, words...); reply != "+OK" {
+			t.Fatal(reply, err)
+		}
+	}
+	for url, says := range map[string]string{
+		"redis://u:sesame@127.0.0.1:1":                    "see that it runs, that the address is right",
+		"redis://:sesame@host.invalid":                    "see that it runs, that the address is right",
+		"redis+cluster://:sesame@127.0.0.1:1,127.0.0.1:2": "see that it runs, that the address is right",
+		"redis+sentinel://:sesame@127.0.0.1:1/m":          "see that it runs, that the address is right",
+		"redis://:sesame@" + closed.Addr:                  "give a user and a password that are good there",
+		"redis://foliot:sesame@" + closed.Addr:            "give a user and a password that are good there",
+		"redis://" + closed.Addr:                          "give a user and a password that are good there",
+		"redis://weak:open@" + closed.Addr:                "its user lacks a right; docs/redis.md",
+		"redis+cluster://" + open.Addr:                    "it is no Cluster; name it by redis://" + open.Addr,
+		"redis+sentinel://" + open.Addr + "/m":            "it is no Sentinel, but a Redis; name the Sentinels that watch it, mostly at port 26379, or, where there are none, the Redis itself by redis://" + open.Addr,
+		"redis://" + clustered.Addr:                       "the server belongs to a Cluster: name it by redis+cluster://" + clustered.Addr,
+		"rediss://" + open.Addr:                           "without TLS begin with redis in the place of rediss",
+	} {
+		t.Run(url, func(t *testing.T) {
+			t.Parallel() // some wait until a time is up
+			if got := refusedStore(t, url); !strings.Contains(got, says) {
+				t.Errorf("it says %q, which lacks %q", got, says)
+			}
+		})
+	}
+}
+
+// A message that runs on has its reasons overlooked.
+func TestEachReasonToRefuseARedisHasALine(t *testing.T) {
+	r := redistest.New(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
+	lines := strings.Split(strings.TrimSpace(refusedStore(t, "redis://"+r.Addr)), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "noeviction") || !strings.Contains(lines[1], "appendonly yes") {
+		t.Errorf("%q", lines)
+	}
+	for _, line := range lines {
+		if !strings.HasPrefix(line, "foliot: open the store at redis://"+r.Addr+": the Redis is not fit for tasks: ") {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
+func TestAStartTellsOfReplicasThatStrictNeedsAndThatDoNotFollow(t *testing.T) {
+	r := redistest.New(t, "--appendfsync", "always")
+	p := redisNode(t, "redis://"+r.Addr, "--durability", "strict", "--redis-replicas", "2")
+	const says = "fewer replicas follow than must confirm each change"
+	p.await(says)
+	p.signal(terminate)
+	if _, log := p.exit(); strings.Count(log, says) != 1 || !strings.Contains(log, "server="+r.Addr+" follow=0 needed=2") {
+		t.Error(log)
+	}
+}
+
+func TestAServerIsNamedOnceInAnError(t *testing.T) {
+	if got := refusedStore(t, "redis+cluster://127.0.0.1:1"); strings.Contains(got, "127.0.0.1:1, 127.0.0.1:1") {
+		t.Error(got)
+	}
+}
+
+func TestSentinelsAreAskedForTheMaster(t *testing.T) {
+	s := redistest.NewSentinels(t)
+	url := "redis+sentinel://" + s.Sentinels[0].Addr + "," + s.Sentinels[1].Addr + "/" + redistest.MasterName
+	p := redisNode(t, url)
+	p.must("add", "http://127.0.0.1:9/", "--in", "1h", "--name", "a")
+	if size, err := redistest.Command(t.Context(), s.Servers[0].Addr, "DBSIZE"); err != nil || size == ":0" {
+		t.Errorf("the master has %s keys, %v", size, err)
+	}
+	if got := refusedStore(t, "redis://"+s.Sentinels[0].Addr); !strings.Contains(got, "the server is a sentinel: name it by redis+sentinel://"+s.Sentinels[0].Addr+"/MASTER") {
+		t.Error(got)
+	}
+}
+
+func TestAClusterIsNamedByOneOfItsServers(t *testing.T) {
+	c, hook := redistest.NewCluster(t, 3, 0), servertest.NewReceiver(t)
+	hook.Release()
+	p := redisNode(t, "redis+cluster://"+c.Addrs()[0])
+	for i := range 10 {
+		p.must("add", hook.URL, "--in", "100ms", "--name", fmt.Sprint(i))
+	}
+	for range 10 {
+		hook.Next(t)
+	}
+}
+
+func TestRedisIsSpokenToOverTLSAsAnACLUser(t *testing.T) {
+	a := servertest.NewAuthority(t)
+	f := a.Files(servertest.InAYear())
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	servertest.WriteFile(t, ca, servertest.PEM("CERTIFICATE", a.Cert.Raw))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	r := redistest.New(t, "--tls-port", strconv.Itoa(port), "--tls-cert-file", f.Cert, "--tls-key-file", f.Key, "--tls-ca-cert-file", ca, "--tls-auth-clients", "yes")
+	rule := strings.Fields(aclRule(t))
+	if reply, err := redistest.Command(t.Context(), r.Addr, rule...); reply != "+OK" {
+		t.Fatal(reply, err)
+	}
+	addr := "127.0.0.1:" + strconv.Itoa(port)
+	store := fmt.Sprintf("rediss://foliot:PASSWORD@%s?ca=%s&cert=%s&key=%s", addr, ca, f.Cert, f.Key)
+	hook := servertest.NewReceiver(t)
+	hook.Release()
+	p := redisNode(t, store)
+	p.must("add", hook.URL, "--in", "0s", "--name", "a")
+	if name := hook.Next(t); name != "a" {
+		t.Errorf("%q arrived", name)
+	}
+	servertest.Eventually(t, "it listens to the others", func() bool {
+		channels, _ := redistest.Command(t.Context(), r.Addr, "PUBSUB", "SHARDCHANNELS", "foliot:*")
+		return strings.HasPrefix(channels, "*") && channels != "*0"
+	})
+	p.must("ls")
+	p.must("queue", "set", "q", "--rate", "10")
+	p.must("audit")
+	if denied, err := redistest.Command(t.Context(), r.Addr, "ACL", "LOG"); denied != "*0" {
+		t.Errorf("the user lacks rights: ACL LOG has %s entries, %v", denied, err)
+	}
+	if got := refusedStore(t, "rediss://"+addr); !strings.Contains(got, "name who signed it by ca=FILE") {
+		t.Error(got)
+	}
+	if got := refusedStore(t, "redis://"+addr); !strings.Contains(got, "if it speaks TLS on that port") {
+		t.Error(got)
+	}
+}
+
+// aclRule returns the rule that docs/redis.md tells operators to set.
+func aclRule(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/redis.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if at := strings.Index(line, "ACL SETUSER foliot "); at >= 0 {
+			return strings.Trim(strings.TrimSpace(line[at:]), "'`")
+		}
+	}
+	t.Fatal("docs/redis.md has no rule")
+	return ""
+}
+
+func TestExportsMoveBetweenADirectoryAndRedis(t *testing.T) {
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "tasks.ndjson")
+	first := serveProcess(t, "--listen", anyPort, "--data", dir)
+	for i := range 20 {
+		first.must("add", "http://127.0.0.1:9/"+fmt.Sprint(i), "--in", "1h", "--name", fmt.Sprintf("t-%02d", i), "--data", `{"n":`+fmt.Sprint(i)+`}`, "--max-attempts", fmt.Sprint(i%4+1))
+	}
+	second := redisNode(t, "redis://"+redistest.New(t).Addr)
+	third := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
+	first.must("export", file)
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*process{second, third} {
+		p.must("import", file)
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		p.must("export", file)
+		got, err := os.ReadFile(file)
+		if err != nil || string(got) != string(want) || len(got) == 0 {
+			t.Errorf("%v; it has\n%s\nwant\n%s", err, got, want)
+		}
+	}
+}
+
+func TestWhatADirectoryAloneHasIsMissingOnRedis(t *testing.T) {
+	p := redisNode(t, "redis://"+redistest.New(t).Addr)
+	file := filepath.Join(t.TempDir(), "backup.tar")
+	if _, errs, code := p.foliot("backup", file); code != exitFailure || !strings.Contains(errs, "back up Redis itself") {
+		t.Errorf("backup ended with %d: %s", code, errs)
+	}
+	reply, err := http.Get(p.url + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	metrics, _ := io.ReadAll(reply.Body)
+	for _, name := range []string{"foliot_sync_", "foliot_disk_", "foliot_store_bytes"} {
+		if strings.Contains(string(metrics), name) {
+			t.Errorf("there are metrics %s", name)
+		}
+	}
+	if !strings.Contains(string(metrics), "foliot_scrubs_total") {
+		t.Error("there are no metrics of scrubs")
+	}
+	if out, _, _ := p.foliot("doctor"); !strings.Contains(out, "what was answered is in Redis") {
+		t.Errorf("doctor says %s", out)
+	}
+}
+
+func TestARedisIsNoDirectory(t *testing.T) {
+	const url = "redis://:sesame@127.0.0.1:6379"
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{
+		{"serve", "--data", url}, {"restore", "backup.tar", "--data", url}, {"doctor", "data", url}, {"token", "create", "--data", url},
+	} {
+		out, errs, code := newSession(t).runBare(args...)
+		if code != exitUsage || !strings.Contains(errs, "only foliot serve --store and foliot doctor redis take one") || strings.Contains(out+errs, "sesame") {
+			t.Errorf("%v ended with %d: %s%s", args, code, out, errs)
+		}
+	}
+	if left, _ := os.ReadDir("."); len(left) > 0 {
+		t.Errorf("it made %v", left)
+	}
+}
+
+func TestThePasswordOfAStoreIsNotShown(t *testing.T) {
+	t.Setenv("FOLIOT_STORE", "redis+cluster://foliot:sesame@a:7000,b:7001")
+	for _, args := range [][]string{{"config"}, {"config", "-o", "json"}} {
+		out, errs, code := newSession(t).runBare(args...)
+		if code != exitOK || strings.Contains(out+errs, "sesame") {
+			t.Errorf("%v ended with %d: %s%s", args, code, out, errs)
+		}
+	}
+	t.Setenv("FOLIOT_STORE", "redis+cluster://foliot:ses/ame@a:7000,b:7001")
+	if out, errs, code := newSession(t).runBare("config"); code != exitUsage || !strings.Contains(errs, "(environment FOLIOT_STORE)") || strings.Contains(out+errs, "ame") && !strings.Contains(errs, "%2F") {
+		t.Errorf("it ended with %d: %s%s", code, out, errs)
+	}
+	t.Setenv("FOLIOT_STORE", "redis+cluster://a:7000,b:7001")
+	if out, _, _ := newSession(t).runBare("config"); keyLine(out, "store") != "store: redis+cluster://a:7000,b:7001  # environment FOLIOT_STORE" {
+		t.Errorf("config prints %q", keyLine(out, "store"))
+	}
+}

@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/foliot/foliot/client"
+)
+
+type runCmd struct {
+	Names []string `arg:"" name:"name" help:"The tasks' names."`
+}
+
+// Help shows examples below the usage line.
+func (runCmd) Help() string {
+	return `Makes waiting tasks due now. A dead one is refused: retry gives it a new life.
+
+Example:
+
+    foliot run order-42-close`
+}
+
+// Run makes the tasks due.
+func (c *runCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	return eachName(ctx, con, c.Names, func(name string) error {
+		t, err := api.Tasks.Run(ctx, name)
+		if err != nil {
+			return err
+		}
+		return sayTask(con, t, "%s is due now", t.Name)
+	})
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// scheduleLine is a schedule as export writes it, and import reads it: what a PUT
+// takes, with the name. A line that has a field "task" is one.
+type scheduleLine struct {
+	name string
+	spec client.ScheduleSpec
+}
+
+// MarshalJSON writes the line.
+func (l scheduleLine) MarshalJSON() ([]byte, error) {
+	spec, err := l.spec.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	name, err := json.Marshal(l.name)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Join([][]byte{[]byte(`{"name":`), name, []byte(","), spec[1:]}, nil), nil
+}
+
+// lineOf returns what makes s again. As exportLine, it says what its tasks do without.
+func lineOf(s *client.Schedule) scheduleLine {
+	l := scheduleLine{s.Name, s.ScheduleSpec}
+	paused := s.State == client.SchedulePaused
+	l.spec.Paused = &paused
+	l.spec.Task.ExpireAfter = cmp.Or(l.spec.Task.ExpireAfter, client.NoLimit)
+	l.spec.Task.OnDead = cmp.Or(l.spec.Task.OnDead, client.Nobody)
+	return l
+}
+
+// scheduleToMove returns the line that makes s elsewhere, and goes on counting its runs there.
+func scheduleToMove(s *client.Schedule) scheduleLine {
+	l := lineOf(s)
+	runs := s.Runs
+	if !s.WaitingAt.IsZero() { // counted, and not moved
+		runs--
+	}
+	if runs > 0 {
+		l.spec.SetRuns = &runs
+	}
+	l.spec.Task.HTTP = onOneLine(l.spec.Task.HTTP)
+	return l
+}
+
+// isSchedule reports whether a line is a schedule's. Most are not, and cost a search.
+func isSchedule(text []byte) bool {
+	if !bytes.Contains(text, []byte(`"task"`)) {
+		return false
+	}
+	var has struct {
+		Task json.RawMessage `json:"task"`
+	}
+	return json.Unmarshal(text, &has) == nil && has.Task != nil
+}
+
+// readSchedule reads a line. What the server would not know is refused here: it
+// would not be sent.
+func readSchedule(text []byte) (l scheduleLine, err error) {
+	var in struct {
+		Name string `json:"name"`
+		wire.ScheduleInput
+	}
+	known := json.NewDecoder(bytes.NewReader(text))
+	known.DisallowUnknownFields()
+	if err := known.Decode(&in); err != nil {
+		return l, errors.New(suggesting(strings.TrimPrefix(err.Error(), "json: ")))
+	}
+	if in.Name == "" {
+		return l, errors.New("name: a schedule needs one")
+	}
+	l.name = in.Name
+	return l, json.Unmarshal(text, &l.spec)
+}
+
+// unknownInLine matches the error of encoding/json for an unknown field in a schedule's line.
+var unknownInLine = regexp.MustCompile(`^unknown field "(.*)"$`)
+
+// suggesting adds to an error about an unknown field the one that was probably meant.
+func suggesting(text string) string {
+	if m := unknownInLine.FindStringSubmatch(text); m != nil {
+		text += usage.DidYouMean(m[1], fieldsOfLine)
+	}
+	return text
+}
+
+// fieldsOfLine are the fields of a schedule's line, and of its task.
+var fieldsOfLine = func() (names []string) {
+	for _, t := range []reflect.Type{reflect.TypeFor[wire.ScheduleInput](), reflect.TypeFor[wire.TaskInput](), reflect.TypeFor[wire.HTTPInput](), reflect.TypeFor[wire.Retry]()} {
+		for _, f := range reflect.VisibleFields(t) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}()
+
+// putInTurn makes or changes a schedule. What comes too fast for the namespace's rate waits its
+// turn, however long a client would wait by itself.
+func putInTurn(ctx context.Context, api *client.Client, l scheduleLine, conds ...client.Condition) (*client.Schedule, error) {
+	for {
+		s, err := api.Schedules.Put(ctx, l.name, l.spec, conds...)
+		var refused *client.Error
+		if !errors.As(err, &refused) || refused.Code != "rate_exceeded" {
+			return s, err
+		}
+		if !pause(ctx, tooFast) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// putSchedule makes the schedule of a batch that is one, unless there is one of that name.
+func (im *importer) putSchedule(ctx context.Context, b importBatch) error {
+	_, err := putInTurn(ctx, im.api, *b.schedule, client.IfNoneMatch())
+	var refused *client.Error
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil || errors.Is(err, client.ErrStale):
+		im.mu.Lock()
+		if err == nil {
+			im.total.Schedules++
+		} else {
+			im.total.Skipped++
+		}
+		im.mu.Unlock()
+	case errors.As(err, &refused) && refusalCode(refused) == exitUsage:
+		im.report(badLine{Line: b.numbers[0], Code: refused.Code, Detail: shorten(refused.Message())})
+	default:
+		return fmt.Errorf("%s: %w", b.lines(), renamed(err, "import "+b.schedule.name))
+	}
+	im.bar.add(1, b.size)
+	return nil
+}

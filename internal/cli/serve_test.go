@@ -1,0 +1,333 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/servertest"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const anyPort = "127.0.0.1:0"
+
+func TestServeSaysWhereItListensWhereItsDataIsAndWhatToTry(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	for _, c := range []struct {
+		args []string
+		data string
+	}{
+		{[]string{"--data", dir}, "tasks in " + dir},
+		{[]string{"--store", dir}, "tasks in " + dir},
+		{[]string{"--store", "memory:"}, "tasks in memory: they are gone when the server stops"},
+	} {
+		b := start(t, append([]string{"serve", "--listen", anyPort, "--log-level", "error"}, c.args...)...)
+		first := b.line(t, b.stdout)
+		url := urlPattern.FindString(first)
+		if first != "listening on "+url || strings.HasSuffix(url, ":0") {
+			t.Errorf("the first line is %q", first)
+		}
+		if got := b.line(t, b.stdout); got != c.data {
+			t.Errorf("the second line is %q, want %q", got, c.data)
+		}
+		if got, want := b.line(t, b.stdout), fmt.Sprintf("process %d; Ctrl-C, or kill %[1]d, stops it", os.Getpid()); got != want {
+			t.Errorf("the third line is %q, want %q", got, want)
+		}
+		if got := b.line(t, b.stdout); got != "try, in another terminal: foliot listen --try 3s --server "+url {
+			t.Errorf("the last line is %q", got)
+		}
+		tryIt(t, url)
+		b.stop()
+		if code := <-b.code; code != exitOK {
+			t.Errorf("interrupted, it ended with %d", code)
+		}
+	}
+}
+
+// Tasks of a secured server may not call loopback, and the trial lacks the token.
+func TestServeProposesNoTrialThatWouldBeRefused(t *testing.T) {
+	dir := t.TempDir()
+	makeToken(t, dir)
+	b := start(t, "serve", "--listen", anyPort, "--data", dir, "--log-level", "error")
+	for !strings.HasPrefix(b.line(t, b.stdout), "process ") {
+	}
+	b.stop()
+	if rest, err := io.ReadAll(b.stdout); err != nil || len(rest) > 0 {
+		t.Errorf("it says %q, %v", rest, err)
+	}
+}
+
+func TestAListenAddressWithoutAHostSaysThatItMeansLoopback(t *testing.T) {
+	for _, addr := range []string{":0", "0"} {
+		b := start(t, "serve", "--listen", addr, "--store", "memory:", "--log-level", "error")
+		b.line(t, b.stdout)
+		if got := b.line(t, b.stdout); !strings.HasPrefix(got, "--listen "+addr+" names no host, so it means this machine alone; 0.0.0.0:") {
+			t.Errorf("the second line is %q", got)
+		}
+		for !strings.HasPrefix(b.line(t, b.stdout), "try") {
+		}
+		b.stop()
+		<-b.code
+	}
+}
+
+// tryIt does what the last line says, in less time: it ends by itself.
+func tryIt(t *testing.T, url string) {
+	t.Helper()
+	l := start(t, "listen", anyPort, "--try", "10ms", "--server", url)
+	l.line(t, l.stderr)
+	name, _, _ := strings.Cut(strings.TrimPrefix(l.line(t, l.stderr), "created "), ",")
+	if got := l.line(t, l.stdout); !strings.Contains(got, "POST  /hello  "+name+" attempt 1  +") || !strings.HasSuffix(got, "Hello from Foliot") {
+		t.Errorf("listen --try printed %q", got)
+	}
+	if code := <-l.code; code != exitOK {
+		t.Errorf("listen --try ended with %d", code)
+	}
+}
+
+func TestATaskIsDeliveredWhileAddWaits(t *testing.T) {
+	hook := servertest.NewReceiver(t)
+	hook.Release()
+	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
+	out := p.must("add", hook.URL+"/hello", "--in", "10ms", "--name", "a", "--wait", "-o", "json")
+	var done wire.Task
+	if err := json.Unmarshal([]byte(out), &done); err != nil {
+		t.Fatal(err)
+	}
+	if done.State != "delivered" || len(done.Attempts) != 1 || done.Attempts[0].LateMS < 0 {
+		t.Errorf("add --wait printed %s", out)
+	}
+	out, _, code := p.foliot("add", "http://127.0.0.1:1/refused", "--in", "0s", "--max-attempts", "1", "--name", "b", "--wait")
+	if code != exitUndelivered || !strings.Contains(out, "dead (attempts_exhausted): attempt 1, ") {
+		t.Errorf("a task that died: add --wait ended with %d and printed %q", code, out)
+	}
+}
+
+func TestSIGTERMLetsARunningAttemptEnd(t *testing.T) {
+	hook, dir := servertest.NewReceiver(t), t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	p.must("add", hook.URL, "--in", "0s", "--name", "running")
+	hook.Next(t)
+	p.must("add", hook.URL, "--in", "1h", "--name", "waiting")
+	p.signal(terminate)
+	p.await("stopping")
+	p.must("add", hook.URL, "--in", "1h", "--name", "late") // a receiver may still create its next task
+	hook.Release()
+	if code, log := p.exit(); code != exitOK {
+		t.Fatalf("it ended with %d:\n%s", code, log)
+	}
+	again := serveProcess(t, "--listen", anyPort, "--data", dir)
+	for name, state := range map[string]string{"running": "delivered", "waiting": "scheduled", "late": "scheduled"} {
+		if got := again.task(name); got.State != state || state == "delivered" && len(got.Attempts) != 1 {
+			t.Errorf("%s is %s after %d attempts, want %s", name, got.State, len(got.Attempts), state)
+		}
+	}
+}
+
+func TestAnAttemptThatOutlivesTheGraceIsMadeAgain(t *testing.T) {
+	hook, dir := servertest.NewReceiver(t), t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", dir, "--grace", "50ms")
+	p.must("add", hook.URL, "--in", "0s", "--name", "slow")
+	hook.Next(t)
+	p.signal(terminate)
+	if code, log := p.exit(); code != exitOK {
+		t.Fatalf("it ended with %d:\n%s", code, log)
+	}
+	again := serveProcess(t, "--listen", anyPort, "--data", dir)
+	if name := hook.Next(t); name != "slow" {
+		t.Errorf("%q arrived", name)
+	}
+	hook.Release()
+	if _, _, code := again.foliot("get", "slow", "--wait"); code != exitOK {
+		t.Errorf("the task did not end delivered: get --wait ended with %d", code)
+	}
+}
+
+func TestASecondSignalStopsAtOnce(t *testing.T) {
+	hook := servertest.NewReceiver(t)
+	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir(), "--grace", "1h")
+	p.must("add", hook.URL, "--in", "0s")
+	hook.Next(t)
+	p.signal(terminate)
+	p.await("stopping")
+	second := time.AfterFunc(sameSignal+10*time.Millisecond, func() { _ = p.cmd.Process.Signal(os.Interrupt) })
+	defer second.Stop()
+	if code, log := p.exit(); code != exitFailure || !strings.Contains(log, "second signal") {
+		t.Errorf("it ended with %d:\n%s", code, log)
+	}
+}
+
+func TestWhatWasAcceptedIsDeliveredAfterAKill(t *testing.T) {
+	hook, dir := servertest.NewReceiver(t), t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	want := map[string]bool{}
+	for i := range 50 {
+		name := fmt.Sprintf("t-%d", i)
+		p.must("add", hook.URL, "--in", fmt.Sprintf("%dms", 10*i), "--name", name)
+		want[name] = true
+	}
+	p.kill()
+	hook.Release()
+	serveProcess(t, "--listen", anyPort, "--data", dir)
+	for len(want) > 0 {
+		delete(want, hook.Next(t))
+	}
+}
+
+func TestAddWaitOutlivesARestart(t *testing.T) {
+	hook, dir := servertest.NewReceiver(t), t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	addr := strings.TrimPrefix(p.url, "http://")
+	waiting := start(t, "add", hook.URL, "--in", "0s", "--name", "a", "--wait", "--server", p.url)
+	waiting.line(t, waiting.stdout) // "created"
+	hook.Next(t)
+	p.kill()
+	if got := waiting.line(t, waiting.stderr); !strings.Contains(got, "still waiting for a") {
+		t.Errorf("while the server is away it says %q", got)
+	}
+	hook.Release()
+	serveProcess(t, "--listen", addr, "--data", dir)
+	if got := waiting.line(t, waiting.stdout); !strings.HasPrefix(got, "delivered: attempt ") || !strings.Contains(got, "status 200") {
+		t.Errorf("it printed %q", got)
+	}
+	if code := <-waiting.code; code != exitOK {
+		t.Errorf("it ended with %d", code)
+	}
+}
+
+// refused runs serve as a process that must not start, and returns its words.
+func refused(t *testing.T, args ...string) string {
+	t.Helper()
+	return refusedWith(t, exitFailure, args...)
+}
+
+// refusedWith is refused with another exit code.
+func refusedWith(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	cmd := foliotCommand(t, append([]string{"serve"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != code || strings.Count(string(out), "\n") != 1 || !strings.HasPrefix(string(out), "foliot: ") {
+		t.Errorf("serve %v ended with %v and said %q, want exit code %d and one line", args, err, out, code)
+	}
+	return string(out)
+}
+
+func TestASecondServerOnTheSameDirectoryIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	if said := refused(t, "--listen", anyPort, "--data", dir); !strings.Contains(said, dir) || !strings.Contains(said, "in use") {
+		t.Errorf("it said %q", said)
+	}
+	p.must("ls") // the first one is unharmed
+}
+
+func TestAServerOnATakenPortIsRefused(t *testing.T) {
+	l, err := net.Listen("tcp", anyPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dir := filepath.Join(t.TempDir(), "data")
+	if said := refused(t, "--listen", l.Addr().String(), "--data", dir); !strings.Contains(said, "--listen") || !strings.Contains(said, "in use") {
+		t.Errorf("it said %q", said)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("it left a directory behind: %v", err)
+	}
+}
+
+func TestADirectoryThatIsNotOursIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, text, says string
+		code             int
+	}{
+		"of a newer version": {"FOLIOT", "This is a foliot data directory. Keep all of its files together and do not edit them.\nformat 99\noldest-reader 99\n", "newer version", exitFailure},
+		"with other files":   {"letter.txt", "dear", "not a foliot data directory", exitUsage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if said := refusedWith(t, c.code, "--listen", anyPort, "--data", dir); !strings.Contains(said, c.says) || !strings.Contains(said, dir) {
+				t.Errorf("it said %q", said)
+			}
+			entries, err := os.ReadDir(dir)
+			if err != nil || len(entries) != 1 {
+				t.Errorf("the directory was touched: %v %v", entries, err)
+			}
+		})
+	}
+}
+
+// A file size limit stands for a full disk: the write fails in the middle.
+func TestADiskThatTakesNoMoreStopsTheServerAndLosesNothing(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no shell to set the limit with")
+	}
+	dir := t.TempDir()
+	p := &process{t: t, cmd: foliotCommand(t, "serve", "-o", "json", "--listen", anyPort, "--data", dir)}
+	p.cmd.Args = append([]string{"sh", "-c", `ulimit -f 300; exec "$0" "$@"`, p.cmd.Path}, p.cmd.Args[1:]...)
+	p.cmd.Path = shell
+	p.start()
+	var lines strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}`+"\n", i)
+	}
+	s := &session{t: t, server: p.url}
+	out, _, code := s.run(lines.String(), "import", "-", "-o", "json", "--batch", "50")
+	var sums importReply
+	if err := json.Unmarshal([]byte(out), &sums); err != nil || code == exitOK || sums.Created == 0 {
+		t.Fatalf("import ended with %d and printed %q: the limit was to be reached, and not at once", code, out)
+	}
+	if code, log := p.exit(); code != exitFailure || !strings.Contains(log, "foliot: the data directory "+dir+" failed: ") {
+		t.Errorf("the server ended with %d:\n%s", code, log)
+	}
+	again := serveProcess(t, "--listen", anyPort, "--data", dir)
+	if kept := strings.Count(again.must("ls", "-n", "0"), "\n"); kept < sums.Created {
+		t.Errorf("%d tasks were answered as created, %d are there", sums.Created, kept)
+	}
+}
+
+func TestATaskCannotCallTheServerItself(t *testing.T) {
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
+	out, _, code := p.foliot("add", p.url+"/v1/tasks/cancel?all=true", "--in", "0s", "--wait")
+	if code != exitUndelivered || !strings.Contains(out, "egress_denied") {
+		t.Errorf("add --wait ended with %d and printed %q", code, out)
+	}
+	p.await(`msg="a task was refused by the egress policy" namespace=default task=`)
+	if log := p.log.String(); !strings.Contains(log, strings.TrimPrefix(p.url, "http://")+" is an address of this server itself") {
+		t.Errorf("the log does not name the address:\n%s", log)
+	}
+}
+
+func TestLoopbackIsClosedToTasksWhenOthersMayCreateThem(t *testing.T) {
+	hook := servertest.NewReceiver(t)
+	hook.Release()
+	for _, c := range []struct {
+		args []string
+		code int
+	}{
+		{nil, exitOK},
+		{[]string{"--host", "foliot.example"}, exitUndelivered},
+		{[]string{"--host", "foliot.example", "--egress-allow", "127.0.0.0/8"}, exitOK},
+		{[]string{"--listen", "0.0.0.0:0", "--insecure-listen"}, exitUndelivered},
+	} {
+		p := serveProcess(t, append([]string{"--listen", anyPort, "--store", "memory:"}, c.args...)...)
+		if out, errs, code := p.foliot("add", hook.URL, "--in", "0s", "--wait"); code != c.code {
+			t.Errorf("serve %v: add --wait ended with %d, want %d, and printed %q%q", c.args, code, c.code, out, errs)
+		}
+		p.kill()
+	}
+}

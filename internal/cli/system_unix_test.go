@@ -1,0 +1,119 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/servertest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// A directory that somebody else made, as a container's volume is, may stand open.
+func TestNobodyElseReadsTheFilesOfAServer(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	if out, errs, code := p.foliot("secret", "create"); code != exitOK {
+		t.Fatalf("%q%q", out, errs)
+	}
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		files++
+		return err
+	})
+	if err != nil || files == 0 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+// Each file that a server or a command trusts is refused while others
+// may change it, and each that holds a secret while they may read it.
+func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string, mode fs.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	data := filepath.Join(dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file("data/FOLIOT", "", 0o600)
+	if err := os.Chmod(data, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file("open.yaml", "log-level: error\n", 0o666), filepath.Join(dir, "link.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	tls := servertest.NewAuthority(t).Files(time.Now().Add(time.Hour))
+	if err := os.Chmod(tls.Key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, token := task.MintToken()
+	for _, c := range []struct{ args, path, mode, remedy string }{
+		{"serve --data " + data, data, "0750", "chmod 700 "},
+		{"token create --data " + data, data, "0750", "chmod 700 "},
+		{"serve --store memory: --config " + dir + "/link.yaml", "link.yaml", "0666", "chmod go-w "},
+		{"serve --config " + file("a.yaml", "store: redis://foliot:secret@127.0.0.1:1\n", 0o644), "a.yaml", "0644", "chmod 6"},
+		{"serve --store memory: --listen 127.0.0.1:0 --tls-cert " + tls.Cert + " --tls-key " + tls.Key, tls.Key, "0644", "chmod 6"},
+		{"ls --token-file " + file("token", token, 0o644), "token", "0644", "chmod 6"},
+		{"ls --ca-cert " + file("ca.pem", "x", 0o666), "ca.pem", "0666", "chmod go-w "},
+		{"listen --verify @" + file("secret", task.MintSecret(), 0o604), "secret", "0604", "chmod 6"},
+	} {
+		ctx, end := context.WithTimeout(t.Context(), 10*time.Second) // a server that accepts them would go on
+		var out, said bytes.Buffer
+		code := run(ctx, append([]string{"--server", "http://127.0.0.1:1"}, strings.Fields(c.args)...), strings.NewReader(""), &out, &said)
+		end()
+		errs := said.String()
+		if code != exitUsage || !strings.Contains(errs, c.path) || !strings.Contains(errs, "mode "+c.mode) || !strings.Contains(errs, c.remedy) {
+			t.Errorf("foliot %s: %d %s%s", c.args, code, out.String(), errs)
+		}
+		if strings.Contains(errs, "secret@") {
+			t.Errorf("%s", errs)
+		}
+	}
+	if _, errs, code := (&session{t: t, server: "http://127.0.0.1:1"}).run("", "config", "--config", file("b.yaml", "log-level: error\n", 0o644)); code != exitOK {
+		t.Errorf("a configuration without secrets, which others may read: %d %s", code, errs)
+	}
+}
+
+// The remedy of a refusal would lock others out of a directory that is theirs.
+func TestADirectoryOfSomethingElseIsNotToBeClosed(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "passwd"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := (&session{t: t, server: "http://127.0.0.1:1"}).run("", "token", "create", "--data", dir)
+	if code == exitOK || strings.Contains(errs, "chmod") || !strings.Contains(errs, "not a foliot data directory") {
+		t.Errorf("%d %s", code, errs)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("it has mode %v now, %v", info.Mode(), err)
+	}
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// taskFlags say what a task is, but for its name and when it is due.
+type taskFlags struct {
+	Data   string   `short:"d" xor:"body" placeholder:"BODY" help:"Send this body as it is; @FILE reads a file, @- standard input."`
+	JSON   string   `xor:"body" placeholder:"BODY" help:"Send this body as JSON; @FILE reads a file, @- standard input."`
+	Header []string `short:"H" sep:"none" placeholder:"NAME:VALUE" help:"Send this header. Repeat it for more."`
+	Method string   `short:"X" placeholder:"METHOD" help:"The request's method (default: POST)."`
+
+	Queue    string   `placeholder:"NAME" help:"The task's queue (default: default)."`
+	Priority string   `placeholder:"high|normal|low" help:"Which of the due tasks go first (default: normal)."`
+	Label    []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the task. Repeat it for more."`
+
+	Timeout     string  `placeholder:"DURATION" help:"Of one attempt (default: the queue's, or 15s)."`
+	ExpireAfter string  `placeholder:"DURATION" help:"Do not start it any more when it is this late; 0s: never (default: the queue's, or never)."`
+	MaxAttempts *int    `placeholder:"N" help:"Give up after so many attempts; 0: no limit (default: the queue's, or no limit)."`
+	MinBackoff  string  `placeholder:"DURATION" help:"Wait at least this long between attempts (default: the queue's, or 1s)."`
+	MaxBackoff  string  `placeholder:"DURATION" help:"Wait at most this long between attempts (default: the queue's, or 1h)."`
+	MaxAge      string  `placeholder:"DURATION" help:"Give up this long after the first attempt; 0s: never (default: the queue's, or 24h)."`
+	OnDead      *string `placeholder:"URL" help:"Called, by a task of its own, when this one dies; an empty one: none (default: the queue's, or none)."`
+}
+
+// spec returns the task that the flags ask for, which calls address.
+func (f *taskFlags) spec(address string, stdin io.Reader) (in client.Spec, err error) {
+	in = client.Spec{
+		Queue: f.Queue, Priority: client.Priority(f.Priority),
+		HTTP: client.HTTP{URL: address, Method: f.Method},
+	}
+	if err := checkURL(address); err != nil {
+		return in, err
+	}
+	if err := f.durations(&in); err != nil {
+		return in, err
+	}
+	if n := f.MaxAttempts; n != nil {
+		if *n < 0 {
+			return in, usage.Errorf("--max-attempts", "%d is negative; 0 is no limit", *n)
+		}
+		in.Retry.MaxAttempts = orNoLimit(*n)
+	}
+	if f.OnDead != nil {
+		in.OnDead = cmp.Or(*f.OnDead, client.Nobody)
+	}
+	if in.HTTP.Headers, err = parseHeaders(f.Header); err != nil {
+		return in, err
+	}
+	if in.Labels, err = parseLabels(f.Label); err != nil {
+		return in, err
+	}
+	in.HTTP.Body, err = f.body(stdin)
+	return in, err
+}
+
+// checkURL catches what is mistyped most, before a server is asked: "host/path"
+// without a scheme.
+func checkURL(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return usage.Errorf("URL", "%q is no URL to call; it begins with http:// or https:// and a host", address)
+	}
+	return nil
+}
+
+// durations fills in what is a duration, in the order of the help.
+func (f *taskFlags) durations(in *client.Spec) error {
+	for _, of := range []struct {
+		flag, value string
+		into        *time.Duration
+		zero        bool // 0s means that there is no limit
+	}{
+		{"--timeout", f.Timeout, &in.Timeout, false},
+		{"--expire-after", f.ExpireAfter, &in.ExpireAfter, true},
+		{"--min-backoff", f.MinBackoff, &in.Retry.MinBackoff, false},
+		{"--max-backoff", f.MaxBackoff, &in.Retry.MaxBackoff, false},
+		{"--max-age", f.MaxAge, &in.Retry.MaxAge, true},
+	} {
+		if of.value == "" {
+			continue
+		}
+		d, err := parseDuration(of.flag, of.value)
+		switch {
+		case err != nil:
+			return err
+		case d == 0 && !of.zero:
+			return usage.Errorf(of.flag, "%q is too short", of.value)
+		}
+		*of.into = orNoLimit(d)
+	}
+	return nil
+}
+
+// orNoLimit returns v in the client's words: there, 0 is the default.
+func orNoLimit[T int | time.Duration](v T) T {
+	if v == 0 {
+		return client.NoLimit
+	}
+	return v
+}
+
+// body returns what --data or --json say.
+func (f *taskFlags) body(stdin io.Reader) (client.Body, error) {
+	switch {
+	case f.JSON != "":
+		data, err := readBody("--json", f.JSON, stdin)
+		if err == nil && !json.Valid(data) {
+			err = usage.Errorf("--json", "the body is no JSON; --data sends it as it is")
+		}
+		return client.JSON(json.RawMessage(data)), err
+	case f.Data != "":
+		data, err := readBody("--data", f.Data, stdin)
+		return client.Text(string(data)), err
+	}
+	return client.Body{}, nil
+}
+
+// readBody returns a body that was given directly, as @FILE or as @-.
+func readBody(flag, value string, stdin io.Reader) ([]byte, error) {
+	file, isFile := strings.CutPrefix(value, "@")
+	if !isFile {
+		return []byte(value), nil
+	}
+	r := stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, usage.Errorf(flag, "%v", err)
+		}
+		defer f.Close()
+		r = f
+	}
+	data, err := io.ReadAll(io.LimitReader(r, task.MaxBody+1))
+	switch {
+	case err != nil:
+		return nil, usage.Errorf(flag, "read the body: %v", err)
+	case len(data) > task.MaxBody:
+		return nil, usage.Errorf(flag, "the body is longer than %d bytes", task.MaxBody)
+	}
+	return data, nil
+}
+
+// parseHeaders reads "Name: value" pairs.
+func parseHeaders(pairs []string) (map[string]string, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	headers := make(map[string]string, len(pairs))
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" {
+			return nil, usage.Errorf("--header", "%q is no NAME:VALUE", pair)
+		}
+		if _, twice := headers[name]; twice {
+			return nil, usage.Errorf("--header", "%q is given twice", name)
+		}
+		headers[name] = value
+	}
+	return headers, nil
+}

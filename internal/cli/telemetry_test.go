@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/foliot/foliot/internal/servertest"
+	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// scraped returns the value of a series of /metrics, -1 where there is none.
+func scraped(t *testing.T, text, series string) float64 {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\S+)$`).FindStringSubmatch(text)
+	if m == nil {
+		return -1
+	}
+	v, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		t.Fatalf("%s is %q", series, m[1])
+	}
+	return v
+}
+
+func (p *process) fetch(path string) (status int, body string) {
+	p.t.Helper()
+	reply, err := http.Get(p.url + path)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return reply.StatusCode, string(text)
+}
+
+func TestMetricsTellWhatBecameOfTasks(t *testing.T) {
+	hook := servertest.NewReceiver(t)
+	hook.Release()
+	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
+	p.must("add", hook.URL, "--in", "10ms", "--wait")
+	p.must("add", hook.URL, "--in", "1h")
+	_, _, _ = p.foliot("add", "http://127.0.0.1:1/refused", "--in", "0s", "--max-attempts", "1", "--wait")
+
+	status, text := p.fetch("/metrics")
+	if status != http.StatusOK {
+		t.Fatalf("%d: %s", status, text)
+	}
+	const home = `namespace="default",queue="default"`
+	for series, want := range map[string]float64{
+		`foliot_attempts_total{namespace="default",outcome="delivered",queue="default"}`:     1,
+		`foliot_attempts_total{namespace="default",outcome="failed",queue="default"}`:        1,
+		`foliot_dead_total{namespace="default",queue="default",reason="attempts_exhausted"}`: 1,
+		`foliot_lateness_seconds_count{` + home + `}`:                                        2,
+		`foliot_tasks{` + home + `,state="scheduled"}`:                                       1,
+		`foliot_tasks{` + home + `,state="delivered"}`:                                       1,
+		`foliot_tasks{` + home + `,state="dead"}`:                                            1,
+		`foliot_oldest_overdue_seconds{` + home + `}`:                                        0,
+		`foliot_api_requests_total{method="POST",route="/v1/tasks",status="201"}`:            3,
+		`foliot_attempts_running`:                                                            0,
+		`foliot_claims_total{result="granted"}`:                                              2,
+		`foliot_spans_total{result="exported"}`:                                              -1,
+	} {
+		if got := scraped(t, text, series); got != want {
+			t.Errorf("%s is %v, want %v", series, got, want)
+		}
+	}
+	for _, series := range []string{"foliot_sync_seconds_count", "foliot_disk_free_bytes", "foliot_store_bytes", "foliot_slots_free", "foliot_api_connections"} {
+		if got := scraped(t, text, series); got <= 0 {
+			t.Errorf("%s is %v", series, got)
+		}
+	}
+}
+
+func TestALeaseThatACrashLeftIsCounted(t *testing.T) {
+	hook, dir := servertest.NewReceiver(t), t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	p.must("add", hook.URL, "--in", "0s", "--name", "cut-off")
+	hook.Next(t)
+	p.must("add", hook.URL, "--in", "1h") // synced after the claim
+	p.kill()
+	again := serveProcess(t, "--listen", anyPort, "--data", dir)
+	if _, text := again.fetch("/metrics"); scraped(t, text, "foliot_reclaims_total") != 1 {
+		t.Errorf("foliot_reclaims_total is %v, want 1", scraped(t, text, "foliot_reclaims_total"))
+	}
+}
+
+func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := task.DefaultSpec()
+	s.Name, s.ID, s.Request.URL = "poison", "id", "http://receiver.example/"
+	for life := range task.MaxReclaims { // each ends with the attempt under way
+		p, err := pebblestore.Open(dir, pebblestore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := task.FloorMillis(time.Now())
+		if life == 0 {
+			if _, err := p.Apply(t.Context(), now, []task.Change{task.Create{Spec: s}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		poison, err := p.Get(t.Context(), s.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replies, err := p.Claim(t.Context(), now, []task.Claim{{Key: s.Key, Lane: poison.Lane(), Token: "t", Until: now + 1000}})
+		if err = errors.Join(err, replies[0].Err, p.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	_, text := p.fetch("/metrics")
+	const series = `foliot_dead_total{namespace="default",queue="default",reason="reclaims_exhausted"}`
+	if n := scraped(t, text, series); n != 1 {
+		t.Errorf("%s is %v, want 1", series, n)
+	}
+	p.signal(os.Interrupt)
+	if _, log := p.exit(); !strings.Contains(log, `msg="a task died" namespace=default queue=default task=poison`) || !strings.Contains(log, "reason=reclaims_exhausted") {
+		t.Errorf("the log does not say that it died:\n%s", log)
+	}
+}
+
+func TestMetricsCanBeSwitchedOff(t *testing.T) {
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--no-metrics")
+	if status, body := p.fetch("/metrics"); status == http.StatusOK {
+		t.Errorf("%d: %s", status, body)
+	}
+}
+
+func TestADeliveryIsTracedFromItsCreate(t *testing.T) {
+	batches := make(chan *tracepb.TracesData, 100)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		batch := new(tracepb.TracesData)
+		if err := proto.Unmarshal(body, batch); err != nil || r.Header.Get("X-Key") != "k" {
+			t.Errorf("the collector got %v, key %q", err, r.Header.Get("X-Key"))
+		}
+		batches <- batch
+	}))
+	t.Cleanup(collector.Close)
+	arrived := make(chan string, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Header.Get("Traceparent") }))
+	t.Cleanup(receiver.Close)
+
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "X-Key=k")
+	p := serveProcess(t, "--listen", anyPort, "--data", filepath.Join(t.TempDir(), "data"), "--otlp-endpoint", collector.URL, "--trace-sample", "0")
+	create(t, p.url, receiver.URL, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	sent := <-arrived
+	p.signal(terminate)
+	if code, log := p.exit(); code != exitOK {
+		t.Fatalf("it ended with %d:\n%s", code, log)
+	}
+	close(batches)
+	spans := map[string]*tracepb.Span{}
+	for batch := range batches {
+		for _, s := range batch.GetResourceSpans()[0].GetScopeSpans()[0].GetSpans() {
+			spans[s.GetName()] = s
+		}
+	}
+	created, delivered := spans["POST /v1/tasks"], spans["deliver"]
+	if created == nil || delivered == nil || len(spans) != 2 {
+		t.Fatalf("the spans are %v", spans)
+	}
+	if hex.EncodeToString(created.GetTraceId()) != "0af7651916cd43dd8448eb211c80319c" {
+		t.Error("the create is not in its caller's trace")
+	}
+	if links := delivered.GetLinks(); len(links) != 1 || !bytes.Equal(links[0].GetSpanId(), created.GetSpanId()) {
+		t.Errorf("the delivery is linked to %v", links)
+	}
+	if want := "00-" + hex.EncodeToString(delivered.GetTraceId()) + "-" + hex.EncodeToString(delivered.GetSpanId()) + "-01"; sent != want {
+		t.Errorf("the receiver was sent %s, want %s", sent, want)
+	}
+}
+
+// create makes a task that is due now, as part of a trace.
+func create(t *testing.T, server, target, traceparent string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", server+"/v1/tasks", strings.NewReader(`{"delay":"0s","http":{"url":"`+target+`"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Traceparent", traceparent)
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply.Body.Close()
+	if reply.StatusCode != http.StatusCreated {
+		t.Fatalf("the create was answered %d", reply.StatusCode)
+	}
+}

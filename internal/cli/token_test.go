@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// Whoever revokes the token that manages the server says so twice.
+func TestTheLastAdminTokenIsRevokedOnPurposeAlone(t *testing.T) {
+	s := newSession(t)
+	operator := func() (id string) {
+		t.Helper()
+		var made struct{ ID, Token string }
+		out, stderr, code := s.run("", "token", "create", "--for", "operator", "--scope", "admin", "-o", "json")
+		if err := json.Unmarshal([]byte(out), &made); err != nil {
+			t.Fatalf("%d: %v: %s", code, err, stderr)
+		}
+		t.Setenv("FOLIOT_TOKEN", made.Token)
+		return made.ID
+	}
+	first := operator()
+	_, stderr, code := s.run("", "token", "revoke", first)
+	if code != exitUsage || !strings.Contains(stderr, "--yes") || !strings.Contains(stderr, "token create --data") || !strings.Contains(stderr, first) {
+		t.Fatalf("the last one: %d: %s", code, stderr)
+	}
+	second := operator()
+	if out, stderr, code := s.run("", "token", "revoke", first); code != exitOK || out != "revoked "+first+"\n" {
+		t.Fatalf("one of two: %d: %s", code, stderr)
+	}
+	if out, stderr, code := s.run("", "token", "revoke", second, "--yes"); code != exitOK || out != "revoked "+second+"\n" {
+		t.Fatalf("the last one, with --yes: %d: %s", code, stderr)
+	}
+	if _, stderr, code := s.run("", "token", "ls"); code != exitFailure || !strings.Contains(stderr, "revoked") {
+		t.Errorf("it still opens: %d: %s", code, stderr)
+	}
+}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+type topCmd struct {
+	Every time.Duration `default:"1s" placeholder:"DURATION" help:"How often to look (default: 1s)."`
+	Once  bool          `help:"Look once and end."`
+}
+
+// Help shows examples below the usage line.
+func (topCmd) Help() string {
+	return `Shows what a server is doing: how late attempts start, what is overdue and what it waits for, and the destinations that are slow or fail. On a
+terminal it redraws until Ctrl-C; elsewhere it prints a block, or with -o json an object, for each look.
+
+LIMITED BY says what the overdue tasks of a queue wait for: rate, concurrency, destination (its breaker, its own wish, or the limit for each), or slots (foliot serve
+--concurrency). BREAKER open: the destination failed again and again, and is left alone for a while; its tasks spend no attempts meanwhile.
+
+Examples:
+
+    foliot top
+    foliot top --once -o json | jq '.queues[] | select(.overdue > 0)'`
+}
+
+const minEvery = 100 * time.Millisecond
+
+// Run looks again and again. An answer that does not come is shown, and the next look goes on.
+func (c *topCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	if c.Every < minEvery {
+		return usage.Errorf("--every", "%v is shorter than %v", c.Every, minEvery)
+	}
+	live, err := api.Live(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Once || con.json || !con.outTerm {
+		return c.lines(ctx, con, api, live)
+	}
+	fmt.Fprint(con.out, enterScreen)
+	defer fmt.Fprint(con.out, leaveScreen)
+	var before *client.Live
+	for {
+		c.draw(con, live, before, err)
+		if !pause(ctx, c.Every) {
+			return nil
+		}
+		next, failed := api.Live(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err = failed; err == nil {
+			before, live = live, next
+		}
+	}
+}
+
+// lines prints a block, or an object, for each look.
+func (c *topCmd) lines(ctx context.Context, con *console, api *client.Client, live *client.Live) error {
+	var before *client.Live
+	for {
+		if con.json {
+			if err := con.object(live); err != nil {
+				return err
+			}
+		} else {
+			con.sayf("%s", topScreen(live, before, 0))
+		}
+		if c.Once || !pause(ctx, c.Every) {
+			return nil
+		}
+		before = live
+		var err error
+		if live, err = api.Live(ctx); err != nil {
+			if errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// What a terminal understands: the other screen without a cursor and back, and
+// the top left corner with nothing after it.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l"
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	clearScreen = "\x1b[H\x1b[2J"
+)
+
+func (c *topCmd) draw(con *console, live, before *client.Live, err error) {
+	width, height := 0, 0
+	if f, ok := con.out.(*os.File); ok {
+		width, height, _ = term.GetSize(int(f.Fd())) // 0: unbounded
+	}
+	text := topScreen(live, before, height)
+	if err != nil {
+		text = printable(con.why(err)) + "\n\n" + text
+	}
+	lines := strings.Split(text, "\n")
+	if height > 0 && len(lines) > height {
+		lines = lines[:height]
+	}
+	for i, line := range lines {
+		if runes := []rune(line); width > 0 && len(runes) > width {
+			lines[i] = string(runes[:width])
+		}
+	}
+	fmt.Fprint(con.out, clearScreen, printableLines(strings.Join(lines, "\n")))
+}
+
+// topScreen returns what is shown: a pure function of the last two looks.
+// height bounds each table, 0 for no bound.
+func topScreen(live, before *client.Live, height int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "foliot  %s", instant(live.At))
+	if live.Slots > 0 {
+		fmt.Fprintf(&b, "   running %d of %d", live.Running, live.Slots)
+		fmt.Fprintf(&b, "\nlateness of the last minute: p50 %s, p99 %s, max %s over %d attempts\n",
+			millis(live.Late.P50), millis(live.Late.P99), millis(live.Late.Max), live.Late.Count)
+		fmt.Fprintf(&b, "attempts: %s\n", topAttempts(live, before))
+	} else {
+		b.WriteString("\nlateness and attempts are the whole server's: it tells them to operators alone\n")
+	}
+	rows := 0
+	if height > 0 {
+		rows = max(3, (height-10)/2)
+	}
+	topTable(&b, rows, "QUEUE\tRUNNING\tOVERDUE\tOLDEST\tLIMITED BY", len(live.Queues), func(i int) string {
+		q := live.Queues[i]
+		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", qualified(q.Namespace, q.Queue), q.Running, q.Overdue, age(q.Oldest), q.LimitedBy)
+	})
+	topTable(&b, rows, "DESTINATION\tRUNNING\tOVERDUE\tOLDEST\tBREAKER", len(live.Destinations), func(i int) string {
+		d := live.Destinations[i]
+		breaker := d.Breaker
+		if !d.OpenUntil.IsZero() {
+			breaker += " until " + instant(d.OpenUntil)
+		}
+		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", qualified(d.Namespace, d.Destination), d.Running, d.Overdue, age(d.Oldest), breaker)
+	})
+	return b.String()
+}
+
+// topAttempts returns the totals, with what they grew by in a second.
+func topAttempts(live, before *client.Live) string {
+	a := live.Attempts
+	words := fmt.Sprintf("%d delivered, %d failed, %d deferred, %d refused; %d tasks dead", a.Delivered, a.Failed, a.Deferred, a.Refused, a.Dead)
+	if before == nil || a.Delivered < before.Attempts.Delivered {
+		return words
+	}
+	seconds := live.At.Sub(before.At).Seconds()
+	if seconds <= 0 {
+		return words
+	}
+	return words + fmt.Sprintf("   (%.0f delivered, %.0f failed a second)",
+		float64(a.Delivered-before.Attempts.Delivered)/seconds, float64(a.Failed-before.Attempts.Failed)/seconds)
+}
+
+func topTable(w io.Writer, most int, heading string, n int, row func(int) string) {
+	if n == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, heading)
+	shown := n
+	if most > 0 {
+		shown = min(n, most)
+	}
+	for i := range shown {
+		fmt.Fprintln(tw, printableRow(row(i)))
+	}
+	_ = tw.Flush() // into memory
+	if shown < n {
+		fmt.Fprintf(w, "… and %d more\n", n-shown)
+	}
+}
+
+// printableRow is printable for each field.
+func printableRow(row string) string {
+	fields := strings.Split(row, "\t")
+	for i := range fields {
+		fields[i] = printable(fields[i])
+	}
+	return strings.Join(fields, "\t")
+}
+
+// qualified names what belongs to a namespace; that of the default one is left out.
+func qualified(namespace, name string) string {
+	if namespace == "default" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
+
+// age returns for how long something has been due; "" for nothing.
+func age(d time.Duration) string {
+	switch {
+	case d == 0:
+		return ""
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}

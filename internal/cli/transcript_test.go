@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
+)
+
+// A transcript is a file in testdata that reads like a session:
+//
+//	$ foliot get nobody        a command
+//	< {"delay": "1h"}          a line of its standard input
+//	text                       a line of its standard output
+//	! text                     a line of its standard error
+//	[3]                        its exit code, when it is not 0
+//	# text                     a remark
+//
+// What differs from run to run is replaced. UPDATE_GOLDEN=1 rewrites the files.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			session := newSession(t)
+			got := session.replay(string(want))
+			if os.Getenv("UPDATE_GOLDEN") != "" {
+				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (-want +got); UPDATE_GOLDEN=1 rewrites it:\n%s", file, diff)
+			}
+		})
+	}
+}
+
+// session runs commands in process against a server of its own, on which
+// nothing is delivered: time stands still for its tasks.
+type session struct {
+	t      *testing.T
+	server string
+	dir    string
+}
+
+func newSession(t *testing.T) *session {
+	t.Helper()
+	store := memstore.New(memstore.Config{})
+	srv := httptest.NewServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
+	t.Cleanup(func() {
+		srv.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &session{t: t, server: srv.URL, dir: t.TempDir()}
+}
+
+// runBare carries out a command line that names no server.
+func (s *session) runBare(args ...string) (stdout, stderr string, code int) {
+	s.t.Helper()
+	var out, err bytes.Buffer
+	code = run(s.t.Context(), args, strings.NewReader(""), &out, &err)
+	return out.String(), err.String(), code
+}
+
+// run carries out one command line and returns what it printed and its code.
+func (s *session) run(stdin string, args ...string) (stdout, stderr string, code int) {
+	s.t.Helper()
+	var out, err bytes.Buffer
+	code = run(s.t.Context(), append([]string{"--server", s.server}, args...), strings.NewReader(stdin), &out, &err)
+	return out.String(), err.String(), code
+}
+
+// replay runs a transcript's commands and returns it with what they print now.
+func (s *session) replay(script string) string {
+	var b strings.Builder
+	lines := strings.Split(strings.TrimSuffix(script, "\n"), "\n")
+	for i := 0; i < len(lines); i++ {
+		command, ok := strings.CutPrefix(lines[i], "$ foliot")
+		if !ok {
+			if strings.HasPrefix(lines[i], "#") || lines[i] == "" {
+				b.WriteString(lines[i] + "\n")
+			}
+			continue
+		}
+		b.WriteString(lines[i] + "\n")
+		stdin := ""
+		for i+1 < len(lines) && strings.HasPrefix(lines[i+1], "< ") {
+			i++
+			b.WriteString(lines[i] + "\n")
+			stdin += strings.TrimPrefix(lines[i], "< ") + "\n"
+		}
+		b.WriteString(s.normal(s.run(stdin, s.words(command)...)))
+	}
+	return b.String()
+}
+
+// words splits a command line; single quotes keep spaces, and two of them are an
+// empty word. $DIR is a directory of the session's own.
+func (s *session) words(line string) []string {
+	var words []string
+	for i, part := range strings.Split(strings.ReplaceAll(line, "$DIR", s.dir), "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+			continue
+		}
+		words = append(words, strings.Fields(part)...)
+	}
+	return words
+}
+
+var varying = []struct {
+	pattern *regexp.Regexp
+	word    string
+}{
+	{regexp.MustCompile(`20[0-2]\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`), "TIME"}, // 2030 is what a transcript asked for
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`), "ID"},
+	{regexp.MustCompile(`@\d{13}\.t\w+`), "@MILLIS.tRANDOM"},
+	{regexp.MustCompile(`in \d+\.\d s \(\d+ a second\)`), "in SECONDS (RATE)"},
+	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":SECONDS`},
+}
+
+// normal prints a command's output as transcripts have it.
+func (s *session) normal(stdout, stderr string, code int) string {
+	text := stdout
+	for line := range strings.Lines(stderr) {
+		text += "! " + line
+	}
+	if code != 0 {
+		text += fmt.Sprintf("[%d]\n", code)
+	}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, s.server, "SERVER"), s.dir, "$DIR")
+	for _, v := range varying {
+		text = v.pattern.ReplaceAllString(text, v.word)
+	}
+	return text
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/client"
+)
+
+// trials are the commands that create tasks for a receiver of their own.
+var trials = map[string][]string{
+	"listen": {"listen", "127.0.0.1:0", "--try", "50ms"},
+	"bench":  {"bench", "--tasks", "20", "--over", "100ms"},
+}
+
+// TestATrialSaysAtOnceWhyItsTaskWasNotDelivered: here the server may not call loopback.
+func TestATrialSaysAtOnceWhyItsTaskWasNotDelivered(t *testing.T) {
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--egress-deny", "127.0.0.0/8")
+	for name, args := range trials {
+		began := time.Now()
+		_, errs, code := p.foliot(args...)
+		if took := time.Since(began); code != exitUndelivered || took > benchPatience/2 ||
+			!strings.Contains(errs, "was not delivered: it is dead: refused by the egress policy") || !strings.Contains(errs, "foliot doctor egress http://127.0.0.1:") {
+			t.Errorf("%s ended with %d after %v: %s", name, code, took, errs)
+		}
+	}
+	if left := p.must("ls", "--state", "scheduled"); left != "" {
+		t.Errorf("they left tasks behind: %s", left)
+	}
+}
+
+// TestATrialSaysAtOnceWhatItsTaskWaitsFor, and goes on when that ends.
+func TestATrialSaysAtOnceWhatItsTaskWaitsFor(t *testing.T) {
+	for name, args := range trials {
+		p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
+		queue := "default"
+		if name == "bench" {
+			queue = "foliot-bench"
+		}
+		p.must("queue", "pause", queue)
+		trial := start(t, append([]string{"--server", p.url}, args...)...)
+		for line := ""; !strings.Contains(line, "has not been delivered yet: the queue "+queue+" is paused: foliot queue resume "+queue); {
+			line = trial.line(t, trial.stderr)
+		}
+		go func() { // the pipes have no room
+			for {
+				if _, err := trial.stdout.ReadString('\n'); err != nil {
+					return
+				}
+			}
+		}()
+		go func() {
+			for {
+				if _, err := trial.stderr.ReadString('\n'); err != nil {
+					return
+				}
+			}
+		}()
+		p.must("queue", "resume", queue)
+		if code := <-trial.code; code != exitOK {
+			t.Errorf("%s ended with %d", name, code)
+		}
+	}
+}
+
+// TestATrialWorksOnASecuredServer, with a token of scope write; without one it says what is missing.
+func TestATrialWorksOnASecuredServer(t *testing.T) {
+	dir := t.TempDir()
+	makeToken(t, dir)
+	out, errs, code := newSession(t).runBare("token", "create", "--data", dir, "--scope", "write")
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte(out), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := serveProcess(t, "--listen", anyPort, "--data", dir, "--egress-allow", "127.0.0.1/32")
+	for name, args := range trials {
+		if _, errs, code := p.foliot(append([]string{"--token-file", token}, args...)...); code != exitOK {
+			t.Errorf("%s ended with %d: %s", name, code, errs)
+		}
+		if _, errs, code := p.foliot(args...); code == exitOK || !strings.Contains(errs, "token") {
+			t.Errorf("%s without a token ended with %d: %s", name, code, errs)
+		}
+	}
+}
+
+func TestAnObstacleIsNamed(t *testing.T) {
+	url := client.Spec{Queue: "mail", HTTP: client.HTTP{URL: "http://127.0.0.1:9000/"}}
+	refused := []client.Attempt{{Number: 1, Error: "cannot connect to 127.0.0.1:9000: connection refused"}}
+	for _, c := range []struct {
+		task          client.Task
+		why           string
+		failed, ended bool
+	}{
+		{client.Task{Spec: url, State: client.Scheduled}, "", false, false},
+		{client.Task{Spec: url, State: client.Running}, "", false, false},
+		{client.Task{Spec: url, State: client.Held, HeldBy: "suspended"}, "foliot namespace set NAME --no-suspended", false, false},
+		{client.Task{Spec: url, State: client.Held, HeldBy: "purge"}, "the queue mail is held by a purge", false, false},
+		{client.Task{Spec: url, State: client.Scheduled, Attempts: refused}, "an attempt failed: cannot connect to 127.0.0.1:9000: connection refused; the server calls http://127.0.0.1:9000/ from its own machine", true, false},
+		{client.Task{Spec: url, State: client.Dead, Attempts: []client.Attempt{{Status: 410}}}, "it is dead: status 410", true, true},
+		{client.Task{Spec: url, State: client.Cancelled}, "it is cancelled", true, true},
+		{client.Task{Spec: url, State: client.Delivered}, "another receiver answered at http://127.0.0.1:9000/", true, true},
+	} {
+		got := obstacleOf(&c.task)
+		if !strings.Contains(got.why, c.why) || (got.why == "") != (c.why == "") || got.failed != c.failed || got.ended != c.ended {
+			t.Errorf("%s %v: %+v", c.task.State, c.task.Attempts, got)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"strings"
+	"testing"
+)
+
+// A receiver that sends more than its reply makes net/http log that, by
+// itself: in the log's form, and not where only what matters is shown.
+func TestWhatAReceiverSendsUnaskedIsADetailOfTheLog(t *testing.T) {
+	l, err := net.Listen("tcp", anyPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 4<<10)) // the request, or nothing: the reply is the same
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 500 Unasked\r\n\r\n")
+			conn.Close()
+		}
+	}()
+	const unasked = "Unsolicited response"
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--log-format", "json", "--log-level", "debug")
+	p.must("add", "http://"+l.Addr().String(), "--in", "0s", "--wait")
+	p.await(unasked)
+	p.signal(terminate)
+	_, log := p.exit()
+	for line := range strings.Lines(log) {
+		var entry struct{ Level, Msg string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil || strings.Contains(entry.Msg, unasked) && entry.Level != "DEBUG" {
+			t.Errorf("the log has the line %q: %v", line, err)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/internal/server/config"
+)
+
+// notDuration says what a duration looks like, wherever one stands.
+const notDuration = "%q is no duration; write 500ms, 20s or 1m30s (no spaces, and the longest unit is h)"
+
+// readers read the values of flags, of variables and of a file's keys: kong's
+// own say what Go calls what is wrong.
+var readers = []kong.Option{
+	kong.TypeMapper(reflect.TypeFor[time.Duration](), reader(readDuration)),
+	kong.TypeMapper(reflect.TypeFor[config.ShardCount](), reader(readShards)),
+	kong.TypeMapper(reflect.TypeFor[wholeLimit](), reader(readLimit(readWhole))),
+	kong.TypeMapper(reflect.TypeFor[numberLimit](), reader(readLimit(readNumber))),
+	kong.KindMapper(reflect.Int, reader(readWhole)),
+	kong.KindMapper(reflect.Int64, reader(readWhole)),
+	kong.KindMapper(reflect.Float64, reader(readNumber)),
+}
+
+// reader returns what stores the text of a value in its field.
+func reader(read func(text string, flag *kong.Flag, into reflect.Value) error) kong.Mapper {
+	return kong.MapperFunc(func(ctx *kong.DecodeContext, into reflect.Value) error {
+		var text string
+		if err := ctx.Scan.PopValueInto("value", &text); err != nil {
+			return err
+		}
+		return read(text, ctx.Value.Flag, into)
+	})
+}
+
+func readDuration(text string, _ *kong.Flag, into reflect.Value) error {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf(notDuration, text)
+	}
+	into.SetInt(int64(d))
+	return nil
+}
+
+func readWhole(text string, flag *kong.Flag, into reflect.Value) error {
+	n, err := strconv.ParseInt(text, 0, into.Type().Bits())
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%s is too large a number", text)
+	case err != nil && flag != nil && flag.PlaceHolder == "BYTES":
+		return fmt.Errorf("%q is no number of bytes; write all of it, such as 262144 for 256 KiB", text)
+	case err != nil:
+		return fmt.Errorf("%q is no whole number, such as 1000", text)
+	}
+	into.SetInt(n)
+	return nil
+}
+
+// wholeLimit and numberLimit are limits, 0 if there is to be none, which the command line calls
+// unlimited. A 0 is refused there: a script that computes one does not mean "no limit".
+type (
+	wholeLimit  int64
+	numberLimit float64
+)
+
+// readLimit returns read for a limit.
+func readLimit(read func(string, *kong.Flag, reflect.Value) error) func(string, *kong.Flag, reflect.Value) error {
+	return func(text string, flag *kong.Flag, into reflect.Value) error {
+		if text == unlimited {
+			into.SetZero()
+			return nil
+		}
+		err := read(text, flag, into)
+		if err == nil && into.IsZero() {
+			err = fmt.Errorf("%s is not a limit: write %s to take the limit away; to stop a queue, pause it; to stop a namespace, suspend it", text, unlimited)
+		}
+		return err
+	}
+}
+
+// setLimit stores *v in *field if v is given.
+func setLimit[T int | int64 | float64, L wholeLimit | numberLimit](field *T, v *L) {
+	if v != nil {
+		*field = T(*v)
+	}
+}
+
+func readShards(text string, flag *kong.Flag, into reflect.Value) error {
+	err := readWhole(text, flag, into)
+	if n := into.Int(); err == nil && (n < 1 || n > config.MaxShards) {
+		return fmt.Errorf("%d does not lie between 1 and %d", n, config.MaxShards)
+	}
+	return err
+}
+
+func readNumber(text string, _ *kong.Flag, into reflect.Value) error {
+	f, err := strconv.ParseFloat(text, into.Type().Bits())
+	if err != nil {
+		return fmt.Errorf("%q is no number, such as 0.5", text)
+	}
+	into.SetFloat(f)
+	return nil
+}
+
+// plainer is what kong says of values, in our words.
+var plainer = []struct {
+	is   *regexp.Regexp
+	says string
+}{
+	{regexp.MustCompile(`(?s) \(from envar (\w+)=.*\)$`), " (environment $1)"},
+	{regexp.MustCompile(`expected .* value but got "EOL".*$`), "it needs a value"},
+	{regexp.MustCompile(`bool value must be .* but got (".*")`), "$1 is neither true nor false"},
+}
+
+// notOneOf is what kong says of a value that is none of those there are.
+var notOneOf = regexp.MustCompile(`(?s)^(\S+) must be one of (.*) but got (".*")$`)
+
+// plainly returns what is wrong with a command line as the errors of a
+// configuration file have it: the flag, what was found, what is accepted; and
+// the variable, where it stands in one.
+func plainly(err error) error {
+	var parse *kong.ParseError
+	if !errors.As(err, &parse) {
+		return err
+	}
+	text := err.Error()
+	for _, p := range plainer {
+		text = p.is.ReplaceAllString(text, p.says)
+	}
+	if node := parse.Context.Selected(); node != nil && node.FullPath() == "foliot cron add" && strings.HasPrefix(text, "unexpected argument") {
+		text += `; an expression is one argument, in quotes: "0 21 * * *"`
+	}
+	if m := notOneOf.FindStringSubmatch(text); m != nil {
+		choice := strings.NewReplacer(`"`, "", ",", ", ").Replace(m[2])
+		text = fmt.Sprintf("%s: %s is none of %s", m[1], m[3], choice)
+		for _, flag := range parse.Context.Flags() {
+			name := config.VariableOf(flag)
+			if "--"+flag.Name == m[1] && name != "" && strconv.Quote(os.Getenv(name)) == m[3] {
+				text += " (environment " + name + ")"
+			}
+		}
+	}
+	return errors.New(text)
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// whenFlags say when a task is due: exactly one of them is given.
+type whenFlags struct {
+	In string `placeholder:"DURATION" help:"Due this long from now: 500ms, 90s, 1h30m."`
+	At string `placeholder:"TIME" help:"Due at this time, in RFC 3339: 2030-11-20T20:00:00Z."`
+}
+
+// longPast is how long ago --at may be: the time is taken from a clock that
+// differs from this one, or the command was typed a moment ago.
+const longPast = time.Minute
+
+// resolve checks the flags and returns them in the API's words. A time that is long
+// past is a mistake more often than a wish.
+func (f whenFlags) resolve(now time.Time) (at time.Time, delay time.Duration, err error) {
+	switch {
+	case f.In != "" && f.At != "":
+		return at, 0, usage.Errorf("--in, --at", "give one of them, not both")
+	case f.In != "":
+		delay, err = parseDuration("--in", f.In)
+		return at, delay, err
+	case f.At != "":
+		at, err = parseTime("--at", f.At)
+		if ago := now.Sub(at); err == nil && ago > longPast {
+			err = usage.Errorf("--at", "%s is past, %v ago; for a task that is due now, write --in 0s", f.At, ago.Round(time.Second))
+		}
+		return at, 0, err
+	}
+	return at, 0, usage.Errorf("--in, --at", "give one of them: --in 5s, or --at 2030-11-20T20:00:00Z")
+}
+
+func parseDuration(flag, s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return 0, usage.Errorf(flag, notDuration, s)
+	case d < 0:
+		return 0, usage.Errorf(flag, "%q is negative", s)
+	}
+	return d, nil
+}
+
+func parseTime(flag, s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	switch {
+	case err != nil && wire.IsLeapSecond(s):
+		return t, usage.Errorf(flag, "%q is a leap second, which is not accepted: write the next second, 00:00:00", s)
+	case err != nil:
+		return t, usage.Errorf(flag, "%q is no time in RFC 3339; write 2030-11-20T20:00:00Z or 2030-11-20T20:00:00.250+01:00", s)
+	}
+	return t, nil
+}
+
+// parseBound reads a bound of a filter: a time, or a duration from now, which
+// may be negative.
+func parseBound(flag, s string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(s); err == nil {
+		return now.Add(d), nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return t, usage.Errorf(flag, "%q is neither a time (2030-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s)", s)
+	}
+	return t, nil
+}
+
+// parseDay is parseBound for what is about a schedule: a date alone is when that day begins in
+// the schedule's zone, which is asked for then only.
+func parseDay(flag, s string, now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
+	day, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return parseBound(flag, s, now)
+	}
+	if y := day.Year(); y < 1970 || y > 2399 {
+		return time.Time{}, usage.Errorf(flag, "%q is no day of the years 1970 to 2399", s)
+	}
+	in, err := zone()
+	if err != nil {
+		return time.Time{}, err
+	}
+	return cron.Midnight(day, in), nil
+}
+
+// zoneNamed returns what parseDay asks for the zone of a flag, "" for UTC.
+func zoneNamed(name string) func() (*time.Location, error) {
+	return func() (*time.Location, error) {
+		zone, err := cron.LoadZone(cmp.Or(name, task.DefaultZone))
+		if err != nil {
+			err = usage.Errorf("--timezone", "%s", err)
+		}
+		return zone, err
+	}
+}
+
+// zoneOf returns what parseDay asks for the zone of a schedule.
+func zoneOf(ctx context.Context, api *client.Client, name string) func() (*time.Location, error) {
+	return func() (*time.Location, error) {
+		s, err := api.Schedules.Get(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		zone, err := cron.LoadZone(cmp.Or(s.TimeZone, task.DefaultZone))
+		if err != nil {
+			err = fmt.Errorf("schedule %s: %w", name, err)
+		}
+		return zone, err
+	}
+}
+
+// bound is a flag that may hold a time, and where that belongs.
+type bound struct {
+	flag, value string
+	into        *time.Time
+}
+
+// parseBounds reads those of bounds that were given.
+func parseBounds(now time.Time, bounds ...bound) (err error) {
+	for _, b := range bounds {
+		if b.value == "" {
+			continue
+		}
+		if *b.into, err = parseBound(b.flag, b.value, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// instant prints t as the API does.
+func instant(t time.Time) string { return wire.FormatTime(t) }
+
+// checkNames refuses names that no task can have before anything is sent.
+func checkNames(names []string) error {
+	for _, name := range names {
+		// An occurrence of a schedule has an @ in its name; no other task can.
+		if err := task.ValidateName("name", strings.ReplaceAll(name, "@", ".")); err != nil {
+			return usage.Errorf("NAME", "%q: %s", name, detail(err))
+		}
+	}
+	return nil
+}
