@@ -297,6 +297,10 @@ var layers = []layer{
 		why: "a scenario drives the binary from outside, or fills a store as the binary would",
 	},
 	{
+		path: "internal/cli/wording", may: []string{"client", "internal/wire"},
+		why: "values become text here: which text a command prints is its own business",
+	},
+	{
 		path: "internal/cli", may: []string{"any"}, tech: []string{"any"},
 		why: "commands put everything together",
 	},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
@@ -17,7 +18,7 @@ func sayTask(con *console, t *client.Task, format string, args ...any) error {
 	if con.json {
 		return con.object(t)
 	}
-	con.sayf("%s", printable(fmt.Sprintf(format, args...)))
+	con.sayf("%s", wording.Printable(fmt.Sprintf(format, args...)))
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -58,10 +59,10 @@ func (c *addCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 		return renamed(err, strings.TrimSpace("add "+c.Name))
 	}
 	if !c.Wait {
-		return sayTask(con, t, "created %s, due %s", t.Name, instant(t.DueAt))
+		return sayTask(con, t, "created %s, due %s", t.Name, wording.Instant(t.DueAt))
 	}
 	if !con.json {
-		con.sayf("created %s, due %s", printable(t.Name), instant(t.DueAt))
+		con.sayf("created %s, due %s", wording.Printable(t.Name), wording.Instant(t.DueAt))
 	}
 	return wait(ctx, con, api, t)
 }

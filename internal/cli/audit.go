@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -62,7 +63,7 @@ func (c *auditCmd) Run(ctx context.Context, con *console, api *client.Client) er
 		if con.json {
 			err = con.object(e)
 		} else {
-			err = out.add(instant(e.At), e.By, e.Addr, e.Action, e.Namespace, e.Target, e.Detail)
+			err = out.add(wording.Instant(e.At), e.By, e.Addr, e.Action, e.Namespace, e.Target, e.Detail)
 		}
 		if err != nil {
 			return err

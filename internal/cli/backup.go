@@ -13,6 +13,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/store/pebblestore"
@@ -60,7 +61,7 @@ func (c *backupCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	if err != nil {
 		return err
 	}
-	con.notef("%s in %.1f s: %s", megabytes(size), time.Since(began).Seconds(), c.File)
+	con.notef("%s in %.1f s: %s", wording.Megabytes(size), time.Since(began).Seconds(), c.File)
 	return nil
 }
 
@@ -148,7 +149,7 @@ func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context
 	case con.json:
 		return con.object(restoreReply{Data: dir, CreatedAt: m.CreatedAt, Tasks: m.Tasks, Schedules: m.Schedules, Checksum: m.Checksum, Queues: m.Queues})
 	}
-	con.sayf("restored %d tasks%s as of %s into %s", m.Tasks, andSchedules(int(m.Schedules)), instant(m.CreatedAt), dir)
+	con.sayf("restored %d tasks%s as of %s into %s", m.Tasks, wording.AndSchedules(int(m.Schedules)), wording.Instant(m.CreatedAt), dir)
 	con.sayf("checksum of all records %s", m.Checksum)
 	con.notef("start the server: foliot serve --data %s", dir)
 	return nil
@@ -194,7 +195,7 @@ func (p *byteProgress) at(bytes int64) {
 	}
 	if now := time.Now(); now.Sub(p.spoke) >= plainEvery {
 		p.spoke = now
-		p.con.notef("%s %s", p.verb, megabytes(bytes))
+		p.con.notef("%s %s", p.verb, wording.Megabytes(bytes))
 	}
 }
 
@@ -204,5 +205,3 @@ func (p *byteProgress) done() {
 		_ = p.bar.Finish()
 	}
 }
-
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

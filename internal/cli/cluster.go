@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -59,7 +60,7 @@ func nodeRow(n *client.Node, shared bool) []string {
 		owned, wanted = strconv.Itoa(n.Owned), strconv.Itoa(n.Wanted)
 	}
 	up := n.Uptime.Truncate(time.Second).String()
-	return []string{cmp.Or(n.Name, "-"), nodeState(n), owned, wanted, n.Version, up, instantOr(n.LastSeenAt, "-"), cmp.Or(n.Address, "-")}
+	return []string{cmp.Or(n.Name, "-"), nodeState(n), owned, wanted, n.Version, up, wording.InstantOr(n.LastSeenAt, "-"), cmp.Or(n.Address, "-")}
 }
 
 // nodeState is how a node is, in a word or two.
@@ -105,12 +106,12 @@ func (c *clusterShardsCmd) Run(ctx context.Context, con *console, api *client.Cl
 	if c.All {
 		return eachRow(con, []string{"SHARD", "OWNER", "RUNNING", "NEXT DUE", "LEASE ENDS", "EPOCH"}, shards, func(s *client.Shard) []string {
 			return []string{
-				strconv.Itoa(s.Shard), cmp.Or(s.Owner, "-"), strconv.Itoa(s.Running), instantOr(s.NextDue, "-"), instantOr(s.Until, "-"), strconv.FormatUint(s.Epoch, 10),
+				strconv.Itoa(s.Shard), cmp.Or(s.Owner, "-"), strconv.Itoa(s.Running), wording.InstantOr(s.NextDue, "-"), wording.InstantOr(s.Until, "-"), strconv.FormatUint(s.Epoch, 10),
 			}
 		})
 	}
 	return eachRow(con, []string{"OWNER", "SHARDS", "RUNNING", "NEXT DUE", "FIRST LEASE ENDS"}, sharesOf(shards), func(s *share) []string {
-		return []string{cmp.Or(s.Owner, "-"), strconv.Itoa(s.Shards), strconv.Itoa(s.Running), instantOr(s.NextDue, "-"), instantOr(s.Until, "-")}
+		return []string{cmp.Or(s.Owner, "-"), strconv.Itoa(s.Shards), strconv.Itoa(s.Running), wording.InstantOr(s.NextDue, "-"), wording.InstantOr(s.Until, "-")}
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 type completionCmd struct {
@@ -46,7 +48,7 @@ func (c *completeCmd) Run(con *console, parsed *kong.Context) error {
 	kind, list := complete(parsed.Model.Node, words)
 	con.sayf("%s", kind)
 	for _, w := range list {
-		con.sayf("%s\t%s", w.text, printable(w.means))
+		con.sayf("%s\t%s", w.text, wording.Printable(w.means))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -17,7 +18,7 @@ func (c *console) confirm(ctx context.Context, question string, args ...any) err
 	if !c.canAsk {
 		return usage.Errorf("--yes", "not a terminal, so this cannot be confirmed: %s Pass --yes to confirm", asked)
 	}
-	fmt.Fprint(c.err, printable(asked)+" [y/N] ")
+	fmt.Fprint(c.err, wording.Printable(asked)+" [y/N] ")
 	answers := make(chan string, 1)
 	go func() { answers <- readAnswer(c.in) }() // after an interrupt it lives on: nothing ends a read from a terminal
 	select {

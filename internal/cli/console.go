@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"unicode"
@@ -18,6 +17,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
+
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 // console is where a command reads and writes. Results go to out, everything
@@ -47,12 +48,12 @@ func isTerminal(stream any) bool {
 
 // sayf prints a line of result.
 func (c *console) sayf(format string, args ...any) {
-	fmt.Fprintln(c.out, printableLines(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(c.out, wording.PrintableLines(fmt.Sprintf(format, args...)))
 }
 
 // notef prints a line about the command.
 func (c *console) notef(format string, args ...any) {
-	fmt.Fprintln(c.err, printableLines(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(c.err, wording.PrintableLines(fmt.Sprintf(format, args...)))
 }
 
 // why returns err as it is told.
@@ -131,7 +132,7 @@ func (t *table) add(fields ...string) error {
 		t.heading = nil
 	}
 	for i := range fields {
-		fields[i] = printable(fields[i])
+		fields[i] = wording.Printable(fields[i])
 	}
 	fmt.Fprintln(t.w, strings.Join(fields, "\t"))
 	if t.rows++; t.rows%piece == 0 {
@@ -146,49 +147,6 @@ func (t *table) end() error {
 		fmt.Fprintln(t.w, strings.Join(t.heading, "\t"))
 	}
 	return t.w.Flush()
-}
-
-// printable returns s with control characters escaped: what a stranger sent
-// must not move a terminal's cursor or break a table.
-func printable(s string) string {
-	clean := func(r rune) bool { return unicode.IsPrint(r) && r != unicode.ReplacementChar }
-	if strings.IndexFunc(s, func(r rune) bool { return !clean(r) }) < 0 {
-		return s
-	}
-	quoted := strconv.Quote(s)
-	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
-}
-
-// printableLines is printable for a text that may have several lines, and tabs
-// between its fields. It is the last step before a line is printed, so that no
-// command can forget it.
-func printableLines(s string) string {
-	keep := func(r rune) bool { return r == '\n' || r == '\t' }
-	var b strings.Builder
-	for len(s) > 0 {
-		n := strings.IndexFunc(s, keep)
-		if n < 0 {
-			n = len(s)
-		}
-		b.WriteString(printable(s[:n]))
-		if n < len(s) {
-			b.WriteByte(s[n])
-			n++
-		}
-		s = s[n:]
-	}
-	return b.String()
-}
-
-// longest is how many bytes of a text that a stranger chose are shown.
-const longest = 500
-
-// shorten cuts what nobody would read to its end.
-func shorten(s string) string {
-	if len(s) <= longest {
-		return s
-	}
-	return strings.ToValidUTF8(s[:longest], "") + "…"
 }
 
 // listing prints a list as it is read: objects, or rows of a table. What was read

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 func TestATableIsAlignedOnATerminalAndTabbedElsewhere(t *testing.T) {
@@ -51,7 +52,7 @@ func TestWhatStrangersSentCannotMoveTheCursor(t *testing.T) {
 		"right\u202eto left": `right\u202eto left`,
 		"":                   "",
 	} {
-		if got := printable(in); got != want {
+		if got := wording.Printable(in); got != want {
 			t.Errorf("printable(%q) is %q, want %q", in, got, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -55,7 +56,7 @@ func (c *cronLsCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		return err
 	}
 	return listing(con, []string{"NAME", "STATE", "NEXT", "RUNS", "RULE", "URL"}, api.Schedules.List(ctx, client.ScheduleQuery{Labels: labels}), func(s *client.Schedule) []string {
-		return []string{s.Name, scheduleState(s), instantOr(s.NextAt, "-"), count(s.Runs), ruleWords(&s.ScheduleSpec), s.Task.HTTP.URL}
+		return []string{s.Name, scheduleState(s), wording.InstantOr(s.NextAt, "-"), count(s.Runs), ruleWords(&s.ScheduleSpec), s.Task.HTTP.URL}
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -51,7 +52,7 @@ func (c *cronResumeCmd) Run(ctx context.Context, con *console, api *client.Clien
 		if s.NextAt.IsZero() {
 			return fmt.Sprintf("%s is %s", s.Name, scheduleState(s))
 		}
-		return fmt.Sprintf("%s goes on, next %s", s.Name, instant(s.NextAt))
+		return fmt.Sprintf("%s goes on, next %s", s.Name, wording.Instant(s.NextAt))
 	})
 }
 
@@ -91,7 +92,7 @@ func eachSchedule(ctx context.Context, con *console, names []string, act schedul
 		if con.json {
 			return con.object(s)
 		}
-		con.sayf("%s", printable(says(s)))
+		con.sayf("%s", wording.Printable(says(s)))
 		return nil
 	})
 }
@@ -125,7 +126,7 @@ func (c *cronTriggerCmd) Run(ctx context.Context, con *console, api *client.Clie
 		return sayTask(con, t, "created %s, due now", t.Name)
 	}
 	if !con.json {
-		con.sayf("created %s, due now", printable(t.Name))
+		con.sayf("created %s, due now", wording.Printable(t.Name))
 	}
 	return wait(ctx, con, api, t)
 }
@@ -164,11 +165,11 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 		return err
 	}
 	if until.Before(from) {
-		return usage.Errorf("--until", "%s lies before %s", instant(until), instant(from))
+		return usage.Errorf("--until", "%s lies before %s", wording.Instant(until), wording.Instant(from))
 	}
 	done, err := api.Schedules.Backfill(ctx, c.Name, from, until)
 	if err != nil {
-		noteRest(con, err, fmt.Sprintf("foliot cron backfill %s --from %s --until %s", c.Name, instant(from), instant(until)))
+		noteRest(con, err, fmt.Sprintf("foliot cron backfill %s --from %s --until %s", c.Name, wording.Instant(from), wording.Instant(until)))
 		return err
 	}
 	if con.json {
@@ -178,7 +179,7 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 	if done.Existing > 0 {
 		existing = fmt.Sprintf(", %d were there", done.Existing)
 	}
-	con.sayf("created %d tasks of %s, %s to %s, due now%s", done.Created, c.Name, instant(from), instant(until), existing)
+	con.sayf("created %d tasks of %s, %s to %s, due now%s", done.Created, c.Name, wording.Instant(from), wording.Instant(until), existing)
 	return nil
 }
 

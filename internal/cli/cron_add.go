@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -66,7 +67,7 @@ func sayPut(ctx context.Context, con *console, api *client.Client, s *client.Sch
 	if con.json {
 		return con.object(s)
 	}
-	con.sayf("%s %s: %s", putWord(s), s.Name, printable(firesWords(s)))
+	con.sayf("%s %s: %s", putWord(s), s.Name, wording.Printable(firesWords(s)))
 	if s.NextAt.IsZero() {
 		con.sayf("it is %s", scheduleState(s))
 		return nil

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/cron"
 )
 
@@ -62,16 +62,16 @@ func describeSchedule(s *client.Schedule) (r rows) {
 	r.add("problem", s.Problem)
 	r.add("rule", ruleWords(&s.ScheduleSpec))
 	r.add("fires", s.Words)
-	r.add("next", instantOr(s.NextAt, ""))
-	r.add("waiting", instantOr(s.WaitingAt, ""))
-	r.add("last", instantOr(s.LastAt, ""))
-	r.add("paused since", instantOr(s.PausedAt, ""))
+	r.add("next", wording.InstantOr(s.NextAt, ""))
+	r.add("waiting", wording.InstantOr(s.WaitingAt, ""))
+	r.add("last", wording.InstantOr(s.LastAt, ""))
+	r.add("paused since", wording.InstantOr(s.PausedAt, ""))
 	r.add("runs", runsWords(s))
 	if k := s.LastSkipped; k != nil {
-		r.add("skipped", skippedWords(k))
+		r.add("skipped", wording.Skipped(k))
 	}
-	r.add("start", instantOr(s.Start, ""))
-	r.add("end", instantOr(s.End, ""))
+	r.add("start", wording.InstantOr(s.Start, ""))
+	r.add("end", wording.InstantOr(s.End, ""))
 	r.add("jitter", durationWords(s.Jitter))
 	r.add("misfire", misfireWords(&s.ScheduleSpec))
 	r.add("overlap", string(s.Overlap))
@@ -81,7 +81,7 @@ func describeSchedule(s *client.Schedule) (r rows) {
 	}
 	r.addRequest(&s.Task)
 	r.addLimits(&s.Task)
-	r.add("created", instant(s.CreatedAt))
+	r.add("created", wording.Instant(s.CreatedAt))
 	return r
 }
 
@@ -96,14 +96,6 @@ func runsWords(s *client.Schedule) string {
 		return count(s.Runs)
 	}
 	return fmt.Sprintf("%d of %d", s.Runs, s.MaxRuns)
-}
-
-func skippedWords(k *client.SkippedInstants) string {
-	why := strings.ReplaceAll(k.Why, "_", " ")
-	if k.From.Equal(k.Until) {
-		return fmt.Sprintf("%s (%s)", instant(k.From), why)
-	}
-	return fmt.Sprintf("%s to %s (%s)", instant(k.From), instant(k.Until), why)
 }
 
 // misfireWords is what a schedule makes up for.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/crontab"
 	"github.com/foliot/foliot/internal/redact"
@@ -173,7 +174,7 @@ func sayNotes(con *console, warnings, errs []crontab.Note) {
 			con.notef("%d more lines are like these", len(all)-i)
 			return
 		}
-		con.notef("line %d: %s", n.Line, printable(redact.Text(n.Text)))
+		con.notef("line %d: %s", n.Line, wording.Printable(redact.Text(n.Text)))
 	}
 }
 
@@ -193,7 +194,7 @@ func showPlanned(con *console, planned []plannedSchedule, now time.Time) error {
 		if con.json {
 			err = con.object(scheduleLine{p.name, p.spec})
 		} else {
-			err = out.add(count(int64(p.line)), p.name, instantOr(p.next(now), "-"), p.words(), p.spec.Task.HTTP.Method+" "+p.spec.Task.HTTP.URL)
+			err = out.add(count(int64(p.line)), p.name, wording.InstantOr(p.next(now), "-"), p.words(), p.spec.Task.HTTP.Method+" "+p.spec.Task.HTTP.URL)
 		}
 		if err != nil {
 			return err
@@ -248,7 +249,7 @@ func (p *plannedSchedule) put(ctx context.Context, con *console, api *client.Cli
 		reply.Changed++
 	}
 	if !con.json {
-		con.sayf("%s %s: %s, next %s", putWord(s), p.name, printable(firesWords(s)), instantOr(s.NextAt, scheduleState(s)))
+		con.sayf("%s %s: %s, next %s", putWord(s), p.name, wording.Printable(firesWords(s)), wording.InstantOr(s.NextAt, scheduleState(s)))
 	}
 	return nil
 }

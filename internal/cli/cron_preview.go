@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
@@ -150,9 +151,9 @@ func printInstants(con *console, list []client.Instant) error {
 		case con.json:
 			err = con.object(i)
 		case once:
-			err = out.add(instant(i.At), day)
+			err = out.add(wording.Instant(i.At), day)
 		default:
-			err = out.add(localTime(i.Local), instant(i.At), day)
+			err = out.add(localTime(i.Local), wording.Instant(i.At), day)
 		}
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 const (
@@ -89,7 +90,7 @@ func runTime(t *client.Task) time.Time {
 
 // runWords is what became of a run.
 func runWords(t *client.Task) string {
-	when := instant(runTime(t))
+	when := wording.Instant(runTime(t))
 	if t.Instant.IsZero() {
 		when = "triggered " + when
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -67,7 +68,7 @@ func (c *deadLsCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		if n := len(t.Attempts); n > 0 {
 			tries, last = t.Attempts[n-1].Number, t.Attempts[n-1].Error
 		}
-		return out.add(t.Name, t.Reason, instant(t.FinishedAt), strconv.Itoa(tries), t.Queue, last)
+		return out.add(t.Name, t.Reason, wording.Instant(t.FinishedAt), strconv.Itoa(tries), t.Queue, last)
 	})
 	if err = errors.Join(err, endTable(con, out)); err == nil && more {
 		con.notef("the first %d are shown; --limit 0 lists all", shown)

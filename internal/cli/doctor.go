@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/redischeck"
 	"github.com/foliot/foliot/internal/server/config"
@@ -47,7 +48,7 @@ func (f *findings) add(check string, ok bool, format string, args ...any) {
 	if !ok {
 		word = "BAD "
 	}
-	f.con.sayf("%s %-12s %s", word, check, printable(says))
+	f.con.sayf("%s %-12s %s", word, check, wording.Printable(says))
 }
 
 // end returns the error that chooses the exit code.
@@ -157,7 +158,7 @@ func (f *findings) live(l *client.Live) {
 	}
 	for _, d := range l.Destinations {
 		if d.Breaker != "" && d.Breaker != "closed" {
-			f.add("breaker", false, "%s failed again and again: %s; its tasks wait and spend no attempts", qualified(d.Namespace, d.Destination), d.Breaker)
+			f.add("breaker", false, "%s failed again and again: %s; its tasks wait and spend no attempts", wording.Qualified(d.Namespace, d.Destination), d.Breaker)
 		}
 	}
 }
@@ -172,7 +173,7 @@ func (f *findings) overdue(l *client.Live, shared bool) {
 		}
 		overdue++
 		held := q.LimitedBy == "suspended" || q.LimitedBy == "pause" || q.LimitedBy == "purge"
-		f.add("overdue", held, "%d tasks of %s, the oldest for %v; they wait for: %s", q.Overdue, qualified(q.Namespace, q.Queue), age(q.Oldest), orWord(q.LimitedBy, "their turn"))
+		f.add("overdue", held, "%d tasks of %s, the oldest for %v; they wait for: %s", q.Overdue, wording.Qualified(q.Namespace, q.Queue), wording.Age(q.Oldest), orWord(q.LimitedBy, "their turn"))
 	}
 	where := ""
 	if shared {
@@ -194,7 +195,7 @@ func (f *findings) lateness(l client.Lateness) {
 		inTime = false
 		advice = fmt.Sprintf("; a p99 above %v comes of a restart, a queue that was paused or has a limit, no free slot, or a busy machine: foliot top tells them apart", lateBound)
 	}
-	f.add("lateness", inTime, "of the last minute: p50 %s, p99 %s, max %s over %d attempts%s", millis(l.P50), millis(l.P99), millis(l.Max), l.Count, advice)
+	f.add("lateness", inTime, "of the last minute: p50 %s, p99 %s, max %s over %d attempts%s", wording.Millis(l.P50), wording.Millis(l.P99), wording.Millis(l.Max), l.Count, advice)
 }
 
 func orWord(s, word string) string {
@@ -270,7 +271,7 @@ func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
 	} else {
 		f.add("closed", true, "not in order: the next start recovers, which is what it is built for")
 	}
-	f.add("records", true, "%d tasks%s, %d entries, checksum %s", r.Tasks, andSchedules(int(r.Schedules)), r.Entries, r.Checksum)
+	f.add("records", true, "%d tasks%s, %d entries, checksum %s", r.Tasks, wording.AndSchedules(int(r.Schedules)), r.Entries, r.Checksum)
 	for _, problem := range r.Problems {
 		f.add("problem", false, "%s", problem)
 	}
@@ -293,5 +294,5 @@ func (f *findings) space(s pebblestore.Space) {
 		advice = ": make room, or give it more"
 	}
 	f.add("space", enough, "%s free of %s; with less than %s a server takes no new tasks%s",
-		megabytes(int64(s.Free)), megabytes(int64(s.Total)), megabytes(s.Reserve()), advice)
+		wording.Megabytes(int64(s.Free)), wording.Megabytes(int64(s.Total)), wording.Megabytes(s.Reserve()), advice)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 const (
@@ -72,20 +73,20 @@ func (k *schedulesFound) take(s *client.Schedule, at time.Time) {
 
 func (f *findings) scheduled(k *schedulesFound, at time.Time) {
 	for _, s := range k.problems[:min(toldProblems, len(k.problems))] {
-		f.add("schedules", false, "%s cannot be followed, and makes no task: %s", s.Name, shorten(s.Problem))
+		f.add("schedules", false, "%s cannot be followed, and makes no task: %s", s.Name, wording.Shorten(s.Problem))
 	}
 	if more := len(k.problems) - toldProblems; more > 0 {
 		f.add("schedules", false, "and %d more cannot be followed: foliot cron ls calls them stuck", more)
 	}
 	if k.oldest != nil {
 		f.add("schedules", false, "the instants of %d are overdue, the oldest (%s) for %v: the store takes nothing of what they make, no server has their shard, or fire_all still makes up for many; the logs of foliot serve say which",
-			k.overdue, k.oldest.Name, age(at.Sub(k.oldest.NextAt)))
+			k.overdue, k.oldest.Name, wording.Age(at.Sub(k.oldest.NextAt)))
 	}
 	if len(k.problems) == 0 && k.oldest == nil {
 		f.add("schedules", true, "%s", k.words())
 	}
 	if k.skipped > 0 {
-		f.add("schedules", true, "%d skipped instants in the last %v, the latest (%s) %s: foliot cron get NAME says which each skipped last", k.skipped, skippedBound, k.latest.Name, skippedWords(k.latest.LastSkipped))
+		f.add("schedules", true, "%d skipped instants in the last %v, the latest (%s) %s: foliot cron get NAME says which each skipped last", k.skipped, skippedBound, k.latest.Name, wording.Skipped(k.latest.LastSkipped))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 // servers tells how the servers are. An error says that the store is away: what
@@ -70,7 +71,7 @@ func (f *findings) node(n *client.Node) {
 	case n.NameTaken:
 		words = fmt.Sprintf("%s at %s: another server has that name, or was killed with it some seconds ago, so this one delivers nothing; where that lasts, start it with a --node of its own", n.Name, orWord(n.Address, "an address that it does not say"))
 	case !n.Ready && !n.Self:
-		words = fmt.Sprintf("%s was last heard of at %s: it ended without a word, or cannot reach Redis; the others take its shards", n.Name, instant(n.LastSeenAt))
+		words = fmt.Sprintf("%s was last heard of at %s: it ended without a word, or cannot reach Redis; the others take its shards", n.Name, wording.Instant(n.LastSeenAt))
 	default:
 		words = fmt.Sprintf("%s: %s; %d shards of the %d it is to own%s", n.Name, words, n.Owned, n.Wanted, drainWords(n))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -111,5 +112,5 @@ func oneLine(err error, command *kong.Node) string {
 		return "interrupted"
 	}
 	text := inWords(err, command) + advice(err)
-	return printable(shorten(redact.Text(strings.Join(strings.Fields(text), " "))))
+	return wording.Printable(wording.Shorten(redact.Text(strings.Join(strings.Fields(text), " "))))
 }

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 type exportCmd struct {
@@ -72,7 +73,7 @@ func (c *exportCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	if err != nil {
 		return fmt.Errorf("export to %s: %w", c.File, err)
 	}
-	con.notef("exported %d tasks%s", x.count, andSchedules(x.schedules))
+	con.notef("exported %d tasks%s", x.count, wording.AndSchedules(x.schedules))
 	if x.ended > 0 {
 		con.notef("left out %d schedules that have ended", x.ended)
 	}
@@ -164,14 +165,6 @@ func onOneLine(h client.HTTP) client.HTTP {
 func noSchedules(err error) bool {
 	var refused *client.Error
 	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
-}
-
-// andSchedules continues a sentence that has counted tasks.
-func andSchedules(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" and %d schedules", n)
 }
 
 // exportLine returns the spec that creates t again, with the due time that was

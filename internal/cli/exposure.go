@@ -8,6 +8,8 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"sync"
+
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 // exposure warns, once a command, before a token leaves this machine over plain
@@ -39,6 +41,6 @@ func (e *exposure) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (e *exposure) warn(req *http.Request) {
 	e.once.Do(func() {
-		fmt.Fprintf(e.notes, "foliot: warning: the access token goes to %s over plain HTTP, where others on the network can read it: use https://, or a tunnel to 127.0.0.1\n", printable(req.URL.Host))
+		fmt.Fprintf(e.notes, "foliot: warning: the access token goes to %s over plain HTTP, where others on the network can read it: use https://, or a tunnel to 127.0.0.1\n", wording.Printable(req.URL.Host))
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 type getCmd struct {
@@ -81,24 +82,24 @@ func describe(t *client.Task) (r rows) {
 	r.add("name", t.Name)
 	r.add("id", t.ID)
 	r.add("state", state)
-	r.add("due", instant(t.DueAt))
+	r.add("due", wording.Instant(t.DueAt))
 	if !t.NextAt.Equal(t.DueAt) {
-		r.add("next attempt", instantOr(t.NextAt, ""))
+		r.add("next attempt", wording.InstantOr(t.NextAt, ""))
 	}
 	r.add("schedule", t.Schedule)
-	r.add("instant", instantOr(t.Instant, ""))
+	r.add("instant", wording.InstantOr(t.Instant, ""))
 	r.addRequest(&t.Spec)
 	if t.At.IsZero() {
 		r.add("delay", t.Delay.String())
 	}
 	r.addLimits(&t.Spec)
-	r.add("created", instant(t.CreatedAt))
-	r.add("finished", instantOr(t.FinishedAt, ""))
+	r.add("created", wording.Instant(t.CreatedAt))
+	r.add("finished", wording.InstantOr(t.FinishedAt, ""))
 	if t.Reclaims > 0 {
 		r.add("reclaims", strconv.Itoa(t.Reclaims))
 	}
 	for _, a := range t.Attempts {
-		r.add("attempt", instant(a.StartedAt)+" "+attemptLine(a))
+		r.add("attempt", wording.Instant(a.StartedAt)+" "+attemptLine(a))
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -214,9 +215,9 @@ func formProblem(first []byte) string {
 	case string(first) == "{":
 		return "its objects take several lines, and import reads one JSON object a line: `jq -c . FILE | foliot import -`"
 	case first[0] != '{' && bytes.ContainsAny(first, ",;\t"):
-		return fmt.Sprintf("its first line, %q, looks like CSV, and import reads one JSON object a line, such as %s", shorten(string(first)), exampleLine)
+		return fmt.Sprintf("its first line, %q, looks like CSV, and import reads one JSON object a line, such as %s", wording.Shorten(string(first)), exampleLine)
 	case first[0] != '{':
-		return fmt.Sprintf("its first line, %q, is no JSON, and import reads one JSON object a line, such as %s", shorten(string(first)), exampleLine)
+		return fmt.Sprintf("its first line, %q, is no JSON, and import reads one JSON object a line, such as %s", wording.Shorten(string(first)), exampleLine)
 	}
 	return ""
 }
@@ -285,7 +286,7 @@ func (im *importer) count(b importBatch, results []client.BatchResult) (later im
 		case errors.Is(r.Err, client.ErrQuota):
 			failure = fmt.Errorf("line %d: %w", b.numbers[i], r.Err)
 		case errors.As(r.Err, &refused) && refused.Status < http.StatusInternalServerError:
-			im.report(badLine{Line: b.numbers[i], Code: refused.Code, Detail: shorten(refused.Message())})
+			im.report(badLine{Line: b.numbers[i], Code: refused.Code, Detail: wording.Shorten(refused.Message())})
 		default:
 			failure = fmt.Errorf("line %d: %w", b.numbers[i], r.Err)
 		}
@@ -319,7 +320,7 @@ func (im *importer) report(bad badLine) {
 	}
 	im.total.Errors = append(im.total.Errors, bad)
 	if !im.con.json {
-		im.con.notef("line %d: %s", bad.Line, printable(bad.Detail))
+		im.con.notef("line %d: %s", bad.Line, wording.Printable(bad.Detail))
 	}
 	if im.total.Refused == maxReported {
 		im.con.notef("%d lines were refused; from here on they are counted only", maxReported)
@@ -342,7 +343,7 @@ func (im *importer) conclude(stopped error, took time.Duration) error {
 		}
 	} else {
 		im.con.sayf("created %d%s, skipped %d that exist, refused %d, in %.1f s (%s)",
-			t.Created, andSchedules(t.Schedules), t.Skipped, t.Refused, took.Seconds(), rate(t.Created, took))
+			t.Created, wording.AndSchedules(t.Schedules), t.Skipped, t.Refused, took.Seconds(), rate(t.Created, took))
 	}
 	switch {
 	case stopped != nil:

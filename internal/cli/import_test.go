@@ -20,6 +20,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -238,7 +239,7 @@ func TestALineThatSpoilsItsBatchIsFound(t *testing.T) {
 	if code != exitFailure || !strings.HasPrefix(out, "created 19, skipped 0 that exist, refused 1,") {
 		t.Errorf("the import ended with %d: %s", code, out)
 	}
-	if !strings.HasPrefix(errs, "line 8: ") || len(errs) > 2*longest {
+	if !strings.HasPrefix(errs, "line 8: ") || len(errs) > 2*wording.MaxShown {
 		t.Errorf("it said %q", errs)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
@@ -119,7 +120,7 @@ func (c *listenCmd) try(ctx context.Context, con *console, api *client.Client, a
 	if err != nil {
 		return "", renamed(err, "add a task")
 	}
-	con.notef("created %s, due %s", t.Name, instant(t.DueAt))
+	con.notef("created %s, due %s", t.Name, wording.Instant(t.DueAt))
 	return t.Name, nil
 }
 
@@ -279,7 +280,7 @@ func (c callback) line() string {
 		words = append(words, strings.TrimSpace(c.Body))
 	}
 	for i := range words {
-		words[i] = printable(words[i])
+		words[i] = wording.Printable(words[i])
 	}
 	return strings.Join(words, "  ")
 }

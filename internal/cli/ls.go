@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -65,7 +66,7 @@ func listRow(t *client.Task) []string {
 	if n := len(t.Attempts); n > 0 {
 		tries = t.Attempts[n-1].Number
 	}
-	return []string{t.Name, string(t.State), instant(t.DueAt), t.Queue, strconv.Itoa(tries), t.HTTP.URL, instantOr(t.NextAt, "-")}
+	return []string{t.Name, string(t.State), wording.Instant(t.DueAt), t.Queue, strconv.Itoa(tries), t.HTTP.URL, wording.InstantOr(t.NextAt, "-")}
 }
 
 // eachTask calls visit with the tasks that query chooses, at most limit of

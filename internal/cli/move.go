@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 type moveCmd struct {
@@ -40,5 +41,5 @@ func (c *moveCmd) Run(ctx context.Context, con *console, api *client.Client) err
 	if err != nil {
 		return renamed(err, "move "+c.Name)
 	}
-	return sayTask(con, t, "moved %s, due %s", t.Name, instant(t.DueAt))
+	return sayTask(con, t, "moved %s, due %s", t.Name, wording.Instant(t.DueAt))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -51,7 +52,7 @@ func queueState(q *client.Queue) string {
 	case q.PausedUntil.IsZero():
 		return "paused"
 	}
-	return "paused until " + instant(q.PausedUntil)
+	return "paused until " + wording.Instant(q.PausedUntil)
 }
 
 // queueLimits is what bounds a queue, in words.
@@ -123,7 +124,7 @@ func sayQueue(con *console, q *client.Queue) error {
 		{"bytes", count(q.Counts.Bytes)},
 	}
 	if !q.CreatedAt.IsZero() {
-		rows = append(rows, [2]string{"created", instant(q.CreatedAt)})
+		rows = append(rows, [2]string{"created", wording.Instant(q.CreatedAt)})
 	}
 	for _, row := range rows {
 		if row[1] == "" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -144,7 +145,7 @@ func (im *importer) putSchedule(ctx context.Context, b importBatch) error {
 		}
 		im.mu.Unlock()
 	case errors.As(err, &refused) && refusalCode(refused) == exitUsage:
-		im.report(badLine{Line: b.numbers[0], Code: refused.Code, Detail: shorten(refused.Message())})
+		im.report(badLine{Line: b.numbers[0], Code: refused.Code, Detail: wording.Shorten(refused.Message())})
 	default:
 		return fmt.Errorf("%s: %w", b.lines(), renamed(err, "import "+b.schedule.name))
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -74,7 +75,7 @@ func (secretLsCmd) Run(ctx context.Context, con *console, api *client.Client) er
 		if con.json {
 			err = con.object(s)
 		} else {
-			err = out.add(s.ID, signedBy(s), instant(s.CreatedAt), instantOr(s.ExpiresAt, "it is removed"))
+			err = out.add(s.ID, signedBy(s), wording.Instant(s.CreatedAt), wording.InstantOr(s.ExpiresAt, "it is removed"))
 		}
 		if err != nil {
 			return err

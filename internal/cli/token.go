@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/store/pebblestore"
@@ -139,7 +140,7 @@ func lifetime(expires time.Time) string {
 	if expires.IsZero() {
 		return "good until it is revoked"
 	}
-	return "good until " + instant(expires)
+	return "good until " + wording.Instant(expires)
 }
 
 type tokenLsCmd struct{}
@@ -148,16 +149,8 @@ type tokenLsCmd struct{}
 func (tokenLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	heading := []string{"ID", "NAMESPACE", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED", "PARENT", "LABEL"}
 	return listing(con, heading, api.Tokens.List(ctx), func(t *client.Token) []string {
-		return []string{t.ID, t.Namespace, string(t.Scope), t.State, instant(t.CreatedAt), instantOr(t.ExpiresAt, "never"), instantOr(t.LastUsedAt, "never"), cmp.Or(t.Parent, "-"), t.Label}
+		return []string{t.ID, t.Namespace, string(t.Scope), t.State, wording.Instant(t.CreatedAt), wording.InstantOr(t.ExpiresAt, "never"), wording.InstantOr(t.LastUsedAt, "never"), cmp.Or(t.Parent, "-"), t.Label}
 	})
-}
-
-// instantOr is instant, or a word where there is none.
-func instantOr(t time.Time, word string) string {
-	if t.IsZero() {
-		return word
-	}
-	return instant(t)
 }
 
 type tokenRevokeCmd struct {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -107,7 +108,7 @@ func (c *topCmd) draw(con *console, live, before *client.Live, err error) {
 	}
 	text := topScreen(live, before, height)
 	if err != nil {
-		text = printable(con.why(err)) + "\n\n" + text
+		text = wording.Printable(con.why(err)) + "\n\n" + text
 	}
 	lines := strings.Split(text, "\n")
 	if height > 0 && len(lines) > height {
@@ -118,18 +119,18 @@ func (c *topCmd) draw(con *console, live, before *client.Live, err error) {
 			lines[i] = string(runes[:width])
 		}
 	}
-	fmt.Fprint(con.out, clearScreen, printableLines(strings.Join(lines, "\n")))
+	fmt.Fprint(con.out, clearScreen, wording.PrintableLines(strings.Join(lines, "\n")))
 }
 
 // topScreen returns what is shown: a pure function of the last two looks.
 // height bounds each table, 0 for no bound.
 func topScreen(live, before *client.Live, height int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "foliot  %s", instant(live.At))
+	fmt.Fprintf(&b, "foliot  %s", wording.Instant(live.At))
 	if live.Slots > 0 {
 		fmt.Fprintf(&b, "   running %d of %d", live.Running, live.Slots)
 		fmt.Fprintf(&b, "\nlateness of the last minute: p50 %s, p99 %s, max %s over %d attempts\n",
-			millis(live.Late.P50), millis(live.Late.P99), millis(live.Late.Max), live.Late.Count)
+			wording.Millis(live.Late.P50), wording.Millis(live.Late.P99), wording.Millis(live.Late.Max), live.Late.Count)
 		fmt.Fprintf(&b, "attempts: %s\n", topAttempts(live, before))
 	} else {
 		b.WriteString("\nlateness and attempts are the whole server's: it tells them to operators alone\n")
@@ -140,15 +141,15 @@ func topScreen(live, before *client.Live, height int) string {
 	}
 	topTable(&b, rows, "QUEUE\tRUNNING\tOVERDUE\tOLDEST\tLIMITED BY", len(live.Queues), func(i int) string {
 		q := live.Queues[i]
-		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", qualified(q.Namespace, q.Queue), q.Running, q.Overdue, age(q.Oldest), q.LimitedBy)
+		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", wording.Qualified(q.Namespace, q.Queue), q.Running, q.Overdue, wording.Age(q.Oldest), q.LimitedBy)
 	})
 	topTable(&b, rows, "DESTINATION\tRUNNING\tOVERDUE\tOLDEST\tBREAKER", len(live.Destinations), func(i int) string {
 		d := live.Destinations[i]
 		breaker := d.Breaker
 		if !d.OpenUntil.IsZero() {
-			breaker += " until " + instant(d.OpenUntil)
+			breaker += " until " + wording.Instant(d.OpenUntil)
 		}
-		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", qualified(d.Namespace, d.Destination), d.Running, d.Overdue, age(d.Oldest), breaker)
+		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", wording.Qualified(d.Namespace, d.Destination), d.Running, d.Overdue, wording.Age(d.Oldest), breaker)
 	})
 	return b.String()
 }
@@ -192,28 +193,7 @@ func topTable(w io.Writer, most int, heading string, n int, row func(int) string
 func printableRow(row string) string {
 	fields := strings.Split(row, "\t")
 	for i := range fields {
-		fields[i] = printable(fields[i])
+		fields[i] = wording.Printable(fields[i])
 	}
 	return strings.Join(fields, "\t")
-}
-
-// qualified names what belongs to a namespace; that of the default one is left out.
-func qualified(namespace, name string) string {
-	if namespace == "default" {
-		return name
-	}
-	return namespace + "/" + name
-}
-
-func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
-
-// age returns for how long something has been due; "" for nothing.
-func age(d time.Duration) string {
-	switch {
-	case d == 0:
-		return ""
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 type touchCmd struct {
@@ -28,6 +29,6 @@ func (c *touchCmd) Run(ctx context.Context, con *console, api *client.Client) er
 		if err != nil {
 			return err
 		}
-		return sayTask(con, t, "touched %s, due %s", t.Name, instant(t.DueAt))
+		return sayTask(con, t, "touched %s, due %s", t.Name, wording.Instant(t.DueAt))
 	})
 }

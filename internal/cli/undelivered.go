@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 const (
@@ -99,7 +100,7 @@ func unstarted(ctx context.Context, api *client.Client, t *client.Task) string {
 	}
 	for _, q := range live.Queues {
 		if q.Queue == t.Queue && q.LimitedBy != "" {
-			return fmt.Sprintf("it waits: the queue %s is limited by %s; foliot top shows more", qualified(q.Namespace, q.Queue), q.LimitedBy)
+			return fmt.Sprintf("it waits: the queue %s is limited by %s; foliot top shows more", wording.Qualified(q.Namespace, q.Queue), q.LimitedBy)
 		}
 	}
 	if live.Slots > 0 && live.Running >= live.Slots {

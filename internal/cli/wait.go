@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 const (
@@ -35,7 +36,7 @@ func wait(ctx context.Context, con *console, api *client.Client, t *client.Task)
 			return err
 		case silent.IsZero():
 			silent = time.Now()
-			con.notef("the server does not answer; still waiting for %s", printable(t.Name))
+			con.notef("the server does not answer; still waiting for %s", wording.Printable(t.Name))
 		case time.Since(silent) > patience:
 			return err
 		}
@@ -74,7 +75,7 @@ func sayEnd(con *console, t *client.Task) error {
 			return err
 		}
 	} else {
-		con.sayf("%s", printable(ending(t)))
+		con.sayf("%s", wording.Printable(ending(t)))
 	}
 	if t.State == client.Delivered {
 		return nil

@@ -140,9 +140,6 @@ func parseBounds(now time.Time, bounds ...bound) (err error) {
 	return nil
 }
 
-// instant prints t as the API does.
-func instant(t time.Time) string { return wire.FormatTime(t) }
-
 // checkNames refuses names that no task can have before anything is sent.
 func checkNames(names []string) error {
 	for _, name := range names {
