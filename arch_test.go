@@ -297,6 +297,14 @@ var layers = []layer{
 		why: "a scenario drives the binary from outside, or fills a store as the binary would",
 	},
 	{
+		path: "internal/cli/doctor",
+		may: []string{
+			"client", "internal/cli/wording", "internal/fileaccess", "internal/node", "internal/redischeck", "internal/server/config",
+			"internal/server/redisurl", "internal/store/pebblestore", "internal/store/redisstore", "internal/usage", "internal/webhook", "internal/wire",
+		},
+		why: "checks produce findings: flags and output are the command's",
+	},
+	{
 		path: "internal/cli/wording", may: []string{"client", "internal/wire"},
 		why: "values become text here: which text a command prints is its own business",
 	},
@@ -333,7 +341,7 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 
 // wiring lists the packages that may name stores: the binary, and what it is
 // made of.
-var wiring = []string{"internal/cli", "internal/server", "internal/server/config", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
+var wiring = []string{"internal/cli", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
 
 // shared is what stands below internal/store without being a store: whoever's
 // line allows it may import it.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/doctor"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -221,13 +222,8 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console, api *client.Cli
 	return nil
 }
 
-// delivered reports whether a server is to own shards.
-func delivered(nodes []client.Node) bool {
-	return slices.ContainsFunc(nodes, func(n client.Node) bool { return n.Wanted > 0 })
-}
-
 // nobodyDelivers reports whether it is known that no server is to own shards.
 func nobodyDelivers(ctx context.Context, api *client.Client) bool {
 	c, err := api.Cluster(ctx)
-	return err == nil && !delivered(c.Nodes)
+	return err == nil && !doctor.Delivered(c.Nodes)
 }

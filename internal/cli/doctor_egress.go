@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
-	"net/netip"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/doctor"
 	"github.com/foliot/foliot/internal/node"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/usage"
@@ -86,7 +83,11 @@ func givesOwnFlag(parsed *kong.Context) bool {
 
 // judge prints the verdict of a server that would start with these settings.
 func (c *doctorEgressCmd) judge(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
-	guard, err := c.guard(ctx)
+	settings, err := c.Resolve()
+	var guard *webhook.Guard
+	if err == nil {
+		guard, err = doctor.Guard(ctx, settings, c.OpenLoopback)
+	}
 	if err != nil {
 		return config.OriginsOf(parsed, file).Locate(err)
 	}
@@ -97,37 +98,6 @@ func (c *doctorEgressCmd) judge(ctx context.Context, con *console, parsed *kong.
 		return usage.Errorf("URL", "%s", e.Problem)
 	}
 	return reportEgress(con, node.ShowEgress(c.URL, e))
-}
-
-// guard returns the guard that a server with these settings has.
-func (c *doctorEgressCmd) guard(ctx context.Context) (*webhook.Guard, error) {
-	server, err := c.Resolve()
-	if err != nil {
-		return nil, err
-	}
-	host, port, err := net.SplitHostPort(server.Addr)
-	if err != nil {
-		return nil, err
-	}
-	own, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if err != nil {
-		return nil, usage.Errorf("--listen", "%s has no address", host)
-	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		return nil, err
-	}
-	var listening []netip.AddrPort
-	for _, a := range own {
-		listening = append(listening, netip.AddrPortFrom(a, uint16(number)))
-	}
-	parts := node.NewOwnAddresses(slog.New(slog.DiscardHandler), listening, server.CollectorAddr, server.StoreAddrs)
-	parts.Refresh(ctx, time.Now())
-	return webhook.NewGuard(webhook.Config{
-		Allow: server.Allow, Deny: server.Deny,
-		AllowLoopback: func() bool { return c.OpenLoopback && server.Private() },
-		Own:           parts.Set.Load,
-	}), nil
 }
 
 // reportEgress prints a verdict, and returns the error that chooses the exit code.

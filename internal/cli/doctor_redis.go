@@ -2,13 +2,11 @@ package cli
 
 import (
 	"context"
-	"time"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/foliot/foliot/internal/redischeck"
+	"github.com/foliot/foliot/internal/cli/doctor"
 	"github.com/foliot/foliot/internal/server/config"
-	"github.com/foliot/foliot/internal/store/redisstore"
 )
 
 type doctorRedisCmd struct {
@@ -31,24 +29,11 @@ Examples:
     foliot doctor redis --config /etc/foliot.yaml`
 }
 
-// doctorRedisTime bounds an examination.
-const doctorRedisTime = 30 * time.Second
-
 // Run examines.
 func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
-	u, config, err := c.RedisAt(c.URL, parsed, file)
+	u, store, err := c.RedisAt(c.URL, parsed, file)
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithTimeout(ctx, doctorRedisTime)
-	defer stop()
-	x, err := redisstore.Examine(ctx, config)
-	if err != nil {
-		return u.Explain("examine", err)
-	}
-	f := &findings{con: con}
-	for _, found := range redischeck.Judge(x, config, "this machine's clock") {
-		f.add(found.Check, found.OK, "%s", found.Says)
-	}
-	return f.end()
+	return doctor.Redis(ctx, u, store, newReport(con))
 }

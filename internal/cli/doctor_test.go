@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,56 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/wire"
 )
-
-// What doctor finds bad comes with a place to look, and with enough attempts
-// that it is no accident.
-func TestDoctorSaysWhatLatenessComesOf(t *testing.T) {
-	for _, c := range []struct {
-		count uint64
-		p99   time.Duration
-		bad   bool
-		says  string
-	}{
-		{0, 0, false, ""},
-		{2, time.Hour, false, "too few attempts to judge: 2"},
-		{lateSample - 1, lateBound + 1, false, "too few attempts to judge: 99"},
-		{lateSample, lateBound, false, "over 100 attempts\n"},
-		{lateSample, lateBound + 1, true, "foliot top"},
-	} {
-		var out bytes.Buffer
-		f := &findings{con: newConsole(nil, &out, &out, false)}
-		f.live(&client.Live{Late: client.Lateness{Count: c.count, P99: c.p99}})
-		if bad := f.bad == 1; bad != c.bad || !strings.Contains(out.String(), c.says) {
-			t.Errorf("%d attempts, p99 %v: %s", c.count, c.p99, out.String())
-		}
-	}
-}
-
-// TestDoctorDataJudgesADiskAsAServerDoes: a small disk is not bad by itself.
-func TestDoctorDataJudgesADiskAsAServerDoes(t *testing.T) {
-	const mb, gb = 1 << 20, 1 << 30
-	for _, c := range []struct {
-		free, total uint64
-		ok          bool
-	}{
-		{60 * mb, 64 * mb, true},
-		{7 * mb, 64 * mb, true},
-		{6 * mb, 64 * mb, false},
-		{11 * gb, 1000 * gb, true},
-		{9 * gb, 1000 * gb, false},
-	} {
-		var out bytes.Buffer
-		f := &findings{con: newConsole(nil, &out, &out, false)}
-		f.space(pebblestore.Space{Free: c.free, Total: c.total})
-		if ok := f.bad == 0; ok != c.ok || strings.Contains(out.String(), "make room") == c.ok {
-			t.Errorf("%d of %d MB free: %s", c.free/mb, c.total/mb, out.String())
-		}
-	}
-}
 
 // While the store is away nobody knows what waits there, and it is asked no more than it has to be.
 func TestDoctorKnowsNothingOfTasksWhileTheStoreIsAway(t *testing.T) {
@@ -124,19 +75,5 @@ func TestDoctorFindsShardsWithoutAnOwner(t *testing.T) {
 	}
 	if strings.Contains(stdout, "ok   overdue") && !strings.Contains(stdout, "in the shards of the server that was asked") {
 		t.Errorf("it speaks for all servers:\n%s", stdout)
-	}
-}
-
-func TestDoctorFindsServersOfOneName(t *testing.T) {
-	for taken, want := range map[bool]string{
-		false: "ok   server       a: version 1.2.3, up for 0s, ready: true; 1 shards of the 1 it is to own\n",
-		true:  "BAD  server       a at h:1: another server has that name, or was killed with it some seconds ago, so this one delivers nothing; where that lasts, start it with a --node of its own\n",
-	} {
-		var out bytes.Buffer
-		f := &findings{con: newConsole(nil, &out, &out, false)}
-		f.node(&client.Node{Name: "a", Address: "h:1", Version: "1.2.3", Ready: !taken, NameTaken: taken, Owned: 1, Wanted: 1})
-		if out.String() != want {
-			t.Errorf("it says %q, want %q", out.String(), want)
-		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/cli/doctor"
 	"github.com/foliot/foliot/internal/redischeck"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/store/redisstore"
@@ -41,15 +42,15 @@ Examples:
 
 // Run finds the lost parts, asks, and accepts the loss.
 func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
-	u, config, err := c.RedisAt(c.URL, parsed, file)
+	u, settings, err := c.RedisAt(c.URL, parsed, file)
 	if err != nil {
 		return err
 	}
 	person := ctx // an answer may take longer than a Redis
-	ctx, stop := context.WithTimeout(ctx, doctorRedisTime)
+	ctx, stop := context.WithTimeout(ctx, doctor.RedisTime)
 	defer stop()
 	var refused error
-	found, err := redisstore.AcceptLoss(ctx, config, func(f *redisstore.Found) error {
+	found, err := redisstore.AcceptLoss(ctx, settings, func(f *redisstore.Found) error {
 		if !c.Yes {
 			refused = con.confirm(person, "%s. This loss is final. Go on with the rest of the store?", redischeck.Losses(f))
 		}

@@ -1,9 +1,10 @@
-package cli
+package doctor
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -13,7 +14,7 @@ import (
 // servers tells how the servers are. An error says that the store is away: what
 // is asked of it next would be answered alike, after seconds. shared is
 // whether they share a store.
-func (f *findings) servers(ctx context.Context, api *client.Client) (shared bool, away error) {
+func (f *Report) servers(ctx context.Context, api *client.Client) (shared bool, away error) {
 	c, err := api.Cluster(ctx)
 	var shards []*client.Shard
 	if err == nil && c.Store == "shared" {
@@ -21,13 +22,13 @@ func (f *findings) servers(ctx context.Context, api *client.Client) (shared bool
 	}
 	switch {
 	case errors.Is(err, client.ErrUnavailable):
-		f.add("server", false, "it answers, and does not reach its store (%s)", f.con.why(err))
+		f.add("server", false, "it answers, and does not reach its store (%s)", f.why(err))
 		return false, err
 	case errors.Is(err, client.ErrForbidden):
-		f.add("server", true, "it answers; about itself it tells operators alone (%s)", f.con.why(err))
+		f.add("server", true, "it answers; about itself it tells operators alone (%s)", f.why(err))
 		return false, nil
 	case err != nil:
-		f.add("server", false, "it answers, and does not say how it is (%s)", f.con.why(err))
+		f.add("server", false, "it answers, and does not say how it is (%s)", f.why(err))
 		return false, nil
 	}
 	f.cluster(c)
@@ -38,21 +39,21 @@ func (f *findings) servers(ctx context.Context, api *client.Client) (shared bool
 }
 
 // store reports the findings of the server about its Redis.
-func (f *findings) store(ctx context.Context, api *client.Client) {
+func (f *Report) store(ctx context.Context, api *client.Client) {
 	all, err := api.ExamineStore(ctx)
 	var refused *client.Error
 	switch {
 	case errors.As(err, &refused) && (refused.Code == "unsupported" || refused.Code == "no_route"):
 		return // the store is its own; or it is of an older version, which cannot
 	case err != nil:
-		f.add("redis", false, "the server does not say how its Redis is (%s): foliot doctor redis URL asks the Redis itself", f.con.why(err))
+		f.add("redis", false, "the server does not say how its Redis is (%s): foliot doctor redis URL asks the Redis itself", f.why(err))
 	}
 	for _, found := range all {
 		f.add(found.Check, found.OK, "%s", found.Says)
 	}
 }
 
-func (f *findings) cluster(c *client.Cluster) {
+func (f *Report) cluster(c *client.Cluster) {
 	for _, n := range c.Nodes {
 		f.node(&n)
 	}
@@ -64,7 +65,7 @@ func (f *findings) cluster(c *client.Cluster) {
 	}
 }
 
-func (f *findings) node(n *client.Node) {
+func (f *Report) node(n *client.Node) {
 	words := fmt.Sprintf("version %s, up for %v, ready: %v", n.Version, n.Uptime.Round(time.Second), n.Ready)
 	switch {
 	case n.Name == "":
@@ -89,7 +90,7 @@ func drainWords(n *client.Node) string {
 }
 
 // shards tells whether somebody delivers from each.
-func (f *findings) shards(nodes []client.Node, shards []*client.Shard) {
+func (f *Report) shards(nodes []client.Node, shards []*client.Shard) {
 	nobodys := 0
 	for _, s := range shards {
 		if s.Owner == "" {
@@ -101,7 +102,7 @@ func (f *findings) shards(nodes []client.Node, shards []*client.Shard) {
 		return
 	}
 	advice := "within some seconds a server takes them; the logs of foliot serve say why none does"
-	if !delivered(nodes) {
+	if !Delivered(nodes) {
 		advice = "no server is to have any, as all are drained: foliot cluster drain NODE --undo, or start another one"
 	}
 	f.add("shards", false, "%d of %d have no owner, and nothing is delivered from them: %s", nobodys, len(shards), advice)
@@ -121,4 +122,9 @@ func durabilityWords(level string) string {
 		return "default: what was answered is in Redis, and survives its crash as far as its persistence says: docs/redis.md"
 	}
 	return level
+}
+
+// Delivered reports whether a server is to own shards.
+func Delivered(nodes []client.Node) bool {
+	return slices.ContainsFunc(nodes, func(n client.Node) bool { return n.Wanted > 0 })
 }

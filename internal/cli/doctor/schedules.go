@@ -1,9 +1,10 @@
-package cli
+package doctor
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -31,16 +32,16 @@ type schedulesFound struct {
 }
 
 // schedules tells whether they fire; at is the server's time. An error says that the store is away.
-func (f *findings) schedules(ctx context.Context, api *client.Client, at time.Time) (away error) {
+func (f *Report) schedules(ctx context.Context, api *client.Client, at time.Time) (away error) {
 	var found schedulesFound
 	for s, err := range api.Schedules.List(ctx, client.ScheduleQuery{}) {
 		switch {
 		case errors.Is(err, client.ErrUnavailable):
 			return err
-		case noSchedules(err):
+		case lacksSchedules(err):
 			return nil // the server is older than they are
 		case err != nil:
-			f.add("schedules", false, "cannot examine: %s", f.con.why(err))
+			f.add("schedules", false, "cannot examine: %s", f.why(err))
 			return nil
 		}
 		if found.more = found.examined == examinedSchedules; found.more {
@@ -71,7 +72,7 @@ func (k *schedulesFound) take(s *client.Schedule, at time.Time) {
 	}
 }
 
-func (f *findings) scheduled(k *schedulesFound, at time.Time) {
+func (f *Report) scheduled(k *schedulesFound, at time.Time) {
 	for _, s := range k.problems[:min(toldProblems, len(k.problems))] {
 		f.add("schedules", false, "%s cannot be followed, and makes no task: %s", s.Name, wording.Shorten(s.Problem))
 	}
@@ -99,4 +100,10 @@ func (k *schedulesFound) words() string {
 		return fmt.Sprintf("nothing overdue, and none stuck, of the first %d of this namespace; the others were not examined", k.examined)
 	}
 	return fmt.Sprintf("%d of this namespace, nothing overdue, and none stuck", k.examined)
+}
+
+// lacksSchedules reports whether a server has no route for schedules.
+func lacksSchedules(err error) bool {
+	var refused *client.Error
+	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }

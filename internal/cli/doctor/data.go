@@ -1,0 +1,66 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Data examines a data directory that no server has open.
+func Data(ctx context.Context, dir string, f *Report) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return usage.Errorf("DIR", "%v", err)
+	}
+	if !info.IsDir() {
+		return usage.Errorf("DIR", "%s is a file: name a directory", dir)
+	}
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // what the database tells its log is no finding
+	r, err := pebblestore.Verify(ctx, dir)
+	switch {
+	case errors.Is(err, pebblestore.ErrInUse):
+		return fmt.Errorf("%s: a server has it open; ask that one: foliot doctor", dir)
+	case err != nil:
+		return fileaccess.Placed("DIR", err)
+	}
+	f.add("format", true, "%d", r.Format)
+	if err := fileaccess.SecretDir.Check(dir, info); err != nil {
+		f.add("access", false, "%v", err)
+	}
+	if r.Clean {
+		f.add("closed", true, "in order")
+	} else {
+		f.add("closed", true, "not in order: the next start recovers, which is what it is built for")
+	}
+	f.add("records", true, "%d tasks%s, %d entries, checksum %s", r.Tasks, wording.AndSchedules(int(r.Schedules)), r.Entries, r.Checksum)
+	for _, problem := range r.Problems {
+		f.add("problem", false, "%s", problem)
+	}
+	if r.More > 0 {
+		f.add("problem", false, "and %d more", r.More)
+	}
+	if len(r.Problems) == 0 {
+		f.add("consistency", true, "records, index entries and counts agree")
+	}
+	if space, err := pebblestore.SpaceOf(dir); err == nil {
+		f.space(space)
+	}
+	return f.end()
+}
+
+// space reports whether a server would take tasks on the disk.
+func (f *Report) space(s pebblestore.Space) {
+	enough, advice := int64(s.Free) >= s.Reserve(), ""
+	if !enough {
+		advice = ": make room, or give it more"
+	}
+	f.add("space", enough, "%s free of %s; with less than %s a server takes no new tasks%s",
+		wording.Megabytes(int64(s.Free)), wording.Megabytes(int64(s.Total)), wording.Megabytes(s.Reserve()), advice)
+}

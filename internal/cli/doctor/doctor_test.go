@@ -1,0 +1,128 @@
+package doctor
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// printing returns a report that prints lines.
+func printing(out io.Writer) *Report {
+	return NewReport(func(found wire.Finding) error {
+		_, err := fmt.Fprintln(out, Line(found))
+		return err
+	}, error.Error)
+}
+
+// What doctor finds bad comes with a place to look, and with enough attempts
+// that it is no accident.
+func TestDoctorSaysWhatLatenessComesOf(t *testing.T) {
+	for _, c := range []struct {
+		count uint64
+		p99   time.Duration
+		bad   bool
+		says  string
+	}{
+		{0, 0, false, ""},
+		{2, time.Hour, false, "too few attempts to judge: 2"},
+		{lateSample - 1, lateBound + 1, false, "too few attempts to judge: 99"},
+		{lateSample, lateBound, false, "over 100 attempts\n"},
+		{lateSample, lateBound + 1, true, "foliot top"},
+	} {
+		var out bytes.Buffer
+		f := printing(&out)
+		f.live(&client.Live{Late: client.Lateness{Count: c.count, P99: c.p99}})
+		if bad := f.bad == 1; bad != c.bad || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%d attempts, p99 %v: %s", c.count, c.p99, out.String())
+		}
+	}
+}
+
+// TestDoctorDataJudgesADiskAsAServerDoes: a small disk is not bad by itself.
+func TestDoctorDataJudgesADiskAsAServerDoes(t *testing.T) {
+	const mb, gb = 1 << 20, 1 << 30
+	for _, c := range []struct {
+		free, total uint64
+		ok          bool
+	}{
+		{60 * mb, 64 * mb, true},
+		{7 * mb, 64 * mb, true},
+		{6 * mb, 64 * mb, false},
+		{11 * gb, 1000 * gb, true},
+		{9 * gb, 1000 * gb, false},
+	} {
+		var out bytes.Buffer
+		f := printing(&out)
+		f.space(pebblestore.Space{Free: c.free, Total: c.total})
+		if ok := f.bad == 0; ok != c.ok || strings.Contains(out.String(), "make room") == c.ok {
+			t.Errorf("%d of %d MB free: %s", c.free/mb, c.total/mb, out.String())
+		}
+	}
+}
+
+func TestDoctorFindsServersOfOneName(t *testing.T) {
+	for taken, want := range map[bool]string{
+		false: "ok   server       a: version 1.2.3, up for 0s, ready: true; 1 shards of the 1 it is to own\n",
+		true:  "BAD  server       a at h:1: another server has that name, or was killed with it some seconds ago, so this one delivers nothing; where that lasts, start it with a --node of its own\n",
+	} {
+		var out bytes.Buffer
+		f := printing(&out)
+		f.node(&client.Node{Name: "a", Address: "h:1", Version: "1.2.3", Ready: !taken, NameTaken: taken, Owned: 1, Wanted: 1})
+		if out.String() != want {
+			t.Errorf("it says %q, want %q", out.String(), want)
+		}
+	}
+}
+
+func TestDoctorSaysWhichSchedulesDoNotFire(t *testing.T) {
+	at := time.Date(2030, 1, 2, 3, 0, 0, 0, time.UTC)
+	skipped := func(ago time.Duration) *client.SkippedInstants {
+		return &client.SkippedInstants{From: at.Add(-ago), Until: at.Add(-ago), Why: "misfire"}
+	}
+	for name, c := range map[string]struct {
+		list []*client.Schedule
+		bad  int
+		says string
+	}{
+		"none": {nil, 0, "ok   schedules    this namespace has none\n"},
+		"in time": {
+			[]*client.Schedule{{NextAt: at.Add(-overdueBound)}, {NextAt: at.Add(time.Hour)}, {State: client.SchedulePaused}},
+			0, "ok   schedules    3 of this namespace, nothing overdue, and none stuck\n",
+		},
+		"overdue": {
+			[]*client.Schedule{{Name: "a", NextAt: at.Add(-6 * time.Second)}, {Name: "b", NextAt: at.Add(-time.Minute)}, {Name: "c", NextAt: at}},
+			1, "BAD  schedules    the instants of 2 are overdue, the oldest (b) for 1m0s: the store takes nothing",
+		},
+		"stuck": {
+			[]*client.Schedule{{Name: "a", Problem: "time zone \"X/Y\" is unknown", NextAt: at.Add(-time.Hour)}, {Name: "b", NextAt: at}},
+			1, "BAD  schedules    a cannot be followed, and makes no task: time zone \"X/Y\" is unknown\n",
+		},
+		"skipped": {
+			[]*client.Schedule{{Name: "a", LastSkipped: skipped(time.Hour)}, {Name: "b", LastSkipped: skipped(time.Minute)}, {Name: "c", LastSkipped: skipped(25 * time.Hour)}},
+			0, "ok   schedules    3 of this namespace, nothing overdue, and none stuck\n" +
+				"ok   schedules    2 skipped instants in the last 24h0m0s, the latest (b) 2030-01-02T02:59:00.000Z (misfire): foliot cron get NAME says",
+		},
+		"many stuck": {
+			[]*client.Schedule{{Problem: "p"}, {Problem: "p"}, {Problem: "p"}, {Problem: "p"}, {Problem: "p"}, {Problem: "p"}, {Problem: "p"}},
+			toldProblems + 1, "BAD  schedules    and 2 more cannot be followed: foliot cron ls calls them stuck\n",
+		},
+	} {
+		var out bytes.Buffer
+		f := printing(&out)
+		var found schedulesFound
+		for _, s := range c.list {
+			found.take(s, at)
+		}
+		f.scheduled(&found, at)
+		if f.bad != c.bad || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s: %d are bad, %d wanted:\n%s", name, f.bad, c.bad, out.String())
+		}
+	}
+}

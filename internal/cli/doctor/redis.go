@@ -1,0 +1,28 @@
+package doctor
+
+import (
+	"context"
+	"time"
+
+	"github.com/foliot/foliot/internal/redischeck"
+	"github.com/foliot/foliot/internal/server/redisurl"
+	"github.com/foliot/foliot/internal/store/redisstore"
+)
+
+// RedisTime bounds an examination of a Redis.
+const RedisTime = 30 * time.Second
+
+// Redis examines the servers that u names, as a server would use them that has
+// these settings.
+func Redis(ctx context.Context, u *redisurl.URL, settings redisstore.Config, f *Report) error {
+	ctx, stop := context.WithTimeout(ctx, RedisTime)
+	defer stop()
+	x, err := redisstore.Examine(ctx, settings)
+	if err != nil {
+		return u.Explain("examine", err)
+	}
+	for _, found := range redischeck.Judge(x, settings, "this machine's clock") {
+		f.add(found.Check, found.OK, "%s", found.Says)
+	}
+	return f.end()
+}

@@ -1,0 +1,52 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// Report collects and shows the findings of an examination.
+type Report struct {
+	show func(wire.Finding) error
+	why  func(error) string // an error in the command's words
+	bad  int
+	err  error
+}
+
+// NewReport returns an empty report. It calls show for each finding, and why for
+// each error that a finding quotes.
+func NewReport(show func(wire.Finding) error, why func(error) string) *Report {
+	return &Report{show: show, why: why}
+}
+
+// Line returns a finding as a line of text.
+func Line(found wire.Finding) string {
+	word := "ok  "
+	if !found.OK {
+		word = "BAD "
+	}
+	return fmt.Sprintf("%s %-12s %s", word, found.Check, wording.Printable(found.Says))
+}
+
+func (f *Report) add(check string, ok bool, format string, args ...any) {
+	if !ok {
+		f.bad++
+	}
+	f.err = errors.Join(f.err, f.show(wire.Finding{Check: check, OK: ok, Says: fmt.Sprintf(format, args...)}))
+}
+
+// end returns the error that chooses the exit code.
+func (f *Report) end() error {
+	switch {
+	case f.err != nil:
+		return f.err
+	case f.bad == 1:
+		return errors.New("1 finding is bad")
+	case f.bad > 1:
+		return fmt.Errorf("%d findings are bad", f.bad)
+	}
+	return nil
+}
