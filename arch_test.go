@@ -309,6 +309,8 @@ var layers = []layer{
 		why: "values become text here: which text a command prints is its own business",
 	},
 	{
+		// It is large: some sixty commands, a file for each, which share the console,
+		// the filters and the flags of a task.
 		path: "internal/cli", may: []string{"any"}, tech: []string{"any"},
 		why: "commands put everything together",
 	},

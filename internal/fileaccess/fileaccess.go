@@ -98,7 +98,7 @@ func Read(path string, keep Secrecy) ([]byte, error) {
 	return data, keep.Check(path, info)
 }
 
-// CheckPlace returns a fault that names the flag if dir is no directory that this
+// CheckPlace returns a usage.Error that names the flag if dir is no directory that this
 // process can write to, and cannot become one.
 func CheckPlace(flag, dir string) error {
 	if problem := placeProblem(dir, mayWrite); problem != "" {
@@ -181,7 +181,7 @@ func Placed(flag string, err error) error {
 	return err
 }
 
-// CheckDataDir returns a fault that names the flag if the data directory cannot be
+// CheckDataDir returns a usage.Error that names the flag if the data directory cannot be
 // used, or if other users may read or write it. One that does not exist is made for this user alone.
 // An empty one of this user, such as the root of a new volume, is closed to the
 // others here, as initdb does. The files below need no check: no other user reaches

@@ -14,6 +14,7 @@ func Errorf(what, format string, args ...any) error {
 // Error is what is wrong with a flag or an argument.
 type Error struct{ What, Why string }
 
+// Error names the flag or the argument first.
 func (e *Error) Error() string { return e.What + ": " + e.Why }
 
 // Parts returns the errors that err joins, itself where it joins none: each is told

@@ -98,6 +98,7 @@ func AndSchedules(n int) string {
 	return fmt.Sprintf(" and %d schedules", n)
 }
 
+// Skipped says which instants were skipped, and why.
 func Skipped(k *client.SkippedInstants) string {
 	why := strings.ReplaceAll(k.Why, "_", " ")
 	if k.From.Equal(k.Until) {

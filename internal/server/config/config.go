@@ -49,7 +49,7 @@ type Config struct {
 // set aside for as many as are asked for.
 const MaxConcurrency = 1_000_000
 
-// Resolve checks the flags. Errors: faults that name the flag.
+// Resolve checks the flags. An error is a usage.Error, which names the flag.
 func (f *Flags) Resolve() (cfg Config, err error) {
 	cfg = Config{
 		Hosts: f.Host, TLS: httpserver.TLSFiles{Cert: f.TLSCert, Key: f.TLSKey, ClientCA: f.TLSClientCA},

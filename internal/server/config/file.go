@@ -101,6 +101,7 @@ type Values struct {
 	Keys map[string]Value
 }
 
+// Value is the value of a key, and the line on which the key stands.
 type Value struct {
 	line  int
 	Value any // a string, or []any of strings for a list: as kong reads them
@@ -254,6 +255,7 @@ func plainValue(flag *kong.Flag, node *yaml.Node) (any, error) {
 	return list, nil
 }
 
+// MayHoldPassword reports whether a value is a URL that may hold a password.
 func MayHoldPassword(s string) bool {
 	return strings.Contains(s, "://") && strings.ContainsAny(s, "@?")
 }

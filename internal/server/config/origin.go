@@ -11,14 +11,14 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// origin is where a flag's value comes from.
-type origin struct {
+// Origin is where a flag's value comes from.
+type Origin struct {
 	Kind string // "flag", "environment", "file", "default"
 	Name string // of the variable, or the file and its line
 }
 
 // String returns the origin as people read it.
-func (o origin) String() string { return strings.TrimSpace(o.Kind + " " + o.Name) }
+func (o Origin) String() string { return strings.TrimSpace(o.Kind + " " + o.Name) }
 
 // Origins tells where the values of the selected command's flags come from.
 type Origins struct {
@@ -26,20 +26,22 @@ type Origins struct {
 	file   *Values
 }
 
+// OriginsOf returns the origins for a parsed command line and its file.
 func OriginsOf(parsed *kong.Context, file *Values) Origins { return Origins{parsed, file} }
 
-func (o Origins) Of(flag *kong.Flag) origin {
+// Of returns where the value of a flag comes from.
+func (o Origins) Of(flag *kong.Flag) Origin {
 	onLine := func(p *kong.Path) bool { return p.Flag == flag && !p.Resolved }
 	if slices.ContainsFunc(o.parsed.Path, onLine) {
-		return origin{Kind: "flag"}
+		return Origin{Kind: "flag"}
 	}
 	if name := VariableOf(flag); name != "" {
-		return origin{"environment", name}
+		return Origin{"environment", name}
 	}
 	if v, ok := o.file.Keys[flag.Name]; ok {
-		return origin{"file", fmt.Sprintf("%s:%d", o.file.path, v.line)}
+		return Origin{"file", fmt.Sprintf("%s:%d", o.file.path, v.line)}
 	}
-	return origin{Kind: "default"}
+	return Origin{Kind: "default"}
 }
 
 // Locate adds to what is wrong with a flag where its value stands, if that is

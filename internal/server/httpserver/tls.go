@@ -49,7 +49,7 @@ type liveTLS struct {
 	notAfter time.Time
 }
 
-// LoadCertificates reads the files. Errors: faults that name the flag.
+// LoadCertificates reads the files. An error is a usage.Error, which names the flag.
 func LoadCertificates(files TLSFiles, log *slog.Logger, now time.Time) (*Certificates, error) {
 	c := &Certificates{files: files, log: log}
 	content, err := c.read()

@@ -157,7 +157,7 @@ func TestTLSFilesThatAreOfNoUseAreRefusedByName(t *testing.T) {
 	} {
 		for _, f := range files {
 			if _, err := LoadCertificates(f, slog.New(slog.DiscardHandler), time.Now()); !errors.As(err, new(*usage.Error)) || !strings.HasPrefix(err.Error(), flag+": ") {
-				t.Errorf("%+v: %v, want a fault of %s", f, err, flag)
+				t.Errorf("%+v: %v, want an error of %s", f, err, flag)
 			}
 		}
 	}
