@@ -48,7 +48,7 @@ func (l layer) forbids(from, to string) string {
 	case allows(unlinked, to) && !inBattery(from):
 		return "it is for tests, and reaches package testing"
 	case strings.HasPrefix(to, stores) && !slices.Contains(shared, to) && !slices.Contains(wiring, from) && !inBattery(from):
-		return "only the packages of wiring and the battery name stores"
+		return "only the packages of wiring name stores"
 	case allows(l.may, to):
 		return ""
 	}
