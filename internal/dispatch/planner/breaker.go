@@ -8,16 +8,16 @@ import (
 // Breaker is the state of a destination's breaker.
 type Breaker uint8
 
-// The states.
+// The states of a breaker.
 const (
-	Closed   Breaker = iota // attempts start as they are due
-	Open                    // none starts: the destination has failed too often in a row
-	HalfOpen                // one starts, and its end decides
+	Closed   Breaker = iota // attempts start when they are due
+	Open                    // no attempt starts: too many in a row have failed
+	HalfOpen                // one attempt starts, and its end decides
 )
 
 var breakerNames = [...]string{Closed: "closed", Open: "open", HalfOpen: "half-open"}
 
-// String returns the state's word.
+// String returns the name of the state, as metrics and the API use it.
 func (b Breaker) String() string {
 	if int(b) >= len(breakerNames) {
 		return fmt.Sprintf("Breaker(%d)", uint8(b))
@@ -25,21 +25,22 @@ func (b Breaker) String() string {
 	return breakerNames[b]
 }
 
-// firstRest is how long a breaker is open the first time.
+// firstRest is how long a breaker stays open the first time.
 const firstRest = time.Second
 
-// breaker keeps attempts from a receiver that fails one after the other: they
-// would be burnt. It opens after some failures in a row, then lets one attempt
-// at a time try, after waits that double, until one brings a reply.
+// breaker stops attempts to a receiver that fails again and again: they would
+// use up the tasks' attempts for nothing. It opens after some failures in a
+// row. Then it lets one attempt at a time through, after waits that double,
+// until the receiver replies.
 type breaker struct {
 	open   bool
 	since  time.Duration // valid while open: when it opened
-	opened int           // times in a row
-	until  time.Duration // valid while open: no attempt before
-	probe  uint64        // the number of the pick that decides, 0: none is under way
+	opened int           // how often in a row
+	until  time.Duration // valid while open: no attempt starts before
+	probe  uint64        // the number of the pick that decides; 0: no such pick is under way
 }
 
-// state returns what the breaker is at now.
+// state returns the state of the breaker at now.
 func (b *breaker) state(now time.Duration) Breaker {
 	switch {
 	case !b.open:
@@ -50,8 +51,10 @@ func (b *breaker) state(now time.Duration) Breaker {
 	return HalfOpen
 }
 
-// trip opens the breaker, for twice as long as the last time. chance, between 0
-// and 1, keeps receivers that failed in one moment from being tried in one.
+// trip opens the breaker for twice as long as the last time, at most limit.
+// chance is between 0 and 1. It shortens the wait by up to a quarter, so that
+// receivers that failed at the same time are not all tried again at the same
+// time.
 func (b *breaker) trip(now, limit time.Duration, chance float64) {
 	rest := limit
 	if b.opened < 32 {

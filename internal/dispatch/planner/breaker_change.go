@@ -6,20 +6,20 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// BreakerChange is a breaker that opened or closed.
+// BreakerChange describes a breaker that opened or closed.
 type BreakerChange struct {
 	Namespace, Destination string
 
 	Open     bool
-	Failures int           // of one that opened: attempts in a row that failed
-	Rest     time.Duration // of one that opened: until an attempt tries the receiver
-	Lasted   time.Duration // of one that closed: how long it was open
-	Cause    *task.Outcome // the end of the attempt that changed it; nil: the receiver was forgotten
+	Failures int           // if it opened: attempts in a row that failed
+	Rest     time.Duration // if it opened: the wait until an attempt tries the receiver
+	Lasted   time.Duration // if it closed: how long it was open
+	Cause    *task.Outcome // the end of the attempt that changed it; nil: the Planner forgot the receiver
 }
 
-// brokenSince notes that t's breaker was as in before, if it was closed and is
-// open now, or the other way round. cause is the end of the attempt that changed
-// it, if there was one.
+// brokenSince records a BreakerChange if t's breaker was closed in before and
+// is open now, or the other way round. cause is the end of the attempt that
+// changed it, or nil.
 func (pl *Planner) brokenSince(t *destination, before breaker, cause *task.Outcome) {
 	b := &t.breaker
 	switch {

@@ -7,32 +7,33 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// bucket limits how many attempts start: over any time t no more than burst +
-// rate·t, and no fewer where there is work. It fills by the clock that never
-// steps.
+// bucket limits how many attempts start. Over any time t at most burst + rate·t
+// attempts start, and no fewer if there is work. It fills by the monotonic
+// clock.
 //
-// It is the token bucket in the form that computes with one instant: with n
-// starts since filled, the bucket is full again at filled + n·interval. That
-// instant is computed from the count and not added up, so that nothing drifts.
+// It is a token bucket that computes with one instant: after n starts since
+// filled, the bucket is full again at filled + n·interval. That instant is
+// computed from the count. Adding up intervals would accumulate rounding
+// errors.
 //
-// A pick reserves a token, and its start charges it: what is picked and not
-// granted was never charged.
+// A pick reserves a token, and its start charges the token. A pick whose claim
+// is not granted is never charged.
 type bucket struct {
 	interval float64 // nanoseconds for one token; 0: no limit
 	burst    float64
-	filled   time.Duration // when it was full last
-	count    float64       // charged since; a fraction after a change of the rate
+	filled   time.Duration // when the bucket was full last
+	count    float64       // tokens charged since filled; a fraction after a change of the rate
 	reserved int
 
-	// A charge can be taken back only while it is known to have kept no refill
-	// from the bucket: a bucket that was full in between, or would have been
-	// without the charges that may still be taken back, has lost nothing.
-	mark uint64 // counts the times when that was not so
-	out  int    // charged, and may be taken back
+	// A charge may be taken back only if the bucket would not have overflowed
+	// without it. If the bucket has been full since, or would have been full
+	// without the charges in out, then a refill has already replaced the token.
+	mark uint64 // counts the times when that happened
+	out  int    // charges that may be taken back
 }
 
-// configure changes the limit. What was used of the old one counts on, in
-// tokens, at most as far as the new bucket is deep.
+// configure changes the limit. Tokens that were used under the old limit still
+// count, up to the depth of the new bucket.
 func (b *bucket) configure(q *task.QueueSettings, now time.Duration) {
 	debt := b.debt(now)
 	b.mark++
@@ -54,7 +55,8 @@ func (b *bucket) debt(now time.Duration) float64 {
 	return max(b.count-float64(now-b.filled)/b.interval, 0)
 }
 
-// next returns when there is a token: at or before now, if there is one.
+// next returns when there is a token. The result is at most now if there is
+// one.
 func (b *bucket) next(now time.Duration) time.Duration {
 	if !b.limited() {
 		return 0
@@ -70,8 +72,8 @@ func (b *bucket) next(now time.Duration) time.Duration {
 	return from + time.Duration(math.Ceil(short*b.interval))
 }
 
-// charge takes the token that was reserved, and returns the mark under which
-// takeBack may undo that.
+// charge takes a reserved token. It returns the mark under which end may undo
+// the charge.
 func (b *bucket) charge(now time.Duration) uint64 {
 	b.reserved--
 	debt := b.debt(now)
@@ -86,8 +88,8 @@ func (b *bucket) charge(now time.Duration) uint64 {
 	return b.mark
 }
 
-// end notes how a start that was charged under mark has ended; unsent, it is
-// taken back where that gives nobody more than his share.
+// end ends a start that was charged under mark. If the start was unsent, its
+// token goes back to the bucket, unless the bucket would then exceed its limit.
 func (b *bucket) end(mark uint64, unsent bool) {
 	b.out--
 	if unsent && mark == b.mark && b.limited() {

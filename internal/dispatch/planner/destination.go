@@ -2,39 +2,41 @@ package planner
 
 import "time"
 
-// destination is where a namespace sends to: the lanes of one destination. What is
-// learnt of a receiver holds for all of them; one namespace's trouble with a
-// shared receiver is not another's.
+// destination is a host and port to which a namespace sends, and the lanes that
+// lead there. Each attempt's result counts for all these lanes. If one
+// namespace has trouble with a shared receiver, other namespaces are not
+// affected.
 type destination struct {
 	key       destinationKey
 	number    uint64
 	namespace *namespace
 	lanes     []*lane
 
-	inNamespace int // its place in the namespace's list
+	inNamespace int // its index in the namespace's list
 	update      laneUpdate
-	wakeup      Wakeup // for the next moment at which one of the waits below ends
+	wakeup      Wakeup // for the end of the next of the waits below
 
 	class    class
 	silences int // attempts in a row that ended without a reply
-	failures int // the same, and those that ended with a reply that speaks of trouble
+	failures int // attempts in a row that ended without a reply, or with a status that means trouble
 	running  int
 	breaker  breaker
-	asked    time.Duration // the receiver wants nothing before
-	wished   time.Duration // valid if asked is set: since when its wishes have followed each other
-	rested   time.Duration // we could not send, and try no earlier
-	heard    time.Duration // when an attempt ended last
+	asked    time.Duration // the receiver asked for no request before this time
+	wished   time.Duration // valid if asked is set: the start of the unbroken series of such delays
+	rested   time.Duration // we could not send, and do not try again before this time
+	heard    time.Duration // when the latest attempt ended
 }
 
 type destinationKey struct{ namespace, destination string }
 
-// doubtAfter is how many attempts in a row have to be silent before a receiver
-// that has answered is a suspect: one lost connection in a thousand is no sign.
+// doubtAfter is how many attempts in a row must end without a reply before a
+// proven receiver becomes suspect. One lost connection in a thousand is no
+// sign.
 const doubtAfter = 3
 
-// barred reports whether l has to wait for its destination, whatever its tasks are.
-// What was run by hand goes past a breaker, as a probe of its own, and past a
-// receiver's wish.
+// barred reports whether l must wait for its destination. Tasks that were run
+// by hand do not wait for a breaker, for which each counts as a probe, nor for
+// a delay that the receiver asked for.
 func (t *destination) barred(l *lane, now time.Duration) bool {
 	if now < t.rested {
 		return true
@@ -45,13 +47,14 @@ func (t *destination) barred(l *lane, now time.Duration) bool {
 	return now < t.asked || t.breaker.open && (now < t.breaker.until || t.breaker.probe != 0)
 }
 
-// promptly is how soon after the end of a wish an attempt begins, if nothing but the wish
-// kept it back.
+// promptly is the longest time between the end of a receiver's delay and an
+// attempt that waited for that delay alone.
 const promptly = time.Second
 
-// barredFor returns for how long nothing but its receiver has kept tasks back: an open
-// breaker, or wishes one after the other. It counts from free on: until then something else
-// kept them back, a pause of their queue or a store that was away.
+// barredFor returns for how long the receiver alone has delayed tasks, by an
+// open breaker or by delays that followed each other. The time before free does
+// not count: then a pause of the queue or an unavailable store delayed the
+// tasks too.
 func (t *destination) barredFor(free, now time.Duration) time.Duration {
 	since := now
 	if t.breaker.open {
@@ -63,14 +66,15 @@ func (t *destination) barredFor(free, now time.Duration) time.Duration {
 	return max(now-max(since, free), 0)
 }
 
-// wishes reports whether an attempt that begins at a time had to wait for a wish until then.
+// wishes reports whether an attempt that started at began had to wait for a
+// delay that the receiver asked for.
 func (t *destination) wishes(began time.Duration) bool {
 	return t.asked != 0 && began <= t.asked+promptly
 }
 
-// postpone takes in that the receiver wants nothing before until. It said so to an attempt that
-// began at a time. A wish that follows the one before prolongs it: the attempts between
-// them brought nothing else.
+// postpone records that the receiver wants no request before until. Its reply
+// belongs to an attempt that started at began. A delay that follows another one
+// directly extends it: the attempts between them achieved nothing else.
 func (t *destination) postpone(began, now, until time.Duration) {
 	switch {
 	case t.wishes(began):
@@ -82,7 +86,7 @@ func (t *destination) postpone(began, now, until time.Duration) {
 	t.asked = until
 }
 
-// next returns when the next wait ends, 0 for never.
+// next returns when the next wait ends, or 0 if there is none.
 func (t *destination) next(now time.Duration) time.Duration {
 	next := time.Duration(0)
 	earlier := func(at time.Duration) {
@@ -98,8 +102,8 @@ func (t *destination) next(now time.Duration) time.Duration {
 	return next
 }
 
-// closedUntil returns how long nothing but what was run by hand is sent; now or
-// before, if something is.
+// closedUntil returns until when only tasks that were run by hand are sent. The
+// result is at most now if other tasks are sent too.
 func (t *destination) closedUntil() time.Duration {
 	until := max(t.rested, t.asked)
 	if t.breaker.open {
@@ -108,8 +112,8 @@ func (t *destination) closedUntil() time.Duration {
 	return until
 }
 
-// learn takes in the end of an attempt, and reports whether its lanes stand
-// differently now.
+// learn applies the end of an attempt. It reports whether the destination's
+// lanes must be placed again.
 func (t *destination) learn(p *Pick, e Evidence, now time.Duration, r Config) bool {
 	class, before := t.class, t.breaker
 	t.heard = now
@@ -117,7 +121,7 @@ func (t *destination) learn(p *Pick, e Evidence, now time.Duration, r Config) bo
 	case Replied, Deferred:
 		t.failures, t.silences, t.class = 0, 0, proven
 		if e == Replied {
-			t.wished = now // it takes something again
+			t.wished = now // the receiver accepts requests again
 		}
 	case Failing:
 		t.failures, t.silences, t.class = t.failures+1, 0, proven
@@ -131,8 +135,9 @@ func (t *destination) learn(p *Pick, e Evidence, now time.Duration, r Config) bo
 	return t.class != class || t.breaker != before
 }
 
-// decide returns what becomes of the breaker. Attempts that began before it
-// opened do not prolong its wait when they fail, but a reply is a reply.
+// decide returns the new state of the breaker. If an attempt began before the
+// breaker opened, its failure does not extend the wait, but its reply closes
+// the breaker.
 func (t *destination) decide(p *Pick, e Evidence, now time.Duration, r Config) breaker {
 	b := t.breaker
 	probe := p.probe != 0 && p.probe == b.probe
@@ -143,12 +148,12 @@ func (t *destination) decide(p *Pick, e Evidence, now time.Duration, r Config) b
 	case e == Replied || e == Deferred:
 		return breaker{}
 	case e != Failing && e != Silent:
-		return b // another may try
+		return b // another attempt may be the probe
 	case probe, !b.open && r.BreakAfter > 0 && t.failures >= r.BreakAfter:
 		b.trip(now, r.BreakMost, chance(t.number+uint64(b.opened)<<32))
 	}
 	return b
 }
 
-// chance draws a number between 0 and 1 for n.
+// chance returns a pseudo-random number between 0 and 1 for n.
 func chance(n uint64) float64 { return float64(scatter(n)) / (1 << 32) }

@@ -1,7 +1,7 @@
 package planner
 
-// ordered is what a heap holds: elements that know their order and keep their
-// own place, so that one in the middle can be moved or removed.
+// ordered is an element of a heap. It knows its order and stores its own index,
+// so that an element in the middle can be moved or removed.
 type ordered[T any] interface {
 	comparable
 	before(other T) bool
@@ -15,7 +15,7 @@ type heap[T ordered[T]] struct {
 
 func (h *heap[T]) len() int { return len(h.items) }
 
-// min returns the first element; the heap must not be empty.
+// min returns the first element. The heap must not be empty.
 func (h *heap[T]) min() T { return h.items[0] }
 
 func (h *heap[T]) push(v T) {
@@ -23,7 +23,7 @@ func (h *heap[T]) push(v T) {
 	h.up(len(h.items) - 1)
 }
 
-// remove takes v out, which must be in h.
+// remove removes v, which must be in h.
 func (h *heap[T]) remove(v T) {
 	i, last := *v.place(), len(h.items)-1
 	h.set(i, h.items[last])
@@ -35,7 +35,7 @@ func (h *heap[T]) remove(v T) {
 	}
 }
 
-// fix restores the order after v has changed.
+// fix restores the order after a change of v.
 func (h *heap[T]) fix(v T) { h.up(h.down(*v.place())) }
 
 func (h *heap[T]) set(i int, v T) {
@@ -56,7 +56,7 @@ func (h *heap[T]) up(i int) {
 	h.set(i, v)
 }
 
-// down returns where the element has come to rest.
+// down returns the new index of the element.
 func (h *heap[T]) down(i int) int {
 	v := h.items[i]
 	for {

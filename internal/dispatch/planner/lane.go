@@ -11,65 +11,66 @@ import (
 type item struct {
 	name string
 	due  task.Millis
-	seq  uint64 // of what told us last: an answer read before that is older
-	at   int    // its place in lane.order
+	seq  uint64 // when it was learned: a read that began earlier is older
+	at   int    // its index in lane.order
 }
 
 func (it *item) position() task.Position { return task.Position{Due: it.due, Name: it.name} }
 func (it *item) before(other *item) bool { return it.position().Less(other.position()) }
 func (it *item) place() *int             { return &it.at }
 
-// lane is what is known of one lane of the store.
+// lane is the state of one lane of the store.
 //
-// Up to cursor everything was read once, and what came later is told by hints.
-// If behind is false, cursor is the end of the window as it was then. If it is
-// true there was more than there was room for: what lies after cursor is not
-// taken in, it will be read in its turn.
+// Everything up to cursor was read once. Later changes in that part arrive as
+// hints. If behind is false, cursor is the end of the window at the time of the
+// read. If behind is true, there were more tasks than room: tasks after cursor
+// are ignored until they are read in their turn.
 type lane struct {
 	name                                task.Lane
-	number                              uint64 // lanes that are equal otherwise run in the order they were met
+	number                              uint64 // lanes that are otherwise equal run in the order in which they were opened
 	destination                         *destination
 	queue                               *queue
 	queueDestination                    *queueDestination
-	inQueue, inDestination, inNamespace int // its places in their lists
+	inQueue, inDestination, inNamespace int // its indexes in their lists
 
 	known  map[string]*item
-	order  heap[*item] // the same, the earliest first
+	order  heap[*item] // the same tasks, the earliest first
 	cursor task.Position
 	behind bool
 
-	// scan says that the store's head is earlier than all that is known: a
-	// hint was missed. The lane is read again from its start, up to scanned so
-	// far, for as long as that brings to light anything new.
+	// scan means that the store's head is earlier than all known tasks, so a
+	// hint was missed. The lane is read again from its start as long as each
+	// read finds a new task. scanned is the end of the part that was read
+	// again.
 	scan      bool
 	scanned   task.Position
-	needsRead bool        // stands in namespace.readQueue
-	readPlace int         // its place there
-	readSince task.Millis // since when it waits there: see requestRead
-	asked     uint64      // of lanes that wait equally long the first is read first
-	read      task.Millis // when a read of it was planned last, 0: never
-	reading   bool        // it is being read on from its cursor
-	firing    bool        // stands in Planner.firing
+	needsRead bool        // it is in namespace.readQueue
+	readPlace int         // its index there
+	readSince task.Millis // its rank there: see requestRead
+	asked     uint64      // if lanes have the same readSince, the smallest number is read first
+	read      task.Millis // when a read was planned last; 0: never
+	reading   bool        // a read from its cursor is under way
+	firing    bool        // it is in Planner.firing
 
 	running   int // attempts, from the claim to the settlement
 	allowance int // see slots
 	state     laneState
-	node      node[*lane] // among the ready ones of its queue and priority
-	wakeup    Wakeup      // while waiting: for when its first task is due
-	served    task.Millis // when a task was last picked, 0: never
-	turn      uint64      // the same, as a number
+	node      node[*lane] // among the ready lanes of its queue and priority
+	wakeup    Wakeup      // while waiting: the due time of its first task
+	served    task.Millis // when a task was last picked; 0: never
+	turn      uint64      // the number of that pick
 
-	foreseen task.Millis // the due time that was foreseen last
-	emptied  task.Millis // when it was seen to be idle first, 0: it is not
+	foreseen task.Millis // the due time that foresee handled last
+	emptied  task.Millis // when it was first seen idle; 0: it is not idle
 }
 
 type laneState uint8
 
 const (
-	idle    laneState = iota // nothing known
-	waiting                  // for its first task to be due
-	ready                    // its first task is due, and it stands in the tree of its queue and priority
-	barred                   // its first task is due, and something other than slots and its queue stands in the way
+	idle    laneState = iota // no task is known
+	waiting                  // its first task is not due yet
+	ready                    // its first task is due, and the lane is in the tree of its queue and priority
+	barred                   // its first task is due, and its destination or a limit of the lane stops it
 )
 
 // urgent reports whether l's tasks were run by hand.
@@ -81,7 +82,7 @@ func (l *lane) quarantined() bool { return l.name.Priority == task.Quarantine }
 // busy reports whether l's first task is due.
 func (l *lane) busy() bool { return l.state == ready || l.state == barred }
 
-// earliest returns the earliest due time that is known.
+// earliest returns the earliest known due time.
 func (l *lane) earliest() task.Millis {
 	if l.order.len() == 0 {
 		return math.MaxInt64
@@ -89,7 +90,7 @@ func (l *lane) earliest() task.Millis {
 	return l.order.min().due
 }
 
-// next returns when the earliest task is due that is known, or may be left for a read.
+// next returns a time before which no task of l is due, known or not yet read.
 func (l *lane) next() task.Millis {
 	if l.behind {
 		return min(l.earliest(), l.cursor.Due)
@@ -97,21 +98,22 @@ func (l *lane) next() task.Millis {
 	return l.earliest()
 }
 
-// before and place keep l in the line of those that want to be read.
+// before and place keep l in the queue of lanes to read.
 func (l *lane) before(other *lane) bool {
 	return l.readSince < other.readSince || l.readSince == other.readSince && l.asked < other.asked
 }
 
 func (l *lane) place() *int { return &l.readPlace }
 
-// left reports whether p lies in the part that was left for a later read.
+// left reports whether p is in the part that is left for a later read.
 func (l *lane) left(p task.Position) bool { return l.behind && l.cursor.Less(p) }
 
-// shed keeps the earliest, at least one, and leaves the rest to be read again, with all
-// that was left before. It returns how many were let go.
+// shed keeps the keep earliest tasks, at least one. The other tasks, and all
+// that were left before, are read again later. It returns how many tasks it
+// dropped.
 func (l *lane) shed(keep int) int {
 	gone := l.cut(keep)
-	unread := l.cursor == task.Position{} && !l.behind // hints opened it: what they told is nearly all there is
+	unread := l.cursor == task.Position{} && !l.behind // hints opened the lane, and they are nearly all it has
 	if last := l.order.items[keep-1].position(); unread || last.Less(l.cursor) {
 		l.cursor = last
 	}
@@ -119,8 +121,8 @@ func (l *lane) shed(keep int) int {
 	return gone
 }
 
-// clear lets go of everything and leaves it to be read again from the start. It
-// returns how many were let go.
+// clear drops all tasks and leaves them to be read again from the start. It
+// returns how many tasks it dropped.
 func (l *lane) clear() int {
 	gone := l.order.len()
 	l.known, l.order = map[string]*item{}, heap[*item]{}
@@ -128,7 +130,7 @@ func (l *lane) clear() int {
 	return gone
 }
 
-// trim lets go of what lies after p, and returns how many that were.
+// trim drops the tasks after p and returns their number.
 func (l *lane) trim(p task.Position) int {
 	keep := 0
 	for _, it := range l.order.items {
@@ -139,7 +141,7 @@ func (l *lane) trim(p task.Position) int {
 	return l.cut(keep)
 }
 
-// cut keeps the earliest and returns how many it let go.
+// cut keeps the keep earliest tasks and returns how many it dropped.
 func (l *lane) cut(keep int) int {
 	items := l.order.items
 	gone := len(items) - keep
@@ -161,7 +163,7 @@ func (l *lane) cut(keep int) int {
 		})
 		copy(kept, items)
 	}
-	l.order = heap[*item]{items: kept} // what is sorted is a heap
+	l.order = heap[*item]{items: kept} // a sorted slice is a heap
 	l.known = make(map[string]*item, keep)
 	for i, it := range kept {
 		it.at = i

@@ -2,25 +2,28 @@ package planner
 
 import "github.com/foliot/foliot/internal/task"
 
-// pieceLanes is how many lanes an update looks at while the lock is held once.
+// pieceLanes is how many lanes an update handles while the lock is held once.
 const pieceLanes = 512
 
-// laneUpdate is work on every lane of a destination or a queue: something has changed
-// for all of them. A namespace can have a hundred thousand queues that lead to one
-// destination, so the work is done in pieces, and updates take turns.
+// laneUpdate is work on every lane of a destination or a queue after a change
+// that affects all of them. A namespace can have a hundred thousand queues that
+// lead to one destination, so the work is done in pieces, and updates take
+// turns.
 //
-// Until it is done, a lane may stand in its tree as it was before. So Take looks at it
-// again before it picks from it, and nothing starts that must not.
+// Until the update is done, a lane may have an old place in its tree. So Take
+// checks a lane again before it picks from it, and no task starts that must
+// not.
 type laneUpdate struct {
 	lanes   func() []*lane
-	at      int  // the lane before this place is the next; before 0 comes the last one
-	left    int  // how many are to be done; 0: none
-	waiting bool // it stands in Planner.updates
+	at      int  // the next lane is the one before this index; before 0 comes the last one
+	left    int  // how many lanes are left; 0: the update is done
+	waiting bool // it is in Planner.updates
 }
 
-// redo does the first piece of an update, or begins it once more. It goes on where it stands.
-// If a receiver opens and closes faster than all its lanes are looked at, they still have
-// their turns; from the same end each time, those at the other end would never start.
+// redo does the first piece of an update, or starts a running update again from
+// its present place. A receiver may open and close faster than all its lanes
+// can be handled. If each update started at the same end, the lanes at the
+// other end would never start.
 func (pl *Planner) redo(c *laneUpdate, now task.Millis) {
 	c.left = len(c.lanes())
 	pl.piece(c, now)
@@ -44,7 +47,7 @@ func (pl *Planner) Work(now task.Millis) {
 	}
 }
 
-// piece does a piece of c.
+// piece does one piece of c.
 func (pl *Planner) piece(c *laneUpdate, now task.Millis) {
 	lanes := c.lanes()
 	c.left = min(c.left, len(lanes))
@@ -59,16 +62,16 @@ func (pl *Planner) piece(c *laneUpdate, now task.Millis) {
 	}
 }
 
-// grown notes that a lane has come, behind the others. It needs no work, but the others
-// begin one place further on from the end.
+// grown records a new lane at the end of the list. The new lane needs no
+// update, but the count must include it because the update passes it.
 func (c *laneUpdate) grown() {
 	if c.left > 0 {
 		c.left++
 	}
 }
 
-// filled does the lane that stands at a place now, as another one has left it: the update
-// may have been at the place, and not at the lane.
+// filled updates the lane that has moved to index at after another lane left
+// the list. The update may have passed that index without seeing this lane.
 func (pl *Planner) filled(c *laneUpdate, at int, now task.Millis) {
 	if lanes := c.lanes(); c.left > 0 && at < len(lanes) {
 		pl.resizeLane(lanes[at], now)
@@ -76,5 +79,5 @@ func (pl *Planner) filled(c *laneUpdate, at int, now task.Millis) {
 	}
 }
 
-// stale reports whether an update is left that may change where l stands.
+// stale reports whether an unfinished update may change the place of l.
 func (l *lane) stale() bool { return l.destination.update.left > 0 || l.queue.update.left > 0 }

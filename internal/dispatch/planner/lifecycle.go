@@ -7,7 +7,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// open returns a new lane, nil if nothing is to be known of it: its queue is held.
+// open returns a new lane. It returns nil if the lane's queue is held: tasks of
+// such a lane must not be kept.
 func (pl *Planner) open(name task.Lane, now task.Millis) *lane {
 	q := pl.queueOf(queueKey{name.Namespace, name.Queue}, now)
 	if q.holds(name.Priority) {
@@ -77,7 +78,7 @@ func (pl *Planner) destinationOf(key destinationKey) *destination {
 	return t
 }
 
-// drop forgets a lane that is idle.
+// drop forgets an idle lane.
 func (pl *Planner) drop(l *lane, now task.Millis) {
 	delete(pl.lanes, l.name)
 	q, t, o := l.queue, l.destination, l.queueDestination
@@ -94,8 +95,8 @@ func (pl *Planner) drop(l *lane, now task.Millis) {
 	pl.filled(&t.update, l.inDestination, now)
 }
 
-// without returns list without the member at a place, which the last one takes.
-// place returns where a member keeps its place.
+// without returns list without the member at index at. The last member takes
+// that index. place returns a pointer to a member's stored index.
 func without[T any](list []T, at int, place func(T) *int) []T {
 	last := len(list) - 1
 	list[at] = list[last]
@@ -105,8 +106,8 @@ func without[T any](list []T, at int, place func(T) *int) []T {
 	return list[:last]
 }
 
-// withdraw makes the window end where it ends now that the clock has stepped
-// back: hints beyond that were ignored.
+// withdraw shortens the window of l after the wall clock has stepped back:
+// hints for times beyond the new end were ignored.
 func (pl *Planner) withdraw(l *lane, now task.Millis) {
 	end := task.Position{Due: now.Add(pl.config.Window) + 1}
 	if end.Less(l.cursor) {
@@ -118,22 +119,23 @@ func (pl *Planner) withdraw(l *lane, now task.Millis) {
 }
 
 const (
-	// rememberLane is how long an empty lane is kept that has proved itself, so
-	// that its next task does not begin from nothing.
+	// rememberLane is how long an empty lane with a raised allowance is kept,
+	// so that its next task does not start with the smallest one.
 	rememberLane = time.Minute
-	// rememberDestination is how long it is kept what is known of a receiver, and
-	// rememberDestinations of how many that have no tasks: namespaces share them evenly.
+	// rememberDestination is how long the state of a receiver without tasks is
+	// kept. rememberDestinations is the number of such receivers. Namespaces
+	// share it evenly.
 	rememberDestination  = 10 * time.Minute
 	rememberDestinations = 10_000
 )
 
-// remember reports whether an empty lane is to be kept.
+// remember reports whether an empty lane must be kept.
 func (pl *Planner) remember(l *lane, now task.Millis) bool {
 	if l.emptied == 0 {
 		l.emptied = now
 	}
 	if s := l.queueDestination.lease; s != nil && !s.spent() {
-		return true // who gives it back must not be forgotten
+		return true // the lease must still be given back
 	}
 	return l.allowance > pl.slots.base() && max(now-l.emptied, l.emptied-now) < task.Millis(rememberLane.Milliseconds())
 }

@@ -9,68 +9,71 @@ import (
 )
 
 const (
-	// foresight is how long before a task is due permits are asked for: the way
-	// to the store and back must not make it late.
+	// foresight is how long before a task is due its permits are requested, so
+	// that the round trip to the store does not make the task late.
 	foresight = 25 * time.Millisecond
-	// keepPermits is how long permits are kept that nobody else waits for, and
-	// keepTokens how long tokens are, and how late their use is told at most.
+	// keepPermits is how long permits are kept for which no other node waits.
+	// keepTokens is the same for tokens, and the longest delay before their use
+	// is reported.
 	keepPermits, keepTokens = time.Second, 50 * time.Millisecond
-	// askAgain is how long an ask that failed is not repeated, the first time.
+	// askAgain is the wait before a failed request is repeated, the first time.
 	askAgain = 50 * time.Millisecond
-	// mostAsked bounds what is asked for at once: it is counted.
+	// mostAsked is the most that one request may ask for: due tasks are
+	// counted.
 	mostAsked = 4096
 
 	nowhen = time.Duration(math.MaxInt64)
 )
 
-// LimitLease is this node's part of the limits of a queue, or of one destination of
-// it, if nodes share them: see task.Permits. Queues without limits have no lease;
-// neither do single-node stores.
+// LimitLease is this node's part of the limits of a queue, or of one
+// destination of a queue, if nodes share them: see task.Permits. Queues without
+// limits have no lease; neither do single-node stores.
 //
-// What is held counts until the lease ends, reckoned from before the ask was
-// sent, so that it ends here before others may have it. What an ask gives back
-// is given up before it is sent; what it gains counts from the reply on.
+// Held permits and tokens count until the lease ends. The lease is counted from
+// before the request was sent, so it ends here before other nodes may use them.
+// Permits that a request gives back are given up before it is sent. Permits
+// that it gains count from the reply on.
 type LimitLease struct {
 	scope       task.PermitScope
 	queue       *queue
-	destination *queueDestination // nil: of the queue as a whole
+	destination *queueDestination // nil: the lease is for the whole queue
 	wakeup      Wakeup
 
 	held  int // attempts that may be under way
-	share int // to which held is to fall, as others wait; -1: nobody waits
+	share int // held must fall to this because other nodes wait; -1: no other node waits
 
-	tokens   int           // on hand, those included that are reserved
-	reserved int           // by picks
-	after    time.Duration // the last token is of use from then on
-	used     uint64        // tokens, ever
-	mark     uint64        // another after each ask: what was used before it is told
-	usedAt   time.Duration // the last of them
-	low      int           // so few to take are few
+	tokens   int           // available, reserved ones included
+	reserved int           // reserved by picks
+	after    time.Duration // when the last token becomes usable
+	used     uint64        // tokens used since the lease was created
+	mark     uint64        // changes with each request, which reports the tokens used before it
+	usedAt   time.Duration // when the last token was used
+	low      int           // request more when at most this many tokens are free
 
-	// until is the end of the lease. The Planner writes it; an attempt reads it
-	// before its request is written: the one word is all they share.
+	// until is the end of the lease. The Planner writes it. An attempt reads it
+	// before it writes its request. They share only this word.
 	until    atomic.Int64
 	renew    time.Duration
-	again    time.Duration // when it is to ask again, as the last reply said; 0: whenever it pays
-	backsOff bool          // the last ask was for more than there was: again is soon enough
+	again    time.Duration // when to ask again, from the last reply; 0: whenever it is useful
+	backsOff bool          // the last request wanted more than there was: do not ask before again
 	replied  time.Duration
 
 	foreseen time.Duration // work is expected until then
-	coming   int           // so many tasks
+	coming   int           // how many tasks are expected
 
-	peaks  [2]int // what was wanted most in this period, and in the one before
+	peaks  [2]int // the largest demand in this period and in the one before
 	period time.Duration
 
-	pending   bool // stands in Planner.pending
-	needsSlot bool // stands in Planner.needSlot
+	pending   bool // it is in Planner.pending
+	needsSlot bool // it is in Planner.needSlot
 	asking    bool
-	hinted    bool   // while asking
-	asked     uint64 // used, when it asked last
-	wanted    [2]int // then: permits, tokens
-	failing   int    // asks, one after the other
+	hinted    bool   // a hint came while asking
+	asked     uint64 // the value of used in the last request
+	wanted    [2]int // permits and tokens in the last request
+	failing   int    // failed requests in a row
 }
 
-// spent reports whether nothing of s is to be given back, nor told.
+// spent reports whether s has no permits to give back and no use to report.
 func (s *LimitLease) spent() bool {
 	return s.held == 0 && s.tokens == 0 && s.used == s.asked && !s.asking && !s.pending
 }
@@ -82,7 +85,7 @@ func (s *LimitLease) running() int {
 	return s.queue.running
 }
 
-// limit returns the limit of attempts under way, 0 for none.
+// limit returns the limit of attempts under way, or 0 if there is none.
 func (s *LimitLease) limit() int {
 	if s.destination != nil {
 		return s.queue.settings.PerDestination
@@ -90,12 +93,12 @@ func (s *LimitLease) limit() int {
 	return s.queue.settings.Concurrency
 }
 
-// rated reports whether s has to do with a rate.
+// rated reports whether s leases tokens of a rate.
 func (s *LimitLease) rated() bool { return s.destination == nil && s.queue.settings.Rate > 0 }
 
 func (s *LimitLease) lives(now time.Duration) bool { return int64(now) < s.until.Load() }
 
-// full reports whether no more attempts may be under way.
+// full reports whether no more attempts may start.
 func (s *LimitLease) full(now time.Duration) bool {
 	most := s.held
 	if s.share >= 0 {
@@ -104,7 +107,7 @@ func (s *LimitLease) full(now time.Duration) bool {
 	return s.running() >= min(most, s.limit()) || !s.lives(now)
 }
 
-// token returns when there is a token, nowhen until one is given.
+// token returns when there is a token, or nowhen if the store must grant one.
 func (s *LimitLease) token(now time.Duration) time.Duration {
 	switch n := s.tokens - s.reserved; {
 	case n < 1 || !s.lives(now):
@@ -116,13 +119,13 @@ func (s *LimitLease) token(now time.Duration) time.Duration {
 }
 
 // covers reports whether there is a token for a pick that reserved one, perhaps
-// of a lease before this one.
+// under an earlier lease.
 func (s *LimitLease) covers(now time.Duration) bool {
 	return s.lives(now) && (s.tokens > 1 || s.tokens == 1 && s.after <= now)
 }
 
-// charge uses the token that a pick has reserved, and returns the mark under
-// which end may undo that.
+// charge uses the token that a pick has reserved. It returns the mark under
+// which end may undo this.
 func (s *LimitLease) charge(now time.Duration) uint64 {
 	s.reserved--
 	s.tokens--
@@ -131,9 +134,10 @@ func (s *LimitLease) charge(now time.Duration) uint64 {
 	return s.mark
 }
 
-// end notes that a start that was charged under mark has ended. One that was
-// unsent has its token back, unless the store was told that it is used: it fills
-// up again since then, and what is not told yet are other starts, and later ones.
+// end ends a start that was charged under mark. If the start was unsent, its
+// token is available again, unless its use was already reported to the store:
+// there the bucket has been refilling since that report, and the unreported
+// uses belong to other, later starts.
 func (s *LimitLease) end(mark uint64, unsent bool) {
 	if unsent && mark == s.mark {
 		s.used--
@@ -141,19 +145,20 @@ func (s *LimitLease) end(mark uint64, unsent bool) {
 	}
 }
 
-// expire gives up everything: the lease has ended. What was used since an ask that
-// is under way is part of what its reply gives.
+// expire gives up all permits and tokens after the end of the lease. The reply
+// to a request that is under way already includes the tokens used since that
+// request.
 func (s *LimitLease) expire() {
 	s.held, s.tokens, s.share, s.again, s.backsOff = 0, 0, -1, 0, false
 	if !s.asking {
-		s.asked = s.used // what others have of it is reckoned without us
+		s.asked = s.used // the other nodes' parts no longer depend on ours
 	}
 	s.mark++
 	s.until.Store(0)
 }
 
-// want notes that so many attempts could be under way, and returns how many were
-// of late: it would not pay to ask anew for each.
+// want records that n attempts could be under way. It returns the largest
+// demand of the recent past, so that not each small change causes a request.
 func (s *LimitLease) want(n int, now time.Duration) int {
 	if d := now - s.period; d >= keepPermits/2 {
 		s.peaks[1] = s.peaks[0]
@@ -169,7 +174,7 @@ func (s *LimitLease) want(n int, now time.Duration) int {
 	return max(s.peaks[0], s.peaks[1])
 }
 
-// next returns when s is to ask, whatever happens until then, 0 for never.
+// next returns when s must ask, even if no other event comes. 0 means never.
 func (s *LimitLease) next() time.Duration {
 	next := nowhen
 	if s.held > 0 || s.tokens > 0 {

@@ -6,15 +6,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// newLimitLease returns a lease under which nothing is held yet.
+// newLimitLease returns a lease that holds no permits yet.
 func newLimitLease(q *queue, destination string, o *queueDestination) *LimitLease {
 	s := &LimitLease{scope: task.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, destination: o, share: -1}
 	s.wakeup.owner = s
 	return s
 }
 
-// leaseLimits gives q and its destinations the leases that its limits need. What
-// was held of limits that are gone ends with its lease.
+// leaseLimits gives q and its destinations the leases that their limits need.
+// If a limit was removed, its permits are held until their lease ends.
 func (pl *Planner) leaseLimits(q *queue) {
 	if !pl.config.Shared {
 		return
@@ -26,7 +26,7 @@ func (pl *Planner) leaseLimits(q *queue) {
 		pl.dropLease(q.lease)
 		q.lease = nil
 	case limited:
-		pl.requestNow(q.lease) // the limits may be others
+		pl.requestNow(q.lease) // the limits may have changed
 	}
 	for destination, o := range q.destinations {
 		pl.leaseDestination(q, destination, o)
@@ -45,7 +45,7 @@ func (pl *Planner) leaseDestination(q *queue, destination string, o *queueDestin
 	}
 }
 
-// dropLease lets go of s, which may be nil.
+// dropLease stops the wake-up of s. s may be nil.
 func (pl *Planner) dropLease(s *LimitLease) {
 	if s != nil {
 		pl.arm(&s.wakeup, 0, 0)
@@ -63,8 +63,8 @@ func (pl *Planner) requestNow(s *LimitLease) {
 	}
 }
 
-// HintPermits takes in that others gave back what may be waited for, or wait
-// for what is held.
+// HintPermits requests permits for scopes worth asking for again: another node
+// released permits that we may need, or needs permits that we hold.
 func (pl *Planner) HintPermits(scopes []task.PermitScope) {
 	for _, scope := range scopes {
 		q := pl.queues[queueKey{scope.Namespace, scope.Queue}]
@@ -84,8 +84,8 @@ func (pl *Planner) HintPermits(scopes []task.PermitScope) {
 	}
 }
 
-// considerRequest decides after each change whether it pays to ask, and sets the wake-up for
-// when it does whatever happens.
+// considerRequest decides after each change whether a request is useful now. It
+// sets the wake-up for the time when a request is due in any case.
 func (pl *Planner) considerRequest(s *LimitLease) {
 	if s.pending {
 		return
@@ -104,9 +104,9 @@ func (pl *Planner) considerRequest(s *LimitLease) {
 	pl.arm(&s.wakeup, 0, next)
 }
 
-// short reports whether there is something to do for which more permits, or
-// more tokens, would be of use. Where only a slot is missing it is asked again when
-// there is one: nothing else need happen to the queue until then.
+// short reports whether more permits or tokens would let a task start. If only
+// a slot is missing, freed checks s again when a slot is free: no other event
+// may come until then.
 func (pl *Planner) short(s *LimitLease) bool {
 	switch {
 	case pl.stopping || !pl.wanting(s):
@@ -133,8 +133,9 @@ func (pl *Planner) wanting(s *LimitLease) bool {
 	return s.limit() > 0 && (hand || routine) && q.running >= s.held && s.held < s.limit()
 }
 
-// freed shows a slot to the leases that had none to ask for. Each has then what it asks for
-// to use it with, and asks no more for a while, so that this costs little.
+// freed checks the leases again that could not ask for lack of a slot. Each
+// then asks for enough permits to use the slot, and asks no more for a while,
+// so this costs little.
 func (pl *Planner) freed() {
 	some := pl.needSlot
 	pl.needSlot = nil
@@ -146,16 +147,17 @@ func (pl *Planner) freed() {
 	}
 }
 
-// hasSurplus reports whether permits have become free that others wait for.
+// hasSurplus reports whether s has free permits that other nodes wait for.
 func (s *LimitLease) hasSurplus() bool { return s.share >= 0 && s.held > max(s.share, s.running()) }
 
-// leftover reports whether something is to be given back, or told, when nothing starts any more.
+// leftover reports whether s has permits to give back, or a use to report,
+// after Stop.
 func (s *LimitLease) leftover() bool {
 	return s.held > s.running() || s.tokens > s.reserved || s.exhausted()
 }
 
-// exhausted reports whether the last token was used and the store does not know: other
-// nodes wait for that, or we do.
+// exhausted reports whether the last token was used and the store does not know
+// yet. Other nodes wait for that report, or we do.
 func (s *LimitLease) exhausted() bool { return s.tokens < 1 && s.used > s.asked }
 
 // waits reports whether a lane of o has a task that is due.
@@ -168,8 +170,9 @@ func (o *queueDestination) waits() bool {
 	return false
 }
 
-// foresee notes that the first task of l, which waits, is due soon. It reports
-// whether it is not yet the time for that.
+// foresee handles the first task of l, which is not due yet. If the task is due
+// soon, foresee records the expected work for the leases of l. It reports
+// whether it is too early for that.
 func (pl *Planner) foresee(l *lane, now task.Millis) (early bool) {
 	wait := l.earliest().Sub(now)
 	if wait > foresight {
@@ -193,8 +196,8 @@ func (pl *Planner) foresee(l *lane, now task.Millis) (early bool) {
 	return false
 }
 
-// due returns how many tasks could start now, or could soon, but for the limits
-// that s is of; at most so many as are worth counting.
+// due returns how many tasks could start now or soon if the limits of s allowed
+// it. It stops counting at mostAsked and at the number of free slots.
 func (pl *Planner) due(s *LimitLease, now task.Millis) int {
 	if pl.stopping {
 		return 0
@@ -222,7 +225,7 @@ func (pl *Planner) due(s *LimitLease, now task.Millis) int {
 	return max(min(n, most), 0)
 }
 
-// Asks returns at most limit asks, and whose they are.
+// Asks returns at most limit requests, and the lease of each.
 func (pl *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []task.PermitAsk) {
 	n := min(len(pl.pending), limit)
 	if n == 0 {
@@ -240,7 +243,7 @@ func (pl *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []task.Permi
 // Quiet reports whether no request for a part of a limit is pending or under way.
 func (pl *Planner) Quiet() bool { return pl.asking == 0 && len(pl.pending) == 0 }
 
-// Stop takes in that nothing starts any more: what is not used is given back.
+// Stop lets no more tasks start. Unused permits and tokens are given back.
 func (pl *Planner) Stop() {
 	pl.stopping = true
 	for _, q := range pl.queues {
@@ -253,11 +256,11 @@ func (pl *Planner) Stop() {
 	}
 }
 
-// ask returns what s asks for now, and gives up what it gives back.
+// ask returns the request of s, and gives up the permits that it gives back.
 func (pl *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 	q, due := s.queue.settings, pl.due(s, now)
 	if pl.short(s) {
-		due = max(due, 1) // whatever is counted, it would ask at once again
+		due = max(due, 1) // else s would ask again at once, whatever due has counted
 	}
 	if !s.lives(pl.monotonic) {
 		s.expire()
@@ -288,7 +291,7 @@ func (pl *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 	return ask
 }
 
-// Granted takes in the reply to an ask that was sent at start.
+// Granted applies the reply to a request that was sent at start.
 func (pl *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration, now task.Millis) {
 	pl.asking--
 	s.asking, s.replied = false, pl.monotonic
@@ -302,7 +305,7 @@ func (pl *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duratio
 	s.until.Store(int64(start + r.Lease))
 	s.renew = start + r.Lease/3
 	s.held, s.share = r.Held, r.Share
-	s.tokens = r.Tokens - int(s.used-s.asked) // less than none, if the store had given them up
+	s.tokens = r.Tokens - int(s.used-s.asked) // negative if the store had given the tokens up
 	s.after, s.low = pl.monotonic+r.After, max(s.tokens-s.reserved, 0)/2
 	s.again, s.backsOff = 0, false
 	if r.Again > 0 {
@@ -314,7 +317,7 @@ func (pl *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duratio
 	pl.leaseChanged(s, now)
 }
 
-// leaseChanged takes in that what s holds has changed.
+// leaseChanged places the lanes again after a change of the permits of s.
 func (pl *Planner) leaseChanged(s *LimitLease, now task.Millis) {
 	switch {
 	case s.destination == nil && s.queue.lease == s:
@@ -325,7 +328,7 @@ func (pl *Planner) leaseChanged(s *LimitLease, now task.Millis) {
 	}
 }
 
-// wake is called when it is time to ask, or when the lease has ended.
+// wake is called when s must ask or its lease has ended.
 func (s *LimitLease) wake(pl *Planner, now task.Millis) {
 	if !s.lives(pl.monotonic) && s.until.Load() != 0 {
 		s.expire()
