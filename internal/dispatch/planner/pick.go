@@ -6,32 +6,33 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Pick is a task that must be claimed now. Its slot is taken, and a token of
-// its queue reserved, unless it was run by hand: that is no business of the rate.
+// Pick is a task that must be claimed now. It holds a slot and reserves a token
+// of its queue. A task that was run by hand needs no token: it ignores the
+// rate.
 type Pick struct {
 	Key    task.Key
 	Barred time.Duration // see task.Outcome
 
 	lane  *lane
-	probe uint64 // the pick's number, if its end decides about a breaker; 0: it does not
+	probe uint64 // the pick's number if its end decides about a breaker; otherwise 0
 	mark  uint64 // valid if began: see bucket, or LimitLease if charges
 
-	// shared are the leases of its queue and of its destination there, nil where
-	// nodes share no limit.
+	// shared are the leases of the queue and of its destination. They are nil
+	// if nodes share no limit.
 	shared [2]*LimitLease
 
-	picked  time.Duration // when, by the monotonic clock
-	class   class         // of its destination
+	picked  time.Duration // by the monotonic clock
+	class   class         // of its destination at the pick
 	began   bool          // its claim was granted, and the token charged
-	permit  bool          // it is under way under a permit of its queue
-	charges bool          // the token is the lease's, not the bucket's
+	permit  bool          // it needs a permit of its queue
+	charges bool          // its token comes from the lease, not from the bucket
 }
 
-// Lane returns the lane of the task. It may be called at any time. The name is not a
-// field because a copy of it would double the size of a pick.
+// Lane returns the lane of the task. It may be called at any time. The name is
+// not a field because a copy would double the size of a pick.
 func (p *Pick) Lane() task.Lane { return p.lane.name }
 
-// first returns the lane that is served next, nil for none.
+// first returns the lane that is served next, or nil if there is none.
 func (pl *Planner) first() *lane {
 	left := pl.left()
 	if l := pl.quarantine.first(left); l != nil {
@@ -45,8 +46,8 @@ func (pl *Planner) first() *lane {
 	return t.owner.queues.first(left).owner.first(left)
 }
 
-// left returns how many slots are left to each class, and what is the share of
-// a namespace.
+// left returns how many slots are left to each class, and the share of one
+// namespace.
 func (pl *Planner) left() cost {
 	left := pl.slots.left()
 	if left[proven] == 0 || pl.startable.size == 0 {
@@ -59,13 +60,12 @@ func (pl *Planner) left() cost {
 	return left
 }
 
-// rank returns the place of a lane that is ready among those of its queue
-// and priority.
+// rank returns the rank of a ready lane in its queue and priority.
 //
-// Who has waited longest is first: since its first task is due, or since it was
-// served last. So lanes with a backlog take turns, and a task that is due now
-// waits for one round of them. In a queue with a rate it is the due time alone:
-// there the queue is a line, and who was first is first.
+// The lane that has waited longest is first: since its first task is due, or
+// since the lane was served last. So lanes with a backlog take turns, and a
+// task that is due now waits for one round of them. In a queue with a rate only
+// the due time counts: such a queue is first in, first out.
 func (l *lane) rank() rank {
 	since := l.earliest()
 	if !l.queue.bucket.limited() {
@@ -91,8 +91,8 @@ func (pl *Planner) Take(now task.Millis, limit int) []Pick {
 	return picks
 }
 
-// moved reports whether l, which is ready, stood where it does not belong any more: the
-// clock stepped back, or an update is left.
+// moved places l again if the clock stepped back or an update is unfinished. It
+// reports whether the place of l was wrong.
 func (pl *Planner) moved(l *lane, now task.Millis) bool {
 	if l.earliest() <= now && !l.stale() {
 		return false
@@ -102,7 +102,7 @@ func (pl *Planner) moved(l *lane, now task.Millis) bool {
 	return l.state != ready || l.node.cost != was
 }
 
-// pick takes the first task of l, which is ready.
+// pick takes the first task of l, which must be ready.
 func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 	it, q, t := l.order.min(), l.queue, l.destination
 	p := Pick{
@@ -139,12 +139,13 @@ func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 	return p
 }
 
-// Answered notes that the claim of what was picked has been answered. Until
-// then, and for the reads that were under way at that moment, the store may
-// show it as it was before.
+// Answered records that the store has replied to the claim of a picked task.
+// Before the reply, and in reads that were under way when it came, the store
+// may still show the task as waiting.
 func (pl *Planner) Answered(k task.Key) { pl.taken[k] = true }
 
-// Begin notes that the claim of a pick was granted, and that its attempt starts.
+// Begin records that the claim of a pick was granted, and that its attempt
+// starts.
 func (pl *Planner) Begin(p *Pick) {
 	p.began = true
 	if p.lane.quarantined() {
@@ -161,7 +162,7 @@ func (pl *Planner) Begin(p *Pick) {
 	p.mark = p.lane.queue.bucket.charge(pl.monotonic)
 }
 
-// reserved returns where it is counted for how many picks a token is reserved.
+// reserved returns the counter of tokens reserved by picks.
 func (p *Pick) reserved() *int {
 	if p.charges {
 		return &p.shared[0].reserved
@@ -169,21 +170,23 @@ func (p *Pick) reserved() *int {
 	return &p.lane.queue.bucket.reserved
 }
 
-// Permitted reports whether the leases of p's permits still hold. Unlike all other
-// methods it may be called at any time, by any goroutine: see LimitLease.until.
+// Permitted reports whether the leases of p's permits still hold. Unlike all
+// other methods it may be called at any time, by any goroutine: see
+// LimitLease.until.
 func (p *Pick) Permitted(now time.Duration) bool {
 	q, o := p.shared[0], p.shared[1]
 	return (!p.permit || q.lives(now)) && (o == nil || o.lives(now))
 }
 
-// Covered reports whether p, whose claim was granted, may begin: a claim takes
-// its time, in which a lease may end.
+// Covered reports whether p may begin now that its claim was granted. A lease
+// may have ended during the claim.
 func (pl *Planner) Covered(p *Pick) bool {
 	return p.Permitted(pl.monotonic) && (!p.charges || p.shared[0].covers(pl.monotonic))
 }
 
-// Release gives back what a pick holds. cause is how its attempt ended, nil if
-// none began: a change of the receiver's breaker names it.
+// Release gives back the slot, permits and reservations of a pick. cause is the
+// end of its attempt, or nil if no attempt began. If the receiver's breaker
+// changes, the change names cause.
 func (pl *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outcome) {
 	l, q, t := p.lane, p.lane.queue, p.lane.destination
 	pl.slots.adjustAllowance(l, e)
@@ -214,8 +217,8 @@ func (pl *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Out
 	pl.freed()
 }
 
-// Slow holds the lanes of p's destination back for a while, as the receiver wished in its
-// reply to the attempt of p.
+// Slow delays the lanes of p's destination by wait, because the receiver asked
+// for that in its reply to the attempt of p.
 func (pl *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
 	t := p.lane.destination
 	if until := pl.monotonic + wait; wait > 0 && until > t.asked {
@@ -224,8 +227,8 @@ func (pl *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
 	}
 }
 
-// Rest holds the lanes of p's destination back for a while, those too that were run
-// by hand.
+// Rest delays the lanes of p's destination by wait, including tasks that were
+// run by hand.
 func (pl *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
 	t := p.lane.destination
 	if until := pl.monotonic + wait; until > t.rested {
@@ -234,8 +237,8 @@ func (pl *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
 	}
 }
 
-// reopen takes in that a destination lets its lanes run, or no longer. The change for
-// its lanes is an update.
+// reopen updates the lanes of a destination after a change of its waits or its
+// breaker. The update may be done in pieces.
 func (pl *Planner) reopen(t *destination, now task.Millis) {
 	pl.arm(&t.wakeup, 0, t.next(pl.monotonic))
 	pl.redo(&t.update, now)
@@ -244,7 +247,7 @@ func (pl *Planner) reopen(t *destination, now task.Millis) {
 // wake is called when a wait of t ends.
 func (t *destination) wake(pl *Planner, now task.Millis) { pl.reopen(t, now) }
 
-// wake is called when l's first task is due.
+// wake is called when the first task of l is due.
 func (l *lane) wake(pl *Planner, now task.Millis) {
 	if l.state == waiting {
 		pl.place(l, now)
@@ -257,8 +260,8 @@ func (pl *Planner) placeAll(lanes []*lane, now task.Millis) {
 	}
 }
 
-// replace puts l where it belongs after it has begun or ended an attempt, and
-// with it those that share a limit with it.
+// replace places l again after it has started or ended an attempt, and with it
+// the lanes that share a limit per destination with it.
 func (pl *Planner) replace(l *lane, now task.Millis) {
 	if l.queue.settings.PerDestination > 0 {
 		pl.placeAll(l.queueDestination.lanes, now)
@@ -267,13 +270,13 @@ func (pl *Planner) replace(l *lane, now task.Millis) {
 	pl.place(l, now)
 }
 
-// full reports whether l has all that it may have running.
+// full reports whether l has as many attempts under way as it may have.
 func (pl *Planner) full(l *lane) bool {
 	limit, o := l.queue.settings.PerDestination, l.queueDestination
 	return l.running >= pl.slots.most() || limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(pl.monotonic))
 }
 
-// place puts l where it belongs after any change.
+// place sets the state, the rank and the wake-up of l after any change.
 func (pl *Planner) place(l *lane, now task.Millis) {
 	if l.schedules() {
 		pl.placeSchedules(l, now)

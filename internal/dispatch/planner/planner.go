@@ -7,82 +7,84 @@ import (
 )
 
 const (
-	// reserve is what every lane may know of, however full the window is: lanes
-	// that hang must not keep others from being read. A namespace of very many lanes
-	// has leastReserve for each: otherwise it could fill the memory.
+	// reserve is the number of tasks that every lane may keep, however full the
+	// window is: lanes of receivers that hang must not stop the reads of other
+	// lanes. A namespace with very many lanes has leastReserve for each, as it
+	// could otherwise fill the memory.
 	reserve, leastReserve = 32, 4
-	// farChunk and scanChunk bound one read of one lane, firstChunk the one
-	// that finds out whether there is much: where a namespace calls a hundred
-	// thousand hosts, most lanes have a task or two, and reads for which 512
-	// are set aside are four to a Peek.
+	// farChunk and scanChunk bound one read of one lane. firstChunk bounds the
+	// read that finds out whether the lane has many tasks. If a namespace calls
+	// a hundred thousand hosts, most lanes have one or two tasks. Reads of 512
+	// tasks would then fit only four to a Peek.
 	farChunk, scanChunk, firstChunk = 512, 64, 8
-	// peekChunk bounds one Peek: what it brings is taken in under the lock.
+	// peekChunk bounds one Peek, because its result is handled under the lock.
 	peekChunk = 2048
 )
 
-// Planner is the near future: the waiting tasks that are known, by lane, and the
-// decision which of them may be claimed. It is pure: its methods get the time as
-// an argument. It names the reads that it needs and takes in what they found. It
-// names the moments at which it must be called again. It is not safe for concurrent
-// use.
+// Planner holds the near future: the waiting tasks it knows, by lane. It
+// decides which of them may be claimed. It is pure: its methods get the time as
+// an argument. It names the reads that it needs and absorbs their results. It
+// names the moments at which it must be called again. It is not safe for
+// concurrent use.
 //
-// Of a lane it knows of another task only while it knows of fewer than there
-// is room left: one lane alone comes to half of the window, k lanes to one part
-// in k+1 each, and as much is left for the next one. A namespace may use the whole
-// window while the others do not need it. It always has its share, however many
-// tasks of others are known: see room. For slots see there.
+// A lane keeps another task only while it has fewer tasks than there is room
+// left. So a single lane uses at most half of the window, and k lanes use one
+// part in k+1 each, which leaves as much for the next lane. A namespace may use
+// the whole window while the other namespaces do not need it. It always has its
+// share, however many tasks the others have: see room. For the use of slots see
+// slots.
 type Planner struct {
 	config    Config
 	settings  *task.Settings
-	monotonic time.Duration // now, by the clock that never steps: the argument of the last Tick
-	away      time.Duration // when the store last gave no answer to a claim or settlement
+	monotonic time.Duration // now by the monotonic clock: the argument of the last Tick
+	away      time.Duration // when the store last failed to reply to a claim or a settlement
 
 	lanes        map[task.Lane]*lane
 	queues       map[queueKey]*queue
 	destinations map[destinationKey]*destination
-	broken       int               // of them, with a breaker that is not closed
-	changes      []BreakerChange   // breakers that opened or closed, to be logged
-	taken        map[task.Key]bool // picked, and a read may still see it waiting; true: its claim was answered
+	broken       int               // number of destinations with a breaker that is not closed
+	changes      []BreakerChange   // to be logged
+	taken        map[task.Key]bool // picked tasks that a read may still see waiting; true: the claim was answered
 	number       uint64
-	seq          uint64      // counts changes of knowledge
-	total        int         // tasks known
+	seq          uint64      // counts changes of the known tasks
+	total        int         // number of known tasks
 	checked      task.Millis // when rounds were begun last
 
 	slots       slots
 	quarantine  quarantineSlot
-	startable   waitTree[*namespace] // that may start something
+	startable   waitTree[*namespace] // namespaces that may start a task
 	namespaces  map[string]*namespace
 	turn        uint64        // counts picks
-	holders     int           // those of them with known tasks
-	readTurns   []*namespace  // that have lanes which want to be read, in turns
-	rounds      []*namespace  // with a survey under way, in turns: see round
+	holders     int           // number of namespaces with known tasks
+	readTurns   []*namespace  // namespaces with lanes to read, in turns
+	rounds      []*namespace  // namespaces with a survey under way, in turns: see round
 	polls       uint64        // counts BeginRounds
-	updates     []*laneUpdate // that are not done, in turns
-	pieces      int           // lanes of a piece
-	needsSurvey bool          // a survey is wanted: there are lanes that nothing was to be known of
-	dirty       []*Wakeup     // with a changed moment
+	updates     []*laneUpdate // unfinished updates, in turns
+	pieces      int           // number of lanes in one piece
+	needsSurvey bool          // a survey is needed: lanes that were held may be read again
+	dirty       []*Wakeup     // wakeups whose moment has changed
 	heard       []heard       // hints of unknown tasks in lanes that are being read
 
-	firing []*lane      // of schedules that are due, or were
-	ended  []*namespace // that have schedules which may wait for an end, in turns
+	firing []*lane      // lanes of schedules that are or were due
+	ended  []*namespace // namespaces of schedules that may wait for the end of an occurrence, in turns
 
-	pending  []*LimitLease // want to ask
-	asking   int           // leases whose request is under way
-	needSlot []*LimitLease // would ask, and there is no slot
-	stopping bool          // nothing starts any more
+	pending  []*LimitLease // leases that are about to ask
+	asking   int           // number of leases with a request under way
+	needSlot []*LimitLease // leases that would ask if there were a slot
+	stopping bool          // no more tasks start
 }
 
-// Config says how a Planner works.
+// Config configures a Planner.
 type Config struct {
 	Window     time.Duration // how far ahead tasks are read
-	Tasks      int           // about how many tasks may be known
-	BreakAfter int           // failures in a row that open a breaker; 0: none does
+	Tasks      int           // about how many tasks may be kept
+	BreakAfter int           // failures in a row that open a breaker; 0: breakers never open
 	BreakMost  time.Duration // the longest wait of a breaker
-	Shared     bool          // limits hold over many nodes: see LimitLease
+	Shared     bool          // nodes share the limits: see LimitLease
 }
 
-// New returns a Planner that knows of no task. At most slots attempts may be under
-// way. Tick and Configure must be called before anything else.
+// New returns a Planner without tasks. At most slots attempts may be under way.
+// Tick and Configure must be called before all other methods.
 func New(c Config, slots int) *Planner {
 	pl := &Planner{
 		config: c, pieces: pieceLanes, slots: newSlots(slots), settings: none,
@@ -93,12 +95,13 @@ func New(c Config, slots int) *Planner {
 	return pl
 }
 
-// Tick sets the time of the clock that never steps. Durations count by that clock,
-// due times by the wall clock. It must be called before each group of other calls.
+// Tick sets the time of the monotonic clock. Durations count by that clock, due
+// times by the wall clock. Tick must be called before each group of other
+// calls.
 func (pl *Planner) Tick(steady time.Duration) { pl.monotonic = steady }
 
-// Hint takes in what a store has notified of a task: that it waits, or waits for
-// another time than before, or that an occurrence of a schedule has ended.
+// Hint applies a notice of the store: a task waits, or waits for another time
+// than before, or an occurrence of a schedule has ended.
 func (pl *Planner) Hint(now task.Millis, e task.Entry) {
 	if e.Hint == task.OccurrenceEnded {
 		pl.endedOne(e)
@@ -107,7 +110,7 @@ func (pl *Planner) Hint(now task.Millis, e task.Entry) {
 	pl.seq++
 	l := pl.lanes[e.Lane]
 	if e.Due > now.Add(pl.config.Window) {
-		if l != nil && l.known[e.Name] != nil { // moved away: it will be read when it comes near
+		if l != nil && l.known[e.Name] != nil { // postponed: it will be read when its time comes near
 			pl.forget(l, l.known[e.Name])
 			pl.place(l, now)
 		}
@@ -131,8 +134,8 @@ func (pl *Planner) Offer(now task.Millis, e task.Entry) {
 	}
 }
 
-// learn takes in an entry that was true as of seq, and reports whether it is
-// news. The caller places the lane.
+// learn applies an entry that was true as of seq. It reports whether that
+// changed anything. The caller must place the lane.
 func (pl *Planner) learn(l *lane, e task.Entry, seq uint64) bool {
 	if it := l.known[e.Name]; it != nil {
 		return pl.correct(l, it, e.Due, seq)
@@ -153,7 +156,7 @@ func (pl *Planner) learn(l *lane, e task.Entry, seq uint64) bool {
 	return true
 }
 
-// correct moves a task that is known to another time.
+// correct changes the due time of a known task.
 func (pl *Planner) correct(l *lane, it *item, due task.Millis, seq uint64) bool {
 	if it.seq > seq {
 		return false
@@ -187,7 +190,7 @@ func (pl *Planner) learnt(l *lane) {
 	pl.total++
 }
 
-// gone notes that n tasks of l are not known any more.
+// gone counts n tasks of l that are no longer known.
 func (pl *Planner) gone(l *lane, n int) {
 	if n == 0 {
 		return
@@ -200,11 +203,11 @@ func (pl *Planner) gone(l *lane, n int) {
 	}
 }
 
-// room returns how many more tasks l may know of.
+// room returns how many more tasks l may keep.
 //
-// A namespace that holds more than its share gives way by attrition: it learns
-// nothing new until enough of its tasks have started. Until then the others take
-// their shares, so for a while up to twice the window may be known.
+// If a namespace has more than its share, it keeps no new tasks until enough of
+// its tasks have started. Until then the other namespaces take their shares, so
+// for a while up to twice the window may be known.
 func (pl *Planner) room(l *lane) int {
 	n, depth := l.order.len(), pl.depth(l)
 	if depth == 0 {

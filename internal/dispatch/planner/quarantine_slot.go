@@ -6,44 +6,46 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// quarantineTime is how long an attempt keeps the quarantine slot while others wait
-// for it, the first time. Each time that it has to give up, its next turn is twice as
-// long.
+// quarantineTime is how long an attempt keeps the quarantine slot while other
+// tasks wait for it, the first time. Each time the task gives up the slot, its
+// next turn is twice as long.
 const quarantineTime = time.Minute
 
-// quarantineSlot lets the lanes in quarantine start one attempt at a time, on the
-// whole server. If the process dies again, that counts against the one task that was
-// under way. A task that is innocent is settled, and leaves the quarantine.
+// quarantineSlot admits one attempt of the lanes in quarantine at a time, on
+// the whole server. If the process dies again, that counts against the one task
+// that was under way. An innocent task is settled and leaves the quarantine.
 //
-// Queues take turns, and so do the lanes of each. The lane whose turn it is goes
-// before everything else, and any slot of its class will do: others lose no more than
-// that slot, and no amount of routine work keeps the lane waiting. A turn among the
-// priorities was the other choice. But if other queues have nothing but lanes in
-// quarantine, these have waited longest whenever the slot becomes free, and a queue
-// with routine work would never have its turn.
+// Queues take turns, and so do the lanes of each queue. The lane whose turn it
+// is goes before all others, and any slot of its class will do. So the other
+// lanes lose no more than that slot, and no amount of routine work delays the
+// lane. The alternative was a turn among the priorities. But a queue with
+// nothing except lanes in quarantine has always waited longest when the slot
+// becomes free, so queues with routine work would never have their turn.
 //
-// Limits hold as ever: a pause, the rate, concurrency, breakers. What they stop does
-// not wait here. Release frees the slot, and the caller asks after each change what may
-// start: there is no wake-up of its own that could be lost.
+// All limits apply: a pause, the rate, concurrency, breakers. A lane that they
+// stop is not in the tree here. Release frees the slot, and the caller asks
+// after each change which tasks may start. So no wake-up for the slot could be
+// lost.
 //
-// An attempt that takes longer than quarantineTime is given up as soon as others wait.
-// It is settled as interrupted, which spends no attempt. It stays in quarantine, behind
-// the others, and its next turn is twice as long, until it ends by itself. Two other
-// choices were worse. If it went on beside the next one, a task that kills the process
-// late would kill those whose turn it is, and they would be counted. If its timeout were
-// shorter, it would spend attempts, and a task that is only slow would fail. The price:
-// a receiver that is slow is called again at each turn.
+// An attempt that takes longer than quarantineTime is given up as soon as
+// another lane waits. It is settled as interrupted, which uses no attempt. Its
+// task stays in quarantine, behind the others. Its next turn is twice as long,
+// and so on until the attempt ends by itself. Two alternatives were worse. If
+// the attempt went on next to the following one, a task that kills the process
+// late would also count against the task whose turn it is. If its timeout were
+// shorter, it would use up attempts, and a task that is only slow would fail.
+// The price is that a slow receiver is called again at each turn.
 type quarantineSlot struct {
-	queues waitTree[*queue] // with a lane that may go through
+	queues waitTree[*queue] // with a lane that may start
 	taken  bool             // an attempt is under way
-	key    task.Key         // valid if taken: of its task
-	wakeup Wakeup           // while it is: for when its time ends
-	until  time.Duration    // when that is; 0: no attempt is under way, or it was given up
+	key    task.Key         // valid if taken: the task of the attempt
+	wakeup Wakeup           // while taken: for the end of its time
+	until  time.Duration    // the end of its time; 0: no attempt is under way, or it was given up
 
-	gaveUp map[task.Key]int // how often an attempt was; while somebody waits
+	gaveUp map[task.Key]int // how often a task's attempt was given up; kept while tasks wait
 }
 
-// first returns the lane that goes through now, nil for none.
+// first returns the lane that may start now, or nil if there is none.
 func (g *quarantineSlot) first(left cost) *lane {
 	if g.taken || g.queues.size == 0 {
 		return nil
@@ -55,7 +57,7 @@ func (g *quarantineSlot) first(left cost) *lane {
 	return s.owner.bands[task.Quarantine].lanes.first(left).owner
 }
 
-// put inserts q, moves it to where it belongs now, or sends it away.
+// put inserts q, moves it to its new place, or removes it.
 func (g *quarantineSlot) put(q *queue, stands bool) {
 	switch {
 	case stands:
@@ -65,10 +67,11 @@ func (g *quarantineSlot) put(q *queue, stands bool) {
 	}
 }
 
-// enter notes that a pick of q goes through, which has just had its turn.
+// enter gives the slot to a pick of q, which has just had its turn.
 func (g *quarantineSlot) enter(q *queue) { g.taken, q.quarantineTurn = true, q.since }
 
-// beginQuarantined notes that the attempt which has the quarantine slot starts.
+// beginQuarantined records that the attempt that holds the quarantine slot
+// starts.
 func (pl *Planner) beginQuarantined(k task.Key) {
 	pl.quarantine.key = k
 	pl.quarantine.until = pl.monotonic + quarantineTime<<min(pl.quarantine.gaveUp[k], 16)
@@ -79,8 +82,8 @@ func (pl *Planner) beginQuarantined(k task.Key) {
 // quarantineSlot.
 func (pl *Planner) GiveUp() bool { return pl.quarantine.giveUp(pl.monotonic) }
 
-// giveUp reports, once, that the attempt which has the slot has had it for long
-// enough, as others wait.
+// giveUp reports, once, that the time of the attempt that holds the slot is
+// over and another lane waits.
 func (g *quarantineSlot) giveUp(steady time.Duration) bool {
 	if g.until == 0 || steady < g.until || g.queues.size == 0 {
 		return false
@@ -93,16 +96,16 @@ func (g *quarantineSlot) giveUp(steady time.Duration) bool {
 	return true
 }
 
-// wake has nothing to do: update asks giveUp after each change.
+// wake does nothing: the caller calls GiveUp after each change.
 func (g *quarantineSlot) wake(*Planner, task.Millis) {}
 
-// endQuarantined notes that the attempt which has the quarantine slot has ended.
+// endQuarantined records the end of the attempt that held the quarantine slot.
 func (pl *Planner) endQuarantined() {
 	if pl.quarantine.until != 0 { // it ended by itself
 		delete(pl.quarantine.gaveUp, pl.quarantine.key)
 	}
 	if pl.quarantine.queues.size == 0 {
-		clear(pl.quarantine.gaveUp) // of those that were cancelled meanwhile
+		clear(pl.quarantine.gaveUp) // entries of tasks that were cancelled in the meantime
 	}
 	pl.quarantine.taken, pl.quarantine.until = false, 0
 	pl.arm(&pl.quarantine.wakeup, 0, 0)

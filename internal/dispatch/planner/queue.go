@@ -7,36 +7,36 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// namespace is what is known of one namespace: its queues take turns, and namespaces
-// among each other.
+// namespace is the state of one namespace. Namespaces take turns, and so do the
+// queues of each.
 type namespace struct {
 	name   string
-	queues waitTree[*queue] // that may start something
-	busy   int              // lanes with a task that is due
+	queues waitTree[*queue] // queues that may start a task
+	busy   int              // number of lanes with a task that is due
 	node   node[*namespace]
 	turns
 
-	suspended bool // nothing of it is claimed or fired: see queue.stopped
+	suspended bool // no task is claimed and no schedule fired: see queue.stopped
 
-	// All of it that is known, in no order.
+	// All its members, in no order.
 	lanes        []*lane
 	all          []*queue
 	destinations []*destination
 
-	known     int         // tasks
-	readQueue heap[*lane] // lanes that want to be read
-	heard     int         // hints of it in Planner.heard
-	ended     []task.Key  // schedules with ended occurrences, which may wait for that
+	known     int         // number of known tasks
+	readQueue heap[*lane] // lanes to read
+	heard     int         // number of its hints in Planner.heard
+	ended     []task.Key  // schedules that may wait for the end of an occurrence that has come
 	round     round
 }
 
-// reserve returns how many tasks of each lane of t may be known, however full the
+// reserve returns how many tasks each lane of t may keep, however full the
 // window is.
 func (t *namespace) reserve(window int) int {
 	return min(reserve, max(2*window/max(len(t.lanes), 1), leastReserve))
 }
 
-// queue is what is known of a queue: its limits, and its lanes by priority.
+// queue is the state of a queue: its limits, and its lanes by priority.
 type queue struct {
 	key          queueKey
 	namespace    *namespace
@@ -44,71 +44,74 @@ type queue struct {
 	bands        [task.Quarantine + 1]priorityBand // by priority
 	destinations map[string]*queueDestination
 	lanes        []*lane
-	inNamespace  int // its place in the namespace's list
+	inNamespace  int // its index in the namespace's list
 	update       laneUpdate
 	wakeup       Wakeup // for the next token, or the end of a pause
 
-	free    time.Duration // valid unless it is held or stopped: since when, or since when it is known
-	held    bool          // nothing is claimed but what was run by hand, and nothing else is known
-	stopped bool          // nothing at all is claimed, fired or known: its namespace is suspended
+	free    time.Duration // valid unless held or stopped: when it was released, or created here
+	held    bool          // only tasks that were run by hand are claimed and kept
+	stopped bool          // its namespace is suspended: no task is claimed or kept, no schedule fired
 	bucket  bucket
-	lease   *LimitLease // nil: the limits are this node's alone, or there are none
+	lease   *LimitLease // nil: no limits, or limits of this node alone
 	running int
-	tried   [classes]int // of them, by what their destination was at the pick
+	tried   [classes]int // attempts under way, by the class of their destination at the pick
 
-	busy  int   // lanes with a task that is due
+	busy  int   // number of lanes with a task that is due
 	round int64 // the turn of the priority that was served last
 	node  node[*queue]
 	turns
 
-	quarantineNode node[*queue] // in quarantine, for the slot
-	quarantineTurn uint64       // its last pick in quarantine, 0: none
+	quarantineNode node[*queue] // its node in the tree of the quarantine slot
+	quarantineTurn uint64       // its last pick in quarantine; 0: none
 }
 
 type queueKey struct{ namespace, name string }
 
-// queueDestination is the lanes of a queue that lead to one destination.
+// queueDestination holds the lanes of one queue for one destination.
 type queueDestination struct {
-	lanes   []*lane // one for each priority, at most
+	lanes   []*lane // at most one for each priority
 	running int
-	lease   *LimitLease // as the queue's
+	lease   *LimitLease // as for the queue
 }
 
-// priorityBand is the lanes of one priority of a queue.
+// priorityBand holds the lanes of one priority of a queue.
 type priorityBand struct {
-	lanes waitTree[*lane] // that are ready
-	busy  int             // with a task that is due, ready or not
+	lanes waitTree[*lane] // ready lanes
+	busy  int             // number of lanes with a task that is due, ready or not
 	turn  int64
 }
 
-// turns is the place of a queue among those of its namespace, or of a
-// namespace: who has waited longest is next, since it was served last or since
-// it has got something to do.
+// turns is the rank of a queue in its namespace, or of a namespace. The one
+// that has waited longest is next: since it was served last, or since it became
+// busy.
 type turns struct {
-	since  uint64 // the number of the pick before
+	since  uint64 // the number of the pick before that
 	number uint64
 }
 
 func (t *turns) rank() rank { return rank{since: int64(t.since), number: t.number} }
 
-// stride is how many rounds a priority lets pass between two turns: where all
-// three have something to do, of 21 turns high gets 16, normal 4 and low 1, and
-// what has just got something to do waits for at most so many turns of others.
+// stride is how many rounds a priority waits between two turns. If all three
+// priorities are busy, then of 21 turns high gets 16, normal 4 and low 1. A
+// priority that has just become busy waits for at most that many turns of
+// others.
 var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Quarantine: 0}
 
-// Where there is more to do than can be done, turns are taken: among namespaces,
-// among the queues of each, and among the three priorities of a queue. Everyone
-// gets his share of the starts whatever his number of lanes and his backlog. Who
-// was quiet waits for one round. Who was kept from starting for long, by a limit
-// or a receiver, has one turn ahead of others, and not a hoard of them.
+// If there is more work than capacity, turns are taken: among namespaces, among
+// the queues of each, and among the three priorities of a queue. Each gets its
+// share of the starts, whatever its number of lanes and its backlog. A queue
+// that was quiet waits for one round. A queue that a limit or a receiver
+// stopped for long gets one turn ahead of the others. It does not save up
+// turns.
 //
-// Of priorities the smallest turn is served: a stride after the turn that was
-// served when it got something to do, or was served itself. A handicap in time,
-// ten seconds for each priority, was built first: with turns it came to one
-// start of a lower priority in ten seconds, however many tasks waited. What was
-// run by hand and what is in quarantine have no such turns: see first and quarantineSlot.
+// The priority with the smallest turn is served. Its turn is one stride after
+// the turn that was served when it became busy, or one stride after its own
+// last turn. A handicap in time, ten seconds for each priority, was built
+// first. Together with turns it started one task of a lower priority in ten
+// seconds, however many tasks waited. Tasks that were run by hand or are in
+// quarantine have no such turns: see first and quarantineSlot.
 
-// noteBusy notes that a lane has got (1) or lost (-1) a task that is due.
+// noteBusy records that a lane has gained (1) or lost (-1) a task that is due.
 func (pl *Planner) noteBusy(l *lane, by int) {
 	q, t := l.queue, l.queue.namespace
 	s := &q.bands[l.name.Priority]
@@ -123,7 +126,7 @@ func (pl *Planner) noteBusy(l *lane, by int) {
 	}
 }
 
-// served notes that l has had a turn.
+// served records that l has had a turn.
 func (pl *Planner) served(l *lane, now task.Millis) {
 	q := l.queue
 	s := &q.bands[l.name.Priority]
@@ -136,8 +139,8 @@ func (pl *Planner) served(l *lane, now task.Millis) {
 	}
 }
 
-// first returns the lane of q that is served next, nil for none. What was run
-// by hand goes before everything.
+// first returns the lane of q that is served next, or nil if there is none.
+// Tasks that were run by hand go first.
 func (q *queue) first(left cost) *lane {
 	for c, n := range q.tried {
 		if class(c) != proven && int32(n/3) >= left[c] {
@@ -163,9 +166,9 @@ func (q *queue) first(left cost) *lane {
 	return best.lanes.first(left).owner
 }
 
-// reposition puts q where it belongs after any change of its lanes, limits or
-// tokens, in its namespace and in quarantine, and sets its wake-up for when that
-// changes by itself.
+// reposition places q in its namespace and in quarantine after any change of
+// its lanes, limits or tokens. It sets the wake-up for the time when a token
+// makes another change necessary.
 func (pl *Planner) reposition(q *queue) {
 	var next time.Duration
 	need, open := q.bands[task.Urgent].lanes.minCost(), false
@@ -190,7 +193,7 @@ func (pl *Planner) reposition(q *queue) {
 	if need[share] != never {
 		need[share] = int32(q.running)
 	}
-	if !q.held { // then it is set for the end of the pause
+	if !q.held { // if it is held, the wake-up is set for the end of the pause
 		pl.arm(&q.wakeup, 0, next)
 	}
 	pl.quarantine.put(q, open && q.quarantined())
@@ -202,7 +205,7 @@ func (pl *Planner) reposition(q *queue) {
 	}
 }
 
-// token returns when q has a token: at or before now, if it has one.
+// token returns when q has a token. The result is at most now if it has one.
 func (q *queue) token(now time.Duration) time.Duration {
 	if q.lease != nil && q.lease.rated() {
 		return q.lease.token(now)
@@ -210,15 +213,15 @@ func (q *queue) token(now time.Duration) time.Duration {
 	return q.bucket.next(now)
 }
 
-// full reports whether q has all under way that it may have.
+// full reports whether q has as many attempts under way as it may have.
 func (q *queue) full(now time.Duration) bool {
 	c := q.settings.Concurrency
 	return c > 0 && (q.running >= c || q.lease != nil && q.lease.full(now))
 }
 
-// cost returns the least that a queue of t needs. The share of t is divided
-// among its queues: divide does that with the share, cost with its inverse, so
-// that both come to the same.
+// cost returns the smallest cost of a queue of t. The share of t is divided
+// among its queues. divide divides the share, and cost multiplies by the same
+// number, so both lead to the same decision.
 func (t *namespace) cost() cost {
 	n := t.queues.minCost()
 	if n[share] != never {
@@ -227,20 +230,20 @@ func (t *namespace) cost() cost {
 	return n
 }
 
-// divide returns what is left to each queue of t, of what is left to t. There
-// must be a queue that could start something.
+// divide returns the slots left to each queue of t, given the slots left to t.
+// There must be a queue that could start a task.
 func (t *namespace) divide(left cost) cost {
 	n := int32(t.queues.size)
 	left[share] = (left[share] + n - 1) / n
 	return left
 }
 
-// quarantined reports whether q has a lane in quarantine that could start
-// something, but for the quarantine slot and the limits of q.
+// quarantined reports whether q has a lane in quarantine that could start a
+// task if the quarantine slot and the limits of q allowed it.
 func (q *queue) quarantined() bool { return q.bands[task.Quarantine].lanes.size > 0 }
 
-// routine returns the least that a lane of q needs which was not run by hand,
-// nor is in quarantine.
+// routine returns the smallest cost of a lane of q, not counting tasks that
+// were run by hand or are in quarantine.
 func (q *queue) routine() cost {
 	n := neverFits
 	for p := task.High; p <= task.Low; p++ {
@@ -249,8 +252,8 @@ func (q *queue) routine() cost {
 	return n
 }
 
-// depth is how many tasks of l are of use to know of, however much room there
-// is: a limited queue starts only so many in the time of a window.
+// depth returns how many tasks of l it is useful to keep, however much room
+// there is. A queue with a rate starts only that many in the time of a window.
 func (pl *Planner) depth(l *lane) int {
 	switch q := l.queue; {
 	case q.holds(l.name.Priority):
@@ -263,7 +266,8 @@ func (pl *Planner) depth(l *lane) int {
 	return math.MaxInt
 }
 
-// resizeLane takes in that the depth of l may have changed.
+// resizeLane changes how many tasks of l are kept, as its depth may have
+// changed.
 func (pl *Planner) resizeLane(l *lane, now task.Millis) {
 	if l.queue.holds(l.name.Priority) {
 		pl.gone(l, l.clear())
@@ -277,10 +281,10 @@ func (pl *Planner) resizeLane(l *lane, now task.Millis) {
 	}
 }
 
-// wake is called at q's wake-up: there is a token, or a pause ends.
+// wake is called when q has a token again, or when its pause ends.
 func (q *queue) wake(pl *Planner, now task.Millis) { pl.refresh(q, now) }
 
-// refresh takes in what time has done to q.
+// refresh updates q after time has passed: its pause may have ended.
 func (pl *Planner) refresh(q *queue, now task.Millis) {
 	if held, stopped := q.settings.Held(now), q.namespace.suspended; held != q.held || stopped != q.stopped {
 		pl.hold(q, now, held, stopped)
@@ -291,8 +295,9 @@ func (pl *Planner) refresh(q *queue, now task.Millis) {
 	pl.reposition(q)
 }
 
-// hold stops q, or lets it go on. What is held is not known of: it would take
-// the room of others, however long. It is read again afterwards.
+// hold stops q or lets it continue. Tasks of a held queue are not kept, because
+// they would use the room of other queues for as long as the hold lasts. They
+// are read again afterwards.
 func (pl *Planner) hold(q *queue, now task.Millis, held, stopped bool) {
 	if q.held && !held || q.stopped && !stopped {
 		pl.needsSurvey = true
@@ -302,6 +307,6 @@ func (pl *Planner) hold(q *queue, now task.Millis, held, stopped bool) {
 	pl.redo(&q.update, now)
 }
 
-// holds reports whether tasks of q that have this priority must wait, for as long as q is held
-// or its namespace is suspended.
+// holds reports whether tasks of q with this priority must wait because q is
+// held or its namespace is suspended.
 func (q *queue) holds(p task.Priority) bool { return q.stopped || q.held && p != task.Urgent }

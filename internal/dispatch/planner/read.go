@@ -7,17 +7,17 @@ type Read struct {
 	task.LaneRead
 	lane *lane
 	scan bool
-	seq  uint64 // what was learnt later is newer than what the read will find
+	seq  uint64 // tasks that were learned later are newer than the result of the read
 }
 
-// survey compares what is known with the lanes' heads in the store, and
-// returns with the reads that follow from it waiting in Reads.
+// survey compares the known tasks with the heads of lanes in the store. It
+// queues the reads that are necessary for Reads.
 //
-// This is what finds a task whose hint was missed. A lane's head is never later
-// than its earliest task. So when it is due, what is known before it has been
-// claimed, or refused where it was not true any more, or waits for its turn, as
-// it would have to itself. Then it is the head, and earlier than all that is
-// known: the next survey finds it.
+// So the Planner finds a task whose hint was missed. The head of a lane is
+// never later than its earliest task. When the missed task is due, each earlier
+// known task has been claimed, or was refused because it had changed, or waits
+// for its turn like any other. Once the earlier tasks are gone, the head is
+// earlier than all known tasks, and the next survey finds the missed one.
 func (pl *Planner) survey(now task.Millis, heads []task.LaneHead) {
 	for _, h := range heads {
 		l := pl.lanes[h.Lane]
@@ -35,9 +35,9 @@ func (pl *Planner) survey(now task.Millis, heads []task.LaneHead) {
 	}
 }
 
-// needsMore reports whether l is to be read on from its cursor: while it is
-// behind, whenever half of its room is empty, and otherwise when half of the
-// window has passed.
+// needsMore reports whether l must be read further from its cursor. If l is
+// behind, that is when half of its room is empty. Otherwise it is when half of
+// the window has passed.
 func (pl *Planner) needsMore(l *lane, now task.Millis) bool {
 	if l.behind {
 		return pl.room(l) > l.order.len()/2
@@ -45,9 +45,9 @@ func (pl *Planner) needsMore(l *lane, now task.Millis) bool {
 	return l.cursor.Due <= now.Add(pl.config.Window/2)
 }
 
-// requestRead puts l, which may have a task due at an instant, into the line of its
-// namespace. The lane that has waited longest is first: since that instant, or since
-// it was read last.
+// requestRead adds l to its namespace's queue of lanes to read. due is when a
+// task of l may be due. The lane that has waited longest is read first: since
+// due, or since its last read.
 func (pl *Planner) requestRead(l *lane, due task.Millis) {
 	if l.needsRead {
 		return
@@ -60,9 +60,9 @@ func (pl *Planner) requestRead(l *lane, due task.Millis) {
 	t.readQueue.push(l)
 }
 
-// nextToRead takes the lane out of the lines that is read next. Namespaces take
-// turns, lane by lane: however many lanes one of them has, the first of another is
-// in the next Peek.
+// nextToRead removes and returns the lane to read next. Namespaces take turns,
+// lane by lane. So however many lanes one namespace has, the first lane of
+// another one is in the next Peek.
 func (pl *Planner) nextToRead(now task.Millis) *lane {
 	t := pl.readTurns[0]
 	pl.readTurns[0] = nil
@@ -76,10 +76,11 @@ func (pl *Planner) nextToRead(now task.Millis) *lane {
 	return l
 }
 
-// Reads returns the reads that are wanted now, at most what one Peek may bring;
-// none: nothing is wanted. AbsorbReads must be called with them before the next Reads.
+// Reads returns the reads that are needed now, at most one Peek's worth. The
+// result is empty if no read is needed. AbsorbReads must be called with the
+// result before the next call of Reads.
 func (pl *Planner) Reads(now task.Millis) []Read {
-	for k, answered := range pl.taken { // no read is under way: what sees it waiting from now on is right
+	for k, answered := range pl.taken { // no read is under way, so later reads see the effect of the claim
 		if answered {
 			delete(pl.taken, k)
 		}
@@ -112,12 +113,12 @@ func (pl *Planner) request(l *lane, scan bool, after task.Position, until task.M
 	}
 }
 
-// AbsorbReads takes in what reads have found. found is nil where they
-// failed: they are wanted again at the next survey.
+// AbsorbReads applies the results of reads. found is nil if the reads failed:
+// the next survey requests them again.
 func (pl *Planner) AbsorbReads(now task.Millis, reads []Read, found [][]task.Entry) {
 	for i, r := range reads {
 		switch {
-		case pl.depth(r.lane) == 0: // its queue was held meanwhile
+		case pl.depth(r.lane) == 0: // its queue was held during the read
 			continue
 		case found == nil:
 			r.lane.scan = false
@@ -134,16 +135,17 @@ func (pl *Planner) AbsorbReads(now task.Millis, reads []Read, found [][]task.Ent
 	pl.recall(now)
 }
 
-// heard is a hint that came while its lane was being read on.
+// heard is a hint that came while its lane was being read further.
 type heard struct {
 	task.Entry
 	seq uint64
 }
 
-// remind keeps a hint of which nothing is known because it lies in the part that was left
-// for a read. If that is under way it may not see the task, which could be younger: without
-// this the poll would find it, and of a burst into one lane that is read in parts many were
-// a poll late. So many at most of each namespace, as one Peek may bring.
+// remind keeps a hint for an unknown task in the part of a lane that is left
+// for a read. A read that is under way may not see the task, because the task
+// may be younger. Without this, only the poll would find it. In a burst into
+// one lane that is read in parts, many tasks were late by a poll. At most one
+// Peek's worth of hints is kept for each namespace.
 func (pl *Planner) remind(l *lane, e task.Entry) {
 	if t := l.queue.namespace; l.reading && l.known[e.Name] == nil && t.heard < peekChunk {
 		t.heard++
@@ -151,7 +153,7 @@ func (pl *Planner) remind(l *lane, e task.Entry) {
 	}
 }
 
-// recall takes in, after a read, what hints told meanwhile. What lies in a part that is
+// recall applies the hints that came during a read. A task in a part that is
 // still left will be seen by the next read.
 func (pl *Planner) recall(now task.Millis) {
 	kept := pl.heard
@@ -168,7 +170,7 @@ func (pl *Planner) recall(now task.Millis) {
 	}
 }
 
-// saw takes in one entry of a read, and reports whether it is news.
+// saw applies one entry of a read. It reports whether that changed anything.
 func (pl *Planner) saw(r Read, e task.Entry) bool {
 	_, old := pl.taken[e.Key()]
 	return !old && pl.learn(r.lane, e, r.seq)
@@ -190,22 +192,22 @@ func (pl *Planner) absorbScan(r Read, found []task.Entry) {
 
 func (pl *Planner) absorbFar(now task.Millis, r Read, found []task.Entry) {
 	l := r.lane
-	if l.cursor != r.After { // tasks were shed meanwhile
+	if l.cursor != r.After { // tasks were dropped during the read
 		return
 	}
 	full := len(found) == r.Limit
-	l.behind = false // what was found is not left for later
+	l.behind = false // tasks that the read found are not left for later
 	l.cursor = task.Position{Due: r.Until + 1}
 	for _, e := range found {
 		pl.saw(r, e)
 	}
-	if l.behind { // shed again
+	if l.behind { // tasks were dropped again
 		return
 	}
 	if full {
 		l.behind, l.cursor = true, found[len(found)-1].Position()
 	}
-	if full && !pl.needsMore(l, now) { // hints have filled the room with what is later: the earliest come first
+	if full && !pl.needsMore(l, now) { // hints of later tasks have filled the room: the earliest tasks come first
 		pl.gone(l, l.trim(l.cursor))
 	}
 	if full && pl.needsMore(l, now) {

@@ -2,17 +2,18 @@ package planner
 
 import "github.com/foliot/foliot/internal/task"
 
-// Schedules stand in the due index in lanes of their own, and in the Planner as well: what
-// finds a task finds them. But nobody claims them, they need no slot, and no limit is
-// theirs: at its instant a schedule is fired, and what that makes waits in its own lane.
+// Schedules have lanes of their own in the due index, and in the Planner too:
+// they are found in the same way as tasks. But they are not claimed, need no
+// slot and have no limits. At its instant a schedule is fired, and the task
+// that it creates waits in the lane of the task.
 
 // fireTurn is how many schedules of one namespace are fired in its turn.
 const fireTurn = 16
 
-// schedules reports whether what stands in l is schedules.
+// schedules reports whether l is a lane of schedules.
 func (l *lane) schedules() bool { return l.name.Queue == task.ScheduleQueue }
 
-// placeSchedules is place for a lane of schedules.
+// placeSchedules does the work of place for a lane of schedules.
 func (pl *Planner) placeSchedules(l *lane, now task.Millis) {
 	wake := task.Millis(0)
 	l.emptied = 0
@@ -31,7 +32,7 @@ func (pl *Planner) placeSchedules(l *lane, now task.Millis) {
 	pl.arm(&l.wakeup, wake, 0)
 }
 
-// endedOne takes in that an occurrence has ended for whose end its schedule may wait.
+// endedOne records the end of an occurrence for which its schedule may wait.
 func (pl *Planner) endedOne(e task.Entry) {
 	t := pl.namespaceOf(e.Lane.Namespace)
 	if len(t.ended) == 0 {
@@ -40,11 +41,12 @@ func (pl *Planner) endedOne(e task.Entry) {
 	t.ended = append(t.ended, e.Key())
 }
 
-// fires reports whether there is a schedule to be fired.
+// fires reports whether a schedule must be fired.
 func (pl *Planner) fires() bool { return len(pl.ended) > 0 || len(pl.firing) > 0 }
 
-// TakeFires returns at most limit schedules that are due or were freed. Namespaces take
-// turns: one of many schedules does not hold up another's few by more than a batch.
+// TakeFires returns at most limit schedules that are due, or that waited for an
+// occurrence that has ended. Namespaces take turns: a namespace with many
+// schedules delays another one's few by at most one batch.
 func (pl *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
 	for len(pl.ended) > 0 && len(fires) < limit/2 {
 		t := pl.ended[0]
@@ -52,7 +54,7 @@ func (pl *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
 		pl.ended = pl.ended[1:]
 		n := min(fireTurn, limit/2-len(fires), len(t.ended))
 		for _, key := range t.ended[:n] {
-			if !t.suspended { // it is due again soon after it is resumed
+			if !t.suspended { // after the suspension it is due again soon
 				fires = append(fires, task.Fire{Key: key})
 			}
 		}
@@ -64,11 +66,11 @@ func (pl *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
 		l := pl.firing[0]
 		pl.firing[0] = nil
 		pl.firing = pl.firing[1:]
-		for n := fireTurn; n > 0 && len(fires) < limit && l.earliest() <= now; n-- { // none is due if the clock stepped back, or all were paused
+		for n := fireTurn; n > 0 && len(fires) < limit && l.earliest() <= now; n-- { // none is due if the clock stepped back, or if all were paused
 			fires = append(fires, task.Fire{Key: pl.fired(l)})
 		}
 		l.firing = false
-		pl.place(l, now) // behind the others, where more is due
+		pl.place(l, now) // behind the other lanes if more of its schedules are due
 		if l.behind && pl.needsMore(l, now) {
 			pl.requestRead(l, l.next())
 		}
@@ -76,7 +78,7 @@ func (pl *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
 	return fires
 }
 
-// fired takes the first schedule out of l and returns its key.
+// fired removes the first schedule of l and returns its key.
 func (pl *Planner) fired(l *lane) task.Key {
 	it := l.order.min()
 	pl.forget(l, it)
@@ -85,8 +87,8 @@ func (pl *Planner) fired(l *lane) task.Key {
 	return key
 }
 
-// FireAnswered is Answered for a schedule, which may have been freed and not be due: then
-// nothing hides it from reads.
+// FireAnswered does the work of Answered for a schedule. The schedule may not
+// have been due, because an occurrence ended: then it is not hidden from reads.
 func (pl *Planner) FireAnswered(k task.Key) {
 	if _, taken := pl.taken[k]; taken {
 		pl.Answered(k)

@@ -2,11 +2,11 @@ package planner
 
 import "github.com/foliot/foliot/internal/task"
 
-// none is what was decided where nothing was.
+// none are the settings in force if there are none.
 var none = task.NewSettings()
 
-// Configure puts settings into force; nil: there are none. It costs O(queues with lanes). The change for
-// the lanes of those that have changed is an update.
+// Configure applies settings. s may be nil. The cost is O(queues with lanes).
+// The lanes of a changed queue are updated in pieces.
 func (pl *Planner) Configure(now task.Millis, s *task.Settings) {
 	if s == nil {
 		s = none

@@ -2,16 +2,16 @@ package planner
 
 import "time"
 
-// Signals says which of the caller's goroutines have something to do.
+// Signals reports which of the caller's goroutines have work.
 type Signals struct {
 	Claim   bool // a task may start: call Take
 	Fire    bool // a schedule is due: call TakeFires
 	Refill  bool // a lane has room for more tasks, or work is left: call Reads and Work
-	Survey  bool // lanes must be read of which nothing is known yet: call BeginRounds
+	Survey  bool // lanes without known tasks must be read: call BeginRounds
 	Permits bool // a part of a shared limit must be requested or given back: call Asks
 }
 
-// Signals returns what there is to do. It reports a survey once.
+// Signals returns the work that is ready. It reports a survey only once.
 func (pl *Planner) Signals() Signals {
 	s := Signals{
 		Claim:   pl.first() != nil,
@@ -24,7 +24,7 @@ func (pl *Planner) Signals() Signals {
 	return s
 }
 
-// Busy reports whether a survey is under way, or a change for many lanes.
+// Busy reports whether a survey or an update of many lanes is under way.
 func (pl *Planner) Busy() bool { return len(pl.rounds)+len(pl.updates) > 0 }
 
 // BreakerChanges returns the breakers that opened or closed since the last call.
@@ -37,13 +37,14 @@ func (pl *Planner) BreakerChanges() []BreakerChange {
 // Several reports whether more than one namespace is known.
 func (pl *Planner) Several() bool { return len(pl.namespaces) > 1 }
 
-// Size returns how many tasks and lanes are known, and how many breakers are open or
-// half-open.
+// Size returns the number of known tasks and lanes, and of breakers that are
+// open or half-open.
 func (pl *Planner) Size() (tasks, lanes, broken int) { return pl.total, len(pl.lanes), pl.broken }
 
-// StoreAway notes that the store, or a part of it, gave no answer. While the store is
-// away, no task waits for its receiver alone.
+// StoreAway records that the store, or a shard of it, did not reply. While the
+// store is unavailable, the receiver is not the only reason why tasks wait.
 func (pl *Planner) StoreAway() { pl.away = pl.monotonic }
 
-// Until returns how long it is until b, which is set by the clock that never steps.
+// Until returns how long it is until b, which must be set by the monotonic
+// clock.
 func (pl *Planner) Until(b *Wakeup) time.Duration { return b.Monotonic - pl.monotonic }

@@ -1,65 +1,66 @@
 package planner
 
-// class is what is known of a receiver. It decides which slots an attempt at it
-// may come from.
+// class is a class of receivers. It decides which slots an attempt may use.
 type class uint8
 
 const (
-	proven  class = iota // its last word was a reply
-	unknown              // nothing was heard of it yet
-	suspect              // its last word was silence
+	proven  class = iota // the latest attempt that counts ended with a reply
+	unknown              // no attempt has ended yet
+	suspect              // attempts end without a reply
 	classes
 )
 
-// slots says who may start another attempt. What hangs must leave room for
-// what does not, and it cannot be told which is which before the first reply.
+// slots decides which lanes may start another attempt. Receivers that hang must
+// leave room for those that do not, and before its first reply a receiver may
+// be of either kind.
 //
-// Receivers that have answered may use all slots; those of which nothing is
-// known three quarters, together with those that were silent; and those one
-// quarter. So whatever number of new receivers hangs, a quarter of the slots
-// remains for those that answer, and whatever number of known ones hangs, half
-// of the slots remains for what is new.
+// Proven receivers may use all slots. Unknown and suspect receivers together
+// may use three quarters, and suspect ones alone one quarter. So whatever
+// number of new receivers hangs, a quarter of the slots remains for those that
+// reply. And whatever number of known receivers hangs, half of the slots
+// remains for new ones.
 //
-// Of the slots of its class
+// These rules apply to the slots of each class:
 //
-//   - within its allowance a lane starts while it has fewer running than are
-//     left, and while they are not scarce: an eighth of all has to be left, or
-//     half of them where the receiver has not proved itself. The allowance is
-//     small at first, it grows by one with each reply (any status) that came
-//     while it was used up, so by doubling, and is halved with each attempt that
-//     ended without a reply;
-//   - one that has none running may also use what is scarce, but for a
-//     sixteenth of all where the receiver has proved itself;
-//   - beyond its allowance a lane may borrow while more than half of the slots are
-//     left, and as many as are left beyond that: a burst to a busy host need not
-//     wait for its allowance to grow. Where the receiver has not proved itself
-//     it is seven eighths instead of a half;
-//   - one in quarantine needs a slot, and no more than that: the quarantine slot lets one
-//     attempt through at a time, and the whole server has that one;
-//   - a queue starts at receivers that have not proved themselves while it has
+//   - Within its allowance a lane may start an attempt while it has fewer under
+//     way than slots are left, and while slots are not scarce. They are scarce
+//     when only an eighth of all is left, or half of them if the receiver is
+//     not proven. The allowance is small at first. It grows by one with each
+//     reply (any status) that comes while the allowance is used up, so it
+//     doubles in each round. It is halved with each attempt that ends without a
+//     reply.
+//   - A lane with no attempt under way may also use scarce slots, except for a
+//     sixteenth of all if the receiver is proven.
+//   - Beyond its allowance a lane may borrow while more than half of the slots
+//     are left, and as many as are left beyond that half. So a burst to a busy
+//     host need not wait for its allowance to grow. If the receiver is not
+//     proven, the limit is seven eighths instead of a half.
+//   - A lane in quarantine needs any one slot: the quarantine slot admits one
+//     attempt at a time on the whole server.
+//   - A queue may start attempts at receivers that are not proven while it has
 //     fewer than three such attempts for each slot left. So a queue whose new
-//     receivers all hang leaves a quarter of theirs to the other queues.
+//     receivers all hang leaves a quarter of those slots to the other queues.
 //
-// This alone would give most to the queue with most lanes: of a slot that
-// becomes free where all are taken only a lane that has none running could make
-// use. So a queue that has less than its share starts within its lanes'
-// allowances as long as any slot is left. The share is seven eighths of all
-// slots, divided among the namespaces that could start something now, and among
-// the queues of each; half of that for a queue that is alone.
+// These rules alone would give most slots to the queue with most lanes: if all
+// slots are taken and one becomes free, only a lane with no attempt under way
+// could use it. So a queue with less than its share may start attempts within
+// its lanes' allowances as long as any slot is left. The share is seven eighths
+// of all slots, divided among the namespaces that could start a task now, and
+// among the queues of each. It is half of that for a queue that is alone.
 //
 // The simpler rule, "fewer running than there are free slots", was built first:
 // eleven hanging lanes, arriving one after another, took every slot.
 type slots struct {
 	all, free int
-	held      [classes]int // attempts under way, by what their destination was when they were picked
+	held      [classes]int // attempts under way, by the class of their destination at the pick
 }
 
 func newSlots(n int) slots { return slots{all: n, free: n} }
 
-// base is the allowance of a lane of which nothing is known.
+// base is the first allowance of a lane.
 func (s *slots) base() int { return max(s.all/256, 1) }
 
-// most is how many attempts of one lane may ever run.
+// most is how many attempts one lane may have under way at most.
 func (s *slots) most() int { return (s.all + 1) / 2 }
 
 // pool is how many slots a class may use.
@@ -83,7 +84,7 @@ func (s *slots) left() cost {
 // shared is how many slots are divided into shares.
 func (s *slots) shared() int { return s.all - s.all/8 }
 
-// cost returns what l needs to start another attempt.
+// cost returns the slots that l needs to start another attempt.
 func (s *slots) cost(l *lane) cost {
 	pool, n := s.pool(l.destination.class), neverFits
 	if l.quarantined() {
@@ -118,20 +119,20 @@ func (s *slots) give(c class) {
 	s.held[c]--
 }
 
-// Evidence is what an attempt's end says about the receiver.
+// Evidence is what the end of an attempt shows about the receiver.
 type Evidence uint8
 
-// What there may be.
+// The kinds of evidence.
 const (
 	Nothing  Evidence = iota // none: the claim was refused, or we ended the attempt
 	Unsent                   // nothing was written to the network
-	Replied                  // the receiver replied, and the status is none of the next two
-	Deferred                 // it replied that it wants nothing for a while
-	Failing                  // it replied with a status that speaks of it, not of the task
+	Replied                  // the receiver replied, with a status other than the next two
+	Deferred                 // it replied that it wants no request for a while
+	Failing                  // it replied with a status that blames the receiver, not the task
 	Silent                   // it did not reply
 )
 
-// adjustAllowance adapts the allowance of l, of which one attempt has ended.
+// adjustAllowance changes the allowance of l after the end of an attempt.
 func (s *slots) adjustAllowance(l *lane, e Evidence) {
 	switch {
 	case e == Silent:

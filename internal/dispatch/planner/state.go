@@ -7,61 +7,61 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Destination is what is known of one host:port, as one namespace uses it.
+// Destination is the state of one host:port, as one namespace uses it.
 type Destination struct {
 	Namespace, Host string // host:port
 
 	Breaker Breaker
-	Until   time.Time // nothing is sent before: its breaker is open, or it asked for that; zero: nothing stands in the way
+	Until   time.Time // nothing is sent before: its breaker is open, or it asked for a delay; zero: neither
 
 	Running   int           // attempts under way
-	Waiting   int           // tasks of the window
-	Overdue   int           // those of them that are due
+	Waiting   int           // known tasks that wait
+	Overdue   int           // those that are due
 	Oldest    time.Duration // for how long the first of them has been due
 	Allowance int           // attempts that may be under way without borrowing, over its lanes
 }
 
-// Limit says what keeps the tasks of a queue waiting that are due.
+// Limit is the reason why due tasks of a queue wait.
 type Limit string
 
-// The limits. The first one that applies is named.
+// The limits. If several apply, the first one is named.
 const (
-	NoLimit          Limit = ""            // nothing is due, or it waits for its turn alone: it is just about to start, or in quarantine
-	LimitSuspended   Limit = "suspended"   // its namespace is
+	NoLimit          Limit = ""            // no task is due, or tasks only wait for their turn: one is about to start, or is in quarantine
+	LimitSuspended   Limit = "suspended"   // its namespace is suspended
 	LimitPurge       Limit = "purge"       // a purge is under way
-	LimitPause       Limit = "pause"       // it is paused
-	LimitConcurrency Limit = "concurrency" // as many are under way as may be
+	LimitPause       Limit = "pause"       // the queue is paused
+	LimitConcurrency Limit = "concurrency" // as many attempts are under way as may be
 	LimitRate        Limit = "rate"        // its tokens are used up
-	LimitDestination Limit = "destination" // breakers, wishes of receivers, or the limit for each destination
-	LimitSlots       Limit = "slots"       // the server has none left for it
+	LimitDestination Limit = "destination" // breakers, delays that receivers asked for, or the limit per destination
+	LimitSlots       Limit = "slots"       // the server has no slot left for it
 )
 
-// QueueState is what is known of one queue.
+// QueueState is the state of one queue.
 type QueueState struct {
 	Namespace, Name string
 
 	Limit   Limit
-	Next    time.Time     // when Limit ends by itself: the next token, or the end of a pause; zero: not by itself, or unknown
+	Next    time.Time     // when Limit ends by itself: the next token, or the end of a pause; zero: never, or unknown
 	Running int           // attempts under way
-	Waiting int           // tasks of the window; of one that is paused or purged only those that were run by hand
-	Overdue int           // those of them that are due
+	Waiting int           // known tasks that wait; if the queue is paused or purged, only those that were run by hand
+	Overdue int           // those that are due
 	Oldest  time.Duration // for how long the first of them has been due
 }
 
-// walk goes over one of the Planner's maps. The result is of one moment for each
-// member, not for all of them: the map may change when spent is called. Members
-// that are gone are not met, and those that are new may be.
+// walk is one pass over one of the Planner's maps. The map may change during
+// spent, so each member is consistent, but not the list as a whole. Removed
+// members are left out, and new members may be included.
 type walk struct {
 	now   time.Time // of the wall clock
 	pause func(cost int) time.Time
 }
 
-// spent notes that a part of the walk is done; others may use the planner now.
+// spent must be called after each part. It may let others use the Planner.
 func (w *walk) spent(cost int) { w.now = w.pause(cost) }
 
-// Destinations returns what is known of each destination. It calls pause after each
-// part of the walk, with the cost of the part in units of about 100 ns. pause may
-// let others use the Planner, and returns the time of the wall clock.
+// Destinations returns the state of each destination. It calls pause after each
+// part of the walk, with the cost of the part in units of about 100 ns. pause
+// may let others use the Planner. It must return the time of the wall clock.
 func (pl *Planner) Destinations(now time.Time, pause func(cost int) time.Time) []Destination {
 	var list []Destination
 	w := &walk{now, pause}
@@ -74,7 +74,7 @@ func (pl *Planner) Destinations(now time.Time, pause func(cost int) time.Time) [
 	return list
 }
 
-// Queues returns what is known of each queue. For pause see Destinations.
+// Queues returns the state of each queue. For pause see Destinations.
 func (pl *Planner) Queues(now time.Time, pause func(cost int) time.Time) []QueueState {
 	var list []QueueState
 	w := &walk{now, pause}
@@ -87,8 +87,8 @@ func (pl *Planner) Queues(now time.Time, pause func(cost int) time.Time) []Queue
 	return list
 }
 
-// wallAt returns the time of the wall clock, which shows now, at a moment of
-// the other one.
+// wallAt converts a time of the monotonic clock. now is the time of the wall
+// clock.
 func (pl *Planner) wallAt(steady time.Duration, now time.Time) time.Time {
 	return now.Add(steady - pl.monotonic).Round(0)
 }
@@ -101,7 +101,7 @@ func (pl *Planner) destination(t *destination, w *walk) Destination {
 	if until := t.closedUntil(); until > pl.monotonic {
 		d.Until = pl.wallAt(until, w.now)
 	}
-	for i := 0; i < len(t.lanes); i++ { // it may change in spent
+	for i := 0; i < len(t.lanes); i++ { // the list may change in spent
 		l := t.lanes[i]
 		d.Waiting += l.order.len()
 		d.Allowance += l.allowance
@@ -115,7 +115,7 @@ func (pl *Planner) destination(t *destination, w *walk) Destination {
 
 func (pl *Planner) queueState(q *queue, w *walk) QueueState {
 	s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running}
-	for i := 0; i < len(q.lanes); i++ { // it may change in spent
+	for i := 0; i < len(q.lanes); i++ { // the list may change in spent
 		l := q.lanes[i]
 		s.Waiting += l.order.len()
 		overdue, oldest := l.overdue(task.FloorMillis(w.now))
@@ -127,7 +127,7 @@ func (pl *Planner) queueState(q *queue, w *walk) QueueState {
 	return s
 }
 
-// limitOf returns what keeps the tasks of q waiting, and until when.
+// limitOf returns the reason why tasks of q wait, and the end of that reason.
 func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 	switch at := q.token(pl.monotonic); {
 	case q.stopped:
@@ -156,15 +156,15 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 	return NoLimit, time.Time{}
 }
 
-// fits reports whether there is a slot for what q could start, or would be if it
-// were its turn.
+// fits reports whether there is a slot for a task of q if it were the turn of
+// q.
 func (pl *Planner) fits(q *queue) bool {
 	left := pl.left()
 	return q.quarantineNode.inTree && q.quarantineNode.cost.fit(left) || q.node.inTree && q.node.cost.fit(q.namespace.divide(left))
 }
 
-// overdue returns how many tasks that are known of l are due, and for how long
-// the first of them has been.
+// overdue returns how many known tasks of l are due, and for how long the first
+// of them has been due.
 func (l *lane) overdue(now task.Millis) (n int, oldest time.Duration) {
 	if n = l.dueBy(now, math.MaxInt); n > 0 {
 		oldest = now.Sub(l.earliest())
@@ -172,8 +172,8 @@ func (l *lane) overdue(now task.Millis) (n int, oldest time.Duration) {
 	return n, oldest
 }
 
-// dueBy returns how many tasks that are known of l are due at a moment, at most
-// so many. It looks at those alone, and at their neighbours in the heap.
+// dueBy counts the known tasks of l that are due at at, up to most. It visits
+// only those tasks and their neighbours in the heap.
 func (l *lane) dueBy(at task.Millis, most int) (n int) {
 	items := l.order.items
 	var count func(i int)

@@ -7,49 +7,52 @@ import (
 )
 
 const (
-	// pageLanes bounds one page of a round, roundPages how many namespaces have a
-	// page in one step: that much is looked at while the lock is held once.
+	// pageLanes bounds one page of a round. roundPages bounds the namespaces
+	// that have a page in one step. So much is done while the lock is held
+	// once.
 	pageLanes, roundPages = 256, 64
-	// lanePause is how long the next round of a namespace waits for each lane that
-	// the last one has looked at: so rounds cost some tenth of a processor, however many
-	// lanes there are. From 25,000 lanes on a round comes less often than each Poll.
+	// lanePause is how long the next round of a namespace waits for each lane
+	// that the last round has seen. So rounds cost about a tenth of a
+	// processor, however many lanes there are. From 25,000 lanes on, rounds are
+	// rarer than polls.
 	lanePause = 10 * time.Microsecond
 )
 
-// round is the survey of a namespace: it compares known lanes with the store's
-// lanes, and looks at everything that a wake-up was to bring, even after the loss of
-// it. It goes on in pages, and the rounds of all namespaces take turns, page by
-// page: so one of a hundred thousand lanes does not hold up the others, nor the lock.
+// round is the survey of a namespace. It compares known lanes with the store's
+// lanes, and checks everything that has a wake-up, in case one was lost. A
+// round is done in pages, and the rounds of all namespaces take turns, page by
+// page. So a namespace of a hundred thousand lanes delays neither the others
+// nor the lock.
 type round struct {
-	under bool          // it is under way; the namespace stands in Planner.rounds, or in a step
-	again bool          // another one is wanted right after it
-	next  time.Duration // when the next one may begin
-	poll  uint64        // the number of the last poll in which the store named the namespace
+	under bool          // the round is under way; the namespace is in Planner.rounds, or in a step
+	again bool          // another round must follow directly
+	next  time.Duration // when the next round may begin
+	poll  uint64        // the last poll in which the store named the namespace
 
-	// Valid while it is under way.
+	// Valid while the round is under way.
 	began time.Duration
-	back  bool // the wall clock has stepped back since the last one
-	lanes int  // that it has looked at
-	idle  int  // destinations without tasks that it has seen
-	// The places down to which it has looked at lanes, queues and destinations.
+	back  bool // the wall clock has stepped back since the last round
+	lanes int  // number of lanes it has seen
+	idle  int  // number of destinations without tasks it has seen
+	// The indexes down to which lanes, queues and destinations were checked.
 	lane, queue, destination int
 	from                     task.LaneCursor
-	read                     bool // it has seen all lanes of the store
+	read                     bool // all lanes of the store were read
 
-	checked task.Millis // when the last one began
+	checked task.Millis // when the last round began
 }
 
 // hurry lets another round begin at once.
 func (r *round) hurry() { r.next, r.again = 0, r.under }
 
-// Page is a step of the round of a namespace.
+// Page is one step of the round of a namespace.
 type Page struct {
 	task.LanePageRead
 	namespace *namespace
 }
 
-// BeginRounds begins the rounds that may begin. names are the namespaces that have
-// lanes in the store.
+// BeginRounds begins the rounds whose pause is over. names are the namespaces
+// that have lanes in the store.
 func (pl *Planner) BeginRounds(now task.Millis, names []string) {
 	pl.polls++
 	for _, name := range names {
@@ -72,9 +75,9 @@ func (pl *Planner) beginRound(t *namespace, now task.Millis) {
 	pl.rounds = append(pl.rounds, t)
 }
 
-// Pages takes the next step of the rounds that are under way. It returns the pages
-// of lanes that the step wants to see: AbsorbPages must be called with them before
-// the next step. It must not be called while reads are under way.
+// Pages does the next step of the rounds that are under way. It returns the
+// pages of lanes that the step must read. AbsorbPages must be called with them
+// before the next step. Pages must not be called while reads are under way.
 func (pl *Planner) Pages(now task.Millis) (pages []Page) {
 	budget := 8 * pageLanes
 	for n := min(len(pl.rounds), roundPages); n > 0 && budget > 0; n-- {
@@ -92,8 +95,8 @@ func (pl *Planner) Pages(now task.Millis) (pages []Page) {
 	return pages
 }
 
-// AbsorbPages takes in the lanes in the pages of a step. found is nil if they
-// failed: these rounds end, and begin again with the next poll.
+// AbsorbPages applies the results of the reads of a step. found is nil if the
+// reads failed: these rounds end, and begin again with the next poll.
 func (pl *Planner) AbsorbPages(now task.Millis, pages []Page, found []task.LanePage) {
 	for i, p := range pages {
 		r := &p.namespace.round
@@ -108,7 +111,7 @@ func (pl *Planner) AbsorbPages(now task.Millis, pages []Page, found []task.LaneP
 	}
 }
 
-// turnRound puts t behind the others, or ends its round if that has seen all.
+// turnRound puts t behind the others, or ends its round if all was checked.
 func (pl *Planner) turnRound(t *namespace, now task.Millis) {
 	r := &t.round
 	if !r.read || r.lane > 0 || r.queue > 0 || r.destination > 0 {
@@ -130,9 +133,9 @@ func (pl *Planner) letGo(t *namespace) {
 	}
 }
 
-// checkSome looks at the next lanes of t, or queues and destinations if there are no
-// more lanes: limit of each at most. A lane that is let go leaves its place to one that
-// was looked at before, as the places are visited from the last one down.
+// checkSome checks the next lanes of t, or queues and destinations if no lanes
+// are left: at most limit of each. It goes from the last index down. If a lane
+// is removed, its index goes to a lane that was checked before.
 func (pl *Planner) checkSome(t *namespace, now task.Millis, limit int) {
 	r := &t.round
 	for n := limit; n > 0 && r.lane > 0; n-- {
@@ -159,8 +162,7 @@ func (pl *Planner) checkSome(t *namespace, now task.Millis, limit int) {
 	}
 }
 
-// checkLane repairs the effect of a lost wake-up, and lets go of a lane
-// that is empty.
+// checkLane repairs the effect of a lost wake-up, and removes an idle lane.
 func (pl *Planner) checkLane(l *lane, now task.Millis) {
 	if l.queue.namespace.round.back {
 		pl.withdraw(l, now)
@@ -174,7 +176,7 @@ func (pl *Planner) checkLane(l *lane, now task.Millis) {
 }
 
 func (pl *Planner) checkQueue(q *queue, now task.Millis) {
-	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.namespace.suspended { // for others time changes nothing
+	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.namespace.suspended { // time changes no other queue
 		pl.refresh(q, now)
 	}
 	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(pl.monotonic) > 0 || q.lease != nil && !q.lease.spent() {

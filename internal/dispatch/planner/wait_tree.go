@@ -2,17 +2,17 @@ package planner
 
 import "math"
 
-// cost says, for each class of receiver, how many slots have to be left to
-// that class before an attempt may start: one more than the number. Of what
-// needs any one of them, the one that is left is enough.
+// cost is the condition under which an attempt may start: for each class of
+// receiver, more slots than the number must be left to the class. The condition
+// holds if it holds for any one class.
 //
-// Behind the classes stands share: an attempt may also start while its queue has
-// less than its share. There the number is how many the queue has running.
+// The last number, share, allows a start while the queue has less than its
+// share. It is the number of attempts that the queue has under way.
 type cost [classes + 1]int32
 
 const share = classes
 
-// never is what needs more slots than there can be.
+// never is more slots than there can be.
 const never = math.MaxInt32
 
 var neverFits = cost{never, never, never, never}
@@ -27,24 +27,23 @@ func (n cost) least(m cost) cost {
 	}
 }
 
-// node is a place in a waitTree: a lane's, a queue's or a namespace's.
+// node is the node of a lane, a queue or a namespace in a waitTree.
 type node[T any] struct {
 	owner T
 	rank  // valid while inTree
 	cost  cost
 
 	inTree      bool
-	weight      uint32   // random: the tree's shape comes from it
-	minCost     cost     // the least of the subtree
+	weight      uint32   // random: it decides the shape of the tree
+	minCost     cost     // the minimum of the subtree
 	left, right *node[T] // before and behind
 }
 
-// rank is the place of a node in the order of its tree: by since, and among equals by
-// who was served longest ago.
+// rank is the order of a tree: by since, then by the turn of the last pick.
 type rank struct {
 	since  int64
-	turn   uint64 // of the last pick, 0: none
-	number uint64 // unique among those of one tree
+	turn   uint64 // of the last pick; 0: none
+	number uint64 // unique in the tree
 }
 
 func (o rank) before(p rank) bool {
@@ -57,17 +56,17 @@ func (o rank) before(p rank) bool {
 	return o.number < p.number
 }
 
-// waitTree keeps nodes in their order and finds the first one that may run. It is a
-// treap: a search tree by order, a heap by weight, so that it is balanced
-// whatever comes. Each step costs O(log n). A heap would not do: those that may
-// not run would gather at its top, and all of them would be looked at for each
-// pick; they are what hangs.
+// waitTree keeps nodes in order and finds the first one that may run. It is a
+// treap: a search tree by rank and a heap by weight, so that it is balanced for
+// any input. Each step costs O(log n). A heap would be too slow: nodes that may
+// not run gather at its top, because their receivers hang, and each pick would
+// look at all of them.
 type waitTree[T any] struct {
 	root *node[T]
 	size int
 }
 
-// minCost returns the least cost of all nodes.
+// minCost returns the minimum of the costs of all nodes.
 func (r *waitTree[T]) minCost() cost {
 	if r.root == nil {
 		return neverFits
@@ -75,8 +74,8 @@ func (r *waitTree[T]) minCost() cost {
 	return r.root.minCost
 }
 
-// first returns the first of those that may run with so many slots left, nil
-// for none.
+// first returns the first node that may run if left slots are left, or nil if
+// there is none.
 func (r *waitTree[T]) first(left cost) *node[T] {
 	s := r.root
 	if s == nil || !s.minCost.fit(left) {
@@ -89,20 +88,20 @@ func (r *waitTree[T]) first(left cost) *node[T] {
 		case s.cost.fit(left):
 			return s
 		default:
-			s = s.right // the subtree has one, and it is not left of here, nor here
+			s = s.right // the subtree has such a node, and it is neither here nor on the left
 		}
 	}
 }
 
-// walk calls f for each owner in order, until it reports false.
+// walk calls f for each owner in order, until f returns false.
 func (r *waitTree[T]) walk(f func(T) bool) { r.root.walk(f) }
 
 func (s *node[T]) walk(f func(T) bool) bool {
 	return s == nil || s.left.walk(f) && f(s.owner) && s.right.walk(f)
 }
 
-// put inserts s, or moves it to where it belongs now. What needs more than there
-// can be is not inserted.
+// put inserts s, or moves it to its new place. A node that can never run is not
+// inserted.
 func (r *waitTree[T]) put(s *node[T], o rank, need cost) {
 	if s.inTree && s.rank == o && s.cost == need {
 		return
@@ -132,7 +131,7 @@ func (r *waitTree[T]) remove(s *node[T]) {
 	}
 }
 
-// scatter makes numbers that follow one another look random, and never 0.
+// scatter makes consecutive numbers look random. It never returns 0.
 func scatter(n uint64) uint32 {
 	n = (n ^ n>>30) * 0xBF58476D1CE4E5B9
 	n = (n ^ n>>27) * 0x94D049BB133111EB
@@ -149,7 +148,7 @@ func (s *node[T]) sum() {
 	}
 }
 
-// resum corrects the sums above m, whose cost has changed.
+// resum corrects the minima above m after its cost has changed.
 func (s *node[T]) resum(m *node[T]) {
 	if s != m {
 		if m.before(s.rank) {
@@ -176,7 +175,7 @@ func (s *node[T]) insert(m *node[T]) *node[T] {
 	return s
 }
 
-// split parts the subtree into what comes before o and what comes behind it.
+// split divides the subtree into the nodes before o and the other nodes.
 func (s *node[T]) split(o rank) (before, behind *node[T]) {
 	if s == nil {
 		return nil, nil

@@ -6,29 +6,30 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Wakeup is a moment at which the Planner must be called: of the wall clock when a
-// task becomes due, of the clock that never steps when a wait ends. The caller keeps
-// a timer for each Wakeup, and calls Wake when the timer fires.
+// Wakeup is a moment at which the Planner must be called: of the wall clock
+// when a task becomes due, of the monotonic clock when a wait ends. The caller
+// keeps a timer for each Wakeup, and calls Wake when the timer fires.
 type Wakeup struct {
 	owner     wakeable
 	Wall      task.Millis   // 0: not by this clock
 	Monotonic time.Duration // 0: not by this clock
 
-	dirty bool   // the moment has changed; stands in Planner.dirty
-	Timer uint64 // the caller's: the number of the timer that is set for the moment
+	dirty bool   // the moment has changed; it is in Planner.dirty
+	Timer uint64 // for the caller: the number of the timer that is set for the moment
 }
 
-// wakeable is what has a Wakeup: a lane, a queue or a destination, among others.
+// wakeable is the owner of a Wakeup: a lane, a queue or a destination, for
+// example.
 type wakeable interface {
-	// wake finds out whether the moment of the wake-up has come. A timer that fired
-	// too early, or too late, does no harm.
+	// wake checks whether the moment has come. A timer that fires too early or
+	// too late does no harm.
 	wake(pl *Planner, now task.Millis)
 }
 
 // IsSet reports whether b has a moment. If not, its timer must be removed.
 func (b *Wakeup) IsSet() bool { return b.Wall != 0 || b.Monotonic != 0 }
 
-// arm sets the moment of b. If both times are 0, b has none.
+// arm sets the moment of b. If both times are 0, b has no moment.
 func (pl *Planner) arm(b *Wakeup, wall task.Millis, steady time.Duration) {
 	if b.Wall == wall && b.Monotonic == steady {
 		return
@@ -48,8 +49,8 @@ func (pl *Planner) Wake(b *Wakeup, now task.Millis) {
 	}
 }
 
-// Wakeups returns the wake-ups whose moment has changed since the last call. The
-// caller must set or remove their timers.
+// Wakeups returns the wake-ups whose moment has changed since the last call.
+// The caller must set or remove their timers.
 func (pl *Planner) Wakeups() []*Wakeup {
 	changed := pl.dirty
 	pl.dirty = nil
