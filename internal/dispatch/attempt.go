@@ -12,43 +12,45 @@ import (
 )
 
 const (
-	// maxPause bounds how long a Retry-After holds a whole destination
-	// back; the task itself waits as its own retry policy says.
+	// maxPause bounds how long a Retry-After delays a whole destination. The
+	// task itself waits as long as its own retry policy allows.
 	maxPause = time.Hour
-	// unsentPause is how long a destination rests when nothing could be sent, for a
-	// reason of ours: without it the task, due at once, would spin.
+	// unsentPause is how long a destination rests after a request could not be
+	// sent for a local reason. Its task is due at once, and would otherwise
+	// spin.
 	unsentPause = 250 * time.Millisecond
 )
 
-// attempt is one claim and what follows from it.
+// attempt is one claim and everything that follows from it.
 type attempt struct {
 	planner.Pick
 	token task.Token
 
-	refused error // why the claim was not granted
-	odd     bool  // it was refused for a reason that no task has that is well
-	apart   bool  // its part of the store is away: it may have been granted all the same
-	lapsed  bool  // it was, and the lease of its permits, or its token, had ended
+	refused error // why the claim was not granted; nil: it was granted
+	odd     bool  // it was refused with an error that no healthy task can get
+	apart   bool  // its shard of the store is unavailable: the claim may have been granted all the same
+	lapsed  bool  // it was granted, but the lease of its permits, or of its token, had ended
 	task    *task.Task
 	outcome task.Outcome
 
-	// leaseEnd is when the lease ends, by the monotonic clock. The claimer and
-	// the renewer write it, Live reads it from the attempt's goroutine; the one
-	// word is all they share.
+	// leaseEnd is the end of the lease by the monotonic clock. The claimer and
+	// the renewer write it. live reads it from the attempt's goroutine. They
+	// share only this word.
 	leaseEnd atomic.Int64
 
-	// Each is set once, and read as a word of its own by whoever comes later.
-	lost atomic.Bool // by the renewer: the store says that the lease is not ours
-	over atomic.Bool // by who ends the attempt: what remains is its settlement
+	// Each of these is set once. Other goroutines may read it later without a
+	// lock.
+	lost atomic.Bool // set by the renewer: the store replied that the lease is not ours
+	over atomic.Bool // set by end: only the settlement remains
 
-	ctx    context.Context // of the attempt: ends when it is to be given up
+	ctx    context.Context // of the attempt: ends when the attempt must be given up
 	cancel context.CancelCauseFunc
 	timer  wheel.ID      // on the wheel of leases
-	armed  time.Duration // when this was set up, by the monotonic clock
+	armed  time.Duration // when arm was called, by the monotonic clock
 }
 
-// claimed takes in the reply to a claim that was sent at start, when it was
-// now by the wall clock.
+// claimed applies the reply to a claim. start is when the claim was sent, by
+// the monotonic clock, and now is the same moment by the wall clock.
 func (a *attempt) claimed(r task.Reply, start time.Duration, now task.Millis) {
 	a.refused, a.task, a.apart = r.Err, r.Task, errors.Is(r.Err, task.ErrUnavailable)
 	if r.Err == nil {
@@ -56,21 +58,21 @@ func (a *attempt) claimed(r task.Reply, start time.Duration, now task.Millis) {
 	}
 }
 
-// extended notes that the lease holds for that long after start.
+// extended records that the lease holds until the duration holds after start.
 func (a *attempt) extended(start, holds time.Duration) { a.leaseEnd.Store(int64(start + holds)) }
 
 func (a *attempt) left(monotonic time.Duration) time.Duration {
 	return time.Duration(a.leaseEnd.Load()) - monotonic
 }
 
-// arm gives a claimed attempt its context, which ends before its lease does.
+// arm gives a claimed attempt its context, which ends before the lease does.
 func (d *Dispatcher) arm(parent context.Context, a *attempt) {
 	a.ctx, a.cancel = context.WithCancelCause(parent)
 	a.armed = d.monotonic()
 	a.timer = d.leases.Add(a.left(a.armed)-d.config.guard(), a)
 }
 
-// attempt is the goroutine of one delivery.
+// attempt makes one delivery. It runs in a goroutine of its own.
 func (d *Dispatcher) attempt(a *attempt) {
 	d.end(a, d.deliver(a.ctx, task.Delivery{
 		Task:   a.task,
@@ -79,7 +81,7 @@ func (d *Dispatcher) attempt(a *attempt) {
 	}))
 }
 
-// end hands an outcome to the settler.
+// end passes the outcome of an attempt to the settler.
 func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	o.GaveWay = o.Verdict == task.Interrupted && errors.Is(context.Cause(a.ctx), ErrQuarantineTurn)
 	o.Barred = a.Barred
@@ -96,7 +98,8 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	d.outcomes <- a
 }
 
-// live is asked right before a request is written.
+// live is called right before a request is written. It returns an error if the
+// request must not be sent.
 func (d *Dispatcher) live(a *attempt) error {
 	if a.lost.Load() || a.left(d.monotonic()) <= d.config.guard() {
 		return ErrLeaseLost
@@ -107,9 +110,9 @@ func (d *Dispatcher) live(a *attempt) error {
 	return nil
 }
 
-// evidence returns what the outcome says about the receiver. A status of 500
-// or more speaks of the receiver, others of the request; but one that asks for
-// patience is a reply like any other.
+// evidence returns the outcome's evidence about the receiver. A status of 500
+// or more is about the receiver, and any other status is about the request. A
+// reply that asks for a delay counts as a reply.
 func (a *attempt) evidence() planner.Evidence {
 	o := a.outcome
 	switch {
@@ -127,9 +130,9 @@ func (a *attempt) evidence() planner.Evidence {
 	return planner.Nothing
 }
 
-// wish returns for how long the receiver wants nothing, after a Deferral. It is
-// never longer than the task itself waits, so that one task of a namespace
-// cannot stop the others for longer than it is stopped itself.
+// wish returns for how long the receiver wants no request after a Deferral. The
+// result is at most the wait of the task itself, so that one task of a
+// namespace cannot stop other tasks for longer than itself.
 func (a *attempt) wish() time.Duration {
 	r := a.task.Retry
 	return min(a.outcome.RetryAfter, max(r.MaxBackoff, r.MinBackoff), maxPause)

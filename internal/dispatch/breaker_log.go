@@ -7,18 +7,18 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// breakerLines is how many breakers that opened are logged in logEvery,
-// and how many that closed.
+// breakerLines is how many opened breakers, and how many closed ones, are
+// logged in logEvery.
 const breakerLines = 20
 
 // logBreakers logs breakers that opened or closed.
 func (d *Dispatcher) logBreakers(changes []planner.BreakerChange) {
 	for _, c := range changes {
-		what := "breaker closed"
+		message := "breaker closed"
 		if c.Open {
-			what = "breaker opened"
+			message = "breaker opened"
 		}
-		silent, ok := d.logs.turn(what, breakerLines)
+		silent, ok := d.logs.turn(message, breakerLines)
 		if !ok {
 			continue
 		}
@@ -31,18 +31,18 @@ func (d *Dispatcher) logBreakers(changes []planner.BreakerChange) {
 		attrs = append(attrs, breakerReason(c.Cause)...)
 		attrs = append(attrs, "not_logged_before", silent)
 		if c.Open {
-			d.logs.logger.Warn(what, attrs...)
+			d.logs.logger.Warn(message, attrs...)
 		} else {
-			d.logs.logger.Info(what, attrs...)
+			d.logs.logger.Info(message, attrs...)
 		}
 	}
 }
 
-// breakerReason returns the attributes that say why a breaker changed. cause is the
-// end of the attempt that changed it, nil if there was none.
+// breakerReason returns the attributes with the reason for a breaker's change.
+// cause is the end of the attempt that changed it, or nil.
 func breakerReason(cause *task.Outcome) []any {
 	if cause == nil {
-		return []any{"reason", "no task waits for this destination, so its state is forgotten"}
+		return []any{"reason", "no task waits for this destination, so its state was removed"}
 	}
 	reason := cause.Error
 	if reason == "" {

@@ -11,9 +11,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// batchSize is how many items one call of the store carries. Large batches cost least. But tasks
-// of another namespace that become due wait until a batch is claimed, launched or settled. So
-// batches are small while several namespaces have tasks in the near window.
+// batchSize is how many items one call of the store carries. Large batches cost
+// least. But tasks of another namespace that become due wait until a batch is
+// claimed, launched or settled. So batches are small while several namespaces
+// have tasks in the near window.
 type batchSize struct{ alone, beside int }
 
 var (
@@ -21,7 +22,7 @@ var (
 	settleBatch = batchSize{alone: 512, beside: 64}
 )
 
-// now returns the size for this moment.
+// now returns the size for the present number of namespaces.
 func (b batchSize) now(d *Dispatcher) int {
 	if d.several.Load() {
 		return b.beside
@@ -29,8 +30,8 @@ func (b batchSize) now(d *Dispatcher) int {
 	return b.alone
 }
 
-// claimer claims what the planner picks and starts the attempts. It ends when
-// stopping does; a claim that is then under way is seen through.
+// claimer claims the planner's picks and starts their attempts. It ends when
+// stopping does, after the claim that is under way.
 func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 	var apart sync.WaitGroup
 	defer apart.Wait()
@@ -55,7 +56,7 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 	}
 }
 
-// take picks what is to be claimed now. Each pick holds its slot.
+// take returns the tasks that must be claimed now. Each pick holds a slot.
 func (d *Dispatcher) take() []*attempt {
 	var picks []planner.Pick
 	d.update(func(now task.Millis) {
@@ -69,10 +70,10 @@ func (d *Dispatcher) take() []*attempt {
 	return batch
 }
 
-// claim claims a batch, and notes in each of its attempts what became of it.
-// A call that failed may have been carried out, and a claim that nobody knows
-// of would hold its task until it is reaped: it is repeated, with the same
-// tokens, until it is answered or until we stop.
+// claim claims a batch and records the reply in each attempt. A call that
+// failed may have been carried out, and then a forgotten claim would hold its
+// task until it is reaped. So the call is repeated with the same tokens until
+// the store replies or the dispatcher stops.
 func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 	for wait, repeated := firstWait, false; ; wait, repeated = nextWait(wait), true {
 		start, now, trusted := d.monotonic(), d.now(), d.trusted()
@@ -100,14 +101,14 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 	}
 }
 
-// storeAway notes that the store, or a part of it, gave no answer. While it is away, no task
-// waits for its receiver alone.
+// storeAway records that the store, or a shard of it, did not reply. While the
+// store is unavailable, the receiver is not the only reason why tasks wait.
 func (d *Dispatcher) storeAway() {
 	d.update(func(task.Millis) { d.planner.StoreAway() })
 }
 
-// unanswered returns the attempts whose part of the store is away, where that of
-// others is not.
+// unanswered returns the attempts in shards that are unavailable, if the store
+// replied for the other shards.
 func unanswered(batch []*attempt) (away []*attempt) {
 	for _, a := range batch {
 		if a.apart {
@@ -117,8 +118,9 @@ func unanswered(batch []*attempt) (away []*attempt) {
 	return away
 }
 
-// unclaim ends the leases that claims which were not answered may have taken: by
-// themselves they would end later, and count as reclaims. When they have, it gives up.
+// unclaim ends the leases that unanswered claims may have taken. Otherwise the
+// leases would end later and count as reclaims. After LeaseFor it gives up,
+// since the leases have then ended.
 func (d *Dispatcher) unclaim(stopping context.Context, away []*attempt) {
 	until := d.monotonic() + d.config.LeaseFor
 	for wait := firstWait; len(away) > 0 && d.monotonic() < until && pause(stopping, wait); wait = nextWait(wait) {
@@ -128,7 +130,7 @@ func (d *Dispatcher) unclaim(stopping context.Context, away []*attempt) {
 		}
 		replies, err := d.queue.Settle(stopping, d.now(), settlements)
 		if err != nil {
-			if d.logFailure(stopping, "give back what was claimed", err) {
+			if d.logFailure(stopping, "give back claimed tasks", err) {
 				return
 			}
 			continue
@@ -143,10 +145,11 @@ func (d *Dispatcher) unclaim(stopping context.Context, away []*attempt) {
 	}
 }
 
-// giveBack ends the leases that a call before may have taken for a batch, where
-// the repeated call was told that the task runs: its task was replaced in
-// between, so that an attempt of the old one must not begin. A lease that is not
-// ours is not touched, as the token is another.
+// giveBack ends leases that an earlier, unanswered call may have taken. It
+// handles the attempts for which the repeated call reported a running task: the
+// task was replaced between the two calls, so an attempt of the old task must
+// not begin. A lease of another claim is not changed, because its token
+// differs.
 func (d *Dispatcher) giveBack(stopping, calls context.Context, batch []*attempt) {
 	var settlements []task.Settlement
 	for _, a := range batch {
@@ -160,20 +163,21 @@ func (d *Dispatcher) giveBack(stopping, calls context.Context, batch []*attempt)
 	}
 	for wait := firstWait; ; wait = nextWait(wait) {
 		_, err := d.queue.Settle(calls, d.now(), settlements)
-		if err == nil || d.logFailure(calls, "give back what was claimed", err) || !pause(stopping, wait) {
+		if err == nil || d.logFailure(calls, "give back claimed tasks", err) || !pause(stopping, wait) {
 			return
 		}
 	}
 }
 
-// launch starts the attempts of the tasks that were claimed, and gives back
-// the slots of the others.
+// launch starts the attempts of the claimed tasks, and gives back the slots of
+// the other picks.
 //
-// If other namespaces have tasks, it starts as many goroutines as there are processors, and waits
-// for them to run before it starts more. On a busy machine the goroutines of a thousand attempts
-// would otherwise stand in one line, and each step of every other attempt, whose turn
-// may have come long ago, waits for that line to pass. Goroutines that wait for the
-// network do not stand in it: a receiver that is slow holds nothing up.
+// If several namespaces have tasks, launch starts as many goroutines as there
+// are processors, and waits until they run before it starts more. On a busy
+// machine the goroutines of a thousand attempts would otherwise be in the
+// scheduler's queue together, and each step of every other attempt would wait
+// for them. Goroutines that wait for the network are not in that queue, so a
+// slow receiver delays no other attempt.
 func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt) {
 	for _, a := range batch {
 		if a.refused == nil {
@@ -201,7 +205,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	}
 	for _, a := range batch {
 		switch {
-		case a.odd: // found again by each poll
+		case a.odd: // each poll finds the task again
 			d.logs.add("claim a task", a.refused, "task", a.Key.Name, "namespace", a.Key.Namespace)
 		case a.refused != nil:
 		case stopping.Err() != nil:
@@ -219,17 +223,17 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	group.Wait()
 }
 
-// refused counts a claim that was answered with an error, and reports whether tasks
-// that are well have such errors.
+// refused counts a claim that was refused with err. It reports whether a
+// healthy task can get this error.
 func (c *counters) refused(err error) bool {
 	var state *task.StateError
 	switch {
 	case errors.Is(err, task.ErrExpired):
 		c.Expired++
 	case errors.Is(err, task.ErrNotDue), errors.Is(err, task.ErrLaneChanged):
-		c.Moved++ // the hint that said so was late or lost: the poll finds where it is now
+		c.Moved++ // the hint about the change was late or lost: the poll finds the new place
 	case errors.Is(err, task.ErrNotFound), errors.As(err, &state):
-		c.Gone++ // cancelled, mostly
+		c.Gone++ // cancelled, in most cases
 	default:
 		return false
 	}

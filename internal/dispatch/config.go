@@ -7,82 +7,86 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Config says how a Dispatcher works. The zero Config works.
+// Config configures a Dispatcher. The zero Config works.
 type Config struct {
-	// Window is how far ahead tasks are read, and WindowTasks about how many
-	// may be known at once (each lane may have a few beyond): more make bursts
-	// smoother and cost some 250 bytes each. Each namespace has its share of the
-	// window: while one holds more, twice as many may be known. Defaults: 5 s, 100,000.
+	// Window is how far ahead tasks are read. WindowTasks is about how many
+	// tasks may be known at once (each lane may have a few beyond): a higher
+	// number makes bursts smoother and costs some 250 bytes per task. Each
+	// namespace has its share of the window: while one has more than its share,
+	// twice as many tasks may be known. Defaults: 5 s, 100,000.
 	Window      time.Duration
 	WindowTasks int
 
-	// Poll is how often the store is asked what is due, whatever the hints
-	// said: the longest time by which a lost hint delays a task, of a namespace with
-	// no more than 25,000 lanes. Default: 250 ms.
+	// Poll is how often the store is read for due tasks, whether hints came or
+	// not. It is the longest delay by a lost hint for a task of a namespace
+	// with at most 25,000 lanes. Default: 250 ms.
 	Poll time.Duration
 
-	// Slots is how many attempts may be under way: more serve more receivers
-	// that are slow, and cost a connection each. One lane gets at most half.
-	// Default: 1024.
+	// Slots is how many attempts may be under way. More slots serve more slow
+	// receivers, and cost a connection each. One lane gets at most half of
+	// them. Default: 1024.
 	Slots int
 
-	// LeaseFor is how long a claim holds without a word from us; it is extended
-	// every third of it. Short ones hand over faster after a crash, where
-	// others share the store; long ones survive a longer stall. Default: 15 s.
+	// LeaseFor is how long a claim holds without an extension. A claim is
+	// extended after each third of it. If several processes share the store, a
+	// short lease lets another process take over sooner after a crash. A long
+	// lease survives a longer stall. Default: 15 s.
 	LeaseFor time.Duration
 
-	// Grace is how long attempts may go on after Run's context has ended.
+	// Grace is how long attempts may continue after the end of Run's context.
 	// Default: 10 s; negative: none.
 	Grace time.Duration
 
-	// Settings is what operators have decided; see Configure. Default: nothing.
+	// Settings are the settings of queues and namespaces; see Configure.
+	// Default: none.
 	Settings *task.Settings
 
-	// BreakerFailures is how many attempts in a row a destination (host:port, as
-	// one namespace knows it) has to fail, by silence or a status of 500 or
-	// more, until nothing is claimed for it but one attempt at a time, after
-	// waits that double from one second to BreakerMax. Defaults: 10, 30 s;
-	// negative failures: never.
+	// BreakerFailures is the number of failures in a row that open the breaker
+	// of a destination (host:port, as one namespace uses it). A missing reply
+	// and a status of 500 or more are failures. An open breaker lets one
+	// attempt at a time through, after waits that double from one second to
+	// BreakerMax. Defaults: 10, 30 s; negative failures: breakers never open.
 	BreakerFailures int
 	BreakerMax      time.Duration
 
-	// SweepEvery is how often records whose retention ended are removed.
+	// SweepEvery is how often records are removed whose retention has ended.
 	// Default: 10 s.
 	SweepEvery time.Duration
 
-	// ReapEvery is how often lost leases are taken back. 0: never, for a store
-	// that does so when it is opened.
+	// ReapEvery is how often lost leases are taken back. 0 means never, for a
+	// store that does so when it is opened.
 	ReapEvery time.Duration
 
-	// Observe is told of each attempt once it is settled: by one goroutine, which
-	// it must not hold up, and without any lock. Default: nobody is told.
+	// Observe is called with each attempt after its settlement. One goroutine
+	// calls it, without any lock. It must return quickly. Default: no call.
 	Observe func(Event)
 
-	// Scrubber is audited step by step, one round in each ScrubEvery or as
-	// fast as is possible in a small part of its time. Defaults: the queue, if it
-	// is one, and an hour; negative: never. OnScrub is told what each step has
-	// found, by the goroutine that makes them.
+	// Scrubber is audited step by step: one round in each ScrubEvery, or as
+	// fast as a small part of its time allows. OnScrub is called with the
+	// result of each step, by the goroutine that makes the steps. Defaults: the
+	// queue if it is a Scrubber, and an hour; negative: never.
 	Scrubber   task.Scrubber
 	ScrubEvery time.Duration
 	OnScrub    func(task.Scrubbed)
 
-	// Permits is where limits are counted that hold over all nodes. Default: the
-	// queue, if it is one; where it is not shared, this process counts alone.
+	// Permits counts the limits that hold over all nodes. Default: the queue if
+	// it is a Permits. If Permits is not shared, this process counts by itself.
 	Permits task.Permits
 
-	// Now reads the wall clock: what is due, and what the store is told of the
-	// time, counts by it. It must be the clock that the store's other callers go
-	// by; it may step. What merely lasts, as a lease does once it is granted, counts
-	// by a clock that does not. It is asked under a lock: it must be quick, and not
-	// block. Default: time.Now.
+	// Now reads the wall clock. Due times and all times passed to the store are
+	// times of this clock. Other users of the store must use the same clock. It
+	// may step. Durations, such as those of granted leases, are measured by a
+	// monotonic clock. Now is called under a lock: it must be quick and must
+	// not block. Default: time.Now.
 	Now func() time.Time
 
-	// Trusted is the time by which tasks expire, records are removed and lost leases
-	// are taken back: Now, but behind it while Now may be wrong. Default: Now.
+	// Trusted is the time by which tasks expire, records are removed and lost
+	// leases are taken back. It equals Now, but stays behind it while Now may
+	// be wrong. Default: Now.
 	Trusted func() time.Time
 
-	// Logger is told of failures, at most once in ten seconds for each kind.
-	// Default: none.
+	// Logger logs failures, at most once in ten seconds for each kind. Default:
+	// none.
 	Logger *slog.Logger
 }
 
@@ -107,7 +111,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// fill stores the default where none was given.
+// fill stores the default if field is zero.
 func fill[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
@@ -115,5 +119,5 @@ func fill[T comparable](field *T, value T) {
 	}
 }
 
-// guard is the part of a lease's end in which nothing is sent any more.
+// guard is the last part of a lease, in which no request is sent any more.
 func (c Config) guard() time.Duration { return min(time.Second, c.LeaseFor/4) }

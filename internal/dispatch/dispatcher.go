@@ -12,61 +12,64 @@ import (
 	"github.com/foliot/foliot/wheel"
 )
 
-// Deliver makes one attempt and says how it ended. It is called by many
-// goroutines and enforces the task's timeout itself. Soon after ctx has ended
-// it must return: Unsent if nothing was written, Interrupted if the receiver
-// may have been at work. A panic in it ends the process: its task is reclaimed,
-// and dead after task.MaxReclaims of them.
+// Deliver makes one attempt and returns how it ended. It is called by many
+// goroutines, and must enforce the task's timeout itself. Soon after the end of
+// ctx it must return: Unsent if nothing was written, or Interrupted if the
+// receiver may have begun its work. A panic in it ends the process. The task is
+// then reclaimed, and after task.MaxReclaims of these it is dead.
 type Deliver func(ctx context.Context, d task.Delivery) task.Outcome
 
-// What Delivery.Live returns, and the causes for which an attempt's context ends.
+// The errors of Delivery.Live, and the causes with which an attempt's context
+// ends.
 var (
-	// ErrStopped: the server stops, and its grace is over.
+	// ErrStopped: the server is stopping, and its grace period is over.
 	ErrStopped = errors.New("the server is stopping")
-	// ErrLeaseLost: the attempt's lease has ended, or is about to and could
+	// ErrLeaseLost: the attempt's lease has ended, or is about to end and could
 	// not be extended.
-	ErrLeaseLost = errors.New("the lease of the attempt is lost")
-	// ErrPermitLost: the lease has ended of this node's part of a limit that nodes
-	// share, and could not be renewed.
-	ErrPermitLost = errors.New("this node's part of its queue's limit is lost")
-	// ErrQuarantineTurn: the task is in quarantine, and others wait for their turn there.
-	ErrQuarantineTurn = errors.New("others in quarantine wait for their turn")
+	ErrLeaseLost = errors.New("the attempt lost its lease")
+	// ErrPermitLost: this node's lease of a shared limit has ended and could
+	// not be renewed.
+	ErrPermitLost = errors.New("this node lost its share of the queue's limit")
+	// ErrQuarantineTurn: the task is in quarantine, and another one waits for
+	// its turn.
+	ErrQuarantineTurn = errors.New("another task in quarantine waits for its turn")
 )
 
-// Dispatcher delivers the tasks of a queue. Its goroutines are Run's, which
-// ends them and waits for them.
+// Dispatcher delivers the tasks of a queue. Run starts its goroutines, stops
+// them and waits for them.
 type Dispatcher struct {
 	config  Config
 	queue   task.Queue
 	deliver Deliver
-	clock   *monotonicClock // monotonic's
+	clock   *monotonicClock // read by monotonic
 	logs    sparseLog
 	skips   skips
 
-	// Both wheels fire inline: their callbacks take mu, or none, for a moment.
-	timers *wheel.Wheel[*planner.Wakeup] // for what waits for a moment
-	leases *wheel.Wheel[*attempt]        // for attempts, at the last moment of their lease
+	// Both wheels run their callbacks inline. A callback holds mu for a moment,
+	// or takes no lock.
+	timers *wheel.Wheel[*planner.Wakeup] // the planner's wake-ups
+	leases *wheel.Wheel[*attempt]        // attempts, at the last moment of their lease
 
-	wake     chan struct{} // to the claimer: there may be something to claim
+	wake     chan struct{} // to the claimer: a task may be ready to claim
 	fires    chan struct{} // to the firer: a schedule is due
-	refills  chan struct{} // to the poller: a lane has room for more
+	refills  chan struct{} // to the poller: a lane has room for more tasks
 	surveys  chan struct{} // to the poller: a resumed queue has not been read yet
 	asks     chan struct{} // to the permit requesters: a part of a limit must be requested
-	asked    chan struct{} // to seeOut: no such request is left
-	outcomes chan *attempt // to the settler: has room for every slot, so sending never blocks
+	asked    chan struct{} // to giveUpPermits: no such request is left
+	outcomes chan *attempt // to the settler: has room for every slot, so a send never blocks
 	running  sync.WaitGroup
-	several  atomic.Bool // tasks of several namespaces are known; the claimer writes it, the settler reads it
+	several  atomic.Bool // several namespaces have known tasks; the claimer writes it, the settler reads it
 
-	mu      sync.Mutex // guards everything below; before a wheel's locks, never during a call of the store
+	mu      sync.Mutex // guards all fields below; taken before a wheel's locks, never held during a call of the store
 	planner *planner.Planner
 	held    map[*attempt]struct{} // claimed and not settled
 	count   counters
 	started bool
-	failed  error              // why Run has to end before its context does
-	stop    context.CancelFunc // no more claims; set by Run
+	failed  error              // why Run must end before its context does
+	stop    context.CancelFunc // ends all claims; set by Run
 }
 
-// New returns a Dispatcher. Nothing happens before Run.
+// New returns a Dispatcher. It does nothing before Run.
 func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 	c := config.withDefaults()
 	if c.Scrubber == nil {
@@ -103,7 +106,7 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 	return d
 }
 
-// Stats returns what has happened since New. It costs a few microseconds.
+// Stats returns the counts since New. It costs a few microseconds.
 func (d *Dispatcher) Stats() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -113,13 +116,14 @@ func (d *Dispatcher) Stats() Stats {
 	return s
 }
 
-// Configure puts settings into force, at once; nil: there are none. It is what
-// a task.Registry reports, and costs O(queues with lanes).
+// Configure applies settings at once. s may be nil. The settings come from a
+// task.Registry. The cost is O(queues with lanes).
 func (d *Dispatcher) Configure(s *task.Settings) {
 	d.update(func(now task.Millis) { d.planner.Configure(now, s) })
 }
 
-// update changes the planner, and wakes the goroutines that have something to do after it.
+// update calls change with the planner's lock held, and wakes the goroutines
+// that have work after it.
 func (d *Dispatcher) update(change func(now task.Millis)) {
 	d.mu.Lock()
 	d.planner.Tick(d.monotonic())
@@ -150,7 +154,8 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	}
 }
 
-// interruptQuarantinedLocked ends the attempt in quarantine. It costs O(attempts under way).
+// interruptQuarantinedLocked ends the attempt in quarantine. Its cost is
+// O(attempts under way).
 func (d *Dispatcher) interruptQuarantinedLocked() {
 	for a := range d.held {
 		if a.Lane().Priority == task.Quarantine {
@@ -159,10 +164,10 @@ func (d *Dispatcher) interruptQuarantinedLocked() {
 	}
 }
 
-// armLocked sets the timers of the wake-ups whose moment has changed. For one of
-// the wall clock the duration is a difference of that clock's times: after a
-// step of it the timer is wrong, timersFired or the poll finds that out, and sets it
-// again.
+// armLocked sets the timers of the wake-ups whose moment has changed. The wait
+// for a moment of the wall clock is a difference of that clock's times. After a
+// step of the clock such a timer is wrong. timersFired or the poll notices that
+// and sets the timer again.
 func (d *Dispatcher) armLocked(clock time.Time) {
 	for _, b := range d.planner.Wakeups() {
 		if !b.IsSet() {
@@ -179,7 +184,7 @@ func (d *Dispatcher) armLocked(clock time.Time) {
 	}
 }
 
-// timersFired is called when the timers of wake-ups fire.
+// timersFired is called when timers of wake-ups fire.
 func (d *Dispatcher) timersFired(fired []wheel.Expired[*planner.Wakeup]) {
 	d.update(func(now task.Millis) {
 		for _, e := range fired {
@@ -198,13 +203,13 @@ func (d *Dispatcher) hint(entries []task.Entry) {
 	})
 }
 
-// now returns what the wall clock shows: what is due by then may be claimed.
+// now returns the time of the wall clock. Tasks due by then may be claimed.
 func (d *Dispatcher) now() task.Millis { return task.FloorMillis(d.config.Now()) }
 
-// trusted returns the time by which things end, which cannot be undone.
+// trusted returns the time for steps that cannot be undone, such as expiry.
 func (d *Dispatcher) trusted() task.Millis { return task.FloorMillis(d.config.Trusted()) }
 
-// monotonic returns the time since New by the clock that never goes back.
+// monotonic returns the time since New by the monotonic clock.
 func (d *Dispatcher) monotonic() time.Duration { return d.clock.now() }
 
 func (d *Dispatcher) failure() error {
@@ -213,7 +218,8 @@ func (d *Dispatcher) failure() error {
 	return d.failed
 }
 
-// signal wakes the one goroutine that waits at c, now or the next time it does.
+// signal wakes the one goroutine that receives from c, now or when it next
+// waits.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -221,7 +227,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// pause waits, and reports false if ctx ended first.
+// pause waits. It reports false if ctx ended first.
 func pause(ctx context.Context, wait time.Duration) bool {
 	t := time.NewTimer(wait)
 	defer t.Stop()

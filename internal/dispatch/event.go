@@ -6,10 +6,10 @@ import "github.com/foliot/foliot/internal/task"
 type Event struct {
 	Claimed *task.Task // as the attempt began; its Tries is the attempt's number
 	Outcome task.Outcome
-	After   *task.Task // as the settlement left it; nil where the lease was not ours any more, and nothing was changed
+	After   *task.Task // after the settlement; nil if the lease was lost and nothing was changed
 }
 
-// observe tells of what was settled.
+// observe calls Observe with each settled attempt.
 func (d *Dispatcher) observe(batch []*attempt, replies []task.Reply) {
 	if d.config.Observe == nil {
 		return

@@ -7,12 +7,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// fireBatch is how many schedules one Fire fires: while it is under way, what
-// becomes due gathers for the next.
+// fireBatch is how many schedules one Fire fires. Schedules that become due
+// during the call wait for the next one.
 const fireBatch = 128
 
-// firer fires schedules. It ends when stopping does; a call that is then under
-// way is seen through.
+// firer fires schedules. It ends when stopping does, after the call that is
+// under way.
 func (d *Dispatcher) firer(stopping, calls context.Context) {
 	for wait := firstWait; ; {
 		select {
@@ -35,9 +35,10 @@ func (d *Dispatcher) firer(stopping, calls context.Context) {
 	}
 }
 
-// fire fires a batch, and reports false where the store had room, or ears, for none of
-// it. A call that failed may have been carried out: whoever was fired by it is not due any
-// more when it is repeated. What was refused is due as before, and found by the poll.
+// fire fires a batch. It reports false if the store was full or unavailable for
+// the whole batch. A call that failed may have been carried out: schedules that
+// it fired are no longer due when the call is repeated. Refused schedules stay
+// due, and the poll finds them.
 func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (some bool) {
 	var replies []task.Reply
 	for wait := firstWait; ; wait = nextWait(wait) {
@@ -56,7 +57,7 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 		}
 		for _, r := range replies {
 			if some = some || !refusedForNow(r.Err); r.Err == nil {
-				d.planner.Offer(now, r.Task.Entry()) // its occurrence was told by a hint, and may have begun
+				d.planner.Offer(now, r.Task.Entry()) // a hint has reported its occurrence, which may have begun already
 				d.count.fired(r)
 			}
 		}
@@ -71,7 +72,7 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 	return some
 }
 
-// refusedForNow reports whether err has nothing to do with what was asked for.
+// refusedForNow reports whether err has nothing to do with the schedule itself.
 func refusedForNow(err error) bool {
 	return errors.Is(err, task.ErrFull) || errors.Is(err, task.ErrUnavailable)
 }
@@ -79,7 +80,7 @@ func refusedForNow(err error) bool {
 // tellFired logs why a schedule could not be fired.
 func (d *Dispatcher) tellFired(ctx context.Context, f task.Fire, r task.Reply) {
 	switch {
-	case errors.Is(r.Err, task.ErrNotDue), errors.Is(r.Err, task.ErrNotFound), errors.Is(r.Err, task.ErrLaneChanged): // moved, paused, removed, or another's
+	case errors.Is(r.Err, task.ErrNotDue), errors.Is(r.Err, task.ErrNotFound), errors.Is(r.Err, task.ErrLaneChanged): // moved, paused, removed, or owned by another node
 	case r.Err != nil:
 		d.logFailure(ctx, "fire a schedule", r.Err)
 	case r.Task.Recur.Problem != "":

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// janitorBatch is how many records one Sweep or Reap takes.
+	// janitorBatch is how many records one Sweep or Reap handles at most.
 	janitorBatch = 1000
-	// janitorPause lies between two batches: what ended in one minute must not
-	// hold the store's writer for long when it is swept in one minute.
+	// janitorPause is the pause between two batches. Records that ended within
+	// one minute must not hold the store's writer for long when they are swept.
 	janitorPause = 10 * time.Millisecond
 )
 
-// janitor removes what is kept no longer, and takes back lost leases.
+// janitor removes records whose retention is over, and takes back lost leases.
 func (d *Dispatcher) janitor(ctx context.Context) {
 	sweep := time.NewTicker(d.config.SweepEvery)
 	defer sweep.Stop()
@@ -37,7 +37,7 @@ func (d *Dispatcher) janitor(ctx context.Context) {
 	}
 }
 
-// drain repeats work until it finds less than it may take.
+// drain repeats work until it handles less than a full batch.
 func (d *Dispatcher) drain(ctx context.Context, name string, work func(context.Context, task.Millis, int) (int, error)) {
 	for {
 		n, err := work(ctx, d.trusted(), janitorBatch)

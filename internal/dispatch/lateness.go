@@ -5,22 +5,23 @@ import (
 	"time"
 )
 
-// Lateness is how long after their due times attempts began. Values are exact to
-// 6 % upwards.
+// Lateness is how long after their due times attempts began. Values are exact
+// to 6 % upwards.
 type Lateness struct {
 	Count              uint64
 	P50, P90, P99, Max time.Duration
 }
 
-// LastMinute returns how late the attempts began that ended in the last minute, or
-// a little longer. It costs some ten microseconds.
+// LastMinute returns the lateness of the attempts that ended in the last
+// minute, or a little longer. It costs some ten microseconds.
 func (d *Dispatcher) LastMinute() Lateness {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.count.minute.summary(d.monotonic())
 }
 
-// histogram counts durations in buckets: sixteen for each power of two of nanoseconds.
+// histogram counts durations in buckets: sixteen for each power of two of
+// nanoseconds.
 type histogram struct {
 	buckets [64 << 4]uint64
 	n       uint64
@@ -38,7 +39,8 @@ func (h *histogram) record(d time.Duration) {
 	h.max = max(h.max, d)
 }
 
-// bucketOf keeps the highest bit's place and the four bits below it.
+// bucketOf returns the bucket of v: the position of its highest bit, and the
+// next four bits.
 func bucketOf(v uint64) int {
 	if v < 16 {
 		return int(v)
@@ -56,7 +58,7 @@ func bucketEnd(b int) uint64 {
 	return (uint64(b&15|16)+1)<<shift - 1
 }
 
-// add takes in all that other has counted.
+// add adds the counts of other.
 func (h *histogram) add(other *histogram) {
 	for b, n := range other.buckets {
 		h.buckets[b] += n
@@ -65,7 +67,8 @@ func (h *histogram) add(other *histogram) {
 	h.max = max(h.max, other.max)
 }
 
-// quantile returns the value that a part q of all is not larger than.
+// quantile returns a value that is not exceeded by the fraction q of all
+// values.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank := uint64(q * float64(h.n))
 	var seen uint64
@@ -82,10 +85,10 @@ const (
 	windowSpan  = 10 * time.Second
 )
 
-// window counts what happened in the last minute, by a clock that does not step:
-// a ring of histograms, one for each span.
+// window counts the attempts of the last minute by the monotonic clock. It is a
+// ring of histograms, one for each span.
 type window [windowSpans]struct {
-	number int64 // of the span, from 1; another one: the counts are old
+	number int64 // number of the span, from 1; if it differs, the counts are old
 	histogram
 }
 

@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// asleep is how far the wall clock may go ahead of the monotonic one between two
-// looks and be taken for one that was corrected.
+// asleep is how far the wall clock may advance against the monotonic one
+// between two readings. A larger step counts as a sleep of the machine.
 const asleep = time.Second
 
-// monotonicClock is a clock that never goes back, and that goes on while the machine
-// sleeps. Go's monotonic clock stands still then: a lease would seem to hold that
-// others have seen end, and a task that was cancelled meanwhile would be sent. So a
-// wall clock that went ahead counts as a sleep. Where it was set ahead, leases end
-// here too early, which costs an attempt its turn, and no more.
+// monotonicClock never goes back, and it continues while the machine sleeps.
+// Go's monotonic clock stops during a sleep. A lease would then seem to hold
+// although other nodes have seen it end, and a task that was cancelled during
+// the sleep would be sent. So if the wall clock jumps ahead, that counts as a
+// sleep. If the wall clock was merely set ahead, leases end here too early.
+// That costs an attempt its turn, and no more.
 type monotonicClock struct {
 	base time.Time
 
-	mu    sync.Mutex    // guards what follows, and orders the looks
-	gap   time.Duration // wall - monotonic, at the last look
+	mu    sync.Mutex    // guards the fields below, and orders the readings
+	gap   time.Duration // wall - monotonic at the last reading
 	slept time.Duration
 }
 
@@ -32,7 +33,7 @@ func (s *monotonicClock) now() time.Duration {
 	return s.lookLocked(now.Sub(s.base), now.Round(0).Sub(s.base.Round(0)))
 }
 
-// lookLocked takes in what the two clocks show, both since newMonotonicClock.
+// lookLocked applies a reading of both clocks, each since newMonotonicClock.
 func (s *monotonicClock) lookLocked(monotonic, wall time.Duration) time.Duration {
 	gap := wall - monotonic
 	if ahead := gap - s.gap; ahead > asleep {

@@ -10,16 +10,18 @@ import (
 )
 
 const (
-	// permitRequesters is how many calls may be under way: one that waits for a server that
-	// is away must not hold up those to the others.
+	// permitRequesters is how many calls may be under way. A call that waits
+	// for an unavailable server must not delay calls to the other servers.
 	permitRequesters = 4
-	// askBatch is how many asks a call carries.
+	// askBatch is how many requests one call carries.
 	askBatch = 128
-	// farewell is how long a stopping dispatcher tries to give its permits back.
+	// farewell is how long a stopping dispatcher tries to give its permits
+	// back.
 	farewell = time.Second
 )
 
-// requestPermits starts the permit requesters, where limits are shared. They end with calls.
+// requestPermits starts the permit requesters if limits are shared. They end
+// with calls.
 func (d *Dispatcher) requestPermits(calls context.Context, all *sync.WaitGroup) {
 	if d.config.Permits == nil {
 		return
@@ -32,7 +34,7 @@ func (d *Dispatcher) requestPermits(calls context.Context, all *sync.WaitGroup) 
 	})
 }
 
-// permitRequester asks for the permits and tokens that the planner needs.
+// permitRequester requests the permits and tokens that the planner needs.
 func (d *Dispatcher) permitRequester(calls context.Context) {
 	for {
 		select {
@@ -54,7 +56,7 @@ func (d *Dispatcher) permitRequester(calls context.Context) {
 	}
 }
 
-// granted takes in the replies to asks that were sent at start.
+// granted applies the replies to requests that were sent at start.
 func (d *Dispatcher) granted(calls context.Context, leases []*planner.LimitLease, replies []task.PermitReply, start time.Duration) {
 	var failed error
 	quiet := false
@@ -68,15 +70,15 @@ func (d *Dispatcher) granted(calls context.Context, leases []*planner.LimitLease
 		quiet = d.planner.Quiet()
 	})
 	if failed != nil {
-		d.logFailure(calls, "ask for a part of limits that nodes share", failed)
+		d.logFailure(calls, "request permits of a shared limit", failed)
 	}
 	if quiet {
 		signal(d.asked)
 	}
 }
 
-// giveUpPermits waits until everything is given back, for a moment. What is
-// not ends with its lease.
+// giveUpPermits waits briefly until all permits are given back. The others end
+// with their lease.
 func (d *Dispatcher) giveUpPermits() {
 	if d.config.Permits == nil {
 		return

@@ -8,9 +8,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// poller keeps the planner filled, and true: every Poll it begins to compare the
-// planner with the store, namespace by namespace, and in between it reads on for
-// lanes that run low.
+// poller keeps the planner filled and correct. Every Poll it begins to compare
+// the planner with the store, namespace by namespace. Between polls it reads
+// more tasks of lanes that run low.
 func (d *Dispatcher) poller(ctx context.Context) {
 	tick := time.NewTicker(d.config.Poll)
 	defer tick.Stop()
@@ -22,7 +22,7 @@ func (d *Dispatcher) poller(ctx context.Context) {
 			d.survey(ctx)
 		case <-d.refills:
 			select {
-			case <-tick.C: // of two that are ready select takes any
+			case <-tick.C: // if both are ready, select takes either
 				d.survey(ctx)
 			default:
 				d.look(ctx)
@@ -33,7 +33,7 @@ func (d *Dispatcher) poller(ctx context.Context) {
 	}
 }
 
-// survey begins the rounds of the namespaces that have their turn.
+// survey begins the rounds of all namespaces whose pause is over.
 func (d *Dispatcher) survey(ctx context.Context) {
 	names, err := d.queue.LaneNamespaces(ctx)
 	if err != nil {
@@ -46,8 +46,9 @@ func (d *Dispatcher) survey(ctx context.Context) {
 	d.look(ctx)
 }
 
-// look takes the steps of rounds, goes on with updates of lanes, and carries out the reads that the planner wants,
-// until it wants no more or the next survey is due.
+// look takes the steps of rounds, continues updates of lanes, and makes the
+// reads that the planner needs. It returns when no work is left or the next
+// survey is due.
 func (d *Dispatcher) look(ctx context.Context) {
 	for began := d.monotonic(); d.monotonic()-began < d.config.Poll; {
 		var pages []planner.Page

@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// renewer extends the leases of attempts that take long, and of outcomes that
-// could not be settled yet, when a third of the lease has passed.
+// renewer extends leases when a third of the lease has passed: those of long
+// attempts, and those of outcomes that could not be settled yet.
 func (d *Dispatcher) renewer(calls context.Context) {
 	tick := time.NewTicker(d.config.LeaseFor / 6)
 	defer tick.Stop()
@@ -32,8 +32,8 @@ func (d *Dispatcher) renew(calls context.Context) {
 	}
 }
 
-// aged returns the attempts whose lease is to be extended. One that outlives
-// its task's timeout by a whole lease is not: its Deliver hangs, and its
+// aged returns the attempts that need a longer lease. An attempt that outlives
+// its task's timeout by a whole lease is left out: its Deliver hangs, and its
 // context ends with the lease.
 func (d *Dispatcher) aged() []*attempt {
 	d.mu.Lock()
@@ -49,7 +49,7 @@ func (d *Dispatcher) aged() []*attempt {
 	return aged
 }
 
-// extend extends the leases of a batch. Where that fails the next tick tries
+// extend extends the leases of a batch. If that fails, the next tick tries
 // again, until the timer on the wheel of leases ends the attempt.
 func (d *Dispatcher) extend(calls context.Context, batch []*attempt) {
 	start, now := d.monotonic(), d.now()

@@ -10,26 +10,26 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// settleLimit is how long the last outcomes of a Run are tried to be settled.
+// settleLimit is how long Run tries to settle the last outcomes.
 const settleLimit = 10 * time.Second
 
-// Run delivers until ctx ends, then stops claiming, lets the attempts under way
-// end within the grace, ends the contexts of those that have not, settles all
-// outcomes, and returns nil. It returns an error if the store was closed or has
-// failed for good, or if outcomes could not be settled; the attempts under way
-// are then aborted at once. It may be called once.
+// Run delivers until ctx ends. Then it stops claiming, lets the attempts under
+// way end within the grace period, cancels the contexts of the others, settles
+// all outcomes, and returns nil. It returns an error if the store was closed or
+// has failed for good, or if outcomes could not be settled. When the store
+// fails, the attempts under way are aborted at once. Run may be called once.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	stopping, stop := context.WithCancel(ctx)
 	defer stop()
 	if !d.start(stop) {
 		return errors.New("dispatch: Run was called before")
 	}
-	calls, endCalls := context.WithCancel(context.WithoutCancel(ctx)) // of the store, which outlive ctx
+	calls, endCalls := context.WithCancel(context.WithoutCancel(ctx)) // for calls of the store, which outlive ctx
 	defer endCalls()
 	attempts, abort := context.WithCancelCause(calls)
 	defer abort(nil)
 
-	var early, late sync.WaitGroup // those that stop with ctx, and those that see the attempts out
+	var early, late sync.WaitGroup // goroutines that stop with ctx, and those that stay until the attempts have ended
 	early.Go(func() { d.claimer(stopping, calls, attempts) })
 	early.Go(func() { d.firer(stopping, calls) })
 	early.Go(func() { d.poller(stopping) })
@@ -75,7 +75,7 @@ func (d *Dispatcher) seeOut(abort context.CancelCauseFunc) {
 	go func() { d.running.Wait(); close(ended) }()
 	grace := max(d.config.Grace, 0)
 	if d.failure() != nil {
-		grace = 0 // nothing can be settled any more
+		grace = 0 // no outcome can be settled any more
 	}
 	t := time.NewTimer(grace)
 	defer t.Stop()
@@ -88,15 +88,15 @@ func (d *Dispatcher) seeOut(abort context.CancelCauseFunc) {
 	<-ended
 }
 
-// verdict is what Run returns in the end.
+// verdict returns the result of Run.
 func (d *Dispatcher) verdict() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch n := len(d.held); {
 	case d.failed != nil:
-		return fmt.Errorf("dispatch: the store is gone: %w", d.failed)
+		return fmt.Errorf("dispatch: the store is closed: %w", d.failed)
 	case n > 0:
-		return fmt.Errorf("dispatch: %d attempts could not be settled before the end; their tasks are tried again when their leases are reaped", n)
+		return fmt.Errorf("dispatch: %d attempts could not be settled before the end; their tasks will be tried again when their leases are reaped", n)
 	}
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// scrubStep is how many records and index entries one step looks at.
+	// scrubStep is how many records and index entries one step checks.
 	scrubStep = 500
-	// scrubShare is how much longer a pause is than the step before it: a scrub
-	// takes no more than two in a hundred of the store's time.
+	// scrubShare is how many times longer a pause is than the step before it.
+	// So a scrub takes at most two percent of the store's time.
 	scrubShare = 50
 	// scrubPause is the shortest pause.
 	scrubPause = 10 * time.Millisecond
@@ -33,7 +33,8 @@ func (d *Dispatcher) scrubber(ctx context.Context) {
 	}
 }
 
-// scrub makes one round. A step that fails ends it: the next round begins anew.
+// scrub makes one round. A step that fails ends the round, and the next round
+// begins at the start.
 func (d *Dispatcher) scrub(ctx context.Context, s task.Scrubber) {
 	for cursor := ""; ; {
 		began := d.monotonic()

@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// settler settles what has gathered while its last call was under way: alone
-// an outcome is settled at once, under load many share one sync. It ends when
+// settler settles the outcomes that came during its last call. So a single
+// outcome is settled at once, and under load many share one sync. It ends when
 // outcomes is closed and empty.
 func (d *Dispatcher) settler(calls context.Context) {
 	var apart sync.WaitGroup
@@ -30,9 +30,10 @@ func (d *Dispatcher) settler(calls context.Context) {
 	}
 }
 
-// settle settles a batch. A call that failed may have been carried out; it is
-// repeated until it is answered. Its slots are held until then. What lies in a part of the
-// store that is away is repeated beside what follows, which may lie in another.
+// settle settles a batch. A call that failed may have been carried out, so it
+// is repeated until the store replies. The slots are held until then.
+// Settlements in a shard that is unavailable are repeated in a goroutine of
+// their own, while later batches continue.
 func (d *Dispatcher) settle(calls context.Context, apart *sync.WaitGroup, batch []*attempt, repeated bool) {
 	settlements := make([]task.Settlement, len(batch))
 	for i, a := range batch {
@@ -61,8 +62,8 @@ func (d *Dispatcher) settle(calls context.Context, apart *sync.WaitGroup, batch 
 	}
 }
 
-// answered parts those of a batch whose settlements were answered, and the answers,
-// from those whose part of the store is away.
+// answered splits a batch into settled attempts, with replies, and attempts
+// whose shard is unavailable.
 func answered(batch []*attempt, replies []task.Reply) (done []*attempt, answers []task.Reply, away []*attempt) {
 	for i, a := range batch {
 		if errors.Is(replies[i].Err, task.ErrUnavailable) {
@@ -74,8 +75,8 @@ func answered(batch []*attempt, replies []task.Reply) (done []*attempt, answers 
 	return done, answers, away
 }
 
-// settled gives the slots back. repeated says that a former call may have been
-// carried out, so that a stale token tells nothing.
+// settled releases the slots. repeated means that an earlier call may have been
+// carried out, so a stale token is no sign of a lost lease.
 func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bool) {
 	stale := 0
 	d.update(func(now task.Millis) {
@@ -97,17 +98,17 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 		d.count.Stale += uint64(stale)
 	})
 	for i, r := range replies {
-		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) { // nothing repeats it
+		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) { // no later call repeats it
 			d.logs.add("settle a task", r.Err, "task", batch[i].Key.Name, "namespace", batch[i].Key.Namespace)
 		}
 	}
 	if stale > 0 && !repeated {
-		d.logs.add("settle outcomes", errors.New("a lease was lost before its outcome was settled; its task is delivered again"), "stale", stale)
+		d.logs.add("settle outcomes", errors.New("a lease ended before its outcome was settled; its task will be sent again"), "stale", stale)
 	}
 }
 
-// again offers a task that is tried again to the planner. The store's hint says
-// the same, but a hint may be lost.
+// again offers a task that will be tried again to the planner. The store's hint
+// says the same, but a hint may be lost.
 func (d *Dispatcher) again(now task.Millis, t *task.Task) {
 	if t.State == task.Scheduled {
 		d.planner.Offer(now, t.Entry())

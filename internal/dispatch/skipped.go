@@ -8,33 +8,33 @@ import (
 )
 
 const (
-	// countMost is how many skipped instants are counted: of one stretch,
-	// and of all stretches of a batch. A thousand expressions that were not looked at for a
-	// year would take longer to count than to fire.
+	// countMost bounds how many skipped instants are counted, of one stretch
+	// and of all stretches of a batch. A thousand expressions that did not run
+	// for a year would take longer to count than to fire.
 	countMost = 10_000
-	// missedLogged is how many stretches are logged in logEvery; of those that an
-	// overlap cost, which a schedule may have asked for, one is.
+	// missedLogged is how many stretches are logged in logEvery. overlapsLogged
+	// is the same for skips by overlap, which a schedule may have asked for.
 	missedLogged, overlapsLogged = 50, 1
 )
 
-// Skipped counts instants of schedules that made no occurrence, by reason. Where very
-// many were skipped at once not all are counted.
+// Skipped counts instants of schedules that created no occurrence, by reason.
+// If very many were skipped at once, not all are counted.
 type Skipped struct{ Misfire, Window, Limit, Quota, Overlap uint64 }
 
-// stretch is instants that a schedule skipped.
+// stretch is a series of instants that a schedule skipped.
 type stretch struct {
 	schedule *task.Task
 	task.Skip
-	count int // of them, at least 1
+	count int // number of instants, at least 1
 }
 
-// skippedBy returns what schedules skipped when they were fired.
+// skippedBy returns the instants that schedules skipped when they were fired.
 func skippedBy(replies []task.Reply) (all []stretch) {
 	left := countMost
 	for _, r := range replies {
 		for _, s := range r.Skipped {
 			most := countMost
-			if r.Task.Recur.Cron != "" { // whose instants are counted one by one
+			if r.Task.Recur.Cron != "" { // its instants are counted one by one
 				most = max(left, 1)
 			}
 			n := max(r.Task.Recur.Count(s.Span, most), 1)
@@ -45,7 +45,7 @@ func skippedBy(replies []task.Reply) (all []stretch) {
 	return all
 }
 
-// skipped counts what schedules skipped.
+// skipped counts the instants that schedules skipped.
 func (c *counters) skipped(all []stretch) {
 	for _, m := range all {
 		n := uint64(m.count)
@@ -64,15 +64,15 @@ func (c *counters) skipped(all []stretch) {
 	}
 }
 
-// fired counts the occurrence that a Fire has made.
+// fired counts the occurrence that a Fire has created.
 func (c *counters) fired(r task.Reply) {
 	if r.Spawned != nil {
 		c.Fired++
 	}
 }
 
-// skips logs which instants schedules skipped: of many schedules at once the
-// first, and how many more there were.
+// skips logs which instants schedules skipped. If many schedules skip at once,
+// it logs the first ones and the number of the others.
 type skips struct{ sparseLog }
 
 func (s *skips) log(ctx context.Context, m stretch) {

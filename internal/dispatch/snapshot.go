@@ -9,9 +9,10 @@ import (
 	"github.com/foliot/foliot/internal/dispatch/planner"
 )
 
-// Destinations returns what is known of every destination that has tasks in the
-// window, or had some of late, by namespace and host. It costs some 200 ns for
-// each, and some for each task that is overdue. Deliveries go on during the walk: see glance.
+// Destinations returns the state of every destination that has tasks in the
+// window, or had some recently, by namespace and host. It costs some 200 ns per
+// destination, and a little per overdue task. Deliveries go on during the walk:
+// see glance.
 func (d *Dispatcher) Destinations() []planner.Destination {
 	g := d.glance()
 	list := d.planner.Destinations(g.now, g.spent)
@@ -22,8 +23,8 @@ func (d *Dispatcher) Destinations() []planner.Destination {
 	return list
 }
 
-// Queues returns what is known of every queue that has tasks in the window, or
-// is held, by namespace and name. For its costs see Destinations.
+// Queues returns the state of every queue that has tasks in the window, or is
+// held, by namespace and name. For the cost see Destinations.
 func (d *Dispatcher) Queues() []planner.QueueState {
 	g := d.glance()
 	list := d.planner.Queues(g.now, g.spent)
@@ -34,8 +35,8 @@ func (d *Dispatcher) Queues() []planner.QueueState {
 	return list
 }
 
-// glance holds mu for a walk over the planner, and only for a step at a time:
-// deliveries never wait for all of it.
+// glance is a walk over the planner. It holds mu for one step at a time, so
+// that deliveries never wait for the whole walk.
 type glance struct {
 	d    *Dispatcher
 	now  time.Time
@@ -51,21 +52,22 @@ func (d *Dispatcher) glance() *glance {
 	return &glance{d: d, now: d.lookLocked()}
 }
 
-// spent counts the steps of the walk, and lets others have mu when a step is over.
-// It returns the time of the wall clock.
+// spent counts the cost of the walk, and releases mu for a moment when a step
+// is over. It returns the time of the wall clock.
 func (g *glance) spent(cost int) time.Time {
 	if g.cost += cost; g.cost < glanceStep {
 		return g.now
 	}
 	g.cost = 0
 	g.d.mu.Unlock()
-	runtime.Gosched() // those that wait for mu run now, and have it
+	runtime.Gosched() // goroutines that wait for mu run now and take it
 	g.d.mu.Lock()
 	g.now = g.d.lookLocked()
 	return g.now
 }
 
-// lookLocked passes the time to the planner, and returns what the wall clock shows.
+// lookLocked passes the time to the planner, and returns the time of the wall
+// clock.
 func (d *Dispatcher) lookLocked() time.Time {
 	d.planner.Tick(d.monotonic())
 	return d.config.Now()

@@ -10,41 +10,42 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// firstWait and lastWait bound the waits between repetitions of a call that
-// failed; each is twice the one before.
+// firstWait and lastWait bound the waits before repetitions of a failed call.
+// Each wait is twice the one before.
 const firstWait, lastWait = 10 * time.Millisecond, time.Second
 
 func nextWait(wait time.Duration) time.Duration { return min(2*wait, lastWait) }
 
-// logEvery is how often the same trouble is logged.
+// logEvery is how often the same failure is logged.
 const logEvery = 10 * time.Second
 
-// sparseLog logs trouble sparsely: a store that fails fails a thousand times a second.
+// sparseLog logs failures sparsely: a broken store can fail a thousand times a
+// second.
 type sparseLog struct {
 	logger *slog.Logger
 
 	mu    sync.Mutex          // guards kinds
-	kinds map[string]logGroup // by what could not be done
+	kinds map[string]logGroup // by the action that failed
 }
 
 type logGroup struct {
-	last   time.Time // when it was logged first, of a group of lines
-	lines  int       // since then
-	silent int       // not logged
+	last   time.Time // time of the first line of a group
+	lines  int       // lines since then
+	silent int       // lines that were not logged
 }
 
-// logFailure logs that a call of the store failed, and reports whether that is
-// for good: then Run ends. A call that failed because its context ended is no
-// trouble, and one whose store cannot be reached is the store's.
-func (d *Dispatcher) logFailure(ctx context.Context, what string, err error) (final bool) {
+// logFailure logs a failed call of the store. It reports whether the failure is
+// final: then Run ends. A call that failed because its context ended is no
+// failure. If the store cannot be reached, the store itself logs that.
+func (d *Dispatcher) logFailure(ctx context.Context, action string, err error) (final bool) {
 	if ctx.Err() != nil {
 		return false
 	}
-	if errors.Is(err, task.ErrUnavailable) { // the store tells it once for all of us
-		d.logs.logger.Debug("could not "+what, "error", err)
+	if errors.Is(err, task.ErrUnavailable) { // the store logs this once for all callers
+		d.logs.logger.Debug("could not "+action, "error", err)
 		return false
 	}
-	d.logs.add(what, err)
+	d.logs.add(action, err)
 	if !errors.Is(err, task.ErrClosed) {
 		return false
 	}
@@ -57,18 +58,18 @@ func (d *Dispatcher) logFailure(ctx context.Context, what string, err error) (fi
 	return true
 }
 
-func (c *sparseLog) add(what string, err error, args ...any) {
-	if silent, ok := c.turn(what, 1); ok {
-		c.logger.Error("could not "+what, append(args, "error", err, "not_logged_before", silent)...)
+func (c *sparseLog) add(action string, err error, args ...any) {
+	if silent, ok := c.turn(action, 1); ok {
+		c.logger.Error("could not "+action, append(args, "error", err, "not_logged_before", silent)...)
 	}
 }
 
-// turn reports whether a line of a kind may be logged, of which there are so many in
-// logEvery, and how many were not since the last that was.
-func (c *sparseLog) turn(what string, lines int) (silent int, ok bool) {
+// turn reports whether one more line of a kind may be logged: lines of them in
+// logEvery. silent is the number of lines suppressed since the last logged one.
+func (c *sparseLog) turn(action string, lines int) (silent int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.kinds[what]
+	k := c.kinds[action]
 	if now := time.Now(); now.Sub(k.last) >= logEvery {
 		k = logGroup{last: now, silent: k.silent}
 	}
@@ -80,6 +81,6 @@ func (c *sparseLog) turn(what string, lines int) (silent int, ok bool) {
 	if c.kinds == nil {
 		c.kinds = map[string]logGroup{}
 	}
-	c.kinds[what] = k
+	c.kinds[action] = k
 	return silent, ok
 }

@@ -6,40 +6,41 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Stats is a snapshot. Counters count since New.
+// Stats is a snapshot of the counters. They count since New.
 type Stats struct {
-	Claimed uint64 // leases obtained; each one settled is in one of the next eight
-	// How attempts ended. Delivered counts successes that ended their task's
-	// life; a task that was replaced meanwhile is not delivered by them.
+	Claimed uint64 // leases obtained; each settled one is counted in one of the next eight
+	// How attempts ended. Delivered counts successes that ended the life of
+	// their task. The success of a task that was replaced during the attempt is
+	// Replaced.
 	Delivered, Failed, Deferred, Refused, Interrupted, Unsent uint64
-	Replaced                                                  uint64 // success of an incarnation that was replaced meanwhile
-	Stale                                                     uint64 // the lease was not ours any more at the settlement
+	Replaced                                                  uint64 // successes of tasks that were replaced during the attempt
+	Stale                                                     uint64 // settlements that found the lease lost
 
-	Dead    uint64 // tasks that gave up, whatever the reason; also counted above
+	Dead    uint64 // tasks that gave up, for any reason; also counted above
 	Expired uint64 // claims that found their task expired
 	Moved   uint64 // claims that found their task due later, or in another lane
 	Gone    uint64 // claims that found their task cancelled, finished or running
 
-	Fired   uint64 // occurrences that schedules made
+	Fired   uint64 // occurrences that schedules created
 	Skipped Skipped
 
-	Hints uint64 // entries that the store told of
+	Hints uint64 // entries that hints of the store carried
 	Polls uint64
 
 	Running int // claimed and not settled
 	Known   int // tasks in the window
 	Lanes   int // lanes in the window
 
-	Breakers int // destinations whose breaker is open or half-open
+	Breakers int // destinations with a breaker that is open or half-open
 
 	Late Lateness
 }
 
-// counters is what Stats is made of.
+// counters holds the numbers of Stats.
 type counters struct {
 	Stats
 	late   histogram // of all attempts
-	minute window    // of those of the last minute
+	minute window    // of the attempts of the last minute
 }
 
 func (c *counters) stats() Stats {
@@ -48,7 +49,7 @@ func (c *counters) stats() Stats {
 	return s
 }
 
-// sent counts how late an attempt began that has ended.
+// sent counts the lateness of an attempt that has ended.
 func (c *counters) sent(steady time.Duration, o task.Outcome) {
 	if o.Verdict != task.Unsent {
 		c.late.record(o.Late)
@@ -56,7 +57,7 @@ func (c *counters) sent(steady time.Duration, o task.Outcome) {
 	}
 }
 
-// settled counts an outcome whose settlement left t behind.
+// settled counts an outcome. t is the task after its settlement.
 func (c *counters) settled(o task.Outcome, t *task.Task) {
 	if t.State == task.Dead {
 		c.Dead++

@@ -8,11 +8,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Office gives out permits and tokens to any number of nodes. It keeps the promises
-// of task.Permits in the simplest way. The time is an argument.
+// Office grants permits and tokens to any number of nodes. It keeps the
+// promises of task.Permits in the simplest way. The time is an argument.
 type Office struct {
-	// Share returns the number of permits to which a node that holds some must return,
-	// and when it must ask again. nil: no node waits for permits.
+	// Share returns the number of permits to which a node must return, and when
+	// the node must ask again. nil: no node waits for permits.
 	Share func(node, held int) (share int, again time.Duration)
 
 	lease time.Duration
@@ -25,22 +25,22 @@ type Office struct {
 	asks int
 }
 
-// desk is what one node has.
+// desk holds the permits or tokens of one node.
 type desk struct {
-	n    int // permits, or tokens out
+	n    int // number of permits, or of tokens that are out
 	used uint64
 	ends time.Duration
 }
 
-// NewOffice returns an Office that has given out nothing. What it gives out is leased
-// for that long.
+// NewOffice returns an Office that has granted nothing. Its grants are leases
+// of this duration.
 func NewOffice(lease time.Duration) *Office {
 	o := &Office{lease: lease, permits: map[int]desk{}}
 	o.bucket.desk = map[int]desk{}
 	return o
 }
 
-// Permit returns the reply to what a node asks for at a time.
+// Permit returns the reply to a node's request at the time now.
 func (o *Office) Permit(now time.Duration, node int, ask task.PermitAsk) task.PermitReply {
 	o.asks++
 	r := task.PermitReply{Lease: o.lease, Share: -1}
