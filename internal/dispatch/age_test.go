@@ -40,7 +40,7 @@ func TestNoPauseKillsATask(t *testing.T) {
 	}
 }
 
-// closed is a queue whose store can be away, as a Redis.
+// closed is a queue whose store can be unavailable, like a Redis.
 type closed struct {
 	task.Queue
 	away atomic.Bool
@@ -83,8 +83,9 @@ func (c *closed) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entr
 	return c.Queue.Peek(ctx, reads)
 }
 
-// The tasks wait behind an open breaker when the store goes away. Then a claim is under way, a
-// settlement, or neither; or a part of the store goes away, with all these tasks.
+// The tasks wait behind an open breaker when the store becomes unavailable. At
+// that time a claim is under way, a settlement, or neither. In one case only
+// the shard with all these tasks becomes unavailable.
 func TestNoOutageOfTheStoreKillsATask(t *testing.T) {
 	const outage = 25 * time.Hour
 	slow := func(ctx context.Context, d task.Delivery) task.Outcome {
@@ -123,8 +124,9 @@ func TestNoOutageOfTheStoreKillsATask(t *testing.T) {
 	}
 }
 
-// While a breaker is open its lane's tasks are tried one at a time. They grow old all the same: otherwise
-// the tasks of a receiver that is gone for good would take months to die.
+// While a breaker is open, its lane's tasks are tried one at a time. Their age
+// must count all the same: otherwise the tasks of a receiver that is gone for
+// good would take months to die.
 func TestTheTasksOfAReceiverThatIsGoneDie(t *testing.T) {
 	const tasks, maxAge = 50, time.Hour
 	inBubble(t, Config{Poll: time.Minute}, nil, refuse, func(b *bed) {
@@ -140,8 +142,8 @@ func TestTheTasksOfAReceiverThatIsGoneDie(t *testing.T) {
 	})
 }
 
-// Each task is attempted rarely: the wishes of the receiver hold all of them back, and after each one attempt
-// brings the next.
+// Each task is attempted rarely, because the receiver asks for a delay in each
+// reply. The delay applies to all tasks, so each period has one attempt.
 func TestTheTasksOfAReceiverThatAlwaysAsksForPatienceDie(t *testing.T) {
 	const tasks, maxAge, wish = 50, time.Hour, time.Minute
 	ask := func(context.Context, task.Delivery) task.Outcome {

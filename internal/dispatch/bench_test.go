@@ -36,11 +36,12 @@ func creates(b *testing.B, from, n int, edits ...edit) []task.Change {
 	return changes
 }
 
-// BenchmarkDeliver is what one task costs from its hint to its settlement, on a
-// store that costs next to nothing and with a receiver that answers at once.
+// BenchmarkDeliver measures the cost of one task from its hint to its
+// settlement. The store costs next to nothing, and the receiver replies at
+// once.
 func BenchmarkDeliver(b *testing.B) {
 	var all sync.WaitGroup
-	c := Config{Poll: time.Hour, SweepEvery: time.Hour} // a memstore's scans are not what is measured
+	c := Config{Poll: time.Hour, SweepEvery: time.Hour} // the scans of a memstore must not be measured
 	d, s := works(b, c, func(ctx context.Context, t task.Delivery) task.Outcome {
 		defer all.Done()
 		return accept(ctx, t)
@@ -56,7 +57,7 @@ func BenchmarkDeliver(b *testing.B) {
 		if _, err := s.Apply(b.Context(), task.CeilMillis(time.Now()), batch); err != nil {
 			b.Fatal(err)
 		}
-		for d.Stats().Known > 40_000 { // beyond the window a memstore has to scan
+		for d.Stats().Known > 40_000 { // beyond the window a memstore must scan
 			time.Sleep(time.Millisecond)
 		}
 	}

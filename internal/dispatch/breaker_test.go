@@ -14,7 +14,7 @@ import (
 
 // flaky is a receiver that can be broken and repaired.
 type flaky struct {
-	mu      sync.Mutex // guards everything below
+	mu      sync.Mutex // guards all fields below
 	outcome *task.Outcome
 	takes   time.Duration
 }
@@ -50,10 +50,9 @@ var (
 	come        = &task.Outcome{Verdict: task.Deferral, Status: 503, RetryAfter: 10 * time.Millisecond}
 )
 
-// stubborn is tried again and again, soon.
 var stubborn = retry(task.Retry{MinBackoff: 100 * time.Millisecond, MaxBackoff: 100 * time.Millisecond})
 
-// flakyHost returns what is known of the destination.
+// flakyHost returns the state of the destination.
 func (b *bed) flakyHost() planner.Destination {
 	b.t.Helper()
 	for _, d := range b.Destinations() {

@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/trusted"
 )
 
-// shifted is a wall clock that is ahead of ours by so much, or behind.
+// shifted is a wall clock that is ahead of or behind ours by a fixed time.
 type shifted struct {
 	by       atomic.Int64
 	once     sync.Once
@@ -22,8 +22,8 @@ type shifted struct {
 func (s *shifted) set(by time.Duration) { s.by.Store(int64(by)) }
 func (s *shifted) now() time.Time       { return time.Now().Add(time.Duration(s.by.Load())) }
 
-// told stands before a queue and notes what time each call says it is, as the
-// distance to our clock.
+// told wraps a queue and records the time that each call carries, as the
+// difference from our clock.
 type told struct {
 	task.Queue
 

@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// tick is the wheel's resolution: the lateness of an idle machine.
+// tick is the resolution of the wheel: the lateness of an idle machine.
 const tick = time.Millisecond
 
 func TestATaskIsDeliveredWhenItIsDue(t *testing.T) {
@@ -37,7 +37,7 @@ func TestALaneIsServedInTheOrderOfDueTimes(t *testing.T) {
 			due := at(task.CeilMillis(time.Now()) - task.Millis((i*37)%100))
 			all = append(all, task.Create{Spec: spec(t, fmt.Sprintf("t%02d", i), 0, due)})
 		}
-		b.apply(all...) // at once: they come in one hint
+		b.apply(all...) // in one call: they come in one hint
 		b.pass(time.Second)
 		b.wantCalls(100)
 		if !slices.IsSortedFunc(b.seen(), func(a, b call) int { return int(b.late - a.late) }) {

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// slowPeek is a queue whose reads take their time.
+// slowPeek is a queue with slow reads.
 type slowPeek struct {
 	task.Queue
 	takes time.Duration
@@ -22,13 +22,14 @@ func (q slowPeek) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Ent
 	return q.Queue.Peek(ctx, reads)
 }
 
-// TestManyLanesDoNotHoldUpTheSurvey: until all of them were read once, nothing
-// else was looked at, and a task that came near meanwhile was not found.
+// TestManyLanesDoNotHoldUpTheSurvey: until all lanes had been read once, no
+// other lane was surveyed. A task that came near during that time was not
+// found.
 func TestManyLanesDoNotHoldUpTheSurvey(t *testing.T) {
 	const takes, lanes = time.Second, 1000
 	slow := func(q task.Queue) task.Queue { return slowPeek{q, takes} }
 	inBubble(t, Config{}, slow, accept, func(b *bed) {
-		b.store.Watch(nil) // as after a restart: nothing is told
+		b.store.Watch(nil) // as after a restart: no hints
 		changes := make([]task.Change, lanes)
 		for i := range changes {
 			changes[i] = task.Create{Spec: spec(t, fmt.Sprint("t", i), 0, to(fmt.Sprint("host", i)))}

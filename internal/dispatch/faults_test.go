@@ -18,11 +18,11 @@ import (
 
 var errBroken = errors.New("the medium has hiccups")
 
-// faults stands before a queue and fails calls. The zero faults fails none.
+// faults wraps a queue and fails calls. The zero faults fails none.
 type faults struct {
 	task.Queue
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	calls map[string]int
 	fail  func(op string, n int) (before, after error) // of the n-th call of an operation, from 1
 	slow  task.Millis                                  // by how much the store's clock is behind ours
@@ -31,7 +31,7 @@ type faults struct {
 
 func (f *faults) over(q task.Queue) task.Queue { f.Queue = q; return f }
 
-// verdict returns the errors that a call is to have, before or after it is carried out.
+// verdict returns the errors of a call, before or after it is carried out.
 func (f *faults) verdict(op string) (before, after error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +45,7 @@ func (f *faults) verdict(op string) (before, after error) {
 	return f.fail(op, f.calls[op])
 }
 
-// around carries out a call, or not, as f wants it.
+// around carries out a call, or fails it as f decides.
 func around[T any](f *faults, op string, do func() (T, error)) (T, error) {
 	var zero T
 	before, after := f.verdict(op)
@@ -90,7 +90,7 @@ func TestWithoutAnyHintNothingIsLaterThanAPoll(t *testing.T) {
 	c := Config{Poll: 250 * time.Millisecond}
 	inBubble(t, c, f.over, accept, func(b *bed) {
 		const n = 400
-		for i := range n { // due all over the next seconds, before and after what is known
+		for i := range n { // due over the next seconds, before and after the known tasks
 			b.create(fmt.Sprint("t", i), time.Duration(i*7919%3000)*time.Millisecond, to(fmt.Sprint("host", i%3)))
 			b.pass(5 * time.Millisecond)
 		}
@@ -100,7 +100,8 @@ func TestWithoutAnyHintNothingIsLaterThanAPoll(t *testing.T) {
 	})
 }
 
-// unreadable answers claims of the task "bad" with an error that no task has that is well.
+// unreadable refuses claims of the task "bad" with an error that no healthy
+// task can get.
 type unreadable struct{ task.Queue }
 
 func (u *unreadable) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
@@ -131,14 +132,15 @@ func TestATaskThatCannotBeClaimedIsToldAndHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// unsettled answers settlements with an error that no lease has that was lost.
+// unsettled refuses settlements with an error other than that of a lost lease.
 type unsettled struct{ task.Queue }
 
 func (u *unsettled) Settle(_ context.Context, _ task.Millis, s []task.Settlement) ([]task.Reply, error) {
 	return slices.Repeat([]task.Reply{{Err: errBroken}}, len(s)), nil
 }
 
-// TestWhatBecameOfATaskThatCannotBeSettledIsTold: that its lease was lost would be wrong.
+// TestWhatBecameOfATaskThatCannotBeSettledIsTold: the log must not say that its
+// lease was lost.
 func TestWhatBecameOfATaskThatCannotBeSettledIsTold(t *testing.T) {
 	var log bytes.Buffer
 	c := Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}

@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// schedule makes a schedule that fires each d from now on.
+// schedule creates a schedule that fires every d from now on.
 func (b *bed) schedule(name string, d time.Duration, edits ...func(*task.ScheduleSpec)) {
 	b.t.Helper()
 	s := task.ScheduleSpec{
@@ -29,8 +29,8 @@ func (b *bed) schedule(name string, d time.Duration, edits ...func(*task.Schedul
 	b.apply(task.PutSchedule{Spec: s})
 }
 
-// wantInstants checks that the occurrences of a schedule came once each, in their order and
-// no later than limit: those of n instants.
+// wantInstants checks the occurrences of a schedule: one for each of n
+// instants, in order and no later than limit.
 func (b *bed) wantInstants(n int, limit time.Duration) {
 	b.t.Helper()
 	b.wantCalls(n)
@@ -109,7 +109,7 @@ func TestALostHintOfAnEndDelaysTheOneThatWaitsByASecondOrTwo(t *testing.T) {
 	})
 }
 
-// deafQueue never tells of anything.
+// deafQueue gives no hints.
 type deafQueue struct{ task.Queue }
 
 func (deafQueue) Watch(func([]task.Entry)) {}
@@ -122,7 +122,7 @@ func TestSchedulesAreFoundWithoutHints(t *testing.T) {
 	})
 }
 
-// TestWhatIsMadeUpForWaitsForNoPoll, whether or not the store tells of each step.
+// TestWhatIsMadeUpForWaitsForNoPoll, with and without hints from the store.
 func TestWhatIsMadeUpForWaitsForNoPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{}, func(q task.Queue) task.Queue { return deafQueue{q} }, accept)
@@ -139,7 +139,8 @@ func TestWhatIsMadeUpForWaitsForNoPoll(t *testing.T) {
 	})
 }
 
-// TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll: the rest is read as the first are fired.
+// TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll: the others are read while
+// the first are fired.
 func TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll(t *testing.T) {
 	inBubble(t, Config{WindowTasks: 64}, func(q task.Queue) task.Queue { return deafQueue{q} }, accept, func(b *bed) {
 		for i := range 1000 {
@@ -152,8 +153,8 @@ func TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll(t *testing.T) {
 	})
 }
 
-// TestTwoWeeksDown: a server that comes back after two weeks makes up for what its
-// schedules say, no more, and its log says what was skipped.
+// TestTwoWeeksDown: a server that starts again after two weeks makes up for as
+// many instants as its schedules allow, and logs the skipped ones.
 func TestTwoWeeksDown(t *testing.T) {
 	for _, c := range []struct {
 		misfire task.Misfire
@@ -179,7 +180,7 @@ func TestTwoWeeksDown(t *testing.T) {
 					}
 				}
 				b.pass(10 * time.Second)
-				b.wantCalls(c.runs + 2) // and it goes on as if nothing had been
+				b.wantCalls(c.runs + 2) // and continues as usual
 				if err := b.end(); err != nil {
 					t.Error(err)
 				}
@@ -219,7 +220,7 @@ func (f *failingFires) Fire(ctx context.Context, now task.Millis, fires []task.F
 	return f.Queue.Fire(ctx, now, fires)
 }
 
-// fullQueue has no room for occurrences until it is told to have.
+// fullQueue has no room for occurrences until room is set.
 type fullQueue struct {
 	task.Queue
 	room  atomic.Bool
@@ -273,7 +274,7 @@ func TestAStopSeesAFireThroughAndBeginsNoOther(t *testing.T) {
 		b.start()
 		synctest.Wait()
 		b.schedule("a", time.Second)
-		b.pass(2 * time.Second) // the first instant's is under way
+		b.pass(2 * time.Second) // the occurrence of the first instant is under way
 		stopped := time.Now()
 		if err := b.end(); err != nil {
 			t.Error(err)

@@ -13,21 +13,21 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// What the planner's rules come to. Its own tests check the rules.
+// Values that follow from the planner's rules. Its own tests check the rules.
 const (
-	quarantineTime = time.Minute // an attempt has the quarantine for that long while others wait
-	promptly       = time.Second // an attempt that begins so soon after a receiver's wish had to wait for it
-	reserve        = 32          // tasks of each lane that are known, however full the window is
+	quarantineTime = time.Minute // how long an attempt keeps the quarantine slot while others wait
+	promptly       = time.Second // an attempt that begins so soon after a receiver's delay had to wait for it
+	reserve        = 32          // tasks of each lane that are kept, however full the window is
 )
 
-// bed is a store, a dispatcher on it, and a receiver that writes down what
-// came. It lives in a bubble: time is fake, and passes only when all wait.
+// bed is a store, a dispatcher on it, and a receiver that records its calls. It
+// lives in a bubble: time is fake, and passes only when all goroutines wait.
 type bed struct {
 	t     *testing.T
 	store *memstore.Store
 	*Dispatcher
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	calls []call
 
 	stop  context.CancelFunc
@@ -42,7 +42,7 @@ type call struct {
 	number int
 }
 
-// receiver is a Deliver that is told of the bed.
+// receiver is a Deliver that also gets the bed.
 type receiver func(ctx context.Context, d task.Delivery) task.Outcome
 
 // accept answers every attempt with a 2xx at once.
@@ -50,7 +50,7 @@ func accept(context.Context, task.Delivery) task.Outcome {
 	return task.Outcome{Verdict: task.Success, Status: 200, StartedAt: millis()}
 }
 
-// hang answers nothing until it is stopped.
+// hang does not reply until its context ends.
 func hang(ctx context.Context, _ task.Delivery) task.Outcome {
 	started := millis()
 	<-ctx.Done()
@@ -59,8 +59,8 @@ func hang(ctx context.Context, _ task.Delivery) task.Outcome {
 
 func millis() task.Millis { return task.FloorMillis(time.Now()) }
 
-// inBubble runs f with a bed in a bubble and stops the dispatcher at its end.
-// wrap, if not nil, stands between the dispatcher and the store.
+// inBubble runs f with a bed in a bubble and stops the dispatcher at the end.
+// If wrap is not nil, the dispatcher uses its result in place of the store.
 func inBubble(t *testing.T, c Config, wrap func(task.Queue) task.Queue, r receiver, f func(b *bed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,8 @@ func (b *bed) start() {
 	go func() { b.ended <- b.Run(ctx) }()
 }
 
-// end stops the dispatcher and returns what Run returned; twice is fine.
+// end stops the dispatcher and returns the result of Run. It may be called
+// twice.
 func (b *bed) end() error {
 	b.stop()
 	err := <-b.ended
@@ -116,7 +117,7 @@ func retry(r task.Retry) edit { return func(s *task.Spec) { s.Retry = r } }
 
 func at(m task.Millis) edit { return func(s *task.Spec) { s.When = task.When{At: m} } }
 
-// spec returns a valid task of that name, due after a delay, to one host.
+// spec returns a valid task for one host, due after delay.
 func spec(t testing.TB, name string, delay time.Duration, edits ...edit) task.Spec {
 	t.Helper()
 	s := task.DefaultSpec()
@@ -137,7 +138,7 @@ func (b *bed) create(name string, delay time.Duration, edits ...edit) {
 	b.apply(task.Create{Spec: spec(b.t, name, delay, edits...)})
 }
 
-// apply carries out changes. It makes their namespaces if there are none.
+// apply carries out changes. It creates missing namespaces.
 func (b *bed) apply(changes ...task.Change) {
 	b.t.Helper()
 	for _, c := range changes {
@@ -170,7 +171,7 @@ func (b *bed) get(name string) *task.Task {
 
 func key(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
 
-// pass lets time pass and everything settle.
+// pass lets time pass until all goroutines wait again.
 func (b *bed) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -191,7 +192,7 @@ func (b *bed) names() []string {
 	return names
 }
 
-// wantLate checks that every call so far came at or after its due time and at
+// wantLate checks that every call so far came at or after its due time, and at
 // most limit later.
 func (b *bed) wantLate(limit time.Duration) {
 	b.t.Helper()

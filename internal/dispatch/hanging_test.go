@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// p99 returns the lateness that 99 of 100 calls whose name begins with prefix
-// did not exceed, and how many there were.
+// p99 returns the lateness that 99 of 100 calls did not exceed, and the number
+// of calls. It counts calls with names that begin with prefix.
 func (b *bed) p99(prefix string) (time.Duration, int) {
 	var late []time.Duration
 	for _, c := range b.seen() {
@@ -27,7 +27,7 @@ func (b *bed) p99(prefix string) (time.Duration, int) {
 	return late[len(late)*99/100], len(late)
 }
 
-// healthy sends 200 tasks a second, for that many seconds.
+// healthy sends 200 tasks a second, for the given number of seconds.
 func (b *bed) healthy(prefix string, seconds int, edits ...edit) {
 	for i := range 200 * seconds {
 		b.create(fmt.Sprint(prefix, i), 100*time.Millisecond, append(edits, to("healthy"))...)
@@ -36,7 +36,8 @@ func (b *bed) healthy(prefix string, seconds int, edits ...edit) {
 }
 
 // TestAHundredThousandTasksToAHangingHostDoNotShiftAHealthyQueue: the promise
-// is 50 ms; where only time counts, and no processor, there is no shift at all.
+// is 50 ms. Under fake time, when no processor is short, there is no shift at
+// all.
 func TestAHundredThousandTasksToAHangingHostDoNotShiftAHealthyQueue(t *testing.T) {
 	stuck := 100_000
 	if testing.Short() {
@@ -63,8 +64,8 @@ func TestAHundredThousandTasksToAHangingHostDoNotShiftAHealthyQueue(t *testing.T
 	})
 }
 
-// TestNewHostsThatHangTakeNothingFromKnownOnesNorAllFromNewOnes: far more hosts
-// than there are slots, all of them silent, all of them new.
+// TestNewHostsThatHangTakeNothingFromKnownOnesNorAllFromNewOnes: there are far
+// more hosts than slots, all of them silent and new.
 func TestNewHostsThatHangTakeNothingFromKnownOnesNorAllFromNewOnes(t *testing.T) {
 	inBubble(t, Config{Slots: 256, Grace: -1}, nil, hangs, func(b *bed) {
 		b.create("first", 0, to("healthy"))
@@ -86,8 +87,8 @@ func TestNewHostsThatHangTakeNothingFromKnownOnesNorAllFromNewOnes(t *testing.T)
 	})
 }
 
-// TestManyQueuesOfSilentHostsLeaveRoomForTheNext: each takes its share of what
-// the ones before it have left.
+// TestManyQueuesOfSilentHostsLeaveRoomForTheNext: each queue takes its share of
+// the slots that the queues before it have left.
 func TestManyQueuesOfSilentHostsLeaveRoomForTheNext(t *testing.T) {
 	inBubble(t, Config{Slots: 256, Grace: -1}, nil, hangs, func(b *bed) {
 		for q := range 3 {
@@ -105,14 +106,14 @@ func TestManyQueuesOfSilentHostsLeaveRoomForTheNext(t *testing.T) {
 	})
 }
 
-// TestHostsThatFellSilentDoNotBlockNewOnes: those that were known to be silent
-// have a quarter of the slots.
+// TestHostsThatFellSilentDoNotBlockNewOnes: receivers that are known to be
+// silent have a quarter of the slots.
 func TestHostsThatFellSilentDoNotBlockNewOnes(t *testing.T) {
 	inBubble(t, Config{Slots: 64, Grace: -1, BreakerFailures: -1}, nil, (&flaky{outcome: refused, takes: 5 * time.Second}).receive, func(b *bed) {
 		for i := range 300 {
 			b.create(fmt.Sprint("silent", i), 0, to(fmt.Sprint("flaky", i)), stubborn, func(s *task.Spec) { s.Timeout = 5 * time.Second })
 		}
-		b.pass(time.Minute) // by now all of them are suspects
+		b.pass(time.Minute) // now all of them are suspect
 		for i := range 100 {
 			b.create(fmt.Sprint("ok", i), 0, to(fmt.Sprint("new", i)))
 			b.pass(100 * time.Millisecond)

@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// hangs is a receiver where hosts whose name begins with "dead" hang.
+// hangs is a receiver. Hosts with names that begin with "dead" hang.
 func hangs(ctx context.Context, d task.Delivery) task.Outcome {
 	if strings.HasPrefix(d.Task.Request.Destination, "dead") {
 		return hang(ctx, d)
@@ -20,7 +20,7 @@ func hangs(ctx context.Context, d task.Delivery) task.Outcome {
 	return accept(ctx, d)
 }
 
-// wantAliveOnTime looks at the calls of healthy hosts alone.
+// wantAliveOnTime checks only the calls of healthy hosts.
 func (b *bed) wantAliveOnTime(n int) {
 	b.t.Helper()
 	seen := 0
@@ -111,7 +111,7 @@ func TestPriorityDecidesAmongWhatIsDue(t *testing.T) {
 	})
 }
 
-// overloaded asks the first caller to come back in a minute.
+// overloaded asks its first caller to wait for wait.
 func overloaded(wait time.Duration) receiver {
 	var asked atomic.Bool
 	return func(ctx context.Context, d task.Delivery) task.Outcome {
@@ -159,7 +159,7 @@ func TestADeferralHoldsNothingBackForLongerThanItsTask(t *testing.T) {
 	})
 }
 
-// slowPeeks answers each Peek a while after it has looked.
+// slowPeeks replies to each Peek some time after it has read.
 type slowPeeks struct{ task.Queue }
 
 func (q slowPeeks) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {

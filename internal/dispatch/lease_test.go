@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// long is a receiver that answers after a while, and writes down how its
-// context stood then and what the lease was said to be.
+// long is a receiver that replies after a while. It records the state of its
+// context at that time, and the reply of Live.
 type long struct {
 	takes time.Duration
 

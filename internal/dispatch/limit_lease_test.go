@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// withOffice runs f with a bed whose limits are counted at a counter.
+// withOffice runs f with a bed that shares its limits through a counter.
 func withOffice(t *testing.T, wide time.Duration, r receiver, f func(b *bed, c *counter)) {
 	t.Helper()
 	var c *counter
@@ -37,8 +37,9 @@ func TestQueuesWithoutLimitsAndPausedOnesAskNothing(t *testing.T) {
 	})
 }
 
-// TestTheWayToTheStoreLimitsNothing: five under way at once, however short they
-// are and however far away the store is; and with some asks for hundreds of tasks.
+// TestTheWayToTheStoreLimitsNothing: five attempts are under way at once,
+// however short they are and however far away the store is. Some requests must
+// ask for hundreds of tasks.
 func TestTheWayToTheStoreLimitsNothing(t *testing.T) {
 	const takes = 10 * time.Millisecond
 	withOffice(t, 20*time.Millisecond, after(takes), func(b *bed, c *counter) {

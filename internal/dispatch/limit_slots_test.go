@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// generous grants all that is asked for.
+// generous grants every request.
 type generous struct{}
 
 func (generous) Shared() bool { return true }
@@ -26,7 +26,7 @@ func (generous) Permit(_ context.Context, asks []task.PermitAsk) []task.PermitRe
 }
 
 func TestAQueueWithLimitsThatFoundNoSlotGoesOnWhenThereIsOne(t *testing.T) {
-	const last = 20 * time.Second // after that nothing else happens
+	const last = 20 * time.Second // after that no other event comes
 	limits := task.NewSettings(&task.QueueSettings{Namespace: "default", Name: "limited", Concurrency: 2, Version: 1})
 	takes := func(ctx context.Context, d task.Delivery) task.Outcome {
 		if strings.HasPrefix(d.Task.Name, "hog") {
@@ -36,7 +36,7 @@ func TestAQueueWithLimitsThatFoundNoSlotGoesOnWhenThereIsOne(t *testing.T) {
 	}
 	// The window is smaller than the backlog: no read of it ends the wait by chance.
 	inBubble(t, Config{Slots: 8, WindowTasks: 100, Settings: limits, Permits: generous{}}, nil, takes, func(b *bed) {
-		for round := range 40 { // who has proved himself may have the last slot
+		for round := range 40 { // a proven receiver may have the last slot
 			for i := range 8 {
 				b.create(fmt.Sprint("warm", round, "-", i), 0, in(fmt.Sprint("q", i)), to(fmt.Sprint("host", i)))
 			}

@@ -22,7 +22,7 @@ func limit(name string, q task.QueueSettings) *task.Settings {
 	return task.NewSettings(&q)
 }
 
-// after answers a while later.
+// after is a receiver that replies after d.
 func after(d time.Duration) receiver {
 	return func(ctx context.Context, t task.Delivery) task.Outcome {
 		if !pause(ctx, d) {
@@ -32,8 +32,8 @@ func after(d time.Duration) receiver {
 	}
 }
 
-// most returns how many calls whose name begins with prefix were under way at
-// once, where each took so long.
+// most returns how many calls were under way at once, if each took as long as
+// takes. It counts calls with names that begin with prefix.
 func (b *bed) most(prefix string, takes time.Duration) int {
 	most := 0
 	calls := slices.DeleteFunc(b.seen(), func(c call) bool { return !strings.HasPrefix(c.name, prefix) })
@@ -335,7 +335,8 @@ func TestALimitedQueueTakesNoMoreOfTheWindowThanItStarts(t *testing.T) {
 	})
 }
 
-// TestAPauseDoesNotHoldBackTheNewsOfADeath: nor a retry of the news.
+// TestAPauseDoesNotHoldBackTheNewsOfADeath: it does not delay a retry of the
+// notice either.
 func TestAPauseDoesNotHoldBackTheNewsOfADeath(t *testing.T) {
 	tried := false
 	r := func(ctx context.Context, d task.Delivery) task.Outcome {

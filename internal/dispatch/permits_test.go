@@ -10,16 +10,16 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// counter is an office as a node sees it that is so far away.
+// counter is an Office as a node at that distance sees it.
 type counter struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	o     *permittest.Office
-	away  bool // it does not answer
+	away  bool // it does not reply
 	hint  func([]task.PermitScope)
 	last  map[task.PermitScope]task.PermitAsk
 	asked map[task.PermitScope]int
 
-	wide  time.Duration // there and back
+	wide  time.Duration // round-trip time
 	began time.Time
 }
 
@@ -64,7 +64,7 @@ func (c *counter) set(away bool) {
 	c.away = away
 }
 
-// asks returns how many there were so far.
+// asks returns the number of requests so far.
 func (c *counter) asks() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *counter) asks() int {
 	return n
 }
 
-// out returns what the office has given out.
+// out returns the permits and tokens that the office has granted.
 func (c *counter) out() (permits, tokens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

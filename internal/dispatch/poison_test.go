@@ -13,14 +13,14 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// live runs a server on s until an attempt of a task whose name contains poison
-// has killed it, and returns what it leaves behind; nil: it lives after half a
-// minute. Other attempts take half a second.
+// live runs a server on s until it dies by an attempt of a task with "poison"
+// in its name. It returns the store that the server leaves behind, or nil if
+// the server is alive after half a minute. Other attempts take half a second.
 func live(t *testing.T, s *memstore.Store) *memstore.Store {
 	return liveAt(t, s, 1)
 }
 
-// liveAt is live where everything takes that many times as long.
+// liveAt is live with all durations multiplied by slower.
 func liveAt(t *testing.T, s *memstore.Store, slower time.Duration) *memstore.Store {
 	var dead atomic.Bool
 	f := &faults{fail: func(string, int) (before, after error) {
@@ -59,12 +59,12 @@ func liveAt(t *testing.T, s *memstore.Store, slower time.Duration) *memstore.Sto
 	return memstore.Restore(memstore.Config{}, millis(), memstore.Contents{Records: l.Tasks})
 }
 
-// TestATaskThatKillsTheServerDiesAlone: whatever is under way beside it at each
-// death is delivered in the end.
+// TestATaskThatKillsTheServerDiesAlone: every other attempt that is under way
+// at a death is delivered in the end.
 func TestATaskThatKillsTheServerDiesAlone(t *testing.T) {
 	host := func(i int) edit { return to(fmt.Sprint("host", i%3)) }
 	for name, c := range map[string]struct {
-		poison map[string]time.Duration // when they are due
+		poison map[string]time.Duration // their due times
 		edits  func(i int) edit         // of their neighbours
 		deaths int
 	}{
@@ -115,8 +115,8 @@ func TestATaskThatKillsTheServerDiesAlone(t *testing.T) {
 	}
 }
 
-// TestATaskThatKillsTheServerLateDiesAlone: also after it gave way to others at
-// the quarantine slot, which are as slow as it is and to blame for nothing.
+// TestATaskThatKillsTheServerLateDiesAlone: also after it gave up the
+// quarantine slot to other tasks, which are as slow as it is but innocent.
 func TestATaskThatKillsTheServerLateDiesAlone(t *testing.T) {
 	for name, host := range map[string]func(i int) edit{
 		"in one lane":    func(int) edit { return to("host") },
@@ -124,7 +124,7 @@ func TestATaskThatKillsTheServerLateDiesAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const slower = 3 * quarantineTime / (100 * time.Millisecond) // it kills after one and a half of it
+				const slower = 3 * quarantineTime / (100 * time.Millisecond) // it kills after one and a half times quarantineTime
 				b := &bed{t: t, store: memstore.New(memstore.Config{})}
 				hours := func(s *task.Spec) { s.Timeout = time.Hour }
 				b.create("poison", 0, to("host"), hours)

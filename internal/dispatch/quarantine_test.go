@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// lose puts tasks that are due into quarantine: their leases are lost, again and
-// again. The dispatcher must not have been started.
+// lose puts due tasks into quarantine: their leases are lost, again and again.
+// The dispatcher must not have been started.
 func (b *bed) lose(names ...string) {
 	b.t.Helper()
 	ctx := b.t.Context()
@@ -30,7 +30,8 @@ func (b *bed) lose(names ...string) {
 	}
 }
 
-// TestTheQuarantineSlotWakesWhoWaits: no poll helps here, and slots are short.
+// TestTheQuarantineSlotWakesWhoWaits: no poll comes in time, and slots are
+// short.
 func TestTheQuarantineSlotWakesWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{Poll: time.Hour, Slots: 4}, nil, after(100*time.Millisecond))
@@ -43,7 +44,7 @@ func TestTheQuarantineSlotWakesWhoWaits(t *testing.T) {
 		b.lose(names...)
 		b.start()
 		synctest.Wait()
-		for i := range 19 { // each beside the one that has the quarantine slot
+		for i := range 19 { // each next to the one that has the quarantine slot
 			b.create(fmt.Sprint("routine", i), 50*time.Millisecond, to("host0"))
 			b.pass(100 * time.Millisecond)
 		}
@@ -69,7 +70,8 @@ func TestTheQuarantineSlotWakesWhoWaits(t *testing.T) {
 	})
 }
 
-// span returns when the first and the last call came of what begins with prefix.
+// span returns the times of the first and the last call with a name that begins
+// with prefix.
 func (b *bed) span(prefix string) (first, last time.Time) {
 	for _, c := range b.seen() {
 		if len(c.name) >= len(prefix) && c.name[:len(prefix)] == prefix {
@@ -82,7 +84,8 @@ func (b *bed) span(prefix string) (first, last time.Time) {
 	return first, last
 }
 
-// lasting is a receiver that takes that long for each task; others hang.
+// lasting is a receiver that takes as long for each task as long says; other
+// tasks hang.
 func lasting(long map[string]time.Duration) receiver {
 	return func(ctx context.Context, d task.Delivery) task.Outcome {
 		if takes, ok := long[d.Task.Name]; ok {
@@ -133,7 +136,7 @@ func TestATaskInQuarantineHasItsWholeTimeWhileNobodyWaits(t *testing.T) {
 		if got := b.get("hangs"); got.State != task.Running || got.Reclaims != task.QuarantineAfter {
 			t.Errorf("%v with %d reclaims", got.State, got.Reclaims)
 		}
-		b.pass(2 * tick) // and then it is long enough
+		b.pass(2 * tick) // now it is long enough
 		b.wantState("next", task.Delivered)
 		if err := b.end(); err != nil {
 			t.Error(err)

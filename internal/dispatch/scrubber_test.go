@@ -16,13 +16,13 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// attic is a store to be scrubbed in so many steps.
+// attic is a store that is scrubbed in a given number of steps.
 type attic struct {
 	steps int
 	takes time.Duration
 	fail  func(cursor string) error
 
-	mu    sync.Mutex // guards everything below
+	mu    sync.Mutex // guards all fields below
 	calls []string
 	at    []time.Time
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// permitLease is for how long a fleet's permits are its nodes' without another ask.
+// permitLease is how long a node keeps its permits without another request.
 const permitLease = 1500 * time.Millisecond
 
-// fleet is dispatchers on one Redis.
+// fleet is several dispatchers on one Redis.
 type fleet struct {
 	t      *testing.T
 	addr   string
 	stores []*redisstore.Store
 	nodes  []*Dispatcher
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	spans []span
 	asks  map[string]int // by queue
-	stall time.Duration  // how much too long a short sleep was, at most: what this machine cannot do in time no node can
+	stall time.Duration  // the longest delay of a short sleep: no node can be more punctual than this machine
 }
 
-// measure keeps measuring stall until ctx ends.
+// measure measures stall until ctx ends.
 func (f *fleet) measure(ctx context.Context) {
 	const nap = 5 * time.Millisecond
 	for ctx.Err() == nil {
@@ -49,7 +49,7 @@ func (f *fleet) stalled() time.Duration {
 	return f.stall
 }
 
-// counting counts the asks of a fleet.
+// counting counts the requests of a fleet.
 type counting struct {
 	task.Permits
 	f *fleet
@@ -131,7 +131,7 @@ func newFleet(t *testing.T, n int, takes func(queue string) time.Duration, limit
 	return f
 }
 
-// crowd creates tasks that are due at once, a while from now.
+// crowd creates tasks that are all due at the same time, a little later.
 func (f *fleet) crowd(queue string, n int, hosts int) {
 	f.t.Helper()
 	due := at(task.CeilMillis(time.Now().Add(300 * time.Millisecond)))
@@ -165,8 +165,8 @@ func (f *fleet) await(queue string, n int, patience time.Duration) []span {
 	}
 }
 
-// together returns how many attempts were under way at once, at most, and how
-// many on the average, between the first beginning and the last.
+// together returns how many attempts were under way at once: the maximum, and
+// the mean between the first start and the last.
 func together(spans []span) (most int, mean float64) {
 	type edge struct {
 		at time.Time
@@ -215,7 +215,8 @@ func perNode(spans []span) map[int]int {
 	return count
 }
 
-// TestLimitsHoldOverAllNodesAndAreUsed: three nodes with a backlog in each queue.
+// TestLimitsHoldOverAllNodesAndAreUsed: three nodes have a backlog in each
+// queue.
 func TestLimitsHoldOverAllNodesAndAreUsed(t *testing.T) {
 	takes := map[string]time.Duration{"five": 60 * time.Millisecond, "one": 5 * time.Millisecond, "each": 20 * time.Millisecond}
 	limits := map[string]*task.QueueSettings{
@@ -257,15 +258,16 @@ func TestLimitsHoldOverAllNodesAndAreUsed(t *testing.T) {
 	}
 }
 
-// wantRate checks that a rate was kept, and used: that in long runs, as a machine
-// that has much else to do is late everywhere.
+// wantRate checks that a rate was kept, and that long runs used it. A busy
+// machine is late everywhere, so short runs prove nothing.
 func wantRate(t *testing.T, q *task.QueueSettings, spans []span, stalled time.Duration) {
 	t.Helper()
 	slices.SortFunc(spans, func(a, b span) int { return a.begin.Compare(b.begin) })
 	for i, from := range spans {
 		for j, to := range spans[i:] {
-			// An attempt begins a little after its token was used: much, where the machine has
-			// other things to do. Three nodes that count alone exceed this by far.
+			// An attempt begins a little after its token was used, and much
+			// later on a busy machine. Three nodes that each count alone exceed
+			// this by far.
 			if most := float64(q.Burst) + q.Rate*(to.begin.Sub(from.begin)+250*time.Millisecond+2*stalled).Seconds(); float64(j+1) > most {
 				t.Fatalf("%s: %d starts within %v", q.Name, j+1, to.begin.Sub(from.begin))
 			}

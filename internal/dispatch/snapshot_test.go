@@ -8,9 +8,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A change that waits for the lock during a walk over 20,000 lanes has it before
-// the look is over: it takes the tasks from lanes not yet visited, and that is not
-// shown.
+// A change waits for the lock during a walk over 20,000 lanes. It must get the
+// lock before the walk is over: it takes the tasks of lanes not yet visited,
+// and the result does not show them.
 func TestALookAtManyLanesLetsDeliveriesThrough(t *testing.T) {
 	const many = 20_000
 	queues := func(d *Dispatcher) (waiting int) {
@@ -36,7 +36,7 @@ func TestALookAtManyLanesLetsDeliveriesThrough(t *testing.T) {
 		"destinations":           {manyHosts, destinations},
 		"lanes of a destination": {manyQueues, destinations},
 	} {
-		var asked func() // is called with the lock held when a look begins
+		var asked func() // called with the lock held when a walk begins
 		d := New(Config{Now: func() time.Time {
 			if asked != nil {
 				asked()

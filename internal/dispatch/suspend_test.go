@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// suspended is the setting that stops the namespace of these tests.
+// suspended suspends the namespace of these tests.
 var suspended = task.NewSettings(&task.NamespaceSettings{Name: task.DefaultNamespace, Suspended: true})
 
 func TestOfASuspendedNamespaceNothingStartsAlsoByHand(t *testing.T) {
@@ -31,7 +31,8 @@ func TestOfASuspendedNamespaceNothingStartsAlsoByHand(t *testing.T) {
 	})
 }
 
-// Tasks known when the namespace is suspended are held, and come back with no poll.
+// Tasks that are known when their namespace is suspended are held. They come
+// back without a poll.
 func TestASuspensionHoldsWhatIsKnown(t *testing.T) {
 	inBubble(t, Config{Poll: time.Hour}, nil, accept, func(b *bed) {
 		b.create("t", time.Second)
@@ -60,7 +61,7 @@ func TestSchedulesOfASuspendedNamespaceAreNotFired(t *testing.T) {
 	})
 }
 
-// The end of an occurrence must not start the one that waits for it.
+// The end of an occurrence must not start another one that waits for it.
 func TestAnOccurrenceThatWaitsIsNotBegunWhileItsNamespaceIsSuspended(t *testing.T) {
 	inBubble(t, Config{}, nil, after(2500*time.Millisecond), func(b *bed) {
 		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = task.BufferOne })

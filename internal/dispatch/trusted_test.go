@@ -9,7 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/trusted"
 )
 
-// trusted returns the trusted time of the clock. It begins with its first call, in the bubble.
+// trusted returns the trusted time of the clock. It starts with its first call,
+// in the bubble.
 func (s *shifted) trusted() func() time.Time {
 	return func() time.Time {
 		s.once.Do(func() { s.follower = trusted.New(s.now, nil) })
@@ -71,8 +72,8 @@ func TestAClockThatStaysAheadEndsThingsWhenItHasLasted(t *testing.T) {
 	})
 }
 
-// The store's clock steps while an attempt is under way: its lease is not taken back, and
-// no second attempt begins, whether the attempt ends or goes on.
+// The store's clock steps while an attempt is under way. Its lease is not taken
+// back, and no second attempt begins, whether the attempt ends or continues.
 func TestALeaseSurvivesAStepOfTheClock(t *testing.T) {
 	for _, by := range []time.Duration{20 * time.Second, time.Hour, 24 * time.Hour} {
 		var clock shifted

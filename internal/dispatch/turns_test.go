@@ -8,8 +8,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestStartsAreSharedAlikeWhereSlotsAreShort: a queue of ten destinations beside
-// one of a single destination, and a namespace of ten queues beside one of one.
+// TestStartsAreSharedAlikeWhereSlotsAreShort: a queue of ten destinations
+// competes with a queue of one, and a namespace of ten queues with a namespace
+// of one.
 func TestStartsAreSharedAlikeWhereSlotsAreShort(t *testing.T) {
 	for name, many := range map[string]func(h int) edit{
 		"queues": func(int) edit { return in("many") },

@@ -12,9 +12,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// partly is a queue of which a part can be away: the tasks whose names begin with
-// "away". Who asks for one of them waits, as for a server, and learns nothing; what he
-// asked for may be done all the same.
+// partly is a queue with a shard that can be unavailable: that of the tasks
+// with names that begin with "away". A call for such a task waits as for a
+// server and fails, but may be carried out all the same.
 type partly struct {
 	task.Queue
 	away, does atomic.Bool
@@ -22,7 +22,8 @@ type partly struct {
 
 func (p *partly) over(q task.Queue) task.Queue { p.Queue = q; return p }
 
-// of carries out what concerns the part that is there, and returns a reply for each.
+// of carries out the calls for the available shard, and returns a reply for
+// each item.
 func of[T any](p *partly, all []T, name func(T) string, do func([]T) ([]task.Reply, error)) ([]task.Reply, error) {
 	if !p.away.Load() {
 		return do(all)
@@ -66,7 +67,7 @@ func TestAPartOfTheStoreThatIsAwayDoesNotStopTheOthersTasks(t *testing.T) {
 	inBubble(t, Config{}, p.over, slow, func(b *bed) {
 		b.create("away-begun", 0)
 		b.create("there-begun", 0)
-		time.Sleep(50 * time.Millisecond) // both are under way
+		time.Sleep(50 * time.Millisecond) // both attempts are under way
 		p.away.Store(true)
 		b.create("away-due", 0)
 		b.create("there-due", 0)
@@ -96,7 +97,7 @@ func TestAClaimThatWasNotAnsweredIsGivenBack(t *testing.T) {
 		p.away.Store(true)
 		p.does.Store(true)
 		b.create("away", 0)
-		time.Sleep(time.Second) // its claim is under way, and is carried out
+		time.Sleep(time.Second) // the claim is under way, and is carried out
 		p.away.Store(false)
 		time.Sleep(4 * time.Second)
 		synctest.Wait()

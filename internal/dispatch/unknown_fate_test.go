@@ -7,8 +7,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The answer to a claim is lost, and before it is asked for again the task is
-// replaced: the lease is ours, and it must not stay behind.
+// The reply to a claim is lost, and the task is replaced before the claim is
+// repeated. The lease is ours and must not stay behind.
 func TestATaskThatIsReplacedWhileItsClaimIsInDoubtIsDelivered(t *testing.T) {
 	f := &faults{fail: func(op string, n int) (before, after error) {
 		if op == "claim" && n == 1 {

@@ -8,8 +8,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// BenchmarkPick is the pure core alone: of lanes that all have a backlog one is
-// chosen, its task taken, and released; then it gets another.
+// BenchmarkPick measures the pure core alone. All lanes have a backlog. One
+// lane is chosen, its task is taken and released, and the lane gets another
+// task.
 func BenchmarkPick(b *testing.B) {
 	limits := map[string]task.QueueSettings{
 		"": {}, ", limited": {Rate: task.MaxRate, Burst: task.MaxConcurrency, Concurrency: 100, PerDestination: 10},

@@ -17,7 +17,7 @@ type naive struct {
 	starts      []time.Duration
 }
 
-// tokens returns what is in the bucket at now.
+// tokens returns the number of tokens at now.
 func (n *naive) tokens(now time.Duration) float64 {
 	tokens, at := n.burst, time.Duration(0)
 	for _, s := range n.starts {
@@ -65,7 +65,7 @@ func TestOverAnyTimeNoMoreStartsThanBurstAndRateAndNoFewer(t *testing.T) {
 				if has {
 					b.reserved++
 				}
-			case 5: // what was picked begins, or not
+			case 5: // a pick begins, or not
 				switch {
 				case b.reserved > 0 && rapid.Bool().Draw(t, "granted"):
 					under = append(under, charged{now, b.charge(now)})
@@ -73,7 +73,7 @@ func TestOverAnyTimeNoMoreStartsThanBurstAndRateAndNoFewer(t *testing.T) {
 				case b.reserved > 0:
 					b.reserved--
 				}
-			case 6: // what has begun ends
+			case 6: // an attempt ends
 				if len(under) == 0 {
 					continue
 				}
@@ -82,7 +82,7 @@ func TestOverAnyTimeNoMoreStartsThanBurstAndRateAndNoFewer(t *testing.T) {
 				under = slices.Delete(under, i, i+1)
 				b.end(c.mark, unsent)
 				if unsent {
-					took = true // from here on it may be stricter than it has to
+					took = true // from here on the bucket may be stricter than necessary
 					at := slices.Index(n.starts, c.at)
 					n.starts = slices.Delete(n.starts, at, at+1)
 				}

@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestAnUpdateReachesEveryLaneWhileLanesComeAndGo: a lane that goes leaves its place to the
-// last one, which the update may not have reached.
+// TestAnUpdateReachesEveryLaneWhileLanesComeAndGo: when a lane is removed, the
+// last lane gets its index, and the update may not have reached that lane.
 func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 	const now = 1_000_000
 	for seed := range uint64(20) {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// flight is an ask that is under way.
+// flight is a request that is under way.
 type flight struct {
 	node    int
 	lease   *LimitLease
@@ -22,14 +22,14 @@ type flight struct {
 	sent    time.Duration
 }
 
-// start is one that was sent, or may be.
+// start is an attempt that was sent, or may be.
 type start struct {
 	pick *Pick
 	at   time.Duration
 }
 
-// TestPlannersThatShareLimitsKeepThem: the pure cores of some nodes, an office, and
-// between them asks and replies that take their time, get lost, or find a lease ended.
+// TestPlannersThatShareLimitsKeepThem runs several planners and an Office.
+// Requests and replies between them take time, get lost, or find a lease ended.
 func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := &task.QueueSettings{Name: "q"}
@@ -118,7 +118,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 				for i, s := range leases {
 					flights = append(flights, &flight{node: n, lease: s, ask: asks[i], sent: steady})
 				}
-			case 5, 6: // an ask comes to the office, or a reply back
+			case 5, 6: // a request reaches the office, or a reply comes back
 				for _, f := range flights {
 					if f.node == n && !f.carried {
 						if rapid.IntRange(0, 9).Draw(t, "lost") > 0 {
@@ -166,8 +166,9 @@ func leaseOf(pl *Planner) *LimitLease {
 	return nil
 }
 
-// expiredAny reports whether some node has more under way than it holds: its lease was
-// lost, and others may have it.
+// expiredAny reports whether some node has more attempts under way than it
+// holds permits for. Then its lease was lost, and another node may have the
+// permits.
 func expiredAny(planners []*Planner, running [][]*Pick, steady time.Duration) bool {
 	for i, pl := range planners {
 		if s := leaseOf(pl); s != nil && len(running[i]) > 0 && (!s.lives(steady) || len(running[i]) > s.held) {

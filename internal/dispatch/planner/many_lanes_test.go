@@ -11,8 +11,8 @@ import (
 // manyLanes is how many lanes the namespace "crowd" has in these tests.
 const manyLanes = 100_000
 
-// crowdedPlanner returns a planner in which a namespace has very many lanes that
-// are due: each of its own destination, or queue.
+// crowdedPlanner returns a planner in which a namespace has very many due
+// lanes, each with its own destination or queue.
 func crowdedPlanner(now task.Millis, of func(i int) task.Lane) *Planner {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
 	heads := make([]task.LaneHead, manyLanes)
@@ -75,9 +75,9 @@ func TestANamespaceThatIsAloneMayFillTheWindow(t *testing.T) {
 	}
 }
 
-// TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers counts the lanes that
-// are looked at between two releases of the lock, and the steps before the other
-// namespace has been surveyed.
+// TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers counts the lanes
+// that are checked between two releases of the lock, and the steps before the
+// other namespace has been surveyed.
 func TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers(t *testing.T) {
 	const now, most = 1_000_000, 1000
 	pl := crowdedPlanner(now, hostOfCrowd)
@@ -127,8 +127,8 @@ func TestSchedulesOfANamespaceThatWereFreedAreFiredInTurnsWithThoseOfOthers(t *t
 	}
 }
 
-// TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece: all of them lead to one
-// receiver, which asks for patience. Nothing may start from then on.
+// TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece: all lanes lead to
+// one receiver, which asks for a delay. No attempt may start from then on.
 func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 	const now, most = 1_000_000, 1000
 	pl := crowdedPlanner(now, queueOfCrowd)
@@ -162,8 +162,9 @@ func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 	}
 }
 
-// TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience: it takes a batch
-// and then asks for patience, each time before all lanes have been looked at.
+// TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience: the
+// receiver takes a batch and then asks for a delay, each time before all lanes
+// have been checked.
 func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *testing.T) {
 	const lanes, each, batch = 5000, 8, 64
 	now := task.Millis(1_000_000)
@@ -176,7 +177,7 @@ func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *t
 	for range 2 * lanes / batch {
 		pl.Tick(pl.monotonic + 2*time.Second)
 		now = now.Add(2 * time.Second)
-		pl.reopen(target, now) // its wait has ended
+		pl.reopen(target, now) // its delay has ended
 		picks := pl.Take(now, batch)
 		for i := range picks {
 			seen[picks[i].lane.name] = true

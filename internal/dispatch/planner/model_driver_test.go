@@ -9,7 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// poll is what the poller does; disturb happens while its reads are under way.
+// poll does the work of the poller. disturb is called while its reads are under
+// way.
 func (w *world) poll(disturb func()) {
 	var names []string
 	for _, h := range w.heads(math.MaxInt64) {
@@ -35,7 +36,8 @@ func (w *world) poll(disturb func()) {
 	w.reads(disturb)
 }
 
-// beginAllRounds begins the round of each namespace, whenever the last one was.
+// beginAllRounds begins the round of each namespace, whenever the last round
+// was.
 func (pl *Planner) beginAllRounds(now task.Millis, names []string) {
 	for _, t := range pl.namespaces {
 		t.round.next = 0
@@ -43,7 +45,7 @@ func (pl *Planner) beginAllRounds(now task.Millis, names []string) {
 	pl.BeginRounds(now, names)
 }
 
-// check makes whole rounds, in which the store names no lanes.
+// check makes whole rounds in which the store names no lanes.
 func (pl *Planner) check(now task.Millis) {
 	for pl.beginAllRounds(now, nil); len(pl.rounds) > 0; {
 		pl.AbsorbPages(now, pl.Pages(now), nil)
@@ -59,7 +61,7 @@ func (w *world) reads(disturb func()) {
 	w.Fatal("the reads never end")
 }
 
-// readOnce carries out one plan, and reports whether that was anything.
+// readOnce carries out one step of reads, and reports whether there was any.
 func (w *world) readOnce(disturb func()) bool {
 	reads := w.planner.Reads(w.now)
 	if len(reads) == 0 {
@@ -77,7 +79,7 @@ func (w *world) readOnce(disturb func()) bool {
 	return true
 }
 
-// pass lets time pass, and timers fire, or not.
+// pass lets time pass. Timers fire or get lost.
 func (w *world) pass(ms int) {
 	w.now += task.Millis(ms)
 	w.steady += time.Duration(ms)*time.Millisecond + time.Duration(w.rnd.IntN(1000))
@@ -101,7 +103,7 @@ func (w *world) pass(ms int) {
 	}
 }
 
-// sorted returns the values of a map in the order of what they are named by.
+// sorted returns the values of a map in the order of their keys.
 func sorted[K comparable, V any](m map[K]V) []V {
 	names, byName := make([]string, 0, len(m)), map[string]V{}
 	for k, v := range m {
@@ -116,8 +118,8 @@ func sorted[K comparable, V any](m map[K]V) []V {
 	return values
 }
 
-// take claims what the planner picks, one at a time, so that each choice can be
-// compared with that of a judge who looks at everything.
+// take claims the planner's picks one at a time, so that each choice can be
+// compared with that of the judge, who looks at all lanes.
 func (w *world) take(n int) {
 	for range n {
 		best := w.judge()
@@ -135,8 +137,8 @@ func (w *world) take(n int) {
 	}
 }
 
-// fire fires what the planner names: due, or freed. A schedule goes on with another due
-// time, of which it is told by a hint and by the reply, or ends.
+// fire fires the schedules that the planner names: due ones, and freed ones. A
+// schedule ends, or gets another due time, which a hint and the reply report.
 func (w *world) fire(n int) {
 	fires := w.planner.TakeFires(w.now, n)
 	if len(fires) > n || w.lossy == 0 && len(fires) == 0 && w.dueSchedule() {
@@ -169,7 +171,7 @@ func (w *world) fire(n int) {
 	}
 }
 
-// dueSchedule reports whether the planner knows of one.
+// dueSchedule reports whether the planner knows a due schedule.
 func (w *world) dueSchedule() bool {
 	return slices.ContainsFunc(w.lanes, func(name task.Lane) bool {
 		l := w.planner.lanes[name]
@@ -177,7 +179,7 @@ func (w *world) dueSchedule() bool {
 	})
 }
 
-// end tells that an occurrence of a schedule has ended.
+// end reports that an occurrence of a schedule has ended.
 func (w *world) end() {
 	if k, r := w.waiting(); r != nil && r.lane.Queue == task.ScheduleQueue && !w.chance(w.lossy) {
 		w.freed[k]++

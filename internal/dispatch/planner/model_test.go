@@ -11,9 +11,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// world is a store as simple as can be, a planner, and a script that drives
-// both: clients that create, move and cancel, hints and timers that get lost,
-// reads that are old when they arrive, a clock that steps.
+// world is a very simple store, a planner, and a script that drives both.
+// Clients create, move and cancel tasks. Hints and timers get lost, reads are
+// old when they arrive, and the clock steps.
 type world struct {
 	*testing.T
 	rnd     *rand.Rand
@@ -28,9 +28,9 @@ type world struct {
 	picks     []*Pick // claimed and running
 	names     int
 	claims    int
-	freed     map[task.Key]int // schedules notified that an occurrence has ended, how often
-	lossy     float64          // the part of hints and timers that is lost
-	failing   float64          // the part of reads that fail
+	freed     map[task.Key]int // how often a schedule was notified of the end of an occurrence
+	lossy     float64          // the fraction of hints and timers that is lost
+	failing   float64          // the fraction of reads that fail
 }
 
 type record struct {
@@ -84,7 +84,7 @@ func (w *world) create() {
 	}
 }
 
-// waiting returns some task that waits; nil: there is none.
+// waiting returns any task that waits, or nil if there is none.
 func (w *world) waiting() (task.Key, *record) {
 	keys := make([]task.Key, 0, len(w.tasks))
 	for k, r := range w.tasks {
@@ -95,7 +95,7 @@ func (w *world) waiting() (task.Key, *record) {
 	if len(keys) == 0 {
 		return task.Key{}, nil
 	}
-	slices.SortFunc(keys, func(a, b task.Key) int { // maps have no order, seeds must
+	slices.SortFunc(keys, func(a, b task.Key) int { // maps have no order, but seeds must repeat
 		if a.Name < b.Name {
 			return -1
 		}
@@ -118,7 +118,7 @@ func (w *world) cancel() {
 	}
 }
 
-// heads and peek are Lanes and Peek.
+// heads and peek do the work of Lanes and Peek.
 func (w *world) heads(until task.Millis) []task.LaneHead {
 	earliest := map[task.Lane]task.Millis{}
 	for _, r := range w.tasks {
@@ -155,11 +155,11 @@ func (w *world) peek(r task.LaneRead) []task.Entry {
 	return found[:min(len(found), r.Limit)]
 }
 
-// page is LanePages for one page, of a few lanes.
+// page does the work of LanePages for one page of a few lanes.
 func (w *world) page(r task.LanePageRead) (p task.LanePage) {
 	heads := w.heads(w.now.Add(w.planner.config.Window))
 	heads = slices.DeleteFunc(heads, func(h task.LaneHead) bool { return h.Lane.Namespace != r.Namespace })
-	place := func(h task.LaneHead) int { return slices.Index(w.lanes, h.Lane) + 1 } // which stays while lanes come and go
+	place := func(h task.LaneHead) int { return slices.Index(w.lanes, h.Lane) + 1 } // the index stays the same while lanes come and go
 	slices.SortFunc(heads, func(a, b task.LaneHead) int { return place(a) - place(b) })
 	for _, h := range heads {
 		if place(h) <= r.From.Left {
@@ -175,14 +175,14 @@ func (w *world) page(r task.LanePageRead) (p task.LanePage) {
 	return p
 }
 
-// decide changes what was decided of a queue.
+// decide changes the settings of a queue.
 func (w *world) decide() {
 	lane := w.lanes[w.rnd.IntN(len(w.lanes))]
 	if w.chance(0.1) {
 		w.suspended[lane.Namespace] = !w.suspended[lane.Namespace]
 		w.configure()
 	}
-	if lane.Queue == task.ScheduleQueue { // of which nothing can be decided
+	if lane.Queue == task.ScheduleQueue { // it has no settings
 		return
 	}
 	q := &task.QueueSettings{Namespace: lane.Namespace, Name: lane.Queue}

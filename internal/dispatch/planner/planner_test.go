@@ -35,7 +35,7 @@ func (w *world) step() {
 	case 13:
 		w.fire(1 + w.rnd.IntN(30))
 	}
-	for len(w.planner.updates) > 0 { // as the shell does, this step and the next ones
+	for len(w.planner.updates) > 0 { // as the Dispatcher does, in this step and the next ones
 		w.planner.Work(w.now)
 	}
 	if w.planner.needsSurvey && w.lossy == 0 {
@@ -44,8 +44,9 @@ func (w *world) step() {
 	}
 }
 
-// meanwhile returns what happens while reads are under way. Where no hint is lost it is
-// creates alone: what is moved or claimed then may be known for a while by what it was.
+// meanwhile returns the edits made while reads are under way. If no hint is
+// lost, these edits only create tasks: for a while the planner may know a task
+// that was moved or claimed by its old state.
 func (w *world) meanwhile(edit func()) func() {
 	if w.lossy == 0 {
 		return w.create
@@ -60,13 +61,13 @@ func (w *world) disturb() {
 	case w.chance(0.3) && len(w.picks) > 0:
 		w.planner.Rest(w.picks[0], w.now, unsentPause)
 	case w.lossy > 0 && w.chance(0.3):
-		w.planner.check(w.now) // it steps once between two polls
+		w.planner.check(w.now) // the clock steps once between two polls
 		w.now += task.Millis(w.rnd.IntN(7_200_000) - 3_600_000)
 		w.planner.check(w.now)
 	}
 }
 
-// verify checks what must always hold.
+// verify checks the invariants.
 func (w *world) verify() {
 	if n := w.count(inQuarantine); n > 1 || w.planner.quarantine.taken != (n == 1) {
 		w.Fatalf("of quarantine %d attempts are under way, and its slot is taken: %v", n, w.planner.quarantine.taken)
@@ -80,7 +81,7 @@ func (w *world) verify() {
 		}
 		stands := l.node.inTree
 		if l.schedules() {
-			stands = l.firing && l.state == ready // until it is looked at, one that is not ready any more may stand there, too
+			stands = l.firing && l.state == ready // a lane that is no longer ready may stay in the list until it is checked
 		}
 		if (l.state == ready) != stands || l.firing != slices.Contains(w.planner.firing, l) || l.wakeup.Wall != 0 && l.state != waiting {
 			w.Fatalf("%v is in state %d", l.name, l.state)
@@ -102,7 +103,7 @@ func (w *world) verify() {
 	}
 }
 
-// verifyKnown checks that no hint was lost, and none came in vain.
+// verifyKnown checks that no hint was lost, and that none was useless.
 func (w *world) verifyKnown() {
 	for k, r := range w.tasks {
 		l, p := w.planner.lanes[r.lane], task.Position{Due: r.due, Name: k.Name}
@@ -112,14 +113,14 @@ func (w *world) verifyKnown() {
 	}
 }
 
-// drain plays on without any edits until nothing is left. All must have been
+// drain continues without edits until no task is left. All tasks must have been
 // claimed at the first poll after they became due.
 func (w *world) drain() {
 	for range 4000 {
 		if len(w.tasks) == 0 {
 			return
 		}
-		for before := -1; before != w.claims; { // what is known and stale hides the rest until it is refused
+		for before := -1; before != w.claims; { // known but stale tasks hide the others until they are refused
 			before = w.claims
 			for _, p := range w.picks {
 				delete(w.tasks, p.Key)
@@ -150,7 +151,7 @@ func (w *world) earliest() task.Millis {
 	for _, r := range w.tasks {
 		due = min(due, r.due)
 	}
-	for _, t := range w.planner.destinations { // nothing may happen before a wait ends
+	for _, t := range w.planner.destinations { // no event may come before a wait ends
 		if t.closedUntil() > w.steady {
 			return w.now
 		}

@@ -11,16 +11,16 @@ import (
 	"testing"
 )
 
-// pureImports is what the package may use. arch_test.go checks packages of ours, and
-// says nothing about the standard library.
+// pureImports are the packages that this package may import. arch_test.go
+// checks our own packages, and not the standard library.
 var pureImports = []string{"fmt", "math", "slices", "time", "github.com/foliot/foliot/internal/task"}
 
 // clockFuncs are the functions of package time that read a clock or wait for one.
 var clockFuncs = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
 
-// TestThePlannerIsPure: it reads no clock, starts no goroutine, takes no lock and knows
-// no context. The one exception is a word that attempts read while the Planner may
-// change it: see LimitLease.until.
+// TestThePlannerIsPure: it reads no clock, starts no goroutine, takes no lock
+// and uses no context. The one exception is a word that attempts read while the
+// Planner may change it: see LimitLease.until.
 func TestThePlannerIsPure(t *testing.T) {
 	files, err := os.ReadDir(".")
 	if err != nil {
@@ -49,7 +49,8 @@ func TestThePlannerIsPure(t *testing.T) {
 	}
 }
 
-// impurities returns what a file does that a pure one must not do.
+// impurities returns the statements of a file that a pure package must not
+// have.
 func impurities(t *testing.T, name string, src []byte) (found []string) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), name, src, 0)

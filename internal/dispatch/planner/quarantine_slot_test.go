@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNoQueueStarvesInQuarantine: queues whose tasks in quarantine never end, some
-// of them beside routine work that never ends either, where slots are short. In
-// any order in which attempts end, each lane goes through in its turn.
+// TestNoQueueStarvesInQuarantine: some queues have tasks in quarantine without
+// end, and some of these also have routine work without end, while slots are
+// short. In whatever order the attempts end, each lane has its turn.
 func TestNoQueueStarvesInQuarantine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pl := New(Config{Window: 5 * time.Second, Tasks: 1_000_000}, rapid.IntRange(1, 12).Draw(t, "slots"))
@@ -45,7 +45,7 @@ func TestNoQueueStarvesInQuarantine(t *testing.T) {
 			for _, p := range pl.Take(noon, 100) {
 				pl.Begin(&p)
 				running = append(running, p)
-				put(p.lane.name) // as much waits as before
+				put(p.lane.name) // as many wait as before
 				if !p.lane.quarantined() {
 					continue
 				}
@@ -68,7 +68,7 @@ func TestNoQueueStarvesInQuarantine(t *testing.T) {
 			running = slices.Delete(running, i, i+1)
 			pl.Release(&p, noon, Replied, nil)
 		}
-		if through < 500/20 { // a slot of at most twelve, and a quarantine slot that is free at each
+		if through < 500/20 { // each step ends one of at most twelve attempts; then the slot in quarantine may be free
 			t.Fatalf("%d attempts went through", through)
 		}
 	})
@@ -92,7 +92,7 @@ func TestWhatALimitStopsDoesNotWaitForTheQuarantineSlot(t *testing.T) {
 			pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 8)
 			q.Name = "limited"
 			pl.Configure(noon, task.NewSettings(&q))
-			if name != "paused" { // use up what it has
+			if name != "paused" { // use up its tokens or permits
 				pl.Hint(noon, task.Entry{Name: "routine", Lane: task.Lane{Queue: "limited"}, Due: noon})
 				p := pl.Take(noon, 1)[0]
 				pl.Begin(&p)

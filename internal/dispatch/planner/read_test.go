@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestOnePeekReadsManyLanes: where there are as many hosts as tasks, a Peek for
-// each few lanes, each behind a sync of the store, is what they wait for.
+// TestOnePeekReadsManyLanes: if there are as many hosts as tasks, they would
+// wait for a Peek for every few lanes, each behind a sync of the store.
 func TestOnePeekReadsManyLanes(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
 	now := task.Millis(1_000_000)

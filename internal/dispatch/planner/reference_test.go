@@ -6,10 +6,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// judge returns the lane that is to be served next, by the rules as they are
-// written down, looking at everything. Of the planner it takes what a lane knows,
-// and whose turn it is; not what stands in a tree, nor what any limit has come
-// to. A lane whose wake-up was lost is not known to be ready.
+// judge returns the lane that must be served next by the rules as written. It
+// looks at all lanes. From the planner it takes the known tasks and the turns
+// of each lane. It does not use the trees, nor the state of any limit. It does
+// not know that a lane is ready if the wake-up of that lane was lost.
 func (w *world) judge() *lane {
 	var best *lane
 	for _, name := range w.lanes {
@@ -21,7 +21,7 @@ func (w *world) judge() *lane {
 	return best
 }
 
-// rank is what is compared, the most weighty first.
+// rank returns the values to compare, the most important first.
 func (w *world) rank(l *lane) []int64 {
 	q, t := l.queue, l.queue.namespace
 	since := l.earliest()
@@ -52,7 +52,7 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 	switch {
 	case l.schedules() || l.state == waiting || l.order.len() == 0 || l.earliest() > w.now:
 		return false
-	case w.lossy > 0 && (l.state == barred || l.queue.wakeup.IsSet() && !urgent): // time has ended it, and nobody was told
+	case w.lossy > 0 && (l.state == barred || l.queue.wakeup.IsSet() && !urgent): // time has ended the wait, and the wake-up was lost
 		return false
 	case w.steady < t.rested, !urgent && (w.steady < t.asked || t.breaker.open && (w.steady < t.breaker.until || t.breaker.probe != 0)):
 		return false
@@ -70,7 +70,8 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 	return w.count(func(p *Pick) bool { return p.lane == l }) < (w.planner.slots.all+1)/2
 }
 
-// hasShare reports whether l's queue has less running than its share.
+// hasShare reports whether l's queue has fewer attempts under way than its
+// share.
 func (w *world) hasShare(l *lane) bool {
 	spaces, queues := map[string]map[string]bool{}, 0
 	for _, name := range w.lanes {
@@ -91,7 +92,7 @@ func (w *world) hasShare(l *lane) bool {
 	return w.count(func(p *Pick) bool { return p.lane.queue == l.queue })*len(spaces[l.name.Namespace]) < all
 }
 
-// hasSlot is the law of slots.
+// hasSlot applies the rules of slots.
 func (w *world) hasSlot(l *lane) bool {
 	all, class := w.planner.slots.all, l.destination.class
 	pool := max([]int{all, all * 3 / 4, all / 4}[class], 1)

@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// What the goroutines around a planner use: the sizes of a batch of claims and of
-// fires, and the rest of a receiver to which nothing could be sent.
+// Values that the planner's caller uses: the batch sizes of claims and of
+// fires, and the rest of a receiver to which no request could be sent.
 const (
 	claimBatch  = 256
 	fireBatch   = 128
@@ -26,7 +26,7 @@ func entry(host, name string, due task.Millis) task.Entry {
 	return task.Entry{Name: name, Lane: laneOf(host), Due: due}
 }
 
-// names returns what is taken at now, and gives the slots back.
+// names returns the names of the tasks taken at now, and gives the slots back.
 func names(pl *Planner, now task.Millis, limit int) []string {
 	var names []string
 	for _, p := range pl.Take(now, limit) {
@@ -80,7 +80,7 @@ func TestAfterTheClockSteppedBackTheWindowEndsEarlier(t *testing.T) {
 	if pl.total != 0 {
 		t.Errorf("%d tasks are known beyond the window", pl.total)
 	}
-	pl.Hint(back, entry("host", "new", back+60_000)) // beyond the window, and before what was read
+	pl.Hint(back, entry("host", "new", back+60_000)) // beyond the window, and before the part that was read
 	later := back + 58_000
 	pl.check(later)
 	pl.survey(later, []task.LaneHead{{Lane: laneOf("host"), Due: back + 60_000}})
@@ -98,7 +98,7 @@ func TestAReadThatIsOlderThanAHintDoesNotUndoIt(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
 	pl.survey(noon, []task.LaneHead{{Lane: laneOf("host"), Due: noon + 1000}})
 	reads := pl.Reads(noon)
-	pl.Hint(noon, entry("host", "t", noon+3000)) // moved while the read was under way
+	pl.Hint(noon, entry("host", "t", noon+3000)) // moved during the read
 	pl.AbsorbReads(noon, reads, [][]task.Entry{{entry("host", "t", noon+1000)}})
 	if due := pl.lanes[laneOf("host")].earliest(); due != noon+3000 {
 		t.Errorf("it is known for %d ms from now", due-noon)
@@ -145,7 +145,7 @@ func TestLanesWithABacklogTakeTurns(t *testing.T) {
 
 func TestHintsBeyondTheCursorGiveWayToWhatIsEarlier(t *testing.T) {
 	pl := New(Config{Window: 10 * time.Second, Tasks: 3000}, 10)
-	for i := range 700 { // these came as hints; the rest was read up to noon
+	for i := range 700 { // these came as hints; the others were read up to noon
 		pl.Hint(noon, entry("host", fmt.Sprintf("late%03d", i), noon+9000))
 	}
 	l := pl.lanes[laneOf("host")]
@@ -181,7 +181,7 @@ func TestSilenceCostsALaneItsAllowance(t *testing.T) {
 		pl.Release(&picks[0], noon, e, nil)
 		picks = append(picks[1:], pl.Take(noon, 1000)...)
 	}
-	for running := 0; l.running > running; { // a round of replies
+	for running := 0; l.running > running; { // one round of replies
 		running = l.running
 		for range running {
 			end(Replied)
@@ -202,7 +202,8 @@ func TestSilenceCostsALaneItsAllowance(t *testing.T) {
 	}
 }
 
-// TestALostWakeupCostsAPollAndNotATask: no timer fires; the poll alone finds out.
+// TestALostWakeupCostsAPollAndNotATask: no timer fires, and only the poll finds
+// the tasks.
 func TestALostWakeupCostsAPollAndNotATask(t *testing.T) {
 	limits := map[string]*task.QueueSettings{
 		"rate":   {Rate: 1, Burst: 1},

@@ -9,7 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestALaneThatStandsInLineIsNotForgotten, though its last schedule was paused meanwhile.
+// TestALaneThatStandsInLineIsNotForgotten, though its last schedule was paused
+// while the lane waited.
 func TestALaneThatStandsInLineIsNotForgotten(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1)
 	e := task.Entry{Name: "@a", Lane: task.ScheduleLane("default"), Due: 1000}

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// one is the planner of a node in which there is one queue, with a rate that nodes share.
+// one is the planner of a node with one queue, with a rate that nodes share.
 type one struct {
 	*Planner
 	t      *testing.T
@@ -33,7 +33,7 @@ func (o *one) due(n int) {
 	}
 }
 
-// asks carries out what is asked now, and returns what brings the reply.
+// asks carries out the requests of now. reply delivers their replies.
 func (o *one) asks() (reply func()) {
 	o.t.Helper()
 	leases, asks := o.Planner.Asks(noon, 10)
@@ -50,7 +50,8 @@ func (o *one) passes(d time.Duration) {
 	leaseOf(o.Planner).wake(o.Planner, noon)
 }
 
-// start begins what may begin of picks, whose claims were granted now, and returns it.
+// start begins the picks that may begin, as if their claims were granted now.
+// It returns them.
 func (o *one) start(picks []Pick) (began []*Pick) {
 	for i := range picks {
 		p := &picks[i]
@@ -74,8 +75,8 @@ func (o *one) wantStarts(n int, what string) []*Pick {
 	return began
 }
 
-// TestTokensUsedWhileAnAskIsUnderWayAreUsed: though the lease under which they were used
-// has ended when the reply comes.
+// TestTokensUsedWhileAnAskIsUnderWayAreUsed: even if the lease under which they
+// were used has ended when the reply comes.
 func TestTokensUsedWhileAnAskIsUnderWayAreUsed(t *testing.T) {
 	o := newOne(t, 0.001, 5)
 	o.due(5)
@@ -91,8 +92,8 @@ func TestTokensUsedWhileAnAskIsUnderWayAreUsed(t *testing.T) {
 	o.wantStarts(0, "under the second, with the same tokens")
 }
 
-// TestASlowClaimDoesNotStartWithATokenThatLapsed: not either when its node has got a
-// new lease, and tokens for fewer.
+// TestASlowClaimDoesNotStartWithATokenThatLapsed: not even if its node has got
+// a new lease with fewer tokens.
 func TestASlowClaimDoesNotStartWithATokenThatLapsed(t *testing.T) {
 	o := newOne(t, 1, 5)
 	o.due(5)
@@ -107,7 +108,8 @@ func TestASlowClaimDoesNotStartWithATokenThatLapsed(t *testing.T) {
 	o.wantStarts(0, "with no token left")
 }
 
-// TestAnUnsentStartGivesBackNoTokenThatIsKnownToBeUsed: the store has filled it up since.
+// TestAnUnsentStartGivesBackNoTokenThatIsKnownToBeUsed: the store has refilled
+// its bucket since.
 func TestAnUnsentStartGivesBackNoTokenThatIsKnownToBeUsed(t *testing.T) {
 	o := newOne(t, 10, 1)
 	o.due(1)

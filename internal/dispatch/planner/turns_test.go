@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// crowded returns a planner of one slot with a backlog: for each lane so many
+// crowded returns a planner of one slot with a backlog: each lane has each
 // tasks that have long been due.
 func crowded(lanes []task.Lane, each int) *Planner {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1_000_000}, 1)
@@ -22,7 +22,8 @@ func crowded(lanes []task.Lane, each int) *Planner {
 	return pl
 }
 
-// turnsOf takes n tasks, one after the other, and counts them by what of says.
+// turnsOf takes n tasks, one after the other, and counts them by the result of
+// of.
 func turnsOf[K comparable](pl *Planner, n int, of func(task.Lane) K) map[K]int {
 	count := map[K]int{}
 	for range n {
@@ -73,7 +74,7 @@ func TestPrioritiesOfAQueueShareAsTheirStridesSay(t *testing.T) {
 	}
 }
 
-// placeOf returns how many are taken until one of the lane is, starting with 1.
+// placeOf returns after how many picks, counted from 1, the lane has a turn.
 func placeOf(pl *Planner, l task.Lane) int {
 	for n := 1; ; n++ {
 		p := pl.Take(noon, 1)[0]
@@ -167,7 +168,7 @@ func TestInAQueueWithARateWhatIsDueFirstIsFirst(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
 	pl.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 1}))
 	var want []string
-	for i := range 40 { // the first host has all that is old, the second what came later
+	for i := range 40 { // the first host has all old tasks, the second the later ones
 		host := fmt.Sprint("host", i/20)
 		name := fmt.Sprintf("t%02d", i)
 		pl.Hint(noon, entry(host, name, noon-task.Millis(1000-i)))

@@ -54,7 +54,7 @@ func firstOf(nodes []node[int], left cost) *node[int] {
 func TestAWaitTreeStaysShallow(t *testing.T) {
 	var r waitTree[int]
 	const n = 1 << 14
-	for i := range n { // the worst there is for a tree that does not balance itself
+	for i := range n { // the worst input for a tree that does not balance itself
 		r.put(&node[int]{}, rank{since: int64(i), number: uint64(i)}, cost{})
 	}
 	if d := depth(r.root); d > 60 {
