@@ -89,9 +89,9 @@ func (s *Store) copy(ctx context.Context, fs vfs.FS, dir string) (*pebble.DB, er
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case try == copyTries:
-			return nil, fmt.Errorf("back up %s: %d copies in a row could not be read; the store itself goes on; check the disk: %w", s.dir, copyTries, err)
+			return nil, fmt.Errorf("back up %s: could not read %d copies in a row; the store still works; check the disk: %w", s.dir, copyTries, err)
 		}
-		s.config.Logger.Warn("a copy for a backup could not be read; it is made again", "error", err)
+		s.config.Logger.Warn("could not read the copy for a backup; copying again", "error", err)
 	}
 }
 

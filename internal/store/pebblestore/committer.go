@@ -350,7 +350,7 @@ func (s *Store) syncer(flights <-chan *flight) {
 				return
 			}
 			if err := s.watermark.set(f.number); err != nil {
-				s.fail("note what is synced", err)
+				s.fail("record the newest synced batch", err)
 				return
 			}
 			s.progress.move(f.number)

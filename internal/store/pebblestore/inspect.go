@@ -216,7 +216,7 @@ func (r *Report) compareCounts(have, want map[task.QueueKey]task.Counts) {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
 	}) {
 		if have[key] != want[key] {
-			r.add("the counts say %+v, and there are %+v", queueCount(key, have[key]), queueCount(key, want[key]))
+			r.add("the stored counts are %+v, but there are %+v", queueCount(key, have[key]), queueCount(key, want[key]))
 		}
 	}
 }
@@ -236,7 +236,7 @@ func (r *Report) examine(db *pebble.DB, key, value []byte) error {
 			return nil // they are made anew when it is opened
 		}
 		if belongs, _, err := belonging(db, key, value); err != nil || !belongs {
-			r.add("%q is an entry of no task", key)
+			r.add("%q belongs to no task", key)
 			return err
 		}
 	}

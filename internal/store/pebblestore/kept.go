@@ -36,7 +36,7 @@ func (k kept) append(dst []byte) []byte {
 }
 
 func parseKept(src []byte) (kept, error) {
-	damaged := errors.Join(errDamaged, errors.New("what is kept of a record that ended"))
+	damaged := errors.Join(errDamaged, errors.New("the index entry of an ended task"))
 	if len(src) == 0 || !task.State(src[0]).Valid() || task.State(src[0]).Live() {
 		return kept{}, damaged
 	}

@@ -45,7 +45,7 @@ func (s *Store) listener() *pebble.EventListener {
 			s.fail("read a table", fmt.Errorf("%s is %w: %w", info.Path, errDamaged, info.Details))
 		},
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
-			s.config.Logger.Warn("changes wait for tables to be written", "why", info.Reason)
+			s.config.Logger.Warn("changes wait until tables are written", "why", info.Reason)
 		},
 	}
 }

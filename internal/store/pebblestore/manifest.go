@@ -97,7 +97,7 @@ func (m *Manifest) encode() ([]byte, error) {
 func parseManifest(data []byte) (*Manifest, error) {
 	line, rest, _ := bytes.Cut(data, []byte("\n"))
 	if sum := sha256.Sum256(line); string(rest) != hex.EncodeToString(sum[:])+"\n" {
-		return nil, fmt.Errorf("%w: its manifest does not have the checksum that it names", ErrBadBackup)
+		return nil, fmt.Errorf("%w: its manifest does not match its checksum", ErrBadBackup)
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(line, m); err != nil {

@@ -106,7 +106,7 @@ func (c *committer) mendEntry(r *request, key []byte) error {
 		return err
 	case belongs && bytes.HasPrefix(key, []byte(duePrefix)) && !c.lanes.Covers(t.Entry()):
 		c.filling.scheduled = append(c.filling.scheduled, t.Entry()) // as if it were new
-		r.mend.found(t.Key(), "its lane was not known to begin before it, and it would have been late")
+		r.mend.found(t.Key(), "its lane was believed to begin later, so the task would have been late")
 		return nil
 	case belongs:
 		return nil
@@ -116,10 +116,10 @@ func (c *committer) mendEntry(r *request, key []byte) error {
 		if right, _ := appendIndexEntry(nil, nil, t); bytes.Equal(key, right) {
 			return c.mendRecord(r, t.Key()) // in its place, with a wrong value
 		}
-		r.mend.found(t.Key(), fmt.Sprintf("an entry of the space %q was not, or no longer, its own", space))
+		r.mend.found(t.Key(), fmt.Sprintf("it had an entry in the space %q that does not match its record", space))
 	} else {
 		owner, _ := ownerOf(key, value)
-		r.mend.found(owner, fmt.Sprintf("the space %q had an entry of it, and there is no such task", space))
+		r.mend.found(owner, fmt.Sprintf("the space %q had an entry for it, but there is no such task", space))
 	}
 	c.touch(r)
 	return c.open().Delete(key, nil)
@@ -247,7 +247,7 @@ func (c *committer) countSome(m *mend) (done bool, err error) {
 
 func wrongCounts(key task.QueueKey) string {
 	if key.OfOccurrences() {
-		return fmt.Sprintf("it was not known how many tasks of schedule %q are unfinished", key.Queue[1:])
+		return fmt.Sprintf("the number of unfinished tasks of schedule %q was wrong", key.Queue[1:])
 	}
 	return fmt.Sprintf("the counts of queue %q were wrong", key.Queue)
 }

@@ -223,7 +223,7 @@ func (s *Store) reapAll() error {
 		err = errors.Join(s.watermark.setFailed(false), s.watermark.file.Sync())
 	}
 	if len(left) > 0 {
-		s.config.Logger.Info("took back tasks whose attempt was under way when the server stopped", "tasks", len(left))
+		s.config.Logger.Info("took back tasks that were running when the server stopped", "tasks", len(left))
 	}
 	if s.config.OnReap != nil {
 		s.config.OnReap(left)
@@ -240,7 +240,7 @@ func explain(dir string, err error) error {
 	case errors.Is(err, ErrNewerFormat), errors.Is(err, ErrInUse), errors.Is(err, ErrForeign):
 		return err
 	case pebble.IsCorruptionError(err), errors.Is(err, errDamaged):
-		return fmt.Errorf("%w: %s: %w; it was not opened, as tasks would be missing: restore it from a backup, or from a healthy copy of the disk", ErrDamaged, dir, err)
+		return fmt.Errorf("%w: %s: %w; it was not opened, because tasks would be missing: restore it from a backup, or from a healthy copy of the disk", ErrDamaged, dir, err)
 	}
 	return fmt.Errorf("open the data directory %s: %w", dir, err)
 }

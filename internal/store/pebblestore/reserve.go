@@ -35,9 +35,9 @@ func (r *reserve) look(s *Store, now time.Time) {
 	if full != r.told {
 		r.told = full
 		if full {
-			s.config.Logger.Error("the disk is nearly full: no new tasks are taken until there is room", "free_bytes", space.Free, "reserve_bytes", r.space.Reserve())
+			s.config.Logger.Error("the disk is nearly full: refusing new tasks until there is room", "free_bytes", space.Free, "reserve_bytes", r.space.Reserve())
 		} else {
-			s.config.Logger.Info("the disk has room again: new tasks are taken", "free_bytes", space.Free)
+			s.config.Logger.Info("the disk has room again: accepting new tasks", "free_bytes", space.Free)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func (c *committer) room(st *step, old *task.Task, result task.Result) error {
 	if !more && (st.kind != change || ends(st.transition) || !c.reserve.short(2)) {
 		return nil
 	}
-	return fmt.Errorf("%w: the disk has %d bytes left: make room, or give it more", task.ErrFull, c.reserve.space.Free)
+	return fmt.Errorf("%w: the disk has %d bytes left: free some space or enlarge the disk", task.ErrFull, c.reserve.space.Free)
 }
 
 // pends reports whether t has an attempt before it or under way.

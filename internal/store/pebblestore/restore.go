@@ -123,11 +123,11 @@ func (t *restore) extract(r io.Reader) error {
 		case err != nil:
 			return err
 		case t.manifest != nil:
-			return fmt.Errorf("%w: %q stands behind its manifest", ErrBadBackup, h.Name)
+			return fmt.Errorf("%w: %q follows its manifest", ErrBadBackup, h.Name)
 		case h.Typeflag != tar.TypeReg:
-			return fmt.Errorf("%w: %q is no file", ErrBadBackup, h.Name)
+			return fmt.Errorf("%w: %q is not a regular file", ErrBadBackup, h.Name)
 		case sparse(h):
-			return fmt.Errorf("%w: %q has holes", ErrBadBackup, h.Name)
+			return fmt.Errorf("%w: %q is a sparse file", ErrBadBackup, h.Name)
 		}
 		if h.Name == backupManifest {
 			err = t.readManifest(archive, h.Size)
@@ -190,7 +190,7 @@ func (t *restore) extractFile(r io.Reader, h *tar.Header) (err error) {
 // verify compares what was extracted with the manifest.
 func (t *restore) verify(ctx context.Context) error {
 	if !slices.Equal(t.files, t.manifest.Files) {
-		return fmt.Errorf("%w: its files are not those that its manifest names%s", ErrBadBackup, t.firstDifference())
+		return fmt.Errorf("%w: its files do not match its manifest%s", ErrBadBackup, t.firstDifference())
 	}
 	format, err := checkMarker(t.fs, t.temp)
 	if err != nil {
@@ -219,7 +219,7 @@ func (t *restore) verify(ctx context.Context) error {
 func (t *restore) firstDifference() string {
 	for i, f := range t.files {
 		if i >= len(t.manifest.Files) || f != t.manifest.Files[i] {
-			return fmt.Sprintf(": %s was altered, or does not belong to it", f.Name)
+			return fmt.Sprintf(": %s was changed, or does not belong to it", f.Name)
 		}
 	}
 	return ": some are missing"

@@ -144,7 +144,7 @@ func TestAScrubKnowsWhatIsUnfinished(t *testing.T) {
 	}
 	s = open(t, disk, Config{Now: clock})
 	repairs, _ := scrubAll(t, s, benchStart, 100)
-	if len(repairs) != 1 || repairs[0].Found != `it was not known how many tasks of schedule "nightly" are unfinished` {
+	if len(repairs) != 1 || repairs[0].Found != `the number of unfinished tasks of schedule "nightly" was wrong` {
 		t.Errorf("repaired %+v", repairs)
 	}
 	wantHealthy(t, s)

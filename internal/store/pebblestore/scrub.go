@@ -73,7 +73,7 @@ func (s *Store) beginScrub(now task.Millis, cursor string, limit int) (*scrub, e
 			return sc, nil
 		}
 	}
-	return nil, fmt.Errorf("scrub: %q is no cursor", cursor)
+	return nil, fmt.Errorf("scrub: invalid cursor %q", cursor)
 }
 
 // run reads from where the step goes on until it has examined enough.
@@ -182,9 +182,9 @@ func lackingEntry(t *task.Task) string {
 	case task.Scheduled:
 		return "it had no entry in the due index, and would never have fired"
 	case task.Running:
-		return "it had no entry among the running, or a wrong one, and would have been stuck if its attempt was lost"
+		return "it had no valid entry among the running tasks, and would have been stuck if its attempt was lost"
 	}
-	return "it had no entry among the ended, or a wrong one, and would never have been swept"
+	return "it had no valid entry among the ended tasks, and would never have been swept"
 }
 
 // getValue returns a copy of a key's value, not nil, or nil where there is none.

@@ -85,27 +85,27 @@ var broken = []struct {
 	}, "waits", "Idempotency-Key"},
 	{"a lease's end is wrong", func(s *Store, b *pebble.Batch) {
 		_ = b.Set(appendTaskKey(nil, runPrefix, clientKey("runs")), appendInstant(nil, math.MaxInt64), nil)
-	}, "runs", "wrong one"},
+	}, "runs", "no valid entry"},
 	{"what is kept of a dead task is wrong", func(s *Store, b *pebble.Batch) {
 		r := record(s, "dead")
 		_ = b.Set(appendKeptKey(nil, deadPrefix, r), kept{state: task.Dead, queue: "other"}.append(nil), nil)
-	}, "dead", "wrong one"},
+	}, "dead", "no valid entry"},
 	{"an entry at another time", func(s *Store, b *pebble.Batch) {
 		e := record(s, "waits").Entry()
 		_ = b.Set(appendDueKey(nil, e.Lane, task.Position{Due: e.Due - 1000, Name: e.Name}), nil, nil)
-	}, "waits", "not, or no longer, its own"},
+	}, "waits", "does not match its record"},
 	{"an entry in another lane", func(s *Store, b *pebble.Batch) {
 		e := record(s, "urgent").Entry()
 		e.Lane.Priority = task.Normal
 		_ = b.Set(appendDueKey(nil, e.Lane, e.Position()), nil, nil)
-	}, "urgent", "not, or no longer, its own"},
+	}, "urgent", "does not match its record"},
 	{"an entry of a task that runs", func(s *Store, b *pebble.Batch) {
 		e := record(s, "runs").Entry()
 		_ = b.Set(appendDueKey(nil, e.Lane, e.Position()), nil, nil)
-	}, "runs", "not, or no longer, its own"},
+	}, "runs", "does not match its record"},
 	{"a lease of a task that waits", func(s *Store, b *pebble.Batch) {
 		_ = b.Set(appendTaskKey(nil, runPrefix, clientKey("waits")), appendInstant(nil, benchStart), nil)
-	}, "waits", "not, or no longer, its own"},
+	}, "waits", "does not match its record"},
 	{"an entry of no task", func(s *Store, b *pebble.Batch) {
 		e := record(s, "waits").Entry()
 		e.Name = "nobody"
@@ -116,7 +116,7 @@ var broken = []struct {
 	}, "nobody", "no such task"},
 	{"a body of a finished task", func(s *Store, b *pebble.Batch) {
 		_ = b.Set(appendTaskKey(nil, bodyPrefix, clientKey("done")), []byte{codec.Format, 'x'}, nil)
-	}, "done", "not, or no longer, its own"},
+	}, "done", "does not match its record"},
 	{"an Idempotency-Key of no task", func(s *Store, b *pebble.Batch) {
 		_ = b.Set(appendIdemKey(nil, task.DefaultNamespace, "lost key"), []byte("nobody"), nil)
 	}, "nobody", "no such task"},

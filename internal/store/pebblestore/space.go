@@ -26,7 +26,7 @@ func SpaceOf(dir string) (Space, error) { return spaceOf(vfs.Default, dir) }
 func spaceOf(fs vfs.FS, dir string) (Space, error) {
 	u, err := fs.GetDiskUsage(dir)
 	if err != nil {
-		return Space{}, fmt.Errorf("ask for the free space in %s: %w", dir, err)
+		return Space{}, fmt.Errorf("read the free space in %s: %w", dir, err)
 	}
 	return Space{Free: u.AvailBytes, Total: u.TotalBytes}, nil
 }

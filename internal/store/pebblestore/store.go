@@ -184,7 +184,7 @@ func (s *Store) markClean() error {
 func (s *Store) fail(op string, cause error) {
 	s.failOnce.Do(func() {
 		tell := s.config.OnFatal != nil && s.running.Load() // before a Close can see the failure and give up
-		err := fmt.Errorf("the data directory %s failed: %s: %w; nothing more is accepted or sent; free or replace the disk and start again: what was answered is kept", s.dir, op, cause)
+		err := fmt.Errorf("the data directory %s failed: %s: %w; the server accepts and sends nothing more; free or replace the disk and start again: confirmed changes are kept", s.dir, op, cause)
 		s.failure.Store(&err)
 		s.noteFailure()
 		if tell {

@@ -103,7 +103,7 @@ func leases(db *pebble.DB, now task.Millis, limit int) (keys []task.Key, err err
 			return nil, err
 		}
 		if len(value) != instantLen {
-			return nil, errors.Join(errDamaged, errors.New("a lease's end"))
+			return nil, errors.Join(errDamaged, errors.New("the end of a lease"))
 		}
 		if instant(value) > now {
 			continue

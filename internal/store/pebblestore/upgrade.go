@@ -28,7 +28,7 @@ func (s *Store) upgrade(newest uint64) error {
 		return err
 	}
 	if marked < formatVersion {
-		s.config.Logger.Info("bringing the data directory up to date", "from", marked, "to", formatVersion)
+		s.config.Logger.Info("upgrading the data directory", "from", marked, "to", formatVersion)
 		if err := mark(s.config.FS, s.dir); err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (s *Store) loadCounts() (*book, error) {
 	if err != nil || !b.stale {
 		return b, err
 	}
-	s.config.Logger.Info("counting the records again: an older version counted only the bytes of bodies")
+	s.config.Logger.Info("counting all records again: an older version counted only the bytes of bodies")
 	if err := s.rebuild(); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (s *Store) storedFormat() (int, error) {
 	}
 	defer closer.Close()
 	if len(value) != 1 || value[0] > formatVersion {
-		return 0, fmt.Errorf("the format is noted as %x: %w", value, errDamaged)
+		return 0, fmt.Errorf("the stored format is %x: %w", value, errDamaged)
 	}
 	return int(value[0]), nil
 }
