@@ -14,19 +14,18 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// block is the entries that the batch being filled adds to the audit log. They
-// are one value, under the number of the last of them: an entry of its own for
-// each change would cost a fifth of the creates a second, a block costs little
-// more than its bytes.
+// block holds the audit entries of the batch being filled. They form one value,
+// under the number of the last entry. A value for each entry would cost a fifth
+// of the creates a second. A block costs little more than its bytes.
 //
-// How they are written package codec says. Their numbers follow each other, so
-// only the key has one. When a part of a block is swept, the rest is written
+// Package codec defines the encoding. The numbers are consecutive, so only the
+// key has one. When some entries of a block are swept, the others are written
 // again under the same key.
 type block struct {
 	last    uint64 // number of the newest entry that was ever made
 	value   []byte
 	entries int
-	before  task.AuditEntry // in the block
+	before  task.AuditEntry // the entry before, in the same block
 }
 
 // record adds an entry to the batch being filled.
@@ -60,7 +59,7 @@ func (b *block) add(e *task.AuditEntry) {
 	b.last++
 }
 
-// write writes the block into the batch, and begins the next one.
+// write writes the block into the batch and begins the next block.
 func (b *block) write(batch *pebble.Batch) error {
 	if b.entries == 0 {
 		return nil
@@ -147,16 +146,17 @@ func readLog(db *pebble.DB, f task.AuditFilter, before uint64, limit int) (page 
 	return page, it.Error()
 }
 
-// seekLog moves it to the block with the newest entry below before; 0: of all.
+// seekLog moves it to the block with the newest entry below before. If before
+// is 0, it moves to the last block.
 func seekLog(it *pebble.Iterator, before uint64) bool {
 	if before != 0 && it.SeekGE(appendAuditKey(nil, before)) {
-		return true // it holds before itself, or begins behind it: the next one is tried then
+		return true // it holds before itself, or begins after it: then the caller goes on to older blocks
 	}
 	return it.Last()
 }
 
-// sweepLog removes entries whose retention is over from the beginning of the
-// log, at most limit: whole blocks as one range.
+// sweepLog removes up to limit entries from the beginning of the log after
+// their retention has ended. Whole blocks are removed as one range.
 func (c *committer) sweepLog(r *request, limit int) (n int, err error) {
 	space := []byte(auditPrefix)
 	it, err := c.db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
@@ -164,7 +164,7 @@ func (c *committer) sweepLog(r *request, limit int) (n int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
-	var gone []byte // the last block of which nothing stays
+	var gone []byte // the last block that is removed as a whole
 	for ok := it.First(); ok && n < limit; ok = it.Next() {
 		value, err := it.ValueAndErr()
 		if err != nil {
@@ -189,7 +189,7 @@ func (c *committer) sweepLog(r *request, limit int) (n int, err error) {
 	return n, errors.Join(c.removeLog(r, gone), it.Error())
 }
 
-// shorten puts what is left of a block in its place, where something was removed.
+// shorten writes the remaining entries of a block, if some were removed.
 func (c *committer) shorten(r *request, key []byte, left []task.AuditEntry, removed int) error {
 	if removed == 0 {
 		return nil
@@ -202,7 +202,7 @@ func (c *committer) shorten(r *request, key []byte, left []task.AuditEntry, remo
 	return c.open().Set(bytes.Clone(key), b.value, nil)
 }
 
-// removeLog removes the log up to the block of that key.
+// removeLog removes the log up to the block with the key last.
 func (c *committer) removeLog(r *request, last []byte) error {
 	if last == nil {
 		return nil

@@ -10,33 +10,34 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// boundStep is how many entries of the audit log one sweep reads at most to count them, or
-// to drop some: the committer waits for that.
+// boundStep is how many audit entries one sweep reads at most, to count or to
+// drop them. The committer waits for that.
 const boundStep = 20_000
 
-// logBound counts the entries of tasks by namespace, for those that have a quota of bytes.
-// The counts are not on disk: after a start they are taken from the log itself, a part at
-// each sweep, so that they are right after any crash, and after all that an older version
-// wrote. It counts only while some namespace has such a quota.
+// logBound counts the audit entries of tasks in namespaces with a quota of
+// bytes. The counts are not on disk. After a start they are made from the log
+// itself, a part at each sweep. So they are right after any crash, and after
+// any writes of an older version. logBound counts only while some namespace has
+// such a quota.
 type logBound struct {
 	counting bool
-	until    uint64 // entries up to this one are counted by walking, later ones as they are made
-	walked   uint64 // entries up to this one were walked over
-	done     bool   // all up to until were
+	until    uint64 // entries up to this one are counted from the log, later ones when they are made
+	walked   uint64 // entries up to this one have been counted from the log
+	done     bool   // all entries up to until have been counted
 
 	entries map[string]int64
-	behind  map[string]uint64 // no entry up to this one is about a task of the namespace
+	behind  map[string]uint64 // no entry up to this number is about a task of the namespace
 }
 
-// count takes in that an entry was made, or with -1 removed.
+// count adds a new entry to the counts, or with -1 removes one.
 func (b *logBound) count(e *task.AuditEntry, sign int64) {
 	if b.counting && e.OfTask() && (e.Seq > b.until || e.Seq <= b.walked) {
 		b.entries[e.Namespace] += sign
 	}
 }
 
-// boundLog drops the oldest entries of the tasks of namespaces that have more than their
-// quota of bytes leaves for them.
+// boundLog drops the oldest entries of tasks in namespaces with more entries
+// than their quota of bytes allows.
 func (c *committer) boundLog(r *request) error {
 	var limited []*task.NamespaceSettings
 	for _, setting := range c.newest.List(task.NamespaceKind, "") {
@@ -60,7 +61,8 @@ func (c *committer) boundLog(r *request) error {
 		if b.entries[n.Name] <= room {
 			continue
 		}
-		// One namespace at a time: the next would read blocks that this batch changes.
+		// One namespace at a time: the next one would read blocks that this
+		// batch changes.
 		if dropped, err := c.dropEntries(r, n.Name, b.entries[n.Name]-task.AuditKept(room), room); err != nil || dropped {
 			return err
 		}
@@ -68,8 +70,9 @@ func (c *committer) boundLog(r *request) error {
 	return nil
 }
 
-// blocks calls f with the blocks of the log that end behind a number, the oldest
-// first, until f returns false, and reports whether it saw all of them.
+// blocks calls f with the blocks of the log that end after the number behind,
+// the oldest first, until f returns false. It reports whether f saw all of
+// them.
 func (c *committer) blocks(behind uint64, f func(key []byte, entries []task.AuditEntry) (bool, error)) (all bool, err error) {
 	it, err := c.db.NewIter(&pebble.IterOptions{LowerBound: appendAuditKey(nil, behind+1), UpperBound: prefixEnd([]byte(auditPrefix))})
 	if err != nil {
@@ -92,7 +95,7 @@ func (c *committer) blocks(behind uint64, f func(key []byte, entries []task.Audi
 	return true, it.Error()
 }
 
-// countLog counts a part of the entries in the log when counting began.
+// countLog counts some of the entries that were in the log when counting began.
 func (c *committer) countLog() error {
 	b, seen := &c.bound, 0
 	all, err := c.blocks(b.walked, func(key []byte, entries []task.AuditEntry) (bool, error) {
@@ -114,8 +117,8 @@ func (c *committer) countLog() error {
 	return err
 }
 
-// dropEntries removes the oldest n entries of the tasks of a namespace, or as many as it
-// finds in a step, and reports whether it did.
+// dropEntries removes the oldest n entries of tasks of a namespace, or as many
+// as it finds within boundStep. It reports whether it removed any.
 func (c *committer) dropEntries(r *request, namespace string, n, room int64) (bool, error) {
 	b, seen, dropped := &c.bound, 0, int64(0)
 	_, err := c.blocks(b.behind[namespace], func(key []byte, entries []task.AuditEntry) (bool, error) {

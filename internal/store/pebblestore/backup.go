@@ -19,25 +19,28 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// ErrBackupRunning says that another backup is under way: there is one at a time.
+// ErrBackupRunning means that another backup is under way: only one runs at a
+// time.
 var ErrBackupRunning = errors.New("another backup is under way")
 
-// checkpointDir is where a backup keeps the files that it is going to send, in
-// the data directory, so that they are links and no copies.
+// checkpointDir is the directory for the files of a backup. It is in the data
+// directory, so that the files can be links instead of copies.
 const checkpointDir = "backup.tmp"
 
-// copyTries is how often a copy is made that cannot be opened. What is copied,
-// under writes, is log and manifest. Tables are links, so what is wrong with them
-// is wrong with the store itself, and is found while they are read.
+// copyTries is how often a copy is made if it cannot be opened. Only the log
+// and the manifest are copied, while writes continue. Tables are links, so a
+// fault in one is a fault of the store itself, and the backup finds it when it
+// reads them.
 const copyTries = 3
 
-// Backup writes a copy of the store to w, as a tar archive that Restore reads,
-// while everything else goes on. Everything that was answered before Backup was
-// called is in it. What is not yet in tables is copied, about three times
-// MemTableSize at most; the rest is kept from being deleted until Backup returns.
+// Backup writes a copy of the store to w while all other work continues. The
+// copy is a tar archive for Restore. It contains every change that was
+// confirmed before the call. Changes that are not yet in tables are copied,
+// about three times MemTableSize at most. Tables are kept from deletion until
+// Backup returns.
 //
-// What w got before an error is no backup, and Restore refuses it. Errors:
-// ErrBackupRunning, task.ErrClosed, ctx's and w's own.
+// After an error the output is not a backup, and Restore refuses it. Errors:
+// ErrBackupRunning, task.ErrClosed, and those of ctx and w.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 	if !s.backup.TryLock() {
 		return ErrBackupRunning
@@ -59,7 +62,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 	if err != nil {
 		cancel()
 	}
-	found := <-read // also after an error: it reads the files that are about to be removed
+	found := <-read // also after an error: it reads files that are about to be removed
 	cancel()
 	if err == nil {
 		err = found.err
@@ -74,8 +77,8 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 	return nil
 }
 
-// copy makes a copy of the directory in dir, and opens it. One that does not
-// open, or lacks what was answered before, is made again.
+// copy makes a copy of the directory in dir, and opens it. If the copy does not
+// open, or lacks a change that was confirmed before, it is made again.
 func (s *Store) copy(ctx context.Context, fs vfs.FS, dir string) (*pebble.DB, error) {
 	least := s.progress.newest()
 	for try := 1; ; try++ {
@@ -95,7 +98,7 @@ func (s *Store) copy(ctx context.Context, fs vfs.FS, dir string) (*pebble.DB, er
 	}
 }
 
-// openCopy opens the copy in dir, which must hold the change of that number.
+// openCopy opens the copy in dir, which must contain change number least.
 func openCopy(fs vfs.FS, dir string, least uint64) (db *pebble.DB, err error) {
 	err = apart(func() (err error) {
 		if db, err = openReadOnly(fs, dir, nil); err != nil {
@@ -116,10 +119,10 @@ func openCopy(fs vfs.FS, dir string, least uint64) (db *pebble.DB, err error) {
 	return db, err
 }
 
-// checkTables reports whether the copy in dir, of which db was opened, knows all
-// the tables that stand there. Where the end of its manifest is unreadable Pebble
-// takes what is before that for all of it. Then what the later tables hold is
-// missing, and the newest change, which is in the log, is there.
+// checkTables checks that the copy in dir knows all tables there. db is the
+// opened copy. If the end of its manifest is unreadable, Pebble takes the rest
+// for the whole manifest. Then the contents of the later tables are missing,
+// although the newest change, which is in the log, is there.
 func checkTables(fs vfs.FS, dir string, db *pebble.DB) error {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -144,8 +147,8 @@ func checkTables(fs vfs.FS, dir string, db *pebble.DB) error {
 	return nil
 }
 
-// checkpoint makes a copy of the directory in dir. A failure to do so is not one
-// of the store: a disk that has no room for it may still have room for tasks.
+// checkpoint makes a copy of the directory in dir. If it fails, the store works
+// on: a disk without room for the copy may still have room for tasks.
 func (s *Store) checkpoint(fs vfs.FS, dir string) error {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
@@ -169,7 +172,7 @@ type inspected struct {
 	err error
 }
 
-// inspectCopy reads everything in a copy of a directory, and closes it.
+// inspectCopy reads a copy of a directory completely, and closes it.
 func inspectCopy(ctx context.Context, db *pebble.DB) (i inspected) {
 	i.err = apart(func() (err error) {
 		i.Contents, _, err = inspect(ctx, db, func(_, _ []byte) error { return nil })
@@ -178,7 +181,7 @@ func inspectCopy(ctx context.Context, db *pebble.DB) (i inspected) {
 	return i
 }
 
-// addFiles writes the files in dir to the archive, and notes them.
+// addFiles writes the files in dir to the archive, and adds them to m.
 func (m *Manifest) addFiles(ctx context.Context, archive *tar.Writer, fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {

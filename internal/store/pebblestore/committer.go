@@ -11,7 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The bounds of one batch. A bigger batch spreads the cost of its fsync over
+// The bounds of one batch. A larger batch spreads the cost of its fsync over
 // more calls, but a claim that is queued behind it waits until it is applied:
 // 256 creates take about 2 ms.
 const (
@@ -19,63 +19,66 @@ const (
 	maxBatchBytes = 1 << 20
 
 	// maxFlights is how many batches may be applied and not yet answered.
-	// Pebble syncs all of them at once, so a slow disk makes flights longer, not slower.
+	// Pebble syncs all of them at once, so on a slow disk each waits longer,
+	// but no fewer changes are made.
 	maxFlights = 4
 )
 
-// committer makes every change of the store, in one goroutine, so that no two
-// changes of a record can meet. The syncer, in another, waits for the disk. A
-// batch goes through three stages, and while one batch is in one of them the
-// next is in the stage before:
+// committer makes every change of the store, in one goroutine, so that two
+// changes of a record never run at the same time. The syncer, in another
+// goroutine, waits for the disk. A batch goes through three stages. While one
+// batch is in a stage, the next one is in the stage before:
 //
-//	filled    The committer takes requests off the queue. For each step it
-//	          looks up the record, runs the transition, and writes what differs
-//	          into a Pebble batch, until the queue is empty or the batch full.
-//	applied   The batch gets the next number, the number is announced, the batch
-//	          is applied: from here on Pebble shows it to readers. Its write to
-//	          the log is under way.
-//	synced    The syncer, which has waited for the log, moves progress to the
-//	          number. Now its requests are answered and the watcher is told.
+//	filled    The committer takes requests from the queue. For each step it
+//	          looks up the record, runs the transition, and writes the
+//	          difference into a Pebble batch, until the queue is empty or the
+//	          batch is full.
+//	applied   The batch gets the next number, the number is announced, and the
+//	          batch is applied: from now on Pebble shows it to readers. Its
+//	          write to the log is under way.
+//	synced    The syncer has waited for the log, and moves progress to the
+//	          number. Now its requests are answered and the watcher is called.
 //
 // So one fsync serves all calls that arrived during the one before, and the
 // disk and the processor work at the same time.
 //
-// Nothing unsynced is answered. A change that is applied can be seen by others
-// before it is synced, and a crash would take it back, so everybody who has
-// seen it waits, too:
+// No change is confirmed before it is synced. Other calls can see an applied
+// change before that, and a crash would undo it. So every call that has seen it
+// waits too:
 //
-//   - A request waits for the highest batch that changed a record it looked
-//     at, also if it changed nothing itself: ErrExists is only true once the
-//     record that exists is there for good. recent knows those batches.
-//   - A reader waits for the number that was announced when its read was over.
-//     It is announced before it is applied, so it cannot be too low.
+//   - A request waits for the highest batch that changed a record it looked at,
+//     even if the request changed nothing. ErrExists is true only when the
+//     existing record is there for good. recent knows those batches.
+//   - A reader waits for the number that was announced when its read ended. A
+//     number is announced before its batch is applied, so it cannot be too low.
 //
-// Claims are different. A claim that a crash takes back does no harm: the task
-// is due again, as it would be after the restart reaped the lease. So a claim
-// is written without a sync, and its answer waits only if its record was
-// changed by a batch that is not synced yet. On a disk that takes 5 ms this is
-// what keeps an attempt from starting 5 ms late. The exception is in suspects.
+// Claims are different. If a crash undoes a claim, no harm is done: the task is
+// due again, as it would be after the restart had reaped the lease. So a claim
+// is written without a sync. Its reply waits only if an unsynced batch changed
+// its record. On a disk with a sync time of 5 ms, attempts would otherwise
+// start 5 ms late. The exception is in suspects.
 //
-// Why not let each caller commit a Pebble batch of its own, as Pebble groups
-// them, too? Two changes of one record must not meet between look-up and commit,
-// so it would need a lock for each record, and a lock order for batches of many.
+// Why does not each caller commit its own Pebble batch, as Pebble groups
+// batches too? Two changes of one record must not overlap between look-up and
+// commit. That would need a lock for each record, and a lock order for batches
+// of many records.
 type committer struct {
 	*Store
 	flights chan *flight // to the syncer; closed when the committer ends
 
 	filling  *flight
-	number   uint64 // of the newest batch that was numbered; the one being filled gets the next
+	number   uint64 // of the newest numbered batch; the batch being filled gets the next number
 	recent   map[task.Key]recent
-	unsynced []touched // what keeps records in recent, the oldest first
+	unsynced []touched // the batches that keep records in recent, the oldest first
 
-	// What the batch being filled holds, for the steps that follow in it.
+	// The contents of the batch being filled, for its later steps.
 	bodies map[task.Key][]byte
 	idem   map[idemKey]string // "": removed
 
-	newest *task.Settings // those of the batches before and of the one being filled
+	newest *task.Settings // the settings after all batches, including the one being filled
 	edited uint64         // the newest batch that changed them
 	book   *book
-	tally  *tally // of the scrub that is under way; nil: there is none
+	tally  *tally // of the scrub that is under way; nil: no scrub
 	log    block
 	bound  logBound
 
@@ -84,34 +87,36 @@ type committer struct {
 	oldKey, newKey, value []byte // scratch
 }
 
-// recent is a record as a batch left it that is being filled, or was not known
-// to be synced when it was last looked at, or whose task runs.
+// recent is a record after the batch being filled, or after a batch that was
+// not known to be synced at the last check, or the record of a running task.
 type recent struct {
-	record *task.Task // without its body; nil: there is none any more
-	dirty  uint64     // the newest batch that must be synced before it is answered; 0: none
+	record *task.Task // without its body; nil: the record was removed
+	dirty  uint64     // the newest batch that must be synced before a reply; 0: none
 }
 
-// touched names the records of a batch that stay in recent until it is synced.
+// touched is the list of a batch's records that stay in recent until it is
+// synced.
 type touched struct {
 	number uint64
 	keys   []task.Key
 }
 
-// idemKey is an Idempotency-Key's digest; namespaces do not share keys.
+// idemKey identifies an Idempotency-Key by its digest. Namespaces do not share
+// keys.
 type idemKey struct{ namespace, digest string }
 
-// flight is a batch and what depends on it.
+// flight is a batch with everything that depends on it.
 type flight struct {
-	number    uint64        // 0: there is nothing to sync, requests wait for earlier flights
+	number    uint64        // 0: nothing needs a sync, and the requests wait for earlier flights
 	batch     *pebble.Batch // nil: empty
 	steps     int
-	durable   bool           // the batch is to be synced
-	settings  *task.Settings // as the batch leaves them; nil: it does not change them
+	durable   bool           // the batch must be synced
+	settings  *task.Settings // the settings after the batch; nil: it does not change them
 	applied   time.Time
-	requests  []*request   // to be answered
+	requests  []*request   // the requests to answer
 	scheduled []task.Entry // added to the due index
-	ended     []task.Entry // schedules whose occurrences have ended
-	keys      []task.Key   // of the records in it
+	ended     []task.Entry // schedules with occurrences that have ended
+	keys      []task.Key   // of the records in the batch
 }
 
 func newCommitter(s *Store, from loaded, unclean bool) *committer {
@@ -130,7 +135,8 @@ func newCommitter(s *Store, from loaded, unclean bool) *committer {
 	}
 }
 
-// run serves the queue until it is closed and empty, or the store has failed.
+// run handles requests until the queue is closed and empty, or the store has
+// failed.
 func (c *committer) run() {
 	defer close(c.committerDone)
 	defer close(c.flights)
@@ -148,7 +154,7 @@ func (c *committer) run() {
 	}
 }
 
-// drain serves what is queued, and reports whether more can come.
+// drain handles the queued requests, and reports whether more can come.
 func (c *committer) drain() (more bool, err error) {
 	for {
 		r, more := c.queue.take(false)
@@ -161,7 +167,8 @@ func (c *committer) drain() (more bool, err error) {
 	}
 }
 
-// serve carries out a request. It is answered with the flight of its last step.
+// serve carries out a request. The request is answered with the flight of its
+// last step.
 func (c *committer) serve(r *request) error {
 	switch {
 	case r.ctx.Err() != nil:
@@ -212,9 +219,9 @@ func (c *committer) carryOut(r *request) error {
 	return nil
 }
 
-// makeRoom commits a full batch. The next one begins with the urgent requests
-// that came meanwhile, so that a claim does not wait for the rest of a long
-// request.
+// makeRoom commits a full batch. The next batch begins with the urgent requests
+// that came in the meantime, so that a claim does not wait for the rest of a
+// long request.
 func (c *committer) makeRoom(urgent bool) error {
 	f := c.filling
 	if f.steps < maxBatchSteps && (f.batch == nil || f.batch.Len() < maxBatchBytes) {
@@ -234,7 +241,7 @@ func (c *committer) makeRoom(urgent bool) error {
 	}
 }
 
-// commit applies the batch that was filled and sends it on its way.
+// commit applies the batch being filled and passes it to the syncer.
 func (c *committer) commit() error {
 	f := c.filling
 	if f.batch == nil && len(f.requests) == 0 {
@@ -253,7 +260,7 @@ func (c *committer) commit() error {
 	return nil
 }
 
-// apply makes f's batch visible. A panic or an error means that Pebble's commit
+// apply makes the batch of f visible. After a panic or an error Pebble's commit
 // pipeline is stuck for good.
 func (c *committer) apply(f *flight) (err error) {
 	if f.batch == nil {
@@ -291,10 +298,11 @@ func (c *committer) apply(f *flight) (err error) {
 	return err
 }
 
-// forget removes from recent what the database itself now answers for: the
-// records of batches that are synced, and those of f that need no sync. Of a task
-// that runs the record stays: its settlement is what comes next, and to find it
-// in the tables is the dearest part of that. There are no more of them than attempts.
+// forget removes records from recent when reads of the database return them:
+// the records of synced batches, and those of f if it needs no sync. The record
+// of a running task stays. Its settlement comes next, and the look-up in the
+// tables would be the most expensive part of that. There are no more such
+// records than attempts.
 func (c *committer) forget(f *flight) {
 	c.unsynced = append(c.unsynced, touched{number: f.number, keys: f.keys})
 	synced := c.progress.newest()
@@ -308,8 +316,8 @@ func (c *committer) forget(f *flight) {
 	}
 }
 
-// dispatch answers the requests that have nothing to wait for, and hands the
-// others to the syncer.
+// dispatch answers the requests that need not wait, and passes the others to
+// the syncer.
 func (c *committer) dispatch(f *flight) {
 	synced := c.progress.newest()
 	var earlier, own []*request
@@ -332,7 +340,7 @@ func (c *committer) dispatch(f *flight) {
 	}
 }
 
-// launch hands f to the syncer, unless that has ended.
+// launch passes f to the syncer, unless the store has failed.
 func (c *committer) launch(f *flight) {
 	select {
 	case c.flights <- f:
@@ -340,7 +348,7 @@ func (c *committer) launch(f *flight) {
 	}
 }
 
-// syncer waits for the flights in their order, and answers their requests.
+// syncer waits for the flights in order, and answers their requests.
 func (s *Store) syncer(flights <-chan *flight) {
 	defer close(s.syncerDone)
 	for f := range flights {
@@ -356,7 +364,7 @@ func (s *Store) syncer(flights <-chan *flight) {
 			s.progress.move(f.number)
 			s.publish(f)
 		}
-		hint := s.watcher.Load() // whoever watches from the answers on is not told of what was before
+		hint := s.watcher.Load() // a watcher that is set after the replies gets no hints of earlier changes
 		for _, r := range f.requests {
 			close(r.done)
 		}
@@ -366,7 +374,8 @@ func (s *Store) syncer(flights <-chan *flight) {
 	}
 }
 
-// publish shows what a synced flight has brought that is not read from the database.
+// publish passes on those results of a synced flight that are not read from the
+// database.
 func (s *Store) publish(f *flight) {
 	if s.config.OnSync != nil {
 		s.config.OnSync(time.Since(f.applied), f.steps)

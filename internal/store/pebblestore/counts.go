@@ -15,13 +15,13 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// counts is what readers see of the book: that of the batches that were applied.
+// counts is the readers' copy of the book, after the batches that were applied.
 type counts struct {
 	mu sync.Mutex // guards everything below
 	m  map[task.QueueKey]task.Counts
 }
 
-// publish puts changed counts in the place of the old ones.
+// publish replaces the counts that have changed.
 func (c *counts) publish(changed map[task.QueueKey]task.Counts) {
 	if len(changed) == 0 {
 		return
@@ -58,17 +58,18 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 	return all, nil
 }
 
-// book is the committer's counts: how many records each queue has, with the
-// batch being filled. Each batch carries the counts of the queues that it
-// touches, one value a queue, so they are what the records are after any crash.
+// book holds the committer's counts: how many records each queue has, including
+// the batch being filled. Each batch contains the counts of the queues that it
+// changes, one value per queue. So the counts match the records after any
+// crash.
 type book struct {
 	queues map[task.QueueKey]*line
 	spaces map[string]*task.Counts // by namespace; not on disk
 
 	stale bool // an older version wrote some of the counts: see countMark
 
-	last    *line   // that was looked up: a batch is mostly about one queue
-	touched []*line // by the batch being filled
+	last    *line   // the latest look-up: most batches are about one queue
+	touched []*line // changed by the batch being filled
 }
 
 type line struct {
@@ -82,7 +83,7 @@ func newBook() *book {
 	return &book{queues: make(map[task.QueueKey]*line), spaces: make(map[string]*task.Counts)}
 }
 
-// line returns the line of a queue, a new one where there is none.
+// line returns the line of a queue. It creates a missing line.
 func (b *book) line(namespace, queue string) *line {
 	if l := b.last; l != nil && l.key.Queue == queue && l.key.Namespace == namespace {
 		return l
@@ -97,8 +98,8 @@ func (b *book) line(namespace, queue string) *line {
 	return l
 }
 
-// space returns the counts of a queue's namespace. What is counted by schedule is
-// in those of its queue already.
+// space returns the counts of a queue's namespace. Counts of occurrences by
+// schedule are already included in those of their queue.
 func (b *book) space(key task.QueueKey) *task.Counts {
 	if key.OfOccurrences() {
 		return new(task.Counts)
@@ -117,7 +118,7 @@ func (b *book) unfinished(schedule task.Key) int64 {
 	return 0
 }
 
-// move takes in that old became t. Either may be nil.
+// move counts the change from old to t. Either may be nil.
 func (b *book) move(old, t *task.Task) {
 	if key, change := task.Unfinished(old, t); change != 0 {
 		l := b.line(key.Namespace, key.Queue)
@@ -145,7 +146,7 @@ func (b *book) touch(l *line) {
 	}
 }
 
-// set puts n in the place of a queue's counts.
+// set replaces the counts of a queue.
 func (b *book) set(key task.QueueKey, n task.Counts) {
 	l := b.line(key.Namespace, key.Queue)
 	for state := range n.States {
@@ -164,7 +165,7 @@ func (b *book) namespace(name string) task.Counts {
 	return task.Counts{}
 }
 
-// count adds the counts of d's namespace to d. Costs O(queues).
+// count adds the counts of d's namespace to d. It costs O(queues).
 func (b *book) count(d *task.DropNamespace) {
 	for key, l := range b.queues {
 		if key.Namespace == d.Name && !key.OfOccurrences() {
@@ -173,7 +174,7 @@ func (b *book) count(d *task.DropNamespace) {
 	}
 }
 
-// write writes what was touched into the batch.
+// write writes the changed counts into the batch.
 func (b *book) write(batch *pebble.Batch) error {
 	for _, l := range b.touched {
 		var err error
@@ -216,7 +217,7 @@ func (b *book) all() map[task.QueueKey]task.Counts {
 	return all
 }
 
-// loadBook reads the counts as the newest batch has left them.
+// loadBook reads the counts after the newest batch.
 func loadBook(db *pebble.DB) (b *book, err error) {
 	space := []byte(countPrefix)
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
@@ -249,14 +250,15 @@ func appendCountKey(dst []byte, q task.QueueKey) []byte {
 	return appendTaskKey(dst, countPrefix, task.Key{Namespace: q.Namespace, Name: q.Queue})
 }
 
-// countMark stands behind counts of the bytes of whole records. Versions before counted
-// bodies alone, and write counts without it, also where they wrote after this one: then all that
-// is derived from the records is made again.
+// countMark follows counts of the bytes of whole records. Older versions
+// counted only bodies, and wrote counts without the mark, even over counts of
+// this version. In that case everything that is derived from the records is
+// rebuilt.
 const countMark = 1
 
-// appendCounts appends n as it is on disk: a format byte, the bytes and the
-// number of each state from Scheduled on, varints, and countMark. What a later
-// version adds follows behind.
+// appendCounts appends n in its format on disk: a format byte; varints with the
+// bytes and the number of each state from Scheduled on; and countMark. Fields
+// of later versions come after that.
 func appendCounts(dst []byte, n task.Counts) []byte {
 	dst = append(dst, codec.Format)
 	dst = binary.AppendVarint(dst, n.Bytes)

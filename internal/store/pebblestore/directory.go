@@ -15,15 +15,16 @@ import (
 	"github.com/foliot/foliot/internal/store/codec"
 )
 
-// Why a directory is refused.
+// The reasons why a directory is refused.
 var (
-	// ErrInUse: another process, or another Store of this one, has it open.
+	// ErrInUse: another process, or another Store of this process, has it open.
 	ErrInUse = errors.New("the data directory is in use")
-	// ErrNewerFormat: a newer version wrote it in a way that this one would misread.
+	// ErrNewerFormat: a newer version wrote it in a format that this one would
+	// misread.
 	ErrNewerFormat = codec.ErrNewerFormat
-	// ErrForeign: it holds files, but none of ours.
+	// ErrForeign: it contains files, but no marker of ours.
 	ErrForeign = errors.New("this is not a foliot data directory")
-	// ErrDamaged: what was answered is not there as it was written.
+	// ErrDamaged: confirmed data is missing or changed.
 	ErrDamaged = errors.New("the data directory is damaged")
 )
 
@@ -38,9 +39,9 @@ format %d
 oldest-reader %d
 `
 
-// prepare makes dir a data directory if it is empty or not there, checks that
-// this version may write to it, and locks it. An existing directory that is
-// refused is left as it was.
+// prepare locks dir and checks that this version may write to it. If dir is
+// empty or does not exist, prepare makes it a data directory. An existing
+// directory that is refused is not changed.
 func prepare(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	if err := makeDir(fs, dir); err != nil {
 		return nil, fmt.Errorf("make the data directory %s: %w", dir, err)
@@ -62,8 +63,8 @@ func prepare(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	return held, nil
 }
 
-// makeDir makes dir and its parents, and syncs the directories that hold them:
-// a new directory is an entry in its parent, which a power loss takes back.
+// makeDir creates dir and its parents, and syncs their parent directories: a
+// new directory is an entry in its parent, and a power loss can undo it.
 func makeDir(fs vfs.FS, dir string) error {
 	if _, err := fs.Stat(dir); err == nil {
 		return nil
@@ -87,7 +88,8 @@ func syncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// check reports whether dir is marked as ours; an empty one is not, and may become so.
+// check reports whether dir has our marker. An empty directory has none, but is
+// accepted.
 func check(fs vfs.FS, dir string) (marked bool, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -107,7 +109,8 @@ func check(fs vfs.FS, dir string) (marked bool, err error) {
 	return false, nil
 }
 
-// checkMarker returns the format that dir has, unless this code cannot read it.
+// checkMarker returns the format of dir. It returns an error if this version
+// cannot read it.
 func checkMarker(fs vfs.FS, dir string) (format int, err error) {
 	path := fs.PathJoin(dir, markerFile)
 	text, err := readFile(fs, path)
@@ -144,7 +147,8 @@ func readFile(fs vfs.FS, path string) (string, error) {
 	return string(text), err
 }
 
-// mark writes the marker, so that a power loss leaves all of it or nothing.
+// mark writes the marker. After a power loss it is there as a whole or not at
+// all.
 func mark(fs vfs.FS, dir string) error {
 	temp := fs.PathJoin(dir, markerTemp)
 	f, err := fs.Create(temp, vfs.WriteCategoryUnspecified)

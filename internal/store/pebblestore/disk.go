@@ -7,12 +7,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// disk is the file system as Pebble sees it. It learns first when an operation
-// on the log fails, for two reasons: OnFatal is told before anything else can
-// happen, and Pebble is kept from going on where it cannot. When Pebble cannot
-// change to a new log it panics with a lock in the wrong state, and the
-// runtime ends the process with a stack trace that names neither the disk
-// nor the directory.
+// disk is the file system that Pebble uses. It sees failures of log operations
+// before Pebble does, for two reasons. OnFatal is called before anything else
+// can happen, and Pebble is stopped when it cannot continue: if Pebble cannot
+// switch to a new log, it panics with a lock in the wrong state. The runtime
+// would then end the process with a stack trace that names neither the disk nor
+// the directory.
 type disk struct {
 	vfs.FS
 	s *Store
@@ -21,16 +21,17 @@ type disk struct {
 // Unwrap returns the file system below.
 func (d disk) Unwrap() vfs.FS { return d.FS }
 
-// Create creates a file. For a log it does not return an error while the store runs.
+// Create creates a file. For a log it does not return an error while the store
+// runs.
 //
-// A manifest's name is synced at once. Pebble syncs it together with the name
-// of the marker that points to it, and a file system that does not keep the
-// order of names may keep the marker alone over a power loss: the directory
-// then never opens again.
+// The name of a manifest is synced at once. Pebble syncs it together with the
+// name of the marker that points to it. A file system that does not keep the
+// order of names may keep only the marker after a power loss. The directory
+// would then never open again.
 func (d disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := d.FS.Create(name, category)
 	if d.PathDir(name) == d.PathJoin(d.s.dir, checkpointDir) {
-		return f, err // of a backup: what befalls it does not concern the store
+		return f, err // a file of a backup: its failures do not affect the store
 	}
 	if number, ok := manifestNumber(d, name); ok && err == nil {
 		if err := syncDir(d.FS, d.PathDir(name)); err != nil {
@@ -41,7 +42,7 @@ func (d disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, err
 	return d.log(name, f, err)
 }
 
-// ReuseForWrite makes an old log a new one, like Create.
+// ReuseForWrite turns an old log into a new one, like Create.
 func (d disk) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := d.FS.ReuseForWrite(old, name, category)
 	return d.log(name, f, err)
@@ -89,8 +90,8 @@ func (f logFile) SyncTo(length int64) (fullSync bool, err error) {
 	return fullSync, err
 }
 
-// Close closes the file. After a failure Pebble would panic with what it
-// returns, also if that was an earlier error than its own.
+// Close closes the file. After a failure Pebble would panic with the error it
+// returns, even if that is an earlier one.
 func (f logFile) Close() error {
 	err := f.File.Close()
 	f.s.report("close the log", err)
@@ -105,9 +106,10 @@ func (s *Store) report(op string, err error) {
 	}
 }
 
-// halt does not return if the store has failed in the middle of its work: the
-// goroutine stays in Pebble until the process ends. While the store is opened
-// or closed it always returns, as Pebble then hands the error on.
+// halt does not return if the store has failed while it was running: the
+// goroutine stays in Pebble until the process ends. While the store is being
+// opened or closed halt always returns, because Pebble then passes the error
+// on.
 func (s *Store) halt() {
 	if s.running.Load() && s.broken() != nil {
 		s.wedge()

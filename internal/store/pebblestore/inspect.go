@@ -22,9 +22,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// openReadOnly opens the database in dir, of which nobody else writes. What is
-// in its log is read into memory. Nothing in dir changes but LOCK, which is made
-// where held is nil.
+// openReadOnly opens the database in dir. No other process may write to it. The
+// log is read into memory. Nothing in dir changes, except that LOCK is created
+// if held is nil.
 func openReadOnly(fs vfs.FS, dir string, held *pebble.Lock) (*pebble.DB, error) {
 	return pebble.Open(dir, &pebble.Options{
 		FS: fs, Lock: held, ReadOnly: true, ErrorIfNotExists: true,
@@ -33,14 +33,16 @@ func openReadOnly(fs vfs.FS, dir string, held *pebble.Lock) (*pebble.DB, error) 
 	})
 }
 
-// discard is a logger for databases that are only read: their errors are returned.
+// discard is the logger of databases that are only read: their errors are
+// returned.
 type discard struct{}
 
 func (discard) Infof(string, ...any)  {}
 func (discard) Errorf(string, ...any) {}
 func (discard) Fatalf(string, ...any) { runtime.Goexit() } // see logger
 
-// apart runs use in a goroutine of its own, which Pebble may end.
+// apart runs use in a separate goroutine, because Pebble may end that
+// goroutine.
 func apart(use func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -51,7 +53,7 @@ func apart(use func() error) error {
 	return <-done
 }
 
-// inspect reads everything that db holds, and counts its records.
+// inspect reads all keys and values of db, and counts its records.
 func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte) error) (c Contents, counts *book, err error) {
 	it, err := db.NewIter(nil)
 	if err != nil {
@@ -100,20 +102,20 @@ func countedTask(key, value []byte) (*task.Task, error) {
 	return codec.DecodeRecord(name, value)
 }
 
-// addPart adds b behind its length, which keeps ("ab", "c") and ("a", "bc") apart.
+// addPart adds b after its length. So ("ab", "c") and ("a", "bc") differ.
 func addPart(h hash.Hash, b []byte) {
 	var n [binary.MaxVarintLen64]byte
 	h.Write(n[:binary.PutUvarint(n[:], uint64(len(b)))])
 	h.Write(b)
 }
 
-// Report is what Verify found in a directory.
+// Report is the result of Verify.
 type Report struct {
 	Contents
 	Format   int
 	Clean    bool     // it was closed in order
-	Problems []string // sentences: at most maxProblems; Scrub repairs what they name, when the server runs
-	More     int      // problems beyond those
+	Problems []string // sentences, at most maxProblems; Scrub repairs these problems while the server runs
+	More     int      // number of further problems
 }
 
 const maxProblems = 100
@@ -126,12 +128,12 @@ func (r *Report) add(format string, values ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, values...))
 }
 
-// Verify reads everything in a data directory that no server has open, compares
+// Verify reads all of a data directory that no server has open. It compares
 // records, entries and counts with each other, and changes nothing. It takes as
-// long as reading the directory, and as much memory as was not written to tables
-// when the server stopped.
+// long as it takes to read the directory. It uses as much memory as there were
+// changes outside of tables when the server stopped.
 //
-// Errors: those of Open; then there is no report.
+// Errors: those of Open. Then there is no report.
 func Verify(ctx context.Context, dir string) (Report, error) {
 	return verify(ctx, vfs.Default, dir)
 }
@@ -187,7 +189,7 @@ func (r *Report) read(ctx context.Context, fs vfs.FS, dir string, held *pebble.L
 	return r.compare(ctx, s.db)
 }
 
-// compare looks at everything in db.
+// compare checks all of db.
 func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
 	contents, counts, err := inspect(ctx, db, func(key, value []byte) error { return r.examine(db, key, value) })
 	if err != nil {
@@ -201,14 +203,15 @@ func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
 	if err != nil {
 		return err
 	}
-	if !stored.stale { // otherwise they are made again when it is opened
+	if !stored.stale { // stale counts are made again when it is opened
 		r.compareCounts(stored.all(), counts.all())
 	}
 	_, err = loadSettings(db)
 	return err
 }
 
-// compareCounts tells which counts are wrong: of the queues, and of what is unfinished of each schedule.
+// compareCounts adds a problem for each wrong count, of queues and of
+// unfinished occurrences of schedules.
 func (r *Report) compareCounts(have, want map[task.QueueKey]task.Counts) {
 	all := maps.Clone(have)
 	maps.Copy(all, want)
@@ -233,7 +236,7 @@ func (r *Report) examine(db *pebble.DB, key, value []byte) error {
 		return err
 	case bodyPrefix, duePrefix, runPrefix, deadPrefix, donePrefix, idemPrefix:
 		if r.Format < firstIndexed {
-			return nil // they are made anew when it is opened
+			return nil // they are made again when it is opened
 		}
 		if belongs, _, err := belonging(db, key, value); err != nil || !belongs {
 			r.add("%q belongs to no task", key)

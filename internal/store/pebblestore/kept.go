@@ -7,10 +7,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// kept is the value of an entry among the dead or the finished: what a sweep
-// has to know of a record, so that it need not read it. On disk: the state, 1
-// byte; how many bytes it takes (Task.Stored) and the length of its queue's name, varints; that
-// name; the digest of its Idempotency-Key.
+// kept is the value of an index entry of a dead or finished task. It contains
+// all that a sweep must know of the record, so that the sweep need not read it.
+// On disk: the state, 1 byte; the stored bytes (Task.Stored) and the length of
+// the queue's name, varints; that name; the digest of the Idempotency-Key.
 type kept struct {
 	state  task.State
 	size   int64 // Task.Stored
@@ -22,7 +22,7 @@ func keptOf(t *task.Task) kept {
 	return kept{state: t.State, size: t.Stored(), queue: t.Queue, digest: digest(t)}
 }
 
-// task returns as much of the record as counts need.
+// task returns the part of the record that counts need.
 func (k kept) task(key task.Key) *task.Task {
 	return task.Remains(key, k.queue, k.state, k.size)
 }

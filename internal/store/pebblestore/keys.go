@@ -23,8 +23,8 @@ func instant(src []byte) task.Millis {
 	return task.Millis(binary.BigEndian.Uint64(src) ^ 1<<63)
 }
 
-// appendTaskKey appends the key of k's entry in one of the spaces that are
-// ordered by namespace and name: task, body, run.
+// appendTaskKey appends the key for k in one of the spaces that are ordered by
+// namespace and name: task, body, run.
 func appendTaskKey(dst []byte, prefix string, k task.Key) []byte {
 	dst = append(dst, prefix...)
 	return appendName(dst, k)
@@ -43,7 +43,7 @@ func appendIdemKey(dst []byte, namespace, digest string) []byte {
 	return append(dst, digest...)
 }
 
-// appendLane appends what the keys of lane's entries have in common.
+// appendLane appends the common prefix of the keys of a lane's entries.
 func appendLane(dst []byte, l task.Lane) []byte {
 	dst = append(dst, duePrefix...)
 	dst = append(dst, l.Namespace...)
@@ -60,15 +60,15 @@ func appendDueKey(dst []byte, l task.Lane, p task.Position) []byte {
 	return append(dst, p.Name...)
 }
 
-// appendKeptKey appends the key of t's entry among the dead or the finished.
+// appendKeptKey appends the key of the entry of t, a dead or finished task.
 func appendKeptKey(dst []byte, prefix string, t *task.Task) []byte {
 	dst = append(dst, prefix...)
 	dst = appendInstant(dst, t.KeepUntil)
 	return appendName(dst, t.Key())
 }
 
-// prefixEnd returns the first key after all keys that begin with prefix, whose
-// last byte is not 0xff.
+// prefixEnd returns the first key after all keys that begin with prefix. The
+// last byte of prefix must not be 0xff.
 func prefixEnd(prefix []byte) []byte {
 	end := bytes.Clone(prefix)
 	end[len(end)-1]++
@@ -84,8 +84,8 @@ func parseName(src []byte) (task.Key, error) {
 	return task.Key{Namespace: string(namespace), Name: string(name)}, nil
 }
 
-// parseDueKey returns the lane and the place of an entry of the due index, and
-// the length of the lane's part of the key.
+// parseDueKey returns the lane and the position of an entry of the due index,
+// and the length of the lane's part of the key.
 func parseDueKey(key []byte) (task.Lane, task.Position, int, error) {
 	damaged := fmt.Errorf("key %q of the due index: %w", key, errDamaged)
 	rest := key[len(duePrefix):]
@@ -109,8 +109,8 @@ func parseDueKey(key []byte) (task.Lane, task.Position, int, error) {
 	return lane, parsePosition(rest), len(key) - len(rest), nil
 }
 
-// parsePosition reads what follows the lane in a key of the due index: at least
-// instantLen bytes.
+// parsePosition reads the part of a due key that follows the lane. It must have
+// at least instantLen bytes.
 func parsePosition(src []byte) task.Position {
 	return task.Position{Due: instant(src), Name: string(src[instantLen:])}
 }

@@ -8,30 +8,31 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// logger is Pebble's way to speak.
+// logger receives Pebble's messages.
 type logger struct{ s *Store }
 
-// Infof logs what Pebble does, for whoever debugs it.
+// Infof logs a message for debugging.
 func (l logger) Infof(format string, args ...any) {
 	l.s.config.Logger.Debug(fmt.Sprintf(format, args...))
 }
 
-// Errorf logs what went wrong and was survived.
+// Errorf logs an error that Pebble has handled.
 func (l logger) Errorf(format string, args ...any) {
 	l.s.config.Logger.Error(fmt.Sprintf(format, args...))
 }
 
-// Fatalf stops the store and does not return, as Pebble demands: it ends its
-// goroutine. Exiting here would take from the process the choice of its exit
-// code and its last words; OnFatal has it.
+// Fatalf stops the store and ends the goroutine, as Pebble requires that it
+// does not return. If it ended the process, the process could choose neither
+// its exit code nor its last message. OnFatal makes that possible.
 func (l logger) Fatalf(format string, args ...any) {
 	l.s.wedge()
 	l.s.fail("store tasks", fmt.Errorf(format, args...))
 	runtime.Goexit()
 }
 
-// listener stops the store when work in the background fails: changes would pile
-// up in memory and in the log, and a damaged table would go unnoticed.
+// listener stops the store when background work fails. Otherwise changes would
+// accumulate in memory and in the log, and a damaged table would not be
+// noticed.
 func (s *Store) listener() *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {

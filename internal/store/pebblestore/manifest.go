@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// ErrBadBackup says that a backup is not as it was made, or not one at all.
+// ErrBadBackup means that a backup is damaged, or is not a backup.
 var ErrBadBackup = errors.New("the backup is damaged or incomplete")
 
 const (
@@ -24,8 +24,8 @@ const (
 	maxManifest    = 64 << 20
 )
 
-// Manifest says what a backup holds. It is the backup's last entry: a line of
-// JSON, and the line's SHA-256 behind it. So a backup that was cut off has none.
+// Manifest describes the contents of a backup. It is the backup's last entry: a
+// line of JSON, then the line's SHA-256. So a truncated backup has none.
 type Manifest struct {
 	Format    int       `json:"format"` // of the directory
 	CreatedAt time.Time `json:"created_at"`
@@ -33,12 +33,13 @@ type Manifest struct {
 	Files []BackupFile `json:"files"` // in the order of the backup
 }
 
-// Contents is what a directory holds, however it is laid out on the disk.
+// Contents is the contents of a directory, independent of its layout on the
+// disk.
 type Contents struct {
 	Change    uint64       `json:"change"` // the number of the newest change
 	Tasks     int64        `json:"tasks"`
 	Schedules int64        `json:"schedules"`
-	Entries   int64        `json:"entries"`  // keys, of everything
+	Entries   int64        `json:"entries"`  // number of all keys
 	Checksum  string       `json:"checksum"` // SHA-256 over all keys and values in the order of the keys
 	Queues    []QueueCount `json:"queues"`   // of tasks
 }
@@ -58,7 +59,7 @@ type BackupFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// queueCounts returns counts in the order of their namespaces and queues.
+// queueCounts returns counts ordered by namespace and queue.
 func queueCounts(all map[task.QueueKey]task.Counts) []QueueCount {
 	list := make([]QueueCount, 0, len(all))
 	for key, n := range all {
@@ -83,7 +84,7 @@ func queueCount(key task.QueueKey, n task.Counts) QueueCount {
 	return q
 }
 
-// encode returns the manifest as it stands in a backup.
+// encode returns the manifest in its format in a backup.
 func (m *Manifest) encode() ([]byte, error) {
 	line, err := json.Marshal(m)
 	if err != nil {
@@ -109,11 +110,12 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// backupName is what the files of a backup are called: all of them stand in one
-// directory, so a name with a way in it is not one of ours.
+// backupName matches the names of files in a backup. All of them are in one
+// directory, so a name with a path is invalid.
 var backupName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// checkName refuses what must not be written into a data directory. Errors: ErrBadBackup.
+// checkName refuses files that must not be written into a data directory.
+// Errors: ErrBadBackup.
 func checkName(name string) error {
 	if !backupName.MatchString(name) || name == lockFile || name == watermarkFile || name == backupManifest {
 		return fmt.Errorf("%w: it holds a file named %q", ErrBadBackup, name)

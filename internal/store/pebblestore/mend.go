@@ -12,24 +12,24 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// mend is what the committer does for a scrub: it looks again at what did not
-// fit together, repairs what still does not, and counts the records that were
-// examined.
+// mend is the committer's work for a scrub. The committer checks doubtful
+// records and entries again, repairs those that are still wrong, and counts the
+// records that were examined.
 type mend struct {
-	records []task.Key // that may lack an entry
-	entries [][]byte   // that may be no record's
-	lost    []lost     // leases that nobody holds
+	records []task.Key // records that may lack an entry
+	entries [][]byte   // entries that may belong to no record
+	lost    []lost     // leases that no process holds
 
 	first    bool   // the scrub begins here
-	count    bool   // records were examined:
-	from, to string // behind from, up to to; a name as in keys
+	count    bool   // records were examined: those after from, up to to
+	from, to string // names as in keys
 	last     bool   // to the end
 
 	repairs []task.Repair
 }
 
-// mend does r's repairs in a batch that begins with them, so that the database
-// shows what the steps before have left.
+// mend makes the repairs of r. It begins a new batch, so that the database
+// shows the results of the steps before.
 func (c *committer) mend(r *request) error {
 	if err := c.commit(); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (m *mend) found(key task.Key, what string) {
 	m.repairs = append(m.repairs, task.Repair{Key: key, Found: what})
 }
 
-// mendRecord writes the entries that a record lacks.
+// mendRecord writes the missing entries of a record.
 func (c *committer) mendRecord(r *request, key task.Key) error {
 	t, err := getRecord(c.db, key)
 	if err != nil || t == nil {
@@ -93,8 +93,8 @@ func (c *committer) mendRecord(r *request, key task.Key) error {
 	return c.putKeyOwner(b, key.Namespace, digest(t), t.Name)
 }
 
-// mendEntry removes an entry that no record has, and notes one in memory that
-// its lane does not know of.
+// mendEntry removes an entry that belongs to no record. If an entry is right
+// but its lane does not cover it, the lane in memory is corrected.
 func (c *committer) mendEntry(r *request, key []byte) error {
 	value, err := getValue(c.db, key)
 	if err != nil || value == nil {
@@ -114,7 +114,7 @@ func (c *committer) mendEntry(r *request, key []byte) error {
 	space, _, _ := strings.Cut(string(key), "/")
 	if t != nil {
 		if right, _ := appendIndexEntry(nil, nil, t); bytes.Equal(key, right) {
-			return c.mendRecord(r, t.Key()) // in its place, with a wrong value
+			return c.mendRecord(r, t.Key()) // the key is right, the value wrong
 		}
 		r.mend.found(t.Key(), fmt.Sprintf("it had an entry in the space %q that does not match its record", space))
 	} else {
@@ -126,22 +126,25 @@ func (c *committer) mendEntry(r *request, key []byte) error {
 }
 
 // countStep is how many records the committer counts at a time: about as much
-// work as a batch. lastCount is enough to come to an end while others create.
+// work as a batch. lastCount lets the count end while other requests create
+// tasks.
 const (
 	countStep = 256
 	lastCount = 4 * countStep
 )
 
-// tally counts the records anew while a scrub walks them. What the committer
-// changes behind at moves it, what lies before at will be counted when the walk
-// comes there. So at the end it is exact, however much was changed meanwhile.
+// tally counts the records again while a scrub walks over them. A change up to
+// at changes the tally. Records after at will be counted when the walk reaches
+// them. So the result is exact, however many changes were made during the
+// scrub.
 type tally struct {
-	at     task.Key // counted up to here
-	all    bool     // to the end
+	at     task.Key // records up to here are counted
+	all    bool     // all records are counted
 	counts map[task.QueueKey]*task.Counts
 }
 
-// move takes in that old became t. Either may be nil; key is that of both.
+// move counts the change from old to t. Either may be nil; key is the key of
+// both.
 func (y *tally) move(key task.Key, old, t *task.Task) {
 	if y == nil || !y.all && (key.Namespace > y.at.Namespace || key.Namespace == y.at.Namespace && key.Name > y.at.Name) {
 		return
@@ -149,7 +152,7 @@ func (y *tally) move(key task.Key, old, t *task.Task) {
 	y.add(old, t)
 }
 
-// add takes old out, and t in.
+// add subtracts old and adds t.
 func (y *tally) add(old, t *task.Task) {
 	if old != nil {
 		y.queue(old.Namespace, old.Queue).Move(old, nil)
@@ -172,13 +175,13 @@ func (y *tally) queue(namespace, queue string) *task.Counts {
 	return n
 }
 
-// wanted reports whether there is anything left for the committer.
+// wanted reports whether work is left for the committer.
 func (m *mend) wanted() bool {
 	return m.count || len(m.records) > 0 || len(m.entries) > 0 || len(m.lost) > 0
 }
 
-// count counts a part of what the scrub has examined. A scrub that does not go
-// on where the last one ended is not counted.
+// count counts some of the records that the scrub has examined. If a scrub does
+// not continue where the last step ended, nothing is counted.
 func (c *committer) count(r *request) error {
 	m := r.mend
 	if !m.count {
@@ -206,7 +209,8 @@ func (c *committer) count(r *request) error {
 	return err
 }
 
-// countSome counts the next records, and reports whether these were the last.
+// countSome counts the next records, and reports whether these were the last
+// ones.
 func (c *committer) countSome(m *mend) (done bool, err error) {
 	space := []byte(taskPrefix)
 	options := pebble.IterOptions{LowerBound: append(append(space, m.from...), 0), UpperBound: prefixEnd([]byte(taskPrefix))}
@@ -252,7 +256,7 @@ func wrongCounts(key task.QueueKey) string {
 	return fmt.Sprintf("the counts of queue %q were wrong", key.Queue)
 }
 
-// compare puts right what the counts say otherwise than the tally, in memory or on disk.
+// compare corrects the counts that differ from the tally, in memory or on disk.
 func (c *committer) compare(r *request) error {
 	disk, err := loadBook(c.db)
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// pebbleFormat is the format of Pebble's files. It must have the log's sync
-// chunks: without them a flipped bit in the middle of the log reads like the
-// end of the log, and everything behind it is gone without an error.
+// pebbleFormat is the format of Pebble's files. It must have sync chunks in the
+// log. Without them a flipped bit in the middle of the log looks like the end
+// of the log, and everything after it is lost without an error.
 const pebbleFormat = pebble.FormatValueSeparation
 
-// Open opens the store in dir, and makes it if dir is empty or not there. The
-// leases of the process that had it before are reaped. The cost does not grow
-// with the number of tasks, but with the number of lanes, of leases and of the
-// bytes that were in memory when the process was killed.
+// Open opens the store in dir. If dir is empty or does not exist, Open creates
+// the store. The leases of the previous process are reaped. The cost does not
+// grow with the number of tasks. It grows with the number of lanes, of leases,
+// and of the bytes that were in memory when the process was killed.
 //
 // Errors: ErrInUse, ErrNewerFormat, ErrForeign, ErrDamaged, or those of the
 // file system. In the first three cases nothing was written.
@@ -46,9 +46,9 @@ func Open(dir string, config Config) (*Store, error) {
 	return s, nil
 }
 
-// start opens the database and brings the store to work.
+// start opens the database and starts the goroutines.
 func (s *Store) start() error {
-	err := s.config.FS.RemoveAll(s.config.FS.PathJoin(s.dir, checkpointDir)) // of a backup that a crash ended
+	err := s.config.FS.RemoveAll(s.config.FS.PathJoin(s.dir, checkpointDir)) // left by a backup during a crash
 	if err != nil {
 		return explain(s.dir, errors.Join(err, s.lock.Close()))
 	}
@@ -75,13 +75,13 @@ func (s *Store) start() error {
 		return explain(s.dir, errors.Join(err, s.Close()))
 	}
 	s.running.Store(true)
-	if err := s.broken(); err != nil { // after reapAll, before OnFatal could be told
+	if err := s.broken(); err != nil { // it failed after reapAll, before OnFatal could be called
 		return explain(s.dir, errors.Join(err, s.Close()))
 	}
 	return nil
 }
 
-// loaded is what the committer begins with.
+// loaded is the first state of the committer.
 type loaded struct {
 	number uint64 // of the newest batch
 	entry  uint64 // of the newest entry of the audit log
@@ -89,8 +89,8 @@ type loaded struct {
 	clean  bool // the directory was closed in order
 }
 
-// load checks what the database holds, brings it up to date, and reads what is
-// kept of it in memory.
+// load checks the contents of the database, upgrades it, and reads the parts
+// that are kept in memory.
 func (s *Store) load() (l loaded, err error) {
 	if l.number, l.entry, err = s.checkEnd(); err != nil {
 		return l, err
@@ -114,9 +114,9 @@ func (s *Store) load() (l loaded, err error) {
 	return l, err
 }
 
-// openPebble opens the database. Where the directory is new or of an older
-// format it opens it twice: the log that is begun while the format is being
-// raised still has the old one. fresh: there was no database.
+// openPebble opens the database. If the directory is new or of an older format,
+// it is opened twice: the log that is created while the format is raised still
+// has the old format. fresh reports that there was no database.
 func (s *Store) openPebble() (fresh bool, err error) {
 	before, err := pebble.Peek(s.dir, s.config.FS)
 	if err != nil && strings.Contains(err.Error(), "unknown format major version") {
@@ -146,8 +146,8 @@ func (s *Store) openPebble() (fresh bool, err error) {
 	return !before.Exists, err
 }
 
-// openOnce opens the database in a goroutine of its own, as the logger ends the
-// goroutine in which Pebble meets a fatal error.
+// openOnce opens the database in a separate goroutine, because the logger ends
+// the goroutine in which Pebble meets a fatal error.
 func (s *Store) openOnce(options *pebble.Options) (*pebble.DB, error) {
 	var db *pebble.DB
 	var err error
@@ -161,7 +161,7 @@ func (s *Store) openOnce(options *pebble.Options) (*pebble.DB, error) {
 	case <-s.failed:
 		select {
 		case <-done:
-		case <-s.wedged: // where a table cannot be written Pebble tries again, for ever
+		case <-s.wedged: // if a table cannot be written, Pebble tries again forever
 			return nil, s.broken()
 		}
 	}
@@ -197,8 +197,8 @@ func (s *Store) options(cache *pebble.Cache) *pebble.Options {
 	return o
 }
 
-// markOpen removes the note that the directory was closed in order, and
-// reports whether it was there.
+// markOpen removes the mark that the directory was closed in order. It reports
+// whether the mark was there.
 func (s *Store) markOpen() (clean bool, err error) {
 	_, closer, err := s.db.Get(cleanKey)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -210,8 +210,8 @@ func (s *Store) markOpen() (clean bool, err error) {
 	return true, errors.Join(closer.Close(), s.db.Delete(cleanKey, pebble.Sync))
 }
 
-// reapAll takes back the leases of the process before, which is known to be gone.
-// If a failure of the medium ended it, no task is to blame: otherwise a full disk
+// reapAll takes back the leases of the previous process, which has ended. If a
+// failure of the medium ended it, no task is to blame. Otherwise a full disk
 // would kill a long attempt that is under way at each of ten starts.
 func (s *Store) reapAll() error {
 	blameless, err := s.watermark.failed()
@@ -233,8 +233,7 @@ func (s *Store) reapAll() error {
 
 func openedAt(c Config) task.Millis { return task.FloorMillis(c.Now()) }
 
-// explain turns what went wrong while opening dir into a sentence for whoever
-// started the server.
+// explain turns an error of opening dir into a sentence for the operator.
 func explain(dir string, err error) error {
 	switch {
 	case errors.Is(err, ErrNewerFormat), errors.Is(err, ErrInUse), errors.Is(err, ErrForeign):

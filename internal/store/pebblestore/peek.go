@@ -21,8 +21,9 @@ func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, 
 	return heads, err
 }
 
-// LaneNamespaces implements task.Queue. As LanePages, it does not wait for a sync:
-// that a lane exists is no promise, and Peek waits before it shows an entry.
+// LaneNamespaces implements task.Queue. Like LanePages it does not wait for a
+// sync: the existence of a lane is no promise, and Peek waits before it returns
+// an entry.
 func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
 	var names []string
 	if err := ctx.Err(); err != nil {
@@ -98,8 +99,8 @@ type peek struct {
 	finding marks.Finding
 }
 
-// run reads up to the first entry after Until, which is not returned but tells
-// where the lane's head is.
+// run reads up to the first entry after Until. That entry is not returned, but
+// it shows where the lane's head is.
 func (p *peek) run(it *pebble.Iterator) error {
 	prefix := appendLane(nil, p.Lane)
 	conclusive, from := true, appendDueKey(nil, p.Lane, p.low)
@@ -108,8 +109,8 @@ func (p *peek) run(it *pebble.Iterator) error {
 			conclusive, from = false, after
 		}
 	}
-	// The bound keeps the iterator from stepping into the tombstones at the
-	// next lane's head.
+	// The bound keeps the iterator away from the tombstones at the head of the
+	// next lane.
 	it.SetBounds(from, prefixEnd(prefix))
 	ok := it.First()
 	if ok && conclusive {
@@ -132,7 +133,8 @@ func (p *peek) run(it *pebble.Iterator) error {
 	return nil
 }
 
-// loadLanes finds the lanes and their first entries by seeking from lane to lane.
+// loadLanes finds the lanes and their first entries. It seeks from lane to
+// lane.
 func loadLanes(db *pebble.DB) (lanes *marks.Set, err error) {
 	lanes = marks.New()
 	space := []byte(duePrefix)

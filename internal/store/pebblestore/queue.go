@@ -8,26 +8,26 @@ import (
 )
 
 // request is one call that changes the store, on its way through committer and
-// syncer. It belongs to the caller until it is queued, to the committer until
-// it is settled, to whoever reads done afterwards.
+// syncer. It belongs to the caller until it is queued, then to the committer
+// until done is closed, then to the caller again.
 type request struct {
-	ctx     context.Context // a call that its caller gave up is not begun
+	ctx     context.Context // a call is not begun if its context has ended
 	now     task.Millis
 	who     task.Actor // for the audit log
 	steps   []step
 	replies []task.Reply // of the steps carried out so far
-	urgent  bool         // dispatch's: taken before those of clients
+	urgent  bool         // a call of dispatch: handled before those of clients
 
 	// Instead of steps.
 	edits  []task.Edit       // settings
 	edited []task.EditReply  // of the edits carried out so far
-	log    []task.AuditEntry // that belong to no change
-	sweep  int               // not 0: at most so many records to be swept
+	log    []task.AuditEntry // entries that belong to no change
+	sweep  int               // if not 0: sweep at most this many records
 	swept  int
-	mend   *mend // what a scrub doubts
+	mend   *mend // the doubts of a scrub
 
-	wait uint64 // the batch that must be synced before the answer
-	err  error  // the call as a whole
+	wait uint64 // the batch that must be synced before the reply
+	err  error  // of the whole call
 	done chan struct{}
 }
 
@@ -38,12 +38,12 @@ type step struct {
 	transition transition
 }
 
-// transition is what task.Change, Claim, Extension and Settlement have in common.
+// transition is the common part of task.Change, Claim, Extension and Settlement.
 type transition interface {
 	Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error)
 }
 
-// kind says what a step is beside its transition.
+// kind is the type of a step, besides its transition.
 type kind uint8
 
 const (
@@ -55,13 +55,13 @@ const (
 	reap
 )
 
-// queue holds the requests that the committer has not taken yet.
+// queue holds the requests that the committer has not yet taken.
 type queue struct {
 	mu       sync.Mutex // guards everything below
 	urgent   []*request
 	ordinary []*request
 	closed   bool
-	wake     chan struct{} // buffered: holds a token while there may be something to take
+	wake     chan struct{} // buffered: holds a token while there may be a request
 }
 
 // push queues r. Errors: task.ErrClosed.
@@ -80,8 +80,8 @@ func (q *queue) push(r *request) error {
 	return nil
 }
 
-// take removes and returns the next request, nil if there is none; more is
-// false when there never will be one again.
+// take removes and returns the next request, or nil if there is none. more is
+// false if no more requests will come.
 func (q *queue) take(urgentOnly bool) (r *request, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,12 +95,12 @@ func (q *queue) take(urgentOnly bool) (r *request, more bool) {
 	r, (*from)[0] = (*from)[0], nil
 	*from = (*from)[1:]
 	if len(*from) == 0 {
-		*from = nil // lets go of the array that the slice has walked along
+		*from = nil // frees the array behind the slice
 	}
 	return r, true
 }
 
-// close refuses further requests; those that are queued are still taken.
+// close refuses further requests. Queued requests are still taken.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

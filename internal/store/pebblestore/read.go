@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// getter is what a database and its snapshots have in common.
+// getter is the common part of a database and its snapshots.
 type getter interface {
 	Get(key []byte) ([]byte, io.Closer, error)
 }
@@ -39,7 +39,7 @@ func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	return t, nil
 }
 
-// getRecord returns nil where there is no record.
+// getRecord returns nil if there is no record.
 func getRecord(from getter, key task.Key) (*task.Task, error) {
 	value, closer, err := from.Get(appendTaskKey(nil, taskPrefix, key))
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -72,7 +72,7 @@ func getBody(from getter, t *task.Task) ([]byte, error) {
 	return bytes.Clone(body), nil
 }
 
-// checkBody reports whether t's body is there, and as long as it should be.
+// checkBody checks that the body of t is stored, and has the right length.
 func checkBody(from getter, t *task.Task) error {
 	if t.Request.BodySize == 0 {
 		return nil
@@ -134,7 +134,7 @@ func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Li
 			return task.Listing{}, err
 		}
 		key := task.Key{Namespace: f.Namespace}
-		if f.Schedule != "" { // for all other filters the name need not be copied
+		if f.Schedule != "" { // no other filter needs the name
 			key.Name = string(last)
 		}
 		match, err := codec.MatchRecord(value, key, &f)

@@ -20,8 +20,8 @@ var (
 // Settings implements task.Registry.
 func (s *Store) Settings() *task.Settings { return s.settings.Load() }
 
-// WatchSettings implements task.Registry. The watcher is called by the syncer,
-// so it must not call Configure, nor anything else that changes the store.
+// WatchSettings implements task.Registry. The syncer calls the watcher, so the
+// watcher must not call Configure or any other method that changes the store.
 func (s *Store) WatchSettings(tell func(*task.Settings)) {
 	if tell == nil {
 		s.told.Store(nil)
@@ -42,8 +42,8 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edi
 	return r.edited, nil
 }
 
-// configure carries out r's edits. Each reply, also that of an edit that
-// changed nothing, waits for what it has seen of the settings.
+// configure carries out the edits of r. Each reply waits until the settings
+// that the edit has seen are synced, even if the edit changed nothing.
 func (c *committer) configure(r *request) error {
 	r.wait = max(r.wait, c.edited)
 	for _, e := range r.edits {
@@ -60,7 +60,8 @@ func (c *committer) configure(r *request) error {
 	return nil
 }
 
-// edit carries out one edit. Its error is the medium's; the edit's own is in the reply.
+// edit carries out one edit. The error is a failure of the medium. The error of
+// the edit itself is in the reply.
 func (c *committer) edit(r *request, e task.Edit) (task.EditReply, error) {
 	if d, ok := e.(task.DropNamespace); ok {
 		c.book.count(&d)
@@ -126,7 +127,7 @@ func loadSettings(db *pebble.DB) (s *task.Settings, err error) {
 	return task.NewSettings(all...), it.Error()
 }
 
-// parseSetting reads a setting. Its key must be the one that it says itself.
+// parseSetting decodes a setting. Its key must match the key in the value.
 func parseSetting(key, value []byte) (task.Setting, error) {
 	data, err := codec.Unwrap(value)
 	if err != nil {

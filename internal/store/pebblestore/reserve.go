@@ -12,19 +12,20 @@ const (
 	reservePart       = 10
 	reserveMost int64 = 10 << 30
 
-	// spaceFresh is for how long the free space that was read is believed.
+	// spaceFresh is how long a reading of the free space is used.
 	spaceFresh = time.Second
 )
 
-// reserve knows how full the disk is. It belongs to the committer.
+// reserve tracks how full the disk is. Only the committer uses it.
 type reserve struct {
 	read   time.Time
 	space  Space
-	unsure bool // the file system does not say: then nothing is refused
-	told   bool // that creates are refused
+	unsure bool // the file system does not report it: then nothing is refused
+	told   bool // it was logged that creates are refused
 }
 
-// look reads the free space if the last reading is too old: one system call a second.
+// look reads the free space if the last reading is too old: one system call a
+// second.
 func (r *reserve) look(s *Store, now time.Time) {
 	if !r.read.IsZero() && now.Sub(r.read).Abs() < spaceFresh && !s.config.eagerSpace {
 		return
@@ -42,12 +43,12 @@ func (r *reserve) look(s *Store, now time.Time) {
 	}
 }
 
-// short reports whether less than one part in n of the reserve is free.
+// short reports whether less than 1/n of the reserve is free.
 func (r *reserve) short(n int64) bool { return !r.unsure && int64(r.space.Free) < r.space.Reserve()/n }
 
-// room refuses steps that the disk has no room for. Steps that make tasks may not use the reserve;
-// other changes, which leave audit entries, may use half of it; steps that end tasks may
-// use all. Errors: task.ErrFull.
+// room refuses steps for which the disk has no room. Steps that create tasks
+// may not use the reserve. Other changes, which write audit entries, may use
+// half of it. Steps that end tasks may use all of it. Errors: task.ErrFull.
 func (c *committer) room(st *step, old *task.Task, result task.Result) error {
 	c.reserve.look(c.Store, time.Now())
 	if !c.reserve.short(1) {
@@ -60,12 +61,12 @@ func (c *committer) room(st *step, old *task.Task, result task.Result) error {
 	return fmt.Errorf("%w: the disk has %d bytes left: free some space or enlarge the disk", task.ErrFull, c.reserve.space.Free)
 }
 
-// pends reports whether t has an attempt before it or under way.
+// pends reports whether t waits for an attempt or has one under way.
 func pends(t *task.Task) bool {
 	return t != nil && (t.State == task.Scheduled || t.State == task.Running)
 }
 
-// ends reports whether a change only makes less.
+// ends reports whether a change only frees space.
 func ends(t transition) bool {
 	switch t.(type) {
 	case task.Cancel, task.RemoveSchedule, task.PauseSchedule:

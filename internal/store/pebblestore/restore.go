@@ -15,22 +15,21 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ErrNotEmpty says that there is something in the directory: a backup is restored
-// into one of its own.
+// ErrNotEmpty means that the directory is not empty: a backup is restored into
+// a directory of its own.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// restoreDir is where a restore builds what it has not verified yet.
+// restoreDir is the directory for files that a restore has not verified yet.
 const restoreDir = "restore.tmp"
 
-// Restore makes dir, which must be empty or not there, the data directory that
-// the backup read from r was made of. Everything is verified before anything
-// stands where Open looks for it: the checksum of each file, and then, of the
-// database that they make, the number of records, the counts and the checksum
-// over all of it. After an error dir is as it was. progress, which may be nil, is
-// told how many bytes were read.
+// Restore creates a data directory in dir from the backup read from r. dir must
+// be empty or not exist. Everything is verified before it is moved to its
+// place: the checksum of each file, then the number of records, the counts and
+// the checksum of the whole database. After an error dir is unchanged. progress
+// may be nil; it is called with the number of bytes read so far.
 //
-// Errors: ErrNotEmpty, ErrInUse, ErrBadBackup, ErrNewerFormat, ctx's, r's and
-// those of the file system.
+// Errors: ErrNotEmpty, ErrInUse, ErrBadBackup, ErrNewerFormat, and those of
+// ctx, of r and of the file system.
 func Restore(ctx context.Context, r io.Reader, dir string, progress func(read int64)) (Manifest, error) {
 	return restoreTo(ctx, vfs.Default, r, dir, progress)
 }
@@ -60,14 +59,14 @@ func restoreTo(ctx context.Context, fs vfs.FS, r io.Reader, dir string, progress
 	err = errors.Join(err, held.Close())
 	if err != nil {
 		if missing != nil {
-			_ = fs.Remove(dir) // it was made here; not if it has something in it by now
+			_ = fs.Remove(dir) // it was created here; Remove fails if it is no longer empty
 		}
 		return Manifest{}, fmt.Errorf("restore a backup to %s: %w", dir, err)
 	}
 	return *t.manifest, nil
 }
 
-// checkEmpty reports whether nothing of anybody's is in dir.
+// checkEmpty refuses a directory that contains other files.
 func checkEmpty(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -87,7 +86,7 @@ func checkEmpty(fs vfs.FS, dir string) error {
 type restore struct {
 	fs        vfs.FS
 	dir, temp string
-	files     []BackupFile // that were written
+	files     []BackupFile // the files written so far
 	manifest  *Manifest    // once it was read
 	moved     []string     // into dir
 }
@@ -108,7 +107,7 @@ func (t *restore) run(ctx context.Context, r io.Reader, progress func(int64)) er
 	return t.move()
 }
 
-// extract writes the archive's files.
+// extract writes the files of the archive.
 func (t *restore) extract(r io.Reader) error {
 	archive := tar.NewReader(r)
 	for {
@@ -143,8 +142,8 @@ func (t *restore) extract(r io.Reader) error {
 	}
 }
 
-// sparse reports whether h's file has holes: a few bytes of an archive can say
-// that there are as many zeros as the disk has room for.
+// sparse reports whether the file of h has holes: a few bytes of an archive can
+// stand for as many zeros as fit on the disk.
 func sparse(h *tar.Header) bool {
 	for key := range h.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {
@@ -187,7 +186,7 @@ func (t *restore) extractFile(r io.Reader, h *tar.Header) (err error) {
 	return f.Sync()
 }
 
-// verify compares what was extracted with the manifest.
+// verify compares the extracted files with the manifest.
 func (t *restore) verify(ctx context.Context) error {
 	if !slices.Equal(t.files, t.manifest.Files) {
 		return fmt.Errorf("%w: its files do not match its manifest%s", ErrBadBackup, t.firstDifference())
@@ -225,8 +224,8 @@ func (t *restore) firstDifference() string {
 	return ": some are missing"
 }
 
-// move puts the files where Open looks for them. The marker comes last: without
-// it nobody takes dir for a data directory.
+// move moves the files to their places. The marker comes last: without it dir
+// is not a data directory.
 func (t *restore) move() error {
 	if err := syncDir(t.fs, t.temp); err != nil {
 		return err
@@ -253,14 +252,14 @@ func (t *restore) moveFile(name string) error {
 	return t.fs.Rename(t.fs.PathJoin(t.temp, name), t.fs.PathJoin(t.dir, name))
 }
 
-// takeBack removes what was moved, the marker first.
+// takeBack removes the files that were moved, the marker first.
 func (t *restore) takeBack() {
 	for _, name := range slices.Backward(t.moved) {
 		_ = t.fs.Remove(t.fs.PathJoin(t.dir, name))
 	}
 }
 
-// meter tells how much was read.
+// meter reports how much was read.
 type meter struct {
 	r    io.Reader
 	read int64

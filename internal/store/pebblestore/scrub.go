@@ -14,15 +14,15 @@ import (
 )
 
 // scrubbed are the spaces that a scrub walks, in this order. Records come
-// first: what they lack is then there when their entries are looked at.
+// first, so that missing entries are restored before the entries are examined.
 var scrubbed = []string{taskPrefix, bodyPrefix, idemPrefix, duePrefix, runPrefix, deadPrefix, donePrefix}
 
 // Scrub implements task.Scrubber. The cursor is the last key that was examined.
 //
-// It reads a snapshot, in which everything must fit together, as each batch
-// moves the store from one state to another that does. What does not is only a
-// doubt: the committer looks again, at what is there by then, and repairs. So
-// readers and writers are held up by nothing but the doubts, and by the count.
+// It reads a snapshot. Each batch moves the store from one consistent state to
+// another, so the snapshot must be consistent. A mismatch is only a doubt: the
+// committer checks the present state again, and repairs it. So readers and
+// writers are delayed only by doubts and by the count.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
 	sc, err := s.beginScrub(now, cursor, limit)
 	if err != nil {
@@ -50,8 +50,8 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 type scrub struct {
 	*Store
 	now   task.Millis
-	space int    // the index in scrubbed where it goes on
-	after []byte // in that space, exclusive; nil: at its beginning
+	space int    // index in scrubbed
+	after []byte // the last key examined in that space; nil: none yet
 	limit int
 
 	view     *pebble.Snapshot
@@ -76,7 +76,7 @@ func (s *Store) beginScrub(now task.Millis, cursor string, limit int) (*scrub, e
 	return nil, fmt.Errorf("scrub: invalid cursor %q", cursor)
 }
 
-// run reads from where the step goes on until it has examined enough.
+// run reads from the cursor until it has examined limit keys.
 func (sc *scrub) run() (err error) {
 	sc.view = sc.db.NewSnapshot()
 	defer func() { err = errors.Join(err, sc.view.Close()) }()
@@ -94,7 +94,7 @@ func (sc *scrub) run() (err error) {
 	return nil
 }
 
-// walk examines the keys of a space, and reports whether it came to its end.
+// walk examines the keys of a space. It reports whether it reached the end.
 func (sc *scrub) walk(prefix string) (whole bool, err error) {
 	space := []byte(prefix)
 	from := space
@@ -135,7 +135,7 @@ func (sc *scrub) walk(prefix string) (whole bool, err error) {
 	return true, it.Error()
 }
 
-// examineRecord looks whether everything that belongs to a record is there.
+// examineRecord checks that everything that belongs to a record is there.
 func (sc *scrub) examineRecord(name, value []byte) error {
 	key, err := parseName(name)
 	if err != nil {
@@ -145,7 +145,7 @@ func (sc *scrub) examineRecord(name, value []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := checkBody(sc.view, t); err != nil { // no repair brings it back
+	if err := checkBody(sc.view, t); err != nil { // a lost body cannot be repaired
 		return err
 	}
 	lacks, err := lacking(sc.view, t)
@@ -155,7 +155,7 @@ func (sc *scrub) examineRecord(name, value []byte) error {
 	return err
 }
 
-// lacking says what of t's entries is not there; "": nothing.
+// lacking describes the missing entry of t, or returns "" if none is missing.
 func lacking(from getter, t *task.Task) (string, error) {
 	key, want := appendIndexEntry(nil, nil, t)
 	got, err := getValue(from, key)
@@ -187,7 +187,8 @@ func lackingEntry(t *task.Task) string {
 	return "it had no valid entry among the ended tasks, and would never have been swept"
 }
 
-// getValue returns a copy of a key's value, not nil, or nil where there is none.
+// getValue returns a copy of a key's value, or nil if there is none. The copy
+// of an empty value is not nil.
 func getValue(from getter, key []byte) ([]byte, error) {
 	value, closer, err := from.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -200,7 +201,7 @@ func getValue(from getter, key []byte) ([]byte, error) {
 	return append([]byte{}, value...), nil
 }
 
-// examineEntry looks whether an entry is one of its record's.
+// examineEntry checks that an entry belongs to its record.
 func (sc *scrub) examineEntry(key, value []byte) error {
 	belongs, t, err := belonging(sc.view, key, value)
 	if err != nil {
@@ -219,8 +220,8 @@ func (sc *scrub) examineEntry(key, value []byte) error {
 	return nil
 }
 
-// belonging reports whether an entry is one that its record has, and returns
-// that record; nil: there is none, or the entry cannot be read.
+// belonging reports whether an entry belongs to its record, and returns that
+// record. The record is nil if it does not exist or the entry cannot be read.
 func belonging(from getter, key, value []byte) (bool, *task.Task, error) {
 	owner, ok := ownerOf(key, value)
 	if !ok {
@@ -240,7 +241,7 @@ func belonging(from getter, key, value []byte) (bool, *task.Task, error) {
 	return bytes.Equal(key, wantKey) && bytes.Equal(value, wantValue), t, nil
 }
 
-// ownerOf returns the key of the task that an entry speaks of.
+// ownerOf returns the key of the task that an entry is about.
 func ownerOf(key, value []byte) (owner task.Key, ok bool) {
 	prefix, rest, _ := bytes.Cut(key, []byte("/"))
 	var err error

@@ -6,18 +6,20 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Space is how much room there is on a file system.
+// Space is the room on a file system.
 type Space struct {
 	Free  uint64 // bytes that this process may still use
 	Total uint64
 }
 
-// Reserve returns how many bytes a store keeps free: with less it takes no new tasks. A full
-// disk would stop it, so a part of the disk is kept for work that must go on: deliveries,
-// settlements, cancels and compactions. That part is a tenth, and at most 10 GiB.
+// Reserve returns how many bytes a store keeps free. With less free space it
+// accepts no new tasks. A full disk would stop the store, so a part of the disk
+// is kept for work that must continue: deliveries, settlements, cancels and
+// compactions. That part is a tenth, and at most 10 GiB.
 func (s Space) Reserve() int64 { return min(int64(s.Total/reservePart), reserveMost) }
 
-// Space asks the file system that holds the directory: one system call.
+// Space returns the space of the file system that holds the directory. It costs
+// one system call.
 func (s *Store) Space() (Space, error) { return spaceOf(s.config.FS, s.dir) }
 
 // SpaceOf is Space for a directory that no Store has open.

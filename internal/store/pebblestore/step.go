@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// step carries out one step of r in the batch being filled. Its error is the
-// medium's; the step's own is in the reply.
+// step carries out one step of r in the batch being filled. Its error is a
+// failure of the medium. The error of the step itself is in the reply.
 func (c *committer) step(r *request, st *step) (task.Reply, error) {
 	if reused, err := c.reusesKey(r, st); err != nil || reused {
 		return task.Reply{Err: task.ErrIdempotencyReuse}, err
@@ -60,7 +60,7 @@ func (c *committer) step(r *request, st *step) (task.Reply, error) {
 	return reply, err
 }
 
-// spawn creates t, unless its name is taken.
+// spawn creates t unless its name is in use.
 func (c *committer) spawn(r *request, t *task.Task) error {
 	old, err := c.load(r, t.Key())
 	if err != nil || old != nil {
@@ -77,7 +77,8 @@ func (c *committer) policyOf(t *task.Task) task.Policy {
 	return c.newest.Policy(c.config.Policy, t.Namespace, t.Queue)
 }
 
-// admit reports whether the namespace exists, and its quotas allow that old becomes t.
+// admit checks that the namespace exists, and that its quotas allow the change
+// from old to t.
 func (c *committer) admit(r *request, old, t *task.Task) error {
 	if err := c.newest.Takes(old, t); err != nil {
 		r.wait = max(r.wait, c.edited)
@@ -86,12 +87,13 @@ func (c *committer) admit(r *request, old, t *task.Task) error {
 	q := c.quota(t.Namespace)
 	err := q.Admit(old, t)
 	if err != nil {
-		r.wait = max(r.wait, c.dirty()) // for what fills the quota
+		r.wait = max(r.wait, c.dirty()) // for the records that fill the quota
 	}
 	return err
 }
 
-// quota returns the limits of a namespace, and its counts after the steps before.
+// quota returns the limits of a namespace, and its counts after the steps
+// before.
 func (c *committer) quota(namespace string) task.Quota {
 	n, ok := c.newest.Get(task.SettingKey{Kind: task.NamespaceKind, Name: namespace}).(*task.NamespaceSettings)
 	if !ok {
@@ -100,7 +102,7 @@ func (c *committer) quota(namespace string) task.Quota {
 	return task.Quota{Settings: n, Have: c.book.namespace(namespace)}
 }
 
-// dirty returns the number of the newest batch that is to be synced.
+// dirty returns the number of the newest batch that must be synced.
 func (c *committer) dirty() uint64 {
 	if c.filling.durable {
 		return c.number + 1
@@ -108,9 +110,9 @@ func (c *committer) dirty() uint64 {
 	return c.number
 }
 
-// mustSync reports whether the step, which makes t, is answered only when it is
-// synced. A lease is worth nothing after a crash, except to count what a task
-// does to us.
+// mustSync reports whether the reply to the step, which makes t, must wait for
+// a sync. After a crash a lease has no use, except to count the tasks that kill
+// the process.
 func (c *committer) mustSync(st *step, t *task.Task, refusal error) bool {
 	switch st.kind {
 	case claim:
@@ -121,7 +123,8 @@ func (c *committer) mustSync(st *step, t *task.Task, refusal error) bool {
 	return true
 }
 
-// load returns the record of key as the steps before have left it; nil: there is none.
+// load returns the record of key after the steps before, or nil if there is
+// none.
 func (c *committer) load(r *request, key task.Key) (*task.Task, error) {
 	if got, ok := c.recent[key]; ok {
 		r.wait = max(r.wait, got.dirty)
@@ -130,7 +133,7 @@ func (c *committer) load(r *request, key task.Key) (*task.Task, error) {
 	return getRecord(c.db, key)
 }
 
-// withBody returns t with its body as the steps before have left it.
+// withBody returns t with its body after the steps before.
 func (c *committer) withBody(t *task.Task) (*task.Task, error) {
 	loaded := *t
 	body, ok := c.bodies[t.Key()]
@@ -144,8 +147,8 @@ func (c *committer) withBody(t *task.Task) (*task.Task, error) {
 	return &loaded, nil
 }
 
-// reusesKey reports whether the step carries an Idempotency-Key that
-// made a task of another name, which is still kept.
+// reusesKey reports whether the step has an Idempotency-Key that created a task
+// with another name that still exists.
 func (c *committer) reusesKey(r *request, st *step) (bool, error) {
 	used := task.KeyOf(st.transition)
 	if used == "" {
@@ -159,8 +162,8 @@ func (c *committer) reusesKey(r *request, st *step) (bool, error) {
 	return true, nil
 }
 
-// keyOwner returns the name of the task that was made with an Idempotency-Key;
-// "": none that is still kept.
+// keyOwner returns the name of the task that an Idempotency-Key created, or ""
+// if no such task still exists.
 func (c *committer) keyOwner(k idemKey) (string, error) {
 	if name, ok := c.idem[k]; ok {
 		return name, nil
@@ -200,7 +203,7 @@ func (c *committer) open() *pebble.Batch {
 	return c.filling.batch
 }
 
-// note keeps a changed record for the steps that follow.
+// note keeps a changed record for the later steps.
 func (c *committer) note(r *request, key task.Key, record *task.Task, mustSync bool) {
 	dirty := c.recent[key].dirty
 	if mustSync {
@@ -210,15 +213,16 @@ func (c *committer) note(r *request, key task.Key, record *task.Task, mustSync b
 	c.filling.keys = append(c.filling.keys, key)
 }
 
-// touch makes r wait for the batch being filled, and returns the number that it will have.
+// touch makes r wait for the batch being filled, and returns the number of that
+// batch.
 func (c *committer) touch(r *request) uint64 {
 	c.filling.durable = true
 	r.wait = c.number + 1
 	return r.wait
 }
 
-// putBody stores a body that t carries, and removes one that it no longer has.
-// A body that t has and does not carry is stored already.
+// putBody stores the body of t if t carries it, and removes an old body. If t
+// has a body but does not carry it, the body is already stored.
 func (c *committer) putBody(b *pebble.Batch, old, t *task.Task) error {
 	switch {
 	case t.Request.BodySize > 0 && t.Request.Body != nil:
@@ -247,7 +251,8 @@ func (c *committer) putIdempotency(b *pebble.Batch, old, t *task.Task) error {
 	return nil
 }
 
-// putKeyOwner sets the owner of an Idempotency-Key, or removes it where name is "".
+// putKeyOwner sets the owner of an Idempotency-Key. If name is "", it removes
+// the owner.
 func (c *committer) putKeyOwner(b *pebble.Batch, namespace, digest, name string) error {
 	if digest == "" {
 		return nil
@@ -277,7 +282,7 @@ func (c *committer) putIndex(b *pebble.Batch, old, t *task.Task) error {
 	c.newKey, c.value = appendIndexEntry(c.newKey[:0], c.value[:0], t)
 	if bytes.Equal(c.oldKey, c.newKey) {
 		if t.State == task.Scheduled {
-			return nil // it has no value
+			return nil // the entry has no value
 		}
 	} else if old != nil {
 		if err := b.Delete(c.oldKey, nil); err != nil {
@@ -293,7 +298,7 @@ func (c *committer) putIndex(b *pebble.Batch, old, t *task.Task) error {
 	return b.Set(c.newKey, c.value, nil)
 }
 
-// appendIndexEntry appends the key and the value of the one index entry that t has.
+// appendIndexEntry appends the key and the value of the one index entry of t.
 func appendIndexEntry(key, value []byte, t *task.Task) (k, v []byte) {
 	switch t.State {
 	case task.Scheduled:

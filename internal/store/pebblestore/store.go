@@ -16,14 +16,14 @@ import (
 
 var _ task.Store = (*Store)(nil)
 
-// Store keeps tasks in a directory that it has for itself. It implements
-// task.Store; any goroutine may call any method.
+// Store keeps tasks in a directory that no other process uses. It implements
+// task.Store. Any goroutine may call any method.
 //
-// Open starts two goroutines, committer and syncer; Close stops them and waits.
+// Open starts two goroutines, committer and syncer. Close stops them and waits.
 //
-// A failure of the medium is final: the store answers nothing more, because
-// what a failed fsync has lost cannot be known. Err then says why, and the
-// process should end: a part of Pebble may be left in the middle of a step, so
+// A failure of the medium is final: the store then refuses all calls, because
+// the losses of a failed fsync are unknown. Err returns the reason, and the
+// process should end. A part of Pebble may be stuck in the middle of a step, so
 // the directory stays locked until then.
 type Store struct {
 	dir    string
@@ -31,7 +31,7 @@ type Store struct {
 	db     *pebble.DB
 	lock   *pebble.Lock // of the directory
 
-	watermark *watermark // written by the syncer alone
+	watermark *watermark // only the syncer writes it
 
 	lanes    *marks.Set
 	progress progress
@@ -40,23 +40,24 @@ type Store struct {
 	counts   counts
 	strays   strays
 
-	// settings is what is synced of the settings. Open and the syncer store it, Settings loads it.
+	// settings are the synced settings. Open and the syncer store them,
+	// Settings loads them.
 	settings atomic.Pointer[task.Settings]
 	told     atomic.Pointer[func(*task.Settings)] // set by WatchSettings, read by syncer
 
-	// gate is held for reading while db is read, so that Close cannot take db
-	// away from under a reader. closed is written while it is held for writing.
+	// gate is held for reading while db is read, so that Close cannot close db
+	// during a read. closed is written while gate is held for writing.
 	gate   sync.RWMutex
 	closed bool
 
 	backup sync.Mutex // held while a backup is under way
 
-	running   atomic.Bool // Open has returned and Close has not begun to close Pebble: they set it, Pebble's goroutines read it
+	running   atomic.Bool // true from the end of Open until Close closes Pebble; Pebble's goroutines read it
 	failOnce  sync.Once
 	failed    chan struct{}         // closed when the store has failed
 	failure   atomic.Pointer[error] // set once, before failed is closed
 	wedgeOnce sync.Once
-	wedged    chan struct{} // closed when Pebble is left in the middle of a step, so that it cannot be closed
+	wedged    chan struct{} // closed when Pebble is stuck in the middle of a step and cannot be closed
 
 	committerDone chan struct{}
 	syncerDone    chan struct{}
@@ -65,11 +66,11 @@ type Store struct {
 	closeErr  error
 }
 
-// Durability returns "synced": what was answered is in a synced log.
+// Durability returns "synced": confirmed changes are in a synced log.
 func (s *Store) Durability() string { return "synced" }
 
-// Err returns nil while the store works, and otherwise what stopped it:
-// a failure of the medium, or task.ErrClosed.
+// Err returns nil while the store works. Otherwise it returns the reason: a
+// failure of the medium, or task.ErrClosed.
 func (s *Store) Err() error {
 	if err := s.broken(); err != nil {
 		return err
@@ -99,9 +100,8 @@ func (s *Store) Watch(hint func([]task.Entry)) {
 	s.watcher.Store(&hint)
 }
 
-// Close waits for the calls under way, notes in the directory that it was
-// closed in order, and releases it. After a failure of the medium it returns
-// that failure.
+// Close waits for the calls under way, marks the directory as closed in order,
+// and releases it. After a failure of the medium it returns that failure.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() { s.closeErr = s.close() })
 	return s.closeErr
@@ -137,7 +137,7 @@ func (s *Store) close() error {
 // giveUp is how long Close waits for the goroutines of a store that has failed.
 const giveUp = 5 * time.Second
 
-// ended waits until committer and syncer have ended, and reports whether Pebble
+// ended waits until committer and syncer have ended. It reports whether Pebble
 // can be closed. After a failure either of them may hang inside Pebble.
 func (s *Store) ended() bool {
 	late := time.NewTimer(giveUp)
@@ -154,8 +154,8 @@ func (s *Store) ended() bool {
 	return !s.isWedged()
 }
 
-// settleDown marks the directory as closed in order. Where the medium fails only
-// now, Pebble is left at it: it may try again for ever.
+// settleDown marks the directory as closed in order. If the medium fails during
+// that, Pebble is left as it is: it may try again forever.
 func (s *Store) settleDown() error {
 	done := make(chan error, 1)
 	go func() { done <- s.markClean() }()
@@ -168,9 +168,9 @@ func (s *Store) settleDown() error {
 	}
 }
 
-// markClean notes that nothing is under way. It also moves everything out of
-// the log into tables, each block of which has a checksum: a log cannot tell a
-// flipped bit in its last record from a record that was never finished.
+// markClean records that nothing is under way. It also moves all changes from
+// the log into tables, where each block has a checksum. A log cannot
+// distinguish a flipped bit in its last record from an unfinished record.
 func (s *Store) markClean() error {
 	if err := s.db.Set(cleanKey, nil, pebble.Sync); err != nil {
 		return err
@@ -178,9 +178,9 @@ func (s *Store) markClean() error {
 	return s.db.Flush()
 }
 
-// fail stops the store for good, because of cause. The first cause counts.
-// OnFatal is told before anybody can act on the failure: a Close that sees it
-// may be the last thing the process does.
+// fail stops the store for good. The first cause counts. OnFatal is called
+// before any goroutine can act on the failure: a Close that sees it may be the
+// last thing the process does.
 func (s *Store) fail(op string, cause error) {
 	s.failOnce.Do(func() {
 		tell := s.config.OnFatal != nil && s.running.Load() // before a Close can see the failure and give up
@@ -194,17 +194,18 @@ func (s *Store) fail(op string, cause error) {
 	})
 }
 
-// noteWait is how long a store that has failed waits for its note of the failure.
+// noteWait is how long a store that has failed waits for its note of the
+// failure.
 const noteWait = time.Second
 
-// noteFailure notes in the directory that the medium failed, so that the next start
-// counts the stop against no task. The process ends after that, with or without the
-// note: on a frozen file system the write does not return.
+// noteFailure records in the directory that the medium failed, so that the next
+// start counts the stop against no task. The process ends after that, with or
+// without the record: on a frozen file system the write does not return.
 func (s *Store) noteFailure() {
 	noted := make(chan struct{})
 	go func() {
 		defer close(noted)
-		_ = s.watermark.setFailed(true) // without the note the tasks are blamed
+		_ = s.watermark.setFailed(true) // if this fails, the tasks are blamed
 	}()
 	late := time.NewTimer(noteWait)
 	defer late.Stop()
@@ -214,7 +215,7 @@ func (s *Store) noteFailure() {
 	}
 }
 
-// wedge notes that Pebble is left in the middle of a step.
+// wedge records that Pebble is stuck in the middle of a step.
 func (s *Store) wedge() { s.wedgeOnce.Do(func() { close(s.wedged) }) }
 
 func (s *Store) isWedged() bool {
@@ -226,12 +227,12 @@ func (s *Store) isWedged() bool {
 	}
 }
 
-// stopped is what callers get after a failure.
+// stopped returns the error of all calls after a failure.
 func (s *Store) stopped() error { return fmt.Errorf("%w: %w", task.ErrClosed, s.broken()) }
 
-// read runs use while the database may be read, and returns when everything
-// that use can have seen is synced. An error of use is the medium's, and stops
-// the store.
+// read runs use while the database may be read. It returns when all changes
+// that use can have seen are synced. An error of use is a failure of the
+// medium, and stops the store.
 func (s *Store) read(ctx context.Context, op string, use func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -275,20 +276,20 @@ func (s *Store) wait(ctx context.Context, n uint64) error {
 	}
 }
 
-// progress counts the batches on their way to the disk.
+// progress tracks the batches on their way to the disk.
 type progress struct {
-	// announced is the number of the newest batch that is to be synced. The
-	// committer stores it before it applies the batch, so a reader that loads
-	// it after its read gets a number that is not below any batch it has seen.
+	// announced is the number of the newest batch that must be synced. The
+	// committer stores it before it applies the batch. So a reader that loads
+	// it after its read gets at least the number of each batch it has seen.
 	announced atomic.Uint64
 
 	mu     sync.Mutex    // guards everything below
-	synced uint64        // all batches up to this number
-	moved  chan struct{} // closed when synced moves; nil while nobody waits
+	synced uint64        // all batches up to this number are synced
+	moved  chan struct{} // closed when synced moves; nil if no caller waits
 }
 
-// reached reports whether batch n is synced, and otherwise returns a channel
-// that is closed when there is reason to ask again.
+// reached reports whether batch n is synced. If not, it returns a channel that
+// is closed when the caller should ask again.
 func (p *progress) reached(n uint64) (<-chan struct{}, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -301,7 +302,7 @@ func (p *progress) reached(n uint64) (<-chan struct{}, bool) {
 	return p.moved, false
 }
 
-// move notes that all batches up to n are synced.
+// move records that all batches up to n are synced.
 func (p *progress) move(n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

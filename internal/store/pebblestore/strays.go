@@ -6,10 +6,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// strays are the leases that a scrub has found ended. One that is unchanged
-// task.StrayAfter later is held by nobody: whoever holds a lease extends it. It
-// takes two looks because the clock may be set ahead, and every lease then looks
-// ended until it is extended.
+// strays are the expired leases that a scrub has found. A lease that has not
+// changed task.StrayAfter later is held by no process, because a holder extends
+// its lease. Two checks are necessary: if the clock is set ahead, every lease
+// looks expired until it is extended.
 type strays struct {
 	mu     sync.Mutex // guards everything below
 	found  map[task.Key]stray
@@ -18,8 +18,8 @@ type strays struct {
 
 type stray struct {
 	lost
-	seen  task.Millis // when it was first found ended
-	scrub int         // that found it last
+	seen  task.Millis // when it was first found expired
+	scrub int         // the last scrub that found it
 }
 
 // begin begins a scrub.
@@ -29,7 +29,7 @@ func (s *strays) begin() {
 	s.scrubs++
 }
 
-// end ends a scrub: what it has not found any more was settled or extended.
+// end ends a scrub. Leases that it did not find again were settled or extended.
 func (s *strays) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *strays) end() {
 	}
 }
 
-// find looks at the lease of a running task, and returns it if it is lost.
+// find checks the lease of a running task, and returns the lease if it is lost.
 func (s *strays) find(now task.Millis, t *task.Task) []lost {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,14 +63,14 @@ func (s *strays) find(now task.Millis, t *task.Task) []lost {
 	return nil
 }
 
-// lost is a lease that nobody holds.
+// lost is a lease that no process holds.
 type lost struct {
 	key   task.Key
 	token task.Token
 	until task.Millis
 }
 
-// Apply implements transition: it takes the lease back, if it is still the same.
+// Apply implements transition. It takes the lease back if it has not changed.
 // Errors: task.ErrStale.
 func (l lost) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error) {
 	if old == nil || old.State != task.Running || old.Lease.Token != l.token || old.Lease.Until != l.until {

@@ -11,10 +11,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// sweep removes records whose retention is over, in a batch that it begins, so
-// that what the database shows is what the steps before have left. The entries
-// say all that is needed: no record is read. Each span of them is removed as a
-// range, so that the next sweep's seek meets one tombstone instead of thousands.
+// sweep removes records after their retention has ended. It begins a new batch,
+// so that the database shows the results of the steps before. The index entries
+// contain all that is needed, so no record is read. Each series of entries is
+// removed as one range, so that the next sweep's seek meets one tombstone
+// instead of thousands.
 func (c *committer) sweep(r *request) error {
 	if err := c.commit(); err != nil {
 		return err
@@ -32,7 +33,7 @@ func (c *committer) sweep(r *request) error {
 	}
 	r.swept += n
 	c.filling.steps += r.swept
-	if n > 0 { // the batch changes the oldest blocks, and the bound reads them
+	if n > 0 { // the batch changes the oldest blocks, and boundLog reads them
 		if err := c.commit(); err != nil {
 			return err
 		}
@@ -77,7 +78,7 @@ func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err
 	return n, errors.Join(err, it.Error())
 }
 
-// remove removes a task but its index entry.
+// remove removes a task, except for its index entry.
 func (c *committer) remove(r *request, key task.Key, k kept) error {
 	b := c.open()
 	c.note(r, key, nil, true)
@@ -89,7 +90,7 @@ func (c *committer) remove(r *request, key task.Key, k kept) error {
 	return errors.Join(b.Delete(c.newKey, nil), b.Delete(c.oldKey, nil), c.putKeyOwner(b, key.Namespace, k.digest, ""))
 }
 
-// leases returns at most limit tasks whose lease ended at or before now.
+// leases returns at most limit tasks with leases that ended at or before now.
 func leases(db *pebble.DB, now task.Millis, limit int) (keys []task.Key, err error) {
 	space := []byte(runPrefix)
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
@@ -119,7 +120,7 @@ func leases(db *pebble.DB, now task.Millis, limit int) (keys []task.Key, err err
 
 // reaping takes back a lease that ended at or before now.
 type reaping struct {
-	gone      bool // the process that had the lease is gone
+	gone      bool // the process that had the lease has ended
 	blameless bool // the process ended because of its medium, not because of an attempt
 }
 
@@ -136,8 +137,8 @@ func (g reaping) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Res
 	return old.Reap(now, g.gone, p), nil
 }
 
-// reap takes back leases that ended at or before until, at most limit, and
-// returns the tasks as that leaves them.
+// reap takes back at most limit leases that ended at or before until. It
+// returns the tasks after that.
 func (s *Store) reap(ctx context.Context, now, until task.Millis, how reaping, limit int) ([]*task.Task, error) {
 	var keys []task.Key
 	err := s.locked("read the leases", func() (err error) {

@@ -10,14 +10,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// upgrade brings a directory of an older format up to date. Of format 2 only the marker
-// was another: older versions know no schedules. Of format 1 it makes the indexes and
-// the counts anew from the records, which are the same in both. The marker is
-// raised first, so that no older version sees a directory that is half done, and
-// formatKey is written last, in one batch with the counts: where the power
-// fails in between, the next start begins again.
+// upgrade brings a directory of an older format up to date. Format 2 differs
+// only in the marker: older versions have no schedules. For format 1 the
+// indexes and the counts are rebuilt from the records, which have not changed.
+// The marker is raised first, so that no older version opens a half-upgraded
+// directory. formatKey is written last, in one batch with the counts. If the
+// power fails before that, the next start begins again.
 //
-// newest is the number of the newest change: 0, nothing was ever written.
+// newest is the number of the newest change. 0 means that nothing was ever
+// written.
 func (s *Store) upgrade(newest uint64) error {
 	format, err := s.storedFormat()
 	if err != nil || format == formatVersion {
@@ -39,8 +40,8 @@ func (s *Store) upgrade(newest uint64) error {
 	return s.rebuild()
 }
 
-// loadCounts reads the counts, and makes all that is derived from the records again first if an
-// older version has written some of it.
+// loadCounts reads the counts. If an older version has written some of them,
+// loadCounts first rebuilds everything that is derived from the records.
 func (s *Store) loadCounts() (*book, error) {
 	b, err := loadBook(s.db)
 	if err != nil || !b.stale {
@@ -53,7 +54,7 @@ func (s *Store) loadCounts() (*book, error) {
 	return loadBook(s.db)
 }
 
-// storedFormat returns the format of what is in the database; 0: none was noted.
+// storedFormat returns the format of the database, or 0 if none is stored.
 func (s *Store) storedFormat() (int, error) {
 	value, closer, err := s.db.Get(formatKey)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -72,8 +73,9 @@ func (s *Store) storedFormat() (int, error) {
 // rebuildBytes bounds the batches of a rebuild.
 const rebuildBytes = 1 << 20
 
-// rebuild makes everything that is derived from the records. Its first batch removes formatKey and
-// its last one sets it, so the next start begins again if the process ends in between.
+// rebuild rebuilds everything that is derived from the records. Its first batch
+// removes formatKey and its last one sets it. So the next start begins again if
+// the process ends in between.
 func (s *Store) rebuild() (err error) {
 	b := s.db.NewBatch()
 	defer func() { err = errors.Join(err, b.Close()) }()

@@ -14,25 +14,28 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// watermark is a file of notes. Two of them let Open notice what Pebble does not:
-// that the end of its log, or of its manifest, is gone.
+// watermark is a file with three notes. Two of them let Open notice an error
+// that Pebble does not notice: the end of its log, or of its manifest, is
+// missing.
 //
-// Pebble reads both until something does not look right, and takes that for a
-// write which the end of the process cut short. It looks for a later record to
-// tell a flipped bit from that, in the log only in the next block of 32 KiB, in
-// the manifest not at all. A bit that flips in the log's last block costs what
-// is behind it, one in the manifest most of the tasks, without an error.
+// Pebble reads both files until a record looks wrong. It takes that for a write
+// that the end of the process interrupted. To distinguish a flipped bit from
+// this, it looks for a later record: in the log only in the next block of 32
+// KiB, in the manifest not at all. A flipped bit in the last block of the log
+// loses everything after it, and one in the manifest loses most of the tasks,
+// without an error.
 //
-// The first note is the number of the newest batch that was answered; each
-// batch also carries its number into the database, under numberKey. The second
-// is the length and the checksum of the manifest as it was last synced.
+// The first note is the number of the newest batch that was confirmed. Each
+// batch also writes its number into the database, under numberKey. The second
+// note is the length and the checksum of the manifest when it was last synced.
 //
-// The notes are written when what they speak of is synced, and are not synced
-// themselves. So they survive the end of the process; after a power loss they
-// may be behind, never ahead, and the check is as strict as what is left of them.
+// The notes are written after the sync of their subject, and are not synced
+// themselves. So they survive the end of the process. After a power loss they
+// may be behind, never ahead, and the check is then less strict.
 //
-// The third note says that the medium failed, so Open does not blame the attempts that were
-// under way. The notes lie in the file's first block, so a full disk takes them.
+// The third note records that the medium failed, so that Open does not blame
+// the attempts that were under way. The notes are in the first block of the
+// file, so they can be written even if the disk is full.
 type watermark struct{ file vfs.File }
 
 const (
@@ -48,7 +51,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// openWatermark opens the file in dir, or makes it.
+// openWatermark opens the file in dir. It creates a missing file.
 func openWatermark(fs vfs.FS, dir string) (*watermark, error) {
 	path := fs.PathJoin(dir, watermarkFile)
 	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
@@ -58,7 +61,8 @@ func openWatermark(fs vfs.FS, dir string) (*watermark, error) {
 	return &watermark{file: f}, nil
 }
 
-// readWatermark opens the file to read it. Where there is none, neither are there notes.
+// readWatermark opens the file for reading. If there is no file, there are no
+// notes.
 func readWatermark(fs vfs.FS, dir string) (*watermark, error) {
 	f, err := fs.Open(fs.PathJoin(dir, watermarkFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -81,8 +85,7 @@ func (w *watermark) write(offset int64, note []byte) error {
 	return err
 }
 
-// read returns a note without its checksum, or nil where there is none that can
-// be relied on.
+// read returns a note without its checksum, or nil if there is no valid note.
 func (w *watermark) read(offset int64, length int) ([]byte, error) {
 	if w.file == nil {
 		return nil, nil
@@ -101,12 +104,12 @@ func (w *watermark) read(offset int64, length int) ([]byte, error) {
 	return note, nil
 }
 
-// set notes that batch n is synced.
+// set records that batch n is synced.
 func (w *watermark) set(n uint64) error {
 	return w.write(numberNote, binary.BigEndian.AppendUint64(make([]byte, 0, numberNoteLen), n))
 }
 
-// setFailed notes whether the medium has failed.
+// setFailed records whether the medium has failed.
 func (w *watermark) setFailed(failed bool) error {
 	note := make([]byte, 1, failureNoteLen)
 	if failed {
@@ -115,13 +118,13 @@ func (w *watermark) setFailed(failed bool) error {
 	return w.write(failureNote, note)
 }
 
-// failed reports whether the medium failed, and no Open has succeeded since.
+// failed reports whether the medium failed and no Open has succeeded since.
 func (w *watermark) failed() (bool, error) {
 	note, err := w.read(failureNote, failureNoteLen)
 	return note != nil && note[0] == 1, err
 }
 
-// checkEnd is readEnd that notes what it has found.
+// checkEnd does the work of readEnd, and records the result.
 func (s *Store) checkEnd() (number, entry uint64, err error) {
 	if number, entry, err = s.readEnd(); err != nil {
 		return 0, 0, err
@@ -129,8 +132,8 @@ func (s *Store) checkEnd() (number, entry uint64, err error) {
 	return number, entry, errors.Join(s.watermark.set(number), s.watermark.file.Sync())
 }
 
-// readEnd compares the newest batch in the database with the newest that was
-// answered, and returns its number and that of the newest audit entry.
+// readEnd compares the newest batch in the database with the newest confirmed
+// one. It returns the numbers of that batch and of the newest audit entry.
 func (s *Store) readEnd() (number, entry uint64, err error) {
 	if number, entry, err = lastChange(s.db); err != nil {
 		return 0, 0, err
@@ -164,7 +167,7 @@ func lastChange(db *pebble.DB) (number, entry uint64, err error) {
 	return binary.BigEndian.Uint64(value), entry, nil
 }
 
-// manifest says what of a manifest is synced.
+// manifest describes the synced part of a manifest.
 type manifest struct {
 	number   uint64 // of the file
 	length   uint64
@@ -195,7 +198,7 @@ func (s *Store) checkManifest(path string) error {
 	}
 	number, ok := manifestNumber(s.config.FS, path)
 	if !ok || binary.BigEndian.Uint64(raw) != number {
-		return nil // the note is of another one, which was not yet, or no longer, in force
+		return nil // the note is about another manifest, which was not yet, or is no longer, in use
 	}
 	f, err := s.config.FS.Open(path)
 	if err != nil {
@@ -222,7 +225,7 @@ type manifestFile struct {
 }
 
 func (f *manifestFile) Write(p []byte) (int, error) {
-	// Before the write, which may use p as it likes. A write that fails ends the manifest.
+	// Before the write, which may change p. A failed write ends the manifest.
 	f.written.checksum = crc32.Update(f.written.checksum, castagnoli, p)
 	n, err := f.File.Write(p)
 	f.written.length += uint64(n)

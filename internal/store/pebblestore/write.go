@@ -59,15 +59,15 @@ func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.
 	return s.submit(ctx, &request{now: now, steps: steps, urgent: true})
 }
 
-// Reap implements task.Queue. Open has reaped the leases of the process before;
-// this one's own are lost only if its dispatcher forgot them.
+// Reap implements task.Queue. Open has reaped the leases of the previous
+// process. Leases of this process are lost only if its dispatcher forgot them.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	left, err := s.reap(ctx, now, now, reaping{}, limit)
 	return len(left), err
 }
 
-// Sweep implements task.Queue. The finished go before the dead, and those before
-// the audit log.
+// Sweep implements task.Queue. It removes finished tasks first, then dead ones,
+// then entries of the audit log.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	swept := 0
 	for swept < limit {
@@ -83,8 +83,8 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	return swept, nil
 }
 
-// submit hands r to the committer and waits for the answer. Where ctx ends
-// first, r may be carried out or not.
+// submit passes r to the committer and waits for the reply. If ctx ends first,
+// r may or may not be carried out.
 func (s *Store) submit(ctx context.Context, r *request) ([]task.Reply, error) {
 	r.ctx, r.done = ctx, make(chan struct{})
 	if err := s.queue.push(r); err != nil {
