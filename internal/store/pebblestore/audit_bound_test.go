@@ -9,8 +9,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestTheAuditLogIsCountedAnewAfterACrash: counts of its entries are not on disk, so nothing that a
-// crash, or a version that did not count, left behind makes them wrong.
+// TestTheAuditLogIsCountedAnewAfterACrash: the counts of its entries are not on
+// disk. So neither a crash nor a version that did not count can make them
+// wrong.
 func TestTheAuditLogIsCountedAnewAfterACrash(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Config{})
@@ -86,8 +87,8 @@ func TestTheAuditLogIsCountedAnewAfterACrash(t *testing.T) {
 	}
 }
 
-// TestTheAuditLogIsBoundedWhileOldEntriesGoByAge: on a server that has worked for longer than the log
-// is kept, each sweep finds entries that are too old.
+// TestTheAuditLogIsBoundedWhileOldEntriesGoByAge: on a server that has worked
+// for longer than AuditKeep, each sweep finds entries that are too old.
 func TestTheAuditLogIsBoundedWhileOldEntriesGoByAge(t *testing.T) {
 	s := open(t, vfs.NewMem(), Config{})
 	const now task.Millis = 1_800_000_000_000

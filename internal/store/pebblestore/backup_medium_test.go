@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// badWriter fails after some bytes.
+// badWriter fails after left bytes.
 type badWriter struct{ left int }
 
 var errBadWriter = errors.New("the client is gone")
@@ -44,7 +44,7 @@ func TestABackupThatCannotBeWrittenLeavesNothing(t *testing.T) {
 	pipe, w := io.Pipe()
 	done := make(chan error)
 	go func() { done <- s.Backup(t.Context(), w) }()
-	if _, err := pipe.Read(make([]byte, 1)); err != nil { // it is under way
+	if _, err := pipe.Read(make([]byte, 1)); err != nil { // the backup is under way
 		t.Fatal(err)
 	}
 	if err := s.Backup(t.Context(), io.Discard); !errors.Is(err, ErrBackupRunning) {
@@ -63,7 +63,7 @@ func TestABackupThatCannotBeWrittenLeavesNothing(t *testing.T) {
 	}
 }
 
-// A disk that has no room for a backup may have room for tasks.
+// A disk without room for a backup may have room for tasks.
 func TestABackupThatFindsNoRoomDoesNotStopTheStore(t *testing.T) {
 	var full atomic.Bool
 	s := open(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -82,20 +82,23 @@ func TestABackupThatFindsNoRoomDoesNotStopTheStore(t *testing.T) {
 	wantHealthy(t, s)
 }
 
-// miscopying is a file system that spoils the next copies of a file for a backup.
+// miscopying is a file system that damages the next copies of a file for a
+// backup.
 type miscopying struct {
 	vfs.FS
 	spoils
 	copies atomic.Int64
 }
 
-// spoils is where zeros are written, from one part of each write, of 100, to another.
+// spoils writes zeros into each write, from one percentage of the write to
+// another.
 type spoils struct {
 	file     string
 	from, to int
 }
 
-// spoilt is logs that read as shorter than they are, and a copy that does not open.
+// spoilt holds logs that look shorter than they are, and a copy that does not
+// open.
 var spoilt = []spoils{{".log", 0, 100}, {".log", 30, 40}, {"/MANIFEST", 30, 40}}
 
 func (m *miscopying) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -137,7 +140,7 @@ func TestABackupMakesABadCopyAgain(t *testing.T) {
 	}
 }
 
-// A manifest that ends early opens, and the log behind it has the newest change.
+// A manifest that ends early opens, and the log after it has the newest change.
 func TestABackupPassesNoCopyThatLacksTables(t *testing.T) {
 	again := 0
 	for from := 0; from < 100; from += 5 {
@@ -193,7 +196,7 @@ func TestABackupWhoseCopiesAreAllBadSaysSoAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// A crash in the middle of a backup leaves files that the next start removes.
+// A crash during a backup leaves files, and the next start removes them.
 func TestACheckpointThatACrashLeftIsRemoved(t *testing.T) {
 	disk := vfs.NewMem()
 	s := open(t, disk, Config{})

@@ -55,7 +55,7 @@ func TestABackupUnderLoadHoldsEverythingThatWasAnsweredBefore(t *testing.T) {
 	wantNoCheckpoint(t, s)
 }
 
-// wantSame compares what is in dir with the manifest of its backup.
+// wantSame compares the contents of dir with the manifest of its backup.
 func wantSame(t *testing.T, dir string, m Manifest) {
 	t.Helper()
 	r, err := Verify(t.Context(), dir)
@@ -89,7 +89,7 @@ func wantNames(t *testing.T, dir string, names []string) {
 	wantHealthy(t, s)
 }
 
-// churnNames creates tasks; names returns those that were answered so far.
+// churnNames creates tasks. names returns those that were confirmed so far.
 func churnNames(t *testing.T, s *Store, round int) (names func() []string, stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var mu sync.Mutex
@@ -143,7 +143,7 @@ func smallBackup(t testing.TB) []byte {
 	return archive.Bytes()
 }
 
-// refuse restores an archive, which has to fail and leave nothing.
+// refuse restores an archive. The restore must fail and leave no files.
 func refuse(t *testing.T, archive []byte, want error) {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -161,15 +161,15 @@ func TestABackupThatWasCutOffIsRefused(t *testing.T) {
 	archive := smallBackup(t)
 	entries := unpack(t, archive)
 	size := len(entries[len(entries)-1].data)
-	end := bytes.LastIndex(archive, entries[len(entries)-1].data) + size // behind the manifest nothing is said
+	end := bytes.LastIndex(archive, entries[len(entries)-1].data) + size // bytes after the manifest have no meaning
 	for n := 0; n < end; n += 1 + end/200 {
 		refuse(t, archive[:n], ErrBadBackup)
 	}
 	refuse(t, archive[:end-1], ErrBadBackup)
 }
 
-// A flipped bit is refused, or it is in one of the bytes of a tar archive that
-// say nothing: then everything is there.
+// A backup with a flipped bit is refused, unless the bit is in a byte of the
+// tar archive without meaning. Then everything is there.
 func TestABackupWithAFlippedBitIsRefused(t *testing.T) {
 	archive := smallBackup(t)
 	files := unpack(t, archive)
@@ -332,7 +332,8 @@ func TestABackupIsNotRestoredOverAnything(t *testing.T) {
 	}
 }
 
-// A power loss while a backup is restored leaves all of it or nothing that opens.
+// After a power loss during a restore either everything is there, or no
+// directory that opens.
 func TestAPowerLossDuringARestoreLeavesAllOrNothing(t *testing.T) {
 	archive := smallBackup(t)
 	whole := 0
@@ -388,7 +389,7 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// readTree returns what is in each file of the data directory.
+// readTree returns the contents of each file in the data directory.
 func readTree(t *testing.T, fs vfs.FS) map[string]string {
 	t.Helper()
 	names, err := fs.List("data")
@@ -402,11 +403,11 @@ func readTree(t *testing.T, fs vfs.FS) map[string]string {
 	return tree
 }
 
-// FuzzExtract: whatever is called a backup is read or refused, writes nothing
-// outside of its directory, and never makes the reader panic. What is read is then
-// verified against the manifest, which is another test.
+// FuzzExtract: any input is read or refused. It writes nothing outside of its
+// directory, and never makes the reader panic. Another test compares the files
+// that were read with the manifest.
 func FuzzExtract(f *testing.F) {
-	m := &Manifest{Format: formatVersion, Files: []BackupFile{{Name: "000001.log", Size: 1}}} // small: it is minimised again and again
+	m := &Manifest{Format: formatVersion, Files: []BackupFile{{Name: "000001.log", Size: 1}}} // small, because it is minimised again and again
 	data, err := m.encode()
 	if err != nil {
 		f.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The benchmarks use the disk that holds the system's temporary directory:
-// what they measure is mostly its fsync.
+// The benchmarks use the disk with the system's temporary directory: most of
+// the time they measure its fsync.
 
 const benchStart task.Millis = 1_800_000_000_000
 
@@ -56,7 +56,7 @@ func openDisk(b testing.TB, dir string) *Store {
 	return s
 }
 
-// mustApply carries out changes of which none may fail.
+// mustApply carries out changes. All of them must succeed.
 func mustApply(b testing.TB, s *Store, changes []task.Change) {
 	b.Helper()
 	replies, err := s.Apply(context.Background(), benchStart, changes)
@@ -134,7 +134,7 @@ func BenchmarkDeliver(b *testing.B) {
 }
 
 // deliver delivers at most n of the tasks that are due at benchStart, and
-// returns how many.
+// returns their number.
 func deliver(b testing.TB, s *Store, n int) int {
 	b.Helper()
 	ctx := context.Background()
@@ -211,8 +211,9 @@ func BenchmarkClaimLatency(b *testing.B) {
 	b.ReportMetric(float64(worst.Microseconds()), "worst-µs")
 }
 
-// BenchmarkAfterACrash: a task is created, claimed and settled, beside a paused queue of
-// which one task is overdue since the crash, and 100,000 lanes.
+// BenchmarkAfterACrash: a task is created, claimed and settled. There are also
+// a paused queue with one task that is overdue since the crash, and 100,000
+// lanes.
 func BenchmarkAfterACrash(b *testing.B) {
 	for _, lanes := range []int{1, 100_000} {
 		b.Run(fmt.Sprint(lanes, " lanes"), func(b *testing.B) {
@@ -325,8 +326,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkPeekAfterDeletes: the head of a lane of which 1,000,000 entries were
-// delivered a moment ago.
+// BenchmarkPeekAfterDeletes: the head of a lane after 1,000,000 of its entries
+// were delivered.
 func BenchmarkPeekAfterDeletes(b *testing.B) {
 	fs := vfs.NewMem()
 	s, err := Open("data", Config{FS: fs})
@@ -402,7 +403,7 @@ func BenchmarkScrub(b *testing.B) {
 	b.ReportMetric(float64(worst.Microseconds()), "worst-µs")
 }
 
-// BenchmarkBackup: of 1,000,000 tasks, and restoring them.
+// BenchmarkBackup: back up 1,000,000 tasks, and restore them.
 func BenchmarkBackup(b *testing.B) {
 	s := openMillion(b)
 	for b.Loop() {

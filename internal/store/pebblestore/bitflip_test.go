@@ -14,12 +14,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A flipped bit may cost the start, never a task: either the store refuses to
-// open, or everything that was answered is there.
+// A flipped bit may prevent a start, but never loses a task: either the store
+// refuses to open, or all confirmed changes are there.
 func TestFlippedBitInALogIsRefusedAndNeverCostsTasks(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		size uint64 // of a memory table: small, so that the manifest has something to say
+		size uint64 // of a memory table: small, so that the manifest has several records
 		end  func(*testing.T, *vfs.MemFS, *Store) *vfs.MemFS
 		log  func(name string) bool
 	}{
@@ -64,8 +64,8 @@ func stop(t *testing.T, disk *vfs.MemFS, s *Store) *vfs.MemFS {
 func isLog(name string) bool      { return strings.HasSuffix(name, ".log") }
 func isManifest(name string) bool { return strings.HasPrefix(name, manifestPrefix) }
 
-// flipBits opens copies of disk in each of which one bit of a file is flipped,
-// and counts those that were refused and those that had every task.
+// flipBits opens copies of disk. In each copy one bit of a file is flipped. It
+// counts the copies that were refused and those that had every task.
 func flipBits(t *testing.T, disk *vfs.MemFS, path string, n int64) (refused, opened int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))

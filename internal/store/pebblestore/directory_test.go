@@ -26,7 +26,7 @@ func TestASecondStoreOnTheSameDirectoryIsRefused(t *testing.T) {
 	if _, err := Open(dir, Config{}); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("second store: %v", err)
 	}
-	mustApply(t, s, creates(10, 10, later)) // the first one goes on
+	mustApply(t, s, creates(10, 10, later)) // the first store still works
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestADirectoryIsRefusedAndLeftAsItWas(t *testing.T) {
 	}
 }
 
-// listDir returns the names, sizes and times of what is in dir.
+// listDir returns the names, sizes and times of the files in dir.
 func listDir(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -126,8 +126,8 @@ func TestAFileInTheWayIsNoDirectory(t *testing.T) {
 	}
 }
 
-// A power loss while the directory is being made leaves something that the next
-// start can go on with.
+// After a power loss while the directory is being created, the next start can
+// continue.
 func TestAPowerLossWhileTheDirectoryIsMadeDoesNotSpoilIt(t *testing.T) {
 	for step := 1; ; step++ {
 		disk, done := crashAfter(t, vfs.NewCrashableMem(), step)

@@ -22,8 +22,8 @@ import (
 var errInjected = errors.New("injected")
 
 // crashAfter opens a directory on a disk that loses its power at the n-th
-// write, sync or rename, and returns the disk as that leaves it, and whether
-// opening took fewer than n.
+// write, sync or rename. It returns the disk after that. done reports that
+// opening took fewer than n such operations.
 func crashAfter(t *testing.T, disk *vfs.MemFS, n int) (crashed *vfs.MemFS, done bool) {
 	t.Helper()
 	return crashDuring(disk, n, func(fs vfs.FS) (over func()) {
@@ -39,8 +39,8 @@ func crashAfter(t *testing.T, disk *vfs.MemFS, n int) (crashed *vfs.MemFS, done 
 	})
 }
 
-// crashDuring is crashAfter for what work does; what the function that it
-// returns does comes after it.
+// crashDuring is crashAfter for work instead of opening. The function that work
+// returns is called after the crash.
 func crashDuring(disk *vfs.MemFS, n int, work func(vfs.FS) (over func())) (crashed *vfs.MemFS, done bool) {
 	var ops atomic.Int64
 	rng := rand.New(rand.NewPCG(uint64(n), 0))
@@ -74,7 +74,7 @@ func TestAFailedSyncStopsTheStore(t *testing.T) {
 	if _, err := s.Apply(t.Context(), benchStart, creates(100, 1, later)); !errors.Is(err, task.ErrClosed) || !errors.Is(err, errInjected) {
 		t.Errorf("the create that was not synced: %v", err)
 	}
-	broken.Store(false) // a sync that succeeds after one that failed proves nothing
+	broken.Store(false) // a sync that succeeds after a failed one proves nothing
 	for name, call := range everyCall(t, s) {
 		if err := call(); !errors.Is(err, task.ErrClosed) {
 			t.Errorf("%s after the failure: %v", name, err)
@@ -136,11 +136,13 @@ func TestEveryCallAfterCloseIsErrClosed(t *testing.T) {
 	}
 }
 
-// A full disk, or one that fails in the background, leaves Pebble in the middle
-// of a step, so it is the process that has to end: the test runs one of its own.
-// A second process, started while the disk is still full, must not change that.
+// A full disk, or a disk that fails in the background, leaves Pebble in the
+// middle of a step, so the process must end: the test runs a process of its
+// own. A second process, started while the disk is still full, must lose
+// nothing either.
 func TestAProcessWhoseDiskFailsEndsAndLosesNothing(t *testing.T) {
-	// The first change on the full disk is a cancel. If it was not answered, it holds if the log has it.
+	// The first change on the full disk is a cancel. Its reply may be missing,
+	// but it is in force if the log has it.
 	either := []task.State{task.Scheduled, task.Cancelled}
 	for fault, unanswered := range map[string][]task.State{
 		"full": {task.Scheduled}, "full-log": {task.Scheduled}, "torn-log": {task.Scheduled}, "full-at-close": {task.Scheduled},
@@ -182,7 +184,8 @@ func TestAProcessWhoseDiskFailsEndsAndLosesNothing(t *testing.T) {
 	}
 }
 
-// answeredStates returns the states of the tasks as the child was answered.
+// answeredStates returns the states of the tasks according to the child's
+// replies.
 func answeredStates(out string) map[string]task.State {
 	states := map[string]task.State{}
 	for line := range strings.Lines(out) {
@@ -197,7 +200,7 @@ func answeredStates(out string) map[string]task.State {
 	return states
 }
 
-// Pebble would try for ever to write what the log holds.
+// Otherwise Pebble would try forever to write the contents of the log.
 func TestAStartOnAFullDiskIsRefused(t *testing.T) {
 	running, killed := t.TempDir()+"/data", t.TempDir()+"/data"
 	s, err := Open(running, Config{})
@@ -280,10 +283,10 @@ func TestChildWithAFailingDisk(t *testing.T) {
 	t.Error("the failure went unnoticed")
 }
 
-// fullAt is how many tasks the child makes before its disk fails.
+// fullAt is how many tasks the child creates before its disk fails.
 const fullAt = 500
 
-// tornFS is a disk that is full in the middle of a write to the log.
+// tornFS is a disk that becomes full in the middle of a write to the log.
 type tornFS struct {
 	vfs.FS
 	full *atomic.Bool
@@ -302,7 +305,7 @@ type tornFile struct {
 	full *atomic.Bool
 }
 
-// Fd keeps Pebble from writing past this type.
+// Fd keeps Pebble from writing to the file without this type.
 func (f tornFile) Fd() uintptr { return vfs.InvalidFd }
 
 func (f tornFile) Write(p []byte) (int, error) {
@@ -316,7 +319,7 @@ func (f tornFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// meets reports whether op is what the fault hits.
+// meets reports whether the fault affects op.
 func meets(fault string, op errorfs.Op) bool {
 	if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
 		return false
@@ -388,7 +391,7 @@ func TestAFullDiskCountsAgainstNoTask(t *testing.T) {
 		t.Errorf("full disks count against the task: %+v", got)
 	}
 	mustApply(t, s, creates(0, 1, later))
-	s = open(t, powerOff(disk), Config{}) // the process dies, and nobody knows why
+	s = open(t, powerOff(disk), Config{}) // the process dies for an unknown reason
 	if got := attempt(s); got.Reclaims != 1 {
 		t.Errorf("after a crash the task has %d reclaims, want 1", got.Reclaims)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A sync fails, and from then on the file system takes no write and refuses none.
+// A sync fails, and from then on writes to the file system hang.
 func TestAFrozenFileSystemStopsTheStoreInBoundedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var broken atomic.Bool
@@ -58,7 +58,7 @@ func TestAFrozenFileSystemStopsTheStoreInBoundedTime(t *testing.T) {
 		default:
 			close(thaw)
 		}
-		synctest.Wait() // a file in memory takes no write after its close
+		synctest.Wait() // a file in memory accepts no write after its close
 		if err := s.Close(); !errors.Is(err, errInjected) {
 			t.Errorf("Close: %v", err)
 		}

@@ -37,8 +37,8 @@ func TestPeekDoesNotStepThroughWhatWasDeletedInFrontOfAnotherLane(t *testing.T) 
 	}
 }
 
-// Readers raise marks while tasks are created before and behind them: whatever
-// was answered must be found by the next read of the lane's start.
+// Readers raise marks while tasks are created before and after the marks. The
+// next read from the start of the lane must find every confirmed task.
 func TestConcurrentReadsNeverHideATask(t *testing.T) {
 	s := open(t, vfs.NewMem(), Config{})
 	ctx, stop := context.WithCancel(t.Context())

@@ -20,7 +20,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// seeds is how many seeds the power loss test runs: FOLIOT_SEEDS, or a few.
+// seeds is the number of seeds of the power loss test: FOLIOT_SEEDS, or a few.
 func seeds(t *testing.T) uint64 {
 	n, err := strconv.ParseUint(os.Getenv("FOLIOT_SEEDS"), 10, 64)
 	if os.Getenv("FOLIOT_SEEDS") == "" {
@@ -44,7 +44,7 @@ func TestNoAnsweredChangeIsLostByPowerLoss(t *testing.T) {
 	t.Logf("%d seeds, %d crash points, %d answered changes, lost 0 unless said above", seeds(t), seeds(t)*crashes, answered)
 }
 
-// The check of the check: a store that answers before the sync must be caught.
+// The check of the check: it must catch a store that answers before the sync.
 func TestPowerLossCatchesAStoreThatAnswersBeforeTheSync(t *testing.T) {
 	sabotaged := Config{await: func(b *pebble.Batch) error {
 		go func() { _ = await(b) }()
@@ -62,13 +62,13 @@ func TestPowerLossCatchesAStoreThatAnswersBeforeTheSync(t *testing.T) {
 // crashes is how often the power fails in one run of powerLoss.
 const crashes = 3
 
-// powerLoss lets clients change tasks, cuts the power at random moments, and
-// returns what was answered and is not there afterwards, and how many changes
-// were answered.
+// powerLoss lets clients change tasks, and cuts the power at random moments. It
+// returns the confirmed changes that are missing afterwards, and the number of
+// confirmed changes.
 func powerLoss(t *testing.T, seed uint64, c Config) (lost []string, answered int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 0))
-	c.MemTableSize = 256 << 10 // so that tables are written and logs change all the time
+	c.MemTableSize = 256 << 10 // small, so that tables are written and logs change all the time
 	disk := vfs.NewCrashableMem()
 	clients := make([]*client, 8)
 	for i := range clients {
@@ -89,8 +89,8 @@ func powerLoss(t *testing.T, seed uint64, c Config) (lost []string, answered int
 	return lost, answered
 }
 
-// live runs the clients on a store until the power fails, and returns what is
-// then on the disk.
+// live runs the clients on a store until the power fails. It returns the disk
+// after that.
 func live(t *testing.T, disk *vfs.MemFS, c Config, rng *rand.Rand, clients []*client) *vfs.MemFS {
 	t.Helper()
 	s := open(t, slowSync(disk, rng.Uint64()), c)
@@ -105,7 +105,7 @@ func live(t *testing.T, disk *vfs.MemFS, c Config, rng *rand.Rand, clients []*cl
 		<-answers
 	}
 	for _, cl := range clients {
-		cl.mu.Lock() // nobody notes an answer from here on that the crash may take back
+		cl.mu.Lock() // from here on no client records a reply that the crash may undo
 	}
 	crashed := disk.CrashClone(vfs.CrashCloneCfg{
 		UnsyncedDataPercent: rng.IntN(101),
@@ -123,8 +123,8 @@ func live(t *testing.T, disk *vfs.MemFS, c Config, rng *rand.Rand, clients []*cl
 	return crashed
 }
 
-// slowSync is a disk on which a sync of the log takes its time, so that there
-// is a moment in which the power can fail.
+// slowSync is a disk with slow syncs of the log, so that the power can fail
+// during one.
 func slowSync(fs vfs.FS, seed uint64) vfs.FS {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -133,7 +133,7 @@ func slowSync(fs vfs.FS, seed uint64) vfs.FS {
 			mu.Lock()
 			wait := time.Duration(rng.IntN(200)) * time.Microsecond
 			mu.Unlock()
-			time.Sleep(wait) // the disk's latency; nothing waits for it to be over
+			time.Sleep(wait) // the disk's latency; no goroutine waits for its end
 		}
 		return nil
 	}))
@@ -147,7 +147,7 @@ func isLogSync(op errorfs.Op) bool {
 	return false
 }
 
-// audit compares what is on the disk with what the clients were told.
+// audit compares the disk with the replies that the clients got.
 func audit(t *testing.T, disk *vfs.MemFS, clients []*client) (lost []string, err error) {
 	t.Helper()
 	s, err := Open("data", Config{FS: disk, Policy: storetest.Policy, MemTableSize: 256 << 10})
@@ -177,7 +177,7 @@ func audit(t *testing.T, disk *vfs.MemFS, clients []*client) (lost []string, err
 	return lost, nil
 }
 
-// auditQueue compares the client's queue with what it was told of it.
+// auditQueue compares the client's queue with the replies about it.
 func (c *client) auditQueue(s *Store) (lost []string) {
 	got := s.Settings().Queue(task.DefaultNamespace, c.queueName()).Version
 	if got < c.queueAnswered || got > c.queueAsked {
@@ -188,7 +188,7 @@ func (c *client) auditQueue(s *Store) (lost []string) {
 }
 
 // auditLog returns the records and settings whose last change has no entry in
-// the audit log, and the entries whose change is not there.
+// the audit log, and the entries without a change.
 func auditLog(ctx context.Context, s *Store, clients []*client) (wrong []string, err error) {
 	newest := map[string]task.AuditEntry{} // by target
 	for before := uint64(0); ; {
@@ -219,16 +219,16 @@ func auditLog(ctx context.Context, s *Store, clients []*client) (wrong []string,
 	return wrong, nil
 }
 
-// client changes tasks of its own, one change after the other, and a queue.
+// client changes its own tasks, one change after the other, and a queue.
 type client struct {
 	id  int
 	rng *rand.Rand
 
-	mu       sync.Mutex // guards everything below
+	mu       sync.Mutex // guards all fields below
 	tasks    map[string]*expected
 	made     int
 	answered int
-	frozen   bool // the power has failed: answers are not noted any more
+	frozen   bool // the power has failed: replies are no longer recorded
 
 	queueAnswered, queueAsked uint64 // versions of the queue's settings
 }
@@ -256,10 +256,10 @@ func (c *client) configure(ctx context.Context, s *Store) error {
 	return nil
 }
 
-// expected is what may be found of a task after a crash.
+// expected is the state in which a task may be after a crash.
 type expected struct {
-	record *task.Task // as it was last answered
-	prints []string   // of that, and of the change under way
+	record *task.Task // after its last confirmed change
+	prints []string   // of that record, and of the record after the change under way
 }
 
 func (e *expected) allows(print string) bool {
@@ -273,8 +273,9 @@ func (e *expected) allows(print string) bool {
 
 func clientKey(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
 
-// fingerprint says of a task what a crash must not change. Whether it is
-// running is not in it, as a claim may be lost and a lease is reaped.
+// fingerprint describes the parts of a task that a crash must not change. It
+// does not include whether the task is running, because a claim may be lost,
+// and a lease is reaped.
 func fingerprint(t *task.Task) string {
 	if t == nil {
 		return "nothing"
@@ -298,7 +299,7 @@ func (c *client) run(ctx context.Context, s *Store, answers chan<- struct{}) {
 	}
 }
 
-// one makes one change of anything.
+// one makes one random change.
 func (c *client) one(ctx context.Context, s *Store) error {
 	c.mu.Lock()
 	edits := c.rng.IntN(8) == 0
@@ -309,7 +310,7 @@ func (c *client) one(ctx context.Context, s *Store) error {
 	return c.change(ctx, s, c.pick())
 }
 
-// pick returns the name of a task: one of the client's, or a new one.
+// pick returns the name of a task of the client, or a new name.
 func (c *client) pick() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -322,7 +323,7 @@ func (c *client) pick() string {
 	return fmt.Sprintf("c%d-%d", c.id, 1+c.rng.IntN(c.made))
 }
 
-// change makes a change that its task allows.
+// change makes a change that is allowed for its task.
 func (c *client) change(ctx context.Context, s *Store, name string) error {
 	c.mu.Lock()
 	e := c.tasks[name]
@@ -350,7 +351,7 @@ func (c *client) change(ctx context.Context, s *Store, name string) error {
 	return c.attempt(ctx, s, e, old)
 }
 
-// apply makes one change; what it will be known is what the transition says.
+// apply makes one change. The transition determines the expected record.
 func (c *client) apply(ctx context.Context, s *Store, e *expected, change task.Change) error {
 	next, err := change.Apply(benchStart, e.record, storetest.Policy)
 	if err != nil {
@@ -390,7 +391,7 @@ func firstError(replies []task.Reply) error {
 	return replies[0].Err
 }
 
-// expect notes that a change is under way.
+// expect records that a change is under way.
 func (c *client) expect(e *expected, next *task.Task) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -399,7 +400,7 @@ func (c *client) expect(e *expected, next *task.Task) {
 	}
 }
 
-// note notes the answer.
+// note records the reply.
 func (c *client) note(e *expected, replies []task.Reply, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

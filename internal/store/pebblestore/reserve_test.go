@@ -86,12 +86,12 @@ func TestANearlyFullDiskRefusesCreatesAndLetsAllElseGoOn(t *testing.T) {
 	if err := create("new"); err != nil {
 		t.Errorf("a create when there is room again: %v", err)
 	}
-	if err := fire(); err != nil { // nothing of it was lost
+	if err := fire(); err != nil { // nothing was lost
 		t.Error(err)
 	}
 }
 
-// Of a large disk a tenth would be far more than the store needs to go on.
+// A tenth of a large disk would be far more than the store needs.
 func TestOfALargeDiskTheReserveIsTenGiB(t *testing.T) {
 	for free, short := range map[uint64]bool{11 << 30: false, 9 << 30: true} {
 		r := reserve{space: Space{Free: free, Total: 4 << 40}}

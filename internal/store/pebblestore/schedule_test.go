@@ -18,8 +18,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// eachSecond returns the wish for a schedule that fires each second from benchStart on, and
-// makes up for all that it misses.
+// eachSecond returns a change that creates a schedule. It fires each second
+// from benchStart on, and makes up for all missed instants.
 func eachSecond(name string, edits ...func(*task.ScheduleSpec)) task.PutSchedule {
 	s := task.ScheduleSpec{Spec: newSpec(name, benchStart), Rule: task.Rule{
 		Every: time.Second, Start: benchStart + 1000, Misfire: task.FireAll, CatchupWindow: task.MaxDuration, CatchupLimit: task.MaxCatchupLimit,
@@ -66,7 +66,7 @@ func all(t *testing.T, s *Store) []*task.Task {
 func TestADirectoryOfFormat2IsMarkedAndKeepsAll(t *testing.T) {
 	s := scrubWorld(t)
 	disk := s.config.FS.(*vfs.MemFS)
-	if _, err := s.Reap(t.Context(), benchStart+1000, 10); err != nil { // what opening would do
+	if _, err := s.Reap(t.Context(), benchStart+1000, 10); err != nil { // Open would do the same
 		t.Fatal(err)
 	}
 	want := all(t, s)
@@ -173,9 +173,10 @@ func TestABackupCountsSchedulesApart(t *testing.T) {
 	}
 }
 
-// TestAPowerLossLeavesAnInstantsTaskAndItsScheduleOrNeither cuts the power while schedules
-// fire, and goes on with what is on the disk then. No instant that was answered is lost, and
-// none is there without its schedule knowing it, or the other way round.
+// TestAPowerLossLeavesAnInstantsTaskAndItsScheduleOrNeither cuts the power
+// while schedules fire, and continues with the disk after that. No confirmed
+// instant is lost. No instant has a task that its schedule does not know, or
+// the reverse.
 func TestAPowerLossLeavesAnInstantsTaskAndItsScheduleOrNeither(t *testing.T) {
 	const schedules = 6
 	fired := 0
@@ -206,14 +207,14 @@ func TestAPowerLossLeavesAnInstantsTaskAndItsScheduleOrNeither(t *testing.T) {
 	t.Logf("%d seeds, %d crash points, %d instants", seeds(t), seeds(t)*crashes, fired)
 }
 
-// fireUntilPowerLoss fires schedules until the power fails, and returns what is then on
-// the disk. answered is how many instants of each are known to have been fired.
+// fireUntilPowerLoss fires schedules until the power fails. It returns the disk
+// after that. answered is how many instants of each schedule were confirmed.
 func fireUntilPowerLoss(t *testing.T, disk *vfs.MemFS, rng *rand.Rand, answered []int64) *vfs.MemFS {
 	t.Helper()
 	s := open(t, slowSync(disk, rng.Uint64()), Config{MemTableSize: 256 << 10})
 	defer func() { _ = s.Close() }()
 	ctx, cancel := context.WithCancel(t.Context())
-	var mu sync.Mutex // guards answered, of which nothing may change when the power has failed
+	var mu sync.Mutex // guards answered, which must not change after the power has failed
 	frozen := false
 	var running sync.WaitGroup
 	answers := make(chan struct{})
@@ -253,8 +254,9 @@ func fireUntilPowerLoss(t *testing.T, disk *vfs.MemFS, rng *rand.Rand, answered 
 	return crashed
 }
 
-// firedOf returns how many instants of a schedule were fired. It is an error if that is not
-// the same in the schedule, and among the tasks: one for each instant from the first on.
+// firedOf returns how many instants of a schedule were fired. It returns an
+// error if the schedule and the tasks do not agree: there must be one task for
+// each instant from the first on.
 func firedOf(ctx context.Context, s *Store, name string) (int64, error) {
 	record, err := s.Get(ctx, scheduleKey(name))
 	if errors.Is(err, task.ErrNotFound) {

@@ -19,7 +19,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// scrubAll scrubs from start to end and returns what was repaired.
+// scrubAll scrubs the whole store and returns the repairs.
 func scrubAll(t testing.TB, s *Store, now task.Millis, limit int) (repairs []task.Repair, examined int) {
 	t.Helper()
 	for cursor := ""; ; {
@@ -41,7 +41,7 @@ func scrubAll(t testing.TB, s *Store, now task.Millis, limit int) (repairs []tas
 	}
 }
 
-// world is a store with a task in each state, and many that wait.
+// scrubWorld returns a store with a task in each state, and many that wait.
 func scrubWorld(t *testing.T) *Store {
 	t.Helper()
 	s := open(t, vfs.NewMem(), Config{Now: clock})
@@ -72,7 +72,7 @@ func scrubWorld(t *testing.T) *Store {
 var broken = []struct {
 	name  string
 	spoil func(s *Store, b *pebble.Batch)
-	who   string // the task that was repaired; "": none
+	who   string // the task that is repaired; "": none
 	says  string
 }{
 	{"a waiting task has no entry", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "waits") }, "waits", "never have fired"},
@@ -168,7 +168,8 @@ func TestAScrubRepairsWhatWasBrokenByHand(t *testing.T) {
 	}
 }
 
-// wantHealthy fails the test if a scrub finds anything, or anything else is wrong.
+// wantHealthy fails the test if a scrub finds a fault, or if another check
+// fails.
 func wantHealthy(t *testing.T, s *Store) {
 	t.Helper()
 	if repairs, _ := scrubAll(t, s, benchStart, 100); len(repairs) > 0 {
@@ -246,8 +247,8 @@ func TestAScrubCountsAnewWhileEverythingChanges(t *testing.T) {
 	wantHealthy(t, again)
 }
 
-// The edge of the count: what changes is the record where the scrub stands, the
-// one before it, or a new one right behind it.
+// The edge of the count: a change affects the record that the scrub has
+// reached, the one before it, or a new one directly after it.
 func TestAScrubCountsExactlyWhereItStands(t *testing.T) {
 	s := scrubWorld(t)
 	last := ""
@@ -266,7 +267,7 @@ func TestAScrubCountsExactlyWhereItStands(t *testing.T) {
 			task.Cancel{Key: clientKey(last)},
 			task.Create{Spec: newSpec(name+".", benchStart)},
 		} {
-			if !strings.HasSuffix(name, ".") { // or it would never end
+			if !strings.HasSuffix(name, ".") { // otherwise the test would never end
 				_ = apply(t.Context(), s, change)
 			}
 		}
@@ -275,8 +276,8 @@ func TestAScrubCountsExactlyWhereItStands(t *testing.T) {
 	wantHealthy(t, s)
 }
 
-// churn changes tasks until it is stopped: names before, at and behind every
-// place that a scrub can have come to.
+// churn changes tasks until it is stopped: tasks with names before, at and
+// after every position of the scrub.
 func churn(t *testing.T, s *Store) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var clients sync.WaitGroup

@@ -16,8 +16,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestStore(t *testing.T) { storetest.Run(t, openEmpty) }
 
-// A stop in order loses nothing; a kill loses what the log's writer had not
-// written, a power loss what was not synced: claims, in both cases.
+// An orderly stop loses nothing. A kill loses the part that the log's writer
+// had not written, and a power loss loses unsynced data: claims, in both cases.
 func TestStoreEqualsTheReference(t *testing.T) {
 	storetest.Differential(t, storetest.Subject{
 		Open: openEmpty,
@@ -32,7 +32,7 @@ func TestStoreEqualsTheReference(t *testing.T) {
 	})
 }
 
-// reopen ends a store in one way and opens what that leaves of it.
+// reopen ends a store in one way and opens the result.
 func reopen(end func(*vfs.MemFS, *Store) (*vfs.MemFS, error)) func(*testing.T, task.Store, task.Millis) task.Store {
 	return func(t *testing.T, ts task.Store, now task.Millis) task.Store {
 		t.Helper()
@@ -48,7 +48,7 @@ func reopen(end func(*vfs.MemFS, *Store) (*vfs.MemFS, error)) func(*testing.T, t
 // openEmpty opens a new store in memory.
 func openEmpty(t *testing.T) task.Store { return open(t, vfs.NewCrashableMem(), Config{}) }
 
-// open opens the store that fs holds.
+// open opens the store in fs.
 func open(t testing.TB, fs vfs.FS, c Config) *Store {
 	t.Helper()
 	c.FS, c.Policy, c.AuditKeep = fs, storetest.Policy, storetest.AuditKeep
@@ -60,5 +60,5 @@ func open(t testing.TB, fs vfs.FS, c Config) *Store {
 	return s
 }
 
-// clock stands still at benchStart.
+// clock always returns benchStart.
 func clock() time.Time { return benchStart.Time() }

@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// gate is a disk whose log syncs wait while it is shut.
+// gate is a disk on which syncs of the log wait while it is shut.
 type gate struct {
 	mu   sync.Mutex
 	shut chan struct{} // nil: open
@@ -47,8 +47,8 @@ func (g *gate) open() {
 	g.shut = nil
 }
 
-// answered runs call in a goroutine and reports, once nothing in the bubble
-// moves any more, whether it has returned.
+// answered runs call in a goroutine. now reports whether call has returned once
+// all goroutines in the bubble wait.
 func answered(call func() error) (now func() bool, result func() error) {
 	done := make(chan struct{})
 	var err error
@@ -203,7 +203,7 @@ func wantOne(n int) error {
 	return nil
 }
 
-// taskOf returns the record that a spec begins.
+// taskOf returns the record that a spec creates.
 func taskOf(s task.Spec) *task.Task {
 	r, err := task.Create{Spec: s}.Apply(benchStart, nil, task.Policy{})
 	if err != nil {
@@ -212,7 +212,7 @@ func taskOf(s task.Spec) *task.Task {
 	return r.Task
 }
 
-// apply makes one change; its error is the call's or the change's.
+// apply makes one change. The error is that of the call or of the change.
 func apply(ctx context.Context, s *Store, c task.Change) error {
 	replies, err := s.Apply(ctx, benchStart, []task.Change{c})
 	return errors.Join(err, firstError(replies))
@@ -222,7 +222,7 @@ func claimOne(ctx context.Context, s *Store, name string) error {
 	return claimTask(ctx, s, taskOf(newSpec(name, benchStart)), benchStart)
 }
 
-// claimTask claims t as it stands.
+// claimTask claims t in its present state.
 func claimTask(ctx context.Context, s *Store, t *task.Task, now task.Millis) error {
 	replies, err := s.Claim(ctx, now, []task.Claim{{
 		Key: t.Key(), Lane: t.Lane(), Token: task.Token("token of " + t.Name), Until: now + 1000,

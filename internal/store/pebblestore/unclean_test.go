@@ -11,11 +11,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// powerOff returns the disk without anything that was not synced.
+// powerOff returns the disk with only its synced data.
 func powerOff(disk *vfs.MemFS) *vfs.MemFS { return disk.CrashClone(vfs.CrashCloneCfg{}) }
 
-// Each life claims the task that kills the process, beside a neighbour that is
-// delivered; then the process is gone, and the power with it.
+// Each process claims the task that kills it, next to a neighbour that is
+// delivered. Then the process ends, and the power fails.
 func TestATaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	s := open(t, disk, Config{Now: clock})
@@ -48,7 +48,7 @@ func TestATaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
 		s = open(t, disk, Config{Now: clock})
 	}
 	// The claims before the first crash need not be synced, although here the
-	// settlement of the neighbour did it.
+	// settlement of the neighbour synced them.
 	if lives < task.MaxReclaims || lives > task.MaxReclaims+1 {
 		t.Errorf("dead after %d lives, want %d or one more", lives, task.MaxReclaims)
 	}
@@ -61,7 +61,8 @@ func TestATaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
 	storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)
 }
 
-// As above, but nothing else ever syncs the log: only the store's own care counts.
+// As above, but no other change ever syncs the log: only the store's own rule
+// counts.
 func TestALonelyTaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	s := open(t, disk, Config{Now: clock})
@@ -87,7 +88,7 @@ func TestALonelyTaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
 	}
 }
 
-// What is overdue in a queue that is paused costs the others nothing.
+// Overdue tasks in a paused queue cost the other tasks nothing.
 func TestAfterACrashTheClaimsOfWhatWasDueAreSyncedAndNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := vfs.NewCrashableMem()
@@ -186,7 +187,7 @@ func TestOpenTakesBackWhatWasRunning(t *testing.T) {
 	}
 }
 
-// peekAll reads all lanes that have something due at or before until.
+// peekAll reads all lanes that have an entry due at or before until.
 func peekAll(t *testing.T, s *Store, until task.Millis) (all []task.Entry) {
 	t.Helper()
 	heads, err := s.Lanes(t.Context(), until)

@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// age turns a directory that was closed into one of format 1, as that format
-// was written: see the end of the table in format.go.
+// age turns a closed directory into one of format 1, as that format was
+// written: see the end of the table in format.go.
 func age(t *testing.T, disk *vfs.MemFS, dir string) {
 	t.Helper()
 	db, err := pebble.Open(dir, &pebble.Options{FS: disk, FormatMajorVersion: pebbleFormat, Logger: discard{}})
@@ -59,7 +59,7 @@ func everything(t *testing.T, s *Store) []*task.Task {
 func TestADirectoryOfFormat1IsBroughtUpToDateAndLosesNothing(t *testing.T) {
 	s := scrubWorld(t)
 	disk := s.config.FS.(*vfs.MemFS)
-	if _, err := s.Reap(t.Context(), benchStart+1000, 10); err != nil { // what opening would do
+	if _, err := s.Reap(t.Context(), benchStart+1000, 10); err != nil { // Open would do the same
 		t.Fatal(err)
 	}
 	want := everything(t, s)
@@ -141,8 +141,8 @@ func TestAnOlderVersionIsToldBeforeAnythingIsChanged(t *testing.T) {
 	}
 }
 
-// Versions before counted the bytes of bodies alone, and kept those of ended tasks. What is counted
-// now must not be taken off from that.
+// Older versions counted only the bytes of bodies, and kept those of ended
+// tasks. The present bytes must not be subtracted from such a count.
 func TestCountsOfAnOlderVersionAreMadeAnew(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	s := open(t, disk, Config{Now: clock})
@@ -190,8 +190,9 @@ func TestCountsOfAnOlderVersionAreMadeAnew(t *testing.T) {
 	}
 }
 
-// What ends the process while the counts are made anew, a supervisor that finds the start too slow for
-// example, comes between two batches: the first one has removed all indexes.
+// The process may end while the counts are rebuilt, for example because a
+// supervisor finds the start too slow. It ends between two batches here: the
+// first one has removed all indexes.
 func TestAStopWhileTheCountsAreMadeAnewLosesNoTask(t *testing.T) {
 	const n = 20_000 // more than one batch
 	disk := vfs.NewMem()
@@ -214,7 +215,7 @@ func TestAStopWhileTheCountsAreMadeAnewLosesNoTask(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stop := appendTaskKey(nil, taskPrefix, clientKey("zzz")) // a record that ends it: the last one
+	stop := appendTaskKey(nil, taskPrefix, clientKey("zzz")) // a record that stops the rebuild: the last one
 	raw(func(b *pebble.Batch) error {
 		err := b.Set(stop, []byte{0xff}, nil)
 		for q, counts := range want {

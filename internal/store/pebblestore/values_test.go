@@ -46,7 +46,7 @@ func TestCountsAndWhatIsKeptComeBackAsTheyWere(t *testing.T) {
 	})
 }
 
-// FuzzValues: whatever is in the database is read or refused, never a panic.
+// FuzzValues: every value in the database is read or refused, never a panic.
 func FuzzValues(f *testing.F) {
 	var b block
 	b.add(&task.AuditEntry{At: 1, Action: "task.create", Target: "t", ID: "t", Version: 1})
