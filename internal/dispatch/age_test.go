@@ -145,17 +145,17 @@ func TestTheTasksOfAReceiverThatIsGoneDie(t *testing.T) {
 // Each task is attempted rarely, because the receiver asks for a delay in each
 // reply. The delay applies to all tasks, so each period has one attempt.
 func TestTheTasksOfAReceiverThatAlwaysAsksForPatienceDie(t *testing.T) {
-	const tasks, maxAge, wish = 50, time.Hour, time.Minute
+	const tasks, maxAge, delay = 50, time.Hour, time.Minute
 	ask := func(context.Context, task.Delivery) task.Outcome {
 		time.Sleep(2 * promptly) // the receiver takes its time
-		return task.Outcome{Verdict: task.Deferral, Status: 429, RetryAfter: wish, StartedAt: millis(), Latency: 2 * promptly}
+		return task.Outcome{Verdict: task.Deferral, Status: 429, RetryAfter: delay, StartedAt: millis(), Latency: 2 * promptly}
 	}
 	inBubble(t, Config{Poll: time.Minute}, nil, ask, func(b *bed) {
 		b.Configure(limit("default", task.QueueSettings{PerDestination: 1}))
 		for i := range tasks {
 			b.create(fmt.Sprint(i), 0, retry(task.Retry{MaxAge: maxAge, MinBackoff: time.Second, MaxBackoff: time.Hour}))
 		}
-		b.pass(maxAge + 3*tasks*wish)
+		b.pass(maxAge + 3*tasks*delay)
 		for i := range tasks {
 			if got := b.get(fmt.Sprint(i)); got.State != task.Dead || got.Reason != task.ReasonAge {
 				t.Errorf("%d is %v (%s) after %d attempts, aged %v", i, got.State, got.Reason, got.Tries, got.Aged)

@@ -91,7 +91,7 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	a.cancel(nil)
 	switch o.Verdict {
 	case task.Deferral:
-		d.update(func(now task.Millis) { d.planner.Slow(&a.Pick, now, a.wish()) })
+		d.update(func(now task.Millis) { d.planner.Slow(&a.Pick, now, a.retryAfter()) })
 	case task.Unsent:
 		d.update(func(now task.Millis) { d.planner.Rest(&a.Pick, now, unsentPause) })
 	}
@@ -130,10 +130,10 @@ func (a *attempt) evidence() planner.Evidence {
 	return planner.Nothing
 }
 
-// wish returns for how long the receiver wants no request after a Deferral. The
+// retryAfter returns for how long the receiver wants no request after a Deferral. The
 // result is at most the wait of the task itself, so that one task of a
 // namespace cannot stop other tasks for longer than itself.
-func (a *attempt) wish() time.Duration {
+func (a *attempt) retryAfter() time.Duration {
 	r := a.task.Retry
 	return min(a.outcome.RetryAfter, max(r.MaxBackoff, r.MinBackoff), maxPause)
 }

@@ -16,15 +16,15 @@ type destination struct {
 	update      laneUpdate
 	wakeup      Wakeup // for the end of the next of the waits below
 
-	class    class
-	silences int // attempts in a row that ended without a reply
-	failures int // attempts in a row that ended without a reply, or with a status that means trouble
-	running  int
-	breaker  breaker
-	asked    time.Duration // the receiver asked for no request before this time
-	wished   time.Duration // valid if asked is set: the start of the unbroken series of such delays
-	rested   time.Duration // we could not send, and do not try again before this time
-	heard    time.Duration // when the latest attempt ended
+	class        class
+	silences     int // attempts in a row that ended without a reply
+	failures     int // attempts in a row that ended without a reply, or with a status that means trouble
+	running      int
+	breaker      breaker
+	retryAt      time.Duration // the receiver asked for no request before this time
+	delayedSince time.Duration // valid if retryAt is set: the start of the unbroken series of such delays
+	rested       time.Duration // we could not send, and do not try again before this time
+	heard        time.Duration // when the latest attempt ended
 }
 
 type destinationKey struct{ namespace, destination string }
@@ -44,7 +44,7 @@ func (t *destination) barred(l *lane, now time.Duration) bool {
 	if l.urgent() {
 		return false
 	}
-	return now < t.asked || t.breaker.open && (now < t.breaker.until || t.breaker.probe != 0)
+	return now < t.retryAt || t.breaker.open && (now < t.breaker.until || t.breaker.probe != 0)
 }
 
 // promptly is the longest time between the end of a receiver's delay and an
@@ -60,16 +60,16 @@ func (t *destination) barredFor(free, now time.Duration) time.Duration {
 	if t.breaker.open {
 		since = t.breaker.since
 	}
-	if t.wishes(now) {
-		since = min(since, t.wished)
+	if t.delayedBy(now) {
+		since = min(since, t.delayedSince)
 	}
 	return max(now-max(since, free), 0)
 }
 
-// wishes reports whether an attempt that started at began had to wait for a
+// delayedBy reports whether an attempt that started at began had to wait for a
 // delay that the receiver asked for.
-func (t *destination) wishes(began time.Duration) bool {
-	return t.asked != 0 && began <= t.asked+promptly
+func (t *destination) delayedBy(began time.Duration) bool {
+	return t.retryAt != 0 && began <= t.retryAt+promptly
 }
 
 // postpone records that the receiver wants no request before until. Its reply
@@ -77,13 +77,13 @@ func (t *destination) wishes(began time.Duration) bool {
 // directly extends it: the attempts between them achieved nothing else.
 func (t *destination) postpone(began, now, until time.Duration) {
 	switch {
-	case t.wishes(began):
+	case t.delayedBy(began):
 	case t.breaker.open: // this reply closes it
-		t.wished = t.breaker.since
+		t.delayedSince = t.breaker.since
 	default:
-		t.wished = now
+		t.delayedSince = now
 	}
-	t.asked = until
+	t.retryAt = until
 }
 
 // next returns when the next wait ends, or 0 if there is none.
@@ -95,7 +95,7 @@ func (t *destination) next(now time.Duration) time.Duration {
 		}
 	}
 	earlier(t.rested)
-	earlier(t.asked)
+	earlier(t.retryAt)
 	if t.breaker.open {
 		earlier(t.breaker.until)
 	}
@@ -105,7 +105,7 @@ func (t *destination) next(now time.Duration) time.Duration {
 // closedUntil returns until when only tasks that were run by hand are sent. The
 // result is at most now if other tasks are sent too.
 func (t *destination) closedUntil() time.Duration {
-	until := max(t.rested, t.asked)
+	until := max(t.rested, t.retryAt)
 	if t.breaker.open {
 		until = max(until, t.breaker.until)
 	}
@@ -121,7 +121,7 @@ func (t *destination) learn(p *Pick, e Evidence, now time.Duration, r Config) bo
 	case Replied, Deferred:
 		t.failures, t.silences, t.class = 0, 0, proven
 		if e == Replied {
-			t.wished = now // the receiver accepts requests again
+			t.delayedSince = now // the receiver accepts requests again
 		}
 	case Failing:
 		t.failures, t.silences, t.class = t.failures+1, 0, proven

@@ -43,8 +43,8 @@ func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 					empty = empty[:n-1]
 				}
 			case 7:
-				if target.asked > pl.monotonic {
-					pl.Tick(target.asked)
+				if target.retryAt > pl.monotonic {
+					pl.Tick(target.retryAt)
 					pl.reopen(target, now)
 				} else {
 					pl.Slow(&Pick{lane: target.lanes[0], picked: pl.monotonic}, now, time.Minute)
@@ -56,7 +56,7 @@ func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 				continue
 			}
 			want := ready
-			if target.asked > pl.monotonic {
+			if target.retryAt > pl.monotonic {
 				want = barred
 			}
 			for _, l := range pl.lanes {

@@ -221,7 +221,7 @@ func (pl *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Out
 // for that in its reply to the attempt of p.
 func (pl *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
 	t := p.lane.destination
-	if until := pl.monotonic + wait; wait > 0 && until > t.asked {
+	if until := pl.monotonic + wait; wait > 0 && until > t.retryAt {
 		t.postpone(p.picked, pl.monotonic, until)
 		pl.reopen(t, now)
 	}

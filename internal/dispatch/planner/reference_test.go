@@ -54,7 +54,7 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 		return false
 	case w.lossy > 0 && (l.state == barred || l.queue.wakeup.IsSet() && !urgent): // time has ended the wait, and the wake-up was lost
 		return false
-	case w.steady < t.rested, !urgent && (w.steady < t.asked || t.breaker.open && (w.steady < t.breaker.until || t.breaker.probe != 0)):
+	case w.steady < t.rested, !urgent && (w.steady < t.retryAt || t.breaker.open && (w.steady < t.breaker.until || t.breaker.probe != 0)):
 		return false
 	case w.suspended[l.name.Namespace]:
 		return false

@@ -208,7 +208,7 @@ func TestALostWakeupCostsAPollAndNotATask(t *testing.T) {
 	limits := map[string]*task.QueueSettings{
 		"rate":   {Rate: 1, Burst: 1},
 		"pause":  {Paused: true, PausedUntil: noon + 900},
-		"wishes": {},
+		"delays": {},
 	}
 	for name, q := range limits {
 		t.Run(name, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestALostWakeupCostsAPollAndNotATask(t *testing.T) {
 			pl.Hint(noon, entry("host", "t0", noon))
 			pl.Hint(noon, entry("host", "t1", noon))
 			names(pl, noon, 1)
-			if name == "wishes" {
+			if name == "delays" {
 				pl.Slow(&Pick{lane: pl.lanes[laneOf("host")], picked: pl.monotonic}, noon, time.Second)
 			}
 			want(t, "before", names(pl, noon, 10))
