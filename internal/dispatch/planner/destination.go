@@ -24,7 +24,7 @@ type destination struct {
 	retryAt      time.Duration // the receiver asked for no request before this time
 	delayedSince time.Duration // valid if retryAt is set: the start of the unbroken series of such delays
 	rested       time.Duration // we could not send, and do not try again before this time
-	heard        time.Duration // when the latest attempt ended
+	lastReply    time.Duration // when the latest attempt ended
 }
 
 type destinationKey struct{ namespace, destination string }
@@ -116,7 +116,7 @@ func (t *destination) closedUntil() time.Duration {
 // lanes must be placed again.
 func (t *destination) learn(p *Pick, e Evidence, now time.Duration, r Config) bool {
 	class, before := t.class, t.breaker
-	t.heard = now
+	t.lastReply = now
 	switch e {
 	case Replied, Deferred:
 		t.failures, t.silences, t.class = 0, 0, proven

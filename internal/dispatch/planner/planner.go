@@ -63,7 +63,7 @@ type Planner struct {
 	pieces      int           // number of lanes in one piece
 	needsSurvey bool          // a survey is needed: lanes that were held may be read again
 	dirty       []*Wakeup     // wakeups whose moment has changed
-	heard       []heard       // hints of unknown tasks in lanes that are being read
+	keptHints   []keptHint    // hints of unknown tasks in lanes that are being read
 
 	firing []*lane      // lanes of schedules that are or were due
 	ended  []*namespace // namespaces of schedules that may wait for the end of an occurrence, in turns
@@ -124,7 +124,7 @@ func (pl *Planner) Hint(now task.Millis, e task.Entry) {
 	}
 	pl.learn(l, e, pl.seq)
 	pl.place(l, now)
-	pl.remind(l, e)
+	pl.keepHint(l, e)
 }
 
 // Offer is like Hint, but does nothing if the task is already known.

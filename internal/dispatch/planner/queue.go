@@ -25,7 +25,7 @@ type namespace struct {
 
 	known     int         // number of known tasks
 	readQueue heap[*lane] // lanes to read
-	heard     int         // number of its hints in Planner.heard
+	keptHints int         // number of its hints in Planner.keptHints
 	ended     []task.Key  // schedules that may wait for the end of an occurrence that has come
 	round     round
 }

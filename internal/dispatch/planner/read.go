@@ -132,35 +132,35 @@ func (pl *Planner) AbsorbReads(now task.Millis, reads []Read, found [][]task.Ent
 	for _, r := range reads {
 		r.lane.reading = false
 	}
-	pl.recall(now)
+	pl.applyKeptHints(now)
 }
 
-// heard is a hint that came while its lane was being read further.
-type heard struct {
+// keptHint is a hint that came while its lane was being read further.
+type keptHint struct {
 	task.Entry
 	seq uint64
 }
 
-// remind keeps a hint for an unknown task in the part of a lane that is left
+// keepHint keeps a hint for an unknown task in the part of a lane that is left
 // for a read. A read that is under way may not see the task, because the task
 // may be younger. Without this, only the poll would find it. In a burst into
 // one lane that is read in parts, many tasks were late by a poll. At most one
 // Peek's worth of hints is kept for each namespace.
-func (pl *Planner) remind(l *lane, e task.Entry) {
-	if t := l.queue.namespace; l.reading && l.known[e.Name] == nil && t.heard < peekChunk {
-		t.heard++
-		pl.heard = append(pl.heard, heard{e, pl.seq})
+func (pl *Planner) keepHint(l *lane, e task.Entry) {
+	if t := l.queue.namespace; l.reading && l.known[e.Name] == nil && t.keptHints < peekChunk {
+		t.keptHints++
+		pl.keptHints = append(pl.keptHints, keptHint{e, pl.seq})
 	}
 }
 
-// recall applies the hints that came during a read. A task in a part that is
+// applyKeptHints applies the hints that came during a read. A task in a part that is
 // still left will be seen by the next read.
-func (pl *Planner) recall(now task.Millis) {
-	kept := pl.heard
-	pl.heard = nil
+func (pl *Planner) applyKeptHints(now task.Millis) {
+	kept := pl.keptHints
+	pl.keptHints = nil
 	for _, h := range kept {
 		if t := pl.namespaces[h.Lane.Namespace]; t != nil {
-			t.heard = 0
+			t.keptHints = 0
 		}
 		l := pl.lanes[h.Lane]
 		if _, old := pl.taken[h.Key()]; l != nil && !old && l.known[h.Name] == nil && pl.depth(l) > 0 {

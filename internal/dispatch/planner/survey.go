@@ -196,7 +196,7 @@ func (pl *Planner) checkDestination(t *destination, now task.Millis) {
 		return
 	}
 	r := &t.namespace.round
-	if r.idle++; t.heard == 0 || pl.monotonic-t.heard > rememberDestination || r.idle > rememberDestinations/len(pl.namespaces) {
+	if r.idle++; t.lastReply == 0 || pl.monotonic-t.lastReply > rememberDestination || r.idle > rememberDestinations/len(pl.namespaces) {
 		before := t.breaker
 		t.breaker = breaker{}
 		pl.brokenSince(t, before, nil)
