@@ -50,10 +50,10 @@ func (c *counters) stats() Stats {
 }
 
 // sent counts the lateness of an attempt that has ended.
-func (c *counters) sent(steady time.Duration, o task.Outcome) {
+func (c *counters) sent(monotonic time.Duration, o task.Outcome) {
 	if o.Verdict != task.Unsent {
 		c.late.record(o.Late)
-		c.minute.record(steady, o.Late)
+		c.minute.record(monotonic, o.Late)
 	}
 }
 

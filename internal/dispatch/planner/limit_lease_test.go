@@ -57,16 +57,16 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 		}
 		var flights []*flight
 		var starts []start
-		steady, made := time.Second, 0
+		monotonic, made := time.Second, 0
 		for range rapid.IntRange(50, 400).Draw(t, "steps") {
-			steady += time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 5, 60, 700}).Draw(t, "ms")) * time.Millisecond
-			now := noon + task.Millis(steady/time.Millisecond)
+			monotonic += time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 5, 60, 700}).Draw(t, "ms")) * time.Millisecond
+			now := noon + task.Millis(monotonic/time.Millisecond)
 			n := rapid.IntRange(0, 2).Draw(t, "node")
 			pl := planners[n]
-			pl.Tick(steady)
+			pl.Tick(monotonic)
 			if s := leaseOf(pl); s != nil {
 				for _, b := range []*Wakeup{&s.wakeup, &s.queue.wakeup} {
-					if b.IsSet() && b.Monotonic <= steady {
+					if b.IsSet() && b.Monotonic <= monotonic {
 						pl.Wake(b, now)
 					}
 				}
@@ -98,7 +98,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 						pl.Release(p, now, Unsent, nil)
 						continue
 					}
-					starts = append(starts, start{p, steady})
+					starts = append(starts, start{p, monotonic})
 					running[n] = append(running[n], p)
 				}
 				claiming[n] = nil
@@ -116,13 +116,13 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 			case 4:
 				leases, asks := pl.Asks(now, 10)
 				for i, s := range leases {
-					flights = append(flights, &flight{node: n, lease: s, ask: asks[i], sent: steady})
+					flights = append(flights, &flight{node: n, lease: s, ask: asks[i], sent: monotonic})
 				}
 			case 5, 6: // a request reaches the office, or a reply comes back
 				for _, f := range flights {
 					if f.node == n && !f.carried {
 						if rapid.IntRange(0, 9).Draw(t, "lost") > 0 {
-							f.reply = o.Permit(steady, n, f.ask)
+							f.reply = o.Permit(monotonic, n, f.ask)
 						} else {
 							f.reply.Err = task.ErrUnavailable
 						}
@@ -141,17 +141,17 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 			}
 			sum := 0
 			for i, pl := range planners {
-				if s := leaseOf(pl); s != nil && s.lives(steady) {
+				if s := leaseOf(pl); s != nil && s.lives(monotonic) {
 					sum += max(len(running[i]), s.held)
 				}
 			}
-			if lost := expiredAny(planners, running, steady); !lost && q.Concurrency > 0 && sum > q.Concurrency {
+			if lost := expiredAny(planners, running, monotonic); !lost && q.Concurrency > 0 && sum > q.Concurrency {
 				t.Fatalf("%d are under way, or may be, of %d", sum, q.Concurrency)
 			}
 			if q.Rate > 0 {
 				for i, s := range starts {
-					if most := float64(q.Burst) + q.Rate*(steady-s.at).Seconds(); float64(len(starts)-i) > most+1e-6 {
-						t.Fatalf("%d starts within %v, where %f may be", len(starts)-i, steady-s.at, most)
+					if most := float64(q.Burst) + q.Rate*(monotonic-s.at).Seconds(); float64(len(starts)-i) > most+1e-6 {
+						t.Fatalf("%d starts within %v, where %f may be", len(starts)-i, monotonic-s.at, most)
 					}
 				}
 			}
@@ -169,9 +169,9 @@ func leaseOf(pl *Planner) *LimitLease {
 // expiredAny reports whether some node has more attempts under way than it
 // holds permits for. Then its lease was lost, and another node may have the
 // permits.
-func expiredAny(planners []*Planner, running [][]*Pick, steady time.Duration) bool {
+func expiredAny(planners []*Planner, running [][]*Pick, monotonic time.Duration) bool {
 	for i, pl := range planners {
-		if s := leaseOf(pl); s != nil && len(running[i]) > 0 && (!s.lives(steady) || len(running[i]) > s.held) {
+		if s := leaseOf(pl); s != nil && len(running[i]) > 0 && (!s.lives(monotonic) || len(running[i]) > s.held) {
 			return true
 		}
 	}

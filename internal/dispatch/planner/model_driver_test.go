@@ -82,10 +82,10 @@ func (w *world) readOnce(disturb func()) bool {
 // pass lets time pass. Timers fire or get lost.
 func (w *world) pass(ms int) {
 	w.now += task.Millis(ms)
-	w.steady += time.Duration(ms)*time.Millisecond + time.Duration(w.rnd.IntN(1000))
-	w.planner.Tick(w.steady)
+	w.monotonic += time.Duration(ms)*time.Millisecond + time.Duration(w.rnd.IntN(1000))
+	w.planner.Tick(w.monotonic)
 	ring := func(b *Wakeup) {
-		due := b.Wall != 0 && b.Wall <= w.now || b.Monotonic != 0 && b.Monotonic <= w.steady
+		due := b.Wall != 0 && b.Wall <= w.now || b.Monotonic != 0 && b.Monotonic <= w.monotonic
 		if due && !w.chance(w.lossy) {
 			w.planner.Wake(b, w.now)
 		}

@@ -16,10 +16,10 @@ import (
 // old when they arrive, and the clock steps.
 type world struct {
 	*testing.T
-	rnd     *rand.Rand
-	now     task.Millis
-	steady  time.Duration
-	planner *Planner
+	rnd       *rand.Rand
+	now       task.Millis
+	monotonic time.Duration
+	planner   *Planner
 
 	tasks     map[task.Key]*record
 	lanes     []task.Lane

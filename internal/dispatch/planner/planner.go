@@ -98,7 +98,7 @@ func New(c Config, slots int) *Planner {
 // Tick sets the time of the monotonic clock. Durations count by that clock, due
 // times by the wall clock. Tick must be called before each group of other
 // calls.
-func (pl *Planner) Tick(steady time.Duration) { pl.monotonic = steady }
+func (pl *Planner) Tick(monotonic time.Duration) { pl.monotonic = monotonic }
 
 // Hint applies a notice of the store: a task waits, or waits for another time
 // than before, or an occurrence of a schedule has ended.

@@ -132,13 +132,13 @@ func (w *world) drain() {
 			w.fire(100)
 		}
 		for k, r := range w.tasks {
-			if t := w.planner.destinations[destinationKey{k.Namespace, r.lane.Destination}]; r.due <= w.now && (t == nil || t.closedUntil() <= w.steady) {
+			if t := w.planner.destinations[destinationKey{k.Namespace, r.lane.Destination}]; r.due <= w.now && (t == nil || t.closedUntil() <= w.monotonic) {
 				w.Fatalf("%v is overdue by %d ms and was not found", k, w.now-r.due)
 			}
 		}
 		w.now += 250
-		w.steady += 250 * time.Millisecond
-		w.planner.Tick(w.steady)
+		w.monotonic += 250 * time.Millisecond
+		w.planner.Tick(w.monotonic)
 		if due := w.earliest(); due > w.now+10_000 { // the clock has stepped back
 			w.now = due - 10_000
 		}
@@ -152,7 +152,7 @@ func (w *world) earliest() task.Millis {
 		due = min(due, r.due)
 	}
 	for _, t := range w.planner.destinations { // no event may come before a wait ends
-		if t.closedUntil() > w.steady {
+		if t.closedUntil() > w.monotonic {
 			return w.now
 		}
 	}

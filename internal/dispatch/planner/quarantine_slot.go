@@ -84,8 +84,8 @@ func (pl *Planner) GiveUp() bool { return pl.quarantine.giveUp(pl.monotonic) }
 
 // giveUp reports, once, that the time of the attempt that holds the slot is
 // over and another lane waits.
-func (g *quarantineSlot) giveUp(steady time.Duration) bool {
-	if g.until == 0 || steady < g.until || g.queues.size == 0 {
+func (g *quarantineSlot) giveUp(monotonic time.Duration) bool {
+	if g.until == 0 || monotonic < g.until || g.queues.size == 0 {
 		return false
 	}
 	g.until = 0

@@ -54,13 +54,13 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 		return false
 	case w.lossy > 0 && (l.state == barred || l.queue.wakeup.IsSet() && !urgent): // time has ended the wait, and the wake-up was lost
 		return false
-	case w.steady < t.rested, !urgent && (w.steady < t.retryAt || t.breaker.open && (w.steady < t.breaker.until || t.breaker.probe != 0)):
+	case w.monotonic < t.rested, !urgent && (w.monotonic < t.retryAt || t.breaker.open && (w.monotonic < t.breaker.until || t.breaker.probe != 0)):
 		return false
 	case w.suspended[l.name.Namespace]:
 		return false
 	case !urgent && (l.queue.held || w.lossy == 0 && s.Held(w.now)):
 		return false
-	case !urgent && s.Rate > 0 && l.queue.bucket.next(w.steady) > w.steady:
+	case !urgent && s.Rate > 0 && l.queue.bucket.next(w.monotonic) > w.monotonic:
 		return false
 	case s.Concurrency > 0 && w.count(func(p *Pick) bool { return p.lane.queue == l.queue }) >= s.Concurrency:
 		return false

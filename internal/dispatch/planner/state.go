@@ -89,8 +89,8 @@ func (pl *Planner) Queues(now time.Time, pause func(cost int) time.Time) []Queue
 
 // wallAt converts a time of the monotonic clock. now is the time of the wall
 // clock.
-func (pl *Planner) wallAt(steady time.Duration, now time.Time) time.Time {
-	return now.Add(steady - pl.monotonic).Round(0)
+func (pl *Planner) wallAt(monotonic time.Duration, now time.Time) time.Time {
+	return now.Add(monotonic - pl.monotonic).Round(0)
 }
 
 func (pl *Planner) destination(t *destination, w *walk) Destination {

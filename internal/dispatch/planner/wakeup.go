@@ -30,11 +30,11 @@ type wakeable interface {
 func (b *Wakeup) IsSet() bool { return b.Wall != 0 || b.Monotonic != 0 }
 
 // arm sets the moment of b. If both times are 0, b has no moment.
-func (pl *Planner) arm(b *Wakeup, wall task.Millis, steady time.Duration) {
-	if b.Wall == wall && b.Monotonic == steady {
+func (pl *Planner) arm(b *Wakeup, wall task.Millis, monotonic time.Duration) {
+	if b.Wall == wall && b.Monotonic == monotonic {
 		return
 	}
-	b.Wall, b.Monotonic = wall, steady
+	b.Wall, b.Monotonic = wall, monotonic
 	if !b.dirty {
 		b.dirty = true
 		pl.dirty = append(pl.dirty, b)
