@@ -17,10 +17,10 @@ type BreakerChange struct {
 	Cause    *task.Outcome // the end of the attempt that changed it; nil: the Planner forgot the receiver
 }
 
-// brokenSince records a BreakerChange if t's breaker was closed in before and
+// recordBreakerChange records a BreakerChange if t's breaker was closed in before and
 // is open now, or the other way round. cause is the end of the attempt that
 // changed it, or nil.
-func (pl *Planner) brokenSince(t *destination, before breaker, cause *task.Outcome) {
+func (pl *Planner) recordBreakerChange(t *destination, before breaker, cause *task.Outcome) {
 	b := &t.breaker
 	switch {
 	case b.open == before.open:

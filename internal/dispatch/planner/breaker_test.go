@@ -8,28 +8,28 @@ import (
 func TestAnOldAttemptDoesNotDecideAboutTheBreaker(t *testing.T) {
 	r := Config{BreakAfter: 2, BreakMost: time.Minute}
 	target := &destination{class: unknown}
-	target.learn(&Pick{}, Silent, 0, r)
-	target.learn(&Pick{}, Silent, 0, r)
+	target.recordAttempt(&Pick{}, Silent, 0, r)
+	target.recordAttempt(&Pick{}, Silent, 0, r)
 	if !target.breaker.open {
 		t.Fatal("it is closed")
 	}
 	until := target.breaker.until
-	target.learn(&Pick{}, Silent, until-1, r) // began before it opened
-	target.learn(&Pick{probe: 7}, Failing, until-1, r)
+	target.recordAttempt(&Pick{}, Silent, until-1, r) // began before it opened
+	target.recordAttempt(&Pick{probe: 7}, Failing, until-1, r)
 	if target.breaker.until != until {
 		t.Error("an attempt that began before prolonged the wait")
 	}
 	target.breaker.probe = 9
-	target.learn(&Pick{}, Silent, until, r)
+	target.recordAttempt(&Pick{}, Silent, until, r)
 	if target.breaker.probe != 9 || target.breaker.until != until {
 		t.Error("an attempt that is no probe ended the probe")
 	}
-	target.learn(&Pick{probe: 9}, Nothing, until, r)
+	target.recordAttempt(&Pick{probe: 9}, Nothing, until, r)
 	if target.breaker.probe != 0 || target.breaker.state(until) != HalfOpen {
 		t.Errorf("a probe that told nothing left %+v", target.breaker)
 	}
-	target.learn(&Pick{}, Replied, until, r)
-	target.learn(&Pick{probe: 9}, Silent, until, r)
+	target.recordAttempt(&Pick{}, Replied, until, r)
+	target.recordAttempt(&Pick{probe: 9}, Silent, until, r)
 	if target.breaker.open {
 		t.Error("one failure after a reply opened it")
 	}

@@ -112,9 +112,9 @@ func (t *destination) closedUntil() time.Duration {
 	return until
 }
 
-// learn applies the end of an attempt. It reports whether the destination's
+// recordAttempt applies the end of an attempt. It reports whether the destination's
 // lanes must be placed again.
-func (t *destination) learn(p *Pick, e Evidence, now time.Duration, r Config) bool {
+func (t *destination) recordAttempt(p *Pick, e Evidence, now time.Duration, r Config) bool {
 	class, before := t.class, t.breaker
 	t.lastReply = now
 	switch e {

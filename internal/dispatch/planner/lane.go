@@ -42,15 +42,15 @@ type lane struct {
 	// hint was missed. The lane is read again from its start as long as each
 	// read finds a new task. scanned is the end of the part that was read
 	// again.
-	scan      bool
-	scanned   task.Position
-	needsRead bool        // it is in namespace.readQueue
-	readPlace int         // its index there
-	readSince task.Millis // its rank there: see requestRead
-	asked     uint64      // if lanes have the same readSince, the smallest number is read first
-	read      task.Millis // when a read was planned last; 0: never
-	reading   bool        // a read from its cursor is under way
-	firing    bool        // it is in Planner.firing
+	scan       bool
+	scanned    task.Position
+	needsRead  bool        // it is in namespace.readQueue
+	readPlace  int         // its index there
+	readSince  task.Millis // its rank there: see requestRead
+	readNumber uint64      // if lanes have the same readSince, the smallest number is read first
+	read       task.Millis // when a read was planned last; 0: never
+	reading    bool        // a read from its cursor is under way
+	firing     bool        // it is in Planner.firing
 
 	running   int // attempts, from the claim to the settlement
 	allowance int // see slots
@@ -100,7 +100,7 @@ func (l *lane) next() task.Millis {
 
 // before and place keep l in the queue of lanes to read.
 func (l *lane) before(other *lane) bool {
-	return l.readSince < other.readSince || l.readSince == other.readSince && l.asked < other.asked
+	return l.readSince < other.readSince || l.readSince == other.readSince && l.readNumber < other.readNumber
 }
 
 func (l *lane) place() *int { return &l.readPlace }
@@ -113,8 +113,8 @@ func (l *lane) left(p task.Position) bool { return l.behind && l.cursor.Less(p) 
 // dropped.
 func (l *lane) shed(keep int) int {
 	gone := l.cut(keep)
-	unread := l.cursor == task.Position{} && !l.behind // hints opened the lane, and they are nearly all it has
-	if last := l.order.items[keep-1].position(); unread || last.Less(l.cursor) {
+	fromHints := l.cursor == task.Position{} && !l.behind // hints opened the lane, and they are nearly all it has
+	if last := l.order.items[keep-1].position(); fromHints || last.Less(l.cursor) {
 		l.cursor = last
 	}
 	l.behind = true

@@ -113,7 +113,7 @@ func (pl *Planner) withdraw(l *lane, now task.Millis) {
 	if end.Less(l.cursor) {
 		l.cursor = end
 	}
-	pl.gone(l, l.trim(end))
+	pl.countForgotten(l, l.trim(end))
 	l.served, l.read = min(l.served, now), min(l.read, now)
 	pl.place(l, now)
 }

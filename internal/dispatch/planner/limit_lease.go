@@ -16,8 +16,8 @@ const (
 	// keepTokens is the same for tokens, and the longest delay before their use
 	// is reported.
 	keepPermits, keepTokens = time.Second, 50 * time.Millisecond
-	// askAgain is the wait before a failed request is repeated, the first time.
-	askAgain = 50 * time.Millisecond
+	// firstAskWait is the wait before a failed request is repeated, the first time.
+	firstAskWait = 50 * time.Millisecond
 	// mostAsked is the most that one request may ask for: due tasks are
 	// counted.
 	mostAsked = 4096
@@ -54,8 +54,8 @@ type LimitLease struct {
 	// before it writes its request. They share only this word.
 	until    atomic.Int64
 	renew    time.Duration
-	again    time.Duration // when to ask again, from the last reply; 0: whenever it is useful
-	backsOff bool          // the last request wanted more than there was: do not ask before again
+	askAt    time.Duration // when to ask again, from the last reply; 0: whenever it is useful
+	backsOff bool          // the last request wanted more than there was: do not ask before askAt
 	replied  time.Duration
 
 	foreseen time.Duration // work is expected until then
@@ -68,14 +68,14 @@ type LimitLease struct {
 	needsSlot bool // it is in Planner.needSlot
 	asking    bool
 	hinted    bool   // a hint came while asking
-	asked     uint64 // the value of used in the last request
-	wanted    [2]int // permits and tokens in the last request
+	reported  uint64 // the value of used in the last request
+	requested [2]int // permits and tokens in the last request
 	failing   int    // failed requests in a row
 }
 
 // spent reports whether s has no permits to give back and no use to report.
 func (s *LimitLease) spent() bool {
-	return s.held == 0 && s.tokens == 0 && s.used == s.asked && !s.asking && !s.pending
+	return s.held == 0 && s.tokens == 0 && s.used == s.reported && !s.asking && !s.pending
 }
 
 func (s *LimitLease) running() int {
@@ -149,17 +149,17 @@ func (s *LimitLease) end(mark uint64, unsent bool) {
 // to a request that is under way already includes the tokens used since that
 // request.
 func (s *LimitLease) expire() {
-	s.held, s.tokens, s.share, s.again, s.backsOff = 0, 0, -1, 0, false
+	s.held, s.tokens, s.share, s.askAt, s.backsOff = 0, 0, -1, 0, false
 	if !s.asking {
-		s.asked = s.used // the other nodes' parts no longer depend on ours
+		s.reported = s.used // the other nodes' parts no longer depend on ours
 	}
 	s.mark++
 	s.until.Store(0)
 }
 
-// want records that n attempts could be under way. It returns the largest
+// demand records that n attempts could be under way. It returns the largest
 // demand of the recent past, so that not each small change causes a request.
-func (s *LimitLease) want(n int, now time.Duration) int {
+func (s *LimitLease) demand(n int, now time.Duration) int {
 	if d := now - s.period; d >= keepPermits/2 {
 		s.peaks[1] = s.peaks[0]
 		if d >= keepPermits {
@@ -180,10 +180,10 @@ func (s *LimitLease) next() time.Duration {
 	if s.held > 0 || s.tokens > 0 {
 		next = s.renew
 	}
-	if s.again > 0 {
-		next = min(next, s.again)
+	if s.askAt > 0 {
+		next = min(next, s.askAt)
 	}
-	if s.tokens > s.reserved || s.used > s.asked {
+	if s.tokens > s.reserved || s.used > s.reported {
 		next = min(next, max(s.replied, s.usedAt)+keepTokens)
 	}
 	if s.held > s.running() {

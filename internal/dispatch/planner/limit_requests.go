@@ -109,7 +109,7 @@ func (pl *Planner) considerRequest(s *LimitLease) {
 // may come until then.
 func (pl *Planner) short(s *LimitLease) bool {
 	switch {
-	case pl.stopping || !pl.wanting(s):
+	case pl.stopping || !pl.needsPermits(s):
 		return false
 	case pl.slots.free > 0:
 		return true
@@ -120,7 +120,7 @@ func (pl *Planner) short(s *LimitLease) bool {
 	return false
 }
 
-func (pl *Planner) wanting(s *LimitLease) bool {
+func (pl *Planner) needsPermits(s *LimitLease) bool {
 	soon := s.foreseen > pl.monotonic
 	if s.destination != nil {
 		return s.destination.running >= s.held && s.held < s.limit() && (soon || s.destination.waits())
@@ -158,7 +158,7 @@ func (s *LimitLease) leftover() bool {
 
 // exhausted reports whether the last token was used and the store does not know
 // yet. Other nodes wait for that report, or we do.
-func (s *LimitLease) exhausted() bool { return s.tokens < 1 && s.used > s.asked }
+func (s *LimitLease) exhausted() bool { return s.tokens < 1 && s.used > s.reported }
 
 // waits reports whether a lane of o has a task that is due.
 func (o *queueDestination) waits() bool {
@@ -265,7 +265,7 @@ func (pl *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 	if !s.lives(pl.monotonic) {
 		s.expire()
 	}
-	s.pending, s.asking, s.hinted, s.asked, s.wanted = false, true, false, s.used, [2]int{}
+	s.pending, s.asking, s.hinted, s.reported, s.requested = false, true, false, s.used, [2]int{}
 	s.mark++
 	ask := task.PermitAsk{PermitScope: s.scope, Concurrency: s.limit(), Used: s.used, UsedAgo: pl.monotonic - s.usedAt}
 	if s.rated() {
@@ -275,7 +275,7 @@ func (pl *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 	}
 	if ask.Concurrency > 0 {
 		running := s.running()
-		ask.Want = min(s.want(running+due, pl.monotonic), ask.Concurrency)
+		ask.Want = min(s.demand(running+due, pl.monotonic), ask.Concurrency)
 		if pl.stopping {
 			ask.Want = running
 		}
@@ -286,7 +286,7 @@ func (pl *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 		s.held = min(s.held, max(keep, running))
 		ask.Keep, ask.Want = s.held, max(ask.Want, min(s.held, running))
 	}
-	s.wanted = [2]int{ask.Want, ask.Tokens}
+	s.requested = [2]int{ask.Want, ask.Tokens}
 	pl.leaseChanged(s, now)
 	return ask
 }
@@ -296,7 +296,7 @@ func (pl *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duratio
 	pl.asking--
 	s.asking, s.replied = false, pl.monotonic
 	if r.Err != nil {
-		s.again, s.backsOff = pl.monotonic+askAgain<<min(s.failing, 4), true
+		s.askAt, s.backsOff = pl.monotonic+firstAskWait<<min(s.failing, 4), true
 		s.failing++
 		pl.leaseChanged(s, now)
 		return
@@ -305,11 +305,11 @@ func (pl *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duratio
 	s.until.Store(int64(start + r.Lease))
 	s.renew = start + r.Lease/3
 	s.held, s.share = r.Held, r.Share
-	s.tokens = r.Tokens - int(s.used-s.asked) // negative if the store had given the tokens up
+	s.tokens = r.Tokens - int(s.used-s.reported) // negative if the store had given the tokens up
 	s.after, s.low = pl.monotonic+r.After, max(s.tokens-s.reserved, 0)/2
-	s.again, s.backsOff = 0, false
+	s.askAt, s.backsOff = 0, false
 	if r.Again > 0 {
-		s.again, s.backsOff = pl.monotonic+r.Again, r.Held < s.wanted[0] || r.Tokens < s.wanted[1]
+		s.askAt, s.backsOff = pl.monotonic+r.Again, r.Held < s.requested[0] || r.Tokens < s.requested[1]
 	}
 	if s.hinted {
 		pl.requestNow(s)

@@ -209,8 +209,8 @@ func (pl *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Out
 	t.running--
 	l.running--
 	before := t.breaker
-	if t.learn(p, e, pl.monotonic, pl.config) {
-		pl.brokenSince(t, before, cause)
+	if t.recordAttempt(p, e, pl.monotonic, pl.config) {
+		pl.recordBreakerChange(t, before, cause)
 		pl.reopen(t, now)
 	}
 	pl.replace(l, now)

@@ -122,7 +122,7 @@ func (pl *Planner) Hint(now task.Millis, e task.Entry) {
 	if l == nil {
 		return
 	}
-	pl.learn(l, e, pl.seq)
+	pl.applyEntry(l, e, pl.seq)
 	pl.place(l, now)
 	pl.keepHint(l, e)
 }
@@ -134,9 +134,9 @@ func (pl *Planner) Offer(now task.Millis, e task.Entry) {
 	}
 }
 
-// learn applies an entry that was true as of seq. It reports whether that
+// applyEntry applies an entry that was true as of seq. It reports whether that
 // changed anything. The caller must place the lane.
-func (pl *Planner) learn(l *lane, e task.Entry, seq uint64) bool {
+func (pl *Planner) applyEntry(l *lane, e task.Entry, seq uint64) bool {
 	if it := l.known[e.Name]; it != nil {
 		return pl.correct(l, it, e.Due, seq)
 	}
@@ -144,7 +144,7 @@ func (pl *Planner) learn(l *lane, e task.Entry, seq uint64) bool {
 		return false
 	}
 	if pl.room(l) < 1 {
-		pl.gone(l, l.shed((l.order.len()+1)/2))
+		pl.countForgotten(l, l.shed((l.order.len()+1)/2))
 		if l.left(e.Position()) {
 			return false
 		}
@@ -152,7 +152,7 @@ func (pl *Planner) learn(l *lane, e task.Entry, seq uint64) bool {
 	it := &item{name: e.Name, due: e.Due, seq: seq}
 	l.known[e.Name] = it
 	l.order.push(it)
-	pl.learnt(l)
+	pl.countKnown(l)
 	return true
 }
 
@@ -177,11 +177,11 @@ func (pl *Planner) correct(l *lane, it *item, due task.Millis, seq uint64) bool 
 func (pl *Planner) forget(l *lane, it *item) {
 	l.order.remove(it)
 	delete(l.known, it.name)
-	pl.gone(l, 1)
+	pl.countForgotten(l, 1)
 }
 
-// learnt counts one more task of l.
-func (pl *Planner) learnt(l *lane) {
+// countKnown counts one more task of l.
+func (pl *Planner) countKnown(l *lane) {
 	t := l.queue.namespace
 	if t.known == 0 {
 		pl.holders++
@@ -190,8 +190,8 @@ func (pl *Planner) learnt(l *lane) {
 	pl.total++
 }
 
-// gone counts n tasks of l that are no longer known.
-func (pl *Planner) gone(l *lane, n int) {
+// countForgotten counts n tasks of l that are no longer known.
+func (pl *Planner) countForgotten(l *lane, n int) {
 	if n == 0 {
 		return
 	}

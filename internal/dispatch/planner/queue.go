@@ -270,11 +270,11 @@ func (pl *Planner) depth(l *lane) int {
 // changed.
 func (pl *Planner) resizeLane(l *lane, now task.Millis) {
 	if l.queue.holds(l.name.Priority) {
-		pl.gone(l, l.clear())
+		pl.countForgotten(l, l.clear())
 		return
 	}
 	if depth := pl.depth(l); l.order.len() > depth {
-		pl.gone(l, l.shed(depth))
+		pl.countForgotten(l, l.shed(depth))
 	}
 	if l.behind && pl.needsMore(l, now) {
 		pl.requestRead(l, l.next())

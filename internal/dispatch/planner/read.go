@@ -56,7 +56,7 @@ func (pl *Planner) requestRead(l *lane, due task.Millis) {
 	if t.readQueue.len() == 0 {
 		pl.readTurns = append(pl.readTurns, t)
 	}
-	l.needsRead, l.readSince, l.asked = true, max(due, l.read), pl.next()
+	l.needsRead, l.readSince, l.readNumber = true, max(due, l.read), pl.next()
 	t.readQueue.push(l)
 }
 
@@ -164,22 +164,22 @@ func (pl *Planner) applyKeptHints(now task.Millis) {
 		}
 		l := pl.lanes[h.Lane]
 		if _, old := pl.taken[h.Key()]; l != nil && !old && l.known[h.Name] == nil && pl.depth(l) > 0 {
-			pl.learn(l, h.Entry, h.seq)
+			pl.applyEntry(l, h.Entry, h.seq)
 			pl.place(l, now)
 		}
 	}
 }
 
-// saw applies one entry of a read. It reports whether that changed anything.
-func (pl *Planner) saw(r Read, e task.Entry) bool {
+// absorbEntry applies one entry of a read. It reports whether that changed anything.
+func (pl *Planner) absorbEntry(r Read, e task.Entry) bool {
 	_, old := pl.taken[e.Key()]
-	return !old && pl.learn(r.lane, e, r.seq)
+	return !old && pl.applyEntry(r.lane, e, r.seq)
 }
 
 func (pl *Planner) absorbScan(r Read, found []task.Entry) {
 	l, news := r.lane, 0
 	for _, e := range found {
-		if pl.saw(r, e) {
+		if pl.absorbEntry(r, e) {
 			news++
 		}
 	}
@@ -199,7 +199,7 @@ func (pl *Planner) absorbFar(now task.Millis, r Read, found []task.Entry) {
 	l.behind = false // tasks that the read found are not left for later
 	l.cursor = task.Position{Due: r.Until + 1}
 	for _, e := range found {
-		pl.saw(r, e)
+		pl.absorbEntry(r, e)
 	}
 	if l.behind { // tasks were dropped again
 		return
@@ -208,7 +208,7 @@ func (pl *Planner) absorbFar(now task.Millis, r Read, found []task.Entry) {
 		l.behind, l.cursor = true, found[len(found)-1].Position()
 	}
 	if full && !pl.needsMore(l, now) { // hints of later tasks have filled the room: the earliest tasks come first
-		pl.gone(l, l.trim(l.cursor))
+		pl.countForgotten(l, l.trim(l.cursor))
 	}
 	if full && pl.needsMore(l, now) {
 		pl.requestRead(l, l.next())

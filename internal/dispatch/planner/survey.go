@@ -123,11 +123,11 @@ func (pl *Planner) turnRound(t *namespace, now task.Millis) {
 		pl.beginRound(t, now)
 		return
 	}
-	pl.letGo(t)
+	pl.forgetNamespace(t)
 }
 
-// letGo forgets a namespace without known lanes.
-func (pl *Planner) letGo(t *namespace) {
+// forgetNamespace forgets a namespace without known lanes.
+func (pl *Planner) forgetNamespace(t *namespace) {
 	if len(t.all) == 0 && len(t.destinations) == 0 && len(t.ended) == 0 && t.round.poll != pl.polls {
 		delete(pl.namespaces, t.name)
 	}
@@ -199,7 +199,7 @@ func (pl *Planner) checkDestination(t *destination, now task.Millis) {
 	if r.idle++; t.lastReply == 0 || pl.monotonic-t.lastReply > rememberDestination || r.idle > rememberDestinations/len(pl.namespaces) {
 		before := t.breaker
 		t.breaker = breaker{}
-		pl.brokenSince(t, before, nil)
+		pl.recordBreakerChange(t, before, nil)
 		pl.arm(&t.wakeup, 0, 0)
 		delete(pl.destinations, t.key)
 		t.namespace.destinations = without(t.namespace.destinations, t.inNamespace, func(t *destination) *int { return &t.inNamespace })
