@@ -26,12 +26,12 @@ type attempt struct {
 	planner.Pick
 	token task.Token
 
-	refused error // why the claim was not granted; nil: it was granted
-	odd     bool  // it was refused with an error that no healthy task can get
-	apart   bool  // its shard of the store is unavailable: the claim may have been granted all the same
-	lapsed  bool  // it was granted, but the lease of its permits, or of its token, had ended
-	task    *task.Task
-	outcome task.Outcome
+	refused     error // why the claim was not granted; nil: it was granted
+	unexpected  bool  // it was refused with an error that no healthy task can get
+	unavailable bool  // its shard of the store is unavailable: the claim may have been granted all the same
+	permitLost  bool  // it was granted, but the lease of its permits, or of its token, had ended
+	task        *task.Task
+	outcome     task.Outcome
 
 	// leaseEnd is the end of the lease by the monotonic clock. The claimer and
 	// the renewer write it. live reads it from the attempt's goroutine. They
@@ -52,7 +52,7 @@ type attempt struct {
 // claimed applies the reply to a claim. start is when the claim was sent, by
 // the monotonic clock, and now is the same moment by the wall clock.
 func (a *attempt) claimed(r task.Reply, start time.Duration, now task.Millis) {
-	a.refused, a.task, a.apart = r.Err, r.Task, errors.Is(r.Err, task.ErrUnavailable)
+	a.refused, a.task, a.unavailable = r.Err, r.Task, errors.Is(r.Err, task.ErrUnavailable)
 	if r.Err == nil {
 		a.extended(start, r.Task.Lease.Until.Sub(now))
 	}

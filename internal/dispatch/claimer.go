@@ -15,17 +15,17 @@ import (
 // least. But tasks of another namespace that become due wait until a batch is
 // claimed, launched or settled. So batches are small while several namespaces
 // have tasks in the near window.
-type batchSize struct{ alone, beside int }
+type batchSize struct{ alone, shared int }
 
 var (
-	claimBatch  = batchSize{alone: 256, beside: 24}
-	settleBatch = batchSize{alone: 512, beside: 64}
+	claimBatch  = batchSize{alone: 256, shared: 24}
+	settleBatch = batchSize{alone: 512, shared: 64}
 )
 
 // now returns the size for the present number of namespaces.
 func (b batchSize) now(d *Dispatcher) int {
 	if d.several.Load() {
-		return b.beside
+		return b.shared
 	}
 	return b.alone
 }
@@ -33,8 +33,8 @@ func (b batchSize) now(d *Dispatcher) int {
 // claimer claims the planner's picks and starts their attempts. It ends when
 // stopping does, after the claim that is under way.
 func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
-	var apart sync.WaitGroup
-	defer apart.Wait()
+	var retries sync.WaitGroup
+	defer retries.Wait()
 	for {
 		select {
 		case <-d.wake:
@@ -49,7 +49,7 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 			d.claim(stopping, calls, batch)
 			if away := unanswered(batch); len(away) > 0 {
 				d.storeAway()
-				apart.Go(func() { d.unclaim(stopping, away) })
+				retries.Go(func() { d.unclaim(stopping, away) })
 			}
 			d.launch(stopping, attempts, batch)
 		}
@@ -111,7 +111,7 @@ func (d *Dispatcher) storeAway() {
 // replied for the other shards.
 func unanswered(batch []*attempt) (away []*attempt) {
 	for _, a := range batch {
-		if a.apart {
+		if a.unavailable {
 			away = append(away, a)
 		}
 	}
@@ -188,11 +188,11 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 		for _, a := range batch {
 			d.planner.Answered(a.Key)
 			if a.refused != nil {
-				a.odd = !d.count.refused(a.refused) && !a.apart && stopping.Err() == nil
+				a.unexpected = !d.count.refused(a.refused) && !a.unavailable && stopping.Err() == nil
 				d.planner.Release(&a.Pick, now, planner.Nothing, nil)
 				continue
 			}
-			a.lapsed = !d.planner.Covered(&a.Pick)
+			a.permitLost = !d.planner.Covered(&a.Pick)
 			d.planner.Begin(&a.Pick)
 			d.count.Claimed++
 			d.held[a] = struct{}{}
@@ -205,12 +205,12 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	}
 	for _, a := range batch {
 		switch {
-		case a.odd: // each poll finds the task again
+		case a.unexpected: // each poll finds the task again
 			d.logs.add("claim a task", a.refused, "task", a.Key.Name, "namespace", a.Key.Namespace)
 		case a.refused != nil:
 		case stopping.Err() != nil:
 			d.end(a, task.Outcome{Verdict: task.Unsent, Error: "stopped before the request was sent"})
-		case a.lapsed:
+		case a.permitLost:
 			d.end(a, task.Outcome{Verdict: task.Unsent, Error: ErrPermitLost.Error()})
 		default:
 			group.Add(1)

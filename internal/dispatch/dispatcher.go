@@ -55,7 +55,7 @@ type Dispatcher struct {
 	refills  chan struct{} // to the poller: a lane has room for more tasks
 	surveys  chan struct{} // to the poller: a resumed queue has not been read yet
 	asks     chan struct{} // to the permit requesters: a part of a limit must be requested
-	asked    chan struct{} // to giveUpPermits: no such request is left
+	quiet    chan struct{} // to giveUpPermits: no such request is left
 	outcomes chan *attempt // to the settler: has room for every slot, so a send never blocks
 	running  sync.WaitGroup
 	several  atomic.Bool // several namespaces have known tasks; the claimer writes it, the settler reads it
@@ -90,7 +90,7 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 		refills:  make(chan struct{}, 1),
 		surveys:  make(chan struct{}, 1),
 		asks:     make(chan struct{}, 1),
-		asked:    make(chan struct{}, 1),
+		quiet:    make(chan struct{}, 1),
 		outcomes: make(chan *attempt, c.Slots),
 		planner: planner.New(planner.Config{
 			Window: c.Window, Tasks: c.WindowTasks,

@@ -64,7 +64,7 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 		d.count.skipped(skipped)
 	})
 	for i, r := range replies {
-		d.tellFired(calls, fires[i], r)
+		d.logFired(calls, fires[i], r)
 	}
 	for _, s := range skipped {
 		d.skips.log(calls, s)
@@ -77,8 +77,8 @@ func refusedForNow(err error) bool {
 	return errors.Is(err, task.ErrFull) || errors.Is(err, task.ErrUnavailable)
 }
 
-// tellFired logs why a schedule could not be fired.
-func (d *Dispatcher) tellFired(ctx context.Context, f task.Fire, r task.Reply) {
+// logFired logs why a schedule could not be fired.
+func (d *Dispatcher) logFired(ctx context.Context, f task.Fire, r task.Reply) {
 	switch {
 	case errors.Is(r.Err, task.ErrNotDue), errors.Is(r.Err, task.ErrNotFound), errors.Is(r.Err, task.ErrLaneChanged): // moved, paused, removed, or owned by another node
 	case r.Err != nil:

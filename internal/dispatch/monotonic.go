@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// asleep is how far the wall clock may advance against the monotonic one
+// sleepStep is how far the wall clock may advance against the monotonic one
 // between two readings. A larger step counts as a sleep of the machine.
-const asleep = time.Second
+const sleepStep = time.Second
 
 // monotonicClock never goes back, and it continues while the machine sleeps.
 // Go's monotonic clock stops during a sleep. A lease would then seem to hold
@@ -30,13 +30,13 @@ func (s *monotonicClock) now() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	return s.lookLocked(now.Sub(s.base), now.Round(0).Sub(s.base.Round(0)))
+	return s.readLocked(now.Sub(s.base), now.Round(0).Sub(s.base.Round(0)))
 }
 
-// lookLocked applies a reading of both clocks, each since newMonotonicClock.
-func (s *monotonicClock) lookLocked(monotonic, wall time.Duration) time.Duration {
+// readLocked applies a reading of both clocks, each since newMonotonicClock.
+func (s *monotonicClock) readLocked(monotonic, wall time.Duration) time.Duration {
 	gap := wall - monotonic
-	if ahead := gap - s.gap; ahead > asleep {
+	if ahead := gap - s.gap; ahead > sleepStep {
 		s.slept += ahead
 	}
 	s.gap = gap

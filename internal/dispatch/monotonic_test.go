@@ -11,7 +11,7 @@ import (
 
 func TestTheMonotonicClockGoesOnInASleepAndNeverBack(t *testing.T) {
 	s := &monotonicClock{}
-	for i, look := range []struct{ monotonic, wall, want time.Duration }{
+	for i, reading := range []struct{ monotonic, wall, want time.Duration }{
 		{1 * time.Second, 1 * time.Second, 1 * time.Second},
 		{2 * time.Second, 2*time.Second + 900*time.Millisecond, 2 * time.Second}, // corrected
 		{3 * time.Second, time.Hour + 3*time.Second + 900*time.Millisecond, time.Hour + 3*time.Second},
@@ -19,8 +19,8 @@ func TestTheMonotonicClockGoesOnInASleepAndNeverBack(t *testing.T) {
 		{5 * time.Second, 5 * time.Second, time.Hour + 5*time.Second},
 		{6 * time.Second, time.Minute + 6*time.Second, time.Hour + time.Minute + 6*time.Second},
 	} {
-		if got := s.lookLocked(look.monotonic, look.wall); got != look.want {
-			t.Errorf("look %d: %v, want %v", i, got, look.want)
+		if got := s.readLocked(reading.monotonic, reading.wall); got != reading.want {
+			t.Errorf("reading %d: %v, want %v", i, got, reading.want)
 		}
 	}
 }

@@ -15,9 +15,9 @@ const (
 	permitRequesters = 4
 	// askBatch is how many requests one call carries.
 	askBatch = 128
-	// farewell is how long a stopping dispatcher tries to give its permits
+	// giveUpTimeout is how long a stopping dispatcher tries to give its permits
 	// back.
-	farewell = time.Second
+	giveUpTimeout = time.Second
 )
 
 // requestPermits starts the permit requesters if limits are shared. They end
@@ -73,7 +73,7 @@ func (d *Dispatcher) granted(calls context.Context, leases []*planner.LimitLease
 		d.logFailure(calls, "request permits of a shared limit", failed)
 	}
 	if quiet {
-		signal(d.asked)
+		signal(d.quiet)
 	}
 }
 
@@ -84,7 +84,7 @@ func (d *Dispatcher) giveUpPermits() {
 		return
 	}
 	d.config.Permits.WatchPermits(nil)
-	timeout := time.After(farewell)
+	timeout := time.After(giveUpTimeout)
 	for {
 		quiet := false
 		d.update(func(task.Millis) { quiet = d.planner.Quiet() })
@@ -92,7 +92,7 @@ func (d *Dispatcher) giveUpPermits() {
 			return
 		}
 		select {
-		case <-d.asked:
+		case <-d.quiet:
 		case <-timeout:
 			return
 		}

@@ -25,7 +25,7 @@ func (d *Dispatcher) poller(ctx context.Context) {
 			case <-tick.C: // if both are ready, select takes either
 				d.survey(ctx)
 			default:
-				d.look(ctx)
+				d.work(ctx)
 			}
 		case <-ctx.Done():
 			return
@@ -43,13 +43,13 @@ func (d *Dispatcher) survey(ctx context.Context) {
 		d.count.Polls++
 		d.planner.BeginRounds(now, names)
 	})
-	d.look(ctx)
+	d.work(ctx)
 }
 
-// look takes the steps of rounds, continues updates of lanes, and makes the
+// work takes the steps of rounds, continues updates of lanes, and makes the
 // reads that the planner needs. It returns when no work is left or the next
 // survey is due.
-func (d *Dispatcher) look(ctx context.Context) {
+func (d *Dispatcher) work(ctx context.Context) {
 	for began := d.monotonic(); d.monotonic()-began < d.config.Poll; {
 		var pages []planner.Page
 		var reads []planner.Read
@@ -62,11 +62,11 @@ func (d *Dispatcher) look(ctx context.Context) {
 		if len(pages) == 0 && len(reads) == 0 && !busy {
 			return
 		}
-		shown, failed := d.show(ctx, pages)
-		found, err := d.peek(ctx, reads)
+		found, failed := d.readPages(ctx, pages)
+		entries, err := d.peek(ctx, reads)
 		d.update(func(now task.Millis) {
-			d.planner.AbsorbPages(now, pages, shown)
-			d.planner.AbsorbReads(now, reads, found)
+			d.planner.AbsorbPages(now, pages, found)
+			d.planner.AbsorbReads(now, reads, entries)
 		})
 		if failed != nil || err != nil {
 			return
@@ -74,21 +74,21 @@ func (d *Dispatcher) look(ctx context.Context) {
 	}
 }
 
-// show reads pages of lanes.
-func (d *Dispatcher) show(ctx context.Context, pages []planner.Page) ([]task.LanePage, error) {
+// readPages reads pages of lanes.
+func (d *Dispatcher) readPages(ctx context.Context, pages []planner.Page) ([]task.LanePage, error) {
 	if len(pages) == 0 {
 		return nil, nil
 	}
-	asked := make([]task.LanePageRead, len(pages))
+	requests := make([]task.LanePageRead, len(pages))
 	for i, p := range pages {
-		asked[i] = p.LanePageRead
+		requests[i] = p.LanePageRead
 	}
-	shown, err := d.queue.LanePages(ctx, task.FloorMillis(d.config.Now().Add(d.config.Window)), asked)
+	found, err := d.queue.LanePages(ctx, task.FloorMillis(d.config.Now().Add(d.config.Window)), requests)
 	if err != nil {
 		d.logFailure(ctx, "read the lanes", err)
 		return nil, err
 	}
-	return shown, nil
+	return found, nil
 }
 
 // peek reads parts of lanes.

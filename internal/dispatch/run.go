@@ -45,7 +45,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.queue.Watch(nil)
 	early.Wait()
 	d.update(func(task.Millis) { d.planner.Stop() })
-	d.seeOut(abort)
+	d.awaitAttempts(abort)
 	close(d.outcomes)
 	select {
 	case <-settled:
@@ -56,7 +56,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	late.Wait()
 	d.timers.Close()
 	d.leases.Close()
-	return d.verdict()
+	return d.result()
 }
 
 func (d *Dispatcher) start(stop context.CancelFunc) bool {
@@ -69,8 +69,8 @@ func (d *Dispatcher) start(stop context.CancelFunc) bool {
 	return true
 }
 
-// seeOut waits until all attempts have returned.
-func (d *Dispatcher) seeOut(abort context.CancelCauseFunc) {
+// awaitAttempts waits until all attempts have returned.
+func (d *Dispatcher) awaitAttempts(abort context.CancelCauseFunc) {
 	ended := make(chan struct{})
 	go func() { d.running.Wait(); close(ended) }()
 	grace := max(d.config.Grace, 0)
@@ -88,8 +88,8 @@ func (d *Dispatcher) seeOut(abort context.CancelCauseFunc) {
 	<-ended
 }
 
-// verdict returns the result of Run.
-func (d *Dispatcher) verdict() error {
+// result returns the result of Run.
+func (d *Dispatcher) result() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch n := len(d.held); {

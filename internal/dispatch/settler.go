@@ -12,8 +12,8 @@ import (
 // outcome is settled at once, and under load many share one sync. It ends when
 // outcomes is closed and empty.
 func (d *Dispatcher) settler(calls context.Context) {
-	var apart sync.WaitGroup
-	defer apart.Wait()
+	var retries sync.WaitGroup
+	defer retries.Wait()
 	for a := range d.outcomes {
 		batch := []*attempt{a}
 		for more := true; more && len(batch) < settleBatch.now(d); {
@@ -26,7 +26,7 @@ func (d *Dispatcher) settler(calls context.Context) {
 				more = false
 			}
 		}
-		d.settle(calls, &apart, batch, false)
+		d.settle(calls, &retries, batch, false)
 	}
 }
 
@@ -34,7 +34,7 @@ func (d *Dispatcher) settler(calls context.Context) {
 // is repeated until the store replies. The slots are held until then.
 // Settlements in a shard that is unavailable are repeated in a goroutine of
 // their own, while later batches continue.
-func (d *Dispatcher) settle(calls context.Context, apart *sync.WaitGroup, batch []*attempt, repeated bool) {
+func (d *Dispatcher) settle(calls context.Context, retries *sync.WaitGroup, batch []*attempt, repeated bool) {
 	settlements := make([]task.Settlement, len(batch))
 	for i, a := range batch {
 		settlements[i] = task.Settlement{Key: a.Key, Token: a.token, Outcome: a.outcome}
@@ -42,12 +42,12 @@ func (d *Dispatcher) settle(calls context.Context, apart *sync.WaitGroup, batch 
 	for wait := firstWait; ; wait, repeated = nextWait(wait), true {
 		replies, err := d.queue.Settle(calls, d.now(), settlements)
 		if err == nil {
-			done, answers, away := answered(batch, replies)
+			done, answers, away := splitAnswered(batch, replies)
 			if len(away) > 0 {
 				d.storeAway()
-				apart.Go(func() {
+				retries.Go(func() {
 					if pause(calls, lastWait) {
-						d.settle(calls, apart, away, true)
+						d.settle(calls, retries, away, true)
 					}
 				})
 			}
@@ -62,9 +62,9 @@ func (d *Dispatcher) settle(calls context.Context, apart *sync.WaitGroup, batch 
 	}
 }
 
-// answered splits a batch into settled attempts, with replies, and attempts
+// splitAnswered splits a batch into settled attempts, with replies, and attempts
 // whose shard is unavailable.
-func answered(batch []*attempt, replies []task.Reply) (done []*attempt, answers []task.Reply, away []*attempt) {
+func splitAnswered(batch []*attempt, replies []task.Reply) (done []*attempt, answers []task.Reply, away []*attempt) {
 	for i, a := range batch {
 		if errors.Is(replies[i].Err, task.ErrUnavailable) {
 			away = append(away, a)
@@ -93,7 +93,7 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 				continue
 			}
 			d.count.settled(a.outcome, r.Task)
-			d.again(now, r.Task)
+			d.offerRetry(now, r.Task)
 		}
 		d.count.Stale += uint64(stale)
 	})
@@ -107,9 +107,9 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 	}
 }
 
-// again offers a task that will be tried again to the planner. The store's hint
+// offerRetry offers a task that will be tried again to the planner. The store's hint
 // says the same, but a hint may be lost.
-func (d *Dispatcher) again(now task.Millis, t *task.Task) {
+func (d *Dispatcher) offerRetry(now task.Millis, t *task.Task) {
 	if t.State == task.Scheduled {
 		d.planner.Offer(now, t.Entry())
 	}

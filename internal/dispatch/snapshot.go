@@ -12,9 +12,9 @@ import (
 // Destinations returns the state of every destination that has tasks in the
 // window, or had some recently, by namespace and host. It costs some 200 ns per
 // destination, and a little per overdue task. Deliveries go on during the walk:
-// see glance.
+// see walk.
 func (d *Dispatcher) Destinations() []planner.Destination {
-	g := d.glance()
+	g := d.beginWalk()
 	list := d.planner.Destinations(g.now, g.spent)
 	d.mu.Unlock()
 	slices.SortFunc(list, func(a, b planner.Destination) int {
@@ -26,7 +26,7 @@ func (d *Dispatcher) Destinations() []planner.Destination {
 // Queues returns the state of every queue that has tasks in the window, or is
 // held, by namespace and name. For the cost see Destinations.
 func (d *Dispatcher) Queues() []planner.QueueState {
-	g := d.glance()
+	g := d.beginWalk()
 	list := d.planner.Queues(g.now, g.spent)
 	d.mu.Unlock()
 	slices.SortFunc(list, func(a, b planner.QueueState) int {
@@ -35,40 +35,40 @@ func (d *Dispatcher) Queues() []planner.QueueState {
 	return list
 }
 
-// glance is a walk over the planner. It holds mu for one step at a time, so
+// walk is a walk over the planner. It holds mu for one step at a time, so
 // that deliveries never wait for the whole walk.
-type glance struct {
+type walk struct {
 	d    *Dispatcher
 	now  time.Time
 	cost int // of the present step
 }
 
-// glanceStep is the cost of one step.
-const glanceStep = 1000
+// walkStep is the cost of one step.
+const walkStep = 1000
 
-// glance begins a walk. It returns with mu held.
-func (d *Dispatcher) glance() *glance {
+// beginWalk begins a walk. It returns with mu held.
+func (d *Dispatcher) beginWalk() *walk {
 	d.mu.Lock()
-	return &glance{d: d, now: d.lookLocked()}
+	return &walk{d: d, now: d.tickLocked()}
 }
 
 // spent counts the cost of the walk, and releases mu for a moment when a step
 // is over. It returns the time of the wall clock.
-func (g *glance) spent(cost int) time.Time {
-	if g.cost += cost; g.cost < glanceStep {
+func (g *walk) spent(cost int) time.Time {
+	if g.cost += cost; g.cost < walkStep {
 		return g.now
 	}
 	g.cost = 0
 	g.d.mu.Unlock()
 	runtime.Gosched() // goroutines that wait for mu run now and take it
 	g.d.mu.Lock()
-	g.now = g.d.lookLocked()
+	g.now = g.d.tickLocked()
 	return g.now
 }
 
-// lookLocked passes the time to the planner, and returns the time of the wall
+// tickLocked passes the time to the planner, and returns the time of the wall
 // clock.
-func (d *Dispatcher) lookLocked() time.Time {
+func (d *Dispatcher) tickLocked() time.Time {
 	d.planner.Tick(d.monotonic())
 	return d.config.Now()
 }

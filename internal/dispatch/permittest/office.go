@@ -17,16 +17,16 @@ type Office struct {
 
 	lease time.Duration
 
-	permits map[int]desk
+	permits map[int]holding
 	bucket  struct {
-		tat  time.Duration
-		desk map[int]desk
+		tat     time.Duration
+		holding map[int]holding
 	}
 	asks int
 }
 
-// desk holds the permits or tokens of one node.
-type desk struct {
+// holding holds the permits or tokens of one node.
+type holding struct {
 	n    int // number of permits, or of tokens that are out
 	used uint64
 	ends time.Duration
@@ -35,8 +35,8 @@ type desk struct {
 // NewOffice returns an Office that has granted nothing. Its grants are leases
 // of this duration.
 func NewOffice(lease time.Duration) *Office {
-	o := &Office{lease: lease, permits: map[int]desk{}}
-	o.bucket.desk = map[int]desk{}
+	o := &Office{lease: lease, permits: map[int]holding{}}
+	o.bucket.holding = map[int]holding{}
 	return o
 }
 
@@ -77,13 +77,13 @@ func (o *Office) Permit(now time.Duration, node int, ask task.PermitAsk) task.Pe
 
 func (o *Office) tokens(now time.Duration, node int, ask task.PermitAsk) int {
 	b, interval := &o.bucket, float64(time.Second)/ask.Rate
-	for n, d := range b.desk {
+	for n, d := range b.holding {
 		if d.ends <= now {
 			b.tat = max(b.tat, d.ends) + time.Duration(float64(d.n)*interval)
-			delete(b.desk, n)
+			delete(b.holding, n)
 		}
 	}
-	mine, ok := b.desk[node]
+	mine, ok := b.holding[node]
 	if !ok {
 		mine.used = ask.Used
 	}
@@ -93,17 +93,17 @@ func (o *Office) tokens(now time.Duration, node int, ask task.PermitAsk) int {
 	}
 	mine.used, mine.n, mine.ends = ask.Used, min(mine.n, ask.Tokens), now+o.lease
 	free := float64(ask.Burst) - float64(max(b.tat-now, 0))/interval - float64(mine.n)
-	for n, d := range b.desk {
+	for n, d := range b.holding {
 		if n != node {
 			free -= float64(d.n)
 		}
 	}
 	mine.n += max(min(ask.Tokens-mine.n, int(math.Floor(free))), 0)
-	b.desk[node] = mine
+	b.holding[node] = mine
 	return mine.n
 }
 
 // Held returns how many permits and tokens a node has.
 func (o *Office) Held(node int) (permits, tokens int) {
-	return o.permits[node].n, o.bucket.desk[node].n
+	return o.permits[node].n, o.bucket.holding[node].n
 }
