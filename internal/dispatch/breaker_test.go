@@ -150,7 +150,7 @@ func TestAHalfOpenBreakerLetsOneAttemptTry(t *testing.T) {
 	})
 }
 
-func TestWhatDoesNotSpeakOfTheReceiverOpensNoBreaker(t *testing.T) {
+func TestFailuresOfTasksAloneOpenNoBreaker(t *testing.T) {
 	for name, o := range map[string]*task.Outcome{
 		"404": notFound, "Retry-After": come, "unsent": {Verdict: task.Unsent},
 		"interrupted": {Verdict: task.Interrupted}, "egress": {Verdict: task.Refusal, Reason: "egress_denied"},
@@ -181,7 +181,7 @@ func TestNoBreakerWhereNoneIsWanted(t *testing.T) {
 	})
 }
 
-func TestWhatIsRunByHandIsAProbeOfItsOwn(t *testing.T) {
+func TestATaskRunByHandIsAProbeOfItsOwn(t *testing.T) {
 	f := &flaky{outcome: refused}
 	inBubble(t, Config{BreakerFailures: 3, BreakerMax: time.Hour}, nil, f.receive, func(b *bed) {
 		b.apply(crowd(t, "t", 5, to("flaky"), stubborn)...)

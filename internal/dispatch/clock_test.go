@@ -22,18 +22,18 @@ type shifted struct {
 func (s *shifted) set(by time.Duration) { s.by.Store(int64(by)) }
 func (s *shifted) now() time.Time       { return time.Now().Add(time.Duration(s.by.Load())) }
 
-// told wraps a queue and records the time that each call carries, as the
+// timeRecorder wraps a queue and records the time that each call carries, as the
 // difference from our clock.
-type told struct {
+type timeRecorder struct {
 	task.Queue
 
 	mu    sync.Mutex // guards calls
 	calls map[string]map[time.Duration]int
 }
 
-func (q *told) over(inner task.Queue) task.Queue { q.Queue = inner; return q }
+func (q *timeRecorder) over(inner task.Queue) task.Queue { q.Queue = inner; return q }
 
-func (q *told) note(op string, now task.Millis) {
+func (q *timeRecorder) note(op string, now task.Millis) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.calls == nil {
@@ -45,12 +45,12 @@ func (q *told) note(op string, now task.Millis) {
 	q.calls[op][now.Sub(millis())]++
 }
 
-func (q *told) LanePages(ctx context.Context, until task.Millis, reads []task.LanePageRead) ([]task.LanePage, error) {
+func (q *timeRecorder) LanePages(ctx context.Context, until task.Millis, reads []task.LanePageRead) ([]task.LanePage, error) {
 	q.note("lanes", until)
 	return q.Queue.LanePages(ctx, until, reads)
 }
 
-func (q *told) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+func (q *timeRecorder) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
 	q.note("claim", now)
 	for _, c := range claims {
 		q.note("claim until", c.Until)
@@ -58,27 +58,27 @@ func (q *told) Claim(ctx context.Context, now task.Millis, claims []task.Claim) 
 	return q.Queue.Claim(ctx, now, claims)
 }
 
-func (q *told) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
+func (q *timeRecorder) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
 	q.note("extend", now)
 	return q.Queue.Extend(ctx, now, extensions)
 }
 
-func (q *told) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]task.Reply, error) {
+func (q *timeRecorder) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]task.Reply, error) {
 	q.note("settle", now)
 	return q.Queue.Settle(ctx, now, settlements)
 }
 
-func (q *told) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
+func (q *timeRecorder) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	q.note("sweep", now)
 	return q.Queue.Sweep(ctx, now, limit)
 }
 
-func (q *told) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
+func (q *timeRecorder) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	q.note("reap", now)
 	return q.Queue.Reap(ctx, now, limit)
 }
 
-func (q *told) Scrub(_ context.Context, now task.Millis, _ string, _ int) (task.Scrubbed, error) {
+func (q *timeRecorder) Scrub(_ context.Context, now task.Millis, _ string, _ int) (task.Scrubbed, error) {
 	q.note("scrub", now)
 	return task.Scrubbed{}, nil
 }
@@ -86,7 +86,7 @@ func (q *told) Scrub(_ context.Context, now task.Millis, _ string, _ int) (task.
 func TestATaskIsClaimedWhenTheGivenClockSaysThatItIsDue(t *testing.T) {
 	var clock shifted
 	clock.set(-time.Second)
-	q := &told{}
+	q := &timeRecorder{}
 	l := &long{takes: 10 * time.Second}
 	c := Config{Now: clock.now, LeaseFor: 6 * time.Second, SweepEvery: time.Second, ReapEvery: time.Second, ScrubEvery: time.Second}
 	inBubble(t, c, q.over, l.receive, func(b *bed) {
@@ -109,12 +109,12 @@ func TestATaskIsClaimedWhenTheGivenClockSaysThatItIsDue(t *testing.T) {
 		"settle": -time.Second, "sweep": -time.Second, "reap": -time.Second, "scrub": -time.Second,
 	} {
 		if got := q.calls[op]; len(got) != 1 || got[want] == 0 {
-			t.Errorf("%s was told a time that differs from ours by %v, want %v", op, got, want)
+			t.Errorf("%s got a time that differs from ours by %v, want %v", op, got, want)
 		}
 	}
 }
 
-func TestAClockThatIsSetAheadBringsWhatIsDueAndEndsNoLease(t *testing.T) {
+func TestAClockThatIsSetAheadStartsDueTasksAndEndsNoLease(t *testing.T) {
 	var clock shifted
 	l := &long{takes: 5 * time.Minute}
 	inBubble(t, Config{Now: clock.now}, nil, l.receive, func(b *bed) {
@@ -156,7 +156,7 @@ func TestAClockThatIsSetAheadShortensNoPause(t *testing.T) {
 	})
 }
 
-func TestAClockThatIsSetBackHoldsWhatIsNotDueYet(t *testing.T) {
+func TestAClockThatIsSetBackHoldsTasksNotDueYet(t *testing.T) {
 	var clock shifted
 	inBubble(t, Config{Now: clock.now}, nil, accept, func(b *bed) {
 		b.create("t", time.Minute)

@@ -114,7 +114,7 @@ func (u *unreadable) Claim(ctx context.Context, now task.Millis, claims []task.C
 
 func isBad(c task.Claim) bool { return c.Key.Name == "bad" }
 
-func TestATaskThatCannotBeClaimedIsToldAndHoldsUpNoOther(t *testing.T) {
+func TestATaskThatCannotBeClaimedIsLoggedAndDelaysNoOther(t *testing.T) {
 	var log bytes.Buffer
 	c := Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	over := func(q task.Queue) task.Queue { return &unreadable{q} }
@@ -127,7 +127,7 @@ func TestATaskThatCannotBeClaimedIsToldAndHoldsUpNoOther(t *testing.T) {
 		b.wantCalls(5)
 		b.wantLate(tick)
 		if n := strings.Count(log.String(), "task=bad"); n != 1 || !strings.Contains(log.String(), errBroken.Error()) {
-			t.Errorf("it was told %d times:\n%s", n, log.String())
+			t.Errorf("it was logged %d times:\n%s", n, log.String())
 		}
 	})
 }
@@ -139,9 +139,9 @@ func (u *unsettled) Settle(_ context.Context, _ task.Millis, s []task.Settlement
 	return slices.Repeat([]task.Reply{{Err: errBroken}}, len(s)), nil
 }
 
-// TestWhatBecameOfATaskThatCannotBeSettledIsTold: the log must not say that its
+// TestATaskThatCannotBeSettledIsLogged: the log must not say that its
 // lease was lost.
-func TestWhatBecameOfATaskThatCannotBeSettledIsTold(t *testing.T) {
+func TestATaskThatCannotBeSettledIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	c := Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	over := func(q task.Queue) task.Queue { return &unsettled{q} }
@@ -173,7 +173,7 @@ func TestARetryNeedsNoHint(t *testing.T) {
 	})
 }
 
-func TestAMoveThatNobodyHintedAtIsFound(t *testing.T) {
+func TestAMoveWithoutAHintIsFound(t *testing.T) {
 	f := &faults{deaf: true}
 	inBubble(t, Config{}, f.over, accept, func(b *bed) {
 		b.create("sooner", 4*time.Second)

@@ -122,8 +122,8 @@ func TestSchedulesAreFoundWithoutHints(t *testing.T) {
 	})
 }
 
-// TestWhatIsMadeUpForWaitsForNoPoll, with and without hints from the store.
-func TestWhatIsMadeUpForWaitsForNoPoll(t *testing.T) {
+// TestMissedInstantsWaitForNoPoll, with and without hints from the store.
+func TestMissedInstantsWaitForNoPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{}, func(q task.Queue) task.Queue { return deafQueue{q} }, accept)
 		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = task.FireAll })
@@ -215,7 +215,7 @@ func (f *failingFires) Fire(ctx context.Context, now task.Millis, fires []task.F
 		return nil, fmt.Errorf("it did not come to that")
 	case 2:
 		_, _ = f.Queue.Fire(ctx, now, fires)
-		return nil, fmt.Errorf("nobody heard the answer")
+		return nil, fmt.Errorf("the answer was lost")
 	}
 	return f.Queue.Fire(ctx, now, fires)
 }

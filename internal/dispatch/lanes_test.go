@@ -46,7 +46,7 @@ func crowd(t *testing.T, prefix string, n int, edits ...edit) []task.Change {
 	return all
 }
 
-func TestAHangingDestinationHoldsNobodyUp(t *testing.T) {
+func TestAHangingDestinationDelaysNoOther(t *testing.T) {
 	inBubble(t, Config{Grace: -1}, nil, hangs, func(b *bed) {
 		b.apply(crowd(b.t, "dead", 3000, to("dead"), patient)...)
 		for i := range 200 {
@@ -94,7 +94,7 @@ func TestALaneThatDoesNotFitIntoTheWindowIsServedInOrder(t *testing.T) {
 	})
 }
 
-func TestPriorityDecidesAmongWhatIsDue(t *testing.T) {
+func TestPriorityDecidesAmongDueTasks(t *testing.T) {
 	inBubble(t, Config{Slots: 1}, nil, accept, func(b *bed) {
 		var all []task.Change
 		for i, p := range []task.Priority{task.Low, task.Normal, task.High, task.Low, task.High, task.Normal} {

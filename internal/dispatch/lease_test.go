@@ -55,7 +55,7 @@ func TestALongAttemptKeepsItsLease(t *testing.T) {
 	})
 }
 
-func TestAnAttemptWhoseLeaseCannotBeExtendedEndsASecondBefore(t *testing.T) {
+func TestAnAttemptThatCannotExtendItsLeaseEndsASecondBefore(t *testing.T) {
 	l := &long{takes: time.Minute}
 	f := &faults{fail: func(op string, n int) (before, after error) {
 		if op == "extend" {
@@ -79,7 +79,7 @@ func TestAnAttemptWhoseLeaseCannotBeExtendedEndsASecondBefore(t *testing.T) {
 	})
 }
 
-func TestAnAttemptWhoseLeaseIsTakenEndsAndSettlesNothing(t *testing.T) {
+func TestAnAttemptThatLosesItsLeaseEndsAndSettlesNothing(t *testing.T) {
 	l := &long{takes: time.Minute}
 	inBubble(t, Config{LeaseFor: 15 * time.Second, Grace: -1}, nil, l.receive, func(b *bed) {
 		began := time.Now()

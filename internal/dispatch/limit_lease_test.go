@@ -73,7 +73,7 @@ func TestATaskIsNotLateForWantOfAPermit(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotUsedIsGivenBack(t *testing.T) {
+func TestUnusedPermitsAreGivenBack(t *testing.T) {
 	withOffice(t, time.Millisecond, after(100*time.Millisecond), func(b *bed, c *counter) {
 		b.Configure(limit("limited", task.QueueSettings{Concurrency: 50, PerDestination: 20, Rate: 1000}))
 		b.apply(crowd(t, "t", 100, in("limited"))...)
@@ -145,7 +145,7 @@ func TestWithoutTheStoreNothingStartsInLimitedQueuesAfterTheLease(t *testing.T) 
 			t.Errorf("%d attempts without permits", len(b.seen())-n-1)
 		}
 		if more := c.asks() - asks; more > 15 {
-			t.Errorf("%d asks in ten seconds in which nobody answered", more)
+			t.Errorf("%d asks in ten seconds without any answer", more)
 		}
 		if n := strings.Count(log.String(), "could not"); n > 3 {
 			t.Errorf("it said %d times:\n%s", n, log.String())

@@ -139,7 +139,7 @@ func TestConcurrencyForEachDestinationLeavesTheOthersAlone(t *testing.T) {
 	})
 }
 
-func TestAPausedQueueCostsNothingAndStarvesNobody(t *testing.T) {
+func TestAPausedQueueCostsNothingAndStarvesNoOther(t *testing.T) {
 	n := 20_000
 	if testing.Short() {
 		n = 2000
@@ -169,7 +169,7 @@ func TestAPausedQueueCostsNothingAndStarvesNobody(t *testing.T) {
 	})
 }
 
-func TestAPauseHoldsWhatIsKnownAndEndsByItself(t *testing.T) {
+func TestAPauseHoldsKnownTasksAndEndsByItself(t *testing.T) {
 	inBubble(t, Config{Poll: time.Hour}, nil, accept, func(b *bed) {
 		for i := range 50 {
 			b.create(fmt.Sprint("t", i), time.Second)
@@ -199,7 +199,7 @@ func TestAPurgeHoldsItsQueueUntilItIsDone(t *testing.T) {
 	})
 }
 
-func TestWhatIsRunByHandPassesPauseAndRateButNotConcurrency(t *testing.T) {
+func TestATaskRunByHandPassesPauseAndRateButNotConcurrency(t *testing.T) {
 	for name, q := range map[string]task.QueueSettings{
 		"paused": {Paused: true}, "purged": {PurgeBefore: 1}, "rate": {Rate: 1.0 / 3600, Burst: 1},
 	} {
@@ -273,7 +273,7 @@ func TestNewLimitsTakeEffectAtOnce(t *testing.T) {
 	})
 }
 
-func TestAQueueSaysWhatLimitsIt(t *testing.T) {
+func TestAQueueReportsItsLimit(t *testing.T) {
 	inBubble(t, Config{Slots: 4}, nil, after(time.Minute), func(b *bed) {
 		want := func(l planner.Limit, next time.Duration, waiting int) {
 			t.Helper()

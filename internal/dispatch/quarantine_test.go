@@ -30,9 +30,9 @@ func (b *bed) lose(names ...string) {
 	}
 }
 
-// TestTheQuarantineSlotWakesWhoWaits: no poll comes in time, and slots are
+// TestTheQuarantineSlotWakesWaitingQueues: no poll comes in time, and slots are
 // short.
-func TestTheQuarantineSlotWakesWhoWaits(t *testing.T) {
+func TestTheQuarantineSlotWakesWaitingQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{Poll: time.Hour, Slots: 4}, nil, after(100*time.Millisecond))
 		var names []string
@@ -124,7 +124,7 @@ func TestATaskInQuarantineThatHangsKeepsOthersWaitingForAMinuteAtMost(t *testing
 	})
 }
 
-func TestATaskInQuarantineHasItsWholeTimeWhileNobodyWaits(t *testing.T) {
+func TestATaskInQuarantineHasItsWholeTimeWhileNoOtherWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{}, nil, lasting(map[string]time.Duration{"next": 0}))
 		b.create("hangs", 0, to("flaky"), func(s *task.Spec) { s.Timeout = time.Hour })

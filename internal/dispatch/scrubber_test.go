@@ -55,7 +55,7 @@ func (a *attic) seen() []string {
 	return append([]string{}, a.calls...)
 }
 
-func TestAScrubGoesRoundOnceAnHourAndSaysWhatItRepaired(t *testing.T) {
+func TestAScrubRunsOnceAnHourAndLogsItsRepairs(t *testing.T) {
 	a := &attic{steps: 10}
 	var log bytes.Buffer
 	var examined, repairs atomic.Int64
@@ -88,7 +88,7 @@ func TestAScrubTakesLittleOfTheStoresTime(t *testing.T) {
 	})
 }
 
-func TestAScrubThatFailsBeginsAnew(t *testing.T) {
+func TestAScrubThatFailsStartsAgain(t *testing.T) {
 	a := &attic{steps: 4}
 	a.fail = func(cursor string) error {
 		if cursor == "2" && len(a.seen()) < 5 {
@@ -114,7 +114,7 @@ func TestNoScrubWhereNoneIsWanted(t *testing.T) {
 	})
 }
 
-func TestWhoObservesIsToldOfEverySettlement(t *testing.T) {
+func TestObserveIsCalledForEverySettlement(t *testing.T) {
 	var events []Event
 	n := 0
 	r := func(context.Context, task.Delivery) task.Outcome {
@@ -139,7 +139,7 @@ func TestWhoObservesIsToldOfEverySettlement(t *testing.T) {
 	})
 }
 
-func TestWhoObservesLearnsThatALeaseWasLost(t *testing.T) {
+func TestObserveReportsALostLease(t *testing.T) {
 	var events []Event
 	l := &long{takes: time.Minute}
 	inBubble(t, Config{Grace: -1, Observe: func(e Event) { events = append(events, e) }}, nil, l.receive, func(b *bed) {

@@ -33,7 +33,7 @@ func TestOfASuspendedNamespaceNothingStartsAlsoByHand(t *testing.T) {
 
 // Tasks that are known when their namespace is suspended are held. They come
 // back without a poll.
-func TestASuspensionHoldsWhatIsKnown(t *testing.T) {
+func TestASuspensionHoldsKnownTasks(t *testing.T) {
 	inBubble(t, Config{Poll: time.Hour}, nil, accept, func(b *bed) {
 		b.create("t", time.Second)
 		b.create("hand", time.Hour)

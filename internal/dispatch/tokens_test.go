@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestWhatIsRunByHandNeedsNoSharedToken(t *testing.T) {
+func TestATaskRunByHandNeedsNoSharedToken(t *testing.T) {
 	withOffice(t, time.Millisecond, accept, func(b *bed, _ *counter) {
 		b.Configure(limit("limited", task.QueueSettings{Rate: 0.001, Burst: 1, Paused: true}))
 		b.create("t", time.Hour, in("limited"))

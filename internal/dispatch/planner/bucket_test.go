@@ -116,7 +116,7 @@ func TestATokenIsThereWhenItWasSaidToBe(t *testing.T) {
 	})
 }
 
-func TestWhatWasNotSentCostsNoToken(t *testing.T) {
+func TestAnUnsentStartCostsNoToken(t *testing.T) {
 	var b bucket
 	b.configure(&task.QueueSettings{Rate: 1.0 / 3600, Burst: 3}, 0)
 	for range 2 {
@@ -134,7 +134,7 @@ func TestWhatWasNotSentCostsNoToken(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotSentGivesNothingThatTimeHasGivenBefore(t *testing.T) {
+func TestAnUnsentStartGivesBackNoRefilledToken(t *testing.T) {
 	var b bucket
 	b.configure(&task.QueueSettings{Rate: 1, Burst: 3}, 0)
 	b.reserved++

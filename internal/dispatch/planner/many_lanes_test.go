@@ -127,9 +127,9 @@ func TestSchedulesOfANamespaceThatWereFreedAreFiredInTurnsWithThoseOfOthers(t *t
 	}
 }
 
-// TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece: all lanes lead to
+// TestAChangeForAHundredThousandLanesIsAppliedInPieces: all lanes lead to
 // one receiver, which asks for a delay. No attempt may start from then on.
-func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
+func TestAChangeForAHundredThousandLanesIsAppliedInPieces(t *testing.T) {
 	const now, most = 1_000_000, 1000
 	pl := crowdedPlanner(now, queueOfCrowd)
 	for i := range manyLanes {

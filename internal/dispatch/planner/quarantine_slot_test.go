@@ -83,7 +83,7 @@ func count(picks []Pick, is func(*Pick) bool) (n int) {
 	return n
 }
 
-func TestWhatALimitStopsDoesNotWaitForTheQuarantineSlot(t *testing.T) {
+func TestALimitedLaneDoesNotWaitForTheQuarantineSlot(t *testing.T) {
 	lane := func(queue string) task.Lane { return task.Lane{Queue: queue, Priority: task.Quarantine} }
 	for name, q := range map[string]task.QueueSettings{
 		"paused": {Paused: true}, "rate": {Rate: 1, Burst: 1}, "concurrency": {Concurrency: 1},
@@ -107,7 +107,7 @@ func TestWhatALimitStopsDoesNotWaitForTheQuarantineSlot(t *testing.T) {
 	}
 }
 
-func TestAQueueWhoseTasksWaitInQuarantineIsKeptByNoLimit(t *testing.T) {
+func TestAQueueWithTasksOnlyInQuarantineReportsNoLimit(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 4)
 	for _, name := range []string{"a", "b"} {
 		pl.Hint(noon, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Quarantine}, Due: noon})

@@ -143,7 +143,7 @@ func TestLanesWithABacklogTakeTurns(t *testing.T) {
 	want(t, "the order", names(pl, noon, 10), "b0", "a0", "c0", "b1", "a1", "b2", "a2")
 }
 
-func TestHintsBeyondTheCursorGiveWayToWhatIsEarlier(t *testing.T) {
+func TestHintsBeyondTheCursorGiveWayToEarlierTasks(t *testing.T) {
 	pl := New(Config{Window: 10 * time.Second, Tasks: 3000}, 10)
 	for i := range 700 { // these came as hints; the others were read up to noon
 		pl.Hint(noon, entry("host", fmt.Sprintf("late%03d", i), noon+9000))
@@ -233,7 +233,7 @@ func TestALostWakeupCostsAPollAndNotATask(t *testing.T) {
 	}
 }
 
-func TestAReadThatWasUnderWayWhenItsQueueWasPausedIsNotTakenIn(t *testing.T) {
+func TestAReadDuringAPauseOfItsQueueIsDiscarded(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
 	pl.survey(noon, []task.LaneHead{{Lane: laneOf("host"), Due: noon}})
 	reads := pl.Reads(noon)

@@ -122,5 +122,5 @@ func TestAnUnsentStartGivesBackNoTokenThatIsKnownToBeUsed(t *testing.T) {
 	o.Release(first[0], noon, Unsent, nil)
 	o.wantStarts(0, "with the token of the second")
 	o.Release(second[0], noon, Unsent, nil)
-	o.wantStarts(1, "with a token that nobody has used")
+	o.wantStarts(1, "with a token that is unused")
 }

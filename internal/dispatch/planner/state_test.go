@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestALaneCountsWhatIsOverdue(t *testing.T) {
+func TestALaneCountsOverdueTasks(t *testing.T) {
 	for n := range 60 {
 		l := &lane{}
 		const now = task.Millis(1000)

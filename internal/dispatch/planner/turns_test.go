@@ -35,7 +35,7 @@ func turnsOf[K comparable](pl *Planner, n int, of func(task.Lane) K) map[K]int {
 	return count
 }
 
-func TestQueuesShareAlikeWhateverTheirLanesAndNamespacesWhateverTheirQueues(t *testing.T) {
+func TestQueuesAndNamespacesShareAlikeWithAnyNumberOfLanesAndQueues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var lanes []task.Lane
 		spaces, queues := rapid.IntRange(1, 3).Draw(t, "namespaces"), map[string]int{}
@@ -86,7 +86,7 @@ func placeOf(pl *Planner, l task.Lane) int {
 	}
 }
 
-func TestWhatIsDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
+func TestATaskDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 	busy := func(queue string, hosts int) (lanes []task.Lane) {
 		for h := range hosts {
 			lanes = append(lanes, task.Lane{Queue: queue, Priority: task.Normal, Destination: fmt.Sprint("h", h)})
@@ -134,9 +134,9 @@ func TestWhatIsDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 	}
 }
 
-// TestWhoWasKeptFromStartingHasNoHoardOfTurns: a queue that was out of tokens
+// TestABlockedQueueDoesNotSaveUpTurns: a queue that was out of tokens
 // for a thousand rounds is one turn ahead of the others, not a thousand.
-func TestWhoWasKeptFromStartingHasNoHoardOfTurns(t *testing.T) {
+func TestABlockedQueueDoesNotSaveUpTurns(t *testing.T) {
 	lanes := []task.Lane{{Queue: "limited", Priority: task.Normal}, {Queue: "free", Priority: task.Normal}}
 	pl := crowded(lanes, 2000)
 	pl.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "limited", Rate: 1, Burst: 1}))
@@ -164,7 +164,7 @@ func TestALimitThatTwoPrioritiesShareStarvesNeither(t *testing.T) {
 	}
 }
 
-func TestInAQueueWithARateWhatIsDueFirstIsFirst(t *testing.T) {
+func TestAQueueWithARateIsFirstInFirstOut(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
 	pl.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 1}))
 	var want []string

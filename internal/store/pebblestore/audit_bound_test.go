@@ -9,10 +9,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestTheAuditLogIsCountedAnewAfterACrash: the counts of its entries are not on
+// TestTheAuditLogIsCountedAgainAfterACrash: the counts of its entries are not on
 // disk. So neither a crash nor a version that did not count can make them
 // wrong.
-func TestTheAuditLogIsCountedAnewAfterACrash(t *testing.T) {
+func TestTheAuditLogIsCountedAgainAfterACrash(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Config{})
 	const now task.Millis = 1_800_000_000_000

@@ -171,7 +171,7 @@ func TestABackupPassesNoCopyThatLacksTables(t *testing.T) {
 	}
 }
 
-func TestABackupWhoseCopiesAreAllBadSaysSoAndLeavesNothing(t *testing.T) {
+func TestABackupWithOnlyBadCopiesFailsAndLeavesNothing(t *testing.T) {
 	for _, spoils := range spoilt {
 		disk := &miscopying{FS: vfs.NewMem(), spoils: spoils}
 		s := open(t, disk, Config{})

@@ -362,7 +362,7 @@ func TestAPowerLossDuringARestoreLeavesAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestVerifyNamesWhatIsWrong(t *testing.T) {
+func TestVerifyNamesTheProblems(t *testing.T) {
 	for _, c := range broken {
 		if c.name == "an entry that cannot be read" || c.name == "counts of a queue that has nothing" {
 			continue

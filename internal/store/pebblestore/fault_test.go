@@ -87,7 +87,7 @@ func TestAFailedSyncStopsTheStore(t *testing.T) {
 		t.Errorf("Close: %v", err)
 	}
 	if len(told) != 1 || !errors.Is(told[0], errInjected) {
-		t.Errorf("OnFatal was told %v", told)
+		t.Errorf("OnFatal was called with %v", told)
 	}
 	if missing := countMissing(t, open(t, powerOff(disk), Config{}), 100); missing > 0 {
 		t.Errorf("%d of 100 answered tasks are missing", missing)

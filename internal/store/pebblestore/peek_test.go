@@ -23,7 +23,7 @@ func TestAnEmptyLaneVanishes(t *testing.T) {
 	}
 }
 
-func TestPeekDoesNotStepThroughWhatWasDeletedInFrontOfAnotherLane(t *testing.T) {
+func TestPeekDoesNotStepThroughDeletedEntriesOfAnotherLane(t *testing.T) {
 	s := open(t, vfs.NewMem(), Config{})
 	here, there := newSpec("here", benchStart), newSpec("there", benchStart)
 	here.Queue, there.Queue = "a", "b"

@@ -108,7 +108,7 @@ func TestADirectoryOfFormat2IsMarkedAndKeepsAll(t *testing.T) {
 	}
 }
 
-func TestSchedulesAndWhatIsUnfinishedOutliveARestart(t *testing.T) {
+func TestSchedulesAndTheirUnfinishedCountsOutliveARestart(t *testing.T) {
 	disk := vfs.NewMem()
 	s := open(t, disk, Config{Now: clock})
 	withSchedule(t, s)
@@ -130,7 +130,7 @@ func TestSchedulesAndWhatIsUnfinishedOutliveARestart(t *testing.T) {
 	wantHealthy(t, s)
 }
 
-func TestAScrubKnowsWhatIsUnfinished(t *testing.T) {
+func TestAScrubCountsUnfinishedOccurrences(t *testing.T) {
 	disk := vfs.NewMem()
 	s := open(t, disk, Config{Now: clock})
 	withSchedule(t, s)

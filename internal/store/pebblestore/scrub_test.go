@@ -144,7 +144,7 @@ func dropIndex(s *Store, b *pebble.Batch, name string) {
 	_ = b.Delete(key, nil)
 }
 
-func TestAScrubRepairsWhatWasBrokenByHand(t *testing.T) {
+func TestAScrubRepairsDamageMadeByHand(t *testing.T) {
 	limits := []int{1, 7, 10_000}
 	if testing.Short() {
 		limits = []int{1, 10_000}
@@ -201,7 +201,7 @@ func wantExactCounts(t testing.TB, s *Store) {
 	}
 }
 
-func TestAScrubFindsALaneWhoseBeginningIsUnknown(t *testing.T) {
+func TestAScrubFindsALaneWithAnUnknownBeginning(t *testing.T) {
 	for name, lie := range map[string]marks.Finding{
 		"the mark is too late": {Conclusive: true, Head: task.Position{Due: benchStart + 1_000_000}},
 		"the lane is unknown":  {Conclusive: true, Empty: true},
@@ -222,7 +222,7 @@ func TestAScrubFindsALaneWhoseBeginningIsUnknown(t *testing.T) {
 	}
 }
 
-func TestAScrubCountsAnewWhileEverythingChanges(t *testing.T) {
+func TestAScrubCountsAgainWhileTasksChange(t *testing.T) {
 	s := scrubWorld(t)
 	queue := task.QueueKey{Namespace: task.DefaultNamespace, Queue: task.DefaultQueue}
 	stop := churn(t, s)

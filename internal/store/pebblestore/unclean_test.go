@@ -89,7 +89,7 @@ func TestALonelyTaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
 }
 
 // Overdue tasks in a paused queue cost the other tasks nothing.
-func TestAfterACrashTheClaimsOfWhatWasDueAreSyncedAndNoOthers(t *testing.T) {
+func TestAfterACrashOnlyClaimsOfTasksThatWereDueAreSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := vfs.NewCrashableMem()
 		first := open(t, disk, Config{Now: clock})
@@ -165,7 +165,7 @@ func TestAfterACloseClaimsDoNotWait(t *testing.T) {
 	})
 }
 
-func TestOpenTakesBackWhatWasRunning(t *testing.T) {
+func TestOpenTakesBackRunningTasks(t *testing.T) {
 	disk := vfs.NewMem()
 	var left []*task.Task
 	config := Config{Now: clock, OnReap: func(tasks []*task.Task) { left = tasks }}
@@ -176,7 +176,7 @@ func TestOpenTakesBackWhatWasRunning(t *testing.T) {
 	}
 	s = open(t, disk, config)
 	if len(left) != 1 || left[0].Name != "a" || left[0].Reclaims != 1 {
-		t.Errorf("OnReap was told of %v", left)
+		t.Errorf("OnReap was called with %v", left)
 	}
 	got, err := s.Get(t.Context(), clientKey("a"))
 	if err != nil || got.State != task.Scheduled || got.Reclaims != 1 || got.ZombieUntil != 0 {

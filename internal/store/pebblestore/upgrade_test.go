@@ -131,7 +131,7 @@ func TestAPowerLossWhileADirectoryIsBroughtUpToDateLosesNothing(t *testing.T) {
 	}
 }
 
-func TestAnOlderVersionIsToldBeforeAnythingIsChanged(t *testing.T) {
+func TestAnOlderVersionIsRefusedBeforeAnythingIsChanged(t *testing.T) {
 	disk := vfs.NewMem()
 	if err := open(t, disk, Config{}).Close(); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestAnOlderVersionIsToldBeforeAnythingIsChanged(t *testing.T) {
 
 // Older versions counted only the bytes of bodies, and kept those of ended
 // tasks. The present bytes must not be subtracted from such a count.
-func TestCountsOfAnOlderVersionAreMadeAnew(t *testing.T) {
+func TestCountsOfAnOlderVersionAreRebuilt(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	s := open(t, disk, Config{Now: clock})
 	mustApply(t, s, creates(0, 3, func(int64) task.Millis { return benchStart }))
@@ -193,7 +193,7 @@ func TestCountsOfAnOlderVersionAreMadeAnew(t *testing.T) {
 // The process may end while the counts are rebuilt, for example because a
 // supervisor finds the start too slow. It ends between two batches here: the
 // first one has removed all indexes.
-func TestAStopWhileTheCountsAreMadeAnewLosesNoTask(t *testing.T) {
+func TestAStopDuringARebuildLosesNoTask(t *testing.T) {
 	const n = 20_000 // more than one batch
 	disk := vfs.NewMem()
 	s := open(t, disk, Config{Now: clock})

@@ -27,7 +27,7 @@ func TestTheEntriesOfABlockAreNumberedUpToItsKey(t *testing.T) {
 	}
 }
 
-func TestCountsAndWhatIsKeptComeBackAsTheyWere(t *testing.T) {
+func TestCountsAndEndedEntriesAreDecodedAsEncoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := task.Counts{Bytes: rapid.Int64().Draw(t, "bytes")}
 		for s := task.Scheduled; s <= task.Dead; s++ {
