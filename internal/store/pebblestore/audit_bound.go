@@ -57,7 +57,7 @@ func (c *committer) boundLog(r *request) error {
 		return c.countLog()
 	}
 	for _, n := range limited {
-		room, _ := n.AuditRoom(c.book.namespace(n.Name).Bytes)
+		room, _ := n.AuditRoom(c.counters.namespace(n.Name).Bytes)
 		if b.entries[n.Name] <= room {
 			continue
 		}

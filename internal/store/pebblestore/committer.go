@@ -75,12 +75,12 @@ type committer struct {
 	bodies map[task.Key][]byte
 	idem   map[idemKey]string // "": removed
 
-	newest *task.Settings // the settings after all batches, including the one being filled
-	edited uint64         // the newest batch that changed them
-	book   *book
-	tally  *tally // of the scrub that is under way; nil: no scrub
-	log    block
-	bound  logBound
+	newest   *task.Settings // the settings after all batches, including the one being filled
+	edited   uint64         // the newest batch that changed them
+	counters *counters
+	tally    *tally // of the scrub that is under way; nil: no scrub
+	log      block
+	bound    logBound
 
 	suspects              suspects
 	reserve               reserve
@@ -126,7 +126,7 @@ func newCommitter(s *Store, from loaded, unclean bool) *committer {
 		filling:  &flight{},
 		number:   from.number,
 		newest:   s.settings.Load(),
-		book:     from.book,
+		counters: from.counters,
 		log:      block{last: from.entry},
 		recent:   make(map[task.Key]recent),
 		bodies:   make(map[task.Key][]byte),
@@ -251,7 +251,7 @@ func (c *committer) commit() error {
 	if err := c.apply(f); err != nil {
 		return err
 	}
-	c.counts.publish(c.book.settle())
+	c.counts.publish(c.counters.settle())
 	c.lanes.Added(f.scheduled)
 	clear(c.bodies)
 	clear(c.idem)
@@ -269,7 +269,7 @@ func (c *committer) apply(f *flight) (err error) {
 	if err := c.broken(); err != nil {
 		return err
 	}
-	if err := errors.Join(c.book.write(f.batch), c.log.write(f.batch)); err != nil {
+	if err := errors.Join(c.counters.write(f.batch), c.log.write(f.batch)); err != nil {
 		return err
 	}
 	f.applied = time.Now()

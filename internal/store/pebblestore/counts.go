@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// counts is the readers' copy of the book, after the batches that were applied.
+// counts is the readers' copy of the counters, after the batches that were applied.
 type counts struct {
 	mu sync.Mutex // guards everything below
 	m  map[task.QueueKey]task.Counts
@@ -58,60 +58,60 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 	return all, nil
 }
 
-// book holds the committer's counts: how many records each queue has, including
+// counters holds the committer's counts: how many records each queue has, including
 // the batch being filled. Each batch contains the counts of the queues that it
 // changes, one value per queue. So the counts match the records after any
 // crash.
-type book struct {
-	queues map[task.QueueKey]*line
-	spaces map[string]*task.Counts // by namespace; not on disk
+type counters struct {
+	queues     map[task.QueueKey]*queueCounter
+	namespaces map[string]*task.Counts // by namespace; not on disk
 
 	stale bool // an older version wrote some of the counts: see countMark
 
-	last    *line   // the latest look-up: most batches are about one queue
-	touched []*line // changed by the batch being filled
+	last    *queueCounter   // the latest look-up: most batches are about one queue
+	touched []*queueCounter // changed by the batch being filled
 }
 
-type line struct {
-	key     task.QueueKey
-	space   *task.Counts
-	counts  task.Counts
-	touched bool
+type queueCounter struct {
+	key       task.QueueKey
+	namespace *task.Counts
+	counts    task.Counts
+	touched   bool
 }
 
-func newBook() *book {
-	return &book{queues: make(map[task.QueueKey]*line), spaces: make(map[string]*task.Counts)}
+func newCounters() *counters {
+	return &counters{queues: make(map[task.QueueKey]*queueCounter), namespaces: make(map[string]*task.Counts)}
 }
 
-// line returns the line of a queue. It creates a missing line.
-func (b *book) line(namespace, queue string) *line {
+// counterOf returns the counter of a queue. It creates a missing counter.
+func (b *counters) counterOf(namespace, queue string) *queueCounter {
 	if l := b.last; l != nil && l.key.Queue == queue && l.key.Namespace == namespace {
 		return l
 	}
 	key := task.QueueKey{Namespace: namespace, Queue: queue}
 	l := b.queues[key]
 	if l == nil {
-		l = &line{key: key, space: b.space(key)}
+		l = &queueCounter{key: key, namespace: b.namespaceOf(key)}
 		b.queues[key] = l
 	}
 	b.last = l
 	return l
 }
 
-// space returns the counts of a queue's namespace. Counts of occurrences by
+// namespaceOf returns the counts of a queue's namespace. Counts of occurrences by
 // schedule are already included in those of their queue.
-func (b *book) space(key task.QueueKey) *task.Counts {
+func (b *counters) namespaceOf(key task.QueueKey) *task.Counts {
 	if key.OfOccurrences() {
 		return new(task.Counts)
 	}
-	if b.spaces[key.Namespace] == nil {
-		b.spaces[key.Namespace] = new(task.Counts)
+	if b.namespaces[key.Namespace] == nil {
+		b.namespaces[key.Namespace] = new(task.Counts)
 	}
-	return b.spaces[key.Namespace]
+	return b.namespaces[key.Namespace]
 }
 
 // unfinished returns how many occurrences of a schedule are unfinished.
-func (b *book) unfinished(schedule task.Key) int64 {
+func (b *counters) unfinished(schedule task.Key) int64 {
 	if l := b.queues[schedule.UnfinishedLine()]; l != nil {
 		return l.counts.States[task.Scheduled]
 	}
@@ -119,27 +119,27 @@ func (b *book) unfinished(schedule task.Key) int64 {
 }
 
 // move counts the change from old to t. Either may be nil.
-func (b *book) move(old, t *task.Task) {
+func (b *counters) move(old, t *task.Task) {
 	if key, change := task.Unfinished(old, t); change != 0 {
-		l := b.line(key.Namespace, key.Queue)
+		l := b.counterOf(key.Namespace, key.Queue)
 		l.counts.States[task.Scheduled] += change
 		b.touch(l)
 	}
 	if old != nil {
-		b.add(b.line(old.Namespace, old.Queue), old, nil)
+		b.add(b.counterOf(old.Namespace, old.Queue), old, nil)
 	}
 	if t != nil {
-		b.add(b.line(t.Namespace, t.Queue), nil, t)
+		b.add(b.counterOf(t.Namespace, t.Queue), nil, t)
 	}
 }
 
-func (b *book) add(l *line, old, t *task.Task) {
+func (b *counters) add(l *queueCounter, old, t *task.Task) {
 	l.counts.Move(old, t)
-	l.space.Move(old, t)
+	l.namespace.Move(old, t)
 	b.touch(l)
 }
 
-func (b *book) touch(l *line) {
+func (b *counters) touch(l *queueCounter) {
 	if !l.touched {
 		l.touched = true
 		b.touched = append(b.touched, l)
@@ -147,26 +147,26 @@ func (b *book) touch(l *line) {
 }
 
 // set replaces the counts of a queue.
-func (b *book) set(key task.QueueKey, n task.Counts) {
-	l := b.line(key.Namespace, key.Queue)
+func (b *counters) set(key task.QueueKey, n task.Counts) {
+	l := b.counterOf(key.Namespace, key.Queue)
 	for state := range n.States {
-		l.space.States[state] += n.States[state] - l.counts.States[state]
+		l.namespace.States[state] += n.States[state] - l.counts.States[state]
 	}
-	l.space.Bytes += n.Bytes - l.counts.Bytes
+	l.namespace.Bytes += n.Bytes - l.counts.Bytes
 	l.counts = n
 	b.touch(l)
 }
 
 // namespace returns the counts of a namespace.
-func (b *book) namespace(name string) task.Counts {
-	if n := b.spaces[name]; n != nil {
+func (b *counters) namespace(name string) task.Counts {
+	if n := b.namespaces[name]; n != nil {
 		return *n
 	}
 	return task.Counts{}
 }
 
 // count adds the counts of d's namespace to d. It costs O(queues).
-func (b *book) count(d *task.DropNamespace) {
+func (b *counters) count(d *task.DropNamespace) {
 	for key, l := range b.queues {
 		if key.Namespace == d.Name && !key.OfOccurrences() {
 			d.Count(key.Queue, l.counts)
@@ -175,7 +175,7 @@ func (b *book) count(d *task.DropNamespace) {
 }
 
 // write writes the changed counts into the batch.
-func (b *book) write(batch *pebble.Batch) error {
+func (b *counters) write(batch *pebble.Batch) error {
 	for _, l := range b.touched {
 		var err error
 		if key := appendCountKey(nil, l.key); l.counts == (task.Counts{}) {
@@ -191,7 +191,7 @@ func (b *book) write(batch *pebble.Batch) error {
 }
 
 // settle ends the batch and returns the counts that it changed.
-func (b *book) settle() map[task.QueueKey]task.Counts {
+func (b *counters) settle() map[task.QueueKey]task.Counts {
 	if len(b.touched) == 0 {
 		return nil
 	}
@@ -209,7 +209,7 @@ func (b *book) settle() map[task.QueueKey]task.Counts {
 }
 
 // all returns the counts of all queues.
-func (b *book) all() map[task.QueueKey]task.Counts {
+func (b *counters) all() map[task.QueueKey]task.Counts {
 	all := make(map[task.QueueKey]task.Counts, len(b.queues))
 	for key, l := range b.queues {
 		all[key] = l.counts
@@ -217,15 +217,15 @@ func (b *book) all() map[task.QueueKey]task.Counts {
 	return all
 }
 
-// loadBook reads the counts after the newest batch.
-func loadBook(db *pebble.DB) (b *book, err error) {
+// loadCounters reads the counts after the newest batch.
+func loadCounters(db *pebble.DB) (b *counters, err error) {
 	space := []byte(countPrefix)
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
-	b = newBook()
+	b = newCounters()
 	for ok := it.First(); ok; ok = it.Next() {
 		value, err := it.ValueAndErr()
 		if err != nil {

@@ -54,13 +54,13 @@ func apart(use func() error) error {
 }
 
 // inspect reads all keys and values of db, and counts its records.
-func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte) error) (c Contents, counts *book, err error) {
+func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte) error) (c Contents, counts *counters, err error) {
 	it, err := db.NewIter(nil)
 	if err != nil {
 		return Contents{}, nil, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
-	sum, counts := sha256.New(), newBook()
+	sum, counts := sha256.New(), newCounters()
 	for ok := it.First(); ok; ok = it.Next() {
 		key := it.Key()
 		value, err := it.ValueAndErr()
@@ -199,7 +199,7 @@ func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
 	if r.Format < firstIndexed {
 		return nil // its counts are made when it is opened
 	}
-	stored, err := loadBook(db)
+	stored, err := loadCounters(db)
 	if err != nil {
 		return err
 	}

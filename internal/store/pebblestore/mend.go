@@ -258,11 +258,11 @@ func wrongCounts(key task.QueueKey) string {
 
 // compare corrects the counts that differ from the tally, in memory or on disk.
 func (c *committer) compare(r *request) error {
-	disk, err := loadBook(c.db)
+	disk, err := loadCounters(c.db)
 	if err != nil {
 		return err
 	}
-	said, stored := c.book.all(), disk.all()
+	said, stored := c.counters.all(), disk.all()
 	for _, known := range []map[task.QueueKey]task.Counts{said, stored} {
 		for key := range known {
 			c.tally.queue(key.Namespace, key.Queue)
@@ -274,7 +274,7 @@ func (c *committer) compare(r *request) error {
 		}
 		c.touch(r)
 		c.open()
-		c.book.set(key, *n)
+		c.counters.set(key, *n)
 		r.mend.found(task.Key{Namespace: key.Namespace}, wrongCounts(key))
 	}
 	return nil

@@ -83,10 +83,10 @@ func (s *Store) start() error {
 
 // loaded is the first state of the committer.
 type loaded struct {
-	number uint64 // of the newest batch
-	entry  uint64 // of the newest entry of the audit log
-	book   *book
-	clean  bool // the directory was closed in order
+	number   uint64 // of the newest batch
+	entry    uint64 // of the newest entry of the audit log
+	counters *counters
+	clean    bool // the directory was closed in order
 }
 
 // load checks the contents of the database, upgrades it, and reads the parts
@@ -106,10 +106,10 @@ func (s *Store) load() (l loaded, err error) {
 		return l, err
 	}
 	s.settings.Store(settings)
-	if l.book, err = s.loadCounts(); err != nil {
+	if l.counters, err = s.loadCounts(); err != nil {
 		return l, err
 	}
-	s.counts.publish(l.book.all())
+	s.counts.publish(l.counters.all())
 	l.clean, err = s.markOpen()
 	return l, err
 }

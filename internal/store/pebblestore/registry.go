@@ -64,7 +64,7 @@ func (c *committer) configure(r *request) error {
 // the edit itself is in the reply.
 func (c *committer) edit(r *request, e task.Edit) (task.EditReply, error) {
 	if d, ok := e.(task.DropNamespace); ok {
-		c.book.count(&d)
+		c.counters.count(&d)
 		r.wait = max(r.wait, c.dirty()) // for the records that are counted
 		e = d
 	}

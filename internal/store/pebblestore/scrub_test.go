@@ -182,7 +182,7 @@ func wantHealthy(t *testing.T, s *Store) {
 // wantExactCounts compares the counts with the records, in memory and on disk.
 func wantExactCounts(t testing.TB, s *Store) {
 	t.Helper()
-	want := newBook()
+	want := newCounters()
 	if err := eachRecord(s.db, func(r *task.Task) error { want.move(nil, r); return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func wantExactCounts(t testing.TB, s *Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := loadBook(s.db)
+	stored, err := loadCounters(s.db)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (c *committer) step(r *request, st *step) (task.Reply, error) {
 		if old, err = c.withBody(old); err != nil {
 			return task.Reply{}, err
 		}
-		apply = task.Fire{Key: st.key, Unfinished: c.book.unfinished(st.key), Quota: c.quota(st.key.Namespace)}
+		apply = task.Fire{Key: st.key, Unfinished: c.counters.unfinished(st.key), Quota: c.quota(st.key.Namespace)}
 	}
 	result, refusal := apply.Apply(r.now, old, c.policyOf(old))
 	if refusal == nil && st.kind == change && result.Task != old {
@@ -99,7 +99,7 @@ func (c *committer) quota(namespace string) task.Quota {
 	if !ok {
 		return task.Quota{}
 	}
-	return task.Quota{Settings: n, Have: c.book.namespace(namespace)}
+	return task.Quota{Settings: n, Have: c.counters.namespace(namespace)}
 }
 
 // dirty returns the number of the newest batch that must be synced.
@@ -183,7 +183,7 @@ func (c *committer) keyOwner(k idemKey) (string, error) {
 func (c *committer) put(r *request, old, t *task.Task, mustSync bool) error {
 	b, key := c.open(), t.Key()
 	c.note(r, key, t.WithoutBody(), mustSync)
-	c.book.move(old, t)
+	c.counters.move(old, t)
 	c.tally.move(key, old, t)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
 	c.value = codec.AppendRecord(c.value[:0], t)

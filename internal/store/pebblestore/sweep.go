@@ -83,7 +83,7 @@ func (c *committer) remove(r *request, key task.Key, k kept) error {
 	b := c.open()
 	c.note(r, key, nil, true)
 	old := k.task(key)
-	c.book.move(old, nil)
+	c.counters.move(old, nil)
 	c.tally.move(key, old, nil)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
 	c.oldKey = appendTaskKey(c.oldKey[:0], bodyPrefix, key)

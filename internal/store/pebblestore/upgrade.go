@@ -42,8 +42,8 @@ func (s *Store) upgrade(newest uint64) error {
 
 // loadCounts reads the counts. If an older version has written some of them,
 // loadCounts first rebuilds everything that is derived from the records.
-func (s *Store) loadCounts() (*book, error) {
-	b, err := loadBook(s.db)
+func (s *Store) loadCounts() (*counters, error) {
+	b, err := loadCounters(s.db)
 	if err != nil || !b.stale {
 		return b, err
 	}
@@ -51,7 +51,7 @@ func (s *Store) loadCounts() (*book, error) {
 	if err := s.rebuild(); err != nil {
 		return nil, err
 	}
-	return loadBook(s.db)
+	return loadCounters(s.db)
 }
 
 // storedFormat returns the format of the database, or 0 if none is stored.
@@ -87,7 +87,7 @@ func (s *Store) rebuild() (err error) {
 			return err
 		}
 	}
-	counts := newBook()
+	counts := newCounters()
 	err = eachRecord(s.db, func(t *task.Task) error {
 		counts.move(nil, t)
 		key, value := appendIndexEntry(nil, nil, t)
