@@ -78,7 +78,7 @@ type committer struct {
 	newest   *task.Settings // the settings after all batches, including the one being filled
 	edited   uint64         // the newest batch that changed them
 	counters *counters
-	tally    *tally // of the scrub that is under way; nil: no scrub
+	recount  *recount // of the scrub that is under way; nil: no scrub
 	log      block
 	bound    logBound
 

@@ -133,11 +133,11 @@ const (
 	lastCount = 4 * countStep
 )
 
-// tally counts the records again while a scrub walks over them. A change up to
-// at changes the tally. Records after at will be counted when the walk reaches
+// recount counts the records again while a scrub walks over them. A change up to
+// at changes the recount. Records after at will be counted when the walk reaches
 // them. So the result is exact, however many changes were made during the
 // scrub.
-type tally struct {
+type recount struct {
 	at     task.Key // records up to here are counted
 	all    bool     // all records are counted
 	counts map[task.QueueKey]*task.Counts
@@ -145,7 +145,7 @@ type tally struct {
 
 // move counts the change from old to t. Either may be nil; key is the key of
 // both.
-func (y *tally) move(key task.Key, old, t *task.Task) {
+func (y *recount) move(key task.Key, old, t *task.Task) {
 	if y == nil || !y.all && (key.Namespace > y.at.Namespace || key.Namespace == y.at.Namespace && key.Name > y.at.Name) {
 		return
 	}
@@ -153,7 +153,7 @@ func (y *tally) move(key task.Key, old, t *task.Task) {
 }
 
 // add subtracts old and adds t.
-func (y *tally) add(old, t *task.Task) {
+func (y *recount) add(old, t *task.Task) {
 	if old != nil {
 		y.queue(old.Namespace, old.Queue).Move(old, nil)
 	}
@@ -165,7 +165,7 @@ func (y *tally) add(old, t *task.Task) {
 	}
 }
 
-func (y *tally) queue(namespace, queue string) *task.Counts {
+func (y *recount) queue(namespace, queue string) *task.Counts {
 	key := task.QueueKey{Namespace: namespace, Queue: queue}
 	n := y.counts[key]
 	if n == nil {
@@ -192,9 +192,9 @@ func (c *committer) count(r *request) error {
 	}
 	switch {
 	case m.first:
-		c.tally, m.first = &tally{counts: make(map[task.QueueKey]*task.Counts)}, false
-	case c.tally == nil || m.from != string(appendName(nil, c.tally.at)):
-		c.tally, m.count = nil, false
+		c.recount, m.first = &recount{counts: make(map[task.QueueKey]*task.Counts)}, false
+	case c.recount == nil || m.from != string(appendName(nil, c.recount.at)):
+		c.recount, m.count = nil, false
 		return nil
 	}
 	done, err := c.countSome(m)
@@ -204,7 +204,7 @@ func (c *committer) count(r *request) error {
 	m.count = false
 	if m.last {
 		err = c.compare(r)
-		c.tally = nil
+		c.recount = nil
 	}
 	return err
 }
@@ -240,11 +240,11 @@ func (c *committer) countSome(m *mend) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		c.tally.add(nil, t)
-		c.tally.at, m.from = key, string(it.Key()[len(taskPrefix):])
+		c.recount.add(nil, t)
+		c.recount.at, m.from = key, string(it.Key()[len(taskPrefix):])
 	}
-	if c.tally.all = m.last; !m.last {
-		c.tally.at, err = parseName([]byte(m.to))
+	if c.recount.all = m.last; !m.last {
+		c.recount.at, err = parseName([]byte(m.to))
 	}
 	return true, errors.Join(err, it.Error())
 }
@@ -256,7 +256,7 @@ func wrongCounts(key task.QueueKey) string {
 	return fmt.Sprintf("the counts of queue %q were wrong", key.Queue)
 }
 
-// compare corrects the counts that differ from the tally, in memory or on disk.
+// compare corrects the counts that differ from the recount, in memory or on disk.
 func (c *committer) compare(r *request) error {
 	disk, err := loadCounters(c.db)
 	if err != nil {
@@ -265,10 +265,10 @@ func (c *committer) compare(r *request) error {
 	said, stored := c.counters.all(), disk.all()
 	for _, known := range []map[task.QueueKey]task.Counts{said, stored} {
 		for key := range known {
-			c.tally.queue(key.Namespace, key.Queue)
+			c.recount.queue(key.Namespace, key.Queue)
 		}
 	}
-	for key, n := range c.tally.counts {
+	for key, n := range c.recount.counts {
 		if said[key] == *n && stored[key] == *n {
 			continue
 		}

@@ -184,7 +184,7 @@ func (c *committer) put(r *request, old, t *task.Task, mustSync bool) error {
 	b, key := c.open(), t.Key()
 	c.note(r, key, t.WithoutBody(), mustSync)
 	c.counters.move(old, t)
-	c.tally.move(key, old, t)
+	c.recount.move(key, old, t)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
 	c.value = codec.AppendRecord(c.value[:0], t)
 	return errors.Join(

@@ -84,7 +84,7 @@ func (c *committer) remove(r *request, key task.Key, k kept) error {
 	c.note(r, key, nil, true)
 	old := k.task(key)
 	c.counters.move(old, nil)
-	c.tally.move(key, old, nil)
+	c.recount.move(key, old, nil)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
 	c.oldKey = appendTaskKey(c.oldKey[:0], bodyPrefix, key)
 	return errors.Join(b.Delete(c.newKey, nil), b.Delete(c.oldKey, nil), c.putKeyOwner(b, key.Namespace, k.digest, ""))
