@@ -177,8 +177,8 @@ func (c *committer) serve(r *request) error {
 		if err := c.sweep(r); err != nil {
 			return err
 		}
-	case r.mend != nil:
-		if err := c.mend(r); err != nil {
+	case r.repair != nil:
+		if err := c.repair(r); err != nil {
 			return err
 		}
 	case r.log != nil:

@@ -24,7 +24,7 @@ type request struct {
 	log    []task.AuditEntry // entries that belong to no change
 	sweep  int               // if not 0: sweep at most this many records
 	swept  int
-	mend   *mend // the doubts of a scrub
+	repair *repair // the doubts of a scrub
 
 	wait uint64 // the batch that must be synced before the reply
 	err  error  // of the whole call

@@ -34,8 +34,8 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 	if err := s.locked("scrub", sc.run); err != nil {
 		return task.Scrubbed{}, err
 	}
-	for sc.mend.wanted() {
-		r := &request{now: now, mend: &sc.mend, urgent: true}
+	for sc.repair.wanted() {
+		r := &request{now: now, repair: &sc.repair, urgent: true}
 		if _, err := s.submit(ctx, r); err != nil {
 			return task.Scrubbed{}, err
 		}
@@ -43,7 +43,7 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 	if sc.next == "" {
 		s.strays.end()
 	}
-	return task.Scrubbed{Examined: sc.examined, Repairs: sc.mend.repairs, Next: sc.next}, nil
+	return task.Scrubbed{Examined: sc.examined, Repairs: sc.repair.repairs, Next: sc.next}, nil
 }
 
 // scrub is one step of a scrub.
@@ -57,14 +57,14 @@ type scrub struct {
 	view     *pebble.Snapshot
 	examined int
 	next     string
-	mend     mend
+	repair   repair
 }
 
 func (s *Store) beginScrub(now task.Millis, cursor string, limit int) (*scrub, error) {
 	sc := &scrub{Store: s, now: now, limit: max(limit, 1)}
 	if cursor == "" {
 		s.strays.begin()
-		sc.mend.first = true
+		sc.repair.first = true
 		return sc, nil
 	}
 	for i, prefix := range scrubbed {
@@ -102,7 +102,7 @@ func (sc *scrub) walk(prefix string) (whole bool, err error) {
 		from = append(sc.after, 0)
 	}
 	if prefix == taskPrefix {
-		sc.mend.count, sc.mend.from = true, string(bytes.TrimPrefix(sc.after, space))
+		sc.repair.count, sc.repair.from = true, string(bytes.TrimPrefix(sc.after, space))
 	}
 	it, err := sc.view.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: prefixEnd(space)})
 	if err != nil {
@@ -122,7 +122,7 @@ func (sc *scrub) walk(prefix string) (whole bool, err error) {
 		if prefix != taskPrefix {
 			err = sc.examineEntry(it.Key(), value)
 		} else {
-			sc.mend.to = string(it.Key()[len(space):])
+			sc.repair.to = string(it.Key()[len(space):])
 			err = sc.examineRecord(it.Key()[len(space):], value)
 		}
 		if err != nil {
@@ -130,7 +130,7 @@ func (sc *scrub) walk(prefix string) (whole bool, err error) {
 		}
 	}
 	if prefix == taskPrefix {
-		sc.mend.last = true
+		sc.repair.last = true
 	}
 	return true, it.Error()
 }
@@ -150,7 +150,7 @@ func (sc *scrub) examineRecord(name, value []byte) error {
 	}
 	lacks, err := lacking(sc.view, t)
 	if err == nil && lacks != "" {
-		sc.mend.records = append(sc.mend.records, key)
+		sc.repair.records = append(sc.repair.records, key)
 	}
 	return err
 }
@@ -210,13 +210,13 @@ func (sc *scrub) examineEntry(key, value []byte) error {
 	switch {
 	case !belongs:
 	case t.State == task.Running && bytes.HasPrefix(key, []byte(runPrefix)):
-		sc.mend.lost = append(sc.mend.lost, sc.strays.find(sc.now, t)...)
+		sc.repair.lost = append(sc.repair.lost, sc.strays.find(sc.now, t)...)
 		return nil
 	case bytes.HasPrefix(key, []byte(duePrefix)) && !sc.lanes.Covers(t.Entry()):
 	default:
 		return nil
 	}
-	sc.mend.entries = append(sc.mend.entries, bytes.Clone(key))
+	sc.repair.entries = append(sc.repair.entries, bytes.Clone(key))
 	return nil
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// mend is the committer's work for a scrub. The committer checks doubtful
+// repair is the committer's work for a scrub. The committer checks doubtful
 // records and entries again, repairs those that are still wrong, and counts the
 // records that were examined.
-type mend struct {
+type repair struct {
 	records []task.Key // records that may lack an entry
 	entries [][]byte   // entries that may belong to no record
 	lost    []lost     // leases that no process holds
@@ -28,15 +28,15 @@ type mend struct {
 	repairs []task.Repair
 }
 
-// mend makes the repairs of r. It begins a new batch, so that the database
+// repair makes the repairs of r. It begins a new batch, so that the database
 // shows the results of the steps before.
-func (c *committer) mend(r *request) error {
+func (c *committer) repair(r *request) error {
 	if err := c.commit(); err != nil {
 		return err
 	}
-	m := r.mend
+	m := r.repair
 	for _, key := range m.records {
-		if err := c.mendRecord(r, key); err != nil {
+		if err := c.repairRecord(r, key); err != nil {
 			return err
 		}
 	}
@@ -44,7 +44,7 @@ func (c *committer) mend(r *request) error {
 		return err
 	}
 	for _, key := range m.entries {
-		if err := c.mendEntry(r, key); err != nil {
+		if err := c.repairEntry(r, key); err != nil {
 			return err
 		}
 	}
@@ -62,12 +62,12 @@ func (c *committer) mend(r *request) error {
 	return c.count(r)
 }
 
-func (m *mend) found(key task.Key, what string) {
+func (m *repair) found(key task.Key, what string) {
 	m.repairs = append(m.repairs, task.Repair{Key: key, Found: what})
 }
 
-// mendRecord writes the missing entries of a record.
-func (c *committer) mendRecord(r *request, key task.Key) error {
+// repairRecord writes the missing entries of a record.
+func (c *committer) repairRecord(r *request, key task.Key) error {
 	t, err := getRecord(c.db, key)
 	if err != nil || t == nil {
 		return err
@@ -82,7 +82,7 @@ func (c *committer) mendRecord(r *request, key task.Key) error {
 	if t.State == task.Scheduled {
 		c.filling.scheduled = append(c.filling.scheduled, t.Entry())
 	}
-	r.mend.found(key, lacks)
+	r.repair.found(key, lacks)
 	if err := b.Set(index, value, nil); err != nil {
 		return err
 	}
@@ -93,9 +93,9 @@ func (c *committer) mendRecord(r *request, key task.Key) error {
 	return c.putKeyOwner(b, key.Namespace, digest(t), t.Name)
 }
 
-// mendEntry removes an entry that belongs to no record. If an entry is right
+// repairEntry removes an entry that belongs to no record. If an entry is right
 // but its lane does not cover it, the lane in memory is corrected.
-func (c *committer) mendEntry(r *request, key []byte) error {
+func (c *committer) repairEntry(r *request, key []byte) error {
 	value, err := getValue(c.db, key)
 	if err != nil || value == nil {
 		return err
@@ -106,7 +106,7 @@ func (c *committer) mendEntry(r *request, key []byte) error {
 		return err
 	case belongs && bytes.HasPrefix(key, []byte(duePrefix)) && !c.lanes.Covers(t.Entry()):
 		c.filling.scheduled = append(c.filling.scheduled, t.Entry()) // as if it were new
-		r.mend.found(t.Key(), "its lane was believed to begin later, so the task would have been late")
+		r.repair.found(t.Key(), "its lane was believed to begin later, so the task would have been late")
 		return nil
 	case belongs:
 		return nil
@@ -114,12 +114,12 @@ func (c *committer) mendEntry(r *request, key []byte) error {
 	space, _, _ := strings.Cut(string(key), "/")
 	if t != nil {
 		if right, _ := appendIndexEntry(nil, nil, t); bytes.Equal(key, right) {
-			return c.mendRecord(r, t.Key()) // the key is right, the value wrong
+			return c.repairRecord(r, t.Key()) // the key is right, the value wrong
 		}
-		r.mend.found(t.Key(), fmt.Sprintf("it had an entry in the space %q that does not match its record", space))
+		r.repair.found(t.Key(), fmt.Sprintf("it had an entry in the space %q that does not match its record", space))
 	} else {
 		owner, _ := ownerOf(key, value)
-		r.mend.found(owner, fmt.Sprintf("the space %q had an entry for it, but there is no such task", space))
+		r.repair.found(owner, fmt.Sprintf("the space %q had an entry for it, but there is no such task", space))
 	}
 	c.touch(r)
 	return c.open().Delete(key, nil)
@@ -176,14 +176,14 @@ func (y *recount) queue(namespace, queue string) *task.Counts {
 }
 
 // wanted reports whether work is left for the committer.
-func (m *mend) wanted() bool {
+func (m *repair) wanted() bool {
 	return m.count || len(m.records) > 0 || len(m.entries) > 0 || len(m.lost) > 0
 }
 
 // count counts some of the records that the scrub has examined. If a scrub does
 // not continue where the last step ended, nothing is counted.
 func (c *committer) count(r *request) error {
-	m := r.mend
+	m := r.repair
 	if !m.count {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (c *committer) count(r *request) error {
 
 // countSome counts the next records, and reports whether these were the last
 // ones.
-func (c *committer) countSome(m *mend) (done bool, err error) {
+func (c *committer) countSome(m *repair) (done bool, err error) {
 	space := []byte(taskPrefix)
 	options := pebble.IterOptions{LowerBound: append(append(space, m.from...), 0), UpperBound: prefixEnd([]byte(taskPrefix))}
 	limit := lastCount
@@ -275,7 +275,7 @@ func (c *committer) compare(r *request) error {
 		c.touch(r)
 		c.open()
 		c.counters.set(key, *n)
-		r.mend.found(task.Key{Namespace: key.Namespace}, wrongCounts(key))
+		r.repair.found(task.Key{Namespace: key.Namespace}, wrongCounts(key))
 	}
 	return nil
 }
