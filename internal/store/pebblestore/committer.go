@@ -18,10 +18,10 @@ const (
 	maxBatchSteps = 256
 	maxBatchBytes = 1 << 20
 
-	// maxFlights is how many batches may be applied and not yet answered.
+	// maxUnsynced is how many batches may be applied and not yet answered.
 	// Pebble syncs all of them at once, so on a slow disk each waits longer,
 	// but no fewer changes are made.
-	maxFlights = 4
+	maxUnsynced = 4
 )
 
 // committer makes every change of the store, in one goroutine, so that two
@@ -64,9 +64,9 @@ const (
 // of many records.
 type committer struct {
 	*Store
-	flights chan *flight // to the syncer; closed when the committer ends
+	toSyncer chan *writeBatch // to the syncer; closed when the committer ends
 
-	filling  *flight
+	filling  *writeBatch
 	number   uint64 // of the newest numbered batch; the batch being filled gets the next number
 	recent   map[task.Key]recent
 	unsynced []touched // the batches that keep records in recent, the oldest first
@@ -105,9 +105,9 @@ type touched struct {
 // keys.
 type idemKey struct{ namespace, digest string }
 
-// flight is a batch with everything that depends on it.
-type flight struct {
-	number    uint64        // 0: nothing needs a sync, and the requests wait for earlier flights
+// writeBatch is a batch with everything that depends on it.
+type writeBatch struct {
+	number    uint64        // 0: nothing needs a sync, and the requests wait for earlier batches
 	batch     *pebble.Batch // nil: empty
 	steps     int
 	durable   bool           // the batch must be synced
@@ -122,8 +122,8 @@ type flight struct {
 func newCommitter(s *Store, from loaded, unclean bool) *committer {
 	return &committer{
 		Store:    s,
-		flights:  make(chan *flight, maxFlights),
-		filling:  &flight{},
+		toSyncer: make(chan *writeBatch, maxUnsynced),
+		filling:  &writeBatch{},
 		number:   from.number,
 		newest:   s.settings.Load(),
 		counters: from.counters,
@@ -139,7 +139,7 @@ func newCommitter(s *Store, from loaded, unclean bool) *committer {
 // failed.
 func (c *committer) run() {
 	defer close(c.committerDone)
-	defer close(c.flights)
+	defer close(c.toSyncer)
 	for more := true; more; {
 		select {
 		case <-c.queue.wake:
@@ -167,7 +167,7 @@ func (c *committer) drain() (more bool, err error) {
 	}
 }
 
-// serve carries out a request. The request is answered with the flight of its
+// serve carries out a request. The request is answered with the batch of its
 // last step.
 func (c *committer) serve(r *request) error {
 	switch {
@@ -247,7 +247,7 @@ func (c *committer) commit() error {
 	if f.batch == nil && len(f.requests) == 0 {
 		return nil
 	}
-	c.filling = &flight{}
+	c.filling = &writeBatch{}
 	if err := c.apply(f); err != nil {
 		return err
 	}
@@ -256,13 +256,13 @@ func (c *committer) commit() error {
 	clear(c.bodies)
 	clear(c.idem)
 	c.forget(f)
-	c.dispatch(f)
+	c.answer(f)
 	return nil
 }
 
 // apply makes the batch of f visible. After a panic or an error Pebble's commit
 // pipeline is stuck for good.
-func (c *committer) apply(f *flight) (err error) {
+func (c *committer) apply(f *writeBatch) (err error) {
 	if f.batch == nil {
 		return nil
 	}
@@ -303,7 +303,7 @@ func (c *committer) apply(f *flight) (err error) {
 // of a running task stays. Its settlement comes next, and the look-up in the
 // tables would be the most expensive part of that. There are no more such
 // records than attempts.
-func (c *committer) forget(f *flight) {
+func (c *committer) forget(f *writeBatch) {
 	c.unsynced = append(c.unsynced, touched{number: f.number, keys: f.keys})
 	synced := c.progress.newest()
 	for len(c.unsynced) > 0 && c.unsynced[0].number <= synced {
@@ -316,9 +316,9 @@ func (c *committer) forget(f *flight) {
 	}
 }
 
-// dispatch answers the requests that need not wait, and passes the others to
+// answer answers the requests that need not wait, and passes the others to
 // the syncer.
-func (c *committer) dispatch(f *flight) {
+func (c *committer) answer(f *writeBatch) {
 	synced := c.progress.newest()
 	var earlier, own []*request
 	for _, r := range f.requests {
@@ -332,26 +332,26 @@ func (c *committer) dispatch(f *flight) {
 		}
 	}
 	if len(earlier) > 0 {
-		c.launch(&flight{requests: earlier})
+		c.sendToSyncer(&writeBatch{requests: earlier})
 	}
 	if f.number > 0 {
 		f.requests = own
-		c.launch(f)
+		c.sendToSyncer(f)
 	}
 }
 
-// launch passes f to the syncer, unless the store has failed.
-func (c *committer) launch(f *flight) {
+// sendToSyncer passes f to the syncer, unless the store has failed.
+func (c *committer) sendToSyncer(f *writeBatch) {
 	select {
-	case c.flights <- f:
+	case c.toSyncer <- f:
 	case <-c.failed:
 	}
 }
 
-// syncer waits for the flights in order, and answers their requests.
-func (s *Store) syncer(flights <-chan *flight) {
+// syncer waits for the batches in order, and answers their requests.
+func (s *Store) syncer(batches <-chan *writeBatch) {
 	defer close(s.syncerDone)
-	for f := range flights {
+	for f := range batches {
 		if f.number > 0 {
 			if err := s.config.await(f.batch); err != nil {
 				s.fail("sync the log", err)
@@ -374,9 +374,9 @@ func (s *Store) syncer(flights <-chan *flight) {
 	}
 }
 
-// publish passes on those results of a synced flight that are not read from the
+// publish passes on those results of a synced batch that are not read from the
 // database.
-func (s *Store) publish(f *flight) {
+func (s *Store) publish(f *writeBatch) {
 	if s.config.OnSync != nil {
 		s.config.OnSync(time.Since(f.applied), f.steps)
 	}

@@ -70,7 +70,7 @@ func (s *Store) start() error {
 	s.progress.announced.Store(from.number)
 	c := newCommitter(s, from, !from.clean && !fresh)
 	go c.run()
-	go s.syncer(c.flights)
+	go s.syncer(c.toSyncer)
 	if err := s.reapAll(); err != nil {
 		return explain(s.dir, errors.Join(err, s.Close()))
 	}
