@@ -82,7 +82,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 func (s *Store) copy(ctx context.Context, fs vfs.FS, dir string) (*pebble.DB, error) {
 	least := s.progress.newest()
 	for try := 1; ; try++ {
-		if err := apart(func() error { return s.checkpoint(fs, dir) }); err != nil {
+		if err := inGoroutine(func() error { return s.checkpoint(fs, dir) }); err != nil {
 			return nil, err
 		}
 		db, err := openCopy(fs, dir, least)
@@ -100,7 +100,7 @@ func (s *Store) copy(ctx context.Context, fs vfs.FS, dir string) (*pebble.DB, er
 
 // openCopy opens the copy in dir, which must contain change number least.
 func openCopy(fs vfs.FS, dir string, least uint64) (db *pebble.DB, err error) {
-	err = apart(func() (err error) {
+	err = inGoroutine(func() (err error) {
 		if db, err = openReadOnly(fs, dir, nil); err != nil {
 			return fmt.Errorf("open the copy: %w", err)
 		}
@@ -150,8 +150,8 @@ func checkTables(fs vfs.FS, dir string, db *pebble.DB) error {
 // checkpoint makes a copy of the directory in dir. If it fails, the store works
 // on: a disk without room for the copy may still have room for tasks.
 func (s *Store) checkpoint(fs vfs.FS, dir string) error {
-	s.gate.RLock()
-	defer s.gate.RUnlock()
+	s.dbMu.RLock()
+	defer s.dbMu.RUnlock()
 	switch {
 	case s.broken() != nil:
 		return s.stopped()
@@ -174,7 +174,7 @@ type inspected struct {
 
 // inspectCopy reads a copy of a directory completely, and closes it.
 func inspectCopy(ctx context.Context, db *pebble.DB) (i inspected) {
-	i.err = apart(func() (err error) {
+	i.err = inGoroutine(func() (err error) {
 		i.Contents, _, err = inspect(ctx, db, func(_, _ []byte) error { return nil })
 		return errors.Join(err, db.Close())
 	})

@@ -384,8 +384,8 @@ func (s *Store) publish(f *writeBatch) {
 		return
 	}
 	s.settings.Store(f.settings)
-	if tell := s.told.Load(); tell != nil {
-		(*tell)(f.settings)
+	if watch := s.settingsWatcher.Load(); watch != nil {
+		(*watch)(f.settings)
 	}
 }
 

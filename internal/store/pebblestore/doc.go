@@ -18,7 +18,7 @@
 //
 // format.go lists the keys. Package codec encodes the records. Package marks
 // makes reads of the due index skip the deleted entries at its head. counts.go,
-// audit.go and registry.go keep everything besides tasks. scrub.go and repair.go
+// audit.go and settings.go keep everything besides tasks. scrub.go and repair.go
 // check and repair the invariants. backup.go, restore.go and inspect.go copy a
 // directory.
 package pebblestore

@@ -67,8 +67,8 @@ func TestAFailedSyncStopsTheStore(t *testing.T) {
 		}
 		return nil
 	}))
-	var told []error
-	s := open(t, fs, Config{OnFatal: func(err error) { told = append(told, err) }})
+	var called []error
+	s := open(t, fs, Config{OnFatal: func(err error) { called = append(called, err) }})
 	mustApply(t, s, creates(0, 100, later))
 	broken.Store(true)
 	if _, err := s.Apply(t.Context(), benchStart, creates(100, 1, later)); !errors.Is(err, task.ErrClosed) || !errors.Is(err, errInjected) {
@@ -86,8 +86,8 @@ func TestAFailedSyncStopsTheStore(t *testing.T) {
 	if err := s.Close(); !errors.Is(err, errInjected) {
 		t.Errorf("Close: %v", err)
 	}
-	if len(told) != 1 || !errors.Is(told[0], errInjected) {
-		t.Errorf("OnFatal was called with %v", told)
+	if len(called) != 1 || !errors.Is(called[0], errInjected) {
+		t.Errorf("OnFatal was called with %v", called)
 	}
 	if missing := countMissing(t, open(t, powerOff(disk), Config{}), 100); missing > 0 {
 		t.Errorf("%d of 100 answered tasks are missing", missing)

@@ -11,7 +11,7 @@ package pebblestore
 //	body/<namespace>\0<name>                           format byte, the body's bytes
 //	due/<lane><due><name>                              empty: the task is scheduled
 //	run/<namespace>\0<name>                            the lease's end: the task is running
-//	dead/<keep until><namespace>\0<name>               for a sweep, see kept: the task is dead
+//	dead/<keep until><namespace>\0<name>               for a sweep, see endedEntry: the task is dead
 //	done/<keep until><namespace>\0<name>               the same: the task is finished
 //	idem/<namespace>\0<digest>                         the name of the task made with that Idempotency-Key
 //	count/<namespace>\0<queue>                         how many records the queue has, see counts.go; no key if none;

@@ -41,9 +41,9 @@ func (discard) Infof(string, ...any)  {}
 func (discard) Errorf(string, ...any) {}
 func (discard) Fatalf(string, ...any) { runtime.Goexit() } // see logger
 
-// apart runs use in a separate goroutine, because Pebble may end that
+// inGoroutine runs use in a separate goroutine, because Pebble may end that
 // goroutine.
-func apart(use func() error) error {
+func inGoroutine(use func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		err := fmt.Errorf("a file is missing, or cannot be read: %w", errDamaged)
@@ -157,7 +157,7 @@ func verify(ctx context.Context, fs vfs.FS, dir string) (r Report, err error) {
 	if r.Format, err = checkMarker(fs, dir); err != nil {
 		return Report{}, err
 	}
-	if err := apart(func() error { return r.read(ctx, fs, dir, held) }); err != nil {
+	if err := inGoroutine(func() error { return r.read(ctx, fs, dir, held) }); err != nil {
 		return Report{}, explain(dir, err)
 	}
 	return r, nil

@@ -60,8 +60,8 @@ func appendDueKey(dst []byte, l task.Lane, p task.Position) []byte {
 	return append(dst, p.Name...)
 }
 
-// appendKeptKey appends the key of the entry of t, a dead or finished task.
-func appendKeptKey(dst []byte, prefix string, t *task.Task) []byte {
+// appendEndedKey appends the key of the entry of t, a dead or finished task.
+func appendEndedKey(dst []byte, prefix string, t *task.Task) []byte {
 	dst = append(dst, prefix...)
 	dst = appendInstant(dst, t.KeepUntil)
 	return appendName(dst, t.Key())

@@ -21,20 +21,20 @@ type reserve struct {
 	read   time.Time
 	space  Space
 	unsure bool // the file system does not report it: then nothing is refused
-	told   bool // it was logged that creates are refused
+	logged bool // it was logged that creates are refused
 }
 
-// look reads the free space if the last reading is too old: one system call a
+// refresh reads the free space if the last reading is too old: one system call a
 // second.
-func (r *reserve) look(s *Store, now time.Time) {
+func (r *reserve) refresh(s *Store, now time.Time) {
 	if !r.read.IsZero() && now.Sub(r.read).Abs() < spaceFresh && !s.config.eagerSpace {
 		return
 	}
 	space, err := s.Space()
 	r.read, r.space, r.unsure = now, space, err != nil || space.Total == 0
 	full := r.short(1)
-	if full != r.told {
-		r.told = full
+	if full != r.logged {
+		r.logged = full
 		if full {
 			s.config.Logger.Error("the disk is nearly full: refusing new tasks until there is room", "free_bytes", space.Free, "reserve_bytes", r.space.Reserve())
 		} else {
@@ -50,7 +50,7 @@ func (r *reserve) short(n int64) bool { return !r.unsure && int64(r.space.Free) 
 // may not use the reserve. Other changes, which write audit entries, may use
 // half of it. Steps that end tasks may use all of it. Errors: task.ErrFull.
 func (c *committer) room(st *step, old *task.Task, result task.Result) error {
-	c.reserve.look(c.Store, time.Now())
+	c.reserve.refresh(c.Store, time.Now())
 	if !c.reserve.short(1) {
 		return nil
 	}

@@ -98,7 +98,7 @@ func (t *restore) run(ctx context.Context, r io.Reader, progress func(int64)) er
 	if err := t.fs.MkdirAll(t.temp, 0o700); err != nil {
 		return err
 	}
-	if err := t.extract(&meter{r: while{ctx, r}, tell: progress}); err != nil {
+	if err := t.extract(&meter{r: while{ctx, r}, progress: progress}); err != nil {
 		return err
 	}
 	if err := t.verify(ctx); err != nil {
@@ -261,15 +261,15 @@ func (t *restore) takeBack() {
 
 // meter reports how much was read.
 type meter struct {
-	r    io.Reader
-	read int64
-	tell func(int64)
+	r        io.Reader
+	read     int64
+	progress func(int64)
 }
 
 func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
-	if m.read += int64(n); m.tell != nil && n > 0 {
-		m.tell(m.read)
+	if m.read += int64(n); m.progress != nil && n > 0 {
+		m.progress(m.read)
 	}
 	return n, err
 }

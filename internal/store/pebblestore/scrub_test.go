@@ -86,9 +86,9 @@ var broken = []struct {
 	{"a lease's end is wrong", func(s *Store, b *pebble.Batch) {
 		_ = b.Set(appendTaskKey(nil, runPrefix, clientKey("runs")), appendInstant(nil, math.MaxInt64), nil)
 	}, "runs", "no valid entry"},
-	{"what is kept of a dead task is wrong", func(s *Store, b *pebble.Batch) {
+	{"the entry of a dead task is wrong", func(s *Store, b *pebble.Batch) {
 		r := record(s, "dead")
-		_ = b.Set(appendKeptKey(nil, deadPrefix, r), kept{state: task.Dead, queue: "other"}.append(nil), nil)
+		_ = b.Set(appendEndedKey(nil, deadPrefix, r), endedEntry{state: task.Dead, queue: "other"}.append(nil), nil)
 	}, "dead", "no valid entry"},
 	{"an entry at another time", func(s *Store, b *pebble.Batch) {
 		e := record(s, "waits").Entry()
@@ -211,8 +211,8 @@ func TestAScrubFindsALaneWithAnUnknownBeginning(t *testing.T) {
 			e := record(s, "urgent").Entry()
 			s.lanes.Begin(e.Lane)
 			s.lanes.End(e.Lane, lie)
-			told := make(chan task.Entry, 1)
-			s.Watch(func(entries []task.Entry) { told <- entries[0] })
+			called := make(chan task.Entry, 1)
+			s.Watch(func(entries []task.Entry) { called <- entries[0] })
 			repairs, _ := scrubAll(t, s, benchStart, 3)
 			if len(repairs) != 1 || repairs[0].Key.Name != "urgent" {
 				t.Fatalf("repaired %+v", repairs)

@@ -306,7 +306,7 @@ func appendIndexEntry(key, value []byte, t *task.Task) (k, v []byte) {
 	case task.Running:
 		return appendTaskKey(key, runPrefix, t.Key()), appendInstant(value, t.Lease.Until)
 	case task.Dead:
-		return appendKeptKey(key, deadPrefix, t), keptOf(t).append(value)
+		return appendEndedKey(key, deadPrefix, t), endedEntryOf(t).append(value)
 	}
-	return appendKeptKey(key, donePrefix, t), keptOf(t).append(value)
+	return appendEndedKey(key, donePrefix, t), endedEntryOf(t).append(value)
 }

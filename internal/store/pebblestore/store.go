@@ -42,12 +42,12 @@ type Store struct {
 
 	// settings are the synced settings. Open and the syncer store them,
 	// Settings loads them.
-	settings atomic.Pointer[task.Settings]
-	told     atomic.Pointer[func(*task.Settings)] // set by WatchSettings, read by syncer
+	settings        atomic.Pointer[task.Settings]
+	settingsWatcher atomic.Pointer[func(*task.Settings)] // set by WatchSettings, read by syncer
 
-	// gate is held for reading while db is read, so that Close cannot close db
-	// during a read. closed is written while gate is held for writing.
-	gate   sync.RWMutex
+	// dbMu is held for reading while db is read, so that Close cannot close db
+	// during a read. closed is written while dbMu is held for writing.
+	dbMu   sync.RWMutex
 	closed bool
 
 	backup sync.Mutex // held while a backup is under way
@@ -75,8 +75,8 @@ func (s *Store) Err() error {
 	if err := s.broken(); err != nil {
 		return err
 	}
-	s.gate.RLock()
-	defer s.gate.RUnlock()
+	s.dbMu.RLock()
+	defer s.dbMu.RUnlock()
 	if s.closed {
 		return task.ErrClosed
 	}
@@ -113,9 +113,9 @@ func (s *Store) close() error {
 	case <-s.failed:
 	case <-s.syncerDone:
 	}
-	s.gate.Lock()
+	s.dbMu.Lock()
 	s.closed = true
-	s.gate.Unlock()
+	s.dbMu.Unlock()
 	if !s.ended() {
 		return s.broken()
 	}
@@ -183,11 +183,11 @@ func (s *Store) markClean() error {
 // last thing the process does.
 func (s *Store) fail(op string, cause error) {
 	s.failOnce.Do(func() {
-		tell := s.config.OnFatal != nil && s.running.Load() // before a Close can see the failure and give up
+		report := s.config.OnFatal != nil && s.running.Load() // before a Close can see the failure and give up
 		err := fmt.Errorf("the data directory %s failed: %s: %w; the server accepts and sends nothing more; free or replace the disk and start again: confirmed changes are kept", s.dir, op, cause)
 		s.failure.Store(&err)
 		s.noteFailure()
-		if tell {
+		if report {
 			s.config.OnFatal(err)
 		}
 		close(s.failed)
@@ -244,8 +244,8 @@ func (s *Store) read(ctx context.Context, op string, use func() error) error {
 }
 
 func (s *Store) locked(op string, use func() error) error {
-	s.gate.RLock()
-	defer s.gate.RUnlock()
+	s.dbMu.RLock()
+	defer s.dbMu.RUnlock()
 	if s.broken() != nil {
 		return s.stopped()
 	}

@@ -59,7 +59,7 @@ func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err
 		if err != nil {
 			return 0, err
 		}
-		k, err := parseKept(value)
+		k, err := parseEndedEntry(value)
 		if err != nil {
 			return 0, fmt.Errorf("entry %q: %w", it.Key(), err)
 		}
@@ -79,7 +79,7 @@ func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err
 }
 
 // remove removes a task, except for its index entry.
-func (c *committer) remove(r *request, key task.Key, k kept) error {
+func (c *committer) remove(r *request, key task.Key, k endedEntry) error {
 	b := c.open()
 	c.note(r, key, nil, true)
 	old := k.task(key)

@@ -14,13 +14,13 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// gate is a disk on which syncs of the log wait while it is shut.
-type gate struct {
+// blockableDisk is a disk on which syncs of the log wait while it is shut.
+type blockableDisk struct {
 	mu   sync.Mutex
 	shut chan struct{} // nil: open
 }
 
-func (g *gate) wrap(fs vfs.FS) vfs.FS {
+func (g *blockableDisk) wrap(fs vfs.FS) vfs.FS {
 	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if isLogSync(op) {
 			g.mu.Lock()
@@ -34,13 +34,13 @@ func (g *gate) wrap(fs vfs.FS) vfs.FS {
 	}))
 }
 
-func (g *gate) close() {
+func (g *blockableDisk) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut = make(chan struct{})
 }
 
-func (g *gate) open() {
+func (g *blockableDisk) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	close(g.shut)
@@ -103,7 +103,7 @@ func TestNothingIsAnsweredBeforeItIsSynced(t *testing.T) {
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var g gate
+				var g blockableDisk
 				s := open(t, g.wrap(vfs.NewMem()), Config{})
 				defer func() { _ = s.Close() }()
 				g.close()
@@ -126,11 +126,11 @@ func TestNothingIsAnsweredBeforeItIsSynced(t *testing.T) {
 
 func TestNoSettingIsShownOrAnsweredBeforeItIsSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g gate
+		var g blockableDisk
 		s := open(t, g.wrap(vfs.NewMem()), Config{})
 		defer func() { _ = s.Close() }()
-		var told atomic.Bool
-		s.WatchSettings(func(*task.Settings) { told.Store(true) })
+		var called atomic.Bool
+		s.WatchSettings(func(*task.Settings) { called.Store(true) })
 		wait := func(name string, call func() error) (result func() error) {
 			now, result := answered(call)
 			if now() {
@@ -154,8 +154,8 @@ func TestNoSettingIsShownOrAnsweredBeforeItIsSynced(t *testing.T) {
 		againErr := edit("one that it refuses", task.PutNamespace{Settings: put.Settings, If: task.Precondition{IfNoneMatch: true}})
 		nothingErr := edit("one that does nothing", task.EndPurge{Namespace: task.DefaultNamespace, Name: "q"})
 		fullErr := wait("a create beyond its quota", func() error { return apply(t.Context(), s, task.Create{Spec: newSpec("b", benchStart)}) })
-		if n, ok := s.Settings().Get(put.Target()).(*task.NamespaceSettings); ok || told.Load() {
-			t.Errorf("shown before it was synced: %+v, told: %v", n, told.Load())
+		if n, ok := s.Settings().Get(put.Target()).(*task.NamespaceSettings); ok || called.Load() {
+			t.Errorf("shown before it was synced: %+v, called: %v", n, called.Load())
 		}
 		g.open()
 		if err := errors.Join(fill, firstErr(), nothingErr()); err != nil || !errors.Is(againErr(), task.ErrPrecondition) {
@@ -164,15 +164,15 @@ func TestNoSettingIsShownOrAnsweredBeforeItIsSynced(t *testing.T) {
 		if _, ok := errors.AsType[*task.QuotaError](fullErr()); !ok {
 			t.Errorf("the create: %v", fullErr())
 		}
-		if s.Settings().Get(put.Target()) == nil || !told.Load() {
-			t.Errorf("not shown afterwards; told: %v", told.Load())
+		if s.Settings().Get(put.Target()) == nil || !called.Load() {
+			t.Errorf("not shown afterwards; called: %v", called.Load())
 		}
 	})
 }
 
 func TestAClaimDoesNotWaitForTheDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g gate
+		var g blockableDisk
 		s := open(t, g.wrap(vfs.NewMem()), Config{})
 		defer func() { _ = s.Close() }()
 		mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})

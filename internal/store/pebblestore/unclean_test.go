@@ -112,7 +112,7 @@ func TestAfterACrashOnlyClaimsOfTasksThatWereDueAreSynced(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		var g gate
+		var g blockableDisk
 		s := open(t, g.wrap(disk), Config{Now: clock})
 		defer func() { _ = s.Close() }()
 		if replies, err := s.Apply(t.Context(), benchStart+1, []task.Change{task.Run{Key: clientKey("by-hand")}}); err != nil || replies[0].Err != nil {
@@ -150,7 +150,7 @@ func TestAfterACloseClaimsDoNotWait(t *testing.T) {
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}
-		var g gate
+		var g blockableDisk
 		s := open(t, g.wrap(disk), Config{Now: clock})
 		defer func() { _ = s.Close() }()
 		g.close()

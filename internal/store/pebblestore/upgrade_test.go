@@ -166,7 +166,7 @@ func TestCountsOfAnOlderVersionAreRebuilt(t *testing.T) {
 		if r.State.Live() {
 			return nil
 		}
-		k := keptOf(r)
+		k := endedEntryOf(r)
 		k.size = 0
 		key, _ := appendIndexEntry(nil, nil, r)
 		return b.Set(key, k.append(nil), nil)

@@ -36,11 +36,11 @@ func TestCountsAndEndedEntriesAreDecodedAsEncoded(t *testing.T) {
 		if got, marked, err := parseCounts(appendCounts(nil, want)); err != nil || !marked || got != want {
 			t.Fatalf("%v, %v, want %v", got, err, want)
 		}
-		k := kept{
+		k := endedEntry{
 			state: rapid.SampledFrom([]task.State{task.Delivered, task.Cancelled, task.Expired, task.Dead}).Draw(t, "state"),
 			size:  rapid.Int64Range(0, task.MaxBody).Draw(t, "size"), queue: rapid.String().Draw(t, "queue"), digest: rapid.String().Draw(t, "digest"),
 		}
-		if got, err := parseKept(k.append(nil)); err != nil || got != k {
+		if got, err := parseEndedEntry(k.append(nil)); err != nil || got != k {
 			t.Fatalf("%v, %v, want %v", got, err, k)
 		}
 	})
@@ -52,7 +52,7 @@ func FuzzValues(f *testing.F) {
 	b.add(&task.AuditEntry{At: 1, Action: "task.create", Target: "t", ID: "t", Version: 1})
 	b.add(&task.AuditEntry{At: 1, Action: "task.create", Target: "u", ID: "i", Version: 2})
 	f.Add(appendAuditKey(nil, 2), b.value)
-	f.Add([]byte(donePrefix+"12345678ns\x00name"), kept{state: task.Dead, size: 7, queue: "q", digest: "d"}.append(nil))
+	f.Add([]byte(donePrefix+"12345678ns\x00name"), endedEntry{state: task.Dead, size: 7, queue: "q", digest: "d"}.append(nil))
 	f.Add([]byte(countPrefix+"ns\x00q"), appendCounts(nil, task.Counts{Bytes: 3}))
 	q := &task.QueueSettings{Namespace: "ns", Name: "q", Rate: 1}
 	data, err := task.EncodeSetting(q)
@@ -71,8 +71,8 @@ func FuzzValues(f *testing.F) {
 				t.Errorf("%+v comes back as %+v, %v", entries, back, err)
 			}
 		}
-		if k, err := parseKept(value); err == nil {
-			if back, err := parseKept(k.append(nil)); err != nil || back != k {
+		if k, err := parseEndedEntry(value); err == nil {
+			if back, err := parseEndedEntry(k.append(nil)); err != nil || back != k {
 				t.Errorf("%+v comes back as %+v, %v", k, back, err)
 			}
 		}

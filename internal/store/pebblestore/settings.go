@@ -22,12 +22,12 @@ func (s *Store) Settings() *task.Settings { return s.settings.Load() }
 
 // WatchSettings implements task.Registry. The syncer calls the watcher, so the
 // watcher must not call Configure or any other method that changes the store.
-func (s *Store) WatchSettings(tell func(*task.Settings)) {
-	if tell == nil {
-		s.told.Store(nil)
+func (s *Store) WatchSettings(watch func(*task.Settings)) {
+	if watch == nil {
+		s.settingsWatcher.Store(nil)
 		return
 	}
-	s.told.Store(&tell)
+	s.settingsWatcher.Store(&watch)
 }
 
 // Configure implements task.Registry.
