@@ -130,9 +130,9 @@ func (a *attempt) evidence() planner.Evidence {
 	return planner.Nothing
 }
 
-// retryAfter returns for how long the receiver wants no request after a Deferral. The
-// result is at most the wait of the task itself, so that one task of a
-// namespace cannot stop other tasks for longer than itself.
+// retryAfter returns for how long the receiver wants no request after a
+// Deferral. The result is at most the wait of the task itself, so that one task
+// of a namespace cannot stop other tasks for longer than itself.
 func (a *attempt) retryAfter() time.Duration {
 	r := a.task.Retry
 	return min(a.outcome.RetryAfter, max(r.MaxBackoff, r.MinBackoff), maxPause)

@@ -34,7 +34,8 @@ func TestAQueueWithLimitsThatFoundNoSlotGoesOnWhenThereIsOne(t *testing.T) {
 		}
 		return accept(ctx, d)
 	}
-	// The window is smaller than the backlog: no read of it ends the wait by chance.
+	// The window is smaller than the backlog: no read of it ends the wait by
+	// chance.
 	inBubble(t, Config{Slots: 8, WindowTasks: 100, Settings: limits, Permits: generous{}}, nil, takes, func(b *bed) {
 		for round := range 40 { // a proven receiver may have the last slot
 			for i := range 8 {

@@ -25,7 +25,8 @@ func TestTheMonotonicClockGoesOnInASleepAndNeverBack(t *testing.T) {
 	}
 }
 
-// A laptop is closed, or a machine paused, between an attempt's claim and its request.
+// A laptop is closed, or a machine paused, between an attempt's claim and its
+// request.
 func TestAnAttemptIsNotSentAfterTheMachineSleptPastItsLease(t *testing.T) {
 	var b *bed
 	var live error

@@ -107,8 +107,8 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 	}
 }
 
-// offerRetry offers a task that will be tried again to the planner. The store's hint
-// says the same, but a hint may be lost.
+// offerRetry offers a task that will be tried again to the planner. The store's
+// hint says the same, but a hint may be lost.
 func (d *Dispatcher) offerRetry(now task.Millis, t *task.Task) {
 	if t.State == task.Scheduled {
 		d.planner.Offer(now, t.Entry())

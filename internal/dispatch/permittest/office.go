@@ -1,4 +1,5 @@
-// Package permittest is a model of task.Permits for tests: limits that nodes share.
+// Package permittest is a model of task.Permits for tests: limits that nodes
+// share.
 package permittest
 
 import (

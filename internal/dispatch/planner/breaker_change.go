@@ -17,9 +17,9 @@ type BreakerChange struct {
 	Cause    *task.Outcome // the end of the attempt that changed it; nil: the Planner forgot the receiver
 }
 
-// recordBreakerChange records a BreakerChange if t's breaker was closed in before and
-// is open now, or the other way round. cause is the end of the attempt that
-// changed it, or nil.
+// recordBreakerChange records a BreakerChange if t's breaker was closed in
+// before and is open now, or the other way round. cause is the end of the
+// attempt that changed it, or nil.
 func (pl *Planner) recordBreakerChange(t *destination, before breaker, cause *task.Outcome) {
 	b := &t.breaker
 	switch {

@@ -112,8 +112,8 @@ func (t *destination) closedUntil() time.Duration {
 	return until
 }
 
-// recordAttempt applies the end of an attempt. It reports whether the destination's
-// lanes must be placed again.
+// recordAttempt applies the end of an attempt. It reports whether the
+// destination's lanes must be placed again.
 func (t *destination) recordAttempt(p *Pick, e Evidence, now time.Duration, r Config) bool {
 	class, before := t.class, t.breaker
 	t.lastReply = now

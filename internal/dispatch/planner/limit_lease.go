@@ -16,7 +16,8 @@ const (
 	// keepTokens is the same for tokens, and the longest delay before their use
 	// is reported.
 	keepPermits, keepTokens = time.Second, 50 * time.Millisecond
-	// firstAskWait is the wait before a failed request is repeated, the first time.
+	// firstAskWait is the wait before a failed request is repeated, the first
+	// time.
 	firstAskWait = 50 * time.Millisecond
 	// mostAsked is the most that one request may ask for: due tasks are
 	// counted.

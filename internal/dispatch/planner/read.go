@@ -153,8 +153,8 @@ func (pl *Planner) keepHint(l *lane, e task.Entry) {
 	}
 }
 
-// applyKeptHints applies the hints that came during a read. A task in a part that is
-// still left will be seen by the next read.
+// applyKeptHints applies the hints that came during a read. A task in a part
+// that is still left will be seen by the next read.
 func (pl *Planner) applyKeptHints(now task.Millis) {
 	kept := pl.keptHints
 	pl.keptHints = nil
@@ -170,7 +170,8 @@ func (pl *Planner) applyKeptHints(now task.Millis) {
 	}
 }
 
-// absorbEntry applies one entry of a read. It reports whether that changed anything.
+// absorbEntry applies one entry of a read. It reports whether that changed
+// anything.
 func (pl *Planner) absorbEntry(r Read, e task.Entry) bool {
 	_, old := pl.taken[e.Key()]
 	return !old && pl.applyEntry(r.lane, e, r.seq)

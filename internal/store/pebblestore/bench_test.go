@@ -175,7 +175,8 @@ func mustReplies(b testing.TB, replies []task.Reply, err error) {
 	}
 }
 
-// BenchmarkClaimLatency: one claim while clients create tasks as fast as they can.
+// BenchmarkClaimLatency: one claim while clients create tasks as fast as they
+// can.
 func BenchmarkClaimLatency(b *testing.B) {
 	s := openDisk(b, b.TempDir())
 	due := func(int64) task.Millis { return benchStart }

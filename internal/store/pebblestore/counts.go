@@ -15,7 +15,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// counts is the readers' copy of the counters, after the batches that were applied.
+// counts is the readers' copy of the counters, after the batches that were
+// applied.
 type counts struct {
 	mu sync.Mutex // guards everything below
 	m  map[task.QueueKey]task.Counts
@@ -58,10 +59,10 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 	return all, nil
 }
 
-// counters holds the committer's counts: how many records each queue has, including
-// the batch being filled. Each batch contains the counts of the queues that it
-// changes, one value per queue. So the counts match the records after any
-// crash.
+// counters holds the committer's counts: how many records each queue has,
+// including the batch being filled. Each batch contains the counts of the
+// queues that it changes, one value per queue. So the counts match the records
+// after any crash.
 type counters struct {
 	queues     map[task.QueueKey]*queueCounter
 	namespaces map[string]*task.Counts // by namespace; not on disk

@@ -7,10 +7,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// endedEntry is the value of an index entry of a dead or finished task. It contains
-// all that a sweep must know of the record, so that the sweep need not read it.
-// On disk: the state, 1 byte; the stored bytes (Task.Stored) and the length of
-// the queue's name, varints; that name; the digest of the Idempotency-Key.
+// endedEntry is the value of an index entry of a dead or finished task. It
+// contains all that a sweep must know of the record, so that the sweep need not
+// read it. On disk: the state, 1 byte; the stored bytes (Task.Stored) and the
+// length of the queue's name, varints; that name; the digest of the
+// Idempotency-Key.
 type endedEntry struct {
 	state  task.State
 	size   int64 // Task.Stored

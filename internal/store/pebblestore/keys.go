@@ -23,8 +23,8 @@ func instant(src []byte) task.Millis {
 	return task.Millis(binary.BigEndian.Uint64(src) ^ 1<<63)
 }
 
-// appendTaskKey appends the key for k in one of the namespaces that are ordered by
-// namespace and name: task, body, run.
+// appendTaskKey appends the key for k in one of the key spaces that are ordered
+// by namespace and name: task, body, run.
 func appendTaskKey(dst []byte, prefix string, k task.Key) []byte {
 	dst = append(dst, prefix...)
 	return appendName(dst, k)

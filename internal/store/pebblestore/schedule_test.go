@@ -41,7 +41,8 @@ func fireOne(ctx context.Context, s *Store, now task.Millis, name string) (task.
 	return replies[0], replies[0].Err
 }
 
-// withSchedule gives s a schedule that has fired three times; one of its tasks has ended.
+// withSchedule gives s a schedule that has fired three times; one of its tasks
+// has ended.
 func withSchedule(t *testing.T, s *Store) {
 	t.Helper()
 	mustApply(t, s, []task.Change{eachSecond("nightly")})

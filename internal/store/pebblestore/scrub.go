@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// scrubbed are the namespaces that a scrub walks, in this order. Records come
+// scrubbed are the key spaces that a scrub walks, in this order. Records come
 // first, so that missing entries are restored before the entries are examined.
 var scrubbed = []string{taskPrefix, bodyPrefix, idemPrefix, duePrefix, runPrefix, deadPrefix, donePrefix}
 
