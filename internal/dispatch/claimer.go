@@ -75,28 +75,28 @@ func (d *Dispatcher) take() []*attempt {
 // task until it is reaped. So the call is repeated with the same tokens until
 // the store replies or the dispatcher stops.
 func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
-	for wait, repeated := firstWait, false; ; wait, repeated = nextWait(wait), true {
+	err := d.retry(stopping, calls, "claim due tasks", func(repeated bool) error {
 		start, now, trusted := d.monotonic(), d.now(), d.trusted()
 		claims := make([]task.Claim, len(batch))
 		for i, a := range batch {
 			claims[i] = task.Claim{Key: a.Key, Lane: a.Lane(), Token: a.token, Until: now.Add(d.config.LeaseFor), Trusted: trusted}
 		}
 		replies, err := d.queue.Claim(calls, now, claims)
-		if err == nil {
-			for i, r := range replies {
-				batch[i].claimed(r, start, now)
-			}
-			if repeated {
-				d.giveBack(stopping, calls, batch)
-			}
-			return
+		if err != nil {
+			d.storeAway()
+			return err
 		}
-		d.storeAway()
-		if d.logFailure(calls, "claim due tasks", err) || !pause(stopping, wait) {
-			for _, a := range batch {
-				a.refused = err
-			}
-			return
+		for i, r := range replies {
+			batch[i].claimed(r, start, now)
+		}
+		if repeated {
+			d.giveBack(stopping, calls, batch)
+		}
+		return nil
+	})
+	if err != nil {
+		for _, a := range batch {
+			a.refused = err
 		}
 	}
 }
@@ -161,12 +161,10 @@ func (d *Dispatcher) giveBack(stopping, calls context.Context, batch []*attempt)
 	if len(settlements) == 0 {
 		return
 	}
-	for wait := firstWait; ; wait = nextWait(wait) {
+	_ = d.retry(stopping, calls, "give back claimed tasks", func(bool) error {
 		_, err := d.queue.Settle(calls, d.now(), settlements)
-		if err == nil || d.logFailure(calls, "give back claimed tasks", err) || !pause(stopping, wait) {
-			return
-		}
-	}
+		return err
+	})
 }
 
 // launch starts the attempts of the claimed tasks, and gives back the slots of

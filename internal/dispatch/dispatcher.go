@@ -226,15 +226,3 @@ func signal(c chan<- struct{}) {
 	default:
 	}
 }
-
-// pause waits. It reports false if ctx ended first.
-func pause(ctx context.Context, wait time.Duration) bool {
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

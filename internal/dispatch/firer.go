@@ -41,15 +41,10 @@ func (d *Dispatcher) firer(stopping, calls context.Context) {
 // due, and the poll finds them.
 func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (some bool) {
 	var replies []task.Reply
-	for wait := firstWait; ; wait = nextWait(wait) {
-		var err error
-		if replies, err = d.queue.Fire(calls, d.now(), fires); err == nil {
-			break
-		}
-		if d.logFailure(calls, "fire schedules", err) || !pause(stopping, wait) {
-			break
-		}
-	}
+	_ = d.retry(stopping, calls, "fire schedules", func(bool) (err error) {
+		replies, err = d.queue.Fire(calls, d.now(), fires)
+		return err
+	})
 	skipped := skippedBy(replies)
 	d.update(func(now task.Millis) {
 		for _, f := range fires {

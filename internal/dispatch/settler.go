@@ -39,27 +39,25 @@ func (d *Dispatcher) settle(calls context.Context, retries *sync.WaitGroup, batc
 	for i, a := range batch {
 		settlements[i] = task.Settlement{Key: a.Key, Token: a.token, Outcome: a.outcome}
 	}
-	for wait := firstWait; ; wait, repeated = nextWait(wait), true {
+	_ = d.retry(calls, calls, "settle outcomes", func(again bool) error {
 		replies, err := d.queue.Settle(calls, d.now(), settlements)
-		if err == nil {
-			done, answers, away := splitAnswered(batch, replies)
-			if len(away) > 0 {
-				d.storeAway()
-				retries.Go(func() {
-					if pause(calls, lastWait) {
-						d.settle(calls, retries, away, true)
-					}
-				})
-			}
-			d.settled(done, answers, repeated)
-			d.observe(done, answers)
-			return
+		if err != nil {
+			d.storeAway()
+			return err
 		}
-		d.storeAway()
-		if d.logFailure(calls, "settle outcomes", err) || !pause(calls, wait) {
-			return
+		done, answers, away := splitAnswered(batch, replies)
+		if len(away) > 0 {
+			d.storeAway()
+			retries.Go(func() {
+				if pause(calls, lastWait) {
+					d.settle(calls, retries, away, true)
+				}
+			})
 		}
-	}
+		d.settled(done, answers, repeated || again)
+		d.observe(done, answers)
+		return nil
+	})
 }
 
 // splitAnswered splits a batch into settled attempts, with replies, and attempts

@@ -10,12 +10,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// firstWait and lastWait bound the waits before repetitions of a failed call.
-// Each wait is twice the one before.
-const firstWait, lastWait = 10 * time.Millisecond, time.Second
-
-func nextWait(wait time.Duration) time.Duration { return min(2*wait, lastWait) }
-
 // logEvery is how often the same failure is logged.
 const logEvery = 10 * time.Second
 

@@ -1,0 +1,40 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+)
+
+// firstWait and lastWait bound the waits before repetitions of a failed call.
+// Each wait is twice the one before.
+const firstWait, lastWait = 10 * time.Millisecond, time.Second
+
+func nextWait(wait time.Duration) time.Duration { return min(2*wait, lastWait) }
+
+// retry repeats a call of the store until it succeeds. It logs each failure as
+// one of action. It returns the last error if ctx ends during a wait or the
+// failure is final. calls is the context of the call itself. repeated is false
+// in the first call only.
+func (d *Dispatcher) retry(ctx, calls context.Context, action string, call func(repeated bool) error) error {
+	for wait, repeated := firstWait, false; ; wait, repeated = nextWait(wait), true {
+		err := call(repeated)
+		if err == nil {
+			return nil
+		}
+		if d.logFailure(calls, action, err) || !pause(ctx, wait) {
+			return err
+		}
+	}
+}
+
+// pause waits. It reports false if ctx ended first.
+func pause(ctx context.Context, wait time.Duration) bool {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
