@@ -5,7 +5,7 @@ type class uint8
 
 const (
 	proven  class = iota // the latest attempt that counts ended with a reply
-	unknown              // no attempt has ended yet
+	unknown              // it is not known yet whether it replies
 	suspect              // attempts end without a reply
 	classes
 )

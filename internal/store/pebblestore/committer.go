@@ -19,8 +19,8 @@ const (
 	maxBatchBytes = 1 << 20
 
 	// maxUnsynced is how many batches may be applied and not yet answered.
-	// Pebble syncs all of them at once, so on a slow disk each waits longer,
-	// but no fewer changes are made.
+	// Pebble syncs all of them at once. So a slow disk means longer waits, but
+	// not fewer changes a second.
 	maxUnsynced = 4
 )
 
