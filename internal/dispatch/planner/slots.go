@@ -24,8 +24,8 @@ const (
 //
 //   - Within its allowance a lane may start an attempt while it has fewer under
 //     way than slots are left, and while slots are not scarce. They are scarce
-//     when only an eighth of all is left, or half of them if the receiver is
-//     not proven. The allowance is small at first. It grows by one with each
+//     when at most an eighth of them is left, or at most half if the receiver
+//     is not proven. The allowance is small at first. It grows by one with each
 //     reply (any status) that comes while the allowance is used up, so it
 //     doubles in each round. It is halved with each attempt that ends without a
 //     reply.
@@ -35,8 +35,8 @@ const (
 //     are left, and as many as are left beyond that half. So a burst to a busy
 //     host need not wait for its allowance to grow. If the receiver is not
 //     proven, the limit is seven eighths instead of a half.
-//   - A lane in quarantine needs any one slot: the quarantine slot admits one
-//     attempt at a time on the whole server.
+//   - A lane in quarantine needs any one slot of its class: the quarantine slot
+//     admits one attempt at a time on the whole server.
 //   - A queue may start attempts at receivers that are not proven while it has
 //     fewer than three such attempts for each slot left. So a queue whose new
 //     receivers all hang leaves a quarter of those slots to the other queues.
