@@ -108,10 +108,10 @@ func (l *lane) place() *int { return &l.readPlace }
 // left reports whether p is in the part that is left for a later read.
 func (l *lane) left(p task.Position) bool { return l.behind && l.cursor.Less(p) }
 
-// shed keeps the keep earliest tasks, at least one. The other tasks, and all
+// truncate keeps the keep earliest tasks, at least one. The other tasks, and all
 // that were left before, are read again later. It returns how many tasks it
 // dropped.
-func (l *lane) shed(keep int) int {
+func (l *lane) truncate(keep int) int {
 	gone := l.cut(keep)
 	fromHints := l.cursor == task.Position{} && !l.behind // hints opened the lane, and they are nearly all it has
 	if last := l.order.items[keep-1].position(); fromHints || last.Less(l.cursor) {

@@ -106,9 +106,9 @@ func without[T any](list []T, at int, place func(T) *int) []T {
 	return list[:last]
 }
 
-// withdraw shortens the window of l after the wall clock has stepped back:
+// shortenWindow shortens the window of l after the wall clock has stepped back:
 // hints for times beyond the new end were ignored.
-func (pl *Planner) withdraw(l *lane, now task.Millis) {
+func (pl *Planner) shortenWindow(l *lane, now task.Millis) {
 	end := task.Position{Due: now.Add(pl.config.Window) + 1}
 	if end.Less(l.cursor) {
 		l.cursor = end

@@ -144,7 +144,7 @@ func (pl *Planner) applyEntry(l *lane, e task.Entry, seq uint64) bool {
 		return false
 	}
 	if pl.room(l) < 1 {
-		pl.countForgotten(l, l.shed((l.order.len()+1)/2))
+		pl.countForgotten(l, l.truncate((l.order.len()+1)/2))
 		if l.left(e.Position()) {
 			return false
 		}

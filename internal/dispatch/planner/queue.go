@@ -274,7 +274,7 @@ func (pl *Planner) resizeLane(l *lane, now task.Millis) {
 		return
 	}
 	if depth := pl.depth(l); l.order.len() > depth {
-		pl.countForgotten(l, l.shed(depth))
+		pl.countForgotten(l, l.truncate(depth))
 	}
 	if l.behind && pl.needsMore(l, now) {
 		pl.requestRead(l, l.next())
@@ -301,7 +301,7 @@ func (pl *Planner) refresh(q *queue, now task.Millis) {
 func (pl *Planner) hold(q *queue, now task.Millis, held, stopped bool) {
 	if q.held && !held || q.stopped && !stopped {
 		pl.needsSurvey = true
-		q.namespace.round.hurry()
+		q.namespace.round.restartSoon()
 	}
 	q.held, q.stopped, q.free = held, stopped, pl.monotonic
 	pl.redo(&q.update, now)

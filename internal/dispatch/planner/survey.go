@@ -42,8 +42,8 @@ type round struct {
 	checked task.Millis // when the last round began
 }
 
-// hurry lets another round begin at once.
-func (r *round) hurry() { r.next, r.again = 0, r.under }
+// restartSoon lets another round begin at once.
+func (r *round) restartSoon() { r.next, r.again = 0, r.under }
 
 // Page is one step of the round of a namespace.
 type Page struct {
@@ -165,7 +165,7 @@ func (pl *Planner) checkSome(t *namespace, now task.Millis, limit int) {
 // checkLane repairs the effect of a lost wake-up, and removes an idle lane.
 func (pl *Planner) checkLane(l *lane, now task.Millis) {
 	if l.queue.namespace.round.back {
-		pl.withdraw(l, now)
+		pl.shortenWindow(l, now)
 	}
 	switch {
 	case l.state == waiting && l.wakeup.Wall <= now:
