@@ -158,8 +158,9 @@ func (s *LimitLease) expire() {
 	s.until.Store(0)
 }
 
-// demand records that n attempts could be under way. It returns the largest
-// demand of the recent past, so that not each small change causes a request.
+// demand records that n attempts could be under way. If other nodes wait, it
+// returns n. Otherwise it returns the largest demand of the recent past, so that
+// small changes cause no requests.
 func (s *LimitLease) demand(n int, now time.Duration) int {
 	if d := now - s.period; d >= keepPermits/2 {
 		s.peaks[1] = s.peaks[0]
