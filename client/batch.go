@@ -21,14 +21,14 @@ type BatchResult struct {
 	Name  string
 	ID    string
 	DueAt time.Time
-	Err   error // an *Error: ErrExists, with ID and State, where there is a task of that name, ErrTooFast where it may be sent again in a moment
+	Err   error // an *Error: ErrExists, with ID and State, where there is a task of that name, ErrRateLimited where it may be sent again in a moment
 }
 
 // CreateBatch makes tasks, any number of them, each by itself: one that is refused does not keep the others back. They go out in
 // requests of at most 1000 tasks and 16 MiB, one after another, and results[i] is what became of specs[i].
 //
 // An error ends it early: then results are those that were answered, and of the next items up to 1000 may have been made all
-// the same (see MayBeDone). A batch has no Idempotency-Key: give the tasks names, and a repeat says which of them exist.
+// the same (see MaybeApplied). A batch has no Idempotency-Key: give the tasks names, and a repeat says which of them exist.
 func (ts Tasks) CreateBatch(ctx context.Context, specs []Spec) (results []BatchResult, err error) {
 	b := batch{conn: ts.conn, results: make([]BatchResult, 0, len(specs))}
 	for _, s := range specs {
@@ -124,7 +124,7 @@ func (b *batch) send(ctx context.Context) ([]wire.BatchResult, error) {
 	case err != nil:
 		return nil, err
 	case len(reply.Results) != b.sent:
-		return nil, &Error{Op: batchOp, Status: http.StatusOK, Detail: fmt.Sprintf("the server answered %d results for %d tasks", len(reply.Results), b.sent), MayBeDone: true}
+		return nil, &Error{Op: batchOp, Status: http.StatusOK, Detail: fmt.Sprintf("the server answered %d results for %d tasks", len(reply.Results), b.sent), MaybeApplied: true}
 	}
 	return reply.Results, nil
 }

@@ -116,7 +116,7 @@ func TestABatchThatBreaksOffHasTheResultsUpToThere(t *testing.T) {
 		specs[i] = hour(fmt.Sprintf("t-%d", i))
 	}
 	results, err := c.Tasks.CreateBatch(t.Context(), specs)
-	if len(results) != 1000 || err == nil || !client.MayBeDone(err) || n.Load() != 2 {
+	if len(results) != 1000 || err == nil || !client.MaybeApplied(err) || n.Load() != 2 {
 		t.Fatalf("%d results, %d requests, %v", len(results), n.Load(), err)
 	}
 	if results, err = c.Tasks.CreateBatch(t.Context(), specs[len(results):]); err != nil || len(results) != 1100 || s.count() < 1000 {

@@ -32,7 +32,7 @@ type conn struct {
 	http    http.Client
 	owned   bool // the transport is ours
 	timeout time.Duration
-	retries Retries
+	retry   RetryPolicy
 }
 
 // call is one use of one route.
@@ -70,21 +70,21 @@ func (cn *conn) named(ctx context.Context, verb, path, name string, c *call, int
 
 // do sends c, again and again where that is allowed, and decodes the reply.
 func (cn *conn) do(ctx context.Context, c *call) (got answer, err error) {
-	began, mayBeDone := time.Now(), false // by a try before
+	began, maybeApplied := time.Now(), false // by a try before
 	for try := 1; ; try++ {
 		got, err = cn.try(ctx, c)
 		if err == nil {
 			return got, nil
 		}
-		mayBeDone = mayBeDone || MayBeDone(err)
-		pause, again := cn.retries.next(try, time.Since(began), c.repeatable, err)
+		maybeApplied = maybeApplied || MaybeApplied(err)
+		pause, again := cn.retry.next(try, time.Since(began), c.repeatable, err)
 		if !again || ctx.Err() != nil {
-			return got, marked(err, mayBeDone)
+			return got, marked(err, maybeApplied)
 		}
 		if ended := rest(ctx, pause); errors.Is(ended, context.Canceled) {
-			return got, marked(fmt.Errorf("%w (%w while waiting to try again)", err, ended), mayBeDone)
+			return got, marked(fmt.Errorf("%w (%w while waiting to try again)", err, ended), maybeApplied)
 		} else if ended != nil {
-			return got, marked(err, mayBeDone)
+			return got, marked(err, maybeApplied)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func (cn *conn) noReply(c *call, err error) error {
 		err = about.Err // the rest would repeat the URL, with what its query says
 	}
 	err = scheme(err)
-	return &NoReplyError{Op: c.op, Server: cn.base, Err: err, MayBeDone: !unsent(err)}
+	return &TransportError{Op: c.op, Server: cn.base, Err: err, MaybeApplied: !unsent(err)}
 }
 
 // refusal is the error of a reply that is no success.
@@ -175,7 +175,7 @@ func (cn *conn) refusal(c *call, resp *http.Response) error {
 	}
 	e := problemError(p)
 	e.Op, e.Status, e.RetryAfter = c.op, resp.StatusCode, retryAfter(resp.Header, time.Now())
-	e.MayBeDone = resp.StatusCode >= http.StatusInternalServerError && !errors.Is(e, ErrFull) && e.Code != "store_unfit"
+	e.MaybeApplied = resp.StatusCode >= http.StatusInternalServerError && !errors.Is(e, ErrFull) && e.Code != "store_unfit"
 	return e
 }
 
@@ -193,7 +193,7 @@ func (cn *conn) foreign(c *call, resp *http.Response, why error) error {
 	done := resp.StatusCode < http.StatusMultipleChoices || resp.StatusCode >= http.StatusInternalServerError
 	return &Error{
 		Op: c.op, Status: resp.StatusCode, Detail: detail + ": is it a Foliot server?",
-		RetryAfter: retryAfter(resp.Header, time.Now()), MayBeDone: done,
+		RetryAfter: retryAfter(resp.Header, time.Now()), MaybeApplied: done,
 	}
 }
 

@@ -26,10 +26,10 @@ func TestTheErrorOfAnotherCallThatEndsAContextIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.Tasks.Get(ctx, "a")
-	if err == nil || !client.MayBeDone(err) {
-		t.Errorf("a call that was sent and not answered: %v, may be done: %v", err, client.MayBeDone(err))
+	if err == nil || !client.MaybeApplied(err) {
+		t.Errorf("a call that was sent and not answered: %v, may be done: %v", err, client.MaybeApplied(err))
 	}
-	if first.MayBeDone {
+	if first.MaybeApplied {
 		t.Error("the other call's error says now that it may be done")
 	}
 }

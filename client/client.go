@@ -35,8 +35,8 @@ type Options struct {
 	// Timeout bounds one request, beside the time that a long poll waits: whatever it is, the context given to a call bounds
 	// all its requests together. Default: 60s.
 	Timeout time.Duration
-	// Retries say how often and how soon a call is repeated.
-	Retries Retries
+	// Retry says how often and how soon a call is repeated.
+	Retry RetryPolicy
 	// UserAgent names the program. Default: "foliot-go".
 	UserAgent string
 }
@@ -57,7 +57,7 @@ func New(server string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cn := &conn{base: base, header: header, timeout: o.Timeout, retries: o.Retries.withDefaults()}
+	cn := &conn{base: base, header: header, timeout: o.Timeout, retry: o.Retry.withDefaults()}
 	if cn.timeout <= 0 {
 		cn.timeout = defaultTimeout
 	}

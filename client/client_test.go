@@ -67,7 +67,7 @@ func TestNoErrorHoldsTheToken(t *testing.T) {
 	}
 	l.Close()
 	for _, url := range []string{srv.URL, "http://" + l.Addr().String(), "https" + strings.TrimPrefix(srv.URL, "http"), "http://nowhere.invalid"} {
-		c, err := client.New(url, client.Options{Token: secret, Retries: client.Retries{Attempts: 1}})
+		c, err := client.New(url, client.Options{Token: secret, Retry: client.RetryPolicy{Attempts: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,8 +23,8 @@
 //
 // # Errors
 //
-// An [*Error] is the server's refusal; [errors.Is] compares its code with [ErrNotFound], [ErrExists], [ErrStale] and others.
-// A [*NoReplyError] says that no answer came. [MayBeDone] reports whether the call may have been carried out although it
+// An [*Error] is the server's refusal; [errors.Is] compares its code with [ErrNotFound], [ErrExists], [ErrPrecondition] and others.
+// A [*TransportError] says that no answer came. [MaybeApplied] reports whether the call may have been carried out although it
 // returned an error: then a look at the task tells, or the same call again where that is harmless.
 //
 // # Retries
@@ -43,7 +43,7 @@
 //
 // Everything else (Patch, Run, Retry, CreateBatch, the changes of many, Purge, what makes a token or a secret, what deletes, and every call with
 // a [Condition] but Put of a task, whose repeat would fail because of its own success) is repeated only when it certainly was not carried out: no connection could be made, or the server said 429.
-// Retry-After is obeyed. Context and [Retries] bound it all: what would not be tried before the context's deadline returns at once.
+// Retry-After is obeyed. Context and [RetryPolicy] bound it all: what would not be tried before the context's deadline returns at once.
 //
 // # Tokens
 //

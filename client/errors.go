@@ -29,8 +29,8 @@ type Error struct {
 
 	// RetryAfter is how long the server asks to wait; 0: it did not say.
 	RetryAfter time.Duration
-	// MayBeDone says that this try of the call, or one before it, may have been carried out.
-	MayBeDone bool
+	// MaybeApplied says that this try of the call, or one before it, may have been carried out.
+	MaybeApplied bool
 }
 
 // Error returns what was tried and why not.
@@ -61,23 +61,23 @@ func (e *Error) Is(target error) bool {
 	return s.status == e.Status && (s.except == "" || s.except != e.Code)
 }
 
-// NoReplyError says that the server did not answer a call.
-type NoReplyError struct {
+// TransportError says that the server did not answer a call.
+type TransportError struct {
 	Op     string // what was tried, and on what
 	Server string // its URL
 	Err    error  // why no answer came
-	// MayBeDone says that a request was sent, or a part of it: the call may have been carried out. Where it is false, no
+	// MaybeApplied says that a request was sent, or a part of it: the call may have been carried out. Where it is false, no
 	// connection could be made.
-	MayBeDone bool
+	MaybeApplied bool
 }
 
 // Error returns what was tried, where, and why no answer came.
-func (e *NoReplyError) Error() string {
+func (e *TransportError) Error() string {
 	return e.Op + ": no answer from " + e.Server + " (" + cause(e.Err) + ")"
 }
 
 // Unwrap returns why no answer came.
-func (e *NoReplyError) Unwrap() error { return e.Err }
+func (e *TransportError) Unwrap() error { return e.Err }
 
 // sentinel is an error that stands for a code, or for a status but for one of its codes.
 type sentinel struct {
@@ -93,7 +93,7 @@ func (s *sentinel) Error() string { return s.text }
 var (
 	ErrNotFound     error = &sentinel{code: "not_found", text: "there is nothing of that name"}
 	ErrExists       error = &sentinel{code: "exists", text: "a task of that name exists"}
-	ErrStale        error = &sentinel{code: "precondition_failed", text: "the condition does not hold"}
+	ErrPrecondition error = &sentinel{code: "precondition_failed", text: "the condition does not hold"}
 	ErrCount        error = &sentinel{code: "count_differs", text: "another number of tasks matches than was expected"}
 	ErrKeyReused    error = &sentinel{code: "idempotency_key_reused", text: "the idempotency key was used with another request"}
 	ErrConflict     error = &sentinel{status: http.StatusConflict, text: "the task's state does not allow it"} // and ErrExists
@@ -101,7 +101,7 @@ var (
 	ErrUnauthorized error = &sentinel{status: http.StatusUnauthorized, text: "the server wants a token that is good"}
 	ErrForbidden    error = &sentinel{status: http.StatusForbidden, except: "quota_exceeded", text: "the token does not allow it"}
 	ErrQuota        error = &sentinel{code: "quota_exceeded", text: "the namespace has as much as it may have"}
-	ErrTooFast      error = &sentinel{status: http.StatusTooManyRequests, text: "that was too fast: wait"}
+	ErrRateLimited  error = &sentinel{status: http.StatusTooManyRequests, text: "that was too fast: wait"}
 	ErrLastToken    error = &sentinel{code: "last_admin_token", text: "it is the last operator's token of scope admin"}
 	ErrLastNode     error = &sentinel{code: "last_node", text: "no other node could take its shards"}
 	ErrUnavailable  error = &sentinel{status: http.StatusServiceUnavailable, text: "the server is stopping, or its store cannot be reached"}
@@ -110,29 +110,29 @@ var (
 	ErrReplaced = errors.New("another task was put in its place")
 )
 
-// MayBeDone reports whether the call that returned err may have been carried out all the same: no answer came after a request
+// MaybeApplied reports whether the call that returned err may have been carried out all the same: no answer came after a request
 // that was sent, or one that does not tell. It is false for nil, and where the server refused.
-func MayBeDone(err error) bool {
+func MaybeApplied(err error) bool {
 	var refused *Error
-	var silent *NoReplyError
+	var silent *TransportError
 	switch { // the silence first: its cause may be why a context ended, which may be another call's error
 	case errors.As(err, &silent):
-		return silent.MayBeDone
+		return silent.MaybeApplied
 	case errors.As(err, &refused):
-		return refused.MayBeDone
+		return refused.MaybeApplied
 	}
 	return false
 }
 
 // marked returns err, saying of a call of several tries whether any of them may have been carried out.
-func marked(err error, mayBeDone bool) error {
+func marked(err error, maybeApplied bool) error {
 	var refused *Error
-	var silent *NoReplyError
+	var silent *TransportError
 	switch { // as above: another call's error is not ours to change
 	case errors.As(err, &silent):
-		silent.MayBeDone = mayBeDone
+		silent.MaybeApplied = maybeApplied
 	case errors.As(err, &refused):
-		refused.MayBeDone = mayBeDone
+		refused.MaybeApplied = maybeApplied
 	}
 	return err
 }

@@ -175,7 +175,7 @@ func ExampleIfMatch() {
 	_, _ = c.Tasks.Patch(ctx, "a", client.Patch{Delay: client.Set(2 * time.Hour)})
 
 	_, err = c.Tasks.Patch(ctx, "a", client.Patch{Queue: client.Set("mail")}, client.IfMatch(seen.ETag()))
-	fmt.Println(errors.Is(err, client.ErrStale))
+	fmt.Println(errors.Is(err, client.ErrPrecondition))
 	// Output:
 	// true
 }

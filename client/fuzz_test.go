@@ -58,7 +58,7 @@ func FuzzRetryAfter(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		c := offline(t, client.Options{Retries: client.Retries{Attempts: 1}}, func(*http.Request) (*http.Response, error) { return busy(value), nil })
+		c := offline(t, client.Options{Retry: client.RetryPolicy{Attempts: 1}}, func(*http.Request) (*http.Response, error) { return busy(value), nil })
 		var e *client.Error
 		if _, err := c.Tasks.Get(t.Context(), "a"); !errors.As(err, &e) || e.RetryAfter < 0 {
 			t.Errorf("%q: %v", value, err)

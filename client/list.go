@@ -91,8 +91,8 @@ func (ts Tasks) List(ctx context.Context, q Query) iter.Seq2[*Task, error] {
 	}
 }
 
-// Changed counts what a change of many did.
-type Changed struct {
+// BulkResult counts what a change of many did.
+type BulkResult struct {
 	Changed    int    `json:"changed"`              // took effect
 	Accepted   int    `json:"accepted,omitempty"`   // of a cancel: an attempt is under way, no retry follows it
 	Skipped    int    `json:"skipped,omitempty"`    // matched when listed, and changed before they could be taken
@@ -101,20 +101,20 @@ type Changed struct {
 
 // CancelMany cancels the tasks that match: without States, all that are not finished. It goes through them in pages: a call that breaks off has changed
 // a part, and can be repeated. It may take long. Errors: ErrCount, if f expects a count.
-func (ts Tasks) CancelMany(ctx context.Context, f Filter) (Changed, error) {
+func (ts Tasks) CancelMany(ctx context.Context, f Filter) (BulkResult, error) {
 	return ts.many(ctx, "cancel", f)
 }
 
 // RetryMany retries the tasks that match, as CancelMany cancels: without States, those that are dead. Finished ones whose queue did not keep
 // their bodies are skipped.
-func (ts Tasks) RetryMany(ctx context.Context, f Filter) (Changed, error) {
+func (ts Tasks) RetryMany(ctx context.Context, f Filter) (BulkResult, error) {
 	return ts.many(ctx, "retry", f)
 }
 
 // manyTimeout is what a change of very many tasks may take.
 const manyTimeout = 30 * time.Minute
 
-func (ts Tasks) many(ctx context.Context, verb string, f Filter) (Changed, error) {
+func (ts Tasks) many(ctx context.Context, verb string, f Filter) (BulkResult, error) {
 	values := f.values()
 	if f.All {
 		values.Set("all", "true")
@@ -122,10 +122,10 @@ func (ts Tasks) many(ctx context.Context, verb string, f Filter) (Changed, error
 	if f.Expect != nil {
 		values.Set("expect", strconv.Itoa(*f.Expect))
 	}
-	var reply Changed
+	var reply BulkResult
 	c := &call{op: verb + " tasks", method: http.MethodPost, path: "/tasks/" + verb, query: values, extra: manyTimeout, into: &reply}
 	if _, err := ts.conn.do(ctx, c); err != nil {
-		return Changed{}, err
+		return BulkResult{}, err
 	}
 	return reply, nil
 }

@@ -39,7 +39,7 @@ type Namespace struct {
 // ETag returns the entity tag that IfMatch takes. It is empty for a namespace of a list, and for one of which nothing was decided.
 func (n *Namespace) ETag() string { return n.etag }
 
-// Put makes a namespace, or sets all of its quotas. Tasks that are there already stay. Errors: ErrStale, ErrForbidden.
+// Put makes a namespace, or sets all of its quotas. Tasks that are there already stay. Errors: ErrPrecondition, ErrForbidden.
 func (ns Namespaces) Put(ctx context.Context, name string, s NamespaceSettings, conds ...Condition) (*Namespace, error) {
 	body, err := s.MarshalJSON()
 	if err != nil {

@@ -62,7 +62,7 @@ type Counts struct {
 }
 
 // Put decides a queue's limits, defaults and retention: all of them, as they were not before. Pause and purge stay. Limits and retention
-// count at once, defaults for tasks that are created from now on. Errors: ErrStale, and an Error with the field that is wrong.
+// count at once, defaults for tasks that are created from now on. Errors: ErrPrecondition, and an Error with the field that is wrong.
 func (qs Queues) Put(ctx context.Context, name string, s QueueSettings, conds ...Condition) (*Queue, error) {
 	body, err := s.MarshalJSON()
 	if err != nil {
@@ -90,7 +90,7 @@ type queuePage struct {
 func (p *queuePage) items() []*Queue { return p.Queues }
 
 // Delete forgets what was decided of a queue; it returns what is left of it. Its tasks stay, with the server's defaults, and a paused queue
-// goes on. Errors: ErrNotFound where nothing was decided, ErrStale, ErrConflict while a purge is under way.
+// goes on. Errors: ErrNotFound where nothing was decided, ErrPrecondition, ErrConflict while a purge is under way.
 func (qs Queues) Delete(ctx context.Context, name string, conds ...Condition) (*Queue, error) {
 	return qs.one(ctx, "delete queue", name, &call{method: http.MethodDelete, header: headerOf(conds)})
 }

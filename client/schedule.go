@@ -119,8 +119,8 @@ type Instant struct {
 	Local time.Time // the same, in the schedule's time zone
 }
 
-// Backfilled is what a backfill did.
-type Backfilled struct {
+// BackfillResult is what a backfill did.
+type BackfillResult struct {
 	Created    int    `json:"created"`              // tasks that were made, due now
 	Existing   int    `json:"existing"`             // those that the same backfill had made before
 	Instants   int    `json:"instants"`             // the sum of both

@@ -18,7 +18,7 @@ import (
 type Schedules struct{ conn *conn }
 
 // Put makes the schedule of that name, or changes all of it: its id, its runs and a pause stay, and what has fired does not fire again. It
-// returns without the body. Errors: ErrStale, and an Error with the field of the spec that is wrong.
+// returns without the body. Errors: ErrPrecondition, and an Error with the field of the spec that is wrong.
 func (ss Schedules) Put(ctx context.Context, name string, s ScheduleSpec, conds ...Condition) (*Schedule, error) {
 	body, err := s.MarshalJSON()
 	if err != nil {
@@ -57,23 +57,23 @@ type schedulePage struct {
 
 func (p *schedulePage) items() []*Schedule { return p.Schedules }
 
-// Delete ends a schedule, and returns what it was. The tasks that it made stay. Errors: ErrNotFound, ErrStale.
+// Delete ends a schedule, and returns what it was. The tasks that it made stay. Errors: ErrNotFound, ErrPrecondition.
 func (ss Schedules) Delete(ctx context.Context, name string, conds ...Condition) (*Schedule, error) {
 	return ss.one(ctx, "delete schedule", name, &call{method: http.MethodDelete, header: headerOf(conds)})
 }
 
-// Pause lets a schedule make no tasks until it is resumed. Those that it made go on. Errors: ErrNotFound, ErrStale.
+// Pause lets a schedule make no tasks until it is resumed. Those that it made go on. Errors: ErrNotFound, ErrPrecondition.
 func (ss Schedules) Pause(ctx context.Context, name string, conds ...Condition) (*Schedule, error) {
 	return ss.one(ctx, "pause schedule", name, &call{method: http.MethodPost, path: "/pause", header: headerOf(conds), repeatable: len(conds) == 0})
 }
 
-// Resume lets a schedule go on with its next instant: those during the pause are not made up for. Errors: ErrNotFound, ErrStale.
+// Resume lets a schedule go on with its next instant: those during the pause are not made up for. Errors: ErrNotFound, ErrPrecondition.
 func (ss Schedules) Resume(ctx context.Context, name string, conds ...Condition) (*Schedule, error) {
 	return ss.one(ctx, "resume schedule", name, &call{method: http.MethodPost, path: "/resume", header: headerOf(conds), repeatable: len(conds) == 0})
 }
 
 // Trigger makes a task of a schedule that is due now, also while it is paused or another is unfinished. It returns without the body. The call
-// carries an Idempotency-Key of its own, so that it can be repeated when its answer is lost. Errors: ErrNotFound, ErrStale, ErrQuota, ErrFull, ErrTooFast.
+// carries an Idempotency-Key of its own, so that it can be repeated when its answer is lost. Errors: ErrNotFound, ErrPrecondition, ErrQuota, ErrFull, ErrRateLimited.
 func (ss Schedules) Trigger(ctx context.Context, name string, conds ...Condition) (*Task, error) {
 	return ss.TriggerOnce(ctx, rand.Text(), name, conds...)
 }
@@ -88,19 +88,19 @@ func (ss Schedules) TriggerOnce(ctx context.Context, key, name string, conds ...
 }
 
 // Backfill makes a task for each instant from one time until another, both included, whether or not they fired: all are due now. The same
-// backfill again makes nothing twice, and what is left where an error broke it off. Errors: ErrNotFound, ErrStale, ErrQuota, ErrFull, ErrTooFast, an
+// backfill again makes nothing twice, and what is left where an error broke it off. Errors: ErrNotFound, ErrPrecondition, ErrQuota, ErrFull, ErrRateLimited, an
 // Error of code too_many_instants where there are more than 1000.
-func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.Time, conds ...Condition) (Backfilled, error) {
+func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.Time, conds ...Condition) (BackfillResult, error) {
 	body, err := marshal(wire.BackfillInput{From: instant(from), Until: instant(until)})
 	if err != nil {
-		return Backfilled{}, err
+		return BackfillResult{}, err
 	}
-	var reply Backfilled
+	var reply BackfillResult
 	_, err = ss.conn.named(ctx, "backfill schedule", "/schedules/", name, &call{
 		method: http.MethodPost, path: "/backfill", header: headerOf(conds), body: body, extra: backfillTimeout, repeatable: true,
 	}, &reply)
 	if err != nil {
-		return Backfilled{}, err
+		return BackfillResult{}, err
 	}
 	return reply, nil
 }

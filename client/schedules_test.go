@@ -47,7 +47,7 @@ func TestAScheduleIsReadAsItWasAskedFor(t *testing.T) {
 	if again := ok(c.Schedules.Put(t.Context(), "nightly", got.ScheduleSpec, client.IfMatch(got.ETag()))); again.ID != made.ID || again.Version != 2 || again.CatchupWindow != client.NoCatchup {
 		t.Errorf("put again: %+v", again)
 	}
-	if _, err := c.Schedules.Put(t.Context(), "nightly", asked, client.IfMatch(made.ETag())); !errors.Is(err, client.ErrStale) {
+	if _, err := c.Schedules.Put(t.Context(), "nightly", asked, client.IfMatch(made.ETag())); !errors.Is(err, client.ErrPrecondition) {
 		t.Error(err)
 	}
 }
@@ -102,7 +102,7 @@ func TestAScheduleLivesItsLife(t *testing.T) {
 	if _, err := c.Schedules.Get(t.Context(), "a"); !errors.Is(err, client.ErrNotFound) || !strings.HasPrefix(err.Error(), "get schedule a: ") {
 		t.Error(err)
 	}
-	if _, err := c.Schedules.Get(t.Context(), ".."); err == nil || client.MayBeDone(err) {
+	if _, err := c.Schedules.Get(t.Context(), ".."); err == nil || client.MaybeApplied(err) {
 		t.Error(err)
 	}
 }
@@ -119,7 +119,7 @@ func TestAScheduleIsToldToMakeTasks(t *testing.T) {
 		t.Errorf("%+v, %+v, %+v", first, again, other)
 	}
 	from, until := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
-	for _, want := range []client.Backfilled{{Created: 4, Instants: 4, Durability: "memory"}, {Existing: 4, Instants: 4, Durability: "memory"}} {
+	for _, want := range []client.BackfillResult{{Created: 4, Instants: 4, Durability: "memory"}, {Existing: 4, Instants: 4, Durability: "memory"}} {
 		if got, err := c.Schedules.Backfill(t.Context(), "noon", from, until); err != nil || got != want {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -155,10 +155,10 @@ func TestAScheduleMakesTasksOnItsConditions(t *testing.T) {
 		t.Error(err)
 	}
 	must[*client.Schedule](t)(c.Schedules.Pause(t.Context(), "a"))
-	if _, err := c.Schedules.Trigger(t.Context(), "a", client.IfMatch(seen.ETag())); !errors.Is(err, client.ErrStale) {
+	if _, err := c.Schedules.Trigger(t.Context(), "a", client.IfMatch(seen.ETag())); !errors.Is(err, client.ErrPrecondition) {
 		t.Error("trigger:", err)
 	}
-	if _, err := c.Schedules.Backfill(t.Context(), "a", time.Now().Add(-time.Minute), time.Now(), client.IfMatch(seen.ETag())); !errors.Is(err, client.ErrStale) {
+	if _, err := c.Schedules.Backfill(t.Context(), "a", time.Now().Add(-time.Minute), time.Now(), client.IfMatch(seen.ETag())); !errors.Is(err, client.ErrPrecondition) {
 		t.Error("backfill:", err)
 	}
 	if again := must[*client.Task](t)(c.Schedules.TriggerOnce(t.Context(), "order-42", "a", client.IfMatch(seen.ETag()))); again.ID != first.ID {
@@ -180,7 +180,7 @@ func TestAScheduledTaskHasNoNameOrTimeOfItsOwn(t *testing.T) {
 	} {
 		s := minutely()
 		edit(&s.Task)
-		if _, err := c.Schedules.Put(t.Context(), "a", s); err == nil || client.MayBeDone(err) {
+		if _, err := c.Schedules.Put(t.Context(), "a", s); err == nil || client.MaybeApplied(err) {
 			t.Errorf("%+v: %v", s.Task, err)
 		}
 	}

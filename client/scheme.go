@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What a NoReplyError wraps where the server's URL has the wrong scheme. No other try would end better.
+// What a TransportError wraps where the server's URL has the wrong scheme. No other try would end better.
 var (
 	ErrSpeaksTLS = errors.New("it speaks TLS: its URL begins with https://")
 	ErrNoTLS     = errors.New("it does not speak TLS: its URL begins with http://")

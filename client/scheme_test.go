@@ -37,13 +37,13 @@ func TestTheWrongSchemeIsNamed(t *testing.T) {
 		{"an alert", "http://" + saying(t, "\x15\x03\x01\x00\x02\x02\x46"), client.ErrSpeaksTLS},
 		{"no HTTP either", "https://" + saying(t, "220 mail.example ready\r\n"), client.ErrNoTLS},
 	} {
-		api, err := client.New(c.url, client.Options{Retries: client.Retries{Attempts: 5}})
+		api, err := client.New(c.url, client.Options{Retry: client.RetryPolicy{Attempts: 5}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var silent *client.NoReplyError
+		var silent *client.TransportError
 		_, err = api.Tasks.Create(t.Context(), hour("a"))
-		if !errors.Is(err, c.want) || !errors.As(err, &silent) || client.MayBeDone(err) || !strings.Contains(err.Error(), c.url) {
+		if !errors.Is(err, c.want) || !errors.As(err, &silent) || client.MaybeApplied(err) || !strings.Contains(err.Error(), c.url) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		api.Close()
@@ -65,12 +65,12 @@ func TestAConnectionThatBreaksAfterTheHandshakeMayHaveDoneIt(t *testing.T) {
 	}))
 	srv.StartTLS()
 	defer srv.Close()
-	api, err := client.New(srv.URL, client.Options{HTTPClient: srv.Client(), Retries: client.Retries{Attempts: 2}})
+	api, err := client.New(srv.URL, client.Options{HTTPClient: srv.Client(), Retry: client.RetryPolicy{Attempts: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer api.Close()
-	if _, err = api.Tasks.Create(t.Context(), hour("a")); errors.Is(err, client.ErrNoTLS) || !client.MayBeDone(err) || tried != 2 {
+	if _, err = api.Tasks.Create(t.Context(), hour("a")); errors.Is(err, client.ErrNoTLS) || !client.MaybeApplied(err) || tried != 2 {
 		t.Errorf("after %d tries: %v", tried, err)
 	}
 }

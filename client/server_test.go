@@ -53,11 +53,11 @@ func serve(t *testing.T, configure ...func(*api.Config)) *server {
 }
 
 // quick repeats as often as the default, and does not wait long.
-var quick = client.Retries{MinBackoff: time.Millisecond, MaxBackoff: 10 * time.Millisecond}
+var quick = client.RetryPolicy{MinBackoff: time.Millisecond, MaxBackoff: 10 * time.Millisecond}
 
 func (s *server) client(o ...client.Options) *client.Client {
 	s.Helper()
-	options := client.Options{Retries: quick}
+	options := client.Options{Retry: quick}
 	if len(o) > 0 {
 		options = o[0]
 	}

@@ -45,11 +45,11 @@ func TestAQueueIsDecidedAndRead(t *testing.T) {
 	if diff := cmp.Diff(asked, made.QueueSettings); diff != "" || made.Version != 1 || made.ETag() == "" {
 		t.Errorf("version %d, tag %s (-want +got):\n%s", made.Version, made.ETag(), diff)
 	}
-	if _, err := c.Queues.Put(t.Context(), "mail", asked, client.IfNoneMatch()); !errors.Is(err, client.ErrStale) || err.Error()[:len("put queue mail: ")] != "put queue mail: " {
+	if _, err := c.Queues.Put(t.Context(), "mail", asked, client.IfNoneMatch()); !errors.Is(err, client.ErrPrecondition) || err.Error()[:len("put queue mail: ")] != "put queue mail: " {
 		t.Error(err)
 	}
 	again := ok(c.Queues.Put(t.Context(), "mail", client.QueueSettings{Concurrency: 1}, client.IfMatch(made.ETag())))
-	if _, err := c.Queues.Put(t.Context(), "mail", asked, client.IfMatch(made.ETag())); !errors.Is(err, client.ErrStale) || again.ETag() == made.ETag() {
+	if _, err := c.Queues.Put(t.Context(), "mail", asked, client.IfMatch(made.ETag())); !errors.Is(err, client.ErrPrecondition) || again.ETag() == made.ETag() {
 		t.Error(err)
 	}
 	if got := ok(c.Queues.Get(t.Context(), "mail")); got.Concurrency != 1 || got.Rate != 0 || got.Retry != (client.Retry{}) {
@@ -98,7 +98,7 @@ func TestAQueueIsDecidedAndRead(t *testing.T) {
 	if _, err := c.Queues.Get(t.Context(), "other"); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, err := c.Queues.Get(t.Context(), ".."); err == nil || client.MayBeDone(err) {
+	if _, err := c.Queues.Get(t.Context(), ".."); err == nil || client.MaybeApplied(err) {
 		t.Error(err)
 	}
 }
@@ -201,7 +201,7 @@ func TestABackupIsWrittenWholeOrNotAtAll(t *testing.T) {
 	}
 	fail = errors.New("the disk is broken")
 	got.Reset()
-	var silent *client.NoReplyError
+	var silent *client.TransportError
 	if n, err := c.Backup(t.Context(), &got); !errors.As(err, &silent) || n > int64(len(data)) || !strings.Contains(err.Error(), "broke off") {
 		t.Errorf("a backup that broke off: %d bytes, %v", n, err)
 	}

@@ -14,7 +14,7 @@ type Tasks struct{ conn *conn }
 // Create makes a task. It returns without the body. The call carries an Idempotency-Key of its own, so that it can be repeated
 // when its answer is lost; a task without a name has a name that derives from it.
 //
-// Errors: ErrExists, ErrFull, ErrTooFast, and an Error with the field of the spec that is wrong.
+// Errors: ErrExists, ErrFull, ErrRateLimited, and an Error with the field of the spec that is wrong.
 func (ts Tasks) Create(ctx context.Context, s Spec) (*Task, error) {
 	return ts.CreateOnce(ctx, rand.Text(), s)
 }
@@ -44,9 +44,9 @@ func (s Spec) nameOr(words string) string {
 // returns without the body. The call carries an Idempotency-Key of its own, so that a repeat of it changes nothing and sends nothing twice.
 //
 // A server of an older version ignores the key. A repeat there puts the task again, and with a condition it is refused because of the first try's
-// success: if [MayBeDone] is true of an ErrStale, look at the task.
+// success: if [MaybeApplied] is true of an ErrPrecondition, look at the task.
 //
-// Errors: ErrStale, and those of Create.
+// Errors: ErrPrecondition, and those of Create.
 func (ts Tasks) Put(ctx context.Context, s Spec, conds ...Condition) (*Task, error) {
 	return ts.PutOnce(ctx, rand.Text(), s, conds...)
 }
@@ -73,7 +73,7 @@ func (ts Tasks) PutOnce(ctx context.Context, key string, s Spec, conds ...Condit
 func (ts Tasks) Get(ctx context.Context, name string) (*Task, error) { return ts.Poll(ctx, name, 0) }
 
 // Patch changes some fields of a task; while an attempt is under way its due time cannot change. It returns without the body. Errors:
-// ErrNotFound, ErrStale, ErrConflict, and an Error with the field of the patch that is wrong.
+// ErrNotFound, ErrPrecondition, ErrConflict, and an Error with the field of the patch that is wrong.
 func (ts Tasks) Patch(ctx context.Context, name string, p Patch, conds ...Condition) (*Task, error) {
 	op := "patch " + name
 	path, err := taskPath(op, name)
@@ -88,18 +88,18 @@ func (ts Tasks) Patch(ctx context.Context, name string, p Patch, conds ...Condit
 }
 
 // Touch makes a task that was created with a delay due that delay from now, with all its attempts again: a watchdog's heartbeat.
-// Errors: ErrNotFound, ErrStale, ErrConflict.
+// Errors: ErrNotFound, ErrPrecondition, ErrConflict.
 func (ts Tasks) Touch(ctx context.Context, name string, conds ...Condition) (*Task, error) {
 	return ts.act(ctx, name, "touch", len(conds) == 0, conds)
 }
 
-// Run makes a waiting task due now: it passes pause and rate, not concurrency. Errors: ErrNotFound, ErrStale, ErrConflict.
+// Run makes a waiting task due now: it passes pause and rate, not concurrency. Errors: ErrNotFound, ErrPrecondition, ErrConflict.
 func (ts Tasks) Run(ctx context.Context, name string, conds ...Condition) (*Task, error) {
 	return ts.act(ctx, name, "run", false, conds)
 }
 
 // Retry gives a dead task a new life: due now, with all its attempts again and the same id. It sends a delivered, cancelled or expired one
-// again, under the same id, if its queue kept its body (QueueSettings.KeepBodies). Errors: ErrNotFound, ErrStale, ErrConflict.
+// again, under the same id, if its queue kept its body (QueueSettings.KeepBodies). Errors: ErrNotFound, ErrPrecondition, ErrConflict.
 func (ts Tasks) Retry(ctx context.Context, name string, conds ...Condition) (*Task, error) {
 	return ts.act(ctx, name, "retry", false, conds)
 }
@@ -114,7 +114,7 @@ func (ts Tasks) act(ctx context.Context, name, verb string, repeatable bool, con
 }
 
 // Cancel takes a task back. Where pending is false no attempt starts any more. Where it is true an attempt is, or may be, under way: it is the last one,
-// and the task ends delivered or cancelled. A task that was cancelled before stays as it is (Task.Already). Errors: ErrNotFound, ErrStale, ErrConflict (the task
+// and the task ends delivered or cancelled. A task that was cancelled before stays as it is (Task.Already). Errors: ErrNotFound, ErrPrecondition, ErrConflict (the task
 // is delivered or expired).
 func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t *Task, pending bool, err error) {
 	op := "cancel " + name
@@ -130,7 +130,7 @@ func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t 
 	// A server of an older version refuses to cancel what is cancelled. A try before may have done it, and which of the two answers
 	// that try had is lost: the careful one holds in any case.
 	var e *Error
-	if errors.As(err, &e) && e.Status == http.StatusConflict && e.MayBeDone {
+	if errors.As(err, &e) && e.Status == http.StatusConflict && e.MaybeApplied {
 		if now, err := ts.Get(ctx, name); err == nil && now.State == Cancelled {
 			return now, true, nil
 		}
@@ -146,7 +146,7 @@ func (ts Tasks) one(ctx context.Context, c *call) (*Task, error) {
 	return orNil(t, err)
 }
 
-// Condition is what must hold for a change to be made; otherwise it is refused with ErrStale. Schedules, queues and namespaces take them as
+// Condition is what must hold for a change to be made; otherwise it is refused with ErrPrecondition. Schedules, queues and namespaces take them as
 // tasks do.
 type Condition struct{ header, value string }
 

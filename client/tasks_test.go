@@ -103,7 +103,7 @@ func TestABodyArrivesByteForByte(t *testing.T) {
 	spec := hour("bad")
 	spec.HTTP.Body = client.JSON(func() {})
 	var e *client.Error
-	if _, err := c.Tasks.Create(t.Context(), spec); !errors.As(err, &e) || e.Field != "http.body" || e.Status != 0 || client.MayBeDone(err) {
+	if _, err := c.Tasks.Create(t.Context(), spec); !errors.As(err, &e) || e.Field != "http.body" || e.Status != 0 || client.MaybeApplied(err) {
 		t.Errorf("a body that is no JSON: %v", err)
 	}
 }
@@ -153,11 +153,11 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 	}{
 		{"get nobody", func() error { _, err := c.Tasks.Get(t.Context(), "nobody"); return err }, client.ErrNotFound, "not_found"},
 		{"create at", func() error { _, err := c.Tasks.Create(t.Context(), at); return err }, client.ErrExists, "exists"},
-		{"put at", func() error { _, err := c.Tasks.Put(t.Context(), at, client.IfNoneMatch()); return err }, client.ErrStale, "precondition_failed"},
+		{"put at", func() error { _, err := c.Tasks.Put(t.Context(), at, client.IfNoneMatch()); return err }, client.ErrPrecondition, "precondition_failed"},
 		{"patch at", func() error {
 			_, err := c.Tasks.Patch(t.Context(), "at", client.Patch{Queue: client.Set("r")}, client.IfMatch(old.ETag()))
 			return err
-		}, client.ErrStale, "precondition_failed"},
+		}, client.ErrPrecondition, "precondition_failed"},
 		{"touch at", func() error { _, err := c.Tasks.Touch(t.Context(), "at"); return err }, client.ErrConflict, "no_delay"},
 		{"retry at", func() error { _, err := c.Tasks.Retry(t.Context(), "at"); return err }, client.ErrConflict, "task_not_dead"},
 		{"create other", func() error { _, err := c.Tasks.CreateOnce(t.Context(), "key", hour("other")); return err }, nil, ""},
@@ -174,7 +174,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 			continue
 		}
 		var e *client.Error
-		if !errors.As(err, &e) || e.Code != k.code || e.Op != k.what || e.Detail == "" || e.MayBeDone {
+		if !errors.As(err, &e) || e.Code != k.code || e.Op != k.what || e.Detail == "" || e.MaybeApplied {
 			t.Errorf("%s: %#v", k.what, err)
 		}
 		if k.is != nil && !errors.Is(err, k.is) {
@@ -233,7 +233,7 @@ func TestAKeyMakesOneTask(t *testing.T) {
 func TestAPublicationGoesOutAsItIs(t *testing.T) {
 	ok := must[*client.Task](t)
 	s := serve(t)
-	c := s.client(client.Options{UserAgent: "program", Retries: quick})
+	c := s.client(client.Options{UserAgent: "program", Retry: quick})
 	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	ok(c.Tasks.Publish(t.Context(), client.Publication{
 		URL: "http://127.0.0.1:9/?a=b&c=d", At: at, Name: "p", Queue: "q", Retries: client.NoRetries,

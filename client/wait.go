@@ -70,7 +70,7 @@ func (ts Tasks) pollOnce(ctx context.Context, name string) (*Task, error) {
 // passing reports whether err may pass by itself, as a restart does.
 func passing(err error) bool {
 	var refused *Error
-	var silent *NoReplyError
+	var silent *TransportError
 	switch {
 	case errors.As(err, &refused):
 		return refused.Status == http.StatusTooManyRequests || busy(refused.Status)

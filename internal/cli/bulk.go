@@ -79,7 +79,7 @@ func (f manyFlags) byFilter() (bool, error) {
 }
 
 // bulkAct is one of the client's, on all tasks that a filter chooses.
-type bulkAct func(context.Context, client.Filter) (client.Changed, error)
+type bulkAct func(context.Context, client.Filter) (client.BulkResult, error)
 
 // bulk does act to everything the filter chooses, after a question, and prints
 // what became of it. The verb is for the question: "cancel".
@@ -105,8 +105,8 @@ func (f manyFlags) bulk(ctx context.Context, con *console, act bulkAct, verb, do
 
 // asking returns act with a question before it that names the number of tasks. See agreed.
 func asking(con *console, act bulkAct, verb string) bulkAct {
-	return func(ctx context.Context, filter client.Filter) (client.Changed, error) {
-		expecting := func(n *int) (client.Changed, error) {
+	return func(ctx context.Context, filter client.Filter) (client.BulkResult, error) {
+		expecting := func(n *int) (client.BulkResult, error) {
 			filter.Expect = n
 			return act(ctx, filter)
 		}
@@ -164,7 +164,7 @@ func tasksWord(n int) string {
 	return fmt.Sprintf("%d tasks", n)
 }
 
-func bulkRest(r client.Changed) string {
+func bulkRest(r client.BulkResult) string {
 	s := ""
 	if r.Accepted > 0 {
 		s += fmt.Sprintf(", %d after the attempt that is under way", r.Accepted)

@@ -34,7 +34,7 @@ type serverFlags struct {
 // cliRetries are short: a person waits. A server that does not reach its store has
 // tried for two seconds before it says so, and is asked once more: a failover of
 // Redis takes not much longer.
-var cliRetries = client.Retries{Attempts: 3, MinBackoff: 100 * time.Millisecond, MaxBackoff: 5 * time.Second, Within: 4 * time.Second}
+var cliRetries = client.RetryPolicy{Attempts: 3, MinBackoff: 100 * time.Millisecond, MaxBackoff: 5 * time.Second, Within: 4 * time.Second}
 
 // dialer returns a client of the server that the flags name.
 type dialer func() (*client.Client, error)
@@ -57,7 +57,7 @@ func (f *serverFlags) client() (*client.Client, error) {
 	api, err := client.New(f.Server, client.Options{
 		Token: token, Namespace: f.Namespace,
 		HTTPClient: &http.Client{Transport: &retelling{next: &exposure{next: transport, proxy: transport.Proxy, notes: f.notes}, notes: f.notes}},
-		Retries:    cliRetries,
+		Retry:      cliRetries,
 		UserAgent:  "foliot/" + buildinfo.Version(),
 	})
 	if err != nil {
@@ -133,7 +133,7 @@ func (f *serverFlags) tls() (*tls.Config, error) {
 // renamed returns err with the command's own words for what was tried.
 func renamed(err error, op string) error {
 	var refused *client.Error
-	var silent *client.NoReplyError
+	var silent *client.TransportError
 	switch {
 	case errors.As(err, &refused):
 		e := *refused
@@ -149,7 +149,7 @@ func renamed(err error, op string) error {
 
 // advice returns what the user can do about err, where its own words leave that open.
 func advice(err error) string {
-	var silent *client.NoReplyError
+	var silent *client.TransportError
 	var refused *client.Error
 	var unknown x509.UnknownAuthorityError
 	switch {

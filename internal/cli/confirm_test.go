@@ -117,14 +117,14 @@ func TestTheQuestionSaysWhenMoreTasksMayBeChangedThanItNames(t *testing.T) {
 		con := newConsole(strings.NewReader("y\n"), io.Discard, &asked, false)
 		con.canAsk = true
 		calls := 0
-		act := func(_ context.Context, f client.Filter) (client.Changed, error) {
+		act := func(_ context.Context, f client.Filter) (client.BulkResult, error) {
 			if calls++; calls == 1 {
-				return client.Changed{}, &client.Error{Code: "count_differs", Count: c.count}
+				return client.BulkResult{}, &client.Error{Code: "count_differs", Count: c.count}
 			}
 			if (f.Expect != nil) != c.expect {
 				t.Errorf("%d tasks: the change expects %v", c.count, f.Expect)
 			}
-			return client.Changed{}, nil
+			return client.BulkResult{}, nil
 		}
 		if _, err := asking(con, act, "cancel")(t.Context(), client.Filter{}); err != nil || calls != 2 {
 			t.Errorf("%d tasks: %d calls, %v", c.count, calls, err)

@@ -187,9 +187,9 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 func noteRest(con *console, err error, again string) {
 	code := exitCode(err)
 	switch {
-	case code == exitUnreachable, code == exitInterrupted, client.MayBeDone(err):
+	case code == exitUnreachable, code == exitInterrupted, client.MaybeApplied(err):
 		con.notef("some of the tasks may have been made; this makes the others, and none twice: %s", again)
-	case errors.Is(err, client.ErrQuota), errors.Is(err, client.ErrTooFast), errors.Is(err, client.ErrFull):
+	case errors.Is(err, client.ErrQuota), errors.Is(err, client.ErrRateLimited), errors.Is(err, client.ErrFull):
 		con.notef("this makes the rest, as soon as they may be made, and none twice: %s", again)
 	}
 }

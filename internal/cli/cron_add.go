@@ -53,7 +53,7 @@ func (c *cronAddCmd) Run(ctx context.Context, con *console, api *client.Client) 
 		conds = nil
 	}
 	s, err := api.Schedules.Put(ctx, c.Name, spec, conds...)
-	if errors.Is(err, client.ErrStale) {
+	if errors.Is(err, client.ErrPrecondition) {
 		return &fault{exitConflict, fmt.Errorf("add %s: a schedule of that name exists: `foliot cron set %[1]s` changes single fields of it, --replace changes all", c.Name)}
 	}
 	if err != nil {

@@ -58,7 +58,7 @@ func (c *cronSetCmd) Run(ctx context.Context, con *console, api *client.Client, 
 		return err
 	}
 	s, err := api.Schedules.Put(ctx, c.Name, spec, client.IfMatch(old.ETag()))
-	if errors.Is(err, client.ErrStale) {
+	if errors.Is(err, client.ErrPrecondition) {
 		return &fault{exitConflict, fmt.Errorf("set %s: another client has just changed the schedule: look at it with `foliot cron get`, and try again", c.Name)}
 	}
 	if err != nil {

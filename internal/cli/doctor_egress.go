@@ -57,7 +57,7 @@ func (c *doctorEgressCmd) Run(ctx context.Context, con *console, dial dialer, pa
 	}
 	verdict, err := api.Egress(ctx, c.URL)
 	var refused *client.Error
-	var silent *client.NoReplyError
+	var silent *client.TransportError
 	switch {
 	case errors.As(err, &silent):
 		return fmt.Errorf("%w; with --offline no server is asked", err)

@@ -50,7 +50,7 @@ func (f *fault) Unwrap() error { return f.err }
 // exitCode returns the code that tells scripts how err ended the command.
 func exitCode(err error) int {
 	var refused *client.Error
-	var silent *client.NoReplyError
+	var silent *client.TransportError
 	code, chosen := chosenCode(err)
 	switch {
 	case err == nil:

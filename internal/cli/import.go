@@ -281,7 +281,7 @@ func (im *importer) count(b importBatch, results []client.BatchResult) (later im
 			created++
 		case errors.Is(r.Err, client.ErrExists):
 			skipped++
-		case errors.Is(r.Err, client.ErrTooFast):
+		case errors.Is(r.Err, client.ErrRateLimited):
 			later.numbers, later.texts = append(later.numbers, b.numbers[i]), append(later.texts, b.texts[i])
 		case errors.Is(r.Err, client.ErrQuota):
 			failure = fmt.Errorf("line %d: %w", b.numbers[i], r.Err)

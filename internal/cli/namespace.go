@@ -97,7 +97,7 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console, api *client.Cli
 	setLimit(&settings.EditRate, c.EditRate)
 	set(&settings.Suspended, c.Suspended)
 	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
-	if errors.Is(err, client.ErrStale) {
+	if errors.Is(err, client.ErrPrecondition) {
 		return &fault{exitConflict, errors.New("put namespace " + c.Name + ": somebody else changed it just now; look at it with `foliot namespace ls`, and try again")}
 	}
 	if err != nil {

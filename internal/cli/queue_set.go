@@ -62,7 +62,7 @@ func (c *queueSetCmd) Run(ctx context.Context, con *console, api *client.Client)
 		return err
 	}
 	q, err = api.Queues.Put(ctx, c.Queue, settings, condition)
-	if errors.Is(err, client.ErrStale) {
+	if errors.Is(err, client.ErrPrecondition) {
 		return &fault{exitConflict, errors.New("put queue " + c.Queue + ": somebody else changed it just now; look at it with `foliot queue get`, and try again")}
 	}
 	if err != nil {

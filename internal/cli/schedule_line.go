@@ -136,7 +136,7 @@ func (im *importer) putSchedule(ctx context.Context, b importBatch) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case err == nil || errors.Is(err, client.ErrStale):
+	case err == nil || errors.Is(err, client.ErrPrecondition):
 		im.mu.Lock()
 		if err == nil {
 			im.total.Schedules++

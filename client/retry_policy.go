@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Retries say how a call is repeated that may be: see the package's comment. The pauses double from MinBackoff to MaxBackoff,
+// RetryPolicy says how a call is repeated that may be: see the package's comment. The pauses double from MinBackoff to MaxBackoff,
 // each between a half and the whole of that; where the server names a time, with Retry-After, a pause is that much longer.
-type Retries struct {
+type RetryPolicy struct {
 	// Attempts is how often a call is tried, the first time included; 1: once. Default: 4.
 	Attempts int
 	// MinBackoff is before the second try. Default: 100ms.
@@ -22,7 +22,7 @@ type Retries struct {
 	Within time.Duration
 }
 
-func (r Retries) withDefaults() Retries {
+func (r RetryPolicy) withDefaults() RetryPolicy {
 	if r.Attempts <= 0 {
 		r.Attempts = 4
 	}
@@ -36,12 +36,12 @@ func (r Retries) withDefaults() Retries {
 }
 
 // next says whether a call that failed with err in its try-th try, so long after the first began, is repeated, and after which pause.
-func (r Retries) next(try int, spent time.Duration, repeatable bool, err error) (pause time.Duration, again bool) {
+func (r RetryPolicy) next(try int, spent time.Duration, repeatable bool, err error) (pause time.Duration, again bool) {
 	if try >= r.Attempts {
 		return 0, false
 	}
 	var refused *Error
-	var silent *NoReplyError
+	var silent *TransportError
 	switch {
 	case errors.As(err, &refused):
 		again = refused.Status == http.StatusTooManyRequests || repeatable && busy(refused.Status)
@@ -50,7 +50,7 @@ func (r Retries) next(try int, spent time.Duration, repeatable bool, err error) 
 		}
 		pause = refused.RetryAfter
 	case errors.As(err, &silent):
-		again = !hopeless(silent.Err) && (repeatable || !silent.MayBeDone)
+		again = !hopeless(silent.Err) && (repeatable || !silent.MaybeApplied)
 	}
 	pause += r.backoff(try)
 	return pause, again && (r.Within <= 0 || spent+pause <= r.Within)
@@ -62,7 +62,7 @@ func busy(status int) bool {
 }
 
 // backoff returns the pause after the try-th try: between a half and the whole of what doubled so often.
-func (r Retries) backoff(try int) time.Duration {
+func (r RetryPolicy) backoff(try int) time.Duration {
 	d := r.MinBackoff
 	for ; try > 1 && d < r.MaxBackoff; try-- {
 		d *= 2

@@ -161,8 +161,8 @@ func TestOnlyWhatMayBeCarriedOutTwiceIsRepeated(t *testing.T) {
 				switch {
 				case k.repeated && (err != nil || tries.Load() < 2):
 					t.Errorf("%d tries, %v", tries.Load(), err)
-				case !k.repeated && (err == nil || tries.Load() != 1 || !client.MayBeDone(err)):
-					t.Errorf("%d tries, may be done %v: %v", tries.Load(), client.MayBeDone(err), err)
+				case !k.repeated && (err == nil || tries.Load() != 1 || !client.MaybeApplied(err)):
+					t.Errorf("%d tries, may be done %v: %v", tries.Load(), client.MaybeApplied(err), err)
 				}
 				if got := s.count(); got > 2 {
 					t.Errorf("there are %d tasks", got)
@@ -194,11 +194,11 @@ func TestWhatWasCertainlyNotCarriedOutIsRepeated(t *testing.T) {
 				tries.Add(1)
 				problem(w, 429, "too_many_requests")
 			}
-			if err := k.call(t.Context(), c); !errors.Is(err, client.ErrTooFast) || tries.Load() != 4 || client.MayBeDone(err) {
+			if err := k.call(t.Context(), c); !errors.Is(err, client.ErrRateLimited) || tries.Load() != 4 || client.MaybeApplied(err) {
 				t.Errorf("a server that is too busy: %d tries, %v", tries.Load(), err)
 			}
 			var dials atomic.Int64
-			nowhere, err := client.New("http://127.0.0.1:1", client.Options{Retries: quick, HTTPClient: &http.Client{Transport: &http.Transport{
+			nowhere, err := client.New("http://127.0.0.1:1", client.Options{Retry: quick, HTTPClient: &http.Client{Transport: &http.Transport{
 				DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 					dials.Add(1)
 					return (&net.Dialer{}).DialContext(ctx, network, addr)
@@ -207,8 +207,8 @@ func TestWhatWasCertainlyNotCarriedOutIsRepeated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var silent *client.NoReplyError
-			if err := k.call(t.Context(), nowhere); !errors.As(err, &silent) || dials.Load() != 4 || client.MayBeDone(err) {
+			var silent *client.TransportError
+			if err := k.call(t.Context(), nowhere); !errors.As(err, &silent) || dials.Load() != 4 || client.MaybeApplied(err) {
 				t.Errorf("nobody listens: %d dials, %v", dials.Load(), err)
 			}
 		})
@@ -276,8 +276,8 @@ func TestAnEarlierTryIsNotForgotten(t *testing.T) {
 		}
 		problem(w, 409, "exists")
 	}
-	if _, err := c.Tasks.Put(t.Context(), hour("a")); !errors.Is(err, client.ErrExists) || !client.MayBeDone(err) {
-		t.Errorf("%v, may be done: %v", err, client.MayBeDone(err))
+	if _, err := c.Tasks.Put(t.Context(), hour("a")); !errors.Is(err, client.ErrExists) || !client.MaybeApplied(err) {
+		t.Errorf("%v, may be done: %v", err, client.MaybeApplied(err))
 	}
 }
 
@@ -311,7 +311,7 @@ func busy(after string) *http.Response {
 func TestPausesDoubleAndSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Time
-		c := offline(t, client.Options{Retries: client.Retries{Attempts: 7, MinBackoff: time.Second, MaxBackoff: 10 * time.Second}}, func(*http.Request) (*http.Response, error) {
+		c := offline(t, client.Options{Retry: client.RetryPolicy{Attempts: 7, MinBackoff: time.Second, MaxBackoff: 10 * time.Second}}, func(*http.Request) (*http.Response, error) {
 			at = append(at, time.Now())
 			return nil, errors.New("broken")
 		})
@@ -369,7 +369,7 @@ func TestNoTryBeginsLaterThanWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for took, want := range map[time.Duration]int{0: 4, 2 * time.Second: 2, 3 * time.Second: 1} {
 			tries := 0
-			c := offline(t, client.Options{Retries: client.Retries{Attempts: 9, Within: 4 * time.Second}}, func(*http.Request) (*http.Response, error) {
+			c := offline(t, client.Options{Retry: client.RetryPolicy{Attempts: 9, Within: 4 * time.Second}}, func(*http.Request) (*http.Response, error) {
 				tries++
 				time.Sleep(took)
 				return busy("1"), nil
@@ -385,7 +385,7 @@ func TestNoTryBeginsLaterThanWithin(t *testing.T) {
 func TestTheContextEndsTheRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
-		c := offline(t, client.Options{Retries: client.Retries{Attempts: 100}}, func(*http.Request) (*http.Response, error) {
+		c := offline(t, client.Options{Retry: client.RetryPolicy{Attempts: 100}}, func(*http.Request) (*http.Response, error) {
 			tries++
 			return busy("5"), nil
 		})
@@ -415,7 +415,7 @@ func TestASlowReplyIsGivenUp(t *testing.T) {
 		}
 		began := time.Now()
 		_, err := offline(t, client.Options{Timeout: 2 * time.Second}, hang).Tasks.Run(t.Context(), "a")
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 2*time.Second || !client.MayBeDone(err) || !strings.Contains(err.Error(), "timed out") {
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 2*time.Second || !client.MaybeApplied(err) || !strings.Contains(err.Error(), "timed out") {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -429,7 +429,7 @@ func TestASlowReplyIsGivenUp(t *testing.T) {
 // The store and the client together: a thousand creates over a connection that is cut now and then make a thousand tasks.
 func TestNoTaskIsMadeTwiceOrLostOverABadConnection(t *testing.T) {
 	s := serve(t)
-	c := s.client(client.Options{Retries: client.Retries{Attempts: 20, MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond}})
+	c := s.client(client.Options{Retry: client.RetryPolicy{Attempts: 20, MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond}})
 	var n atomic.Int64
 	s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
 		switch n.Add(1) % 5 {
