@@ -29,7 +29,7 @@ type AuditQuery struct {
 
 // Audit returns the entries of the audit log, the newest first: of the client's namespace; for an operator who names none, of all, and what concerns
 // the server itself. It takes a token of scope admin. An error is the last thing it yields.
-func (c *Client) Audit(ctx context.Context, q AuditQuery) iter.Seq2[*AuditEntry, error] {
+func (a Admin) Audit(ctx context.Context, q AuditQuery) iter.Seq2[*AuditEntry, error] {
 	values := url.Values{}
 	for name, value := range map[string]string{
 		"action": q.Action, "target": q.Target, "by": q.By, "from": instant(q.From), "until": instant(q.Until),
@@ -38,7 +38,7 @@ func (c *Client) Audit(ctx context.Context, q AuditQuery) iter.Seq2[*AuditEntry,
 			values.Set(name, value)
 		}
 	}
-	return pages[AuditEntry, auditPage](ctx, c.conn, "read the audit log", "/audit", values)
+	return pages[AuditEntry, auditPage](ctx, a.conn, "read the audit log", "/audit", values)
 }
 
 type auditPage struct {

@@ -18,6 +18,7 @@ type Client struct {
 	Tokens     Tokens
 	Secrets    Secrets
 	Namespaces Namespaces
+	Admin      Admin
 
 	conn *conn
 }
@@ -68,7 +69,7 @@ func New(server string, o Options) (*Client, error) {
 	}
 	// The API redirects nobody: whoever does is another server.
 	cn.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{Tasks{cn}, Schedules{cn}, Queues{cn}, Tokens{cn}, Secrets{cn}, Namespaces{cn}, cn}, nil
+	return &Client{Tasks{cn}, Schedules{cn}, Queues{cn}, Tokens{cn}, Secrets{cn}, Namespaces{cn}, Admin{cn}, cn}, nil
 }
 
 // Close ends the connections that are idle, unless they are those of Options.HTTPClient. The client can still be used.

@@ -45,35 +45,35 @@ type Shard struct {
 }
 
 // Cluster says which servers there are. It takes an operator's token.
-func (c *Client) Cluster(ctx context.Context) (*Cluster, error) {
+func (a Admin) Cluster(ctx context.Context) (*Cluster, error) {
 	v := new(Cluster)
-	_, err := c.conn.do(ctx, &call{op: "ask for the cluster", method: http.MethodGet, path: "/cluster", repeatable: true, into: v})
+	_, err := a.conn.do(ctx, &call{op: "ask for the cluster", method: http.MethodGet, path: "/cluster", repeatable: true, into: v})
 	return orNil(v, err)
 }
 
 // Shards returns all shards of a shared store. It takes an operator's token.
-func (c *Client) Shards(ctx context.Context) ([]*Shard, error) {
+func (a Admin) Shards(ctx context.Context) ([]*Shard, error) {
 	var list struct {
 		Shards []*Shard `json:"shards"`
 	}
-	_, err := c.conn.do(ctx, &call{op: "list shards", method: http.MethodGet, path: "/cluster/shards", repeatable: true, into: &list})
+	_, err := a.conn.do(ctx, &call{op: "list shards", method: http.MethodGet, path: "/cluster/shards", repeatable: true, into: &list})
 	return list.Shards, err
 }
 
 // Drain makes a node of a shared store give its shards to the others, and own none until Undrain or its end. It takes an operator's token of scope admin.
 // Errors: ErrNotFound, ErrLastNode.
-func (c *Client) Drain(ctx context.Context, node string) (*Node, error) {
-	return c.drain(ctx, "drain node", http.MethodPost, node, nil)
+func (a Admin) Drain(ctx context.Context, node string) (*Node, error) {
+	return a.drain(ctx, "drain node", http.MethodPost, node, nil)
 }
 
 // ForceDrain is Drain where no other node could take the shards, too: nobody delivers their tasks then.
-func (c *Client) ForceDrain(ctx context.Context, node string) (*Node, error) {
-	return c.drain(ctx, "drain node", http.MethodPost, node, url.Values{"force": {"true"}})
+func (a Admin) ForceDrain(ctx context.Context, node string) (*Node, error) {
+	return a.drain(ctx, "drain node", http.MethodPost, node, url.Values{"force": {"true"}})
 }
 
 // Undrain ends a Drain. Errors: ErrNotFound.
-func (c *Client) Undrain(ctx context.Context, node string) (*Node, error) {
-	return c.drain(ctx, "undrain node", http.MethodDelete, node, nil)
+func (a Admin) Undrain(ctx context.Context, node string) (*Node, error) {
+	return a.drain(ctx, "undrain node", http.MethodDelete, node, nil)
 }
 
 // Finding is one thing that a server has examined.
@@ -85,9 +85,9 @@ type Finding struct {
 
 // ExamineStore makes a server of a shared store examine the servers that keep the tasks, as `foliot doctor redis` does. It takes an operator's token.
 // The Code of the error is unsupported if the server has its store for itself.
-func (c *Client) ExamineStore(ctx context.Context) ([]Finding, error) {
+func (a Admin) ExamineStore(ctx context.Context) ([]Finding, error) {
 	var x wire.Examination
-	_, err := c.conn.do(ctx, &call{op: "examine the store", method: http.MethodGet, path: "/cluster/store", repeatable: true, into: &x})
+	_, err := a.conn.do(ctx, &call{op: "examine the store", method: http.MethodGet, path: "/cluster/store", repeatable: true, into: &x})
 	all := make([]Finding, len(x.Findings))
 	for i, f := range x.Findings {
 		all[i] = Finding(f)
@@ -95,9 +95,9 @@ func (c *Client) ExamineStore(ctx context.Context) ([]Finding, error) {
 	return all, err
 }
 
-func (c *Client) drain(ctx context.Context, verb, method, node string, query url.Values) (*Node, error) {
+func (a Admin) drain(ctx context.Context, verb, method, node string, query url.Values) (*Node, error) {
 	n := new(Node)
-	_, err := c.conn.named(ctx, verb, "/cluster/nodes/", node, &call{method: method, path: "/drain", query: query, repeatable: true}, n)
+	_, err := a.conn.named(ctx, verb, "/cluster/nodes/", node, &call{method: method, path: "/drain", query: query, repeatable: true}, n)
 	return orNil(n, err)
 }
 

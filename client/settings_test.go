@@ -157,7 +157,7 @@ func TestTokensOpenWhatTheyAreFor(t *testing.T) {
 	if _, err := acme.Tasks.Get(t.Context(), "a"); !errors.Is(err, client.ErrUnauthorized) {
 		t.Errorf("a revoked token: %v", err)
 	}
-	entries := all(t, root.Audit(t.Context(), client.AuditQuery{Action: "token.create", From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}))
+	entries := all(t, root.Admin.Audit(t.Context(), client.AuditQuery{Action: "token.create", From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}))
 	if len(entries) != 2 || entries[1].By != "anonymous" || entries[0].By != "token:"+operator.ID || entries[0].At.IsZero() {
 		t.Errorf("%+v", entries)
 	}
@@ -196,24 +196,24 @@ func TestABackupIsWrittenWholeOrNotAtAll(t *testing.T) {
 	})
 	c := s.client()
 	var got bytes.Buffer
-	if n, err := c.Backup(t.Context(), &got); err != nil || n != int64(len(data)) || !bytes.Equal(got.Bytes(), data) {
+	if n, err := c.Admin.Backup(t.Context(), &got); err != nil || n != int64(len(data)) || !bytes.Equal(got.Bytes(), data) {
 		t.Errorf("%d bytes of %d, %v", n, len(data), err)
 	}
 	fail = errors.New("the disk is broken")
 	got.Reset()
 	var silent *client.TransportError
-	if n, err := c.Backup(t.Context(), &got); !errors.As(err, &silent) || n > int64(len(data)) || !strings.Contains(err.Error(), "broke off") {
+	if n, err := c.Admin.Backup(t.Context(), &got); !errors.As(err, &silent) || n > int64(len(data)) || !strings.Contains(err.Error(), "broke off") {
 		t.Errorf("a backup that broke off: %d bytes, %v", n, err)
 	}
 	full := errors.New("no space left")
-	if _, err := c.Backup(t.Context(), failing{full}); !errors.Is(err, full) || errors.As(err, &silent) {
+	if _, err := c.Admin.Backup(t.Context(), failing{full}); !errors.Is(err, full) || errors.As(err, &silent) {
 		t.Errorf("a writer that fails: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := c.Backup(ctx, cancelling{cancel}); !errors.Is(err, context.Canceled) {
+	if _, err := c.Admin.Backup(ctx, cancelling{cancel}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a backup that is given up: %v", err)
 	}
-	if _, err := serve(t).client().Backup(t.Context(), &got); err == nil {
+	if _, err := serve(t).client().Admin.Backup(t.Context(), &got); err == nil {
 		t.Error("a server without backups gives one")
 	}
 }
@@ -238,12 +238,12 @@ func TestWhatTheServerDoesIsRead(t *testing.T) {
 		Destinations: []wire.LiveDestination{{Namespace: "default", Destination: "a:443", Running: 1, Overdue: 2, OldestMS: 3, Breaker: "open", OpenUntil: "2030-01-01T00:00:01.000Z"}},
 	}
 	c := serve(t, func(cfg *api.Config) { cfg.Live = func() wire.Live { return shown }; cfg.Version = "v1.2.3" }).client()
-	live := must[*client.Live](t)(c.Live(t.Context()))
+	live := must[*client.Live](t)(c.Admin.Live(t.Context()))
 	if live.Late.P99 != 2250*time.Microsecond || live.Queues[0].Oldest != 1500*time.Millisecond || live.Destinations[0].OpenUntil.IsZero() || live.Attempts.Dead != 6 {
 		t.Errorf("%+v", live)
 	}
 	again(t, live)
-	cluster := must[*client.Cluster](t)(c.Cluster(t.Context()))
+	cluster := must[*client.Cluster](t)(c.Admin.Cluster(t.Context()))
 	if len(cluster.Nodes) != 1 || cluster.Nodes[0].Version != "v1.2.3" || !cluster.Nodes[0].Ready || cluster.Durability != "memory" || cluster.Secured {
 		t.Errorf("%+v", cluster)
 	}
@@ -302,7 +302,7 @@ func TestListsOfSettingsGoThroughAllPages(t *testing.T) {
 	if list := all(t, c.Queues.List(t.Context())); len(list) != 5 || list[4].Name != "q-4" {
 		t.Errorf("%v", list)
 	}
-	if entries := all(t, c.Audit(t.Context(), client.AuditQuery{})); len(entries) != 5 || entries[0].Target != "q-4" {
+	if entries := all(t, c.Admin.Audit(t.Context(), client.AuditQuery{})); len(entries) != 5 || entries[0].Target != "q-4" {
 		t.Errorf("%v", entries)
 	}
 }

@@ -51,7 +51,7 @@ func (c *auditCmd) Run(ctx context.Context, con *console, api *client.Client) er
 	}
 	out := con.table([]string{"TIME", "BY", "FROM", "ACTION", "NAMESPACE", "TARGET", "DETAIL"})
 	shown := 0
-	for e, err := range api.Audit(ctx, query) {
+	for e, err := range api.Admin.Audit(ctx, query) {
 		if err != nil {
 			return errors.Join(err, endTable(con, out))
 		}

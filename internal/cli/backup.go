@@ -48,7 +48,7 @@ func (c *backupCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	bar := newByteProgress(con, "copied", -1)
 	var size int64
 	write := func(w io.Writer) (err error) {
-		size, err = api.Backup(ctx, io.MultiWriter(w, bar))
+		size, err = api.Admin.Backup(ctx, io.MultiWriter(w, bar))
 		return err
 	}
 	var err error

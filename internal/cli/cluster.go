@@ -37,7 +37,7 @@ Examples:
 
 // Run prints the list.
 func (clusterNodesCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	c, err := api.Cluster(ctx)
+	c, err := api.Admin.Cluster(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ Examples:
 
 // Run prints the shards.
 func (c *clusterShardsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	shards, err := api.Shards(ctx)
+	shards, err := api.Admin.Shards(ctx)
 	if err != nil {
 		return err
 	}
@@ -197,11 +197,11 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console, api *client.Cli
 	case c.Undo && c.Force:
 		return usage.Errorf("--undo, --force", "give one of them, not both")
 	case c.Undo:
-		n, err = api.Undrain(ctx, c.Node)
+		n, err = api.Admin.Undrain(ctx, c.Node)
 	case c.Force:
-		n, err = api.ForceDrain(ctx, c.Node)
+		n, err = api.Admin.ForceDrain(ctx, c.Node)
 	default:
-		n, err = api.Drain(ctx, c.Node)
+		n, err = api.Admin.Drain(ctx, c.Node)
 	}
 	switch {
 	case errors.Is(err, client.ErrNotFound):
@@ -224,6 +224,6 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console, api *client.Cli
 
 // nobodyDelivers reports whether it is known that no server is to own shards.
 func nobodyDelivers(ctx context.Context, api *client.Client) bool {
-	c, err := api.Cluster(ctx)
+	c, err := api.Admin.Cluster(ctx)
 	return err == nil && !doctor.Delivered(c.Nodes)
 }

@@ -94,7 +94,7 @@ func unstarted(ctx context.Context, api *client.Client, t *client.Task) string {
 	if t.State == client.Running {
 		return "an attempt is under way, and its request has not arrived: the server calls " + t.HTTP.URL + " from its own machine"
 	}
-	live, err := api.Live(ctx)
+	live, err := api.Admin.Live(ctx)
 	if err != nil {
 		return oneLine(renamed(err, "read the server's live data"), nil)
 	}

@@ -55,7 +55,7 @@ func (c *doctorEgressCmd) Run(ctx context.Context, con *console, dial dialer, pa
 	if err != nil {
 		return err
 	}
-	verdict, err := api.Egress(ctx, c.URL)
+	verdict, err := api.Admin.Egress(ctx, c.URL)
 	var refused *client.Error
 	var silent *client.TransportError
 	switch {

@@ -43,7 +43,7 @@ func (c *topCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	if c.Every < minEvery {
 		return usage.Errorf("--every", "%v is shorter than %v", c.Every, minEvery)
 	}
-	live, err := api.Live(ctx)
+	live, err := api.Admin.Live(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (c *topCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 		if !pause(ctx, c.Every) {
 			return nil
 		}
-		next, failed := api.Live(ctx)
+		next, failed := api.Admin.Live(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -84,7 +84,7 @@ func (c *topCmd) lines(ctx context.Context, con *console, api *client.Client, li
 		}
 		before = live
 		var err error
-		if live, err = api.Live(ctx); err != nil {
+		if live, err = api.Admin.Live(ctx); err != nil {
 			if errors.Is(err, context.Canceled) {
 				return nil
 			}

@@ -15,10 +15,10 @@ import (
 // is asked of it next would be answered alike, after seconds. shared is
 // whether they share a store.
 func (f *Report) servers(ctx context.Context, api *client.Client) (shared bool, away error) {
-	c, err := api.Cluster(ctx)
+	c, err := api.Admin.Cluster(ctx)
 	var shards []*client.Shard
 	if err == nil && c.Store == "shared" {
-		shards, err = api.Shards(ctx)
+		shards, err = api.Admin.Shards(ctx)
 	}
 	switch {
 	case errors.Is(err, client.ErrUnavailable):
@@ -40,7 +40,7 @@ func (f *Report) servers(ctx context.Context, api *client.Client) (shared bool, 
 
 // store reports the findings of the server about its Redis.
 func (f *Report) store(ctx context.Context, api *client.Client) {
-	all, err := api.ExamineStore(ctx)
+	all, err := api.Admin.ExamineStore(ctx)
 	var refused *client.Error
 	switch {
 	case errors.As(err, &refused) && (refused.Code == "unsupported" || refused.Code == "no_route"):

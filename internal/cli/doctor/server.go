@@ -25,7 +25,7 @@ const (
 // Server examines a running server.
 func Server(ctx context.Context, api *client.Client, f *Report) error {
 	began := time.Now()
-	live, err := api.Live(ctx)
+	live, err := api.Admin.Live(ctx)
 	if errors.Is(err, client.ErrUnavailable) {
 		f.add("ready", false, "the server refuses requests: %s", f.why(err))
 		f.store(ctx, api) // a server answers this even while its store is closed
