@@ -84,8 +84,7 @@ func (r Retry) wire() *wire.Retry {
 	}
 	p := &wire.Retry{MinBackoff: duration(r.MinBackoff), MaxBackoff: duration(r.MaxBackoff), MaxAge: limit(r.MaxAge)}
 	if n := r.MaxAttempts; n != 0 {
-		n = unlimited(n)
-		p.MaxAttempts = &n
+		p.MaxAttempts = new(n.wire())
 	}
 	return p
 }
@@ -147,20 +146,20 @@ func duration(d time.Duration) string {
 	return d.String()
 }
 
-// unlimited returns v as the API has it: there, 0 is no limit.
-func unlimited[T int | time.Duration](v T) T {
-	if v == NoLimit {
-		return 0
+// limit writes d for the API, "" for the default.
+func limit(d Duration) string {
+	if d == 0 {
+		return ""
 	}
-	return v
+	return d.wire()
 }
 
-// limit writes a duration of which 0 is the default and NoLimit is none.
-func limit(d time.Duration) string {
-	if d == NoLimit {
-		return "0s"
+// window writes a duration for the API, "" for nil.
+func window(d *time.Duration) string {
+	if d == nil {
+		return ""
 	}
-	return duration(d)
+	return d.String()
 }
 
 // onDead writes a URL of which "" is the default and Nobody is none.
@@ -200,9 +199,9 @@ func (d *decoder) retry(w *wire.Retry) (r Retry) {
 	}
 	r = Retry{MinBackoff: d.duration(w.MinBackoff), MaxBackoff: d.duration(w.MaxBackoff), MaxAge: d.limit(w.MaxAge)}
 	if w.MaxAttempts != nil {
-		r.MaxAttempts = *w.MaxAttempts
+		r.MaxAttempts = Limit(*w.MaxAttempts)
 		if r.MaxAttempts == 0 {
-			r.MaxAttempts = NoLimit
+			r.MaxAttempts = Unlimited
 		}
 	}
 	return r
@@ -266,12 +265,19 @@ func (d *decoder) duration(s string) time.Duration {
 	return v
 }
 
-func (d *decoder) limit(s string) time.Duration {
+func (d *decoder) limit(s string) Duration {
 	v := d.duration(s)
 	if s != "" && v == 0 {
-		return NoLimit
+		return Forever
 	}
-	return v
+	return Duration(v)
+}
+
+func (d *decoder) window(s string) *time.Duration {
+	if s == "" {
+		return nil
+	}
+	return new(d.duration(s))
 }
 
 func (d *decoder) note(what string, err error) {

@@ -87,7 +87,7 @@ func (s ScheduleSpec) wire() (wire.ScheduleInput, error) {
 	return wire.ScheduleInput{
 		Cron: s.Cron, Timezone: s.TimeZone, DSTGap: s.DSTGap, DSTOverlap: s.DSTOverlap, Every: duration(s.Every),
 		Start: instant(s.Start), End: instant(s.End), Anchor: instant(anchor), MaxRuns: s.MaxRuns, Runs: s.SetRuns, Jitter: duration(s.Jitter),
-		Misfire: string(s.Misfire), CatchupWindow: limit(s.CatchupWindow), CatchupLimit: s.CatchupLimit, Overlap: string(s.Overlap),
+		Misfire: string(s.Misfire), CatchupWindow: window(s.CatchupWindow), CatchupLimit: s.CatchupLimit, Overlap: string(s.Overlap),
 		Paused: s.Paused,
 		Task: wire.ScheduledTask{
 			Queue: task.Queue, HTTP: task.HTTP, Timeout: task.Timeout, ExpireAfter: task.ExpireAfter,
@@ -100,7 +100,7 @@ func (d *decoder) scheduleSpec(w wire.ScheduleInput) ScheduleSpec {
 	return ScheduleSpec{
 		Cron: w.Cron, TimeZone: w.Timezone, DSTGap: w.DSTGap, DSTOverlap: w.DSTOverlap, Every: d.duration(w.Every),
 		Start: d.instant(w.Start), End: d.instant(w.End), Anchor: d.instant(w.Anchor), MaxRuns: w.MaxRuns, SetRuns: w.Runs, Jitter: d.duration(w.Jitter),
-		Misfire: Misfire(w.Misfire), CatchupWindow: d.limit(w.CatchupWindow), CatchupLimit: w.CatchupLimit, Overlap: Overlap(w.Overlap),
+		Misfire: Misfire(w.Misfire), CatchupWindow: d.window(w.CatchupWindow), CatchupLimit: w.CatchupLimit, Overlap: Overlap(w.Overlap),
 		Paused: w.Paused,
 		Task: d.spec(wire.TaskInput{
 			Queue: w.Task.Queue, HTTP: w.Task.HTTP, Timeout: w.Task.Timeout, ExpireAfter: w.Task.ExpireAfter,

@@ -17,8 +17,8 @@
 // # Types
 //
 // The API writes instants and durations as strings, leaves out what has its default, and tells 0 from absent. Go has
-// better words for that, so the types here are its own: time.Time and time.Duration, zero values for defaults, and [NoLimit]
-// where the API's 0 means that there is none. [Spec] and [Task] marshal to the API's JSON and back, so that what is
+// better words for that, so the types here are its own: time.Time and time.Duration, zero values for defaults, and [Unlimited]
+// or [Forever] where the API's 0 means that there is no limit. [Spec] and [Task] marshal to the API's JSON and back, so that what is
 // written to a file is what the API, the command line and other languages read.
 //
 // # Errors

@@ -19,13 +19,13 @@ type Patch struct {
 	Queue       Field[string]
 	Timeout     Field[time.Duration]
 	Priority    Field[Priority]
-	ExpireAfter Field[time.Duration] // NoLimit: never
-	OnDead      Field[string]        // Nobody: none
+	ExpireAfter Field[Duration] // Forever: never
+	OnDead      Field[string]   // Nobody: none
 
-	MaxAttempts Field[int] // NoLimit: MaxAge decides
+	MaxAttempts Field[Limit] // Unlimited: MaxAge decides
 	MinBackoff  Field[time.Duration]
 	MaxBackoff  Field[time.Duration]
-	MaxAge      Field[time.Duration] // NoLimit: never
+	MaxAge      Field[Duration] // Forever: never
 
 	Labels        map[string]string // merged into those there are
 	RemoveLabels  []string
@@ -60,7 +60,7 @@ func (p Patch) encode() ([]byte, error) {
 	addField(&whole, "delay", p.Delay, time.Duration.String)
 	addField(&whole, "queue", p.Queue, same)
 	addField(&whole, "timeout", p.Timeout, time.Duration.String)
-	addField(&whole, "expire_after", p.ExpireAfter, noLess)
+	addField(&whole, "expire_after", p.ExpireAfter, Duration.wire)
 	addField(&whole, "on_dead", p.OnDead, onDead)
 	addField(&whole, "priority", p.Priority, same)
 	addMap(&whole, "labels", p.Labels, p.RemoveLabels)
@@ -73,10 +73,10 @@ func (p Patch) encode() ([]byte, error) {
 	}
 	addMap(&request, "headers", headers, p.RemoveHeaders)
 
-	addField(&retry, "max_attempts", p.MaxAttempts, unlimited)
+	addField(&retry, "max_attempts", p.MaxAttempts, Limit.wire)
 	addField(&retry, "min_backoff", p.MinBackoff, time.Duration.String)
 	addField(&retry, "max_backoff", p.MaxBackoff, time.Duration.String)
-	addField(&retry, "max_age", p.MaxAge, noLess)
+	addField(&retry, "max_age", p.MaxAge, Duration.wire)
 
 	addObject(&whole, "http", &request)
 	addObject(&whole, "retry", &retry)
@@ -106,9 +106,6 @@ func (p Patch) addBody(request *object) (map[string]string, error) {
 	}
 	return h.Headers, nil
 }
-
-// noLess writes a duration of which NoLimit is none.
-func noLess(d time.Duration) string { return unlimited(d).String() }
 
 func same[T any](v T) T { return v }
 

@@ -24,12 +24,9 @@ type Publication struct {
 	Delay time.Duration // zero, as At: now
 	Name  string        // default: the task's id
 	Queue string        // default: "default"
-	// Retries is how often it is tried again after a failed attempt. 0: until the queue's MaxAge is over; NoRetries: never.
-	Retries int
+	// Retries is how often it is tried again after a failed attempt. nil: until the queue's MaxAge is over; 0: never.
+	Retries *int
 }
-
-// NoRetries is the Retries of a publication that is sent once.
-const NoRetries = -1
 
 // Publish makes the task that forwards p. As Create does, it carries an Idempotency-Key of its own. Errors: those of Create.
 func (ts Tasks) Publish(ctx context.Context, p Publication) (*Task, error) {
@@ -87,8 +84,8 @@ func (p Publication) header() http.Header {
 	set("Foliot-Delay", duration(p.Delay))
 	set("Foliot-Name", p.Name)
 	set("Foliot-Queue", p.Queue)
-	if p.Retries != 0 {
-		set("Foliot-Retries", strconv.Itoa(max(p.Retries, 0)))
+	if p.Retries != nil {
+		set("Foliot-Retries", strconv.Itoa(*p.Retries))
 	}
 	return h
 }

@@ -24,7 +24,7 @@ type QueueSettings struct {
 	// Defaults for tasks whose creator does not say.
 	Retry       Retry
 	Timeout     time.Duration
-	ExpireAfter time.Duration
+	ExpireAfter Duration
 	OnDead      string // a URL
 
 	KeepFinished time.Duration // how long finished tasks are kept for reading. Default: the server's

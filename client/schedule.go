@@ -31,8 +31,8 @@ type ScheduleSpec struct {
 
 	// Misfire is what becomes of instants that passed while nobody could fire them. Default: FireOnce.
 	Misfire Misfire
-	// CatchupWindow is how long ago an instant may have been missed and still be made up for. Default: 24h; NoCatchup: none is.
-	CatchupWindow time.Duration
+	// CatchupWindow is how long ago an instant may have been missed and still be made up for. nil: 24h; 0: none is.
+	CatchupWindow *time.Duration
 	// CatchupLimit is how many instants FireAll makes up for, the latest ones. Default: 100.
 	CatchupLimit int
 	// Overlap is what happens at an instant while a task of the schedule is unfinished. Default: AllowOverlap.
@@ -47,9 +47,6 @@ type ScheduleSpec struct {
 	// filled in from the queue when the schedule is put.
 	Task Spec
 }
-
-// NoCatchup is the CatchupWindow of a schedule that makes up for nothing.
-const NoCatchup = -1
 
 // Misfire is what becomes of instants that passed while nobody could fire them.
 type Misfire string

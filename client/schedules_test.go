@@ -26,12 +26,12 @@ func TestAScheduleIsReadAsItWasAskedFor(t *testing.T) {
 	asked := client.ScheduleSpec{
 		Cron: "30 2 * * MON-FRI", TimeZone: "Europe/Berlin", DSTGap: "skip", DSTOverlap: "both",
 		Start: time.Now().Add(time.Hour).UTC().Truncate(time.Second), End: time.Now().Add(10_000 * time.Hour).UTC().Truncate(time.Second), MaxRuns: 9, Jitter: time.Minute,
-		Misfire: client.FireAll, CatchupWindow: time.Hour, CatchupLimit: 7, Overlap: client.BufferOne, Paused: new(true),
+		Misfire: client.FireAll, CatchupWindow: new(time.Hour), CatchupLimit: 7, Overlap: client.BufferOne, Paused: new(true),
 		Task: client.Spec{
-			Queue: "shop", Timeout: 5 * time.Second, ExpireAfter: time.Hour, Priority: client.High, OnDead: "http://127.0.0.1:9/dead",
+			Queue: "shop", Timeout: 5 * time.Second, ExpireAfter: client.Duration(time.Hour), Priority: client.High, OnDead: "http://127.0.0.1:9/dead",
 			HTTP:   client.HTTP{URL: "https://shop.example/?a=1&b=2", Method: "PUT", Headers: map[string]string{"X-Shop": "7 <ä>"}, Body: client.Text("hello")},
 			Labels: map[string]string{"tenant": "acme", `"http":{`: `"http":{"url":`},
-			Retry:  client.Retry{MaxAttempts: 3, MinBackoff: 2 * time.Second, MaxBackoff: time.Minute, MaxAge: client.NoLimit},
+			Retry:  client.Retry{MaxAttempts: 3, MinBackoff: 2 * time.Second, MaxBackoff: time.Minute, MaxAge: client.Forever},
 		},
 	}
 	made := ok(c.Schedules.Put(t.Context(), "nightly", asked, client.IfNoneMatch()))
@@ -43,8 +43,8 @@ func TestAScheduleIsReadAsItWasAskedFor(t *testing.T) {
 	if diff := cmp.Diff(asked, got.ScheduleSpec, bodies); diff != "" || got.ETag() != made.ETag() {
 		t.Errorf("asked for and read (-want +got):\n%s", diff)
 	}
-	got.CatchupWindow = client.NoCatchup
-	if again := ok(c.Schedules.Put(t.Context(), "nightly", got.ScheduleSpec, client.IfMatch(got.ETag()))); again.ID != made.ID || again.Version != 2 || again.CatchupWindow != client.NoCatchup {
+	got.CatchupWindow = new(time.Duration)
+	if again := ok(c.Schedules.Put(t.Context(), "nightly", got.ScheduleSpec, client.IfMatch(got.ETag()))); again.ID != made.ID || again.Version != 2 || *again.CatchupWindow != 0 {
 		t.Errorf("put again: %+v", again)
 	}
 	if _, err := c.Schedules.Put(t.Context(), "nightly", asked, client.IfMatch(made.ETag())); !errors.Is(err, client.ErrPrecondition) {

@@ -38,8 +38,8 @@ func TestAQueueIsDecidedAndRead(t *testing.T) {
 	ok := must[*client.Queue](t)
 	asked := client.QueueSettings{
 		Rate: 0.5, Burst: 3, Concurrency: 7, PerDestination: 2,
-		Retry:   client.Retry{MaxAttempts: client.NoLimit, MinBackoff: 2 * time.Second, MaxAge: client.NoLimit},
-		Timeout: 3 * time.Second, ExpireAfter: time.Hour, OnDead: "http://127.0.0.1:9/dead", KeepFinished: time.Hour, KeepDead: 48 * time.Hour,
+		Retry:   client.Retry{MaxAttempts: client.Unlimited, MinBackoff: 2 * time.Second, MaxAge: client.Forever},
+		Timeout: 3 * time.Second, ExpireAfter: client.Duration(time.Hour), OnDead: "http://127.0.0.1:9/dead", KeepFinished: time.Hour, KeepDead: 48 * time.Hour,
 	}
 	made := ok(c.Queues.Put(t.Context(), "mail", asked, client.IfNoneMatch()))
 	if diff := cmp.Diff(asked, made.QueueSettings); diff != "" || made.Version != 1 || made.ETag() == "" {
@@ -269,7 +269,7 @@ func again[T any](t *testing.T, v *T) {
 func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
 	spec := hour("a")
-	spec.HTTP.Body, spec.OnDead, spec.Retry, spec.ExpireAfter = client.Bytes([]byte{0, 1}), client.Nobody, client.Retry{MaxAttempts: client.NoLimit, MaxAge: client.NoLimit}, client.NoLimit
+	spec.HTTP.Body, spec.OnDead, spec.Retry, spec.ExpireAfter = client.Bytes([]byte{0, 1}), client.Nobody, client.Retry{MaxAttempts: client.Unlimited, MaxAge: client.Forever}, client.Forever
 	again(t, &spec)
 	again(t, &client.Task{
 		Spec: spec, ID: "1", State: client.Dead, Reason: "gone", DueAt: at, Version: 3, CreatedAt: at, FinishedAt: at, CancelRequested: true,
@@ -277,7 +277,7 @@ func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 		Attempts: []client.Attempt{{Number: 1, StartedAt: at, Status: 500, Error: "e", Reply: "r", Latency: 1500 * time.Microsecond, Late: time.Second}},
 	})
 	again(t, &client.Queue{QueueSettings: client.QueueSettings{Rate: 1, Retry: client.Retry{MaxAttempts: 3}}, Name: "q", Paused: true, PausedUntil: at, Version: 1, CreatedAt: at, Counts: client.Counts{Dead: 1}})
-	again(t, &client.QueueSettings{Timeout: time.Second, ExpireAfter: client.NoLimit})
+	again(t, &client.QueueSettings{Timeout: time.Second, ExpireAfter: client.Forever})
 	again(t, &client.NamespaceSettings{MaxPending: 1})
 	again(t, &client.Namespace{Name: "n", CreatedAt: at, Counts: client.Counts{Bytes: 1}})
 	again(t, &client.Token{ID: "1", Scope: client.ScopeRead, State: "active", CreatedAt: at, LastUsedAt: at, Token: "foliot_"})

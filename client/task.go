@@ -22,8 +22,8 @@ type Spec struct {
 
 	// Timeout is that of one attempt, 1ms to 1h. Default: the queue's, or 15s.
 	Timeout time.Duration
-	// ExpireAfter counts from the due time: if no attempt could start by then, none will. Default: the queue's; NoLimit: it never expires.
-	ExpireAfter time.Duration
+	// ExpireAfter counts from the due time: if no attempt could start by then, none will. Default: the queue's; Forever: it never expires.
+	ExpireAfter Duration
 	// Priority says which of the due tasks go first. Default: Normal.
 	Priority Priority
 	// Labels are to find it by.
@@ -56,18 +56,15 @@ type HTTP struct {
 
 // Retry is when a task is tried again. Zero fields have the queue's defaults.
 type Retry struct {
-	// MaxAttempts is after how many it gives up; NoLimit: MaxAge decides.
-	MaxAttempts int
+	// MaxAttempts is after how many it gives up; Unlimited: MaxAge decides.
+	MaxAttempts Limit
 	// MinBackoff is the wait after the first failure, and the shortest; the waits double up to MaxBackoff.
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
 	// MaxAge is how long attempts and the waits between them may last in all. The time in which the
-	// server was down or the queue was paused does not count. NoLimit: no limit.
-	MaxAge time.Duration
+	// server was down or the queue was paused does not count. Forever: no limit.
+	MaxAge Duration
 }
-
-// NoLimit is the MaxAttempts, MaxAge or ExpireAfter of a task that has no such limit.
-const NoLimit = -1
 
 // Priority says which of the due tasks go first.
 type Priority string

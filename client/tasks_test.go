@@ -24,9 +24,9 @@ func TestATaskIsReadAsItWasAskedFor(t *testing.T) {
 			Headers: map[string]string{"X-Shop": "7 <ä>"},
 			Body:    client.JSON(json.RawMessage(`{"n":  12345678901234567890, "s": "\u00e4<"}`)),
 		},
-		Timeout: 5 * time.Second, ExpireAfter: time.Hour, Priority: client.High,
+		Timeout: 5 * time.Second, ExpireAfter: client.Duration(time.Hour), Priority: client.High,
 		Labels: map[string]string{"tenant": "acme", `"http":{`: `"http":{"url":`},
-		Retry:  client.Retry{MaxAttempts: 3, MinBackoff: 2 * time.Second, MaxBackoff: time.Minute, MaxAge: client.NoLimit},
+		Retry:  client.Retry{MaxAttempts: 3, MinBackoff: 2 * time.Second, MaxBackoff: time.Minute, MaxAge: client.Forever},
 	}
 	before := time.Now()
 	made := ok(c.Tasks.Create(t.Context(), asked))
@@ -120,15 +120,15 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 	due := time.Date(2030, 1, 2, 3, 4, 5, 123_000_000, time.UTC)
 	ok(c.Tasks.Patch(t.Context(), "a", client.Patch{
 		At: client.Set(due), Queue: client.Set("mail"), Priority: client.Set(client.Low), URL: client.Set("http://127.0.0.1:9/b"), Method: client.Set("DELETE"),
-		Timeout: client.Reset[time.Duration](), MaxAttempts: client.Set(client.NoLimit), MaxAge: client.Set(3 * time.Hour), ExpireAfter: client.Set(time.Second),
+		Timeout: client.Reset[time.Duration](), MaxAttempts: client.Set(client.Unlimited), MaxAge: client.Set(client.Duration(3 * time.Hour)), ExpireAfter: client.Set(client.Duration(time.Second)),
 		Labels: map[string]string{"change": "2", "new": "1"}, RemoveLabels: []string{"drop"}, RemoveHeaders: []string{"x-drop"},
 		MinBackoff: client.Set(2 * time.Second), MaxBackoff: client.Set(4 * time.Second),
 	}))
 	got := ok(c.Tasks.Get(t.Context(), "a"))
 	want := client.Spec{
-		Name: "a", Queue: "mail", At: due, Timeout: 15 * time.Second, ExpireAfter: time.Second, Priority: client.Low,
+		Name: "a", Queue: "mail", At: due, Timeout: 15 * time.Second, ExpireAfter: client.Duration(time.Second), Priority: client.Low,
 		Labels: map[string]string{"keep": "1", "change": "2", "new": "1"},
-		Retry:  client.Retry{MaxAttempts: client.NoLimit, MinBackoff: 2 * time.Second, MaxBackoff: 4 * time.Second, MaxAge: 3 * time.Hour},
+		Retry:  client.Retry{MaxAttempts: client.Unlimited, MinBackoff: 2 * time.Second, MaxBackoff: 4 * time.Second, MaxAge: client.Duration(3 * time.Hour)},
 		HTTP:   client.HTTP{URL: "http://127.0.0.1:9/b", Method: "DELETE", Headers: map[string]string{"X-Keep": "1"}},
 	}
 	if diff := cmp.Diff(want, got.Spec, cmp.AllowUnexported(client.Body{})); diff != "" {
@@ -236,14 +236,14 @@ func TestAPublicationGoesOutAsItIs(t *testing.T) {
 	c := s.client(client.Options{UserAgent: "program", Retry: quick})
 	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	ok(c.Tasks.Publish(t.Context(), client.Publication{
-		URL: "http://127.0.0.1:9/?a=b&c=d", At: at, Name: "p", Queue: "q", Retries: client.NoRetries,
+		URL: "http://127.0.0.1:9/?a=b&c=d", At: at, Name: "p", Queue: "q", Retries: new(0),
 		Header: map[string][]string{"Content-Type": {"text/csv"}, "x-shop": {"7"}, "authorization": {"secret"}, "Foliot-Task": {"x"}},
 		Body:   []byte("a,b\n"),
 	}))
 	got := ok(c.Tasks.Get(t.Context(), "p"))
 	want := client.Spec{
 		Name: "p", Queue: "q", At: at, Timeout: 15 * time.Second, Priority: client.Normal, ExpireAfter: 0,
-		Retry: client.Retry{MaxAttempts: 1, MinBackoff: time.Second, MaxBackoff: time.Hour, MaxAge: 24 * time.Hour},
+		Retry: client.Retry{MaxAttempts: 1, MinBackoff: time.Second, MaxBackoff: time.Hour, MaxAge: client.Duration(24 * time.Hour)},
 		HTTP: client.HTTP{
 			URL: "http://127.0.0.1:9/?a=b&c=d", Method: "POST", Body: client.Text("a,b\n"),
 			Headers: map[string]string{"Content-Type": "text/csv", "X-Shop": "7"},

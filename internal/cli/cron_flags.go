@@ -50,13 +50,14 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 	set(&s.MaxRuns, f.MaxRuns)
 	set(&s.CatchupLimit, f.CatchupLimit)
 	s.Misfire, s.Overlap = client.Misfire(f.Misfire), client.Overlap(f.Overlap)
+	var window time.Duration
 	for _, of := range []struct {
 		flag, value string
 		into        *time.Duration
 	}{
 		{"--every", f.Every, &s.Every},
 		{"--jitter", f.Jitter, &s.Jitter},
-		{"--catchup-window", f.CatchupWindow, &s.CatchupWindow},
+		{"--catchup-window", f.CatchupWindow, &window},
 	} {
 		if of.value == "" {
 			continue
@@ -67,8 +68,8 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 			return err
 		case d == 0 && of.into == &s.Every:
 			return usage.Errorf(of.flag, "%q is too short: it is at least 1s", of.value)
-		case d == 0 && of.into == &s.CatchupWindow:
-			d = client.NoCatchup
+		case of.into == &window:
+			s.CatchupWindow = &window
 		}
 		*of.into = d
 	}

@@ -100,7 +100,10 @@ func runsWords(s *client.Schedule) string {
 
 // misfireWords is what a schedule makes up for.
 func misfireWords(s *client.ScheduleSpec) string {
-	window := max(s.CatchupWindow, 0) // client.NoCatchup
+	var window time.Duration
+	if s.CatchupWindow != nil {
+		window = *s.CatchupWindow
+	}
 	switch s.Misfire {
 	case client.SkipMissed:
 		return string(s.Misfire)

@@ -79,8 +79,8 @@ func (p *plannedSchedule) refusal(now time.Time) error {
 	s.Name = p.name
 	s.Request = task.Request{URL: t.HTTP.URL, Method: t.HTTP.Method, Headers: t.HTTP.Headers}
 	s.Timeout, s.Queue, s.Labels = cmp.Or(t.Timeout, s.Timeout), cmp.Or(t.Queue, s.Queue), t.Labels
-	if t.ExpireAfter != client.NoLimit {
-		s.ExpireAfter = t.ExpireAfter
+	if t.ExpireAfter != client.Forever {
+		s.ExpireAfter = time.Duration(t.ExpireAfter)
 	}
 	if t.OnDead != client.Nobody {
 		s.OnDead = t.OnDead

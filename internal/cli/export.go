@@ -182,7 +182,7 @@ func exportLine(t *client.Task) client.Spec {
 		s.FirstAttempt = t.NextAt
 	}
 	s.HTTP = onOneLine(s.HTTP)
-	s.ExpireAfter = cmp.Or(s.ExpireAfter, client.NoLimit)
+	s.ExpireAfter = cmp.Or(s.ExpireAfter, client.Forever)
 	s.OnDead = cmp.Or(s.OnDead, client.Nobody)
 	if strings.Contains(s.Name, "@") { // made by the server, and no name for a client to give
 		s.Name = t.ID

@@ -134,7 +134,7 @@ func (r *rows) addRequest(s *client.Spec) {
 // addLimits adds how long and how often it is tried.
 func (r *rows) addLimits(s *client.Spec) {
 	r.add("timeout", durationWords(s.Timeout))
-	r.add("expire after", durationWords(s.ExpireAfter))
+	r.add("expire after", durationWords(time.Duration(s.ExpireAfter)))
 	r.add("retry", retryWords(s.Retry))
 	r.add("on dead", s.OnDead)
 }

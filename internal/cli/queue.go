@@ -110,7 +110,7 @@ func sayQueue(con *console, q *client.Queue) error {
 		{"limits", queueLimits(q.QueueSettings)},
 		{"retry", queueRetry(q.Retry)},
 		{"timeout", durationWords(q.Timeout)},
-		{"expire after", durationWords(q.ExpireAfter)},
+		{"expire after", durationWords(time.Duration(q.ExpireAfter))},
 		{"on dead", q.OnDead},
 		{"keep finished", durationWords(q.KeepFinished)},
 		{"keep dead", durationWords(q.KeepDead)},
@@ -156,21 +156,21 @@ func queueRetry(r client.Retry) string {
 	return words[1:]
 }
 
-func attemptsWord(n int) string {
+func attemptsWord(n client.Limit) string {
 	switch n {
-	case client.NoLimit:
+	case client.Unlimited:
 		return "no limit"
 	case 0:
 		return ""
 	}
-	return strconv.Itoa(n)
+	return n.String()
 }
 
-func limitWord(d time.Duration) string {
-	if d == client.NoLimit {
+func limitWord(d client.Duration) string {
+	if d == client.Forever {
 		return "no limit"
 	}
-	return durationWords(d)
+	return durationWords(time.Duration(d))
 }
 
 type queuePauseCmd struct {

@@ -82,7 +82,7 @@ func (c *queueSetCmd) merge(s *client.QueueSettings) error {
 	set(&s.Retry.MinBackoff, c.MinBackoff)
 	set(&s.Retry.MaxBackoff, c.MaxBackoff)
 	set(&s.Timeout, c.Timeout)
-	set(&s.ExpireAfter, c.ExpireAfter)
+	set(&s.ExpireAfter, (*client.Duration)(c.ExpireAfter))
 	set(&s.OnDead, c.OnDead)
 	set(&s.KeepFinished, c.KeepFinished)
 	set(&s.KeepDead, c.KeepDead)
@@ -114,10 +114,10 @@ func set[T any](field, v *T) {
 // unlimited is the word for a limit that there is not.
 const unlimited = "unlimited"
 
-func attemptsOf(s string) (int, error) {
+func attemptsOf(s string) (client.Limit, error) {
 	switch s {
 	case unlimited:
-		return client.NoLimit, nil
+		return client.Unlimited, nil
 	case "":
 		return 0, nil
 	}
@@ -125,13 +125,13 @@ func attemptsOf(s string) (int, error) {
 	if err != nil || n < 0 {
 		return 0, usage.Errorf("--max-attempts", "%q is neither a number nor %q", s, unlimited)
 	}
-	return n, nil
+	return client.Limit(n), nil
 }
 
-func ageOf(s string) (time.Duration, error) {
+func ageOf(s string) (client.Duration, error) {
 	switch s {
 	case unlimited:
-		return client.NoLimit, nil
+		return client.Forever, nil
 	case "":
 		return 0, nil
 	}
@@ -139,5 +139,5 @@ func ageOf(s string) (time.Duration, error) {
 	if err != nil || d < 0 {
 		return 0, usage.Errorf("--max-age", "%q is neither a duration, such as 24h, nor %q", s, unlimited)
 	}
-	return d, nil
+	return client.Duration(d), nil
 }

@@ -42,7 +42,7 @@ func lineOf(s *client.Schedule) scheduleLine {
 	l := scheduleLine{s.Name, s.ScheduleSpec}
 	paused := s.State == client.SchedulePaused
 	l.spec.Paused = &paused
-	l.spec.Task.ExpireAfter = cmp.Or(l.spec.Task.ExpireAfter, client.NoLimit)
+	l.spec.Task.ExpireAfter = cmp.Or(l.spec.Task.ExpireAfter, client.Forever)
 	l.spec.Task.OnDead = cmp.Or(l.spec.Task.OnDead, client.Nobody)
 	return l
 }

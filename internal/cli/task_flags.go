@@ -50,7 +50,7 @@ func (f *taskFlags) spec(address string, stdin io.Reader) (in client.Spec, err e
 		if *n < 0 {
 			return in, usage.Errorf("--max-attempts", "%d is negative; 0 is no limit", *n)
 		}
-		in.Retry.MaxAttempts = orNoLimit(*n)
+		in.Retry.MaxAttempts = cmp.Or(client.Limit(*n), client.Unlimited)
 	}
 	if f.OnDead != nil {
 		in.OnDead = cmp.Or(*f.OnDead, client.Nobody)
@@ -80,13 +80,13 @@ func (f *taskFlags) durations(in *client.Spec) error {
 	for _, of := range []struct {
 		flag, value string
 		into        *time.Duration
-		zero        bool // 0s means that there is no limit
+		limit       *client.Duration // in place of into: 0s means that there is no limit
 	}{
-		{"--timeout", f.Timeout, &in.Timeout, false},
-		{"--expire-after", f.ExpireAfter, &in.ExpireAfter, true},
-		{"--min-backoff", f.MinBackoff, &in.Retry.MinBackoff, false},
-		{"--max-backoff", f.MaxBackoff, &in.Retry.MaxBackoff, false},
-		{"--max-age", f.MaxAge, &in.Retry.MaxAge, true},
+		{"--timeout", f.Timeout, &in.Timeout, nil},
+		{"--expire-after", f.ExpireAfter, nil, &in.ExpireAfter},
+		{"--min-backoff", f.MinBackoff, &in.Retry.MinBackoff, nil},
+		{"--max-backoff", f.MaxBackoff, &in.Retry.MaxBackoff, nil},
+		{"--max-age", f.MaxAge, nil, &in.Retry.MaxAge},
 	} {
 		if of.value == "" {
 			continue
@@ -95,20 +95,15 @@ func (f *taskFlags) durations(in *client.Spec) error {
 		switch {
 		case err != nil:
 			return err
-		case d == 0 && !of.zero:
+		case of.limit != nil:
+			*of.limit = cmp.Or(client.Duration(d), client.Forever)
+		case d == 0:
 			return usage.Errorf(of.flag, "%q is too short", of.value)
+		default:
+			*of.into = d
 		}
-		*of.into = orNoLimit(d)
 	}
 	return nil
-}
-
-// orNoLimit returns v in the client's words: there, 0 is the default.
-func orNoLimit[T int | time.Duration](v T) T {
-	if v == 0 {
-		return client.NoLimit
-	}
-	return v
 }
 
 // body returns what --data or --json say.
