@@ -47,7 +47,7 @@ func (s Spec) wire() (wire.TaskInput, error) {
 		Name: s.Name, Queue: s.Queue,
 		At: instant(s.At), Delay: duration(s.Delay),
 		Timeout: duration(s.Timeout), ExpireAfter: limit(s.ExpireAfter),
-		Priority: string(s.Priority), Labels: s.Labels, Retry: s.Retry.wire(), OnDead: onDead(s.OnDead),
+		Priority: string(s.Priority), Labels: s.Labels, Retry: s.Retry.wire(), OnDead: s.OnDead.wire(),
 		FirstAttemptAt: instant(s.FirstAttempt), Traceparent: s.Parent,
 		HTTP: wire.HTTPInput{URL: s.HTTP.URL, Method: s.HTTP.Method, Headers: s.HTTP.Headers},
 	}
@@ -162,35 +162,18 @@ func window(d *time.Duration) string {
 	return d.String()
 }
 
-// onDead writes a URL of which "" is the default and Nobody is none.
-func onDead(url string) *string {
-	switch url {
-	case "":
-		return nil
-	case Nobody:
-		url = ""
-	}
-	return &url
-}
-
 // decoder reads the API's words and keeps the first error.
 type decoder struct{ err error }
 
 func (d *decoder) spec(in wire.TaskInput) Spec {
-	s := Spec{
+	return Spec{
 		Name: in.Name, Queue: in.Queue,
 		At: d.instant(in.At), Delay: d.duration(in.Delay),
 		Timeout: d.duration(in.Timeout), ExpireAfter: d.limit(in.ExpireAfter),
-		Priority: Priority(in.Priority), Labels: in.Labels, Retry: d.retry(in.Retry),
+		Priority: Priority(in.Priority), Labels: in.Labels, Retry: d.retry(in.Retry), OnDead: deadNotice(in.OnDead),
 		FirstAttempt: d.instant(in.FirstAttemptAt), Parent: in.Traceparent,
 		HTTP: HTTP{URL: in.HTTP.URL, Method: in.HTTP.Method, Headers: in.HTTP.Headers, Body: d.body(in.HTTP)},
 	}
-	if u := in.OnDead; u != nil {
-		if s.OnDead = *u; *u == "" {
-			s.OnDead = Nobody
-		}
-	}
-	return s
 }
 
 func (d *decoder) retry(w *wire.Retry) (r Retry) {

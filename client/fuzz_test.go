@@ -49,7 +49,7 @@ func roundTrip[T any](t *testing.T, data []byte) {
 	again, err := json.Marshal(second)
 	if err != nil || string(again) != string(written) {
 		t.Errorf("%s is written as %s, and then as %s, %v\n%s", data, written, again, err,
-			cmp.Diff(first, second, cmp.AllowUnexported(client.Body{}), cmpopts.IgnoreUnexported(client.Queue{})))
+			cmp.Diff(first, second, cmp.AllowUnexported(client.Body{}, client.DeadNotice{}), cmpopts.IgnoreUnexported(client.Queue{})))
 	}
 }
 

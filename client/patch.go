@@ -19,8 +19,8 @@ type Patch struct {
 	Queue       Field[string]
 	Timeout     Field[time.Duration]
 	Priority    Field[Priority]
-	ExpireAfter Field[Duration] // Forever: never
-	OnDead      Field[string]   // Nobody: none
+	ExpireAfter Field[Duration]   // Forever: never
+	OnDead      Field[DeadNotice] // NoDeadNotice: none
 
 	MaxAttempts Field[Limit] // Unlimited: MaxAge decides
 	MinBackoff  Field[time.Duration]
@@ -61,7 +61,7 @@ func (p Patch) encode() ([]byte, error) {
 	addField(&whole, "queue", p.Queue, same)
 	addField(&whole, "timeout", p.Timeout, time.Duration.String)
 	addField(&whole, "expire_after", p.ExpireAfter, Duration.wire)
-	addField(&whole, "on_dead", p.OnDead, onDead)
+	addField(&whole, "on_dead", p.OnDead, DeadNotice.wire)
 	addField(&whole, "priority", p.Priority, same)
 	addMap(&whole, "labels", p.Labels, p.RemoveLabels)
 

@@ -28,7 +28,7 @@ func TestAScheduleIsReadAsItWasAskedFor(t *testing.T) {
 		Start: time.Now().Add(time.Hour).UTC().Truncate(time.Second), End: time.Now().Add(10_000 * time.Hour).UTC().Truncate(time.Second), MaxRuns: 9, Jitter: time.Minute,
 		Misfire: client.FireAll, CatchupWindow: new(time.Hour), CatchupLimit: 7, Overlap: client.BufferOne, Paused: new(true),
 		Task: client.Spec{
-			Queue: "shop", Timeout: 5 * time.Second, ExpireAfter: client.Duration(time.Hour), Priority: client.High, OnDead: "http://127.0.0.1:9/dead",
+			Queue: "shop", Timeout: 5 * time.Second, ExpireAfter: client.Duration(time.Hour), Priority: client.High, OnDead: client.NotifyURL("http://127.0.0.1:9/dead"),
 			HTTP:   client.HTTP{URL: "https://shop.example/?a=1&b=2", Method: "PUT", Headers: map[string]string{"X-Shop": "7 <ä>"}, Body: client.Text("hello")},
 			Labels: map[string]string{"tenant": "acme", `"http":{`: `"http":{"url":`},
 			Retry:  client.Retry{MaxAttempts: 3, MinBackoff: 2 * time.Second, MaxBackoff: time.Minute, MaxAge: client.Forever},
@@ -40,7 +40,7 @@ func TestAScheduleIsReadAsItWasAskedFor(t *testing.T) {
 	}
 	got := ok(c.Schedules.Get(t.Context(), "nightly"))
 	bodies := cmp.Comparer(func(a, b client.Body) bool { return a.IsText() == b.IsText() && string(a.Bytes()) == string(b.Bytes()) })
-	if diff := cmp.Diff(asked, got.ScheduleSpec, bodies); diff != "" || got.ETag() != made.ETag() {
+	if diff := cmp.Diff(asked, got.ScheduleSpec, bodies, cmp.AllowUnexported(client.DeadNotice{})); diff != "" || got.ETag() != made.ETag() {
 		t.Errorf("asked for and read (-want +got):\n%s", diff)
 	}
 	got.CatchupWindow = new(time.Duration)

@@ -261,7 +261,7 @@ func again[T any](t *testing.T, v *T) {
 	if err := json.Unmarshal(data, got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(v, got, cmp.AllowUnexported(client.Body{}), cmpopts.IgnoreUnexported(client.Queue{}, client.Namespace{})); diff != "" {
+	if diff := cmp.Diff(v, got, cmp.AllowUnexported(client.Body{}, client.DeadNotice{}), cmpopts.IgnoreUnexported(client.Queue{}, client.Namespace{})); diff != "" {
 		t.Errorf("%T, written and read (-want +got):\n%s\n%s", v, diff, data)
 	}
 }
@@ -269,7 +269,7 @@ func again[T any](t *testing.T, v *T) {
 func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
 	spec := hour("a")
-	spec.HTTP.Body, spec.OnDead, spec.Retry, spec.ExpireAfter = client.Bytes([]byte{0, 1}), client.Nobody, client.Retry{MaxAttempts: client.Unlimited, MaxAge: client.Forever}, client.Forever
+	spec.HTTP.Body, spec.OnDead, spec.Retry, spec.ExpireAfter = client.Bytes([]byte{0, 1}), client.NoDeadNotice, client.Retry{MaxAttempts: client.Unlimited, MaxAge: client.Forever}, client.Forever
 	again(t, &spec)
 	again(t, &client.Task{
 		Spec: spec, ID: "1", State: client.Dead, Reason: "gone", DueAt: at, Version: 3, CreatedAt: at, FinishedAt: at, CancelRequested: true,

@@ -30,8 +30,8 @@ type Spec struct {
 	Labels map[string]string
 	// Retry says when it is tried again.
 	Retry Retry
-	// OnDead is a URL that is told, by a task of its own, when the task dies. Default: the queue's; Nobody: none.
-	OnDead string
+	// OnDead is a URL that is told, by a task of its own, when the task dies. Default: the queue's; NoDeadNotice: none.
+	OnDead DeadNotice
 
 	// FirstAttempt is when its first attempt starts, if that is later than At: of a task that comes from elsewhere, where it waited for a retry.
 	// ExpireAfter counts from At all the same. Default: At.
@@ -39,9 +39,6 @@ type Spec struct {
 	// Parent is the span that the spans of its attempts are linked to, in W3C's form. Default: that of the request that creates it.
 	Parent string
 }
-
-// Nobody is the OnDead of a task whose death nobody is told of, whatever its queue says.
-const Nobody = "nobody"
 
 // HTTP is the request to send.
 type HTTP struct {

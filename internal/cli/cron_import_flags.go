@@ -36,7 +36,7 @@ func (f *lineFlags) spec(now time.Time) (s client.ScheduleSpec, err error) {
 		return s, err
 	}
 	if f.OnDead != nil {
-		s.Task.OnDead = cmp.Or(*f.OnDead, client.Nobody)
+		s.Task.OnDead = cmp.Or(client.NotifyURL(*f.OnDead), client.NoDeadNotice)
 	}
 	if s.Task.Labels, err = parseLabels(f.Label); err != nil {
 		return s, err

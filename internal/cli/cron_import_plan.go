@@ -82,9 +82,7 @@ func (p *plannedSchedule) refusal(now time.Time) error {
 	if t.ExpireAfter != client.Forever {
 		s.ExpireAfter = time.Duration(t.ExpireAfter)
 	}
-	if t.OnDead != client.Nobody {
-		s.OnDead = t.OnDead
-	}
+	s.OnDead = t.OnDead.URL()
 	return s.Validate(task.CeilMillis(now))
 }
 

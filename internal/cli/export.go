@@ -183,7 +183,7 @@ func exportLine(t *client.Task) client.Spec {
 	}
 	s.HTTP = onOneLine(s.HTTP)
 	s.ExpireAfter = cmp.Or(s.ExpireAfter, client.Forever)
-	s.OnDead = cmp.Or(s.OnDead, client.Nobody)
+	s.OnDead = cmp.Or(s.OnDead, client.NoDeadNotice)
 	if strings.Contains(s.Name, "@") { // made by the server, and no name for a client to give
 		s.Name = t.ID
 	}

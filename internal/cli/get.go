@@ -136,7 +136,7 @@ func (r *rows) addLimits(s *client.Spec) {
 	r.add("timeout", durationWords(s.Timeout))
 	r.add("expire after", durationWords(time.Duration(s.ExpireAfter)))
 	r.add("retry", retryWords(s.Retry))
-	r.add("on dead", s.OnDead)
+	r.add("on dead", s.OnDead.String())
 }
 
 // bodyWords shows a body as the API does.

@@ -43,7 +43,7 @@ func lineOf(s *client.Schedule) scheduleLine {
 	paused := s.State == client.SchedulePaused
 	l.spec.Paused = &paused
 	l.spec.Task.ExpireAfter = cmp.Or(l.spec.Task.ExpireAfter, client.Forever)
-	l.spec.Task.OnDead = cmp.Or(l.spec.Task.OnDead, client.Nobody)
+	l.spec.Task.OnDead = cmp.Or(l.spec.Task.OnDead, client.NoDeadNotice)
 	return l
 }
 

@@ -53,7 +53,7 @@ func (f *taskFlags) spec(address string, stdin io.Reader) (in client.Spec, err e
 		in.Retry.MaxAttempts = cmp.Or(client.Limit(*n), client.Unlimited)
 	}
 	if f.OnDead != nil {
-		in.OnDead = cmp.Or(*f.OnDead, client.Nobody)
+		in.OnDead = cmp.Or(client.NotifyURL(*f.OnDead), client.NoDeadNotice)
 	}
 	if in.HTTP.Headers, err = parseHeaders(f.Header); err != nil {
 		return in, err
