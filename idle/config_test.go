@@ -56,6 +56,13 @@ func TestReasonsHaveNames(t *testing.T) {
 	}
 }
 
+// A function that forgets to decide must not close a connection in use.
+func TestTheZeroVerdictKeeps(t *testing.T) {
+	if v := Verdict(0); v != Keep || v == Close {
+		t.Errorf("the zero Verdict is %v", v)
+	}
+}
+
 func TestVerdictsAndSourcesHaveNames(t *testing.T) {
 	for got, want := range map[string]string{
 		Close.String(): "close", Keep.String(): "keep", KeepFor(time.Minute).String(): "keep for 1m0s", KeepFor(-5).String(): "keep for 1ns",

@@ -130,7 +130,7 @@ func (m *model) keep(c *modelled, r Reason, v Verdict, now time.Time) {
 		}
 		c.pinged, c.lastPing, c.pongBy = now, now, now.Add(wait)
 	case PongTimeout:
-		if c.pongBy = now.Add(wait); v < 0 {
+		if c.pongBy = now.Add(wait); v == Keep {
 			c.pinged, c.lastPing, c.missed = time.Time{}, now, 0
 		}
 	default:

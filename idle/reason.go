@@ -33,29 +33,34 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
-// Verdict is what `on` decides about a connection.
+// Verdict is what `on` decides about a connection. The zero Verdict is Keep.
 type Verdict int64
 
 const (
-	// Close makes the group forget the connection and, where it is an io.Closer, close it, without holding any lock. If the
-	// connection was read from meanwhile, or a pong came, it stays, unless the reason is Age, Ping or Evicted.
-	Close Verdict = 0
+	// Keep leaves the connection open: a new timeout begins. After Ping it
+	// means that the ping was sent, and the wait for the pong begins. After Age
+	// the group asks again after a tenth of MaxAge.
+	Keep Verdict = 0
 
-	// Keep leaves it: a new timeout begins. After Ping it means that the ping was sent, and the wait for the pong begins. After
-	// Age the group asks again after a tenth of MaxAge.
-	Keep Verdict = -1
+	// Close makes the group forget the connection and, if it is an io.Closer,
+	// close it, without holding any lock. If the connection was read from
+	// since `on` was called, or a pong came, it stays, unless the reason is
+	// Age, Ping or Evicted.
+	Close Verdict = -1
 )
 
-// KeepFor is Keep, and d stands for the time until the group asks again for the same reason: earlier or later than the timeout of the
-// Config, and whatever the pressure. After Ping it is the time for the pong. More than 2^28 resolutions count as that.
+// KeepFor keeps the connection and sets the time until the group asks again for
+// the same reason: earlier or later than the timeout of the Config, and
+// whatever the pressure. After Ping it is the time for the pong. The longest
+// time is 2^28 resolutions.
 func KeepFor(d time.Duration) Verdict { return Verdict(max(d, 1)) }
 
-// String returns "close", "keep", or for how long to keep.
+// String returns "close", "keep", or the time for which to keep.
 func (v Verdict) String() string {
 	switch {
 	case v == Close:
 		return "close"
-	case v < 0:
+	case v <= 0:
 		return "keep"
 	}
 	return "keep for " + time.Duration(v).String()
