@@ -230,7 +230,7 @@ func TestDrainEndsWhenTheOwnersHaveClosedAndDoesNotWaitForTheGrace(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, func(net.Conn, Reason) Verdict { return Close })
 		here, there := net.Pipe()
-		c := Wrap(here, g)
+		c := NewConn(here, g)
 		go func() {
 			_, err := c.Read(make([]byte, 1))
 			if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -257,7 +257,7 @@ func TestDrainWaitsForTheGraceOfThoseThatDoNotClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never, Resolution: 100 * time.Millisecond}, func(net.Conn, Reason) Verdict { return Close })
 		here, there := net.Pipe()
-		c := Wrap(here, g)
+		c := NewConn(here, g)
 		go func() { _, _ = c.Read(make([]byte, 1)) }()
 		synctest.Wait()
 		start := time.Now()

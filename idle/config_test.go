@@ -100,11 +100,11 @@ func TestAGroupWithoutATimeoutIsRefused(t *testing.T) {
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	g := New(Config{AllIdle: Never}, closing)
 	for want, f := range map[string]func(){
-		"idle: New without a function to ask":    func() { New[*conn](Config{}, nil) },
-		"idle: Track without an Entry":           func() { _ = g.Track(newConn(), nil) },
-		"idle: HTTP without a server or a group": func() { HTTP(nil, New(Config{AllIdle: Never}, closingConns)) },
-		"idle: Listener without a group":         func() { Listener(nil, nil) },
-		"idle: Wrap without a group":             func() { Wrap(nil, nil) },
+		"idle: New without a function to ask":           func() { New[*conn](Config{}, nil) },
+		"idle: Track without an Entry":                  func() { _ = g.Track(newConn(), nil) },
+		"idle: WatchServer without a server or a group": func() { WatchServer(nil, New(Config{AllIdle: Never}, closingConns)) },
+		"idle: NewListener without a group":             func() { NewListener(nil, nil) },
+		"idle: NewConn without a group":                 func() { NewConn(nil, nil) },
 	} {
 		func() {
 			defer func() {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// Wrap tracks c and returns it with Read and Write that touch, for some nanoseconds and no allocation. The connection has also the
+// NewConn tracks c and returns it with Read and Write that touch, for some nanoseconds and no allocation. The connection has also the
 // methods of an Entry, NetConn, which returns c, and those of CloseRead, CloseWrite, ReadFrom and WriteTo that c has: the last two if c
 // is a *net.TCPConn. The progress of a long Write, or of a transfer by ReadFrom or WriteTo, through sendfile and splice too, counts as it
 // goes: on Linux by the kernel's word, and elsewhere piece by piece, so where each Write is a message of its own don't wrap. In a group with Config.Activity Kernel, connections about which
@@ -19,7 +19,7 @@ import (
 //
 // If c can't be tracked, since the group is closed or draining, then c is closed, and the methods of what is returned fail with
 // Track's error, such as ErrClosed.
-func Wrap(c net.Conn, g *Group[net.Conn]) net.Conn {
+func NewConn(c net.Conn, g *Group[net.Conn]) net.Conn {
 	w, err := wrap(c, g)
 	if err != nil {
 		return refused{c, err}
@@ -29,7 +29,7 @@ func Wrap(c net.Conn, g *Group[net.Conn]) net.Conn {
 
 func wrap(c net.Conn, g *Group[net.Conn]) (net.Conn, error) {
 	if g == nil {
-		panic("idle: Wrap without a group")
+		panic("idle: NewConn without a group")
 	}
 	w, base := wrapperOf(c)
 	raw, err := rawOf(c)
@@ -44,7 +44,7 @@ func wrap(c net.Conn, g *Group[net.Conn]) (net.Conn, error) {
 	return w, nil
 }
 
-// wrapped is what Wrap returns for connections that have nothing beyond net.Conn. The types that embed it have more.
+// wrapped is what NewConn returns for connections that have nothing beyond net.Conn. The types that embed it have more.
 type wrapped struct {
 	net.Conn // the one below; immutable, as all above state is
 	Entry
@@ -72,7 +72,7 @@ const (
 // piece is what is sent between two touches where the kernel can't be asked.
 const piece = 32 << 10
 
-// NetConn returns the connection that Wrap was called with.
+// NetConn returns the connection that NewConn was called with.
 func (c *wrapped) NetConn() net.Conn { return c.Conn }
 
 func (c *wrapped) Read(p []byte) (int, error) {

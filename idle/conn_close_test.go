@@ -64,7 +64,7 @@ func TestWhoIsBlockedInWriteLearnsAtOnceThatTheGroupCloses(t *testing.T) {
 		g := New(Config{AllIdle: Never}, closingConns)
 		end, _ := net.Pipe()
 		inner := &blocking{Conn: end}
-		here := Wrap(inner, g)
+		here := NewConn(inner, g)
 		start := time.Now()
 		time.AfterFunc(time.Second, func() { g.EvictIdlest(1) })
 		n, err := here.Write(make([]byte, 1))
@@ -126,7 +126,7 @@ func TestAConnectionWithoutDeadlinesIsClosedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, closingConns)
 		end, there := net.Pipe()
-		here := Wrap(deadlineless{end}, g)
+		here := NewConn(deadlineless{end}, g)
 		go func() {
 			if _, err := here.Read(make([]byte, 1)); !isExpired(err) {
 				t.Error(err)
@@ -162,7 +162,7 @@ func TestWhatThePeerEndedHasEnded(t *testing.T) {
 func TestTheCallersCloseEndsTheWatchAndASecondOneFails(t *testing.T) {
 	g := New(Config{AllIdle: time.Hour}, keeping)
 	s := &scripted{network: "unix"}
-	w := Wrap(s, g)
+	w := NewConn(s, g)
 	if g.Len() != 1 {
 		t.Fatal("not tracked")
 	}
@@ -187,7 +187,7 @@ func TestOnMayCloseTheConnectionItself(t *testing.T) {
 				return verdict
 			})
 			s := &scripted{network: "unix"}
-			Wrap(s, g)
+			NewConn(s, g)
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			if s.closes != 1 || calls != 1 || g.Len() != 0 {
@@ -216,7 +216,7 @@ func TestEachConnectionIsClosedOnce(t *testing.T) {
 	for i := range conns {
 		end, there := net.Pipe()
 		conns[i] = &blocking{Conn: end}
-		c := Wrap(conns[i], g)
+		c := NewConn(conns[i], g)
 		r := rand.New(rand.NewPCG(uint64(i), 31))
 		if r.IntN(2) == 0 {
 			wg.Go(func() { // ends when the connection does
@@ -264,7 +264,7 @@ func TestAConnectionThatCannotBeTrackedIsClosedAndSaysWhy(t *testing.T) {
 	g := New(Config{AllIdle: Never}, closingConns)
 	g.Close()
 	end, there := net.Pipe()
-	c := Wrap(end, g)
+	c := NewConn(end, g)
 	if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the peer sees %v", err)
 	}
@@ -298,7 +298,7 @@ func TestWhatStreamsShareIsNotClosedWithOneOfThem(t *testing.T) {
 	track(t, g, io.Closer(stream{one, session}), new(Entry))
 	g.EvictIdlest(1)
 	await(t, "it is closed", func() bool { return one.closedTimes() > 0 })
-	Wrap(stream{other, session}, New(Config{AllIdle: Never}, closingConns)).(*wrapped).kill()
+	NewConn(stream{other, session}, New(Config{AllIdle: Never}, closingConns)).(*wrapped).kill()
 	if other.closedTimes() != 1 || session.closedTimes() != 0 {
 		t.Errorf("closed %d times, and what it shares %d times", other.closedTimes(), session.closedTimes())
 	}
@@ -330,7 +330,7 @@ func full(t *testing.T) *tls.Conn {
 func TestAFullTLSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 	t.Parallel()
 	for what, begin := range map[string]func(*Group[net.Conn], *tls.Conn) error{
-		"wrapped": func(g *Group[net.Conn], c *tls.Conn) error { Wrap(c, g); return nil },
+		"wrapped": func(g *Group[net.Conn], c *tls.Conn) error { NewConn(c, g); return nil },
 		"tracked": func(g *Group[net.Conn], c *tls.Conn) error { return g.Track(c, new(Entry)) },
 	} {
 		secure := full(t)
@@ -342,7 +342,7 @@ func TestAFullTLSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 		g.EvictIdlest(1)
 		await(t, "the first is closed", func() bool { return g.Len() == 0 && secure.NetConn().SetDeadline(time.Time{}) != nil })
 		next := &scripted{network: "unix"}
-		Wrap(next, g)
+		NewConn(next, g)
 		g.EvictIdlest(1)
 		await(t, "the next is closed", func() bool { return next.closedTimes() > 0 })
 		if took := time.Since(start); took > 4*time.Second {
@@ -355,7 +355,7 @@ func TestATLSConnectionThatStreamsShareIsNotClosedWithOneOfThem(t *testing.T) {
 	below := &scripted{}
 	session := tls.Server(below, &tls.Config{})
 	one := &scripted{}
-	w := Wrap(stream{one, session}, New(Config{AllIdle: Never}, closingConns))
+	w := NewConn(stream{one, session}, New(Config{AllIdle: Never}, closingConns))
 	w.(*wrapped).kill()
 	if one.closedTimes() != 1 || below.closedTimes() != 0 {
 		t.Errorf("closed %d times, and the socket of the shared TLS session %d times", one.closedTimes(), below.closedTimes())

@@ -13,7 +13,7 @@ import (
 
 // An echo server that closes who says nothing. The handler need not know of it: its io.Copy ends, and it cleans up as ever. It is still
 // one splice in the kernel, without a copy into the program.
-func ExampleListener() {
+func ExampleNewListener() {
 	g := idle.New(idle.Config{AllIdle: 100 * time.Millisecond}, func(_ net.Conn, why idle.Reason) idle.Verdict {
 		fmt.Println("closing one:", why)
 		return idle.Close
@@ -25,7 +25,7 @@ func ExampleListener() {
 		fmt.Println(err)
 		return
 	}
-	l = idle.Listener(l, g)
+	l = idle.NewListener(l, g)
 	defer l.Close()
 	go func() {
 		for {
@@ -55,7 +55,7 @@ func ExampleListener() {
 }
 
 // A client that asks its silent peer for a sign of life, and gives up when none comes.
-func ExampleWrap() {
+func ExampleNewConn() {
 	pings := make(chan struct{}, 1) // holds one that is to be sent
 	g := idle.New(idle.Config{PingEvery: 50 * time.Millisecond, MaxMissed: 2}, func(_ net.Conn, why idle.Reason) idle.Verdict {
 		fmt.Println(why)
@@ -73,7 +73,7 @@ func ExampleWrap() {
 	here, there := net.Pipe()
 	go io.Copy(io.Discard, there) // reads, and never answers
 
-	c := idle.Wrap(here, g)
+	c := idle.NewConn(here, g)
 	defer c.Close()
 	done := make(chan struct{})
 	defer close(done)

@@ -57,7 +57,7 @@ func isStream(c net.Conn) bool {
 	return false
 }
 
-// refused is what Wrap returns for a connection that it has closed because it could not be tracked.
+// refused is what NewConn returns for a connection that it has closed because it could not be tracked.
 type refused struct {
 	net.Conn
 	err error

@@ -21,7 +21,7 @@ func piped(t testing.TB, g *Group[net.Conn]) (here, there net.Conn) {
 	t.Helper()
 	here, there = net.Pipe()
 	t.Cleanup(func() { here.Close(); there.Close() })
-	return Wrap(here, g), there
+	return NewConn(here, g), there
 }
 
 func TestAWrapperHasTheMethodsOfWhatItWraps(t *testing.T) {
@@ -39,9 +39,9 @@ func TestAWrapperHasTheMethodsOfWhatItWraps(t *testing.T) {
 		{"TLS", tls.Server(pipe, &tls.Config{}), true, false, false},
 		{"unix", unixConn(t), true, true, false},
 		{"TCP", tcp, true, true, true},
-		{"TCP, twice", Wrap(tcp, g), true, true, false},
+		{"TCP, twice", NewConn(tcp, g), true, true, false},
 	} {
-		w := Wrap(c.of, g)
+		w := NewConn(c.of, g)
 		_, closeWrite := w.(interface{ CloseWrite() error })
 		_, closeRead := w.(interface{ CloseRead() error })
 		_, readFrom := w.(io.ReaderFrom)
@@ -168,7 +168,7 @@ func TestAWriteThatIsNotCutCounts(t *testing.T) {
 		const timeout = 10 * time.Second
 		g := New(Config{WriteIdle: timeout}, closingConns)
 		s := &scripted{network: "udp"}
-		c := Wrap(s, g)
+		c := NewConn(s, g)
 		for range 20 {
 			time.Sleep(timeout - 1)
 			if n, err := c.Write([]byte("datagram")); n != 8 || err != nil {
@@ -183,7 +183,7 @@ func TestTheBytesOfConcurrentWritesDoNotMix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, keeping)
 		s := &scripted{network: "unix", pause: time.Millisecond}
-		c := Wrap(s, g)
+		c := NewConn(s, g)
 		var wg sync.WaitGroup
 		for _, more := range []int{1, 2, 3, 4} {
 			wg.Go(func() {
@@ -251,7 +251,7 @@ func TestOnlyAStreamIsCutIntoPieces(t *testing.T) {
 	defer g.Close()
 	for network, want := range map[string]int{"unix": 3, "tcp": 3, "pipe": 3, "unixgram": 1, "unixpacket": 1, "udp": 1, "websocket": 1} {
 		s := &scripted{network: network}
-		w := Wrap(s, g)
+		w := NewConn(s, g)
 		if n, err := w.Write(make([]byte, 2*piece+1)); n != 2*piece+1 || err != nil {
 			t.Errorf("%s: %d bytes, %v", network, n, err)
 		}
@@ -268,7 +268,7 @@ func TestOnlyAStreamIsCutIntoPieces(t *testing.T) {
 func TestAShortWriteIsAnError(t *testing.T) {
 	g := New(Config{AllIdle: Never}, keeping)
 	defer g.Close()
-	w := Wrap(&scripted{network: "unix", accepts: 10}, g)
+	w := NewConn(&scripted{network: "unix", accepts: 10}, g)
 	if n, err := w.Write(make([]byte, 2*piece)); n != 10 || !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
@@ -278,7 +278,7 @@ func TestUseOfAWrapperDoesNotAllocate(t *testing.T) {
 	g := New(Config{AllIdle: time.Hour}, keeping)
 	defer g.Close()
 	here, there := pair(t)
-	w, b := Wrap(here, g), make([]byte, 8)
+	w, b := NewConn(here, g), make([]byte, 8)
 	if n := testing.AllocsPerRun(100, func() {
 		w.Write(b)
 		_, _ = there.Read(b)
@@ -300,7 +300,7 @@ func (still) LocalAddr() net.Addr         { return nil }
 func BenchmarkWrapperAlone(b *testing.B) {
 	g := New(Config{AllIdle: time.Hour}, keeping)
 	defer g.Close()
-	w, p := Wrap(still{}, g), make([]byte, 64)
+	w, p := NewConn(still{}, g), make([]byte, 64)
 	b.Run("Read", func(b *testing.B) {
 		for b.Loop() {
 			_, _ = w.Read(p)

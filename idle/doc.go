@@ -2,9 +2,9 @@
 // for each use. It imports the standard library and package wheel alone.
 //
 //	g := idle.New(idle.Config{AllIdle: 2 * time.Minute}, func(c net.Conn, why idle.Reason) idle.Verdict { return idle.Close })
-//	l = idle.Listener(l, g) // and serve as before
+//	l = idle.NewListener(l, g) // and serve as before
 //
-// A Group watches connections of any kind: Listener and Wrap touch them for the program, HTTP follows the states of an http.Server, and
+// A Group watches connections of any kind: NewListener and NewConn touch them for the program, WatchServer follows the states of an http.Server, and
 // a program with connections of its own embeds an Entry in each, calls Track and Untrack, and TouchRead, TouchWrite and Pong as bytes
 // come and go. On Linux the group can ask the kernel instead of being told (Config.Activity).
 //
@@ -21,8 +21,8 @@
 // # What it costs
 //
 // A touch takes under 2 ns and allocates nothing. A connection takes 88 bytes with its Entry if C is a pointer, 8 more if it is an
-// interface; 4 for MaxAge or Handshake, 16 and a RawConn for the kernel source and in Wrap, 32 where connections were kept. Nothing of
-// that is new to the garbage collector but a pointer to the connection and one to its Entry. Wrap and HTTP add an object of their own.
+// interface; 4 for MaxAge or Handshake, 16 and a RawConn for the kernel source and in NewConn, 32 where connections were kept. Nothing of
+// that is new to the garbage collector but a pointer to the connection and one to its Entry. NewConn and WatchServer add an object of their own.
 // There is no goroutine for a connection, and none at all while nothing is due. A group with connections wakes up twice in each
 // resolution; an empty one never does.
 //

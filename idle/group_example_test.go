@@ -22,7 +22,7 @@ func ExampleGroup_Drain() {
 		fmt.Println(err)
 		return
 	}
-	l = idle.Listener(l, g)
+	l = idle.NewListener(l, g)
 	for range 3 {
 		client, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {

@@ -23,7 +23,7 @@ func TestAWordEndsTheHandshakeThoughNobodyTouchesForIt(t *testing.T) {
 			}
 		}},
 		{"splice", Config{Handshake: 200 * time.Millisecond}, func(t *testing.T, g *Group[net.Conn], c net.Conn) {
-			w := Wrap(c, g)
+			w := NewConn(c, g)
 			var copying sync.WaitGroup
 			copying.Go(func() { _, _ = io.Copy(w, w) })
 			t.Cleanup(func() { _ = w.Close(); copying.Wait() })

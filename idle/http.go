@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// HTTP has a group watch the connections of a server, of HTTP/1 and HTTP/2, with TLS and without. It sets s.ConnState, to a function
+// WatchServer has a group watch the connections of a server, of HTTP/1 and HTTP/2, with TLS and without. It sets s.ConnState, to a function
 // that calls the one that was there, and must be called before the server serves. It wraps nothing: what `on` gets is what the server
 // has, a *tls.Conn where TLS is spoken. The server's own timeouts stay as they are; what ends a connection first, does.
 //
@@ -19,11 +19,11 @@ import (
 // where the kernel can't be asked, requests are busy as without it. A first request must have begun within Handshake; with Activity
 // Kernel, a first byte must have come. Over HTTP/2 all this is true of a connection's requests together.
 //
-// A hijacked connection, such as a WebSocket's, is no longer watched: track it with another group, or with Wrap. The group closes
+// A hijacked connection, such as a WebSocket's, is no longer watched: track it with another group, or with NewConn. The group closes
 // directly, and over TLS without a close_notify. A connection that comes when the group is closed or draining is closed.
-func HTTP(s *http.Server, g *Group[net.Conn]) {
+func WatchServer(s *http.Server, g *Group[net.Conn]) {
 	if s == nil || g == nil {
-		panic("idle: HTTP without a server or a group")
+		panic("idle: WatchServer without a server or a group")
 	}
 	h := &httpConns{group: g, next: s.ConnState}
 	s.ConnState = h.changed

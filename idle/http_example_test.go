@@ -14,7 +14,7 @@ import (
 
 // A server whose connections are closed after two minutes between requests, after an hour at the latest, and when it has to go: then the
 // idle ones at once, and those with a request when it is answered.
-func ExampleHTTP() {
+func ExampleWatchServer() {
 	g := idle.New(idle.Config{
 		AllIdle:   2 * time.Minute,  // longer than the proxy in front waits
 		Handshake: 10 * time.Second, // for TLS, and the beginning of the first request
@@ -25,7 +25,7 @@ func ExampleHTTP() {
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "hello")
 	})}
-	idle.HTTP(s, g)
+	idle.WatchServer(s, g)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		fmt.Println(err)

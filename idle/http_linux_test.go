@@ -20,7 +20,7 @@ import (
 func onLoopback(t *testing.T, g *Group[net.Conn], secure bool, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)
-	HTTP(s.Config, g) // before httptest chains its own hook
+	WatchServer(s.Config, g) // before httptest chains its own hook
 	if s.EnableHTTP2 = secure; secure {
 		s.StartTLS()
 	} else {
@@ -113,7 +113,7 @@ func TestServersBehindAListenerStillSendFiles(t *testing.T) {
 		http.ServeFile(w, r, name)
 	}))
 	s.Listener.Close()
-	s.Listener = Listener(l, g)
+	s.Listener = NewListener(l, g)
 	s.Start()
 	defer s.Close()
 	reply, err := s.Client().Get(s.URL)

@@ -34,7 +34,7 @@ func serve(t testing.TB, g *Group[net.Conn], s *http.Server) *pipes {
 			io.WriteString(w, "done")
 		})
 	}
-	HTTP(s, g)
+	WatchServer(s, g)
 	var served sync.WaitGroup
 	served.Go(func() {
 		if s.TLSConfig != nil {
@@ -232,9 +232,9 @@ func TestTheServersOwnTimeoutsKeepTheirMeaning(t *testing.T) {
 				})}
 				l := newPipes()
 				if wraps {
-					go func() { _ = s.Serve(Listener(l, g)) }()
+					go func() { _ = s.Serve(NewListener(l, g)) }()
 				} else {
-					HTTP(s, g)
+					WatchServer(s, g)
 					go func() { _ = s.Serve(l) }()
 				}
 				defer s.Close()

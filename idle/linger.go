@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A connection of Wrap is closed in two steps, so that those who are blocked in it learn why and can clean up: the group expires it, and
+// A connection of NewConn is closed in two steps, so that those who are blocked in it learn why and can clean up: the group expires it, and
 // lets it linger for a grace. Whoever closes it first, its owner or the group, counts it as closed: once.
 
 // expirer is a connection that may linger.

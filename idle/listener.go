@@ -2,11 +2,11 @@ package idle
 
 import "net"
 
-// Listener returns a listener whose connections are those of l, wrapped by Wrap. When the group is closed or draining, Accept closes
-// what comes and fails with ErrClosed. TLS goes on top of it: tls.NewListener(idle.Listener(l, g), config).
-func Listener(l net.Listener, g *Group[net.Conn]) net.Listener {
+// NewListener returns a listener whose connections are those of l, wrapped by NewConn. When the group is closed or draining, Accept closes
+// what comes and fails with ErrClosed. TLS goes on top of it: tls.NewListener(idle.NewListener(l, g), config).
+func NewListener(l net.Listener, g *Group[net.Conn]) net.Listener {
 	if g == nil {
-		panic("idle: Listener without a group")
+		panic("idle: NewListener without a group")
 	}
 	return &listener{l, g}
 }

@@ -72,7 +72,7 @@ func TestAServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 			const timeout = 30 * time.Second
 			g := New(Config{AllIdle: timeout, Activity: activity}, closingConns)
 			l := newPipes()
-			go echo(Listener(l, g))
+			go echo(NewListener(l, g))
 			talking, silent := l.dial(), l.dial()
 			gone := make(chan time.Duration, 1)
 			start := time.Now()
@@ -118,7 +118,7 @@ func TestARealServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 			}
 			g := New(Config{AllIdle: timeout, Resolution: resolution, Activity: activity}, closingConns)
 			var server sync.WaitGroup
-			server.Go(func() { echo(Listener(l, g)) })
+			server.Go(func() { echo(NewListener(l, g)) })
 			var d net.Dialer
 			d.SetMultipathTCP(multipath)
 			talking, err := d.Dial("tcp", l.Addr().String())
@@ -162,7 +162,7 @@ func TestAListenerOfAClosedGroupAcceptsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, closingConns)
 		l := newPipes()
-		watched := Listener(l, g)
+		watched := NewListener(l, g)
 		g.Close()
 		go func() {
 			if _, err := l.dial().Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
@@ -187,7 +187,7 @@ func TestAHalfClosedPeerIsUsedByWhatItStillTakes(t *testing.T) {
 		const timeout = 10 * time.Second
 		g := New(Config{AllIdle: timeout}, closingConns)
 		s := &halfClosed{scripted{network: "unix"}}
-		c := Wrap(s, g)
+		c := NewConn(s, g)
 		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}

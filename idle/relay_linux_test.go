@@ -60,13 +60,13 @@ func wirePair(t testing.TB) (here, there *net.TCPConn) {
 var sendings = map[string]func(t *testing.T, g *Group[net.Conn], here net.Conn) func() error{
 	"one Write": func(_ *testing.T, g *Group[net.Conn], here net.Conn) func() error {
 		return func() error {
-			_, err := Wrap(here, g).Write(make([]byte, slowTotal))
+			_, err := NewConn(here, g).Write(make([]byte, slowTotal))
 			return err
 		}
 	},
 	"small Writes": func(_ *testing.T, g *Group[net.Conn], here net.Conn) func() error {
 		return func() (err error) {
-			c := Wrap(here, g)
+			c := NewConn(here, g)
 			for n := 0; n < slowTotal && err == nil; n += 1000 {
 				_, err = c.Write(make([]byte, 1000))
 			}
@@ -80,7 +80,7 @@ var sendings = map[string]func(t *testing.T, g *Group[net.Conn], here net.Conn) 
 		}
 		file := opened(t, name)
 		return func() error {
-			_, err := io.Copy(Wrap(here, g), file)
+			_, err := io.Copy(NewConn(here, g), file)
 			return err
 		}
 	},
@@ -91,14 +91,14 @@ var sendings = map[string]func(t *testing.T, g *Group[net.Conn], here net.Conn) 
 				_, _ = origin.Write(make([]byte, slowTotal))
 				origin.CloseWrite()
 			}()
-			_, err := io.Copy(Wrap(here, g), Wrap(in, g))
+			_, err := io.Copy(NewConn(here, g), NewConn(in, g))
 			return err
 		}
 	},
 	"TLS": func(t *testing.T, g *Group[net.Conn], here net.Conn) func() error {
 		config := &tls.Config{Certificates: []tls.Certificate{certificate(t)}}
 		return func() error {
-			_, err := Wrap(tls.Server(here, config), g).Write(make([]byte, slowTotal))
+			_, err := NewConn(tls.Server(here, config), g).Write(make([]byte, slowTotal))
 			return err
 		}
 	},
@@ -171,8 +171,8 @@ func TestBetweenConnectionsNothingIsCopiedIntoTheProgram(t *testing.T) {
 	g := New(Config{AllIdle: time.Hour}, keeping)
 	defer g.Close()
 	for what, source := range map[string]func(*net.TCPConn) io.Reader{
-		"wrapped":          func(c *net.TCPConn) io.Reader { return Wrap(c, g) },
-		"wrapped, limited": func(c *net.TCPConn) io.Reader { return io.LimitReader(Wrap(c, g), size) },
+		"wrapped":          func(c *net.TCPConn) io.Reader { return NewConn(c, g) },
+		"wrapped, limited": func(c *net.TCPConn) io.Reader { return io.LimitReader(NewConn(c, g), size) },
 		"bare":             func(c *net.TCPConn) io.Reader { return c },
 	} {
 		origin, in := pair(t)
@@ -187,11 +187,11 @@ func TestBetweenConnectionsNothingIsCopiedIntoTheProgram(t *testing.T) {
 		}
 		drained := make(chan error)
 		go func() {
-			_, err := io.Copy(null, Wrap(destination, g)) // a splice too
+			_, err := io.Copy(null, NewConn(destination, g)) // a splice too
 			drained <- err
 		}()
 		before := bytesRead(t)
-		n, err := io.Copy(Wrap(out, g), source(in))
+		n, err := io.Copy(NewConn(out, g), source(in))
 		out.Close()
 		if n != size || err != nil {
 			t.Errorf("%s: %d bytes, %v", what, n, err)

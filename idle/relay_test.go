@@ -31,7 +31,7 @@ func unjudged(c net.Conn) net.Conn {
 func TestATransferBringsEveryByteWhateverIsWrapped(t *testing.T) {
 	g := New(Config{AllIdle: time.Hour}, keeping)
 	defer g.Close()
-	wrap := func(c net.Conn) net.Conn { return Wrap(c, g) }
+	wrap := func(c net.Conn) net.Conn { return NewConn(c, g) }
 	ways := map[string]func(net.Conn) net.Conn{
 		"bare":     func(c net.Conn) net.Conn { return c },
 		"wrapped":  wrap,
@@ -98,7 +98,7 @@ func TestFilesAndOtherReadersAndWritersAreServed(t *testing.T) {
 			"plain":  func() io.Reader { return readerOnly{opened(t, name)} },
 		} {
 			here, there := pair(t)
-			sender, receiver := Wrap(here, g), Wrap(there, g)
+			sender, receiver := NewConn(here, g), NewConn(there, g)
 			if !judged {
 				sender, receiver = unjudged(sender), unjudged(receiver)
 			}
@@ -142,7 +142,7 @@ func TestAConnectionMayBeCopiedToItself(t *testing.T) {
 	g := New(Config{AllIdle: time.Hour}, keeping)
 	defer g.Close()
 	here, there := pair(t)
-	echo := Wrap(here, g)
+	echo := NewConn(here, g)
 	done := make(chan error)
 	go func() {
 		_, err := io.Copy(echo, echo)
@@ -170,7 +170,7 @@ func TestTheEndOfATransferIsAUse(t *testing.T) {
 	for _, judged := range []bool{true, false} {
 		origin, in := pair(t)
 		out, _ := pair(t)
-		source, sink := Wrap(in, g).(*wrappedTCP), Wrap(out, g).(*wrappedTCP)
+		source, sink := NewConn(in, g).(*wrappedTCP), NewConn(out, g).(*wrappedTCP)
 		if !judged {
 			source, sink = unjudged(source).(*wrappedTCP), unjudged(sink).(*wrappedTCP)
 		}
@@ -194,7 +194,7 @@ func TestATransferThatTheGroupEndsSaysSo(t *testing.T) {
 	for _, judged := range []bool{true, false} {
 		g := New(Config{AllIdle: Never, Resolution: time.Millisecond}, closingConns)
 		here, _ := pair(t)
-		c := Wrap(here, g)
+		c := NewConn(here, g)
 		if !judged {
 			c = unjudged(c)
 		}

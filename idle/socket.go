@@ -11,7 +11,7 @@ import (
 
 // errMultipath is rawOf's error where the figures would be those of one path among several.
 var errMultipath = errors.New("idle: the kernel can't be asked about a Multipath TCP connection: it tells of one path alone; " +
-	"use Wrap or Listener, which touch, or listen with net.ListenConfig.SetMultipathTCP(false)")
+	"use NewConn or NewListener, which touch, or listen with net.ListenConfig.SetMultipathTCP(false)")
 
 // tcpConn is what *net.TCPConn has, and whatever embeds one.
 type tcpConn interface {
@@ -20,7 +20,7 @@ type tcpConn interface {
 }
 
 // rawOf returns the socket of the TCP connection that c is or, by its method NetConn, lies on; as *tls.Conn does, and the connections
-// of Wrap. The kernel was asked about it once, and answered.
+// of NewConn. The kernel was asked about it once, and answered.
 func rawOf(c any) (syscall.RawConn, error) {
 	if runtime.GOOS != "linux" {
 		return nil, fmt.Errorf("idle: the kernel can't be asked about connections on %s, but on Linux only: use Config.Activity Touch",

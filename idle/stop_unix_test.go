@@ -37,7 +37,7 @@ func TestServerToBeStopped(t *testing.T) {
 		os.Exit(0)
 	}()
 	fmt.Println("listening on", l.Addr())
-	for l := Listener(l, g); ; {
+	for l := NewListener(l, g); ; {
 		c, err := l.Accept()
 		if err != nil {
 			t.Fatal(err)

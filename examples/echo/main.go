@@ -8,7 +8,7 @@
 //	(ulimit -n 40; go run -C examples ./echo)
 //	for i in $(seq 50); do (exec 3<>/dev/tcp/127.0.0.1/7007; sleep 5) & done     (in bash)
 //
-// The listener is all it takes: what idle.Listener accepts is watched, and touched by each read and write. Here each connection
+// The listener is all it takes: what idle.NewListener accepts is watched, and touched by each read and write. Here each connection
 // is served by io.Copy, which on Linux is one splice in the kernel from the first byte to the last; it counts as use all the same.
 package main
 

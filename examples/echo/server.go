@@ -27,7 +27,7 @@ func serve(ctx context.Context, l net.Listener, limit limits) error {
 			log.Printf("echo: closing %s: %v", c.RemoteAddr(), why)
 			return idle.Close
 		})
-	l = idle.Listener(l, conns)
+	l = idle.NewListener(l, conns)
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 

@@ -93,14 +93,14 @@ func trackAll[C any](t *testing.T, config idle.Config, all []C) (any, func()) {
 func wrapAll(config idle.Config, all []net.Conn) (any, func()) {
 	g := idle.New(config, keepAll[net.Conn])
 	for _, c := range all {
-		idle.Wrap(c, g) // the group holds it
+		idle.NewConn(c, g) // the group holds it
 	}
 	return g, g.Close
 }
 
 func serveAll(config idle.Config, all []net.Conn) (any, func()) {
 	g, s := idle.New(config, keepAll[net.Conn]), new(http.Server)
-	idle.HTTP(s, g)
+	idle.WatchServer(s, g)
 	for _, c := range all {
 		s.ConnState(c, http.StateNew)
 	}

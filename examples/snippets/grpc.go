@@ -25,7 +25,7 @@ func newGRPC() *grpc.Server {
 func listenGRPC(l net.Listener) net.Listener {
 	conns := idle.New(idle.Config{ReadIdle: 2 * time.Minute, Handshake: 10 * time.Second},
 		func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
-	return idle.Listener(l, conns)
+	return idle.NewListener(l, conns)
 }
 
 //doc:end

@@ -25,7 +25,7 @@ func serveGRPC(t *testing.T, readIdle time.Duration, options ...grpc.ServerOptio
 	server := grpc.NewServer(options...)
 	healthpb.RegisterHealthServer(server, health.NewServer())
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(idle.Listener(l, conns)) }()
+	go func() { ended <- server.Serve(idle.NewListener(l, conns)) }()
 	t.Cleanup(func() {
 		server.Stop()
 		if err := <-ended; err != nil {

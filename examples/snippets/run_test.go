@@ -133,7 +133,7 @@ func TestARoomThatIsFullLosesTheIdlest(t *testing.T) {
 	for range 5 {
 		here, there := net.Pipe()
 		defer there.Close()
-		idle.Wrap(here, conns)
+		idle.NewConn(here, conns)
 	}
 	makeRoom(conns, 10)
 	if s := conns.Stats(); s.Queued != 0 || s.Len != 5 {

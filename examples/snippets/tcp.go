@@ -16,7 +16,7 @@ import (
 func listenTCP(l net.Listener) net.Listener {
 	conns := idle.New(idle.Config{AllIdle: 5 * time.Minute, Handshake: 10 * time.Second},
 		func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
-	return idle.Listener(l, conns)
+	return idle.NewListener(l, conns)
 }
 
 //doc:end

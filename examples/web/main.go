@@ -4,7 +4,7 @@
 //	curl '127.0.0.1:8080/slow?for=5s'
 //	curl --data-binary @go.sum 127.0.0.1:8080/upload
 //
-// idle.HTTP follows the server's ConnState: a connection is busy from the first byte of a request to the last of its response,
+// idle.WatchServer follows the server's ConnState: a connection is busy from the first byte of a request to the last of its response,
 // however long that takes, and idle between two requests. The server's own deadlines stay what they are: here one bounds the header of
 // a request, and one the silence within an upload, which is not idleness between requests.
 package main

@@ -37,7 +37,7 @@ func serve(ctx context.Context, l net.Listener, limit limits) error {
 		Handler:           routes(limit),
 		ReadHeaderTimeout: limit.header, // for the first request, counted from the accept: whoever sends nothing is closed by it
 	}
-	idle.HTTP(server, conns)
+	idle.WatchServer(server, conns)
 
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()

@@ -127,7 +127,7 @@ var All = []Info{
 	},
 	{
 		Name: "idle-wrap", Title: "idle, Listener", Ours: true, Inside: true, Pongs: true, Writes: true,
-		What:  "`idle.Listener`: its connections touch, and the handler knows nothing of it",
+		What:  "`idle.NewListener`: its connections touch, and the handler knows nothing of it",
 		slack: slackOf, open: openWrapping,
 	},
 	{

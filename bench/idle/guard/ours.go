@@ -61,7 +61,7 @@ func openWrapping(timeout time.Duration) Guard {
 	return wrapping{group: idle.New(settings(timeout), func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })}
 }
 
-func (g wrapping) Listen(l net.Listener) net.Listener { return idle.Listener(l, g.group) }
+func (g wrapping) Listen(l net.Listener) net.Listener { return idle.NewListener(l, g.group) }
 
 func (g wrapping) Watch(c net.Conn) (Conn, error) {
 	p := plain(c)

@@ -65,7 +65,7 @@ func watchConnections(srv *http.Server, most int, timeout time.Duration) *connec
 	srv.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, clientOf(conn))
 	}
-	idle.HTTP(srv, c.group)
+	idle.WatchServer(srv, c.group)
 	return c
 }
 
