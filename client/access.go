@@ -8,57 +8,65 @@ import (
 	"time"
 )
 
-// Tokens are a server's access tokens. They take a token of scope admin.
+// Tokens manages a server's access tokens. Its methods need a token of scope
+// admin.
 type Tokens struct{ conn *conn }
 
-// Scope is what a token may do.
+// Scope is the set of rights of a token.
 type Scope string
 
-// The scopes, each with what the one before may do.
+// The scopes. Each includes the rights of the one before.
 const (
-	ScopeRead  Scope = "read"  // see tasks, queues and counts
+	ScopeRead  Scope = "read"  // read tasks, queues and counts
 	ScopeWrite Scope = "write" // change tasks
 	ScopeAdmin Scope = "admin" // change queues, tokens and secrets, and read the audit log
 )
 
-// AllNamespaces is the namespace of an operator's token: it is good for all of them, and for what belongs to the server.
+// AllNamespaces is the namespace of an operator's token, which is valid for all
+// namespaces and for the server itself.
 const AllNamespaces = "*"
 
-// TokenSpec is a token as it is asked for.
+// TokenSpec describes a token to create.
 type TokenSpec struct {
 	Scope     Scope
 	Namespace string // the namespace of the token. Default: the client's namespace
-	Label     string // to know it by
-	// ExpiresIn or ExpiresAt end it by itself, no later than the client's own token. If both are zero, it expires when that does.
+	Label     string // a name for humans
+	// ExpiresIn or ExpiresAt sets the expiry, no later than that of the
+	// client's own token. If both are zero, the new token expires with the
+	// client's own.
 	ExpiresIn time.Duration
 	ExpiresAt time.Time
 }
 
-// Token is what is known of a token.
+// Token is a token as the server returns it.
 type Token struct {
 	ID         string
 	Namespace  string
 	Scope      Scope
 	Label      string
-	Parent     string // the ID of the token that made it; "": none did
+	Parent     string // ID of the token that created this one; "": none
 	State      string // "active", "expired" or "revoked"
 	CreatedAt  time.Time
-	ExpiresAt  time.Time // zero: it does not expire
-	RevokedAt  time.Time // zero: it is not revoked
+	ExpiresAt  time.Time // zero: never
+	RevokedAt  time.Time // zero: not revoked
 	LastUsedAt time.Time // to about a minute; zero: never
-	// ActiveChildren is how many tokens that it made, or that these made, still hold. Only a revoke returns it.
+	// ActiveChildren is the number of active tokens that this one created,
+	// directly or through others. Only a revoke returns it.
 	ActiveChildren int
-	// Token is what to give to Options.Token. Only Create returns it: it cannot be shown again.
+	// Token is the secret for Options.Token. Only Create returns it: the server
+	// cannot show it again.
 	Token string
 }
 
-// String returns what a log may say of a token: not the token itself.
+// String describes the token for a log, without its secret.
 func (t Token) String() string {
 	return "token " + t.ID + " (" + t.Namespace + ", " + string(t.Scope) + ", " + t.State + ")"
 }
 
-// Create makes a token. From the first one on every request needs one; that must be an operator's, of scope admin. The call is not repeated by itself:
-// where its answer is lost, look for the token by its label, revoke it and make another.
+// Create creates a token. As soon as one token exists, every request needs one.
+// The first must be an operator's token of scope admin. The client does not
+// repeat this call. If its reply is lost, find the token by its label, revoke
+// it and create another.
 func (ts Tokens) Create(ctx context.Context, s TokenSpec) (*Token, error) {
 	body, err := s.MarshalJSON()
 	if err != nil {
@@ -69,8 +77,9 @@ func (ts Tokens) Create(ctx context.Context, s TokenSpec) (*Token, error) {
 	return orNil(t, err)
 }
 
-// List returns the tokens of the client's namespace, revoked and expired ones too; for an operator who names none, those of all. An error is the
-// last thing it yields.
+// List returns the tokens of the client's namespace, including revoked and
+// expired ones. For an operator without a namespace it returns those of all
+// namespaces. An error is the last item.
 func (ts Tokens) List(ctx context.Context) iter.Seq2[*Token, error] {
 	return pages[Token, tokenPage](ctx, ts.conn, "list tokens", "/tokens", url.Values{})
 }
@@ -82,25 +91,28 @@ type tokenPage struct {
 
 func (p *tokenPage) items() []*Token { return p.Tokens }
 
-// Revoke makes a token useless, from its return on; on other servers of the same store within a second. Errors: ErrNotFound, ErrLastToken.
+// Revoke invalidates a token from now on. Other servers of the same store
+// follow within a second. Errors: ErrNotFound, ErrLastToken.
 func (ts Tokens) Revoke(ctx context.Context, id string) (*Token, error) {
 	return ts.revoke(ctx, id, nil)
 }
 
-// ForceRevoke is Revoke for the last operator's token of scope admin too: nobody can manage the server then, until
-// `foliot token create --data` has made another one while it is stopped.
+// ForceRevoke is Revoke, and also revokes the last operator's token of scope
+// admin. After that the server cannot be managed until it is stopped and
+// `foliot token create --data` has created another.
 func (ts Tokens) ForceRevoke(ctx context.Context, id string) (*Token, error) {
 	return ts.revoke(ctx, id, url.Values{"force": {"true"}})
 }
 
-// RevokeOptions are the options of a revoke.
+// RevokeOptions are the options of RevokeWith.
 type RevokeOptions struct {
-	Force    bool // revoke the last operator's token of scope admin too: see ForceRevoke
-	Children bool // revoke also the tokens that it made, and those that they made
+	Force    bool // also revoke the last operator's token of scope admin: see ForceRevoke
+	Children bool // also revoke the tokens that it created, directly or through others
 }
 
-// RevokeWith is Revoke with options. If a token leaked, revoke its children too: its holder may have made some. Without Children they hold
-// on, so that a token can be replaced.
+// RevokeWith is Revoke with options. If a token leaked, revoke its children
+// too: its holder may have created some. Without Children they stay valid, so
+// that a token can be replaced.
 func (ts Tokens) RevokeWith(ctx context.Context, id string, o RevokeOptions) (*Token, error) {
 	query := url.Values{}
 	if o.Force {
@@ -118,36 +130,40 @@ func (ts Tokens) revoke(ctx context.Context, id string, query url.Values) (*Toke
 	return orNil(t, err)
 }
 
-// Secrets are what the deliveries of the client's namespace are signed with. They take a token of scope admin.
+// Secrets manages the secrets that sign the requests of the client's namespace.
+// Its methods need a token of scope admin.
 type Secrets struct{ conn *conn }
 
-// SecretSpec is a signing secret as it is asked for.
+// SecretSpec describes a signing secret to create.
 type SecretSpec struct {
-	// Queue is the queue that it signs for. The callbacks of a queue with a secret of its own are signed with its own alone.
-	// Default: it signs for all queues of the namespace without one.
+	// Queue limits the secret to one queue. A queue with secrets of its own is
+	// signed with those alone. Default: the secret signs for all queues of the
+	// namespace without one.
 	Queue  string
-	Secret string // of one's own, as Standard Webhooks writes them: whsec_…. Default: one is made
-	// Overlap is how long the present secrets also sign. Default: until they are removed. But with the
-	// first secret of a queue the namespace's stop signing for it at once.
+	Secret string // your own, as Standard Webhooks writes it: whsec_…. Default: the server creates one
+	// Overlap is the time for which the existing secrets still sign. Default:
+	// until they are deleted. With the first secret of a queue, those of the
+	// namespace stop signing for that queue at once unless Overlap is set.
 	Overlap time.Duration
 }
 
-// Secret is what is known of a signing secret.
+// Secret is a signing secret as the server returns it.
 type Secret struct {
 	ID          string
-	Queue       string // the queue that it signs for; "": all queues of the namespace without a secret of their own
+	Queue       string // the only queue it signs for; "": all queues of the namespace without a secret of their own
 	CreatedAt   time.Time
-	ExpiresAt   time.Time // when it stops signing; zero: when it is removed
-	BesideUntil time.Time // of a queue's secret: until then the namespace's secrets sign for the queue too; zero: they do not
-	// Secret is what to give to the receivers. Only Create returns it: it is not shown again.
+	ExpiresAt   time.Time // zero: it signs until it is deleted
+	BesideUntil time.Time // for a queue's secret: until then the namespace's secrets sign for the queue too; zero: they do not
+	// Secret is the key for the receivers. Only Create returns it.
 	Secret string
 }
 
-// String returns what a log may say of a secret: not the secret itself.
+// String describes the secret for a log, without its key.
 func (s Secret) String() string { return "secret " + s.ID }
 
-// Create makes a signing secret. At most two of a namespace, and of a queue, sign at once. The call is not repeated by itself: where its answer is lost, delete the newest and
-// make another.
+// Create creates a signing secret. At most two secrets of a namespace, and two
+// of a queue, sign at a time. The client does not repeat this call. If its
+// reply is lost, delete the newest secret and create another.
 func (ss Secrets) Create(ctx context.Context, s SecretSpec) (*Secret, error) {
 	body, err := s.MarshalJSON()
 	if err != nil {
@@ -158,7 +174,8 @@ func (ss Secrets) Create(ctx context.Context, s SecretSpec) (*Secret, error) {
 	return orNil(made, err)
 }
 
-// List returns the secrets that sign: the namespace's own, then those of its queues in the order of their names. Of each, the newest is first.
+// List returns the active secrets: those of the namespace, then those of its
+// queues by queue name. In each group the newest is first.
 func (ss Secrets) List(ctx context.Context) ([]*Secret, error) {
 	var list struct {
 		Secrets []*Secret `json:"secrets"`
@@ -167,7 +184,8 @@ func (ss Secrets) List(ctx context.Context) ([]*Secret, error) {
 	return list.Secrets, err
 }
 
-// Delete removes a signing secret: it signs nothing any more. Errors: ErrNotFound.
+// Delete deletes a signing secret, which then signs nothing. Errors:
+// ErrNotFound.
 func (ss Secrets) Delete(ctx context.Context, id string) (*Secret, error) {
 	s := new(Secret)
 	_, err := ss.conn.named(ctx, "delete secret", "/secrets/", id, &call{method: http.MethodDelete}, s)

@@ -1,4 +1,5 @@
 package client
 
-// Admin is for operators: it shows and changes the server itself, not its tasks. Most of its methods need an operator's token.
+// Admin shows and changes the server itself: live data, the audit log, nodes,
+// shards, the egress policy and backups. Most methods need an operator's token.
 type Admin struct{ conn *conn }

@@ -10,25 +10,27 @@ import (
 // AuditEntry records one mutation.
 type AuditEntry struct {
 	At        time.Time
-	By        string // "token:<id>", "anonymous" on a server without tokens, or a part of the server: "upkeep"
-	Addr      string // the client's
+	By        string // "token:<id>", "anonymous" on a server without tokens, or a part of the server, such as "upkeep"
+	Addr      string // address of the client
 	Namespace string
-	Action    string // the noun and the verb: "task.create"
-	Target    string // the name, or id, of what was changed
-	ID        string // of a task's incarnation
-	Version   uint64 // that the change left behind
+	Action    string // noun and verb: "task.create"
+	Target    string // name or id of the changed object
+	ID        string // id of the task
+	Version   uint64 // version after the change
 	Detail    string
 }
 
-// AuditQuery chooses entries of the audit log: all that is given must match.
+// AuditQuery selects entries of the audit log. All fields that are set must
+// match.
 type AuditQuery struct {
 	Action, Target, By string
-	From               time.Time // not earlier
-	Until              time.Time // earlier
+	From               time.Time // inclusive
+	Until              time.Time // exclusive
 }
 
-// Audit returns the entries of the audit log, the newest first: of the client's namespace; for an operator who names none, of all, and what concerns
-// the server itself. It takes a token of scope admin. An error is the last thing it yields.
+// Audit returns the entries of the audit log, newest first. It covers the
+// client's namespace, or for an operator without a namespace all namespaces and
+// the server. It needs a token of scope admin. An error is the last item.
 func (a Admin) Audit(ctx context.Context, q AuditQuery) iter.Seq2[*AuditEntry, error] {
 	values := url.Values{}
 	for name, value := range map[string]string{

@@ -8,8 +8,10 @@ import (
 	"net/http"
 )
 
-// Backup writes a backup of all there is, as it is at one moment, for `foliot restore`: a tar archive. It takes an operator's token of scope admin.
-// The context alone bounds it. It is not repeated by itself: what w got of one that broke off is no backup.
+// Backup writes a backup of all data at one moment to w, as a tar archive for
+// `foliot restore`. It needs an operator's token of scope admin. Only the
+// context bounds its time. The client does not repeat it: discard the bytes of
+// a backup that returned an error.
 func (a Admin) Backup(ctx context.Context, w io.Writer) (n int64, err error) {
 	const op = "take a backup"
 	ctx, cancel := context.WithCancel(ctx)
@@ -19,24 +21,25 @@ func (a Admin) Backup(ctx context.Context, w io.Writer) (n int64, err error) {
 		return 0, err
 	}
 	defer resp.Body.Close()
-	into := &remembering{w: w}
+	into := &errorWriter{w: w}
 	n, err = io.Copy(into, resp.Body)
 	switch {
 	case into.err != nil:
 		return n, fmt.Errorf("%s: %w", op, into.err)
 	case err != nil:
-		return n, a.conn.noReply(&call{op: op}, fmt.Errorf("it broke off after %d bytes: %w", n, errors.Join(err, ctx.Err())))
+		return n, a.conn.noReply(&call{op: op}, fmt.Errorf("the backup ended after %d bytes: %w", n, errors.Join(err, ctx.Err())))
 	}
 	return n, nil
 }
 
-// remembering tells a writer's error from a reader's.
-type remembering struct {
+// errorWriter keeps the error of its writer, to distinguish it from one of the
+// reader.
+type errorWriter struct {
 	w   io.Writer
 	err error
 }
 
-func (r *remembering) Write(p []byte) (n int, err error) {
+func (r *errorWriter) Write(p []byte) (n int, err error) {
 	n, err = r.w.Write(p)
 	r.err = err
 	return n, err

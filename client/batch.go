@@ -12,23 +12,27 @@ import (
 )
 
 const (
-	maxBatch      = 1000     // tasks in one request
-	maxBatchBytes = 16 << 20 // of one request
+	maxBatch      = 1000     // tasks of one request
+	maxBatchBytes = 16 << 20 // bytes of one request
 )
 
-// BatchResult is what became of one item of a batch: Err, or the rest.
+// BatchResult is the outcome of one item of a batch: either Err is set, or the
+// other fields are.
 type BatchResult struct {
 	Name  string
 	ID    string
 	DueAt time.Time
-	Err   error // an *Error: ErrExists, with ID and State, where there is a task of that name, ErrRateLimited where it may be sent again in a moment
+	Err   error // an *Error: ErrExists, with ID and State, if the name is taken; ErrRateLimited if the item may be sent again soon
 }
 
-// CreateBatch makes tasks, any number of them, each by itself: one that is refused does not keep the others back. They go out in
-// requests of at most 1000 tasks and 16 MiB, one after another, and results[i] is what became of specs[i].
+// CreateBatch creates any number of tasks, each one independently: a refused
+// task does not hold back the others. It sends requests of at most 1000 tasks
+// and 16 MiB, one after another. results[i] is the outcome of specs[i].
 //
-// An error ends it early: then results are those that were answered, and of the next items up to 1000 may have been made all
-// the same (see MaybeApplied). A batch has no Idempotency-Key: give the tasks names, and a repeat says which of them exist.
+// An error ends the batch early. Then results holds only the items that were
+// answered, and up to 1000 of the following items may have been created
+// nevertheless: see MaybeApplied. A batch has no Idempotency-Key. Give the
+// tasks names: a repeat then shows which of them exist.
 func (ts Tasks) CreateBatch(ctx context.Context, specs []Spec) (results []BatchResult, err error) {
 	b := batch{conn: ts.conn, results: make([]BatchResult, 0, len(specs))}
 	for _, s := range specs {
@@ -40,8 +44,9 @@ func (ts Tasks) CreateBatch(ctx context.Context, specs []Spec) (results []BatchR
 	return b.results, b.flush(ctx)
 }
 
-// CreateBatchJSON is CreateBatch for tasks that are JSON already, as the lines of a file are. One that is broken JSON makes the server
-// refuse its whole request.
+// CreateBatchJSON is CreateBatch for tasks that are encoded already, such as
+// the lines of a file. If one is invalid JSON, the server refuses the whole
+// request.
 func (ts Tasks) CreateBatchJSON(ctx context.Context, items []json.RawMessage) (results []BatchResult, err error) {
 	b := batch{conn: ts.conn, results: make([]BatchResult, 0, len(items))}
 	for _, item := range items {
@@ -55,11 +60,11 @@ func (ts Tasks) CreateBatchJSON(ctx context.Context, items []json.RawMessage) (r
 // batch collects items into requests.
 type batch struct {
 	conn    *conn
-	results []BatchResult // of what was answered
+	results []BatchResult // of the items that were answered
 
-	faults []error // of the items of the next request: what is wrong with it, or nil: it is in body
-	sent   int     // how many are in body
-	body   []byte  // without its end
+	faults []error // for each item of the next request: its error, or nil if it is in body
+	sent   int     // number of items in body
+	body   []byte  // without batchTail
 }
 
 const (
@@ -68,7 +73,8 @@ const (
 	batchTail = `]}`
 )
 
-// add takes an item, or what is wrong with it, into the next request, after sending that if there is no room.
+// add appends an item, or its error, to the next request. It sends that request
+// first if there is no room.
 func (b *batch) add(ctx context.Context, item []byte, fault error) error {
 	if b.sent == maxBatch || b.sent > 0 && len(b.body)+len(",")+len(item)+len(batchTail) > maxBatchBytes {
 		if err := b.flush(ctx); err != nil {
@@ -81,7 +87,7 @@ func (b *batch) add(ctx context.Context, item []byte, fault error) error {
 	}
 	if b.sent > 0 {
 		b.body = append(b.body, ',')
-	} else { // not the old one's bytes: the transport may still hold them
+	} else { // a new array: the transport may still hold the old one
 		b.body = append(make([]byte, 0, max(cap(b.body), len(batchHead)+len(item)+len(batchTail))), batchHead...)
 	}
 	b.body = append(b.body, item...)
@@ -90,7 +96,7 @@ func (b *batch) add(ctx context.Context, item []byte, fault error) error {
 	return nil
 }
 
-// flush sends what was collected.
+// flush sends the collected items.
 func (b *batch) flush(ctx context.Context) error {
 	replies, err := b.send(ctx)
 	if err != nil {
@@ -110,7 +116,7 @@ func (b *batch) flush(ctx context.Context) error {
 	return nil
 }
 
-// send returns a result for each item in the body.
+// send sends the body and returns a result for each item in it.
 func (b *batch) send(ctx context.Context) ([]wire.BatchResult, error) {
 	if b.sent == 0 {
 		return nil, nil
@@ -124,7 +130,7 @@ func (b *batch) send(ctx context.Context) ([]wire.BatchResult, error) {
 	case err != nil:
 		return nil, err
 	case len(reply.Results) != b.sent:
-		return nil, &Error{Op: batchOp, Status: http.StatusOK, Detail: fmt.Sprintf("the server answered %d results for %d tasks", len(reply.Results), b.sent), MaybeApplied: true}
+		return nil, &Error{Op: batchOp, Status: http.StatusOK, Detail: fmt.Sprintf("the server returned %d results for %d tasks", len(reply.Results), b.sent), MaybeApplied: true}
 	}
 	return reply.Results, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/client"
 )
 
-// counted makes s count requests, and the bytes of the longest.
+// counted makes s count requests, and the bytes of the longest one.
 func (s *server) counted() (requests, longest *atomic.Int64) {
 	requests, longest = new(atomic.Int64), new(atomic.Int64)
 	s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
@@ -61,7 +61,7 @@ func TestABatchOfAnyLengthHasItsResultsInOrder(t *testing.T) {
 	}
 }
 
-// Requests hold as much as a server takes, to the byte, and never more.
+// A request holds as many bytes as a server accepts, and never more.
 func TestABatchIsCutByBytes(t *testing.T) {
 	s := serve(t)
 	c := s.client()
@@ -71,14 +71,14 @@ func TestABatchIsCutByBytes(t *testing.T) {
 		return json.RawMessage(fmt.Sprintf(`{"name":"t-%02d","delay":"1h","http":{"url":"http://127.0.0.1:9/","body":"%s"}}`, i, strings.Repeat("x", length-len(frame))))
 	}
 	const most = 16 << 20
-	const each = 256 << 10 // just below what a body may have
+	const each = 256 << 10 // just below the limit of a body
 	var items []json.RawMessage
 	rest := most - len(`{"tasks":[`) - len(`]}`)
 	for rest > each {
 		items = append(items, item(len(items), each))
 		rest -= each + 1
 	}
-	for over, want := range []int64{1, 2} { // bytes more than one request takes
+	for over, want := range []int64{1, 2} { // bytes above the limit of one request
 		requests.Store(0)
 		all := append(items[:len(items):len(items)], item(len(items)+over, rest+over))
 		results := must[[]client.BatchResult](t)(c.Tasks.CreateBatchJSON(t.Context(), all))
@@ -91,7 +91,7 @@ func TestABatchIsCutByBytes(t *testing.T) {
 			t.Errorf("%d results of %d, %d requests, want %d, the longest of %d bytes", len(results), len(all), requests.Load(), want, longest.Load())
 		}
 	}
-	// One that is too long for any request is refused by itself.
+	// A task that is too long for any request is refused alone.
 	huge := json.RawMessage(`{"name":"huge","delay":"1h","http":{"url":"http://127.0.0.1:9/","body":"` + strings.Repeat("x", most) + `"}}`)
 	results := must[[]client.BatchResult](t)(c.Tasks.CreateBatchJSON(t.Context(), []json.RawMessage{item(90, 200), huge, item(91, 200)}))
 	var e *client.Error

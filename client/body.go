@@ -8,11 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// Body is what a task's request carries: JSON, text or bytes. The zero Body is none. It is read-only, and may be used for many tasks.
+// Body is the body of a task's request: JSON, text or bytes. The zero Body is
+// no body. A Body is read-only and may be used for many tasks.
 type Body struct {
 	kind bodyKind
 	data []byte
-	err  error // of making it: what uses it returns it
+	err  error // from creating it; returned by the call that uses it
 }
 
 type bodyKind uint8
@@ -24,13 +25,14 @@ const (
 	binaryBody
 )
 
-// JSON returns v as a body: with the content type application/json, unless a header says otherwise. A json.RawMessage is sent
-// byte for byte. What cannot be encoded is an error of the call that sends it.
+// JSON returns v as a body. Its content type is application/json unless a
+// header sets another. A json.RawMessage is sent byte for byte. If v cannot be
+// encoded, the call that sends the body returns the error.
 func JSON(v any) Body {
 	if raw, ok := v.(json.RawMessage); ok {
 		raw = bytes.TrimSpace(raw)
 		if !json.Valid(raw) {
-			return Body{err: errors.New("the body is no JSON")}
+			return Body{err: errors.New("the body is not valid JSON")}
 		}
 		return Body{kind: jsonBody, data: bytes.Clone(raw)}
 	}
@@ -43,7 +45,8 @@ func JSON(v any) Body {
 	return Body{kind: jsonBody, data: bytes.TrimSpace(buf.Bytes())}
 }
 
-// Text returns s as a body: with the content type text/plain, unless a header says otherwise. What is not UTF-8 is sent as Bytes would.
+// Text returns s as a body. Its content type is text/plain unless a header sets
+// another. If s is not valid UTF-8, Text returns Bytes of it.
 func Text(s string) Body {
 	if !utf8.ValidString(s) {
 		return Bytes([]byte(s))
@@ -51,11 +54,12 @@ func Text(s string) Body {
 	return Body{kind: textBody, data: []byte(s)}
 }
 
-// Bytes returns b as a body, without a content type unless a header gives one.
+// Bytes returns b as a body, without a content type unless a header sets one.
 func Bytes(b []byte) Body { return Body{kind: binaryBody, data: append([]byte{}, b...)} }
 
-// asValue reports whether JSON is sent byte for byte as the value of the API's field: it keeps no white space around a value, and would
-// send the text of a string, and nothing for null.
+// asValue reports whether the API's body field, set to this JSON as a value,
+// yields the same bytes. It does not for three kinds: white space around a
+// value is dropped, a string is sent as its text, and null is sent as no body.
 func (b Body) asValue() bool {
 	return b.data[0] != '"' && string(b.data) != "null" && len(bytes.TrimSpace(b.data)) == len(b.data)
 }
@@ -63,7 +67,8 @@ func (b Body) asValue() bool {
 // IsZero reports whether there is no body.
 func (b Body) IsZero() bool { return b.kind == noBody && b.err == nil }
 
-// Bytes returns what is sent, nil where there is no body. The caller must not change it.
+// Bytes returns the bytes to send, nil if there is no body. The caller must not
+// change them.
 func (b Body) Bytes() []byte { return b.data }
 
 // IsJSON reports whether the body was given as JSON.

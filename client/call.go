@@ -18,45 +18,46 @@ import (
 )
 
 const (
-	// maxReply bounds what is read of a reply. A page of bodies is the longest: 8 MiB of them, which JSON may write six times
-	// as long.
+	// maxReply bounds the bytes read of a reply. The longest is a page of tasks
+	// with bodies: 8 MiB, which JSON may make six times as long.
 	maxReply = 64 << 20
-	// maxProblem bounds what is read of a refusal.
+	// maxProblem bounds the bytes read of an error reply.
 	maxProblem = 1 << 20
 )
 
-// conn sends calls to one server. Nothing of it changes after New.
+// conn sends calls to one server. It does not change after New.
 type conn struct {
 	base    string // without a slash at its end
 	header  http.Header
 	http    http.Client
-	owned   bool // the transport is ours
+	owned   bool // New created the transport
 	timeout time.Duration
 	retry   RetryPolicy
 }
 
 // call is one use of one route.
 type call struct {
-	op     string // what is tried, on what
+	op     string // verb and name, for errors
 	method string
 	path   string // below the version, escaped
 	query  url.Values
 	header http.Header
 	body   []byte // nil: none
-	raw    bool   // the body is no JSON
+	raw    bool   // the body is not JSON
 
-	repeatable bool          // may be carried out twice
-	extra      time.Duration // what the server may take beside the client's Timeout
-	into       any           // what the reply is decoded into
+	repeatable bool          // may be applied twice without harm
+	extra      time.Duration // added to the client's Timeout
+	into       any           // target of the decoded reply
 }
 
-// answer is what a success says beside its body.
+// answer is a successful reply without its body.
 type answer struct {
 	status int
 	header http.Header
 }
 
-// named is do for a call about what has that name: it completes the call's op, and puts the name before its path.
+// named calls do for the object with that name. It completes the call's op and
+// puts the name before its path.
 func (cn *conn) named(ctx context.Context, verb, path, name string, c *call, into any) (http.Header, error) {
 	c.op = verb + " " + name
 	path, err := below(c.op, path, name)
@@ -68,9 +69,9 @@ func (cn *conn) named(ctx context.Context, verb, path, name string, c *call, int
 	return got.header, err
 }
 
-// do sends c, again and again where that is allowed, and decodes the reply.
+// do sends c, repeats it if that is allowed, and decodes the reply.
 func (cn *conn) do(ctx context.Context, c *call) (got answer, err error) {
-	began, maybeApplied := time.Now(), false // by a try before
+	began, maybeApplied := time.Now(), false // by an earlier attempt
 	for try := 1; ; try++ {
 		got, err = cn.try(ctx, c)
 		if err == nil {
@@ -79,17 +80,17 @@ func (cn *conn) do(ctx context.Context, c *call) (got answer, err error) {
 		maybeApplied = maybeApplied || MaybeApplied(err)
 		pause, again := cn.retry.next(try, time.Since(began), c.repeatable, err)
 		if !again || ctx.Err() != nil {
-			return got, marked(err, maybeApplied)
+			return got, withMaybeApplied(err, maybeApplied)
 		}
-		if ended := rest(ctx, pause); errors.Is(ended, context.Canceled) {
-			return got, marked(fmt.Errorf("%w (%w while waiting to try again)", err, ended), maybeApplied)
+		if ended := sleep(ctx, pause); errors.Is(ended, context.Canceled) {
+			return got, withMaybeApplied(fmt.Errorf("%w (%w while waiting to repeat it)", err, ended), maybeApplied)
 		} else if ended != nil {
-			return got, marked(err, maybeApplied)
+			return got, withMaybeApplied(err, maybeApplied)
 		}
 	}
 }
 
-// try sends c once, and decodes the reply.
+// try sends c once and decodes the reply.
 func (cn *conn) try(ctx context.Context, c *call) (got answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cn.timeout+c.extra)
 	defer cancel()
@@ -103,7 +104,7 @@ func (cn *conn) try(ctx context.Context, c *call) (got answer, err error) {
 		return got, cn.noReply(c, err)
 	}
 	if len(data) > maxReply {
-		return got, cn.foreign(c, resp, errors.New("it is longer than 64 MiB"))
+		return got, cn.foreign(c, resp, errors.New("the reply is longer than 64 MiB"))
 	}
 	if err := json.Unmarshal(data, c.into); err != nil {
 		return got, cn.foreign(c, resp, err)
@@ -111,7 +112,8 @@ func (cn *conn) try(ctx context.Context, c *call) (got answer, err error) {
 	return answer{resp.StatusCode, resp.Header}, nil
 }
 
-// send sends c once, and returns the reply if it is a success. The caller closes its body.
+// send sends c once and returns the reply if it is a success. The caller must
+// close its body.
 func (cn *conn) send(ctx context.Context, c *call) (*http.Response, error) {
 	req, err := cn.request(ctx, c)
 	if err != nil {
@@ -149,17 +151,17 @@ func (cn *conn) request(ctx context.Context, c *call) (*http.Request, error) {
 	return req, nil
 }
 
-// noReply is the error of a request that was not answered.
+// noReply returns the error for a request that got no reply.
 func (cn *conn) noReply(c *call, err error) error {
 	var about *url.Error
 	if errors.As(err, &about) {
-		err = about.Err // the rest would repeat the URL, with what its query says
+		err = about.Err // the outer error repeats the URL with its query
 	}
 	err = scheme(err)
 	return &TransportError{Op: c.op, Server: cn.base, Err: err, MaybeApplied: !unsent(err)}
 }
 
-// refusal is the error of a reply that is no success.
+// refusal returns the error for a reply that is not a success.
 func (cn *conn) refusal(c *call, resp *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	if err != nil {
@@ -179,16 +181,17 @@ func (cn *conn) refusal(c *call, resp *http.Response) error {
 	return e
 }
 
-// foreign is the error of a reply that no Foliot server gives: a proxy does, or another program.
+// foreign returns the error for a reply that did not come from a Foliot server:
+// a proxy or another program sent it.
 func (cn *conn) foreign(c *call, resp *http.Response, why error) error {
-	detail := cn.base + " answered " + resp.Status
+	detail := cn.base + " replied " + resp.Status
 	switch {
 	case why != nil:
-		detail += " with something else than a Foliot reply (" + why.Error() + ")"
+		detail += " with an invalid body (" + why.Error() + ")"
 	case resp.StatusCode < http.StatusBadRequest:
 		detail += ", and redirects are not followed"
 	default:
-		detail += " without a problem of Foliot's"
+		detail += " without a Foliot error"
 	}
 	done := resp.StatusCode < http.StatusMultipleChoices || resp.StatusCode >= http.StatusInternalServerError
 	return &Error{
@@ -197,7 +200,7 @@ func (cn *conn) foreign(c *call, resp *http.Response, why error) error {
 	}
 }
 
-// retryAfter returns how long the server asks to wait, 0 where it does not.
+// retryAfter returns the delay that the server asks for, 0 if it asks for none.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := h.Get("Retry-After")
 	if s, err := strconv.Atoi(value); err == nil {

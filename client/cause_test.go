@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/client"
 )
 
-// TestTheErrorOfAnotherCallThatEndsAContextIsLeftAlone: calls side by side share a context
-// that ends with the first one's error. What becomes of the others must not be written into it.
+// Parallel calls share a context that ends with the error of the first one. The
+// outcome of the others must not be written into that error.
 func TestTheErrorOfAnotherCallThatEndsAContextIsLeftAlone(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	first := &client.Error{Status: http.StatusBadRequest, Code: "bad_name"}

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Client speaks to one server. Its fields are what the server knows, one noun each. A Client and its parts may be
-// used by many goroutines; it starts none of its own.
+// Client calls one server. Its fields hold the methods, grouped by noun. A
+// Client and its fields may be used by many goroutines. A Client starts no
+// goroutine.
 type Client struct {
 	Tasks      Tasks
 	Schedules  Schedules
@@ -23,32 +24,38 @@ type Client struct {
 	conn *conn
 }
 
-// Options are what a client may be told. The zero Options suit a server on loopback that has no tokens.
+// Options configure a client. The zero Options suit a server on loopback that
+// has no tokens.
 type Options struct {
-	// Token is sent as Authorization: Bearer. Default: none is.
+	// Token is sent as Authorization: Bearer. Default: no token is sent.
 	Token string
-	// Namespace is where to act, for a token that is good for all of them; any other has its own. Default: the token's,
-	// or "default".
+	// Namespace selects the namespace for an operator's token, which is valid
+	// for all of them. Any other token has one namespace. Default: the token's
+	// namespace, or "default".
 	Namespace string
-	// HTTPClient sends the requests: for a TLS configuration, a proxy or a transport of one's own. It is copied, its redirects
-	// are switched off, and its own Timeout cuts long polls short. Default: one with a transport of its own, which Close ends.
+	// HTTPClient sends the requests. Set it to use a TLS configuration, a proxy
+	// or your own transport. New copies it and turns redirects off. Its own
+	// Timeout also ends long polls. Default: a client with a transport of its
+	// own, which Close ends.
 	HTTPClient *http.Client
-	// Timeout bounds one request, beside the time that a long poll waits: whatever it is, the context given to a call bounds
-	// all its requests together. Default: 60s.
+	// Timeout bounds one request, not counting the time that a long poll waits.
+	// The context of a call bounds all requests of that call together. Default:
+	// 60s.
 	Timeout time.Duration
-	// Retry says how often and how soon a call is repeated.
+	// Retry sets how often and how soon a call is repeated.
 	Retry RetryPolicy
-	// UserAgent names the program. Default: "foliot-go".
+	// UserAgent identifies the program. Default: "foliot-go".
 	UserAgent string
 }
 
 const (
-	defaultTimeout = 60 * time.Second // a server that syncs a thousand tasks to a slow disk needs some
-	idlePerHost    = 64               // connections kept: programs that create tasks have many requests under way
+	defaultTimeout = 60 * time.Second // a server may sync 1000 tasks to a slow disk
+	idlePerHost    = 64               // kept open: programs that create tasks have many requests under way
 )
 
-// New returns a client of the server at a URL such as http://127.0.0.1:8750, which may have a path that the API stands
-// below. Nothing is sent yet. Errors: the URL, or the token, cannot be one.
+// New returns a client for the server at a URL such as http://127.0.0.1:8750.
+// The URL may have a path below which the API is served. New sends nothing. It
+// returns an error if the URL or the token is invalid.
 func New(server string, o Options) (*Client, error) {
 	base, err := parseServer(server)
 	if err != nil {
@@ -67,12 +74,13 @@ func New(server string, o Options) (*Client, error) {
 	} else {
 		cn.http = *o.HTTPClient
 	}
-	// The API redirects nobody: whoever does is another server.
+	// The API never redirects: a redirect comes from another server.
 	cn.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{Tasks{cn}, Schedules{cn}, Queues{cn}, Tokens{cn}, Secrets{cn}, Namespaces{cn}, Admin{cn}, cn}, nil
 }
 
-// Close ends the connections that are idle, unless they are those of Options.HTTPClient. The client can still be used.
+// Close closes idle connections, unless Options.HTTPClient was set. The client
+// can still be used.
 func (c *Client) Close() {
 	if c.conn.owned {
 		c.conn.http.CloseIdleConnections()
@@ -81,7 +89,7 @@ func (c *Client) Close() {
 
 func newTransport() *http.Transport {
 	t, ok := http.DefaultTransport.(*http.Transport)
-	if !ok { // a program put something else there
+	if !ok { // a program replaced it
 		t = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second}
 	}
 	t = t.Clone()
@@ -89,21 +97,22 @@ func newTransport() *http.Transport {
 	return t
 }
 
-// parseServer returns the URL that every path begins with.
+// parseServer returns the URL that starts every request URL, without a slash at
+// its end.
 func parseServer(server string) (string, error) {
 	u, err := url.Parse(server)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", errors.New("client: this is no URL of a server; it looks like http://127.0.0.1:8750")
+		return "", errors.New("client: invalid server URL: expected a URL such as http://127.0.0.1:8750")
 	case u.User != nil:
-		return "", errors.New("client: a server's URL carries no user name or password: give a token")
+		return "", errors.New("client: the server's URL must not have a user name or password: set Options.Token")
 	case u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("client: the server's URL %q has a query or a fragment", server)
+		return "", fmt.Errorf("client: the server's URL %q must not have a query or a fragment", server)
 	}
 	return strings.TrimRight(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), nil
 }
 
-// header returns what each request carries.
+// header returns the header of each request.
 func (o Options) header() (http.Header, error) {
 	agent := o.UserAgent
 	if agent == "" {
@@ -112,13 +121,13 @@ func (o Options) header() (http.Header, error) {
 	h := http.Header{"User-Agent": {agent}}
 	if o.Token != "" {
 		if strings.ContainsFunc(o.Token, notVisible) {
-			return nil, errors.New("client: the token has a space, a line break or another character that no token has")
+			return nil, errors.New("client: invalid token: it has a space, a line break or another character that is not allowed")
 		}
 		h.Set("Authorization", "Bearer "+o.Token)
 	}
 	if o.Namespace != "" {
 		if strings.ContainsFunc(o.Namespace, notVisible) {
-			return nil, fmt.Errorf("client: %q is no name of a namespace", o.Namespace)
+			return nil, fmt.Errorf("client: invalid namespace %q", o.Namespace)
 		}
 		h.Set("Foliot-Namespace", o.Namespace)
 	}

@@ -15,7 +15,8 @@ import (
 
 const secret = "foliot_0123456789abcdef"
 
-// Whoever the server sends to another one does not take the token there, and is told.
+// If the server redirects to another server, the token must not go there, and
+// the caller gets an error.
 func TestARedirectIsNotFollowed(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s %s arrived elsewhere, with %v", r.Method, r.URL, r.Header)
@@ -90,7 +91,7 @@ func TestNoErrorHoldsTheToken(t *testing.T) {
 	}
 }
 
-// A request that is forwarded does not change who sends it, nor where.
+// A forwarded request must not change its sender or its destination.
 func TestAPublicationCannotReplaceTheToken(t *testing.T) {
 	for _, token := range []string{"", secret} {
 		c := offline(t, client.Options{Token: token, Namespace: "acme"}, func(r *http.Request) (*http.Response, error) {
@@ -134,7 +135,7 @@ func TestAServersURLIsChecked(t *testing.T) {
 	}
 }
 
-// endless is a reply's body that never ends.
+// endless is the body of a reply that never ends.
 type endless struct{ read int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -157,7 +158,7 @@ func TestOfAReplyOnlySoMuchIsRead(t *testing.T) {
 	}
 }
 
-// What no Foliot server says is an error that says so, and no crash.
+// A reply that no Foliot server sends is reported as such, and crashes nothing.
 func TestStrangeRepliesAreErrors(t *testing.T) {
 	for _, body := range []string{"", "<html>", "null]", `[]`, `{"name":1}`, `{"due_at":"noon"}`, `{"delay":"1 day"}`, `{"http":{"body_base64":"%"}}`, `{"retry":{"max_age":"x"}}`, `{"attempts":[{"started_at":"x"}]}`} {
 		c := offline(t, client.Options{}, func(*http.Request) (*http.Response, error) { return reply(200, nil, body), nil })
@@ -172,7 +173,7 @@ func TestStrangeRepliesAreErrors(t *testing.T) {
 			t.Errorf("%q: %v", body, results)
 		}
 	}
-	// What a newer server may say is none.
+	// A reply of a newer server is accepted.
 	c := offline(t, client.Options{}, func(*http.Request) (*http.Response, error) {
 		return reply(200, nil, `{"name":"a","state":"resting","mood":["good"],"due_at":"2030-01-01T00:00:00.0000001+01:00","attempts":[{"late_ms":1,"latency_ms":0.1234}]}`), nil
 	})

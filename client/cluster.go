@@ -9,49 +9,50 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Cluster says which servers there are, and how they keep what they are told.
+// Cluster lists the servers, and describes their store.
 type Cluster struct {
-	Store      string // "embedded": the server has its store for itself; "shared": the nodes share one
-	Shards     int    // into how many parts a shared store is divided
+	Store      string // "embedded": one server owns the store; "shared": the nodes share it
+	Shards     int    // number of shards of a shared store
 	Nodes      []Node
-	Durability string // what survives: "memory", nothing; "synced", a power loss; "async", "default" and "strict" are the levels of a shared store
+	Durability string // "memory": a crash loses the tasks; "synced": tasks survive a power loss; "async", "default" and "strict": the levels of a shared store
 	Secured    bool   // requests need a token
 }
 
 // Node is one server.
 type Node struct {
-	Name      string // of a shared store
-	Self      bool   // it is the one that was asked
-	Address   string // where it serves the API, as it says; may be empty
+	Name      string // node name, in a shared store
+	Self      bool   // this node answered the request
+	Address   string // the address at which it says it serves the API; may be empty
 	Version   string
 	StartedAt time.Time
 	Uptime    time.Duration
-	Ready     bool // of the one that was asked: it takes requests. Of others: they were heard of just now
+	Ready     bool // for this node: it takes requests; for others: a heartbeat came recently
 
-	LastSeenAt    time.Time // the last heartbeat of a node of a shared store
-	Draining      bool      // it is to own no shards
-	Owned, Wanted int       // shards of a shared store: that it owns, and is to own
-	NameTaken     bool      // another process has its name, and had it before: it owns no shards until that ends
+	LastSeenAt    time.Time // last heartbeat, in a shared store
+	Draining      bool      // it must give up its shards
+	Owned, Wanted int       // shards that it owns, and that it should own, in a shared store
+	NameTaken     bool      // another process uses the same name and had it first: this node owns no shards until that ends
 }
 
-// Shard is a part of the tasks of a shared store. One node at a time delivers them.
+// Shard is a part of the tasks of a shared store. One node at a time delivers
+// them.
 type Shard struct {
 	Shard   int
-	Owner   string    // empty: nobody, until somebody takes it over
-	Until   time.Time // when the owner's lease ends, unless that is renewed
-	Epoch   uint64    // how often the shard changed hands, or was taken again
-	NextDue time.Time // its earliest scheduled task is not due before; zero: it has none
-	Running int       // tasks of which an attempt is, or may be, under way
+	Owner   string    // empty: no node owns it now
+	Until   time.Time // end of the owner's lease, unless it is renewed
+	Epoch   uint64    // number of times that a node took the shard
+	NextDue time.Time // its earliest scheduled task is not due before this; zero: it has none
+	Running int       // tasks with an attempt that is, or may be, under way
 }
 
-// Cluster says which servers there are. It takes an operator's token.
+// Cluster returns the servers. It needs an operator's token.
 func (a Admin) Cluster(ctx context.Context) (*Cluster, error) {
 	v := new(Cluster)
-	_, err := a.conn.do(ctx, &call{op: "ask for the cluster", method: http.MethodGet, path: "/cluster", repeatable: true, into: v})
+	_, err := a.conn.do(ctx, &call{op: "get the cluster", method: http.MethodGet, path: "/cluster", repeatable: true, into: v})
 	return orNil(v, err)
 }
 
-// Shards returns all shards of a shared store. It takes an operator's token.
+// Shards returns all shards of a shared store. It needs an operator's token.
 func (a Admin) Shards(ctx context.Context) ([]*Shard, error) {
 	var list struct {
 		Shards []*Shard `json:"shards"`
@@ -60,13 +61,15 @@ func (a Admin) Shards(ctx context.Context) ([]*Shard, error) {
 	return list.Shards, err
 }
 
-// Drain makes a node of a shared store give its shards to the others, and own none until Undrain or its end. It takes an operator's token of scope admin.
-// Errors: ErrNotFound, ErrLastNode.
+// Drain makes a node of a shared store give its shards to other nodes. It owns
+// none until Undrain, or until it ends. Drain needs an operator's token of
+// scope admin. Errors: ErrNotFound, ErrLastNode.
 func (a Admin) Drain(ctx context.Context, node string) (*Node, error) {
 	return a.drain(ctx, "drain node", http.MethodPost, node, nil)
 }
 
-// ForceDrain is Drain where no other node could take the shards, too: nobody delivers their tasks then.
+// ForceDrain is Drain, even if no other node could take the shards: their tasks
+// are not delivered then.
 func (a Admin) ForceDrain(ctx context.Context, node string) (*Node, error) {
 	return a.drain(ctx, "drain node", http.MethodPost, node, url.Values{"force": {"true"}})
 }
@@ -76,15 +79,16 @@ func (a Admin) Undrain(ctx context.Context, node string) (*Node, error) {
 	return a.drain(ctx, "undrain node", http.MethodDelete, node, nil)
 }
 
-// Finding is one thing that a server has examined.
+// Finding is the result of one check.
 type Finding struct {
-	Check string // the subject of the examination: "fit", "memory"
+	Check string // name of the check: "fit", "memory"
 	OK    bool
-	Says  string // for people: the finding, and the remedy if it is not OK
+	Says  string // for humans: the result, and the remedy if OK is false
 }
 
-// ExamineStore makes a server of a shared store examine the servers that keep the tasks, as `foliot doctor redis` does. It takes an operator's token.
-// The Code of the error is unsupported if the server has its store for itself.
+// ExamineStore makes a server check the Redis servers of its shared store, as
+// `foliot doctor redis` does. It needs an operator's token. On a server with an
+// embedded store the error has the Code unsupported.
 func (a Admin) ExamineStore(ctx context.Context) ([]Finding, error) {
 	var x wire.Examination
 	_, err := a.conn.do(ctx, &call{op: "examine the store", method: http.MethodGet, path: "/cluster/store", repeatable: true, into: &x})
@@ -101,7 +105,7 @@ func (a Admin) drain(ctx context.Context, verb, method, node string, query url.V
 	return orNil(n, err)
 }
 
-// MarshalJSON returns what the API says of the servers.
+// MarshalJSON returns the cluster as the API writes it.
 func (c Cluster) MarshalJSON() ([]byte, error) {
 	w := wire.Cluster{Store: c.Store, Shards: c.Shards, Nodes: make([]wire.Node, len(c.Nodes)), Durability: c.Durability, Secured: c.Secured}
 	for i, n := range c.Nodes {
@@ -110,7 +114,7 @@ func (c Cluster) MarshalJSON() ([]byte, error) {
 	return marshal(w)
 }
 
-// UnmarshalJSON reads what the API says of the servers.
+// UnmarshalJSON reads a cluster as the API writes it.
 func (c *Cluster) UnmarshalJSON(data []byte) error {
 	return read(data, c, func(d *decoder, w wire.Cluster) Cluster {
 		c := Cluster{Store: w.Store, Shards: w.Shards, Durability: w.Durability, Secured: w.Secured}
@@ -121,10 +125,10 @@ func (c *Cluster) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// MarshalJSON returns the node as the API shows it.
+// MarshalJSON returns the node as the API writes it.
 func (n Node) MarshalJSON() ([]byte, error) { return marshal(n.wire()) }
 
-// UnmarshalJSON reads a node as the API shows it.
+// UnmarshalJSON reads a node as the API writes it.
 func (n *Node) UnmarshalJSON(data []byte) error {
 	return read(data, n, func(d *decoder, w wire.Node) Node { return d.node(w) })
 }
@@ -155,12 +159,12 @@ func (d *decoder) node(w wire.Node) Node {
 	return n
 }
 
-// MarshalJSON returns the shard as the API shows it.
+// MarshalJSON returns the shard as the API writes it.
 func (s Shard) MarshalJSON() ([]byte, error) {
 	return marshal(wire.Shard{Shard: s.Shard, Owner: s.Owner, Until: instant(s.Until), Epoch: s.Epoch, NextDue: instant(s.NextDue), Running: s.Running})
 }
 
-// UnmarshalJSON reads a shard as the API shows it.
+// UnmarshalJSON reads a shard as the API writes it.
 func (s *Shard) UnmarshalJSON(data []byte) error {
 	return read(data, s, func(d *decoder, w wire.Shard) Shard {
 		return Shard{Shard: w.Shard, Owner: w.Owner, Until: d.instant(w.Until), Epoch: w.Epoch, NextDue: d.instant(w.NextDue), Running: w.Running}

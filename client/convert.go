@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// From the package's types to the API's and back; nothing else here knows both.
+// This file converts the types of tasks to those of the API and back.
 
 // MarshalJSON returns the spec as the API takes it.
 func (s Spec) MarshalJSON() ([]byte, error) {
@@ -23,12 +23,12 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 	return marshal(in)
 }
 
-// UnmarshalJSON reads a task as the API takes it.
+// UnmarshalJSON reads a spec as the API takes it.
 func (s *Spec) UnmarshalJSON(data []byte) error {
 	return read(data, s, (*decoder).spec)
 }
 
-// MarshalJSON returns the task as the API shows it.
+// MarshalJSON returns the task as the API writes it.
 func (t Task) MarshalJSON() ([]byte, error) {
 	shown, err := t.wire()
 	if err != nil {
@@ -37,7 +37,7 @@ func (t Task) MarshalJSON() ([]byte, error) {
 	return marshal(shown)
 }
 
-// UnmarshalJSON reads a task as the API shows it.
+// UnmarshalJSON reads a task as the API writes it.
 func (t *Task) UnmarshalJSON(data []byte) error {
 	return read(data, t, (*decoder).task)
 }
@@ -59,7 +59,7 @@ func (s Spec) wire() (wire.TaskInput, error) {
 
 func (t Task) wire() (wire.Task, error) {
 	in, err := t.Spec.wire()
-	in.FirstAttemptAt, in.Traceparent = "", t.Traceparent // a reply asks for nothing
+	in.FirstAttemptAt, in.Traceparent = "", t.Traceparent // a reply has no FirstAttempt and Parent of a request
 	shown := wire.Task{
 		TaskInput: in,
 		ID:        t.ID, State: string(t.State), HeldBy: t.HeldBy, Reason: t.Reason,
@@ -77,7 +77,7 @@ func (t Task) wire() (wire.Task, error) {
 	return shown, err
 }
 
-// wire returns the policy, nil where it says nothing.
+// wire returns the policy for the API, nil if no field is set.
 func (r Retry) wire() *wire.Retry {
 	if r == (Retry{}) {
 		return nil
@@ -89,7 +89,7 @@ func (r Retry) wire() *wire.Retry {
 	return p
 }
 
-// put gives h the body, so that the server sends what b says.
+// put sets the body of h so that the server sends the bytes of b.
 func (b Body) put(h *wire.HTTPInput) (err error) {
 	switch {
 	case b.err != nil:
@@ -127,7 +127,8 @@ func withContentType(headers map[string]string, media string) map[string]string 
 	return headers
 }
 
-// instant writes t for the API, which rounds up what is finer than a millisecond.
+// instant writes t for the API. It keeps fractions of a millisecond: the API
+// rounds them up.
 func instant(t time.Time) string {
 	switch {
 	case t.IsZero():
@@ -162,7 +163,7 @@ func window(d *time.Duration) string {
 	return d.String()
 }
 
-// decoder reads the API's words and keeps the first error.
+// decoder reads values of the API and keeps the first error.
 type decoder struct{ err error }
 
 func (d *decoder) spec(in wire.TaskInput) Spec {
@@ -198,7 +199,7 @@ func (d *decoder) task(shown wire.Task) Task {
 		CancelRequested: shown.CancelRequested, UnderWay: shown.UnderWay, Already: shown.Already, BodySize: shown.BodySize, Reclaims: shown.Reclaims, Traceparent: shown.Traceparent, Durability: shown.Durability,
 		Schedule: shown.Schedule, Instant: d.instant(shown.Instant),
 	}
-	t.FirstAttempt, t.Parent = time.Time{}, "" // a reply asks for nothing
+	t.FirstAttempt, t.Parent = time.Time{}, "" // a reply has no FirstAttempt and Parent of a request
 	for _, a := range shown.Attempts {
 		t.Attempts = append(t.Attempts, Attempt{
 			Number: a.Number, StartedAt: d.instant(a.StartedAt), Status: a.Status, Error: a.Error, Reply: a.Reply,
@@ -213,7 +214,7 @@ func (d *decoder) body(h wire.HTTPInput) Body {
 	case h.BodyBase64 != nil:
 		data, err := base64.StdEncoding.DecodeString(*h.BodyBase64)
 		d.note("body_base64", err)
-		if len(h.Body) > 0 && json.Valid(data) { // JSON with bytes that no JSON value shows
+		if len(h.Body) > 0 && json.Valid(data) { // JSON bytes that a JSON value would not keep
 			return Body{kind: jsonBody, data: data}
 		}
 		return Body{kind: binaryBody, data: data}
@@ -233,7 +234,7 @@ func (d *decoder) instant(s string) time.Time {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if y := t.UTC().Year(); err == nil && (y < 0 || y > 9999) {
-		err = fmt.Errorf("%q has no form in UTC", s)
+		err = fmt.Errorf("%q is outside the years 0 to 9999 in UTC", s)
 	}
 	d.note("time", err)
 	return t
@@ -263,9 +264,9 @@ func (d *decoder) window(s string) *time.Duration {
 	return new(d.duration(s))
 }
 
-func (d *decoder) note(what string, err error) {
+func (d *decoder) note(kind string, err error) {
 	if err != nil && d.err == nil {
-		d.err = fmt.Errorf("read a %s: %w", what, err)
+		d.err = fmt.Errorf("read a %s: %w", kind, err)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// What convert.go is for tasks, for schedules.
+// This file converts the types of schedules to those of the API and back.
 
 // MarshalJSON returns the spec as the API takes it.
 func (s ScheduleSpec) MarshalJSON() ([]byte, error) {
@@ -18,12 +18,12 @@ func (s ScheduleSpec) MarshalJSON() ([]byte, error) {
 	return marshal(in)
 }
 
-// UnmarshalJSON reads a schedule as the API takes it.
+// UnmarshalJSON reads a spec as the API takes it.
 func (s *ScheduleSpec) UnmarshalJSON(data []byte) error {
 	return read(data, s, (*decoder).scheduleSpec)
 }
 
-// MarshalJSON returns the schedule as the API shows it.
+// MarshalJSON returns the schedule as the API writes it.
 func (s Schedule) MarshalJSON() ([]byte, error) {
 	in, err := s.ScheduleSpec.wire()
 	if err != nil {
@@ -42,7 +42,7 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 	return marshal(shown)
 }
 
-// UnmarshalJSON reads a schedule as the API shows it.
+// UnmarshalJSON reads a schedule as the API writes it.
 func (s *Schedule) UnmarshalJSON(data []byte) error {
 	return read(data, s, func(d *decoder, w wire.Schedule) Schedule {
 		shown := Schedule{
@@ -51,7 +51,7 @@ func (s *Schedule) UnmarshalJSON(data []byte) error {
 			NextAt: d.instant(w.NextAt), LastAt: d.instant(w.LastAt), PausedAt: d.instant(w.PausedAt), WaitingAt: d.instant(w.WaitingAt),
 			Problem: w.Problem, BodySize: w.BodySize, Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Durability: w.Durability,
 		}
-		shown.SetRuns = nil // a reply asks for nothing
+		shown.SetRuns = nil // a reply has Runs, not SetRuns
 		if n := w.Runs; n != nil {
 			shown.Runs = *n
 		}
@@ -62,14 +62,14 @@ func (s *Schedule) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// UnmarshalJSON reads an instant as the API shows it.
+// UnmarshalJSON reads an instant as the API writes it.
 func (i *Instant) UnmarshalJSON(data []byte) error {
 	return read(data, i, func(d *decoder, w wire.Instant) Instant {
 		return Instant{At: d.instant(w.At), Local: d.instant(w.Local)}
 	})
 }
 
-// MarshalJSON returns the instant as the API shows it.
+// MarshalJSON returns the instant as the API writes it.
 func (i Instant) MarshalJSON() ([]byte, error) {
 	return marshal(wire.Instant{At: instant(i.At), Local: i.Local.Format(time.RFC3339Nano)})
 }
@@ -77,7 +77,7 @@ func (i Instant) MarshalJSON() ([]byte, error) {
 func (s ScheduleSpec) wire() (wire.ScheduleInput, error) {
 	t := s.Task
 	if t.Name != "" || !t.At.IsZero() || t.Delay != 0 || !t.FirstAttempt.IsZero() || t.Parent != "" {
-		return wire.ScheduleInput{}, errors.New("the task of a schedule has no name, time, delay or parent of its own: the schedule gives them to each")
+		return wire.ScheduleInput{}, errors.New("the task of a schedule must not have a name, time, delay or parent: the schedule sets them")
 	}
 	anchor := s.Anchor
 	if s.Every == 0 || !s.Start.IsZero() {

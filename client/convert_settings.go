@@ -6,7 +6,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// What convert.go is for tasks, for everything else. Each type marshals to the API's JSON and back.
+// This file converts all other types to those of the API and back.
 
 // MarshalJSON returns the settings as the API takes them.
 func (s QueueSettings) MarshalJSON() ([]byte, error) { return marshal(s.wire()) }
@@ -16,7 +16,7 @@ func (s *QueueSettings) UnmarshalJSON(data []byte) error {
 	return read(data, s, (*decoder).queueSettings)
 }
 
-// MarshalJSON returns the queue as the API shows it.
+// MarshalJSON returns the queue as the API writes it.
 func (q Queue) MarshalJSON() ([]byte, error) {
 	return marshal(wire.Queue{
 		QueueInput: q.QueueSettings.wire(),
@@ -25,7 +25,7 @@ func (q Queue) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads a queue as the API shows it.
+// UnmarshalJSON reads a queue as the API writes it.
 func (q *Queue) UnmarshalJSON(data []byte) error {
 	return read(data, q, func(d *decoder, w wire.Queue) Queue {
 		return Queue{
@@ -60,7 +60,7 @@ func (s *NamespaceSettings) UnmarshalJSON(data []byte) error {
 	return read(data, s, func(_ *decoder, w wire.NamespaceInput) NamespaceSettings { return NamespaceSettings(w) })
 }
 
-// MarshalJSON returns the namespace as the API shows it.
+// MarshalJSON returns the namespace as the API writes it.
 func (n Namespace) MarshalJSON() ([]byte, error) {
 	return marshal(wire.Namespace{
 		NamespaceInput: wire.NamespaceInput(n.NamespaceSettings),
@@ -68,7 +68,7 @@ func (n Namespace) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads a namespace as the API shows it.
+// UnmarshalJSON reads a namespace as the API writes it.
 func (n *Namespace) UnmarshalJSON(data []byte) error {
 	return read(data, n, func(d *decoder, w wire.Namespace) Namespace {
 		return Namespace{
@@ -86,7 +86,8 @@ func (s TokenSpec) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// MarshalJSON returns the token as the API shows it: with the token itself, where it is known.
+// MarshalJSON returns the token as the API writes it, with its secret if that
+// is known.
 func (t Token) MarshalJSON() ([]byte, error) {
 	return marshal(wire.Token{
 		ID: t.ID, Namespace: t.Namespace, Scope: string(t.Scope), Label: t.Label, Parent: t.Parent, State: t.State,
@@ -95,7 +96,7 @@ func (t Token) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads a token as the API shows it.
+// UnmarshalJSON reads a token as the API writes it.
 func (t *Token) UnmarshalJSON(data []byte) error {
 	return read(data, t, func(d *decoder, w wire.Token) Token {
 		return Token{
@@ -111,14 +112,15 @@ func (s SecretSpec) MarshalJSON() ([]byte, error) {
 	return marshal(wire.SecretInput{Queue: s.Queue, Secret: s.Secret, Overlap: duration(s.Overlap)})
 }
 
-// MarshalJSON returns the secret as the API shows it: with the secret itself, where it is known.
+// MarshalJSON returns the secret as the API writes it, with its key if that is
+// known.
 func (s Secret) MarshalJSON() ([]byte, error) {
 	return marshal(wire.Secret{
 		ID: s.ID, Queue: s.Queue, CreatedAt: instant(s.CreatedAt), ExpiresAt: instant(s.ExpiresAt), BesideUntil: instant(s.BesideUntil), Secret: s.Secret,
 	})
 }
 
-// UnmarshalJSON reads a secret as the API shows it.
+// UnmarshalJSON reads a secret as the API writes it.
 func (s *Secret) UnmarshalJSON(data []byte) error {
 	return read(data, s, func(d *decoder, w wire.Secret) Secret {
 		return Secret{
@@ -127,7 +129,7 @@ func (s *Secret) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// MarshalJSON returns the entry as the API shows it.
+// MarshalJSON returns the entry as the API writes it.
 func (e AuditEntry) MarshalJSON() ([]byte, error) {
 	return marshal(wire.AuditEntry{
 		At: instant(e.At), By: e.By, Addr: e.Addr, Namespace: e.Namespace, Action: e.Action, Target: e.Target,
@@ -135,7 +137,7 @@ func (e AuditEntry) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads an entry as the API shows it.
+// UnmarshalJSON reads an entry as the API writes it.
 func (e *AuditEntry) UnmarshalJSON(data []byte) error {
 	return read(data, e, func(d *decoder, w wire.AuditEntry) AuditEntry {
 		return AuditEntry{
@@ -145,7 +147,7 @@ func (e *AuditEntry) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// MarshalJSON returns what the API says goes on.
+// MarshalJSON returns the live data as the API writes it.
 func (l Live) MarshalJSON() ([]byte, error) {
 	totals := wire.AttemptTotals(l.Attempts)
 	w := wire.Live{
@@ -167,7 +169,7 @@ func (l Live) MarshalJSON() ([]byte, error) {
 	return marshal(w)
 }
 
-// UnmarshalJSON reads what the API says goes on.
+// UnmarshalJSON reads live data as the API writes it.
 func (l *Live) UnmarshalJSON(data []byte) error { return read(data, l, (*decoder).live) }
 
 func (d *decoder) live(w wire.Live) Live {
@@ -194,7 +196,7 @@ func (d *decoder) live(w wire.Live) Live {
 	return l
 }
 
-// MarshalJSON returns the verdict as the API shows it.
+// MarshalJSON returns the decision as the API writes it.
 func (e Egress) MarshalJSON() ([]byte, error) {
 	w := wire.Egress{URL: e.URL, Scheme: e.Scheme, Host: e.Host, Port: e.Port, Open: e.Open, Problem: e.Problem, Addresses: make([]wire.EgressAddress, len(e.Addresses))}
 	for i, a := range e.Addresses {
@@ -203,7 +205,7 @@ func (e Egress) MarshalJSON() ([]byte, error) {
 	return marshal(w)
 }
 
-// UnmarshalJSON reads a verdict as the API shows it.
+// UnmarshalJSON reads a decision as the API writes it.
 func (e *Egress) UnmarshalJSON(data []byte) error {
 	return read(data, e, func(_ *decoder, w wire.Egress) Egress {
 		e := Egress{URL: w.URL, Scheme: w.Scheme, Host: w.Host, Port: w.Port, Open: w.Open, Problem: w.Problem}
@@ -214,7 +216,7 @@ func (e *Egress) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// read decodes what the API wrote, in its words W, into v.
+// read decodes JSON of the API's type W and converts it to v.
 func read[W, T any](data []byte, v *T, convert func(*decoder, W) T) error {
 	var w W
 	if err := json.Unmarshal(data, &w); err != nil {

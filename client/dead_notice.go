@@ -7,7 +7,7 @@ type DeadNotice struct {
 	off bool
 }
 
-// NoDeadNotice notifies no URL, whatever the queue's OnDead says.
+// NoDeadNotice notifies no URL, even if the queue has an OnDead URL.
 var NoDeadNotice = DeadNotice{off: true}
 
 // NotifyURL returns a DeadNotice for that URL. An empty url is the zero

@@ -1,4 +1,4 @@
-// Package client speaks to a Foliot server: call this URL at this time.
+// Package client calls a Foliot server: "call this URL at this time".
 //
 //	c, err := client.New("http://127.0.0.1:8750", client.Options{Token: token})
 //	if err != nil {
@@ -11,41 +11,56 @@
 //		HTTP:  client.HTTP{URL: "https://shop.example/orders/42/close", Body: client.JSON(order)},
 //	})
 //
-// The words are those of the HTTP API, and so are the meanings: docs/api.md has them. A method that changes something
-// returns nil when the change is durable.
+// The words and their meanings are those of the HTTP API: see docs/api.md. A
+// method that changes something returns nil when the change is durable.
 //
 // # Types
 //
-// The API writes instants and durations as strings, leaves out what has its default, and tells 0 from absent. Go has
-// better words for that, so the types here are its own: time.Time and time.Duration, zero values for defaults, and [Unlimited]
-// or [Forever] where the API's 0 means that there is no limit. [Spec] and [Task] marshal to the API's JSON and back, so that what is
-// written to a file is what the API, the command line and other languages read.
+// The API writes times and durations as strings, omits fields that have their
+// default, and distinguishes 0 from absent. The types here use Go's terms:
+// time.Time and time.Duration, and zero values for defaults. If the API's 0
+// means "no limit", the field has a type of its own with a constant for it:
+// [Limit] with [Unlimited], [Duration] with [Forever]. [Spec] and [Task]
+// marshal to the API's JSON and back, so other programs can read the files they
+// are written to.
 //
 // # Errors
 //
-// An [*Error] is the server's refusal; [errors.Is] compares its code with [ErrNotFound], [ErrExists], [ErrPrecondition] and others.
-// A [*TransportError] says that no answer came. [MaybeApplied] reports whether the call may have been carried out although it
-// returned an error: then a look at the task tells, or the same call again where that is harmless.
+// An [*Error] is returned if the server refused the call. [errors.Is] compares
+// its code with [ErrNotFound], [ErrExists], [ErrPrecondition] and others. A
+// [*TransportError] is returned if no reply came. [MaybeApplied] reports
+// whether the server may have applied the call although it returned an error.
+// Then read the task, or repeat the call if that is harmless.
 //
 // # Retries
 //
-// Calls are repeated by themselves, after a pause with jitter, where no connection could be made, no answer came, or the server
-// was too busy (429, 502, 503, 504). Only what may be carried out twice is repeated after a request that may have
-// arrived:
+// The client repeats a call, after a pause with jitter, if no connection could
+// be made, no reply came, or the server was too busy (429, 502, 503, 504).
+// After a request that may have arrived, it repeats only calls that can be
+// applied twice without harm:
 //
-//   - what reads: Get, Poll, Wait, Page, List, Preview;
-//   - Create, Put of a task, Publish and Trigger: they carry an Idempotency-Key, made for each call, by which the server recognises the repeat and answers with the
-//     task that the first one made;
-//   - Backfill, which makes nothing twice;
-//   - Pause and Resume of a queue, Revoke and ForceRevoke of a token;
-//   - Put of a schedule, a queue or a namespace, Cancel, Touch, and Pause and Resume of a schedule, without a condition: they say what is to be, not
-//     how to get there.
+//   - reads: Get, Poll, Wait, Page, List, Preview;
+//   - Create, Put of a task, Publish and Trigger: they carry an
+//     Idempotency-Key, made for each call. The server recognises a repeat by
+//     it, and answers with the task that the first request created;
+//   - Backfill, which creates no task twice;
+//   - Pause and Resume of a queue, Revoke and ForceRevoke of a token, and
+//     Drain, ForceDrain and Undrain of a node;
+//   - without a condition: Put of a schedule, a queue or a namespace, Cancel,
+//     Touch, and Pause and Resume of a schedule. They name the wanted state.
 //
-// Everything else (Patch, Run, Retry, CreateBatch, the changes of many, Purge, what makes a token or a secret, what deletes, and every call with
-// a [Condition] but Put of a task, whose repeat would fail because of its own success) is repeated only when it certainly was not carried out: no connection could be made, or the server said 429.
-// Retry-After is obeyed. Context and [RetryPolicy] bound it all: what would not be tried before the context's deadline returns at once.
+// All other calls are repeated only if the server certainly did not apply them:
+// no connection could be made, or the server replied 429. These are Patch, Run,
+// Retry, CreateBatch, CancelMany, RetryMany, Purge, Create of a token or a
+// secret, each Delete, and each call with a [Condition] except Put of a task.
+// With a condition, a repeat could fail because the first request succeeded.
+//
+// The client obeys Retry-After. The context and [RetryPolicy] bound the whole
+// call: if a repeat would start after the context's deadline, the call returns
+// at once.
 //
 // # Tokens
 //
-// The token is sent to the server that New was given and to no other: redirects are not followed. It appears in no error.
+// The token is sent to the server that New was given and to no other: redirects
+// are not followed. No error contains it.
 package client

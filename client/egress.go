@@ -6,27 +6,28 @@ import (
 	"net/url"
 )
 
-// Egress is whether tasks may call a URL, as one server sees it.
+// Egress reports whether tasks may call a URL, according to one server.
 type Egress struct {
 	URL, Scheme, Host string
 	Port              uint16
-	Open              bool            // one open address is enough
-	Problem           string          // why there is no address; empty: there are some
-	Addresses         []EgressAddress // the addresses of the host, as the server resolves it
+	Open              bool            // true if at least one address is open
+	Problem           string          // why the host has no address; empty: it has
+	Addresses         []EgressAddress // as the server resolves the host
 }
 
-// EgressAddress is the verdict on one address.
+// EgressAddress is the decision about one address.
 type EgressAddress struct {
 	Address string
 	Open    bool
-	Reason  string // why, in words
-	Opener  string // the entry of --egress-allow that opens it, or that would open it; may be empty
+	Reason  string // for humans
+	Opener  string // the entry of --egress-allow that opens the address, or would; may be empty
 }
 
-// Egress returns whether tasks may call a URL, by the egress policy of the server that answers. The server resolves the host, and
-// connects to nothing. It takes an operator's token.
+// Egress returns whether tasks may call a URL, according to the egress policy
+// of the server that answers. The server resolves the host and connects to
+// nothing. Egress needs an operator's token.
 func (a Admin) Egress(ctx context.Context, rawURL string) (*Egress, error) {
 	v := new(Egress)
-	_, err := a.conn.do(ctx, &call{op: "ask for the egress policy", method: http.MethodGet, path: "/egress", query: url.Values{"url": {rawURL}}, repeatable: true, into: v})
+	_, err := a.conn.do(ctx, &call{op: "check the egress policy", method: http.MethodGet, path: "/egress", query: url.Values{"url": {rawURL}}, repeatable: true, into: v})
 	return orNil(v, err)
 }

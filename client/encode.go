@@ -6,7 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// marshal returns v as JSON, with a body that it has byte for byte. Characters that HTML would mind stay as they are.
+// marshal returns v as JSON. A body in it stays byte for byte, and characters
+// that are special in HTML stay unescaped.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	if err := wire.Encode(&buf, v); err != nil {
@@ -15,10 +16,11 @@ func marshal(v any) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// object is a JSON object that is written field by field, with values that stay byte for byte as they are.
+// object builds a JSON object field by field. The values stay byte for byte as
+// they are.
 type object struct {
 	buf []byte
-	err error // the first
+	err error // the first error
 }
 
 // set adds a field.
@@ -30,7 +32,7 @@ func (o *object) set(key string, v any) {
 	o.raw(key, value)
 }
 
-// raw adds a field whose value is JSON already.
+// raw adds a field with a value that is JSON already.
 func (o *object) raw(key string, value []byte) {
 	if len(o.buf) == 0 {
 		o.buf = append(o.buf, '{')
@@ -44,7 +46,7 @@ func (o *object) raw(key string, value []byte) {
 	o.buf = append(append(append(o.buf, name...), ':'), value...)
 }
 
-// empty reports whether there is no field.
+// empty reports whether the object has no field.
 func (o *object) empty() bool { return len(o.buf) == 0 }
 
 // bytes returns the object.

@@ -12,28 +12,31 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Error is the server's refusal of a call, or of one item of a batch.
+// Error is returned if the server refuses a call, or one item of a batch.
 type Error struct {
-	Op     string // what was tried, and on what: "get order-42"; empty for an item of a batch
-	Status int    // of the reply; 0: refused here, before anything was sent
-	Code   string // stable, for programs; the API's document lists them. Empty: the reply was none of Foliot's
-	Field  string // the path of the field, parameter or header that is wrong, where there is one
-	Detail string // a sentence for people
+	Op     string // verb and name of the call: "get order-42"; empty for an item of a batch
+	Status int    // HTTP status; 0: refused by this package, nothing was sent
+	Code   string // stable, for programs; docs/api.md lists the codes. Empty: another program replied
+	Field  string // path of the invalid field, parameter or header, if there is one
+	Detail string // a sentence for humans
 
-	// Count is how many tasks match the filter, or are in the queue, of a call that is refused with ErrCount.
+	// Count is set with ErrCount: the number of tasks that match the filter, or
+	// that are in the queue.
 	Count int
-	// ID and State are those of the task whose state does not allow the call: the one that
-	// exists (ErrExists), or is finished or running (ErrConflict). Empty in other errors.
+	// ID and State describe the task that prevents the call: the existing task
+	// (ErrExists), or the finished or running task (ErrConflict). Both are
+	// empty in other errors.
 	ID    string
 	State State
 
-	// RetryAfter is how long the server asks to wait; 0: it did not say.
+	// RetryAfter is the delay that the server asks for; 0: none.
 	RetryAfter time.Duration
-	// MaybeApplied says that this try of the call, or one before it, may have been carried out.
+	// MaybeApplied reports whether the server may have applied this request of
+	// the call, or an earlier one.
 	MaybeApplied bool
 }
 
-// Error returns what was tried and why not.
+// Error returns the call and the reason.
 func (e *Error) Error() string {
 	if e.Op == "" {
 		return e.Message()
@@ -41,7 +44,7 @@ func (e *Error) Error() string {
 	return e.Op + ": " + e.Message()
 }
 
-// Message returns the error without what was tried: the field and what is wrong with it.
+// Message returns the reason without the call: the field and the fault in it.
 func (e *Error) Message() string {
 	if e.Field == "" {
 		return e.Detail
@@ -49,7 +52,8 @@ func (e *Error) Message() string {
 	return e.Field + ": " + e.Detail
 }
 
-// Is lets errors.Is find the sentinels of this package: by the code, which is more exact, or else by the status.
+// Is lets errors.Is find the sentinels of this package. It compares the code,
+// or the status for sentinels without a code.
 func (e *Error) Is(target error) bool {
 	s, ok := target.(*sentinel)
 	switch {
@@ -61,25 +65,26 @@ func (e *Error) Is(target error) bool {
 	return s.status == e.Status && (s.except == "" || s.except != e.Code)
 }
 
-// TransportError says that the server did not answer a call.
+// TransportError is returned if the server did not reply to a call.
 type TransportError struct {
-	Op     string // what was tried, and on what
-	Server string // its URL
-	Err    error  // why no answer came
-	// MaybeApplied says that a request was sent, or a part of it: the call may have been carried out. Where it is false, no
-	// connection could be made.
+	Op     string // verb and name of the call
+	Server string // the server's URL
+	Err    error  // the cause
+	// MaybeApplied reports whether a request was sent, at least in part, so
+	// that the server may have applied it. It is false if no connection could
+	// be made.
 	MaybeApplied bool
 }
 
-// Error returns what was tried, where, and why no answer came.
+// Error returns the call, the server and the cause.
 func (e *TransportError) Error() string {
-	return e.Op + ": no answer from " + e.Server + " (" + cause(e.Err) + ")"
+	return e.Op + ": no reply from " + e.Server + " (" + cause(e.Err) + ")"
 }
 
-// Unwrap returns why no answer came.
+// Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// sentinel is an error that stands for a code, or for a status but for one of its codes.
+// sentinel stands for a code, or for all codes of a status except one.
 type sentinel struct {
 	code   string
 	status int
@@ -89,55 +94,59 @@ type sentinel struct {
 
 func (s *sentinel) Error() string { return s.text }
 
-// What errors.Is can ask an error for. An Error's Code tells more.
+// Sentinels for errors.Is. The Code of an Error is more exact.
 var (
-	ErrNotFound     error = &sentinel{code: "not_found", text: "there is nothing of that name"}
+	ErrNotFound     error = &sentinel{code: "not_found", text: "no object has that name"}
 	ErrExists       error = &sentinel{code: "exists", text: "a task of that name exists"}
 	ErrPrecondition error = &sentinel{code: "precondition_failed", text: "the condition does not hold"}
-	ErrCount        error = &sentinel{code: "count_differs", text: "another number of tasks matches than was expected"}
-	ErrKeyReused    error = &sentinel{code: "idempotency_key_reused", text: "the idempotency key was used with another request"}
-	ErrConflict     error = &sentinel{status: http.StatusConflict, text: "the task's state does not allow it"} // and ErrExists
-	ErrFull         error = &sentinel{code: "capacity", text: "the store takes no more"}                       // and ErrUnavailable
-	ErrUnauthorized error = &sentinel{status: http.StatusUnauthorized, text: "the server wants a token that is good"}
+	ErrCount        error = &sentinel{code: "count_differs", text: "the number of matching tasks differs from the expected number"}
+	ErrKeyReused    error = &sentinel{code: "idempotency_key_reused", text: "the idempotency key was used for a different request"}
+	ErrConflict     error = &sentinel{status: http.StatusConflict, text: "the task's state does not allow it"} // also matches ErrExists
+	ErrFull         error = &sentinel{code: "capacity", text: "the store is full"}                             // also matches ErrUnavailable
+	ErrUnauthorized error = &sentinel{status: http.StatusUnauthorized, text: "the server requires a valid token"}
 	ErrForbidden    error = &sentinel{status: http.StatusForbidden, except: "quota_exceeded", text: "the token does not allow it"}
-	ErrQuota        error = &sentinel{code: "quota_exceeded", text: "the namespace has as much as it may have"}
-	ErrRateLimited  error = &sentinel{status: http.StatusTooManyRequests, text: "that was too fast: wait"}
-	ErrLastToken    error = &sentinel{code: "last_admin_token", text: "it is the last operator's token of scope admin"}
+	ErrQuota        error = &sentinel{code: "quota_exceeded", text: "the namespace has reached its quota"}
+	ErrRateLimited  error = &sentinel{status: http.StatusTooManyRequests, text: "too many requests: retry later"}
+	ErrLastToken    error = &sentinel{code: "last_admin_token", text: "this is the last operator's token of scope admin"}
 	ErrLastNode     error = &sentinel{code: "last_node", text: "no other node could take its shards"}
 	ErrUnavailable  error = &sentinel{status: http.StatusServiceUnavailable, text: "the server is stopping, or its store cannot be reached"}
 
-	// ErrReplaced ends a Wait: another task of that name was put in the place of the one that was waited for.
+	// ErrReplaced is returned by Wait if another task was put in place of the
+	// awaited one.
 	ErrReplaced = errors.New("another task was put in its place")
 )
 
-// MaybeApplied reports whether the call that returned err may have been carried out all the same: no answer came after a request
-// that was sent, or one that does not tell. It is false for nil, and where the server refused.
+// MaybeApplied reports whether the server may have applied the call that
+// returned err. This is so if no reply came to a request that was sent, or if
+// the reply does not show the outcome. It is false for nil and if the server
+// refused the call.
 func MaybeApplied(err error) bool {
 	var refused *Error
-	var silent *TransportError
-	switch { // the silence first: its cause may be why a context ended, which may be another call's error
-	case errors.As(err, &silent):
-		return silent.MaybeApplied
+	var transport *TransportError
+	switch { // TransportError first: its cause may wrap another call's Error
+	case errors.As(err, &transport):
+		return transport.MaybeApplied
 	case errors.As(err, &refused):
 		return refused.MaybeApplied
 	}
 	return false
 }
 
-// marked returns err, saying of a call of several tries whether any of them may have been carried out.
-func marked(err error, maybeApplied bool) error {
+// withMaybeApplied returns err with MaybeApplied set for the whole call, which may have
+// sent several requests.
+func withMaybeApplied(err error, maybeApplied bool) error {
 	var refused *Error
-	var silent *TransportError
-	switch { // as above: another call's error is not ours to change
-	case errors.As(err, &silent):
-		silent.MaybeApplied = maybeApplied
+	var transport *TransportError
+	switch { // as above: do not change another call's error
+	case errors.As(err, &transport):
+		transport.MaybeApplied = maybeApplied
 	case errors.As(err, &refused):
 		refused.MaybeApplied = maybeApplied
 	}
 	return err
 }
 
-// problemError returns the error that a problem is.
+// problemError converts a problem of the API to an Error.
 func problemError(p wire.Problem) *Error {
 	detail := p.Detail
 	if detail == "" {
@@ -150,30 +159,33 @@ func problemError(p wire.Problem) *Error {
 	return e
 }
 
-// refused is the error of what is refused here, before anything is sent.
+// refused returns the error for a call that this package refuses before it
+// sends anything.
 func refused(op, code, field, detail string) error {
 	return &Error{Op: op, Code: code, Field: field, Detail: detail}
 }
 
-// unsent reports whether err shows that nothing was sent: no connection could be made.
+// unsent reports whether err proves that nothing was sent: no connection could
+// be made.
 func unsent(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || hopeless(err)
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || permanent(err)
 }
 
-// hopeless reports whether another try would end like this one: the server cannot prove who it is, or the scheme is not its own.
-func hopeless(err error) bool {
+// permanent reports whether a repeat must fail like this: the server's
+// certificate is not trusted, or the URL has the wrong scheme.
+func permanent(err error) bool {
 	var untrusted *tls.CertificateVerificationError
 	return errors.As(err, &untrusted) || errors.Is(err, ErrSpeaksTLS) || errors.Is(err, ErrNoTLS)
 }
 
-// cause returns the last words of a network error: "connection refused".
+// cause returns the last part of a network error, such as "connection refused".
 func cause(err error) string {
 	var op *net.OpError
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, context.Canceled):
-		return "given up"
+		return "canceled"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timed out"
 	case errors.As(err, &dns):

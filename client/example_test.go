@@ -14,7 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/store/memstore"
 )
 
-// The examples run against a server of their own, on which nothing is delivered. Yours is at http://127.0.0.1:8750.
+// The examples run against a server of their own that delivers nothing. Yours
+// is at http://127.0.0.1:8750.
 func start() (url string, stop func()) {
 	store := memstore.New(memstore.Config{})
 	srv := httptest.NewServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
@@ -48,7 +49,7 @@ func Example() {
 	}
 	fmt.Println(t.Name, t.State)
 
-	// The order is paid: the callback is not needed any more.
+	// The order is paid: the callback is no longer needed.
 	t, pending, err := c.Tasks.Cancel(ctx, "order-42-close")
 	if err != nil {
 		log.Fatal(err)
@@ -85,7 +86,7 @@ func ExampleTasks_CreateOnce() {
 	c, _ := client.New(url, client.Options{})
 	defer c.Close()
 
-	// However often a message comes: one key, one task.
+	// A message may come several times: one key creates one task.
 	var ids []string
 	for range 3 {
 		t, err := c.Tasks.CreateOnce(context.Background(), "message-7781", client.Spec{
@@ -111,7 +112,7 @@ func ExampleTasks_CreateBatch() {
 	specs := make([]client.Spec, 1500)
 	for i := range specs {
 		specs[i] = client.Spec{
-			Name:  fmt.Sprintf("order-%d-close", i%1400), // the last hundred are there already
+			Name:  fmt.Sprintf("order-%d-close", i%1400), // the last hundred exist already
 			Delay: time.Hour,
 			HTTP:  client.HTTP{URL: "https://shop.example/close"},
 		}
@@ -171,7 +172,7 @@ func ExampleIfMatch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// Somebody else moves it.
+	// Another client moves it.
 	_, _ = c.Tasks.Patch(ctx, "a", client.Patch{Delay: client.Set(2 * time.Hour)})
 
 	_, err = c.Tasks.Patch(ctx, "a", client.Patch{Queue: client.Set("mail")}, client.IfMatch(seen.ETag()))
@@ -211,7 +212,7 @@ func ExampleQueues_Put() {
 	defer c.Close()
 
 	q, err := c.Queues.Put(context.Background(), "mail", client.QueueSettings{
-		Rate:        50, // a second
+		Rate:        50, // per second
 		Concurrency: 10,
 		Retry:       client.Retry{MaxAttempts: 8},
 	})
@@ -234,7 +235,7 @@ func ExampleSchedules_Put() {
 
 	s, err := c.Schedules.Put(context.Background(), "nightly-report", client.ScheduleSpec{
 		Cron: "0 21 * * MON-FRI", TimeZone: "Europe/Berlin",
-		Overlap: client.SkipOverlap, // not while the one before is unfinished
+		Overlap: client.SkipOverlap, // not while the previous task is unfinished
 		Task:    client.Spec{HTTP: client.HTTP{URL: "https://shop.example/report"}},
 	})
 	if err != nil {

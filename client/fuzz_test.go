@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/client"
 )
 
-// Whatever a server, or a file, says: it is read and written again as it was read, or refused.
+// Any input that is accepted is written again so that it reads the same.
 func FuzzWhatIsReadIsWrittenAgain(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"a","delay":"1h0m0s","http":{"url":"http://x/","body":{"a": 1}},"retry":{"max_attempts":0,"max_age":"0s"},"labels":{"a":"b"}}`,
@@ -41,7 +41,7 @@ func roundTrip[T any](t *testing.T, data []byte) {
 	}
 	written, err := json.Marshal(first)
 	if err != nil {
-		return // what is read leniently, such as a year beyond 9999, has no form
+		return // some accepted values, such as a year after 9999, cannot be written
 	}
 	if err := json.Unmarshal(written, &second); err != nil {
 		t.Fatalf("%s is written as %s, which is refused: %v", data, written, err)

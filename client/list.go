@@ -11,37 +11,41 @@ import (
 	"time"
 )
 
-// Filter chooses tasks: all that is given must match.
+// Filter selects tasks. All fields that are set must match.
 type Filter struct {
 	Queue     string
 	States    []State // any of them
-	Reason    string  // why they are dead, expired or cancelled
+	Reason    string  // why the tasks are dead, expired or cancelled
 	Labels    map[string]string
-	Schedule  string    // which made them
-	DueBefore time.Time // by DueAt, which retries do not move
+	Schedule  string    // name of the schedule that created them
+	DueBefore time.Time // compared with DueAt, which retries do not move
 	DueAfter  time.Time
-	// All lets CancelMany and RetryMany go without any of these.
+	// All must be set to call CancelMany or RetryMany without any of these
+	// fields.
 	All bool
-	// Expect lets CancelMany and RetryMany change nothing unless exactly so many tasks match: they return ErrCount then, and the
-	// Error's Count is how many do. Tasks that begin to match after the count are left alone. At most a million; nil: any number.
+	// Expect makes CancelMany and RetryMany change nothing unless exactly this
+	// many tasks match. Otherwise they return ErrCount, and the Error's Count
+	// is the number of matching tasks. Tasks that begin to match after the
+	// count are left alone. At most a million; nil: any number.
 	Expect *int
 }
 
-// Query is what to list.
+// Query selects the tasks to list.
 type Query struct {
 	Filter
 
-	Bodies   bool // with the tasks' bodies
-	PageSize int  // tasks in one request, at most 1000. Default: 1000, or 100 with bodies
+	Bodies   bool // include the bodies of the tasks
+	PageSize int  // tasks of one request, at most 1000. Default: 1000, or 100 with bodies
 }
 
-// Page is a part of a list.
+// Page is one page of a list.
 type Page struct {
 	Tasks []*Task
-	Next  string // the cursor of the page after this one; empty: there is none. A page may have no tasks and still have one
+	Next  string // cursor of the next page; empty: this is the last. A page without tasks can have a next page
 }
 
-// Page returns the part of a list that begins at a cursor: a page's Next, or "" for the first. The order is not specified.
+// Page returns the page at a cursor: the Next of another page, or "" for the
+// first page. The tasks are in no particular order.
 func (ts Tasks) Page(ctx context.Context, q Query, cursor string) (*Page, error) {
 	values := q.values()
 	size := q.PageSize
@@ -69,8 +73,10 @@ func (ts Tasks) Page(ctx context.Context, q Query, cursor string) (*Page, error)
 	return &Page{Tasks: list.Tasks, Next: list.NextCursor}, nil
 }
 
-// List returns the tasks that q chooses, in no particular order; it reads a page when the one before is used up. An error is the last thing it
-// yields. A task that is created or changed meanwhile may be missing, or shown as it was.
+// List returns the tasks that q selects, in no particular order. It reads the
+// next page when the current one is used up. An error is the last item. A task
+// that is created or changed during the list may be missing, or be returned as
+// it was before.
 func (ts Tasks) List(ctx context.Context, q Query) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
 		for cursor := ""; ; {
@@ -91,27 +97,30 @@ func (ts Tasks) List(ctx context.Context, q Query) iter.Seq2[*Task, error] {
 	}
 }
 
-// BulkResult counts what a change of many did.
+// BulkResult counts the tasks that CancelMany or RetryMany changed.
 type BulkResult struct {
-	Changed    int    `json:"changed"`              // took effect
-	Accepted   int    `json:"accepted,omitempty"`   // of a cancel: an attempt is under way, no retry follows it
-	Skipped    int    `json:"skipped,omitempty"`    // matched when listed, and changed before they could be taken
-	Durability string `json:"durability,omitempty"` // as a Task's
+	Changed    int    `json:"changed"`              // tasks that were changed
+	Accepted   int    `json:"accepted,omitempty"`   // cancel only: an attempt is under way and is the last
+	Skipped    int    `json:"skipped,omitempty"`    // tasks that another client changed after they were listed
+	Durability string `json:"durability,omitempty"` // as in Task
 }
 
-// CancelMany cancels the tasks that match: without States, all that are not finished. It goes through them in pages: a call that breaks off has changed
-// a part, and can be repeated. It may take long. Errors: ErrCount, if f expects a count.
+// CancelMany cancels the tasks that match. Without States it cancels all that
+// are not finished. It works in pages: a call that ends early has changed some
+// of the tasks, and can be repeated. It may take long. Errors: ErrCount, if
+// f.Expect is set.
 func (ts Tasks) CancelMany(ctx context.Context, f Filter) (BulkResult, error) {
 	return ts.many(ctx, "cancel", f)
 }
 
-// RetryMany retries the tasks that match, as CancelMany cancels: without States, those that are dead. Finished ones whose queue did not keep
-// their bodies are skipped.
+// RetryMany retries the tasks that match. Without States it retries the dead
+// ones. It skips finished tasks if their queue did not keep the bodies.
+// Otherwise it behaves as CancelMany.
 func (ts Tasks) RetryMany(ctx context.Context, f Filter) (BulkResult, error) {
 	return ts.many(ctx, "retry", f)
 }
 
-// manyTimeout is what a change of very many tasks may take.
+// manyTimeout is the time allowed to change very many tasks.
 const manyTimeout = 30 * time.Minute
 
 func (ts Tasks) many(ctx context.Context, verb string, f Filter) (BulkResult, error) {
@@ -130,7 +139,7 @@ func (ts Tasks) many(ctx context.Context, verb string, f Filter) (BulkResult, er
 	return reply, nil
 }
 
-// values returns the filter as the API's parameters.
+// values returns the filter as query parameters.
 func (f Filter) values() url.Values {
 	v := url.Values{}
 	if f.Queue != "" {

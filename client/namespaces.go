@@ -8,38 +8,42 @@ import (
 	"time"
 )
 
-// Namespaces are a server's tenants. They take an operator's token.
+// Namespaces manages the namespaces of a server. Its methods need an operator's
+// token.
 type Namespaces struct{ conn *conn }
 
-// NamespaceSettings are the quotas of a namespace. A zero field sets no limit. To stop a namespace, set Suspended.
+// NamespaceSettings are the quotas of a namespace. A zero field sets no limit.
+// To stop a namespace, set Suspended.
 type NamespaceSettings struct {
-	MaxPending  int64   // tasks that may be scheduled or running; each schedule counts as one
-	MaxBytes    int64   // bytes that the records which are kept may have, with their bodies
-	CreateRate  float64 // tasks that may be created in a second, at each server
-	CreateBurst int     // and at once after a silence. Default: as many as a second brings, at least one
-	ChangeRate  float64 // changes of existing tasks and schedules in a second, at each server. Default: as many as creates
-	ReadRate    float64 // reads in a second, at each server; 0: the server's default, 1000
-	EditRate    float64 // edits of queues, tokens and secrets by the namespace's own tokens. Default: 2 a second, and 50 at once
-	Suspended   bool    // nothing is created, delivered or fired, and the namespace's own tokens only read
+	MaxPending  int64   // highest number of scheduled and running tasks; each schedule counts as one
+	MaxBytes    int64   // highest number of bytes of the stored records, with their bodies
+	CreateRate  float64 // tasks created per second, on each server
+	CreateBurst int     // tasks created at once after a pause. Default: CreateRate, at least one
+	ChangeRate  float64 // changes of existing tasks and schedules per second, on each server. Default: CreateRate
+	ReadRate    float64 // reads per second, on each server; 0: the server's default, 1000
+	EditRate    float64 // edits of queues, tokens and secrets per second, by the namespace's own tokens. Default: 2, and 50 at once
+	Suspended   bool    // no task is created, delivered or fired, and the namespace's own tokens can only read
 }
 
-// Namespace is a tenant as the server shows it.
+// Namespace is a namespace as the server returns it.
 type Namespace struct {
 	NamespaceSettings
 
 	Name      string
-	Version   uint64    // counts what was decided of it; 0: nothing yet
-	CreatedAt time.Time // zero: nothing was decided of it
+	Version   uint64    // counts changes of the settings; 0: never set
+	CreatedAt time.Time // zero: the settings were never set
 	Counts    Counts
-	Schedules int64 // each counts as a pending task where MaxPending is concerned
+	Schedules int64 // each counts against MaxPending
 
 	etag string
 }
 
-// ETag returns the entity tag that IfMatch takes. It is empty for a namespace of a list, and for one of which nothing was decided.
+// ETag returns the entity tag for IfMatch. It is empty for a namespace of a
+// list, and for one without settings.
 func (n *Namespace) ETag() string { return n.etag }
 
-// Put makes a namespace, or sets all of its quotas. Tasks that are there already stay. Errors: ErrPrecondition, ErrForbidden.
+// Put creates a namespace, or replaces all of its settings. Existing tasks
+// stay. Errors: ErrPrecondition, ErrForbidden.
 func (ns Namespaces) Put(ctx context.Context, name string, s NamespaceSettings, conds ...Condition) (*Namespace, error) {
 	body, err := s.MarshalJSON()
 	if err != nil {
@@ -48,12 +52,13 @@ func (ns Namespaces) Put(ctx context.Context, name string, s NamespaceSettings, 
 	return ns.one(ctx, "put namespace", name, &call{method: http.MethodPut, body: body, header: headerOf(conds), repeatable: len(conds) == 0})
 }
 
-// Get returns a namespace. Errors: an Error of code unknown_namespace, ErrForbidden.
+// Get returns a namespace. Errors: an Error of code unknown_namespace,
+// ErrForbidden.
 func (ns Namespaces) Get(ctx context.Context, name string) (*Namespace, error) {
 	return ns.one(ctx, "get namespace", name, &call{method: http.MethodGet, repeatable: true})
 }
 
-// List returns the namespaces, in the order of their names. An error is the last thing it yields.
+// List returns the namespaces by name. An error is the last item.
 func (ns Namespaces) List(ctx context.Context) iter.Seq2[*Namespace, error] {
 	return pages[Namespace, namespacePage](ctx, ns.conn, "list namespaces", "/namespaces", url.Values{})
 }
@@ -65,7 +70,8 @@ type namespacePage struct {
 
 func (p *namespacePage) items() []*Namespace { return p.Namespaces }
 
-// Delete removes a namespace with its queues and secrets, and returns what it was. Errors: ErrConflict while tasks are left, or tokens that hold.
+// Delete deletes a namespace with its queues and secrets, and returns its last
+// state. Errors: ErrConflict if it still has tasks or active tokens.
 func (ns Namespaces) Delete(ctx context.Context, name string) (*Namespace, error) {
 	return ns.one(ctx, "delete namespace", name, &call{method: http.MethodDelete})
 }

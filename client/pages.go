@@ -8,10 +8,10 @@ import (
 	"net/url"
 )
 
-// paged is what the pages of a list have in common.
+// paged is one page of a list.
 type paged[T any] interface {
 	items() []*T
-	next() string // the cursor of the page after this one
+	next() string // cursor of the next page
 }
 
 // cursorField is in every page.

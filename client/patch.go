@@ -6,12 +6,13 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Patch says what to change of a task. Zero fields stay as they are: give the others with Set and Reset.
+// Patch changes fields of a task. Zero fields stay as they are. Change the
+// others with Set and Reset.
 //
 //	client.Patch{Delay: client.Set(30 * time.Minute), Queue: client.Set("mail"), RemoveLabels: []string{"draft"}}
 type Patch struct {
-	At    Field[time.Time]     // at most one of At and Delay is given; neither can be reset
-	Delay Field[time.Duration] // due that long after the patch is accepted
+	At    Field[time.Time]     // set at most one of At and Delay; neither can be reset
+	Delay Field[time.Duration] // counted from when the server accepts the patch
 
 	URL         Field[string]
 	Method      Field[string]
@@ -27,13 +28,13 @@ type Patch struct {
 	MaxBackoff  Field[time.Duration]
 	MaxAge      Field[Duration] // Forever: never
 
-	Labels        map[string]string // merged into those there are
+	Labels        map[string]string // merged into the existing labels
 	RemoveLabels  []string
-	Headers       map[string]string // merged into those there are, names ignoring case
+	Headers       map[string]string // merged into the existing headers; names ignore case
 	RemoveHeaders []string
 }
 
-// Field is one field of a patch. The zero Field stays as it is.
+// Field is one field of a patch. The zero Field leaves it as it is.
 type Field[T any] struct {
 	change fieldChange
 	value  T
@@ -47,10 +48,10 @@ const (
 	isReset
 )
 
-// Set gives a field a value.
+// Set changes a field to v.
 func Set[T any](v T) Field[T] { return Field[T]{change: isSet, value: v} }
 
-// Reset gives a field its default again: the queue's, where queues have one.
+// Reset changes a field to its default: the queue's, if queues have one.
 func Reset[T any]() Field[T] { return Field[T]{change: isReset} }
 
 // encode returns the patch as the API takes it.
@@ -83,7 +84,8 @@ func (p Patch) encode() ([]byte, error) {
 	return whole.bytes()
 }
 
-// addBody adds the body and returns the headers, with the one that the body may need.
+// addBody adds the body and returns the headers, including one that the body
+// may need.
 func (p Patch) addBody(request *object) (map[string]string, error) {
 	switch p.Body.change {
 	case stays:
@@ -109,7 +111,7 @@ func (p Patch) addBody(request *object) (map[string]string, error) {
 
 func same[T any](v T) T { return v }
 
-// addField adds f, in the API's words, where it changes anything.
+// addField adds f, converted by word, if it changes anything.
 func addField[T, W any](o *object, key string, f Field[T], word func(T) W) {
 	switch f.change {
 	case isSet:
@@ -119,7 +121,7 @@ func addField[T, W any](o *object, key string, f Field[T], word func(T) W) {
 	}
 }
 
-// addMap adds what to merge into a map and what to remove from it.
+// addMap adds the keys to merge into a map and the keys to remove from it.
 func addMap(o *object, key string, merge map[string]string, remove []string) {
 	if len(merge)+len(remove) == 0 {
 		return

@@ -11,29 +11,35 @@ import (
 	"time"
 )
 
-// Publication is a request to forward, later, as it is: a POST to URL with that body and those headers.
+// Publication is a request to forward later: a POST to URL with that body and
+// those headers.
 type Publication struct {
 	URL string
-	// Header goes with it, except headers of the connection, Foliot-… and webhook-…, and those that are between the caller and the server:
-	// Authorization, Cookie, Origin, Sec-…, Accept-Encoding, Idempotency-Key and Traceparent. One of these that the receiver must get is
-	// given under its name with Foliot-Forward- before it.
+	// Header is forwarded, except for headers of the connection, Foliot-… and
+	// webhook-…, and headers between the caller and the server: Authorization,
+	// Cookie, Origin, Sec-…, Accept-Encoding, Idempotency-Key and Traceparent.
+	// To send one of these to the receiver, put Foliot-Forward- before its
+	// name.
 	Header http.Header
 	Body   []byte
 
-	At    time.Time     // when it is due. Zero: Delay counts
-	Delay time.Duration // zero, as At: now
+	At    time.Time     // due time. Zero: Delay counts
+	Delay time.Duration // zero, with a zero At: now
 	Name  string        // default: the task's id
 	Queue string        // default: "default"
-	// Retries is how often it is tried again after a failed attempt. nil: until the queue's MaxAge is over; 0: never.
+	// Retries is the number of attempts after a failed one. nil: attempts go on
+	// until the queue's MaxAge is over; 0: none.
 	Retries *int
 }
 
-// Publish makes the task that forwards p. As Create does, it carries an Idempotency-Key of its own. Errors: those of Create.
+// Publish creates the task that forwards p. As Create does, it carries an
+// Idempotency-Key of its own. Errors: those of Create.
 func (ts Tasks) Publish(ctx context.Context, p Publication) (*Task, error) {
 	return ts.PublishOnce(ctx, rand.Text(), p)
 }
 
-// PublishOnce is Publish with a key of the caller's, as CreateOnce is Create.
+// PublishOnce is Publish with a key chosen by the caller, as CreateOnce is
+// Create.
 func (ts Tasks) PublishOnce(ctx context.Context, key string, p Publication) (*Task, error) {
 	op := "publish"
 	if p.Name != "" {
@@ -47,13 +53,13 @@ func (ts Tasks) PublishOnce(ctx context.Context, key string, p Publication) (*Ta
 	})
 }
 
-// forwardPrefix begins the headers that the server hands on without it.
+// forwardPrefix marks headers for the receiver. The server removes the prefix.
 const forwardPrefix = "Foliot-Forward-"
 
-// contentHeaders are handed on as they are.
+// contentHeaders are forwarded without the prefix.
 var contentHeaders = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Digest"}
 
-// ownHeaders belong to the request that publishes, or to a connection.
+// ownHeaders and ownPrefixes belong to this request or to a connection.
 var (
 	ownHeaders = []string{
 		"Authorization", "Cookie", "Origin", "Accept-Encoding", "Idempotency-Key", "Traceparent",
@@ -62,7 +68,8 @@ var (
 	ownPrefixes = []string{"Foliot-", "Webhook-", "Proxy-", "Sec-"}
 )
 
-// header returns what is forwarded and what says when.
+// header returns the headers to forward, and those that set the time, name and
+// queue.
 func (p Publication) header() http.Header {
 	h := http.Header{}
 	for name, values := range p.Header {

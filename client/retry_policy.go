@@ -8,17 +8,22 @@ import (
 	"time"
 )
 
-// RetryPolicy says how a call is repeated that may be: see the package's comment. The pauses double from MinBackoff to MaxBackoff,
-// each between a half and the whole of that; where the server names a time, with Retry-After, a pause is that much longer.
+// RetryPolicy sets how a call is repeated, if it may be: see the package
+// documentation. Pauses double from MinBackoff to MaxBackoff, and each is
+// between half and all of that. A Retry-After of the server is added to the
+// pause.
 type RetryPolicy struct {
-	// Attempts is how often a call is tried, the first time included; 1: once. Default: 4.
+	// Attempts is the highest number of requests for a call, including the
+	// first. Default: 4.
 	Attempts int
-	// MinBackoff is before the second try. Default: 100ms.
+	// MinBackoff is the pause before the second request. Default: 100ms.
 	MinBackoff time.Duration
-	// MaxBackoff is the longest pause, and the longest Retry-After that is waited for: where the server asks for more, the call
-	// returns, with an Error that says how much. Default: 10s.
+	// MaxBackoff is the longest pause, and the longest Retry-After to wait for.
+	// If the server asks for more, the call returns an Error with that
+	// RetryAfter. Default: 10s.
 	MaxBackoff time.Duration
-	// Within bounds the repeats by time, too: none begins later than so long after the first try. Default: no bound.
+	// Within bounds the repeats by time: none starts later than this after the
+	// first request. Default: no bound.
 	Within time.Duration
 }
 
@@ -35,13 +40,15 @@ func (r RetryPolicy) withDefaults() RetryPolicy {
 	return r
 }
 
-// next says whether a call that failed with err in its try-th try, so long after the first began, is repeated, and after which pause.
+// next decides about a call whose request number try failed with err, spent
+// after the first began. It reports whether to repeat it, and returns the pause
+// before that.
 func (r RetryPolicy) next(try int, spent time.Duration, repeatable bool, err error) (pause time.Duration, again bool) {
 	if try >= r.Attempts {
 		return 0, false
 	}
 	var refused *Error
-	var silent *TransportError
+	var transport *TransportError
 	switch {
 	case errors.As(err, &refused):
 		again = refused.Status == http.StatusTooManyRequests || repeatable && busy(refused.Status)
@@ -49,19 +56,21 @@ func (r RetryPolicy) next(try int, spent time.Duration, repeatable bool, err err
 			return 0, false
 		}
 		pause = refused.RetryAfter
-	case errors.As(err, &silent):
-		again = !hopeless(silent.Err) && (repeatable || !silent.MaybeApplied)
+	case errors.As(err, &transport):
+		again = !permanent(transport.Err) && (repeatable || !transport.MaybeApplied)
 	}
 	pause += r.backoff(try)
 	return pause, again && (r.Within <= 0 || spent+pause <= r.Within)
 }
 
-// busy reports whether the status says that a later try may succeed. 500 does not: it is a fault that stays.
+// busy reports whether a repeat may succeed after this status. It is false for
+// 500, a fault that stays.
 func busy(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
-// backoff returns the pause after the try-th try: between a half and the whole of what doubled so often.
+// backoff returns the pause after request number try: between half and all of
+// the doubled MinBackoff.
 func (r RetryPolicy) backoff(try int) time.Duration {
 	d := r.MinBackoff
 	for ; try > 1 && d < r.MaxBackoff; try-- {
@@ -71,8 +80,10 @@ func (r RetryPolicy) backoff(try int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// rest returns nil after d, the context's error when it ends before that, and context.DeadlineExceeded at once where it will.
-func rest(ctx context.Context, d time.Duration) error {
+// sleep waits for d and returns nil. It returns the context's error if the
+// context ends before that, and context.DeadlineExceeded at once if its
+// deadline is too early.
+func sleep(ctx context.Context, d time.Duration) error {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
 		return context.DeadlineExceeded
 	}

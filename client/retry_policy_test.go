@@ -19,11 +19,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A fault is what becomes of the first try of a call; the others reach the server.
+// A fault happens to the first request of a call. Later requests reach the
+// server.
 type fault func(api http.Handler, w http.ResponseWriter, r *http.Request)
 
 var faults = map[string]fault{
-	// Nobody can tell these two apart.
+	// A client cannot distinguish these two.
 	"dropped before it was carried out": func(http.Handler, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	"carried out, and the answer lost": func(api http.Handler, _ http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(discard{}, r)
@@ -54,8 +55,8 @@ func problem(w http.ResponseWriter, status int, code string) {
 	fmt.Fprintf(w, `{"type":"about:blank","title":"x","status":%d,"detail":"told so","code":%q}`, status, code)
 }
 
-// calls are all that change or read a task "a" that exists, what the tasks "b" and "p" are made by, and what is done
-// with a schedule "a".
+// calls are all calls that change or read the existing task "a", that create
+// the tasks "b" and "p", or that use the schedule "a".
 var calls = map[string]struct {
 	repeated bool
 	call     func(context.Context, *client.Client) error
@@ -136,8 +137,9 @@ var calls = map[string]struct {
 // midnight is an instant of minutely.
 var midnight = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// What may be carried out twice is repeated and succeeds, whatever became of its first try; everything else is sent once, and
-// says that it may have been carried out.
+// A call that may be applied twice is repeated and succeeds, whichever fault
+// its first request met. All others are sent once, and report that they may
+// have been applied.
 func TestOnlyWhatMayBeCarriedOutTwiceIsRepeated(t *testing.T) {
 	for what, fault := range faults {
 		for name, k := range calls {
@@ -172,7 +174,7 @@ func TestOnlyWhatMayBeCarriedOutTwiceIsRepeated(t *testing.T) {
 	}
 }
 
-// count returns how many records there are.
+// count returns the number of records.
 func (s *server) count() int {
 	s.Helper()
 	listing, err := s.store.List(context.WithoutCancel(s.Context()), task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1000})
@@ -182,7 +184,8 @@ func (s *server) count() int {
 	return len(listing.Tasks)
 }
 
-// A 429 and a server that is not there have carried out nothing: everything is repeated.
+// After a 429, or if the server is not there, nothing was applied: every call
+// is repeated.
 func TestWhatWasCertainlyNotCarriedOutIsRepeated(t *testing.T) {
 	for name, k := range calls {
 		t.Run(name, func(t *testing.T) {
@@ -207,15 +210,16 @@ func TestWhatWasCertainlyNotCarriedOutIsRepeated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var silent *client.TransportError
-			if err := k.call(t.Context(), nowhere); !errors.As(err, &silent) || dials.Load() != 4 || client.MaybeApplied(err) {
+			var transport *client.TransportError
+			if err := k.call(t.Context(), nowhere); !errors.As(err, &transport) || dials.Load() != 4 || client.MaybeApplied(err) {
 				t.Errorf("nobody listens: %d dials, %v", dials.Load(), err)
 			}
 		})
 	}
 }
 
-// The repeat of a cancel that was carried out finds a task that is cancelled, and says so.
+// The repeat of a cancel that was applied finds a cancelled task, and reports
+// it.
 func TestACancelWhoseAnswerIsLostSaysThatTheTaskWasCancelled(t *testing.T) {
 	s := serve(t)
 	c := s.client()
@@ -238,7 +242,8 @@ func TestACancelWhoseAnswerIsLostSaysThatTheTaskWasCancelled(t *testing.T) {
 	}
 }
 
-// The repeat of a put that was carried out finds its task delivered, and makes no other one.
+// The repeat of a put that was applied finds its task delivered, and creates no
+// other.
 func TestAPutWhoseAnswerIsLostIsDeliveredOnce(t *testing.T) {
 	s := serve(t)
 	c := s.client()
@@ -265,7 +270,8 @@ func TestAPutWhoseAnswerIsLostIsDeliveredOnce(t *testing.T) {
 	}
 }
 
-// An error of the last try does not hide that one before it may have been carried out.
+// The error of the last request must not hide that an earlier one may have been
+// applied.
 func TestAnEarlierTryIsNotForgotten(t *testing.T) {
 	s := serve(t)
 	c := s.client()
@@ -281,7 +287,7 @@ func TestAnEarlierTryIsNotForgotten(t *testing.T) {
 	}
 }
 
-// transport answers without a network, so that time may be fake.
+// transport answers without a network, so that the test can use fake time.
 type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -354,7 +360,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 		if _, err := c.Tasks.Get(t.Context(), "a"); err != nil || time.Since(began) < 4*time.Second || time.Since(began) > 6*time.Second {
 			t.Errorf("a date: after %v: %v", time.Since(began), err)
 		}
-		// What is longer than anybody would wait is told at once.
+		// A Retry-After longer than any caller waits is returned at once.
 		began, tries, after = time.Now(), 0, "3600"
 		_, err := c.Tasks.Get(t.Context(), "a")
 		var e *client.Error
@@ -364,7 +370,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 	})
 }
 
-// A server that took its time before it refused has used up what there is for repeats.
+// A server that refuses after a long time has used up the time for repeats.
 func TestNoTryBeginsLaterThanWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for took, want := range map[time.Duration]int{0: 4, 2 * time.Second: 2, 3 * time.Second: 1} {
@@ -426,7 +432,8 @@ func TestASlowReplyIsGivenUp(t *testing.T) {
 	})
 }
 
-// The store and the client together: a thousand creates over a connection that is cut now and then make a thousand tasks.
+// The store and the client together: 1000 creates over a connection that is cut
+// now and then create 1000 tasks.
 func TestNoTaskIsMadeTwiceOrLostOverABadConnection(t *testing.T) {
 	s := serve(t)
 	c := s.client(client.Options{Retry: client.RetryPolicy{Attempts: 20, MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond}})

@@ -5,70 +5,84 @@ import (
 	"time"
 )
 
-// ScheduleSpec is a schedule as it is asked for: when it makes tasks, and which. Zero fields have their defaults. It marshals to the
-// API's JSON and back.
+// ScheduleSpec describes a schedule: when it creates tasks, and which. Zero
+// fields have their defaults. It marshals to the API's JSON and back.
 type ScheduleSpec struct {
-	// Cron is when it fires: minute, hour, day of month, month, day of week, or six fields with the second before them, or a word such as
-	// @daily. Exactly one of Cron and Every is given.
+	// Cron sets the instants: minute, hour, day of month, month, day of week,
+	// or six fields with the second first, or a word such as @daily. Set
+	// exactly one of Cron and Every.
 	Cron string
-	// TimeZone is whose clocks Cron is about, a name such as Europe/Berlin. Default: UTC.
+	// TimeZone is the time zone of Cron, such as Europe/Berlin. Default: UTC.
 	TimeZone string
-	// DSTGap is what becomes of a fixed time of the day that a day does not have: "next", it comes when the gap ends, or "skip". Default: next.
+	// DSTGap handles a time of the day that a day does not have. "next" fires
+	// when the gap ends, "skip" does not fire. Default: next.
 	DSTGap string
-	// DSTOverlap is what becomes of one that a day has twice: "first" or "both". Default: first.
+	// DSTOverlap handles a time that a day has twice: "first" or "both".
+	// Default: first.
 	DSTOverlap string
-	// Every is from one instant to the next, counted from Start, or from when the schedule was made; at least 1s.
+	// Every is the time between instants, counted from Start, or from when the
+	// schedule was created. At least 1s.
 	Every time.Duration
 
-	// Anchor is what Every counts from if there is no Start. With Cron or Start it says nothing. Only a Put that makes the schedule takes it;
-	// one that exists keeps its own, or counts from the Put that changes Every. Default: when the schedule is made.
+	// Anchor is the time from which Every counts if Start is zero. It is
+	// ignored with Cron or Start. Only a Put that creates the schedule uses it.
+	// An existing schedule keeps its own, or counts from the Put that changes
+	// Every. Default: when the schedule is created.
 	Anchor time.Time
 
-	Start   time.Time     // no instant lies before; zero: no bound
-	End     time.Time     // no instant lies after; zero: no bound
-	MaxRuns int64         // it ends when so many instants have made a task; 0: no limit
-	Jitter  time.Duration // each task is due up to that much later than its instant
+	Start   time.Time     // no instant is before; zero: no bound
+	End     time.Time     // no instant is after; zero: no bound
+	MaxRuns int64         // it ends after this many instants created a task; 0: no limit
+	Jitter  time.Duration // each task is due up to this much after its instant
 
-	// Misfire is what becomes of instants that passed while nobody could fire them. Default: FireOnce.
+	// Misfire handles instants that passed while no server could fire them.
+	// Default: FireOnce.
 	Misfire Misfire
-	// CatchupWindow is how long ago an instant may have been missed and still be made up for. nil: 24h; 0: none is.
+	// CatchupWindow limits the age of missed instants that still create a task.
+	// nil: 24h; 0: none does.
 	CatchupWindow *time.Duration
-	// CatchupLimit is how many instants FireAll makes up for, the latest ones. Default: 100.
+	// CatchupLimit is the number of missed instants that FireAll handles: the
+	// latest ones. Default: 100.
 	CatchupLimit int
-	// Overlap is what happens at an instant while a task of the schedule is unfinished. Default: AllowOverlap.
+	// Overlap handles an instant at which a task of the schedule is unfinished.
+	// Default: AllowOverlap.
 	Overlap Overlap
 
-	// SetRuns is how many of MaxRuns are used up, for a schedule that comes from elsewhere. Only a Put that makes the schedule takes it; one that
-	// exists keeps its own count. nil: none.
+	// SetRuns is the number of MaxRuns that are used up, for a schedule that is
+	// moved from another server. Only a Put that creates the schedule uses it.
+	// An existing one keeps its count. nil: 0.
 	SetRuns *int64
-	// Paused lets it make no tasks. nil: as it is; a new one is not paused.
+	// Paused stops it from creating tasks. nil: unchanged; a new schedule is
+	// not paused.
 	Paused *bool
-	// Task is what its tasks are. Name, At and Delay are the schedule's to say: a Task that has one is refused. What is left open is
-	// filled in from the queue when the schedule is put.
+	// Task is the template for the tasks this schedule creates. A Task with a
+	// Name, At or Delay is refused: the schedule sets them. Zero fields get the
+	// queue's defaults at the Put.
 	Task Spec
 }
 
-// Misfire is what becomes of instants that passed while nobody could fire them.
+// Misfire handles instants that passed while no server could fire them.
 type Misfire string
 
 // The policies of misfires.
 const (
-	FireOnce   Misfire = "fire_once" // the latest of them makes a task
-	SkipMissed Misfire = "skip"      // none does
-	FireAll    Misfire = "fire_all"  // each does, up to CatchupLimit
+	FireOnce   Misfire = "fire_once" // the latest of them creates a task
+	SkipMissed Misfire = "skip"      // none of them does
+	FireAll    Misfire = "fire_all"  // each of them does, up to CatchupLimit
 )
 
-// Overlap is what happens at an instant while a task of the schedule is unfinished.
+// Overlap handles an instant at which a task of the schedule is unfinished.
 type Overlap string
 
 // The policies of overlaps.
 const (
 	AllowOverlap Overlap = "allow"
-	SkipOverlap  Overlap = "skip"       // it makes no task
-	BufferOne    Overlap = "buffer_one" // it waits for the end of those before; one does, others make no task
+	SkipOverlap  Overlap = "skip"       // the instant creates no task
+	BufferOne    Overlap = "buffer_one" // one instant waits until they have finished; more create no task
 )
 
-// ScheduleState is what a schedule is doing. A newer server may know more of them.
+// ScheduleState is the state of a schedule. A newer server may have more
+// states.
 type ScheduleState string
 
 // The states of a schedule.
@@ -78,48 +92,50 @@ const (
 	ScheduleEnded  ScheduleState = "ended" // no instant is left
 )
 
-// Schedule is a schedule as the server shows it. It marshals to the API's JSON and back. The body of Task is shown by Get, and by a
-// List that asks for bodies; everywhere else BodySize alone tells of it.
+// Schedule is a schedule as the server returns it. It marshals to the API's
+// JSON and back. Get, and a List with Bodies, return the body of Task. All
+// other methods return BodySize only.
 type Schedule struct {
 	ScheduleSpec
 
 	Name        string
-	ID          string // new when the schedule is made; a change keeps it
+	ID          string // new for each created schedule; changes keep it
 	State       ScheduleState
-	Words       string    // when it fires, as a sentence
+	Words       string    // its rule as a sentence
 	NextAt      time.Time // the next instant; zero: it is paused, or has ended
-	LastAt      time.Time // the last instant that made a task, or let one wait, by the rule that it has now; zero: none
+	LastAt      time.Time // the last instant of its present rule that created a task, or waits to; zero: none
 	PausedAt    time.Time
-	Runs        int64            // how many instants have made a task, with the one that waits
-	WaitingAt   time.Time        // the instant whose task waits (BufferOne); zero: none
-	LastSkipped *SkippedInstants // the last that made no task; nil: none
-	Problem     string           // why it cannot be followed now; empty: it can
+	Runs        int64            // number of instants that created a task, including one that waits
+	WaitingAt   time.Time        // the instant that waits (BufferOne); zero: none
+	LastSkipped *SkippedInstants // the last instants that created no task; nil: none
+	Problem     string           // why it cannot fire now; empty: it can
 	BodySize    int
-	Version     uint64 // counts what clients changed
+	Version     uint64 // counts changes by clients
 	CreatedAt   time.Time
-	Durability  string // in the reply to a change: the loss that it survives. "synced": a power loss; "async", "default" and "strict": the level of a shared store that it reached
+	Durability  string // in the reply to a change: "synced" survives a power loss; "async", "default" and "strict" are levels of a shared store
 }
 
-// ETag returns the entity tag that IfMatch takes.
+// ETag returns the entity tag for IfMatch.
 func (s *Schedule) ETag() string { return `"` + s.ID + "." + strconv.FormatUint(s.Version, 10) + `"` }
 
-// SkippedInstants are instants that follow each other, both ends included, and made no task.
+// SkippedInstants are consecutive instants, both ends included, that created no
+// task.
 type SkippedInstants struct {
 	From  time.Time
 	Until time.Time
 	Why   string // "misfire", "catchup_window", "catchup_limit", "quota" or "overlap"
 }
 
-// Instant is when a schedule fires.
+// Instant is a point in time at which a schedule fires.
 type Instant struct {
 	At    time.Time // in UTC
-	Local time.Time // the same, in the schedule's time zone
+	Local time.Time // the same time in the schedule's time zone
 }
 
-// BackfillResult is what a backfill did.
+// BackfillResult counts the tasks of a backfill.
 type BackfillResult struct {
-	Created    int    `json:"created"`              // tasks that were made, due now
-	Existing   int    `json:"existing"`             // those that the same backfill had made before
+	Created    int    `json:"created"`              // tasks that were created, due now
+	Existing   int    `json:"existing"`             // tasks that the same backfill created before
 	Instants   int    `json:"instants"`             // the sum of both
-	Durability string `json:"durability,omitempty"` // as a Schedule's
+	Durability string `json:"durability,omitempty"` // as in Schedule
 }

@@ -14,11 +14,13 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Schedules are what makes tasks again and again, in the client's namespace.
+// Schedules manages the schedules of the client's namespace.
 type Schedules struct{ conn *conn }
 
-// Put makes the schedule of that name, or changes all of it: its id, its runs and a pause stay, and what has fired does not fire again. It
-// returns without the body. Errors: ErrPrecondition, and an Error with the field of the spec that is wrong.
+// Put creates the schedule of that name, or replaces its settings. An existing
+// schedule keeps its id, its runs and a pause, and past instants do not fire
+// again. Put returns the schedule without the body. Errors: ErrPrecondition,
+// and an Error with the invalid field of the spec.
 func (ss Schedules) Put(ctx context.Context, name string, s ScheduleSpec, conds ...Condition) (*Schedule, error) {
 	body, err := s.MarshalJSON()
 	if err != nil {
@@ -32,13 +34,14 @@ func (ss Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
 	return ss.one(ctx, "get schedule", name, &call{method: http.MethodGet, repeatable: true})
 }
 
-// ScheduleQuery is which schedules to list.
+// ScheduleQuery selects the schedules to list.
 type ScheduleQuery struct {
-	Labels map[string]string // those of their tasks; all of them must match
-	Bodies bool              // with the bodies of their tasks
+	Labels map[string]string // labels of their tasks; all must match
+	Bodies bool              // include the bodies of their tasks
 }
 
-// List returns the schedules that q chooses, in the order of their names. An error is the last thing it yields.
+// List returns the schedules that q selects, by name. An error is the last
+// item.
 func (ss Schedules) List(ctx context.Context, q ScheduleQuery) iter.Seq2[*Schedule, error] {
 	values := url.Values{}
 	for _, key := range slices.Sorted(maps.Keys(q.Labels)) {
@@ -57,29 +60,36 @@ type schedulePage struct {
 
 func (p *schedulePage) items() []*Schedule { return p.Schedules }
 
-// Delete ends a schedule, and returns what it was. The tasks that it made stay. Errors: ErrNotFound, ErrPrecondition.
+// Delete deletes a schedule and returns its last state. Its tasks stay. Errors:
+// ErrNotFound, ErrPrecondition.
 func (ss Schedules) Delete(ctx context.Context, name string, conds ...Condition) (*Schedule, error) {
 	return ss.one(ctx, "delete schedule", name, &call{method: http.MethodDelete, header: headerOf(conds)})
 }
 
-// Pause lets a schedule make no tasks until it is resumed. Those that it made go on. Errors: ErrNotFound, ErrPrecondition.
+// Pause stops a schedule from creating tasks until Resume. Existing tasks go
+// on. Errors: ErrNotFound, ErrPrecondition.
 func (ss Schedules) Pause(ctx context.Context, name string, conds ...Condition) (*Schedule, error) {
 	return ss.one(ctx, "pause schedule", name, &call{method: http.MethodPost, path: "/pause", header: headerOf(conds), repeatable: len(conds) == 0})
 }
 
-// Resume lets a schedule go on with its next instant: those during the pause are not made up for. Errors: ErrNotFound, ErrPrecondition.
+// Resume continues a schedule with its next instant. Instants during the pause
+// do not fire. Errors: ErrNotFound, ErrPrecondition.
 func (ss Schedules) Resume(ctx context.Context, name string, conds ...Condition) (*Schedule, error) {
 	return ss.one(ctx, "resume schedule", name, &call{method: http.MethodPost, path: "/resume", header: headerOf(conds), repeatable: len(conds) == 0})
 }
 
-// Trigger makes a task of a schedule that is due now, also while it is paused or another is unfinished. It returns without the body. The call
-// carries an Idempotency-Key of its own, so that it can be repeated when its answer is lost. Errors: ErrNotFound, ErrPrecondition, ErrQuota, ErrFull, ErrRateLimited.
+// Trigger creates a task of a schedule that is due now, even if the schedule is
+// paused or has an unfinished task. It returns the task without the body. The
+// call carries an Idempotency-Key of its own, so it can be repeated if its
+// reply is lost. Errors: ErrNotFound, ErrPrecondition, ErrQuota, ErrFull,
+// ErrRateLimited.
 func (ss Schedules) Trigger(ctx context.Context, name string, conds ...Condition) (*Task, error) {
 	return ss.TriggerOnce(ctx, rand.Text(), name, conds...)
 }
 
-// TriggerOnce is Trigger with a key of the caller's, as CreateOnce is Create: however often it is called, one task is made. Once it is, it is
-// returned, whether the conditions hold still or not.
+// TriggerOnce is Trigger with a key chosen by the caller, as CreateOnce is
+// Create: all calls with one key create one task. Later calls return it, even
+// if the conditions no longer hold.
 func (ss Schedules) TriggerOnce(ctx context.Context, key, name string, conds ...Condition) (*Task, error) {
 	t, header := new(Task), headerOf(conds)
 	header.Set("Idempotency-Key", key)
@@ -87,9 +97,11 @@ func (ss Schedules) TriggerOnce(ctx context.Context, key, name string, conds ...
 	return orNil(t, err)
 }
 
-// Backfill makes a task for each instant from one time until another, both included, whether or not they fired: all are due now. The same
-// backfill again makes nothing twice, and what is left where an error broke it off. Errors: ErrNotFound, ErrPrecondition, ErrQuota, ErrFull, ErrRateLimited, an
-// Error of code too_many_instants where there are more than 1000.
+// Backfill creates a task for each instant between two times, both included,
+// whether or not it fired. All tasks are due now. To repeat a backfill creates
+// no task twice, and completes one that an error ended early. Errors:
+// ErrNotFound, ErrPrecondition, ErrQuota, ErrFull, ErrRateLimited, and an Error
+// with code too_many_instants if there are more than 1000.
 func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.Time, conds ...Condition) (BackfillResult, error) {
 	body, err := marshal(wire.BackfillInput{From: instant(from), Until: instant(until)})
 	if err != nil {
@@ -105,11 +117,12 @@ func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.
 	return reply, nil
 }
 
-// backfillTimeout is what a backfill of many large tasks may take.
+// backfillTimeout is the time allowed for a backfill of many large tasks.
 const backfillTimeout = 5 * time.Minute
 
-// Preview returns what a schedule's rule says: its instants from one time on, at most so many (1000), whatever was fired or paused. A zero from
-// is now, and then MaxRuns ends the list; a limit of 0 is 10. Errors: ErrNotFound.
+// Preview returns at most limit instants of a schedule's rule from one time on,
+// regardless of runs and pauses. limit is at most 1000; 0 is 10. A zero from is
+// now, and then MaxRuns also ends the list. Errors: ErrNotFound.
 func (ss Schedules) Preview(ctx context.Context, name string, from time.Time, limit int) ([]Instant, error) {
 	values := url.Values{}
 	if limit != 0 {
@@ -125,7 +138,7 @@ func (ss Schedules) Preview(ctx context.Context, name string, from time.Time, li
 	return list.Instants, err
 }
 
-// one sends a call that is about one schedule; its path is what comes after the schedule's.
+// one sends a call about one schedule. The call's path follows the schedule's.
 func (ss Schedules) one(ctx context.Context, verb, name string, c *call) (*Schedule, error) {
 	s := new(Schedule)
 	_, err := ss.conn.named(ctx, verb, "/schedules/", name, c, s)

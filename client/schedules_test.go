@@ -14,12 +14,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// minutely is a schedule of the smallest kind.
+// minutely is the smallest valid schedule.
 func minutely() client.ScheduleSpec {
 	return client.ScheduleSpec{Every: time.Minute, Start: midnight, Task: client.Spec{HTTP: client.HTTP{URL: "http://127.0.0.1:9/"}}}
 }
 
-// Whatever a spec says arrives, and is read again as it was said.
+// Every field of a spec arrives, and is returned as it was sent.
 func TestAScheduleIsReadAsItWasAskedFor(t *testing.T) {
 	ok := must[*client.Schedule](t)
 	c := serve(t).client()
@@ -166,7 +166,7 @@ func TestAScheduleMakesTasksOnItsConditions(t *testing.T) {
 	}
 }
 
-// A task that would be silently another one than was asked for is refused here.
+// A task that would silently become a different one is refused by the client.
 func TestAScheduledTaskHasNoNameOrTimeOfItsOwn(t *testing.T) {
 	c := offline(t, client.Options{}, func(*http.Request) (*http.Response, error) {
 		t.Error("it was sent")

@@ -8,20 +8,27 @@ import (
 	"strings"
 )
 
-// What a TransportError wraps where the server's URL has the wrong scheme. No other try would end better.
+// A TransportError wraps one of these if the server's URL has the wrong scheme.
+// Repeating the call cannot help.
 var (
-	ErrSpeaksTLS = errors.New("it speaks TLS: its URL begins with https://")
-	ErrNoTLS     = errors.New("it does not speak TLS: its URL begins with http://")
+	ErrSpeaksTLS = errors.New("the server uses TLS: use an https:// URL")
+	ErrNoTLS     = errors.New("the server does not use TLS: use an http:// URL")
 )
 
-// alert is how the errors of net/http quote the TLS alert with which a server answers plain HTTP.
+// alert is the TLS alert with which a server answers plain HTTP, as errors of
+// net/http quote it.
 const alert = `malformed HTTP response "\x15\x03`
 
-// scheme returns what err says of the URL's scheme, and err where it says nothing of it.
+// scheme returns ErrNoTLS or ErrSpeaksTLS if err shows that the scheme of the
+// URL is wrong. Otherwise it returns err.
 func scheme(err error) error {
 	var noTLS tls.RecordHeaderError
 	switch {
-	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &noTLS) && noTLS.Conn != nil: // nil: it spoke TLS until then, and may have read the request
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return ErrNoTLS
+	case errors.As(err, &noTLS) && noTLS.Conn != nil:
+		// With a nil Conn, TLS had worked before, and the server may have read
+		// the request.
 		return ErrNoTLS
 	case strings.Contains(err.Error(), alert):
 		return ErrSpeaksTLS
@@ -29,14 +36,15 @@ func scheme(err error) error {
 	return err
 }
 
-// tlsWanted are the words with which servers that speak TLS refuse plain HTTP, with a 400: Go's, nginx's and Apache's.
+// tlsWanted are the texts with which TLS servers refuse plain HTTP, with status
+// 400: those of Go, nginx and Apache.
 var tlsWanted = [][]byte{
 	[]byte("HTTP request to an HTTPS server"),
 	[]byte("plain HTTP request was sent to HTTPS port"),
 	[]byte("speaking plain HTTP to an SSL-enabled server port"),
 }
 
-// wantsTLS reports whether a reply says that its port speaks TLS.
+// wantsTLS reports whether a reply shows that its port expects TLS.
 func wantsTLS(resp *http.Response, body []byte) bool {
 	if resp.StatusCode != http.StatusBadRequest || resp.TLS != nil {
 		return false

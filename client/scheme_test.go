@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/client"
 )
 
-// Whoever speaks HTTP to a port that speaks TLS, or the other way round, is told so, at once.
+// HTTP to a TLS port, and TLS to an HTTP port, fail at once with a clear error.
 func TestTheWrongSchemeIsNamed(t *testing.T) {
 	plain := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request arrived") }))
 	defer plain.Close()
@@ -41,20 +41,21 @@ func TestTheWrongSchemeIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var silent *client.TransportError
+		var transport *client.TransportError
 		_, err = api.Tasks.Create(t.Context(), hour("a"))
-		if !errors.Is(err, c.want) || !errors.As(err, &silent) || client.MaybeApplied(err) || !strings.Contains(err.Error(), c.url) {
+		if !errors.Is(err, c.want) || !errors.As(err, &transport) || client.MaybeApplied(err) || !strings.Contains(err.Error(), c.url) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		api.Close()
 	}
 }
 
-// What comes after the handshake says nothing of the scheme: the request may have been read by then.
+// An error after the handshake says nothing about the scheme: the server may
+// have read the request by then.
 func TestAConnectionThatBreaksAfterTheHandshakeMayHaveDoneIt(t *testing.T) {
 	tried := 0
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		tried++ // one after the other
+		tried++ // requests do not overlap
 		c, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
@@ -75,7 +76,8 @@ func TestAConnectionThatBreaksAfterTheHandshakeMayHaveDoneIt(t *testing.T) {
 	}
 }
 
-// saying returns the address of a server that answers its only caller with text, and goes: a second try would not be told the same.
+// saying returns the address of a server that answers its first caller with
+// text and then ends. A second request would get a different error.
 func saying(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -92,10 +94,10 @@ func saying(t *testing.T, text string) string {
 			return
 		}
 		defer c.Close()
-		_, _ = c.Read(make([]byte, 1)) // before it is asked, an answer is none
+		_, _ = c.Read(make([]byte, 1)) // net/http ignores a reply that comes before the request
 		_, _ = io.WriteString(c, text)
 		_ = c.(*net.TCPConn).CloseWrite()
-		_, _ = io.Copy(io.Discard, c) // until the caller goes: a reset could take the text along
+		_, _ = io.Copy(io.Discard, c) // until the caller closes: a reset could discard the text
 	}()
 	return l.Addr().String()
 }

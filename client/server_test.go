@@ -18,7 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server is the real API over the reference store. Nothing is delivered by itself; through, if there is one, stands before the API.
+// server is the real API over the reference store. It delivers nothing by
+// itself. If through is set, requests go through it.
 type server struct {
 	*testing.T
 	store   *memstore.Store
@@ -52,7 +53,7 @@ func serve(t *testing.T, configure ...func(*api.Config)) *server {
 	return s
 }
 
-// quick repeats as often as the default, and does not wait long.
+// quick has the default number of attempts and short pauses.
 var quick = client.RetryPolicy{MinBackoff: time.Millisecond, MaxBackoff: 10 * time.Millisecond}
 
 func (s *server) client(o ...client.Options) *client.Client {
@@ -69,7 +70,7 @@ func (s *server) client(o ...client.Options) *client.Client {
 	return c
 }
 
-// claim makes a due task run, and returns what ends it.
+// claim makes a due task run, and returns the function that ends it.
 func (s *server) claim(name string) (settle func(task.Verdict)) {
 	s.Helper()
 	ctx := context.WithoutCancel(s.Context())
@@ -94,12 +95,12 @@ func (s *server) claim(name string) (settle func(task.Verdict)) {
 	}
 }
 
-// hour is a task that is not due in any test.
+// hour returns a task that is not due in any test.
 func hour(name string) client.Spec {
 	return client.Spec{Name: name, Delay: time.Hour, HTTP: client.HTTP{URL: "http://127.0.0.1:9/"}}
 }
 
-// must fails the test with an error, and returns the value without one.
+// must returns the value, or fails the test if there is an error.
 func must[T any](t *testing.T) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()

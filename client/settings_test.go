@@ -171,7 +171,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 		t.Errorf("%#v", first)
 	}
 	list := must[[]*client.Secret](t)(c.Secrets.List(t.Context()))
-	if list[0].ID != second.ID { // made in the same millisecond, they have no order
+	if list[0].ID != second.ID { // created in the same millisecond, so in no order
 		list[0], list[1] = list[1], list[0]
 	}
 	if len(list) != 2 || list[0].Secret != "" || list[1].ID != first.ID {
@@ -201,12 +201,12 @@ func TestABackupIsWrittenWholeOrNotAtAll(t *testing.T) {
 	}
 	fail = errors.New("the disk is broken")
 	got.Reset()
-	var silent *client.TransportError
-	if n, err := c.Admin.Backup(t.Context(), &got); !errors.As(err, &silent) || n > int64(len(data)) || !strings.Contains(err.Error(), "broke off") {
+	var transport *client.TransportError
+	if n, err := c.Admin.Backup(t.Context(), &got); !errors.As(err, &transport) || n > int64(len(data)) || !strings.Contains(err.Error(), "the backup ended after") {
 		t.Errorf("a backup that broke off: %d bytes, %v", n, err)
 	}
 	full := errors.New("no space left")
-	if _, err := c.Admin.Backup(t.Context(), failing{full}); !errors.Is(err, full) || errors.As(err, &silent) {
+	if _, err := c.Admin.Backup(t.Context(), failing{full}); !errors.Is(err, full) || errors.As(err, &transport) {
 		t.Errorf("a writer that fails: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -250,7 +250,8 @@ func TestWhatTheServerDoesIsRead(t *testing.T) {
 	again(t, cluster)
 }
 
-// Whatever the package reads it writes in the same way, and reads again.
+// Each type that the package reads is written in the same form, and reads the
+// same again.
 func again[T any](t *testing.T, v *T) {
 	t.Helper()
 	data, err := json.Marshal(v)

@@ -5,38 +5,48 @@ import (
 	"time"
 )
 
-// Spec is a task as it is asked for. Zero fields have their defaults. It marshals to the API's JSON and back.
+// Spec describes a task to create. Zero fields have their defaults. It marshals
+// to the API's JSON and back.
 type Spec struct {
-	// Name is unique in the namespace: letters, digits and . _ : - and at most 256 of them. Default: the task's id, or with CreateOnce a name that derives from the key.
+	// Name is unique in the namespace: at most 256 letters, digits and . _ : -
+	// characters. Default: the task's id, or with CreateOnce a name derived
+	// from the key.
 	Name string
-	// Queue is the set of tasks it shares limits with. Default: "default".
+	// Queue is the queue whose limits it shares. Default: "default".
 	Queue string
 
-	// At is when it is due, rounded up to the millisecond; what is past is due now. Zero: Delay counts.
+	// At is the due time, rounded up to the millisecond. A time in the past
+	// means now. Zero: Delay counts.
 	At time.Time
-	// Delay is when it is due, counted from when the server accepts it. Zero, as At: now. Only a task that was made with a delay
-	// can be touched. At most 100 years.
+	// Delay sets the due time, counted from when the server accepts the task.
+	// Zero, with a zero At: now. Only a task created with a delay can be
+	// touched. At most 100 years.
 	Delay time.Duration
 
 	HTTP HTTP // the request to send
 
-	// Timeout is that of one attempt, 1ms to 1h. Default: the queue's, or 15s.
+	// Timeout is the time limit of one attempt, 1ms to 1h. Default: the
+	// queue's, or 15s.
 	Timeout time.Duration
-	// ExpireAfter counts from the due time: if no attempt could start by then, none will. Default: the queue's; Forever: it never expires.
+	// ExpireAfter counts from the due time: if no attempt has started by then,
+	// none will. Default: the queue's; Forever: it never expires.
 	ExpireAfter Duration
-	// Priority says which of the due tasks go first. Default: Normal.
+	// Priority sets which due tasks start first.
 	Priority Priority
-	// Labels are to find it by.
+	// Labels can be used to find it.
 	Labels map[string]string
-	// Retry says when it is tried again.
+	// Retry sets when it is tried again.
 	Retry Retry
-	// OnDead is a URL that is told, by a task of its own, when the task dies. Default: the queue's; NoDeadNotice: none.
+	// OnDead is the URL that is notified when the task dies. Default: the
+	// queue's; NoDeadNotice: none.
 	OnDead DeadNotice
 
-	// FirstAttempt is when its first attempt starts, if that is later than At: of a task that comes from elsewhere, where it waited for a retry.
-	// ExpireAfter counts from At all the same. Default: At.
+	// FirstAttempt is the start of its first attempt, if that is later than At.
+	// It is for a task that is moved from another server, where it waited for a
+	// retry. ExpireAfter still counts from At. Default: At.
 	FirstAttempt time.Time
-	// Parent is the span that the spans of its attempts are linked to, in W3C's form. Default: that of the request that creates it.
+	// Parent is the span to which the spans of its attempts are linked, as a
+	// W3C traceparent. Default: the span of the request that creates the task.
 	Parent string
 }
 
@@ -45,25 +55,29 @@ type HTTP struct {
 	URL string
 	// Method is GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS. Default: POST.
 	Method string
-	// Headers are sent as they are. Those of the connection, Foliot-… and webhook-… are refused.
+	// Headers are sent as they are. Headers of the connection, Foliot-… and
+	// webhook-… are refused.
 	Headers map[string]string
-	// Body is made by JSON, Text or Bytes. Zero: none.
+	// Body is the result of JSON, Text or Bytes. Zero: no body.
 	Body Body
 }
 
-// Retry is when a task is tried again. Zero fields have the queue's defaults.
+// Retry sets when a task is tried again. Zero fields have the queue's defaults.
 type Retry struct {
-	// MaxAttempts is after how many it gives up; Unlimited: MaxAge decides.
+	// MaxAttempts is the highest number of attempts. Unlimited: MaxAge decides
+	// alone.
 	MaxAttempts Limit
-	// MinBackoff is the wait after the first failure, and the shortest; the waits double up to MaxBackoff.
+	// MinBackoff is the wait after the first failure. Further waits double up
+	// to MaxBackoff.
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
-	// MaxAge is how long attempts and the waits between them may last in all. The time in which the
-	// server was down or the queue was paused does not count. Forever: no limit.
+	// MaxAge limits the time of all attempts and the waits between them. Time
+	// in which the server was down or the queue was paused does not count.
+	// Forever: no limit.
 	MaxAge Duration
 }
 
-// Priority says which of the due tasks go first.
+// Priority sets which due tasks start first.
 type Priority string
 
 // The priorities.
@@ -73,7 +87,7 @@ const (
 	Low    Priority = "low"
 )
 
-// State is where in its life a task is. A newer server may know more of them.
+// State is the state of a task. A newer server may have more states.
 type State string
 
 // The states.
@@ -84,48 +98,50 @@ const (
 	Delivered State = "delivered"
 	Cancelled State = "cancelled"
 	Expired   State = "expired" // by its own ExpireAfter
-	Dead      State = "dead"    // gave up; it can be retried
+	Dead      State = "dead"    // no further attempt is made; it can be retried
 )
 
-// Ended reports whether no attempt follows by itself: the task is finished or dead.
+// Ended reports whether no attempt follows by itself: the task is finished or
+// dead.
 func (s State) Ended() bool { return s != Scheduled && s != Held && s != Running }
 
-// Task is a task as the server shows it: what was asked for, and its life so far. It marshals to the API's JSON and back.
-// Bodies are shown by Get, Poll and Wait, and by a Query that includes them; everywhere else BodySize alone tells of them.
+// Task is a task as the server returns it: its Spec and its history. It
+// marshals to the API's JSON and back. Get, Poll and Wait return the body, and
+// so does a Query with Bodies. All other methods return BodySize only.
 type Task struct {
 	Spec
 
-	ID              string // new for each incarnation of the name, never given twice; the webhook-id of every attempt
+	ID              string // new for each task that gets the name, and never reused; the webhook-id of every attempt
 	State           State
-	HeldBy          string    // of a held task: "suspended" (its namespace is), "purge" or "pause"
+	HeldBy          string    // of a held task: "suspended" (its namespace), "purge" or "pause"
 	Reason          string    // why it is dead, expired or cancelled: a stable code
-	DueAt           time.Time // the due time that was asked for last; retries do not move it
-	NextAt          time.Time // when the next attempt starts; zero: none follows, or one is under way
-	Version         uint64    // counts changes by clients; attempts do not change it
+	DueAt           time.Time // the latest requested due time; retries do not move it
+	NextAt          time.Time // start of the next attempt; zero: none follows, or one is under way
+	Version         uint64    // counts changes by clients, not attempts
 	CreatedAt       time.Time
 	FinishedAt      time.Time // when it became finished or dead; zero: it is neither
 	CancelRequested bool      // cancelled while an attempt was under way: no retry follows
-	UnderWay        bool      // in the reply to Cancel, Put or Patch: an attempt is, or may be, under way, or may still begin
+	UnderWay        bool      // in the reply to Cancel, Put or Patch: an attempt is, or may be, under way or about to begin
 	Already         bool      // in the reply to Cancel: it was cancelled before
 	BodySize        int
-	Reclaims        int       // attempts that were lost with the process that made them
-	Schedule        string    // the schedule that made it; empty: none did
-	Instant         time.Time // the schedule's instant that it stands for; zero: none
-	Attempts        []Attempt // the last 20, oldest first; a finished task keeps the reply of the last one alone
-	Traceparent     string    // the span of the request that created it, in W3C's form
-	Durability      string    // in the reply to a change: the loss that it survives. "synced": a power loss; "async", "default" and "strict": the level of a shared store that it reached
+	Reclaims        int       // attempts that were lost with their process
+	Schedule        string    // the schedule that created it; empty: none
+	Instant         time.Time // the instant of the schedule that it was created for; zero: none
+	Attempts        []Attempt // the last 20, oldest first; a finished task keeps only the reply of the last one
+	Traceparent     string    // span of the request that created it, as a W3C traceparent
+	Durability      string    // in the reply to a change: "synced" survives a power loss; "async", "default" and "strict" are levels of a shared store
 }
 
-// ETag returns the entity tag that IfMatch takes.
+// ETag returns the entity tag for IfMatch.
 func (t *Task) ETag() string { return `"` + t.ID + "." + strconv.FormatUint(t.Version, 10) + `"` }
 
-// Attempt is one request that was made for a task.
+// Attempt is one request made for a task.
 type Attempt struct {
 	Number    int
 	StartedAt time.Time
-	Status    int    // of the reply; 0: none came
-	Error     string // why not
-	Reply     string // its first 512 bytes
+	Status    int    // HTTP status of the reply; 0: no reply came
+	Error     string // why no reply came, or why the reply is a failure
+	Reply     string // first 512 bytes of the reply
 	Latency   time.Duration
-	Late      time.Duration // from the due time to the start
+	Late      time.Duration // time from the due time to the start
 }

@@ -8,19 +8,23 @@ import (
 	"net/url"
 )
 
-// Tasks are a server's tasks, in the client's namespace.
+// Tasks manages the tasks of the client's namespace.
 type Tasks struct{ conn *conn }
 
-// Create makes a task. It returns without the body. The call carries an Idempotency-Key of its own, so that it can be repeated
-// when its answer is lost; a task without a name has a name that derives from it.
+// Create creates a task and returns it without the body. The call carries an
+// Idempotency-Key of its own, so it can be repeated if its reply is lost. A
+// task without a name gets one that is derived from the key.
 //
-// Errors: ErrExists, ErrFull, ErrRateLimited, and an Error with the field of the spec that is wrong.
+// Errors: ErrExists, ErrFull, ErrRateLimited, and an Error with the invalid
+// field of the spec.
 func (ts Tasks) Create(ctx context.Context, s Spec) (*Task, error) {
 	return ts.CreateOnce(ctx, rand.Text(), s)
 }
 
-// CreateOnce is Create with a key of the caller's, 1 to 256 printable ASCII characters: however often it is called, from whichever process,
-// one task is made, and returned, as long as its record is kept. The same key with another spec is refused with ErrKeyReused.
+// CreateOnce is Create with a key chosen by the caller, 1 to 256 printable
+// ASCII characters. All calls with one key, from any process, create and return
+// one task, as long as its record is kept. With the same key and another spec
+// it returns ErrKeyReused.
 func (ts Tasks) CreateOnce(ctx context.Context, key string, s Spec) (*Task, error) {
 	op := "create " + s.nameOr("a task")
 	body, err := s.MarshalJSON()
@@ -40,20 +44,25 @@ func (s Spec) nameOr(words string) string {
 	return s.Name
 }
 
-// Put creates the task that s names, or replaces it. Where an attempt of the old task is under way, the new one starts when that has settled. It
-// returns without the body. The call carries an Idempotency-Key of its own, so that a repeat of it changes nothing and sends nothing twice.
+// Put creates the task that s names, or replaces it. If an attempt of the old
+// task is under way, the new task starts after that attempt has ended. Put
+// returns the task without the body. The call carries an Idempotency-Key of its
+// own: a repeat changes nothing and sends nothing twice.
 //
-// A server of an older version ignores the key. A repeat there puts the task again, and with a condition it is refused because of the first try's
-// success: if [MaybeApplied] is true of an ErrPrecondition, look at the task.
+// A server of an older version ignores the key. There a repeat puts the task
+// again. With a condition, the repeat is refused because the first request
+// succeeded: if [MaybeApplied] is true for an ErrPrecondition, read the task.
 //
 // Errors: ErrPrecondition, and those of Create.
 func (ts Tasks) Put(ctx context.Context, s Spec, conds ...Condition) (*Task, error) {
 	return ts.PutOnce(ctx, rand.Text(), s, conds...)
 }
 
-// PutOnce is Put with a key of the caller's, as CreateOnce is Create: the first call puts the task, and each later one changes nothing and returns the
-// task as it is then, also if it is finished or another Put has replaced it. The server remembers the keys of the last few Puts of a name, as long
-// as it keeps the task's record. The same key with another spec is refused with ErrKeyReused.
+// PutOnce is Put with a key chosen by the caller, as CreateOnce is Create. The
+// first call puts the task. Later calls change nothing and return the task as
+// it is then, even if it is finished or was replaced by another Put. The server
+// remembers the keys of the last few Puts of a name, as long as it keeps the
+// task's record. With the same key and another spec it returns ErrKeyReused.
 func (ts Tasks) PutOnce(ctx context.Context, key string, s Spec, conds ...Condition) (*Task, error) {
 	op := "put " + s.nameOr("a task")
 	path, err := taskPath(op, s.Name)
@@ -72,8 +81,10 @@ func (ts Tasks) PutOnce(ctx context.Context, key string, s Spec, conds ...Condit
 // Get returns a task, with its body. Errors: ErrNotFound.
 func (ts Tasks) Get(ctx context.Context, name string) (*Task, error) { return ts.Poll(ctx, name, 0) }
 
-// Patch changes some fields of a task; while an attempt is under way its due time cannot change. It returns without the body. Errors:
-// ErrNotFound, ErrPrecondition, ErrConflict, and an Error with the field of the patch that is wrong.
+// Patch changes some fields of a task and returns it without the body. While an
+// attempt is under way, the due time cannot change. Errors: ErrNotFound,
+// ErrPrecondition, ErrConflict, and an Error with the invalid field of the
+// patch.
 func (ts Tasks) Patch(ctx context.Context, name string, p Patch, conds ...Condition) (*Task, error) {
 	op := "patch " + name
 	path, err := taskPath(op, name)
@@ -87,19 +98,23 @@ func (ts Tasks) Patch(ctx context.Context, name string, p Patch, conds ...Condit
 	return ts.one(ctx, &call{op: op, method: http.MethodPatch, path: path, body: body, header: headerOf(conds)})
 }
 
-// Touch makes a task that was created with a delay due that delay from now, with all its attempts again: a watchdog's heartbeat.
-// Errors: ErrNotFound, ErrPrecondition, ErrConflict.
+// Touch moves the due time of a task that was created with a delay: it becomes
+// due that delay from now, with all its attempts again. A watchdog's heartbeat
+// is such a call. Errors: ErrNotFound, ErrPrecondition, ErrConflict.
 func (ts Tasks) Touch(ctx context.Context, name string, conds ...Condition) (*Task, error) {
 	return ts.act(ctx, name, "touch", len(conds) == 0, conds)
 }
 
-// Run makes a waiting task due now: it passes pause and rate, not concurrency. Errors: ErrNotFound, ErrPrecondition, ErrConflict.
+// Run makes a waiting task due now. The task ignores pause and rate, but not
+// concurrency. Errors: ErrNotFound, ErrPrecondition, ErrConflict.
 func (ts Tasks) Run(ctx context.Context, name string, conds ...Condition) (*Task, error) {
 	return ts.act(ctx, name, "run", false, conds)
 }
 
-// Retry gives a dead task a new life: due now, with all its attempts again and the same id. It sends a delivered, cancelled or expired one
-// again, under the same id, if its queue kept its body (QueueSettings.KeepBodies). Errors: ErrNotFound, ErrPrecondition, ErrConflict.
+// Retry restarts a dead task: it is due now, with all its attempts again and
+// the same id. Retry also sends a delivered, cancelled or expired task again,
+// under the same id, if its queue kept the body (QueueSettings.KeepBodies).
+// Errors: ErrNotFound, ErrPrecondition, ErrConflict.
 func (ts Tasks) Retry(ctx context.Context, name string, conds ...Condition) (*Task, error) {
 	return ts.act(ctx, name, "retry", false, conds)
 }
@@ -113,9 +128,11 @@ func (ts Tasks) act(ctx context.Context, name, verb string, repeatable bool, con
 	return ts.one(ctx, &call{op: op, method: http.MethodPost, path: path + "/" + verb, header: headerOf(conds), repeatable: repeatable})
 }
 
-// Cancel takes a task back. Where pending is false no attempt starts any more. Where it is true an attempt is, or may be, under way: it is the last one,
-// and the task ends delivered or cancelled. A task that was cancelled before stays as it is (Task.Already). Errors: ErrNotFound, ErrPrecondition, ErrConflict (the task
-// is delivered or expired).
+// Cancel cancels a task. If pending is false, no attempt starts any more. If it
+// is true, an attempt is, or may be, under way: it is the last one, and the
+// task ends delivered or cancelled. A task that was cancelled before stays as
+// it is (Task.Already). Errors: ErrNotFound, ErrPrecondition, and ErrConflict
+// if the task is delivered or expired.
 func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t *Task, pending bool, err error) {
 	op := "cancel " + name
 	path, err := taskPath(op, name)
@@ -127,8 +144,10 @@ func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t 
 	if err == nil {
 		return t, got.status == http.StatusAccepted, nil
 	}
-	// A server of an older version refuses to cancel what is cancelled. A try before may have done it, and which of the two answers
-	// that try had is lost: the careful one holds in any case.
+	// A server of an older version refuses to cancel a cancelled task. An
+	// earlier request of this call may have cancelled it, but whether an
+	// attempt was pending is lost with the reply. So report pending: that is
+	// safe in both cases.
 	var e *Error
 	if errors.As(err, &e) && e.Status == http.StatusConflict && e.MaybeApplied {
 		if now, err := ts.Get(ctx, name); err == nil && now.State == Cancelled {
@@ -138,7 +157,7 @@ func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t 
 	return nil, false, err
 }
 
-// one sends a call that is answered with a task.
+// one sends a call whose reply is a task.
 func (ts Tasks) one(ctx context.Context, c *call) (*Task, error) {
 	t := new(Task)
 	c.into = t
@@ -146,14 +165,17 @@ func (ts Tasks) one(ctx context.Context, c *call) (*Task, error) {
 	return orNil(t, err)
 }
 
-// Condition is what must hold for a change to be made; otherwise it is refused with ErrPrecondition. Schedules, queues and namespaces take them as
-// tasks do.
+// Condition must hold for a change to be made. Otherwise the call returns
+// ErrPrecondition. Changes of tasks, schedules, queues and namespaces take
+// conditions.
 type Condition struct{ header, value string }
 
-// IfMatch asks that no client has changed the task since it had that entity tag: Task.ETag returns it. "*" asks that it exists.
+// IfMatch requires that no client changed the task since it had that entity
+// tag, which Task.ETag returns. "*" requires that the task exists.
 func IfMatch(etag string) Condition { return Condition{"If-Match", etag} }
 
-// IfNoneMatch asks that there is no such task: a Put with it creates only.
+// IfNoneMatch requires that the task does not exist: a Put with it only
+// creates.
 func IfNoneMatch() Condition { return Condition{"If-None-Match", "*"} }
 
 func headerOf(conds []Condition) http.Header {
@@ -167,7 +189,8 @@ func headerOf(conds []Condition) http.Header {
 // taskPath returns the path of a task.
 func taskPath(op, name string) (string, error) { return below(op, "/tasks/", name) }
 
-// below returns the path of what has that name. A server would take some names for a part of the path.
+// below returns the path of the object with that name. It refuses names that a
+// server would read as a part of the path.
 func below(op, path, name string) (string, error) {
 	if name == "" || name == "." || name == ".." {
 		return "", refused(op, "bad_name", "name", "a name has 1 to 256 characters and begins with a letter or digit")

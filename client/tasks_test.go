@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Whatever a spec says arrives, and is read again as it was said.
+// Every field of a spec arrives, and is returned as it was sent.
 func TestATaskIsReadAsItWasAskedFor(t *testing.T) {
 	ok := must[*client.Task](t)
 	s := serve(t)
@@ -136,7 +136,8 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 	}
 }
 
-// What a state does not allow, and what a condition forbids, are different errors.
+// A call that the state does not allow fails with another error than one that a
+// condition forbids.
 func TestErrorsSayWhatIsWrong(t *testing.T) {
 	ok := must[*client.Task](t)
 	s := serve(t)
@@ -254,7 +255,8 @@ func TestAPublicationGoesOutAsItIs(t *testing.T) {
 	}
 }
 
-// Never early: what is finer than a millisecond is rounded up, and so must arrive whole.
+// A task is never early: fractions of a millisecond are rounded up, so they
+// must arrive whole.
 func TestATimeIsNotCut(t *testing.T) {
 	ok := must[*client.Task](t)
 	c := serve(t).client()

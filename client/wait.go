@@ -10,15 +10,18 @@ import (
 )
 
 const (
-	// pollWait is how long one request of Wait asks the server to wait.
+	// pollWait is the time that one request of Wait asks the server to wait.
 	pollWait = 30 * time.Second
-	// patience is how long Wait goes on while the server does not answer: a restart ends well within it.
-	patience = 60 * time.Second
-	// pollAgain is the least time between two requests of Wait: a server that is stopping answers at once, with what it knows.
+	// outage is the time for which Wait continues without a reply. A restart
+	// takes much less.
+	outage = 60 * time.Second
+	// pollAgain is the shortest time between two requests of Wait: a server
+	// that is stopping answers at once.
 	pollAgain = 250 * time.Millisecond
 )
 
-// Poll returns a task, with its body, when it is finished or dead, or after wait (5m at most) as it is then. Errors: ErrNotFound.
+// Poll returns a task, with its body, as soon as it is finished or dead. After
+// wait, at most 5m, it returns the task as it is. Errors: ErrNotFound.
 func (ts Tasks) Poll(ctx context.Context, name string, wait time.Duration) (*Task, error) {
 	op := "get " + name
 	path, err := taskPath(op, name)
@@ -32,8 +35,10 @@ func (ts Tasks) Poll(ctx context.Context, name string, wait time.Duration) (*Tas
 	return ts.one(ctx, &call{op: op, method: http.MethodGet, path: path, query: query, extra: max(wait, 0), repeatable: true})
 }
 
-// Wait returns a task, with its body, when it is finished or dead: Task.State says which. It outlives a restart of the server, and returns the
-// last error when a poll of half a minute was not answered for another minute. Errors: ErrNotFound, ErrReplaced, the context's.
+// Wait returns a task, with its body, when it is finished or dead: see
+// Task.State. It continues across a restart of the server. If no reply comes
+// for a minute and a half, it returns the last error. Errors: ErrNotFound,
+// ErrReplaced, and the context's.
 func (ts Tasks) Wait(ctx context.Context, name string) (*Task, error) {
 	t, err := ts.Get(ctx, name)
 	if err != nil {
@@ -48,11 +53,11 @@ func (ts Tasks) Wait(ctx context.Context, name string) (*Task, error) {
 			return nil, fmt.Errorf("wait for %s: %w", name, ErrReplaced)
 		case err == nil:
 			t, answered = next, time.Now()
-		case !passing(err) || ctx.Err() != nil || time.Since(answered) >= patience+pollWait:
+		case !temporary(err) || ctx.Err() != nil || time.Since(answered) >= outage+pollWait:
 			return nil, err
 		}
 		if early := pollAgain - time.Since(asked); early > 0 && !t.State.Ended() {
-			if err := rest(ctx, early); err != nil {
+			if err := sleep(ctx, early); err != nil {
 				return nil, fmt.Errorf("wait for %s: %w", name, err)
 			}
 		}
@@ -60,22 +65,24 @@ func (ts Tasks) Wait(ctx context.Context, name string) (*Task, error) {
 	return t, nil
 }
 
-// pollOnce is a poll of Wait: a server that takes the request and says nothing does not use up more than its patience.
+// pollOnce is one poll of Wait. It ends if a server takes the request and never
+// replies.
 func (ts Tasks) pollOnce(ctx context.Context, name string) (*Task, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience+pollWait)
+	ctx, cancel := context.WithTimeout(ctx, outage+pollWait)
 	defer cancel()
 	return ts.Poll(ctx, name, pollWait)
 }
 
-// passing reports whether err may pass by itself, as a restart does.
-func passing(err error) bool {
+// temporary reports whether err may pass by itself, as an error during a restart
+// does.
+func temporary(err error) bool {
 	var refused *Error
-	var silent *TransportError
+	var transport *TransportError
 	switch {
 	case errors.As(err, &refused):
 		return refused.Status == http.StatusTooManyRequests || busy(refused.Status)
-	case errors.As(err, &silent):
-		return !hopeless(silent.Err)
+	case errors.As(err, &transport):
+		return !permanent(transport.Err)
 	}
 	return false
 }

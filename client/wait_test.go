@@ -74,14 +74,14 @@ func TestAWaitSeesThatItsTaskWasReplaced(t *testing.T) {
 
 const waiting, delivered = `{"name":"a","id":"1","state":"running"}`, `{"name":"a","id":"1","state":"delivered"}`
 
-// A restart takes seconds: whoever waits for a task does not notice.
+// Wait does not fail during a restart, which takes seconds.
 func TestAWaitOutlivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		c := offline(t, client.Options{}, func(r *http.Request) (*http.Response, error) {
 			switch since := time.Since(began); {
 			case since < time.Second:
-				return reply(200, nil, waiting), nil // a server that is stopping: at once
+				return reply(200, nil, waiting), nil // a server that is stopping answers at once
 			case since < 40*time.Second:
 				return nil, errors.New("connection refused")
 			}
@@ -97,10 +97,10 @@ func TestAWaitOutlivesARestart(t *testing.T) {
 func TestAWaitDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := 0
-		var silent atomic.Bool
+		var transport atomic.Bool
 		c := offline(t, client.Options{}, func(r *http.Request) (*http.Response, error) {
 			requests++
-			if silent.Load() {
+			if transport.Load() {
 				return nil, errors.New("connection refused")
 			}
 			return reply(200, nil, waiting), nil
@@ -112,7 +112,7 @@ func TestAWaitDoesNotWaitForEver(t *testing.T) {
 			t.Errorf("a deadline: %d requests in %v, %v", requests, time.Since(began), err)
 		}
 		began = time.Now()
-		time.AfterFunc(3*time.Second, func() { silent.Store(true) })
+		time.AfterFunc(3*time.Second, func() { transport.Store(true) })
 		_, err := c.Tasks.Wait(t.Context(), "a")
 		if err == nil || !strings.Contains(err.Error(), "connection refused") || time.Since(began) < time.Minute || time.Since(began) > 3*time.Minute {
 			t.Errorf("a server that stays away: after %v, %v", time.Since(began), err)
@@ -129,7 +129,7 @@ func TestAWaitDoesNotWaitForEver(t *testing.T) {
 			t.Errorf("a server that says nothing: after %v, %v", time.Since(began), err)
 		}
 		ctx, cancel = context.WithCancel(t.Context())
-		silent.Store(false)
+		transport.Store(false)
 		time.AfterFunc(time.Second, cancel)
 		if _, err := c.Tasks.Wait(ctx, "a"); !errors.Is(err, context.Canceled) {
 			t.Error(err)

@@ -96,7 +96,7 @@ func TestABackupReplacesNothingUnasked(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	if _, stderr, code := s.run("", "backup", file, "--force"); code != exitUnreachable || !strings.Contains(stderr, "broke off") {
+	if _, stderr, code := s.run("", "backup", file, "--force"); code != exitUnreachable || !strings.Contains(stderr, "the backup ended after") {
 		t.Errorf("%d: %s", code, stderr)
 	}
 	holds("old")
