@@ -22,7 +22,7 @@ func (g *Group[C]) SetPressure(p float64) {
 	g.mu.Unlock()
 	if more {
 		g.each(func(i uint32) {
-			if g.seats.note(i).phase() == waiting {
+			if g.slots.note(i).phase() == waiting {
 				g.againLocked(i)
 			}
 		})
@@ -38,12 +38,12 @@ func (g *Group[C]) each(do func(i uint32)) {
 func (g *Group[C]) eachOfChunk(first uint32, do func(i uint32)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if int(first/chunkSize) >= len(g.seats.chunks) {
+	if int(first/chunkSize) >= len(g.slots.chunks) {
 		return false
 	}
-	c := g.seats.chunks[first/chunkSize]
-	for at := range c.seats {
-		if c.seats[at].entry != nil {
+	c := g.slots.chunks[first/chunkSize]
+	for at := range c.slots {
+		if c.slots[at].entry != nil {
 			do(first + uint32(at))
 		}
 	}
@@ -62,7 +62,7 @@ func (g *Group[C]) All() iter.Seq2[C, time.Duration] {
 		var some []one
 		collect := func(i uint32) {
 			s := g.sightLocked(i)
-			some = append(some, one{g.seats.seat(i).c, g.grid.place(g.grid.now - min(s.used(), g.grid.now))})
+			some = append(some, one{g.slots.slot(i).c, g.grid.place(g.grid.now - min(s.used(), g.grid.now))})
 		}
 		for first := uint32(0); g.eachOfChunk(first, collect); first += chunkSize {
 			for _, o := range some {
@@ -79,7 +79,7 @@ func (g *Group[C]) All() iter.Seq2[C, time.Duration] {
 // choice is a connection that was chosen to go, unless it is used until it is asked about.
 type choice struct {
 	used  uint64
-	seat  uint32
+	slot  uint32
 	entry *Entry
 }
 
@@ -106,16 +106,16 @@ func (g *Group[C]) EvictIdlest(n int) int {
 	}
 	var chosen idlest
 	g.each(func(i uint32) {
-		if g.seats.note(i).phase() != waiting {
+		if g.slots.note(i).phase() != waiting {
 			return
 		}
 		s := g.sightLocked(i)
 		switch used := s.used(); {
 		case s.busy:
 		case len(chosen) < n:
-			heap.Push(&chosen, choice{used, i, g.seats.seat(i).entry})
+			heap.Push(&chosen, choice{used, i, g.slots.slot(i).entry})
 		case used < chosen[0].used:
-			chosen[0] = choice{used, i, g.seats.seat(i).entry}
+			chosen[0] = choice{used, i, g.slots.slot(i).entry}
 			heap.Fix(&chosen, 0)
 		}
 	})
@@ -128,11 +128,11 @@ func (g *Group[C]) ask(chosen []choice, because why) (asked int) {
 	for some := range slices.Chunk(chosen, batch) {
 		g.mu.Lock()
 		for _, c := range some {
-			if c.entry.clock.Load() != g.clock || c.entry.seat != c.seat || g.seats.note(c.seat).phase() != waiting {
+			if c.entry.clock.Load() != g.clock || c.entry.slot != c.slot || g.slots.note(c.slot).phase() != waiting {
 				continue
 			}
-			g.core.Remove(g.seats.seat(c.seat).timer)
-			g.queueLocked(job{seat: c.seat, seen: uint32(c.used), why: because})
+			g.core.Remove(g.slots.slot(c.slot).timer)
+			g.queueLocked(job{slot: c.slot, seen: uint32(c.used), why: because})
 			asked++
 		}
 		g.hireLocked()
@@ -173,7 +173,7 @@ func (g *Group[C]) drainRound(ctx context.Context, empty <-chan struct{}, spread
 	var all []choice
 	g.each(func(i uint32) {
 		s := g.sightLocked(i)
-		all = append(all, choice{s.used(), i, g.seats.seat(i).entry})
+		all = append(all, choice{s.used(), i, g.slots.slot(i).entry})
 	})
 	slices.SortFunc(all, func(a, b choice) int { return cmp.Compare(a.used, b.used) })
 

@@ -24,7 +24,7 @@ type Entry struct {
 	use use // what is under way
 
 	// What follows is the group's, under its lock.
-	seat   uint32 // where the group keeps the connection
+	slot   uint32 // where the group keeps the connection
 	pinged uint32 // the step of the last ping, at first that of Track
 }
 

@@ -34,7 +34,7 @@ type Group[C any] struct {
 	policy   policy
 	pressure float64
 	core     *wheel.Core[uint32] // of seats, in steps
-	seats    seats[C]
+	slots    slots[C]
 	probe    *probe // made when first needed
 
 	driver    *time.Timer            // calls tick; nil before the first connection
@@ -72,7 +72,7 @@ func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
 	g := &Group[C]{clock: new(clock), on: on, limits: cfg.limits(), kernel: cfg.Activity == Kernel, start: time.Now()}
 	g.grid.step = g.limits.step
 	g.policy = g.limits.policy(&g.grid, 0)
-	g.seats.aged = g.limits.age > 0 || g.limits.handshake > 0
+	g.slots.aged = g.limits.age > 0 || g.limits.handshake > 0
 	g.core = wheel.NewCore[uint32](0)
 	g.look = func(_ wheel.ID, i uint32) { g.fired = append(g.fired, i) }
 	return g
@@ -107,7 +107,7 @@ func (g *Group[C]) track(c C, e *Entry, raw syscall.RawConn) error {
 	case !e.clock.CompareAndSwap(nil, g.clock):
 		return ErrTracked
 	}
-	i, ok := g.seats.take()
+	i, ok := g.slots.take()
 	if !ok {
 		e.clock.Store(nil)
 		return ErrFull
@@ -117,13 +117,13 @@ func (g *Group[C]) track(c C, e *Entry, raw syscall.RawConn) error {
 	g.stats.Tracked++
 
 	now := uint32(g.grid.now)
-	e.seat, e.pinged = i, now
+	e.slot, e.pinged = i, now
 	e.read.Store(now)
 	e.write.Store(now)
 	e.pong.Store(now)
 	e.use.reset()
-	chunk, at := g.seats.at(i)
-	chunk.seats[at] = seat[C]{c: c, entry: e}
+	chunk, at := g.slots.at(i)
+	chunk.slots[at] = slot[C]{c: c, entry: e}
 	if chunk.born != nil {
 		chunk.born[at] = now
 	}
@@ -131,7 +131,7 @@ func (g *Group[C]) track(c C, e *Entry, raw syscall.RawConn) error {
 		e.read.Store(neverRead(now))
 		chunk.notes[at].set(unheard)
 	}
-	g.seats.setRaw(i, raw)
+	g.slots.setRaw(i, raw)
 	g.placeLocked(i)
 	return nil
 }
@@ -147,28 +147,28 @@ func (g *Group[C]) untrack(e *Entry, how state) bool {
 	if e.clock.Load() != g.clock {
 		return false
 	}
-	n := g.seats.note(e.seat)
+	n := g.slots.note(e.slot)
 	if n.phase() == asked {
 		n.set(how)
 		return false
 	}
 	g.stats.Untracked++
-	g.forgetLocked(e.seat)
+	g.forgetLocked(e.slot)
 	return true
 }
 
 // forgetLocked ends the watch of a connection. If it is queued, its seat stays taken until a worker finds it empty.
 func (g *Group[C]) forgetLocked(i uint32) {
-	chunk, at := g.seats.at(i)
-	s, n := &chunk.seats[at], &chunk.notes[at]
+	chunk, at := g.slots.at(i)
+	s, n := &chunk.slots[at], &chunk.notes[at]
 	s.entry.clock.Store(nil)
 	if n.phase() == queued {
-		*s = seat[C]{}
+		*s = slot[C]{}
 	} else {
 		if n.phase() == waiting {
 			g.core.Remove(s.timer)
 		}
-		g.seats.vacate(i)
+		g.slots.vacate(i)
 	}
 	g.tracked--
 	g.emptyLocked()
@@ -195,9 +195,9 @@ func (g *Group[C]) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
-	for k, c := range g.seats.chunks {
+	for k, c := range g.slots.chunks {
 		for at := range uint32(chunkSize) {
-			if c.seats[at].entry == nil {
+			if c.slots[at].entry == nil {
 				continue
 			}
 			if c.notes[at].phase() == asked {
@@ -221,14 +221,14 @@ func (g *Group[C]) unbusy(e *Entry) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e.use.paid()
-	if e.clock.Load() != g.clock || g.seats.note(e.seat).phase() != waiting {
+	if e.clock.Load() != g.clock || g.slots.note(e.slot).phase() != waiting {
 		return
 	}
 	if !g.draining {
-		g.againLocked(e.seat)
+		g.againLocked(e.slot)
 		return
 	}
-	g.core.Remove(g.seats.seat(e.seat).timer)
-	g.queueLocked(job{seat: e.seat, why: becauseDraining})
+	g.core.Remove(g.slots.slot(e.slot).timer)
+	g.queueLocked(job{slot: e.slot, why: becauseDraining})
 	g.hireLocked()
 }

@@ -98,7 +98,7 @@ func BenchmarkLook(b *testing.B) {
 		b.StopTimer()
 		steps := g.policy.read
 		for _, c := range all { // due at some time in the coming hour, and in use then
-			g.core.Reset(g.seats.seat(c.seat).timer, g.grid.now+1+rand.Uint64N(steps))
+			g.core.Reset(g.slots.slot(c.slot).timer, g.grid.now+1+rand.Uint64N(steps))
 			c.read.Store(uint32(g.grid.now + steps))
 		}
 		b.StartTimer()

@@ -43,7 +43,7 @@ func (g *Group[C]) askTakerLocked(s *sight, from feeder) {
 
 // blurLocked is by how many steps two looks may differ about the same use: where the kernel is asked, by its grain and its milliseconds.
 func (g *Group[C]) blurLocked(i uint32) int32 {
-	if g.seats.raw(i) == nil {
+	if g.slots.raw(i) == nil {
 		return 0
 	}
 	return int32((jiffy+time.Millisecond)/g.grid.step) + 1

@@ -16,7 +16,7 @@ type line struct {
 
 // job is a connection to ask about.
 type job struct {
-	seat uint32
+	slot uint32
 	seen uint32 // of one that is evicted: the step in which it was used last, when it was chosen
 	why  why
 }

@@ -47,7 +47,7 @@ func (p *policy) pongDue(s *sight, g *grid) uint64 {
 // that off, but for a pong, after which the next ping may come before this one would have been missed. And a look now and then keeps all
 // steps of a connection within 32 bits of the present one.
 func (g *Group[C]) lookAtLocked(i uint32, due uint64) uint64 {
-	if g.seats.note(i).is(pinging) {
+	if g.slots.note(i).is(pinging) {
 		due = min(due, g.grid.now+g.policy.ping-g.policy.pingSpread)
 	}
 	return min(due, g.grid.now+longestSteps)
@@ -56,27 +56,27 @@ func (g *Group[C]) lookAtLocked(i uint32, due uint64) uint64 {
 // pingedLocked notes a ping for which `on` was called in step begun and said v. It may have been answered before `on` returned, so what
 // counts as an answer is all that came since begun, which answers the ping before too. But the peer has its whole PongWait from now.
 func (g *Group[C]) pingedLocked(i uint32, v Verdict, begun uint64) {
-	n := g.seats.note(i)
+	n := g.slots.note(i)
 	if n.is(pinging) && n.missed < math.MaxUint8 {
 		n.missed++
 	}
 	n.set(pinging)
-	g.seats.seat(i).entry.pinged = uint32(begun)
+	g.slots.slot(i).entry.pinged = uint32(begun)
 	wait, chosen := g.chosenLocked(v)
 	switch {
 	case chosen:
-		g.seats.hold(i, PongTimeout, g.grid.now+wait)
+		g.slots.hold(i, PongTimeout, g.grid.now+wait)
 	case g.grid.now == begun:
-		g.seats.release(i, PongTimeout)
+		g.slots.release(i, PongTimeout)
 	default:
-		g.seats.hold(i, PongTimeout, g.grid.now+g.policy.pong)
+		g.slots.hold(i, PongTimeout, g.grid.now+g.policy.pong)
 	}
 }
 
 // forgivenLocked begins anew after a PongTimeout that was kept.
 func (g *Group[C]) forgivenLocked(i uint32) {
-	g.seats.note(i).answered()
-	g.seats.seat(i).entry.pinged = uint32(g.grid.now)
+	g.slots.note(i).answered()
+	g.slots.slot(i).entry.pinged = uint32(g.grid.now)
 }
 
 // answered ends the wait for a pong.

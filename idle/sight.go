@@ -44,8 +44,8 @@ func (s *sight) step(r Reason, g *grid) uint64 {
 
 // sightLocked reads all that is known of a connection. It changes nothing.
 func (g *Group[C]) sightLocked(i uint32) sight {
-	chunk, at := g.seats.at(i)
-	e, n := chunk.seats[at].entry, &chunk.notes[at]
+	chunk, at := g.slots.at(i)
+	e, n := chunk.slots[at].entry, &chunk.notes[at]
 	s := sight{
 		read: g.grid.past(e.read.Load()), write: g.grid.past(e.write.Load()), pong: g.grid.past(e.pong.Load()),
 		pinged: g.grid.past(e.pinged), seed: uint64(i) << 32, kept: n.kept,
@@ -60,11 +60,11 @@ func (g *Group[C]) sightLocked(i uint32) sight {
 		s.held = &chunk.held[at]
 	}
 	s.busy = e.use.isBusy()
-	if raw := g.seats.raw(i); raw != nil && (g.kernel || e.use.isRunning()) {
+	if raw := g.slots.raw(i); raw != nil && (g.kernel || e.use.isRunning()) {
 		if g.askKernelLocked(&s, raw) {
 			s.unheard = false
 		}
-		if from, ok := any(chunk.seats[at].c).(feeder); ok {
+		if from, ok := any(chunk.slots[at].c).(feeder); ok {
 			g.askTakerLocked(&s, from)
 		}
 	} else if s.busy {
@@ -82,8 +82,8 @@ func neverRead(born uint32) uint32 { return born - 1 }
 
 // noteLocked writes down what a sight has shown to be over, and keeps steps from growing too old for their 32 bits.
 func (g *Group[C]) noteLocked(i uint32, s *sight) {
-	chunk, at := g.seats.at(i)
-	e, n := chunk.seats[at].entry, &chunk.notes[at]
+	chunk, at := g.slots.at(i)
+	e, n := chunk.slots[at].entry, &chunk.notes[at]
 	if n.is(pinging) && !s.waiting {
 		n.answered()
 	}

@@ -45,8 +45,8 @@ func (g *Group[C]) sweepLocked() (more bool) {
 	var entries [batch]*Entry
 	var warm uint32
 	for k, i := range g.fired {
-		entries[k] = g.seats.seat(i).entry
-		warm |= uint32(g.seats.note(i).state)
+		entries[k] = g.slots.slot(i).entry
+		warm |= uint32(g.slots.note(i).state)
 	}
 	for k := range g.fired {
 		warm |= entries[k].read.Load()
@@ -86,28 +86,28 @@ func (g *Group[C]) rearmLocked() {
 func (g *Group[C]) placeLocked(i uint32) {
 	_, due := g.nextLocked(i)
 	if due <= g.grid.now {
-		g.queueLocked(job{seat: i, why: becauseDue})
+		g.queueLocked(job{slot: i, why: becauseDue})
 		return
 	}
-	g.seats.seat(i).timer = g.core.Add(g.lookAtLocked(i, due), i)
-	g.seats.note(i).enter(waiting)
+	g.slots.slot(i).timer = g.core.Add(g.lookAtLocked(i, due), i)
+	g.slots.note(i).enter(waiting)
 }
 
 func (g *Group[C]) queueLocked(j job) {
-	g.seats.note(j.seat).enter(queued)
+	g.slots.note(j.slot).enter(queued)
 	g.lines.push(j, g.grid.now)
 }
 
 // againLocked looks anew at a connection that is waiting, because something else than time has changed.
 func (g *Group[C]) againLocked(i uint32) {
 	_, due := g.nextLocked(i)
-	s := g.seats.seat(i)
+	s := g.slots.slot(i)
 	if due > g.grid.now {
 		g.core.Reset(s.timer, g.lookAtLocked(i, due))
 		return
 	}
 	g.core.Remove(s.timer)
-	g.queueLocked(job{seat: i, why: becauseDue})
+	g.queueLocked(job{slot: i, why: becauseDue})
 	g.hireLocked()
 }
 
@@ -117,7 +117,7 @@ func (g *Group[C]) nextLocked(i uint32) (Reason, uint64) {
 	g.noteLocked(i, &s)
 	r, due := g.policy.next(&s, &g.grid)
 	if r == Age && due <= g.grid.now && s.busy {
-		if g.seats.seat(i).entry.use.owe() {
+		if g.slots.slot(i).entry.use.owe() {
 			s.ageless = true
 		} else {
 			s = g.sightLocked(i) // the request has just ended

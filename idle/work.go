@@ -63,13 +63,13 @@ func (g *Group[C]) serveLocked() (served bool) {
 
 // turnLocked asks about a connection whose turn it is, unless there is no longer a reason.
 func (g *Group[C]) turnLocked(j job) {
-	if g.seats.seat(j.seat).entry == nil { // it has gone
-		g.seats.vacate(j.seat)
+	if g.slots.slot(j.slot).entry == nil { // it has gone
+		g.slots.vacate(j.slot)
 		return
 	}
 	r := g.reasonLocked(j)
 	if r == 0 {
-		g.placeLocked(j.seat)
+		g.placeLocked(j.slot)
 		return
 	}
 	if g.limits.maxPerTick > 0 {
@@ -92,20 +92,20 @@ func (g *Group[C]) unlocked(f func()) {
 // reasonLocked is the last look before `on`: why it is to be called, or zero.
 func (g *Group[C]) reasonLocked(j job) Reason {
 	if j.why == becauseDue {
-		r, due := g.nextLocked(j.seat)
+		r, due := g.nextLocked(j.slot)
 		if due > g.grid.now {
 			g.stats.Spared++
 			return 0
 		}
 		return r
 	}
-	s := g.sightLocked(j.seat)
+	s := g.sightLocked(j.slot)
 	switch {
-	case s.busy && g.seats.seat(j.seat).entry.use.owe():
+	case s.busy && g.slots.slot(j.slot).entry.use.owe():
 		return 0
 	case s.step(Evicted, &g.grid) > g.grid.now:
 		return 0
-	case j.why == becauseIdlest && int32(uint32(s.used())-j.seen) > g.blurLocked(j.seat):
+	case j.why == becauseIdlest && int32(uint32(s.used())-j.seen) > g.blurLocked(j.slot):
 		g.stats.Spared++
 		return 0
 	}
@@ -114,12 +114,12 @@ func (g *Group[C]) reasonLocked(j job) Reason {
 
 // askLocked calls `on` and carries its verdict out.
 func (g *Group[C]) askLocked(j job, r Reason) {
-	g.seats.note(j.seat).enter(asked)
+	g.slots.note(j.slot).enter(asked)
 	g.stats.Asked[r]++
-	verdict, c, begun := Keep, g.seats.seat(j.seat).c, g.grid.now
+	verdict, c, begun := Keep, g.slots.slot(j.slot).c, g.grid.now
 	defer func() {
 		g.stepLocked() // the verdict holds from now on, whatever stalled meanwhile
-		if g.settleLocked(j.seat, r, verdict, begun) {
+		if g.settleLocked(j.slot, r, verdict, begun) {
 			g.partLocked(c)
 		}
 	}()
@@ -129,9 +129,9 @@ func (g *Group[C]) askLocked(j job, r Reason) {
 // settleLocked carries a verdict out, and tells whether the connection, which the group has forgotten then, is to be closed.
 func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (closes bool) {
 	switch {
-	case g.seats.note(i).is(handed):
+	case g.slots.note(i).is(handed):
 		v = Keep
-	case g.seats.note(i).is(untracked):
+	case g.slots.note(i).is(untracked):
 	case v != Close:
 		g.stats.Kept[r]++
 		g.keepLocked(i, r, v, begun)
@@ -156,11 +156,11 @@ func (g *Group[C]) sparedLocked(i uint32, r Reason) bool {
 	s := g.sightLocked(i)
 	switch r {
 	case Age, Evicted:
-		return s.busy && g.seats.seat(i).entry.use.owe()
+		return s.busy && g.slots.slot(i).entry.use.owe()
 	case Ping:
 		return false
 	case WriteIdle:
-		return s.busy && g.seats.raw(i) == nil
+		return s.busy && g.slots.raw(i) == nil
 	case AllIdle:
 		s.write = 0
 	}
@@ -175,11 +175,11 @@ func (g *Group[C]) keepLocked(i uint32, r Reason, v Verdict, begun uint64) {
 	case r == Ping:
 		g.pingedLocked(i, v, begun)
 	case chosen:
-		g.seats.hold(i, r, g.grid.now+wait)
+		g.slots.hold(i, r, g.grid.now+wait)
 	case r == PongTimeout:
 		g.forgivenLocked(i)
 	case r != Evicted:
-		g.seats.keep(i, r, g.grid.now)
+		g.slots.keep(i, r, g.grid.now)
 	}
 }
 

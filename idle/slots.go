@@ -8,7 +8,7 @@ import (
 
 // seats keeps what a group knows of its connections, in chunks, by number. What only some need stands in arrays of its own, which a
 // chunk gets with the first of them. Its owner guards it.
-type seats[C any] struct {
+type slots[C any] struct {
 	chunks []*chunk[C]
 	free   []uint32
 	taken  int
@@ -17,11 +17,11 @@ type seats[C any] struct {
 
 const (
 	chunkSize = 525     // fills the allocator's size classes, 18432 bytes if C is an interface and 14336 if it is a pointer
-	maxSeats  = 1 << 28 // as many timers as a wheel.Core has
+	maxSlots  = 1 << 28 // as many timers as a wheel.Core has
 )
 
 type chunk[C any] struct {
-	seats [chunkSize]seat[C]
+	slots [chunkSize]slot[C]
 	notes [chunkSize]note
 
 	born *[chunkSize]uint32          // the step of Track
@@ -30,7 +30,7 @@ type chunk[C any] struct {
 }
 
 // seat is a connection's place: 24 bytes if C is a pointer.
-type seat[C any] struct {
+type slot[C any] struct {
 	c     C
 	entry *Entry   // nil: the connection has gone
 	timer wheel.ID // while it is waiting: fires in the step in which something may be due
@@ -63,14 +63,14 @@ func (n *note) is(s state) bool { return n.state&s != 0 }
 func (n *note) set(s state)     { n.state |= s }
 func (n *note) clear(s state)   { n.state &^= s }
 
-func (s *seats[C]) at(i uint32) (*chunk[C], uint32) { return s.chunks[i/chunkSize], i % chunkSize }
+func (s *slots[C]) at(i uint32) (*chunk[C], uint32) { return s.chunks[i/chunkSize], i % chunkSize }
 
-func (s *seats[C]) seat(i uint32) *seat[C] { return &s.chunks[i/chunkSize].seats[i%chunkSize] }
+func (s *slots[C]) slot(i uint32) *slot[C] { return &s.chunks[i/chunkSize].slots[i%chunkSize] }
 
-func (s *seats[C]) note(i uint32) *note { return &s.chunks[i/chunkSize].notes[i%chunkSize] }
+func (s *slots[C]) note(i uint32) *note { return &s.chunks[i/chunkSize].notes[i%chunkSize] }
 
 // take returns the number of a free seat, and false if there is none.
-func (s *seats[C]) take() (uint32, bool) {
+func (s *slots[C]) take() (uint32, bool) {
 	if len(s.free) == 0 && !s.grow() {
 		return 0, false
 	}
@@ -80,9 +80,9 @@ func (s *seats[C]) take() (uint32, bool) {
 	return i, true
 }
 
-func (s *seats[C]) grow() bool {
+func (s *slots[C]) grow() bool {
 	first := uint32(len(s.chunks) * chunkSize)
-	if first >= maxSeats {
+	if first >= maxSlots {
 		return false
 	}
 	c := new(chunk[C])
@@ -97,14 +97,14 @@ func (s *seats[C]) grow() bool {
 }
 
 // vacate frees a seat. The last one takes the memory with it, if that is more than a chunk.
-func (s *seats[C]) vacate(i uint32) {
+func (s *slots[C]) vacate(i uint32) {
 	s.taken--
 	if s.taken == 0 && len(s.chunks) > 1 {
 		s.chunks, s.free = nil, nil
 		return
 	}
 	c, at := s.at(i)
-	c.seats[at], c.notes[at] = seat[C]{}, note{}
+	c.slots[at], c.notes[at] = slot[C]{}, note{}
 	if c.held != nil {
 		c.held[at] = [Evicted]uint32{}
 	}
@@ -115,13 +115,13 @@ func (s *seats[C]) vacate(i uint32) {
 }
 
 // hold sets the step before which a connection is not asked about for a reason.
-func (s *seats[C]) hold(i uint32, r Reason, until uint64) { s.note(i).kept &^= s.setHeld(i, r, until) }
+func (s *slots[C]) hold(i uint32, r Reason, until uint64) { s.note(i).kept &^= s.setHeld(i, r, until) }
 
 // keep sets the step in which a new timeout began for a reason.
-func (s *seats[C]) keep(i uint32, r Reason, from uint64) { s.note(i).kept |= s.setHeld(i, r, from) }
+func (s *slots[C]) keep(i uint32, r Reason, from uint64) { s.note(i).kept |= s.setHeld(i, r, from) }
 
 // setHeld returns the reason's bit.
-func (s *seats[C]) setHeld(i uint32, r Reason, step uint64) (bit uint8) {
+func (s *slots[C]) setHeld(i uint32, r Reason, step uint64) (bit uint8) {
 	c, at := s.at(i)
 	if c.held == nil {
 		c.held = new([chunkSize][Evicted]uint32)
@@ -131,13 +131,13 @@ func (s *seats[C]) setHeld(i uint32, r Reason, step uint64) (bit uint8) {
 }
 
 // release takes either back.
-func (s *seats[C]) release(i uint32, r Reason) {
+func (s *slots[C]) release(i uint32, r Reason) {
 	if c, at := s.at(i); c.held != nil {
 		c.held[at][r-1] = 0
 	}
 }
 
-func (s *seats[C]) setRaw(i uint32, raw syscall.RawConn) {
+func (s *slots[C]) setRaw(i uint32, raw syscall.RawConn) {
 	c, at := s.at(i)
 	if c.raws == nil {
 		if raw == nil {
@@ -148,7 +148,7 @@ func (s *seats[C]) setRaw(i uint32, raw syscall.RawConn) {
 	c.raws[at] = raw
 }
 
-func (s *seats[C]) raw(i uint32) syscall.RawConn {
+func (s *slots[C]) raw(i uint32) syscall.RawConn {
 	if c, at := s.at(i); c.raws != nil {
 		return c.raws[at]
 	}
