@@ -61,7 +61,7 @@ func (g *Group[C]) All() iter.Seq2[C, time.Duration] {
 	return func(yield func(C, time.Duration) bool) {
 		var some []one
 		collect := func(i uint32) {
-			s := g.sightLocked(i)
+			s := g.snapshotLocked(i)
 			some = append(some, one{g.slots.slot(i).c, g.grid.place(g.grid.now - min(s.used(), g.grid.now))})
 		}
 		for first := uint32(0); g.eachOfChunk(first, collect); first += chunkSize {
@@ -109,7 +109,7 @@ func (g *Group[C]) EvictIdlest(n int) int {
 		if g.slots.note(i).phase() != waiting {
 			return
 		}
-		s := g.sightLocked(i)
+		s := g.snapshotLocked(i)
 		switch used := s.used(); {
 		case s.busy:
 		case len(chosen) < n:
@@ -172,7 +172,7 @@ func (g *Group[C]) Drain(ctx context.Context, spread time.Duration) error {
 func (g *Group[C]) drainRound(ctx context.Context, empty <-chan struct{}, spread time.Duration) (over bool, err error) {
 	var all []choice
 	g.each(func(i uint32) {
-		s := g.sightLocked(i)
+		s := g.snapshotLocked(i)
 		all = append(all, choice{s.used(), i, g.slots.slot(i).entry})
 	})
 	slices.SortFunc(all, func(a, b choice) int { return cmp.Compare(a.used, b.used) })

@@ -79,8 +79,8 @@ func BenchmarkTrackUntrack(b *testing.B) {
 	}
 }
 
-// BenchmarkLook is the cost of a look, in a sweep, at one of a million connections that are in use: they come due in no order of memory.
-func BenchmarkLook(b *testing.B) {
+// BenchmarkCheck is the cost of a look, in a sweep, at one of a million connections that are in use: they come due in no order of memory.
+func BenchmarkCheck(b *testing.B) {
 	const n, timeout = 1_000_000, time.Hour
 	g := New(Config{ReadIdle: timeout, AllIdle: 2 * timeout}, func(*tiny, Reason) Verdict { return Close })
 	all := make([]*tiny, n)

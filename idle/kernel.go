@@ -10,7 +10,7 @@ const jiffy = 10 * time.Millisecond
 
 // askKernelLocked raises what is known of a connection to what the kernel knows, and tells whether anything was ever received. Where it
 // refuses, touches alone count; it does so when the connection has been closed by its owner.
-func (g *Group[C]) askKernelLocked(s *sight, raw syscall.RawConn) (heard bool) {
+func (g *Group[C]) askKernelLocked(s *snapshot, raw syscall.RawConn) (heard bool) {
 	if g.probe == nil {
 		g.probe = newProbe()
 	}
@@ -31,7 +31,7 @@ type feeder interface {
 
 // askTakerLocked lets what the other socket sends count as read: it came from here. Where its peer is slow, nothing may come in here for
 // longer than a timeout, since what has come is not taken, and yet the connection is in use.
-func (g *Group[C]) askTakerLocked(s *sight, from feeder) {
+func (g *Group[C]) askTakerLocked(s *snapshot, from feeder) {
 	taker := from.takenBy()
 	if taker == nil {
 		return

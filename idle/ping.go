@@ -14,7 +14,7 @@ import "math"
 // A wait that does not run from the ping for PongWait, because KeepFor chose another or because `on` took its time, is held under
 // PongTimeout.
 
-func (p *policy) pingDue(s *sight, g *grid) uint64 {
+func (p *policy) pingDue(s *snapshot, g *grid) uint64 {
 	switch {
 	case p.ping == 0:
 		return never
@@ -27,7 +27,7 @@ func (p *policy) pingDue(s *sight, g *grid) uint64 {
 	return never
 }
 
-func (p *policy) pongTimeoutDue(s *sight, g *grid) uint64 {
+func (p *policy) pongTimeoutDue(s *snapshot, g *grid) uint64 {
 	if s.waiting && s.missed+1 >= p.maxMissed {
 		return p.pongDue(s, g)
 	}
@@ -35,7 +35,7 @@ func (p *policy) pongTimeoutDue(s *sight, g *grid) uint64 {
 }
 
 // pongDue returns when the last ping is missed. A wait that is held replaces the policy's, and may be shorter.
-func (p *policy) pongDue(s *sight, g *grid) uint64 {
+func (p *policy) pongDue(s *snapshot, g *grid) uint64 {
 	held := s.step(PongTimeout, g)
 	if held > 0 && g.floor <= s.pinged {
 		return held
@@ -43,10 +43,10 @@ func (p *policy) pongDue(s *sight, g *grid) uint64 {
 	return max(max(s.pinged, g.floor)+p.pong, held)
 }
 
-// lookAtLocked returns the step in which a connection is to be looked at, if as things are something is due then. Touches only ever put
+// checkStepLocked returns the step in which a connection is to be looked at, if as things are something is due then. Touches only ever put
 // that off, but for a pong, after which the next ping may come before this one would have been missed. And a look now and then keeps all
 // steps of a connection within 32 bits of the present one.
-func (g *Group[C]) lookAtLocked(i uint32, due uint64) uint64 {
+func (g *Group[C]) checkStepLocked(i uint32, due uint64) uint64 {
 	if g.slots.note(i).is(pinging) {
 		due = min(due, g.grid.now+g.policy.ping-g.policy.pingSpread)
 	}

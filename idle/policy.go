@@ -39,7 +39,7 @@ func (l *limits) policy(g *grid, pressure float64) policy {
 
 // next returns what the group has to ask about a connection first, and in which step. If that is not after the present one, it is
 // to be asked now. Without any timeout the step is never.
-func (p *policy) next(s *sight, g *grid) (first Reason, step uint64) {
+func (p *policy) next(s *snapshot, g *grid) (first Reason, step uint64) {
 	step = never
 	for r := ReadIdle; r <= PongTimeout; r++ {
 		if due := p.due(r, s, g); due < step {
@@ -53,7 +53,7 @@ func (p *policy) next(s *sight, g *grid) (first Reason, step uint64) {
 //
 // Invariant: none is given in a step before its timeout has passed, which runs from the last touch, from the last stall, or from the
 // last verdict that kept the connection.
-func (p *policy) due(r Reason, s *sight, g *grid) uint64 {
+func (p *policy) due(r Reason, s *snapshot, g *grid) uint64 {
 	from, timeout := uint64(0), uint64(0)
 	switch r {
 	case ReadIdle:
@@ -81,7 +81,7 @@ func (p *policy) due(r Reason, s *sight, g *grid) uint64 {
 }
 
 // ageDue is to what a stall is nothing.
-func (p *policy) ageDue(s *sight, g *grid) uint64 {
+func (p *policy) ageDue(s *snapshot, g *grid) uint64 {
 	if p.age == 0 || s.ageless {
 		return never
 	}

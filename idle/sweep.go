@@ -89,7 +89,7 @@ func (g *Group[C]) placeLocked(i uint32) {
 		g.queueLocked(job{slot: i, why: becauseDue})
 		return
 	}
-	g.slots.slot(i).timer = g.core.Add(g.lookAtLocked(i, due), i)
+	g.slots.slot(i).timer = g.core.Add(g.checkStepLocked(i, due), i)
 	g.slots.note(i).enter(waiting)
 }
 
@@ -103,7 +103,7 @@ func (g *Group[C]) againLocked(i uint32) {
 	_, due := g.nextLocked(i)
 	s := g.slots.slot(i)
 	if due > g.grid.now {
-		g.core.Reset(s.timer, g.lookAtLocked(i, due))
+		g.core.Reset(s.timer, g.checkStepLocked(i, due))
 		return
 	}
 	g.core.Remove(s.timer)
@@ -113,14 +113,14 @@ func (g *Group[C]) againLocked(i uint32) {
 
 // nextLocked returns what is due first for a connection, and when.
 func (g *Group[C]) nextLocked(i uint32) (Reason, uint64) {
-	s := g.sightLocked(i)
-	g.noteLocked(i, &s)
+	s := g.snapshotLocked(i)
+	g.updateNotesLocked(i, &s)
 	r, due := g.policy.next(&s, &g.grid)
 	if r == Age && due <= g.grid.now && s.busy {
 		if g.slots.slot(i).entry.use.owe() {
 			s.ageless = true
 		} else {
-			s = g.sightLocked(i) // the request has just ended
+			s = g.snapshotLocked(i) // the request has just ended
 		}
 		r, due = g.policy.next(&s, &g.grid)
 	}

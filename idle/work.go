@@ -99,7 +99,7 @@ func (g *Group[C]) reasonLocked(j job) Reason {
 		}
 		return r
 	}
-	s := g.sightLocked(j.slot)
+	s := g.snapshotLocked(j.slot)
 	switch {
 	case s.busy && g.slots.slot(j.slot).entry.use.owe():
 		return 0
@@ -153,7 +153,7 @@ func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (cl
 // sparedLocked is the last look before a close: whether the peer was heard since `on` was called. Writes do not count: they may be
 // its own goodbye.
 func (g *Group[C]) sparedLocked(i uint32, r Reason) bool {
-	s := g.sightLocked(i)
+	s := g.snapshotLocked(i)
 	switch r {
 	case Age, Evicted:
 		return s.busy && g.slots.slot(i).entry.use.owe()

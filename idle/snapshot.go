@@ -2,8 +2,8 @@ package idle
 
 import "sync/atomic"
 
-// sight is what is known of a connection at a look: steps, completed. Zero in born and pinged: unknown.
-type sight struct {
+// snapshot is what is known of a connection at a look: steps, completed. Zero in born and pinged: unknown.
+type snapshot struct {
 	read, write, pong uint64           // the last touches
 	pinged            uint64           // the last ping; at first, the step of Track
 	born              uint64           // the step of Track
@@ -18,15 +18,15 @@ type sight struct {
 }
 
 // used returns the step in which the connection was used last.
-func (s *sight) used() uint64 { return max(s.read, s.write) }
+func (s *snapshot) used() uint64 { return max(s.read, s.write) }
 
 // answered tells whether the peer has shown life since the last ping. A touch in the step of the ping came after it: the last look
 // before the ping saw none.
-func (s *sight) answered() bool { return max(s.read, s.pong) >= s.pinged }
+func (s *snapshot) answered() bool { return max(s.read, s.pong) >= s.pinged }
 
 // verdict returns when a new timeout began for a reason because `on` said Keep, or before when it is not given because `on` said
 // KeepFor; zero: neither.
-func (s *sight) verdict(r Reason, g *grid) (kept, until uint64) {
+func (s *snapshot) verdict(r Reason, g *grid) (kept, until uint64) {
 	step := s.step(r, g)
 	if s.kept>>(r-1)&1 != 0 {
 		return step, 0
@@ -35,18 +35,18 @@ func (s *sight) verdict(r Reason, g *grid) (kept, until uint64) {
 }
 
 // step returns the step that is held for a reason; zero: none.
-func (s *sight) step(r Reason, g *grid) uint64 {
+func (s *snapshot) step(r Reason, g *grid) uint64 {
 	if s.held == nil || s.held[r-1] == 0 {
 		return 0
 	}
 	return g.ahead(s.held[r-1])
 }
 
-// sightLocked reads all that is known of a connection. It changes nothing.
-func (g *Group[C]) sightLocked(i uint32) sight {
+// snapshotLocked reads all that is known of a connection. It changes nothing.
+func (g *Group[C]) snapshotLocked(i uint32) snapshot {
 	chunk, at := g.slots.at(i)
 	e, n := chunk.slots[at].entry, &chunk.notes[at]
-	s := sight{
+	s := snapshot{
 		read: g.grid.past(e.read.Load()), write: g.grid.past(e.write.Load()), pong: g.grid.past(e.pong.Load()),
 		pinged: g.grid.past(e.pinged), seed: uint64(i) << 32, kept: n.kept,
 	}
@@ -80,8 +80,8 @@ func (g *Group[C]) sightLocked(i uint32) sight {
 // touch in the step of its Track makes a difference.
 func neverRead(born uint32) uint32 { return born - 1 }
 
-// noteLocked writes down what a sight has shown to be over, and keeps steps from growing too old for their 32 bits.
-func (g *Group[C]) noteLocked(i uint32, s *sight) {
+// updateNotesLocked writes down what a sight has shown to be over, and keeps steps from growing too old for their 32 bits.
+func (g *Group[C]) updateNotesLocked(i uint32, s *snapshot) {
 	chunk, at := g.slots.at(i)
 	e, n := chunk.slots[at].entry, &chunk.notes[at]
 	if n.is(pinging) && !s.waiting {

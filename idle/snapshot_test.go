@@ -230,13 +230,13 @@ func TestAConnectionThatWasInUseForYearsIsPingedWhenItFallsSilent(t *testing.T) 
 			g.grid.now += longestSteps
 			g.clock.now.Store(uint32(g.grid.now))
 			c.TouchRead()
-			s := g.sightLocked(c.slot)
-			g.noteLocked(c.slot, &s)
+			s := g.snapshotLocked(c.slot)
+			g.updateNotesLocked(c.slot, &s)
 			if s.used() != g.grid.now || s.write > g.grid.now-longestSteps || s.pinged > g.grid.now-longestSteps || s.born > g.grid.now-longestSteps {
 				t.Fatalf("at %d: %+v", g.grid.now, s)
 			}
 		}
-		s := g.sightLocked(c.slot)
+		s := g.snapshotLocked(c.slot)
 		if due := g.policy.due(Ping, &s, &g.grid); due != g.grid.now+g.policy.ping {
 			t.Errorf("pinged after %d steps, not %d", due-g.grid.now, g.policy.ping)
 		}
