@@ -43,7 +43,7 @@ type Group[C any] struct {
 	warm      uint32                 // what it has read ahead, so that the compiler leaves that in
 	driven    bool                   // it is set
 	sweeping  bool
-	lines     lines
+	queue     workQueue
 	lingering lingerers // what is closed after a grace
 	workers   int
 	away      int    // of the workers, those that are in others' code

@@ -80,7 +80,7 @@ func (g *Group[C]) snapshotLocked(i uint32) snapshot {
 // touch in the step of its Track makes a difference.
 func neverRead(born uint32) uint32 { return born - 1 }
 
-// updateNotesLocked writes down what a sight has shown to be over, and keeps steps from growing too old for their 32 bits.
+// updateNotesLocked writes down what a snapshot has shown to be over, and keeps steps from growing too old for their 32 bits.
 func (g *Group[C]) updateNotesLocked(i uint32, s *snapshot) {
 	chunk, at := g.slots.at(i)
 	e, n := chunk.slots[at].entry, &chunk.notes[at]

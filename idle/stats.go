@@ -23,6 +23,6 @@ func (g *Group[C]) Stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.stats
-	s.Len, s.Queued = g.tracked, g.lines.waiting
+	s.Len, s.Queued = g.tracked, g.queue.waiting
 	return s
 }

@@ -19,7 +19,7 @@ func (g *Group[C]) driveLocked() {
 func (g *Group[C]) tick() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.tracked == 0 && g.lines.waiting == 0 && len(g.lingering) == 0 {
+	if g.tracked == 0 && g.queue.waiting == 0 && len(g.lingering) == 0 {
 		g.driven = false
 		return
 	}
@@ -95,7 +95,7 @@ func (g *Group[C]) placeLocked(i uint32) {
 
 func (g *Group[C]) queueLocked(j job) {
 	g.slots.note(j.slot).enter(queued)
-	g.lines.push(j, g.grid.now)
+	g.queue.push(j, g.grid.now)
 }
 
 // againLocked looks anew at a connection that is waiting, because something else than time has changed.

@@ -20,9 +20,9 @@ func (g *Group[C]) hireLocked() {
 // budgetLocked is how many of those that wait for a worker may be asked about in this resolution.
 func (g *Group[C]) budgetLocked() int {
 	if g.limits.maxPerTick == 0 {
-		return g.lines.waiting
+		return g.queue.waiting
 	}
-	return min(g.lines.waiting, g.allowed)
+	return min(g.queue.waiting, g.allowed)
 }
 
 // work is a worker.
@@ -55,7 +55,7 @@ func (g *Group[C]) serveLocked() (served bool) {
 		served = true
 	}
 	if g.budgetLocked() > 0 {
-		g.turnLocked(g.lines.pop())
+		g.turnLocked(g.queue.pop())
 		served = true
 	}
 	return served

@@ -2,13 +2,13 @@ package idle
 
 // lines are the connections that wait for a worker, one line for each step in which some came due. The lines take turns, so that
 // a hundred thousand that came due together do not keep those waiting that come due after them.
-type lines struct {
-	all     []line // that are not empty
-	turn    int    // whose it is
+type workQueue struct {
+	steps   []stepJobs // that are not empty
+	turn    int        // index of the next in steps
 	waiting int
 }
 
-type line struct {
+type stepJobs struct {
 	step uint64
 	jobs []job
 	next int
@@ -29,31 +29,31 @@ const (
 	becauseDraining
 )
 
-func (l *lines) push(j job, step uint64) {
-	l.waiting++
-	if n := len(l.all); n > 0 && l.all[n-1].step == step {
-		l.all[n-1].jobs = append(l.all[n-1].jobs, j)
+func (q *workQueue) push(j job, step uint64) {
+	q.waiting++
+	if n := len(q.steps); n > 0 && q.steps[n-1].step == step {
+		q.steps[n-1].jobs = append(q.steps[n-1].jobs, j)
 		return
 	}
-	l.all = append(l.all, line{step: step, jobs: []job{j}})
+	q.steps = append(q.steps, stepJobs{step: step, jobs: []job{j}})
 }
 
 // pop takes the first job of the line whose turn it is. There must be one.
-func (l *lines) pop() job {
-	l.waiting--
-	if l.turn >= len(l.all) {
-		l.turn = 0
+func (q *workQueue) pop() job {
+	q.waiting--
+	if q.turn >= len(q.steps) {
+		q.turn = 0
 	}
-	from := &l.all[l.turn]
+	from := &q.steps[q.turn]
 	j := from.jobs[from.next]
 	from.next++
 	if from.next < len(from.jobs) {
-		l.turn++
+		q.turn++
 		return j
 	}
-	l.all = append(l.all[:l.turn], l.all[l.turn+1:]...)
-	if len(l.all) == 0 {
-		l.all = nil
+	q.steps = append(q.steps[:q.turn], q.steps[q.turn+1:]...)
+	if len(q.steps) == 0 {
+		q.steps = nil
 	}
 	return j
 }
