@@ -63,8 +63,8 @@ type wrapped struct {
 const (
 	expired = 1 << 31 // the group has decided to close it
 	closed  = 1 << 30 // the one below is closed, by who has set this
-	parting = 1 << 29 // expired, and left to the caller to close for the grace
-	readers = parting - 1
+	inGrace = 1 << 29 // expired, and left to the caller to close for the grace
+	readers = inGrace - 1
 
 	minusOne = ^uint32(0)
 )
@@ -138,8 +138,8 @@ func (c *wrapped) Close() error {
 	case before&closed == 0:
 		c.group.Untrack(&c.Entry)
 		err := c.Conn.Close()
-		if before&parting != 0 {
-			c.group.parted()
+		if before&inGrace != 0 {
+			c.group.closedByOwner()
 		}
 		return err
 	case before&expired != 0: // by the group: the caller has done his part

@@ -24,7 +24,7 @@ func (c *wrapped) expire() (later func() bool) {
 		c.kill()
 		return nil
 	}
-	if c.state.Or(parting)&closed != 0 {
+	if c.state.Or(inGrace)&closed != 0 {
 		return nil
 	}
 	return c.kill

@@ -37,18 +37,18 @@ type Group[C any] struct {
 	slots    slots[C]
 	probe    *probe // made when first needed
 
-	driver    *time.Timer            // calls tick; nil before the first connection
-	look      func(wheel.ID, uint32) // appends to fired
-	fired     []uint32               // what a sweep looks at
-	warm      uint32                 // what it has read ahead, so that the compiler leaves that in
-	driven    bool                   // it is set
-	sweeping  bool
-	queue     workQueue
-	lingering lingerers // what is closed after a grace
-	workers   int
-	away      int    // of the workers, those that are in others' code
-	allowed   int    // how many may still be asked about in the present resolution
-	allowing  uint64 // which one that is
+	driver      *time.Timer            // calls tick; nil before the first connection
+	look        func(wheel.ID, uint32) // appends to fired
+	fired       []uint32               // what a sweep looks at
+	warm        uint32                 // what it has read ahead, so that the compiler leaves that in
+	driven      bool                   // it is set
+	sweeping    bool
+	queue       workQueue
+	graceCloses graceCloses // what is closed after a grace
+	workers     int
+	away        int    // of the workers, those that are in others' code
+	allowed     int    // how many may still be asked about in the present resolution
+	allowing    uint64 // which one that is
 
 	tracked  int
 	closing  int // forgotten, but not yet closed

@@ -19,7 +19,7 @@ func (g *Group[C]) driveLocked() {
 func (g *Group[C]) tick() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.tracked == 0 && g.queue.waiting == 0 && len(g.lingering) == 0 {
+	if g.tracked == 0 && g.queue.waiting == 0 && len(g.graceCloses) == 0 {
 		g.driven = false
 		return
 	}

@@ -9,7 +9,7 @@ import (
 // is left that they may do.
 func (g *Group[C]) hireLocked() {
 	todo := g.budgetLocked()
-	if g.lingering.due(g.grid.now) {
+	if g.graceCloses.due(g.grid.now) {
 		todo++
 	}
 	for ; g.workers < min(g.limits.workers, todo+g.away); g.workers++ {
@@ -50,8 +50,8 @@ const slice = time.Millisecond
 // serveLocked does what is to be done first, of each kind one, and returns false if there is nothing. The lock is held when it is called
 // and when it returns, but not while others' code runs.
 func (g *Group[C]) serveLocked() (served bool) {
-	if g.lingering.due(g.grid.now) {
-		g.endLocked(g.lingering.pop())
+	if g.graceCloses.due(g.grid.now) {
+		g.finishCloseLocked(g.graceCloses.pop())
 		served = true
 	}
 	if g.budgetLocked() > 0 {
@@ -120,7 +120,7 @@ func (g *Group[C]) askLocked(j job, r Reason) {
 	defer func() {
 		g.stepLocked() // the verdict holds from now on, whatever stalled meanwhile
 		if g.settleLocked(j.slot, r, verdict, begun) {
-			g.partLocked(c)
+			g.closeConnLocked(c)
 		}
 	}()
 	g.unlocked(func() { verdict = g.on(c, r) })

@@ -12,38 +12,40 @@ import (
 // expirer is a connection that may linger.
 type expirer interface {
 	// expire ends the connection. It returns nil if it is closed, and else what closes it after the grace. That returns false if its owner
-	// has closed it until then, and told the group so by parted.
+	// has closed it until then, and told the group so by closedByOwner.
 	expire() (later func() bool)
 }
 
 // grace is what a connection's own readers and writers have to clean up.
 const grace = time.Second
 
-// lingerer is a connection that is closed in a certain step, if nobody has done so until then.
-type lingerer struct {
+// graceClose is a connection that is closed in a certain step, if nobody has done so until then.
+type graceClose struct {
 	step  uint64
 	close func() bool // false: somebody has
 }
 
-// lingerers are in the order of their steps.
-type lingerers []lingerer
+// graceCloses are in the order of their steps.
+type graceCloses []graceClose
 
-func (l lingerers) due(now uint64) bool { return len(l) > 0 && l[0].step <= now }
+func (l graceCloses) due(now uint64) bool { return len(l) > 0 && l[0].step <= now }
 
-func (l *lingerers) push(step uint64, closes func() bool) { *l = append(*l, lingerer{step, closes}) }
+func (l *graceCloses) push(step uint64, closes func() bool) {
+	*l = append(*l, graceClose{step, closes})
+}
 
 // pop takes the first, which must be there.
-func (l *lingerers) pop() lingerer {
+func (l *graceCloses) pop() graceClose {
 	first := (*l)[0]
-	(*l)[0] = lingerer{}
+	(*l)[0] = graceClose{}
 	if *l = (*l)[1:]; len(*l) == 0 {
 		*l = nil
 	}
 	return first
 }
 
-// partLocked closes a connection that the group has forgotten, or begins to.
-func (g *Group[C]) partLocked(c C) {
+// closeConnLocked closes a connection that the group has forgotten, or begins to.
+func (g *Group[C]) closeConnLocked(c C) {
 	var later func() bool
 	defer func() {
 		if later == nil {
@@ -51,7 +53,7 @@ func (g *Group[C]) partLocked(c C) {
 			return
 		}
 		g.driveLocked()
-		g.lingering.push(g.grid.now+g.grid.steps(grace), later)
+		g.graceCloses.push(g.grid.now+g.grid.steps(grace), later)
 	}()
 	g.unlocked(func() {
 		switch x := any(c).(type) {
@@ -65,8 +67,8 @@ func (g *Group[C]) partLocked(c C) {
 	})
 }
 
-// endLocked closes a connection whose grace is over.
-func (g *Group[C]) endLocked(l lingerer) {
+// finishCloseLocked closes a connection whose grace is over.
+func (g *Group[C]) finishCloseLocked(l graceClose) {
 	var closed bool
 	if g.unlocked(func() { closed = l.close() }); closed {
 		g.closedLocked()
@@ -74,7 +76,7 @@ func (g *Group[C]) endLocked(l lingerer) {
 }
 
 // parted says that the owner of a connection has closed it within the grace.
-func (g *Group[C]) parted() {
+func (g *Group[C]) closedByOwner() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closedLocked()
