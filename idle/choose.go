@@ -23,7 +23,7 @@ func (g *Group[C]) SetPressure(p float64) {
 	if more {
 		g.each(func(i uint32) {
 			if g.slots.note(i).phase() == waiting {
-				g.againLocked(i)
+				g.recheckLocked(i)
 			}
 		})
 	}
@@ -135,7 +135,7 @@ func (g *Group[C]) ask(chosen []choice, because why) (asked int) {
 			g.queueLocked(job{slot: c.slot, seen: uint32(c.used), why: because})
 			asked++
 		}
-		g.hireLocked()
+		g.startWorkersLocked()
 		g.mu.Unlock()
 	}
 	return asked

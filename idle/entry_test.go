@@ -113,13 +113,13 @@ func TestAConnectionMayBeInManyWritesAndIsNotBusy(t *testing.T) {
 		t.Error("busy by Writes")
 	}
 	u.beginBusy()
-	if !u.owe() || !u.isBusy() {
+	if !u.requestNotice() || !u.isBusy() {
 		t.Error("not busy by a request")
 	}
 	for range 1 << 20 {
 		u.end()
 	}
-	if u.isRunning() || !u.endBusy() || u.isBusy() || u.owe() {
+	if u.isRunning() || !u.endBusy() || u.isBusy() || u.requestNotice() {
 		t.Error("not at its end")
 	}
 }

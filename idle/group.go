@@ -38,7 +38,7 @@ type Group[C any] struct {
 	probe    *probe // made when first needed
 
 	driver      *time.Timer            // calls tick; nil before the first connection
-	look        func(wheel.ID, uint32) // appends to fired
+	onFire      func(wheel.ID, uint32) // appends to fired
 	fired       []uint32               // what a sweep looks at
 	warm        uint32                 // what it has read ahead, so that the compiler leaves that in
 	driven      bool                   // it is set
@@ -46,9 +46,9 @@ type Group[C any] struct {
 	queue       workQueue
 	graceCloses graceCloses // what is closed after a grace
 	workers     int
-	away        int    // of the workers, those that are in others' code
-	allowed     int    // how many may still be asked about in the present resolution
-	allowing    uint64 // which one that is
+	outside     int    // of the workers, those that are in others' code
+	budget      int    // how many may still be asked about in the present resolution
+	budgetOf    uint64 // which one that is
 
 	tracked  int
 	closing  int // forgotten, but not yet closed
@@ -74,7 +74,7 @@ func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
 	g.policy = g.limits.policy(&g.grid, 0)
 	g.slots.aged = g.limits.age > 0 || g.limits.handshake > 0
 	g.core = wheel.NewCore[uint32](0)
-	g.look = func(_ wheel.ID, i uint32) { g.fired = append(g.fired, i) }
+	g.onFire = func(_ wheel.ID, i uint32) { g.fired = append(g.fired, i) }
 	return g
 }
 
@@ -129,10 +129,10 @@ func (g *Group[C]) track(c C, e *Entry, raw syscall.RawConn) error {
 	}
 	if g.limits.handshake > 0 {
 		e.read.Store(neverRead(now))
-		chunk.notes[at].set(unheard)
+		chunk.notes[at].set(awaitingRead)
 	}
 	g.slots.setRaw(i, raw)
-	g.placeLocked(i)
+	g.scheduleLocked(i)
 	return nil
 }
 
@@ -220,15 +220,15 @@ func (g *Group[C]) unbusy(e *Entry) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	e.use.paid()
+	e.use.clearNotice()
 	if e.clock.Load() != g.clock || g.slots.note(e.slot).phase() != waiting {
 		return
 	}
 	if !g.draining {
-		g.againLocked(e.slot)
+		g.recheckLocked(e.slot)
 		return
 	}
 	g.core.Remove(g.slots.slot(e.slot).timer)
 	g.queueLocked(job{slot: e.slot, why: becauseDraining})
-	g.hireLocked()
+	g.startWorkersLocked()
 }

@@ -10,7 +10,7 @@ const jiffy = 10 * time.Millisecond
 
 // askKernelLocked raises what is known of a connection to what the kernel knows, and tells whether anything was ever received. Where it
 // refuses, touches alone count; it does so when the connection has been closed by its owner.
-func (g *Group[C]) askKernelLocked(s *snapshot, raw syscall.RawConn) (heard bool) {
+func (g *Group[C]) askKernelLocked(s *snapshot, raw syscall.RawConn) (received bool) {
 	if g.probe == nil {
 		g.probe = newProbe()
 	}
@@ -21,28 +21,28 @@ func (g *Group[C]) askKernelLocked(s *snapshot, raw syscall.RawConn) (heard bool
 	now := time.Since(g.start)
 	s.read = max(s.read, g.stepAt(now-read))
 	s.write = max(s.write, g.stepAt(now-write))
-	return g.probe.heard()
+	return g.probe.received()
 }
 
-// feeder is a connection of ours whose bytes may be on their way to another socket without passing the program.
-type feeder interface {
-	takenBy() syscall.RawConn // nil: they are not
+// forwarder is a connection of ours whose bytes may be on their way to another socket without passing the program.
+type forwarder interface {
+	forwardsTo() syscall.RawConn // nil: they are not
 }
 
-// askTakerLocked lets what the other socket sends count as read: it came from here. Where its peer is slow, nothing may come in here for
+// askSinkLocked lets what the other socket sends count as read: it came from here. Where its peer is slow, nothing may come in here for
 // longer than a timeout, since what has come is not taken, and yet the connection is in use.
-func (g *Group[C]) askTakerLocked(s *snapshot, from feeder) {
-	taker := from.takenBy()
-	if taker == nil {
+func (g *Group[C]) askSinkLocked(s *snapshot, from forwarder) {
+	sink := from.forwardsTo()
+	if sink == nil {
 		return
 	}
-	if _, write, ok := g.probe.ages(taker); ok {
+	if _, write, ok := g.probe.ages(sink); ok {
 		s.read = max(s.read, g.stepAt(time.Since(g.start)-write))
 	}
 }
 
-// blurLocked is by how many steps two looks may differ about the same use: where the kernel is asked, by its grain and its milliseconds.
-func (g *Group[C]) blurLocked(i uint32) int32 {
+// toleranceLocked is by how many steps two looks may differ about the same use: where the kernel is asked, by its grain and its milliseconds.
+func (g *Group[C]) toleranceLocked(i uint32) int32 {
 	if g.slots.raw(i) == nil {
 		return 0
 	}

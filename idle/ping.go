@@ -73,8 +73,8 @@ func (g *Group[C]) pingedLocked(i uint32, v Verdict, begun uint64) {
 	}
 }
 
-// forgivenLocked begins anew after a PongTimeout that was kept.
-func (g *Group[C]) forgivenLocked(i uint32) {
+// resetPingsLocked begins anew after a PongTimeout that was kept.
+func (g *Group[C]) resetPingsLocked(i uint32) {
 	g.slots.note(i).answered()
 	g.slots.slot(i).entry.pinged = uint32(g.grid.now)
 }

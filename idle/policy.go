@@ -65,7 +65,7 @@ func (p *policy) due(r Reason, s *snapshot, g *grid) uint64 {
 	case Age:
 		return p.ageDue(s, g)
 	case Handshake:
-		if s.unheard {
+		if s.awaitingRead {
 			from, timeout = s.born, p.handshake
 		}
 	case Ping:
@@ -82,7 +82,7 @@ func (p *policy) due(r Reason, s *snapshot, g *grid) uint64 {
 
 // ageDue is to what a stall is nothing.
 func (p *policy) ageDue(s *snapshot, g *grid) uint64 {
-	if p.age == 0 || s.ageless {
+	if p.age == 0 || s.ignoreAge {
 		return never
 	}
 	kept, until := s.verdict(Age, g)

@@ -51,10 +51,10 @@ const (
 	asked                // a worker has called `on`, which has not returned
 	phase         = 3    // the mask of these
 
-	pinging   state = 4  // a pong is waited for
-	unheard   state = 8  // nothing was read yet, and there is a limit to that
-	untracked state = 16 // Untrack was called while it was asked
-	handed    state = 32 // and it must not be closed
+	pinging      state = 4  // a pong is waited for
+	awaitingRead state = 8  // nothing was read yet, and there is a limit to that
+	untracked    state = 16 // Untrack was called while it was asked
+	handed       state = 32 // and it must not be closed
 )
 
 func (n *note) phase() state    { return n.state & phase }

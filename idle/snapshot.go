@@ -7,11 +7,11 @@ type snapshot struct {
 	read, write, pong uint64           // the last touches
 	pinged            uint64           // the last ping; at first, the step of Track
 	born              uint64           // the step of Track
-	unheard           bool             // nothing was ever read, and that matters
+	awaitingRead      bool             // nothing was ever read, and that matters
 	waiting           bool             // for the pong that answers the last ping
 	missed            uint8            // pings in a row, without the last
 	busy              bool             // a request is under way
-	ageless           bool             // age has to wait for the end of that
+	ignoreAge         bool             // age has to wait for the end of that
 	kept              uint8            // as in note
 	held              *[Evicted]uint32 // as in chunk, not completed; nil: nothing
 	seed              uint64           // of its own jitter
@@ -52,7 +52,7 @@ func (g *Group[C]) snapshotLocked(i uint32) snapshot {
 	}
 	if chunk.born != nil {
 		s.born = g.grid.past(chunk.born[at])
-		if s.unheard = n.is(unheard) && e.read.Load() == neverRead(chunk.born[at]); s.unheard {
+		if s.awaitingRead = n.is(awaitingRead) && e.read.Load() == neverRead(chunk.born[at]); s.awaitingRead {
 			s.read = s.born // until the first read it counts as read from when it was tracked
 		}
 	}
@@ -62,10 +62,10 @@ func (g *Group[C]) snapshotLocked(i uint32) snapshot {
 	s.busy = e.use.isBusy()
 	if raw := g.slots.raw(i); raw != nil && (g.kernel || e.use.isRunning()) {
 		if g.askKernelLocked(&s, raw) {
-			s.unheard = false
+			s.awaitingRead = false
 		}
-		if from, ok := any(chunk.slots[at].c).(feeder); ok {
-			g.askTakerLocked(&s, from)
+		if from, ok := any(chunk.slots[at].c).(forwarder); ok {
+			g.askSinkLocked(&s, from)
 		}
 	} else if s.busy {
 		s.read, s.write, s.pong = g.grid.now, g.grid.now, g.grid.now
@@ -87,8 +87,8 @@ func (g *Group[C]) updateNotesLocked(i uint32, s *snapshot) {
 	if n.is(pinging) && !s.waiting {
 		n.answered()
 	}
-	if n.is(unheard) && !s.unheard {
-		n.clear(unheard)
+	if n.is(awaitingRead) && !s.awaitingRead {
+		n.clear(awaitingRead)
 	}
 	oldest := g.grid.now - min(farSteps, g.grid.now)
 	for _, touched := range [...]*atomic.Uint32{&e.read, &e.write, &e.pong} {
@@ -111,6 +111,6 @@ func (g *Group[C]) updateNotesLocked(i uint32, s *snapshot) {
 	}
 	if chunk.born != nil && s.born < oldest {
 		chunk.born[at] = uint32(oldest)
-		n.clear(unheard)
+		n.clear(awaitingRead)
 	}
 }

@@ -50,7 +50,7 @@ func (p *probe) ages(raw syscall.RawConn) (read, write time.Duration, ok bool) {
 
 // heard tells, after ages, whether anything was received since the connection was made, or might have been: Linux before 4.1 does not
 // tell. The age of the last byte says nothing of that: without one it is the connection's.
-func (p *probe) heard() bool {
+func (p *probe) received() bool {
 	return uintptr(p.length) < unsafe.Offsetof(p.info.bytesReceived)+8 || p.info.bytesReceived > 0
 }
 

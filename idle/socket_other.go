@@ -12,6 +12,6 @@ type probe struct{}
 
 func newProbe() *probe { return new(probe) }
 
-func (*probe) heard() bool { return false }
+func (*probe) received() bool { return false }
 
 func (*probe) ages(syscall.RawConn) (read, write time.Duration, ok bool) { return 0, 0, false }

@@ -41,7 +41,7 @@ func (g *Group[C]) tick() {
 // processor waits for many at a time.
 func (g *Group[C]) sweepLocked() (more bool) {
 	g.fired = g.fired[:0]
-	more = g.core.Advance(g.grid.now, batch, g.look) == batch
+	more = g.core.Advance(g.grid.now, batch, g.onFire) == batch
 	var entries [batch]*Entry
 	var warm uint32
 	for k, i := range g.fired {
@@ -53,9 +53,9 @@ func (g *Group[C]) sweepLocked() (more bool) {
 	}
 	g.warm = warm
 	for _, i := range g.fired {
-		g.placeLocked(i)
+		g.scheduleLocked(i)
 	}
-	g.hireLocked()
+	g.startWorkersLocked()
 	return more
 }
 
@@ -68,8 +68,8 @@ func (g *Group[C]) stepLocked() {
 	if now := uint32(g.grid.now); g.clock.now.Load() != now {
 		g.clock.now.Store(now)
 	}
-	if resolution := g.grid.now / 2; resolution != g.allowing {
-		g.allowing, g.allowed = resolution, g.limits.maxPerTick
+	if resolution := g.grid.now / 2; resolution != g.budgetOf {
+		g.budgetOf, g.budget = resolution, g.limits.maxPerTick
 	}
 }
 
@@ -82,8 +82,8 @@ func (g *Group[C]) rearmLocked() {
 	g.driver.Reset(wait)
 }
 
-// placeLocked puts a connection where it belongs: into the lines if something is due, and else behind a timer. It has none.
-func (g *Group[C]) placeLocked(i uint32) {
+// scheduleLocked puts a connection where it belongs: into the lines if something is due, and else behind a timer. It has none.
+func (g *Group[C]) scheduleLocked(i uint32) {
 	_, due := g.nextLocked(i)
 	if due <= g.grid.now {
 		g.queueLocked(job{slot: i, why: becauseDue})
@@ -98,8 +98,8 @@ func (g *Group[C]) queueLocked(j job) {
 	g.queue.push(j, g.grid.now)
 }
 
-// againLocked looks anew at a connection that is waiting, because something else than time has changed.
-func (g *Group[C]) againLocked(i uint32) {
+// recheckLocked looks anew at a connection that is waiting, because something else than time has changed.
+func (g *Group[C]) recheckLocked(i uint32) {
 	_, due := g.nextLocked(i)
 	s := g.slots.slot(i)
 	if due > g.grid.now {
@@ -108,7 +108,7 @@ func (g *Group[C]) againLocked(i uint32) {
 	}
 	g.core.Remove(s.timer)
 	g.queueLocked(job{slot: i, why: becauseDue})
-	g.hireLocked()
+	g.startWorkersLocked()
 }
 
 // nextLocked returns what is due first for a connection, and when.
@@ -117,8 +117,8 @@ func (g *Group[C]) nextLocked(i uint32) (Reason, uint64) {
 	g.updateNotesLocked(i, &s)
 	r, due := g.policy.next(&s, &g.grid)
 	if r == Age && due <= g.grid.now && s.busy {
-		if g.slots.slot(i).entry.use.owe() {
-			s.ageless = true
+		if g.slots.slot(i).entry.use.requestNotice() {
+			s.ignoreAge = true
 		} else {
 			s = g.snapshotLocked(i) // the request has just ended
 		}

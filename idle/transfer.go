@@ -17,14 +17,14 @@ import (
 type wrappedTCP struct {
 	wrappedHalves
 
-	// taker is the socket to which the bytes of this one go in a transfer that is under way; nil: none. Written by the transfer.
-	taker atomic.Pointer[syscall.RawConn]
+	// sink is the socket to which the bytes of this one go in a transfer that is under way; nil: none. Written by the transfer.
+	sink atomic.Pointer[syscall.RawConn]
 }
 
-// takenBy implements feeder.
-func (c *wrappedTCP) takenBy() syscall.RawConn {
-	if taker := c.taker.Load(); taker != nil {
-		return *taker
+// forwardsTo implements forwarder.
+func (c *wrappedTCP) forwardsTo() syscall.RawConn {
+	if sink := c.sink.Load(); sink != nil {
+		return *sink
 	}
 	return nil
 }
@@ -81,8 +81,8 @@ func transfer(dst fileOrSocket, src io.Reader, most int64, to, from *wrappedTCP)
 		}
 	}
 	if raw, err := dst.SyscallConn(); err == nil && from != nil {
-		from.taker.Store(&raw)
-		defer from.taker.Store(nil)
+		from.sink.Store(&raw)
+		defer from.sink.Store(nil)
 	}
 	n, err = dst.ReadFrom(&io.LimitedReader{R: src, N: most})
 	if to != nil {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// hireLocked starts workers for what is waiting, beside those that are in others' code, which may be blocked there. They end when nothing
+// startWorkersLocked starts workers for what is waiting, beside those that are in others' code, which may be blocked there. They end when nothing
 // is left that they may do.
-func (g *Group[C]) hireLocked() {
+func (g *Group[C]) startWorkersLocked() {
 	todo := g.budgetLocked()
 	if g.graceCloses.due(g.grid.now) {
 		todo++
 	}
-	for ; g.workers < min(g.limits.workers, todo+g.away); g.workers++ {
+	for ; g.workers < min(g.limits.workers, todo+g.outside); g.workers++ {
 		go g.work()
 	}
 }
@@ -22,7 +22,7 @@ func (g *Group[C]) budgetLocked() int {
 	if g.limits.maxPerTick == 0 {
 		return g.queue.waiting
 	}
-	return min(g.queue.waiting, g.allowed)
+	return min(g.queue.waiting, g.budget)
 }
 
 // work is a worker.
@@ -30,7 +30,7 @@ func (g *Group[C]) work() {
 	g.mu.Lock()
 	defer func() { // also if `on` ends its goroutine, or panics
 		g.workers--
-		g.hireLocked()
+		g.startWorkersLocked()
 		g.mu.Unlock()
 	}()
 	g.stepLocked()
@@ -55,36 +55,36 @@ func (g *Group[C]) serveLocked() (served bool) {
 		served = true
 	}
 	if g.budgetLocked() > 0 {
-		g.turnLocked(g.queue.pop())
+		g.handleLocked(g.queue.pop())
 		served = true
 	}
 	return served
 }
 
-// turnLocked asks about a connection whose turn it is, unless there is no longer a reason.
-func (g *Group[C]) turnLocked(j job) {
+// handleLocked asks about a connection whose turn it is, unless there is no longer a reason.
+func (g *Group[C]) handleLocked(j job) {
 	if g.slots.slot(j.slot).entry == nil { // it has gone
 		g.slots.vacate(j.slot)
 		return
 	}
 	r := g.reasonLocked(j)
 	if r == 0 {
-		g.placeLocked(j.slot)
+		g.scheduleLocked(j.slot)
 		return
 	}
 	if g.limits.maxPerTick > 0 {
-		g.allowed--
+		g.budget--
 	}
 	g.askLocked(j, r)
 }
 
 // unlocked runs others' code. The lock is held before and after, also if f panics or ends its goroutine.
 func (g *Group[C]) unlocked(f func()) {
-	g.away++
+	g.outside++
 	g.mu.Unlock()
 	defer func() {
 		g.mu.Lock()
-		g.away--
+		g.outside--
 	}()
 	f()
 }
@@ -101,11 +101,11 @@ func (g *Group[C]) reasonLocked(j job) Reason {
 	}
 	s := g.snapshotLocked(j.slot)
 	switch {
-	case s.busy && g.slots.slot(j.slot).entry.use.owe():
+	case s.busy && g.slots.slot(j.slot).entry.use.requestNotice():
 		return 0
 	case s.step(Evicted, &g.grid) > g.grid.now:
 		return 0
-	case j.why == becauseIdlest && int32(uint32(s.used())-j.seen) > g.blurLocked(j.slot):
+	case j.why == becauseIdlest && int32(uint32(s.used())-j.seen) > g.toleranceLocked(j.slot):
 		g.stats.Spared++
 		return 0
 	}
@@ -135,11 +135,11 @@ func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (cl
 	case v != Close:
 		g.stats.Kept[r]++
 		g.keepLocked(i, r, v, begun)
-		g.placeLocked(i)
+		g.scheduleLocked(i)
 		return false
 	case g.sparedLocked(i, r):
 		g.stats.Spared++
-		g.placeLocked(i)
+		g.scheduleLocked(i)
 		return false
 	}
 	if v == Close {
@@ -156,7 +156,7 @@ func (g *Group[C]) sparedLocked(i uint32, r Reason) bool {
 	s := g.snapshotLocked(i)
 	switch r {
 	case Age, Evicted:
-		return s.busy && g.slots.slot(i).entry.use.owe()
+		return s.busy && g.slots.slot(i).entry.use.requestNotice()
 	case Ping:
 		return false
 	case WriteIdle:
@@ -177,7 +177,7 @@ func (g *Group[C]) keepLocked(i uint32, r Reason, v Verdict, begun uint64) {
 	case chosen:
 		g.slots.hold(i, r, g.grid.now+wait)
 	case r == PongTimeout:
-		g.forgivenLocked(i)
+		g.resetPingsLocked(i)
 	case r != Evicted:
 		g.slots.keep(i, r, g.grid.now)
 	}
