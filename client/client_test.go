@@ -146,7 +146,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestOfAReplyOnlySoMuchIsRead(t *testing.T) {
+func TestALimitedPartOfAReplyIsRead(t *testing.T) {
 	for _, status := range []int{200, 500} {
 		body := &endless{}
 		c := offline(t, client.Options{}, func(*http.Request) (*http.Response, error) {
@@ -183,7 +183,7 @@ func TestStrangeRepliesAreErrors(t *testing.T) {
 	}
 }
 
-func TestAPublicationForwardsWhatItsCallerGave(t *testing.T) {
+func TestAPublicationForwardsTheHeadersOfItsCaller(t *testing.T) {
 	c := offline(t, client.Options{Token: secret}, func(r *http.Request) (*http.Response, error) {
 		for name, want := range map[string]string{
 			"Content-Type": "text/csv", "Foliot-Forward-X-Shop": "7", "Foliot-Forward-User-Agent": "shop/1", "Foliot-Forward-Authorization": "Bearer theirs",

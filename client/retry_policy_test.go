@@ -140,7 +140,7 @@ var midnight = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // A call that may be applied twice is repeated and succeeds, whichever fault
 // its first request met. All others are sent once, and report that they may
 // have been applied.
-func TestOnlyWhatMayBeCarriedOutTwiceIsRepeated(t *testing.T) {
+func TestOnlyCallsThatMayBeAppliedTwiceAreRepeated(t *testing.T) {
 	for what, fault := range faults {
 		for name, k := range calls {
 			t.Run(what+"/"+name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func (s *server) count() int {
 
 // After a 429, or if the server is not there, nothing was applied: every call
 // is repeated.
-func TestWhatWasCertainlyNotCarriedOutIsRepeated(t *testing.T) {
+func TestACallThatWasCertainlyNotAppliedIsRepeated(t *testing.T) {
 	for name, k := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,7 +220,7 @@ func TestWhatWasCertainlyNotCarriedOutIsRepeated(t *testing.T) {
 
 // The repeat of a cancel that was applied finds a cancelled task, and reports
 // it.
-func TestACancelWhoseAnswerIsLostSaysThatTheTaskWasCancelled(t *testing.T) {
+func TestACancelWithALostReplyReportsACancelledTask(t *testing.T) {
 	s := serve(t)
 	c := s.client()
 	if _, err := c.Tasks.Create(t.Context(), hour("a")); err != nil {
@@ -244,7 +244,7 @@ func TestACancelWhoseAnswerIsLostSaysThatTheTaskWasCancelled(t *testing.T) {
 
 // The repeat of a put that was applied finds its task delivered, and creates no
 // other.
-func TestAPutWhoseAnswerIsLostIsDeliveredOnce(t *testing.T) {
+func TestAPutWithALostReplyIsDeliveredOnce(t *testing.T) {
 	s := serve(t)
 	c := s.client()
 	var tries atomic.Int64
@@ -272,7 +272,7 @@ func TestAPutWhoseAnswerIsLostIsDeliveredOnce(t *testing.T) {
 
 // The error of the last request must not hide that an earlier one may have been
 // applied.
-func TestAnEarlierTryIsNotForgotten(t *testing.T) {
+func TestAnEarlierRequestIsNotForgotten(t *testing.T) {
 	s := serve(t)
 	c := s.client()
 	var tries atomic.Int64
@@ -371,7 +371,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 }
 
 // A server that refuses after a long time has used up the time for repeats.
-func TestNoTryBeginsLaterThanWithin(t *testing.T) {
+func TestNoRequestBeginsLaterThanWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for took, want := range map[time.Duration]int{0: 4, 2 * time.Second: 2, 3 * time.Second: 1} {
 			tries := 0
@@ -434,7 +434,7 @@ func TestASlowReplyIsGivenUp(t *testing.T) {
 
 // The store and the client together: 1000 creates over a connection that is cut
 // now and then create 1000 tasks.
-func TestNoTaskIsMadeTwiceOrLostOverABadConnection(t *testing.T) {
+func TestNoTaskIsCreatedTwiceOrLostOverABadConnection(t *testing.T) {
 	s := serve(t)
 	c := s.client(client.Options{Retry: client.RetryPolicy{Attempts: 20, MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond}})
 	var n atomic.Int64

@@ -62,7 +62,7 @@ func TestTheBodyOfAScheduleIsEncodedByteForByte(t *testing.T) {
 	}
 }
 
-func TestAScheduleLivesItsLife(t *testing.T) {
+func TestTheLifeOfASchedule(t *testing.T) {
 	ok := must[*client.Schedule](t)
 	s := serve(t)
 	c := s.client()
@@ -107,7 +107,7 @@ func TestAScheduleLivesItsLife(t *testing.T) {
 	}
 }
 
-func TestAScheduleIsToldToMakeTasks(t *testing.T) {
+func TestTriggerAndBackfillCreateTasks(t *testing.T) {
 	c := serve(t).client()
 	asked := minutely()
 	asked.Cron, asked.Every, asked.Start, asked.TimeZone = "0 12 * * *", 0, time.Time{}, "Asia/Tokyo"

@@ -33,7 +33,7 @@ func all[T any](t *testing.T, seq iter.Seq2[*T, error]) (items []*T) {
 	return items
 }
 
-func TestAQueueIsDecidedAndRead(t *testing.T) {
+func TestQueueSettingsArePutAndRead(t *testing.T) {
 	c := serve(t).client()
 	ok := must[*client.Queue](t)
 	asked := client.QueueSettings{
@@ -103,7 +103,7 @@ func TestAQueueIsDecidedAndRead(t *testing.T) {
 	}
 }
 
-func TestTokensOpenWhatTheyAreFor(t *testing.T) {
+func TestTokensAllowTheirScope(t *testing.T) {
 	s := serve(t)
 	operator := must[*client.Token](t)(s.client().Tokens.Create(t.Context(), client.TokenSpec{Scope: client.ScopeAdmin, Namespace: client.AllNamespaces, Label: "root"}))
 	if fmt.Sprintf("%v %+v %s", operator, *operator, operator) == "" || strings.Contains(fmt.Sprintf("%v %+v %s", operator, *operator, operator), operator.Token) {
@@ -229,7 +229,7 @@ func (c cancelling) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestWhatTheServerDoesIsRead(t *testing.T) {
+func TestLiveDataIsRead(t *testing.T) {
 	shown := wire.Live{
 		At: "2030-01-01T00:00:00.000Z", Running: 3, Slots: 9,
 		Late:         &wire.Lateness{Count: 5, P50MS: 0.5, P90MS: 1, P99MS: 2.25, MaxMS: 1000},

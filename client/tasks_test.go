@@ -108,7 +108,7 @@ func TestABodyArrivesByteForByte(t *testing.T) {
 	}
 }
 
-func TestAPatchChangesWhatItNames(t *testing.T) {
+func TestAPatchChangesTheNamedFields(t *testing.T) {
 	ok := must[*client.Task](t)
 	c := serve(t).client()
 	spec := hour("a")
@@ -138,7 +138,7 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 
 // A call that the state does not allow fails with another error than one that a
 // condition forbids.
-func TestErrorsSayWhatIsWrong(t *testing.T) {
+func TestErrorsNameTheFault(t *testing.T) {
 	ok := must[*client.Task](t)
 	s := serve(t)
 	c := s.client()
@@ -191,7 +191,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestACancelTellsWhetherAnAttemptMayBeUnderWay(t *testing.T) {
+func TestACancelReportsWhetherAnAttemptMayBeUnderWay(t *testing.T) {
 	ok := must[*client.Task](t)
 	s := serve(t)
 	c := s.client()

@@ -10,10 +10,13 @@ import (
 	"time"
 )
 
-// SetPressure shortens the timeouts of all connections under overload, Envoy's way: p from 0 (none) to 1 leaves 1 - p of ReadIdle,
-// WriteIdle, AllIdle, Handshake and MaxAge. Pings and the waits for their pongs stay as they are. More pressure than before looks at
-// every connection before it returns, about 0.1 s for a million, without holding up others; what is due then is asked about within a
-// resolution. Less takes effect as the timeouts come due.
+// SetPressure shortens the timeouts of all connections under overload, as Envoy
+// does. p from 0 (none) to 1 leaves 1 - p of ReadIdle, WriteIdle, AllIdle,
+// Handshake and MaxAge. Pings and PongWait stay as they are. If the pressure
+// rises, SetPressure checks every connection before it returns: about 0.1 s for
+// a million. It does not hold up other calls. Connections that are due then are
+// asked about within a resolution. If the pressure falls, this takes effect as
+// timeouts come due.
 func (g *Group[C]) SetPressure(p float64) {
 	p = min(max(p, 0), 1)
 	g.mu.Lock()
@@ -29,7 +32,8 @@ func (g *Group[C]) SetPressure(p float64) {
 	}
 }
 
-// each calls do for the seats that are taken, with the lock, of which it lets go now and then.
+// each calls do for every taken slot with the lock held. It releases the lock
+// between chunks.
 func (g *Group[C]) each(do func(i uint32)) {
 	for first := uint32(0); g.eachOfChunk(first, do); first += chunkSize {
 	}
@@ -50,9 +54,11 @@ func (g *Group[C]) eachOfChunk(first uint32, do func(i uint32)) bool {
 	return true
 }
 
-// All returns the connections and for how long each has neither been read from nor written to, to a resolution. It goes over them in
-// no particular order, holding the lock for a chunk at a time but not while the loop's body runs: a connection that comes or goes
-// meanwhile may be among them or not.
+// All returns the connections, and the time since each was last read from or
+// written to, accurate to a resolution. They come in no particular order. All
+// holds the lock for one chunk at a time, but not while the body of the loop
+// runs. So a connection that comes or goes during the loop may be included or
+// not.
 func (g *Group[C]) All() iter.Seq2[C, time.Duration] {
 	type one struct {
 		c    C
@@ -76,14 +82,16 @@ func (g *Group[C]) All() iter.Seq2[C, time.Duration] {
 	}
 }
 
-// choice is a connection that was chosen to go, unless it is used until it is asked about.
+// choice is a connection that was chosen for eviction. It is spared if it is
+// used before its turn.
 type choice struct {
 	used  uint64
 	slot  uint32
 	entry *Entry
 }
 
-// idlest is a heap of those that are idle longest, with the one that was used last on top.
+// idlest is a heap of the connections that are idle longest. The most recently
+// used one is at the top.
 type idlest []choice
 
 func (h idlest) Len() int           { return len(h) }
@@ -97,9 +105,12 @@ func (h *idlest) Pop() any {
 	return x
 }
 
-// EvictIdlest asks about the n connections that were not used for the longest time, with the reason Evicted, and returns how many it
-// has chosen: fewer than n if there are fewer. Those that are busy under HTTP, or are being asked about, are not chosen. One that is used
-// before its turn is spared. It looks at every connection, as SetPressure does, and keeps a heap of n.
+// EvictIdlest calls `on` with the reason Evicted for the n connections that
+// were not used for the longest time. It returns the number of connections it
+// chose: fewer than n if there are fewer. It does not choose those that are
+// busy under WatchServer, or for which `on` is running. A connection that is
+// used before its turn is spared. EvictIdlest checks every connection, as
+// SetPressure does, and keeps a heap of n.
 func (g *Group[C]) EvictIdlest(n int) int {
 	if n <= 0 {
 		return 0
@@ -123,7 +134,8 @@ func (g *Group[C]) EvictIdlest(n int) int {
 	return g.ask(chosen, becauseIdlest)
 }
 
-// ask queues those of the chosen that are still waiting, and returns how many.
+// ask queues the chosen connections that are still waiting, and returns their
+// number.
 func (g *Group[C]) ask(chosen []choice, because why) (asked int) {
 	for some := range slices.Chunk(chosen, batch) {
 		g.mu.Lock()
@@ -141,14 +153,22 @@ func (g *Group[C]) ask(chosen []choice, because why) (asked int) {
 	return asked
 }
 
-// shortestRound is how long Drain waits at least until it asks again about those that were kept.
+// shortestRound is the shortest time after which Drain asks again about
+// connections that were kept.
 const shortestRound = 100 * time.Millisecond
 
-// Drain asks about every connection, with the reason Evicted, the idlest first, spread evenly over a time so that the peers do not
-// all return at once; about those that are busy under HTTP when they no longer are. Those that `on` keeps are asked about again after a
-// tenth of spread, at least 100 ms and a resolution, or when KeepFor is over. It returns nil when the last connection is closed, or an
-// error when ctx is done; nothing else ends it if `on` goes on keeping. Track fails with ErrClosed from its beginning on, for good: close
-// the listener first. It must not be called from `on`, for which it would wait.
+// Drain calls `on` with the reason Evicted for every connection, the idlest
+// first. It spreads the calls evenly over a time, so that the peers do not all
+// return at once. Connections that are busy under WatchServer have their turn
+// when they no longer are.
+//
+// If `on` keeps a connection, Drain asks again after a tenth of spread, but at
+// least 100 ms and a resolution, or when KeepFor is over. Drain returns nil
+// when the last connection is closed, and an error when ctx is done. If `on`
+// always keeps, only ctx ends it.
+//
+// From the start of Drain, Track returns ErrClosed, for good: close the
+// listener first. Drain must not be called from `on`: it would wait for itself.
 func (g *Group[C]) Drain(ctx context.Context, spread time.Duration) error {
 	g.mu.Lock()
 	g.draining = true
@@ -168,7 +188,8 @@ func (g *Group[C]) Drain(ctx context.Context, spread time.Duration) error {
 	}
 }
 
-// drainRound asks about all, spread over a time, and returns when that is over. It tells whether nobody is left.
+// drainRound asks about all connections, spread over a time, and returns when
+// that time is over. It reports whether no connection is left.
 func (g *Group[C]) drainRound(ctx context.Context, empty <-chan struct{}, spread time.Duration) (over bool, err error) {
 	var all []choice
 	g.each(func(i uint32) {
@@ -181,7 +202,7 @@ func (g *Group[C]) drainRound(ctx context.Context, empty <-chan struct{}, spread
 	ticker := time.NewTicker(resolution)
 	defer ticker.Stop()
 	parts := int(spread/resolution) + 1
-	first := func(part int) int { return (part*len(all) + parts - 1) / parts } // of a part; number k is in part k·parts/len(all)
+	first := func(part int) int { return (part*len(all) + parts - 1) / parts } // index of the first connection of a part; connection k is in part k·parts/len(all)
 	for part := range parts {
 		g.ask(all[first(part):first(part+1)], becauseDraining)
 		select {

@@ -22,12 +22,12 @@ func TestPressureShortensEveryTimeoutAtOnceAndLessRestoresIt(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		track(t, g, young, &young.Entry)
 		time.Sleep(10 * time.Second)
-		g.SetPressure(0.7) // 30 s are left of 100
+		g.SetPressure(0.7) // 100 s shrink to 30 s
 		time.Sleep(2 * resolution)
 		if !old.isClosed() || young.isClosed() {
 			t.Errorf("old closed: %v, young: %v", old.isClosed(), young.isClosed())
 		}
-		time.Sleep(10 * time.Second) // the young one is 20 s idle
+		time.Sleep(10 * time.Second) // the young one is idle for 20 s
 		g.SetPressure(0)
 		time.Sleep(79 * time.Second)
 		if young.isClosed() {
@@ -86,7 +86,7 @@ func TestTheIdlestAreEvictedAndThoseThatAreUsedMeanwhileAreSpared(t *testing.T) 
 			t.Errorf("%d chosen", n)
 		}
 		synctest.Wait()
-		all[len(all)-5].TouchWrite() // the first is being asked about
+		all[len(all)-5].TouchWrite() // `on` is running for the first
 		close(release)
 		synctest.Wait()
 		if len(evicted) != 9 {
@@ -137,7 +137,7 @@ func TestAllTellsForHowLongEachIsIdle(t *testing.T) {
 func TestDrainSpreadsTheClosesTheIdlestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		var order []time.Duration // idle for how long
+		var order []time.Duration // idle times
 		start := time.Now()
 		tracked := map[*conn]time.Time{}
 		var perSecond [12]int
@@ -245,7 +245,7 @@ func TestDrainEndsWhenTheOwnersHaveClosedAndDoesNotWaitForTheGrace(t *testing.T)
 			t.Errorf("drained after %v, %v", time.Since(start), err)
 		}
 		_ = there.Close()
-		time.Sleep(2 * grace) // what would have closed it finds that it is
+		time.Sleep(2 * grace) // the close after the grace time finds it closed
 		synctest.Wait()
 		if g.closing != 0 {
 			t.Errorf("%d are being closed", g.closing)

@@ -7,77 +7,92 @@ import (
 )
 
 var (
-	// ErrClosed says that a connection was not tracked because the group is closed, or draining.
+	// ErrClosed is returned by Track if the group is closed or draining.
 	ErrClosed = errors.New("idle: the group is closed or draining: it tracks no more connections")
 
-	// ErrTracked says that a connection was not tracked because its Entry is tracked already, here or by another group. An
-	// Entry belongs to one connection: embed one in each.
+	// ErrTracked is returned by Track if the Entry is tracked already, by this
+	// or another group. An Entry belongs to one connection: embed one in each.
 	ErrTracked = errors.New("idle: the entry is tracked already: each connection needs one of its own")
 
-	// ErrFull says that a connection was not tracked because 2^28 are.
+	// ErrFull is returned by Track if the group tracks 2^28 connections.
 	ErrFull = errors.New("idle: 2^28 connections are tracked: use a second group")
 )
 
-// Never is a timeout that is off. New takes no Config without a timeout, unless one of them is Never: such a group asks about a
-// connection only after EvictIdlest and Drain.
+// Never is a timeout that is off. New refuses a Config without a timeout unless
+// one of them is Never. Such a group calls `on` only after EvictIdlest and
+// Drain.
 const Never time.Duration = -1
 
-// Config says when a Group asks about a connection. A timeout of zero or less is off. At least one must be set: ReadIdle, WriteIdle,
-// AllIdle, MaxAge, Handshake or PingEvery.
+// Config sets when a Group calls `on` for a connection. A timeout of zero or
+// less is off. At least one must be set: ReadIdle, WriteIdle, AllIdle, MaxAge,
+// Handshake or PingEvery.
 type Config struct {
 	ReadIdle  time.Duration // without a TouchRead
 	WriteIdle time.Duration // without a TouchWrite
 	AllIdle   time.Duration // without either
 
-	// MaxAge is how long after Track a connection is asked about, however busy it is: up to Jitter earlier, so that those that
-	// came together do not go together.
+	// MaxAge is the time after Track at which `on` is called even if the
+	// connection is busy. It is shorter by up to Jitter, so that connections
+	// that came together do not end together.
 	MaxAge time.Duration
 
-	// Handshake is how long after Track the first TouchRead may take.
+	// Handshake is the time after Track within which the first TouchRead must
+	// come.
 	Handshake time.Duration
 
-	// PingEvery is how long a connection may be silent, without TouchRead or Pong, until the group asks for a ping: up to Jitter
-	// earlier. What is sent to the peer does not put its ping off.
+	// PingEvery is the time without TouchRead and Pong after which the group
+	// asks for a ping. It is shorter by up to Jitter. Writes do not delay the
+	// ping.
 	PingEvery time.Duration
 
-	// PongWait is how long after a ping a TouchRead or Pong must come. If none does, the ping is missed. Default: PingEvery.
+	// PongWait is the time after a ping within which a TouchRead or Pong must
+	// come. Otherwise the ping is missed. Default: PingEvery.
 	PongWait time.Duration
 
-	// MaxMissed is how many pings in a row are missed until the reason is PongTimeout; before that the group asks for another at
+	// MaxMissed is the number of consecutive missed pings after which the
+	// reason is PongTimeout. Before that, the group asks for the next ping at
 	// once. Default 1, at most 255.
 	MaxMissed int
 
-	// Jitter is the share of PingEvery and MaxAge, drawn anew for each ping, by which they may be shorter. Default 0.1, at most
-	// 1; negative: none.
+	// Jitter is the fraction of PingEvery and MaxAge by which they may be
+	// shorter, chosen at random for each ping and connection. Default 0.1, at
+	// most 1; negative: none.
 	Jitter float64
 
-	// Resolution is how exact all of these are: nothing comes early, and everything at the latest two resolutions after its time. A
-	// group that has connections wakes up twice in each. A process that is later than that to do so has stalled, and gives every
-	// connection a new timeout: on a machine that often is, choose a coarser one. Default: the smallest timeout / 64, within 10 ms and
-	// 1 s; at least 1 ms, and a 2^28th of the longest timeout.
+	// Resolution is the accuracy of all timeouts: `on` is never called early,
+	// and at most two resolutions late. A group with connections wakes up twice
+	// in each resolution. A process that wakes up later than that has stalled,
+	// and every connection gets a new timeout. On a machine that stalls often,
+	// choose a coarser resolution. Default: the smallest timeout / 64, between
+	// 10 ms and 1 s; at least 1 ms, and at least the longest timeout / 2^28.
 	Resolution time.Duration
 
-	// MaxPerTick is how many connections at most the group asks about in one resolution, its tick; the rest wait for the next. 0: no
-	// limit.
+	// MaxPerTick is the highest number of connections for which `on` is called
+	// in one resolution. The others wait for the next. 0: no limit.
 	MaxPerTick int
 
-	// Workers is how many goroutines at most call `on` and close. They exist only while there is something to do. A call that
-	// blocks, say because a ping meets a full socket, holds one of them: hand writes to whoever writes for the connection. Default 4.
+	// Workers is the highest number of goroutines that call `on` and close
+	// connections. They exist only while there is work. A call that blocks
+	// occupies one of them: for example, a ping that meets a full socket. Leave
+	// writes to the goroutine that writes for the connection. Default 4.
 	Workers int
 
-	// Activity says where the group learns when a connection was used: Touch (default) or Kernel.
+	// Activity is the source from which the group learns when a connection was
+	// used: Touch (default) or Kernel.
 	Activity Source
 }
 
-// Source says where a Group learns when a connection was used.
+// Source is the way in which a Group learns when a connection was used.
 type Source uint8
 
 const (
 	// Touch is the default: the program calls TouchRead and TouchWrite.
 	Touch Source = iota
 
-	// Kernel asks the operating system when bytes last came and went, when a timeout may have passed: under a microsecond for each look.
-	// It needs TCP on Linux, and not Multipath TCP. Touches and pongs count as well.
+	// Kernel makes the group read from the operating system when bytes last
+	// came and went, each time a timeout may have passed. One such reading
+	// takes less than a microsecond. It needs TCP on Linux without Multipath
+	// TCP. Touches and pongs count as well.
 	Kernel
 )
 
@@ -97,7 +112,7 @@ func (c Config) timed() bool {
 	return c.ReadIdle != 0 || c.WriteIdle != 0 || c.AllIdle != 0 || c.MaxAge != 0 || c.Handshake != 0 || c.PingEvery != 0
 }
 
-// limits is a Config with its defaults, and without jitter and pressure in mind.
+// limits is a Config with its defaults, before jitter and pressure.
 type limits struct {
 	read, write, all, age, handshake, ping, pong time.Duration
 
@@ -111,7 +126,7 @@ type limits struct {
 const (
 	finestResolution   = 10 * time.Millisecond // of the defaults
 	coarsestResolution = time.Second
-	longestSteps       = 1 << 29 // of a timeout: steps are compared in 32 bits
+	longestSteps       = 1 << 29 // longest timeout in steps: they are compared in 32 bits
 )
 
 func (c Config) limits() limits {
@@ -139,7 +154,8 @@ func (c Config) limits() limits {
 	return l
 }
 
-// resolution returns the one that was wished, or the default; it is coarser if the longest timeout needs that.
+// resolution returns the wanted resolution, or the default for 0. The result is
+// coarser if the longest timeout requires that.
 func (l *limits) resolution(wish time.Duration) time.Duration {
 	smallest, longest := coarsestResolution*64, time.Duration(0)
 	for _, d := range []time.Duration{l.read, l.write, l.all, l.age, l.handshake, l.ping, l.pong} {

@@ -97,10 +97,10 @@ func TestAGroupWithoutATimeoutIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingIsNamed(t *testing.T) {
+func TestAMissingArgumentIsNamed(t *testing.T) {
 	g := New(Config{AllIdle: Never}, closing)
 	for want, f := range map[string]func(){
-		"idle: New without a function to ask":           func() { New[*conn](Config{}, nil) },
+		"idle: New without a function to call":          func() { New[*conn](Config{}, nil) },
 		"idle: Track without an Entry":                  func() { _ = g.Track(newConn(), nil) },
 		"idle: WatchServer without a server or a group": func() { WatchServer(nil, New(Config{AllIdle: Never}, closingConns)) },
 		"idle: NewListener without a group":             func() { NewListener(nil, nil) },

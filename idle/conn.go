@@ -6,19 +6,28 @@ import (
 	"sync/atomic"
 )
 
-// NewConn tracks c and returns it with Read and Write that touch, for some nanoseconds and no allocation. The connection has also the
-// methods of an Entry, NetConn, which returns c, and those of CloseRead, CloseWrite, ReadFrom and WriteTo that c has: the last two if c
-// is a *net.TCPConn. The progress of a long Write, or of a transfer by ReadFrom or WriteTo, through sendfile and splice too, counts as it
-// goes: on Linux by the kernel's word, and elsewhere piece by piece, so where each Write is a message of its own don't wrap. In a group with Config.Activity Kernel, connections about which
-// the kernel can't be asked are watched by these touches.
+// NewConn tracks c and returns it with a Read and a Write that touch. This
+// costs some nanoseconds and no allocation. The returned connection also has
+// the methods of an Entry, and NetConn, which returns c. It has CloseRead,
+// CloseWrite, ReadFrom and WriteTo if c has them; the last two only if c is a
+// *net.TCPConn.
 //
-// Close ends the watch and closes c. If the group closes the connection, Reads and Writes of the caller that are under way return at
-// once, and c is closed when the caller has done so, or a second later. All their errors from then on are net.Errors with Timeout true,
-// and errors.Is finds os.ErrDeadlineExceeded and net.ErrClosed in them: who reads in a loop that goes on after timeouts should ask for
-// the latter. A connection over TLS is closed without a close_notify, which might block.
+// A long Write counts as activity while it progresses, and so does a transfer
+// by ReadFrom or WriteTo, including sendfile and splice. On Linux the kernel
+// reports the progress. Elsewhere NewConn writes in pieces, so do not use it if
+// each Write must be one message. In a group with Config.Activity Kernel,
+// touches watch the connections that the kernel cannot report on.
 //
-// If c can't be tracked, since the group is closed or draining, then c is closed, and the methods of what is returned fail with
-// Track's error, such as ErrClosed.
+// Close ends the watch and closes c. If the group closes the connection, Reads
+// and Writes under way return at once. c is closed when its owner calls Close,
+// or after a second. All later errors are net.Errors with Timeout true, and
+// errors.Is finds os.ErrDeadlineExceeded and net.ErrClosed in them. A loop that
+// continues after timeouts should test for net.ErrClosed. A TLS connection is
+// closed without a close_notify, which might block.
+//
+// If c cannot be tracked because the group is closed or draining, NewConn
+// closes c. The methods of the returned connection then return Track's error,
+// such as ErrClosed.
 func NewConn(c net.Conn, g *Group[net.Conn]) net.Conn {
 	w, err := wrap(c, g)
 	if err != nil {
@@ -44,32 +53,37 @@ func wrap(c net.Conn, g *Group[net.Conn]) (net.Conn, error) {
 	return w, nil
 }
 
-// wrapped is what NewConn returns for connections that have nothing beyond net.Conn. The types that embed it have more.
+// wrapped is the result of NewConn for connections that have only the methods
+// of net.Conn. Types with more methods embed it.
 type wrapped struct {
-	net.Conn // the one below; immutable, as all above state is
+	net.Conn // the inner connection; immutable, as all fields above state
 	Entry
 
 	group  *Group[net.Conn]
-	judged bool // by the kernel too, while a Write or a transfer is under way: Entry.use counts them
+	judged bool // while a Write or transfer is under way, the group also reads the kernel: Entry.use counts them
 
-	// cutting is full while a Write is under way, if large ones are cut into pieces: others' bytes must not come between them. It is
-	// a channel, not a mutex, so that fake time goes on in a test where a Write waits for another. nil: none is cut.
+	// cutting is full while a Write is under way, if large Writes are cut into
+	// pieces: bytes of another Write must not come between them. It is a
+	// channel, not a mutex, so that fake time passes in a test while one Write
+	// waits for another. nil: no Write is cut.
 	cutting chan struct{}
 
-	// state counts the Reads under way, and has the bits below. Written by Reads, Close and expire.
+	// state counts the Reads under way, and has the bits below. Reads, Close
+	// and expire write it.
 	state atomic.Uint32
 }
 
 const (
 	expired = 1 << 31 // the group has decided to close it
-	closed  = 1 << 30 // the one below is closed, by who has set this
-	inGrace = 1 << 29 // expired, and left to the caller to close for the grace
+	closed  = 1 << 30 // the inner connection is closed by the caller that set this bit
+	inGrace = 1 << 29 // expired, and the owner may close it within the grace time
 	readers = inGrace - 1
 
 	minusOne = ^uint32(0)
 )
 
-// piece is what is sent between two touches where the kernel can't be asked.
+// piece is the number of bytes between two touches if the kernel cannot be
+// read.
 const piece = 32 << 10
 
 // NetConn returns the connection that NewConn was called with.
@@ -102,7 +116,8 @@ func (c *wrapped) Write(p []byte) (n int, err error) {
 	return n, c.explain("write", err)
 }
 
-// writePieces is Write where nobody but us sees how far one has come. Other Writes wait for it, as they do below.
+// writePieces is Write for connections on which only the wrapper sees the
+// progress. Other Writes wait for it, as they would on the inner connection.
 func (c *wrapped) writePieces(p []byte) (n int, err error) {
 	c.cutting <- struct{}{}
 	defer func() { <-c.cutting }()
@@ -122,9 +137,10 @@ func (c *wrapped) writePieces(p []byte) (n int, err error) {
 	}
 }
 
-// begin says that a Write or a transfer begins, and end that it has ended. Between them the group, when it looks, asks the kernel too:
-// this costs two atomic additions, and sees the progress of small Writes that wait for room as well as of large ones. begin returns
-// false if the group closes the connection.
+// begin and end mark a Write or a transfer. Between them, the group also reads
+// the kernel. This costs two atomic additions, and shows the progress of large
+// Writes, and of small ones that wait for room. begin returns false if the
+// group closes the connection.
 func (c *wrapped) begin() bool {
 	c.use.begin()
 	return c.state.Load()&expired == 0
@@ -132,7 +148,8 @@ func (c *wrapped) begin() bool {
 
 func (c *wrapped) end() { c.use.end() }
 
-// Close ends the watch and closes the connection below, unless that was done.
+// Close ends the watch and closes the inner connection, unless it is closed
+// already.
 func (c *wrapped) Close() error {
 	switch before := c.state.Or(closed); {
 	case before&closed == 0:
@@ -142,7 +159,7 @@ func (c *wrapped) Close() error {
 			c.group.closedByOwner()
 		}
 		return err
-	case before&expired != 0: // by the group: the caller has done his part
+	case before&expired != 0: // by the group: the owner has done its part
 		return nil
 	}
 	return c.opError("close", net.ErrClosed)

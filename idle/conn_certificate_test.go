@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// certificate returns one of our own making, which clients must be told not to verify.
+// certificate returns a self-signed certificate, which clients must not verify.
 func certificate(t testing.TB) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

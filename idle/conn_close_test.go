@@ -14,25 +14,26 @@ import (
 	"time"
 )
 
-// isExpired tells whether an error says what it must after the group closed a connection.
+// isExpired reports whether an error is the one that is promised after the
+// group closed a connection.
 func isExpired(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, os.ErrDeadlineExceeded) && errors.Is(err, net.ErrClosed) && errors.As(err, &timeout) && timeout.Timeout()
 }
 
-func TestWhoIsBlockedInReadLearnsAtOnceThatTheGroupCloses(t *testing.T) {
+func TestABlockedReadReturnsAtOnceWhenTheGroupCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, closingConns)
 		here, there := piped(t, g)
-		var told time.Time
+		var returned time.Time
 		go func() {
 			if n, err := here.Read(make([]byte, 1)); n != 0 || !isExpired(err) {
 				t.Errorf("%d bytes, %v", n, err)
 			}
-			told = time.Now()
-			_ = here.SetDeadline(time.Time{}) // which revives nothing
+			returned = time.Now()
+			_ = here.SetDeadline(time.Time{}) // this must not revive it
 			for _, use := range []func([]byte) (int, error){here.Read, here.Write} {
-				if n, err := use(make([]byte, 1)); n != 0 || !isExpired(err) || !time.Now().Equal(told) {
+				if n, err := use(make([]byte, 1)); n != 0 || !isExpired(err) || !time.Now().Equal(returned) {
 					t.Errorf("in the grace: %d bytes, %v", n, err)
 				}
 			}
@@ -47,19 +48,19 @@ func TestWhoIsBlockedInReadLearnsAtOnceThatTheGroupCloses(t *testing.T) {
 		if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Error(err)
 		}
-		if took := time.Since(start); !told.Equal(start) || took != 300*time.Millisecond {
-			t.Errorf("told after %v, closed after %v", told.Sub(start), took)
+		if took := time.Since(start); !returned.Equal(start) || took != 300*time.Millisecond {
+			t.Errorf("returned after %v, closed after %v", returned.Sub(start), took)
 		}
 		for _, use := range []func([]byte) (int, error){here.Read, here.Write} {
 			if n, err := use(make([]byte, 1)); n != 0 || !isExpired(err) {
 				t.Errorf("%d bytes, %v", n, err)
 			}
 		}
-		time.Sleep(time.Minute) // the close after the grace has nothing to do
+		time.Sleep(time.Minute) // the close after the grace time has nothing to do
 	})
 }
 
-func TestWhoIsBlockedInWriteLearnsAtOnceThatTheGroupCloses(t *testing.T) {
+func TestABlockedWriteReturnsAtOnceWhenTheGroupCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, closingConns)
 		end, _ := net.Pipe()
@@ -78,7 +79,8 @@ func TestWhoIsBlockedInWriteLearnsAtOnceThatTheGroupCloses(t *testing.T) {
 	})
 }
 
-// Not even who sets a new deadline in the grace, as servers do before each Read, holds the connection longer.
+// A caller that sets a new deadline within the grace time, as servers do before
+// each Read, must not delay the close.
 func TestTheGraceEnds(t *testing.T) {
 	for _, stubborn := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -89,7 +91,7 @@ func TestTheGraceEnds(t *testing.T) {
 				_, _ = here.Read(make([]byte, 1))
 				if stubborn {
 					_ = here.SetDeadline(time.Time{})
-					_, _ = inner.Read(make([]byte, 1)) // as a Read that began just before
+					_, _ = inner.Read(make([]byte, 1)) // like a Read that began just before
 				}
 			}()
 			synctest.Wait()
@@ -103,7 +105,7 @@ func TestTheGraceEnds(t *testing.T) {
 	}
 }
 
-func TestWhereNobodyIsBlockedTheConnectionIsClosedAtOnce(t *testing.T) {
+func TestAConnectionWithoutBlockedCallsIsClosedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, closingConns)
 		here, there := piped(t, g)
@@ -146,12 +148,12 @@ type deadlineless struct{ net.Conn }
 
 func (deadlineless) SetDeadline(time.Time) error { return os.ErrNoDeadline }
 
-func TestWhatThePeerEndedHasEnded(t *testing.T) {
+func TestAnEndByThePeerStaysAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, keeping)
 		here, there := piped(t, g)
 		there.Close()
-		here.(*wrapped).state.Or(expired) // in the same instant
+		here.(*wrapped).state.Or(expired) // at the same instant
 		if _, err := here.(*wrapped).Conn.Read(make([]byte, 1)); !errors.Is(here.(*wrapped).explain("read", err), io.EOF) {
 			t.Error(err)
 		}
@@ -197,7 +199,8 @@ func TestOnMayCloseTheConnectionItself(t *testing.T) {
 	}
 }
 
-// The caller, the group and its grace meet in every order; some callers are blocked in a Read, some close twice.
+// The owner, the group and the end of its grace time come in every order. Some
+// owners are blocked in a Read, and some close twice.
 func TestEachConnectionIsClosedOnce(t *testing.T) {
 	var asked atomic.Int64
 	g := New(Config{AllIdle: Never, Resolution: time.Millisecond}, func(c net.Conn, _ Reason) Verdict {
@@ -219,7 +222,7 @@ func TestEachConnectionIsClosedOnce(t *testing.T) {
 		c := NewConn(conns[i], g)
 		r := rand.New(rand.NewPCG(uint64(i), 31))
 		if r.IntN(2) == 0 {
-			wg.Go(func() { // ends when the connection does
+			wg.Go(func() { // ends with the connection
 				if _, err := c.Read(make([]byte, 1)); err == nil {
 					t.Error("read something")
 				}
@@ -249,7 +252,7 @@ func TestEachConnectionIsClosedOnce(t *testing.T) {
 	}
 }
 
-// blocking counts the Closes of what it lies on.
+// blocking counts the Closes of the connection below it.
 type blocking struct {
 	net.Conn
 	closes atomic.Int32
@@ -283,7 +286,7 @@ func TestAConnectionThatCannotBeTrackedIsClosedAndSaysWhy(t *testing.T) {
 	}
 }
 
-// stream is one of several on a connection, to which its NetConn leads.
+// stream is one of several streams on a connection, to which its NetConn leads.
 type stream struct {
 	*scripted
 	session net.Conn
@@ -291,7 +294,7 @@ type stream struct {
 
 func (s stream) NetConn() net.Conn { return s.session }
 
-func TestWhatStreamsShareIsNotClosedWithOneOfThem(t *testing.T) {
+func TestTheConnectionOfSeveralStreamsIsNotClosedWithOneOfThem(t *testing.T) {
 	session, one, other := &scripted{}, &scripted{}, &scripted{}
 	g := New(Config{AllIdle: Never}, func(io.Closer, Reason) Verdict { return Close })
 	defer g.Close()
@@ -304,7 +307,8 @@ func TestWhatStreamsShareIsNotClosedWithOneOfThem(t *testing.T) {
 	}
 }
 
-// full returns a TLS server's end of a connection whose peer has shaken hands and reads no more, and whose buffers are full.
+// full returns the server's end of a TLS connection. Its peer has done the
+// handshake and reads no more, and its buffers are full.
 func full(t *testing.T) *tls.Conn {
 	t.Helper()
 	here, there := pair(t)
@@ -318,7 +322,7 @@ func full(t *testing.T) *tls.Conn {
 	if err := <-shaken; err != nil {
 		t.Fatal(err)
 	}
-	for size := 1 << 20; size > 0; size /= 2 { // first the most, then what still fits
+	for size := 1 << 20; size > 0; size /= 2 { // first large writes, then smaller ones that still fit
 		_ = here.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
 		for err := error(nil); err == nil; _, err = here.Write(make([]byte, size)) {
 		}

@@ -11,8 +11,9 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// An echo server that closes who says nothing. The handler need not know of it: its io.Copy ends, and it cleans up as ever. It is still
-// one splice in the kernel, without a copy into the program.
+// An echo server closes silent connections. The handler does not know about it:
+// its io.Copy ends, and it cleans up as usual. The copy is still one splice in
+// the kernel, without a copy into the program.
 func ExampleNewListener() {
 	g := idle.New(idle.Config{AllIdle: 100 * time.Millisecond}, func(_ net.Conn, why idle.Reason) idle.Verdict {
 		fmt.Println("closing one:", why)
@@ -54,16 +55,16 @@ func ExampleNewListener() {
 	// hello
 }
 
-// A client that asks its silent peer for a sign of life, and gives up when none comes.
+// A client pings its silent peer, and gives up if no pong comes.
 func ExampleNewConn() {
-	pings := make(chan struct{}, 1) // holds one that is to be sent
+	pings := make(chan struct{}, 1) // holds one ping to send
 	g := idle.New(idle.Config{PingEvery: 50 * time.Millisecond, MaxMissed: 2}, func(_ net.Conn, why idle.Reason) idle.Verdict {
 		fmt.Println(why)
 		if why != idle.Ping {
 			return idle.Close
 		}
 		select {
-		case pings <- struct{}{}: // to write here would hold a worker up, if the peer does not read
+		case pings <- struct{}{}: // a write here would block a worker if the peer does not read
 		default:
 		}
 		return idle.Keep
@@ -81,14 +82,14 @@ func ExampleNewConn() {
 		for {
 			select {
 			case <-pings:
-				_, _ = io.WriteString(c, "ping\n") // an error ends the Read below, too
+				_, _ = io.WriteString(c, "ping\n") // an error also ends the Read below
 			case <-done:
 				return
 			}
 		}
 	}()
 
-	_, err := c.Read(make([]byte, 100)) // what is read is a sign of life; else: c.(interface{ Pong() }).Pong()
+	_, err := c.Read(make([]byte, 100)) // a read is a sign of life; otherwise call c.(interface{ Pong() }).Pong()
 	fmt.Println(errors.Is(err, os.ErrDeadlineExceeded), err)
 	// Output:
 	// ping

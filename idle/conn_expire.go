@@ -9,11 +9,14 @@ import (
 	"time"
 )
 
-// expire implements expirer. Who is blocked in Read or Write comes back with an error and can clean up, say goodbye to others, and
-// close; who sets a new deadline in that time, and reads on, is interrupted by the close.
+// expire implements expirer. A blocked Read or Write returns with an error, so
+// that the owner can clean up, send a goodbye elsewhere, and close. If the
+// owner sets a new deadline in that time and goes on reading, the close
+// interrupts it.
 //
-// Either expire sees those who are under way, or they see that it was called: they count first and look then, it does so the other
-// way round.
+// Either expire sees the calls under way, or they see that expire was called:
+// they count themselves first and then check the bit, and expire does the
+// reverse.
 func (c *wrapped) expire() (later func() bool) {
 	before := c.state.Or(expired)
 	if before&closed != 0 {
@@ -30,9 +33,10 @@ func (c *wrapped) expire() (later func() bool) {
 	return c.kill
 }
 
-var longAgo = time.Unix(1, 0) // neither zero, which is no deadline, nor after any time
+var longAgo = time.Unix(1, 0) // not zero, which means no deadline, and before any clock time
 
-// kill closes the connection below, unless that was done: then it returns false. The group has forgotten it.
+// kill closes the inner connection. It returns false if that was closed
+// already. The group has forgotten the connection.
 func (c *wrapped) kill() bool {
 	if c.state.Or(closed)&closed != 0 {
 		return false
@@ -41,8 +45,10 @@ func (c *wrapped) kill() bool {
 	return true
 }
 
-// hangUp closes a connection without waiting for its peer. TLS waits up to 5 s for room for its goodbye, so it finds closed what it lies
-// on. Nothing else is closed from below: what a NetConn leads to may be shared by many streams.
+// hangUp closes a connection without waiting for its peer. Close of a TLS
+// connection waits up to 5 s for room for its close_notify, so hangUp closes
+// the connection below it first. It does this for TLS only: a NetConn of other
+// types may be shared by many streams.
 func hangUp(c io.Closer) {
 	if secure, ok := c.(*tls.Conn); ok {
 		_ = secure.NetConn().Close()
@@ -50,8 +56,8 @@ func hangUp(c io.Closer) {
 	_ = c.Close()
 }
 
-// explain replaces the error of an operation on a connection that the group has closed or is about to. An end of what the peer sends
-// remains one.
+// explain replaces the error of an operation on a connection that the group has
+// closed or is about to close. io.EOF stays.
 func (c *wrapped) explain(op string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) || c.state.Load()&expired == 0 {
 		return err

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// wrapperOf returns a wrapper, still empty, that has the methods of c which ours can have, and what is the same in all.
+// wrapperOf returns an empty wrapper that has the optional methods of c, and
+// its embedded wrapped.
 func wrapperOf(c net.Conn) (wrapper net.Conn, base *wrapped) {
 	switch c.(type) {
 	case *net.TCPConn:
@@ -30,21 +31,24 @@ type (
 	closeWriter interface{ CloseWrite() error }
 )
 
-// wrappedHalf wraps what can end the sending half alone, as *tls.Conn can.
+// wrappedHalf wraps a connection that can close only its sending half, such as
+// *tls.Conn.
 type wrappedHalf struct{ wrapped }
 
 func (c *wrappedHalf) CloseWrite() error {
 	return c.explain("close", c.Conn.(closeWriter).CloseWrite())
 }
 
-// wrappedHalves wraps what can end each half alone, as *net.UnixConn can.
+// wrappedHalves wraps a connection that can close each half, such as
+// *net.UnixConn.
 type wrappedHalves struct{ wrappedHalf }
 
 func (c *wrappedHalves) CloseRead() error {
 	return c.explain("close", c.Conn.(closeReader).CloseRead())
 }
 
-// isStream tells whether what is written may be cut into pieces without changing what the peer reads.
+// isStream reports whether a Write may be cut into pieces without changing the
+// data the peer reads.
 func isStream(c net.Conn) bool {
 	address := c.LocalAddr()
 	if address == nil {
@@ -57,7 +61,8 @@ func isStream(c net.Conn) bool {
 	return false
 }
 
-// refused is what NewConn returns for a connection that it has closed because it could not be tracked.
+// refused is the result of NewConn for a connection that could not be tracked
+// and was closed.
 type refused struct {
 	net.Conn
 	err error

@@ -16,7 +16,7 @@ func closingConns(net.Conn, Reason) Verdict { return Close }
 
 func keeping(net.Conn, Reason) Verdict { return Keep }
 
-// piped returns a wrapped end of a net.Pipe, and the other.
+// piped returns both ends of a net.Pipe, the first one wrapped.
 func piped(t testing.TB, g *Group[net.Conn]) (here, there net.Conn) {
 	t.Helper()
 	here, there = net.Pipe()
@@ -24,7 +24,7 @@ func piped(t testing.TB, g *Group[net.Conn]) (here, there net.Conn) {
 	return NewConn(here, g), there
 }
 
-func TestAWrapperHasTheMethodsOfWhatItWraps(t *testing.T) {
+func TestAWrapperHasTheMethodsOfItsConnection(t *testing.T) {
 	g := New(Config{AllIdle: Never}, keeping)
 	defer g.Close()
 	tcp, _ := pair(t)
@@ -98,7 +98,7 @@ func TestReadsAndWritesKeepAWrappedConnection(t *testing.T) {
 					}
 				}
 				start := time.Now()
-				_, err := there.Read(make([]byte, 1)) // until the group closes
+				_, err := there.Read(make([]byte, 1)) // until the group closes it
 				if took := time.Since(start); !errors.Is(err, io.EOF) || took < timeout || took > timeout+2*timeout/64 {
 					t.Errorf("%v, %v after the last use", err, took)
 				}
@@ -126,7 +126,7 @@ func TestReadsThatBringNothingKeepNothing(t *testing.T) {
 	})
 }
 
-// Nobody but the wrapper sees how far a Write on a pipe has come.
+// On a pipe, only the wrapper sees the progress of a Write.
 func TestASlowLargeWriteCountsOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 10 * time.Second
@@ -194,7 +194,7 @@ func TestTheBytesOfConcurrentWritesDoNotMix(t *testing.T) {
 		}
 		wg.Wait()
 		c.Close()
-		last := 0 // how long the last piece of a Write is tells whose it was
+		last := 0 // the length of the last piece shows which Write it is from
 		for i, n := range s.writes {
 			if last++; n < piece {
 				if last != 4 {
@@ -206,15 +206,15 @@ func TestTheBytesOfConcurrentWritesDoNotMix(t *testing.T) {
 	})
 }
 
-// scripted is a connection whose Writes are listed, and whose Closes are counted.
+// scripted is a connection that lists its Writes and counts its Closes.
 type scripted struct {
 	net.Conn
 	network string
 	mu      sync.Mutex
 	writes  []int
 	closes  int
-	accepts int           // how many bytes a Write takes at most; 0: all
-	pause   time.Duration // how long a Write takes
+	accepts int           // bytes that a Write accepts; 0: all
+	pause   time.Duration // duration of a Write
 }
 
 func (s *scripted) LocalAddr() net.Addr  { return &net.UnixAddr{Net: s.network} }
@@ -289,7 +289,7 @@ func TestUseOfAWrapperDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// still answers without a system call, so that what the wrapper adds is seen.
+// still answers without a system call, so that the cost of the wrapper shows.
 type still struct{ net.Conn }
 
 func (still) Read(p []byte) (int, error)  { return len(p), nil }

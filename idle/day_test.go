@@ -10,10 +10,11 @@ import (
 
 var virtualConns = flag.Int("virtual", 50_000, "how many connections TestADayWithoutAWrongCloseOrAMissingOne watches")
 
-// virtual is a connection that speaks once in each round, until it skips one: then it is silent, and is to be closed.
+// virtual is a connection that speaks once in each round until it skips one.
+// From then on it is silent and must be closed.
 type virtual struct {
 	Entry
-	state atomic.Uint32 // the round in which it spoke last, and what became of it
+	state atomic.Uint32 // the round in which it last spoke, and its outcome
 }
 
 const (
@@ -22,9 +23,10 @@ const (
 	virtualRound  = virtualSilent - 1
 )
 
-// A day of connections that speak just before their timeout is over, each at its own time. In each round one in twenty does not.
+// Connections speak for a day just before their timeout, each at its own time.
+// In each round one in twenty does not.
 func TestADayWithoutAWrongCloseOrAMissingOne(t *testing.T) {
-	n, beat := *virtualConns, 100*time.Millisecond // those of a beat speak together
+	n, beat := *virtualConns, 100*time.Millisecond // the connections of a beat speak together
 	if testing.Short() {
 		n, beat = min(n, 5_000), time.Second
 	}
@@ -33,8 +35,8 @@ func TestADayWithoutAWrongCloseOrAMissingOne(t *testing.T) {
 			timeout    = time.Hour
 			resolution = time.Second
 		)
-		beats := int(timeout/beat) - 1                // of a round, which is that much shorter than the timeout
-		settling := int((2*resolution+beat)/beat) + 1 // in which what fell silent last is closed
+		beats := int(timeout/beat) - 1                // beats of a round, which is shorter than the timeout by that
+		settling := int((2*resolution+beat)/beat) + 1 // time for the close of the last silent ones
 		turns := 24*beats + settling
 		start := time.Now()
 		all := make([]virtual, n)
@@ -86,7 +88,7 @@ func TestADayWithoutAWrongCloseOrAMissingOne(t *testing.T) {
 		t.Logf("%d connections over %v of fake time: %d fell silent, %d were closed; wrong %d, early %d, late %d, the latest %v after the timeout",
 			n, time.Since(start).Round(time.Second), silenced, closed.Load(), wrong.Load(), early.Load(), late.Load(), time.Duration(worst.Load()))
 		if wrong.Load()+early.Load()+late.Load() > 0 || closed.Load() != silenced || s.Closed[ReadIdle] != uint64(silenced) {
-			t.Error("that is not what was promised")
+			t.Error("a promise was broken")
 		}
 	})
 }

@@ -1,53 +1,82 @@
-// Package idle closes connections that nobody used for a while, and keeps the others alive with pings, at the cost of copying a number
-// for each use. It imports the standard library and package wheel alone.
+// Package idle closes connections that were not used for a while, and keeps the
+// others alive with pings. A use costs the copy of one number. The package
+// imports only the standard library and package wheel.
 //
 //	g := idle.New(idle.Config{AllIdle: 2 * time.Minute}, func(c net.Conn, why idle.Reason) idle.Verdict { return idle.Close })
 //	l = idle.NewListener(l, g) // and serve as before
 //
-// A Group watches connections of any kind: NewListener and NewConn touch them for the program, WatchServer follows the states of an http.Server, and
-// a program with connections of its own embeds an Entry in each, calls Track and Untrack, and TouchRead, TouchWrite and Pong as bytes
-// come and go. On Linux the group can ask the kernel instead of being told (Config.Activity).
+// A Group watches connections of any kind, in one of three ways:
 //
-// # What is promised
+//   - NewListener and NewConn return connections that touch by themselves.
+//   - WatchServer follows the connection states of an http.Server.
+//   - A program embeds an Entry in its own connections and calls Track,
+//     Untrack, TouchRead, TouchWrite and Pong.
 //
-//   - Nothing is closed before its timeout (MaxAge and PingEvery less their Jitter, and all but pings less the pressure): not by a garbage
-//     collection, a starved or stopped process, or a machine that slept. After each of those every connection has a full timeout to speak.
-//   - What is silent is asked about at the latest two resolutions after its timeout; later by one timeout for each stall, and by what
-//     MaxPerTick or a busy `on` holds back.
-//   - A use just before `on` is called keeps the connection, and so does a read before the close, unless the reason is Age, Ping or
-//     Evicted. So `on` may be called again for a connection for which it has returned Close.
-//   - Of Untrack, Close and the verdict one ends a connection, once, in whatever order they come.
+// On Linux the group can read the times of the last bytes from the kernel
+// instead: see Config.Activity.
 //
-// # What it costs
+// # Guarantees
 //
-// A touch takes under 2 ns and allocates nothing. A connection takes 88 bytes with its Entry if C is a pointer, 8 more if it is an
-// interface; 4 for MaxAge or Handshake, 16 and a RawConn for the kernel source and in NewConn, 32 where connections were kept. Nothing of
-// that is new to the garbage collector but a pointer to the connection and one to its Entry. NewConn and WatchServer add an object of their own.
-// There is no goroutine for a connection, and none at all while nothing is due. A group with connections wakes up twice in each
-// resolution; an empty one never does.
+//   - No connection is closed before its timeout. MaxAge and PingEvery may be
+//     shorter by their Jitter, and pressure shortens all timeouts except
+//     pings. A garbage collection, a starved or stopped process, or a machine
+//     that slept closes none: after each, every connection has a full timeout
+//     to speak.
+//   - Group calls `on` for a silent connection at most two resolutions after
+//     its timeout. It may be later by one timeout for each stall, and by the
+//     delay that MaxPerTick or a busy `on` causes.
+//   - A use just before the call of `on` keeps the connection. So does a read
+//     before the close, unless the reason is Age, Ping or Evicted. Therefore
+//     `on` may be called again for a connection for which it returned Close.
+//   - One of Untrack, Close and the verdict ends a connection, exactly once,
+//     in whichever order they happen.
 //
-// # How idleness is told
+// # Cost
 //
-// A group counts steps, two for each resolution R, on a fixed grid, while it has connections. A touch stores the number of the present
-// step in the connection's entry: no clock is read, no lock taken, no timer moved. With steps of r = R/2, a connection whose timeout
-// is T is idle at step n if
+// A touch takes less than 2 ns and allocates nothing. A connection takes 88
+// bytes with its Entry if C is a pointer, and 8 more if C is an interface.
+// MaxAge or Handshake adds 4 bytes, the kernel source and NewConn add 16 and a
+// RawConn, and a verdict that kept the connection adds 32. For the garbage
+// collector this is only two new pointers: to the connection and to its Entry.
+// NewConn and WatchServer add an object of their own. No connection has a
+// goroutine, and the group has none while no connection is due. A group with
+// connections wakes up twice in each resolution. An empty group never does.
+//
+// # How idleness is measured
+//
+// While it has connections, a group counts steps on a fixed grid: two for each
+// resolution R. A touch stores the number of the current step in the
+// connection's entry. It reads no clock, takes no lock and moves no timer. With
+// steps of r = R/2, a connection with timeout T is idle at step n if
 //
 //	n − max(touched, floor) ≥ ceil(T/r) + 3
 //
-// Invariant: it has then been silent for T at least. Step k is taken at k·r or later, and, but for stalls, at k·r + R = (k+2)·r at the
-// latest. What was touched in step c was touched before step c+1 was taken, so before (c+3)·r; and step n is taken at n·r or later,
-// that is at (c+3)·r + T or later. It was touched at c·r or later, so a punctual step n comes at most 3r, and the part of r by which T
-// is rounded up, after the timeout: less than 4r = 2R.
+// Invariant: the connection has then been silent for at least T. Proof:
 //
-// A stall is a step that is taken later than R after its place: the process was stopped, starved, or the machine suspended. Then
-// the touched numbers are older than the touches, and nobody could speak. So the floor is raised to that step: every connection
-// counts as touched then, and has a full timeout to speak.
+//  1. Step k is taken at k·r or later and, without a stall, at most at
+//     k·r + R = (k+2)·r.
+//  2. A touch in step c happened before step c+1 was taken, so before
+//     (c+3)·r.
+//  3. Step n is taken at n·r or later, which is (c+3)·r + T or later.
 //
-// A cached time instead of a number would be wrong: when it is stale, it closes early.
+// The touch happened at c·r or later. So a punctual step n is later than the
+// timeout by at most 3r and the fraction of r by which T is rounded up. That is
+// less than 4r = 2R.
 //
-// # Where it is from
+// A stall is a step that is taken more than R late: the process was stopped or
+// starved, or the machine was suspended. Then the stored numbers are older than
+// the touches, and no peer could speak. So the group raises the floor to that
+// step: every connection counts as touched then, and has a full timeout to
+// speak.
 //
-// A timer that is not moved by each use but looked at when it fires is as old as callouts for TCP keepalive; a counter that stands for
-// the clock is what coarse clocks are. That idleness must be counted in what the process has lived through, and not in time, is
-// what LXD learnt when stalls killed its members (lxd#9632).
+// A cached time instead of a number would be wrong: a stale one closes too
+// early.
+//
+// # Origins
+//
+// A timer that is not moved by each use, but checks the last use when it fires,
+// is as old as the callouts for TCP keepalive. A counter in place of the clock
+// is a coarse clock. Idleness must be measured in time that the process was
+// able to run: LXD learned this when stalls removed its cluster members
+// (lxd#9632).
 package idle

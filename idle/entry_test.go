@@ -106,7 +106,7 @@ func TestATouchThatWasHeldUpTakesNoLaterOneBack(t *testing.T) {
 
 func TestAConnectionMayBeInManyWritesAndIsNotBusy(t *testing.T) {
 	var u use
-	for range 1 << 20 { // as many as package net allows at a time
+	for range 1 << 20 { // the limit of package net
 		u.begin()
 	}
 	if u.isBusy() || !u.isRunning() {

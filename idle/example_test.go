@@ -11,23 +11,25 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// session is a connection of a program that knows what a use is: here a line. A line "pong" answers a ping.
+// session is a connection of a program that decides itself which data is a use:
+// here each line. A line "pong" answers a ping.
 type session struct {
 	idle.Entry
-	net.Conn               // its Close is what the group calls
-	pings    chan struct{} // holds one that is to be sent
+	net.Conn               // the group calls its Close
+	pings    chan struct{} // holds one ping to send
 	why      atomic.Uint32 // the idle.Reason for which it is closed; 0: none
 }
 
-// judge is called by a few workers for all sessions: it must not wait for any of them.
+// judge is called by a few workers for all sessions: it must not wait for any
+// session.
 func judge(s *session, why idle.Reason) idle.Verdict {
 	if why != idle.Ping {
-		s.why.Store(uint32(why)) // for the reader: all it will see is that the connection is closed
+		s.why.Store(uint32(why)) // for the reader, which only sees that the connection is closed
 		return idle.Close
 	}
 	select {
 	case s.pings <- struct{}{}: // for the writer
-	default: // it is still at the last one
+	default: // it has not sent the last one yet
 	}
 	return idle.Keep
 }
@@ -36,7 +38,7 @@ func serve(sessions *idle.Group[*session], c net.Conn) {
 	defer c.Close()
 	s := &session{Conn: c, pings: make(chan struct{}, 1)}
 	if err := sessions.Track(s, &s.Entry); err != nil {
-		return // ErrClosed: we are leaving
+		return // ErrClosed: the server is shutting down
 	}
 	defer sessions.Untrack(&s.Entry)
 	done := make(chan struct{})
@@ -49,7 +51,7 @@ func (s *session) read() {
 	lines := bufio.NewScanner(s)
 	for lines.Scan() {
 		if lines.Text() == "pong" {
-			s.Pong() // it is there, but wants nothing: that puts neither ReadIdle nor AllIdle off
+			s.Pong() // a sign of life, but not a use: it delays neither ReadIdle nor AllIdle
 		} else {
 			s.TouchRead()
 		}
@@ -73,11 +75,12 @@ func (s *session) write(done <-chan struct{}) {
 	}
 }
 
-// A program with connections of its own embeds an Entry in each, and touches it where something has been understood.
+// A program embeds an Entry in its own connections, and touches it for each
+// message that it understood.
 func ExampleGroup() {
 	sessions := idle.New(idle.Config{
 		ReadIdle:  time.Hour,
-		PingEvery: 20 * time.Millisecond, // 30 * time.Second, in earnest
+		PingEvery: 20 * time.Millisecond, // 30 * time.Second in production
 		PongWait:  100 * time.Millisecond,
 	}, judge)
 	defer sessions.Close()

@@ -6,23 +6,28 @@ import (
 	"time"
 )
 
-// A connection of NewConn is closed in two steps, so that those who are blocked in it learn why and can clean up: the group expires it, and
-// lets it linger for a grace. Whoever closes it first, its owner or the group, counts it as closed: once.
+// A connection of NewConn is closed in two steps, so that calls blocked in it
+// return and the owner can clean up. The group first expires it, and closes it
+// after a grace time. The first to close it, its owner or the group, counts it
+// as closed, once.
 
-// expirer is a connection that may linger.
+// expirer is a connection that can be closed in two steps.
 type expirer interface {
-	// expire ends the connection. It returns nil if it is closed, and else what closes it after the grace. That returns false if its owner
-	// has closed it until then, and told the group so by closedByOwner.
+	// expire ends the connection. It returns nil if the connection is closed,
+	// or else the function that closes it after the grace time. That function
+	// returns false if the owner closed the connection first and called
+	// closedByOwner.
 	expire() (later func() bool)
 }
 
-// grace is what a connection's own readers and writers have to clean up.
+// grace is the time that the owner's goroutines have to clean up.
 const grace = time.Second
 
-// graceClose is a connection that is closed in a certain step, if nobody has done so until then.
+// graceClose is a connection to close in a certain step, unless its owner
+// closed it before.
 type graceClose struct {
 	step  uint64
-	close func() bool // false: somebody has
+	close func() bool // false: the owner has closed it
 }
 
 // graceCloses are in the order of their steps.
@@ -34,7 +39,7 @@ func (l *graceCloses) push(step uint64, closes func() bool) {
 	*l = append(*l, graceClose{step, closes})
 }
 
-// pop takes the first, which must be there.
+// pop takes the first one, which must exist.
 func (l *graceCloses) pop() graceClose {
 	first := (*l)[0]
 	(*l)[0] = graceClose{}
@@ -44,7 +49,8 @@ func (l *graceCloses) pop() graceClose {
 	return first
 }
 
-// closeConnLocked closes a connection that the group has forgotten, or begins to.
+// closeConnLocked closes a connection that the group has forgotten, or begins
+// to close it.
 func (g *Group[C]) closeConnLocked(c C) {
 	var later func() bool
 	defer func() {
@@ -60,14 +66,14 @@ func (g *Group[C]) closeConnLocked(c C) {
 		case expirer:
 			later = x.expire()
 		case *tls.Conn:
-			hangUp(x) // its own Close waits up to 5 s for room for a goodbye
+			hangUp(x) // its Close waits up to 5 s for room for a close_notify
 		case io.Closer:
 			_ = x.Close()
 		}
 	})
 }
 
-// finishCloseLocked closes a connection whose grace is over.
+// finishCloseLocked closes a connection after its grace time.
 func (g *Group[C]) finishCloseLocked(l graceClose) {
 	var closed bool
 	if g.unlocked(func() { closed = l.close() }); closed {
@@ -75,7 +81,8 @@ func (g *Group[C]) finishCloseLocked(l graceClose) {
 	}
 }
 
-// parted says that the owner of a connection has closed it within the grace.
+// closedByOwner is called when the owner of a connection closed it within the
+// grace time.
 func (g *Group[C]) closedByOwner() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,26 +10,26 @@ func (g *grid) idleAt(touched uint32, timeout time.Duration) uint64 {
 	return max(g.past(touched), g.floor) + g.steps(timeout)
 }
 
-// A driver that is late by up to a resolution, and now and then stalls; connections that are touched at random; each is judged
-// at every step.
+// The driver is late by up to a resolution and stalls now and then. Connections
+// are touched at random. Each is checked at every step.
 func TestNothingIsIdleBeforeItsTimeoutAndEverythingSoonAfter(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		g := grid{step: time.Duration(1 + r.Int64N(int64(time.Second)))}
-		g.now = r.Uint64N(1 << 33) // so that the 32 bits of the touches wrap
+		g.now = r.Uint64N(1 << 33) // the 32 bits of the touches wrap
 		resolution := 2 * g.step
 		elapsed := g.place(g.now)
 		timeout := time.Duration(1 + r.Int64N(int64(100*resolution)))
 
 		touchedAt, touched := elapsed, uint32(g.now)
-		spokenFrom := elapsed // since when the connection could speak without a stall
+		spokenFrom := elapsed // the start of the time without a stall
 		for range 4000 {
 			late := time.Duration(r.Int64N(int64(resolution)) + 1)
 			if r.IntN(600) == 0 {
 				late += time.Duration(r.Int64N(int64(50 * resolution)))
 			}
 			taken := g.place(g.now+1) + late
-			if r.IntN(40) == 0 { // a touch at some time before the step is taken
+			if r.IntN(40) == 0 { // a touch before the step is taken
 				touchedAt = elapsed + time.Duration(r.Int64N(int64(taken-elapsed)))
 				touched = uint32(g.now)
 			}

@@ -8,63 +8,73 @@ import (
 	"github.com/foliot/foliot/wheel"
 )
 
-// Group watches connections: it asks a function about those that nobody used for a while, and closes them if told. Its methods may
-// be called by any goroutine, also from `on`, but for Drain.
+// Group watches connections. It calls a function for those that were not used
+// for a while, and closes them if the function returns Close. Its methods may
+// be called by any goroutine, also from `on`, except Drain.
 //
-// One group may watch the connections of several listeners and servers; have one for each set of timeouts. A group without connections
-// needs no attention: nothing wakes up, and one that is forgotten is collected.
+// One group may watch the connections of several listeners and servers. Use one
+// group for each set of timeouts. A group without connections needs no Close:
+// it does not wake up, and the garbage collector can free it.
 type Group[C any] struct {
-	// A connection has a seat, and while it is waiting a timer on core, for the earliest step in which something may be due. The driver
-	// counts the steps, and sweeps: what is due goes into the lines, everything else gets a new timer. Workers take from the lines,
-	// look again, and call `on`, all but that under the lock. So
+	// A connection has a slot. While it waits, it also has a timer on core, for
+	// the earliest step in which a reason may be due. The driver counts the
+	// steps and sweeps: connections that are due go into the work queue, all
+	// others get a new timer. Workers take from the queue, check again and call
+	// `on`. All of this happens under the lock, except `on`. So
 	//
 	//	waiting ──sweep, EvictIdlest, Drain──► queued ──worker──► asked ──Keep──► waiting
 	//
-	// and each of Untrack, Close and the verdict ends a connection once, since it does so under the lock.
+	// and each of Untrack, Close and the verdict ends a connection once, since
+	// each does so under the lock.
 
 	clock  *clock // written under mu
 	on     func(C, Reason) Verdict
 	limits limits
-	kernel bool // all connections are asked for their ages
+	kernel bool // Config.Activity is Kernel
 	start  time.Time
 
-	mu       sync.Mutex // guards all that follows, and the group's part of its entries
+	mu       sync.Mutex // guards all fields below, and the group's fields of its entries
 	grid     grid
-	elapsed  time.Duration // since start, when a step was taken last or could have been
+	elapsed  time.Duration // time from start to the last check of the step
 	policy   policy
 	pressure float64
-	core     *wheel.Core[uint32] // of seats, in steps
+	core     *wheel.Core[uint32] // timers of slots, in steps
 	slots    slots[C]
-	probe    *probe // made when first needed
+	probe    *probe // created at first use
 
 	driver      *time.Timer            // calls tick; nil before the first connection
-	onFire      func(wheel.ID, uint32) // appends to fired
-	fired       []uint32               // what a sweep looks at
-	warm        uint32                 // what it has read ahead, so that the compiler leaves that in
-	driven      bool                   // it is set
+	onFire      func(wheel.ID, uint32) // called when a timer fires: appends to fired
+	fired       []uint32               // the slots that a sweep checks
+	warm        uint32                 // result of the reads ahead, so that the compiler keeps them
+	driven      bool                   // the driver's timer is set
 	sweeping    bool
 	queue       workQueue
-	graceCloses graceCloses // what is closed after a grace
+	graceCloses graceCloses // connections to close after the grace time
 	workers     int
-	outside     int    // of the workers, those that are in others' code
-	budget      int    // how many may still be asked about in the present resolution
-	budgetOf    uint64 // which one that is
+	outside     int // workers that run `on` or Close, without the lock
+	budget      int // connections that may still be asked about in resolution budgetOf
+	budgetOf    uint64
 
 	tracked  int
 	closing  int // forgotten, but not yet closed
 	draining bool
 	closed   bool
-	empty    chan struct{} // closed when the last connection has gone; nil if nobody waits
+	empty    chan struct{} // closed when the last connection has ended; nil if no Drain waits
 	stats    Stats
 }
 
-// New returns a group that asks `on`, which says whether to close or to keep. Config.Workers goroutines at most call it, without any
-// lock, and never two at a time for one connection. It may call the group's methods but Drain; Untrack of the connection that it was
-// called for returns false, and has the group forget it afterwards. If C is no io.Closer, `on` closes the connection itself, or nobody
-// does. A *tls.Conn is closed without a close_notify, which might block. New panics if `on` is nil or cfg has no timeout.
+// New returns a group that calls `on`, which returns whether to close or to
+// keep the connection. At most Config.Workers goroutines call it, without any
+// lock, and never two at a time for one connection.
+//
+// `on` may call the group's methods except Drain. If it calls Untrack for its
+// own connection, Untrack returns false, and the group forgets the connection
+// when `on` returns. If C is not an io.Closer, `on` must close the connection
+// itself. A *tls.Conn is closed without a close_notify, which might block. New
+// panics if `on` is nil or cfg has no timeout.
 func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
 	if on == nil {
-		panic("idle: New without a function to ask")
+		panic("idle: New without a function to call")
 	}
 	if !cfg.timed() {
 		panic("idle: New without a timeout: set AllIdle or another one, or AllIdle: Never for a group that only drains and evicts")
@@ -78,11 +88,16 @@ func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
 	return g
 }
 
-// Track begins to watch a connection, as if it was used now. It takes a lock for a fraction of a microsecond. It fails with
-// ErrClosed, ErrTracked or ErrFull, and with Config.Activity Kernel if the kernel can't be asked about c: it must be a TCP connection
-// on Linux, or have a method NetConn that leads to one, as *tls.Conn has; and not speak Multipath TCP, of which the kernel tells one
-// path alone: Go's listeners do where they can, unless net.ListenConfig.SetMultipathTCP(false) is called. That question takes more
-// stack than a new goroutine has, and leaves it with 4 kB instead of 2: ask it where you accept, not in each connection's goroutine.
+// Track begins to watch a connection, as if it was used now. It holds a lock
+// for a fraction of a microsecond. It returns ErrClosed, ErrTracked or ErrFull.
+//
+// With Config.Activity Kernel it also returns an error if the kernel cannot
+// report on c. c must be a TCP connection on Linux, or have a method NetConn
+// that leads to one, as *tls.Conn has. It must not use Multipath TCP, for which
+// the kernel reports a single path. Go's listeners use that if they can, unless
+// net.ListenConfig.SetMultipathTCP(false) was called. This check takes more
+// stack than a new goroutine has, and leaves it with 4 kB instead of 2. So call
+// Track in the goroutine that accepts, not in that of each connection.
 func (g *Group[C]) Track(c C, e *Entry) error {
 	if e == nil {
 		panic("idle: Track without an Entry")
@@ -97,7 +112,8 @@ func (g *Group[C]) Track(c C, e *Entry) error {
 	return g.track(c, e, raw)
 }
 
-// track is Track by the kernel's word, if raw is not nil, or by touches.
+// track is Track with the kernel as source if raw is not nil, and with touches
+// otherwise.
 func (g *Group[C]) track(c C, e *Entry, raw syscall.RawConn) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,9 +152,11 @@ func (g *Group[C]) track(c C, e *Entry, raw syscall.RawConn) error {
 	return nil
 }
 
-// Untrack ends the watch. It returns true if `on` is not called for the connection any more; the Entry may be used again at once.
-// It returns false if it is not tracked by this group, or if `on` has been called for it: then the group forgets it when `on` returns,
-// and closes it only if that says so.
+// Untrack ends the watch. It returns true if `on` will not be called for the
+// connection any more. Then the Entry may be used again at once. It returns
+// false if this group does not track the connection, or if `on` is running for
+// it. In the latter case the group forgets the connection when `on` returns,
+// and closes it only if the verdict is Close.
 func (g *Group[C]) Untrack(e *Entry) bool { return g.untrack(e, untracked) }
 
 func (g *Group[C]) untrack(e *Entry, how state) bool {
@@ -157,7 +175,8 @@ func (g *Group[C]) untrack(e *Entry, how state) bool {
 	return true
 }
 
-// forgetLocked ends the watch of a connection. If it is queued, its seat stays taken until a worker finds it empty.
+// forgetLocked ends the watch of a connection. If it is queued, its slot stays
+// taken until a worker finds it empty.
 func (g *Group[C]) forgetLocked(i uint32) {
 	chunk, at := g.slots.at(i)
 	s, n := &chunk.slots[at], &chunk.notes[at]
@@ -174,7 +193,7 @@ func (g *Group[C]) forgetLocked(i uint32) {
 	g.emptyLocked()
 }
 
-// emptyLocked tells a Drain that no connection is left, nor one that is still being closed.
+// emptyLocked notifies Drain if no connection is tracked or being closed.
 func (g *Group[C]) emptyLocked() {
 	if g.tracked == 0 && g.closing == 0 && g.empty != nil {
 		close(g.empty)
@@ -182,15 +201,17 @@ func (g *Group[C]) emptyLocked() {
 	}
 }
 
-// Len returns how many connections are tracked.
+// Len returns the number of tracked connections.
 func (g *Group[C]) Len() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.tracked
 }
 
-// Close forgets all connections and closes none; their entries may be used again. No `on` begins after it has returned; those
-// that run go on, and a verdict of theirs still closes. Track fails from then on.
+// Close forgets all connections and closes none of them. Their entries may be
+// used again. No call of `on` begins after Close has returned. Calls under way
+// continue, and their verdict still closes. Track returns ErrClosed from then
+// on.
 func (g *Group[C]) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -209,11 +230,12 @@ func (g *Group[C]) Close() {
 	}
 }
 
-// busy says that until unbusy the connection counts as used, if the kernel is not asked about it, and that neither its age nor an
-// eviction ends it.
+// busy marks the connection as in use until unbusy, unless the kernel reports
+// on it. Neither its age nor an eviction ends it.
 func (g *Group[C]) busy(e *Entry) { e.use.beginBusy() }
 
-// unbusy judges at once what has waited for it.
+// unbusy ends busy. It checks the connection at once if the group waits for
+// that.
 func (g *Group[C]) unbusy(e *Entry) {
 	if !e.use.endBusy() {
 		return

@@ -10,11 +10,12 @@ import (
 
 type tiny struct{ Entry }
 
-// TestAMillionConnectionsTakeAtMost96BytesEach counts all: the entry, the seat, the timer.
+// TestAMillionConnectionsTakeAtMost96BytesEach counts everything: the entry,
+// the slot and the timer.
 func TestAMillionConnectionsTakeAtMost96BytesEach(t *testing.T) {
 	most := 96.0
 	if testing.Short() {
-		most++ // there are fewer, over which is spread what the group takes itself
+		most++ // with fewer connections, each has more of the group's own memory
 	}
 	for name, cfg := range map[string]Config{
 		"idle":              {ReadIdle: time.Hour, AllIdle: 2 * time.Hour},
@@ -44,7 +45,7 @@ func bytesEach[C any](t *testing.T, cfg Config, as func(*tiny) C) float64 {
 		all[i] = new(tiny)
 		track(t, g, as(all[i]), &all[i].Entry)
 	}
-	pointers := 8 * float64(n) // of the slice
+	pointers := 8 * float64(n) // for the slice
 	took := (float64(heapInUse()-before) - pointers) / float64(n)
 	g.Close()
 	runtime.KeepAlive(all)
@@ -79,7 +80,8 @@ func BenchmarkTrackUntrack(b *testing.B) {
 	}
 }
 
-// BenchmarkCheck is the cost of a look, in a sweep, at one of a million connections that are in use: they come due in no order of memory.
+// BenchmarkCheck measures one check in a sweep over a million connections in
+// use. They come due in an order unrelated to their place in memory.
 func BenchmarkCheck(b *testing.B) {
 	const n, timeout = 1_000_000, time.Hour
 	g := New(Config{ReadIdle: timeout, AllIdle: 2 * timeout}, func(*tiny, Reason) Verdict { return Close })

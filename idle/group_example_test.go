@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// A server that leaves: it accepts nobody any more, and closes its connections one after another, so that their clients do not all come
-// to the next server at once.
+// A server shuts down: it stops accepting, and closes its connections one after
+// another, so that the clients do not all move to the next server at once.
 func ExampleGroup_Drain() {
 	g := idle.New(idle.Config{AllIdle: 2 * time.Minute}, func(_ net.Conn, why idle.Reason) idle.Verdict {
 		fmt.Println("closing one:", why)
@@ -41,12 +41,12 @@ func ExampleGroup_Drain() {
 		}()
 	}
 
-	l.Close() // first: whoever is accepted during a drain is closed without an answer
+	l.Close() // first: a drain closes new connections without an answer
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	err = g.Drain(ctx, 30*time.Millisecond) // 10 * time.Second, in earnest
+	err = g.Drain(ctx, 30*time.Millisecond) // 10 * time.Second in production
 	fmt.Println(err, g.Len())
-	g.Close() // what would be left, had ctx ended before, is no longer watched
+	g.Close() // after ctx ended: stop watching the connections that are left
 	// Output:
 	// closing one: evicted
 	// closing one: evicted
@@ -54,7 +54,8 @@ func ExampleGroup_Drain() {
 	// <nil> 0
 }
 
-// A server that is short of something, descriptors for instance, asks those to go that were silent for longest.
+// A server that runs out of a resource, such as descriptors, evicts the
+// connections that were silent longest.
 func ExampleGroup_EvictIdlest() {
 	gone := make(chan string)
 	g := idle.New(idle.Config{AllIdle: idle.Never, Resolution: 10 * time.Millisecond}, func(name string, why idle.Reason) idle.Verdict {
@@ -76,7 +77,8 @@ func ExampleGroup_EvictIdlest() {
 	// alice evicted
 }
 
-// Under overload timeouts become shorter. What the pressure is depends on what runs short.
+// Under overload timeouts become shorter. The program computes the pressure
+// from the resource that runs out.
 func ExampleGroup_SetPressure() {
 	gone := make(chan idle.Reason)
 	g := idle.New(idle.Config{AllIdle: time.Hour, Resolution: 10 * time.Millisecond},
@@ -91,21 +93,22 @@ func ExampleGroup_SetPressure() {
 	const most = 1000 // connections
 	now := 995        // g.Len(), every second or so
 	g.SetPressure(float64(now-most/2) / (most / 2))
-	// At up to half of the connections an hour is an hour; at 995 it is 36 s, and at 1000 nothing.
+	// At up to half of the connections an hour is an hour; at 995 it is 36 s,
+	// and at 1000 nothing.
 	g.SetPressure(1)
 	fmt.Println(<-gone)
 	// Output:
 	// all idle
 }
 
-// A connection is told before it is closed, and has some time to answer.
+// A connection gets a warning before it is closed, and some time to answer.
 func ExampleKeepFor() {
-	warned := false // on is never called twice at a time for one connection
+	warned := false // `on` is never called twice at a time for one connection
 	done := make(chan struct{})
 	g := idle.New(idle.Config{ReadIdle: 20 * time.Millisecond}, func(name string, why idle.Reason) idle.Verdict {
 		if !warned {
 			warned = true
-			fmt.Println(name, "is warned:", why) // by whoever writes for it
+			fmt.Println(name, "is warned:", why) // the goroutine that writes for it sends the warning
 			return idle.KeepFor(50 * time.Millisecond)
 		}
 		fmt.Println(name, "goes:", why)

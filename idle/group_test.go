@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// conn is a connection of the tests. It is virtual: it can only be touched and closed.
+// conn is a virtual connection: it can only be touched and closed.
 type conn struct {
 	Entry
 	closed chan struct{}
@@ -18,7 +18,7 @@ type conn struct {
 func newConn() *conn { return &conn{closed: make(chan struct{})} }
 
 func (c *conn) Close() error {
-	close(c.closed) // twice would panic
+	close(c.closed) // a second close would panic
 	return nil
 }
 
@@ -40,13 +40,13 @@ func track[C any](t testing.TB, g *Group[C], c C, e *Entry) {
 	}
 }
 
-func TestWhatIsUntouchedIsClosedAfterItsTimeoutAndWithinTwoResolutions(t *testing.T) {
+func TestAnUntouchedConnectionIsClosedAfterItsTimeoutAndWithinTwoResolutions(t *testing.T) {
 	for _, timeout := range []time.Duration{time.Second, 999 * time.Millisecond, 1234567 * time.Microsecond} {
 		for _, offset := range []time.Duration{0, 1, 17 * time.Millisecond, 49999 * time.Microsecond} {
 			synctest.Test(t, func(t *testing.T) {
 				const resolution = 100 * time.Millisecond
 				g := New(Config{ReadIdle: timeout, Resolution: resolution}, closing)
-				track(t, g, newConn(), new(Entry)) // another, so that the steps go on
+				track(t, g, newConn(), new(Entry)) // another connection keeps the steps going
 				time.Sleep(offset)
 				c := newConn()
 				track(t, g, c, &c.Entry)
@@ -60,7 +60,7 @@ func TestWhatIsUntouchedIsClosedAfterItsTimeoutAndWithinTwoResolutions(t *testin
 	}
 }
 
-func TestWhatIsTouchedIsNotClosed(t *testing.T) {
+func TestATouchedConnectionIsNotClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = time.Second
 		g := New(Config{ReadIdle: timeout, Resolution: 100 * time.Millisecond}, closing)
@@ -167,7 +167,7 @@ func TestAPingThatIsAnsweredIsFollowedByAnotherAndOneThatIsNotByTheEnd(t *testin
 		c := newConn()
 		track(t, g, c, &c.Entry)
 		<-c.closed
-		want := []event{ // the first two are answered after 2.9 s
+		want := []event{ // the first two pings are answered after 2.9 s
 			{10000 * time.Millisecond, Ping},
 			{22900 * time.Millisecond, Ping},
 			{35800 * time.Millisecond, Ping},

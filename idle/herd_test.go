@@ -11,7 +11,7 @@ func TestNoMoreThanMaxPerTickAreAskedAboutInOneResolution(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, limit, resolution = 10_000, 100, 100 * time.Millisecond
 		var mu sync.Mutex
-		calls := map[time.Duration]int{} // by resolution
+		calls := map[time.Duration]int{} // calls by resolution
 		start := time.Now()
 		var bystander *conn
 		var late time.Duration
@@ -52,11 +52,11 @@ func TestAHerdTakesTurnsWithThoseThatComeDueAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, resolution = 100_000, 100 * time.Millisecond
 		var mu sync.Mutex
-		due := map[*conn]time.Time{} // of those that came later
+		due := map[*conn]time.Time{} // of the later ones
 		var worst time.Duration
 		calls := 0
 		g := New(Config{ReadIdle: time.Second, Resolution: resolution, Workers: 2}, func(c *conn, _ Reason) Verdict {
-			time.Sleep(100 * time.Microsecond) // so the herd takes 5 s
+			time.Sleep(100 * time.Microsecond) // so all of them take 5 s
 			mu.Lock()
 			defer mu.Unlock()
 			calls++
@@ -96,7 +96,7 @@ func TestJitterSpreadsPingsAndAges(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
-			var calls [2][128]int // of the first and the second time, by second
+			var calls [2][128]int // first and second calls, by second
 			seen := map[*conn]time.Time{}
 			c.cfg.Resolution = time.Second
 			start := time.Now()
@@ -147,7 +147,7 @@ func TestTheCounterGoesOnWhileALongSweepIsUnderWay(t *testing.T) {
 		c := newConn()
 		track(t, g, c, &c.Entry)
 		g.mu.Lock()
-		g.sweeping = true // as if
+		g.sweeping = true // as if a sweep was under way
 		before := g.grid.now
 		g.mu.Unlock()
 		time.Sleep(10 * time.Second)

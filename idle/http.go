@@ -8,19 +8,31 @@ import (
 	"syscall"
 )
 
-// WatchServer has a group watch the connections of a server, of HTTP/1 and HTTP/2, with TLS and without. It sets s.ConnState, to a function
-// that calls the one that was there, and must be called before the server serves. It wraps nothing: what `on` gets is what the server
-// has, a *tls.Conn where TLS is spoken. The server's own timeouts stay as they are; what ends a connection first, does.
+// WatchServer makes a group watch the connections of a server: HTTP/1 and
+// HTTP/2, with and without TLS. Call it before the server serves. It sets
+// s.ConnState to a function that also calls the previous one. It wraps nothing:
+// `on` gets the connection that the server has, a *tls.Conn with TLS. The
+// server's own timeouts stay in force.
 //
-// A connection is used when a request begins and when it has ended, and in between it is busy: it counts as used, and MaxAge and
-// evictions wait for the end. So ReadIdle, WriteIdle and AllIdle are the time between requests, like http.Server's IdleTimeout. With
-// Config.Activity Kernel a request is no excuse: one whose bodies stall in both directions for AllIdle is asked about too, and so is
-// one whose handler merely computes or waits for that long, so AllIdle has to be longer than that. MaxAge and evictions still wait;
-// where the kernel can't be asked, requests are busy as without it. A first request must have begun within Handshake; with Activity
-// Kernel, a first byte must have come. Over HTTP/2 all this is true of a connection's requests together.
+// A connection is used when a request begins and when it ends. In between it is
+// busy: it counts as used, and MaxAge and evictions wait for the end. So
+// ReadIdle, WriteIdle and AllIdle limit the time between requests, as
+// http.Server's IdleTimeout does.
 //
-// A hijacked connection, such as a WebSocket's, is no longer watched: track it with another group, or with NewConn. The group closes
-// directly, and over TLS without a close_notify. A connection that comes when the group is closed or draining is closed.
+// With Config.Activity Kernel, a request does not keep the connection. `on` is
+// also called if the bodies stall in both directions for AllIdle. It is called
+// too if the handler only computes or waits for that long, so AllIdle must be
+// longer. MaxAge and evictions still wait. If the kernel cannot be read,
+// requests are busy as with Touch.
+//
+// The first request must begin within Handshake. With Activity Kernel, the
+// first byte must come within it. With HTTP/2 all requests of a connection
+// count together.
+//
+// A hijacked connection, such as a WebSocket, is no longer watched: track it
+// with another group, or with NewConn. The group closes the connection
+// directly, over TLS without a close_notify. A connection that arrives while
+// the group is closed or draining is closed.
 func WatchServer(s *http.Server, g *Group[net.Conn]) {
 	if s == nil || g == nil {
 		panic("idle: WatchServer without a server or a group")
@@ -32,13 +44,13 @@ func WatchServer(s *http.Server, g *Group[net.Conn]) {
 // httpConns watches the connections of a server.
 type httpConns struct {
 	group *Group[net.Conn]
-	next  func(net.Conn, http.ConnState) // the hook that was there; may be nil
+	next  func(net.Conn, http.ConnState) // the previous hook; may be nil
 	all   sync.Map                       // of net.Conn to *httpConn
 }
 
 type httpConn struct {
 	Entry
-	busy atomic.Bool // the server calls the hook for one state after the other, from several goroutines
+	busy atomic.Bool // the server calls the hook for one state after another, from several goroutines
 }
 
 func (h *httpConns) changed(c net.Conn, state http.ConnState) {
@@ -69,7 +81,7 @@ func (h *httpConns) follow(c net.Conn, state http.ConnState) {
 		if e.busy.Swap(false) {
 			h.group.unbusy(&e.Entry)
 		}
-	case http.StateHijacked: // by somebody who goes on: a verdict to close that `on` is about to give is void
+	case http.StateHijacked: // the handler goes on: ignore a Close that `on` is about to return
 		h.all.Delete(c)
 		h.group.untrack(&e.Entry, untracked|handed)
 	case http.StateClosed:
@@ -81,7 +93,7 @@ func (h *httpConns) follow(c net.Conn, state http.ConnState) {
 func (h *httpConns) begin(c net.Conn) {
 	var raw syscall.RawConn
 	if h.group.kernel {
-		raw, _ = rawOf(c) // or requests are busy
+		raw, _ = rawOf(c) // without it, requests are busy
 	}
 	e := new(httpConn)
 	h.all.Store(c, e)

@@ -12,12 +12,13 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// A server whose connections are closed after two minutes between requests, after an hour at the latest, and when it has to go: then the
-// idle ones at once, and those with a request when it is answered.
+// A server closes connections after two minutes between requests, and after an
+// hour at the latest. When it shuts down, it closes idle connections at once,
+// and the others after their request.
 func ExampleWatchServer() {
 	g := idle.New(idle.Config{
 		AllIdle:   2 * time.Minute,  // longer than the proxy in front waits
-		Handshake: 10 * time.Second, // for TLS, and the beginning of the first request
+		Handshake: 10 * time.Second, // for TLS, and the start of the first request
 		MaxAge:    time.Hour,
 	}, func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
 	defer g.Close()
@@ -46,11 +47,11 @@ func ExampleWatchServer() {
 	reply.Body.Close()
 	fmt.Printf("%s, %d connection\n", body, g.Len())
 
-	l.Close() // first: whoever is accepted during a drain is closed without an answer
-	<-served  // or Shutdown might close l, too, and return the error of that
+	l.Close() // first: a drain closes new connections without an answer
+	<-served  // otherwise Shutdown might close l too, and return that error
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	fmt.Println(g.Drain(ctx, 0), g.Len()) // spread over a time, if there are many, so that they do not all return at once
+	fmt.Println(g.Drain(ctx, 0), g.Len()) // with many connections, spread them over a time, so that they do not all return at once
 	fmt.Println(s.Shutdown(ctx))
 	// Output:
 	// hello, 1 connection

@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// onLoopback starts a server on loopback, watched by a group.
+// onLoopback starts a server on loopback that a group watches.
 func onLoopback(t *testing.T, g *Group[net.Conn], secure bool, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)
-	WatchServer(s.Config, g) // before httptest chains its own hook
+	WatchServer(s.Config, g) // before httptest sets its own hook
 	if s.EnableHTTP2 = secure; secure {
 		s.StartTLS()
 	} else {
@@ -45,7 +45,7 @@ func stallARequest(t *testing.T, secure bool) {
 	s := onLoopback(t, g, secure, func(w http.ResponseWriter, r *http.Request) {
 		tick := time.NewTicker(timeout / 4)
 		defer tick.Stop()
-		for range 10 { // a request that is slow, but says something now and then
+		for range 10 { // a slow request with some progress
 			<-tick.C
 			io.WriteString(w, ".")
 			_ = http.NewResponseController(w).Flush()
@@ -70,7 +70,7 @@ func stallARequest(t *testing.T, secure bool) {
 	reply.Body.Close()
 }
 
-// Closing a *tls.Conn waits 5 s for room for its goodbye.
+// Close of a *tls.Conn waits up to 5 s for room for its close_notify.
 func TestAStuckHTTPSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 	const timeout = 400 * time.Millisecond
 	g := New(Config{WriteIdle: timeout, Resolution: 20 * time.Millisecond, Activity: Kernel, Workers: 1}, closingConns)
@@ -89,7 +89,7 @@ func TestAStuckHTTPSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 	}
 	defer c.Close()
 	start := time.Now()
-	io.WriteString(c, "GET / HTTP/1.1\r\nHost: test\r\n\r\n") // and read no more
+	io.WriteString(c, "GET / HTTP/1.1\r\nHost: test\r\n\r\n") // and do not read
 	<-ended
 	if took := time.Since(start); took < timeout-10*time.Millisecond || took > 4*time.Second {
 		t.Errorf("ended after %v", took)

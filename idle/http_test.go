@@ -16,13 +16,15 @@ import (
 	"time"
 )
 
-// httpTimeout is of the groups that watch servers here; httpLate is how much later a close may come.
+// httpTimeout is the timeout of the groups in these tests. httpLate is the
+// allowed delay of a close.
 const (
 	httpTimeout = 32 * time.Second
 	httpLate    = 2 * httpTimeout / 64
 )
 
-// serve runs a server, watched by a group, on pipes until the test ends. Requests for /slow take five timeouts.
+// serve runs a watched server on pipes until the test ends. Requests for /slow
+// take five timeouts.
 func serve(t testing.TB, g *Group[net.Conn], s *http.Server) *pipes {
 	t.Helper()
 	l := newPipes()
@@ -50,7 +52,8 @@ func serve(t testing.TB, g *Group[net.Conn], s *http.Server) *pipes {
 	return l
 }
 
-// browser is a client that speaks HTTP/1 by hand, so that nothing but the test decides when bytes go.
+// browser is a client that writes HTTP/1 itself, so that only the test decides
+// when bytes go.
 type browser struct {
 	net.Conn
 	replies *bufio.Reader
@@ -75,7 +78,8 @@ func (b *browser) get(t testing.TB, path string) {
 	}
 }
 
-// goneAfter waits for the end of the connection and returns how long that took.
+// goneAfter waits for the end of the connection and returns the time until
+// then.
 func (b *browser) goneAfter(t testing.TB) time.Duration {
 	t.Helper()
 	start := time.Now()
@@ -142,7 +146,7 @@ func TestAgeAndEvictionWaitForTheEndOfARequest(t *testing.T) {
 			if took := time.Since(start); took != 5*httpTimeout {
 				t.Errorf("%s: a reply after %v", what, took)
 			}
-			if what == "eviction" { // which did not choose who was busy
+			if what == "eviction" { // a busy connection is not evicted
 				synctest.Wait()
 				end(g)
 			}
@@ -260,7 +264,7 @@ func TestAnHTTPConnectionIsClosedIfTheGroupIs(t *testing.T) {
 	})
 }
 
-// protocols sets up both sides for HTTP/2, and for HTTP/1 with TLS.
+// protocols configures both sides for HTTP/2, and for HTTP/1 with TLS.
 var protocols = map[string]func(*testing.T, *http.Server, *http.Transport){
 	"HTTP/1.1": func(t *testing.T, s *http.Server, c *http.Transport) {
 		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate(t)}, NextProtos: []string{"http/1.1"}}
@@ -327,7 +331,7 @@ func TestEveryProtocolIsWatchedAlike(t *testing.T) {
 	}
 }
 
-// The states come as net/http and its HTTP/2 report them: some twice.
+// The states come as net/http and its HTTP/2 report them: some come twice.
 func TestARequestIsCountedOnceHoweverOftenItIsReported(t *testing.T) {
 	g := New(Config{AllIdle: Never}, keeping)
 	defer g.Close()
@@ -350,7 +354,7 @@ func TestARequestIsCountedOnceHoweverOftenItIsReported(t *testing.T) {
 		if h.changed(c, step.state); (e.use.word.Load()&busyMask != 0) != step.busy {
 			t.Errorf("step %d: use %#x", i, e.use.word.Load())
 		}
-		h.changed(other, step.state) // of which nobody knows
+		h.changed(other, step.state) // an unknown connection
 	}
 	h.changed(c, http.StateClosed)
 	h.changed(c, http.StateClosed)

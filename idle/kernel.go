@@ -5,11 +5,13 @@ import (
 	"time"
 )
 
-// jiffy is the kernel's grain: an age it tells may be that much too high.
+// jiffy is the accuracy of the kernel's ages: they may be too high by this
+// much.
 const jiffy = 10 * time.Millisecond
 
-// askKernelLocked raises what is known of a connection to what the kernel knows, and tells whether anything was ever received. Where it
-// refuses, touches alone count; it does so when the connection has been closed by its owner.
+// askKernelLocked raises the times of a snapshot to those of the kernel. It
+// reports whether anything was ever received. If the kernel gives no answer,
+// touches alone count: so it is after the owner has closed the connection.
 func (g *Group[C]) askKernelLocked(s *snapshot, raw syscall.RawConn) (received bool) {
 	if g.probe == nil {
 		g.probe = newProbe()
@@ -24,13 +26,15 @@ func (g *Group[C]) askKernelLocked(s *snapshot, raw syscall.RawConn) (received b
 	return g.probe.received()
 }
 
-// forwarder is a connection of ours whose bytes may be on their way to another socket without passing the program.
+// forwarder is a wrapped connection. Its bytes may go to another socket without
+// passing through the program.
 type forwarder interface {
-	forwardsTo() syscall.RawConn // nil: they are not
+	forwardsTo() syscall.RawConn // nil: they do not
 }
 
-// askSinkLocked lets what the other socket sends count as read: it came from here. Where its peer is slow, nothing may come in here for
-// longer than a timeout, since what has come is not taken, and yet the connection is in use.
+// askSinkLocked counts writes of the other socket as reads here: those bytes
+// came from this connection. If the other socket's peer is slow, this
+// connection may receive nothing for longer than a timeout and yet be in use.
 func (g *Group[C]) askSinkLocked(s *snapshot, from forwarder) {
 	sink := from.forwardsTo()
 	if sink == nil {
@@ -41,7 +45,8 @@ func (g *Group[C]) askSinkLocked(s *snapshot, from forwarder) {
 	}
 }
 
-// toleranceLocked is by how many steps two looks may differ about the same use: where the kernel is asked, by its grain and its milliseconds.
+// toleranceLocked returns the number of steps by which two readings of the same
+// use may differ. With the kernel that is its accuracy and its milliseconds.
 func (g *Group[C]) toleranceLocked(i uint32) int32 {
 	if g.slots.raw(i) == nil {
 		return 0
@@ -49,8 +54,9 @@ func (g *Group[C]) toleranceLocked(i uint32) int32 {
 	return int32((jiffy+time.Millisecond)/g.grid.step) + 1
 }
 
-// stepAt returns the step of something that happened then, by the kernel's word. The judgement allows for touches that came up to a
-// resolution after their step, so for a jiffy too, unless that is longer.
+// stepAt returns the step of an event at that time, according to the kernel.
+// The rule for idleness allows for touches up to a resolution after their step,
+// and so for a jiffy, unless a jiffy is longer.
 func (g *Group[C]) stepAt(then time.Duration) uint64 {
 	if 2*g.grid.step < jiffy {
 		then += jiffy

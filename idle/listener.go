@@ -2,8 +2,10 @@ package idle
 
 import "net"
 
-// NewListener returns a listener whose connections are those of l, wrapped by NewConn. When the group is closed or draining, Accept closes
-// what comes and fails with ErrClosed. TLS goes on top of it: tls.NewListener(idle.NewListener(l, g), config).
+// NewListener returns a listener that wraps each connection of l as NewConn
+// does. If the group is closed or draining, Accept closes the new connection
+// and returns ErrClosed. Put TLS on top of it:
+// tls.NewListener(idle.NewListener(l, g), config).
 func NewListener(l net.Listener, g *Group[net.Conn]) net.Listener {
 	if g == nil {
 		panic("idle: NewListener without a group")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// pipes is a listener whose connections are net.Pipes, for bubbles.
+// pipes is a listener of net.Pipes, for tests with fake time.
 type pipes struct {
 	ends   chan net.Conn
 	closed chan struct{}
@@ -41,7 +41,7 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "pipe"} }
 
-// echo serves what comes, until the listener ends.
+// echo serves all connections until the listener ends.
 func echo(l net.Listener) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -67,7 +67,7 @@ func exchange(c net.Conn) error {
 }
 
 func TestAServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
-	for _, activity := range []Source{Touch, Kernel} { // which can't be asked about pipes: touches stand in for it
+	for _, activity := range []Source{Touch, Kernel} { // the kernel cannot read pipes: touches take its place
 		synctest.Test(t, func(t *testing.T) {
 			const timeout = 30 * time.Second
 			g := New(Config{AllIdle: timeout, Activity: activity}, closingConns)
@@ -102,7 +102,7 @@ func TestAServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 	}
 }
 
-// By a real network, with both sources, splice, and Multipath TCP.
+// With a real network, both sources, splice and Multipath TCP.
 func TestARealServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 	t.Parallel()
 	const timeout, resolution = 400 * time.Millisecond, 20 * time.Millisecond
@@ -182,7 +182,7 @@ func TestAListenerOfAClosedGroupAcceptsNothing(t *testing.T) {
 	})
 }
 
-func TestAHalfClosedPeerIsUsedByWhatItStillTakes(t *testing.T) {
+func TestAHalfClosedPeerIsUsedWhileItStillReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 10 * time.Second
 		g := New(Config{AllIdle: timeout}, closingConns)
@@ -196,7 +196,7 @@ func TestAHalfClosedPeerIsUsedByWhatItStillTakes(t *testing.T) {
 			if _, err := c.Write([]byte("x")); err != nil {
 				t.Fatal(err)
 			}
-			_, _ = c.Read(make([]byte, 1)) // brings the end again, which is no use
+			_, _ = c.Read(make([]byte, 1)) // returns the end again, which is not a use
 		}
 		time.Sleep(timeout - 1)
 		if s.closedTimes() != 0 {
@@ -213,7 +213,7 @@ type halfClosed struct{ scripted }
 
 func (*halfClosed) Read([]byte) (int, error) { return 0, io.EOF }
 
-func TestAPingThatIsBlockedOnAFullSocketHoldsUpNobodyElse(t *testing.T) {
+func TestAPingThatIsBlockedOnAFullSocketDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const every = 10 * time.Second
 		g := New(Config{PingEvery: every, MaxMissed: 3, Jitter: -1, Workers: 2}, func(c net.Conn, r Reason) Verdict {

@@ -16,14 +16,14 @@ var (
 	modelSeed  = flag.Uint64("model.seed", 1, "the first of them")
 )
 
-// modelled is what the naive model knows of a connection: exact times, no steps.
+// modelled is the simple model of a connection: exact times, no steps.
 type modelled struct {
 	conn
 	tracked           bool
 	born              time.Time
 	read, write, pong time.Time
 	heard             bool
-	pinged            time.Time // zero: no pong is waited for
+	pinged            time.Time // zero: no ping waits for a pong
 	lastPing          time.Time
 	pongBy            time.Time
 	missed            int
@@ -31,7 +31,8 @@ type modelled struct {
 	asked             int
 }
 
-// model judges a group: every call of `on` must be due, and none may be missing.
+// model checks a group: every call of `on` must be due, and none may be
+// missing.
 type model struct {
 	t    *testing.T
 	cfg  Config
@@ -49,7 +50,8 @@ func later(times ...time.Time) (last time.Time) {
 	return last
 }
 
-// due returns when a reason comes due for c, at the earliest, and false if never.
+// due returns the earliest time at which a reason is due for c, and false if
+// never.
 func (m *model) due(c *modelled, r Reason) (time.Time, bool) {
 	var from time.Time
 	var d time.Duration
@@ -77,12 +79,14 @@ func (m *model) due(c *modelled, r Reason) (time.Time, bool) {
 	return later(from.Add(d), c.again[r]), d > 0
 }
 
-// waits tells whether a pong is waited for. One in the instant of the ping counts.
+// waits reports whether a ping waits for its pong. A pong in the instant of the
+// ping counts.
 func (m *model) waits(c *modelled) bool {
 	return !c.pinged.IsZero() && c.pinged.After(later(c.read, c.pong))
 }
 
-// on is the group's: it checks that it was right to call, and decides at random.
+// on is the function of the group. It checks that the call was due, and decides
+// at random.
 func (m *model) on(c *modelled, r Reason) Verdict {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,7 +148,7 @@ func (m *model) track(g *Group[*modelled], c *modelled) {
 	track(m.t, g, c, &c.Entry)
 }
 
-// act does something to one of the connections.
+// act changes one of the connections at random.
 func (m *model) act(g *Group[*modelled]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,7 +178,7 @@ func (m *model) act(g *Group[*modelled]) {
 	}
 }
 
-// overdue finds what `on` should have been called for.
+// overdue finds missing calls of `on`.
 func (m *model) overdue() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -221,7 +225,7 @@ func playModel(t *testing.T, r *rand.Rand) {
 		pause := time.Duration(r.Int64N(int64(2 * time.Second / time.Duration(len(m.all)))))
 		m.mu.Unlock()
 		time.Sleep(pause)
-		synctest.Wait() // the group is done with what came due before
+		synctest.Wait() // the group has handled everything that was due
 		m.overdue()
 		m.act(g)
 		if t.Failed() {

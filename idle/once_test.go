@@ -25,7 +25,7 @@ func TestUntrackDuringTheCallReturnsFalseAndTheGroupForgets(t *testing.T) {
 			if g.Len() != 0 || c.isClosed() != (v == Close) {
 				t.Errorf("%d are tracked; closed: %v", g.Len(), c.isClosed())
 			}
-			track(t, g, c, &c.Entry) // the entry is free
+			track(t, g, c, &c.Entry) // the entry is free again
 			g.Close()
 		})
 	}
@@ -45,12 +45,12 @@ func TestAWaitingConnectionThatIsUntrackedIsNotAskedAbout(t *testing.T) {
 			all[k] = newConn()
 			track(t, g, all[k], &all[k].Entry)
 		}
-		time.Sleep(2 * time.Second) // all have come due, one is asked about
+		time.Sleep(2 * time.Second) // all are due, and `on` is running for one
 		untracked := 0
 		for _, c := range all {
 			if g.Untrack(&c.Entry) {
 				untracked++
-				track(t, g, c, &c.Entry) // its entry may be used at once
+				track(t, g, c, &c.Entry) // its entry may be used again at once
 			}
 		}
 		if calls.Load() != 1 || untracked != 9 || g.Len() != 10 {
@@ -98,7 +98,7 @@ func TestACallMayUseTheGroup(t *testing.T) {
 			for range g.All() {
 				g.Len()
 			}
-			if n := g.EvictIdlest(5); n != 1 { // the other; this one is being asked about
+			if n := g.EvictIdlest(5); n != 1 { // only the other: `on` is running for this one
 				t.Errorf("%d evicted", n)
 			}
 			g.Stats()
@@ -111,9 +111,10 @@ func TestACallMayUseTheGroup(t *testing.T) {
 	})
 }
 
-// Everything happens to a connection at once, many times. It ends once: by a close, or by an Untrack that returned true; and its
-// Entry, from a pool, serves the next at once.
-func TestAConnectionEndsOnceWhateverHappensAtOnce(t *testing.T) {
+// Many operations hit a connection at the same time. It must end once: by a
+// close, or by an Untrack that returned true. Its Entry comes from a pool and
+// serves the next connection at once.
+func TestAConnectionEndsOnceUnderConcurrentOperations(t *testing.T) {
 	rounds := 200_000
 	if testing.Short() {
 		rounds = 20_000
@@ -121,9 +122,9 @@ func TestAConnectionEndsOnceWhateverHappensAtOnce(t *testing.T) {
 	type pooled struct {
 		Entry
 		life  atomic.Uint32
-		asked atomic.Uint32 // the life in which `on` was called last
+		asked atomic.Uint32 // the use of the Entry in which `on` was last called
 	}
-	type ref struct { // the connection, of which the pooled part is used again
+	type ref struct { // the connection, with a pooled part that is used again
 		*pooled
 		life uint32
 	}
@@ -132,7 +133,7 @@ func TestAConnectionEndsOnceWhateverHappensAtOnce(t *testing.T) {
 	g := New(Config{ReadIdle: 2 * time.Millisecond, MaxAge: 20 * time.Millisecond, Resolution: time.Millisecond, Workers: 4},
 		func(c ref, _ Reason) Verdict {
 			if c.pooled.life.Load() != c.life || c.asked.Swap(c.life) == c.life {
-				wrong.Add(1) // of another life, or twice
+				wrong.Add(1) // of another use, or twice
 			}
 			closed.Add(1)
 			return Close
@@ -159,7 +160,7 @@ func TestAConnectionEndsOnceWhateverHappensAtOnce(t *testing.T) {
 				if g.Untrack(&p.Entry) {
 					untracked.Add(1)
 					if p.asked.Load() == life {
-						wrong.Add(1) // asked about, and yet untracked
+						wrong.Add(1) // `on` ran, but Untrack returned true
 					}
 					pool.Put(p)
 				}

@@ -2,8 +2,9 @@ package idle
 
 import "math"
 
-// The life of a ping. A connection is quiet, or waiting for the pong (pinging in its note; Entry.pinged is the step of the last ping,
-// missed the number of those before it that were not answered):
+// The states of a ping. A connection is quiet, or waiting for the pong (pinging
+// in its note). Entry.pinged is the step of the last ping, and missed is the
+// number of unanswered pings before it:
 //
 //	quiet    PingEvery without TouchRead or Pong   on(Ping): Keep               waiting
 //	waiting  TouchRead or Pong                                                  quiet, missed = 0
@@ -11,8 +12,8 @@ import "math"
 //	waiting  PongWait is over, missed+1 = max      on(PongTimeout): Keep        quiet, missed = 0
 //	                                               on(PongTimeout): KeepFor     waiting
 //
-// A wait that does not run from the ping for PongWait, because KeepFor chose another or because `on` took its time, is held under
-// PongTimeout.
+// A wait that is not PongWait from the ping is held under PongTimeout: KeepFor
+// chose another, or `on` was slow.
 
 func (p *policy) pingDue(s *snapshot, g *grid) uint64 {
 	switch {
@@ -34,7 +35,8 @@ func (p *policy) pongTimeoutDue(s *snapshot, g *grid) uint64 {
 	return never
 }
 
-// pongDue returns when the last ping is missed. A wait that is held replaces the policy's, and may be shorter.
+// pongDue returns the step in which the last ping is missed. A held wait
+// replaces the policy's, and may be shorter.
 func (p *policy) pongDue(s *snapshot, g *grid) uint64 {
 	held := s.step(PongTimeout, g)
 	if held > 0 && g.floor <= s.pinged {
@@ -43,9 +45,10 @@ func (p *policy) pongDue(s *snapshot, g *grid) uint64 {
 	return max(max(s.pinged, g.floor)+p.pong, held)
 }
 
-// checkStepLocked returns the step in which a connection is to be looked at, if as things are something is due then. Touches only ever put
-// that off, but for a pong, after which the next ping may come before this one would have been missed. And a look now and then keeps all
-// steps of a connection within 32 bits of the present one.
+// checkStepLocked returns the step in which to check a connection for which a
+// reason is due in step due. Touches only delay that, except a pong: after one,
+// the next ping may be due before this one would be missed. Regular checks also
+// keep all steps of a connection within 32 bits of the current step.
 func (g *Group[C]) checkStepLocked(i uint32, due uint64) uint64 {
 	if g.slots.note(i).is(pinging) {
 		due = min(due, g.grid.now+g.policy.ping-g.policy.pingSpread)
@@ -53,8 +56,10 @@ func (g *Group[C]) checkStepLocked(i uint32, due uint64) uint64 {
 	return min(due, g.grid.now+longestSteps)
 }
 
-// pingedLocked notes a ping for which `on` was called in step begun and said v. It may have been answered before `on` returned, so what
-// counts as an answer is all that came since begun, which answers the ping before too. But the peer has its whole PongWait from now.
+// pingedLocked records a ping for which `on` was called in step begun and
+// returned v. The answer may come before `on` returns, so every sign of life
+// since begun counts as an answer, also to the ping before. But the peer has a
+// full PongWait from now.
 func (g *Group[C]) pingedLocked(i uint32, v Verdict, begun uint64) {
 	n := g.slots.note(i)
 	if n.is(pinging) && n.missed < math.MaxUint8 {
@@ -73,7 +78,7 @@ func (g *Group[C]) pingedLocked(i uint32, v Verdict, begun uint64) {
 	}
 }
 
-// resetPingsLocked begins anew after a PongTimeout that was kept.
+// resetPingsLocked starts again after a PongTimeout that was kept.
 func (g *Group[C]) resetPingsLocked(i uint32) {
 	g.slots.note(i).answered()
 	g.slots.slot(i).entry.pinged = uint32(g.grid.now)

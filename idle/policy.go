@@ -5,15 +5,16 @@ import "time"
 // policy is a Config in steps of a grid, under a pressure. 0: off.
 type policy struct {
 	read, write, all, handshake, age uint64
-	ageSpread                        uint64 // by up to how many steps it may be less
+	ageSpread                        uint64 // the age may be shorter by up to this many steps
 	ageAgain                         uint64
 
 	ping, pingSpread, pong uint64
 	maxMissed              uint8
 }
 
-// policy returns the steps of the limits at a pressure of 0 to 1: what is left of the timeouts is 1 - p. Pings are not sent more
-// often under pressure: that would add to it.
+// policy returns the limits in steps at a pressure p of 0 to 1, which leaves 1
+// - p of each timeout. Pressure does not make pings more frequent: that would
+// increase the load.
 func (l *limits) policy(g *grid, pressure float64) policy {
 	left := func(d time.Duration) time.Duration { return max(time.Duration(float64(d)*(1-pressure)), 1) }
 	steps := func(d time.Duration) uint64 {
@@ -37,8 +38,8 @@ func (l *limits) policy(g *grid, pressure float64) policy {
 	}
 }
 
-// next returns what the group has to ask about a connection first, and in which step. If that is not after the present one, it is
-// to be asked now. Without any timeout the step is never.
+// next returns the reason that is due first, and its step. If that step is not
+// after the current one, it is due now. Without any timeout the step is never.
 func (p *policy) next(s *snapshot, g *grid) (first Reason, step uint64) {
 	step = never
 	for r := ReadIdle; r <= PongTimeout; r++ {
@@ -49,10 +50,10 @@ func (p *policy) next(s *snapshot, g *grid) (first Reason, step uint64) {
 	return first, step
 }
 
-// due returns the step in which a reason is given.
+// due returns the step in which a reason is due.
 //
-// Invariant: none is given in a step before its timeout has passed, which runs from the last touch, from the last stall, or from the
-// last verdict that kept the connection.
+// Invariant: this step is at least the timeout after the last touch, the last
+// stall and the last verdict that kept the connection.
 func (p *policy) due(r Reason, s *snapshot, g *grid) uint64 {
 	from, timeout := uint64(0), uint64(0)
 	switch r {
@@ -80,7 +81,7 @@ func (p *policy) due(r Reason, s *snapshot, g *grid) uint64 {
 	return max(max(from, g.floor, kept)+timeout, until)
 }
 
-// ageDue is to what a stall is nothing.
+// ageDue ignores stalls: a stalled process does not make a connection younger.
 func (p *policy) ageDue(s *snapshot, g *grid) uint64 {
 	if p.age == 0 || s.ignoreAge {
 		return never
@@ -94,7 +95,7 @@ func (p *policy) ageDue(s *snapshot, g *grid) uint64 {
 
 const never = 1<<48 - 1
 
-// share returns a number from 0 to spread, drawn by the seed.
+// share returns a number from 0 to spread that depends only on seed.
 func share(spread, seed uint64) uint64 {
 	if spread == 0 {
 		return 0

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Reason says why a Group asks about a connection.
+// Reason is the cause for which a Group calls `on`.
 type Reason uint8
 
 // The reasons. There is no zero Reason.
 const (
-	ReadIdle    Reason = 1 + iota // nothing was read for Config.ReadIdle
-	WriteIdle                     // nothing was written for Config.WriteIdle
+	ReadIdle    Reason = 1 + iota // no read for Config.ReadIdle
+	WriteIdle                     // no write for Config.WriteIdle
 	AllIdle                       // neither for Config.AllIdle
 	Age                           // it is Config.MaxAge old
-	Handshake                     // nothing was ever read, and Config.Handshake is over
-	Ping                          // it was silent for Config.PingEvery: send a ping, and return Keep
+	Handshake                     // no read ever, and Config.Handshake is over
+	Ping                          // no sign of life for Config.PingEvery: send a ping, and return Keep
 	PongTimeout                   // Config.MaxMissed pings in a row were not answered
 	Evicted                       // EvictIdlest or Drain chose it
 )
@@ -33,7 +33,7 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
-// Verdict is what `on` decides about a connection. The zero Verdict is Keep.
+// Verdict is the decision of `on` about a connection. The zero Verdict is Keep.
 type Verdict int64
 
 const (
@@ -43,16 +43,16 @@ const (
 	Keep Verdict = 0
 
 	// Close makes the group forget the connection and, if it is an io.Closer,
-	// close it, without holding any lock. If the connection was read from
-	// since `on` was called, or a pong came, it stays, unless the reason is
-	// Age, Ping or Evicted.
+	// close it, without holding any lock. If the connection was read from since
+	// `on` was called, or a pong came, it stays, unless the reason is Age, Ping
+	// or Evicted.
 	Close Verdict = -1
 )
 
 // KeepFor keeps the connection and sets the time until the group asks again for
-// the same reason: earlier or later than the timeout of the Config, and
-// whatever the pressure. After Ping it is the time for the pong. The longest
-// time is 2^28 resolutions.
+// the same reason. It replaces the timeout of the Config, with or without
+// pressure. After Ping it is the time for the pong. The longest time is 2^28
+// resolutions.
 func KeepFor(d time.Duration) Verdict { return Verdict(max(d, 1)) }
 
 // String returns "close", "keep", or the time for which to keep.

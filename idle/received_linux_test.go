@@ -8,9 +8,11 @@ import (
 	"time"
 )
 
-// Two connections, of which one says something at once and then waits: the other alone is closed. In the first case nobody touches; in
-// the second the word goes through a splice that is not over.
-func TestAWordEndsTheHandshakeThoughNobodyTouchesForIt(t *testing.T) {
+// One of two connections sends something at once and then waits; the other is
+// silent, and only that one must be closed. In the first case the program does
+// not touch. In the second case the bytes go through a splice that is still
+// under way.
+func TestReceivedBytesEndTheHandshakeWithoutATouch(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string

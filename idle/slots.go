@@ -6,18 +6,19 @@ import (
 	"github.com/foliot/foliot/wheel"
 )
 
-// seats keeps what a group knows of its connections, in chunks, by number. What only some need stands in arrays of its own, which a
-// chunk gets with the first of them. Its owner guards it.
+// slots holds the state of a group's connections in chunks, by index. State
+// that only some connections need is in arrays of its own, which a chunk gets
+// with the first such connection. The owner guards it.
 type slots[C any] struct {
 	chunks []*chunk[C]
 	free   []uint32
 	taken  int
-	aged   bool // all need the step of their Track
+	aged   bool // every chunk has born
 }
 
 const (
-	chunkSize = 525     // fills the allocator's size classes, 18432 bytes if C is an interface and 14336 if it is a pointer
-	maxSlots  = 1 << 28 // as many timers as a wheel.Core has
+	chunkSize = 525     // fills the allocator's size classes: 18432 bytes if C is an interface, and 14336 if it is a pointer
+	maxSlots  = 1 << 28 // the limit of timers of a wheel.Core
 )
 
 type chunk[C any] struct {
@@ -25,22 +26,22 @@ type chunk[C any] struct {
 	notes [chunkSize]note
 
 	born *[chunkSize]uint32          // the step of Track
-	held *[chunkSize][Evicted]uint32 // by reason - 1: a step of a verdict that kept the connection; 0: none
-	raws *[chunkSize]syscall.RawConn // for what the kernel is asked
+	held *[chunkSize][Evicted]uint32 // by reason - 1: the step of a verdict that kept the connection; 0: none
+	raws *[chunkSize]syscall.RawConn // sockets to read from the kernel
 }
 
-// seat is a connection's place: 24 bytes if C is a pointer.
+// slot is the place of a connection: 24 bytes if C is a pointer.
 type slot[C any] struct {
 	c     C
-	entry *Entry   // nil: the connection has gone
-	timer wheel.ID // while it is waiting: fires in the step in which something may be due
+	entry *Entry   // nil: the connection has ended
+	timer wheel.ID // while it waits: fires in the step in which a reason may be due
 }
 
-// note is what else is known of each.
+// note is further state of each connection.
 type note struct {
 	state  state
-	missed uint8 // pings in a row
-	kept   uint8 // a bit by reason - 1: what is held is when it was kept, not until when
+	missed uint8 // consecutive missed pings
+	kept   uint8 // a bit by reason - 1: held is the step in which it was kept, not the end of a KeepFor
 }
 
 type state uint8
@@ -48,13 +49,13 @@ type state uint8
 const (
 	waiting state = iota // for its timer
 	queued               // for a worker
-	asked                // a worker has called `on`, which has not returned
-	phase         = 3    // the mask of these
+	asked                // `on` is running for it
+	phase         = 3    // the mask of the states above
 
-	pinging      state = 4  // a pong is waited for
-	awaitingRead state = 8  // nothing was read yet, and there is a limit to that
+	pinging      state = 4  // a ping waits for its pong
+	awaitingRead state = 8  // Handshake is set and nothing was read yet
 	untracked    state = 16 // Untrack was called while it was asked
-	handed       state = 32 // and it must not be closed
+	handed       state = 32 // and the connection was hijacked: it must not be closed
 )
 
 func (n *note) phase() state    { return n.state & phase }
@@ -69,7 +70,7 @@ func (s *slots[C]) slot(i uint32) *slot[C] { return &s.chunks[i/chunkSize].slots
 
 func (s *slots[C]) note(i uint32) *note { return &s.chunks[i/chunkSize].notes[i%chunkSize] }
 
-// take returns the number of a free seat, and false if there is none.
+// take returns the index of a free slot, and false if there is none.
 func (s *slots[C]) take() (uint32, bool) {
 	if len(s.free) == 0 && !s.grow() {
 		return 0, false
@@ -96,7 +97,8 @@ func (s *slots[C]) grow() bool {
 	return true
 }
 
-// vacate frees a seat. The last one takes the memory with it, if that is more than a chunk.
+// vacate frees a slot. With the last one it frees the memory, if that is more
+// than a chunk.
 func (s *slots[C]) vacate(i uint32) {
 	s.taken--
 	if s.taken == 0 && len(s.chunks) > 1 {
@@ -114,13 +116,13 @@ func (s *slots[C]) vacate(i uint32) {
 	s.free = append(s.free, i)
 }
 
-// hold sets the step before which a connection is not asked about for a reason.
+// hold sets the step before which a reason is not due.
 func (s *slots[C]) hold(i uint32, r Reason, until uint64) { s.note(i).kept &^= s.setHeld(i, r, until) }
 
 // keep sets the step in which a new timeout began for a reason.
 func (s *slots[C]) keep(i uint32, r Reason, from uint64) { s.note(i).kept |= s.setHeld(i, r, from) }
 
-// setHeld returns the reason's bit.
+// setHeld stores the step and returns the reason's bit.
 func (s *slots[C]) setHeld(i uint32, r Reason, step uint64) (bit uint8) {
 	c, at := s.at(i)
 	if c.held == nil {
@@ -130,7 +132,7 @@ func (s *slots[C]) setHeld(i uint32, r Reason, step uint64) (bit uint8) {
 	return 1 << (r - 1)
 }
 
-// release takes either back.
+// release undoes hold or keep.
 func (s *slots[C]) release(i uint32, r Reason) {
 	if c, at := s.at(i); c.held != nil {
 		c.held[at][r-1] = 0

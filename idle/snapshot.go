@@ -2,30 +2,32 @@ package idle
 
 import "sync/atomic"
 
-// snapshot is what is known of a connection at a look: steps, completed. Zero in born and pinged: unknown.
+// snapshot is the state of a connection at one time. Steps are full numbers.
+// Zero in born and pinged means unknown.
 type snapshot struct {
-	read, write, pong uint64           // the last touches
-	pinged            uint64           // the last ping; at first, the step of Track
+	read, write, pong uint64           // steps of the last touches
+	pinged            uint64           // step of the last ping; before the first, the step of Track
 	born              uint64           // the step of Track
-	awaitingRead      bool             // nothing was ever read, and that matters
-	waiting           bool             // for the pong that answers the last ping
-	missed            uint8            // pings in a row, without the last
+	awaitingRead      bool             // nothing was ever read, and Handshake is set
+	waiting           bool             // for the pong of the last ping
+	missed            uint8            // consecutive missed pings before the last
 	busy              bool             // a request is under way
-	ignoreAge         bool             // age has to wait for the end of that
+	ignoreAge         bool             // Age waits for the end of the request
 	kept              uint8            // as in note
-	held              *[Evicted]uint32 // as in chunk, not completed; nil: nothing
-	seed              uint64           // of its own jitter
+	held              *[Evicted]uint32 // as in chunk, low 32 bits only; nil: none
+	seed              uint64           // for its own jitter
 }
 
-// used returns the step in which the connection was used last.
+// used returns the step of the last use.
 func (s *snapshot) used() uint64 { return max(s.read, s.write) }
 
-// answered tells whether the peer has shown life since the last ping. A touch in the step of the ping came after it: the last look
-// before the ping saw none.
+// answered reports whether the peer has shown life since the last ping. A touch
+// in the step of the ping came after it: the last check before the ping saw
+// none.
 func (s *snapshot) answered() bool { return max(s.read, s.pong) >= s.pinged }
 
-// verdict returns when a new timeout began for a reason because `on` said Keep, or before when it is not given because `on` said
-// KeepFor; zero: neither.
+// verdict returns the step in which `on` returned Keep for a reason, or the
+// step until which it returned KeepFor. Zero: neither.
 func (s *snapshot) verdict(r Reason, g *grid) (kept, until uint64) {
 	step := s.step(r, g)
 	if s.kept>>(r-1)&1 != 0 {
@@ -42,7 +44,7 @@ func (s *snapshot) step(r Reason, g *grid) uint64 {
 	return g.ahead(s.held[r-1])
 }
 
-// snapshotLocked reads all that is known of a connection. It changes nothing.
+// snapshotLocked reads the state of a connection. It changes nothing.
 func (g *Group[C]) snapshotLocked(i uint32) snapshot {
 	chunk, at := g.slots.at(i)
 	e, n := chunk.slots[at].entry, &chunk.notes[at]
@@ -53,7 +55,7 @@ func (g *Group[C]) snapshotLocked(i uint32) snapshot {
 	if chunk.born != nil {
 		s.born = g.grid.past(chunk.born[at])
 		if s.awaitingRead = n.is(awaitingRead) && e.read.Load() == neverRead(chunk.born[at]); s.awaitingRead {
-			s.read = s.born // until the first read it counts as read from when it was tracked
+			s.read = s.born // until the first read, Track counts as a read
 		}
 	}
 	if chunk.held != nil {
@@ -76,11 +78,12 @@ func (g *Group[C]) snapshotLocked(i uint32) snapshot {
 	return s
 }
 
-// neverRead is what a connection's Entry says instead of the step of the last read while there was none, if that matters: even a
-// touch in the step of its Track makes a difference.
+// neverRead is the value of Entry.read before the first read, if Handshake is
+// set. It differs from born, since a touch in the step of Track counts.
 func neverRead(born uint32) uint32 { return born - 1 }
 
-// updateNotesLocked writes down what a snapshot has shown to be over, and keeps steps from growing too old for their 32 bits.
+// updateNotesLocked clears notes that a snapshot shows to be over. It also
+// keeps steps from growing too old for 32 bits.
 func (g *Group[C]) updateNotesLocked(i uint32, s *snapshot) {
 	chunk, at := g.slots.at(i)
 	e, n := chunk.slots[at].entry, &chunk.notes[at]

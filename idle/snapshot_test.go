@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A touch just before `on` would be called, or just before the close, keeps the connection.
+// A touch just before `on` would be called, or just before the close, keeps the
+// connection.
 
 func TestATouchBeforeTheLastLookPreventsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -24,7 +25,7 @@ func TestATouchBeforeTheLastLookPreventsTheCall(t *testing.T) {
 		track(t, g, blocker, &blocker.Entry)
 		time.Sleep(100 * time.Millisecond)
 		track(t, g, c, &c.Entry)
-		time.Sleep(2 * time.Second) // both have come due; the only worker is in the first
+		time.Sleep(2 * time.Second) // both are due; the only worker is busy with the first
 		if s := g.Stats(); s.Queued != 1 {
 			t.Fatalf("queued: %d", s.Queued)
 		}
@@ -50,12 +51,12 @@ func TestAReadWhileTheFunctionRunsPreventsTheClose(t *testing.T) {
 		{Config{Handshake: time.Second}, Handshake, (*Entry).TouchRead, true},
 		{Config{PingEvery: time.Second}, PongTimeout, (*Entry).Pong, true},
 		{Config{PingEvery: time.Second}, PongTimeout, (*Entry).TouchRead, true},
-		{Config{AllIdle: time.Second}, AllIdle, (*Entry).TouchWrite, false}, // its own goodbye
+		{Config{AllIdle: time.Second}, AllIdle, (*Entry).TouchWrite, false}, // the program's own goodbye
 		{Config{WriteIdle: time.Second}, WriteIdle, (*Entry).TouchWrite, false},
 		{Config{WriteIdle: time.Second}, WriteIdle, (*Entry).TouchRead, false},
 		{Config{ReadIdle: time.Second}, ReadIdle, (*Entry).Pong, false},
 		{Config{MaxAge: time.Second}, Age, (*Entry).TouchRead, false},
-		{Config{PingEvery: time.Second}, Ping, (*Entry).TouchRead, false}, // it could not be sent
+		{Config{PingEvery: time.Second}, Ping, (*Entry).TouchRead, false}, // the ping could not be sent
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
@@ -75,7 +76,7 @@ func TestAReadWhileTheFunctionRunsPreventsTheClose(t *testing.T) {
 			if saved := g.Stats().Spared > 0; saved != c.saved {
 				t.Errorf("%v: saved %v", c.reason, saved)
 			}
-			if conn.isClosed() != (c.reason != Handshake) { // once there was a read, the handshake is over
+			if conn.isClosed() != (c.reason != Handshake) { // after a read, the handshake is over
 				t.Errorf("%v: closed %v", c.reason, conn.isClosed())
 			}
 			g.Close()
@@ -94,7 +95,7 @@ func TestAPongThatCameBeforeOnReturnedCounts(t *testing.T) {
 				}
 				pings++
 				c.Pong()                    // a fast peer
-				time.Sleep(3 * time.Second) // and a slow way back
+				time.Sleep(3 * time.Second) // on a slow path
 				return Keep
 			})
 		c := newConn()
@@ -114,7 +115,7 @@ func TestAnAnswerToTheLastPingThatComesWhileTheNextIsSentIsNotAMiss(t *testing.T
 		g := New(Config{PingEvery: 10 * time.Second, PongWait: 5 * time.Second, MaxMissed: 2, Jitter: -1, Resolution: 100 * time.Millisecond},
 			func(c *conn, r Reason) Verdict {
 				if reasons = append(reasons, r); len(reasons) == 2 {
-					c.Pong() // to the first ping, and never again
+					c.Pong() // answers only the first ping
 					time.Sleep(time.Second)
 				}
 				if r == PongTimeout {
@@ -126,7 +127,8 @@ func TestAnAnswerToTheLastPingThatComesWhileTheNextIsSentIsNotAMiss(t *testing.T
 		track(t, g, c, &c.Entry)
 		<-c.closed
 		synctest.Wait()
-		// The pong came in the step in which the second ping was begun, so it answers that one too.
+		// The pong came in the step in which the second ping began, so it
+		// answers that ping too.
 		if want := []Reason{Ping, Ping, Ping, Ping, PongTimeout}; !slices.Equal(reasons, want) {
 			t.Errorf("%v, want %v", reasons, want)
 		}
@@ -185,7 +187,7 @@ func TestAPingThatBlocksHoldsUpNoOther(t *testing.T) {
 		g := New(Config{PingEvery: 10 * time.Second, Jitter: -1, MaxMissed: 100, Resolution: 100 * time.Millisecond},
 			func(c *conn, _ Reason) Verdict {
 				if c == full {
-					<-release // its socket is full
+					<-release // the socket is full
 				}
 				mu.Lock()
 				defer mu.Unlock()
@@ -217,7 +219,8 @@ func TestAPingThatBlocksHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// After so many steps that their 32 bits have wrapped. The connection was in use all the time, so there was no ping.
+// After so many steps, their 32 bits have wrapped. The connection was in use
+// all the time, so no ping was sent.
 func TestAConnectionThatWasInUseForYearsIsPingedWhenItFallsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{PingEvery: time.Minute, AllIdle: time.Hour, MaxAge: 2 * time.Hour, Jitter: -1}, func(*conn, Reason) Verdict { return Keep })

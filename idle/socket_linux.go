@@ -7,16 +7,17 @@ import (
 	"unsafe"
 )
 
-// probe asks the kernel about connections, one at a time: its owner guards it. It is one allocation for all questions: RawConn.Control
-// wants a function, and what that needs stands here.
+// probe reads the kernel's data about connections, one at a time. Its owner
+// guards it. It is a single allocation for all readings: RawConn.Control needs
+// a function, and the data of that function are here.
 type probe struct {
 	ask    func(fd uintptr)
 	info   tcpInfo
-	length uint32 // of what the kernel has written into info
+	length uint32 // bytes that the kernel wrote into info
 	errno  syscall.Errno
 }
 
-// tcpInfo is struct tcp_info as far as it is read.
+// tcpInfo is the part of struct tcp_info that is used.
 type tcpInfo struct {
 	syscall.TCPInfo
 	pacingRate, maxPacingRate, bytesAcked uint64
@@ -25,7 +26,8 @@ type tcpInfo struct {
 	sndWnd                                uint32 // since Linux 5.4
 }
 
-// timestamps is the bit in Options that the peers send them: then each new acknowledgement takes Backoff back.
+// timestamps is the bit in Options that means that the peers send timestamps.
+// Then each new acknowledgement reduces Backoff.
 const timestamps = 1
 
 func newProbe() *probe {
@@ -34,9 +36,10 @@ func newProbe() *probe {
 	return p
 }
 
-// ages returns how long ago something came in, and how long ago something new went out. The kernel counts from tick to tick: what it
-// tells may be a tick too much, 10 ms at the coarsest. It takes half a microsecond to one. It returns false if the connection is closed, or
-// the kernel does not tell.
+// ages returns the times since the last bytes came in and since new bytes last
+// went out. The kernel counts in ticks, so an age may be a tick too high: 10 ms
+// at most. It takes half a microsecond to one. It returns false if the
+// connection is closed, or if the kernel has no such data.
 func (p *probe) ages(raw syscall.RawConn) (read, write time.Duration, ok bool) {
 	p.length = 0
 	if err := raw.Control(p.ask); err != nil || p.errno != 0 {
@@ -48,17 +51,23 @@ func (p *probe) ages(raw syscall.RawConn) (read, write time.Duration, ok bool) {
 	return milliseconds(p.info.Last_data_recv), milliseconds(sinceSent(&p.info, p.repeated())), true
 }
 
-// heard tells, after ages, whether anything was received since the connection was made, or might have been: Linux before 4.1 does not
-// tell. The age of the last byte says nothing of that: without one it is the connection's.
+// received reports, after ages, whether anything was received since the
+// connection was made. On Linux before 4.1, which cannot report this, it
+// returns true. The age of the last byte does not show it: before the first
+// byte, it is the age of the connection.
 func (p *probe) received() bool {
 	return uintptr(p.length) < unsafe.Offsetof(p.info.bytesReceived)+8 || p.info.bytesReceived > 0
 }
 
-// repeated returns how many times in a row the kernel has repeated what was sent, each after twice the wait of the one before.
+// repeated returns the number of consecutive retransmissions, each after twice
+// the wait of the one before.
 //
-// Retransmits says so, and is reset by whatever is acknowledged anew. Backoff is not, where the peer sends no timestamps: it may
-// be left over from an earlier loss. A peer that has no room but got more than it has room for (its receive buffer was made
-// smaller) has the kernel repeat as well, without an end, and Backoff alone counts that. There it is believed with timestamps.
+// Retransmits has this number, and any new acknowledgement resets it. If the
+// peer sends no timestamps, Backoff is not reset: it may be left from an
+// earlier loss. A peer without room that got more than it has room for makes
+// the kernel retransmit as well, without end. This happens if its receive
+// buffer was made smaller. Only Backoff counts those, so it is trusted there if
+// timestamps are sent.
 func (p *probe) repeated() uint8 {
 	i := &p.info
 	closedWindow := uintptr(p.length) >= unsafe.Sizeof(p.info) && i.sndWnd == 0
@@ -77,20 +86,27 @@ func (p *probe) getsockopt(fd uintptr) {
 
 func milliseconds(n uint32) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// sinceSent returns for how many milliseconds nothing new was sent, or a little less.
+// sinceSent returns the milliseconds since new bytes were last sent, or
+// slightly less.
 //
-// Sending again what was not acknowledged counts as sending to the kernel, so that a peer that has vanished would look alive for a
-// quarter of an hour, and one that reads no more, for ever. But from the first repetition on nothing new is sent until something is
-// acknowledged anew. The waits before the others double, so they came to RTO - RTO/2^(repetitions-1) at least, and the last was
-// Last_data_sent ago. The wait before the first does not count: it runs from when the oldest of what is under way was sent, after which
-// much may have been acknowledged or sent. The last acknowledgement says nothing: it may be older than all that is under way, and a peer
-// that talks goes on acknowledging. Where the RTO has come to its limit the waits are counted up from the round trip, which is shorter
-// than the first.
+// The kernel counts a retransmission as sending. So a peer that has vanished
+// would look alive for a quarter of an hour, and one that stopped reading would
+// look alive forever. But after the first retransmission nothing new is sent
+// until a new acknowledgement.
+//
+// The result is the sum of the waits between retransmissions and
+// Last_data_sent, the time since the last one. The waits double, so they add up
+// to at least RTO - RTO/2^(repetitions-1). The wait before the first does not
+// count. It starts when the oldest byte under way was sent, and much may have
+// been acknowledged or sent after that. The last acknowledgement shows nothing:
+// it may be older than all bytes under way, and a peer that talks still
+// acknowledges. If the RTO has reached its limit, the waits are added up from
+// the round trip time, which is shorter than the first wait.
 func sinceSent(i *tcpInfo, repeated uint8) uint32 {
 	if repeated == 0 {
 		return i.Last_data_sent
 	}
-	rto := i.Rto / 1000 // of the next repetition; told in microseconds
+	rto := i.Rto / 1000 // of the next retransmission; the kernel has microseconds
 	counted, wait := uint32(0), max(i.Rtt/1000, 1)
 	for range repeated - 1 {
 		wait = min(2*wait, rto)

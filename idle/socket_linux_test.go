@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// tickAtMost is how much too old the kernel may tell an age.
+// tickAtMost is the largest error of an age from the kernel.
 const tickAtMost = 10 * time.Millisecond
 
 func socketOf(t testing.TB, c any) syscall.RawConn {
@@ -117,7 +117,8 @@ func TestAPeerThatEndsItsHalfHasSentNothing(t *testing.T) {
 	}
 }
 
-// The peer's kernel goes on acknowledging that it has no room: that is no progress.
+// The peer's kernel keeps acknowledging that it has no room: that is no
+// progress.
 func TestAPeerThatNeverReadsLetsTheWriteAgeGrow(t *testing.T) {
 	t.Parallel()
 	here, _ := pair(t)
@@ -135,7 +136,8 @@ func TestAPeerThatNeverReadsLetsTheWriteAgeGrow(t *testing.T) {
 	writer.Wait()
 }
 
-// dropAll makes a socket deaf: what arrives is thrown away before TCP sees it, as if the machine had gone.
+// dropAll makes a socket drop all arriving packets before TCP sees them, as if
+// the machine had vanished.
 func dropAll(t testing.TB, c *net.TCPConn) (hearAgain func()) {
 	t.Helper()
 	raw, err := c.SyscallConn()
@@ -162,7 +164,7 @@ func TestAPeerThatVanishedDoesNotLookAliveThoughTheKernelRepeats(t *testing.T) {
 	if _, err := here.Write([]byte("is anybody there?")); err != nil {
 		t.Fatal(err)
 	}
-	// The third repetition comes after 0.2 + 0.4 + 0.8 s, or later.
+	// The third retransmission comes after 0.2 + 0.4 + 0.8 s, or later.
 	await(t, "the kernel repeats three times", func() bool {
 		_, _, ok := p.ages(raw)
 		return ok && p.info.Retransmits >= 3
@@ -284,8 +286,8 @@ func BenchmarkAges(b *testing.B) {
 	}
 }
 
-// Two looks at an age that grows tell of slightly different times.
-func TestWhatIsIdleByTheKernelsWordIsEvicted(t *testing.T) {
+// Two readings of a growing age give slightly different times.
+func TestAConnectionThatIsIdleInTheKernelIsEvicted(t *testing.T) {
 	for range 20 {
 		g := New(Config{AllIdle: Never, Resolution: time.Millisecond, Activity: Kernel}, func(*net.TCPConn, Reason) Verdict { return Close })
 		began := g.clock.now.Load()

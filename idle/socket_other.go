@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// probe asks nothing where rawOf fails.
+// probe is not used: rawOf returns an error.
 type probe struct{}
 
 func newProbe() *probe { return new(probe) }

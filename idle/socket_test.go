@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// pair returns the two ends of a TCP connection over loopback. Both are closed when the test ends.
+// pair returns the two ends of a TCP connection over loopback. Both are closed
+// when the test ends.
 func pair(t testing.TB) (here, there *net.TCPConn) {
 	t.Helper()
 	return pairOf(t, false)
@@ -41,7 +42,8 @@ func pairOf(t testing.TB, multipath bool) (here, there *net.TCPConn) {
 	return accepted.(*net.TCPConn), dialed.(*net.TCPConn)
 }
 
-// await polls until something holds, for things outside the process, which no bubble waits for.
+// await polls for a condition outside the process, which fake time cannot wait
+// for.
 func await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -68,7 +70,7 @@ type circle struct{ net.Conn }
 
 func (c circle) NetConn() net.Conn { return c }
 
-func TestTheSocketIsFoundBelowWhateverLiesOnIt(t *testing.T) {
+func TestTheSocketIsFoundBelowOtherConnections(t *testing.T) {
 	onLinux(t)
 	c, _ := pair(t)
 	type embeds struct {
@@ -92,7 +94,7 @@ func TestTheSocketIsFoundBelowWhateverLiesOnIt(t *testing.T) {
 	}
 }
 
-func TestWhatTheKernelCannotBeAskedAboutIsRefusedWithAnAdvice(t *testing.T) {
+func TestAConnectionUnknownToTheKernelIsRefusedWithAdvice(t *testing.T) {
 	piped, other := net.Pipe()
 	defer piped.Close()
 	defer other.Close()
@@ -115,7 +117,7 @@ func TestWhatTheKernelCannotBeAskedAboutIsRefusedWithAnAdvice(t *testing.T) {
 	}
 }
 
-func TestMultipathTCPIsToldApart(t *testing.T) {
+func TestMultipathTCPIsRecognised(t *testing.T) {
 	onLinux(t)
 	c, _ := pairOf(t, true)
 	if several, err := c.MultipathTCP(); err != nil || !several {
@@ -126,7 +128,7 @@ func TestMultipathTCPIsToldApart(t *testing.T) {
 	}
 }
 
-// A listener of Go offers Multipath TCP, and most clients speak plain TCP to it.
+// Go's listeners offer Multipath TCP, but most clients use plain TCP.
 func TestPlainTCPOnAMultipathListenerIsPlain(t *testing.T) {
 	onLinux(t)
 	var config net.ListenConfig

@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// stall keeps the group's driver from running, as a stopped process or a machine asleep does, while time goes on.
+// stall delays the group's driver for a time, as a stopped process or a
+// sleeping machine does.
 func stall[C any](g *Group[C], d time.Duration) {
 	stop(g, d)
 	g.tick()
 }
 
-// stop is stall until just before the driver runs again.
+// stop stalls until just before the driver runs again.
 func stop[C any](g *Group[C], d time.Duration) {
-	synctest.Wait() // a step that is due at this very instant is taken
+	synctest.Wait() // a step that is due now is taken first
 	g.mu.Lock()
 	g.driver.Stop()
 	g.mu.Unlock()
@@ -150,7 +151,7 @@ func TestAConnectionThatComesAfterALongPauseHasItsFullTimeout(t *testing.T) {
 	})
 }
 
-func TestWhatComesRightAfterAStallHasItsWholeAge(t *testing.T) {
+func TestAConnectionRightAfterAStallHasItsWholeAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{MaxAge: 10 * time.Second, Jitter: -1}, closing)
 		first, c := newConn(), newConn()

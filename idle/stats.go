@@ -5,17 +5,17 @@ type Stats struct {
 	Len    int // connections that are tracked
 	Queued int // of these, those that wait for a worker
 
-	Tracked, Untracked uint64 // calls of Track that succeeded, and of Untrack that returned true
+	Tracked, Untracked uint64 // successful calls of Track, and calls of Untrack that returned true
 
 	Asked  Counts // calls of `on`
 	Kept   Counts // verdicts to keep
 	Closed Counts // verdicts to close that were carried out
 
-	Spared uint64 // connections that were used just before `on` was called for them, or were heard before the close
-	Stalls uint64 // steps that came so late that every connection was given a new timeout
+	Spared uint64 // connections that were used just before `on` would be called, or read from before the close
+	Stalls uint64 // steps that were so late that every connection got a new timeout
 }
 
-// Counts are numbers by reason.
+// Counts are numbers by Reason.
 type Counts [Evicted + 1]uint64
 
 // Stats returns the counters.

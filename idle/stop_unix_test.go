@@ -21,11 +21,11 @@ const (
 	stopServer     = "IDLE_TEST_STOPPED_SERVER"
 )
 
-// TestServerToBeStopped is no test but the process of the next one: it reads from every connection until the group closes it, and ends
-// with its standard input.
+// TestServerToBeStopped is the child process of the next test. It reads from
+// every connection until the group closes it, and ends with its standard input.
 func TestServerToBeStopped(t *testing.T) {
 	if os.Getenv(stopServer) == "" {
-		t.Skip("the process of TestNobodyIsClosedBecauseTheProcessWasStopped")
+		t.Skip("the process of TestNoConnectionIsClosedBecauseTheProcessWasStopped")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -49,7 +49,7 @@ func TestServerToBeStopped(t *testing.T) {
 	}
 }
 
-// talker is a connection to the server, and what became of it.
+// talker is a connection to the server, and its outcome.
 type talker struct {
 	net.Conn
 	closed chan time.Time
@@ -63,7 +63,7 @@ func talk(t *testing.T, addr string) *talker {
 	}
 	k := &talker{c, make(chan time.Time, 1)}
 	go func() {
-		_, _ = k.Read(make([]byte, 1)) // nothing is ever sent: this ends with the connection
+		_, _ = k.Read(make([]byte, 1)) // the server sends nothing: this ends with the connection
 		k.closed <- time.Now()
 	}()
 	t.Cleanup(func() { _ = c.Close() })
@@ -72,7 +72,7 @@ func talk(t *testing.T, addr string) *talker {
 
 func (k *talker) isClosed() bool { return len(k.closed) > 0 }
 
-func TestNobodyIsClosedBecauseTheProcessWasStopped(t *testing.T) {
+func TestNoConnectionIsClosedBecauseTheProcessWasStopped(t *testing.T) {
 	server := exec.Command(os.Args[0], "-test.run=^TestServerToBeStopped$")
 	server.Env = append(os.Environ(), stopServer+"=1")
 	in, err := server.StdinPipe()
@@ -98,7 +98,7 @@ func TestNobodyIsClosedBecauseTheProcessWasStopped(t *testing.T) {
 	addr := strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
 
 	const each = 20
-	var lively, late, silent []*talker // talk all the time; from shortly before a timeout after the stop on; never
+	var lively, late, silent []*talker // these talk always; from shortly before a timeout after the stop; never
 	for range each {
 		lively, late, silent = append(lively, talk(t, addr)), append(late, talk(t, addr)), append(silent, talk(t, addr))
 	}
@@ -112,7 +112,7 @@ func TestNobodyIsClosedBecauseTheProcessWasStopped(t *testing.T) {
 			for _, some := range all {
 				say(some)
 			}
-			time.Sleep(20 * time.Millisecond) // a peer's pace, in real time
+			time.Sleep(20 * time.Millisecond) // the speed of a peer, in real time
 		}
 	}
 	say(silent)

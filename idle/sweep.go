@@ -2,12 +2,14 @@ package idle
 
 import "time"
 
-// batch is how many connections a sweep looks at before it lets go of the lock, for some ten microseconds' work.
+// batch is the number of connections that a sweep checks before it releases the
+// lock: about ten microseconds of work.
 const batch = 256
 
-// driveLocked sets the driver going. Nothing was counted while it stood still, and there was nobody to count for.
+// driveLocked starts the driver if it is not running. While it did not run, no
+// step was counted, and no connection was tracked.
 func (g *Group[C]) driveLocked() {
-	g.stepLocked() // a stall may have just ended: what begins now does not begin before it
+	g.stepLocked() // a stall may have just ended: a new connection must not begin before its end
 	if g.driven {
 		return
 	}
@@ -15,7 +17,8 @@ func (g *Group[C]) driveLocked() {
 	g.rearmLocked()
 }
 
-// tick is the driver: it counts steps, and sweeps after each. The counter goes on while a long sweep is under way.
+// tick is the driver: it counts steps, and sweeps after each. It goes on
+// counting during a long sweep.
 func (g *Group[C]) tick() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -36,9 +39,10 @@ func (g *Group[C]) tick() {
 	g.sweeping = false
 }
 
-// sweepLocked looks at a batch of those whose timers have fired, and tells whether there may be more. To look at one means to wait for
-// its seat and its entry to come from memory. So all seats are asked for before the first is needed, and then all entries: the
-// processor waits for many at a time.
+// sweepLocked checks a batch of connections with fired timers, and reports
+// whether there may be more. To check one is to wait for its slot and its entry
+// from memory. So it reads all slots before it needs the first, and then all
+// entries: the processor waits for many at a time.
 func (g *Group[C]) sweepLocked() (more bool) {
 	g.fired = g.fired[:0]
 	more = g.core.Advance(g.grid.now, batch, g.onFire) == batch
@@ -59,7 +63,7 @@ func (g *Group[C]) sweepLocked() (more bool) {
 	return more
 }
 
-// stepLocked takes the step that is due, if one is.
+// stepLocked takes the current step, if it is new.
 func (g *Group[C]) stepLocked() {
 	g.elapsed = time.Since(g.start)
 	if g.grid.advance(g.elapsed) && g.tracked > 0 {
@@ -82,7 +86,8 @@ func (g *Group[C]) rearmLocked() {
 	g.driver.Reset(wait)
 }
 
-// scheduleLocked puts a connection where it belongs: into the lines if something is due, and else behind a timer. It has none.
+// scheduleLocked puts a connection without a timer into the work queue if a
+// reason is due, and otherwise sets a timer.
 func (g *Group[C]) scheduleLocked(i uint32) {
 	_, due := g.nextLocked(i)
 	if due <= g.grid.now {
@@ -98,7 +103,8 @@ func (g *Group[C]) queueLocked(j job) {
 	g.queue.push(j, g.grid.now)
 }
 
-// recheckLocked looks anew at a connection that is waiting, because something else than time has changed.
+// recheckLocked checks a waiting connection again, because a cause other than
+// time has changed.
 func (g *Group[C]) recheckLocked(i uint32) {
 	_, due := g.nextLocked(i)
 	s := g.slots.slot(i)
@@ -111,7 +117,8 @@ func (g *Group[C]) recheckLocked(i uint32) {
 	g.startWorkersLocked()
 }
 
-// nextLocked returns what is due first for a connection, and when.
+// nextLocked returns the reason that is due first for a connection, and its
+// step.
 func (g *Group[C]) nextLocked(i uint32) (Reason, uint64) {
 	s := g.snapshotLocked(i)
 	g.updateNotesLocked(i, &s)

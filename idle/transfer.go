@@ -9,15 +9,17 @@ import (
 	"syscall"
 )
 
-// wrappedTCP wraps a TCP connection. It has ReadFrom and WriteTo, so that files and other connections go through it without being
-// copied into the program and back.
+// wrappedTCP wraps a TCP connection. It has ReadFrom and WriteTo, so that files
+// and other connections go through it without a copy into the program.
 //
-// Such a transfer is one call until the end, without a touch, and a slow peer may take a day for that. So the kernel tells of its
-// progress; where it can't be asked, the bytes are copied instead, and touched piece by piece.
+// Such a transfer is one call without a touch, and with a slow peer it may take
+// a day. So the kernel reports its progress. If the kernel cannot be read, the
+// bytes are copied instead, with a touch for each piece.
 type wrappedTCP struct {
 	wrappedHalves
 
-	// sink is the socket to which the bytes of this one go in a transfer that is under way; nil: none. Written by the transfer.
+	// sink is the socket to which a transfer under way sends the bytes of this
+	// connection; nil: none. Transfers write it.
 	sink atomic.Pointer[syscall.RawConn]
 }
 
@@ -68,8 +70,9 @@ type fileOrSocket interface {
 	syscall.Conn
 }
 
-// transfer has dst read up to most bytes from src, and returns the error of the wrapper that the group closed. to and from wrap the
-// two; either may be nil.
+// transfer copies up to most bytes from src to dst. If the group closed a
+// wrapper, it returns the error of that wrapper. to and from wrap dst and src;
+// either may be nil.
 func transfer(dst fileOrSocket, src io.Reader, most int64, to, from *wrappedTCP) (n int64, err error) {
 	for _, c := range [...]*wrappedTCP{to, from} {
 		if c == nil {
@@ -100,15 +103,15 @@ func transfer(dst fileOrSocket, src io.Reader, most int64, to, from *wrappedTCP)
 	return n, err
 }
 
-// pieces lends buffers of the size of a piece.
+// pieces is a pool of buffers of the size of a piece.
 var pieces = sync.Pool{New: func() any { return new([piece]byte) }}
 
-// copyPieces copies by way of the wrapper's own Read or Write, which touch.
+// copyPieces copies with the wrapper's own Read or Write, which touch.
 func copyPieces(w io.Writer, r io.Reader) (int64, error) {
 	buffer := pieces.Get().(*[piece]byte)
 	defer pieces.Put(buffer)
 	return io.CopyBuffer(w, readerOnly{r}, buffer[:])
 }
 
-// readerOnly hides a WriteTo, which would not use the buffer.
+// readerOnly hides WriteTo, which would not use the buffer.
 type readerOnly struct{ io.Reader }

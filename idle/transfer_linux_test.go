@@ -13,16 +13,18 @@ import (
 	"time"
 )
 
-// slowly is a peer that reads a little now and then: so slowly that a sender's buffer has room for the next Write after longer than
-// the timeout, but not so slowly that nothing moves for that time.
+// slowly is a peer that reads a little now and then. It is so slow that a
+// sender waits longer than the timeout for room for its next Write. But some
+// bytes move in each such time.
 const (
 	slowTimeout = 500 * time.Millisecond
 	slowChunk   = 8 << 10
 	slowPause   = 50 * time.Millisecond
-	slowTotal   = 800 << 10 // the last 200 to 450 KB of which are in buffers when the sender is through
+	slowTotal   = 800 << 10 // the last 200 to 450 KB are still in buffers when the sender is done
 )
 
-// wirePair is pair with segments of the size that they have beyond loopback, where 64 KB at a time would come and go.
+// wirePair is pair with the segment size of a real network. On loopback, 64 KB
+// would come at a time.
 func wirePair(t testing.TB) (here, there *net.TCPConn) {
 	t.Helper()
 	var config net.ListenConfig
@@ -55,8 +57,9 @@ func wirePair(t testing.TB) (here, there *net.TCPConn) {
 	return accepted.(*net.TCPConn), dialed.(*net.TCPConn)
 }
 
-// sendings are the ways in which a connection sends slowTotal bytes to a slow peer. Each is one call, but for the second. They are made
-// ready by the test's goroutine, and run by one of their own.
+// sendings are the ways to send slowTotal bytes to a slow peer. Each is one
+// call, except the second. The test's goroutine prepares them, and each runs in
+// a goroutine of its own.
 var sendings = map[string]func(t *testing.T, g *Group[net.Conn], here net.Conn) func() error{
 	"one Write": func(_ *testing.T, g *Group[net.Conn], here net.Conn) func() error {
 		return func() error {
@@ -104,7 +107,8 @@ var sendings = map[string]func(t *testing.T, g *Group[net.Conn], here net.Conn) 
 	},
 }
 
-// eachSending runs all sendings at once, in groups of both kinds. there is what the peer reads.
+// eachSending runs all sendings at once, in groups of both sources. there is
+// the end that the peer reads.
 func eachSending(t *testing.T, config Config, run func(name string, send func() error, there net.Conn)) {
 	t.Helper()
 	config.Resolution = 20 * time.Millisecond
@@ -164,8 +168,8 @@ func TestASendingThatDoesNotProgressIsIdle(t *testing.T) {
 	})
 }
 
-// What went by without being copied into the program was not read by it. It is the whole process that is asked, so no other test runs
-// beside this one.
+// Bytes that are not copied into the program are not read by it. The count is
+// for the whole process, so no other test may run at the same time.
 func TestBetweenConnectionsNothingIsCopiedIntoTheProgram(t *testing.T) {
 	const size = 16 << 20
 	g := New(Config{AllIdle: time.Hour}, keeping)
@@ -187,7 +191,7 @@ func TestBetweenConnectionsNothingIsCopiedIntoTheProgram(t *testing.T) {
 		}
 		drained := make(chan error)
 		go func() {
-			_, err := io.Copy(null, NewConn(destination, g)) // a splice too
+			_, err := io.Copy(null, NewConn(destination, g)) // also a splice
 			drained <- err
 		}()
 		before := bytesRead(t)
@@ -206,7 +210,8 @@ func TestBetweenConnectionsNothingIsCopiedIntoTheProgram(t *testing.T) {
 	}
 }
 
-// bytesRead returns how many bytes the process has read by read(2) and the like so far.
+// bytesRead returns the number of bytes that the process has read by read(2)
+// and similar calls.
 func bytesRead(t *testing.T) (n int) {
 	t.Helper()
 	f, err := os.ReadFile("/proc/self/io")

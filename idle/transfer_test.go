@@ -21,14 +21,14 @@ func randomBytes(n int) []byte {
 	return b
 }
 
-// unjudged is a wrapped TCP connection about which the kernel can't be asked.
+// unjudged returns a wrapped TCP connection that the kernel cannot report on.
 func unjudged(c net.Conn) net.Conn {
 	w := c.(*wrappedTCP)
 	w.judged, w.cutting = false, make(chan struct{}, 1)
 	return w
 }
 
-func TestATransferBringsEveryByteWhateverIsWrapped(t *testing.T) {
+func TestATransferBringsEveryByteForAllWrappers(t *testing.T) {
 	g := New(Config{AllIdle: time.Hour}, keeping)
 	defer g.Close()
 	wrap := func(c net.Conn) net.Conn { return NewConn(c, g) }
@@ -206,7 +206,7 @@ func TestATransferThatTheGroupEndsSaysSo(t *testing.T) {
 		}()
 		w := c.(*wrappedTCP)
 		await(t, "the transfer began", func() bool { return w.use.word.Load() != 0 || w.state.Load() != 0 })
-		await(t, "it is evicted", func() bool { // what is used just then is spared
+		await(t, "it is evicted", func() bool { // a connection that is used just then is spared
 			g.EvictIdlest(1)
 			return g.Len() == 0
 		})

@@ -2,12 +2,16 @@ package idle
 
 import "sync/atomic"
 
-// use tells what is under way on a connection that no touch shows. In its low bits it counts the Writes and transfers of a wrapper; in
-// units of busyUnit, what makes the connection busy: a request over HTTP. Both are changed by those who run them, without a lock.
+// use counts the activity on a connection that touches do not show. Its low
+// bits count the Writes and transfers of a wrapper. Units of busyUnit count
+// HTTP requests, which make the connection busy. The goroutines of that
+// activity change both without a lock.
 //
-// noticeWanted says that the group waits for the end of what makes it busy. The group sets it, under its lock, by a compare-and-swap that
-// fails if nothing is busy any more; who ends the last thing sees it in the same word. So either the group finds the connection no
-// longer busy, or it is told.
+// noticeWanted means that the group waits for the last request to end. The
+// group sets it under its lock, by a compare-and-swap that fails if no request
+// is under way. The goroutine that ends the last request sees it in the same
+// word. So either the group finds the connection no longer busy, or it gets a
+// notice.
 type use struct{ word atomic.Uint32 }
 
 const (
@@ -26,7 +30,8 @@ func (u *use) end()   { u.word.Add(^uint32(0)) }
 func (u *use) isRunning() bool { return u.word.Load()&runningMask != 0 }
 func (u *use) isBusy() bool    { return u.word.Load()&busyMask != 0 }
 
-// beginBusy and endBusy count what makes the connection busy. endBusy tells whether that was the last, and the group is to be told.
+// beginBusy and endBusy count requests. endBusy reports whether that was the
+// last one and the group wants a notice.
 func (u *use) beginBusy() { u.word.Add(busyUnit) }
 
 func (u *use) endBusy() (tell bool) {
@@ -34,7 +39,8 @@ func (u *use) endBusy() (tell bool) {
 	return now&busyMask == 0 && now&noticeWanted != 0
 }
 
-// owe asks for the end of what makes the connection busy to be told. It returns false if nothing does.
+// requestNotice asks for a notice of the end of the last request. It returns
+// false if none is under way.
 func (u *use) requestNotice() bool {
 	for {
 		now := u.word.Load()
@@ -47,5 +53,5 @@ func (u *use) requestNotice() bool {
 	}
 }
 
-// paid takes that back.
+// clearNotice undoes requestNotice.
 func (u *use) clearNotice() { u.word.And(^uint32(noticeWanted)) }

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// startWorkersLocked starts workers for what is waiting, beside those that are in others' code, which may be blocked there. They end when nothing
-// is left that they may do.
+// startWorkersLocked starts workers for the waiting connections, in addition to
+// those that run `on` or Close and may be blocked there. Workers end when no
+// work is left.
 func (g *Group[C]) startWorkersLocked() {
 	todo := g.budgetLocked()
 	if g.graceCloses.due(g.grid.now) {
@@ -17,7 +18,8 @@ func (g *Group[C]) startWorkersLocked() {
 	}
 }
 
-// budgetLocked is how many of those that wait for a worker may be asked about in this resolution.
+// budgetLocked returns the number of waiting connections that may be asked
+// about in this resolution.
 func (g *Group[C]) budgetLocked() int {
 	if g.limits.maxPerTick == 0 {
 		return g.queue.waiting
@@ -25,18 +27,20 @@ func (g *Group[C]) budgetLocked() int {
 	return min(g.queue.waiting, g.budget)
 }
 
-// work is a worker.
+// work is the goroutine of a worker.
 func (g *Group[C]) work() {
 	g.mu.Lock()
-	defer func() { // also if `on` ends its goroutine, or panics
+	defer func() { // also if `on` calls runtime.Goexit or panics
 		g.workers--
 		g.startWorkersLocked()
 		g.mu.Unlock()
 	}()
 	g.stepLocked()
 	for began := g.elapsed; g.serveLocked(); {
-		// A herd is many workers' work for a long time. The driver may have to wait for a processor until then, and whoever is to touch. So a
-		// worker takes the steps that are due itself, and makes room for others now and then.
+		// If very many connections are due, the workers are busy for long. The
+		// driver may have to wait for a processor, and so may goroutines that
+		// touch. So a worker takes the due steps itself, and yields now and
+		// then.
 		if g.stepLocked(); g.elapsed-began >= slice {
 			g.unlocked(runtime.Gosched)
 			began = g.elapsed
@@ -44,11 +48,12 @@ func (g *Group[C]) work() {
 	}
 }
 
-// slice is for how long a worker goes on before it makes room for others.
+// slice is the time after which a worker yields.
 const slice = time.Millisecond
 
-// serveLocked does what is to be done first, of each kind one, and returns false if there is nothing. The lock is held when it is called
-// and when it returns, but not while others' code runs.
+// serveLocked handles one connection after its grace time and one waiting
+// connection. It returns false if there is neither. The lock is held at the
+// call and the return, but not while `on` or Close runs.
 func (g *Group[C]) serveLocked() (served bool) {
 	if g.graceCloses.due(g.grid.now) {
 		g.finishCloseLocked(g.graceCloses.pop())
@@ -61,9 +66,9 @@ func (g *Group[C]) serveLocked() (served bool) {
 	return served
 }
 
-// handleLocked asks about a connection whose turn it is, unless there is no longer a reason.
+// handleLocked calls `on` for a connection, unless there is no longer a reason.
 func (g *Group[C]) handleLocked(j job) {
-	if g.slots.slot(j.slot).entry == nil { // it has gone
+	if g.slots.slot(j.slot).entry == nil { // it has ended
 		g.slots.vacate(j.slot)
 		return
 	}
@@ -78,7 +83,8 @@ func (g *Group[C]) handleLocked(j job) {
 	g.askLocked(j, r)
 }
 
-// unlocked runs others' code. The lock is held before and after, also if f panics or ends its goroutine.
+// unlocked runs f, which calls code outside this package, without the lock. The
+// lock is held before and after, also if f panics or calls runtime.Goexit.
 func (g *Group[C]) unlocked(f func()) {
 	g.outside++
 	g.mu.Unlock()
@@ -89,7 +95,8 @@ func (g *Group[C]) unlocked(f func()) {
 	f()
 }
 
-// reasonLocked is the last look before `on`: why it is to be called, or zero.
+// reasonLocked makes the last check before `on`. It returns the reason, or zero
+// for none.
 func (g *Group[C]) reasonLocked(j job) Reason {
 	if j.why == becauseDue {
 		r, due := g.nextLocked(j.slot)
@@ -112,13 +119,13 @@ func (g *Group[C]) reasonLocked(j job) Reason {
 	return Evicted
 }
 
-// askLocked calls `on` and carries its verdict out.
+// askLocked calls `on` and applies its verdict.
 func (g *Group[C]) askLocked(j job, r Reason) {
 	g.slots.note(j.slot).enter(asked)
 	g.stats.Asked[r]++
 	verdict, c, begun := Keep, g.slots.slot(j.slot).c, g.grid.now
 	defer func() {
-		g.stepLocked() // the verdict holds from now on, whatever stalled meanwhile
+		g.stepLocked() // the verdict counts from now on, even if a stall came before
 		if g.settleLocked(j.slot, r, verdict, begun) {
 			g.closeConnLocked(c)
 		}
@@ -126,7 +133,8 @@ func (g *Group[C]) askLocked(j job, r Reason) {
 	g.unlocked(func() { verdict = g.on(c, r) })
 }
 
-// settleLocked carries a verdict out, and tells whether the connection, which the group has forgotten then, is to be closed.
+// settleLocked applies a verdict. It reports whether to close the connection,
+// which the group has then forgotten.
 func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (closes bool) {
 	switch {
 	case g.slots.note(i).is(handed):
@@ -150,8 +158,9 @@ func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (cl
 	return v == Close
 }
 
-// sparedLocked is the last look before a close: whether the peer was heard since `on` was called. Writes do not count: they may be
-// its own goodbye.
+// sparedLocked makes the last check before a close: it reports whether the peer
+// has spoken since `on` was called. Writes do not count: they may be the
+// program's own goodbye.
 func (g *Group[C]) sparedLocked(i uint32, r Reason) bool {
 	s := g.snapshotLocked(i)
 	switch r {
@@ -167,8 +176,8 @@ func (g *Group[C]) sparedLocked(i uint32, r Reason) bool {
 	return g.policy.due(r, &s, &g.grid) > g.grid.now
 }
 
-// keepLocked notes from when on a connection that `on` has kept, having been called in step begun, is asked about again for the
-// same reason.
+// keepLocked sets when `on`, called in step begun, is called again for the same
+// reason after it kept the connection.
 func (g *Group[C]) keepLocked(i uint32, r Reason, v Verdict, begun uint64) {
 	wait, chosen := g.chosenLocked(v)
 	switch {
@@ -183,7 +192,7 @@ func (g *Group[C]) keepLocked(i uint32, r Reason, v Verdict, begun uint64) {
 	}
 }
 
-// chosenLocked returns the steps that KeepFor chose, and false for another verdict.
+// chosenLocked returns the steps of a KeepFor, and false for another verdict.
 func (g *Group[C]) chosenLocked(v Verdict) (steps uint64, chosen bool) {
 	if v <= 0 {
 		return 0, false

@@ -1,9 +1,10 @@
 package idle
 
-// lines are the connections that wait for a worker, one line for each step in which some came due. The lines take turns, so that
-// a hundred thousand that came due together do not keep those waiting that come due after them.
+// workQueue holds the connections that wait for a worker, grouped by the step
+// in which they came due. The groups take turns. So 100,000 connections that
+// came due together do not delay those that come due later.
 type workQueue struct {
-	steps   []stepJobs // that are not empty
+	steps   []stepJobs // never empty ones
 	turn    int        // index of the next in steps
 	waiting int
 }
@@ -14,10 +15,10 @@ type stepJobs struct {
 	next int
 }
 
-// job is a connection to ask about.
+// job is a connection for which `on` is due.
 type job struct {
 	slot uint32
-	seen uint32 // of one that is evicted: the step in which it was used last, when it was chosen
+	seen uint32 // for an eviction: the step of the last use when it was chosen
 	why  why
 }
 
@@ -38,7 +39,7 @@ func (q *workQueue) push(j job, step uint64) {
 	q.steps = append(q.steps, stepJobs{step: step, jobs: []job{j}})
 }
 
-// pop takes the first job of the line whose turn it is. There must be one.
+// pop takes a job of the next step in turn. There must be one.
 func (q *workQueue) pop() job {
 	q.waiting--
 	if q.turn >= len(q.steps) {
