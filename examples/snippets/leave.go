@@ -26,7 +26,7 @@ func makeRoom(conns *idle.Group[net.Conn], most int) {
 
 // leave closes the sessions, one after another, within ten seconds; if judge keeps some, it is asked again until a minute is over.
 func leave(l net.Listener, sessions *idle.Group[*session]) error {
-	l.Close() // first: from the beginning of a drain Track fails, and Wrap and Listener close what comes
+	l.Close() // first: from the beginning of a drain Track fails, and NewConn and NewListener close what comes
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	err := sessions.Drain(ctx, 10*time.Second)
