@@ -44,7 +44,7 @@
 //     Idempotency-Key, made for each call. The server recognises a repeat by
 //     it, and answers with the task that the first request created;
 //   - Backfill, which creates no task twice;
-//   - Pause and Resume of a queue, Revoke and ForceRevoke of a token, and
+//   - Pause and Resume of a queue, all revokes of a token, and
 //     Drain, ForceDrain and Undrain of a node;
 //   - without a condition: Put of a schedule, a queue or a namespace, Cancel,
 //     Touch, and Pause and Resume of a schedule. They name the wanted state.
