@@ -34,7 +34,7 @@ func (u *use) isBusy() bool    { return u.word.Load()&busyMask != 0 }
 // last one and the group wants a notice.
 func (u *use) beginBusy() { u.word.Add(busyUnit) }
 
-func (u *use) endBusy() (tell bool) {
+func (u *use) endBusy() (notify bool) {
 	now := u.word.Add(^uint32(busyUnit - 1))
 	return now&busyMask == 0 && now&noticeWanted != 0
 }
