@@ -149,11 +149,11 @@ type SecretSpec struct {
 
 // Secret is a signing secret as the server returns it.
 type Secret struct {
-	ID          string
-	Queue       string // the only queue it signs for; "": all queues of the namespace without a secret of their own
-	CreatedAt   time.Time
-	ExpiresAt   time.Time // zero: it signs until it is deleted
-	BesideUntil time.Time // for a queue's secret: until then the namespace's secrets sign for the queue too; zero: they do not
+	ID                  string
+	Queue               string // the only queue it signs for; "": all queues of the namespace without a secret of their own
+	CreatedAt           time.Time
+	ExpiresAt           time.Time // zero: it signs until it is deleted
+	NamespaceSignsUntil time.Time // for a queue's secret: until then the namespace's secrets sign for the queue too; zero: they do not
 	// Secret is the key for the receivers. Only Create returns it.
 	Secret string
 }

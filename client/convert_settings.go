@@ -116,7 +116,7 @@ func (s SecretSpec) MarshalJSON() ([]byte, error) {
 // known.
 func (s Secret) MarshalJSON() ([]byte, error) {
 	return marshal(wire.Secret{
-		ID: s.ID, Queue: s.Queue, CreatedAt: instant(s.CreatedAt), ExpiresAt: instant(s.ExpiresAt), BesideUntil: instant(s.BesideUntil), Secret: s.Secret,
+		ID: s.ID, Queue: s.Queue, CreatedAt: instant(s.CreatedAt), ExpiresAt: instant(s.ExpiresAt), BesideUntil: instant(s.NamespaceSignsUntil), Secret: s.Secret,
 	})
 }
 
@@ -124,7 +124,7 @@ func (s Secret) MarshalJSON() ([]byte, error) {
 func (s *Secret) UnmarshalJSON(data []byte) error {
 	return read(data, s, func(d *decoder, w wire.Secret) Secret {
 		return Secret{
-			ID: w.ID, Queue: w.Queue, CreatedAt: d.instant(w.CreatedAt), ExpiresAt: d.instant(w.ExpiresAt), BesideUntil: d.instant(w.BesideUntil), Secret: w.Secret,
+			ID: w.ID, Queue: w.Queue, CreatedAt: d.instant(w.CreatedAt), ExpiresAt: d.instant(w.ExpiresAt), NamespaceSignsUntil: d.instant(w.BesideUntil), Secret: w.Secret,
 		}
 	})
 }

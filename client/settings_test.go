@@ -282,7 +282,7 @@ func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 	again(t, &client.NamespaceSettings{MaxPending: 1})
 	again(t, &client.Namespace{Name: "n", CreatedAt: at, Counts: client.Counts{Bytes: 1}})
 	again(t, &client.Token{ID: "1", Scope: client.ScopeRead, State: "active", CreatedAt: at, LastUsedAt: at, Token: "foliot_"})
-	again(t, &client.Secret{ID: "1", Queue: "q", CreatedAt: at, ExpiresAt: at, BesideUntil: at, Secret: "whsec_"})
+	again(t, &client.Secret{ID: "1", Queue: "q", CreatedAt: at, ExpiresAt: at, NamespaceSignsUntil: at, Secret: "whsec_"})
 	again(t, &client.AuditEntry{At: at, By: "upkeep", Action: "queue.purge", Version: 7})
 }
 
