@@ -1,0 +1,51 @@
+package client_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/client"
+)
+
+func TestLimitsAreWrittenForHumans(t *testing.T) {
+	for got, want := range map[string]string{
+		client.Limit(8).String():               "8",
+		client.Unlimited.String():              "unlimited",
+		client.Duration(time.Minute).String():  "1m0s",
+		client.Forever.String():                "forever",
+		client.NotifyURL("http://x/").String(): "http://x/",
+		client.NoDeadNotice.String():           "none",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// The API writes no limit as 0, and no URL as an empty one. It omits defaults.
+func TestLimitsAreWrittenAsTheAPIDoes(t *testing.T) {
+	for _, c := range []struct {
+		spec client.Spec
+		want string
+	}{
+		{client.Spec{}, `{"delay":"0s","http":{"url":""}}`},
+		{client.Spec{
+			ExpireAfter: client.Forever, OnDead: client.NoDeadNotice, Retry: client.Retry{MaxAttempts: client.Unlimited, MaxAge: client.Forever},
+		}, `"on_dead":"" "expire_after":"0s" "max_attempts":0 "max_age":"0s"`},
+		{client.Spec{
+			ExpireAfter: client.Duration(time.Hour), OnDead: client.NotifyURL("http://x/"), Retry: client.Retry{MaxAttempts: 3},
+		}, `"on_dead":"http://x/" "expire_after":"1h0m0s" "max_attempts":3`},
+	} {
+		got, err := json.Marshal(c.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range strings.Fields(c.want) {
+			if !strings.Contains(string(got), part) {
+				t.Errorf("%s lacks %s", got, part)
+			}
+		}
+	}
+}
