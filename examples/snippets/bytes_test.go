@@ -10,7 +10,8 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// What the document says a connection takes, beyond what it takes when nobody watches it. Entries and wrappers are among it.
+// The bytes of a connection in docs/idle.md, compared with an unwatched one.
+// They include entries and wrappers.
 func TestBytesOfAConnection(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the kernel can be asked on Linux alone")
@@ -49,7 +50,7 @@ func TestBytesOfAConnection(t *testing.T) {
 
 func heapInUse() uint64 {
 	runtime.GC()
-	runtime.GC() // the second ends what the first has left to sweep
+	runtime.GC() // the second one completes the sweep of the first
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
@@ -81,7 +82,7 @@ func keepAll[C any](C, idle.Reason) idle.Verdict { return idle.Keep }
 
 func trackAll[C any](t *testing.T, config idle.Config, all []C) (any, func()) {
 	g := idle.New(config, keepAll[C])
-	entries := make([]idle.Entry, len(all)) // as if each was embedded in what the program has for a connection
+	entries := make([]idle.Entry, len(all)) // as if each was embedded in a connection of the program
 	for i, c := range all {
 		if err := g.Track(c, &entries[i]); err != nil {
 			t.Fatal(err)

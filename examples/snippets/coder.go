@@ -12,7 +12,8 @@ import (
 
 //doc:show heartbeat
 
-// heartbeat drops a peer that is gone, about 50 s after it was last heard of.
+// heartbeat closes a peer that has vanished, about 50 s after its last sign of
+// life.
 var heartbeat = idle.Config{PingEvery: 30 * time.Second, PongWait: 10 * time.Second, MaxMissed: 2}
 
 //doc:end
@@ -26,7 +27,8 @@ type coderConn struct {
 	pinging atomic.Bool
 }
 
-// Close is called by the group, on a worker. CloseNow would do, unless a Close is under way, for which it waits.
+// Close is called by the group, on a worker. CloseNow would wait for a Close
+// under way.
 func (c *coderConn) Close() error {
 	c.cancel()
 	return nil
@@ -68,7 +70,7 @@ func serveCoder(conns *idle.Group[*coderConn], w http.ResponseWriter, r *http.Re
 	}
 	defer conns.Untrack(&c.Entry)
 	for {
-		kind, message, err := ws.Read(ctx) // pongs are handled in here: without a Read there is none
+		kind, message, err := ws.Read(ctx) // this also handles pongs: without a Read there are none
 		if err != nil {
 			return
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// What the document says of the costs.
+// The costs in docs/idle.md.
 
 func BenchmarkTouchRead(b *testing.B) {
 	conns := idle.New(idle.Config{ReadIdle: time.Minute}, func(int, idle.Reason) idle.Verdict { return idle.Close })

@@ -12,7 +12,7 @@ import (
 
 const document = "../../docs/idle.md"
 
-// shown is a block of Go in the document, below the line that names it.
+// shown is a block of Go in the document, below the line with its name.
 var shown = regexp.MustCompile("(?s)<!-- ([a-z]+) -->\n```go\n(.*?)```\n")
 
 func TestTheDocumentShowsTheCodeThatIsTested(t *testing.T) {
@@ -40,14 +40,14 @@ func TestTheDocumentShowsTheCodeThatIsTested(t *testing.T) {
 		return
 	}
 	if os.Getenv("UPDATE_GOLDEN") == "" {
-		t.Fatal("the document shows other code than the files here; UPDATE_GOLDEN=1 writes it anew")
+		t.Fatal("the document and the files show different code; run with UPDATE_GOLDEN=1 to rewrite it")
 	}
 	if err := os.WriteFile(document, after, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// snippets returns what the files of this folder show.
+// snippets returns the code that the files of this folder show, by name.
 func snippets(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("*.go")

@@ -12,9 +12,9 @@ import (
 
 type gorillaConn struct {
 	idle.Entry
-	*websocket.Conn // its Close closes the socket at once: the group calls it
+	*websocket.Conn // the group calls its Close, which closes the socket at once
 	out             chan []byte
-	pings           chan struct{} // holds one that is to be sent
+	pings           chan struct{} // holds one ping to send
 }
 
 func newGorillaConns(cfg idle.Config) *idle.Group[*gorillaConn] {
@@ -23,8 +23,8 @@ func newGorillaConns(cfg idle.Config) *idle.Group[*gorillaConn] {
 			return idle.Close
 		}
 		select {
-		case c.pings <- struct{}{}: // for the goroutine that writes anyway, and may wait for the socket
-		default: // it waits, and the last ping has not left
+		case c.pings <- struct{}{}: // for the goroutine that writes messages, and may wait for the socket
+		default: // the last ping is not sent yet
 		}
 		return idle.Keep
 	})
@@ -45,7 +45,7 @@ func serveGorilla(conns *idle.Group[*gorillaConn], w http.ResponseWriter, r *htt
 	defer close(c.out)
 	go c.write()
 	for {
-		_, message, err := ws.ReadMessage() // pongs are handled in here
+		_, message, err := ws.ReadMessage() // this also handles pongs
 		if err != nil {
 			return
 		}

@@ -14,7 +14,8 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// serveGRPC serves above a group, and connects a client that makes one call and then none.
+// serveGRPC serves on watched connections. It connects a client that makes one
+// call and then none.
 func serveGRPC(t *testing.T, readIdle time.Duration, options ...grpc.ServerOption) *idle.Group[net.Conn] {
 	t.Helper()
 	conns := idle.New(idle.Config{ReadIdle: readIdle}, func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })

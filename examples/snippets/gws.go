@@ -14,7 +14,8 @@ type gwsConn struct {
 	*gws.Conn
 }
 
-// Close is called by the group, on a worker. WriteClose would wait for whoever writes, and without limit.
+// Close is called by the group, on a worker. WriteClose would wait for a write
+// under way, without a limit.
 func (c *gwsConn) Close() error { return c.NetConn().Close() }
 
 func newGWSConns(cfg idle.Config) *idle.Group[*gwsConn] {
@@ -22,7 +23,7 @@ func newGWSConns(cfg idle.Config) *idle.Group[*gwsConn] {
 		if why != idle.Ping {
 			return idle.Close
 		}
-		c.Async(func() { c.WritePing(nil) }) // WritePing may wait for the socket; Async waits in its place
+		c.Async(func() { c.WritePing(nil) }) // WritePing may wait for the socket, so Async runs it elsewhere
 		return idle.Keep
 	})
 }

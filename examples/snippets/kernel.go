@@ -10,14 +10,16 @@ import (
 
 //doc:show kernel
 
-// listenPlain listens without Multipath TCP, which Go's listeners otherwise speak where they can.
+// listenPlain listens without Multipath TCP, which Go's listeners use by
+// default.
 func listenPlain(ctx context.Context, address string) (net.Listener, error) {
 	var config net.ListenConfig
 	config.SetMultipathTCP(false)
 	return config.Listen(ctx, "tcp", address)
 }
 
-// watchByKernel watches what touches nothing: connections of listenPlain, or *tls.Conn over them.
+// watchByKernel watches connections without touches: those of listenPlain, or
+// *tls.Conn over them.
 func watchByKernel() *idle.Group[net.Conn] {
 	return idle.New(idle.Config{AllIdle: 5 * time.Minute, Activity: idle.Kernel},
 		func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
@@ -25,7 +27,7 @@ func watchByKernel() *idle.Group[net.Conn] {
 
 func track(conns *idle.Group[net.Conn], c net.Conn) (*idle.Entry, error) {
 	watch := new(idle.Entry)
-	return watch, conns.Track(c, watch) // the error says why, if the kernel can't be asked about c
+	return watch, conns.Track(c, watch) // the error says why the kernel cannot report on c
 }
 
 //doc:end

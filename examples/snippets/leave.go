@@ -12,8 +12,9 @@ import (
 
 //doc:show room
 
-// makeRoom is called every second or so. Up to half of the most connections that there should be, timeouts are as configured; from there on
-// they become shorter, down to a tenth; and what is too many goes at once, the idlest first.
+// makeRoom is called about once a second. Up to half of the highest number of
+// connections, timeouts are as configured. Above that they get shorter, down to
+// a tenth. If there are too many connections, the idlest are closed at once.
 func makeRoom(conns *idle.Group[net.Conn], most int) {
 	now, half := conns.Len(), most/2
 	conns.SetPressure(min(0.9, float64(now-half)/float64(most-half))) // less than 0 is 0
@@ -24,13 +25,14 @@ func makeRoom(conns *idle.Group[net.Conn], most int) {
 
 //doc:show leave
 
-// leave closes the sessions, one after another, within ten seconds; if judge keeps some, it is asked again until a minute is over.
+// leave closes the sessions one after another within ten seconds. If judge
+// keeps some, it is called again until a minute is over.
 func leave(l net.Listener, sessions *idle.Group[*session]) error {
-	l.Close() // first: from the beginning of a drain Track fails, and NewConn and NewListener close what comes
+	l.Close() // first: during a drain, Track returns ErrClosed and new connections are closed
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	err := sessions.Drain(ctx, 10*time.Second)
-	for s := range sessions.All() { // none, unless err says that the minute is over
+	for s := range sessions.All() { // none, unless the minute is over
 		s.Close()
 	}
 	sessions.Close()
@@ -41,11 +43,12 @@ func leave(l net.Listener, sessions *idle.Group[*session]) error {
 
 //doc:show leavehttp
 
-// leaveHTTP closes what is idle, one after another, within ten seconds, and everything else when its request has been answered. served
-// is where the program has sent what Serve returns: here an error that says that l is closed. The program has to wait for leaveHTTP.
+// leaveHTTP closes idle connections one after another within ten seconds, and
+// the others after their request. served carries the result of Serve: here the
+// error that l is closed. The program must wait for leaveHTTP.
 func leaveHTTP(l net.Listener, served <-chan error, conns *idle.Group[net.Conn], server *http.Server) error {
 	l.Close()
-	<-served // or Shutdown might close l, too, and return the error of that
+	<-served // otherwise Shutdown might close l too, and return that error
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return errors.Join(conns.Drain(ctx, 10*time.Second), server.Shutdown(ctx))

@@ -18,7 +18,8 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// What the document shows with timeouts of minutes is run here, without waiting for them.
+// The code of the document has timeouts of minutes. Here it runs without
+// waiting for them.
 
 func listen(t *testing.T) net.Listener {
 	t.Helper()
@@ -29,7 +30,8 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// connect returns both ends of a connection through a listener, closed at the end of the test.
+// connect returns both ends of a connection through a listener. They are closed
+// at the end of the test.
 func connect(t *testing.T, l net.Listener) (here, there net.Conn) {
 	t.Helper()
 	there, err := net.Dial("tcp", l.Addr().String())

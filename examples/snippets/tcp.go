@@ -12,7 +12,7 @@ import (
 
 //doc:show tcp
 
-// listenTCP watches whatever is accepted: each read and write of these connections is a touch.
+// listenTCP watches all accepted connections: each read and write is a touch.
 func listenTCP(l net.Listener) net.Listener {
 	conns := idle.New(idle.Config{AllIdle: 5 * time.Minute, Handshake: 10 * time.Second},
 		func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
@@ -23,11 +23,12 @@ func listenTCP(l net.Listener) net.Listener {
 
 //doc:show embed
 
-// session has its own Entry and touches it itself, where a command has been understood: one that only drips bytes is idle.
+// session has its own Entry and touches it for each command. A client that only
+// sends single bytes is idle.
 type session struct {
 	idle.Entry
-	net.Conn               // its Close is what the group calls
-	pings    chan struct{} // holds one that is to be sent
+	net.Conn               // the group calls its Close
+	pings    chan struct{} // holds one ping to send
 	why      atomic.Uint32 // the idle.Reason for which it is closed; 0: none
 }
 
@@ -35,25 +36,27 @@ func newSessions() *idle.Group[*session] {
 	return idle.New(idle.Config{ReadIdle: time.Hour, PingEvery: 30 * time.Second, PongWait: 10 * time.Second, MaxMissed: 2}, judge)
 }
 
-// judge is called by a few workers for all sessions: it must not wait for any of them.
+// judge is called by a few workers for all sessions: it must not wait for any
+// session.
 func judge(s *session, why idle.Reason) idle.Verdict {
 	if why != idle.Ping {
-		s.why.Store(uint32(why)) // for the reader: all that it will see is net.ErrClosed
+		s.why.Store(uint32(why)) // for the reader, which only sees net.ErrClosed
 		return idle.Close
 	}
 	select {
 	case s.pings <- struct{}{}: // for the writer
-	default: // it is still at the last one
+	default: // the last one is not sent yet
 	}
 	return idle.Keep
 }
 
-// serveSession calls next for one command after another, and returns why the session has ended.
+// serveSession calls next for one command after another, and returns the reason
+// for the end.
 func serveSession(sessions *idle.Group[*session], c net.Conn, next func(net.Conn) (pong bool, err error)) error {
 	defer c.Close()
 	s := &session{Conn: c, pings: make(chan struct{}, 1)}
 	if err := sessions.Track(s, &s.Entry); err != nil {
-		return err // idle.ErrClosed: we are leaving
+		return err // idle.ErrClosed: the server is shutting down
 	}
 	defer sessions.Untrack(&s.Entry)
 	done := make(chan struct{})
@@ -77,7 +80,7 @@ func serveSession(sessions *idle.Group[*session], c net.Conn, next func(net.Conn
 func (s *session) write(done <-chan struct{}) {
 	for {
 		select {
-		case <-s.pings: // and what else there is to send
+		case <-s.pings: // and other things to send
 			if _, err := io.WriteString(s, "ping\n"); err != nil {
 				return
 			}

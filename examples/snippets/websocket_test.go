@@ -18,7 +18,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quick = idle.Config{PingEvery: 150 * time.Millisecond, PongWait: 150 * time.Millisecond, MaxMissed: 2}
 
-// For each library: who answers pings stays, and hears its own words; who does not is dropped.
+// For each library: a client that answers pings stays, and gets its own
+// messages back. A client that does not answer is closed.
 func TestWebSocketsAreKeptByPongsAndDroppedWithoutThem(t *testing.T) {
 	coder, gorilla, gws := newCoderConns(quick), newGorillaConns(quick), newGWSConns(quick)
 	handler := &gwsHandler{conns: gws}
@@ -35,9 +36,9 @@ func TestWebSocketsAreKeptByPongsAndDroppedWithoutThem(t *testing.T) {
 			defer server.Close()
 			var pings atomic.Int32
 			live := dial(t, server.URL, func(context.Context, []byte) bool { pings.Add(1); return true })
-			dial(t, server.URL, nil) // never reads, so nothing of it answers
+			dial(t, server.URL, nil) // never reads, so it never answers
 			echoes := make(chan string)
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second) // bounds the test
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second) // limits the test
 			defer cancel()
 			go func() {
 				defer close(echoes)
@@ -79,7 +80,7 @@ func dial(t *testing.T, url string, pinged func(context.Context, []byte) bool) *
 	return c
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	poll := time.NewTicker(5 * time.Millisecond)
