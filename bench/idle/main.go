@@ -1,5 +1,6 @@
-// Command idle puts package idle and the usual ways to find idle connections under one load, and writes docs/idle-benchmarks.md. It is
-// run from the root of the repository: make bench-idle.
+// Command idle loads package idle and the usual ways to find idle connections
+// in the same way, and writes docs/idle-benchmarks.md. Run it from the root of
+// the repository: make bench-idle.
 package main
 
 import (
@@ -28,12 +29,12 @@ var self = program.Program{
 
 const usage = `usage: make bench-idle [ARGS='flags']      (from the root of the repository)
 
-Puts ways to close idle connections under load, one after the other, and prints what came out:
+Loads ways to close idle connections, one after another, and prints the results:
 
   the whole set     bench/idle/results/latest.json, docs/idle-benchmarks.md    about 10 minutes
   a part of it      the same files below bin/bench-idle/, and prints where
 
-Let the machine do nothing else meanwhile. Flags:
+Run nothing else on the machine during that time. Flags:
 
 `
 
@@ -45,7 +46,7 @@ func main() {
 	self.Main(run)
 }
 
-// serve is what a child does.
+// serve runs a child process in its role.
 func serve(role string) error {
 	switch role {
 	case "server":
@@ -57,7 +58,7 @@ func serve(role string) error {
 	case "virtual":
 		return child.Serve(new(virtual.Load))
 	}
-	return fmt.Errorf("there is no role %q", role)
+	return fmt.Errorf("unknown role %q", role)
 }
 
 // The parts of a run.

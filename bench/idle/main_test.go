@@ -20,7 +20,7 @@ import (
 	"github.com/foliot/foliot/bench/program"
 )
 
-// TestMain lets the test binary be the children that the program starts.
+// TestMain lets the test binary run as a child process of the program.
 func TestMain(m *testing.M) {
 	if role := child.Role(); role != "" {
 		_ = serve(role)
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// All guards at a time, with processes, sockets and a frozen client.
+// All guards, with processes, sockets and a frozen client.
 func TestAllGuardsUnderLoadEndToEnd(t *testing.T) {
 	shape := load.Quick(60)
 	var wg sync.WaitGroup
@@ -73,7 +73,8 @@ func check(t *testing.T, info *guard.Info, r *load.Result) {
 	if closed == 0 && r.Stalls == 0 {
 		t.Errorf("%s closed nothing", r.Guard)
 	}
-	// Others may do so where the machine is busy: then a deadline passes before what has come is read.
+	// On a busy machine, a deadline of other guards may pass before the data
+	// that came is read.
 	if n := r.Tally.Of(verdict.Wrong); info.Ours && n > 0 {
 		t.Errorf("%s closed %d wrongly", r.Guard, n)
 	}

@@ -17,16 +17,16 @@ import (
 	"github.com/foliot/foliot/bench/program"
 )
 
-// tooLong ends what hangs.
+// tooLong is the time limit of a process.
 const tooLong = 5 * time.Minute
 
-// plan is all that is measured.
+// plan lists the measurements.
 type plan struct {
 	shape  load.Shape
-	guards []string // in the order they are loaded
+	guards []string // in the order of loading
 	uses   activity.Config
-	crowds []virtual.CrowdConfig // at a time
-	herds  []virtual.HerdConfig  // one after the other
+	crowds []virtual.CrowdConfig // all at the same time
+	herds  []virtual.HerdConfig  // one after another
 }
 
 func newPlan(s *settings) (p plan, err error) {
@@ -37,7 +37,7 @@ func newPlan(s *settings) (p plan, err error) {
 		}
 		p.guards = s.guards
 		if len(p.guards) > 1 && slices.Contains(p.guards, guard.None) {
-			p.guards = append(slices.Clone(p.guards), guard.None) // what the two differ by is noise
+			p.guards = append(slices.Clone(p.guards), guard.None) // the difference between the two is noise
 		}
 	}
 	if wants(partUse) {
@@ -123,7 +123,8 @@ func herdExpected(h virtual.HerdConfig) time.Duration {
 	return time.Duration(h.Bystanders)*1100*time.Microsecond/2 + h.Timeout + time.Second
 }
 
-// measureAll does what the settings ask for. What fails is a part of r; an error says that nothing more could be done.
+// measureAll runs the measurements that the settings select. It stores failures
+// in r. An error means that it could not continue.
 func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) error {
 	p, err := newPlan(s)
 	if err != nil {
@@ -162,7 +163,7 @@ func (p *plan) use(ctx context.Context, r *report.Run, progress *program.Progres
 		return
 	}
 	progress.Begin(usesExpected(p.uses))
-	progress.Say("what one use costs")
+	progress.Say("the cost of one use")
 	if err := ask(ctx, "meter", "Measure", p.uses, &r.Costs); err != nil {
 		r.Failed = append(r.Failed, err.Error())
 	}
@@ -205,7 +206,7 @@ func (p *plan) herd(ctx context.Context, r *report.Run, progress *program.Progre
 	}
 }
 
-// ask asks a new process one thing.
+// ask calls one method of a new process.
 func ask(ctx context.Context, role, method string, args, reply any) error {
 	c, err := child.Start(role)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package activity measures what a guard costs for each use of a connection, without the use.
+// Package activity measures the cost of a guard for each use of a connection,
+// without the cost of the use itself.
 package activity
 
 import (
@@ -12,26 +13,27 @@ import (
 	"github.com/foliot/foliot/bench/idle/guard"
 )
 
-// Meter is a child. Its methods are those of package rpc.
+// Meter is a child process. Its methods are those of package rpc.
 type Meter struct{}
 
-// Config is what shall be measured.
+// Config selects the measurement.
 type Config struct {
 	Guards []string
-	Window time.Duration // of each trial
-	Trials int           // the median counts
+	Window time.Duration // duration of each trial
+	Trials int           // the result is their median
 }
 
-// Cost is what one use takes.
+// Cost is the cost of one use.
 type Cost struct {
 	Guard      string  `json:"guard"`
 	Goroutines int     `json:"goroutines"` // each has a connection of its own
 	Written    bool    `json:"written"`    // a read and a write, not a read alone
-	Nanos      float64 `json:"nanos"`      // of the clock
+	Nanos      float64 `json:"nanos"`      // wall time
 	Allocs     float64 `json:"allocs"`
 }
 
-// Measure takes the trials in turn: every guard has its first before any has its second.
+// Measure runs the trials in turn: every guard has its first before any has its
+// second.
 func (*Meter) Measure(c Config, out *[]Cost) error {
 	for _, goroutines := range []int{1, 64} {
 		for _, written := range []bool{false, true} {
@@ -58,12 +60,13 @@ func median(trials []Cost) Cost {
 	return trials[len(trials)/2]
 }
 
-// measure has one goroutine alone on one processor: then the time is all that it costs.
+// measure runs a single goroutine on one processor, so that the elapsed time is
+// its whole cost.
 func (c *Cost) measure(window time.Duration) error {
 	if c.Goroutines == 1 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	}
-	const timeout = time.Minute // nothing is closed
+	const timeout = time.Minute // no connection is closed
 	g, err := guard.Open(c.Guard, timeout)
 	if err != nil {
 		return err
@@ -106,7 +109,7 @@ func (c *Cost) run(pairs []pair, window time.Duration) {
 	c.Allocs = float64(mallocs()-before) / float64(done)
 }
 
-// batch is how many uses there are between two looks at the clock.
+// batch is the number of uses between two readings of the clock.
 const batch = 1024
 
 func use(c guard.Conn, written bool) {

@@ -1,4 +1,5 @@
-// Package client is a process with many peers of the server: good ones, silent ones and hostile ones.
+// Package client is a process with many peers of the server: good ones, silent
+// ones and hostile ones.
 package client
 
 import (
@@ -14,38 +15,38 @@ import (
 	"github.com/foliot/foliot/bench/idle/server"
 )
 
-// Client is a child. Its methods are those of package rpc.
+// Client is a child process. Its methods are those of package rpc.
 type Client struct {
 	config Config
 	peers  []*peer
-	quiet  sync.WaitGroup // frozen peers that may still say something
+	quiet  sync.WaitGroup // frozen peers that may still send
 
-	hushed chan struct{} // closed by Hush, after it has set what follows
+	hushed chan struct{} // closed by Hush, after it has set the fields below
 	begin  time.Time
 	spread time.Duration
 }
 
-// Config is what a client shall do.
+// Config configures a client.
 type Config struct {
-	Addresses []string // of the server
+	Addresses []string // addresses of the server
 	First     int      // the number of its first peer; at least 1
 	Counts    [Kinds]int
 	Timeout   time.Duration
-	Every     time.Duration // how often peers talk
-	Drip      time.Duration // how often others drip
+	Every     time.Duration // time between messages
+	Drip      time.Duration // time between bytes of the slow drips
 }
 
-// Observation is what became of a peer, by its own clock, child.Now.
+// Observation is the fate of a peer, by its own clock, child.Now.
 type Observation struct {
 	ID    int
 	Kind  Kind
-	Last  time.Duration // when the last Write that counts as use began
-	Gap   time.Duration // the longest time between the beginnings of two such
-	Moved time.Duration // when something came for the last time that it does not read; to 20 ms
-	Ended time.Duration // when it saw that the server had closed; 0: it did not
+	Last  time.Duration // start of the last Write that counts as use
+	Gap   time.Duration // longest time between the starts of two such Writes
+	Moved time.Duration // last arrival of data that it does not read; accurate to 20 ms
+	Ended time.Duration // when it saw the close by the server; 0: it did not
 }
 
-// Open connects all peers. Each says hello, and begins to talk.
+// Open connects all peers. Each sends hello and begins to talk.
 func (c *Client) Open(config Config, _ *struct{}) error {
 	c.config, c.hushed = config, make(chan struct{})
 	for kind, n := range config.Counts {
@@ -71,7 +72,7 @@ func (c *Client) openAll() error {
 				if err := c.peers[i].open(); err != nil {
 					select {
 					case failed <- err:
-					default: // another one was first
+					default: // another error was first
 					}
 				}
 			}
@@ -82,7 +83,7 @@ func (c *Client) openAll() error {
 	return <-failed
 }
 
-// share spreads the peers of a kind evenly over a stretch of time, in no order.
+// share spreads the peers of a kind evenly over a time, in random order.
 func share(i int) float64 {
 	const golden = 0.6180339887498949
 	x := float64(i) * golden
@@ -118,7 +119,9 @@ func (p *peer) open() error {
 	return nil
 }
 
-// smallBuffer lets the kernel keep little of what the peer will not read. It must know so before it tells the server how much it may send.
+// smallBuffer makes the kernel buffer little of the data that the peer does not
+// read. This must be set before the connection, since the peer announces its
+// buffer to the server.
 func smallBuffer(_, _ string, raw syscall.RawConn) (err error) {
 	failed := raw.Control(func(fd uintptr) {
 		err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
@@ -126,7 +129,8 @@ func smallBuffer(_, _ string, raw syscall.RawConn) (err error) {
 	return errors.Join(failed, err)
 }
 
-// Hush lets the peers begin, each at its moment within spread, to do what is their kind. Once it returns the frozen ones say no more.
+// Hush makes the peers behave as their kind does, each at its own time within
+// spread. When it returns, the frozen peers send no more.
 func (c *Client) Hush(spread time.Duration, _ *struct{}) error {
 	c.begin, c.spread = time.Now(), spread
 	close(c.hushed)
@@ -134,7 +138,7 @@ func (c *Client) Hush(spread time.Duration, _ *struct{}) error {
 	return nil
 }
 
-// Observe tells what became of all peers.
+// Observe returns the fate of all peers.
 func (c *Client) Observe(_ struct{}, out *[]Observation) error {
 	for _, p := range c.peers {
 		*out = append(*out, p.observation())

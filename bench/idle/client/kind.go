@@ -1,16 +1,17 @@
 package client
 
-// Kind is how a peer behaves.
+// Kind is the behaviour of a peer.
 type Kind uint8
 
-// The kinds. All but the dripping ones talk until they are hushed, and the talking ones go on. None ever closes.
+// The kinds. All except the slow drips talk until Hush, and the talking ones
+// continue. None ever closes.
 const (
 	Talking  Kind = iota
 	Dripping      // a byte shortly before each timeout, and never a whole line
-	Silent        // it says nothing any more
-	Frozen        // the whole process is stopped, and its kernel goes on acknowledging
-	Ponging       // it answers pings that nobody sent, and says nothing else
-	Deaf          // it asks for more than it reads, and goes on asking
+	Silent        // it sends no more
+	Frozen        // its whole process is stopped, and its kernel still acknowledges
+	Ponging       // it sends pongs without pings, and nothing else
+	Deaf          // it requests more than it reads, and continues to request
 	Kinds    = iota
 )
 
@@ -18,5 +19,5 @@ func (k Kind) String() string {
 	return [...]string{"talking", "slow drip", "silent", "frozen process", "pongs alone", "never reads"}[k]
 }
 
-// Alive tells whether the peer must be kept.
+// Alive reports whether the peer must be kept.
 func (k Kind) Alive() bool { return k <= Dripping }

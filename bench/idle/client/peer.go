@@ -11,16 +11,17 @@ import (
 	"github.com/foliot/foliot/bench/idle/server"
 )
 
-// peer is one connection. Two goroutines belong to it, live and listen; they end with the connection or with the process.
+// peer is one connection. It has two goroutines, live and listen, which end
+// with the connection or with the process.
 type peer struct {
 	client *Client
 	kind   Kind
 	id     int
-	share  float64 // where its moments lie in a stretch of time
+	share  float64 // its place within a spread time
 	conn   *net.TCPConn
 	deaf   atomic.Bool // it reads no more
 
-	mu        sync.Mutex // guards what is below
+	mu        sync.Mutex // guards the fields below
 	last, gap time.Duration
 	moved     time.Duration
 	ended     time.Duration
@@ -31,7 +32,7 @@ const (
 	drop = "x"
 )
 
-// live is what the peer says.
+// live sends the data of the peer.
 func (p *peer) live() {
 	if p.kind == Frozen {
 		defer p.client.quiet.Done()
@@ -59,7 +60,7 @@ func (p *peer) live() {
 	}
 }
 
-// weigh notes when something more has come that nobody reads.
+// weigh records the time at which more unread data has come.
 func (p *peer) weigh() {
 	const often = 20 * time.Millisecond
 	for held := int32(0); ; time.Sleep(often) {
@@ -72,7 +73,8 @@ func (p *peer) weigh() {
 	}
 }
 
-// silentBefore waits until a time, or tells that the peer falls silent before.
+// silentBefore waits until a time. It reports true if the peer falls silent
+// before that.
 func (p *peer) silentBefore(at time.Time) bool {
 	if p.kind.Alive() {
 		time.Sleep(time.Until(at))
@@ -97,7 +99,7 @@ func (p *peer) silentBefore(at time.Time) bool {
 
 func part(d time.Duration, share float64) time.Duration { return time.Duration(float64(d) * share) }
 
-// say sends words that count as use.
+// say sends data that counts as use.
 func (p *peer) say(words string) error {
 	p.mu.Lock()
 	before, now := p.last, child.Now()
@@ -115,7 +117,7 @@ func (p *peer) say(words string) error {
 	return err
 }
 
-// repeat sends words that don't count, four times in each timeout.
+// repeat sends data that does not count, four times in each timeout.
 func (p *peer) repeat(words string) {
 	for {
 		if _, err := io.WriteString(p.conn, words); err != nil {
@@ -125,7 +127,7 @@ func (p *peer) repeat(words string) {
 	}
 }
 
-// listen reads until the server closes, and then does nothing about it.
+// listen reads until the server closes. It does not close its own side.
 func (p *peer) listen() {
 	buf := make([]byte, 64)
 	for !p.deaf.Load() {

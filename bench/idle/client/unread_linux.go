@@ -6,13 +6,13 @@ import (
 	"unsafe"
 )
 
-// unread returns how many bytes the kernel holds that nobody has read.
+// unread returns the number of unread bytes in the kernel.
 func unread(c *net.TCPConn) (n int32) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return 0
 	}
-	_ = raw.Control(func(fd uintptr) { // it fails when the connection is closed: then nothing comes any more
+	_ = raw.Control(func(fd uintptr) { // an error means that the connection is closed and nothing more comes
 		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCINQ, uintptr(unsafe.Pointer(&n)))
 	})
 	return n

@@ -4,5 +4,6 @@ package client
 
 import "net"
 
-// unread is not known: what the kernel sends after the last Write then counts as lateness.
+// unread is unknown here: data that the kernel sends after the last Write
+// counts as lateness.
 func unread(*net.TCPConn) int32 { return 0 }

@@ -1,4 +1,4 @@
-// Package guard closes connections that are silent, in each of the ways that are compared.
+// Package guard closes silent connections in each of the compared ways.
 package guard
 
 import (
@@ -8,21 +8,24 @@ import (
 	"time"
 )
 
-// Guard closes connections that nobody used for its timeout.
+// Guard closes connections that were not used for its timeout.
 type Guard interface {
-	// Listen returns the listener that the server shall accept from.
+	// Listen returns the listener from which the server must accept.
 	Listen(l net.Listener) net.Listener
-	// Watch takes a connection that was accepted under guard.
+	// Watch starts to guard an accepted connection.
 	Watch(c net.Conn) (Conn, error)
-	// Leave is called when the handler of a connection ends, before it closes the connection.
+	// Leave is called when the handler of a connection ends, before it closes
+	// the connection.
 	Leave(c Conn)
-	// Stalls tells how often all connections were given a new timeout because the process itself had no time.
+	// Stalls returns how often all connections got a new timeout because the
+	// process itself was not running.
 	Stalls() int
-	// Close ends what watches. The connections stay open.
+	// Close stops guarding. The connections stay open.
 	Close()
 }
 
-// Listen listens as all servers here do. With Multipath TCP, Go's default, the kernel can't be asked for a connection's ages.
+// Listen listens as all servers here do. With Multipath TCP, Go's default, the
+// kernel cannot report the ages of a connection.
 func Listen(address string) (net.Listener, error) {
 	var c net.ListenConfig
 	c.SetMultipathTCP(false)
@@ -33,26 +36,27 @@ func Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// Conn is a connection under guard. Its handler calls what is below beside each thing it does.
+// Conn is a guarded connection. Its handler calls the methods below around its
+// own actions.
 type Conn interface {
 	net.Conn
 	State() *Plain
 
 	Reading()        // before each Read
-	Heard(pong bool) // after each Read that returned something; pong: nothing but answers to pings
+	Heard(pong bool) // after each Read with data; pong: it was only answers to pings
 	Writing()        // before each Write
 	Wrote()          // after each Write
 }
 
-// Plain is a connection without any timeout, and what the handler keeps of each. The others embed it, so that each costs
-// what it adds.
+// Plain is a connection without any timeout, with the state of its handler. The
+// others embed it, so that the cost of each is the cost of its additions.
 type Plain struct {
 	net.Conn
 	Buf []byte
 	ID  int
 }
 
-// State returns what the handler keeps.
+// State returns the handler's state.
 func (p *Plain) State() *Plain { return p }
 
 // NetConn leads to the socket.
@@ -64,24 +68,24 @@ func (*Plain) Heard(bool) {}
 func (*Plain) Writing()   {}
 func (*Plain) Wrote()     {}
 
-// plain is what all embed.
+// plain is embedded by all.
 func plain(c net.Conn) Plain { return Plain{Conn: c, Buf: make([]byte, 256)} }
 
-// Info is what is known of a guard beforehand.
+// Info describes a guard.
 type Info struct {
 	Name, Title string
 	What        string // a sentence
 	Ours        bool
 
-	Pongs  bool // it can tell a peer that does nothing but answer pings from one in use
-	Writes bool // it sees that nothing could be sent for too long
-	Inside bool // it works inside Read and Write: what one use costs cannot be told apart
+	Pongs  bool // it can distinguish a peer that only answers pings from one in use
+	Writes bool // it notices that no data could be sent for too long
+	Inside bool // it works inside Read and Write: its cost for one use cannot be separated
 
 	slack func(timeout time.Duration) time.Duration // nil: none
 	open  func(timeout time.Duration) Guard
 }
 
-// Slack is how much later than the timeout it promises to close.
+// Slack returns the promised limit for lateness.
 func (i *Info) Slack(timeout time.Duration) time.Duration {
 	if i.slack == nil {
 		return 0
@@ -89,14 +93,15 @@ func (i *Info) Slack(timeout time.Duration) time.Duration {
 	return i.slack(timeout)
 }
 
-// None is the name of the server that closes nothing: what the others are compared with.
+// None is the name of the server that closes nothing. The others are compared
+// with it.
 const None = "none"
 
 // All lists them in the order of the tables.
 var All = []Info{
 	{
 		Name: None, Title: "no timeouts",
-		What: "closes nothing: what the others add is counted from here",
+		What: "closes nothing: the base of the comparison",
 		open: func(time.Duration) Guard { return none{} },
 	},
 	{
@@ -116,7 +121,7 @@ var All = []Info{
 	},
 	{
 		Name: "scan", Title: "scan",
-		What:  "the time of the last read in each connection, and every second a look at all of them",
+		What:  "the time of the last read in each connection, and a check of all connections every second",
 		slack: func(time.Duration) time.Duration { return scanEvery },
 		open:  func(t time.Duration) Guard { return openScan(t) },
 	},
@@ -126,18 +131,18 @@ var All = []Info{
 		slack: slackOf, open: openTouching,
 	},
 	{
-		Name: "idle-wrap", Title: "idle, Listener", Ours: true, Inside: true, Pongs: true, Writes: true,
-		What:  "`idle.NewListener`: its connections touch, and the handler knows nothing of it",
+		Name: "idle-wrap", Title: "idle, NewListener", Ours: true, Inside: true, Pongs: true, Writes: true,
+		What:  "`idle.NewListener`: its connections touch, without a change to the handler",
 		slack: slackOf, open: openWrapping,
 	},
 	{
 		Name: "idle-kernel", Title: "idle, kernel", Ours: true, Pongs: true, Writes: true,
-		What:  "an `idle.Entry` in each connection, never touched: the kernel is asked",
+		What:  "an `idle.Entry` in each connection, never touched, with the kernel as source",
 		slack: slackOf, open: openKernel,
 	},
 }
 
-// Find returns what is known of a guard.
+// Find returns the description of a guard.
 func Find(name string) (*Info, error) {
 	for i := range All {
 		if All[i].Name == name {

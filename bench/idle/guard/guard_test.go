@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// What each of them does to talking peers and hostile ones is measured by the program; that they work at all is tested here.
+// The program measures the effect of guards on talking and hostile peers. This
+// test only shows that each guard works.
 func TestEachGuardClosesTheSilentOneAndNotBefore(t *testing.T) {
 	for i := range All {
 		info := &All[i]
@@ -27,7 +28,7 @@ func TestEachGuardClosesTheSilentOneAndNotBefore(t *testing.T) {
 			start := time.Now()
 			c.Reading()
 			_, err = c.Read(make([]byte, 1))
-			if took := time.Since(start); took < timeout-20*time.Millisecond { // it was accepted a little before
+			if took := time.Since(start); took < timeout-20*time.Millisecond { // it was accepted slightly before
 				t.Errorf("closed after %v", took)
 			}
 			if !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -38,7 +39,8 @@ func TestEachGuardClosesTheSilentOneAndNotBefore(t *testing.T) {
 	}
 }
 
-// accept returns the server's side of a connection whose other side is silent, and closes both at the end.
+// accept returns the server's side of a connection with a silent peer, and
+// closes both at the end.
 func accept(t *testing.T, g Guard) Conn {
 	t.Helper()
 	l, err := Listen("127.0.0.1:0")

@@ -7,17 +7,19 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// slackOf is what a group with the default resolution promises: two of them.
+// slackOf is the promise of a group with the default resolution: two
+// resolutions.
 func slackOf(timeout time.Duration) time.Duration {
 	return 2 * min(max(timeout/64, 10*time.Millisecond), time.Second)
 }
 
-// settings are those of all groups: all defaults.
+// settings are the defaults for all groups.
 func settings(timeout time.Duration) idle.Config {
 	return idle.Config{ReadIdle: timeout, WriteIdle: timeout}
 }
 
-// touching is a group whose connections embed an Entry, and whose handler says what is a use and what a pong.
+// touching is a group with an embedded Entry in each connection. The handler
+// decides which data is a use and which is a pong.
 type touching struct {
 	simple
 	group *idle.Group[*touched]
@@ -71,7 +73,7 @@ func (g wrapping) Watch(c net.Conn) (Conn, error) {
 func (g wrapping) Stalls() int { return int(g.group.Stats().Stalls) }
 func (g wrapping) Close()      { g.group.Close() }
 
-// kernel is a group that asks the kernel: nobody touches.
+// kernel is a group with the kernel source, without touches.
 type kernel struct {
 	simple
 	group *idle.Group[*unaware]

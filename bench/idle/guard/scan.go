@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// scanEvery is how often scan looks at all connections.
+// scanEvery is the time between two scans.
 const scanEvery = time.Second
 
-// scan looks at all connections every second. Its goroutine is started by openScan; Close stops it and waits.
+// scan checks all connections every second. openScan starts its goroutine;
+// Close stops it and waits.
 type scan struct {
 	simple
 	timeout time.Duration
@@ -63,7 +64,7 @@ func (g *scan) run() {
 	}
 }
 
-// silent returns those whose timeout is over.
+// silent returns the connections with an expired timeout.
 func (g *scan) silent(now time.Time) (found []*seen) {
 	before := now.Add(-g.timeout).UnixNano()
 	g.mu.Lock()
@@ -78,7 +79,7 @@ func (g *scan) silent(now time.Time) (found []*seen) {
 
 type seen struct {
 	Plain
-	at atomic.Int64 // of the last read, in Unix nanoseconds; written by the handler, read by the scan
+	at atomic.Int64 // time of the last read, in Unix nanoseconds; written by the handler, read by the scan
 }
 
 func (s *seen) Heard(bool) { s.at.Store(time.Now().UnixNano()) }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// simple is the part of a guard that has nothing to do.
+// simple is a guard that does nothing.
 type simple struct{}
 
 func (simple) Listen(l net.Listener) net.Listener { return l }
@@ -20,7 +20,8 @@ func (none) Watch(c net.Conn) (Conn, error) {
 	return &p, nil
 }
 
-// deadlines sets those of the connection: the first Read or Write after one fails, and the handler closes.
+// deadlines sets the deadlines of a connection. The first Read or Write after
+// one fails, and the handler closes.
 type deadlines struct {
 	simple
 	timeout time.Duration
@@ -40,13 +41,13 @@ type readLimited struct {
 	timeout time.Duration
 }
 
-func (c *readLimited) Reading() { _ = c.SetReadDeadline(time.Now().Add(c.timeout)) } // it fails where the Read will
+func (c *readLimited) Reading() { _ = c.SetReadDeadline(time.Now().Add(c.timeout)) } // an error comes again from the Read
 
 type limitedBoth struct{ readLimited }
 
-func (c *limitedBoth) Writing() { _ = c.SetWriteDeadline(time.Now().Add(c.timeout)) } // it fails where the Write will
+func (c *limitedBoth) Writing() { _ = c.SetWriteDeadline(time.Now().Add(c.timeout)) } // an error comes again from the Write
 
-// timers has one for each connection, which closes it.
+// timers has a timer for each connection, which closes it.
 type timers struct {
 	simple
 	timeout time.Duration

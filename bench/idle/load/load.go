@@ -1,4 +1,5 @@
-// Package load runs one guard under load: a server process, and processes with its peers.
+// Package load runs one guard under load: a server process, and processes with
+// its peers.
 package load
 
 import (
@@ -15,33 +16,33 @@ import (
 	"github.com/foliot/foliot/bench/idle/verdict"
 )
 
-// addresses is at how many the server listens.
+// addresses is the number of addresses at which the server listens.
 const addresses = 8
 
-// Result is what one guard did.
+// Result is the result of one guard.
 type Result struct {
 	Guard       string        `json:"guard"`
 	Connections int           `json:"connections"`
 	Tally       verdict.Tally `json:"tally"`
-	Stalls      int           `json:"stalls"` // of the guard
+	Stalls      int           `json:"stalls"` // stalls of the guard
 
 	PerMessage []float64     `json:"per_message"` // CPU of the server, in nanoseconds, for each part of the window
-	CPU        time.Duration `json:"cpu"`         // of the server, all told, until the peers leave
-	Messages   int64         `json:"messages"`    // the same
+	CPU        time.Duration `json:"cpu"`         // CPU of the server until the peers leave
+	Messages   int64         `json:"messages"`    // until the peers leave
 
-	Goroutines int   `json:"goroutines"` // of the server, while all is open
-	Heap       int64 `json:"heap"`       // bytes in use, while all is open
+	Goroutines int   `json:"goroutines"` // of the server, while all connections are open
+	Heap       int64 `json:"heap"`       // bytes in use, while all connections are open
 	Stack      int64 `json:"stack"`
 
 	Before int `json:"before"` // descriptors of the server: before the first connection
-	Peak   int `json:"peak"`   // while all is open
-	After  int `json:"after"`  // after the last one
+	Peak   int `json:"peak"`   // while all connections are open
+	After  int `json:"after"`  // after the last connection
 
 	Took   time.Duration `json:"took"`
 	Failed string        `json:"failed,omitempty"`
 }
 
-// Run does it. say is told of each step.
+// Run runs the load. It calls say for each step.
 func Run(ctx context.Context, name string, shape *Shape, say func(step string)) (r Result) {
 	start := time.Now()
 	run := &run{shape: shape, say: say, result: Result{Guard: name, Connections: shape.Connections}}
@@ -104,11 +105,11 @@ func (r *run) open(ctx context.Context) (err error) {
 	opened := r.each(func(i int, c *child.Process) error {
 		return c.Call(ctx, "Open", configs[i], new(struct{}))
 	})
-	_, err = r.sample(ctx, false) // if the guard refused one, the server knows why
+	_, err = r.sample(ctx, false) // if the guard refused a connection, the server knows why
 	return errors.Join(err, opened)
 }
 
-// each asks all clients at a time.
+// each calls all clients at the same time.
 func (r *run) each(ask func(int, *child.Process) error) error {
 	failures := make([]error, len(r.clients))
 	var wg sync.WaitGroup
@@ -135,7 +136,7 @@ func rest(ctx context.Context, d time.Duration) error {
 
 // measure measures the server while all peers talk.
 func (r *run) measure(ctx context.Context) error {
-	// Each peer has talked once, so each handler has the stack that it needs.
+	// Each peer has talked once, so each handler's stack has its final size.
 	if err := rest(ctx, r.shape.Settle+r.shape.Every); err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (r *run) measure(ctx context.Context) error {
 	return nil
 }
 
-// silence lets the peers fall silent, and finds out what became of them.
+// silence makes the peers fall silent, and collects their fates.
 func (r *run) silence(ctx context.Context) error {
 	info, err := guard.Find(r.result.Guard)
 	if err != nil {
@@ -246,7 +247,7 @@ func (r *run) endClients() error {
 	return err
 }
 
-// end ends whatever runs.
+// end ends all processes.
 func (r *run) end() error {
 	err := r.endClients()
 	if r.server != nil {

@@ -11,23 +11,24 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// Shape is how many connections of which kinds there are, and when what happens.
+// Shape is the number of connections of each kind, and the timing.
 type Shape struct {
 	Connections int
-	Bound       string // what keeps them from being more
+	Bound       string // the limit of their number
 	Timeout     time.Duration
-	Every       time.Duration // how often peers talk
-	Drip        time.Duration // how often others drip
-	Settle      time.Duration // rest before anything is measured
-	Window      time.Duration // in which all talk and CPU is measured
-	Spread      time.Duration // within which they fall silent
-	Allowance   time.Duration // for the wake-ups of two processes, beyond what a guard promises
+	Every       time.Duration // time between messages
+	Drip        time.Duration // time between bytes of the slow drips
+	Settle      time.Duration // pause before the measurement
+	Window      time.Duration // time in which all talk and CPU is measured
+	Spread      time.Duration // time over which they fall silent
+	Allowance   time.Duration // for the wake-ups of two processes, in addition to the promise of a guard
 }
 
-// partsOfWindow is how many parts of the window are measured: the median is what counts.
+// partsOfWindow is the number of measured parts of the window. The median
+// counts.
 const partsOfWindow = 6
 
-// Full is as many connections as the machine allows.
+// Full has as many connections as the machine allows.
 func Full() (Shape, error) {
 	s := Shape{
 		Timeout: 10 * time.Second, Settle: time.Second, Window: 12 * time.Second, Spread: 6 * time.Second, Allowance: 100 * time.Millisecond,
@@ -36,13 +37,14 @@ func Full() (Shape, error) {
 	if err := s.fill(); err != nil {
 		return s, err
 	}
-	// Beyond this pace the processors are busy with messages, and every lateness is theirs.
+	// With more messages, the processors would be busy with them, and cause
+	// every lateness.
 	pace := time.Duration(s.Connections) * time.Second / time.Duration(messages())
 	s.paceAt(max(s.Every, pace))
 	return s, nil
 }
 
-// Quick is a few connections with a short timeout.
+// Quick has a few connections with a short timeout.
 func Quick(connections int) Shape {
 	s := Shape{
 		Connections: connections, Bound: "asked for",
@@ -57,7 +59,7 @@ func (s *Shape) paceAt(every time.Duration) {
 	s.Drip = s.Timeout - max(s.Timeout/20, 200*time.Millisecond)
 }
 
-// messages is how many the machine shall take each second.
+// messages is the number of messages per second for the machine.
 func messages() int { return 10_000 * runtime.NumCPU() }
 
 // fill chooses the number of connections.
@@ -67,7 +69,7 @@ func (s *Shape) fill() error {
 		return fmt.Errorf("ask for the limit of descriptors: %w", err)
 	}
 	const (
-		reserve       = 256 // descriptors of the server that are no connections
+		reserve       = 256 // descriptors of the server for other uses than connections
 		perConnection = 64 << 10
 	)
 	s.Connections, s.Bound = int(min(files.Cur, 1<<30))-reserve, fmt.Sprintf("%d descriptors for a process", files.Cur)
@@ -102,7 +104,8 @@ func (s *Shape) Counts() (counts [client.Kinds]int) {
 	return counts
 }
 
-// clients shares the peers among so many processes, and puts the frozen ones into one of their own, the last.
+// clients divides the peers among that many processes. The frozen ones get a
+// process of their own, the last.
 func (s *Shape) clients(addresses []string) (configs []client.Config) {
 	const mixed = 4
 	counts := s.Counts()
@@ -123,13 +126,14 @@ func (s *Shape) clients(addresses []string) (configs []client.Config) {
 	return configs
 }
 
-// Expected is about how long one guard takes.
+// Expected returns the approximate duration of one guard's run.
 func (s *Shape) Expected() time.Duration {
 	opening := time.Duration(s.Connections) * 250 * time.Microsecond
 	return opening + 2*s.Settle + s.Every + s.Window + s.silence()
 }
 
-// silence is how long after the first peer falls silent what is still open stays open: the same for all guards, for they are compared.
+// silence returns the time from the first silent peer until the end of the run.
+// It is the same for all guards, since they are compared.
 func (s *Shape) silence() time.Duration {
 	var slack time.Duration
 	for i := range guard.All {

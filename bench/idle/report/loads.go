@@ -18,7 +18,8 @@ type column struct {
 	info *guard.Info
 }
 
-// columns are the runs that came to an end, but of the runs without timeouts the first only.
+// columns are the completed runs. Of the runs without timeouts they include
+// only the first.
 func (r *Run) columns() (list []column) {
 	for i := range r.Loads {
 		info, err := guard.Find(r.Loads[i].Guard)
@@ -33,7 +34,8 @@ func (r *Run) columns() (list []column) {
 	return list
 }
 
-// base is what the runs without timeouts needed, on average, and by how much they differ: noise.
+// base is the average of the runs without timeouts, and the difference between
+// them: noise.
 type base struct {
 	cpu, noise               float64 // ns for a message
 	goroutines, heap, stacks float64
@@ -56,7 +58,7 @@ func (r *Run) base() base {
 		b.heap += float64(l.Heap)
 		b.stacks += float64(l.Stack)
 	}
-	b.cpu, b.goroutines, b.heap, b.stacks = b.cpu/n, b.goroutines/n, b.heap/n, b.stacks/n // without any, all is NaN
+	b.cpu, b.goroutines, b.heap, b.stacks = b.cpu/n, b.goroutines/n, b.heap/n, b.stacks/n // without any run, all values are NaN
 	b.noise = most - least
 	return b
 }
@@ -70,7 +72,7 @@ func median(values []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// heads are the titles of the columns, after a word for the first.
+// heads returns the titles of the columns, after that of the first.
 func heads(first string, columns []column) []string {
 	head := []string{first}
 	for _, c := range columns {
@@ -81,7 +83,7 @@ func heads(first string, columns []column) []string {
 
 func title(i *guard.Info) string { return page.Title(i.Title, i.Ours) }
 
-// each asks every column for a value.
+// each returns a value of every column.
 func each(columns []column, value func(column) float64) (values []float64) {
 	for _, c := range columns {
 		values = append(values, value(c))
@@ -89,7 +91,7 @@ func each(columns []column, value func(column) float64) (values []float64) {
 	return values
 }
 
-// Closed is the table of what each guard did to its connections.
+// Closed is the table of the closed connections of each guard.
 func (r *Run) Closed() string {
 	columns := r.columns()
 	if len(columns) == 0 {
@@ -140,12 +142,13 @@ func (r *Run) Closed() string {
 	late("late, p99, ms", func(t *verdict.Tally) float64 { return millis(t.P99) })
 	late("late, most, ms", func(t *verdict.Tally) float64 { return millis(t.Max) })
 	if slices.ContainsFunc(columns, func(c column) bool { return c.Stalls > 0 }) {
-		whole("stalls: all were given a new timeout", func(c column) int { return c.Stalls })
+		whole("stalls: all got a new timeout", func(c column) int { return c.Stalls })
 	}
 	return t.String()
 }
 
-// apart are the places of the columns that win nothing: the one without timeouts.
+// apart returns the indexes of the columns that cannot win: the one without
+// timeouts.
 func (*Run) apart(columns []column) (places []int) {
 	for i, c := range columns {
 		if c.info.Name == guard.None {
@@ -155,7 +158,7 @@ func (*Run) apart(columns []column) (places []int) {
 	return places
 }
 
-// Kinds is the table of what became of each kind of peer.
+// Kinds is the table of the fates of each kind of peer.
 func (r *Run) Kinds() string {
 	columns := r.columns()
 	if len(columns) == 0 {
@@ -172,7 +175,8 @@ func (r *Run) Kinds() string {
 	return t.String()
 }
 
-// outcome is a kind's cell: one word if all went as it should.
+// outcome returns the cell of a kind: one word if all connections ended as they
+// should.
 func outcome(counts [verdict.Verdicts]int, alive bool) string {
 	words := [verdict.Verdicts]string{"kept", "on time", "late", "**wrongly closed**", "**never**", "cannot tell", "late themselves"}
 	good := verdict.OnTime
@@ -209,7 +213,7 @@ func firstWord(text string) string {
 	return text
 }
 
-// Spent is the table of what each guard cost the server.
+// Spent is the table of the server's cost for each guard.
 func (r *Run) Spent() string {
 	columns := r.columns()
 	if len(columns) == 0 {
@@ -227,7 +231,7 @@ func (r *Run) Spent() string {
 	}
 	t.Add(row...)
 	t.Less("more than without timeouts, %", more, each(columns, func(c column) float64 { return 100 * (median(c.PerMessage)/b.cpu - 1) }), apart...)
-	t.Less("CPU all told, s", page.Figure, each(columns, func(c column) float64 { return c.CPU.Seconds() }), apart...)
+	t.Less("CPU in total, s", page.Figure, each(columns, func(c column) float64 { return c.CPU.Seconds() }), apart...)
 	t.Less("goroutines more", more, each(columns, func(c column) float64 { return float64(c.Goroutines) - b.goroutines }), apart...)
 	t.Less("bytes more for a connection, heap", more, perConnection(func(c column) int64 { return c.Heap }, b.heap), apart...)
 	t.Less("the same, stacks", more, perConnection(func(c column) int64 { return c.Stack }, b.stacks), apart...)
@@ -239,7 +243,7 @@ func (r *Run) Spent() string {
 	return t.String()
 }
 
-// Noise says what of the CPU time means nothing.
+// Noise describes the noise in the CPU time.
 func (r *Run) Noise() string {
 	b := r.base()
 	if math.IsNaN(b.cpu) || b.noise <= 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/bench/page"
 )
 
-// cost finds what one use costs a guard.
+// cost finds the cost of one use for a guard.
 func (r *Run) cost(name string, goroutines int, written bool) (activity.Cost, bool) {
 	for _, c := range r.Costs {
 		if c.Guard == name && c.Goroutines == goroutines && c.Written == written {
@@ -22,7 +22,8 @@ func (r *Run) cost(name string, goroutines int, written bool) (activity.Cost, bo
 	return activity.Cost{}, false
 }
 
-// net is what one use costs beyond the calls of the harness, which the guard that does nothing costs as well.
+// net returns the cost of one use, minus the calls of the harness, which are
+// also in the cost of the empty guard.
 func (r *Run) net(name string, goroutines int, written bool) (nanos, allocs float64) {
 	c, ok := r.cost(name, goroutines, written)
 	none, also := r.cost(guard.None, goroutines, written)
@@ -32,7 +33,7 @@ func (r *Run) net(name string, goroutines int, written bool) (nanos, allocs floa
 	return max(0, c.Nanos-none.Nanos), c.Allocs
 }
 
-// Uses is the table of what one use costs.
+// Uses is the table of the cost of one use.
 func (r *Run) Uses() string {
 	var columns []column
 	for i := range guard.All {
@@ -74,7 +75,8 @@ func (r *Run) crowd(w virtual.Watch) (virtual.Crowd, bool) {
 // share is the CPU time of a crowd as a percentage of one processor's.
 func share(c virtual.Crowd) float64 { return 100 * c.CPU.Seconds() / c.Window.Seconds() }
 
-// beside is what a group costs beside the touches, as a percentage of one processor.
+// beside returns the cost of a group without that of the touches, as a
+// percentage of one processor.
 func (r *Run) beside() float64 {
 	near, ok := r.crowd(virtual.Near)
 	far, also := r.crowd(virtual.Far)
@@ -109,7 +111,7 @@ func (r *Run) Crowd() string {
 	return t.String()
 }
 
-// Beside says what the group costs.
+// Beside describes the cost of the group.
 func (r *Run) Beside() string {
 	if math.IsNaN(r.beside()) {
 		return ""
@@ -117,7 +119,7 @@ func (r *Run) Beside() string {
 	return fmt.Sprintf("The group's own share is the difference between the first two lines: **%.2f %% of one processor**.\n", r.beside())
 }
 
-// herds returns the trials of a herd, by what they have in common.
+// herds returns the trials of a herd with this configuration.
 func (r *Run) herds(c virtual.HerdConfig) (trials []virtual.Herd) {
 	for _, h := range r.Herds {
 		if h.HerdConfig == c {
@@ -127,13 +129,14 @@ func (r *Run) herds(c virtual.HerdConfig) (trials []virtual.Herd) {
 	return trials
 }
 
-// middle is the trial whose latest bystander is the median one.
+// middle returns the trial with the median latest bystander.
 func middle(trials []virtual.Herd) virtual.Herd {
 	sorted := slices.SortedFunc(slices.Values(trials), func(a, b virtual.Herd) int { return int(a.Max - b.Max) })
 	return sorted[len(sorted)/2]
 }
 
-// shift is by how much a herd delays the latest bystander of other ticks.
+// shift returns the delay that a herd adds to the latest bystander of other
+// ticks.
 func (r *Run) shift(c virtual.HerdConfig) time.Duration {
 	calm := c
 	calm.Herd, calm.Work, calm.MaxPerTick = 0, 0, 0

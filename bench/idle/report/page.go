@@ -19,18 +19,18 @@ func (r *Run) Write(path string) error { return page.Write(path, template, r) }
 // Tables are all tables without the page around them.
 func (r *Run) Tables() string {
 	return page.Sections([]page.Section{
-		{What: "What each guard did to its connections", Text: r.Closed()},
+		{What: "Connections closed by each guard", Text: r.Closed()},
 		{What: "The kinds of peers", Text: r.Kinds()},
-		{What: "What it cost the server", Text: r.Spent()},
+		{What: "Cost for the server", Text: r.Spent()},
 		{What: "One use", Text: r.Uses()},
 		{What: "Virtual connections in use", Text: r.Crowd() + "\n" + r.Beside()},
 		{What: "A herd on one tick", Text: r.Herd()},
-		{What: "What was to be reached", Text: r.Targets()},
-		{What: "Who did best", Text: r.Wins()},
+		{What: "Targets", Text: r.Targets()},
+		{What: "Best results", Text: r.Wins()},
 	})
 }
 
-// Guards lists what is compared.
+// Guards lists the compared guards.
 func (r *Run) Guards() string {
 	var b strings.Builder
 	for i := range guard.All {
@@ -40,7 +40,7 @@ func (r *Run) Guards() string {
 	return b.String()
 }
 
-// Peers says how many peers of each kind there are.
+// Peers returns the number of peers of each kind.
 func (r *Run) Peers() string {
 	counts := r.Shape.Counts()
 	var parts []string
@@ -50,13 +50,13 @@ func (r *Run) Peers() string {
 	return strings.Join(parts, ", ")
 }
 
-// Connections is how many there are.
+// Connections returns their number.
 func (r *Run) Connections() string { return page.Count(r.Shape.Connections) }
 
-// Failures lists what went wrong.
+// Failures lists the failures.
 func (r *Run) Failures() string { return page.Failures(r.failures()) }
 
-// Err counts what went wrong.
+// Err returns an error with the number of failures.
 func (r *Run) Err() error { return page.Failed(len(r.failures())) }
 
 func (r *Run) failures() (list []string) {

@@ -17,7 +17,8 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// sample is a small run: one guard of others, one of ours, and the run without timeouts twice.
+// sample is a small run: another guard, one of ours, and the run without
+// timeouts twice.
 func sample() *Run {
 	loaded := func(name string, micros float64, heap int64) load.Result {
 		r := load.Result{
@@ -68,7 +69,7 @@ func TestTheTablesSayWhatWasMeasured(t *testing.T) {
 		{r.Spent(), "| descriptors before, open, after | 10, 110, 10 | 10, 110, 10 | 10, 110, 10 |"},
 		{r.Noise(), "2.0 µs apart, which is 9.5 %"},
 		{r.Targets(), "| a touch, added to a read | ≤ 2 ns | 1.5 ns | reached |"},
-		{r.Targets(), "| 10⁶ of them, beside the touches | ≤ 1 % of one processor | 0.5 % of one processor | reached |"},
+		{r.Targets(), "| 10⁶ of them, without the touches | ≤ 1 % of one processor | 0.5 % of one processor | reached |"},
 		{r.Targets(), "other ticks shift by | ≤ 10 ms | 5.0 ms | reached |"},
 		{r.Targets(), "| the same, 64 goroutines | ≤ 2 ns | – | not measured |"},
 		{r.Herd(), "| none | 0 | 0 | 30 | – |"},
@@ -112,7 +113,7 @@ func TestThePageNeedsNothingToHaveBeenMeasured(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(text), "This run is not the whole set") || strings.Contains(string(text), "NaN") {
+		if !strings.Contains(string(text), "This run is not complete") || strings.Contains(string(text), "NaN") {
 			t.Errorf("got\n%s", text)
 		}
 	}

@@ -1,4 +1,5 @@
-// Package report turns what a run has measured into tables and docs/idle-benchmarks.md.
+// Package report turns the results of a run into tables and
+// docs/idle-benchmarks.md.
 package report
 
 import (
@@ -8,11 +9,12 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// Run is all that one call of the program measured. What was not asked for is empty.
+// Run has the results of one call of the program. Parts that were not measured
+// are empty.
 type Run struct {
 	record.Head
 	Shape  load.Shape      `json:"shape"`
-	Loads  []load.Result   `json:"loads"` // in the order they were measured
+	Loads  []load.Result   `json:"loads"` // in the order of measurement
 	Costs  []activity.Cost `json:"costs"`
 	Crowds []virtual.Crowd `json:"crowds"`
 	Herds  []virtual.Herd  `json:"herds"`

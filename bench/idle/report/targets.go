@@ -27,8 +27,8 @@ func (r *Run) targets() (list []page.Target) {
 		}
 	}
 	list = append(list,
-		page.Most("a virtual connection, all told", bytes, 96, "bytes"),
-		page.Most("10⁶ of them, beside the touches", r.beside(), 1, "% of one processor"),
+		page.Most("a virtual connection, in total", bytes, 96, "bytes"),
+		page.Most("10⁶ of them, without the touches", r.beside(), 1, "% of one processor"),
 		page.Most("100,000 on one tick: other ticks shift by", shift, 10, "ms"),
 	)
 	for _, c := range r.columns() {
@@ -39,7 +39,7 @@ func (r *Run) targets() (list []page.Target) {
 	return list
 }
 
-// onSockets is what a guard of ours was to reach with real connections.
+// onSockets returns the targets of one of our guards with real connections.
 func (r *Run) onSockets(c column) []page.Target {
 	all := "of " + page.Count(c.Connections)
 	goroutines := (float64(c.Goroutines) - r.base().goroutines) / float64(c.Connections)
@@ -52,5 +52,5 @@ func (r *Run) onSockets(c column) []page.Target {
 	}
 }
 
-// Targets is the table of what was to be reached.
+// Targets is the table of targets.
 func (r *Run) Targets() string { return page.Targets(r.targets()).String() }

@@ -11,10 +11,10 @@ import (
 	"github.com/foliot/foliot/bench/page"
 )
 
-// measure is something of which less is better.
+// measure is a figure that is better if lower.
 type measure struct {
 	what, unit string
-	noise      float64 // what differs by less is equal
+	noise      float64 // values with a smaller difference are equal
 	value      func(column) float64
 }
 
@@ -36,7 +36,8 @@ func (r *Run) measures() []measure {
 	}
 }
 
-// Wins says for each measure who did best, who as well, and what ours came to: found out from the results, not chosen.
+// Wins returns for each measure the best guards, their equals, and our own
+// results. They come from the results.
 func (r *Run) Wins() string {
 	columns := slices.DeleteFunc(r.columns(), func(c column) bool { return c.info.Name == guard.None })
 	var b strings.Builder

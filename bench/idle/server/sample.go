@@ -10,7 +10,8 @@ import (
 	"github.com/foliot/foliot/bench/child"
 )
 
-// Sample tells what the process has used. collected asks for the heap as well, after garbage collections.
+// Sample returns the resources that the process has used. collected adds the
+// heap after garbage collections.
 func (s *Server) Sample(collected bool, out *Sample) error {
 	if collected {
 		out.Heap, out.Stack = inUse()
@@ -38,7 +39,7 @@ func (s *Server) failure() error {
 	return s.failed
 }
 
-// Endings tells which connections have ended.
+// Endings returns the connections that have ended.
 func (s *Server) Endings(_ struct{}, out *[]Ending) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +57,8 @@ func (s *Server) Shut(struct{}, *struct{}) error {
 	return nil
 }
 
-// inUse collects twice: what a finalizer or a pool kept the first time is gone the second.
+// inUse collects twice: memory that a finalizer or a pool keeps the first time
+// is freed the second.
 func inUse() (heap, stack int64) {
 	runtime.GC()
 	runtime.GC()
@@ -68,12 +70,13 @@ func inUse() (heap, stack int64) {
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // with these arguments it cannot fail
+		panic(err) // cannot fail with these arguments
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// descriptors counts the open ones, but the one it counts with.
+// descriptors returns the number of open descriptors, except the one it uses
+// itself.
 func descriptors() (int, error) {
 	d, err := os.Open("/dev/fd")
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package server is the process that is measured: it echoes, and a guard closes who is silent.
+// Package server is the measured process: it echoes, and a guard closes silent
+// connections.
 package server
 
 import (
@@ -16,55 +17,55 @@ import (
 	"github.com/foliot/foliot/bench/idle/guard"
 )
 
-// What peers send. Everything else is echoed.
+// Messages of peers. All other data is echoed.
 const (
-	Hello = "id " // and a number and the end of the line, first of all
+	Hello = "id " // followed by a number and the end of the line; the first message
 	Pong  = "pong\n"
-	Push  = "push\n" // from now on the peer is written to without end, and what it says is not echoed
+	Push  = "push\n" // from now on the server writes to the peer without end, and does not echo
 )
 
-// Server is a child. Its methods are those of package rpc.
+// Server is a child process. Its methods are those of package rpc.
 type Server struct {
 	guard     guard.Guard
 	listeners []net.Listener
 	accepting sync.WaitGroup
 
 	open     atomic.Int64 // connections
-	messages atomic.Int64 // that were read
+	messages atomic.Int64 // messages read
 
-	mu     sync.Mutex // guards what is below
+	mu     sync.Mutex // guards the fields below
 	ended  []Ending
 	failed error
 }
 
-// Config is what a server shall do.
+// Config configures a server.
 type Config struct {
 	Guard     string
 	Timeout   time.Duration
-	Addresses int // to listen at: 127.0.0.1, 127.0.0.2 and so on, for each has its own ports
+	Addresses int // number of addresses to listen at: 127.0.0.1, 127.0.0.2 and so on, since each has its own ports
 }
 
 // Sample is the state of the process.
 type Sample struct {
 	At          time.Duration // child.Now
-	CPU         time.Duration // since the process began
-	Messages    int64         // the same
+	CPU         time.Duration // since the process started
+	Messages    int64         // since the process started
 	Open        int           // connections
 	Goroutines  int
 	Descriptors int
-	Stalls      int   // of the guard
-	Heap, Stack int64 // bytes in use; 0 if they were not asked for
+	Stalls      int   // stalls of the guard
+	Heap, Stack int64 // bytes in use; 0 if not requested
 }
 
-// Ending is how a connection ended.
+// Ending is the end of a connection.
 type Ending struct {
 	ID     int
 	At     time.Duration // child.Now
-	Wrote  time.Duration // when a Write was over for the last time, of those that pushed
-	ByPeer bool          // it was not the guard
+	Wrote  time.Duration // end of the last Write
+	ByPeer bool          // the peer ended it, not the guard
 }
 
-// Open starts to listen, and returns where.
+// Open starts to listen, and returns the addresses.
 func (s *Server) Open(c Config, addresses *[]string) (err error) {
 	s.guard, err = guard.Open(c.Guard, c.Timeout)
 	if err != nil {
@@ -83,13 +84,14 @@ func (s *Server) Open(c Config, addresses *[]string) (err error) {
 	return nil
 }
 
-// thrifty is a listener whose connections have small buffers: Linux grows them to megabytes for a peer that does not read.
+// thrifty is a listener that gives its connections small buffers: Linux grows
+// them to megabytes for a peer that does not read.
 type thrifty struct{ net.Listener }
 
 func (t thrifty) Accept() (net.Conn, error) {
 	c, err := t.Listener.Accept()
 	if tcp, ok := c.(*net.TCPConn); ok && err == nil {
-		_ = tcp.SetWriteBuffer(16 << 10) // it fails where the first Read will
+		_ = tcp.SetWriteBuffer(16 << 10) // an error comes again from the first Read
 	}
 	return c, err
 }
@@ -101,7 +103,7 @@ func (s *Server) accept(l net.Listener) {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil: // too many descriptors, or a peer that left meanwhile
+		case err != nil: // too many descriptors, or the peer has closed already
 			time.Sleep(time.Millisecond)
 			continue
 		}
@@ -124,7 +126,7 @@ func (s *Server) handle(raw net.Conn) {
 	s.note(c.State().ID, p, err)
 }
 
-// fail keeps the first error that must not be.
+// fail keeps the first unexpected error.
 func (s *Server) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +147,8 @@ func (s *Server) note(id int, p *pusher, err error) {
 	s.ended = append(s.ended, e)
 }
 
-// byGuard tells from the error of a Read or Write whether the connection was closed on this side.
+// byGuard reports whether the error of a Read or Write means that this side
+// closed the connection.
 func byGuard(err error) bool {
 	return errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded)
 }
@@ -153,7 +156,7 @@ func byGuard(err error) bool {
 // echo is a connection's handler. It returns when a Read or Write fails.
 func (s *Server) echo(c guard.Conn) (*pusher, error) {
 	state := c.State()
-	var p *pusher // nil: the peer is answered
+	var p *pusher // nil: the server answers the peer
 	for {
 		c.Reading()
 		n, err := c.Read(state.Buf)
@@ -181,7 +184,7 @@ func (s *Server) echo(c guard.Conn) (*pusher, error) {
 	}
 }
 
-// onlyPongs tells whether that is all that was said: several may have come at once.
+// onlyPongs reports whether data consists of pongs: several may come at once.
 func onlyPongs(said []byte) bool {
 	for bytes.HasPrefix(said, []byte(Pong)) {
 		said = said[len(Pong):]
@@ -199,12 +202,13 @@ func number(line []byte) int {
 	return n
 }
 
-// pusher writes to a connection until that fails, and closes it: its handler may be waiting for words of the peer.
+// pusher writes to a connection until that fails, and closes it: its handler
+// may be blocked in a Read.
 type pusher struct {
 	ended chan struct{}
 
-	// To be read once ended is closed.
-	wrote time.Duration // when a Write was over for the last time
+	// Read it only after ended is closed.
+	wrote time.Duration // end of the last Write
 	err   error
 }
 

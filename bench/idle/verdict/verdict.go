@@ -1,4 +1,4 @@
-// Package verdict judges what a guard did to each connection.
+// Package verdict decides about the end of each connection under a guard.
 package verdict
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/bench/idle/server"
 )
 
-// Verdict is what became of a connection.
+// Verdict is the outcome of a connection.
 type Verdict uint8
 
 // The verdicts.
@@ -17,33 +17,34 @@ const (
 	Kept     Verdict = iota // alive, and open
 	OnTime                  // closed within the timeout, the slack and the allowance
 	Late                    // closed after that
-	Wrong                   // closed before its timeout, by the clock of its peer
-	Never                   // open, though its timeout is over
-	Blind                   // the same, but the guard does not claim that it can tell
-	Excused                 // closed while it talked, but the machine let the peer itself be silent for a timeout
+	Wrong                   // closed before its timeout, by its peer's clock
+	Never                   // open after its timeout
+	Blind                   // the same, but the guard does not promise to notice
+	Excused                 // closed while it talked, but the machine kept the peer itself silent for a timeout
 	Verdicts = iota
 )
 
-// Rule is what a guard promises.
+// Rule is the promise of a guard.
 type Rule struct {
 	Timeout   time.Duration
-	Slack     time.Duration // how much later than the timeout it may close
-	Allowance time.Duration // how much later than that its peer may see it: the wake-ups of two processes
-	Pongs     bool          // it can tell answers to pings from use
-	Writes    bool          // it sees that nothing could be sent for too long
+	Slack     time.Duration // allowed lateness
+	Allowance time.Duration // allowed delay until the peer sees it: the wake-ups of two processes
+	Pongs     bool          // it distinguishes answers to pings from use
+	Writes    bool          // it notices that no data could be sent for too long
 }
 
-// Case is what is known of one connection. All times are of one clock.
+// Case describes one connection. All times are of one clock.
 type Case struct {
 	Kind  client.Kind
-	Last  time.Duration // when it was used for the last time
-	Moved time.Duration // when its bytes moved for the last time, if that was later: it may be late from then on
-	Gap   time.Duration // the longest time for which its peer did not use it
+	Last  time.Duration // last use
+	Moved time.Duration // last movement of its bytes, if that was later: lateness may count from then
+	Gap   time.Duration // longest time without use by its peer
 	Ended time.Duration // 0: it is open
 }
 
-// Cases puts together what the peers and the server saw. A frozen peer sees nothing, and one that does not read sees it too
-// late: of these the server's word is taken.
+// Cases combines the observations of the peers and the server. A frozen peer
+// sees nothing, and one that does not read sees its end too late: for these,
+// the server's observation counts.
 func Cases(seen []client.Observation, endings []server.Ending) []Case {
 	ended := map[int]server.Ending{}
 	for _, e := range endings {
@@ -66,7 +67,8 @@ func Cases(seen []client.Observation, endings []server.Ending) []Case {
 	return cases
 }
 
-// Judge returns the verdict, and how long after the timeout the connection was closed if it was to be.
+// Judge returns the verdict, and the time from the timeout to the close if a
+// close was due.
 func (r Rule) Judge(c Case) (v Verdict, late time.Duration) {
 	silent := c.Ended - c.Last
 	switch {
@@ -88,13 +90,13 @@ func (r Rule) Judge(c Case) (v Verdict, late time.Duration) {
 	return Late, late
 }
 
-// Tally is the judgement of many connections.
+// Tally counts the verdicts of many connections.
 type Tally struct {
 	Kinds         [client.Kinds][Verdicts]int `json:"kinds"`
-	P50, P99, Max time.Duration               // of how much later than the timeout they were closed
+	P50, P99, Max time.Duration               // lateness of the closes
 }
 
-// Count judges all.
+// Count counts the verdicts of all cases.
 func (r Rule) Count(cases []Case) (t Tally) {
 	var delays []time.Duration
 	for _, c := range cases {
@@ -114,7 +116,7 @@ func (r Rule) Count(cases []Case) (t Tally) {
 	return t
 }
 
-// Of returns how many connections have the verdict.
+// Of returns the number of connections with the verdict.
 func (t *Tally) Of(v Verdict) (n int) {
 	for k := range t.Kinds {
 		n += t.Kinds[k][v]
@@ -122,7 +124,7 @@ func (t *Tally) Of(v Verdict) (n int) {
 	return n
 }
 
-// Total returns how many connections of a kind were judged.
+// Total returns the number of connections of a kind.
 func (t *Tally) Total(k client.Kind) (n int) {
 	for _, count := range t.Kinds[k] {
 		n += count

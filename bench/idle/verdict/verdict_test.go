@@ -10,7 +10,7 @@ import (
 
 const second = time.Second
 
-// rule is one whose timeout is 10 s, and which may be late by 1.5 s.
+// rule has a timeout of 10 s and an allowed lateness of 1.5 s.
 var rule = Rule{Timeout: 10 * second, Slack: second, Allowance: second / 2}
 
 func TestEachConnectionGetsTheVerdictItDeserves(t *testing.T) {
@@ -35,9 +35,9 @@ func TestEachConnectionGetsTheVerdictItDeserves(t *testing.T) {
 		{"closed while it talked", Case{Kind: client.Silent, Last: 50 * second, Ended: 51 * second, Gap: 2 * second}, Wrong, 0},
 		{"closed while it was to talk and did not", Case{Kind: client.Silent, Last: 50 * second, Ended: 51 * second, Gap: 11 * second}, Excused, 0},
 
-		{"pongs, and nobody can tell", Case{Kind: client.Ponging, Last: 100 * second}, Blind, 0},
+		{"pongs, and the guard cannot notice", Case{Kind: client.Ponging, Last: 100 * second}, Blind, 0},
 		{"pongs, closed all the same", Case{Kind: client.Ponging, Last: 100 * second, Ended: 110 * second}, OnTime, 0},
-		{"deaf, and nobody can tell", Case{Kind: client.Deaf, Last: 100 * second}, Blind, 0},
+		{"deaf, and the guard cannot notice", Case{Kind: client.Deaf, Last: 100 * second}, Blind, 0},
 		{"deaf, and the kernel sent what it held", Case{Kind: client.Deaf, Last: 100 * second, Moved: 101 * second, Ended: 112 * second}, OnTime, second},
 		{"deaf, and too early all the same", Case{Kind: client.Deaf, Last: 100 * second, Moved: 101 * second, Ended: 109 * second}, Wrong, 0},
 		{"deaf, and never late before its time", Case{Kind: client.Deaf, Last: 100 * second, Moved: 105 * second, Ended: 111 * second}, OnTime, 0},

@@ -1,4 +1,5 @@
-// Package virtual loads a group with connections that are none: a million fits, and nothing but the group costs anything.
+// Package virtual loads a group with virtual connections: a million of them
+// fit, and only the group has a cost.
 package virtual
 
 import (
@@ -10,28 +11,29 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// Load is a child. Its methods are those of package rpc.
+// Load is a child process. Its methods are those of package rpc.
 type Load struct{}
 
-// Watch is what a crowd is watched with.
+// Watch is the way in which a crowd is watched.
 type Watch string
 
-// The ways. What a group costs beside the touches is the difference between the first and the others.
+// The ways. The difference between the first and the others is the cost of a
+// group without the touches.
 const (
 	Near  Watch = "near"  // a timeout of twice the time between two touches
-	Far   Watch = "far"   // one that is never over: the touches are as dear, and nothing comes due
-	Loose Watch = "loose" // none at all: no group, and touches that do nothing
+	Far   Watch = "far"   // a timeout that never passes: touches cost the same, and no connection is due
+	Loose Watch = "loose" // no group, and touches that do nothing
 )
 
-// CrowdConfig is a crowd of connections that are used all the time.
+// CrowdConfig describes connections that are used all the time.
 type CrowdConfig struct {
 	Connections int
 	Watch       Watch
-	Every       time.Duration // between two touches of a connection: from two thirds of it to four thirds
-	Window      time.Duration // in which the CPU is measured, from two times Every on
+	Every       time.Duration // time between two touches of a connection: two thirds to four thirds of it
+	Window      time.Duration // time of the measurement, which starts after twice Every
 }
 
-// Crowd is what it took.
+// Crowd is the result.
 type Crowd struct {
 	Watch       Watch         `json:"watch"`
 	Connections int           `json:"connections"`
@@ -39,15 +41,15 @@ type Crowd struct {
 	CPU         time.Duration `json:"cpu"` // of the process, in the window
 	Switches    int64         `json:"switches"`
 	Touches     int64         `json:"touches"`
-	Asked       int64         `json:"asked"` // connections that were taken for idle: all wrongly
-	Bytes       float64       `json:"bytes"` // of the heap, for each connection, all told
-	GC          time.Duration `json:"gc"`    // a full collection, the least of five
+	Asked       int64         `json:"asked"` // connections that were taken for idle, always wrongly
+	Bytes       float64       `json:"bytes"` // heap bytes for each connection, including the group
+	GC          time.Duration `json:"gc"`    // a full collection, the fastest of five
 }
 
 // virtual is a connection.
 type virtual struct{ idle.Entry }
 
-// Crowd touches connections one after the other for as long as it takes.
+// Crowd touches connections one after another for the whole time.
 func (*Load) Crowd(c CrowdConfig, out *Crowd) error {
 	*out = Crowd{Watch: c.Watch, Connections: c.Connections, Window: c.Window}
 	var asked atomic.Int64
@@ -95,12 +97,12 @@ func (*Load) Crowd(c CrowdConfig, out *Crowd) error {
 // rounds visits each of n connections once in each round.
 type rounds struct {
 	n     int
-	every time.Duration // a round
+	every time.Duration // duration of a round
 	start time.Time
 	done  int64 // visits
 }
 
-// until visits what is to be visited until a time after the start.
+// until makes the visits that are due until a time after the start.
 func (r *rounds) until(end time.Duration, visit func(i int) error) error {
 	const nap = 10 * time.Millisecond
 	for elapsed := time.Since(r.start); ; elapsed = time.Since(r.start) {
@@ -120,8 +122,9 @@ func (r *rounds) due(elapsed time.Duration) int64 {
 	return int64(float64(r.n) * float64(elapsed) / float64(r.every))
 }
 
-// place returns which connection is visited. Each third of the connections has its third of a round, and another order in each: so
-// the time between two visits is from two thirds of a round to four.
+// place returns the connection for a visit. Each third of the connections has
+// its third of a round, in another order each time. So the time between two
+// visits is two thirds to four thirds of a round.
 func (r *rounds) place(visit int64) int {
 	round, at := int(visit/int64(r.n)), int(visit%int64(r.n))
 	third := r.n/3 + 1
@@ -130,7 +133,8 @@ func (r *rounds) place(visit int64) int {
 	return first + ((at-first)*stride(length)+round*7919)%length
 }
 
-// stride returns a number that shares no factor with n, so that its multiples visit everything below n.
+// stride returns a number that shares no factor with n, so that its multiples
+// visit everything below n.
 func stride(n int) int {
 	for s := n*5/8 | 1; ; s += 2 {
 		if gcd(s, n) == 1 {
@@ -146,7 +150,7 @@ func gcd(a, b int) int {
 	return a
 }
 
-// used is what the process has taken of the machine.
+// used is the use of resources by the process.
 type used struct {
 	cpu      time.Duration
 	switches int64
@@ -155,7 +159,7 @@ type used struct {
 func use() used {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // with these arguments it cannot fail
+		panic(err) // cannot fail with these arguments
 	}
 	return used{time.Duration(u.Utime.Nano() + u.Stime.Nano()), u.Nvcsw + u.Nivcsw}
 }
@@ -167,7 +171,8 @@ func inUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// collection returns the time of a full one: the least of five, since others may use the processor meanwhile.
+// collection returns the time of a full garbage collection: the fastest of
+// five, since other processes may use the processor.
 func collection() time.Duration {
 	least := time.Hour
 	for range 5 {

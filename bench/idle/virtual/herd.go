@@ -9,36 +9,36 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// HerdConfig is a herd that falls silent in one moment, and bystanders, one a millisecond, that were to be closed before, with and
-// after it.
+// HerdConfig describes a herd that falls silent at one moment. Bystanders are
+// due before, with and after it, one each millisecond.
 type HerdConfig struct {
 	Herd       int
 	Bystanders int
 	Timeout    time.Duration
-	Work       time.Duration // that it takes to close one of the herd
+	Work       time.Duration // time to close one connection of the herd
 	MaxPerTick int
 }
 
-// Herd is what it took.
+// Herd is the result.
 type Herd struct {
 	HerdConfig
-	P50 time.Duration `json:"p50"` // of how much later than their timeout the bystanders of other ticks were closed
+	P50 time.Duration `json:"p50"` // lateness of the bystanders of other ticks
 	P99 time.Duration `json:"p99"`
 	Max time.Duration `json:"max"`
 
-	Same   time.Duration `json:"same"`   // the latest of the herd's own tick
-	Passed time.Duration `json:"passed"` // from the first of the herd to the last
-	Early  int           `json:"early"`  // bystanders before their timeout
+	Same   time.Duration `json:"same"`   // the latest one of the herd's own tick
+	Passed time.Duration `json:"passed"` // from the first to the last of the herd
+	Early  int           `json:"early"`  // bystanders closed before their timeout
 	Open   int           `json:"open"`   // connections that were not closed
-	Stalls int           `json:"stalls"` // after each of them all have a new timeout
+	Stalls int           `json:"stalls"` // each gives every connection a new timeout
 }
 
 // member is a connection of the herd, or a bystander.
 type member struct {
 	idle.Entry
 	bystander bool
-	silent    time.Duration // from when on, since the start
-	closed    atomic.Int64  // when `on` was called for the last time: after a stall it is called again
+	silent    time.Duration // start of its silence, since the start of the run
+	closed    atomic.Int64  // last call of `on`: after a stall it is called again
 }
 
 // herd is the state of a run.
@@ -46,11 +46,11 @@ type herd struct {
 	config  HerdConfig
 	start   time.Time
 	hushed  time.Duration // when the herd fell silent
-	members []member      // the bystanders first
+	members []member      // bystanders first
 	group   *idle.Group[*member]
 }
 
-// Herd watches them go.
+// Herd runs the herd.
 func (*Load) Herd(c HerdConfig, out *Herd) error {
 	h := &herd{config: c, start: time.Now(), members: make([]member, c.Bystanders+c.Herd)}
 	h.group = idle.New(idle.Config{ReadIdle: c.Timeout, MaxPerTick: c.MaxPerTick}, h.close)
@@ -81,7 +81,7 @@ func (h *herd) herd() []member       { return h.members[h.config.Bystanders:] }
 
 func (h *herd) track(m *member) error { return h.group.Track(m, &m.Entry) }
 
-// hush lets the herd fall silent: all at once, so in one step or two.
+// hush makes the herd fall silent, all at once, so in one step or two.
 func (h *herd) hush() {
 	h.hushed = time.Since(h.start)
 	for i := range h.herd() {
@@ -102,7 +102,7 @@ func (h *herd) close(m *member, _ idle.Reason) idle.Verdict {
 	return idle.Close
 }
 
-// wait gives up some time after the last one was to be closed.
+// wait ends some time after the last connection was due.
 func (h *herd) wait() {
 	end := time.Now().Add(3*h.config.Timeout + time.Duration(h.config.Herd)*h.config.Work + 5*time.Second)
 	for h.group.Len() > 0 && time.Now().Before(end) {
@@ -132,7 +132,7 @@ func (h *herd) result() Herd {
 	return r
 }
 
-// giveUp takes those that are still open for closed now.
+// giveUp counts connections that are still open as closed now.
 func (h *herd) giveUp(r *Herd) {
 	for i := range h.members {
 		m := &h.members[i]
@@ -143,7 +143,7 @@ func (h *herd) giveUp(r *Herd) {
 	}
 }
 
-// passed is from the first of the herd to the last.
+// passed returns the time from the first to the last of the herd.
 func (h *herd) passed() time.Duration {
 	if h.config.Herd == 0 {
 		return 0
