@@ -15,7 +15,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// asServer makes this test's binary the chat itself, for the tests that reload a process.
+// asServer makes this test binary run as the chat, for tests that reload a
+// process.
 const asServer = "CHAT_TEST_AS_SERVER"
 
 func TestMain(m *testing.M) {
@@ -33,7 +34,8 @@ var quick = config{
 	spread: 50 * time.Millisecond, goodbye: time.Second,
 }
 
-// serve runs a chat on loopback until stop, or the test's end, and checks that it then ends without an error.
+// serve runs a chat on loopback until stop, or until the test ends, and checks
+// that it then ends without an error.
 func serve(t *testing.T, c config) (r *room, address string, stop func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +52,7 @@ func serve(t *testing.T, c config) (r *room, address string, stop func() error) 
 	return s.room, l.Addr().String(), stop
 }
 
-// narrow gives connections small buffers, so that a socket is soon full.
+// narrow gives connections small buffers, so that a socket is full soon.
 type narrow struct{ net.Listener }
 
 func (l narrow) Accept() (net.Conn, error) {
@@ -61,21 +63,22 @@ func (l narrow) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// guest is a client with a browser's manners: it reads all the time, and so answers pings and goodbyes.
+// guest is a client that behaves as a browser: it reads all the time, and so
+// answers pings and goodbyes.
 type guest struct {
 	socket *websocket.Conn
 	pings  atomic.Int32
-	heard  chan string  // what it was told; the rest is dropped
-	ended  chan error   // why the connection ended
-	endAt  atomic.Int64 // when, in nanoseconds
+	heard  chan string  // messages it received; more are dropped
+	ended  chan error   // the cause of the connection's end
+	endAt  atomic.Int64 // time of the end, in nanoseconds
 }
 
-// visit connects somebody who reads, and returns when the chat knows about it.
+// visit connects a guest that reads, and returns when the chat knows it.
 func visit(t *testing.T, address, name string) *guest {
 	t.Helper()
 	g := &guest{heard: make(chan string, 100), ended: make(chan error, 1)}
 	g.socket = connect(t, address, name, func(context.Context, []byte) bool { g.pings.Add(1); return true })
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second) // bounds the test
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second) // limits the test
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -99,7 +102,7 @@ func visit(t *testing.T, address, name string) *guest {
 	return g
 }
 
-// connect connects somebody who may or may not read.
+// connect connects a client that may or may not read.
 func connect(t *testing.T, address, name string, pinged func(context.Context, []byte) bool) *websocket.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -121,7 +124,7 @@ func (g *guest) say(t *testing.T, text string) {
 	}
 }
 
-// hears tells whether the guest is told something.
+// hears reports whether the guest receives a message.
 func (g *guest) hears(want string) bool {
 	for limit := time.After(10 * time.Second); ; {
 		select {
@@ -137,7 +140,7 @@ func (g *guest) hears(want string) bool {
 	}
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	poll := time.NewTicker(5 * time.Millisecond)
@@ -156,7 +159,7 @@ func TestWhatOneSaysAllHear(t *testing.T) {
 	a, b := visit(t, address, "a"), visit(t, address, "b")
 	a.say(t, "hello")
 	if !a.hears("a: hello") || !b.hears("a: hello") {
-		t.Error("somebody did not hear it")
+		t.Error("a guest did not receive it")
 	}
 }
 
@@ -179,11 +182,11 @@ func TestAClientThatTalksIsNotPinged(t *testing.T) {
 	g := visit(t, address, "talker")
 	word := time.NewTicker(quick.ping / 8)
 	defer word.Stop()
-	for range 40 { // five times as long as a silent one would wait for a ping
+	for range 40 { // five times the time after which a silent client gets a ping
 		<-word.C
 		g.say(t, "and")
 	}
-	if n := g.pings.Load(); n > 1 { // one, if the machine was busy elsewhere
+	if n := g.pings.Load(); n > 1 { // one, if the machine was busy
 		t.Errorf("%d pings", n)
 	}
 }
@@ -191,7 +194,7 @@ func TestAClientThatTalksIsNotPinged(t *testing.T) {
 func TestAClientThatAnswersNoPingIsDropped(t *testing.T) {
 	r, address, _ := serve(t, quick)
 	began := time.Now()
-	dead := connect(t, address, "dead", nil) // nobody reads from it, so nothing answers
+	dead := connect(t, address, "dead", nil) // the test does not read from it, so it never answers
 	eventually(t, "it is here", func() bool { return r.clients.Len() == 1 })
 	eventually(t, "it is dropped", func() bool { return r.clients.Len() == 0 })
 	if took, least := time.Since(began), quick.ping*9/10+2*quick.pong; took < least {
@@ -208,10 +211,11 @@ func TestAClientThatAnswersNoPingIsDropped(t *testing.T) {
 	}
 }
 
-// More clients than the group has workers stop reading while their sockets are full, so that a ping to any of them blocks.
+// More clients than the group has workers stop reading while their sockets are
+// full, so that a ping to any of them blocks.
 func TestFullSocketsDelayTheOthersPingsByNothing(t *testing.T) {
 	c := quick
-	c.pong, c.missed = 2*time.Second, 100 // so that a ping may block for long, and they stay for the test
+	c.pong, c.missed = 2*time.Second, 100 // a ping may block for long, and the clients stay for the test
 	r, address, _ := serve(t, c)
 	const many = 12
 	for range many {
@@ -222,7 +226,7 @@ func TestFullSocketsDelayTheOthersPingsByNothing(t *testing.T) {
 	for one := range r.clients.All() {
 		stuck = append(stuck, one)
 	}
-	for _, one := range stuck { // until nothing leaves the queue any more, since its writer waits for the network
+	for _, one := range stuck { // until the queue is stuck, since its writer waits for the network
 		polls := 0
 		eventually(t, "its socket is full", func() bool {
 			polls++
@@ -252,7 +256,7 @@ func TestADrainSaysGoodbyeToAllSpreadOverATime(t *testing.T) {
 	guests[0].say(t, "last words")
 	for _, g := range guests {
 		if !g.hears("guest: last words") {
-			t.Fatal("somebody did not hear it")
+			t.Fatal("a guest did not receive it")
 		}
 	}
 	began := time.Now()
@@ -285,7 +289,7 @@ func TestAClientThatAnswersNoGoodbyeDoesNotHoldTheDrain(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Errorf("stop: %v", err)
 	}
-	if took := time.Since(began); took > 4*time.Second { // the library alone would wait 5 s
+	if took := time.Since(began); took > 4*time.Second { // without the group, the library would wait 5 s
 		t.Errorf("the drain took %v", took)
 	}
 }

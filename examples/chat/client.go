@@ -12,23 +12,24 @@ import (
 
 const (
 	backlog   = 64               // messages that may wait for a client
-	patience  = 10 * time.Second // for the network to take a message
+	patience  = 10 * time.Second // time for the network to take a message
 	longWords = 4 << 10          // bytes of a message
 )
 
-// client is somebody with a WebSocket. A goroutine reads, another writes; nobody else waits for the network.
+// client is a WebSocket connection. One goroutine reads, another writes. No
+// other goroutine waits for the network.
 type client struct {
 	idle.Entry
 	name    string
 	socket  *websocket.Conn
-	end     context.CancelFunc // has the socket closed at once
-	out     chan string        // what it is told; whoever lets it fill up is dropped
-	last    chan goodbye       // holds the only one
+	end     context.CancelFunc // closes the socket at once
+	out     chan string        // messages to the client, which is closed if this is full
+	last    chan goodbye       // holds a single goodbye
 	left    atomic.Bool        // a goodbye was chosen
 	pinging atomic.Bool        // a ping is under way
 }
 
-// goodbye is what a close frame says.
+// goodbye is the content of a close frame.
 type goodbye struct {
 	code   websocket.StatusCode
 	reason string
@@ -50,7 +51,8 @@ func (c *client) serve(ctx context.Context, say func(string)) {
 	writing.Wait()
 }
 
-// read hands on what comes. While it runs, pings and pongs are handled: the library does so within Read.
+// read passes on messages. While it runs, the library also handles pings and
+// pongs, within Read.
 func (c *client) read(ctx context.Context, say func(string)) {
 	c.socket.SetReadLimit(longWords)
 	for {
@@ -71,9 +73,9 @@ func (c *client) write(ctx context.Context) {
 				return
 			}
 		case g := <-c.last:
-			for len(c.out) > 0 && c.put(ctx, <-c.out) { // what was said before comes before
+			for len(c.out) > 0 && c.put(ctx, <-c.out) { // earlier messages go first
 			}
-			c.socket.Close(g.code, g.reason) // waits for the answer, 5 s at most
+			c.socket.Close(g.code, g.reason) // waits for the answer, at most 5 s
 			return
 		case <-ctx.Done():
 			return
@@ -81,14 +83,15 @@ func (c *client) write(ctx context.Context) {
 	}
 }
 
-// put sends a message. A client that does not take it in time is closed by the library.
+// put sends a message. The library closes a client that does not take it in
+// time.
 func (c *client) put(ctx context.Context, text string) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return c.socket.Write(ctx, websocket.MessageText, []byte(text)) == nil
 }
 
-// hear queues a message, without waiting.
+// hear queues a message without waiting.
 func (c *client) hear(text string) {
 	select {
 	case c.out <- text:
@@ -97,7 +100,8 @@ func (c *client) hear(text string) {
 	}
 }
 
-// leave queues a goodbye, without waiting. It returns false if there was one already.
+// leave queues a goodbye without waiting. It returns false if there was one
+// already.
 func (c *client) leave(code websocket.StatusCode, reason string) bool {
 	if c.left.Swap(true) {
 		return false
@@ -106,9 +110,10 @@ func (c *client) leave(code websocket.StatusCode, reason string) bool {
 	return true
 }
 
-// ping sends a ping. Ping of this library waits for the pong, and before that, if the socket is full, for room in it: so it runs on a
-// goroutine that lives as long as the ping, and of which a client has one at most. What counts is not its result: the pong is reported
-// by OnPongReceived, and a message says as much.
+// ping sends a ping. The library's Ping waits for room in the socket, and then
+// for the pong. So it runs on a goroutine of its own, at most one for each
+// client. Its result does not matter: OnPongReceived reports the pong, and a
+// message is as good as a pong.
 func (c *client) ping(wait time.Duration) {
 	defer c.pinging.Store(false)
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
@@ -116,8 +121,8 @@ func (c *client) ping(wait time.Duration) {
 	c.socket.Ping(ctx)
 }
 
-// Close closes the socket at once, without waiting for anything: the group calls it on a worker. CloseNow of the library may wait
-// for a goodbye under way.
+// Close closes the socket at once, without waiting: the group calls it on a
+// worker. The library's CloseNow may wait for a goodbye under way.
 func (c *client) Close() error {
 	c.end()
 	return nil

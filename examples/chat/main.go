@@ -1,16 +1,18 @@
-// Command chat is a WebSocket chat that pings silent clients, drops those that do not answer, and survives a reload.
+// Command chat is a WebSocket chat that pings silent clients, closes those that
+// do not answer, and survives a reload.
 //
 //	go build -C examples -o ../bin/chat ./chat && bin/chat
 //	                  open http://127.0.0.1:8081 in two windows; it logs its PID
 //	curl 127.0.0.1:8081/who
-//	                  who is here, and silent for how long
-//	kill -HUP PID     a new process, of the program as it is now, takes over the listener; the old one says goodbye to its
-//	                  clients, spread over a while so that they do not come back all at once, and ends
-//	kill -TERM PID    the goodbye alone
+//	                  the connected clients, and the time of their silence
+//	kill -HUP PID     a new process of the current program takes over the listener; the old one sends its
+//	                  clients a goodbye, spread over a while so that they do not all return at once, and ends
+//	kill -TERM PID    only the goodbye
 //
-// A reload is a process that hands its listener on, and not a listener that is opened again: so nobody is refused meanwhile, and a
-// program that does not start changes nothing. Where a supervisor ends the whole when the first process ends, as a container does, end
-// it with SIGTERM behind a load balancer instead: to the clients that is the same.
+// In a reload, the old process passes its open listener to a new process. So no
+// client is refused, and a program that fails to start changes nothing. A
+// container ends when its first process ends. There, end it with SIGTERM behind
+// a load balancer instead: for clients that is the same.
 package main
 
 import (
@@ -33,7 +35,7 @@ func main() {
 	}
 }
 
-// config is what the flags say.
+// config has the values of the flags.
 type config struct {
 	listen     string
 	ping, pong time.Duration
@@ -73,7 +75,7 @@ func run(c config) error {
 	}
 	s := start(l, c)
 	log.Printf("chat: process %d listens on http://%s", os.Getpid(), l.Addr())
-	if err := ready(); err != nil { // who handed the listener on goes on then, and ends this process
+	if err := ready(); err != nil { // on an error, the old process continues and ends this one
 		return err
 	}
 	for {

@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	heir = "CHAT_TAKES_OVER" // set for a process to which a listener is handed on
+	heir = "CHAT_TAKES_OVER" // set for a process that inherits the listener
 
-	listenerFile = 3 // where such a process finds the listener: exec.Cmd.ExtraFiles begin with 3
-	readyFile    = 4 // and the pipe on which it says that it serves
+	listenerFile = 3 // the listener in such a process: exec.Cmd.ExtraFiles begin with 3
+	readyFile    = 4 // the pipe on which it reports that it serves
 
-	startUp = 10 * time.Second // how long it may take until then
+	startUp = 10 * time.Second // time limit for that
 )
 
-// takeOver returns the listener that another process has handed on to this one, or nil, and what says that this process serves.
+// takeOver returns the listener inherited from another process, or nil, and a
+// function that reports that this process serves.
 func takeOver() (l net.Listener, ready func() error, err error) {
 	if os.Getenv(heir) == "" {
 		return nil, func() error { return nil }, nil
 	}
-	_ = os.Unsetenv(heir) // not for the children of this one
+	_ = os.Unsetenv(heir) // not for the children of this process
 	f := os.NewFile(listenerFile, "listener")
 	defer f.Close()
 	l, err = net.FileListener(f)
@@ -38,8 +39,9 @@ func takeOver() (l net.Listener, ready func() error, err error) {
 	}, err
 }
 
-// handOn starts this program anew with the same arguments, and returns when the new process serves from the listener l. Both do, until
-// this one closes it. After an error there is no new process.
+// handOn starts this program again with the same arguments, and returns when
+// the new process serves from the listener l. Both serve until this one closes
+// l. After an error there is no new process.
 func handOn(l net.Listener) error {
 	listener, err := duplicate(l)
 	if err != nil {
@@ -75,8 +77,9 @@ func handOn(l net.Listener) error {
 	return child.Process.Release()
 }
 
-// duplicate returns the listener as a file for another process. TCPListener.File would do, but what exec does with such a file makes
-// the socket blocking, for both processes, and a blocked Accept keeps the listener from being closed.
+// duplicate returns the listener as a file for another process. It does not use
+// TCPListener.File: exec makes such a file's socket blocking, for both
+// processes, and a blocked Accept prevents the close of the listener.
 func duplicate(l net.Listener) (*os.File, error) {
 	socket, ok := l.(syscall.Conn)
 	if !ok {

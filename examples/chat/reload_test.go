@@ -20,14 +20,16 @@ import (
 	"github.com/coder/websocket"
 )
 
-// process is a chat in a process of its own, or in one that took over from it.
+// process is a chat in a process of its own, or in one that inherited its
+// listener.
 type process struct {
-	lines chan string // what they log
+	lines chan string // their log
 }
 
 var listens = regexp.MustCompile(`process (\d+) listens on http://(\S+)`)
 
-// launch starts one, and ends at the test's end whatever it and its heirs have left.
+// launch starts a process. At the end of the test it ends that process and all
+// its successors.
 func launch(t *testing.T) (p *process, pid int, address string) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -51,14 +53,14 @@ func launch(t *testing.T) (p *process, pid int, address string) {
 	})
 	t.Cleanup(func() {
 		command.Wait()
-		reading.Wait() // until the last process that has the pipe is gone
+		reading.Wait() // until the last process with the pipe has ended
 		r.Close()
 	})
 	pid, address = p.serving(t)
 	return p, pid, address
 }
 
-// serving waits until a process says that it serves.
+// serving waits until a process reports that it serves.
 func (p *process) serving(t *testing.T) (pid int, address string) {
 	t.Helper()
 	for limit := time.After(20 * time.Second); ; {
@@ -70,7 +72,7 @@ func (p *process) serving(t *testing.T) (pid int, address string) {
 			t.Log(line)
 			if m := listens.FindStringSubmatch(line); m != nil {
 				pid, _ = strconv.Atoi(m[1])
-				t.Cleanup(func() { syscall.Kill(pid, syscall.SIGTERM) }) // in vain if it has ended
+				t.Cleanup(func() { syscall.Kill(pid, syscall.SIGTERM) }) // fails if it has ended
 				return pid, m[2]
 			}
 		case <-limit:
@@ -79,10 +81,10 @@ func (p *process) serving(t *testing.T) (pid int, address string) {
 	}
 }
 
-// refused counts the requests that are not answered while the test runs.
+// refused counts the requests without a reply while the test runs.
 func refused(t *testing.T, address string) (stop func() (asked, failed int)) {
 	ctx, cancel := context.WithCancel(context.Background())
-	transport := &http.Transport{DisableKeepAlives: true} // each on a connection of its own
+	transport := &http.Transport{DisableKeepAlives: true} // each request on a connection of its own
 	var asking sync.WaitGroup
 	var asked, failed int
 	asking.Go(func() {
@@ -122,7 +124,7 @@ func TestAReloadRefusesNobodyAndSaysGoodbyeToAll(t *testing.T) {
 		if err := <-g.ended; websocket.CloseStatus(err) != websocket.StatusGoingAway {
 			t.Errorf("guest %d: %v", i, err)
 		}
-		guests[i] = visit(t, address, "guest"+strconv.Itoa(i)) // as a browser would, after a while
+		guests[i] = visit(t, address, "guest"+strconv.Itoa(i)) // as a browser reconnects after a while
 	}
 	guests[0].say(t, "we are back")
 	for i, g := range guests {
@@ -151,7 +153,7 @@ func TestAReloadThatFailsChangesNothing(t *testing.T) {
 	g := visit(t, l.Addr().String(), "guest")
 
 	args := os.Args
-	os.Args = []string{args[0], "-no-such-flag"} // with which the new process ends at once
+	os.Args = []string{args[0], "-no-such-flag"} // which ends the new process at once
 	defer func() { os.Args = args }()
 	t.Setenv(asServer, "1")
 	if err := handOn(l); err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// room is all who are here.
+// room has all connected clients.
 type room struct {
 	config  config
 	clients *idle.Group[*client]
@@ -19,16 +19,18 @@ type room struct {
 
 func newRoom(c config) *room {
 	r := &room{config: c}
-	// Only what comes from a client counts: PingEvery is for that, and without ReadIdle or AllIdle nobody has to talk to stay.
+	// Only data from a client counts: PingEvery sees to that. Without ReadIdle
+	// or AllIdle, a client need not talk to stay.
 	r.clients = idle.New(idle.Config{PingEvery: cmp.Or(c.ping, idle.Never), PongWait: c.pong, MaxMissed: c.missed}, r.judge)
 	return r
 }
 
-// judge is called by one of a few workers that serve all clients: it must not wait for any of them.
+// judge is called by one of a few workers for all clients: it must not wait for
+// any client.
 func (r *room) judge(c *client, why idle.Reason) idle.Verdict {
 	switch why {
 	case idle.Ping:
-		if c.pinging.CompareAndSwap(false, true) { // else the last ping has not left yet: this one will be missed as well
+		if c.pinging.CompareAndSwap(false, true) { // otherwise the last ping is not sent yet, and this one will be missed as well
 			r.serving.Go(func() { c.ping(r.config.pong) })
 		}
 		return idle.Keep
@@ -40,7 +42,7 @@ func (r *room) judge(c *client, why idle.Reason) idle.Verdict {
 	return idle.Close // calls c.Close
 }
 
-// empty says goodbye to everybody and waits until they have gone.
+// empty sends every client a goodbye and waits until all have left.
 func (r *room) empty(ctx context.Context) error {
 	err := r.clients.Drain(ctx, r.config.spread)
 	r.clients.Close()
@@ -48,14 +50,14 @@ func (r *room) empty(ctx context.Context) error {
 	return err
 }
 
-// say tells everybody.
+// say sends a message to every client.
 func (r *room) say(text string) {
 	for c := range r.clients.All() {
 		c.hear(text)
 	}
 }
 
-// join makes a client of a request, and serves it until it leaves.
+// join makes a request a client, and serves it until it leaves.
 func (r *room) join(w http.ResponseWriter, request *http.Request) {
 	r.serving.Add(1)
 	defer r.serving.Done()
@@ -65,10 +67,10 @@ func (r *room) join(w http.ResponseWriter, request *http.Request) {
 		OnPongReceived: func(context.Context, []byte) { c.Pong() },
 	})
 	if err != nil {
-		return // Accept has told the client why
+		return // Accept has sent the client an error
 	}
 	defer socket.CloseNow()
-	ctx, end := context.WithCancel(context.Background()) // the request's own may end with the handshake
+	ctx, end := context.WithCancel(context.Background()) // the request's context may end with the handshake
 	defer end()
 	c.socket, c.end = socket, end
 	if err := r.clients.Track(c, &c.Entry); err != nil {

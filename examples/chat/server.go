@@ -20,7 +20,7 @@ type server struct {
 	room     *room
 	listener net.Listener
 	http     *http.Server
-	ended    chan error // receives why it no longer accepts connections
+	ended    chan error // receives the reason why it stopped accepting connections
 }
 
 // start serves until stop.
@@ -35,20 +35,21 @@ func start(l net.Listener, c config) *server {
 	return s
 }
 
-// stop accepts no more clients, says goodbye to each, and returns when all have gone. Shutdown alone would drop the first requests of
-// connections that have just been accepted, without an answer: hence the lull before it.
+// stop accepts no more clients, sends each a goodbye, and returns when all have
+// left. Shutdown alone would drop the first requests of just accepted
+// connections without a reply, so stop waits before it.
 func (s *server) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.config.lull+s.config.spread+2*s.config.goodbye+10*time.Second)
 	defer cancel()
 	s.listener.Close()
 	<-s.ended
 	time.Sleep(s.config.lull)
-	err := s.http.Shutdown(ctx) // leaves alone what has become a WebSocket
+	err := s.http.Shutdown(ctx) // does not touch WebSockets
 	log.Printf("chat: saying goodbye to %d clients", s.room.clients.Len())
 	return errors.Join(err, s.room.empty(ctx))
 }
 
-// who lists who is here, and for how long they have been silent.
+// who lists the clients, and the time for which each was silent.
 func (r *room) who(w http.ResponseWriter, _ *http.Request) {
 	for c, silent := range r.clients.All() {
 		fmt.Fprintf(w, "%s, silent for %v\n", c.name, silent.Round(time.Second))

@@ -1,14 +1,16 @@
-// Command client is a shop that closes the orders which are not paid in time. It has no timers and no database of due times: it leaves
-// the waiting to a Foliot server.
+// Command client is a shop that closes orders that are not paid in time. It has
+// no timers and no database of due times: a Foliot server waits for it.
 //
 //	foliot serve
 //	go run -C examples ./client -grace 10s
 //	curl -X POST http://127.0.0.1:7010/orders           an order
 //	curl -X POST http://127.0.0.1:7010/orders/1/paid    paid in time: its task is cancelled
-//	curl http://127.0.0.1:7010/orders/1                 what became of it
+//	curl http://127.0.0.1:7010/orders/1                 the state of the order
 //
-// Look at shop.go: an order's task is created once however often that is tried, cancelled when it is not needed any more, and its callback
-// does no harm when it comes twice or late. How to check that a callback is Foliot's: docs/webhooks.md.
+// See shop.go: an order's task is created once, even if that is repeated. It is
+// cancelled when it is no longer needed. Its callback does no harm if it comes
+// twice or late. docs/webhooks.md shows how to verify that a callback is from
+// Foliot.
 package main
 
 import (

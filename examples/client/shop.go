@@ -13,10 +13,10 @@ import (
 	"github.com/foliot/foliot/client"
 )
 
-// shop keeps orders in memory: what a database would be elsewhere.
+// shop keeps orders in memory, in place of a database.
 type shop struct {
 	foliot *client.Client
-	url    string // where Foliot reaches the shop
+	url    string // the shop's URL for Foliot
 	grace  time.Duration
 	mux    http.ServeMux
 
@@ -43,8 +43,9 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHT
 // task is the name of the task that closes an order.
 func task(number int) string { return fmt.Sprintf("order-%d-close", number) }
 
-// open makes an order and, before it says so, the task that will close it. With the order's own key the task is made once, however often
-// this is tried, also by a process that was restarted in between.
+// open creates an order and, before it replies, the task that will close it.
+// The order's own key ensures that repeated calls create the task once, even
+// after a restart.
 func (s *shop) open(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	o := order{Number: len(s.orders) + 1, State: "open"}
@@ -64,7 +65,8 @@ func (s *shop) open(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusCreated, o)
 }
 
-// paid changes the order first, and only then takes the task back: should that fail, or come too late, close finds an order that is not open.
+// paid changes the order first, and then cancels the task. If that fails or
+// comes too late, close finds an order that is not open.
 func (s *shop) paid(w http.ResponseWriter, r *http.Request) {
 	o, ok := s.change(r, "paid")
 	if !ok {
@@ -76,12 +78,13 @@ func (s *shop) paid(w http.ResponseWriter, r *http.Request) {
 	case err == nil && pending:
 		log.Printf("client: order %d is paid while its callback is under way", o.Number)
 	case err != nil && !errors.Is(err, client.ErrConflict) && !errors.Is(err, client.ErrNotFound):
-		log.Print("client: ", err) // it will be called for nothing
+		log.Print("client: ", err) // the callback will find a paid order
 	}
 	reply(w, http.StatusOK, o)
 }
 
-// close is the callback. Whatever the order's state, there is nothing more to do afterwards: 2xx, or Foliot would try again.
+// close is the callback. In every state of the order it replies 2xx, since
+// there is nothing more to do. Otherwise Foliot would repeat it.
 func (s *shop) close(w http.ResponseWriter, r *http.Request) {
 	if o, ok := s.change(r, "closed"); ok {
 		log.Printf("client: order %d was not paid in time", o.Number)
@@ -99,7 +102,7 @@ func (s *shop) show(w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
-// change gives the open order that r names another state.
+// change gives the open order of r another state.
 func (s *shop) change(r *http.Request, state string) (order, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,5 +125,5 @@ func (s *shop) findLocked(r *http.Request) *order {
 func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that went away needs no answer
+	_ = json.NewEncoder(w).Encode(v) // a client that has left needs no reply
 }

@@ -1,15 +1,18 @@
-// Command echo is a TCP echo server that closes the connections over which nothing came or went for a while.
+// Command echo is a TCP echo server that closes connections that were not used
+// for a while.
 //
 //	go run -C examples ./echo -idle 1m
 //	nc 127.0.0.1 7007
 //
-// With few descriptors it asks the idlest to go, so that there is room for who comes next:
+// If descriptors run out, it closes the idlest connections to make room:
 //
 //	(ulimit -n 40; go run -C examples ./echo)
 //	for i in $(seq 50); do (exec 3<>/dev/tcp/127.0.0.1/7007; sleep 5) & done     (in bash)
 //
-// The listener is all it takes: what idle.NewListener accepts is watched, and touched by each read and write. Here each connection
-// is served by io.Copy, which on Linux is one splice in the kernel from the first byte to the last; it counts as use all the same.
+// Only the listener changes: idle.NewListener watches the accepted connections,
+// and each read and write is a touch. Here io.Copy serves each connection. On
+// Linux this is one splice in the kernel from the first byte to the last, and
+// it counts as use.
 package main
 
 import (
@@ -37,7 +40,7 @@ func main() {
 func run(ctx context.Context) error {
 	flags := flag.NewFlagSet("echo", flag.ExitOnError)
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: echo [flags]\n\nSends back what it gets; closes what is silent. Interrupt it to end it.")
+		fmt.Fprintln(flags.Output(), "usage: echo [flags]\n\nEchoes its input and closes silent connections. Interrupt it to end it.")
 		flags.PrintDefaults()
 	}
 	listen := flags.String("listen", "127.0.0.1:7007", "the `address` to listen on")

@@ -14,13 +14,14 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// limits are how long a connection may be silent.
+// limits are the allowed silences of a connection.
 type limits struct {
 	idle  time.Duration // between two uses
 	first time.Duration // before the first one
 }
 
-// serve echoes until ctx ends, then closes every connection and waits for what serves them. It closes l.
+// serve echoes until ctx ends. Then it closes every connection and waits for
+// its handlers. It closes l.
 func serve(ctx context.Context, l net.Listener, limit limits) error {
 	conns := idle.New(idle.Config{AllIdle: cmp.Or(limit.idle, idle.Never), Handshake: limit.first},
 		func(c net.Conn, why idle.Reason) idle.Verdict {
@@ -35,20 +36,21 @@ func serve(ctx context.Context, l net.Listener, limit limits) error {
 	err := accept(l, conns, func(c net.Conn) {
 		serving.Go(func() {
 			defer c.Close()
-			_, _ = io.Copy(c, c) // ends with the connection; who ended it, and why, was logged above or is the client's business
+			_, _ = io.Copy(c, c) // ends with the connection; a close by the group was logged above
 		})
 	})
-	_ = conns.Drain(context.Background(), 0) // asks to close each, at once
+	_ = conns.Drain(context.Background(), 0) // closes each at once
 	serving.Wait()
 	conns.Close()
 	if ctx.Err() != nil {
-		return nil // asked to end
+		return nil // ended by ctx
 	}
 	return err
 }
 
-// accept hands what l accepts to handle, until l is closed. A server that is out of descriptors closes some of those connections
-// that were silent for longest, rather than to turn new ones away.
+// accept passes each connection of l to handle until l is closed. If the server
+// runs out of descriptors, it closes some of the connections that were silent
+// for longest, and does not refuse new ones.
 func accept(l net.Listener, conns *idle.Group[net.Conn], handle func(net.Conn)) error {
 	for {
 		c, err := l.Accept()
@@ -58,7 +60,7 @@ func accept(l net.Listener, conns *idle.Group[net.Conn], handle func(net.Conn)) 
 		case errors.Is(err, syscall.EMFILE):
 			few := max(1, min(16, conns.Len()/4))
 			log.Printf("echo: %v: %d of %d connections are asked to go, the idlest", err, conns.EvictIdlest(few), conns.Len())
-			time.Sleep(10 * time.Millisecond) // they end on goroutines of their own
+			time.Sleep(10 * time.Millisecond) // they are closed by other goroutines
 		default:
 			return err
 		}

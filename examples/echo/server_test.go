@@ -16,7 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start serves on loopback until the test ends, and checks that serve then returns without an error.
+// start serves on loopback until the test ends, and checks that serve then
+// returns without an error.
 func start(t *testing.T, l net.Listener, limit limits) net.Addr {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -40,7 +41,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// dial connects, with a deadline that bounds the test.
+// dial connects, with a deadline that limits the test.
 func dial(t *testing.T, to net.Addr) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", to.String())
@@ -52,7 +53,7 @@ func dial(t *testing.T, to net.Addr) net.Conn {
 	return c
 }
 
-// echoes tells whether what is said comes back.
+// echoes reports whether the server returns the data.
 func echoes(t *testing.T, c net.Conn) bool {
 	t.Helper()
 	if _, err := c.Write([]byte("hello")); err != nil {
@@ -62,7 +63,8 @@ func echoes(t *testing.T, c net.Conn) bool {
 	return err == nil
 }
 
-// closedAfter waits for the server to close c, and returns how long that took; 0 if it did something else.
+// closedAfter waits for the server to close c, and returns the time until then;
+// 0 if something else happened.
 func closedAfter(c net.Conn) time.Duration {
 	began := time.Now()
 	_, err := c.Read(make([]byte, 1))
@@ -72,7 +74,8 @@ func closedAfter(c net.Conn) time.Duration {
 	return time.Since(began)
 }
 
-// One connection talks in an eighth of the timeout, for several timeouts; another falls silent after one word.
+// One connection talks every eighth of the timeout, for several timeouts.
+// Another falls silent after its first word.
 func TestWhoTalksStaysAndWhoIsSilentIsClosed(t *testing.T) {
 	const silence = 400 * time.Millisecond
 	addr := start(t, listen(t), limits{idle: silence})
@@ -97,7 +100,7 @@ func TestWhoTalksStaysAndWhoIsSilentIsClosed(t *testing.T) {
 			end = nil
 		}
 	}
-	if took < silence*9/10 { // counted from a little after the last use
+	if took < silence*9/10 { // counted from slightly after the last use
 		t.Errorf("the silent one was closed after %v, the timeout is %v", took, silence)
 	}
 }
@@ -136,7 +139,7 @@ func TestAServerThatEndsClosesAll(t *testing.T) {
 	}
 }
 
-// poor is a listener that once has no descriptor left.
+// poor is a listener that runs out of descriptors once.
 type poor struct {
 	net.Listener
 	without atomic.Bool
@@ -162,6 +165,6 @@ func TestAServerWithoutDescriptorsClosesTheIdlestAndGoesOn(t *testing.T) {
 		t.Error("the idlest was left open")
 	}
 	if !echoes(t, dial(t, addr)) {
-		t.Error("nobody is served any more")
+		t.Error("no client is served any more")
 	}
 }

@@ -1,12 +1,15 @@
-// Command kv is a small key-value server with lines as its protocol, that learns from the kernel when a connection was used last.
+// Command kv is a small key-value server with a line protocol. It learns from
+// the kernel when a connection was last used.
 //
 //	go run -C examples ./kv -idle 5m
 //	nc 127.0.0.1 6380
 //	SET greeting hello, world
 //	GET greeting
 //
-// No line of it touches anything, and nothing is wrapped: with Activity: idle.Kernel the group asks the kernel, when a timeout may have
-// passed, how long ago the last byte came or went. It needs TCP on Linux; elsewhere the command says so and ends.
+// It has no touches and no wrapper. With Activity: idle.Kernel, the group reads
+// from the kernel how long ago the last byte came or went, when a timeout may
+// have passed. This needs TCP on Linux. Elsewhere the command ends with an
+// error.
 package main
 
 import (

@@ -14,8 +14,9 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// listen makes the only kind of listener whose connections the kernel knows the ages of. Go's listeners speak Multipath TCP where
-// they can, and of such a connection the kernel tells about one path alone: it would be closed while it is in use.
+// listen creates a listener without Multipath TCP, which Go's listeners use if
+// they can. The kernel reports only one path of a Multipath TCP connection, so
+// such a connection would be closed while it is in use.
 func listen(ctx context.Context, address string) (*net.TCPListener, error) {
 	if runtime.GOOS != "linux" {
 		return nil, fmt.Errorf("the age of a connection is asked of Linux, and this is %s: touch the connections instead, "+
@@ -30,7 +31,8 @@ func listen(ctx context.Context, address string) (*net.TCPListener, error) {
 	return l.(*net.TCPListener), nil
 }
 
-// serve answers until ctx ends, then closes every connection and waits for what serves them. It closes l.
+// serve answers until ctx ends. Then it closes every connection and waits for
+// its handlers. It closes l.
 func serve(ctx context.Context, l *net.TCPListener, silence time.Duration) error {
 	sessions := idle.New(idle.Config{AllIdle: cmp.Or(silence, idle.Never), Activity: idle.Kernel},
 		func(s *session, why idle.Reason) idle.Verdict {
@@ -60,11 +62,11 @@ func serve(ctx context.Context, l *net.TCPListener, silence time.Duration) error
 			s.serve()
 		})
 	}
-	_ = sessions.Drain(context.Background(), 0) // asks to close each, at once
+	_ = sessions.Drain(context.Background(), 0) // closes each at once
 	serving.Wait()
 	sessions.Close()
 	if errors.Is(err, net.ErrClosed) {
-		return nil // asked to end
+		return nil // ended by ctx
 	}
 	return err
 }

@@ -17,7 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start serves on loopback until the test ends, and checks that serve then returns without an error.
+// start serves on loopback until the test ends, and checks that serve then
+// returns without an error.
 func start(t *testing.T, silence time.Duration) net.Addr {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -53,7 +54,7 @@ func dial(t *testing.T, to net.Addr) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(20 * time.Second)) // bounds the test
+	c.SetDeadline(time.Now().Add(20 * time.Second)) // limits the test
 	return &client{t: t, Conn: c, in: bufio.NewScanner(c)}
 }
 
@@ -64,7 +65,8 @@ func (c *client) say(line string) string {
 	return c.in.Text()
 }
 
-// closedAfter waits for the server to close the connection, and returns how long that took.
+// closedAfter waits for the server to close the connection, and returns the
+// time until then.
 func (c *client) closedAfter() time.Duration {
 	c.t.Helper()
 	began := time.Now()
@@ -111,15 +113,16 @@ func TestWhoAsksStaysAndWhoIsSilentIsClosedThoughNothingIsTouched(t *testing.T) 
 			t.Fatalf("closed after %v, though it asked all the time", time.Since(began))
 		}
 	}
-	if silent.closedAfter() > silence { // it has been silent for three timeouts already
+	if silent.closedAfter() > silence { // it was silent for three timeouts already
 		t.Error("the silent one was closed too late")
 	}
-	if took := asker.closedAfter(); took < silence*9/10 { // counted from a little after its last question
+	if took := asker.closedAfter(); took < silence*9/10 { // counted from slightly after its last request
 		t.Errorf("closed after %v of silence, the timeout is %v", took, silence)
 	}
 }
 
-// A line that comes a few bytes at a time is nothing that a program would touch for: there is no command yet.
+// A line that arrives a few bytes at a time is activity that a program would
+// not touch for: it is not a command yet.
 func TestAValueThatComesSlowlyCountsAsUse(t *testing.T) {
 	const silence = 400 * time.Millisecond
 	c := dial(t, start(t, silence))

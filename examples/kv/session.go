@@ -12,14 +12,15 @@ import (
 
 const longest = 1 << 20 // bytes of a line
 
-// session is a connection and what answers it.
+// session is a connection and its handler.
 type session struct {
-	*net.TCPConn // what the group asks the kernel about, and closes
+	*net.TCPConn // the group reads its times from the kernel, and closes it
 	watch        idle.Entry
 	data         *table
 }
 
-// serve answers line by line until the connection ends. Nothing here knows about idleness.
+// serve answers line by line until the connection ends. Nothing here deals with
+// idleness.
 func (s *session) serve() {
 	lines := bufio.NewScanner(s)
 	lines.Buffer(nil, longest)
@@ -33,11 +34,11 @@ func (s *session) serve() {
 
 // table is the data.
 type table struct {
-	mu     sync.Mutex // guards everything below
+	mu     sync.Mutex // guards the fields below
 	values map[string]string
 }
 
-// answer carries out one command, and tells whether it was the session's last.
+// answer executes one command, and reports whether it was the session's last.
 func (t *table) answer(line string) (reply string, last bool) {
 	command, rest, _ := strings.Cut(line, " ")
 	key, value, hasValue := strings.Cut(rest, " ")

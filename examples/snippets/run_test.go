@@ -104,7 +104,7 @@ func TestASessionLearnsThatTheServerLeaves(t *testing.T) {
 		t.Errorf("its peer sees %v", err)
 	}
 	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
-		t.Error("somebody is still accepted")
+		t.Error("a connection is still accepted")
 	}
 	here, _ = connect(t, listen(t))
 	if err := <-serving(sessions, here); !errors.Is(err, idle.ErrClosed) {

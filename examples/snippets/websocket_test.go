@@ -61,7 +61,7 @@ func TestWebSocketsAreKeptByPongsAndDroppedWithoutThem(t *testing.T) {
 				t.Errorf("heard %q", got)
 			}
 			live.Close(websocket.StatusNormalClosure, "")
-			eventually(t, "nobody is left", func() bool { return of.count() == 0 })
+			eventually(t, "no client is left", func() bool { return of.count() == 0 })
 			for range echoes {
 			}
 		})

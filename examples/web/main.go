@@ -1,12 +1,14 @@
-// Command web is an HTTP server that closes kept connections which nobody uses, and renews those that are old.
+// Command web is an HTTP server that closes unused kept connections, and renews
+// old ones.
 //
 //	go run -C examples ./web -idle 2m
 //	curl '127.0.0.1:8080/slow?for=5s'
 //	curl --data-binary @go.sum 127.0.0.1:8080/upload
 //
-// idle.WatchServer follows the server's ConnState: a connection is busy from the first byte of a request to the last of its response,
-// however long that takes, and idle between two requests. The server's own deadlines stay what they are: here one bounds the header of
-// a request, and one the silence within an upload, which is not idleness between requests.
+// idle.WatchServer follows the server's ConnState: a connection is busy from the
+// first byte of a request to the last byte of its response, and idle between
+// requests. The server's own deadlines stay in force. Here one limits the header
+// of a request, and another the silence within an upload.
 package main
 
 import (

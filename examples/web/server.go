@@ -13,19 +13,20 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// limits are what a connection and a request may take.
+// limits are the time limits of connections and requests.
 type limits struct {
 	idle, age time.Duration // of a connection
-	header    time.Duration // until a request's header is there
+	header    time.Duration // for the header of a request
 	stall     time.Duration // between two pieces of an upload
 }
 
 const (
-	grace  = 20 * time.Second       // that requests may take which are under way when the server ends
-	spread = 500 * time.Millisecond // over which it closes what is idle then
+	grace  = 20 * time.Second       // for requests under way when the server ends
+	spread = 500 * time.Millisecond // time over which it then closes idle connections
 )
 
-// serve answers requests until ctx ends, and finishes those under way. It closes l.
+// serve answers requests until ctx ends, and finishes those under way. It
+// closes l.
 func serve(ctx context.Context, l net.Listener, limit limits) error {
 	conns := idle.New(idle.Config{AllIdle: cmp.Or(limit.idle, idle.Never), MaxAge: limit.age},
 		func(c net.Conn, why idle.Reason) idle.Verdict {
@@ -35,7 +36,7 @@ func serve(ctx context.Context, l net.Listener, limit limits) error {
 	defer conns.Close()
 	server := &http.Server{
 		Handler:           routes(limit),
-		ReadHeaderTimeout: limit.header, // for the first request, counted from the accept: whoever sends nothing is closed by it
+		ReadHeaderTimeout: limit.header, // from the accept for the first request: this closes clients that send nothing
 	}
 	idle.WatchServer(server, conns)
 
@@ -49,7 +50,7 @@ func serve(ctx context.Context, l net.Listener, limit limits) error {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	l.Close()
-	<-ended // with an error that says so
+	<-ended // with an error that means that l is closed
 	return errors.Join(conns.Drain(finish, spread), server.Shutdown(finish))
 }
 
@@ -63,7 +64,8 @@ func routes(limit limits) http.Handler {
 	return mux
 }
 
-// slow answers after the time that is asked for: the connection is busy all the while, and not idle.
+// slow replies after the requested time: until then the connection is busy, not
+// idle.
 func slow(w http.ResponseWriter, r *http.Request) {
 	d, err := time.ParseDuration(r.FormValue("for"))
 	if err != nil || d > time.Minute {
@@ -77,7 +79,8 @@ func slow(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// upload counts the bytes of a body. Each piece of it has a deadline of its own: an upload may take long, but it must not stand.
+// upload counts the bytes of a body. Each piece has a deadline of its own: an
+// upload may take long, but must not stop.
 func upload(w http.ResponseWriter, r *http.Request, stall time.Duration) {
 	control := http.NewResponseController(w)
 	piece := make([]byte, 32<<10)
@@ -95,7 +98,7 @@ func upload(w http.ResponseWriter, r *http.Request, stall time.Duration) {
 		case errors.As(err, &e) && e.Timeout():
 			http.Error(w, fmt.Sprintf("nothing came for %v, after %d bytes", stall, total), http.StatusRequestTimeout)
 			return
-		default: // the end, in most cases io.EOF
+		default: // the end, usually io.EOF
 			fmt.Fprintln(w, total, "bytes")
 			return
 		}

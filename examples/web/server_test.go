@@ -18,7 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start serves on loopback until the test ends, and checks that serve then returns without an error.
+// start serves on loopback until the test ends, and checks that serve then
+// returns without an error.
 func start(t *testing.T, limit limits) net.Addr {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -37,7 +38,8 @@ func start(t *testing.T, limit limits) net.Addr {
 	return l.Addr()
 }
 
-// client is one connection, so that a test sees when that is closed; http.Client would open another.
+// client is one connection, so that a test sees its close: http.Client would
+// open another.
 type client struct {
 	t *testing.T
 	net.Conn
@@ -51,7 +53,7 @@ func dial(t *testing.T, to net.Addr) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(20 * time.Second)) // bounds the test
+	c.SetDeadline(time.Now().Add(20 * time.Second)) // limits the test
 	return &client{t: t, Conn: c, in: bufio.NewReader(c)}
 }
 
@@ -83,12 +85,13 @@ func (c *client) get(path string) (int, string) {
 	return c.answer()
 }
 
-// closedAfter waits for the server to close the connection, and returns how long that took.
+// closedAfter waits for the server to close the connection, and returns the
+// time until then.
 func (c *client) closedAfter() time.Duration {
 	c.t.Helper()
 	began := time.Now()
 	if _, err := c.in.ReadByte(); err == nil {
-		c.t.Fatal("something was sent that nobody asked for")
+		c.t.Fatal("the server sent data without a request")
 	} else if errors.Is(err, os.ErrDeadlineExceeded) {
 		c.t.Fatal("the server did not close the connection")
 	}
@@ -98,12 +101,12 @@ func (c *client) closedAfter() time.Duration {
 func TestAKeptConnectionIsClosedWhenNoRequestComes(t *testing.T) {
 	const silence = 300 * time.Millisecond
 	c := dial(t, start(t, limits{idle: silence}))
-	for end := time.Now().Add(3 * silence); time.Now().Before(end); { // used again and again: stays
+	for end := time.Now().Add(3 * silence); time.Now().Before(end); { // used repeatedly: it stays
 		if status, _ := c.get("/slow?for=20ms"); status != http.StatusOK {
 			t.Fatalf("status %d", status)
 		}
 	}
-	if took := c.closedAfter(); took < silence*9/10 { // counted from a little after the response
+	if took := c.closedAfter(); took < silence*9/10 { // counted from slightly after the response
 		t.Errorf("closed after %v, the timeout is %v", took, silence)
 	}
 }

@@ -1,4 +1,5 @@
-// Package command reads the arguments of the example servers, as strictly as one would wish: what is not understood is refused.
+// Package command reads the arguments of the example servers strictly: it
+// refuses unknown arguments.
 package command
 
 import (
@@ -9,8 +10,9 @@ import (
 	"time"
 )
 
-// Parse reads the program's flags, which may be nothing but flags. It ends the program after -h, and with status 2 after whatever it
-// refuses, having said why.
+// Parse reads the program's flags, and allows no other arguments. It ends the
+// program after -h. If it refuses an argument, it prints the reason and ends
+// the program with status 2.
 func Parse(flags *flag.FlagSet) {
 	err := parse(flags, os.Args[1:])
 	if errors.Is(err, flag.ErrHelp) {
@@ -21,7 +23,7 @@ func Parse(flags *flag.FlagSet) {
 	}
 }
 
-// parse prints what it refuses, and how to use the program.
+// parse prints the refused argument and the usage of the program.
 func parse(flags *flag.FlagSet, args []string) error {
 	flags.Init(flags.Name(), flag.ContinueOnError)
 	if err := flags.Parse(args); err != nil {

@@ -1,4 +1,5 @@
-// Package foliot runs a server for the tests of the examples: the real binary, built from this tree.
+// Package foliot runs a server for the tests of the examples: the real binary,
+// built from this tree.
 package foliot
 
 import (
@@ -9,18 +10,19 @@ import (
 	"testing"
 )
 
-// Start runs `foliot serve` on loopback, without tokens, until the test ends, and returns its URL.
+// Start runs `foliot serve` on loopback, without tokens, until the test ends,
+// and returns its URL.
 func Start(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "foliot")
 	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "./cmd/foliot")
-	build.Dir = filepath.Join("..", "..") // seen from examples/NAME: the other module, which knows what the binary is made of
+	build.Dir = filepath.Join("..", "..") // from examples/NAME: the main module, with the sources of the binary
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build foliot: %v\n%s", err, out)
 	}
 	cmd := exec.Command(binary, "serve", "-o", "json", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"))
-	cmd.Env = []string{} // nobody's own settings
+	cmd.Env = []string{} // no settings from the environment
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -30,7 +32,7 @@ func Start(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // dead already is dead enough
+		_ = cmd.Process.Signal(os.Interrupt) // an error means that it has ended
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("foliot serve ended: %v", err)
 		}
