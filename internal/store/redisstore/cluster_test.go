@@ -290,7 +290,7 @@ func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
 		t.Errorf("it counts %d shards as its own", n)
 	}
 	for _, c := range old {
-		if owner := b.own.Owner(b.shard(c.Key)); owner != membership.Nobody {
+		if owner := b.own.Owner(b.shard(c.Key)); owner != membership.NoOwner {
 			t.Errorf("it would claim %s as %s", c.Key.Name, owner)
 		}
 	}
@@ -333,7 +333,7 @@ func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *test
 	later := openNodeWith(t, Config{Node: "a", Address: "two:2", Logger: slog.New(slog.NewTextHandler(&laters, nil))}, server.Addr)
 	eventually(t, 2*time.Second, "the later knows it", func() bool { return later.Standing().NameTaken })
 	eventually(t, 2*time.Second, "both logs say it", func() bool {
-		return strings.Contains(firsts.String(), "at two:2, is the node") && strings.Contains(laters.String(), "at one:1, was the node")
+		return strings.Contains(firsts.String(), "process at two:2 also uses") && strings.Contains(laters.String(), "process at one:1 already uses")
 	})
 	before := infoNumbers(t, server.Addr, "total_commands_processed")
 	soon(t, first, "t", 1, 0)
@@ -362,14 +362,14 @@ func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *test
 	if err := first.drainNode(t, task.Drain{Node: "a"}); !errors.Is(err, task.ErrLastNode) {
 		t.Errorf("the other counts as one that could take the shards: %v", err)
 	}
-	if log := firsts.String() + laters.String(); strings.Contains(log, "works again") {
-		t.Errorf("nothing does yet:\n%s", log)
+	if log := firsts.String() + laters.String(); strings.Contains(log, "again") {
+		t.Errorf("a node claims recovery too early:\n%s", log)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, time.Second, "the other owns all", func() bool { return divided(later) && !later.Standing().NameTaken })
-	eventually(t, time.Second, "it says so", func() bool { return strings.Contains(laters.String(), "works again") })
+	eventually(t, time.Second, "it says so", func() bool { return strings.Contains(laters.String(), "can use the node name again") })
 }
 
 func TestOfThreeProcessesOfOneNameOneOwnsAll(t *testing.T) {
@@ -401,7 +401,7 @@ func TestANameStaysWhoseItWasOverAnOutage(t *testing.T) {
 	server.Resume()
 	eventually(t, 3*time.Second, "the first owns all again", func() bool { return divided(first) })
 	time.Sleep(2 * first.config.Heartbeat) // there is nothing to wait for
-	if !later.Standing().NameTaken || first.Standing().NameTaken || strings.Contains(firsts.String(), "of that name: works again") {
+	if !later.Standing().NameTaken || first.Standing().NameTaken || strings.Contains(firsts.String(), "can use the node name again") {
 		t.Errorf("%+v, and later %+v:\n%s", first.Standing(), later.Standing(), firsts.String())
 	}
 }
@@ -466,13 +466,13 @@ func TestALogThatTellsOfALostRedisIsShort(t *testing.T) {
 	proxy.Refuse(false)
 	eventually(t, 3*time.Second, "it owns all again", func() bool { return divided(s) })
 	eventually(t, 3*time.Second, "it says what it has lost, and that it works again", func() bool {
-		return strings.Contains(log.String(), "lost shards: their leases ended before they could be renewed\" shards=") && strings.Contains(log.String(), "reach Redis"+": works again")
+		return strings.Contains(log.String(), "lost shards: their leases ended before they were renewed\" shards=") && strings.Contains(log.String(), "can reach Redis again")
 	})
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) > 16 {
 		t.Errorf("%d lines:\n%s", len(lines), log.String())
 	}
 	if !strings.Contains(log.String(), "shards=16 before=0 wanted=16 of=16 nodes=1 because=\"its leases had ended\"") || strings.Contains(log.String(), "because=\"\"") {
-		t.Errorf("nobody says what it owns again, and why:\n%s", log.String())
+		t.Errorf("the log does not say which shards it owns again, and why:\n%s", log.String())
 	}
 }

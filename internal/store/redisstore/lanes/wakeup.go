@@ -28,7 +28,7 @@ func (l *Index) Wake(it *redisconn.Item, old, t *task.Task) {
 			return
 		}
 	}
-	it.Write("WAKE", it.Shard.Own, membership.Nobody, it.Shard.Wake, wakeMessage(e))
+	it.Write("WAKE", it.Shard.Own, membership.NoOwner, it.Shard.Wake, wakeMessage(e))
 }
 
 // wakeMessage returns an entry as a message. Neither name nor due time has a slash.

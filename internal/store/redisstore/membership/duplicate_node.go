@@ -8,14 +8,17 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Two processes that say the same node's name would own each other's shards. The name
-// belongs to the one that had it first (beat.lua), until that goes or is silent;
-// the other is its duplicate, and owns nothing. After an outage of Redis the first seems to be
-// silent, too, or is forgotten: a duplicate that knew it to live takes no name before heartbeats
-// have gone through for a silence. A step of Redis's clock looks alike: it takes none
-// before its own next heartbeat is due, whatever news comes meanwhile.
+// Two processes with the same node name would own each other's shards. The name
+// belongs to the first of them (beat.lua) until that one leaves or is silent.
+// The other is its duplicate and owns nothing.
+//
+// After an outage of Redis the first one seems silent too, or is forgotten. So
+// a duplicate that has seen the first one alive must not take the name until
+// heartbeats have succeeded for a full silence period. A step of Redis's clock
+// has the same effect. So a duplicate never takes the name before its next
+// regular heartbeat, even if it is woken earlier.
 
-// heartbeatKind returns how this process is to make its heartbeat now.
+// heartbeatKind returns the kind of the next heartbeat of this process.
 func (o *Member) heartbeatKind(now time.Time, silence time.Duration) int {
 	switch {
 	case !o.duplicate.Load():
@@ -28,9 +31,10 @@ func (o *Member) heartbeatKind(now time.Time, silence time.Duration) int {
 	return alive
 }
 
-// checkDuplicate returns what to say of another process that lives and has this one's name,
-// nil of none. One that ended without a word has left its name here, for a while: who
-// had the name first lives if it was heard of again since this process asks.
+// checkDuplicate returns an error if another live process has the name of this
+// one. A process that crashed leaves its name behind for a while. So the first
+// owner of the name counts as alive only if it has sent a heartbeat since this
+// process began to check.
 func (o *Member) checkDuplicate(peers []peer, now task.Millis, found int, silence time.Duration) error {
 	if found != other {
 		o.holder, o.silent = peer{}, time.Time{}
@@ -44,7 +48,7 @@ func (o *Member) checkDuplicate(peers []peer, now task.Millis, found int, silenc
 	}
 	p := peers[i]
 	if p.duplicate {
-		return fmt.Errorf("another process, at %s, is the node %q, too, and owns no shards: give each its own name (--node)", p.where(), p.name)
+		return fmt.Errorf("another process at %s also uses the node name %q, and owns no shards: give each process its own name (--node)", p.where(), p.name)
 	}
 	if p.nonce == o.holder.nonce && p.beat > o.holder.beat {
 		o.duplicate.Store(true)
@@ -59,9 +63,9 @@ func (o *Member) checkDuplicate(peers []peer, now task.Millis, found int, silenc
 	if !o.duplicate.Load() {
 		return nil
 	}
-	return fmt.Errorf("another process, at %s, was the node %q before, and lives: this one owns no shards until that ends: give each its own name (--node)", p.where(), p.name)
+	return fmt.Errorf("another live process at %s already uses the node name %q; this one owns no shards until it ends: give each process its own name (--node)", p.where(), p.name)
 }
 
-// uncertain reports whether heartbeats go through again for less than a silence: others'
-// need not yet.
+// uncertain reports whether heartbeats have succeeded again for less than a
+// silence. The heartbeats of other nodes may still be missing then.
 func (o *Member) uncertain(silence time.Duration) bool { return time.Since(o.away) < silence }

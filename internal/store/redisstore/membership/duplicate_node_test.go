@@ -7,23 +7,24 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// What seems to be silent, after an outage or a step of the clock, may be about to speak.
-func TestATwinTakesNoNameBeforeItsHolderHadTimeToSpeak(t *testing.T) {
+// After an outage or a step of the clock, a holder that seems silent may be
+// about to send its heartbeat.
+func TestADuplicateTakesNoNameBeforeItsHolderHadTimeForAHeartbeat(t *testing.T) {
 	const silence, heartbeat = 3 * time.Second, time.Second
 	o, start := &Member{self: peer{name: "a", nonce: "later"}}, time.Now()
 	for i, c := range []struct {
-		at        time.Duration // of ours
+		at        time.Duration // the time at this process
 		beat, now task.Millis
 		found     int
-		how       int // the heartbeat is made
-		twin      bool
+		how       int // the kind of the heartbeat
+		duplicate bool
 	}{
-		{at: 0, beat: 1000, now: 1100, found: other, how: alive},                            // it may have been killed
-		{at: heartbeat, beat: 2000, now: 2100, found: other, how: alive, twin: true},        // it lives
-		{at: 2 * heartbeat, beat: 2000, now: 9000, found: other, how: yields, twin: true},   // it is silent, as far as is known
-		{at: 2*heartbeat + 1, beat: 2000, now: 9000, found: other, how: yields, twin: true}, // there was news
-		{at: 3*heartbeat + 1, beat: 9900, now: 10000, found: other, how: alive, twin: true},
-		{at: 4*heartbeat + 1, beat: 9900, now: 19000, found: other, how: yields, twin: true},
+		{at: 0, beat: 1000, now: 1100, found: other, how: alive},                                 // the holder may have been killed
+		{at: heartbeat, beat: 2000, now: 2100, found: other, how: alive, duplicate: true},        // the holder is live
+		{at: 2 * heartbeat, beat: 2000, now: 9000, found: other, how: yields, duplicate: true},   // the holder is silent, as far as is known
+		{at: 2*heartbeat + 1, beat: 2000, now: 9000, found: other, how: yields, duplicate: true}, // another node sent a message
+		{at: 3*heartbeat + 1, beat: 9900, now: 10000, found: other, how: alive, duplicate: true},
+		{at: 4*heartbeat + 1, beat: 9900, now: 19000, found: other, how: yields, duplicate: true},
 		{at: 5*heartbeat + 1, beat: 9900, now: 20000, found: moved, how: alive},
 	} {
 		at := start.Add(c.at)
@@ -36,8 +37,8 @@ func TestATwinTakesNoNameBeforeItsHolderHadTimeToSpeak(t *testing.T) {
 			holder = peer{name: "a", nonce: "later", beat: c.now}
 		}
 		err := o.checkDuplicate([]peer{holder}, c.now, c.found, silence)
-		if o.duplicate.Load() != c.twin || (err != nil) != c.twin {
-			t.Errorf("%d: twin %t, %v", i, o.duplicate.Load(), err)
+		if o.duplicate.Load() != c.duplicate || (err != nil) != c.duplicate {
+			t.Errorf("%d: duplicate %t, %v", i, o.duplicate.Load(), err)
 		}
 	}
 	o.duplicate.Store(true)

@@ -17,57 +17,62 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// drainField begins the field of a drain, duplicateField that of a process whose node's
-// name another one has. No node's name has a slash.
+// drainField begins the field of a drain. duplicateField begins the field of a
+// duplicate: a process whose node name another process has. Node names have no
+// slash.
 const (
 	drainField     = "drain/"
 	duplicateField = "twin/"
 )
 
-// peer is a node, as the hash of nodes shows it.
+// peer is a node as the hash of nodes describes it.
 type peer struct {
 	name, nonce, version, address string
 
-	more string // where else its API is reached, host:port, separated by commas
+	more string // further addresses of its API: host:port, separated by commas
 
-	lag time.Duration // by how much its trusted time is behind the servers' clocks: they stepped ahead
+	lag time.Duration // how far its trusted time is behind the servers' clocks, because those stepped ahead
 
-	format    int // of what it writes
+	format    int // the format that it writes
 	beat      task.Millis
 	started   task.Millis
 	draining  bool
-	forced    bool // its drain was
-	duplicate bool // another process had its name before: it owns nothing
+	forced    bool // the drain was forced
+	duplicate bool // another process had its name first: it owns nothing
 }
 
-// process is the node's process in the ids of owners, before the epoch.
+// process returns the beginning of the owner ids of this node, without the
+// epoch.
 func (p *peer) process() string { return p.name + "/" + p.nonce }
 
-// where is the peer's address, for the log.
-func (p *peer) where() string { return cmp.Or(p.address, "an address that it does not tell") }
+// where returns the peer's address for log lines.
+func (p *peer) where() string { return cmp.Or(p.address, "an unknown address") }
 
-// about is what a node says of itself, as the hash has it behind heartbeat and nonce.
+// about returns the description of a node that follows heartbeat and nonce in
+// the hash.
 func (p *peer) about() string {
 	plain := strings.NewReplacer("/", "-")
 	about := fmt.Sprintf("%s/%d/%d/%s", plain.Replace(p.version), p.format, int64(p.started), plain.Replace(p.address))
 	more := p.more
-	if p.lag > 0 { // versions that do not know it take it for an address
+	if p.lag > 0 { // versions without lags read it as an address
 		more = strings.TrimPrefix(fmt.Sprint(more, ",", lagPrefix, p.lag.Milliseconds()), ",")
 	}
-	if more != "" { // versions that do not know it show it as a part of the address
+	if more != "" { // versions without this list show it as a part of the address
 		about += "/" + plain.Replace(more)
 	}
 	return about
 }
 
-// lagPrefix begins the last of the addresses of a peer whose trusted time lags: it is followed by milliseconds.
+// lagPrefix begins the last address of a peer whose trusted time lags.
+// Milliseconds follow.
 const lagPrefix = "lag="
 
-// maxAPIs bounds how many addresses a heartbeat carries: every node reads those
-// of all nodes each second.
+// maxAPIs bounds the addresses in a heartbeat, because every node reads the
+// heartbeats of all nodes each second.
 const maxAPIs = 16
 
-// parsePeer reads a field of the hash. What is missing at the end of its value is empty.
+// parsePeer reads a field of the hash. Fields that are missing at the end of
+// the value are empty.
 func parsePeer(name, value string) (peer, error) {
 	parts := append(strings.SplitN(value, "/", 7), make([]string, 7)...)
 	p := peer{name: name, nonce: parts[1], version: parts[2], address: parts[5], more: parts[6]}
@@ -85,7 +90,8 @@ func parsePeer(name, value string) (peer, error) {
 	return p, nil
 }
 
-// parsePeers reads fields and values of the hash, in the order of the nodes' names, duplicates last.
+// parsePeers reads fields and values of the hash. The result is sorted by node
+// name. A duplicate follows its original.
 func parsePeers(list []string) ([]peer, error) {
 	var peers []peer
 	drains := map[string]string{}
@@ -120,36 +126,37 @@ func parsePeers(list []string) ([]peer, error) {
 	return peers, nil
 }
 
-// apis is where the peer's API is reached, host:port.
+// apis returns host:port of the peer's APIs.
 func (p *peer) apis() []string {
 	return append(strings.FieldsFunc(p.more, func(r rune) bool { return r == ',' }), p.address)
 }
 
-// How a heartbeat is made.
+// The kinds of heartbeats.
 const (
-	alive  = iota // this process lives
-	yields        // it does, and takes nobody's name who is silent
-	waits         // it does, and takes no name, even one that nobody seems to have
-	leaves        // it goes
-	looks         // it says nothing, and only asks
+	alive  = iota // this process is live; it takes its name from a process that is silent
+	yields        // it is live, and takes no name from a process that is silent
+	waits         // it is live, and takes no name, even if the name seems free
+	leaves        // it leaves
+	looks         // it only reads, and sends no heartbeat
 )
 
-// What a heartbeat found of this process.
+// The state of this process that a heartbeat found.
 const (
 	stood = iota
-	moved // it was not there, or has gone
-	other // another process of its name lives, and was there before
+	moved // it was missing before, or has left now
+	other // another live process has had its name longer
 )
 
 // heartbeatReply is the reply to a heartbeat.
 type heartbeatReply struct {
 	peers []peer      // all nodes
 	now   task.Millis // the server's clock
-	found int         // what this scan found of this process
-	beats int64       // so many heartbeats the store has counted; 0 if this process only looks
+	found int         // the state of this process that the script found
+	beats int64       // the number of heartbeats that the store has counted; 0 if this process only reads
 }
 
-// beat says how this process is. It tries once, but where it only looks.
+// beat sends a heartbeat of the given kind. It tries once; with looks it
+// retries.
 func (o *Member) beat(ctx context.Context, how int) (heartbeatReply, error) {
 	self := o.self
 	if o.config.APIs != nil {
@@ -203,14 +210,15 @@ func readBeat(r rueidis.RedisResult) (h heartbeatReply, err error) {
 	return h, errors.Join(err1, err2, err3, err)
 }
 
-// announce makes the other nodes look. It may get lost: they look now and then anyway.
+// announce makes the other nodes read the hash of nodes at once. The message
+// may get lost, because they read it regularly anyway.
 func (o *Member) announce(ctx context.Context) {
 	c := o.servers.Client
 	err := c.Do(ctx, c.B().Spublish().Channel(keyspace.NodesKey).Message(o.Process).Build()).Error()
-	o.servers.Failures.Note("tell the other nodes that there is news", err)
+	o.servers.Failures.Note("notify the other nodes of a change", err)
 }
 
-// LiveNodes returns the nodes that were heard of within a lease.
+// LiveNodes returns the nodes that sent a heartbeat within a lease.
 func LiveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) ([]string, error) {
 	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{keyspace.NodesKey}, Args: []string{"", "", "", inMillis(10 * lease)}})
 	if err != nil {
@@ -229,7 +237,8 @@ func LiveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) (
 	return live, nil
 }
 
-// Older returns the names of live nodes whose format is less than the given one.
+// Older returns the names of live nodes whose format is lower than the given
+// one.
 func (o *Member) Older(ctx context.Context, format int) (names []string, err error) {
 	h, err := o.beat(ctx, looks)
 	if err != nil {

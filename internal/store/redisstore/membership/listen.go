@@ -8,20 +8,21 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// relisten is how long a node waits, at most, before it subscribes again.
+// relisten is the longest wait before a node subscribes again.
 const relisten = 500 * time.Millisecond
 
-// Listen calls told for each message of a channel, until ctx ends. Messages get
-// lost while a connection or a server is replaced: nobody relies on them.
-func (o *Member) Listen(ctx context.Context, channel string, told func(message string)) {
+// Listen calls notify for each message of a channel until ctx ends. Messages
+// get lost while a connection or a server is replaced, so no part of the store
+// may depend on them.
+func (o *Member) Listen(ctx context.Context, channel string, notify func(message string)) {
 	c := o.servers.Subscriber
 	for ctx.Err() == nil {
-		err := c.Receive(ctx, c.B().Ssubscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) { told(m.Message) })
+		err := c.Receive(ctx, c.B().Ssubscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) { notify(m.Message) })
 		if _, refused := rueidis.IsRedisErr(err); refused && ctx.Err() == nil {
-			o.notListening.Do(func() {
-				o.config.Logger.Warn("listen to the other nodes: until that works, tasks that they create to be due at once are late by the time between two polls", "channel", channel, "error", err)
+			o.refused.Do(func() {
+				o.config.Logger.Warn("cannot subscribe to the messages of other nodes: tasks that they create for now may start late, by up to one poll interval", "channel", channel, "error", err)
 			})
 		}
-		o.servers.Pause(ctx, rand.N(relisten)) // not all channels at once
+		o.servers.Pause(ctx, rand.N(relisten)) // spreads the channels
 	}
 }

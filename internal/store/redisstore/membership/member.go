@@ -15,48 +15,51 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Nobody is an owner's id that no shard has.
-const Nobody = "nobody"
+// NoOwner is an owner id that no shard has.
+const NoOwner = "no owner"
 
-// OwnedShard is a shard that this process owns. If the shard is lost and acquired again, it
-// has another OwnedShard.
+// OwnedShard is a shard that this process owns. If the shard is lost and acquired
+// again, a new OwnedShard replaces it.
 type OwnedShard struct {
 	*keyspace.Shard
-	ID     string // the owner's, as put checks it; "": there are no leases
+	ID     string // the owner's id, which put compares; "": there are no leases
 	Marks  *marks.Set
-	Ready  atomic.Bool  // the marks know the shard's lanes
-	Polled atomic.Int64 // so many lanes the poll has looked at in this round
+	Ready  atomic.Bool  // Marks holds the shard's lanes
+	Polled atomic.Int64 // the number of lanes that the poll has read in this round
 	until  atomic.Int64 // the end of the lease, in nanoseconds after Member.base
 	stop   context.CancelFunc
 }
 
-// Config says who this process is among the nodes, and how it calls the store.
+// Config describes this process to the other nodes, and connects it to the
+// store.
 type Config struct {
-	Node             string          // the name of this process; "": a new one
+	Node             string          // the name of this process; "": a generated one
 	Version, Address string          // as the other nodes show them
 	APIs             func() []string // see Config.APIs of the store; nil: none
-	Format           int             // of what this process writes
+	Format           int             // the format that this process writes
 	Logger           *slog.Logger
 
-	// ShardLease and Heartbeat are those of the store.
+	// ShardLease and Heartbeat are the settings of the store.
 	ShardLease, Heartbeat time.Duration
 
-	Lag     func() time.Duration // returns by how much the trusted time of this process lags
-	Closed  func() bool          // reports whether the store is closed: then this process owns no shards
+	Lag     func() time.Duration // returns how far the trusted time of this process lags
+	Closed  func() bool          // reports whether the store is closed; this process then owns no shards
 	Suspect func(error)          // is called with the replies of scripts that compare the identity of the store
 
-	// Prepare is called with shards that this process has acquired. It reads their lanes, and sets ready.
+	// Prepare is called with shards that this process has acquired. It reads
+	// their lanes and sets Ready.
 	Prepare func(context.Context, []*OwnedShard) error
 
 	// Woken is called with each message on the channel of an owned shard.
 	Woken func(h *OwnedShard, message string)
 }
 
-// silence is how long a node may be silent and counts as live.
+// silence is how long a node may be silent and still counts as live.
 func (c Config) silence() time.Duration { return c.ShardLease / 2 }
 
-// Member is this process among the nodes: the shards that it owns, and what it knows of the
-// other nodes. The loop that Join starts changes it. Release ends the loop.
+// Member represents this process among the nodes: the shards that it owns, and
+// its knowledge of the other nodes. Join starts the loop that changes it, and
+// Release ends the loop.
 type Member struct {
 	config  Config
 	servers *redisconn.Servers
@@ -65,46 +68,47 @@ type Member struct {
 	self    peer
 	Process string // self's process
 	base    time.Time
-	owned   []atomic.Pointer[OwnedShard] // by shard; nil: not ours
+	owned   []atomic.Pointer[OwnedShard] // by shard; nil: not owned
 	Marks   *marks.Group                 // of the owned shards
 
-	news         chan struct{}   // something has changed among the nodes
-	leaving      chan struct{}   // closed by Release
-	Ended        chan struct{}   // closed when nothing is held any more
-	stepContext  context.Context // ends soon after Release, and a step of the loop with it
-	cancelStep   context.CancelFunc
-	once         sync.Once
-	notListening sync.Once // it was said that nothing can be heard
-	listeners    sync.WaitGroup
+	news        chan struct{}   // something has changed among the nodes
+	leaving     chan struct{}   // closed by Release
+	Ended       chan struct{}   // closed when no shard is held any more
+	stepContext context.Context // ends soon after Release, and ends a step of the loop
+	cancelStep  context.CancelFunc
+	once        sync.Once
+	refused     sync.Once // a refused subscription was logged
+	listeners   sync.WaitGroup
 
-	// What the loop has counted, for who wants to know.
-	nodes           atomic.Int64 // that live
+	// Counters of the loop, read by other goroutines.
+	nodes           atomic.Int64 // live nodes
 	takeovers, lost atomic.Uint64
 	rollbacks       atomic.Uint64 // see rolledBack
 
-	lag  atomic.Int64             // the most by which the trusted time of another node lags; the loop writes it
+	lag  atomic.Int64             // the largest lag of the trusted time of another node; the loop writes it
 	apis atomic.Pointer[[]string] // host:port of the APIs of all nodes; the loop writes it
 
-	duplicate atomic.Bool // another process that lives had this one's name before; the loop writes it
+	duplicate atomic.Bool // another live process has had this one's name longer; the loop writes it
 
-	// The rest is the loop's.
+	// Only the loop uses the fields below.
 	states   []claimState
-	peers    []peer // that live
-	mine     []bool // what this process is to own, while takers are the nodes to share
+	peers    []peer // live peers
+	mine     []bool // the shards that this process should own while takers share them
 	takers   []string
 	nextBeat time.Time
-	nextLook time.Time         // for shards that nobody owns
-	orphans  map[int]bool      // nobody owned them then, though another was to
-	adopted  map[int]time.Time // that this process owns all the same, until then
-	met      bool              // others have heard of this process
-	beats    int64             // so many heartbeats the store had counted at the last one
-	away     time.Time         // when a heartbeat failed last
-	holder   peer              // that had this process's name before, as it was last heard of
-	silent   time.Time         // it is, for too long: from then on a duplicate may take its name; zero: it speaks
+	nextLook time.Time         // when to look for shards without an owner
+	orphans  map[int]bool      // shards without an owner at the last look, though another node should own them
+	adopted  map[int]time.Time // shards of other nodes that this process owns until then
+	met      bool              // other nodes know this process
+	beats    int64             // the number of heartbeats that the store had counted at the last one
+	away     time.Time         // when a heartbeat last failed
+	holder   peer              // the process that had this name first, as its last heartbeat described it
+	silent   time.Time         // when a duplicate may take the name because the holder is silent; zero: the holder is not silent
 	log      ownershipLog
 }
 
-// New returns a process that owns no shards yet. The caller calls join or takeAll.
+// New returns a process that owns no shards. The caller then calls Join or
+// TakeAll.
 func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member {
 	now, nonce := time.Now(), rand.Text()
 	self := peer{name: c.Node, nonce: nonce, version: c.Version, address: c.Address, format: c.Format, started: task.FloorMillis(now)}
@@ -122,7 +126,7 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member
 	return o
 }
 
-// APIs returns host:port of the APIs of all nodes, as their heartbeats say.
+// APIs returns host:port of the APIs of all nodes, from their heartbeats.
 func (o *Member) APIs() []string {
 	if list := o.apis.Load(); list != nil {
 		return *list
@@ -130,10 +134,10 @@ func (o *Member) APIs() []string {
 	return nil
 }
 
-// OthersLag returns by how much the trusted time of another node lags, at most.
+// OthersLag returns the largest lag of the trusted time of another node.
 func (o *Member) OthersLag() time.Duration { return time.Duration(o.lag.Load()) }
 
-// Shard returns sh as this process owns it, nil if it does not.
+// Shard returns sh as an OwnedShard, nil if this process does not own it.
 func (o *Member) Shard(sh *keyspace.Shard) *OwnedShard {
 	h := o.owned[sh.Number].Load()
 	if h == nil || o.config.Closed() || time.Since(o.base) >= time.Duration(h.until.Load()) {
@@ -142,7 +146,7 @@ func (o *Member) Shard(sh *keyspace.Shard) *OwnedShard {
 	return h
 }
 
-// Owned returns the shards that are this node's.
+// Owned returns the shards that this process owns and whose lanes it has read.
 func (o *Member) Owned() []*OwnedShard {
 	all := make([]*OwnedShard, 0, len(o.shards))
 	for _, sh := range o.shards {
@@ -153,15 +157,16 @@ func (o *Member) Owned() []*OwnedShard {
 	return all
 }
 
-// Owner returns the id that must own sh for what only its owner may do.
+// Owner returns the owner id for writes to sh that only its owner may make. It
+// is NoOwner if this process does not own sh.
 func (o *Member) Owner(sh *keyspace.Shard) string {
 	if h := o.Shard(sh); h != nil {
 		return h.ID
 	}
-	return Nobody
+	return NoOwner
 }
 
-// TakeAll makes every shard this process's, without leases.
+// TakeAll makes this process own every shard, without leases.
 func (o *Member) TakeAll(ctx context.Context) error {
 	for _, sh := range o.shards {
 		h := &OwnedShard{Shard: sh, Marks: o.Marks.New(), stop: func() {}}

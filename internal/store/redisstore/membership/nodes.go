@@ -13,7 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Standing returns what this process knows of its place among the nodes. It asks no server.
+// Standing returns this process's view of its place among the nodes. It calls
+// no server.
 func (o *Member) Standing() task.Standing {
 	return task.Standing{
 		Shards: len(o.shards), Owned: len(o.Owned()), Nodes: int(o.nodes.Load()),
@@ -32,7 +33,7 @@ func (o *Member) Nodes(ctx context.Context) ([]task.Node, error) {
 		return nil, err
 	}
 	now := h.now
-	peers := slices.DeleteFunc(h.peers, func(p peer) bool { return p.duplicate && !p.lives(now, o.config.silence()) }) // nothing waits for its end
+	peers := slices.DeleteFunc(h.peers, func(p peer) bool { return p.duplicate && !p.lives(now, o.config.silence()) }) // a duplicate that has ended needs no row
 	wanted, owned := map[string]int{}, map[string]int{}
 	for _, node := range allot(takers(livePeers(peers, now, o.config.silence())), len(o.shards)) {
 		wanted[node]++
@@ -55,7 +56,7 @@ func (o *Member) Nodes(ctx context.Context) ([]task.Node, error) {
 	return all, nil
 }
 
-// Alone returns this node, where it is the only one.
+// Alone returns this node for a store without other nodes.
 func (o *Member) Alone(now task.Millis) task.Node {
 	p := o.self
 	return task.Node{
@@ -64,9 +65,9 @@ func (o *Member) Alone(now task.Millis) task.Node {
 	}
 }
 
-// Lease is who owns a shard, as its own key says.
+// Lease is the ownership of a shard, read from the shard's own key.
 type Lease struct {
-	Process string // <node>/<nonce>; "": nobody
+	Process string // <node>/<nonce>; "": no owner
 	Until   task.Millis
 	Epoch   uint64
 }
@@ -102,18 +103,19 @@ func readLease(r rueidis.RedisResult) (Lease, error) {
 	if i := strings.LastIndexByte(fields[0], '/'); i >= 0 {
 		l.Process = fields[0][:i]
 	}
-	until, _ := strconv.ParseInt(fields[1], 10, 64) // what is missing is 0
+	until, _ := strconv.ParseInt(fields[1], 10, 64) // a missing field is 0
 	l.Until = task.Millis(until)
 	l.Epoch, _ = strconv.ParseUint(fields[2], 10, 64)
 	return l, nil
 }
 
-// nodesShard stands for the slot of the nodes' keys. It is no shard of tasks: of its
-// keys there are the seal and the bearer of the identity alone.
+// nodesShard stands for the slot of the keys of nodes. It holds no tasks: only
+// its seal and its identity key are used.
 var nodesShard = &keyspace.Shard{Number: -1, Prefix: "foliot:{" + keyspace.NodesKey + "}:", Slot: keyspace.SlotOf(keyspace.NodesKey), Own: keyspace.NodesID}
 
-// Drain writes or ends a drain, and appends entry to the audit log of the nodes if it changes
-// something. That log keeps at most so many entries; with 0 there is none.
+// Drain starts or ends a drain. If that changes anything, it appends entry to
+// the audit log of the nodes. That log keeps at most entries entries; with 0
+// there is no log.
 func (o *Member) Drain(ctx context.Context, d task.Drain, entries int, entry string) error {
 	verb := "drain"
 	switch {
@@ -129,7 +131,7 @@ func (o *Member) Drain(ctx context.Context, d task.Drain, entries int, entry str
 	if err != nil {
 		return err
 	}
-	switch word, _ := replies[0][0].ToString(); word { // a number is none
+	switch word, _ := replies[0][0].ToString(); word { // the script returns a number on success
 	case "missing":
 		return &task.MissingError{What: "node", Name: d.Node}
 	case "last":

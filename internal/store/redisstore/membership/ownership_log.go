@@ -9,12 +9,12 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// ownershipLog is what is yet to be logged of which shards this process owns: one line,
-// when it has what it is to have.
+// ownershipLog collects changes of the owned shards until they are logged: one
+// line when the node owns the shards that it should own.
 type ownershipLog struct {
-	told  int       // how many shards the last line said
-	since time.Time // when it first differed from that; zero: it does not
-	why   []string  // each once, in the order in which they came
+	logged int       // the number of shards in the last line
+	since  time.Time // when the number first differed from that; zero: it does not
+	why    []string  // reasons without duplicates, in the order in which they came
 }
 
 func (c *ownershipLog) note(why string) {
@@ -23,24 +23,25 @@ func (c *ownershipLog) note(why string) {
 	}
 }
 
-// lost notes that leases had ended, which the log says by itself, so that held are left.
+// lost notes that leases have ended and held shards are left. The caller logs
+// the loss itself.
 func (c *ownershipLog) lost(held int) {
-	*c = ownershipLog{told: held, why: []string{"its leases had ended"}}
+	*c = ownershipLog{logged: held, why: []string{"its leases had ended"}}
 }
 
-// because is why held shards are owned now.
+// because returns the reason for the change to held shards.
 func (c *ownershipLog) because(held int) string {
 	switch {
 	case len(c.why) > 0:
 		return strings.Join(c.why, ", ")
-	case held > c.told:
-		return "nobody owned them"
+	case held > c.logged:
+		return "they had no owner"
 	}
-	return "others are to own them"
+	return "rebalance"
 }
 
-// met notes who came and went, and who is drained.
-func (c *ownershipLog) met(before, after []peer) {
+// notePeers notes nodes that joined, left or were drained.
+func (c *ownershipLog) notePeers(before, after []peer) {
 	find := func(list []peer, p peer) (peer, bool) {
 		i := slices.IndexFunc(list, func(q peer) bool { return q.name == p.name && q.nonce == p.nonce })
 		if i < 0 {
@@ -50,23 +51,23 @@ func (c *ownershipLog) met(before, after []peer) {
 	}
 	for _, p := range before {
 		if _, stays := find(after, p); !stays {
-			c.note(p.name + " went")
+			c.note(p.name + " left")
 		}
 	}
 	for _, p := range after {
 		switch old, was := find(before, p); {
 		case !was:
-			c.note(p.name + " came")
+			c.note(p.name + " joined")
 		case !old.draining && p.draining:
-			c.note(p.name + " is drained")
+			c.note(p.name + " is being drained")
 		case old.draining && !p.draining:
-			c.note(p.name + " is drained no more")
+			c.note("the drain of " + p.name + " ended")
 		}
 	}
 }
 
-// write logs what has changed, if it will not change further or has not been
-// told for a while.
+// write logs the change if no further change is expected, or if the change has
+// not been logged for a while.
 func (c *ownershipLog) write(log *slog.Logger, now time.Time, o *Member) {
 	held, wanted := 0, 0
 	settled := true
@@ -80,10 +81,10 @@ func (c *ownershipLog) write(log *slog.Logger, now time.Time, o *Member) {
 		settled = settled && state.held == o.mine[i]
 	}
 	switch {
-	case held == c.told && settled:
+	case held == c.logged && settled:
 		c.since, c.why = time.Time{}, nil
 		return
-	case held == c.told:
+	case held == c.logged:
 		return
 	case c.since.IsZero():
 		c.since = now
@@ -91,6 +92,6 @@ func (c *ownershipLog) write(log *slog.Logger, now time.Time, o *Member) {
 	if !settled && now.Sub(c.since) < redisconn.LogAgainEvery/6 {
 		return
 	}
-	log.Info("owns other shards now", "shards", held, "before", c.told, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers), "because", c.because(held))
-	*c = ownershipLog{told: held}
+	log.Info("shard ownership changed", "shards", held, "before", c.logged, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers), "because", c.because(held))
+	*c = ownershipLog{logged: held}
 }

@@ -13,7 +13,7 @@ import (
 func TestALogSaysWhyShardsCameHoweverLongTheyWereLost(t *testing.T) {
 	var log strings.Builder
 	logger, now := slog.New(slog.NewTextHandler(&log, nil)), time.Now()
-	o := &Member{mine: []bool{true, true}, states: []claimState{{held: true}, {held: true}}, log: ownershipLog{told: 2}}
+	o := &Member{mine: []bool{true, true}, states: []claimState{{held: true}, {held: true}}, log: ownershipLog{logged: 2}}
 	o.config.Logger = logger
 	o.owned = make([]atomic.Pointer[OwnedShard], 2)
 	o.forget(now)

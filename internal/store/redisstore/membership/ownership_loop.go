@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
-// Join makes this process one of the nodes, and keeps it so until Release. Each of
-// alongside is called in a goroutine of its own. It must return when its context ends.
+// Join makes this process one of the nodes until Release. Each function of
+// alongside runs in its own goroutine. It must return when its context ends.
 func (o *Member) Join(alongside ...func(context.Context)) {
 	ctx, stop := context.WithCancel(context.Background())
 	o.listeners.Go(func() { o.Listen(ctx, keyspace.NodesKey, func(string) { o.WakeLoop() }) })
@@ -25,7 +25,7 @@ func (o *Member) Join(alongside ...func(context.Context)) {
 	}()
 }
 
-// WakeLoop makes the loop send a heartbeat, and look at the nodes, at once.
+// WakeLoop makes the loop send a heartbeat and read the nodes at once.
 func (o *Member) WakeLoop() {
 	select {
 	case o.news <- struct{}{}:
@@ -33,7 +33,7 @@ func (o *Member) WakeLoop() {
 	}
 }
 
-// loop takes a step when it is time, until Release.
+// loop runs a step whenever one is due, until Release.
 func (o *Member) loop(ctx context.Context, next time.Time) {
 	timer := time.NewTimer(time.Until(next))
 	defer timer.Stop()
@@ -52,16 +52,18 @@ func (o *Member) loop(ctx context.Context, next time.Time) {
 }
 
 // A store that stops waits for servers that are away: for a step of the loop,
-// then for the release of these, and for calls under way. In all two seconds.
+// then for the release of shards, and for calls under way. The sum is two
+// seconds.
 const (
 	stepEnds    = 300 * time.Millisecond
 	releaseEnds = 700 * time.Millisecond
 )
 
-// Release gives all shards to the other nodes, at once and for good: this
-// process claims nothing any more, and may settle and extend what it has
-// claimed. It returns when others can have them. Close begins with it.
-// Where the servers are away it gives up soon, and the shards' leases end by themselves.
+// Release gives all shards to the other nodes at once and for good. This
+// process claims nothing from then on, but may settle and extend its claims.
+// Release returns when other nodes can acquire the shards. Close begins with
+// it. If the servers are away, Release gives up soon, and the leases of the
+// shards end by themselves.
 func (o *Member) Release() {
 	o.once.Do(func() {
 		close(o.leaving)
@@ -73,7 +75,7 @@ func (o *Member) Release() {
 	}
 }
 
-// leave releases everything, and says so.
+// leave releases all shards and logs it.
 func (o *Member) leave(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, releaseEnds)
 	defer stop()
@@ -81,17 +83,18 @@ func (o *Member) leave(ctx context.Context) {
 	for _, h := range o.all() {
 		held = append(held, h.Number)
 	}
-	// First: who hears of the release is to know.
+	// First the heartbeat: a node that receives the release must not count this
+	// one as live.
 	_, err := o.beat(ctx, leaves)
-	o.servers.Failures.Note("tell the other nodes that this one goes", err)
+	o.servers.Failures.Note("announce that this node leaves", err)
 	if o.release(ctx, held) {
 		o.config.Logger.Info("released all shards", "shards", len(held))
 	}
 	o.announce(ctx)
 }
 
-// step does what is to be done about the shards now, and returns when it is to
-// be called again.
+// step sends heartbeats and acquires, renews and releases shards as far as that
+// is due. It returns the time of the next step.
 func (o *Member) step(ctx context.Context, eager bool) time.Time {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -129,27 +132,28 @@ func (o *Member) step(ctx context.Context, eager bool) time.Time {
 	if p = planFor(now, o.wants(now), o.states, pace, false); !p.next.IsZero() && p.next.Before(next) {
 		next = p.next
 	}
-	if len(p.acquire)+len(p.renew)+len(p.release) > 0 || next.Before(now) { // it failed
+	if len(p.acquire)+len(p.renew)+len(p.release) > 0 || next.Before(now) { // a call failed
 		next = now.Add(o.config.Heartbeat / 10)
 	}
 	o.log.write(o.config.Logger, now, o)
 	return next
 }
 
-// within gives one part of a step its own time: a master that hangs, where the
-// hash of nodes lies or a shard, must not cost the leases of shards on others.
+// within runs one part of a step with its own time limit. A master that hangs
+// holds the hash of nodes or some shards. It must not cost the leases of shards
+// on other masters.
 func (o *Member) within(ctx context.Context, do func(context.Context)) {
 	ctx, stop := context.WithTimeout(ctx, o.config.ShardLease/6)
 	defer stop()
 	do(ctx)
 }
 
-// heartbeat says that this node lives, and looks who shares the shards with it. Where
-// that fails what it knew holds.
+// heartbeat sends a heartbeat, and reads which nodes share the shards. If that
+// fails, the nodes known so far stay valid.
 func (o *Member) heartbeat(ctx context.Context) {
 	silence := o.config.silence()
 	h, err := o.beat(ctx, o.heartbeatKind(time.Now(), silence))
-	o.servers.Failures.Note("tell the other nodes that this one lives", err)
+	o.servers.Failures.Note("send a heartbeat", err)
 	if err != nil {
 		o.away, o.silent = time.Now(), time.Time{}
 		if o.mine == nil {
@@ -162,7 +166,7 @@ func (o *Member) heartbeat(ctx context.Context) {
 	first := !o.met
 	o.met = true
 	if duplicate := o.checkDuplicate(peers, now, found, silence); duplicate != nil || !o.uncertain(silence) {
-		o.servers.Failures.Note("be the only node of that name", duplicate)
+		o.servers.Failures.Note("use the node name", duplicate)
 	}
 	if found == moved || first {
 		o.announce(ctx)
@@ -178,7 +182,7 @@ func (o *Member) heartbeat(ctx context.Context) {
 	o.apis.Store(&apis)
 	o.lag.Store(int64(lag))
 	peers = livePeers(peers, now, silence)
-	o.log.met(o.peers, peers)
+	o.log.notePeers(o.peers, peers)
 	o.peers = peers
 	o.nodes.Store(int64(len(peers)))
 	takers := takers(peers)
@@ -192,11 +196,13 @@ func (o *Member) heartbeat(ctx context.Context) {
 	}
 }
 
-// adoptedFor is for how many leases a shard is adopted. Then who is to own it has another try.
+// adoptedFor is the number of leases for which a shard is adopted. Then the
+// node that should own it can acquire it again.
 const adoptedFor = 100
 
-// adopt looks for shards that nobody owns for a lease, although another is to: a
-// node that lives may not reach every master, and its shards there would be nobody's.
+// adopt looks for shards that had no owner for a lease although another node
+// should own them. A live node may be unable to reach every master, and the
+// shards there would have no owner.
 func (o *Member) adopt(ctx context.Context) {
 	if !slices.Contains(o.takers, o.self.name) {
 		return
@@ -214,14 +220,14 @@ func (o *Member) adopt(ctx context.Context) {
 		case g.err != nil, g.owner != "" && g.left > 0:
 		case before[i]:
 			o.adopted[i] = time.Now().Add(adoptedFor * o.config.ShardLease)
-			o.log.note("others left them to nobody")
+			o.log.note("other nodes did not acquire them")
 		default:
 			o.orphans[i] = true
 		}
 	}
 }
 
-// wants says of each shard whether this process is to own it now.
+// wants returns for each shard whether this process should own it now.
 func (o *Member) wants(now time.Time) []bool {
 	if len(o.adopted) == 0 {
 		return o.mine
@@ -237,7 +243,8 @@ func (o *Member) wants(now time.Time) []bool {
 	return all
 }
 
-// giveUp drops all shards, without a word to servers that hold another store.
+// giveUp drops all shards without a call, because the servers hold another
+// store.
 func (o *Member) giveUp() {
 	for i := range o.states {
 		o.drop(i, claimState{})
@@ -259,6 +266,6 @@ func (o *Member) forget(now time.Time) {
 	if lost > 0 {
 		o.lost.Add(uint64(lost))
 		o.log.lost(held)
-		o.config.Logger.Warn("lost shards: their leases ended before they could be renewed", "shards", lost)
+		o.config.Logger.Warn("lost shards: their leases ended before they were renewed", "shards", lost)
 	}
 }

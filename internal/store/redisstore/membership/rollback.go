@@ -2,19 +2,19 @@ package membership
 
 import "time"
 
-// A Redis that was restored from an old copy bears the identity of the store, but its
-// data is of another time: tasks that were accepted since are gone, and cancels and
-// deliveries since are undone. The store counts the heartbeats of all nodes, and a count
-// that is lower than before shows it, by no clock. A failover loses some, too: those
-// that no replica had.
+// A Redis that was restored from an old copy has the identity of the store but
+// older data. Tasks accepted since then are gone, and cancels and deliveries
+// since then are undone. The store counts the heartbeats of all nodes. If the
+// count is lower than before, the data is older; no clock is needed for that. A
+// failover loses some heartbeats too: those that no replica had.
 
-// rollbackBeats is by how many heartbeats of each node the count may fall in a failover
-// before that is logged.
+// rollbackBeats is the number of heartbeats of each node that a failover may
+// lose. A loss of at least this many is logged.
 const rollbackBeats = 10
 
-// rolledBack takes in how many heartbeats the store has counted, and returns how many
-// of each node are missing; 0 if no more than a failover may lose. nodes is how many
-// nodes have lived.
+// rolledBack records how many heartbeats the store has counted, and returns how
+// many of each node are missing. It returns 0 if a failover may explain the
+// loss. nodes is the number of nodes that were live.
 func (o *Member) rolledBack(beats int64, nodes int) int64 {
 	missing := (o.beats - beats) / int64(max(nodes, 1))
 	o.beats = beats
@@ -24,8 +24,8 @@ func (o *Member) rolledBack(beats int64, nodes int) int64 {
 	return missing
 }
 
-// noteRollback logs and counts that the store went back by so many heartbeats of each
-// node, if there are any.
+// noteRollback logs and counts a rollback by that many heartbeats of each node.
+// With 0 it does nothing.
 func (o *Member) noteRollback(missing int64) {
 	if missing == 0 {
 		return

@@ -4,7 +4,7 @@ import "testing"
 
 func TestARollbackIsMoreThanAFailoverLoses(t *testing.T) {
 	for name, c := range map[string]struct {
-		beats []int64 // as the store counts them, one after the other
+		beats []int64 // the counts of the store, one after the other
 		nodes int
 		want  int64
 	}{

@@ -16,13 +16,13 @@ import (
 
 // leaseReply is the reply of the script own on one shard.
 type leaseReply struct {
-	owner  string        // its id; "": nobody
-	left   time.Duration // of its lease
-	before string        // whose lease had ended, where it was taken over
+	owner  string        // its id; "": none
+	left   time.Duration // the rest of its lease
+	before string        // the previous owner, if this run took the shard over after the end of its lease
 	err    error
 }
 
-// askForLeases runs own for shards, and returns a reply for each.
+// askForLeases runs the script own for shards, and returns a reply for each.
 func (o *Member) askForLeases(ctx context.Context, verb string, shards []int) []leaseReply {
 	parts, places := redisconn.Group(o.servers.Cluster, shards, func(i int) *keyspace.Shard { return o.shards[i] })
 	runs := make([]redisconn.Run, len(parts))
@@ -35,22 +35,22 @@ func (o *Member) askForLeases(ctx context.Context, verb string, shards []int) []
 	out := make([]leaseReply, len(shards))
 	for n, r := range own.Do(ctx, o.servers.Client, runs) {
 		o.config.Suspect(r.Error())
-		for k, g := range readGrips(r, len(parts[n])) {
+		for k, g := range readLeaseReplies(r, len(parts[n])) {
 			out[places[n][k]] = g
 		}
 	}
 	return out
 }
 
-// readGrips reads the reply to a run for n shards.
-func readGrips(r rueidis.RedisResult, n int) []leaseReply {
+// readLeaseReplies reads the reply to a run for n shards.
+func readLeaseReplies(r rueidis.RedisResult, n int) []leaseReply {
 	out := make([]leaseReply, n)
 	reply, err := r.AsStrSlice()
 	if err == nil && len(reply) != 3*n {
 		err = errDamaged
 	}
 	if l := redisconn.LossOf(err); l != nil {
-		err = l // in words, for the log
+		err = l // a readable error for the log
 	}
 	for i := range out {
 		if err != nil {
@@ -63,8 +63,8 @@ func readGrips(r rueidis.RedisResult, n int) []leaseReply {
 	return out
 }
 
-// release gives shards up: first here, then for others. It reports whether these
-// can have them at once.
+// release gives shards up: first in this process, then in Redis. It reports
+// whether other nodes can acquire them at once.
 func (o *Member) release(ctx context.Context, shards []int) bool {
 	now := time.Now()
 	for _, i := range shards {
@@ -76,16 +76,17 @@ func (o *Member) release(ctx context.Context, shards []int) bool {
 			failed, first = failed+1, cmp.Or(first, g.err)
 		}
 	}
-	o.servers.Failures.Note("release shards: their next owners have to wait until our leases end", first, "shards", failed)
+	o.servers.Failures.Note("release shards", first, "shards", failed, "effect", "their next owners wait until the leases of this node end")
 	return first == nil
 }
 
-// hold acquires shards, or renews their leases. What fails is tried again.
+// hold acquires shards or renews their leases. The next step retries shards
+// that failed.
 func (o *Member) hold(ctx context.Context, shards []int) {
 	if len(shards) == 0 {
 		return
 	}
-	sent := time.Now() // a lease counts from here: it ends earlier for us than for others
+	sent := time.Now() // the lease counts from here, so it ends earlier in this process than in Redis
 	var fresh []*OwnedShard
 	failed, first := 0, error(nil)
 	var all []leaseReply
@@ -100,7 +101,7 @@ func (o *Member) hold(ctx context.Context, shards []int) {
 			fresh = append(fresh, h)
 		}
 	}
-	if len(fresh) > 0 { // also where others failed: their master may be away for long
+	if len(fresh) > 0 { // even if other shards failed: their master may be away for long
 		o.within(ctx, func(ctx context.Context) {
 			if err := o.config.Prepare(ctx, fresh); err != nil {
 				failed, first = failed+len(fresh), cmp.Or(first, err)
@@ -110,13 +111,13 @@ func (o *Member) hold(ctx context.Context, shards []int) {
 	o.servers.Failures.Note("own shards", first, "shards", failed)
 }
 
-// accept notes who owns shard i, since sent or later, and returns the owned shard
-// where it is this process.
+// accept records the owner of shard i since sent or later. It returns the owned
+// shard if the owner is this process, otherwise nil.
 func (o *Member) accept(i int, g leaseReply, sent time.Time) *OwnedShard {
 	if !strings.HasPrefix(g.owner, o.Process+"/") {
 		if o.states[i].held {
 			o.lost.Add(1)
-			o.log.note("others had taken over")
+			o.log.note("another node had taken them over")
 		}
 		o.drop(i, claimState{since: sent, until: time.Now().Add(g.left)})
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// The log names what was found in the place of the store.
+// The log names the store that was found in place of this one.
 func TestALeaseThatAnotherStoreRefusesSaysSoInWords(t *testing.T) {
 	t.Parallel()
 	s, err := redisconn.Connect(t.Context(), redisconn.Config{
@@ -23,7 +23,7 @@ func TestALeaseThatAnotherStoreRefusesSaysSoInWords(t *testing.T) {
 	}
 	defer s.Close()
 	refused := s.Client.Do(t.Context(), s.Client.B().Eval().Script("return redis.error_reply('FOLIOT_STORE foliot:{0}:own')").Numkeys(0).Build())
-	if g := readGrips(refused, 1)[0]; g.err == nil || strings.Contains(g.err.Error(), "FOLIOT_STORE") {
+	if g := readLeaseReplies(refused, 1)[0]; g.err == nil || strings.Contains(g.err.Error(), "FOLIOT_STORE") {
 		t.Errorf("it says %v", g.err)
 	}
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Who owns which shard is decided here, from what a node knows, without a clock
-// and without asking anybody. Nodes that know the same live nodes agree; those
-// that do not are kept apart by the shards' leases.
+// These functions decide which node should own which shard. They use only the
+// node's own knowledge: no clock and no calls. Nodes that know the same live
+// nodes agree. If nodes know different ones, the leases of the shards keep them
+// apart.
 
 // lives reports whether p's last heartbeat is at most silence old.
 func (p *peer) lives(now task.Millis, silence time.Duration) bool { return now.Sub(p.beat) <= silence }
 
-// livePeers returns those of peers that live, in their order, without duplicates.
+// livePeers returns the live peers in their order, without duplicates.
 func livePeers(peers []peer, now task.Millis, silence time.Duration) (live []peer) {
 	for _, p := range peers {
 		if !p.duplicate && p.lives(now, silence) {
@@ -26,8 +27,9 @@ func livePeers(peers []peer, now task.Millis, silence time.Duration) (live []pee
 	return live
 }
 
-// takers returns the names of those of the live nodes that share the shards: who
-// is not drained; where all are, who was not forced to leave them to nobody.
+// takers returns the names of the live nodes that share the shards: those that
+// are not drained. If all are drained, it returns those whose drain was not
+// forced.
 func takers(live []peer) (names []string) {
 	spare := []string{}
 	for _, p := range live {
@@ -44,12 +46,13 @@ func takers(live []peer) (names []string) {
 	return names
 }
 
-// allot returns the node that is to own each of n shards, "" where there are no
-// nodes: the one whose hash with the shard is the highest, of those that have not
-// got their fill. A node that comes takes its part from all others evenly, and one
-// that goes gives it to all others; a few shards more change hands, since a fill is
-// a tenth more than an even share: by hashes alone one of three nodes would have
-// less than a quarter, or more than two fifths, with one set of names in a hundred.
+// allot returns the node that should own each of n shards, "" if there are no
+// nodes. It is the node whose hash with the shard is the highest, among the
+// nodes that are not full. A node that joins takes its share evenly from all
+// others, and a node that leaves gives its share evenly to all others. A few
+// more shards change hands, because a node is full at a tenth more than an even
+// share. Hashes alone would give one of three nodes less than a quarter, or
+// more than two fifths, with one set of names in a hundred.
 func allot(nodes []string, n int) []string {
 	owners := make([]string, n)
 	if len(nodes) == 0 {
@@ -75,7 +78,7 @@ func weight(node string, shard int) uint64 {
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
-// wanted says of each of n shards whether self is to own it.
+// wanted returns for each of n shards whether self should own it.
 func wanted(nodes []string, self string, n int) []bool {
 	mine := make([]bool, n)
 	for i, owner := range allot(nodes, n) {
@@ -84,27 +87,27 @@ func wanted(nodes []string, self string, n int) []bool {
 	return mine
 }
 
-// claimState is what a process knows of who owns a shard.
+// claimState is a process's knowledge of the ownership of a shard.
 type claimState struct {
 	held  bool      // by this process
-	since time.Time // the last acquisition, or renewal, or try of one
-	until time.Time // until when whoever owns it does so, unless that is renewed; zero: nobody known
+	since time.Time // the last attempt to acquire or renew it
+	until time.Time // the end of the known owner's lease, unless it is renewed; zero: no owner is known
 }
 
-// pace is how often things are done about shards.
+// pace holds the times between actions on shards.
 type pace struct {
-	renew time.Duration // a lease is renewed when it is so old
-	retry time.Duration // a shard that another owns is asked for: it may have been released
+	renew time.Duration // a lease of this age is renewed
+	retry time.Duration // a shard of another node is asked for again, because it may have been released
 }
 
-// plan is what a process is to do about shards.
+// plan lists the next actions of a process on its shards.
 type plan struct {
 	acquire, renew, release []int
-	next                    time.Time // when to plan again; zero: no need to
+	next                    time.Time // when to plan again; zero: no need
 }
 
-// planFor says what is to be done now. With eager, a shard that another owned
-// when it was last asked for is asked for at once.
+// planFor returns the actions that are due now. With eager it does not wait
+// before it asks again for a shard that another node owned.
 func planFor(now time.Time, mine []bool, shards []claimState, p pace, eager bool) (out plan) {
 	later := func(at time.Time) {
 		if out.next.IsZero() || at.Before(out.next) {

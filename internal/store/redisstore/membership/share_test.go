@@ -61,7 +61,8 @@ func TestANodeThatComesOrGoesMovesLittleButItsShare(t *testing.T) {
 	}
 }
 
-// Whatever their names: of three, each has between a quarter and two fifths.
+// Of three nodes with any names, each has between a quarter and two fifths of
+// the shards.
 func TestSharesAreBalanced(t *testing.T) {
 	seeds := 200
 	if testing.Short() {

@@ -10,43 +10,44 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
-// Writes go in batches: writes that callers hand in while a batch is under way leave
-// together with the next, items for one slot in one run of put. Where replicas
-// have to confirm, a batch has a connection of its own and ends with a WAIT
-// there, since that speaks of no other connection's writes.
+// Writes go to Redis in batches. Writes that callers enqueue while a batch is
+// under way leave together with the next batch. Items for one slot share one
+// run of put. If replicas must confirm, a batch has its own connection and ends
+// with a WAIT there, because WAIT covers only the writes of its connection.
 const (
-	maxBatches    = 2    // of one pipeline at once: with more of them fewer items share a run
-	maxBatchItems = 1024 // items of a batch, or some more
+	maxBatches    = 2    // of one pipeline at the same time: with more, fewer items would share a run
+	maxBatchItems = 1024 // items of a batch; the last write may exceed it
 )
 
-// batchTime bounds a batch, beside what it waits for replicas.
+// batchTime bounds a batch, without the time that it waits for replicas.
 const batchTime = 5 * time.Second
 
-// write is what one caller has for one slot: items for put, or the run of another script.
+// write holds the work of one caller for one slot: items for put, or the run of
+// another script.
 type write struct {
 	script *Script
 	shard  *keyspace.Shard // nil: settings
 	slot   uint16          // 0 outside a cluster
 	loose  bool            // no replica needs to confirm it
 	clock  Clock
-	store  string // its identity, for items
-	fence  string // the purge that the caller's settings know of, for items
+	store  string // the identity of the store, for items
+	fence  string // the newest purge that the caller's settings include, for items
 	items  []*Item
 	run    Run
 
-	tries int    // in so many batches it was sent
-	asked string // the server that ASK has named for the next try
+	tries int    // the number of batches in which it was sent
+	asked string // the server that an ASK reply named for the next try
 	done  chan result
 }
 
-// result is what became of a write.
+// result is the outcome of one write.
 type result struct {
-	values      []rueidis.RedisMessage // the reply, or its part for the write: of put the clock, then the items' outcomes
-	unconfirmed bool                   // the level is Default, and no replica confirmed it: only the master has it for sure
+	values      []rueidis.RedisMessage // the reply, or this write's share of it: for put the clock, then the outcomes of the items
+	unconfirmed bool                   // the level is Default and no replica confirmed it: only the master is sure to have it
 	err         error
 }
 
-// Error returns why the write failed.
+// Error returns the reason why the write failed, nil if it succeeded.
 func (l result) Error() error { return l.err }
 
 // seal returns the run that seals a batch in the write's slot.
@@ -57,9 +58,10 @@ func (r *write) seal() Run {
 	return Run{[]string{r.shard.Prefix + "seal", r.shard.Own}, []string{r.store}}
 }
 
-// pipeline is the batches to one server whose replicas confirm, or those of the
-// shared client, that need no confirmation. A batch's goroutine ends when
-// nobody waits; Servers.Close waits for that.
+// pipeline holds the batches for one server whose replicas confirm, or the
+// batches for the shared client that need no confirmation. Each batch runs in a
+// goroutine, which ends when no write is waiting. Servers.Close waits for these
+// goroutines.
 type pipeline struct {
 	servers *Servers
 	addr    string // "": the shared client
@@ -74,12 +76,12 @@ type pipeline struct {
 func (l *pipeline) enqueue(writes []*write) {
 	l.mu.Lock()
 	l.waiting = append(l.waiting, writes...)
-	fly := l.sending < maxBatches
-	if fly {
+	start := l.sending < maxBatches
+	if start {
 		l.sending++
 	}
 	l.mu.Unlock()
-	if fly {
+	if start {
 		l.servers.work.Go(l.run)
 	}
 }
@@ -94,7 +96,7 @@ func (l *pipeline) run() {
 	}
 }
 
-// next returns the writes of the next batch, nil if there are none.
+// next takes the writes of the next batch. It returns nil if none is waiting.
 func (l *pipeline) next() []*write {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,14 +113,15 @@ func (l *pipeline) next() []*write {
 	return writes
 }
 
-// scriptRun is one run of a script, for many writes.
+// scriptRun is one run of a script for several writes.
 type scriptRun struct {
 	script *Script
 	writes []*write
 	items  int
 }
 
-// pack puts writes that can share a run of put into one.
+// pack groups the writes: those that can share a run of put go into one
+// scriptRun.
 func pack(writes []*write) []*scriptRun {
 	type place struct {
 		script *Script
@@ -151,7 +154,7 @@ func (p *scriptRun) run() Run {
 	latest := p.writes[0].clock
 	for _, r := range p.writes {
 		if r.clock.Now > latest.Now {
-			latest = r.clock // the others waited longer: it is the same node's
+			latest = r.clock // the clock of the same node; the other writes waited longer
 		}
 	}
 	c := newCall(latest, p.writes[0].store, p.writes[0].shard.Own, p.writes[0].fence)
@@ -163,7 +166,7 @@ func (p *scriptRun) run() Run {
 	return Run{c.keys, c.args}
 }
 
-// finish hands the results to p's writes.
+// finish passes each write of p its share of the reply.
 func (p *scriptRun) finish(r rueidis.RedisResult, unconfirmed bool, err error) {
 	m, replied := r.ToMessage()
 	if replied != nil {
@@ -239,7 +242,7 @@ func (l *pipeline) confirmed(tail []rueidis.RedisResult, wanted int) (short bool
 	return true, l.servers.level.unconfirmed(l.addr, int(n), wanted, l.servers.ReplicaTimeout)
 }
 
-// connection returns a connection that nobody else uses.
+// connection returns a connection that no other batch uses.
 func (l *pipeline) connection(ctx context.Context) (rueidis.DedicatedClient, error) {
 	l.mu.Lock()
 	if n := len(l.idle); n > 0 {
@@ -261,12 +264,12 @@ func (l *pipeline) connection(ctx context.Context) (rueidis.DedicatedClient, err
 	return conn, nil
 }
 
-// release takes conn back, if it may be used again: a broken one, and one whose
-// server is no master any more, may not.
+// release keeps conn for the next batch, unless a result shows that conn is
+// broken or that its server is no longer a master.
 func (l *pipeline) release(conn rueidis.DedicatedClient, results []rueidis.RedisResult) {
 	for _, r := range results {
 		if err := r.Error(); err != nil && !rueidis.IsRedisNil(err) && !OutOfMemory(err) {
-			l.servers.work.Go(conn.Close) // that may wait for a server that says nothing
+			l.servers.work.Go(conn.Close) // in the background, because Close may wait for a server that hangs
 			return
 		}
 	}
@@ -275,7 +278,7 @@ func (l *pipeline) release(conn rueidis.DedicatedClient, results []rueidis.Redis
 	l.idle = append(l.idle, conn)
 }
 
-// close closes the connections. No batch is under way.
+// close closes the connections. No batch may be under way.
 func (l *pipeline) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -285,9 +288,9 @@ func (l *pipeline) close() {
 	l.idle = nil
 }
 
-// sendAll sends all in one pipeline, and behind it a seal and a WAIT for so many
-// replicas, where some are wanted.
-func sendAll(ctx context.Context, c rueidis.CoreClient, all []*scriptRun, wanted int, word time.Duration) (results, tail []rueidis.RedisResult) {
+// sendAll sends all scripts in one pipeline. If replicas are wanted, a seal and
+// a WAIT for that many follow.
+func sendAll(ctx context.Context, c rueidis.CoreClient, all []*scriptRun, wanted int, timeout time.Duration) (results, tail []rueidis.RedisResult) {
 	executions := make([]execution, len(all))
 	for i, p := range all {
 		executions[i] = execution{script: p.script, run: p.run(), asking: wanted > 0 && p.writes[0].asked != ""}
@@ -301,6 +304,6 @@ func sendAll(ctx context.Context, c rueidis.CoreClient, all []*scriptRun, wanted
 		if executions[0].asking {
 			last = append(last, b.Asking().Build())
 		}
-		return append(last, sealing.command(b, false), b.Wait().Numreplicas(int64(wanted)).Timeout(word.Milliseconds()).Build())
+		return append(last, sealing.command(b, false), b.Wait().Numreplicas(int64(wanted)).Timeout(timeout.Milliseconds()).Build())
 	})
 }

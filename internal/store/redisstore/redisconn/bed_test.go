@@ -14,10 +14,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// noticed is within how long a change of a server's settings must be known.
+// noticed bounds the time until a changed setting of a server is known.
 const noticed = 2 * time.Second
 
-// connected connects to the server at addr as c says, and watches it.
+// connected connects to the server at addr with the settings of c, and watches
+// it.
 func connected(t *testing.T, c Config, addr string) *Servers {
 	t.Helper()
 	c.Client.InitAddress, c.Client.DisableCache = []string{addr}, true
@@ -31,7 +32,7 @@ func connected(t *testing.T, c Config, addr string) *Servers {
 	return s
 }
 
-// redis sends a command to s, and returns its reply.
+// redis sends a command to s and returns the reply.
 func redis(t *testing.T, s *redistest.Server, words ...string) string {
 	t.Helper()
 	reply, err := redistest.Command(t.Context(), s.Addr, words...)

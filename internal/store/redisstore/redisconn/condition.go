@@ -12,34 +12,35 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// condition is the state of a master at the last look that it answered.
+// condition is the state of a master when it last answered.
 type condition struct {
 	facts   facts
-	loading string // how far it is with reading its file; until then it does not report all facts. "": it has
+	loading string // its progress in reading its file; until it has finished, it does not report all facts. "": it has finished
 
 	used, limit int64    // bytes of memory; limit 0: none
 	derived     bool     // limit follows from the machine's memory, since no limit is set
-	replicas    int      // those that follow
-	followers   []string // host:port of all replicas that it reports, whether they follow or not
+	replicas    int      // replicas that follow
+	followers   []string // host:port of all replicas that it reports, even if they do not follow
 
-	run         string        // the ID of its process; "": the facts are those of an earlier process
+	run         string        // the ID of its process; "": the facts come from an earlier process
 	unread      bool          // CONFIG GET failed
-	asked, read time.Duration // of the steady clock: the look, and the last one that read CONFIG GET
-	silent      bool          // a later look had no answer
+	asked, read time.Duration // on the monotonic clock: when it was asked, and when CONFIG GET last succeeded
+	silent      bool          // it did not answer a later check
 
-	unfit []error  // why a store would not be opened there
-	risks []string // settings that may lose tasks, and are accepted
+	unfit []error  // the reasons to refuse it when a store is opened
+	risks []string // settings that may lose tasks but are accepted
 }
 
-// settingsHold is how long the settings that CONFIG GET reported hold for Strict if it
-// fails. One failed CONFIG GET refuses nothing. The next look comes too late for it, so a
-// setting that is changed meanwhile is noticed within two looks, as it is when none fails.
+// settingsHold is how long Strict trusts the settings of the last CONFIG GET
+// after one failed. A single failure refuses nothing. Two failures in a row do,
+// so a changed setting is noticed within two checks, as it is if no call fails.
 const settingsHold = 2 * LookEvery
 
-// after returns c with what is known from before, the look before that. A server
-// that reads its file does not report all facts yet, so it keeps its facts and verdict. If
-// CONFIG GET failed, the settings that the same process reported last are kept. They
-// are stale after settingsHold, and if the server did not answer a look meanwhile.
+// after returns c, completed with the facts of the check before. A server that
+// is reading its file does not report all facts yet, so it keeps its earlier
+// facts and verdict. If CONFIG GET failed, the settings that the same process
+// last reported stay. They become stale after settingsHold, or if the server
+// missed a check since.
 func (c condition) after(before condition) condition {
 	switch {
 	case c.loading != "":
@@ -55,8 +56,9 @@ func (c condition) after(before condition) condition {
 	return c
 }
 
-// report asks the server at addr for its INFO, and for the settings that INFO does
-// not show. config is nil if CONFIG GET failed, as it does if the user may not run it.
+// report reads the INFO of the server at addr, and the settings that INFO does
+// not contain. config is nil if CONFIG GET failed, for example because the user
+// may not run it.
 func report(ctx context.Context, addr string, node rueidis.Client) (info, config map[string]string, err error) {
 	replies := node.DoMulti(ctx,
 		node.B().Info().Section("server", "memory", "persistence", "replication").Build(),
@@ -64,7 +66,7 @@ func report(ctx context.Context, addr string, node rueidis.Client) (info, config
 	)
 	text, err := replies[0].ToString()
 	if err != nil {
-		return nil, nil, fmt.Errorf("ask the Redis at %s how it is: %w", addr, err)
+		return nil, nil, fmt.Errorf("read the state of the Redis at %s: %w", addr, err)
 	}
 	if config, err = replies[1].AsStrMap(); err != nil {
 		return infoFields(text), nil, nil
@@ -83,7 +85,8 @@ func infoFields(text string) map[string]string {
 	return fields
 }
 
-// number returns a field of INFO or CONFIG GET as a number, or missing if it has none.
+// number returns a field of INFO or CONFIG GET as a number. It returns missing
+// if the field is absent or not a number.
 func number(fields map[string]string, name string, missing int64) int64 {
 	n, err := strconv.ParseInt(fields[name], 10, 64)
 	if err != nil {
@@ -92,8 +95,8 @@ func number(fields map[string]string, name string, missing int64) int64 {
 	return n
 }
 
-// conditionOf reads a master's condition from its report. memory is its limit
-// if it has none itself.
+// conditionOf reads a master's condition from its report. memory is the limit
+// to use if the master has none.
 func conditionOf(addr string, info, config map[string]string, memory int64) condition {
 	c := condition{
 		facts: factsOf(addr, info, config), loading: loading(info),
@@ -115,7 +118,8 @@ func conditionOf(addr string, info, config map[string]string, memory int64) cond
 	return c
 }
 
-// loading says how far a server is with reading its file after a start, "" if it has.
+// loading returns the progress of a server that reads its file after a start,
+// "" if it has finished.
 func loading(info map[string]string) string {
 	if info["loading"] != "1" && info["async_loading"] != "1" {
 		return ""
@@ -144,12 +148,12 @@ func (m *Masters) onHost(addr string) (n int) {
 	return n
 }
 
-// judge sets the limits, refusals and risks of the masters in m, and closes the
-// store to new tasks while one of them is unfit.
+// judge sets the limits, refusals and risks of the masters in m. While one of
+// them is unfit, it closes the store to new tasks.
 func (s *Servers) judge(m *Masters) {
 	var wrong []error
 	for addr, how := range m.how {
-		if how.facts.addr == "" { // it did not answer yet
+		if how.facts.addr == "" { // it has not answered yet
 			continue
 		}
 		how = how.deriveLimit(m.onHost(addr))
@@ -168,8 +172,8 @@ func (s *Servers) judge(m *Masters) {
 	s.Unfit.Store(&wrong[0])
 }
 
-// following reports whether INFO's line on a replica says that it follows:
-// "ip=…,port=…,state=online,offset=…,lag=0".
+// following reports whether a replica follows its master, by the master's INFO
+// line: "ip=…,port=…,state=online,offset=…,lag=0".
 func following(line string) bool {
 	online, lag := false, awayAfter
 	for part := range strings.SplitSeq(line, ",") {
@@ -186,8 +190,8 @@ func following(line string) bool {
 	return online && lag < awayAfter
 }
 
-// followerAt returns host:port of the replica that INFO's line is about, "" if
-// it does not say.
+// followerAt returns host:port of the replica that an INFO line describes, ""
+// if the line has no address.
 func followerAt(line string) string {
 	var host, port string
 	for part := range strings.SplitSeq(line, ",") {
@@ -202,14 +206,14 @@ func followerAt(line string) string {
 	return endpoint(host, port)
 }
 
-// crowded returns the message for a master that is full, "" for another.
+// crowded returns why a master takes no new tasks, "" if it takes them.
 func (c condition) crowded(addr string) string {
 	if c.limit == 0 || float64(c.used) < crowdedAt*float64(c.limit) {
 		return ""
 	}
 	of := ""
 	if c.derived {
-		of = " (its maxmemory is 0: this is half of the machine's memory)"
+		of = " (maxmemory is 0: this is half of the machine's memory)"
 	}
-	return fmt.Sprintf("the Redis at %s uses %d of %d MB of memory%s, and new tasks are taken up to %.0f %% only", addr, c.used>>20, c.limit>>20, of, 100*crowdedAt)
+	return fmt.Sprintf("the Redis at %s uses %d of %d MB of memory%s; new tasks are accepted only below %.0f %%", addr, c.used>>20, c.limit>>20, of, 100*crowdedAt)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
-// TestTheBoundOfARedisWithoutMaxmemoryFollowsFromItsMachine: such a Redis is what a package
-// installs.
+// Packages install Redis without maxmemory, so the limit then follows from the
+// memory of the machine.
 func TestTheBoundOfARedisWithoutMaxmemoryFollowsFromItsMachine(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--maxmemory", "0")

@@ -10,7 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The user may not run CONFIG GET for a moment, which stands for all of its failures.
+// The user may not run CONFIG GET for a moment. This stands for all causes of a
+// failure.
 func TestOneFailedConfigGetRefusesNoTasks(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--appendfsync", "always")
@@ -56,8 +57,8 @@ func TestSettingsAreReadAnewAfterAReconnect(t *testing.T) {
 	}
 }
 
-// TestSettingsThatCannotBeReadHoldForABoundedTime: and only as long as the server is
-// the same process, and answers.
+// Settings that cannot be read stay valid for a bounded time, and only while
+// the server is the same process and answers.
 func TestSettingsThatCannotBeReadHoldForABoundedTime(t *testing.T) {
 	const start = 10 * time.Second
 	info := func(run string) map[string]string {
@@ -84,7 +85,7 @@ func TestSettingsThatCannotBeReadHoldForABoundedTime(t *testing.T) {
 		"a reconnect":                         {Strict, []look{{0, "a", always}, {1, "", nil}, {2, "a", nil}}, true},
 		"a reconnect, and a second failure":   {Strict, []look{{0, "a", always}, {1, "", nil}, {2, "a", nil}, {3, "a", nil}}, true},
 		"a reconnect that reads them":         {Strict, []look{{0, "a", always}, {1, "", nil}, {2, "a", always}}, false},
-		"no answer":                           {Strict, []look{{0, "a", always}, {time.Hour, "", nil}}, false}, // nothing can be made there
+		"no answer":                           {Strict, []look{{0, "a", always}, {time.Hour, "", nil}}, false}, // nothing can be created there
 		"a restart":                           {Strict, []look{{0, "a", always}, {1, "b", nil}}, true},
 		"a restart, and a second failure":     {Strict, []look{{0, "a", always}, {1, "b", nil}, {2, "b", nil}}, true},
 		"never read":                          {Strict, []look{{0, "a", nil}, {1, "a", nil}}, true},

@@ -7,19 +7,20 @@ import (
 	"sync"
 )
 
-// connections are those of a client. The client waits for new ones, and for the last
-// answers of old ones when it closes, whatever the contexts of its callers say:
-// to close them is the only way to end that in time.
+// connections tracks the open connections of a client. The client waits for new
+// connections, and when it closes also for the last replies on old ones, and
+// ignores the contexts of its callers. Only closing the connections ends these
+// waits in time.
 type connections struct {
 	lifetime context.Context
-	end      context.CancelFunc // closes all, and no more can be made
+	end      context.CancelFunc // closes all connections and prevents new ones
 
 	mu   sync.Mutex // guards all
 	all  map[*connection]struct{}
 	dial func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
 }
 
-// connection is one of connections, until it is closed.
+// connection is one entry of connections until it is closed.
 type connection struct {
 	net.Conn
 	of      *connections
@@ -54,7 +55,7 @@ func (c *connections) open(ctx context.Context, addr string, d *net.Dialer, conf
 	c.mu.Lock()
 	c.all[one] = struct{}{}
 	c.mu.Unlock()
-	if c.lifetime.Err() != nil { // closeAll may have been before us
+	if c.lifetime.Err() != nil { // closeAll may have run before
 		_ = one.Close()
 		return nil, net.ErrClosed
 	}

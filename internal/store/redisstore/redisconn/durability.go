@@ -7,43 +7,45 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Durability says what a nil error of a mutation means. Claims and extensions
-// wait for no replica at any level: one that is lost is made again.
+// Durability defines the meaning of a nil error of a mutation. Claims and
+// extensions wait for no replica at any level: if one is lost, it is repeated.
 type Durability string
 
 const (
-	// Async: the master has it. Its file has it within a second, a replica soon.
+	// Async: the master has the write. It reaches the master's file within a
+	// second, and a replica soon.
 	Async Durability = "async"
 
-	// Default: as Async, and where the master has replicas one of them has it, too.
-	// One that does not answer within timeoutOfDefault is not waited for any longer: the
-	// reply then names Async, as it does while no replica follows.
+	// Default: like Async, but if the master has replicas, one of them has the
+	// write too. If no replica confirms within timeoutOfDefault, the wait ends
+	// and the reply names Async, as it does if no replica follows.
 	Default Durability = "default"
 
-	// Strict: the master's file has it, synced (appendfsync always), and where
-	// replicas are expected so many have it, by itself all that follow. If not: task.ErrNotDurable, and
-	// repeating is safe.
+	// Strict: the master's file has the write, synced (appendfsync always). If
+	// replicas are expected, that many have it; without an expected number, all
+	// that follow. Otherwise the error is task.ErrNotDurable, and repeating is
+	// safe.
 	Strict Durability = "strict"
 )
 
-// How long a replica may take to confirm.
+// The time that a replica may take to confirm.
 const (
 	timeoutOfDefault = 500 * time.Millisecond
 	timeoutOfStrict  = 2 * time.Second
 )
 
-// Check returns an error if d is no level.
+// Check returns an error if d is not a durability level.
 func (d Durability) Check() error {
 	switch d {
 	case Async, Default, Strict:
 		return nil
 	}
-	return fmt.Errorf("durability %q is none: async, default or strict", string(d))
+	return fmt.Errorf("unknown durability %q: use async, default or strict", string(d))
 }
 
-// wants returns how many replicas of a master must confirm a write, where that
-// has so many now, and some master had one since the store was opened.
-// expected is Config.Replicas.
+// wants returns how many replicas of a master must confirm a write. has is how
+// many follow now, had is true if any master had a replica since the store was
+// opened, and expected is Config.Replicas.
 func (d Durability) wants(expected, has int, had bool) int {
 	switch {
 	case d == Async || expected < 0:
@@ -53,12 +55,12 @@ func (d Durability) wants(expected, has int, had bool) int {
 	case expected > 0:
 		return expected
 	case had:
-		return max(has, 1) // all that follow: any of them may be the next master
+		return max(has, 1) // all that follow: each of them may become the next master
 	}
 	return 0
 }
 
-// replicaTimeout returns how long replicas may take.
+// replicaTimeout returns how long replicas may take to confirm.
 func (d Durability) replicaTimeout() time.Duration {
 	if d == Strict {
 		return timeoutOfStrict
@@ -66,11 +68,11 @@ func (d Durability) replicaTimeout() time.Duration {
 	return timeoutOfDefault
 }
 
-// unconfirmed says what it means that only so many replicas confirmed: nil where
-// the level takes it.
-func (d Durability) unconfirmed(addr string, confirmed, wanted int, word time.Duration) error {
+// unconfirmed returns the error for a write that too few replicas confirmed,
+// nil if the level accepts that.
+func (d Durability) unconfirmed(addr string, confirmed, wanted int, within time.Duration) error {
 	if d != Strict {
 		return nil
 	}
-	return fmt.Errorf("the Redis at %s: %w", addr, &task.ShortError{Confirmed: confirmed, Wanted: wanted, Within: word})
+	return fmt.Errorf("the Redis at %s: %w", addr, &task.ShortError{Confirmed: confirmed, Wanted: wanted, Within: within})
 }

@@ -13,12 +13,12 @@ func TestHowManyReplicasALevelWants(t *testing.T) {
 		{Async, 2, 2, true, 0},
 		{Default, 0, 0, false, 0},
 		{Default, 0, 2, true, 1},
-		{Default, 0, 0, true, 0}, // its replica is away: it goes on
+		{Default, 0, 0, true, 0}, // its replica is away: writes go on
 		{Default, -1, 2, true, 0},
 		{Strict, 0, 0, false, 0},
-		{Strict, 0, 0, true, 1}, // it does not
-		{Strict, 0, 2, true, 2}, // either may be the next master
-		{Strict, 1, 2, true, 1}, // as was said
+		{Strict, 0, 0, true, 1}, // writes stop
+		{Strict, 0, 2, true, 2}, // each of the two may become the next master
+		{Strict, 1, 2, true, 1}, // the number in the configuration counts
 		{Strict, 2, 0, false, 2},
 		{Strict, -1, 2, true, 0},
 	} {

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Endpoints returns what Store.Endpoints does, but for the APIs of nodes.
+// Endpoints returns the same as Store.Endpoints, without the APIs of the nodes.
 func (s *Servers) Endpoints() []string {
 	all := slices.Concat(s.config.Client.InitAddress, s.conns.endpoints())
 	if m := s.Masters.Load(); m != nil {
@@ -22,7 +22,7 @@ func (s *Servers) Endpoints() []string {
 	return all
 }
 
-// endpoints returns where open connections lead.
+// endpoints returns the addresses of the open connections.
 func (c *connections) endpoints() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,8 +45,8 @@ func (m *Masters) endpoints() []string {
 	return all
 }
 
-// endpoint returns host:port of a reply's fields, "" if the server does not
-// know it.
+// endpoint joins two fields of a reply to host:port. It returns "" if the
+// server does not know its address.
 func endpoint(host, port string) string {
 	if n, err := strconv.ParseUint(port, 10, 16); host == "" || host == "?" || err != nil || n == 0 {
 		return ""
@@ -54,12 +54,12 @@ func endpoint(host, port string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// sentinelsEvery is how often the Sentinels list the others.
+// sentinelsEvery is the time between two reads of the list of Sentinels.
 const sentinelsEvery = 10 * time.Second
 
-// watchSentinels asks for the list of Sentinels, until the servers are closed. It does
-// so in parallel to watch: a Sentinel that is dead takes dialTime each time, often because it
-// died with the master that watch has to find a successor for.
+// watchSentinels reads the list of Sentinels until the servers are closed. It
+// runs in parallel to watch, because a dead Sentinel costs dialTime each time.
+// Often a Sentinel died with the master that watch must replace.
 func (s *Servers) watchSentinels() {
 	for {
 		s.findSentinels(s.Lifetime)
@@ -69,8 +69,8 @@ func (s *Servers) watchSentinels() {
 	}
 }
 
-// findSentinels asks the Sentinels for the others that watch the same master. The
-// first that answers is enough.
+// findSentinels reads the other Sentinels of the same master. One answer is
+// enough.
 func (s *Servers) findSentinels(ctx context.Context) {
 	known := slices.Clone(s.config.Client.InitAddress)
 	if list := s.sentinels.Load(); list != nil {

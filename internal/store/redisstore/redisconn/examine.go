@@ -12,25 +12,26 @@ import (
 	"time"
 )
 
-// Examined is what one master says of itself.
+// Examined is the report of one master about itself.
 type Examined struct {
 	Addr    string
-	Failed  error // it could not be asked; nothing else is known then
+	Failed  error // why it could not be asked; all other fields are unknown then
 	Version string
 	Mode    string   // standalone, sentinel or cluster
-	Unfit   []error  // why a store as Config says would not open there
-	Risks   []string // settings that may lose tasks, and do not keep a store from opening
+	Unfit   []error  // why a store with this Config would not open there
+	Risks   []string // settings that may lose tasks, but do not prevent opening a store
 
-	Policy      string // what is done when memory ends
-	File        bool   // there is an append-only file
-	Sync        string // when that is synced; "": the user may not know
-	Used, Limit int64  // bytes of memory; no limit: 0
+	Policy      string // maxmemory-policy: the action when memory is full
+	File        bool   // it has an append-only file
+	Sync        string // appendfsync: when the file is synced; "": the user may not read it
+	Used, Limit int64  // bytes of memory; limit 0: none
 
 	Replicas    []Replica
-	MinReplicas int           // how many it needs to take writes; below 0: the user may not know
-	MaxLag      time.Duration // a replica that is silent for longer does not count among these
+	MinReplicas int           // replicas that it needs to take writes; below 0: the user may not read it
+	MaxLag      time.Duration // a replica that is silent for longer does not count towards MinReplicas
 
-	// Ahead is by how much its clock is ahead of this machine's, exact to Unsure.
+	// Ahead is how far its clock is ahead of this machine's clock, with an
+	// error of at most Unsure.
 	Ahead, Unsure time.Duration
 }
 
@@ -39,29 +40,30 @@ type Replica struct {
 	Addr   string
 	State  string
 	Behind int64         // bytes
-	Silent time.Duration // since it was heard, in whole seconds
+	Silent time.Duration // since its last message, in whole seconds
 	Fit    bool          // it counts for durability
 }
 
-// Crowded reports whether so much memory is used that no new tasks are taken.
+// Crowded reports whether the memory is too full for new tasks.
 func (e *Examined) Crowded() bool {
 	return condition{used: e.Used, limit: e.Limit}.crowded(e.Addr) != ""
 }
 
-// ExamineMasters asks the masters that the last look found, in the order of their addresses.
+// ExamineMasters examines the masters that the last check found. They are
+// sorted by address.
 func (s *Servers) ExamineMasters(ctx context.Context) []Examined {
 	addrs := slices.Sorted(maps.Keys(s.Masters.Load().how))
 	list := make([]Examined, len(addrs))
 	var all sync.WaitGroup
 	for i, addr := range addrs {
-		all.Go(func() { list[i] = s.examine(ctx, addr) }) // one that hangs must not keep the others from being asked
+		all.Go(func() { list[i] = s.examine(ctx, addr) }) // in parallel, so that one that hangs does not delay the others
 	}
 	all.Wait()
 	return list
 }
 
-// errLoading is what is known of a server that does not say yet how it is.
-var errLoading = errors.New("it is reading its file after a start: ask again when it has")
+// errLoading is the error for a server that does not report its state yet.
+var errLoading = errors.New("it is reading its file after a start: ask again when it has finished")
 
 func (s *Servers) examine(ctx context.Context, addr string) Examined {
 	x := Examined{Addr: addr}

@@ -13,73 +13,78 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// LogAgainEvery is how often the same failure is logged.
+// LogAgainEvery is the shortest time between two log lines for the same
+// failure.
 const LogAgainEvery = time.Minute
 
-// reaching is what fails while servers are away, whatever was tried: the watch,
-// that asks all of them, says when it has ended. That is so when nothing else has failed
-// for calm: a Redis that reads its file says how it is, and does nothing else.
+// reaching names the failure of every call while servers are away. The watch,
+// which asks all servers, logs its end: when no call has failed for calm. A
+// Redis that is reading its file answers the watch and refuses all other calls,
+// so one answer to the watch is not enough.
 const (
 	reaching = "reach Redis"
 	calm     = 2 * LookEvery
 )
 
-// FailureLog logs what is tried again and again, and fails: when that begins, once a
-// minute while it lasts, and when it has ended. A Redis that is away would fill the log
-// otherwise, and is one failure for all.
+// FailureLog logs failures of actions that are tried again and again: the first
+// failure, then one line a minute, and the end. Without it, a Redis that is
+// away would fill the log. While Redis is away, all actions count as one
+// failure.
 type FailureLog struct {
 	logger *slog.Logger
 
 	mu   sync.Mutex         // guards open
-	open map[string]failure // by what could not be done
+	open map[string]failure // by the action that fails
 }
 
-// failure is one that has not ended.
+// failure is a failure that has not ended.
 type failure struct {
-	since, logged, last time.Time // when it began, was logged, failed again
-	silent              int       // failures since it was logged
+	since, logged, last time.Time // when it began, when it was logged, when it failed most recently
+	silent              int       // failures since the last log line
 }
 
-// Note notes that what was tried failed with err, or did not. args stand in the log, too.
-func (t *FailureLog) Note(what string, err error, args ...any) {
+// Note notes the result of an action ("own shards"): it failed with err, or
+// succeeded if err is nil. args are attributes of the log line.
+func (t *FailureLog) Note(action string, err error, args ...any) {
 	if LossOf(err) != nil {
-		return // the poll logs it, once for all that it makes fail
+		return // the poll logs it once, for all calls that it fails
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil && Away(err) {
-		what = reaching
+		action = reaching
 	}
 	now := time.Now()
-	one, known := t.open[what]
+	one, known := t.open[action]
 	switch {
-	case err == nil && (!known || what == reaching && now.Sub(one.last) < calm):
+	case err == nil && (!known || action == reaching && now.Sub(one.last) < calm):
 		return
 	case err == nil:
-		delete(t.open, what)
+		delete(t.open, action)
 		end := now
-		if what == reaching {
+		if action == reaching {
 			end = one.last
 		}
-		t.logger.Info(what+": works again", "after", end.Sub(one.since).Round(time.Millisecond).String())
+		t.logger.Info("can "+action+" again", "after", end.Sub(one.since).Round(time.Millisecond).String())
 		return
 	case !known:
 		one.since = now
 	case now.Sub(one.logged) < LogAgainEvery:
 		one.last = now
 		one.silent++
-		t.open[what] = one
+		t.open[action] = one
 		return
 	}
-	t.logger.Warn("could not "+what, append(args, "error", err, "not_logged_before", one.silent)...)
+	t.logger.Warn("could not "+action, append(args, "error", err, "not_logged_before", one.silent)...)
 	one.logged, one.last, one.silent = now, now, 0
 	if t.open == nil {
 		t.open = map[string]failure{}
 	}
-	t.open[what] = one
+	t.open[action] = one
 }
 
-// Away reports whether err says that a server is not there, or does not work now.
+// Away reports whether err means that a server cannot be reached, or cannot
+// work at present.
 func Away(err error) bool {
 	var network net.Error
 	var reply *rueidis.RedisError

@@ -30,7 +30,7 @@ func TestATroubleThatLastsIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
 		all.Note("own shards", nil)
 		all.Note("own shards", nil)
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-		if len(lines) != 4 || !strings.Contains(lines[1], "not_logged_before=599") || !strings.Contains(lines[3], "works again") {
+		if len(lines) != 4 || !strings.Contains(lines[1], "not_logged_before=599") || !strings.Contains(lines[3], "can own shards again") {
 			t.Errorf("%d lines:\n%s", len(lines), log.String())
 		}
 	})
@@ -51,7 +51,7 @@ func TestServersThatAreAwayAreOneTrouble(t *testing.T) {
 		all.Note(reaching, nil)
 		all.Note("own shards", errors.New("no route"))
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-		if len(lines) != 3 || !strings.Contains(lines[0], "reach Redis") || !strings.Contains(lines[1], "works again") || !strings.Contains(lines[2], "own shards") {
+		if len(lines) != 3 || !strings.Contains(lines[0], "reach Redis") || !strings.Contains(lines[1], "can reach Redis again") || !strings.Contains(lines[2], "own shards") {
 			t.Errorf("%d lines:\n%s", len(lines), log.String())
 		}
 	})
@@ -67,7 +67,8 @@ func TestAServerThatOnlySaysWhyItDoesNotIsAway(t *testing.T) {
 	}
 }
 
-// It says how it is, and refuses all else, for as long as its file is read.
+// A Redis that is reading its file reports its state and refuses all other
+// commands.
 func TestARedisThatReadsItsFileDoesNotWorkAgainYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -85,7 +86,7 @@ func TestARedisThatReadsItsFileDoesNotWorkAgainYet(t *testing.T) {
 			time.Sleep(LookEvery)
 			all.Note(reaching, nil)
 		}
-		if n := strings.Count(log.String(), "works again"); n != 1 {
+		if n := strings.Count(log.String(), "can reach Redis again"); n != 1 {
 			t.Errorf("%d times:\n%s", n, log.String())
 		}
 	})

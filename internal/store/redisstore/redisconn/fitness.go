@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// ErrUnfit says that a server would lose tasks, or its memory without a limit. Connect
-// refuses it.
+// ErrUnfit means that a server would lose tasks, or use memory without a limit.
+// Connect refuses such a server.
 var ErrUnfit = errors.New("the Redis is not fit for tasks")
 
-// facts is how a server is configured, as far as it says.
+// facts is the configuration of a server, as far as the server reports it.
 type facts struct {
 	addr    string
 	version string
-	policy  string // what is done when memory ends
+	policy  string // maxmemory-policy: the action when memory is full
 	file    string // "1": there is an append-only file
-	fsync   string // when it is synced; "": the user may not know
+	fsync   string // when it is synced; "": the user may not read it
 	limit   string // of memory, in bytes
-	machine int64  // bytes of memory that its machine has; 0: unknown
-	config  string // the configuration file that it was started with; "": none
+	machine int64  // bytes of memory of its machine; 0: unknown
+	config  string // the configuration file it was started with; "": none
 
 	replicas    int64 // that are connected
-	minReplicas int64 // that it needs to take writes; below 0: the user may not know
-	maxLag      int64 // seconds after which it does not count a silent replica; below 0: the user may not know
-	stale       bool  // the settings that INFO does not show were read too long ago for Strict
+	minReplicas int64 // that it needs to take writes; below 0: the user may not read it
+	maxLag      int64 // seconds after which a silent replica no longer counts; below 0: the user may not read it
+	stale       bool  // the settings that INFO does not contain were read too long ago for Strict
 }
 
 func factsOf(addr string, info, config map[string]string) facts {
@@ -38,19 +38,20 @@ func factsOf(addr string, info, config map[string]string) facts {
 	}
 }
 
-// remedy says how to set settings ("appendonly yes") so that they survive a
-// restart of the server.
+// remedy returns how to change settings ("appendonly yes") so that they survive
+// a restart of the server.
 func (f facts) remedy(settings ...string) string {
 	set := "CONFIG SET " + strings.Join(settings, " ")
 	if f.config == "" {
-		return fmt.Sprintf("write \"%s\" into the redis.conf that it is started with (it has none now, so a restart undoes %s)", strings.Join(settings, `" and "`), set)
+		return fmt.Sprintf("add \"%s\" to the redis.conf it is started with (it has none now, so a restart undoes %s)", strings.Join(settings, `" and "`), set)
 	}
-	return fmt.Sprintf("%s and then CONFIG REWRITE, which writes %s (without it a restart undoes the change)", set, f.config)
+	return fmt.Sprintf("run %s and then CONFIG REWRITE, which writes %s (without it a restart undoes the change)", set, f.config)
 }
 
-// refusals returns what makes a server unfit under c: the setting that was found,
-// its remedy, and the flag that accepts it. What INFO does not show
-// is not refused, but for the fsync of Strict, which promises it.
+// refusals returns the reasons that make a server unfit under c. Each names the
+// setting, the remedy, and the flag that accepts the server. A setting that
+// INFO does not contain is no reason, except appendfsync for Strict, which
+// promises it.
 func (c Config) refusals(f facts) (all []error) {
 	refuse := func(format string, args ...any) {
 		all = append(all, fmt.Errorf("%w: at %s %s", ErrUnfit, f.addr, fmt.Sprintf(format, args...)))
@@ -72,31 +73,32 @@ func (c Config) refusals(f facts) (all []error) {
 	case f.file == "0":
 		refuse("appendonly is no, so a restart loses tasks: %s%s", f.remedy("appendonly yes"), accept)
 	case f.fsync == "no":
-		refuse("appendfsync is no, so a power loss may lose much more than a second of tasks: %s%s", f.remedy("appendfsync everysec"), accept)
+		refuse("appendfsync is no, so a power loss may lose much more than the last second of tasks: %s%s", f.remedy("appendfsync everysec"), accept)
 	case c.Durability == Strict && f.fsync != "always" && f.fsync != "":
-		refuse("appendfsync is %s, and the durability strict needs always: %s, or choose a lower level%s", f.fsync, f.remedy("appendfsync always"), accept)
+		refuse("appendfsync is %s, and --durability strict needs always: %s, or choose a lower level%s", f.fsync, f.remedy("appendfsync always"), accept)
 	case c.Durability == Strict && (f.fsync == "" || f.stale):
-		refuse("appendfsync is unknown, and the durability strict needs always: let the user run CONFIG GET (ACL: +config|get), or choose a lower level%s", accept)
+		refuse("appendfsync is unknown, and --durability strict needs always: let the user run CONFIG GET (ACL: +config|get), or choose a lower level%s", accept)
 	}
 	return all
 }
 
-// Settings that make a master stop by itself when it is cut off from its replicas.
+// With these settings a master stops by itself if it is cut off from its
+// replicas.
 const (
 	minReplicasSetting = "min-replicas-to-write 1"
 	maxLagSetting      = "min-replicas-max-lag 2"
 )
 
-// risks returns the settings of a master that may lose tasks under c, and their
-// remedies. Such a master is used nevertheless.
+// risks returns the settings of a master that may lose tasks under c, with
+// their remedies. The master is used nevertheless.
 func (c Config) risks(how condition) (all []string) {
 	f := how.facts
 	if how.derived {
-		all = append(all, fmt.Sprintf("maxmemory is 0, so Foliot assumes %d MB, half of the machine's memory, and refuses new tasks from %.0f %% of it on: %s, or pass --redis-memory",
+		all = append(all, fmt.Sprintf("maxmemory is 0, so Foliot assumes %d MB, half of the machine's memory, and refuses new tasks above %.0f %% of it: %s, or pass --redis-memory",
 			how.limit>>20, 100*crowdedAt, f.remedy(fmt.Sprintf("maxmemory %dmb", how.limit>>20))))
 	}
 	if c.Durability != Strict && f.replicas > 0 && f.minReplicas == 0 {
-		all = append(all, fmt.Sprintf("it has replicas, min-replicas-to-write is 0 and the durability is %s: in a network split this master goes on taking writes after another took its place, and they are lost: %s, on the replicas too; or use --durability strict",
+		all = append(all, fmt.Sprintf("it has replicas, min-replicas-to-write is 0 and the durability is %s: after a network split this master may go on taking writes although another has replaced it, and those writes are lost: %s, on the replicas too; or use --durability strict",
 			c.Durability, f.remedy(minReplicasSetting, maxLagSetting)))
 	}
 	return all
@@ -108,7 +110,7 @@ func atLeast7(version string) bool {
 	return err == nil && n >= 7
 }
 
-// fit looks at the masters, and refuses servers that are not as the store needs them.
+// fit checks the masters, and returns an error if the store must not use them.
 func (s *Servers) fit(ctx context.Context) error {
 	if err := s.CheckMode(ctx); err != nil {
 		return err
@@ -119,22 +121,22 @@ func (s *Servers) fit(ctx context.Context) error {
 	var all []error
 	for addr, how := range s.Masters.Load().how {
 		if needed := s.Wants(addr); s.level == Strict && how.replicas < needed {
-			s.logger.Warn("fewer replicas follow than must confirm each change: all are refused until they do (durability_not_met)", "server", addr, "follow", how.replicas, "needed", needed)
+			s.logger.Warn("fewer replicas follow than must confirm each change: all changes are refused until more follow (durability_not_met)", "server", addr, "follow", how.replicas, "needed", needed)
 		}
 		if how.facts.fsync == "" {
-			s.logger.Warn("appendfsync cannot be known: the user may not run CONFIG GET", "server", addr)
+			s.logger.Warn("appendfsync is unknown: the user may not run CONFIG GET", "server", addr)
 		}
 		all = append(all, how.unfit...)
 	}
 	if len(all) == 0 {
-		s.tellFitness()
+		s.logFitness()
 	}
 	return errors.Join(all...)
 }
 
-// lookLoaded looks at the masters when all have read their files: until then they
-// do not report all facts, such as that they have an append-only file. It waits for that
-// as long as it takes, and says so in the log.
+// lookLoaded checks the masters after all have read their files. Until then
+// they do not report all facts: for example, whether they have an append-only
+// file. It waits as long as that takes, and logs the wait.
 func (s *Servers) lookLoaded(ctx context.Context) error {
 	for {
 		if err := s.Look(ctx); err != nil {
@@ -146,7 +148,7 @@ func (s *Servers) lookLoaded(ctx context.Context) error {
 			case how.loading != "":
 				state = how.loading
 			case how.facts.addr == "":
-				return fmt.Errorf("ask the Redis at %s how it is: %w", addr, errNoNode)
+				return fmt.Errorf("read the state of the Redis at %s: %w", addr, errNoNode)
 			}
 		}
 		if state == "" {
@@ -158,7 +160,8 @@ func (s *Servers) lookLoaded(ctx context.Context) error {
 	}
 }
 
-// awaitLoading waits before a server that is reading its file is asked again.
+// awaitLoading waits before the next check of a server that is reading its
+// file.
 func (s *Servers) awaitLoading(ctx context.Context, state string) error {
 	if now := time.Now(); now.Sub(s.awaited) >= awaitEvery {
 		s.awaited = now
@@ -170,14 +173,15 @@ func (s *Servers) awaitLoading(ctx context.Context, state string) error {
 	return nil
 }
 
-// awaitEvery is how often the log says that a server is waited for.
+// awaitEvery is the time between two log lines about a server that is reading
+// its file.
 const awaitEvery = 10 * time.Second
 
-// fitness is the state of a master that was logged last.
+// fitness is the state of a master as it was last logged.
 type fitness struct{ unfit, risks string }
 
-// tellFitness logs masters whose refusals or risks have changed.
-func (s *Servers) tellFitness() {
+// logFitness logs masters if their refusals or risks have changed.
+func (s *Servers) logFitness() {
 	for addr, how := range s.Masters.Load().how {
 		if how.facts.addr == "" {
 			continue

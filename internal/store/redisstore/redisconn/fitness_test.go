@@ -41,7 +41,8 @@ func TestWhatMakesAServerUnfit(t *testing.T) {
 	}
 }
 
-// CONFIG SET alone is undone by a restart: all tasks that were accepted since are lost then.
+// A restart undoes CONFIG SET without CONFIG REWRITE. All tasks accepted since
+// then are lost.
 func TestEachRemedySurvivesARestartOfRedis(t *testing.T) {
 	unfit := facts{addr: "a:1", version: "7.0.15", policy: "allkeys-lru", file: "0", fsync: "no", limit: "0", machine: 1 << 30, replicas: 1}
 	for _, config := range []string{"", "/etc/redis/redis.conf"} {
@@ -61,7 +62,7 @@ func TestEachRemedySurvivesARestartOfRedis(t *testing.T) {
 			t.Errorf("%d remedies", len(remedies))
 		}
 		for _, text := range remedies {
-			if config == "" && !strings.Contains(text, "into the redis.conf that it is started with") || config != "" && !strings.Contains(text, "CONFIG REWRITE, which writes "+config) {
+			if config == "" && !strings.Contains(text, "to the redis.conf it is started with") || config != "" && !strings.Contains(text, "CONFIG REWRITE, which writes "+config) {
 				t.Error(text)
 			}
 		}

@@ -2,11 +2,12 @@ package redisconn
 
 import "github.com/foliot/foliot/internal/store/redisstore/keyspace"
 
-// MaxReads is how many records one run of a script reads.
+// MaxReads is the largest number of records that one run of a script reads.
 const MaxReads = 100
 
-// Group divides list into parts that one call may touch: in a cluster those of
-// one slot. It returns with each part the places of its elements in list.
+// Group divides list into groups that one call may touch: in a Cluster, each
+// group lies in one slot. For each group it also returns the indexes of its
+// elements in list.
 func Group[T any](cluster bool, list []T, shardOf func(T) *keyspace.Shard) (parts [][]T, places [][]int) {
 	open := map[uint16]int{}
 	for i, one := range list {

@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Loss says that the store is not the one that this process has opened.
+// Loss is the error if the store is not the one that this process opened.
 type Loss struct {
 	Kind  error // task.ErrStoreReplaced or task.ErrSettingsLost
 	Found string
@@ -22,10 +22,11 @@ func (l *Loss) Error() string { return fmt.Sprintf("%v: %s", l.Kind, l.Found) }
 // Unwrap returns the kind.
 func (l *Loss) Unwrap() error { return l.Kind }
 
-// otherStore begins the reply of a script that found another identity than its caller's.
+// otherStore begins the reply of a script that found a different identity than
+// its caller sent.
 const otherStore = "FOLIOT_STORE"
 
-// LossOf returns err as a loss, nil if it is none.
+// LossOf returns the Loss in err, nil if there is none.
 func LossOf(err error) *Loss {
 	var l *Loss
 	if errors.As(err, &l) {

@@ -18,38 +18,42 @@ import (
 )
 
 const (
-	// crowdedAt is the part of a master's memory from which on creates are
-	// refused: what is there must still be claimed, settled and cancelled.
+	// crowdedAt is the fraction of a master's memory above which it refuses new
+	// tasks. The rest is for tasks that exist: they must still be claimed,
+	// settled and cancelled.
 	crowdedAt = 0.85
 
-	// LookEvery is how often the masters are asked how they are.
+	// LookEvery is the time between two checks of the masters.
 	LookEvery = time.Second
 
-	// lookRest is how long nobody is asked after that, however great the doubts.
+	// lookRest is the shortest time between two checks, however many callers
+	// ask for one.
 	lookRest = 20 * time.Millisecond
 
-	// awayAfter is how many seconds a replica may say nothing before nobody waits for it.
+	// awayAfter is how many seconds a replica may be silent before writes stop
+	// waiting for it.
 	awayAfter = 3
 )
 
-// errNoNode: the client does not know a server yet that the cluster has named.
+// errNoNode means that the cluster has named a server that the client does not
+// know yet.
 var errNoNode = errors.New("the server is not known yet")
 
-// Masters is what is known of the servers that take writes. It is never
-// changed, but replaced.
+// Masters is a snapshot of the servers that take writes. It is replaced, never
+// changed.
 type Masters struct {
-	spans []span // of slots; outside a cluster one
+	spans []span // of slots; one span if there is no Cluster
 	how   map[string]condition
 }
 
-// span is the slots of a master.
+// span is a range of slots of one master.
 type span struct {
 	first, last uint16
 	addr        string
 	replicas    []string // host:port, as the Cluster reports them
 }
 
-// Of returns the address of the slot's master, "" where it has none.
+// Of returns the address of the slot's master, "" if there is none.
 func (m *Masters) Of(slot uint16) string {
 	for _, s := range m.spans {
 		if s.first <= slot && slot <= s.last {
@@ -59,8 +63,9 @@ func (m *Masters) Of(slot uint16) string {
 	return ""
 }
 
-// Free returns how many bytes the masters take in new tasks, and whether that is less than what
-// they hold: only then can one namespace have more than that.
+// Free returns how many bytes of new tasks the masters accept, and whether that
+// is less than the bytes they hold. Only then can one namespace hold more than
+// is free.
 func (s *Servers) Free() (bytes int64, scarce bool) {
 	var used int64
 	for _, c := range s.Masters.Load().how {
@@ -73,7 +78,8 @@ func (s *Servers) Free() (bytes int64, scarce bool) {
 	return bytes, used > bytes
 }
 
-// MemoryLimit returns how many bytes the masters may use together. A master without a limit counts as 0.
+// MemoryLimit returns how many bytes the masters may use together. A master
+// without a limit counts as 0.
 func (s *Servers) MemoryLimit() (sum int64) {
 	for _, how := range s.Masters.Load().how {
 		sum += how.limit
@@ -81,7 +87,7 @@ func (s *Servers) MemoryLimit() (sum int64) {
 	return sum
 }
 
-// Look asks who the masters are, and how.
+// Look finds the masters and checks their state.
 func (s *Servers) Look(ctx context.Context) error {
 	answered, err := s.lookAt(ctx)
 	if err != nil && answered == 0 {
@@ -92,7 +98,7 @@ func (s *Servers) Look(ctx context.Context) error {
 	return err
 }
 
-// lookAt is look. It returns how many masters answered.
+// lookAt does the work of Look. It returns how many masters answered.
 func (s *Servers) lookAt(ctx context.Context) (answered int, err error) {
 	spans, err := s.spans(ctx)
 	if err != nil {
@@ -108,16 +114,17 @@ func (s *Servers) lookAt(ctx context.Context) (answered int, err error) {
 		}
 		m.how[sp.addr] = condition{}
 		if before != nil {
-			m.how[sp.addr] = before.how[sp.addr] // where it does not answer
+			m.how[sp.addr] = before.how[sp.addr] // it stays if the master does not answer
 		}
 	}
 	for addr := range maps.Clone(m.how) {
 		node, ok := nodes[addr]
-		all.Go(func() { // one that hangs must not keep the others from being asked
+		all.Go(func() { // in parallel, so that one that hangs does not delay the others
 			var how condition
 			var failed error
 			if !ok {
-				// The client learns of it when it is sent there.
+				// The client learns a server's address when a command is
+				// redirected there.
 				s.Client.Do(ctx, s.Client.B().Exists().Key(keyIn(m.spanOf(addr))).Build())
 				return
 			}
@@ -128,7 +135,7 @@ func (s *Servers) lookAt(ctx context.Context) (answered int, err error) {
 				before := m.how[addr]
 				before.silent = true
 				m.how[addr] = before
-				if err == nil { // one tells enough
+				if err == nil { // the first error is enough
 					err = failed
 				}
 				return
@@ -147,7 +154,7 @@ func (s *Servers) lookAt(ctx context.Context) (answered int, err error) {
 	return answered, err
 }
 
-// conditionAt asks the master at addr how it is.
+// conditionAt reads the state of the master at addr.
 func (s *Servers) conditionAt(ctx context.Context, addr string, node rueidis.Client) (condition, error) {
 	ctx, stop := context.WithTimeout(ctx, LookEvery)
 	defer stop()
@@ -164,7 +171,7 @@ func (s *Servers) conditionAt(ctx context.Context, addr string, node rueidis.Cli
 	return how, nil
 }
 
-// spanOf returns a span of the master at addr, which has one.
+// spanOf returns one span of the master at addr. The master must have one.
 func (m *Masters) spanOf(addr string) span {
 	return m.spans[slices.IndexFunc(m.spans, func(sp span) bool { return sp.addr == addr })]
 }
@@ -179,7 +186,7 @@ func keyIn(sp span) string {
 	}
 }
 
-// spans asks which master has which slots.
+// spans reads which master owns which slots.
 func (s *Servers) spans(ctx context.Context) ([]span, error) {
 	if !s.Cluster {
 		for addr := range s.Client.Nodes() {
@@ -188,19 +195,19 @@ func (s *Servers) spans(ctx context.Context) ([]span, error) {
 		return nil, errNoNode
 	}
 	parts, err := s.slotsOf(ctx, s.Client)
-	for _, node := range s.Client.Nodes() { // that was any of them: it may hang
+	for _, node := range s.Client.Nodes() { // the first call went to any one of them, which may hang
 		if err == nil || ctx.Err() != nil {
 			break
 		}
 		parts, err = s.slotsOf(ctx, node)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask for the cluster's slots: %w", err)
+		return nil, fmt.Errorf("read the slots of the Cluster: %w", err)
 	}
 	all := make([]span, len(parts))
 	for i, part := range parts {
 		if all[i], err = parseSpan(part); err != nil {
-			return nil, fmt.Errorf("reply to CLUSTER SLOTS: %w", err)
+			return nil, fmt.Errorf("read the reply to CLUSTER SLOTS: %w", err)
 		}
 	}
 	return all, nil
@@ -250,8 +257,8 @@ func (s *Servers) Wants(addr string) int {
 	return s.level.wants(s.replicas, s.Masters.Load().how[addr].replicas, s.replicated.Load())
 }
 
-// Room returns why the shard's master takes no new tasks, nil if it takes them.
-// Errors: task.ErrStoreUnfit, task.ErrFull.
+// Room returns the reason why the shard's master takes no new tasks, nil if it
+// takes them. Errors: task.ErrStoreUnfit, task.ErrFull.
 func (s *Servers) Room(sh *keyspace.Shard) error {
 	m := s.Masters.Load()
 	slot := uint16(0)
@@ -269,11 +276,11 @@ func (s *Servers) Room(sh *keyspace.Shard) error {
 	return nil
 }
 
-// watch looks at the masters until the servers are closed.
+// watch checks the masters until the servers are closed.
 func (s *Servers) watch() {
 	tick := time.NewTicker(LookEvery)
 	defer tick.Stop()
-	var told int64
+	var logged int64
 	for {
 		select {
 		case <-tick.C:
@@ -285,21 +292,21 @@ func (s *Servers) watch() {
 		if err := s.Look(ctx); s.Lifetime.Err() == nil {
 			s.Failures.Note(reaching, err)
 		}
-		s.tellFitness()
+		s.logFitness()
 		stop()
-		if n := s.ShortBatches.Load(); n != told {
-			s.logger.Warn("replicas did not confirm writes in time", "flights", n-told, "durability", string(s.level))
-			told = n
+		if n := s.ShortBatches.Load(); n != logged {
+			s.logger.Warn("replicas did not confirm writes in time", "flights", n-logged, "durability", string(s.level))
+			logged = n
 		}
-		s.Pause(s.Lifetime, lookRest) // who is in doubt comes again and again
+		s.Pause(s.Lifetime, lookRest) // callers in doubt ask again and again
 	}
 }
 
-// settleTime is how long replicas have to follow, for confirmed.
+// settleTime is how long Synced waits for the replicas of one master.
 const settleTime = time.Second
 
-// Synced reports whether every replica that follows has all that its master
-// was sent until now.
+// Synced reports whether every replica that follows has received all writes
+// that its master has sent so far.
 func (s *Servers) Synced(ctx context.Context) bool {
 	m := s.Masters.Load()
 	for addr, how := range m.how {
@@ -321,7 +328,8 @@ func (s *Servers) Synced(ctx context.Context) bool {
 	return true
 }
 
-// MasterOf returns the address of the master that has a key without a tag, "" where it has none.
+// MasterOf returns the address of the master that has a key without a tag, ""
+// if there is none.
 func (s *Servers) MasterOf(key string) string {
 	slot := uint16(0)
 	if s.Cluster {

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// What CheckMode returns where Config.Client names one server, and that is none
-// that stands alone.
+// CheckMode returns these errors if Config.Client names one server and that
+// server does not stand alone.
 var (
 	ErrCluster  = errors.New("the server belongs to a Cluster")
 	ErrSentinel = errors.New("the server is a sentinel")
 )
 
-// CheckMode compares what the servers are with how they are asked. They say so
+// CheckMode compares the mode of the server with the client's mode. The mode is
 // in the reply to HELLO, which every user may send.
 func (s *Servers) CheckMode(ctx context.Context) error {
 	if s.Cluster {
@@ -21,7 +21,7 @@ func (s *Servers) CheckMode(ctx context.Context) error {
 	}
 	about, err := s.Client.Do(ctx, s.Client.B().Arbitrary("HELLO").Build()).ToMap()
 	if err != nil {
-		return fmt.Errorf("ask what the server is: %w", err)
+		return fmt.Errorf("read the mode of the server: %w", err)
 	}
 	mode := about["mode"]
 	switch word, _ := mode.ToString(); word {

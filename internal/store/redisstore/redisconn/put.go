@@ -12,26 +12,27 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// maxItems is how many items one run of put carries out. The server does nothing
-// else meanwhile, for about a millisecond.
+// maxItems is the largest number of items in one run of put. Such a run blocks
+// the server for about a millisecond.
 const maxItems = 64
 
-// call is the keys and arguments of one run of put.
+// call holds the keys and arguments of one run of put.
 type call struct {
 	keys    []string
-	numbers map[string]int // of the keys
+	numbers map[string]int // the number of each key
 	args    []string
 }
 
-// Clock is what a node believes that a server's clock says, and how far it may
-// be wrong. The zero clock asks no clock: time is the caller's.
+// Clock is a node's estimate of a server's clock, and the largest error of the
+// estimate. With the zero Clock no clock is compared: the caller sets the time.
 type Clock struct {
 	Now           task.Millis
 	Behind, Ahead task.Millis
 }
 
-// newCall returns a call at c, for the store of that identity, which the key bears,
-// from a node whose settings know of the purge that fence names.
+// newCall returns a call with the clock c, for the store with that identity.
+// The key bearer holds the identity. fence is the newest purge that the node's
+// settings include.
 func newCall(c Clock, identity, bearer, fence string) *call {
 	call := &call{numbers: map[string]int{}}
 	now := ""
@@ -42,7 +43,8 @@ func newCall(c Clock, identity, bearer, fence string) *call {
 	return call
 }
 
-// key returns the number of a key.
+// key returns the number of a key. It adds the key if the call does not have
+// it.
 func (c *call) key(name string) string {
 	n, ok := c.numbers[name]
 	if !ok {
@@ -69,39 +71,39 @@ func (c *call) add(it *Item) {
 	}
 }
 
-// Fate is what became of an item.
+// Fate is the way in which an item ended.
 type Fate int64
 
 const (
-	Carried   Fate = iota // just now
-	Repeated              // before: this is the repetition of a call whose reply was lost
-	Early                 // it is not time yet
-	Disowned              // somebody else owns the shard
-	Skipped               // the item before was not carried out
-	Different             // the record is another one
-	Misdated              // the clock differs by too much: the item was not carried out, neither now nor before
-	Outdated              // the caller's settings lack a purge: likewise
-	Full                  // the server has no memory left: nothing of the call was done
+	Carried   Fate = iota // it was carried out by this call
+	Repeated              // it was carried out before: this call repeats one whose reply was lost
+	Early                 // its time has not come
+	Disowned              // another node owns the shard
+	Skipped               // the item before it was not carried out
+	Different             // the record has changed
+	Misdated              // the clocks differ too much: neither this call nor an earlier one carried it out
+	Outdated              // the caller's settings lack a purge: neither this call nor an earlier one carried it out
+	Full                  // the server has no memory left: the call did nothing
 )
 
-// Outcome is what became of an item, and of its record where that is another one.
+// Outcome is the end of an item. Value is the record if the fate is Different.
 type Outcome struct {
 	Fate        Fate
 	Value       string
 	Unconfirmed bool // see result
-	Again       bool // it was sent more than once: it may have been carried out before
+	Again       bool // it was sent more than once, so it may have been carried out before
 }
 
-// Item is the replacement of one record and all that follows from it: what put
-// carries out as a whole or not at all.
+// Item replaces one record and makes all writes that follow from it. put
+// carries it out completely or not at all.
 type Item struct {
 	Shard    *keyspace.Shard
-	Owner    string // the id that must own the shard; "": anybody may
-	More     bool   // it makes a new task: a full server refuses it
-	With     bool   // only if the item before was carried out just now
+	Owner    string // the id that must own the shard; "": any node may own it
+	More     bool   // it creates a task: a full server refuses it
+	With     bool   // only if this call carried out the item before it
 	Field    string
 	Expected string // the stamp
-	Value    string // "": removed
+	Value    string // "": the record is removed
 	Earliest task.Millis
 	Writes   []KeyWrite
 }
@@ -117,13 +119,13 @@ func (it *Item) Write(name, key string, args ...string) {
 	it.Writes = append(it.Writes, KeyWrite{name, key, args})
 }
 
-// Score returns a time as Redis keeps it in a sorted set.
+// Score returns a time in the form that Redis keeps in a sorted set.
 func Score(at task.Millis) string { return strconv.FormatInt(int64(at), 10) }
 
-// Put carries out items and returns what became of each, and the server's
-// clock. known are the fences that the caller's settings have passed. loose: no
-// replica needs to confirm it. An error leaves it open what was
-// carried out; it is safe to repeat.
+// Put carries out items. It returns the outcome of each, and the server's
+// clock. known holds the fences that the caller's settings have passed. If
+// loose is true, no replica needs to confirm the items. After an error the
+// items may or may not be carried out; Put may be repeated.
 func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint16]string, loose bool) ([]Outcome, task.Millis, error) {
 	writes, places := s.divide(c, items)
 	for _, r := range writes {
@@ -145,7 +147,7 @@ func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint
 		}
 		at, err := readOutcomes(l.values, outcomes, places[i])
 		if err != nil {
-			return nil, 0, fmt.Errorf("reply of the script put: %w", err)
+			return nil, 0, fmt.Errorf("read the reply of the script put: %w", err)
 		}
 		for _, at := range places[i] {
 			outcomes[at].Again, outcomes[at].Unconfirmed = writes[i].tries > 1, l.unconfirmed
@@ -155,8 +157,9 @@ func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint
 	return outcomes, now, nil
 }
 
-// divide makes writes of items, and returns the places of each one's items. Those
-// that make new tasks are apart: a full server refuses all that a run has.
+// divide groups items into writes, and returns the indexes of the items of each
+// write. Items that create tasks go into writes of their own, because a full
+// server refuses a whole run.
 func (s *Servers) divide(c Clock, items []Item) (writes []*write, places [][]int) {
 	type kind struct {
 		slot uint16
@@ -215,7 +218,7 @@ func readOutcomes(reply []rueidis.RedisMessage, outcomes []Outcome, places []int
 	return now, nil
 }
 
-// readClocks takes in the clocks of replies to put.
+// readClocks passes the clocks in the replies of put to s.Clocks.
 func (s *Servers) readClocks(writes []*write, results []result, sent time.Duration) {
 	received, m := s.Clocks.Steady(), s.Masters.Load()
 	for i, l := range results {

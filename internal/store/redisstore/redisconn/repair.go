@@ -7,11 +7,13 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Repair is what the script mend writes, if a value is still as it was read.
+// Repair is a list of commands for the script mend, and the value on which they
+// depend.
 type Repair struct{ run Run }
 
-// NewRepair returns a repair that depends on the first n bytes of a field of the hash at key, -1: on
-// all of it. They must be the expected ones. "": there must be no value.
+// NewRepair returns a repair that runs only if a field of the hash at key
+// begins with the expected n bytes. With n = -1 the whole value is compared.
+// expected "" means that there must be no value.
 func NewRepair(key, field string, n int, expected string) *Repair {
 	return &Repair{Run{Keys: []string{key}, Args: []string{field, strconv.Itoa(n), expected}}}
 }
@@ -22,8 +24,8 @@ func (r *Repair) Write(name, key string, args ...string) {
 	r.run.Args = append(append(r.run.Args, name, strconv.Itoa(len(r.run.Keys)), strconv.Itoa(len(args))), args...)
 }
 
-// Mend carries out repairs, and returns a reply for each: the sum of what its commands
-// replied, or -1 if the value is another one.
+// Mend carries out repairs. The reply for each is the sum of the replies of its
+// commands, or -1 if the value has changed.
 func (s *Servers) Mend(ctx context.Context, repairs ...*Repair) ([]rueidis.RedisResult, error) {
 	runs := make([]Run, len(repairs))
 	for i, r := range repairs {

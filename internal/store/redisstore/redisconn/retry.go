@@ -16,38 +16,40 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The waits between the tries of a call that the server could not take: it is
-// being replaced, a slot moves, the connection broke.
+// The waits between two tries of a call that the server could not take: the
+// server is being replaced, a slot moves, or the connection broke.
 const (
 	firstWait   = 5 * time.Millisecond
 	longestWait = 200 * time.Millisecond
 	RetryTime   = 2 * time.Second // from the first try to the last
 )
 
-// TryTime bounds one try, beside what it waits for replicas, dialTime that of a
-// connection. So a call ends after RetryTime and TryTime, whatever its caller's context says.
+// TryTime bounds one try, without the time that it waits for replicas. dialTime
+// bounds the opening of a connection. So a call ends after RetryTime plus
+// TryTime even if its caller's context allows more.
 const (
 	TryTime  = 5 * time.Second
 	dialTime = 2 * time.Second
 )
 
-// maxRedirects is how often one try follows MOVED and ASK: while a slot changes
-// hands two servers may each name the other, and the client would go to and fro
-// between them for as long as they do.
+// maxRedirects is how often one try follows MOVED and ASK. While a slot changes
+// its master, two servers may each name the other, and the client would be sent
+// back and forth until the move ends.
 const maxRedirects = 4
 
-// tuned returns o as a store needs its client to be.
+// tuned returns o with the settings that a store needs in its client.
 func tuned(o rueidis.ClientOption) rueidis.ClientOption {
-	// The client by itself repeats reads whose connection broke. It then uses the
-	// memory of their commands again, while the goroutine that writes to the broken
-	// connection may still be reading it: pipe._backgroundRead answers what
-	// _backgroundWrite has not written yet, and DoMulti puts the commands of its second try
-	// back into their pool (rueidis 1.0.79; a data race). A command that failed it leaves
-	// alone. So what is repeated is repeated here, by retry, with commands of its own.
+	// The client would repeat reads after their connection broke. It then
+	// reuses the memory of their commands, although the goroutine that writes
+	// to the broken connection may still be reading it: pipe._backgroundRead
+	// answers commands that _backgroundWrite has not written yet, and DoMulti
+	// returns the commands of its second try to their pool (rueidis 1.0.79; a
+	// data race). The client does not reuse a command that failed. So retry
+	// does all repeating here, with new commands.
 	o.DisableRetry = true
-	// Without pipelining the client closes a connection when a call's time ends. Heartbeats
-	// and leases would then wait for a new connection to a server that hangs, which no
-	// context ends.
+	// Without pipelining the client closes a connection when a call's time
+	// ends. Heartbeats and leases would then wait for a new connection to a
+	// server that hangs, and no context ends that wait.
 	o.AlwaysPipelining = true
 	o.ClusterOption.MaxMovedRedirections = cmp.Or(o.ClusterOption.MaxMovedRedirections, maxRedirects)
 	o.Dialer.Timeout = cmp.Or(o.Dialer.Timeout, dialTime)
@@ -55,20 +57,21 @@ func tuned(o rueidis.ClientOption) rueidis.ClientOption {
 	return o
 }
 
-// forSubscriptions returns o for the client that only listens. Its connections are its own:
-// Redis closes one that subscribes when replies wait there that it would hold for any
-// other (client-output-buffer-limit pubsub: 8 MB for a minute), and all calls with it.
+// forSubscriptions returns o for the client that only subscribes. It needs
+// connections of its own: Redis closes a connection that subscribes if too many
+// replies wait there (client-output-buffer-limit pubsub: 8 MB for a minute),
+// and all other calls on that connection would fail with it.
 func forSubscriptions(o rueidis.ClientOption) rueidis.ClientOption {
 	o.ReadBufferEachConn, o.WriteBufferEachConn = 16<<10, 16<<10
 	return o
 }
 
-// Command makes a command. It is called once for each try: the client uses the
-// memory of what it has sent again.
+// Command builds a command. It is called once for each try, because the client
+// reuses the memory of commands that it has sent.
 type Command func(rueidis.Builder) rueidis.Completed
 
 // Ask sends commands that may be repeated, in one pipeline, and returns their
-// replies. None of them is an error, but rueidis.Nil.
+// replies. No reply is an error other than rueidis.Nil.
 func (s *Servers) Ask(ctx context.Context, commands ...Command) ([]rueidis.RedisResult, error) {
 	if len(commands) == 0 {
 		return nil, nil
@@ -82,7 +85,7 @@ func (s *Servers) Ask(ctx context.Context, commands ...Command) ([]rueidis.Redis
 	})
 }
 
-// One is ask for a single command.
+// One is Ask for a single command.
 func (s *Servers) One(ctx context.Context, c Command) (rueidis.RedisResult, error) {
 	results, err := s.Ask(ctx, c)
 	if err != nil {
@@ -91,7 +94,7 @@ func (s *Servers) One(ctx context.Context, c Command) (rueidis.RedisResult, erro
 	return results[0], nil
 }
 
-// EachShard is Ask for one command for each of shards.
+// EachShard is Ask with one command for each of shards.
 func (s *Servers) EachShard(ctx context.Context, shards []*keyspace.Shard, of func(rueidis.Builder, *keyspace.Shard) rueidis.Completed) ([]rueidis.RedisResult, error) {
 	commands := make([]Command, len(shards))
 	for i, sh := range shards {
@@ -100,17 +103,18 @@ func (s *Servers) EachShard(ctx context.Context, shards []*keyspace.Shard, of fu
 	return s.Ask(ctx, commands...)
 }
 
-// Repeat runs a script that may be repeated and needs no replica's word.
+// Repeat runs a script that may be repeated. No replica needs to confirm it.
 func (s *Servers) Repeat(ctx context.Context, sc *Script, runs ...Run) ([]rueidis.RedisResult, error) {
 	return retry(ctx, s, TryTime, runs, func(ctx context.Context, part []Run) []rueidis.RedisResult {
 		return sc.Do(ctx, s.Client, part)
 	})
 }
 
-// retry runs do for runs, and once more for those of them whose server was not
-// to be reached or not ready, for RetryTime at most; one try takes at
-// most limit. Of errors only that there is nothing, or no memory, stand in the results.
-// Errors: task.ErrUnavailable after RetryTime, and what else a server says.
+// retry calls do for runs. It repeats the runs that failed because their server
+// was unreachable or not ready, until RetryTime has passed. One try takes at
+// most limit. The only errors left in the results are rueidis.Nil and out of
+// memory. Errors: task.ErrUnavailable after RetryTime, and other errors that a
+// server returns.
 func retry[R any, A interface{ Error() error }](ctx context.Context, s *Servers, limit time.Duration, runs []R, do func(context.Context, []R) []A) ([]A, error) {
 	results, open, began := make([]A, len(runs)), make([]int, len(runs)), time.Now()
 	for i := range open {
@@ -148,14 +152,14 @@ func retry[R any, A interface{ Error() error }](ctx context.Context, s *Servers,
 	}
 }
 
-// Once returns a context for one try: it ends after limit, and soon after stop.
+// Once returns a context for one try. It ends after limit, or soon after Stop.
 func (s *Servers) Once(ctx context.Context, limit time.Duration) (context.Context, func()) {
 	ctx, stop := context.WithTimeout(ctx, limit)
 	unhook := context.AfterFunc(s.Lifetime, stop)
 	return ctx, func() { unhook(); stop() }
 }
 
-// Pause waits, and returns false where ctx or the store ended before.
+// Pause waits for d. It returns false if ctx or the store ended first.
 func (s *Servers) Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -168,8 +172,8 @@ func (s *Servers) Pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// passing reports whether err is of a kind that ends by itself: a server that
-// is being replaced or started, a slot that moves, a connection that broke.
+// passing reports whether err is a failure that ends by itself: a server is
+// being replaced or started, a slot moves, or a connection broke.
 func (s *Servers) passing(err error) bool {
 	switch {
 	case errors.Is(err, task.ErrNotDurable), errors.Is(err, errDamaged), overdue(err):
@@ -183,15 +187,15 @@ func (s *Servers) passing(err error) bool {
 		}
 	}
 	reply, ok := rueidis.IsRedisErr(err)
-	return !ok || meaning(reply) != "" // not ok: the connection
+	return !ok || meaning(reply) != "" // not ok: the connection failed
 }
 
-// overdue reports whether err says that a try took too long.
+// overdue reports whether err means that a try took too long.
 func overdue(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// late returns what to say of a try that took too long, or was given up.
+// late returns the error for a try that took too long or was given up.
 func (s *Servers) late(ctx context.Context, err error, took time.Duration) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -202,7 +206,7 @@ func (s *Servers) late(ctx context.Context, err error, took time.Duration) error
 	return unavailable(err, took)
 }
 
-// unavailable returns the one error of calls whose servers could not be used.
+// unavailable returns the error of calls that could not use their servers.
 func unavailable(err error, took time.Duration) error {
 	why := "the connection to Redis broke"
 	reply, ok := rueidis.IsRedisErr(err)
@@ -210,42 +214,42 @@ func unavailable(err error, took time.Duration) error {
 	case ok:
 		why = meaning(reply)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		why = "no Redis listens at that address: see that it runs"
+		why = "no Redis listens at that address: check that it runs"
 	case overdue(err), errors.Is(err, os.ErrDeadlineExceeded):
-		why = "Redis did not answer: see that it runs, and has time to"
+		why = "Redis did not answer: check that it runs and is not overloaded"
 	case errors.Is(err, errNoNode), errors.Is(err, rueidis.ErrNoSlot):
-		why = "no server is known for a part of the tasks: see that the Redis Cluster is whole (redis-cli --cluster check)"
+		why = "no server is known for some slots of the Redis Cluster: check that all slots are covered (redis-cli --cluster check)"
 	}
-	return fmt.Errorf("%w: for %v %s; what was asked for may have been done, and may be repeated: %w", task.ErrUnavailable, took.Round(time.Millisecond), why, err)
+	return fmt.Errorf("%w: for %v %s; the request may have been carried out, and may be repeated: %w", task.ErrUnavailable, took.Round(time.Millisecond), why, err)
 }
 
-// meaning says what a reply means that stands for something that ends by
-// itself, and what to do where it does not. "": it is of another kind.
+// meaning explains a reply that means a failure that ends by itself, and says
+// how to act if the failure lasts. It returns "" for any other reply.
 func meaning(reply *rueidis.RedisError) string {
 	_, moved := reply.IsMoved()
 	_, ask := reply.IsAsk()
 	switch {
 	case moved, ask, reply.IsTryAgain():
-		return "a slot of the Redis Cluster was on its way from one server to another (if that lasts: redis-cli --cluster check, and fix)"
+		return "a slot of the Redis Cluster was moving from one server to another (if that lasts: redis-cli --cluster check, and fix)"
 	case reply.IsClusterDown():
-		return "a part of the Redis Cluster had no master (if that lasts: redis-cli --cluster check)"
+		return "some slots of the Redis Cluster had no master (if that lasts: redis-cli --cluster check)"
 	case reply.IsLoading():
-		return "Redis was reading its file after a start (its log says how far it is)"
+		return "Redis was reading its file after a start (its log shows the progress)"
 	case strings.HasPrefix(reply.Error(), "READONLY"):
-		return "the server that was asked was a replica: another is or becomes the master (if that lasts, name the master, a Sentinel or a Cluster by --store)"
+		return "the server is a replica: another server is or becomes the master (if that lasts, name the master, a Sentinel or a Cluster in --store)"
 	case strings.HasPrefix(reply.Error(), "MASTERDOWN"):
-		return "the server that was asked was a replica without a master (if that lasts: see that the master runs)"
+		return "the server is a replica without a master (if that lasts: check that the master runs)"
 	case strings.HasPrefix(reply.Error(), "UNBLOCKED"):
-		return "the master lost its place to another server"
+		return "another server replaced the master"
 	case strings.HasPrefix(reply.Error(), "NOREPLICAS"):
-		return "the master takes no writes, since too few replicas follow it: see that they run (its min-replicas-to-write says how many)"
+		return "the master takes no writes because too few replicas follow it: check that they run (its min-replicas-to-write is the number it needs)"
 	case strings.HasPrefix(reply.Error(), "BUSY "):
-		return "Redis was busy with a script that takes long, of somebody else: see who shares it (redis-cli CLIENT LIST)"
+		return "Redis was busy with a long script of another client: find the client (redis-cli CLIENT LIST)"
 	case strings.HasPrefix(reply.Error(), "MISCONF"):
-		return "Redis could not write its file, and takes nothing until it can: see its log, and its disk"
+		return "Redis could not write its file, and takes no writes until it can: check its log and its disk"
 	}
 	return ""
 }
 
-// OutOfMemory reports whether a full server refused a script.
+// OutOfMemory reports whether err is the refusal of a script by a full server.
 func OutOfMemory(err error) bool { return strings.HasPrefix(err.Error(), "OOM ") }

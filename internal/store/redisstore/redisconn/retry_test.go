@@ -18,14 +18,14 @@ func TestWhatServersSayIsExplained(t *testing.T) {
 		return s.Client.Do(t.Context(), s.Client.B().Eval().Script("return redis.error_reply(ARGV[1])").Numkeys(0).Arg(text).Build()).Error()
 	}
 	for reply, want := range map[string]string{
-		"TRYAGAIN Multiple keys request during rehashing of slot": "on its way",
-		"MOVED 1 127.0.0.1:7000":                                  "on its way",
-		"ASK 1 127.0.0.1:7000":                                    "on its way",
+		"TRYAGAIN Multiple keys request during rehashing of slot": "was moving",
+		"MOVED 1 127.0.0.1:7000":                                  "was moving",
+		"ASK 1 127.0.0.1:7000":                                    "was moving",
 		"CLUSTERDOWN The cluster is down":                         "no master",
 		"LOADING Redis is loading the dataset in memory":          "reading its file",
 		"READONLY You can't write against a read only replica.":   "a replica",
 		"MASTERDOWN Link with MASTER is down":                     "without a master",
-		"BUSY Redis is busy running a script.":                    "somebody else",
+		"BUSY Redis is busy running a script.":                    "another client",
 	} {
 		err := says(reply)
 		if !s.passing(err) {
@@ -41,8 +41,8 @@ func TestWhatServersSayIsExplained(t *testing.T) {
 	}
 }
 
-// The client closes the connections to a master that has lost its place, and
-// says of them what it says of itself where it is closed.
+// The client closes the connections to a master that was replaced. The error is
+// the same as when the client itself is closed.
 func TestAConnectionThatTheClientHasReplacedIsUnavailable(t *testing.T) {
 	err := unavailable(rueidis.ErrClosing, RetryTime)
 	if !errors.Is(err, task.ErrUnavailable) || errors.Is(err, task.ErrClosed) {

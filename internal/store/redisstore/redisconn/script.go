@@ -13,18 +13,20 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// What a script may do. Those that only take back or end what there is may run on
-// a server that is full: a queue that cannot be emptied because it is full stays so.
+// The kinds of scripts. A script that only takes back or ends tasks may run on
+// a full server. Otherwise a queue that fills the memory could never be
+// emptied.
 const (
 	Adds   = "#!lua\n" // refused by a full server
 	Writes = "#!lua flags=allow-oom\n"
 	Reads  = "#!lua flags=no-writes,allow-oom\n"
 )
 
-// Script is a Lua script. Servers know it by its hash once they have seen it.
+// Script is a Lua script. A server knows it by its hash after the first run.
 type Script struct{ source, sha string }
 
-// NewScript returns the script scripts/NAME.lua of files. kind says what it may do.
+// NewScript returns the script scripts/NAME.lua of files. kind is Adds, Writes
+// or Reads.
 func NewScript(files embed.FS, kind, name string) *Script {
 	body, err := files.ReadFile("scripts/" + name + ".lua")
 	if err != nil {
@@ -40,15 +42,15 @@ type Run struct {
 	Keys, Args []string
 }
 
-// execution is one run of a script among others.
+// execution is one run of a script in a pipeline.
 type execution struct {
 	script *Script
 	run    Run
-	asking bool // ASK has named the server
+	asking bool // an ASK reply named the server
 }
 
-// command returns the command of e for a server that knows the script, or has
-// to be told.
+// command returns the command for e: by hash if the server knows the script,
+// otherwise with the source.
 func (e execution) command(b rueidis.Builder, known bool) rueidis.Completed {
 	keys, args := e.run.Keys, e.run.Args
 	if known {
@@ -57,9 +59,9 @@ func (e execution) command(b rueidis.Builder, known bool) rueidis.Completed {
 	return b.Eval().Script(e.script.source).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
 }
 
-// execute sends all in one pipeline, and behind it the commands of last; nil
-// for none. Those whose script a server did not know are sent again with its
-// source, and last behind them.
+// execute sends all in one pipeline, followed by the commands that last
+// returns; last may be nil. If a server did not know some scripts, they are
+// sent again with their source, and last again after them.
 func execute(ctx context.Context, c rueidis.CoreClient, all []execution, last func(rueidis.Builder) rueidis.Commands) (results, tail []rueidis.RedisResult) {
 	results = make([]rueidis.RedisResult, len(all))
 	open := make([]int, len(all))
@@ -68,7 +70,7 @@ func execute(ctx context.Context, c rueidis.CoreClient, all []execution, last fu
 	}
 	for _, known := range []bool{true, false} {
 		var commands rueidis.Commands
-		at := make([]int, len(open)) // where in commands each of open is
+		at := make([]int, len(open)) // the index in commands of each of open
 		for n, i := range open {
 			if all[i].asking {
 				commands = append(commands, c.B().Asking().Build())
@@ -95,7 +97,7 @@ func execute(ctx context.Context, c rueidis.CoreClient, all []execution, last fu
 	return results, tail
 }
 
-// Do carries out runs of s in one pipeline, once.
+// Do sends runs of s in one pipeline, once.
 func (s *Script) Do(ctx context.Context, c rueidis.CoreClient, runs []Run) []rueidis.RedisResult {
 	all := make([]execution, len(runs))
 	for i, r := range runs {
@@ -105,7 +107,7 @@ func (s *Script) Do(ctx context.Context, c rueidis.CoreClient, runs []Run) []rue
 	return results
 }
 
-// The scripts of this package. put is two, of which putMore makes new records.
+// The scripts of this package. put exists twice: putMore creates records.
 var (
 	putMore = NewScript(sources, Adds, "put")
 	putOn   = NewScript(sources, Writes, "put")

@@ -18,56 +18,58 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/serverclock"
 )
 
-// errDamaged marks replies that no script of ours gives.
+// errDamaged marks replies that no script of this store gives.
 var errDamaged = codec.ErrDamaged
 
-// Config says which servers a store lies in, and what it demands of them.
+// Config names the servers of a store, and sets the conditions that they must
+// meet.
 type Config struct {
 	Client     rueidis.ClientOption
 	Durability Durability
-	Replicas   int   // that must confirm a write at the level Strict; see Durability
-	Memory     int64 // bytes that a master may use if it has no limit itself
+	Replicas   int   // replicas that must confirm a write at the level Strict; see Durability
+	Memory     int64 // bytes that a master may use if it has no limit of its own
 
 	UnsafeEviction, UnsafePersistence bool // accept servers that delete keys, or do not sync a file
 
-	Subscribe bool // use a client of its own for subscriptions
+	Subscribe bool // use a separate client for subscriptions
 	Logger    *slog.Logger
 }
 
-// Servers is the Redis that a store lies in, whether one server or many. Start
-// starts the goroutine that watches it, and batches; Close waits for both.
+// Servers is the Redis of a store: one server or several. Start starts the
+// goroutine that watches it. Batches run in goroutines too. Close waits for all
+// of them.
 type Servers struct {
 	conns          *connections // of Client and Subscriber
 	Client         rueidis.Client
-	Subscriber     rueidis.Client // for subscriptions; nil where nobody else uses the servers
-	Cluster        bool           // a call may touch one slot only
+	Subscriber     rueidis.Client // for subscriptions; nil if no other node uses the servers
+	Cluster        bool           // a call may touch only one slot
 	level          Durability
-	ReplicaTimeout time.Duration // how long replicas may take
+	ReplicaTimeout time.Duration // the time that replicas may take to confirm
 	replicas       int           // Config.Replicas
 	memory         int64         // Config.Memory
 	logger         *slog.Logger
 	Failures       *FailureLog
 
 	Masters      atomic.Pointer[Masters]
-	sentinels    atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil: none did
-	replicated   atomic.Bool              // a master had a replica once
+	sentinels    atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil: none has
+	replicated   atomic.Bool              // a master has had a replica since the store was opened
 	ShortBatches atomic.Int64             // batches that too few replicas confirmed
 	Clocks       *serverclock.Clocks
-	recheck      chan struct{}         // to the watch: the masters may be others
-	Absent       atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
-	Unfit        atomic.Pointer[error] // why tasks may get lost in one of the masters; nil: all are fit
+	recheck      chan struct{}         // asks the watch for a check: the masters may have changed
+	Absent       atomic.Pointer[error] // why no master answered the last check; nil: one did
+	Unfit        atomic.Pointer[error] // why one of the masters may lose tasks; nil: all are fit
 	config       Config
-	Identity     string             // of the store that lies here; "" until it is known, and never changed then
-	logged       map[string]fitness // by address; the watch's, after fit
-	awaited      time.Time          // when the log said that a server is waited for; while the store opens
+	Identity     string             // the identity of the store; "" until it is known, then never changed
+	logged       map[string]fitness // by address; only the watch uses it after fit
+	awaited      time.Time          // when the log last mentioned a server that reads its file; only while the store opens
 
 	mu        sync.Mutex           // guards pipelines
-	pipelines map[string]*pipeline // by the master's address, those of the shared client apart
+	pipelines map[string]*pipeline // by the master's address, with separate ones for the shared client
 
-	work     sync.WaitGroup // batches, and the watches
+	work     sync.WaitGroup // batches and watches
 	stopping sync.Once
-	closing  chan struct{}   // closed by stop: no try is repeated any more
-	Lifetime context.Context // ends after stop: what is under way is given up, and connections close
+	closing  chan struct{}   // closed by Stop: no try is repeated from then on
+	Lifetime context.Context // ends after Stop: calls under way are given up, and connections close
 	end      context.CancelFunc
 }
 
@@ -91,7 +93,8 @@ func newServers(c Config) (*Servers, error) {
 	}, nil
 }
 
-// Connect returns the servers that c names, if they can be used as it says.
+// Connect returns the servers that c names. It returns an error if the store
+// must not use them.
 func Connect(ctx context.Context, c Config) (*Servers, error) {
 	s, err := Link(ctx, c)
 	if err != nil {
@@ -104,15 +107,16 @@ func Connect(ctx context.Context, c Config) (*Servers, error) {
 	return s, nil
 }
 
-// Link connects to the servers that c names. Those of a Cluster that read their
-// files do not say yet what belongs together: it waits for them.
+// Link connects to the servers that c names, and does not check whether they
+// are fit. While the servers of a Cluster read their files, they do not report
+// the slots: Link waits for that.
 func Link(ctx context.Context, c Config) (*Servers, error) {
-	for said := false; ; said = true {
+	for logged := false; ; logged = true {
 		s, err := newServers(c)
 		if err == nil || !strings.Contains(err.Error(), "LOADING ") {
 			return s, err
 		}
-		if !said {
+		if !logged {
 			c.Logger.Info("waiting until Redis has read its file", "servers", named(c.Client))
 		}
 		select {
@@ -123,13 +127,14 @@ func Link(ctx context.Context, c Config) (*Servers, error) {
 	}
 }
 
-// named returns the servers that o names: a Cluster's one may stand there twice, as
-// the client wants it.
+// named returns the servers that o names. The one server of a Cluster may be in
+// the list twice, because the client requires that.
 func named(o rueidis.ClientOption) string {
 	return strings.Join(slices.Compact(slices.Clone(o.InitAddress)), ", ")
 }
 
-// dialClients returns a client that calls, and one that listens if that is wanted.
+// dialClients returns a client for calls, and one for subscriptions if listen
+// is true.
 func dialClients(o rueidis.ClientOption, listen bool) (client, subscriber rueidis.Client, err error) {
 	if client, err = rueidis.NewClient(o); err != nil || !listen {
 		return client, nil, err
@@ -140,7 +145,7 @@ func dialClients(o rueidis.ClientOption, listen bool) (client, subscriber rueidi
 	return client, subscriber, err
 }
 
-// Start keeps looking at the masters, and the Sentinels.
+// Start starts the goroutines that check the masters and the Sentinels.
 func (s *Servers) Start() {
 	s.work.Go(s.watch)
 	if s.config.Client.Sentinel.MasterSet != "" {
@@ -151,8 +156,8 @@ func (s *Servers) Start() {
 // callsEnd is how long calls under way may take after Stop.
 const callsEnd = 600 * time.Millisecond
 
-// Stop makes calls end soon: those whose servers are away at once, others
-// when they have their answer, after callsEnd at the latest.
+// Stop makes calls end soon. Calls to servers that are away end at once. Other
+// calls end with their reply, or after callsEnd.
 func (s *Servers) Stop() {
 	s.stopping.Do(func() {
 		close(s.closing)
@@ -160,7 +165,8 @@ func (s *Servers) Stop() {
 	})
 }
 
-// Close ends what start began, and closes all connections. Nobody calls any more.
+// Close stops the goroutines and closes all connections. No call may begin
+// after Close.
 func (s *Servers) Close() {
 	s.Stop()
 	s.end()
@@ -178,8 +184,8 @@ func (s *Servers) newWrite(sc *Script, sh *keyspace.Shard) *write {
 	return &write{script: sc, shard: sh, slot: s.Slot(sh), store: s.Identity, done: make(chan result, 1)}
 }
 
-// Slot returns the slot of a shard, nil for the settings. Where there is no
-// cluster all lies in one.
+// Slot returns the slot of a shard; nil stands for the settings. Without a
+// Cluster all slots are 0.
 func (s *Servers) Slot(sh *keyspace.Shard) uint16 {
 	switch {
 	case !s.Cluster:
@@ -190,8 +196,9 @@ func (s *Servers) Slot(sh *keyspace.Shard) uint16 {
 	return sh.Slot
 }
 
-// Write runs a script that writes, once for each of runs, and returns the replies.
-// What lies in a shard of shards is durable then; a nil one stands for the settings.
+// Write runs a script that writes, once for each of runs, and returns the
+// replies. runs[i] belongs to shards[i]; nil stands for the settings. All
+// writes are durable when Write returns.
 func (s *Servers) Write(ctx context.Context, sc *Script, shards []*keyspace.Shard, runs []Run) ([][]rueidis.RedisMessage, error) {
 	results, err := s.send(ctx, s.writesOf(sc, shards, runs))
 	if err != nil {
@@ -217,9 +224,9 @@ func (s *Servers) writesOf(sc *Script, shards []*keyspace.Shard, runs []Run) []*
 	return writes
 }
 
-// Confirm makes sure that all that shards have now is as durable as the level
-// wants it: where a mutation found that there was nothing left to do. It reports
-// whether the level is Default, and no replica confirmed some of it.
+// Confirm makes all that shards hold now as durable as the level requires. It
+// serves mutations that found nothing left to change. It reports whether the
+// level is Default and no replica confirmed some of it.
 func (s *Servers) Confirm(ctx context.Context, shards []*keyspace.Shard) (unconfirmed bool, err error) {
 	var of []*keyspace.Shard
 	var runs []Run
@@ -246,8 +253,8 @@ func (s *Servers) Confirm(ctx context.Context, shards []*keyspace.Shard) (unconf
 	return unconfirmed, err
 }
 
-// send sends writes until their servers took them, for RetryTime at most. The error of
-// a result then is that there was no memory.
+// send sends writes until their servers took them, for at most RetryTime. The
+// only error left in a result is out of memory.
 func (s *Servers) send(ctx context.Context, writes []*write) ([]result, error) {
 	return retry(ctx, s, batchTime+s.ReplicaTimeout, writes, func(ctx context.Context, writes []*write) []result {
 		for _, r := range writes {
@@ -267,7 +274,7 @@ func (s *Servers) send(ctx context.Context, writes []*write) ([]result, error) {
 		}
 		if moved {
 			select {
-			case s.recheck <- struct{}{}: // one look serves all who wait
+			case s.recheck <- struct{}{}: // one check serves all callers that wait
 			default:
 			}
 		}
@@ -275,7 +282,7 @@ func (s *Servers) send(ctx context.Context, writes []*write) ([]result, error) {
 	})
 }
 
-// sorted returns the writes of each pipeline.
+// sorted returns the writes for each pipeline.
 func (s *Servers) sorted(writes []*write) map[*pipeline][]*write {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,7 +299,7 @@ func (s *Servers) sorted(writes []*write) map[*pipeline][]*write {
 			}
 		}
 		name := addr
-		if addr == "" { // of the shared client: each master's apart, as one that hangs holds its batches up
+		if addr == "" { // the shared client has one pipeline for each master, because a master that hangs delays its batches
 			name = "shared " + m.Of(r.slot)
 		}
 		l := s.pipelines[name]

@@ -1,18 +1,22 @@
--- beat says that a process lives, or that it goes, and who else does.
+-- beat records that a process is live or leaves, and returns all nodes.
 --
--- KEYS     the hash of nodes, and the hash beside it that bears the store's identity. The first:
---            <node>        <last heartbeat, milliseconds of the server's clock>/<nonce of the process>/<about it>
---            drain/<node>  <nonce of the process that is drained>, '!' before it where that was forced
---            twin/<node>   as of a node, of a process that found another one of its name alive
--- ARGV     the node ('' to change nothing), the nonce of its process, what is known about it
---          ('' where it goes), after how many milliseconds without a heartbeat a node is forgotten,
---          and after how many it has lost its name to another process ('': this one takes none that it has not),
---          and the identity of the store ('' or none: it is not known yet). Nothing is changed in another store
--- Replies  the server's clock, then 1 where the process is new here or has gone just now, 2 where
---          another process of that name lives, or may, otherwise 0, then how many heartbeats the store
---          has counted (in the field beats of the second hash; 0 if it changes nothing), then field and value of each
--- A name belongs to the process that had it first, until that goes or is silent. A drain goes with
--- its process. Idempotent.
+-- KEYS     the hash of nodes, and the hash with the store's identity. The first has:
+--            <node>        <last heartbeat, milliseconds of the server's clock>/
+--                          <nonce of the process>/<about it>
+--            drain/<node>  <nonce of the drained process>, with '!' before it if forced
+--            twin/<node>   like a node, for a process that found another live one with
+--                          its name
+-- ARGV     the node ('': change nothing), the nonce of its process, the text about it
+--          ('': it leaves), after how many milliseconds without a heartbeat a node is
+--          forgotten, after how many it loses its name to another process ('': this
+--          process takes no new name), and the identity of the store ('' or missing:
+--          not known yet). If the store has another identity, nothing is changed
+-- Replies  the server's clock; 1 if the process is new or has left just now, 2 if
+--          another process of that name is or may be live, otherwise 0; the number of
+--          heartbeats that the store has counted (field beats of the second hash; 0 if
+--          nothing is changed); then field and value of each node
+-- A name belongs to the first process that has it, until that one leaves or is silent.
+-- A drain ends with its process. Idempotent.
 if (ARGV[6] or '') ~= '' and redis.call('HGET', KEYS[2], 'store') ~= ARGV[6] then
   return redis.error_reply('FOLIOT_STORE ' .. KEYS[2])
 end
@@ -45,7 +49,7 @@ local all = redis.call('HGETALL', KEYS[1])
 local process = {} -- of each node that is not forgotten
 for i = 1, #all, 2 do
   local at, nonce, rest = string.match(all[i + 1], '^(%d+)/([^/]*)(.*)$')
-  if at and tonumber(at) > now then -- the clock was set back, or another server's: who is silent from now on must look so
+  if at and tonumber(at) > now then -- the clock was set back, or is another server's: from now on the node's silence must show
     at = string.format('%.0f', now)
     all[i + 1] = at .. '/' .. nonce .. rest
     redis.call('HSET', KEYS[1], all[i], all[i + 1])

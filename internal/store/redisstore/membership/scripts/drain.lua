@@ -1,11 +1,12 @@
 -- drain makes the process of a node own no shards, or ends that.
 --
 -- KEYS     the hash of nodes (beat.lua), the audit log of nodes
--- ARGV     the node, 'drain', 'force' or 'undo', how many milliseconds of silence a node
---          survives, how many entries the log keeps (0: no log) and the entry
--- Replies  1 it is so now, 0 it was so, 'missing' there is no such node, 'last' no other
---          node could own shards, and it was not forced
--- Idempotent: what was so leaves no second entry.
+-- ARGV     the node, 'drain', 'force' or 'undo', the milliseconds after which a silent node
+--          is no longer live, the number of entries that the log keeps (0: no log), the
+--          entry
+-- Replies  1 it changed now, 0 it was so before, 'missing' there is no such live node,
+--          'last' no other node could own shards, and the drain is not forced
+-- Idempotent: if nothing changes, no second entry is added.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local all, processes, drains = redis.call('HGETALL', KEYS[1]), {}, {}

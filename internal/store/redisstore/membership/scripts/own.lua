@@ -1,17 +1,19 @@
--- own takes, keeps or releases shards.
+-- own acquires, renews or releases shards.
 --
--- KEYS     the shards' ownership: each a hash of id (<node>/<nonce>/<epoch>), until
---          (milliseconds), and of epoch and store, which stay where nobody owns it
--- ARGV     'hold', 'release' or 'look', which changes nothing, <node>/<nonce> of the process, the lease in milliseconds,
---          and the identity of the store: where the field store of a key is not that, nothing is changed
--- Replies  for each shard: the owner's id now, '' for nobody, for how many milliseconds
---          yet, and the id of the owner whose lease had ended, '' where it was not taken over
+-- KEYS     the ownership of the shards: each is a hash of id (<node>/<nonce>/<epoch>) and
+--          until (milliseconds), which exist while the shard has an owner, and of epoch
+--          and store, which always exist
+-- ARGV     'hold', 'release' or 'look' (which changes nothing), <node>/<nonce> of the
+--          process, the lease in milliseconds, and the identity of the store: if the field
+--          store of any key differs, nothing is changed
+-- Replies  for each shard: the owner's id now ('': none), the milliseconds left of its
+--          lease, and the id of the owner whose lease had ended ('': it was not taken over)
 --
--- A hold takes a shard that nobody owns, or whose owner's lease has ended, with an
--- epoch of its own; of whoever owns it already it renews the lease, which writes
--- no more than its end. After a failover of the server an epoch can be given twice:
--- hence the nonce. Idempotent: the owner may hold again, and release what is not
--- its own.
+-- A hold acquires a shard that has no owner, or whose owner's lease has ended,
+-- and gives it a new epoch. If the process owns the shard already, a hold
+-- renews the lease and writes only its end. A failover of the server can lead
+-- to the same epoch twice; so the id has a nonce too. Idempotent: the owner may
+-- hold again. Releasing a shard of another process does nothing.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local out = {}
@@ -30,7 +32,7 @@ for i = 1, #KEYS do
       id, ends = '', now
     end
   elseif ARGV[1] == 'look' then
-    -- who owns it is all that was asked
+    -- the reply is all that was asked for
   elseif ours then
     ends = now + ARGV[3]
     redis.call('HSET', KEYS[i], 'until', string.format('%.0f', ends))
@@ -38,7 +40,7 @@ for i = 1, #KEYS do
     before, ends = id, now + ARGV[3]
     id = ARGV[2] .. '/' .. string.format('%.0f', redis.call('HINCRBY', KEYS[i], 'epoch', 1))
     redis.call('HSET', KEYS[i], 'id', id, 'until', string.format('%.0f', ends))
-  elseif ends > now + ARGV[3] then -- the clock was set back, or another server's: no lease is longer
+  elseif ends > now + ARGV[3] then -- the clock was set back, or is another server's: no lease is longer than this
     ends = now + ARGV[3]
     redis.call('HSET', KEYS[i], 'until', string.format('%.0f', ends))
   end

@@ -1,11 +1,12 @@
--- mend writes what a value demands, if it is still what the caller has read.
+-- mend writes a list of commands if a value is still the one that the caller
+-- has read.
 --
 -- KEYS     the hash of that value, then the keys that are written
--- ARGV     its field, how many of its bytes are compared (-1: all), those bytes ('': there
---          must be no value), then for each write: its name, the number of its key in
---          KEYS, the number of its arguments, the arguments
--- Replies  the sum of what the writes reply, 0 where nothing was wrong; -1: it is
---          another value
+-- ARGV     the field, how many bytes of the value are compared (-1: all), those bytes
+--          ('': there must be no value), then for each command: its name, the number
+--          of its key in KEYS, the number of its arguments, the arguments
+-- Replies  the sum of the replies of the commands, 0 if all was right before;
+--          -1: the value has changed
 -- The check comes before the first write, and every key is in KEYS. Idempotent.
 local value = redis.call('HGET', KEYS[1], ARGV[1])
 if (value and string.sub(value, 1, tonumber(ARGV[2])) or '') ~= ARGV[3] then

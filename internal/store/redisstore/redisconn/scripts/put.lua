@@ -1,38 +1,45 @@
--- put replaces records that are still what the caller has read.
+-- put replaces records that are still as the caller has read them.
 --
--- It knows nothing of tasks: what becomes of a record the pure transitions of
--- package task decide, and what must be written for that their caller. Here is
--- only what has to be atomic: the comparison, and all that follows from it.
+-- It does not know tasks. The pure transitions of package task decide the new
+-- record, and the caller lists the writes that follow from it. This script does
+-- only the part that must be atomic: the comparison, and these writes.
 --
 -- KEYS     the keys of all items, each once
--- ARGV[1]  the caller's clock in milliseconds, '' to ask no clock at all (tests)
--- ARGV[2]  how far that may lie behind the server's, ARGV[3]: how far ahead
--- ARGV[4]  the identity of the store, and ARGV[5] the number of the key that bears it: the
---          ownership of a shard. Where it is missing or another one, nothing is carried out
--- ARGV[6]  the newest purge that the caller's settings know of, as fence.lua wrote it beside the identity
+-- ARGV[1]  the caller's clock in milliseconds; '': compare no clock (tests)
+-- ARGV[2]  how far that clock may be behind the server's; ARGV[3]: how far ahead
+-- ARGV[4]  the identity of the store
+-- ARGV[5]  the number of the key that holds the identity: the ownership of a shard. If
+--          the identity is missing or different, the script does nothing
+-- ARGV[6]  the newest purge that the caller's settings include, as fence.lua wrote it
+--          into the same hash as the identity
 -- then the items, each:
 --   owner     the number of the shard's ownership key and the field id that it must
---             have; 0 and '': whoever owns it. -1: only if the item before was carried out
---   record    the number of its hash, its field, the stamp (its first 8 bytes) that it must
---             have, '' where there must be none, and its new value, '' to remove it
+--             have; 0 and '': any node may own it. -1: only if the item before was
+--             carried out
+--   record    the number of its hash, its field, the stamp (its first 8 bytes) that it
+--             must have ('': there must be no record), and its new value ('': remove it)
 --   earliest  not before this time in milliseconds
 --   writes    their number, and for each: its name, the number of its key, the number of
---             its arguments, the arguments. Redis's own names, and:
+--             its arguments, the arguments. Commands of Redis, and:
 --             LOG entry             adds to a stream, in the order of the server's clock
---             LOGS namespace        after LOG: adds to a hash of namespaces if LOG has made the stream
+--             LOGS namespace        after LOG: adds to a hash of namespaces if LOG has
+--                                   created the stream
 --             WAKE id channel message
---                                   publishes, where somebody else owns the shard
+--                                   publishes, if another node owns the shard
 --
 -- Replies  the server's clock in microseconds, then for each item
---   0  carried out now      1  carried out before: the record bears the new stamp
---   2  not before earliest  3  owned by another  4  the item before was not carried out
---   or the value that the record has, '' for none: it is not the one expected
---   6  all would be well, but the caller's clock differs by too much. Of such a
---      call nothing is carried out; what was before says so: who repeats a call for
---      as long as a server is away learns what became of it.
---   7  all would be well, but the caller's settings lack a purge. Nothing of the call is carried out, as with 6
+--   0  carried out now      1  carried out before: the record has the new stamp
+--   2  before earliest      3  another node owns the shard
+--   4  the item before was not carried out
+--   or the value of the record, '' for none: it is not the expected one
+--   6  all checks passed, but the caller's clock differs by too much. Nothing of this
+--      call is carried out. Reply 1 still reports an earlier call: a caller that
+--      repeats a call while a server is away learns its outcome.
+--   7  all checks passed, but the caller's settings lack a purge. Nothing of the call
+--      is carried out, as with 6
 --
--- All checks of an item come before its first write, and every key is in KEYS, so
+-- All checks of an item come before its first write, and every key is in KEYS,
+-- so no item ends halfway. Idempotent: a stamp is never used for two values.
 -- nothing ends halfway. Idempotent: a stamp is never used for two values.
 local call, keys, args, number = redis.call, KEYS, ARGV, tonumber -- globals cost more
 local time = call('TIME')
@@ -51,7 +58,7 @@ else
   misdated = now - args[1] > number(args[2]) or args[1] - now > number(args[3])
 end
 
-local at, carried = 7, false -- where we are in args; whether the item before was carried out
+local at, carried = 7, false -- the position in args; whether the item before was carried out
 
 local function owned()
   local key = number(args[at])
@@ -60,14 +67,14 @@ end
 
 local function replace()
   local key, field, expected, new = keys[number(args[at + 2])], args[at + 3], args[at + 4], args[at + 5]
-  local free = args[at] == '0' or args[at] == '-1' -- of owners
+  local free = args[at] == '0' or args[at] == '-1' -- any node may own the shard
   if free and expected == '' and new ~= '' and args[at + 6] == '0' and not misdated and not outdated and call('HSETNX', key, field, new) == 1 then
-    return 0 -- all that was to be checked: one command instead of two
+    return 0 -- all checks passed: one command instead of two
   end
   local old = call('HGET', key, field) or ''
   local stamp = string.sub(old, 1, 8)
   if stamp == string.sub(new, 1, 8) then
-    return 1 -- whoever owns the shard by now
+    return 1 -- even if another node owns the shard by now
   elseif not owned() then
     return 3
   elseif stamp ~= expected then
@@ -89,7 +96,7 @@ end
 local made = false -- the last LOG has made its stream
 
 local function log(key, entry)
-  clock = clock + 1 -- those of one call have an order, too
+  clock = clock + 1 -- the entries of one call need an order, too
   local id = string.format('%d-0', clock)
   local added = redis.pcall('XADD', key, 'NOMKSTREAM', id, 'e', entry)
   made = not added
@@ -103,14 +110,14 @@ end
 local function wake(key, id, channel, message)
   local owner = call('HGET', key, 'id')
   if owner and owner ~= id then
-    redis.pcall('SPUBLISH', channel, message) -- a user that may not publish may still write
+    redis.pcall('SPUBLISH', channel, message) -- a user without the right to publish may still write
   end
 end
 
 local function write(name, key, first, n)
   if n == 2 then
     if call(name, key, args[first], args[first + 1]) == 0 and name == 'HINCRBY' then
-      call('HDEL', key, args[first]) -- of queues that are gone nothing stays: anybody names new ones
+      call('HDEL', key, args[first]) -- drop the counters of empty queues, because clients may name any number of queues
     end
   elseif name == 'LOG' then
     log(key, args[first])

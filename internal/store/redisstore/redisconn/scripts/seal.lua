@@ -1,8 +1,8 @@
--- seal writes something, so that WAIT on the same connection speaks of all that
--- the server wrote before. It counts up to the connection's own last write: behind
--- a call that had nothing left to write it would prove nothing.
+-- seal makes a write, so that WAIT on the same connection covers all earlier
+-- writes of the server. WAIT covers writes up to the last write of its own
+-- connection. After a call that wrote nothing, WAIT alone would prove nothing.
 --
--- KEYS     a key that nothing reads, a hash that bears the identity of the store
+-- KEYS     a key that is never read, a hash that holds the identity of the store
 -- ARGV     the identity
 -- Replies  OK
 -- Idempotent.
