@@ -362,7 +362,7 @@ func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *test
 	if err := first.drainNode(t, task.Drain{Node: "a"}); !errors.Is(err, task.ErrLastNode) {
 		t.Errorf("the other counts as one that could take the shards: %v", err)
 	}
-	if log := firsts.String() + laters.String(); strings.Contains(log, "again") {
+	if log := firsts.String() + laters.String(); strings.Contains(log, "use the node name again") {
 		t.Errorf("a node claims recovery too early:\n%s", log)
 	}
 	if err := first.Close(); err != nil {

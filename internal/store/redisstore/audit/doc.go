@@ -1,6 +1,7 @@
-// Package audit keeps the audit log of a store in streams of Redis: it reads pages
-// of entries, and removes entries by their age and by their number.
+// Package audit keeps the audit log of a store in streams of Redis. It reads
+// pages of entries, and removes entries by age and by number.
 //
-// Entries are appended by the scripts that make the change that they record. So the
-// package only says how an entry is encoded, and which stream it belongs to.
+// The script that makes a change also appends the entry that records it. So
+// this package only defines the encoding of an entry, and the stream to which
+// it belongs.
 package audit

@@ -20,15 +20,18 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The audit log is streams: each namespace has one in every shard, and those of the
-// settings (settingsPart). The nodes have one. So no namespace can push out the entries of another,
-// and a namespace reads nothing of others. An entry's id is the server's clock in
-// microseconds when it was written, so that the streams can be merged; its Seq is made of
-// that and of the stream's number. The streams of the settings share a clock; those of a
-// shard share the server's, so their Seqs differ unless that was set back.
+// The audit log consists of streams. Each namespace has one stream in every
+// shard, one for task entries, and one for its settings (SettingsPart). The
+// nodes have one. So no namespace can push out the entries of another, and a
+// namespace reads no entries of others. The id of an entry is the server's
+// clock in microseconds at the time of the write, so streams can be merged. Its
+// Seq consists of that time and the number of the stream. The streams of the
+// settings share a clock. The streams of a shard share the server's clock, so
+// their Seqs differ unless that clock was set back.
 //
-// Versions before kept one stream for all namespaces of a shard, and one for all settings,
-// of some 1000 entries each. These are read on, and go by age.
+// Older versions kept one stream for all namespaces of a shard, and one for all
+// settings, with about 1000 entries each. These are still read, and their
+// entries are removed by age.
 const (
 	seqEpoch  = 1_577_836_800_000_000 // 2020, in microseconds: 50 bits last until 2055
 	seqStream = 13                    // bits of the stream's number: 4096 shards, and three
@@ -44,10 +47,11 @@ type Log struct {
 	heads   heads
 }
 
-// Config says how long the audit log is, and reads and writes settings.
+// Config limits the audit log, and gives access to the settings.
 type Config struct {
-	// Keep is how long entries are kept. Length bounds how many entries of its tasks, or of its
-	// settings, a namespace has. If either is negative, there is no audit log.
+	// Keep is how long entries are kept. Length bounds the task entries, and
+	// separately the settings entries, of a namespace. If either is negative,
+	// there is no audit log.
 	Keep   time.Duration
 	Length int
 	Logger *slog.Logger
@@ -57,7 +61,7 @@ type Config struct {
 	Record   func(context.Context, []task.AuditEntry) error
 }
 
-// New returns the audit log that lies in servers.
+// New returns the audit log of the store in servers.
 func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member) *Log {
 	return &Log{config: c, servers: servers, shards: shards, own: own}
 }
@@ -65,8 +69,8 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *me
 // Kept reports whether there is an audit log.
 func (l *Log) Kept() bool { return l.config.Keep >= 0 && l.config.Length >= 0 }
 
-// length returns how many entries a part of the audit log may have: most, unless
-// auditConfig.Length is less. 0: there is no log.
+// length returns how many entries a part of the audit log may have: most, or
+// Config.Length if that is less. 0: there is no log.
 func (l *Log) length(most int) int {
 	if !l.Kept() {
 		return 0
@@ -74,11 +78,13 @@ func (l *Log) length(most int) int {
 	return min(l.config.Length, most)
 }
 
-// SettingsLength returns how many entries of its settings a namespace may have. 0: there is no log.
+// SettingsLength returns how many settings entries a namespace may have. 0:
+// there is no log.
 func (l *Log) SettingsLength() int { return l.length(maxSettingsEntries) }
 
-// seqOf returns the Seq of the entry id of a stream. Where the server's clock was
-// set back the ids of one instant are counted; that many microseconds do not matter.
+// seqOf returns the Seq of the entry id of a stream. If the server's clock was
+// set back, the second half of an id counts entries of one instant. It is added
+// to the microseconds, which shifts the entry by an irrelevant time.
 func seqOf(id string, stream int) (uint64, error) {
 	micros, count, _ := strings.Cut(id, "-")
 	m, err := strconv.ParseUint(micros, 10, 64)
@@ -92,15 +98,16 @@ func seqOf(id string, stream int) (uint64, error) {
 	return (m+n-seqEpoch)<<seqStream | uint64(stream), nil
 }
 
-// These end the namespace's part in the keys of streams that have a bound of their own: of
-// refused tokens, and of entries that sweeps dropped. So guesses of tokens push out nothing else, and
-// endless changes of tasks do not push out the entries of admins. No namespace has a slash.
+// These marks end the namespace in the keys of streams with a bound of their
+// own: refused tokens, and entries that sweeps dropped. So guessed tokens push
+// out no other entries, and endless changes of tasks do not push out the
+// entries of admins. No namespace has a slash.
 const (
 	refusedMark = "/refused"
 	droppedMark = "/dropped"
 )
 
-// SettingsPart returns the stream that an entry belongs to which is no task's.
+// SettingsPart returns the stream for an entry that does not belong to a task.
 func SettingsPart(e *task.AuditEntry) string {
 	switch e.Action {
 	case task.ActionTokenRefused, task.ActionScopeRefused:
@@ -115,13 +122,13 @@ func SettingsPart(e *task.AuditEntry) string {
 type stream struct {
 	key       string
 	number    int             // see seqOf
-	shard     *keyspace.Shard // nil: it is not a shard's
-	registry  string          // the hash with the field namespace; "": the stream is in none
+	shard     *keyspace.Shard // nil: the stream belongs to no shard
+	registry  string          // the hash with the field namespace; "": no hash lists the stream
 	namespace string
 }
 
-// shared returns the streams of several namespaces: that of the nodes, and those that older
-// versions wrote.
+// shared returns the streams of several namespaces: the stream of the nodes,
+// and the streams of older versions.
 func (l *Log) shared(shards []*keyspace.Shard) []stream {
 	all := []stream{{key: keyspace.SettingsLog, number: len(l.shards)}, {key: keyspace.NodesLog, number: len(l.shards) + 1}}
 	for _, sh := range shards {
@@ -168,7 +175,7 @@ func (l *Log) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream, 
 		}
 		for _, namespace := range namespaces {
 			switch {
-			case namespace == "/": // the clock of the settings' streams
+			case namespace == "/": // the time of the settings' streams
 			case i == 0:
 				all = append(all, l.settingsStream(namespace))
 			default:
@@ -179,7 +186,7 @@ func (l *Log) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream, 
 	return all, nil
 }
 
-// entry is an entry of the audit log and the stream's own name for it.
+// entry is an entry of the audit log with its id in the stream.
 type entry struct {
 	task.AuditEntry
 	stream stream
@@ -192,11 +199,12 @@ type part struct {
 	read func(b rueidis.Builder, key string) rueidis.Completed
 }
 
-// streamsAtOnce bounds the commands of one pipeline. Streams are as many as namespaces and shards
-// make: all at once would take longer than a try may, and keep other calls waiting behind them.
+// streamsAtOnce bounds the commands of one pipeline. There are as many streams
+// as namespaces times shards. All in one pipeline would take longer than one
+// try may, and would delay other calls.
 const streamsAtOnce = 4096
 
-// askMany is Servers.Ask for as many commands as there are streams.
+// askMany is Servers.Ask for one command for each stream, in several pipelines.
 func (l *Log) askMany(ctx context.Context, commands []redisconn.Command) ([]rueidis.RedisResult, error) {
 	all := make([]rueidis.RedisResult, 0, len(commands))
 	for some := range slices.Chunk(commands, streamsAtOnce) {
@@ -252,7 +260,8 @@ func decodeEntry(x rueidis.XRangeEntry) (task.AuditEntry, error) {
 	return all[0], nil
 }
 
-// Page returns at most limit entries with a Seq below before, the newest first. before 0: the newest of all.
+// Page returns at most limit entries with a Seq below before, newest first.
+// before 0 means no bound.
 func (l *Log) Page(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
 	before = cmp.Or(before, maxSeq)
 	streams := l.streamsOf(f.Namespace)
@@ -284,15 +293,15 @@ func (l *Log) Page(ctx context.Context, f task.AuditFilter, before uint64, limit
 	return page, nil
 }
 
-// newest returns the newest entries of streams with a Seq below before, at most limit,
-// and whether there are more. Each stream is asked for somewhat more than its part, and
-// asked again if that was too few.
+// newest returns the newest entries of streams with a Seq below before, at most
+// limit, and whether there are more. It asks each stream for somewhat more than
+// its share, and again if that was too few.
 func (l *Log) newest(ctx context.Context, streams []stream, before uint64, limit int) ([]entry, bool, error) {
 	end := "+"
 	if before != maxSeq {
 		end = strconv.FormatUint(before>>seqStream+seqEpoch, 10)
 	}
-	open, lists := make([]bool, len(streams)), make([][]entry, len(streams)) // open: more of the stream may be wanted
+	open, lists := make([]bool, len(streams)), make([][]entry, len(streams)) // open: more entries of the stream may be needed
 	for i := range open {
 		open[i] = true
 	}

@@ -17,32 +17,35 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// How many entries of the audit log a namespace may have. Its own oldest entries go if it
-// has more, and an entry records how many.
+// The bounds on the audit entries of a namespace. If a namespace exceeds one,
+// its own oldest entries are removed, and an entry records how many.
 const (
-	// MaxTaskEntries bounds those of its tasks, maxSettingsEntries those of its settings:
-	// however many tasks a namespace changes, the entries of its admins stay.
+	// MaxTaskEntries bounds the task entries and maxSettingsEntries the
+	// settings entries. However many tasks a namespace changes, the entries of
+	// its admins stay.
 	MaxTaskEntries     = 1_000_000
 	maxSettingsEntries = 100_000
 
-	// entryBytes is about the memory of an entry in a stream, and auditShare the part of the
-	// servers' memory that the entries of all tasks may take. It is divided evenly between
-	// the namespaces that exist, so only an operator, by making namespaces, can make a share
-	// smaller. minTaskEntries is the least share.
+	// entryBytes is about the memory of an entry in a stream. auditShare is the
+	// fraction of the servers' memory that the entries of all tasks may use. It
+	// is divided evenly between the existing namespaces, so only an operator
+	// can make a share smaller, by creating namespaces. minTaskEntries is the
+	// smallest share.
 	entryBytes     = 128
 	auditShare     = 0.2
 	minTaskEntries = 10_000
 
-	// boundEvery is how often the bounds are enforced. Rates bound the entries in between.
+	// boundEvery is the time between two enforcements of the bounds. Rate
+	// limits bound the entries in between.
 	boundEvery = 30 * time.Second
 )
 
-// heads remembers the oldest entry of streams, so that a sweep reads only streams that
-// lose their oldest entry.
+// heads remembers the oldest entry of each stream, so that a sweep reads only
+// the streams that lose their oldest entry.
 type heads struct {
 	mu      sync.Mutex // guards everything below
 	oldest  map[string]head
-	bounded time.Time // when the bounds were enforced last
+	bounded time.Time // when the bounds were last enforced
 }
 
 type head struct {
@@ -50,10 +53,10 @@ type head struct {
 	seq uint64
 }
 
-// Trim removes at most limit entries from the beginning of the audit log if their
-// retention ended at or before now: entries of this node's shards, of settings and of
-// nodes. It stops at the first that is to stay. It reads the streams if their oldest entry
-// goes, or is not known.
+// Trim removes at most limit entries from the beginning of the audit log if
+// their retention ended at or before now: entries of this node's shards, of
+// settings and of nodes. It stops at the first entry that stays. It reads only
+// streams whose oldest entry goes or is unknown.
 func (l *Log) Trim(ctx context.Context, now task.Millis, limit int) (int, error) {
 	if !l.Kept() || limit <= 0 {
 		return 0, nil
@@ -85,8 +88,9 @@ func (l *Log) trimLocked(ctx context.Context, now task.Millis, streams []stream,
 	return n, err
 }
 
-// trimSome is trimLocked for a part of the entries that go. It reads about as many entries as it may
-// remove, however many streams there are, and reports whether more may go.
+// trimSome does the work of trimLocked for some of the entries. It reads about
+// as many entries as it may remove, for any number of streams, and reports
+// whether more may have to go.
 func (l *Log) trimSome(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, more bool, err error) {
 	begin, stays, err := l.expired(ctx, now, streams)
 	if err != nil || len(begin) == 0 {
@@ -100,7 +104,7 @@ func (l *Log) trimSome(ctx context.Context, now task.Millis, streams []stream, l
 	if err != nil {
 		return 0, false, err
 	}
-	unread := uint64(maxSeq) // entries not read are behind it
+	unread := uint64(maxSeq) // entries that were not read come after it
 	for _, list := range lists {
 		if len(list) == each {
 			unread = min(unread, list[each-1].Seq)
@@ -132,11 +136,11 @@ func (l *Log) trimSome(ctx context.Context, now task.Millis, streams []stream, l
 	return n, more, l.unlog(ctx, begin, lists, gone)
 }
 
-// ended reports whether the retention of an entry of that instant has ended.
+// ended reports whether the retention of an entry from the time at has ended.
 func (l *Log) ended(now, at task.Millis) bool { return at.Add(l.config.Keep) <= now }
 
-// expired returns the streams that lose their oldest entry, and the Seq of the first entry that
-// stays, as far as that is known.
+// expired returns the streams that lose their oldest entry, and the Seq of the
+// first entry that stays, if known.
 func (l *Log) expired(ctx context.Context, now task.Millis, streams []stream) (begin []stream, stays uint64, err error) {
 	if l.heads.oldest == nil {
 		l.heads.oldest = map[string]head{}
@@ -168,7 +172,7 @@ func (l *Log) expired(ctx context.Context, now task.Millis, streams []stream) (b
 	return begin, stays, nil
 }
 
-// unlog removes streams that have no entries any more.
+// unlog removes streams without entries.
 func (l *Log) unlog(ctx context.Context, streams []stream, had [][]entry, gone map[string][]string) error {
 	var empty []redisconn.Run
 	for i, st := range streams {
@@ -187,7 +191,8 @@ func firstOf(n int) func(rueidis.Builder, string) rueidis.Completed {
 	}
 }
 
-// taskEntries returns how many entries of tasks a namespace may have in all shards.
+// taskEntries returns how many task entries a namespace may have in all shards
+// together.
 func (l *Log) taskEntries() int {
 	memory := l.servers.MemoryLimit()
 	if memory == 0 {
@@ -197,8 +202,8 @@ func (l *Log) taskEntries() int {
 	return l.length(min(MaxTaskEntries, max(minTaskEntries, int(share))))
 }
 
-// bound removes the oldest entries of each namespace that has more than it may, and
-// records that. Each node bounds its own shards by their part of the whole.
+// bound removes the oldest entries of each namespace that exceeds a bound, and
+// records that. Each node bounds its own shards by their share of the total.
 func (l *Log) bound(ctx context.Context, now task.Millis, streams []stream) error {
 	var commands []redisconn.Command
 	var own []stream
@@ -250,7 +255,8 @@ func (l *Log) bound(ctx context.Context, now task.Millis, streams []stream) erro
 	return nil
 }
 
-// rooms returns how many entries of its tasks each namespace may have that has a quota of bytes.
+// rooms returns how many task entries each namespace with a quota of bytes may
+// have.
 func (l *Log) rooms(ctx context.Context) (map[string]int64, error) {
 	rooms, records := map[string]int64{}, map[string]int64{}
 	var quotas []*task.NamespaceSettings
@@ -275,7 +281,7 @@ func (l *Log) rooms(ctx context.Context) (map[string]int64, error) {
 	return rooms, nil
 }
 
-// excess is the streams of a namespace that may have too many entries.
+// excess holds the streams of a namespace that may have too many entries.
 type excess struct {
 	namespace string
 	streams   []string
@@ -283,8 +289,9 @@ type excess struct {
 	total     int64
 }
 
-// shed removes the oldest entries of x until it has somewhat fewer than most, the same
-// part of each stream: names are spread over shards by chance.
+// shed removes the oldest entries of x until it has somewhat fewer than most.
+// Each stream loses the same fraction, because names are spread over shards at
+// random.
 func (l *Log) shed(ctx context.Context, now task.Millis, x *excess, most int64) error {
 	keep := task.AuditKept(most)
 	commands := make([]redisconn.Command, len(x.streams))
@@ -309,8 +316,8 @@ func (l *Log) shed(ctx context.Context, now task.Millis, x *excess, most int64) 
 	if gone == 0 {
 		return nil
 	}
-	l.config.Logger.LogAttrs(ctx, slog.LevelWarn, "dropped the oldest audit entries of a namespace: over its bound",
+	l.config.Logger.LogAttrs(ctx, slog.LevelWarn, "dropped the oldest audit entries of a namespace: it has more than its bound",
 		slog.String("namespace", x.namespace), slog.Int64("dropped", gone), slog.Int64("limit", most))
-	namespace, _, _ := strings.Cut(x.namespace, "/") // without a mark
+	namespace, _, _ := strings.Cut(x.namespace, "/") // without the mark
 	return l.config.Record(ctx, []task.AuditEntry{task.AuditDropped(now, namespace, gone, most)})
 }

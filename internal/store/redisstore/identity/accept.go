@@ -14,26 +14,26 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// Found says which store the servers hold, and which parts are lost.
+// Found describes the store in the servers, and its lost parts.
 type Found struct {
-	Identity string // "": there is no store, or one of an older version, which has none
-	Parts    int    // that bear the identity
+	Identity string // "": there is no store, or a store of an older version, which has no identity
+	Parts    int    // parts that have the identity
 	Lost     []string
-	// SettingsLost: settings were made, and are gone.
+	// SettingsLost means that settings existed and are gone.
 	SettingsLost bool
 
 	servers *redisconn.Servers
 	meta    map[string]string // fields of keyspace.MetaKey
-	shards  int               // 0: not known
-	parts   []Bearer          // that are lost
-	borne   []string          // the identity that each bears instead
+	shards  int               // 0: unknown
+	parts   []Bearer          // the lost parts
+	borne   []string          // the identity that each lost part has instead
 }
 
-// Whole reports whether nothing is lost.
+// Whole reports whether no part is lost.
 func (f *Found) Whole() bool { return len(f.Lost) == 0 && !f.SettingsLost }
 
-// AcceptLoss is AcceptLoss of the store. shards is how many there were, 0 if that is not known, and lease
-// the lease of shards.
+// AcceptLoss does the work of AcceptLoss of the store. shards is the number of
+// shards there were, 0 if it is unknown, and lease is the lease of shards.
 func AcceptLoss(ctx context.Context, s *redisconn.Servers, shards int, lease time.Duration, agreed func(*Found) error) (*Found, error) {
 	f, err := find(ctx, s, shards)
 	if err != nil || f.Whole() {
@@ -48,8 +48,9 @@ func AcceptLoss(ctx context.Context, s *redisconn.Servers, shards int, lease tim
 	return f, f.accept(ctx, lease)
 }
 
-// find reads which store lies in the servers. shards is how many there were, 0 if that
-// is not known. With an error it returns the part that it could read, or nil.
+// find reads which store the servers hold. shards is the number of shards there
+// were, 0 if it is unknown. With an error find returns the data that it could
+// read, or nil.
 func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error) {
 	f := &Found{servers: s}
 	var made bool
@@ -86,7 +87,7 @@ func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error)
 	return f, f.compare(ctx)
 }
 
-// compare finds the parts that are lost.
+// compare finds the lost parts.
 func (f *Found) compare(ctx context.Context) error {
 	bearers := append([]Bearer{MetaBearer}, BearersOf(keyspace.NewShards(cmp.Or(f.shards, DefaultShards)))...)
 	found, away := borne(ctx, f.servers, bearers)
@@ -104,7 +105,7 @@ func (f *Found) compare(ctx context.Context) error {
 		return away
 	}
 	f.Parts = count[f.Identity]
-	begun := f.meta[MetaBearer.Field] != "" && f.meta["whole"] == "" // the next server gives it to those that have none
+	begun := f.meta[MetaBearer.Field] != "" && f.meta["whole"] == "" // the next server gives the identity to parts without one
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != f.Identity && (*id != "" || !begun) {
 			f.Lost, f.parts, f.borne = append(f.Lost, b.Differs(*id)), append(f.parts, b), append(f.borne, *id)
@@ -113,7 +114,7 @@ func (f *Found) compare(ctx context.Context) error {
 	return away
 }
 
-// accept gives the identity to the parts that are lost.
+// accept gives the identity to the lost parts.
 func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 	shards := strconv.Itoa(f.shards)
 	repairs := make([]*redisconn.Repair, 0, len(f.parts)+1)
@@ -121,7 +122,7 @@ func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 		r := redisconn.NewRepair(b.Key, b.Field, -1, f.borne[i])
 		r.Write("HSET", b.Key, b.Field, f.Identity)
 		switch {
-		case b.Key == keyspace.MetaKey && f.meta["format"] == "": // older versions are kept out: there may be schedules
+		case b.Key == keyspace.MetaKey && f.meta["format"] == "": // older versions are kept out, because there may be schedules
 			r.Write("HSET", b.Key, "format", strconv.Itoa(Format), "oldest", strconv.Itoa(ScheduleFormat), "shards", shards, "lease", millis(lease), "whole", "1")
 		case b.Key == keyspace.MetaKey:
 			r.Write("HSET", b.Key, "whole", "1")
@@ -139,7 +140,8 @@ func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 	return err
 }
 
-// Layout is how tasks are kept in the servers. The zero Layout: nothing is yet.
+// Layout describes how the servers store tasks. The zero Layout means that
+// nothing is stored.
 type Layout struct {
 	Format, Shards int
 	Lease          time.Duration
@@ -147,7 +149,7 @@ type Layout struct {
 	Store          *Found
 }
 
-// ReadLayout reads how tasks are kept, and which store lies there.
+// ReadLayout reads how tasks are stored, and the identity of the store.
 func ReadLayout(ctx context.Context, s *redisconn.Servers, shards int) (Layout, error) {
 	f, err := find(ctx, s, shards)
 	if f == nil {

@@ -1,8 +1,8 @@
-// Package identity knows which store lies in the servers of a Redis: its format, its
-// identity, and which parts of it are lost.
+// Package identity finds out which store the servers of a Redis hold: its
+// format, its identity, and its lost parts.
 //
-// All nodes agree on the format (format.go). Every part of the store bears its
-// identity. A Watch compares it, closes the store if a part bears another one, and
-// opens the store again when the data is back. If parts are lost for good, an
-// operator may accept that (accept.go).
+// All nodes agree on the format (format.go). Every part of the store holds its
+// identity. A Watch compares it, closes the store if a part has another
+// identity, and opens the store again when the data is back. If parts are lost
+// for good, an operator may accept that (accept.go).
 package identity

@@ -18,38 +18,40 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// What this code writes, see keyspace.MetaKey. It uses what has an oldest of its own format
-// or below. The format rises with that of keys, scripts and messages, and with
-// codec.Format. What oldest becomes with the first schedule, admitSchedules says.
+// The format that this code writes; see keyspace.MetaKey. The code uses a store
+// whose field oldest is not above its own format. The format rises with each
+// change of keys, scripts and messages, and with codec.Format. The field oldest
+// rises with the first schedule; see admitSchedules.
 const (
 	Format = ScheduleFormat
 	oldest = 1
 )
 
-// ScheduleFormat is the format that has schedules. Older code cannot read one, and would
-// come upon it in its shards again and again. So the first schedule is made only while no
-// older node lives, and after keyspace.MetaKey says that none may come: until then versions may run
-// side by side, and the way back is open.
+// ScheduleFormat is the format that has schedules. Older code cannot read a
+// schedule, and would find it in its shards again and again. So the first
+// schedule is created only while no older node is live, and after
+// keyspace.MetaKey keeps older nodes out. Until then both versions may run side
+// by side, and going back to the older one is possible.
 const ScheduleFormat = 2
 
-// DefaultShards is into how many parts tasks are divided where nobody says.
+// DefaultShards is the default number of shards.
 const DefaultShards = 256
 
-// ErrDiffers says that what is kept in the servers, or how other nodes use them,
-// is not as this node is to have it.
-var ErrDiffers = errors.New("this server does not fit to what is there")
+// ErrDiffers means that this node cannot use the store: the stored format or a
+// setting of the other nodes differs from its own.
+var ErrDiffers = errors.New("this server is incompatible with the store")
 
 // ErrConfig marks settings that cannot work.
-var ErrConfig = errors.New("settings of the shards")
+var ErrConfig = errors.New("invalid shard settings")
 
-// Wishes are what a node demands of the values that all nodes share.
+// Wishes are the values that a node requires and all nodes must share.
 type Wishes struct {
-	Shards int           // 0: as many as there are
+	Shards int           // 0: the stored number
 	Lease  time.Duration // Config.ShardLease of the store
-	Alone  bool          // no other node uses the store: any lease will do
+	Alone  bool          // no other node uses the store, so any lease is accepted
 }
 
-// Meta is what stands in keyspace.MetaKey.
+// Meta is the content of keyspace.MetaKey.
 type Meta struct {
 	Format, Oldest, Shards int
 	lease                  time.Duration
@@ -57,7 +59,7 @@ type Meta struct {
 	whole                  bool
 }
 
-// parseMeta reads fields and values. What a newer format has besides is not looked at.
+// parseMeta reads fields and values. It ignores fields of newer formats.
 func parseMeta(fields map[string]string) (m Meta, err error) {
 	number := func(name string) int {
 		n, failed := strconv.Atoi(fields[name])
@@ -71,16 +73,16 @@ func parseMeta(fields map[string]string) (m Meta, err error) {
 	return m, err
 }
 
-// readable returns nil if this code can use what m says.
+// readable returns an error if this code cannot use a store with the content m.
 func (m Meta) readable() error {
 	if m.Oldest > Format {
-		return fmt.Errorf("%w: tasks are kept in format %d by a newer Foliot, and this one knows %d: run a version that is as new", ErrDiffers, m.Format, Format)
+		return fmt.Errorf("%w: a newer Foliot stored the tasks in format %d, and this version supports formats up to %d: run a version as new as that one", ErrDiffers, m.Format, Format)
 	}
 	return nil
 }
 
 // Agree compares c with the values that all nodes must share, and returns the
-// stored ones. If nothing is written yet, c decides.
+// stored values. If no value is stored yet, Agree stores those of c.
 func Agree(ctx context.Context, s *redisconn.Servers, c Wishes) (Meta, error) {
 	if err := refuseLostMeta(ctx, s, cmp.Or(c.Shards, DefaultShards)); err != nil {
 		return Meta{}, err
@@ -94,26 +96,26 @@ func Agree(ctx context.Context, s *redisconn.Servers, c Wishes) (Meta, error) {
 		case err != nil:
 			return Meta{}, err
 		case c.Shards != 0 && c.Shards != m.Shards:
-			return Meta{}, fmt.Errorf("%w: the tasks there are divided into %d shards, for good: take --shards %d, or none; or another database, or --store", ErrDiffers, m.Shards, m.Shards)
+			return Meta{}, fmt.Errorf("%w: its tasks are divided into %d shards, and that number cannot change: pass --shards %d or leave it out, or use another database or --store", ErrDiffers, m.Shards, m.Shards)
 		case c.Alone || c.Lease == m.lease:
 			return m, nil
 		case replaces != "":
-			return Meta{}, fmt.Errorf("%w: another server, that starts too, takes the shard lease %v, and this one %v: all must take the same", ErrDiffers, m.lease, c.Lease)
+			return Meta{}, fmt.Errorf("%w: another server that is starting uses the shard lease %v, and this one %v: use the same value on all servers", ErrDiffers, m.lease, c.Lease)
 		}
 		others, err := membership.LiveNodes(ctx, s, m.lease)
 		if err != nil {
 			return Meta{}, err
 		}
 		if len(others) > 0 {
-			return Meta{}, fmt.Errorf("%w: the shard lease there is %v, and here %v: take --shard-lease %v, or stop all other servers first, at least for %v (there are: %s)",
+			return Meta{}, fmt.Errorf("%w: its shard lease is %v, and this server uses %v: pass --shard-lease %v, or first stop all other servers for at least %v (live now: %s)",
 				ErrDiffers, m.lease, c.Lease, m.lease, m.lease, strings.Join(others, ", "))
 		}
 		replaces = millis(m.lease)
 	}
 }
 
-// ReadMeta returns the content of keyspace.MetaKey. Errors: task.ErrStoreReplaced if that is
-// nothing.
+// ReadMeta returns the content of keyspace.MetaKey. The error is
+// task.ErrStoreReplaced if the key is missing.
 func ReadMeta(ctx context.Context, s *redisconn.Servers) (Meta, error) {
 	reply, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(keyspace.MetaKey).Build() })
 	if err != nil {
@@ -129,8 +131,8 @@ func ReadMeta(ctx context.Context, s *redisconn.Servers) (Meta, error) {
 	return parseMeta(fields)
 }
 
-// decideMeta returns the content of keyspace.MetaKey, after it was written if it was not
-// there, had no identity, or had a lease that may be replaced.
+// decideMeta returns the content of keyspace.MetaKey. Before that it writes the
+// key if it is missing, has no identity, or has a lease that may be replaced.
 func decideMeta(ctx context.Context, s *redisconn.Servers, c Wishes, replaces string) (Meta, error) {
 	shards := cmp.Or(c.Shards, DefaultShards)
 	lease := millis(c.Lease)
@@ -149,7 +151,8 @@ func decideMeta(ctx context.Context, s *redisconn.Servers, c Wishes, replaces st
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// ShutOut makes m, which stands in keyspace.MetaKey, say that older code may not use the servers.
+// ShutOut changes m in keyspace.MetaKey so that older code refuses to use the
+// servers.
 func ShutOut(ctx context.Context, s *redisconn.Servers, m Meta) error {
 	r := redisconn.NewRepair(keyspace.MetaKey, MetaBearer.Field, -1, s.Identity)
 	r.Write("HSET", keyspace.MetaKey, "format", strconv.Itoa(max(m.Format, ScheduleFormat)), "oldest", strconv.Itoa(ScheduleFormat))

@@ -15,43 +15,47 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A store has an identity: a random word, made once with keyspace.MetaKey. It lies in every
-// part of the store, next to the data of the part, and in the memory of every node.
-// A Redis that was emptied, or another one in its place, does not bear it. A node
-// that finds a difference closes the store: it changes nothing there, and serves no client.
+// A store has an identity: a random word, created once with keyspace.MetaKey.
+// It is stored in every part of the store, next to the data of the part, and in
+// the memory of every node. A Redis that was emptied does not have it, and
+// neither does another Redis in its place. A node that finds a difference
+// closes the store: it changes nothing there, and serves no client.
 //
-// Scripts that write tasks, settings or ownership compare the identity in the run
-// that writes (put, idem, own, beat, fence, configure), so none of these reaches
-// another store at any moment. So does seal, which follows them. Others do not compare it,
-// such as permits: they may leave a key there until the node closes the store.
+// Scripts that write tasks, settings or ownership compare the identity in the
+// run that writes (put, idem, own, beat, fence, configure). So they never write
+// to another store. seal, which follows them, compares it too. Other scripts,
+// such as permits, do not compare it: they may leave a key in another store
+// until the node closes the store.
 //
-// The poll compares the identity too, so a node without any work closes as well. One
-// server has all parts, so the poll compares some of them. In a Cluster the poll
-// compares the shards once a second (compareEvery).
+// The poll compares the identity too, so a node without any work also closes.
+// Without a Cluster, one server has all parts, and the poll compares only some
+// of them. In a Cluster the poll compares all shards once a second
+// (compareEvery).
 //
-// The identity of a store that an older version made comes with the first node of
-// this version. Until every part bears it, and every replica that follows has it,
-// the field "whole" of keyspace.MetaKey is missing, and a part without the identity gets it.
-// From then on a part without it is lost.
+// A store of an older version gets its identity from the first node of this
+// version. Until every part has it, and every replica that follows has it, the
+// field "whole" of keyspace.MetaKey is missing, and a part without the identity
+// is given it. From then on a part without it is lost.
 
-// Bearer is a hash that bears the identity of the store in a field.
+// Bearer is a hash with the identity of the store in one of its fields.
 type Bearer struct {
-	Name       string // for people
+	Name       string // for messages
 	Key, Field string
 }
 
-// Differs says that a bearer has found instead of the identity.
+// Differs returns the message for a bearer that has found instead of the
+// identity.
 func (b Bearer) Differs(found string) string {
 	if found == "" {
 		return fmt.Sprintf("the identity of the store is missing in %s (key %s)", b.Name, b.Key)
 	}
-	return fmt.Sprintf("another store lies in %s (key %s bears the identity %s)", b.Name, b.Key, found)
+	return fmt.Sprintf("%s holds another store (key %s has the identity %s)", b.Name, b.Key, found)
 }
 
 var MetaBearer = Bearer{"the format", keyspace.MetaKey, "identity"}
 
-// BearersOf returns the hashes that bear the identity of a store with these shards,
-// but for keyspace.MetaKey.
+// BearersOf returns the hashes with the identity of a store with these shards,
+// without keyspace.MetaKey.
 func BearersOf(shards []*keyspace.Shard) []Bearer {
 	all := make([]Bearer, 0, 2+len(shards))
 	all = append(all, Bearer{"the settings", keyspace.SettingsID, "store"}, Bearer{"the nodes", keyspace.NodesID, "store"})
@@ -61,39 +65,42 @@ func BearersOf(shards []*keyspace.Shard) []Bearer {
 	return all
 }
 
-// Watch holds a node's knowledge of the identity of its store. The poll changes it.
+// Watch holds a node's knowledge of the identity of its store. The poll updates
+// it.
 type Watch struct {
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
 	config  Config
 
-	loss  atomic.Pointer[redisconn.Loss] // why the store is closed; nil: it is not
-	Doubt chan struct{}                  // to the poll: compare all parts now
+	loss  atomic.Pointer[redisconn.Loss] // why the store is closed; nil: it is open
+	Doubt chan struct{}                  // makes the poll compare all parts now
 
-	// The rest is the poll's.
-	whole bool      // see above: a part without the identity is lost
-	tried time.Time // when it was last tried to make it so
-	full  time.Time // when all parts were compared last
-	since time.Time // the store is closed
+	// Only the poll uses the fields below.
+	whole bool      // see above: a part without the identity counts as lost
+	tried time.Time // when settle was last tried
+	full  time.Time // when all parts were last compared
+	since time.Time // when the store was closed
 }
 
-// Config is how an identityWatch calls its store.
+// Config connects a Watch to its store.
 type Config struct {
 	Logger  *slog.Logger
-	Reload  func(context.Context) error // reads the settings, if other nodes have changed them; it may return a *redisconn.Loss
-	Changed func()                      // is called when the store was closed, or opened again
+	Reload  func(context.Context) error // reads the settings if other nodes have changed them; it may return a *redisconn.Loss
+	Changed func()                      // is called after the store was closed or opened again
 }
 
-// New returns a watch of the store that lies in servers. The caller calls Identify.
+// New returns a watch of the store in servers. The caller must call Identify
+// next.
 func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Watch {
 	return &Watch{servers: servers, shards: shards, config: c, Doubt: make(chan struct{}, 1)}
 }
 
-// Lost returns why the store is closed, nil if it is not. It costs one atomic load.
+// Lost returns why the store is closed, nil if it is open. It costs one atomic
+// load.
 func (w *Watch) Lost() *redisconn.Loss { return w.loss.Load() }
 
-// Suspect makes the poll compare all parts now, if err says that a script has found
-// another store, and reports whether it does.
+// Suspect makes the poll compare all parts now if err means that a script has
+// found another store. It reports whether err means that.
 func (w *Watch) Suspect(err error) bool {
 	if err == nil || redisconn.LossOf(err) == nil {
 		return false
@@ -107,12 +114,12 @@ func (w *Watch) Suspect(err error) bool {
 
 const (
 	compareEvery = time.Second     // all parts, in a Cluster
-	settleEvery  = 5 * time.Second // the identity is confirmed by replicas, until it was
+	settleEvery  = 5 * time.Second // the time between two tries to have the identity confirmed by replicas
 )
 
-// Verify compares the identity of the store with the one that this process has
-// opened, reads the settings, and closes or opens the store. It returns why it could
-// not find out.
+// Verify compares the identity of the store with the one that this process
+// opened, reads the settings, and closes or opens the store. It returns an
+// error if a comparison failed.
 func (w *Watch) Verify(ctx context.Context, now time.Time, doubt bool) error {
 	all := doubt || w.loss.Load() != nil || w.servers.Cluster && now.Sub(w.full) >= compareEvery
 	err := w.compare(ctx, all)
@@ -138,11 +145,12 @@ func (w *Watch) Verify(ctx context.Context, now time.Time, doubt bool) error {
 	return nil
 }
 
-// compare returns a *loss where a part of the store bears another identity, or none.
-// A part that is away is not compared: its error is returned if no other part is lost.
+// compare returns a *redisconn.Loss if a part of the store has another identity
+// or none. It cannot compare a part whose server is away: it returns that error
+// if no other part is lost.
 func (w *Watch) compare(ctx context.Context, all bool) error {
 	shards := w.shards
-	if !all && !w.servers.Cluster { // one server has all of them
+	if !all && !w.servers.Cluster { // one server has all parts
 		shards = shards[:1]
 	} else if !all {
 		shards = nil
@@ -165,8 +173,8 @@ func (w *Watch) compare(ctx context.Context, all bool) error {
 	return w.bearAgain(ctx, bearers[missing[0]])
 }
 
-// bearAgain writes an identity again that a failover has lost, before replicas
-// had confirmed it: the store that it belongs to must be there.
+// bearAgain writes an identity again that a failover lost before replicas had
+// confirmed it. The store with that identity must be there.
 func (w *Watch) bearAgain(ctx context.Context, first Bearer) error {
 	n := strconv.Itoa(len(w.shards))
 	again := redisconn.NewRepair(keyspace.MetaKey, "shards", -1, n)
@@ -183,7 +191,7 @@ func (w *Watch) bearAgain(ctx context.Context, first Bearer) error {
 	if err := bear(ctx, w.servers, w.shards); err != nil {
 		return err
 	}
-	w.config.Logger.Warn("a failover lost the new identity of the store: wrote it again", "identity", w.servers.Identity)
+	w.config.Logger.Warn("wrote the new identity of the store again: a failover had lost it", "identity", w.servers.Identity)
 	return nil
 }
 
@@ -208,8 +216,8 @@ func (w *Watch) reopen(now time.Time) {
 	w.config.Changed()
 }
 
-// settle makes every part bear the identity, and says so in keyspace.MetaKey once every
-// replica that follows has it. It reports whether that is so.
+// settle gives the identity to every part. When every replica that follows has
+// it, settle records that in keyspace.MetaKey. It reports whether that is done.
 func (w *Watch) settle(ctx context.Context) bool {
 	err := bear(ctx, w.servers, w.shards)
 	if err == nil && w.servers.Synced(ctx) {
@@ -224,13 +232,13 @@ func (w *Watch) settle(ctx context.Context) bool {
 	return false
 }
 
-// Identify compares the identity of the store with that of its parts, when it is
-// opened, and gives it to those that have none yet. Errors: task.ErrStoreReplaced,
-// task.ErrSettingsLost.
+// Identify compares the identity of the store with that of its parts when the
+// store is opened, and gives it to parts that have none yet. Errors:
+// task.ErrStoreReplaced, task.ErrSettingsLost.
 func (w *Watch) Identify(ctx context.Context, m Meta) error {
 	w.servers.Identity, w.whole = m.identity, m.whole
 	bearers := BearersOf(w.shards)
-	found, _ := borne(ctx, w.servers, bearers) // the poll compares a part that is away
+	found, _ := borne(ctx, w.servers, bearers) // the poll compares parts whose server is away
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != m.identity && (*id != "" || m.whole) {
 			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.Differs(*id)}
@@ -243,9 +251,9 @@ func (w *Watch) Identify(ctx context.Context, m Meta) error {
 	return nil
 }
 
-// refuseLostMeta returns an error if keyspace.MetaKey is gone, and parts of a store bear an
-// identity still: that is no empty Redis. It reads keyspace.MetaKey last, as a node that makes a store
-// writes that first.
+// refuseLostMeta returns an error if keyspace.MetaKey is gone while parts still
+// have the identity of a store: such a Redis is not empty. It reads
+// keyspace.MetaKey last, because a node that creates a store writes that first.
 func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error {
 	bearers := BearersOf(keyspace.NewShards(shards))
 	found, _ := borne(ctx, s, bearers)
@@ -258,14 +266,15 @@ func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error
 	}
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != "" {
-			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: fmt.Sprintf("the key %s is gone, and %s bears the identity %s", keyspace.MetaKey, b.Key, *id)}
+			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: fmt.Sprintf("the key %s is gone, although %s has the identity %s", keyspace.MetaKey, b.Key, *id)}
 		}
 	}
 	return nil
 }
 
-// borne reads the identities of bearers, each once: "" for none, and nil where the server
-// did not answer. The error is why not, of the first.
+// borne reads the identity of each bearer: "" if there is none, nil if the
+// server did not answer. The error is that of the first server that did not
+// answer.
 func borne(ctx context.Context, s *redisconn.Servers, bearers []Bearer) (found []*string, away error) {
 	commands := make(rueidis.Commands, len(bearers))
 	for i, b := range bearers {
@@ -303,7 +312,7 @@ func bear(ctx context.Context, s *redisconn.Servers, shards []*keyspace.Shard) e
 	for i, b := range bearers {
 		r := redisconn.NewRepair(b.Key, b.Field, -1, "")
 		r.Write("HSET", b.Key, b.Field, s.Identity)
-		if b.Key == keyspace.SettingsID || b.Key == keyspace.NodesID { // for a reader that has lost keyspace.MetaKey
+		if b.Key == keyspace.SettingsID || b.Key == keyspace.NodesID { // for a reader if keyspace.MetaKey is lost
 			r.Write("HSET", b.Key, "shards", strconv.Itoa(len(shards)))
 		}
 		if b.Key == keyspace.SettingsID && has {

@@ -11,12 +11,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Slots is how many hash slots a Redis Cluster has.
+// Slots is the number of hash slots of a Redis Cluster.
 const Slots = 16384
 
-// Shard is a part of all tasks, whose keys lie in one hash slot: they all have
-// its tag in braces. Whether its server is part of a cluster or not makes no
-// difference here.
+// Shard is a part of all tasks. Its keys lie in one hash slot, because all of
+// them have its tag in braces. Without a Cluster they have it too.
 type Shard struct {
 	Number int
 	Prefix string // "foliot:{tag}:"
@@ -25,8 +24,8 @@ type Shard struct {
 	Meta, Body, Names, Lanes, Running, Dead, Gone, Own, Counts, Log, Logs, Idem, Wake string
 }
 
-// NewShards returns the n shards. Their slots are spread evenly, so that any
-// number of masters that share the slots evenly share the shards, too.
+// NewShards returns n shards. Their slots are spread evenly, so any number of
+// masters that share the slots evenly also share the shards evenly.
 func NewShards(n int) []*Shard {
 	shards := make([]*Shard, n)
 	for missing, i := n, 0; missing > 0; i++ {
@@ -40,7 +39,8 @@ func NewShards(n int) []*Shard {
 	return shards
 }
 
-// NewShard returns a shard whose keys bear tag. The slot must be that of tag.
+// NewShard returns a shard whose keys contain tag. The slot must be that of
+// tag.
 func NewShard(number int, tag string, slot uint16) *Shard {
 	p := "foliot:{" + tag + "}:"
 	return &Shard{
@@ -54,14 +54,14 @@ func NewShard(number int, tag string, slot uint16) *Shard {
 // Due returns the key of a lane's due index.
 func (s *Shard) Due(lane string) string { return s.Prefix + "due:" + lane }
 
-// ShardOf returns the number of the shard, of n, in which a task lies. What was
-// made of a name lies where the name does.
+// ShardOf returns the number of the shard, of n, that holds a task. Tasks whose
+// name is derived from another name are in the shard of that name.
 func ShardOf(key task.Key, n int) int {
-	given, _, _ := strings.Cut(strings.TrimPrefix(key.Name, "@"), "@") // a schedule's begins with one
+	given, _, _ := strings.Cut(strings.TrimPrefix(key.Name, "@"), "@") // the name of a schedule's occurrence begins with one
 	return spread(key.Namespace+"/"+given, n)
 }
 
-// IdemShard returns the number of the shard, of n, that knows who used an
+// IdemShard returns the number of the shard, of n, that records the user of an
 // Idempotency-Key.
 func IdemShard(namespace, digest string, n int) int { return spread(namespace+"/"+digest, n) }
 
@@ -70,25 +70,25 @@ func spread(s string, n int) int {
 	return int(binary.BigEndian.Uint64(sum[:8]) % uint64(n))
 }
 
-// Field returns the field, or the member, that stands for a task where a key
-// holds those of many namespaces. Neither part can contain a slash.
+// Field returns the field or member for a task in a key that covers many
+// namespaces. Neither part can contain a slash.
 func Field(key task.Key) string { return key.Namespace + "/" + key.Name }
 
-// ParseField returns the task that a field or member stands for.
+// ParseField returns the task for a field or member.
 func ParseField(s string) (task.Key, error) {
 	namespace, name, ok := strings.Cut(s, "/")
 	if !ok {
-		return task.Key{}, fmt.Errorf("%q names no task: %w", s, codec.ErrDamaged)
+		return task.Key{}, fmt.Errorf("%q is not a task: %w", s, codec.ErrDamaged)
 	}
 	return task.Key{Namespace: namespace, Name: name}, nil
 }
 
-// LaneMember returns the member of the index of lanes that stands for l.
+// LaneMember returns the member for l in the index of lanes.
 func LaneMember(l task.Lane) string {
 	return l.Namespace + "/" + l.Queue + "/" + strconv.Itoa(int(l.Priority)) + "/" + l.Destination
 }
 
-// ParseLane returns the lane that a member of the index of lanes stands for.
+// ParseLane returns the lane for a member of the index of lanes.
 func ParseLane(s string) (task.Lane, error) {
 	parts := strings.SplitN(s, "/", 4)
 	if len(parts) == 4 {
@@ -96,11 +96,11 @@ func ParseLane(s string) (task.Lane, error) {
 			return task.Lane{Namespace: parts[0], Queue: parts[1], Priority: task.Priority(p), Destination: parts[3]}, nil
 		}
 	}
-	return task.Lane{}, fmt.Errorf("%q names no lane: %w", s, codec.ErrDamaged)
+	return task.Lane{}, fmt.Errorf("%q is not a lane: %w", s, codec.ErrDamaged)
 }
 
-// SlotOf returns the slot of a key that has no braces: CRC16 (XMODEM), as in
-// the specification of Redis Cluster.
+// SlotOf returns the slot of a key without braces: CRC16 (XMODEM), as in the
+// specification of Redis Cluster.
 func SlotOf(key string) uint16 {
 	var crc uint16
 	for i := range len(key) {

@@ -10,9 +10,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// bounds are the lanes whose lower bounds in the index of lanes are known to be
-// lower than they have to be. Writes only lower a bound, which costs nothing to
-// know; what a read learns of a lane's head is written now and then.
+// bounds holds the lanes whose lower bound in the index of lanes is too low.
+// Writes only lower a bound, because that needs no read. The true heads, which
+// reads find, are written now and then.
 type bounds struct {
 	mu  sync.Mutex
 	low map[*keyspace.Shard]map[task.Lane]struct{}
@@ -35,12 +35,14 @@ func (b *bounds) take() map[*keyspace.Shard]map[task.Lane]struct{} {
 	return all
 }
 
-// maxRaised is how many bounds one run of the script raises: while it runs, Redis
-// sends no reply, and a burst to very many destinations leaves as many bounds behind.
+// maxRaised is the largest number of bounds that one run of the script raises.
+// Redis sends no reply while a script runs, and a burst to very many
+// destinations leaves as many bounds behind.
 const maxRaised = 128
 
-// RaiseBounds sets the bounds that are too low to the lanes' true heads, and
-// removes those of empty lanes. What fails is found again by the next reads.
+// RaiseBounds raises the bounds that are too low to the true heads of their
+// lanes, and removes those of empty lanes. The next reads find the bounds again
+// that it failed to raise.
 func (l *Index) RaiseBounds(ctx context.Context) error {
 	type low struct {
 		shard *keyspace.Shard
@@ -71,7 +73,8 @@ func (l *Index) RaiseBounds(ctx context.Context) error {
 	return err
 }
 
-// Correct sets the bounds of lanes to their true heads, and returns how many were wrong.
+// Correct sets the bounds of lanes to their true heads, and returns how many
+// bounds were too high or missing.
 func (l *Index) Correct(ctx context.Context, sh *keyspace.Shard, members []string) (wrong int64, err error) {
 	var r redisconn.Run
 	for _, m := range members {

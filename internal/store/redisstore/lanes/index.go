@@ -19,16 +19,18 @@ import (
 // Forever is later than every due time.
 const Forever = task.Millis(1 << 52)
 
-// What other nodes put into a shard its owner learns from the index of lanes,
-// which it reads every Config.Poll; a wake-up only says the same sooner.
+// The owner of a shard finds tasks that other nodes add to it in the index of
+// lanes. It reads the index every Config.Poll. A wake-up message only reports
+// the same sooner.
 const (
-	lookahead = 5000 // milliseconds: bounds up to so far from now are looked at
-	maxPolled = 8192 // lanes that one poll looks at: of more, as where a queue is paused, each has its turn
-	maxNews   = 16   // entries of one lane and shard that are told at once; reads of the lane find the others
+	lookahead = 5000 // milliseconds: bounds up to this far in the future are read
+	maxPolled = 8192 // lanes that one poll reads. If there are more, as in a paused queue, polls take turns
+	maxNews   = 16   // entries of one lane and shard in one hint; reads of the lane find the rest
 )
 
-// Index is what this node knows of the lanes in its shards: where each begins (the marks
-// of the owned shards), and which bounds in the index of lanes are too low.
+// Index is this node's knowledge of the lanes in its shards: where each begins
+// (the marks of the owned shards), and which bounds in the index of lanes are
+// too low.
 type Index struct {
 	config  Config
 	servers *redisconn.Servers
@@ -38,19 +40,20 @@ type Index struct {
 	watcher atomic.Pointer[func([]task.Entry)]
 }
 
-// Config is what a laneIndex needs to know of its store.
+// Config connects an Index to its store.
 type Config struct {
-	Poll   time.Duration      // how often the index of lanes is read
+	Poll   time.Duration      // the time between two reads of the index of lanes
 	Now    func() task.Millis // the time by which tasks are due
 	Logger *slog.Logger
 }
 
-// New returns an index of the lanes in the shards that own says this process owns.
+// New returns an index of the lanes in the shards that own reports as owned.
 func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member) *Index {
 	return &Index{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}}}
 }
 
-// Watch sets the function that is called with entries that came into owned shards; nil: none.
+// Watch sets the function that is called with new entries in owned shards. nil
+// removes it.
 func (l *Index) Watch(hint func([]task.Entry)) {
 	if hint == nil {
 		l.watcher.Store(nil)
@@ -63,7 +66,7 @@ func (l *Index) shard(key task.Key) *keyspace.Shard {
 	return l.shards[keyspace.ShardOf(key, len(l.shards))]
 }
 
-// Prepare reads the lanes of shards that this process has acquired: from then
+// Prepare reads the lanes of shards that this process has acquired. From then
 // on they count as owned.
 func (l *Index) Prepare(ctx context.Context, hs []*membership.OwnedShard) error {
 	if err := l.survey(ctx, hs); err != nil {
@@ -78,13 +81,13 @@ func (l *Index) Prepare(ctx context.Context, hs []*membership.OwnedShard) error 
 	return l.Discover(ctx, hs, true)
 }
 
-// survey lowers the marks to what the index of lanes says.
+// survey lowers the marks to the bounds in the index of lanes.
 func (l *Index) survey(ctx context.Context, hs []*membership.OwnedShard) error {
 	return l.readIndex(ctx, hs, Forever, true, func(h *membership.OwnedShard, e task.Entry) { h.Marks.Added([]task.Entry{e}) })
 }
 
-// readIndex calls found for each lane that has a bound of at most until, or, but for
-// all, for some of them: the next call goes on behind them.
+// readIndex calls found for each lane with a bound of at most until. Unless all
+// is true, it reads only some of them, and the next call continues after these.
 func (l *Index) readIndex(ctx context.Context, hs []*membership.OwnedShard, until task.Millis, all bool, found func(*membership.OwnedShard, task.Entry)) error {
 	most := -1
 	if !all {
@@ -131,7 +134,7 @@ func (l *Index) readIndex(ctx context.Context, hs []*membership.OwnedShard, unti
 	return nil
 }
 
-// eachLane calls found for each lane of an index, with its bound.
+// eachLane calls found for each lane of an index, with the lane's bound.
 func eachLane(index rueidis.RedisMessage, found func(task.Entry)) error {
 	texts, err := index.AsStrSlice()
 	if err != nil {
@@ -151,7 +154,8 @@ func eachLane(index rueidis.RedisMessage, found func(task.Entry)) error {
 	return nil
 }
 
-// Poll looks for what others have put into our shards, until ctx ends.
+// Poll looks for tasks that other nodes have added to owned shards, until ctx
+// ends.
 func (l *Index) Poll(ctx context.Context) {
 	tick := time.NewTicker(l.config.Poll)
 	defer tick.Stop()
@@ -166,20 +170,20 @@ func (l *Index) Poll(ctx context.Context) {
 			continue
 		}
 		once, stop := context.WithTimeout(ctx, redisconn.RetryTime)
-		// A lane that is empty by now, but still has a bound, would be read in vain.
+		// An empty lane that still has a bound would be read for nothing.
 		err := l.RaiseBounds(once)
 		if err == nil {
 			err = l.Discover(once, hs, false)
 		}
 		stop()
 		if ctx.Err() == nil {
-			l.servers.Failures.Note("look for what other nodes have scheduled", err)
+			l.servers.Failures.Note("look for tasks that other nodes have scheduled", err)
 		}
 	}
 }
 
-// Discover takes in the first entries of lanes that have a bound below their
-// mark, and with all those of the other lanes, as far as they are due soon.
+// Discover reads the first entries of lanes whose bound is below their mark, if
+// they are due soon. With all it reads the other lanes too.
 func (l *Index) Discover(ctx context.Context, hs []*membership.OwnedShard, all bool) error {
 	type lead struct {
 		h    *membership.OwnedShard
@@ -189,11 +193,11 @@ func (l *Index) Discover(ctx context.Context, hs []*membership.OwnedShard, all b
 	until := l.config.Now() + lookahead
 	err := l.readIndex(ctx, hs, until, all, func(h *membership.OwnedShard, e task.Entry) {
 		same := e
-		same.Name = "\xff" // behind every name
+		same.Name = "\xff" // sorts after every name
 		switch {
 		case all, !h.Marks.Covers(same):
 			leads = append(leads, lead{h, e.Lane})
-		case !h.Marks.Covers(e): // the mark is at that moment: what is new may stand before it, most is old
+		case !h.Marks.Covers(e): // equal times: a new entry may sort before the mark, but most are known
 			h.Marks.Added([]task.Entry{e})
 		}
 	})
@@ -224,40 +228,40 @@ func (l *Index) Discover(ctx context.Context, hs []*membership.OwnedShard, all b
 		for n, z := range found {
 			entries[n] = task.Entry{Name: z.Member, Lane: first.lane, Due: task.Millis(z.Score)}
 		}
-		l.learnt(first.h, entries)
+		l.addEntries(first.h, entries)
 	}
 	return nil
 }
 
-// learnt takes in entries of a shard of ours.
-func (l *Index) learnt(h *membership.OwnedShard, entries []task.Entry) {
+// addEntries adds entries of an owned shard to its marks, and hints them.
+func (l *Index) addEntries(h *membership.OwnedShard, entries []task.Entry) {
 	for _, e := range entries {
-		learn(h, e)
+		addMark(h, e)
 	}
 	l.hint(entries)
 }
 
-// learn takes in what waits in the shard.
-func learn(h *membership.OwnedShard, e task.Entry) {
+// addMark adds a waiting entry to the marks of its shard.
+func addMark(h *membership.OwnedShard, e task.Entry) {
 	if e.Hint == task.Waits {
 		h.Marks.Added([]task.Entry{e})
 	}
 }
 
-// hint tells the watcher.
+// hint calls the watcher.
 func (l *Index) hint(entries []task.Entry) {
 	if hint := l.watcher.Load(); hint != nil && len(entries) > 0 {
 		(*hint)(entries)
 	}
 }
 
-// Added notes entries that came into lanes, and tells the watcher of those in
-// our shards. Others' owners were told by put, or find them.
+// Added notes new entries of lanes, and calls the watcher for those in owned
+// shards. The owners of other shards were notified by put, or find the entries.
 func (l *Index) Added(entries []task.Entry) {
 	var ours []task.Entry
 	for _, e := range entries {
 		if h := l.own.Shard(l.shard(e.Key())); h != nil {
-			learn(h, e)
+			addMark(h, e)
 			ours = append(ours, e)
 		}
 	}

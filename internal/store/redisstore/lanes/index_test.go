@@ -15,7 +15,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// laneIndexOf returns the index of the lanes of 16 shards in the server at addr.
+// laneIndexOf returns the index of the lanes of 16 shards in the server at
+// addr.
 func laneIndexOf(t *testing.T, addr string) *Index {
 	t.Helper()
 	s, err := redisconn.Connect(t.Context(), redisconn.Config{
@@ -30,7 +31,7 @@ func laneIndexOf(t *testing.T, addr string) *Index {
 	return New(Config{Now: now}, s, keyspace.NewShards(16), nil)
 }
 
-// A queue that is paused may have any number of lanes that are due.
+// A paused queue may have any number of lanes that are due.
 func TestAPollLooksAtSomeLanesAndInTurnAtAll(t *testing.T) {
 	server := redistest.New(t)
 	index := laneIndexOf(t, server.Addr)

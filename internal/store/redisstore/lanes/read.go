@@ -16,8 +16,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Heads returns the lanes of owned shards that may have something due by then, each with the
-// mark of its first entry.
+// Heads returns the lanes of owned shards that may have a task due at or before
+// until, each with the mark of its first entry.
 func (l *Index) Heads(until task.Millis) []task.LaneHead {
 	heads := map[task.Lane]task.Millis{}
 	for _, held := range l.own.Owned() {
@@ -63,7 +63,7 @@ func pageOf(owned []*membership.OwnedShard, until task.Millis, r task.LanePageRe
 			continue
 		}
 		if h.Number > r.From.Shard {
-			left = 0 // the shard of the cursor is done, or another node's by now
+			left = 0 // the shard of the cursor is finished, or belongs to another node by now
 		}
 		if len(p.Heads) >= r.Limit {
 			p.Next = task.LaneCursor{Shard: h.Number}
@@ -111,27 +111,27 @@ func (l *Index) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry
 	return found, nil
 }
 
-// strand is what one shard contributes to a read of a lane.
+// strand is the contribution of one shard to a read of a lane.
 type strand struct {
 	read    *merge
 	shard   *keyspace.Shard
 	marks   *marks.Set
-	from    task.Position // exclusive, or the lower bound of all
+	from    task.Position // exclusive; or the lower bound of the whole strand
 	low     task.Position // the mark when the read began
 	atMark  bool          // the strand begins at the mark
 	entries []task.Entry
-	more    bool           // there may be more behind the last of entries
-	asked   bool           // the server was
+	more    bool           // more entries may follow the last one
+	asked   bool           // the server was read
 	beyond  *task.Position // the first entry after the read's end, nil: none is known
 }
 
-// merge is a read of a lane, from all shards.
+// merge is a read of one lane from all shards.
 type merge struct {
 	task.LaneRead
 	strands []*strand
 }
 
-// begin announces the read of a lane in each shard that may have part in it.
+// begin announces the read of a lane in each shard that may have entries of it.
 func (l *Index) begin(owned map[*marks.Set]*membership.OwnedShard, r task.LaneRead) *merge {
 	m := &merge{LaneRead: r}
 	if r.Limit <= 0 {
@@ -155,7 +155,8 @@ func (l *Index) begin(owned map[*marks.Set]*membership.OwnedShard, r task.LaneRe
 	return m
 }
 
-// bound returns up to where the strands are complete, and false where they are to the end.
+// bound returns the position up to which all strands are complete. ok is false
+// if all are complete to the end.
 func (m *merge) bound() (end task.Position, ok bool) {
 	for _, st := range m.strands {
 		if !st.more {
@@ -172,7 +173,8 @@ func (m *merge) bound() (end task.Position, ok bool) {
 	return end, ok
 }
 
-// open returns the strands that must be read on before the read is complete.
+// open returns the strands that must be read further before the read is
+// complete.
 func (m *merge) open() (open []*strand) {
 	end, ok := m.bound()
 	if !ok {
@@ -197,7 +199,7 @@ func (m *merge) open() (open []*strand) {
 	return open
 }
 
-// entries returns the first of all strands, in order.
+// entries returns the first entries of all strands, sorted.
 func (m *merge) entries() (all []task.Entry) {
 	for _, st := range m.strands {
 		all = append(all, st.entries...)
@@ -208,7 +210,7 @@ func (m *merge) entries() (all []task.Entry) {
 	return all[:min(len(all), m.Limit)]
 }
 
-// end tells the marks what was learnt.
+// end passes the results of the read to the marks.
 func (l *Index) end(m *merge) {
 	for _, st := range m.strands {
 		f := marks.Finding{Conclusive: st.atMark && st.asked}
@@ -227,7 +229,7 @@ func (l *Index) end(m *merge) {
 	}
 }
 
-// extend reads on at the ends of strands.
+// extend continues strands at their ends.
 func (l *Index) extend(ctx context.Context, strands []*strand) error {
 	groups, _ := redisconn.Group(l.servers.Cluster, strands, func(st *strand) *keyspace.Shard { return st.shard })
 	runs := make([]redisconn.Run, len(groups))
@@ -259,8 +261,8 @@ func (l *Index) extend(ctx context.Context, strands []*strand) error {
 	return nil
 }
 
-// share is how many entries one shard is asked for at once: somewhat more than
-// its part of all.
+// share returns how many entries one shard is asked for at a time: somewhat
+// more than an even share.
 func (st *strand) share() int {
 	return min(st.read.Limit, 8+2*st.read.Limit/len(st.read.strands))
 }

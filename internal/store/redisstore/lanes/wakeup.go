@@ -12,12 +12,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// wakeAhead is how soon a task is due of which its owner is told: before polls that
-// may come late find it.
+// wakeAhead returns how soon a task must be due for its owner to be notified. A
+// task that is due later is found by a poll in time, even by a late one.
 func (l *Index) wakeAhead() time.Duration { return 2*l.config.Poll + time.Second/2 }
 
-// Wake makes the owner of t's shard hear of it, where that is another and t is due soon,
-// or is an occurrence that ends.
+// Wake notifies the owner of t's shard if that is another node. It does so if t
+// is due soon, or is an occurrence that has ended.
 func (l *Index) Wake(it *redisconn.Item, old, t *task.Task) {
 	if t == nil || l.own.Shard(it.Shard) != nil {
 		return
@@ -31,9 +31,9 @@ func (l *Index) Wake(it *redisconn.Item, old, t *task.Task) {
 	it.Write("WAKE", it.Shard.Own, membership.NoOwner, it.Shard.Wake, wakeMessage(e))
 }
 
-// wakeMessage returns an entry as a message. Neither name nor due time has a slash.
-// The message has no kind: a schedule with no due time stands for OccurrenceEnded, and
-// nodes of older versions read that as well.
+// wakeMessage encodes an entry as a message. Neither name nor due time has a
+// slash. The message has no kind: a schedule without a due time stands for
+// OccurrenceEnded, which older versions understand too.
 func wakeMessage(e task.Entry) string {
 	return redisconn.Score(e.Due) + "/" + e.Name + "/" + keyspace.LaneMember(e.Lane)
 }
@@ -55,13 +55,13 @@ func parseWake(message string) (task.Entry, error) {
 	return e, err
 }
 
-// Woken takes in that another node has put something into our shard.
+// Woken adds the entry of another node's message to an owned shard.
 func (l *Index) Woken(h *membership.OwnedShard, message string) {
 	e, err := parseWake(message)
 	switch {
 	case err != nil:
-		l.config.Logger.Warn("another node told of a task", "error", err)
+		l.config.Logger.Warn("ignored an unreadable message of another node", "error", err)
 	case l.shard(e.Key()) == h.Shard && l.own.Shard(h.Shard) == h:
-		l.learnt(h, []task.Entry{e})
+		l.addEntries(h, []task.Entry{e})
 	}
 }

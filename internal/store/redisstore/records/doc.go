@@ -1,6 +1,6 @@
-// Package records says how a record lies in the keys of a shard: how it is read, which
-// commands put another one in its place, and what is counted of it.
+// Package records defines how a record is stored in the keys of a shard: how it
+// is read, which commands replace it, and how it is counted.
 //
-// A record bears a stamp, new with each value. A script replaces a record only if its
-// stamp is the one that the caller has read.
+// A record has a stamp that is new with each value. A script replaces a record
+// only if its stamp is still the one that the caller has read.
 package records

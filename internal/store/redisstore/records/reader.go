@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Reader reads records from the shards that they lie in.
+// Reader reads records from their shards.
 type Reader struct {
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
@@ -24,7 +24,7 @@ func (rd *Reader) shard(key task.Key) *keyspace.Shard {
 	return rd.shards[keyspace.ShardOf(key, len(rd.shards))]
 }
 
-// Read asks for a record, and its body.
+// Read names a record, and says whether its body is needed.
 type Read struct {
 	Key  task.Key
 	Body bool
@@ -34,7 +34,7 @@ type Read struct {
 type Found struct {
 	Record
 	Body []byte
-	Err  error // it is there, and cannot be read
+	Err  error // the record exists and cannot be read
 }
 
 // WithBody returns the task with its body loaded.
@@ -44,7 +44,8 @@ func (f Found) WithBody() *task.Task {
 	return &t
 }
 
-// ReadAll is ReadEach if every record must be read: one that cannot be read is the error of all.
+// ReadAll is ReadEach for callers that need every record: if one cannot be
+// read, ReadAll fails.
 func (rd *Reader) ReadAll(ctx context.Context, reads []Read) ([]Found, error) {
 	all, err := rd.ReadEach(ctx, reads)
 	for _, one := range all {
@@ -56,7 +57,7 @@ func (rd *Reader) ReadAll(ctx context.Context, reads []Read) ([]Found, error) {
 	return all, nil
 }
 
-// ReadEach reads records, each with its body as they were at one moment.
+// ReadEach reads records. A record and its body are read at the same moment.
 func (rd *Reader) ReadEach(ctx context.Context, reads []Read) ([]Found, error) {
 	if len(reads) == 0 {
 		return nil, nil

@@ -18,17 +18,17 @@ var (
 	Idem = redisconn.NewScript(sources, redisconn.Adds, "idem")
 )
 
-// stampLen is how many bytes stand before a record: they are new with each
-// value, so that two values of a record are never equal.
+// stampLen is the number of bytes before a record. They are new with each
+// value, so two values of a record are never equal.
 const stampLen = 8
 
 // Record is a record as it was read.
 type Record struct {
-	Task  *task.Task // without its body; nil: there is none
-	Stamp string     // "": there is none
+	Task  *task.Task // without its body; nil: there is no record
+	Stamp string     // "": there is no record
 }
 
-// Parse returns the record that value holds, "" for none.
+// Parse returns the record in value; "" stands for no record.
 func Parse(key task.Key, value string) (Record, error) {
 	if value == "" {
 		return Record{}, nil
@@ -47,8 +47,8 @@ func NewStamp() string {
 	return string(b[:])
 }
 
-// Replacement returns the item that puts t, with its body where it carries one,
-// in the place of old. t nil: the record is removed.
+// Replacement returns the item that replaces old with t, and t's body if t
+// carries one. If t is nil, the record is removed.
 func Replacement(s *keyspace.Shard, old Record, t *task.Task) redisconn.Item {
 	key := KeyOf(old.Task, t)
 	it := redisconn.Item{Shard: s, Field: keyspace.Field(key), Expected: old.Stamp}
@@ -62,7 +62,8 @@ func Replacement(s *keyspace.Shard, old Record, t *task.Task) redisconn.Item {
 	return it
 }
 
-// KeyOf returns the key of a record that was old and becomes t. One of them may be nil.
+// KeyOf returns the key of a record that changes from old to t. One of them may
+// be nil.
 func KeyOf(old, t *task.Task) task.Key {
 	if t != nil {
 		return t.Key()
@@ -70,7 +71,7 @@ func KeyOf(old, t *task.Task) task.Key {
 	return old.Key()
 }
 
-// StampOf returns the stamp that the record bears once it is carried out.
+// StampOf returns the stamp of the record after the item is carried out.
 func StampOf(it *redisconn.Item) string {
 	if it.Value == "" {
 		return ""
@@ -87,8 +88,8 @@ func moveName(it *redisconn.Item, old, t *task.Task) {
 	}
 }
 
-// moveBody stores a body that t carries, and removes one that it no longer has.
-// A body that t has and does not carry is stored already.
+// moveBody stores a body that t carries, and removes a body that t no longer
+// has. If t has a body and does not carry it, the body is stored already.
 func moveBody(it *redisconn.Item, old, t *task.Task) {
 	switch {
 	case t != nil && t.Request.BodySize > 0 && t.Request.Body != nil:
@@ -98,14 +99,14 @@ func moveBody(it *redisconn.Item, old, t *task.Task) {
 	}
 }
 
-// Place is where the one index entry of a task is.
+// Place is the location of the one index entry of a task.
 type Place struct {
 	Key, Member string
 	Score       task.Millis
-	Lane        string // "": it is not scheduled
+	Lane        string // "": the task is not scheduled
 }
 
-// PlaceIn returns where the index entry of t is in shard s.
+// PlaceIn returns the location of the index entry of t in shard s.
 func PlaceIn(s *keyspace.Shard, t *task.Task) Place {
 	if t == nil {
 		return Place{}
@@ -147,7 +148,7 @@ func enterIndex(it *redisconn.Item, p Place) {
 	}
 }
 
-// MoveCounts takes the change into the counts of the shard.
+// MoveCounts adds the change to the counts of the shard.
 func MoveCounts(it *redisconn.Item, old, t *task.Task) {
 	if line, change := task.Unfinished(old, t); change != 0 {
 		it.Write("HINCRBY", it.Shard.Counts, UnfinishedField(line), strconv.FormatInt(change, 10))
@@ -169,7 +170,7 @@ func queueOf(old, t *task.Task) string {
 	return old.Queue
 }
 
-// countTask adds t to the counts of its queue, or takes it out.
+// countTask adds t to the counts of its queue. With sign -1 it subtracts t.
 func countTask(it *redisconn.Item, t *task.Task, sign int64) {
 	var one task.Counts
 	one.Move(nil, t)
@@ -191,17 +192,18 @@ func addCounts(it *redisconn.Item, q task.QueueKey, diff task.Counts) {
 	}
 }
 
-// UnfinishedField returns where it is counted how many occurrences of a schedule are unfinished.
+// UnfinishedField returns the field that counts the unfinished occurrences of a
+// schedule.
 func UnfinishedField(line task.QueueKey) string {
 	return CountField(line, strconv.Itoa(int(task.Scheduled)))
 }
 
-// CountField returns the field of a shard's counts that counts something of a queue.
+// CountField returns the field of a shard's counts for one number of a queue.
 func CountField(q task.QueueKey, what string) string {
 	return q.Namespace + "/" + q.Queue + "/" + what
 }
 
-// AddCount takes a field of a shard's counts, and its value, into counts.
+// AddCount adds the value of a field of a shard's counts to counts.
 func AddCount(counts map[task.QueueKey]task.Counts, field string, n int64) error {
 	parts := strings.Split(field, "/")
 	if len(parts) != 3 {
@@ -222,7 +224,8 @@ func AddCount(counts map[task.QueueKey]task.Counts, field string, n int64) error
 	return nil
 }
 
-// RepairOf returns a repair that depends on a record's stamp, "" for no record.
+// RepairOf returns a repair that depends on a record's stamp; "" stands for no
+// record.
 func RepairOf(sh *keyspace.Shard, field, stamp string) *redisconn.Repair {
 	return redisconn.NewRepair(sh.Meta, field, stampLen, stamp)
 }

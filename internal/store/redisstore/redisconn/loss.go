@@ -34,7 +34,7 @@ func LossOf(err error) *Loss {
 	}
 	if reply, ok := rueidis.IsRedisErr(err); ok {
 		if key, is := strings.CutPrefix(reply.Error(), otherStore+" "); is {
-			return &Loss{task.ErrStoreReplaced, "the key " + key + " does not bear the identity of the store"}
+			return &Loss{task.ErrStoreReplaced, "the key " + key + " does not have the identity of the store"}
 		}
 	}
 	return nil

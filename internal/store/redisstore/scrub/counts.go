@@ -14,16 +14,16 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// maxRecounts is how often the counts of a shard in which others write all the
-// time are looked at before the next scrub has to.
+// maxRecounts is how often a scrub tries to count a shard while other nodes
+// keep writing. Then the next scrub must count it.
 const maxRecounts = 5
 
-// recount compares the counts of a shard with its records. Between two walks that
-// find the same stamps no record was changed, as no stamp is used twice: the
-// counts that are read between them must be those of the records.
+// recount compares the counts of a shard with its records. Every stamp is used
+// only once. So if two walks find the same stamps, no record changed between
+// them, and the counts that are read between them must match the records.
 func (sc *scrub) recount(ctx context.Context, sh *keyspace.Shard) error {
 	for range maxRecounts {
-		stamps, want, err := sc.tally(ctx, sh)
+		stamps, want, err := sc.countRecords(ctx, sh)
 		if err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func (sc *scrub) recount(ctx context.Context, sh *keyspace.Shard) error {
 		if err != nil || maps.Equal(have, want) {
 			return err
 		}
-		same, _, err := sc.tally(ctx, sh)
+		same, _, err := sc.countRecords(ctx, sh)
 		if err != nil {
 			return err
 		}
@@ -50,13 +50,13 @@ func (sc *scrub) recount(ctx context.Context, sh *keyspace.Shard) error {
 	return nil
 }
 
-// steady reports whether two walks have found the same, and no record twice.
+// steady reports whether two walks found the same stamps, and no record twice.
 func steady(a, b map[string]string) bool {
 	return maps.EqualFunc(a, b, func(a, b string) bool { return a == b && a != "" })
 }
 
-// tally returns the stamps of a shard's records, and the fields of their counts.
-func (sc *scrub) tally(ctx context.Context, sh *keyspace.Shard) (stamps map[string]string, counts map[string]int64, err error) {
+// countRecords returns the stamps of a shard's records, and the fields of their counts.
+func (sc *scrub) countRecords(ctx context.Context, sh *keyspace.Shard) (stamps map[string]string, counts map[string]int64, err error) {
 	stamps, counts = map[string]string{}, map[string]int64{}
 	it := redisconn.Item{Shard: sh}
 	for scan := "0"; ; {
@@ -78,7 +78,7 @@ func (sc *scrub) tally(ctx context.Context, sh *keyspace.Shard) (stamps map[stri
 				stamps[m.name] = r.Stamp
 				records.MoveCounts(&it, nil, r.Task)
 			case old != r.Stamp:
-				stamps[m.name] = "" // like none: it was changed meanwhile
+				stamps[m.name] = "" // like a missing stamp: the record changed during the walk
 			}
 		}
 		if scan = next; scan == "0" {
@@ -103,7 +103,8 @@ func (sc *scrub) fields(ctx context.Context, sh *keyspace.Shard) (map[string]int
 	return have, err
 }
 
-// correct writes the counts that are wrong, each if it is still what was read.
+// correct writes the counts that are wrong, each only if it still has the value
+// that was read.
 func (sc *scrub) correct(ctx context.Context, sh *keyspace.Shard, have, want map[string]int64) error {
 	all := maps.Clone(have)
 	maps.Copy(all, want)
@@ -120,7 +121,7 @@ func (sc *scrub) correct(ctx context.Context, sh *keyspace.Shard, have, want map
 			return err
 		}
 		if n, _ := strconv.ParseInt(value, 10, 64); n != have[f] {
-			continue // others count: the next scrub looks again
+			continue // another node is counting: the next scrub checks it again
 		}
 		fix := redisconn.NewRepair(sh.Counts, f, -1, value)
 		if want[f] == 0 {
@@ -141,9 +142,9 @@ func (sc *scrub) correct(ctx context.Context, sh *keyspace.Shard, have, want map
 		}
 		what := fmt.Sprintf("the counts of queue %q were wrong", q.Queue)
 		if q.OfOccurrences() {
-			what = fmt.Sprintf("it was not known how many tasks of schedule %q are unfinished", q.Queue[1:])
+			what = fmt.Sprintf("the number of unfinished tasks of schedule %q was wrong", q.Queue[1:])
 		}
-		sc.found(task.Key{Namespace: q.Namespace}, fmt.Sprintf("%s: %q said %d where there are %d", what, f, have[f], want[f]))
+		sc.found(task.Key{Namespace: q.Namespace}, fmt.Sprintf("%s: %q was %d instead of %d", what, f, have[f], want[f]))
 	}
 	return nil
 }

@@ -1,3 +1,3 @@
-// Package scrub walks the shards that this node owns, and repairs what does not fit
-// together: records, names, bodies, indexes, lanes, Idempotency-Keys and counts.
+// Package scrub walks the shards of this node and repairs disagreements between
+// records, names, bodies, indexes, lanes, Idempotency-Keys and counts.
 package scrub

@@ -14,10 +14,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// claimKept is for how long an Idempotency-Key that no record has is left alone.
+// claimKept is how long an Idempotency-Key without a record is left alone.
 const claimKept = time.Minute
 
-// claim gives a record its Idempotency-Key, where nobody has that.
+// claim gives a record its Idempotency-Key if no other record has that key.
 func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 	if t.Idempotency == nil {
 		return nil
@@ -36,7 +36,7 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 		return err
 	}
 	if now := got[0].Task; now == nil || now.Idempotency == nil || now.Idempotency.Key != t.Idempotency.Key {
-		return nil // it has been replaced or removed meanwhile
+		return nil // the record was replaced or removed in between
 	}
 	changed, err := sc.keep(ctx, "take", sh, digest, t.Name, "")
 	if err == nil && changed {
@@ -45,7 +45,7 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 	return err
 }
 
-// keep runs the script idem, and reports whether it has taken a key just now.
+// keep runs the script idem, and reports whether it took a key just now.
 func (sc *scrub) keep(ctx context.Context, verb string, sh *keyspace.Shard, digest, name, from string) (bool, error) {
 	results, err := sc.servers.Repeat(ctx, records.Idem, redisconn.Run{Keys: []string{sh.Idem, sh.Own}, Args: []string{sc.servers.Identity, verb, digest, name, from}})
 	if err != nil {
@@ -56,7 +56,8 @@ func (sc *scrub) keep(ctx context.Context, verb string, sh *keyspace.Shard, dige
 }
 
 // claims examines Idempotency-Keys, and drops those whose record has been gone
-// for long. That is no repair: a create that failed may leave one.
+// for long. That does not count as a repair, because a create that failed may
+// leave such a key.
 func (sc *scrub) claims(ctx context.Context, sh *keyspace.Shard, part []member) error {
 	reads := make([]records.Read, len(part))
 	for i, m := range part {

@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// mend carries out a repair, and reports whether there was anything to do.
+// mend carries out a repair, and reports whether it changed anything.
 func (s *Scrubber) mend(ctx context.Context, r *redisconn.Repair) (bool, error) {
 	results, err := s.servers.Mend(ctx, r)
 	if err != nil {
@@ -56,7 +56,8 @@ func (sc *scrub) examineRecords(ctx context.Context, sh *keyspace.Shard, part []
 	return nil
 }
 
-// record repairs what a record lacks. have: its index entry, its name, its lane's bound, its body's length.
+// record adds the missing or wrong entries of a record. have holds its index
+// entry, its name, its lane's bound and its body's length.
 func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r records.Record, have []rueidis.RedisResult) error {
 	if sc.strays.lost(sc.now, r.Task) {
 		taken, err := sc.config.TakeBack(ctx, sc.now, r.Task.Key())
@@ -99,7 +100,7 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r records.Recor
 	if r.Task.State == task.Scheduled {
 		sc.lanes.Added([]task.Entry{r.Task.Entry()})
 	}
-	sc.found(r.Task.Key(), "its name, its index entry or its lane's was missing or wrong: it would have been listed, fired, taken back or swept late or never")
+	sc.found(r.Task.Key(), "its name, its index entry or its lane's was missing or wrong: the task would have been listed, fired, taken back or swept late or never")
 	return nil
 }
 
@@ -111,19 +112,20 @@ func scoreOf(r rueidis.RedisResult) (at task.Millis, ok bool, err error) {
 	return task.Millis(f), err == nil, err
 }
 
-// body says that a record has lost its body: no repair brings it back.
+// body logs a record that has lost its body. No repair can restore a body.
 func (sc *scrub) body(ctx context.Context, t *task.Task) error {
-	got, err := sc.records.ReadAll(ctx, []records.Read{{Key: t.Key(), Body: true}}) // both as they are at one moment
+	got, err := sc.records.ReadAll(ctx, []records.Read{{Key: t.Key(), Body: true}}) // both at the same moment
 	if err != nil {
 		return err
 	}
 	if now := got[0].Task; now != nil && len(got[0].Body) != now.Request.BodySize {
-		sc.config.Logger.Error("a task has lost its body: replace the task, or cancel it", "namespace", t.Namespace, "task", t.Name)
+		sc.config.Logger.Error("a task has lost its body: replace or cancel the task", "namespace", t.Namespace, "task", t.Name)
 	}
 	return nil
 }
 
-// entries examines members that are tasks, and removes those that their record does not have.
+// entries examines members that are tasks, and removes those that their record
+// does not have.
 func (sc *scrub) entries(key string) func(context.Context, *keyspace.Shard, []member) error {
 	return func(ctx context.Context, sh *keyspace.Shard, part []member) error {
 		fields := make([]string, len(part))
@@ -134,7 +136,8 @@ func (sc *scrub) entries(key string) func(context.Context, *keyspace.Shard, []me
 	}
 }
 
-// dueEntries is entries of a lane: its members are the names alone.
+// dueEntries is entries for a lane, where members are names without a
+// namespace.
 func (sc *scrub) dueEntries(lane string) func(context.Context, *keyspace.Shard, []member) error {
 	return func(ctx context.Context, sh *keyspace.Shard, part []member) error {
 		namespace, _, _ := strings.Cut(lane, "/")
@@ -146,7 +149,8 @@ func (sc *scrub) dueEntries(lane string) func(context.Context, *keyspace.Shard, 
 	}
 }
 
-// belonging removes those members of a key that the records of fields do not have there.
+// belonging removes the members of a key that their records (fields) do not
+// have there.
 func (sc *scrub) belonging(ctx context.Context, sh *keyspace.Shard, key string, fields []string, part []member) error {
 	if len(fields) == 0 {
 		return nil
@@ -185,13 +189,14 @@ func (sc *scrub) belonging(ctx context.Context, sh *keyspace.Shard, key string, 
 			return err
 		}
 		if repaired {
-			sc.found(owner, "the key "+key+" had an entry of it that is not, or no longer, its own")
+			sc.found(owner, "the key "+key+" had an entry that the task does not have, or no longer has")
 		}
 	}
 	return nil
 }
 
-// has reports whether a record has a member in a key. t nil: there is no record.
+// has reports whether a record has a member in a key. t is nil if there is no
+// record.
 func has(sh *keyspace.Shard, t *task.Task, key, name string) bool {
 	switch {
 	case t == nil:
@@ -216,7 +221,7 @@ func (sc *scrub) laneBounds(ctx context.Context, sh *keyspace.Shard, part []memb
 	}
 	wrong, err := sc.lanes.Correct(ctx, sh, members)
 	if err == nil && wrong > 0 {
-		sc.found(task.Key{}, strconv.FormatInt(wrong, 10)+" lanes of "+sh.Lanes+" were said to begin later than they do, and would have been late")
+		sc.found(task.Key{}, strconv.FormatInt(wrong, 10)+" lanes of "+sh.Lanes+" had a bound after their first task, which would have been late")
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// The scripts of this package, each named as its file.
+// The scripts of this package. Each has the name of its file.
 var (
 	walk = redisconn.NewScript(sources, redisconn.Reads, "walk")
 )

@@ -19,14 +19,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A scrub walks the shards that are this node's, one after another, and in each
-// its keys, in the order of the spaces below. Records come first: what they lack is
-// then there when entries are looked at. What does not fit together is at
-// first only a doubt, as others write meanwhile. It is repaired by scripts that
-// look again, at a record's stamp, and find nothing to do where all is well.
+// A scrub walks the shards of this node one after another. In each shard it
+// walks the keys in the order of the spaces below. Records come first, so their
+// missing entries exist when entries are examined. A disagreement is only a
+// suspicion at first, because other nodes write during the scrub. Scripts
+// repair it: they check the record's stamp again, and change nothing if all is
+// well.
 //
-// Entries of a lane that the index of lanes does not have, and no record either,
-// are not found: nobody reads them.
+// A scrub does not find entries of a lane if neither the index of lanes nor any
+// record has that lane. No node reads such entries.
 const (
 	recordSpace = iota
 	nameSpace
@@ -40,15 +41,15 @@ const (
 	spaces
 )
 
-// position is a place in a scrub: behind member, among what a scan returns.
+// position is a place in a scrub: after a member, within the result of a scan.
 type position struct {
 	shard, space int
 	lane         string // in dueSpace
-	scan         string // where the scan of the key goes on
-	after        string // the last member that was examined of what it returns; "": none
+	scan         string // the cursor from which the scan of the key continues
+	after        string // the last member of the scan's result that was examined; "": none
 }
 
-// String returns p as a cursor. Lanes have no NUL; a member may have some.
+// String returns p as a cursor. Lanes have no NUL byte; a member may have some.
 func (p position) String() string {
 	return strings.Join([]string{strconv.Itoa(p.shard), strconv.Itoa(p.space), p.lane, p.scan, p.after}, "\x00")
 }
@@ -59,14 +60,14 @@ func parsePosition(cursor string) (p position, err error) {
 	}
 	parts := strings.SplitN(cursor, "\x00", 5)
 	if len(parts) != 5 {
-		return p, fmt.Errorf("scrub: %q is no cursor", cursor)
+		return p, fmt.Errorf("scrub: invalid cursor %q", cursor)
 	}
 	var err1, err2 error
 	p = position{lane: parts[2], scan: parts[3], after: parts[4]}
 	p.shard, err1 = strconv.Atoi(parts[0])
 	p.space, err2 = strconv.Atoi(parts[1])
 	if err := cmp.Or(err1, err2); err != nil {
-		return p, fmt.Errorf("scrub: %q is no cursor: %w", cursor, err)
+		return p, fmt.Errorf("scrub: invalid cursor %q: %w", cursor, err)
 	}
 	return p, nil
 }
@@ -82,7 +83,7 @@ type Scrubber struct {
 	strays  strays
 }
 
-// Config is what a scrubber needs to know of its store.
+// Config connects a Scrubber to its store.
 type Config struct {
 	Logger *slog.Logger
 
@@ -90,12 +91,12 @@ type Config struct {
 	TakeBack func(ctx context.Context, now task.Millis, key task.Key) (bool, error)
 }
 
-// New returns a scrubber of the shards that own says this process owns.
+// New returns a scrubber of the shards that own reports as owned.
 func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member, lanes *lanes.Index, records *records.Reader) *Scrubber {
 	return &Scrubber{config: c, servers: servers, shards: shards, own: own, lanes: lanes, records: records, strays: strays{m: map[task.Key]stray{}}}
 }
 
-// Step scrubs from a cursor on, and examines about as many things as limit says.
+// Step scrubs from a cursor on, and examines about limit things.
 func (s *Scrubber) Step(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
 	at, err := parsePosition(cursor)
 	if err != nil {
@@ -121,7 +122,7 @@ func (sc *scrub) found(key task.Key, what string) {
 	sc.done.Repairs = append(sc.done.Repairs, task.Repair{Key: key, Found: what})
 }
 
-// run goes on until the step has examined enough, or its shard ends.
+// run continues until the step has examined enough, or its shard ends.
 func (sc *scrub) run(ctx context.Context) error {
 	if !sc.seek() {
 		return nil
@@ -148,7 +149,7 @@ func (sc *scrub) run(ctx context.Context) error {
 	return nil
 }
 
-// seek goes on to the next shard of ours, and reports whether there is one.
+// seek moves to the next shard of this node, and reports whether there is one.
 func (sc *scrub) seek() bool {
 	for _, sh := range sc.own.Owned() {
 		if sh.Number < sc.at.shard {
@@ -162,7 +163,8 @@ func (sc *scrub) seek() bool {
 	return false
 }
 
-// walkSpace examines what a space has, and reports whether it came to its end.
+// walkSpace examines the content of a space, and reports whether it reached the
+// end.
 func (sc *scrub) walkSpace(ctx context.Context, sh *keyspace.Shard) (whole bool, err error) {
 	switch sc.at.space {
 	case recordSpace:
@@ -209,17 +211,17 @@ func (sc *scrub) walkLanes(ctx context.Context, sh *keyspace.Shard) (whole bool,
 		if err != nil || !whole {
 			return false, err
 		}
-		sc.at.lane, sc.at.scan, sc.at.after = lane+"\x01", "0", "" // behind it
+		sc.at.lane, sc.at.scan, sc.at.after = lane+"\x01", "0", "" // after it
 	}
 	return true, nil
 }
 
-// member is a member, or a field, and what stands there.
+// member is a member or a field, and its value or score.
 type member struct{ name, value string }
 
-// walkKey examines a key from where the step goes on, and reports whether it came
-// to the end. A scan may return more than was asked for: the rest of it is taken
-// in the order of the members.
+// walkKey examines a key from the step's position on, and reports whether it
+// reached the end. A scan may return more members than requested. The next step
+// takes the rest in the order of the members.
 func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, examine func(context.Context, *keyspace.Shard, []member) error) (whole bool, err error) {
 	for {
 		limit := sc.limit - sc.done.Examined
@@ -250,7 +252,8 @@ func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, ex
 	}
 }
 
-// scanKey returns what a scan of a key returns, in the order of the members, each once.
+// scanKey returns the result of a scan of a key, sorted by member and without
+// duplicates.
 func (s *Scrubber) scanKey(ctx context.Context, command, key, from string, count, bytes int) (all []member, next string, err error) {
 	runs := []redisconn.Run{{Keys: []string{key}, Args: []string{command, from, strconv.Itoa(count), strconv.Itoa(bytes)}}}
 	results, err := s.servers.Repeat(ctx, walk, runs...)

@@ -6,8 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// strays are the leases that a scrub found ended. One look would not do: where a
-// clock was set ahead, every lease looks ended until it is extended.
+// strays holds the leases that a scrub found ended. One check is not enough:
+// after a clock was set ahead, every lease seems ended until it is extended.
 type strays struct {
 	mu sync.Mutex
 	m  map[task.Key]stray
@@ -16,11 +16,11 @@ type strays struct {
 type stray struct {
 	token task.Token
 	until task.Millis
-	seen  task.Millis // when it was first found so
+	seen  task.Millis // when it was first found ended
 }
 
-// lost reports whether t's lease had ended when it was first looked at, at least
-// task.StrayAfter ago, and has not been extended since.
+// lost reports whether t's lease had already ended at an earlier check, at
+// least task.StrayAfter ago, and was not extended since.
 func (s *strays) lost(now task.Millis, t *task.Task) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,6 @@
-// Package serverclock knows what the clocks of servers show, compared with this process's own
-// steady clock. It asks no server: Observe is called with their answers.
+// Package serverclock estimates the clocks of servers, compared with this
+// process's monotonic clock. It makes no calls: Observe is called with the
+// servers' replies.
 package serverclock
 
 import (
@@ -9,57 +10,61 @@ import (
 	"time"
 )
 
-// Clocks is what this process knows of its servers' clocks, compared with its
-// own steady one, which no one sets. Its wall clock is never asked.
+// Clocks estimates the clocks of servers relative to the monotonic clock of
+// this process, which no one sets. The wall clock of this process is never
+// read.
 //
-// A server that was asked at sent, answered at received and says that it was
-// then at did so between the two. So its clock is ahead of the steady one by at
-// least at-received and at most at-sent, and as long as nobody sets it that stays so, but
-// for a drift of 1 in drift. Answers that agree narrow this band; one that lies
-// outside shows that the clock was set, and begins the band anew.
+// Suppose a request was sent at sent, its reply was received at received, and
+// the reply contains the server time at. The server read its clock between the
+// two. So its clock is ahead of the monotonic one by at least at-received and
+// at most at-sent. That stays true while the clock is not set, except for a
+// drift of 1 in drift. Replies that agree narrow this band. A reply outside the
+// band means that the clock was set, and starts a new band.
 //
-// Invariant: as long as no server's clock is set back, what Now returns is not
-// later than any of them, and what Latest returns is not earlier. Both go back
-// only where a server's clock did, or an earlier server came. After a step they
-// are wrong until the server's next answer, a second at most; what is
-// asked for too early meanwhile put refuses, and the poll finds it again.
+// Invariant: while no server's clock is set back, the earliest bound is not
+// later than any server's clock, and the latest bound is not earlier. Both move
+// back only if a server's clock did, or if a server with an earlier clock
+// joined. After a step the bounds are wrong until the server's next reply, for
+// at most a second. If a task starts too early in that time, put refuses it,
+// and the poll finds it again.
 type Clocks struct {
-	base time.Time // of the steady clock
+	base time.Time // the start of the monotonic clock
 
-	earliest, latest atomic.Int64 // of all bands; written under mu, read without it: each is right by itself
+	earliest, latest atomic.Int64 // of all bands; written under mu, read without it: each value is correct on its own
 
 	mu      sync.Mutex // guards of and slowest
 	of      map[string]band
-	slowest band // of the clock that is behind the others, whichever it is
+	slowest band // of the clock that is behind all others
 }
 
 const (
-	// drift: two clocks part by a thousandth at most. NTP moves one by half of that.
+	// drift: two clocks diverge by at most a thousandth. NTP moves a clock by
+	// half of that.
 	drift = 1000
 
-	// silentFor is how long a server may say nothing before its clock does not count
-	// beside those that do.
+	// silentFor is how long a server may be silent before its clock no longer
+	// counts, if other servers answer.
 	silentFor = 10 * time.Second
 )
 
-// band is how far a server's clock may be ahead of the steady one, in
-// nanoseconds, as if it had been found out when that began: it is low - m/drift to
-// high + m/drift when that shows m.
+// band bounds how far a server's clock is ahead of the monotonic one, in
+// nanoseconds. low and high hold for the start of the monotonic clock. When
+// that shows m, the bounds are low - m/drift and high + m/drift.
 type band struct {
 	low, high int64
 	heard     time.Duration
 }
 
-// bandOf returns the band of one answer.
+// bandOf returns the band of one reply.
 func bandOf(at time.Time, sent, received time.Duration) band {
 	return band{
 		low:   at.UnixNano() - int64(received-received/drift),
-		high:  at.UnixNano() + int64(time.Microsecond) - int64(sent+sent/drift), // it tells no less
+		high:  at.UnixNano() + int64(time.Microsecond) - int64(sent+sent/drift), // a reply has a resolution of a microsecond
 		heard: received,
 	}
 }
 
-// with returns the band that both answers leave.
+// with returns the band that satisfies both replies.
 func (b band) with(news band) band {
 	if gap := 2 * int64(news.heard/drift); news.high+gap < b.low || news.low-gap > b.high {
 		return news
@@ -67,18 +72,18 @@ func (b band) with(news band) band {
 	return band{max(b.low, news.low), min(b.high, news.high), max(b.heard, news.heard)}
 }
 
-// New returns the clocks of servers of which none has answered yet.
+// New returns the clocks of servers before any reply.
 func New() *Clocks {
 	c := &Clocks{base: time.Now(), of: map[string]band{}}
 	c.mergeLocked()
 	return c
 }
 
-// Steady returns what the steady clock shows.
+// Steady returns the time of the monotonic clock.
 func (c *Clocks) Steady() time.Duration { return time.Since(c.base) }
 
-// Observe takes in that a server's clock showed so many microseconds between two
-// moments of the steady one.
+// Observe records that a server's clock showed micros between two times of the
+// monotonic clock.
 func (c *Clocks) Observe(addr string, micros int64, sent, received time.Duration) {
 	news := bandOf(time.UnixMicro(micros), sent, received)
 	c.mu.Lock()
@@ -90,9 +95,9 @@ func (c *Clocks) Observe(addr string, micros int64, sent, received time.Duration
 	c.mergeLocked()
 }
 
-// Retain forgets the servers that are none of those that count any more, and those
-// that say nothing while others do. It keeps all until one that counts was heard: a
-// replica that takes a master's place may not have answered yet.
+// Retain forgets servers that no longer count, and servers that are silent
+// while others answer. It keeps all until one that counts has answered: a
+// replica that replaces a master may not have answered yet.
 func (c *Clocks) Retain(counts func(addr string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +122,7 @@ func (c *Clocks) mergeLocked() {
 	for _, b := range c.of {
 		low, high, slowest = min(low, b.low), max(high, b.high), min(slowest, b.high)
 	}
-	if len(c.of) == 0 { // nobody was heard
+	if len(c.of) == 0 { // no server has answered
 		low, high, slowest = c.base.UnixNano(), c.base.UnixNano(), c.base.UnixNano()
 	}
 	c.slowest = band{low: low, high: slowest}
@@ -125,14 +130,13 @@ func (c *Clocks) mergeLocked() {
 	c.latest.Store(high)
 }
 
-// At returns the bounds of what the servers' clocks show when the steady one
-// shows m.
+// At returns bounds for the servers' clocks when the monotonic clock shows m.
 func (c *Clocks) At(m time.Duration) (earliest, latest time.Time) {
 	return time.Unix(0, int64(m-m/drift)+c.earliest.Load()), time.Unix(0, int64(m+m/drift)+c.latest.Load())
 }
 
-// Within returns between which times the clock of the servers that is behind the others is
-// when the steady one shows m. The earliest of them is that of at.
+// Within returns bounds for the clock that is behind all others, when the
+// monotonic clock shows m. The earliest bound is the one that At returns.
 func (c *Clocks) Within(m time.Duration) (earliest, latest time.Time) {
 	c.mu.Lock()
 	b := c.slowest
@@ -140,8 +144,8 @@ func (c *Clocks) Within(m time.Duration) (earliest, latest time.Time) {
 	return time.Unix(0, int64(m-m/drift)+b.low), time.Unix(0, int64(m+m/drift)+b.high)
 }
 
-// Ahead returns by how much a server's clock is ahead of a wall clock that shows
-// now, and how exactly that is known.
+// Ahead returns how far a server's clock is ahead of a wall clock that shows
+// now, and the largest error of that value.
 func (c *Clocks) Ahead(addr string, now time.Time) (by, unsure time.Duration) {
 	m := int64(c.Steady())
 	c.mu.Lock()

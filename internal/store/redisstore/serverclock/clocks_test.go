@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/trusted"
 )
 
-// fakeClock is a clock that is so far from a steady one, and drifts.
+// fakeClock is a clock with an offset from the monotonic one, and with drift.
 type fakeClock struct {
 	ahead time.Duration
 	drift float64
@@ -21,17 +21,17 @@ func (f fakeClock) at(m time.Duration) time.Time {
 	return epoch.Add(m + f.ahead + time.Duration(float64(m)*f.drift))
 }
 
-// ask lets c hear f's clock at m: the request takes to, the reply back.
+// ask passes f's clock at m to c. The request takes to, the reply back.
 func (f fakeClock) ask(c *Clocks, addr string, m, to, back time.Duration) {
 	c.Observe(addr, f.at(m+to).UnixMicro(), m, m+to+back)
 }
 
-// way returns how long a message is under way.
+// way returns the travel time of a message.
 func way(r *rand.Rand, mostMillis int64) time.Duration {
 	return time.Duration(r.Int64N(mostMillis * int64(time.Millisecond)))
 }
 
-const micro = time.Microsecond // servers tell no less
+const micro = time.Microsecond // the resolution of a server's clock
 
 func TestTheTimeIsNeverLaterThanAnyServersAndHardlyEarlier(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour, 50 * time.Millisecond} {
@@ -81,7 +81,8 @@ func TestAServersStepIsFollowedWithItsNextAnswer(t *testing.T) {
 	}
 }
 
-// Redis does not answer for a while. Its clock, and the nodes', may drift meanwhile as sound clocks do.
+// Redis does not answer for a while. In that time its clock and the nodes'
+// clocks may drift as sound clocks do.
 func TestAnOutageIsNoStepOfTheClock(t *testing.T) {
 	for _, away := range []time.Duration{time.Minute, 17 * time.Minute, 3 * time.Hour, 24 * time.Hour} {
 		for _, drift := range []float64{0, 0.0004, -0.0004} {

@@ -3,7 +3,7 @@
 -- KEYS     the stream, the hash of namespaces that have such a stream
 -- ARGV     the stream's namespace
 -- Replies  1 it is removed, 0 it has entries
--- Idempotent: an empty stream that is gone is gone.
+-- Idempotent: removing a stream again changes nothing.
 if redis.call('XLEN', KEYS[1]) > 0 then
   return 0
 end

@@ -1,9 +1,10 @@
--- meta says how tasks are kept in these servers, and decides it where none are yet.
+-- meta returns how tasks are stored in these servers. In an empty store it
+-- decides that.
 --
--- KEYS     the hash of what nodes have to agree on
--- ARGV     the lease that may be replaced, '' for none, and what by; the identity for a store
---          that has none; then fields and values for a hash that is not there yet
--- Replies  fields and values, as they are now
+-- KEYS     the hash of values that all nodes must share
+-- ARGV     the lease that may be replaced ('': none), and the new one; the identity for a
+--          store that has none; then fields and values for a hash that does not exist
+-- Replies  all fields and values after the run
 -- Idempotent.
 if redis.call('EXISTS', KEYS[1]) == 0 then
   redis.call('HSET', KEYS[1], unpack(ARGV, 4))

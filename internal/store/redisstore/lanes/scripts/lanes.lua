@@ -1,8 +1,8 @@
 -- lanes reads indexes of lanes.
 --
 -- KEYS     the indexes
--- ARGV     up to which bound, then for each index how many lanes to pass over, and how many
---          at most (-1: all)
+-- ARGV     the highest bound; then for each index how many lanes to skip, and how many to
+--          return at most (-1: all)
 -- Replies  for each index: lane, bound, lane, bound, …
 -- Writes nothing.
 local out = {}

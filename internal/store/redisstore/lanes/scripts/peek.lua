@@ -1,14 +1,14 @@
--- peek reads lanes, in the order of their due times, and of one instant in that
--- of the names.
+-- peek reads lanes in the order of due times. Entries of one instant are in the
+-- order of their names.
 --
 -- KEYS     the due index of each read
--- ARGV     for each read: the due time and the name to begin behind, the last due
---          time, and how many at most
--- Replies  for each read: name, due, name, due, …; the last may lie behind the last
---          due time, to tell that there is something
+-- ARGV     for each read: the due time and the name after which it begins, the last due
+--          time, and the largest number of entries
+-- Replies  for each read: name, due, name, due, …; the last entry may be after the last
+--          due time, which shows that more entries exist
 -- Writes nothing.
 
--- before compares bytes. Lua's own < goes by the server's locale.
+-- before compares bytes. Lua's own < uses the server's locale.
 local function before(a, b)
   for i = 1, math.min(#a, #b) do
     local x, y = string.byte(a, i), string.byte(b, i)
@@ -19,9 +19,9 @@ local function before(a, b)
   return #a < #b
 end
 
--- behind returns the rank of the first entry behind (due, name). An index is in
--- the order of its scores and then of its members' bytes, so that the place can
--- be searched for, although the entry that was there may be gone.
+-- behind returns the rank of the first entry after (due, name). An index is
+-- sorted by score, and then by the bytes of its members. So a binary search
+-- finds the place even if that entry is gone.
 local function behind(key, due, name)
   local low = redis.call('ZCOUNT', key, '-inf', '(' .. due)
   local high = redis.call('ZCOUNT', key, '-inf', due)

@@ -1,9 +1,9 @@
--- raise sets lanes' lower bounds in the index of lanes to their true heads, and
--- removes those of empty lanes.
+-- raise sets the lower bounds of lanes in the index of lanes to their true
+-- heads, and removes the bounds of empty lanes.
 --
 -- KEYS     for each lane: its shard's index of lanes, and its due index
 -- ARGV     for each lane: its member in the index of lanes
--- Replies  the number of lanes whose bound was none: their heads came before it
+-- Replies  the number of lanes whose bound was missing or later than the head
 -- Idempotent.
 local wrong = 0
 for i = 1, #ARGV do

@@ -1,8 +1,8 @@
--- get reads records together with their bodies, each as it was at one moment.
+-- get reads records together with their bodies, each pair at one moment.
 --
 -- KEYS     for each read: the hash of records, the hash of bodies
--- ARGV     for each read: the field, and '1' where its body is wanted
--- Replies  for each read: the record, '' for none, and the body, '' for none
+-- ARGV     for each read: the field, and '1' if its body is needed
+-- Replies  for each read: the record ('': none) and the body ('': none)
 -- Writes nothing.
 local out = {}
 for r = 1, #ARGV / 2 do

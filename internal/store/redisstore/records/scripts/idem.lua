@@ -1,12 +1,13 @@
--- idem says who has an Idempotency-Key.
+-- idem takes or drops Idempotency-Keys, and returns their owners.
 --
--- KEYS     the hash of keys, of each question the same or another; then the ownership of
---          one of their shards
--- ARGV     the identity of the store, which that ownership must bear; then for each question: 'take' or 'drop', the key's digest, the name of the task
---          that is to have it or gives it back, and whom a take may take it from ('' nobody),
---          or how many milliseconds it must be old to be given back ('' any)
--- Replies  for each: the name that has it now, '' for none, and for how many
---          milliseconds, -1 where it was taken just now
+-- KEYS     the hash of keys for each request (they may differ); then the ownership key of one
+--          of their shards
+-- ARGV     the identity of the store, which that ownership key must hold; then for each
+--          request: 'take' or 'drop', the digest of the key, the name of the task that takes
+--          it or gives it back; for a take the name from which it may be taken ('': none),
+--          for a drop how old it must be in milliseconds ('': any age)
+-- Replies  for each: the name that has it now ('': none), and for how many milliseconds,
+--          -1 if it was taken just now
 -- Idempotent.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,9 +1,9 @@
--- walk reads a part of a hash or of a sorted set: what a SCAN of it returns.
+-- walk reads one step of a SCAN of a hash or a sorted set.
 --
 -- KEYS     the hash or the sorted set
--- ARGV     'HSCAN' or 'ZSCAN', where it goes on ('0': from the start), about how many, and
---          how many bytes of each value (-1: all)
--- Replies  where to go on, '0' at the end, then member, value, …; of a sorted set the
+-- ARGV     'HSCAN' or 'ZSCAN', the cursor ('0': from the start), about how many members,
+--          and how many bytes of each value (-1: all)
+-- Replies  the next cursor ('0' at the end), then member, value, …; in a sorted set the
 --          score is the value
 -- Writes nothing.
 local found = redis.call(ARGV[1], KEYS[1], ARGV[2], 'COUNT', ARGV[3])
