@@ -7,9 +7,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// claimedRecords keeps the records of the tasks that this node has claimed, as it left
-// them: the settlement that follows need not read them. A wrong one does no
-// harm, since put compares.
+// claimedRecords keeps the records of tasks as this node's claims left them, so
+// the settlements that follow need not read them. An outdated record does no
+// harm, because put compares.
 type claimedRecords struct {
 	mu sync.Mutex
 	m  map[task.Key]records.Record

@@ -61,10 +61,12 @@ func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.
 	return s.submitApart(ctx, now, steps)
 }
 
-// reapOne takes back a lease that has ended. Who held it may still be sending.
+// reapOne takes back a lease that has ended. The node that held it may still be
+// sending.
 type reapOne struct{}
 
-// Apply implements transition. Errors: task.ErrStale where there is nothing to reap.
+// Apply implements transition. Errors: task.ErrStale if there is nothing to
+// reap.
 func (reapOne) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error) {
 	if old == nil || old.State != task.Running || old.Lease.Until > now {
 		return task.Result{}, task.ErrStale
@@ -75,7 +77,8 @@ func (reapOne) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Resul
 // removeOne removes a record whose retention has ended.
 type removeOne struct{}
 
-// Apply implements transition. Errors: task.ErrStale where there is nothing to remove.
+// Apply implements transition. Errors: task.ErrStale if there is nothing to
+// remove.
 func (removeOne) Apply(now task.Millis, old *task.Task, _ task.Policy) (task.Result, error) {
 	if old == nil || old.State.Live() || old.KeepUntil > now {
 		return task.Result{}, task.ErrStale
@@ -83,12 +86,12 @@ func (removeOne) Apply(now task.Millis, old *task.Task, _ task.Policy) (task.Res
 	return task.Result{Effect: task.Updated}, nil
 }
 
-// Reap implements task.Queue: of the shards that this node owns.
+// Reap implements task.Queue for the shards that this node owns.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	return s.retire(ctx, now, limit, reaping, reapOne{}, func(sh *keyspace.Shard) []string { return []string{sh.Running} })
 }
 
-// Sweep implements task.Queue: of the shards that this node owns.
+// Sweep implements task.Queue for the shards that this node owns.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	n, err := s.retire(ctx, now, limit, removal, removeOne{}, func(sh *keyspace.Shard) []string { return []string{sh.Dead, sh.Gone} })
 	if err != nil || n == limit {
@@ -98,8 +101,8 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	return n + trimmed, s.failure(err)
 }
 
-// retire carries out a transition on the tasks whose time in one of the indexes
-// has come, at most limit, the earliest first, and returns how many it changed.
+// retire carries out a transition on tasks whose time in one of the indexes has
+// come: at most limit, earliest first. It returns how many tasks it changed.
 func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, tr transition, indexes func(*keyspace.Shard) []string) (int, error) {
 	keys, err := s.overdue(ctx, now, limit, indexes)
 	if err != nil {
@@ -113,7 +116,7 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, 
 	if err != nil {
 		return 0, err
 	}
-	s.tellRetired(k, keys, replies)
+	s.logRetireFailure(k, keys, replies)
 	n := 0
 	var left []*task.Task
 	for _, r := range replies {
@@ -128,10 +131,10 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, 
 	return n, nil
 }
 
-// tellRetired logs which task could not be retired: it is met again each time, and nobody else
-// learns of it.
-func (s *Store) tellRetired(k kind, keys []task.Key, replies []task.Reply) {
-	what := "remove a task that has been kept for long enough"
+// logRetireFailure logs the first task that could not be retired. Every call
+// meets that task again, and no caller gets its error.
+func (s *Store) logRetireFailure(k kind, keys []task.Key, replies []task.Reply) {
+	what := "remove a task whose retention has ended"
 	if k == reaping {
 		what = "take back a task whose lease has ended"
 	}
@@ -144,7 +147,7 @@ func (s *Store) tellRetired(k kind, keys []task.Key, replies []task.Reply) {
 	s.servers.Failures.Note(what, nil)
 }
 
-// overdue returns the tasks whose score in an index is now or earlier.
+// overdue returns the tasks whose score in an index is at or before now.
 func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes func(*keyspace.Shard) []string) ([]task.Key, error) {
 	type entry struct {
 		key task.Key
@@ -186,8 +189,8 @@ func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes
 	return keys, nil
 }
 
-// Scrub implements task.Scrubber. A step ends with its shard, at the latest. The
-// counts of a shard are compared at its end.
+// Scrub implements task.Scrubber. A step ends at the end of its shard at the
+// latest. There it compares the counts of the shard.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -198,7 +201,8 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 	return done, s.failure(err)
 }
 
-// takeBack takes back a lease that nobody holds, and reports whether there was one.
+// takeBack takes back the lease of a task if it has ended, and reports whether
+// it had.
 func (s *Store) takeBack(ctx context.Context, now task.Millis, key task.Key) (bool, error) {
 	st := &step{key: key, kind: reaping, transition: reapOne{}}
 	if err := s.carryOut(ctx, &request{now: now, steps: []*step{st}}); err != nil {

@@ -100,8 +100,9 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d task.Drain) error 
 	return s.failure(s.own.Drain(ctx, d, s.log.SettingsLength(), audit.EncodeEntry(&entry)))
 }
 
-// Release gives all shards to the other nodes, at once and for good: this
-// process claims nothing any more, and may settle and extend what it has
-// claimed. It returns when others can have them. Close begins with it.
-// Where the servers are away it gives up soon, and the shards' leases end by themselves.
+// Release gives all shards to the other nodes at once and for good. This
+// process claims nothing from then on, but may settle and extend its claims.
+// Release returns when other nodes can acquire the shards. Close begins with
+// it. If the servers are away, Release gives up soon, and the leases of the
+// shards end by themselves.
 func (s *Store) Release() { s.own.Release() }

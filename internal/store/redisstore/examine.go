@@ -7,15 +7,15 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// Examination is what can be said of the servers of a store.
+// Examination is the report on the servers of a store.
 type Examination struct {
 	Masters []redisconn.Examined // by address
 	Layout  identity.Layout
-	Closed  string // why the Store that examines is closed; "": it is open, or none examines
+	Closed  string // why the Store that was examined is closed; "": it is open, or there is no Store
 }
 
-// Examine asks the servers that c names how they are. It changes nothing, and
-// takes those that Open would refuse.
+// Examine checks the servers that c names. It changes nothing, and accepts
+// servers that Open would refuse.
 func Examine(ctx context.Context, c Config) (*Examination, error) {
 	c = c.withDefaults()
 	s, err := redisconn.Link(ctx, c.conn())
@@ -26,7 +26,8 @@ func Examine(ctx context.Context, c Config) (*Examination, error) {
 	if err := s.CheckMode(ctx); err != nil {
 		return nil, err
 	}
-	// The look is repeated for the clocks: the fastest answer says best how they are.
+	// Several checks give a better estimate of the clocks, because the fastest
+	// reply is the most exact one.
 	for range 5 {
 		if err = s.Look(ctx); err != nil && s.Masters.Load() == nil {
 			return nil, err
@@ -35,7 +36,8 @@ func Examine(ctx context.Context, c Config) (*Examination, error) {
 	return examineAll(ctx, s, c.Shards)
 }
 
-// Examine is the function Examine for the servers of s, also while s is closed.
+// Examine does the same as the function Examine for the servers of s, even if s
+// is closed.
 func (s *Store) Examine(ctx context.Context) (*Examination, error) {
 	x, err := examineAll(ctx, s.servers, s.config.Shards)
 	if l := s.identity.Lost(); l != nil {
@@ -44,8 +46,8 @@ func (s *Store) Examine(ctx context.Context) (*Examination, error) {
 	return x, err
 }
 
-// examineAll asks the masters that the last look found. After an error the masters are
-// known, and the layout is not.
+// examineAll examines the masters of the last check. With an error, the masters
+// are known and the layout is not.
 func examineAll(ctx context.Context, s *redisconn.Servers, shards int) (*Examination, error) {
 	x := Examination{Masters: s.ExamineMasters(ctx)}
 	var err error
@@ -53,10 +55,10 @@ func examineAll(ctx context.Context, s *redisconn.Servers, shards int) (*Examina
 	return &x, err
 }
 
-// AcceptLoss makes a store of the rest in the servers that c names, if agreed
-// returns nil for it. The parts that were lost get the identity of those that are left, so that
-// servers go on with the rest. It must be asked for by a person: nothing that was
-// lost comes back.
+// AcceptLoss makes a store of the remaining parts in the servers that c names,
+// if agreed returns nil. The lost parts get the identity of the remaining ones,
+// so servers can continue with the rest. Only a person may ask for it, because
+// lost data does not come back.
 func AcceptLoss(ctx context.Context, c Config, agreed func(*identity.Found) error) (*identity.Found, error) {
 	c = c.withDefaults()
 	s, err := redisconn.Link(ctx, c.conn())

@@ -13,30 +13,32 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// A purge spares the tasks that come into its queue later, and which are later is
-// decided by the order of changes on the servers, not by a clock. The settings of
-// another node may be older than the purge for a moment, and its creates would lack the
-// purge's mark (task.Settings.Spare). So each purge raises a fence, before its reply:
+// A purge must spare tasks that are added to its queue later. The order of
+// changes on the servers decides which tasks are later, and not a clock. The
+// settings of another node may be older than the purge for a moment, and its
+// creates would lack the purge's mark (task.Settings.Spare). So each purge
+// raises a fence before its reply:
 //
-//  1. the settings with the purge are written,
-//  2. the fence, a token that is used once, is written beside each shard's ownership,
-//  3. put compares the token with the one the caller knows, in the run that writes.
-//     A caller that is refused reads the token, then the settings, which are no older
-//     than the token, and applies its changes again (passFences).
+//  1. The settings with the purge are written.
+//  2. The fence, a token that is used once, is written next to each shard's ownership.
+//  3. put compares the token with the one that the caller knows, in the run that
+//     writes. A caller that is refused reads the token, then the settings, which are no
+//     older than the token, and applies its changes again (passFences).
 //
-// So after the reply to a purge no server accepts a change from settings without it. The
-// removal of a namespace raises the fence, too (removal.go).
+// So after the reply to a purge no server accepts a change from settings
+// without it. The removal of a namespace raises the fence too (removal.go).
 //
-// The node that raises a fence passes it like every other node. Its own settings may
-// lack a purge whose fence another node raised before on the same server.
+// The node that raises a fence passes it like every other node. Its own
+// settings may lack a purge whose fence another node raised before on the same
+// server.
 //
-// Nothing is locked while a fence is raised. A server that hangs delays the purge or
-// the removal, but no change on another server and no other edit.
+// Nothing is locked while a fence is raised. A server that hangs delays the
+// purge or the removal, but no change on another server and no other edit.
 
-// fenceTokens are the tokens by slot. Once they are published they are never written to.
+// fenceTokens maps slots to tokens. A published map is never changed.
 type fenceTokens map[uint16]string
 
-// fences are the fences that this node's settings have passed.
+// fences holds the fences that this node's settings have passed.
 type fences struct {
 	tokens atomic.Pointer[fenceTokens] // written under mu, read without it: one word
 	mu     sync.Mutex
@@ -45,7 +47,8 @@ type fences struct {
 	read  uint64        // the newest of them that succeeded; guarded by Store.configuring
 }
 
-// known returns the tokens of the fences that the settings, if they are read after this call, have passed.
+// known returns the tokens of the fences that settings have passed if they are
+// read after this call.
 func (f *fences) known() fenceTokens {
 	if tokens := f.tokens.Load(); tokens != nil {
 		return *tokens
@@ -53,7 +56,7 @@ func (f *fences) known() fenceTokens {
 	return nil
 }
 
-// pass notes tokens that the settings have passed.
+// pass records tokens that the settings have passed.
 func (f *fences) pass(tokens fenceTokens) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,9 +87,9 @@ func (s *Store) bySlot() (keys map[uint16][]string, one map[uint16]*keyspace.Sha
 	return keys, one
 }
 
-// raiseFences makes all servers refuse what comes from settings that are older than this
-// node's. The settings are written already. It must be called without locks: it
-// waits for every server.
+// raiseFences makes all servers refuse changes from settings that are older
+// than this node's. The new settings must be written before. It must be called
+// without locks, because it waits for every server.
 func (s *Store) raiseFences(ctx context.Context) error {
 	var runs []redisconn.Run
 	var shards []*keyspace.Shard
@@ -101,7 +104,8 @@ func (s *Store) raiseFences(ctx context.Context) error {
 	return nil
 }
 
-// passFences reads the settings again if items were refused because ours lack a purge.
+// passFences reads the settings again if items were refused because this node's
+// settings lack a purge.
 func (s *Store) passFences(ctx context.Context, outcomes []redisconn.Outcome, items []redisconn.Item) error {
 	behind := map[uint16]*keyspace.Shard{}
 	for i, o := range outcomes {
@@ -131,14 +135,14 @@ func (s *Store) passFences(ctx context.Context, outcomes []redisconn.Outcome, it
 	return s.catchUp(ctx, tokens, s.fences.begun.Load())
 }
 
-// catchUp makes the settings at least as new as tokens. begun is the number of reads of
-// the settings that had begun when the tokens had been read: a later read serves
-// all rounds that waited for it.
+// catchUp makes the settings at least as new as tokens. begun is the number of
+// reads of the settings that had begun when the tokens were read. One later
+// read serves all rounds that waited for it.
 func (s *Store) catchUp(ctx context.Context, tokens fenceTokens, begun uint64) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	f := &s.fences
-	if f.passed(tokens) { // by another round, while this one waited
+	if f.passed(tokens) { // another round read them while this one waited
 		return nil
 	}
 	if f.read <= begun {

@@ -12,34 +12,35 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// An Idempotency-Key belongs to one name of a namespace, for as long as the
-// record that was made with it is kept. The record and the key lie in different
-// shards, so the key is taken first and the task made afterwards. What goes wrong
-// in between leaves a key without a record: whoever needs it next takes it over,
-// once a create cannot be under way any more.
+// An Idempotency-Key belongs to one name of a namespace while the record that
+// was created with it is kept. The record and the key lie in different shards,
+// so the key is taken first and the task is created afterwards. A failure in
+// between leaves a key without a record. The next create that needs the key
+// takes it over as soon as no create can be under way any more.
 
-// underWay is how long a create may take from its key to its record.
+// underWay is the longest time between taking a key and creating its record.
 const underWay = 10 * time.Second
 
-// holder is who has a key.
+// holder is the owner of a key.
 type holder struct {
 	name  string
 	age   time.Duration
-	fresh bool // it was taken just now
+	fresh bool // the key was taken just now
 }
 
-// ask is a create's question for its key.
+// ask is a create's request for its key.
 type ask struct {
 	st     *step
 	digest string
-	from   string // whom it may be taken from; "": nobody
+	from   string // the name from which the key may be taken; "": none
 }
 
-// digestOf returns the Idempotency-Key of a create or a replace, "" for none.
+// digestOf returns the Idempotency-Key of a create or a replace, "" if it has
+// none.
 func digestOf(tr transition) string { return task.KeyOf(tr) }
 
-// reserve takes the keys of those creates among steps that have none yet, and
-// refuses those whose keys others have.
+// reserve takes the keys of creates that have none yet, and refuses creates
+// whose keys belong to other names.
 func (s *Store) reserve(ctx context.Context, steps []*step) error {
 	var asks []ask
 	for _, st := range steps {
@@ -62,7 +63,7 @@ func (s *Store) reserve(ctx context.Context, steps []*step) error {
 	return nil
 }
 
-// reserved takes in who has the key that a create asked for.
+// reserved applies the answer to a create's request for its key.
 func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 	a.st.asked = true
 	if h.name != a.st.key.Name {
@@ -87,7 +88,7 @@ func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 	return nil
 }
 
-// take asks who has keys, and takes those that nobody has.
+// take takes keys that have no owner, and returns the owner of each.
 func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
 	groups, places := redisconn.Group(s.servers.Cluster, asks, func(a ask) *keyspace.Shard { return s.idemShard(a.st.key.Namespace, a.digest) })
 	runs, shards := make([]redisconn.Run, len(groups)), make([]*keyspace.Shard, len(groups))
@@ -123,8 +124,8 @@ func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
 	return out, nil
 }
 
-// abandoned reports whether the record that h was made with the key is kept no longer.
-// A create that has taken the key may still be about to put it.
+// abandoned reports whether the record that was created with h's key is gone. A
+// create that has just taken the key may still be about to put its record.
 func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
 	if h.age <= underWay {
 		return false, nil
@@ -137,9 +138,9 @@ func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
 	return t == nil || t.Idempotency == nil || t.Idempotency.Key != a.digest, nil
 }
 
-// unused returns the Idempotency-Key that a step which is done leaves without a
-// task: its own, if it was refused, or that of the record it has replaced or
-// removed. "": none.
+// unused returns the Idempotency-Key that a finished step leaves without a
+// task, "" if there is none. It is the step's own key if the step was refused,
+// or the key of the record that it replaced or removed.
 func (st *step) unused() string {
 	if t := st.reply.Task; st.fresh && (st.reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != digestOf(st.transition)) {
 		return digestOf(st.transition) // refused, or the repeat of a replace that another one followed
@@ -151,8 +152,9 @@ func (st *step) unused() string {
 	return old.Idempotency.Key
 }
 
-// giveBack gives back the keys that steps which are done leave without a task, all in
-// one round trip. What is not given back is taken over by whoever needs it.
+// giveBack gives back the keys that finished steps leave without a task, in one
+// round trip. If that fails, the next create that needs such a key takes it
+// over.
 func (s *Store) giveBack(ctx context.Context, steps []*step) {
 	var of []*step
 	for _, st := range steps {

@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// applyOutcome takes in what became of st's item, and returns the entries that it
-// brought into lanes.
+// applyOutcome applies the outcome of st's item, and returns the entries that
+// it added to lanes.
 func (s *Store) applyOutcome(r *request, st *step, it *redisconn.Item, o redisconn.Outcome, at task.Millis) []task.Entry {
 	if o.Fate == redisconn.Carried || o.Fate == redisconn.Repeated {
 		return s.kept(st, it)
@@ -28,8 +28,8 @@ func (s *Store) applyOutcome(r *request, st *step, it *redisconn.Item, o redisco
 		st.answer(task.Result{}, fmt.Errorf("%w: Redis has no memory left", task.ErrFull))
 	case redisconn.Misdated:
 		r.now = at
-		st.sight = blind
-	case redisconn.Outdated: // applied again, by newer settings: see passFences
+		st.certainty = unknown
+	case redisconn.Outdated: // applied again with newer settings: see passFences
 	default:
 		s.claimed.drop(st.key)
 		old, err := records.Parse(st.key, o.Value)
@@ -40,51 +40,51 @@ func (s *Store) applyOutcome(r *request, st *step, it *redisconn.Item, o redisco
 		if o.Again && st.made(old.Task) {
 			return s.kept(st, it)
 		}
-		st.old, st.sight, st.shown = old, seen, true
+		st.old, st.certainty, st.fromPut = old, seen, true
 		if st.kind == claim || st.kind == fire {
-			st.sight = blind // its body may be another one, too
+			st.certainty = unknown // its body may have changed too
 		}
 	}
 	return nil
 }
 
-// made reports whether t, which stands where st was to make a task, is what it
-// has made, as others have changed it since: an id is given once.
+// made reports whether t is the task that st created, even if other calls have
+// changed it since. Ids are unique, so the same id proves it.
 func (st *step) made(t *task.Task) bool {
 	made, before := st.result.Task, st.old.Task
 	return t != nil && made != nil && t.ID == made.ID && (before == nil || before.ID != t.ID)
 }
 
-// unadmit ends what was counted as under way for st.
+// unadmit stops counting st as under way.
 func (s *Store) unadmit(st *step) {
 	if st.admitted {
-		s.quotas.settled(st.old.Task, st.result.Task)
+		s.quotas.endUnderWay(st.old.Task, st.result.Task)
 		st.admitted = false
 	}
 }
 
-// unspawn ends the count of tasks under way that fires make: by now it is counted, or was
-// not made.
+// unspawn stops counting the tasks that fires create as under way: each is
+// counted by now, or was not created.
 func (s *Store) unspawn(steps []*step) {
 	for _, st := range steps {
 		if st.spawns != nil {
-			s.quotas.settled(nil, st.spawns)
+			s.quotas.endUnderWay(nil, st.spawns)
 			st.spawns = nil
 		}
 	}
 }
 
-// kept takes in that st's item was carried out.
+// kept records that st's item was carried out.
 func (s *Store) kept(st *step, it *redisconn.Item) []task.Entry {
 	t, old := st.result.Task, st.old.Task
 	st.put = true
-	s.quotas.landed(st)
+	s.quotas.commit(st)
 	if t != nil && t.State == task.Running && st.kind != change {
 		s.claimed.set(st.key, records.Record{Task: t.WithoutBody(), Stamp: records.StampOf(it)})
 	} else {
 		s.claimed.drop(st.key)
 	}
-	st.answer(s.shown(st, st.result), st.note)
+	st.answer(s.withBody(st, st.result), st.note)
 	if e, ok := task.EndedEntry(old, t); ok {
 		return []task.Entry{e}
 	}
@@ -94,8 +94,8 @@ func (s *Store) kept(st *step, it *redisconn.Item) []task.Entry {
 	return []task.Entry{t.Entry()}
 }
 
-// shown returns r as its caller sees it.
-func (s *Store) shown(st *step, r task.Result) task.Result {
+// withBody returns r with the body of a claimed task.
+func (s *Store) withBody(st *step, r task.Result) task.Result {
 	if st.kind == claim && r.Task != nil && st.note == nil {
 		t := *r.Task
 		t.Request.Body = st.body

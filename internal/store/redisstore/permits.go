@@ -15,28 +15,30 @@ import (
 
 var _ task.Permits = (*Store)(nil)
 
-// permitsChannel precedes the name of a process: on that channel it is told of
-// scopes of which it has reason to ask.
+// permitsChannel precedes the name of a process. On that channel the process
+// receives the scopes that it should ask for.
 const permitsChannel = "foliot:permits:"
 
-// permitting may run on a full server: without it nothing of a limited queue could be delivered.
+// permitting may run on a full server, because without it no task of a limited
+// queue could be delivered.
 var permitting = redisconn.NewScript(sources, redisconn.Writes, "permits")
 
-// permits is what a store needs besides the servers' keys.
+// permits is the state that a store needs for permits.
 type permits struct {
-	asks atomic.Uint64 // counts them: of two of one scope the server heeds the later one
+	asks atomic.Uint64 // numbers the asks: of two asks for one scope, the server ignores the earlier one
 	hint atomic.Pointer[func([]task.PermitScope)]
 }
 
-// permitKeys returns the keys of a scope: of its permits, and of its tokens.
+// permitKeys returns the keys of a scope: for its permits and for its tokens.
 func permitKeys(s task.PermitScope) []string {
 	p := "foliot:{q:" + permitName(s) + "}:"
 	return []string{p + "sem", p + "rl"}
 }
 
-// permitName returns a scope in one word. A destination can contain a slash, the
-// other parts cannot. The first closing brace ends a hash tag: a destination that
-// has one is spread over fewer slots, and still both keys lie in one.
+// permitName returns a scope in one word. A destination can contain a slash,
+// the other parts cannot. The first closing brace ends a hash tag. A
+// destination with a brace uses fewer slots, but both keys still lie in one
+// slot.
 func permitName(s task.PermitScope) string {
 	if s.Destination == "" {
 		return s.Namespace + "/" + s.Queue
@@ -68,12 +70,12 @@ func (s *Store) WatchPermits(hint func([]task.PermitScope)) {
 	s.permits.hint.Store(&hint)
 }
 
-// listenForPermits listens for reasons to ask, until ctx ends.
+// listenForPermits receives the scopes to ask for, until ctx ends.
 func (s *Store) listenForPermits(ctx context.Context) {
 	s.own.Listen(ctx, permitsChannel+s.own.Process, s.permitted)
 }
 
-// permitted is told that there is reason to ask of a scope.
+// permitted calls the watcher with a scope that this process should ask for.
 func (s *Store) permitted(name string) {
 	scope, ok := parsePermitName(name)
 	if hint := s.permits.hint.Load(); ok && hint != nil {
@@ -81,8 +83,8 @@ func (s *Store) permitted(name string) {
 	}
 }
 
-// Permit implements task.Permits: one run of a script for each ask, all in one
-// pipeline, and one message to each of those who are concerned by the replies.
+// Permit implements task.Permits. It runs a script once for each ask, all in
+// one pipeline, and notifies the processes that the replies name.
 func (s *Store) Permit(ctx context.Context, asks []task.PermitAsk) []task.PermitReply {
 	replies := make([]task.PermitReply, len(asks))
 	leave, err := s.enter(ctx)
@@ -99,17 +101,17 @@ func (s *Store) Permit(ctx context.Context, asks []task.PermitAsk) []task.Permit
 	for i, a := range asks {
 		runs[i] = permitRun(s.own.Process, s.permits.asks.Add(1), s.config.ShardLease, a)
 	}
-	var tell rueidis.Commands
+	var messages rueidis.Commands
 	for i, r := range permitting.Do(ctx, s.servers.Client, runs) {
 		reply, others, err := readPermits(r)
 		reply.Err, reply.Lease = s.failure(err), s.config.ShardLease
 		replies[i] = reply
-		for _, who := range others {
-			tell = append(tell, s.servers.Client.B().Spublish().Channel(permitsChannel+who).Message(permitName(asks[i].PermitScope)).Build())
+		for _, process := range others {
+			messages = append(messages, s.servers.Client.B().Spublish().Channel(permitsChannel+process).Message(permitName(asks[i].PermitScope)).Build())
 		}
 	}
-	if len(tell) > 0 {
-		s.servers.Client.DoMulti(ctx, tell...) // what gets lost here is asked for a little later
+	if len(messages) > 0 {
+		s.servers.Client.DoMulti(ctx, messages...) // a process that misses a message asks a little later
 	}
 	return replies
 }
@@ -128,7 +130,8 @@ func permitRun(who string, n uint64, lease time.Duration, a task.PermitAsk) redi
 	}}
 }
 
-// readPermits returns a reply of the script, and the processes that have reason to ask.
+// readPermits returns a reply of the script, and the processes that should ask
+// again.
 func readPermits(r rueidis.RedisResult) (reply task.PermitReply, others []string, err error) {
 	list, err := r.ToArray()
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// pollEvery is how often a node asks what others have changed: a token that was
-// revoked elsewhere is refused here within a second.
+// pollEvery is the time between two checks for changes by other nodes. A token
+// that was revoked on another node is refused here within a second.
 const pollEvery = 400 * time.Millisecond
 
-// poll does what has to be done now and then, until the store is closed.
+// poll does the periodic work until the store is closed.
 func (s *Store) poll() {
 	defer close(s.polled)
 	tick := time.NewTicker(pollEvery)
@@ -36,7 +36,7 @@ func (s *Store) poll() {
 			stop()
 			continue
 		}
-		for name, work := range map[string]func(context.Context) error{"raise the bounds of lanes": s.lanes.RaiseBounds, "keep older versions out": guard} {
+		for name, work := range map[string]func(context.Context) error{"raise the bounds of lanes": s.lanes.RaiseBounds, "keep servers of older versions out": guard} {
 			if err := work(ctx); s.servers.Lifetime.Err() == nil {
 				s.servers.Failures.Note(name, err)
 			}
@@ -45,7 +45,7 @@ func (s *Store) poll() {
 	}
 }
 
-// reload reads the settings, if others have changed them.
+// reload reads the settings if another node has changed them.
 func (s *Store) reload(ctx context.Context) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()

@@ -9,31 +9,33 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// quotaFresh is how old a namespace's counts may be when its quotas are judged
-// by them. What this node changes meanwhile it adds itself; of what others
-// change in that time a namespace may have so much more.
+// quotaFresh is the largest age of the counts that are used to check a
+// namespace's quotas. This node adds its own changes since then. A namespace
+// may exceed its quota by the changes of other nodes in that time.
 const quotaFresh = time.Second
 
-// quotas knows what the namespaces that have quotas have.
+// quotas holds the usage of the namespaces that have quotas.
 type quotas struct {
-	free    func() (bytes int64, scarce bool) // see masters.free
-	reading sync.Mutex                        // held while counts are read: others wait for them
+	free    func() (bytes int64, scarce bool) // see Servers.Free
+	reading sync.Mutex                        // held while counts are read: other callers wait for them
 
 	mu   sync.Mutex // guards everything below
 	have map[string]*usage
 }
 
-// usage is what a namespace has. What is being put is counted apart, so that
-// counts that are read meanwhile do not forget it.
+// usage is the usage of a namespace. Changes under way are counted apart, so
+// reading the counts in between does not drop them.
 type usage struct {
 	counts, underWay task.Counts
 	read             time.Time
 }
 
-// limits returns the quotas of a namespace, nil if it has none. A namespace without max_bytes
-// next to others has a share of the servers: its records may have as many bytes as are still free.
-// So it leaves half to the others, and half of the rest to each that comes after. A fixed share
-// for each namespace was the simpler idea: thousands of small ones would have had nothing.
+// limits returns the quotas of a namespace, nil if it has none. A namespace
+// without max_bytes next to other namespaces has a share of the servers: its
+// records may use as many bytes as are still free. So it leaves half to the
+// others, and half of the rest to each that comes later. A fixed share for each
+// namespace was the simpler idea: thousands of small namespaces would have had
+// almost nothing each.
 func (q *quotas) limits(s *task.Settings, namespace string) *task.NamespaceSettings {
 	n := s.Namespace(namespace)
 	if n == nil {
@@ -52,15 +54,15 @@ func (q *quotas) limits(s *task.Settings, namespace string) *task.NamespaceSetti
 	return n
 }
 
-// refresh reads the counts, where a step is in a namespace that has quotas and
-// whose counts are too old.
+// refresh reads the counts if a step is in a namespace with quotas and with
+// counts that are too old.
 func (q *quotas) refresh(ctx context.Context, s *task.Settings, steps []*step, read func(context.Context) (map[task.QueueKey]task.Counts, error)) error {
 	if !q.anyStale(s, steps) {
 		return nil
 	}
 	q.reading.Lock()
 	defer q.reading.Unlock()
-	if !q.anyStale(s, steps) { // whoever was before us has read them
+	if !q.anyStale(s, steps) { // another caller has read them
 		return nil
 	}
 	now := time.Now()
@@ -84,7 +86,7 @@ func (q *quotas) refresh(ctx context.Context, s *task.Settings, steps []*step, r
 	return nil
 }
 
-// anyStale reports whether a step needs counts that we do not have, or not fresh.
+// anyStale reports whether a step needs counts that are missing or too old.
 func (q *quotas) anyStale(s *task.Settings, steps []*step) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -108,8 +110,9 @@ func (q *quotas) usageLocked(namespace string) *usage {
 	return u
 }
 
-// admit reports whether the quotas allow that old becomes t, and counts it as
-// under way where there are any. Errors: *task.QuotaError.
+// admit reports whether the quotas allow the change from old to t. If the
+// namespace has quotas, it counts the change as under way. Errors:
+// *task.QuotaError.
 func (q *quotas) admit(s *task.Settings, old, t *task.Task) (counted bool, err error) {
 	n := q.limits(s, t.Namespace)
 	if n == nil {
@@ -127,7 +130,8 @@ func (q *quotas) admit(s *task.Settings, old, t *task.Task) (counted bool, err e
 	return true, nil
 }
 
-// of returns the limits of a namespace, and its counts with all that is under way.
+// of returns the limits of a namespace, and its counts with all changes under
+// way.
 func (q *quotas) of(s *task.Settings, namespace string) task.Quota {
 	n := q.limits(s, namespace)
 	if n == nil {
@@ -141,23 +145,23 @@ func (q *quotas) of(s *task.Settings, namespace string) task.Quota {
 	return task.Quota{Settings: n, Have: have}
 }
 
-// spawn counts t, which a Fire makes, as under way.
+// spawn counts t, which a Fire creates, as under way.
 func (q *quotas) spawn(t *task.Task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.usageLocked(t.Namespace).underWay.Move(nil, t)
 }
 
-// settled ends what admit has counted as under way.
-func (q *quotas) settled(old, t *task.Task) {
+// endUnderWay stops counting a change that admit has counted as under way.
+func (q *quotas) endUnderWay(old, t *task.Task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.usageLocked(t.Namespace).underWay.Move(t, old)
 }
 
-// landed counts what st has changed. It is under way no longer, and at no moment
-// neither: a quota would be too wide then.
-func (q *quotas) landed(st *step) {
+// commit moves the change of st from those under way to the counts. Both happen
+// under one lock: otherwise the quota would be too wide for a moment.
+func (q *quotas) commit(st *step) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	old, t := st.old.Task, st.result.Task
@@ -172,7 +176,7 @@ func (q *quotas) landed(st *step) {
 	u.counts.Move(old, t)
 }
 
-// moved counts that old became t.
+// moved counts the change from old to t.
 func (q *quotas) moved(old, t *task.Task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -6,25 +6,27 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A namespace is removed in steps, because its records lie in other slots than the settings:
+// A namespace is removed in steps, because its records and the settings lie in
+// different slots:
 //
-//	marked   the namespace's record gets a mark (task.CloseNamespace)
-//	fenced   every shard gets a new fence (fence.go). From then on put accepts changes only
-//	         from a node that read the settings after it saw this fence. So that node has
-//	         seen the mark
-//	counted  the namespace's records, in each shard
-//	removed  if there are none, and the namespace still has the same mark
+// 	marked   the namespace's record gets a mark (task.CloseNamespace)
+// 	fenced   every shard gets a new fence (fence.go). From then on put accepts
+// 	         changes only from a node that read the settings after it saw this
+// 	         fence. So that node has seen the mark
+// 	counted  the namespace's records are counted in each shard
+// 	removed  if there are none, and the namespace still has the same mark
 //
-// A node that makes a task in a namespace with a mark removes the mark first (unmark), and
-// then the last step fails. So every create happens before the count, which sees it, or
-// after it sees the mark and ends the removal, or finds no namespace. No step depends on
-// a clock. A node that dies between two steps leaves a mark that refuses nothing.
+// A node that creates a task in a marked namespace removes the mark first
+// (unmark). Then the last step fails. So there are three cases for a create: it
+// happens before the count, which finds it; or it sees the mark and ends the
+// removal; or it finds no namespace. No step depends on a clock. A node that
+// dies between two steps leaves a mark that refuses nothing.
 //
-// Versions that know no fences do not compare them. While such a node runs, a create of
-// its own may still meet a removal.
+// Versions without fences do not compare them. While such a node runs, one of
+// its creates may still collide with a removal.
 
-// dropNamespace removes a namespace. Removals wait for each other, as each needs every
-// server; nothing else waits for them.
+// dropNamespace removes a namespace. Removals wait for each other, because each
+// needs every server. No other call waits for them.
 func (s *Store) dropNamespace(ctx context.Context, now task.Millis, drop task.DropNamespace) (task.EditReply, error) {
 	s.removing.Lock()
 	defer s.removing.Unlock()
@@ -32,7 +34,7 @@ func (s *Store) dropNamespace(ctx context.Context, now task.Millis, drop task.Dr
 		return task.EditReply{}, err
 	}
 	if drop.Tasks+drop.Schedules > 0 {
-		return s.edit(ctx, now, drop) // which refuses it
+		return s.edit(ctx, now, drop) // this returns the refusal
 	}
 	drop.Closing = newVersion()
 	reply, err := s.edit(ctx, now, task.CloseNamespace{Name: drop.Name, Mark: drop.Closing})
@@ -67,7 +69,7 @@ func (s *Store) count(ctx context.Context, d *task.DropNamespace) error {
 	return nil
 }
 
-// unmark removes the marks of namespaces in which steps may make tasks.
+// unmark removes the marks of namespaces in which steps may create tasks.
 func (s *Store) unmark(ctx context.Context, now task.Millis, steps []*step) error {
 	for _, st := range steps {
 		if st.kind != change || st.done || st.old.Task != nil || !s.Settings().Closing(st.key.Namespace) {

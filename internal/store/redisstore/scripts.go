@@ -9,7 +9,7 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// The scripts, each named as its file.
+// The scripts of this package. Each has the name of its file.
 var (
 	configure = redisconn.NewScript(sources, redisconn.Writes, "configure")
 	settings  = redisconn.NewScript(sources, redisconn.Reads, "settings")

@@ -5,8 +5,8 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// These types are declared by the packages below. A caller that opens or examines a store
-// needs no other import.
+// These types belong to packages below. The aliases let a caller that opens or
+// examines a store import only this package.
 type (
 	Durability = redisconn.Durability
 	Examined   = redisconn.Examined

@@ -14,34 +14,36 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A change of a record goes through four stations, round after round, until
-// its fate is known:
+// A change of a record goes through four phases, round after round, until its
+// outcome is known:
 //
-//	read     the record comes from the server, unless there is a good guess at it:
-//	         a create hopes that there is none, and what we have claimed ourselves is as
-//	         we left it
-//	applied  the transition decides. A refusal that rests on a guess is not
-//	         believed: the record is read
-//	put      the replacement is written, if the record is still the one that the
-//	         transition saw. Otherwise the reply shows which it is, and it is applied to that
-//	told     marks of lanes, watcher, caller
+// 	read     the record is read from the server, unless there is a good guess: a
+// 	         create assumes that there is no record, and records claimed by this
+// 	         node are assumed unchanged
+// 	applied  the transition decides. A refusal that rests on a guess does not count:
+// 	         the record is read, and the transition decides again
+// 	put      the new record is written if the record is still the one that the
+// 	         transition saw. Otherwise the reply contains the current record, and the
+// 	         transition is applied to that
+// 	notified marks of lanes, watcher and caller get the result
 //
-// Whoever puts first wins, the others apply again. Two steps of one call on one
-// record come in different waves, so that they keep their order.
+// The first put wins, and the other calls apply their change again. Two steps
+// of one call on one record run in different waves, so they keep their order.
 
 // maxRounds bounds how often a step is applied. In each round at least one of
-// those who compete for a record gets through; who does not, again and again,
-// waits a while, a different one each.
+// the calls that compete for a record succeeds. A call that keeps failing waits
+// for a random time.
 const maxRounds = 256
 
-// giveWay waits before another round, where it is one of many.
+// giveWay waits before a round if several rounds have failed.
 func (s *Store) giveWay(ctx context.Context, round int) {
 	if round > 3 {
 		s.servers.Pause(ctx, rand.N(time.Duration(min(round, 32))*time.Millisecond))
 	}
 }
 
-// transition is what task.Change, Claim, Extension and Settlement have in common.
+// transition is the common part of task.Change, Claim, Extension and
+// Settlement.
 type transition interface {
 	Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error)
 }
@@ -52,22 +54,22 @@ type step struct {
 	transition transition
 	kind       kind
 
-	sight    sight
-	old      records.Record
-	body     []byte // of old, where kind wants it
-	result   task.Result
-	note     error // task.ErrExpired: carried out, and an error all the same
-	reply    task.Reply
-	asked    bool       // for its Idempotency-Key
-	fresh    bool       // and it was taken for this step
-	spawns   *task.Task // of a fire: counted into its namespace's quotas before it was put
-	admitted bool       // counted into its namespace's quotas before it was put
-	put      bool       // its item was carried out
-	shown    bool       // a put has shown old, so what the replicas confirmed includes it
-	done     bool
+	certainty certainty
+	old       records.Record
+	body      []byte // the body of old, if kind needs it
+	result    task.Result
+	note      error // task.ErrExpired: the step was carried out, but its reply is an error
+	reply     task.Reply
+	asked     bool       // its Idempotency-Key was requested
+	fresh     bool       // the key was taken for this step
+	spawns    *task.Task // the task that a fire creates; counted into its namespace's quotas before the put
+	admitted  bool       // counted into its namespace's quotas before it was put
+	put       bool       // its item was carried out
+	fromPut   bool       // a put returned old, so replicas have confirmed it
+	done      bool
 }
 
-// kind says what a step is beside its transition.
+// kind says which call a step comes from.
 type kind uint8
 
 const (
@@ -80,16 +82,16 @@ const (
 	removal
 )
 
-// sight says how a step knows its record.
-type sight uint8
+// certainty says how much a step knows about its record.
+type certainty uint8
 
 const (
-	blind   sight = iota // not at all
-	guessed              // it may be another one
-	seen                 // it was that a moment ago
+	unknown certainty = iota // nothing
+	guessed                  // it may have changed
+	seen                     // it was read a moment ago
 )
 
-// request is one call on its way.
+// request is one call that is being carried out.
 type request struct {
 	now   task.Millis
 	who   task.Actor
@@ -104,10 +106,10 @@ func (st *step) answer(r task.Result, err error) {
 	st.reply, st.done = task.Reply{Result: r, Err: err}, true
 }
 
-// refuse ends the step with an error, unless that rests on a guess.
+// refuse ends the step with an error, unless the refusal rests on a guess.
 func (st *step) refuse(err error) {
-	if st.sight == guessed {
-		st.sight, st.old = blind, records.Record{}
+	if st.certainty == guessed {
+		st.certainty, st.old = unknown, records.Record{}
 		return
 	}
 	st.answer(task.Result{}, err)
@@ -121,7 +123,7 @@ func (s *Store) carryOut(ctx context.Context, r *request) error {
 		}
 		for round, open := 0, wave; len(open) > 0; round++ {
 			if round == maxRounds {
-				return fmt.Errorf("task %q in namespace %q was changed by others %d times while we tried to: try again", open[0].key.Name, open[0].key.Namespace, round)
+				return fmt.Errorf("task %q in namespace %q was changed by other calls in each of %d attempts: try again", open[0].key.Name, open[0].key.Namespace, round)
 			}
 			s.giveWay(ctx, round)
 			if err := s.round(ctx, r, open); err != nil {
@@ -137,8 +139,8 @@ func (s *Store) carryOut(ctx context.Context, r *request) error {
 	return nil
 }
 
-// waves divides steps so that none has two of one record, or of one
-// Idempotency-Key.
+// waves divides steps so that no wave has two steps with the same record or the
+// same Idempotency-Key.
 func waves(steps []*step) iter.Seq[[]*step] {
 	return func(yield func([]*step) bool) {
 		for len(steps) > 0 {
@@ -175,20 +177,20 @@ func undone(steps []*step) (open []*step) {
 	return open
 }
 
-// guess sets what st's record is likely to be.
+// guess sets the likely record of st.
 func (s *Store) guess(st *step) {
 	if _, create := st.transition.(task.Create); create {
-		st.sight = guessed
+		st.certainty = guessed
 		return
 	}
 	if held, ok := s.claimed.get(st.key); ok && st.kind != claim {
-		st.sight, st.old = guessed, held
+		st.certainty, st.old = guessed, held
 	}
 }
 
-// round reads, applies and puts once what is open.
+// round reads, applies and puts the open steps once.
 func (s *Store) round(ctx context.Context, r *request, open []*step) error {
-	if err := s.look(ctx, open); err != nil {
+	if err := s.readRecords(ctx, open); err != nil {
 		return err
 	}
 	if err := s.reserve(ctx, open); err != nil {
@@ -197,12 +199,12 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	if err := s.quotas.refresh(ctx, s.Settings(), open, s.readCounts); err != nil {
 		return err
 	}
-	r.hopes, r.known = 0, s.fences.known() // before the settings are read: they are no older
+	r.hopes, r.known = 0, s.fences.known() // read before the settings, so the settings are not older
 	if err := s.unmark(ctx, r.now, open); err != nil {
 		return err
 	}
 	var items []redisconn.Item
-	var of []*step // whose they are; nil: the one before's spawned task
+	var of []*step // the steps of the items; nil: the item is a task spawned by the step before it
 	for _, st := range open {
 		if !s.apply(r, st) {
 			continue
@@ -242,10 +244,10 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	return s.passFences(ctx, outcomes, items)
 }
 
-// apply decides what becomes of st's record, and reports whether there is
-// something to write.
+// apply applies st's transition to its record, and reports whether there is a
+// change to write.
 func (s *Store) apply(r *request, st *step) bool {
-	if st.done || st.sight == blind {
+	if st.done || st.certainty == unknown {
 		return false
 	}
 	transition := st.transition
@@ -266,19 +268,19 @@ func (s *Store) apply(r *request, st *step) bool {
 	}
 	if err == nil && st.kind == change && result.Task != st.old.Task {
 		st.admitted, err = s.quotas.admit(s.Settings(), st.old.Task, result.Task)
-		if st.admitted && st.sight == guessed {
+		if st.admitted && st.certainty == guessed {
 			r.hopes++
 		}
 	}
 	var quota *task.QuotaError
 	switch {
-	case r.hopes > 0 && st.sight == seen && errors.As(err, &quota):
-		return false // what fills the quota may not come to be: the next round knows
+	case r.hopes > 0 && st.certainty == seen && errors.As(err, &quota):
+		return false // the task that fills the quota may not be created: the next round decides
 	case err != nil:
 		st.refuse(err)
 		return false
 	case result.Task == st.old.Task && st.kind != removal:
-		st.answer(s.shown(st, result), nil)
+		st.answer(s.withBody(st, result), nil)
 		return false
 	}
 	s.Settings().Spare(st.old.Task, result)
@@ -289,11 +291,11 @@ func (s *Store) apply(r *request, st *step) bool {
 	return true
 }
 
-// item returns what is to be put for st. What begins with the shard's owner, a
-// claim, and what ends without anybody's word, only the owner may do. Settlements
-// and extensions anybody may whose token holds the lease, and the stamp says
-// that: a node that has lost the shard finishes what it has claimed, and nothing
-// it has sent is sent again.
+// item returns the item to put for st. Only the shard's owner may begin an
+// attempt (claim) or end a task on its own (reap, remove). A settlement or an
+// extension needs only the token that holds the lease, and the stamp proves
+// that it does. So a node that has lost the shard finishes its claims, and no
+// attempt is sent again.
 func (s *Store) item(r *request, st *step) redisconn.Item {
 	it := records.Replacement(s.shard(st.key), st.old, st.result.Task)
 	s.lanes.Wake(&it, st.old.Task, st.result.Task)
@@ -304,7 +306,7 @@ func (s *Store) item(r *request, st *step) redisconn.Item {
 	switch st.kind {
 	case claim:
 		it.Earliest = st.old.Task.Due
-	case fire: // unless the end of an occurrence was waited for
+	case fire: // unless the end of an occurrence was the reason
 		if st.old.Task.Due <= r.now {
 			it.Earliest = st.old.Task.Due
 		}
@@ -320,15 +322,16 @@ func (s *Store) item(r *request, st *step) redisconn.Item {
 	return it
 }
 
-// confirm makes durable what another call wrote, perhaps one that returned
-// task.ErrNotDurable: the records of steps that had nothing left to write, and those
-// that creates have read in their place. The repeat of a create by its name alone is
-// task.ErrExists, and its caller takes that as proof of the first create. A put that
-// shows a record has waited for the replicas by itself.
+// confirm makes writes of other calls durable, perhaps of one that returned
+// task.ErrNotDurable. It covers the records of steps that had nothing left to
+// write, and the records that creates found in their place. If a create without
+// Idempotency-Key is repeated, the reply is task.ErrExists, and its caller
+// takes that as proof that the first create succeeded. A put that returns a
+// record has already waited for the replicas.
 func (s *Store) confirm(ctx context.Context, r *request, steps []*step) error {
 	var shards []*keyspace.Shard
 	for _, st := range steps {
-		found := st.reply.Err == nil || errors.Is(st.reply.Err, task.ErrExists) && !st.shown
+		found := st.reply.Err == nil || errors.Is(st.reply.Err, task.ErrExists) && !st.fromPut
 		if found && !st.put && st.kind == change {
 			shards = append(shards, s.shard(st.key))
 		}

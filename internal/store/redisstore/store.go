@@ -31,78 +31,83 @@ var _ task.Store = (*Store)(nil)
 // errDamaged marks keys and values that this code cannot have written.
 var errDamaged = codec.ErrDamaged
 
-// Config says where a Store lies and how it behaves.
+// Config says where a Store is and how it behaves.
 type Config struct {
-	// Client says which servers. Required.
+	// Client names the servers. Required.
 	Client rueidis.ClientOption
 
-	// Shards is into how many parts the tasks are divided. The first node that opens a
-	// store there decides; any other says the same, or nothing. Default: as
-	// many as there are, DefaultShards where there are none.
+	// Shards is the number of shards. The first node that opens a store decides
+	// it. Any other node must pass the same number or none. Default: the stored
+	// number; in a new store DefaultShards.
 	Shards int
 
-	// Durability says what a nil error of a mutation means. Default: Default.
+	// Durability defines the meaning of a nil error of a mutation. Default:
+	// Default.
 	Durability redisconn.Durability
 
-	// Replicas is how many replicas must confirm a write at the level Strict. Default:
-	// all that follow, and one at least once a master was seen to have any. Negative: none, at any level.
+	// Replicas is how many replicas must confirm a write at the level Strict.
+	// Default: all that follow, and at least one as soon as a master has had
+	// any. Negative: none, at any level.
 	Replicas int
 
-	// Memory is how many bytes of memory each master may use, where the servers have no
-	// limit themselves (maxmemory 0). New tasks are taken up to 85 % of the limit.
+	// Memory is how many bytes of memory each master may use if it has no limit
+	// of its own (maxmemory 0). New tasks are accepted up to 85 % of the limit.
 	Memory int64
 
-	// UnsafeEviction and UnsafePersistence take servers that throw keys away when
-	// memory ends, and those that do not keep, or sync, an append-only file as
-	// Durability needs it. Tasks are lost there.
+	// UnsafeEviction accepts servers that delete keys when memory is full.
+	// UnsafePersistence accepts servers that do not keep an append-only file,
+	// or do not sync it as Durability needs. Such servers lose tasks.
 	UnsafeEviction, UnsafePersistence bool
 
-	// Policy says how long records are kept after their end. Zero fields
-	// have the defaults of task.Policy.
+	// Policy says how long records are kept after their end. Zero fields have
+	// the defaults of task.Policy.
 	Policy task.Policy
 
-	// AuditKeep is how long entries of the audit log are kept. AuditLength bounds how many
-	// of them each namespace has; if it has more, its own oldest ones go, and an entry
-	// records that. Defaults: 30 days, a million, or fewer if the servers' memory is small
-	// (see taskEntries); negative: there is no audit log.
+	// AuditKeep is how long entries of the audit log are kept. AuditLength
+	// bounds the entries of each namespace: above it, the namespace's own
+	// oldest entries are removed, and an entry records that. Defaults: 30 days,
+	// and a million, or fewer if the servers' memory is small (see
+	// taskEntries). Negative: there is no audit log.
 	AuditKeep   time.Duration
 	AuditLength int
 
-	// Node is the name of this process among those that share the servers. With
-	// the same name as before a restart it takes the same shards. Without slashes.
-	// Default: a new one.
+	// Node is the name of this process among those that share the servers. A
+	// process that restarts with the same name gets the same shards. It must
+	// not contain a slash. Default: a generated name.
 	Node string
 
-	// Version is that of the program, and Address where it serves the API, host:port,
-	// as the other nodes are to show them. Default: nothing.
+	// Version is the version of the program. Address is where it serves the
+	// API, host:port. Other nodes show both. Default: empty.
 	Version, Address string
 
-	// APIs returns where else the API is reached, host:port: by each address of a
-	// machine on all of which it listens. The other nodes keep tasks away from
-	// there. It is called for each heartbeat and must not block. Default: none.
+	// APIs returns further addresses of the API, host:port: if it listens on
+	// all addresses of a machine, each of them. The other nodes refuse to send
+	// tasks there. APIs is called for each heartbeat and must not block.
+	// Default: none.
 	APIs func() []string
 
-	// ShardLease is for how long a node owns a shard without a word from it: so
-	// late are a dead node's tasks. It is renewed every third of it. Heartbeat is
-	// how often a node says that it lives, LanePoll how often it looks for what others
-	// have put into its shards. All nodes must say the same.
-	// Defaults: 6 s; a sixth of ShardLease, at most 1 s; 250 ms.
+	// ShardLease is how long a node keeps its shards without a heartbeat. A
+	// dead node delays its tasks by up to this long. It is renewed at a third
+	// of its length. Heartbeat is the time between heartbeats. LanePoll is the
+	// time between two searches for tasks that other nodes have added to this
+	// node's shards. All nodes must use the same values. Defaults: 6 s; a sixth
+	// of ShardLease, at most 1 s; 250 ms.
 	ShardLease, Heartbeat, LanePoll time.Duration
 
-	// Alone says that no other process uses the servers: all shards are this one's,
-	// without leases.
+	// Alone means that no other process uses the servers: this process owns all
+	// shards, without leases.
 	Alone bool
 
-	// CallersClock makes the instants that callers hand in the only time there is:
-	// for tests, whose time is made up, and that are alone. Otherwise the servers'
-	// clocks decide.
+	// CallersClock makes the times that callers pass the only clock. It is for
+	// tests with an artificial time and without other nodes. Otherwise the
+	// servers' clocks decide.
 	CallersClock bool
 
-	// OnReap is called with the tasks whose leases Reap took back, as that left
-	// them: some may have died of it. It must not call the store. Default: none.
+	// OnReap is called with the tasks whose leases Reap took back, in their new
+	// state: some may be dead. It must not call the store. Default: none.
 	OnReap func(left []*task.Task)
 
-	// Logger is told of what goes wrong. Default: none.
+	// Logger receives the log. Default: none.
 	Logger *slog.Logger
 }
 
@@ -121,21 +126,22 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// check says what of c cannot work. A node must be heard of several times
-// before others take it for dead, at half of its leases.
+// check returns an error if c cannot work. A node must be able to send several
+// heartbeats before other nodes take it for dead, which they do after half a
+// lease.
 func (c Config) check() error {
 	switch {
 	case strings.Contains(c.Node, "/"):
-		return fmt.Errorf("%w: the node's name %q has a slash: choose one without", identity.ErrConfig, c.Node)
+		return fmt.Errorf("%w: node name %q: must not contain a slash", identity.ErrConfig, c.Node)
 	case c.Shards < 0 || c.Shards > keyspace.Slots:
-		return fmt.Errorf("%w: %d shards: there can be from 1 to %d", identity.ErrConfig, c.Shards, keyspace.Slots)
+		return fmt.Errorf("%w: %d shards: must be from 1 to %d", identity.ErrConfig, c.Shards, keyspace.Slots)
 	case c.Heartbeat <= 0 || c.LanePoll <= 0 || c.ShardLease < 4*c.Heartbeat:
-		return fmt.Errorf("%w: a shard lease of %v with a heartbeat every %v: make it at least four times as long", identity.ErrConfig, c.ShardLease, c.Heartbeat)
+		return fmt.Errorf("%w: shard lease %v with a heartbeat every %v: the lease must be at least four times as long", identity.ErrConfig, c.ShardLease, c.Heartbeat)
 	}
 	return c.Durability.Check()
 }
 
-// conn returns the part of c that its servers need to know.
+// conn returns the configuration of the servers.
 func (c Config) conn() redisconn.Config {
 	return redisconn.Config{
 		Client: c.Client, Durability: c.Durability, Replicas: c.Replicas, Memory: c.Memory,
@@ -153,7 +159,7 @@ type Store struct {
 	records  *records.Reader
 	claimed  claimedRecords
 	fences   fences
-	trusted  *trusted.Clock // of Now
+	trusted  *trusted.Clock // the clock of Now
 	quotas   quotas
 	scrubber *scrub.Scrubber
 	lanes    *lanes.Index
@@ -162,20 +168,20 @@ type Store struct {
 	log      *audit.Log
 	identity *identity.Watch
 
-	schedules atomic.Bool // keyspace.MetaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
-	fired     atomic.Bool // there is a schedule, whatever keyspace.MetaKey says
+	schedules atomic.Bool // keyspace.MetaKey keeps nodes without schedules out, and guardOlder keeps it so
+	fired     atomic.Bool // there is a schedule, even if keyspace.MetaKey has lost that
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
-	configuring sync.Mutex // held while settings are changed and told
-	tell        func(*task.Settings)
+	configuring sync.Mutex // held while settings are changed and the watcher is called
+	notify      func(*task.Settings)
 
-	gate    sync.RWMutex // held for reading by every call, for writing by Close
+	calls   sync.RWMutex // held for reading by every call, for writing by Close
 	closed  bool
 	closing chan struct{}
 	polled  chan struct{}
 }
 
-// Open returns the store that c names, and reads what it must know of it.
+// Open opens the store that c names.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c = c.withDefaults()
 	if err := c.check(); err != nil {
@@ -192,8 +198,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, err
 }
 
-// open reads what a store must know of its servers, and begins to work. After
-// an error nothing does.
+// open reads the state of the store and starts its goroutines. After an error
+// none of them runs.
 func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, error) {
 	m, err := identity.Agree(ctx, servers, identity.Wishes{Shards: c.Shards, Lease: c.ShardLease, Alone: c.Alone})
 	if err != nil {
@@ -216,7 +222,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	warn := trusted.Warn(c.Logger)
 	s.trusted = trusted.NewWithin(s.nowWithin, func(ahead time.Duration) {
 		warn(ahead)
-		s.own.WakeLoop() // a heartbeat: nodes that start now must know
+		s.own.WakeLoop() // sends a heartbeat, so that nodes that start now see the lag
 	})
 	s.settings.Store(&configuration{settings: task.NewSettings()})
 	if err := s.identity.Identify(ctx, m); err != nil {
@@ -237,7 +243,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	return s, nil
 }
 
-// member returns what this process's ownership of shards needs to know.
+// member returns the configuration of this process's membership.
 func (s *Store) member() membership.Config {
 	c := s.config
 	return membership.Config{
@@ -283,7 +289,7 @@ func (s *Store) put(ctx context.Context, r *request, items []redisconn.Item) ([]
 	return s.servers.Put(ctx, s.clock(r.now), items, r.known, k == claim || k == extension)
 }
 
-// clock returns what the server is told of our time.
+// clock returns the clock that is sent to the server with a call.
 func (s *Store) clock(now task.Millis) redisconn.Clock {
 	if s.config.CallersClock {
 		return redisconn.Clock{}
@@ -291,12 +297,12 @@ func (s *Store) clock(now task.Millis) redisconn.Clock {
 	return redisconn.Clock{Now: now, Behind: 2000, Ahead: 1000}
 }
 
-// Endpoints returns host:port of each server that this process knows of: the
-// ones in Config.Client, those that it is connected to (by the name that was
-// dialled and by the address that answered), masters and replicas as a Cluster
-// or a master reports them, and Sentinels as other Sentinels report them. The
-// API of each node follows, as its heartbeat says. The list has no order, and
-// may name a server several times. It costs no request.
+// Endpoints returns host:port of each server that this process knows: the
+// servers in Config.Client; those it is connected to, by the name that was
+// dialled and the address that answered; masters and replicas that a Cluster or
+// a master reports; and Sentinels that other Sentinels report. The APIs of all
+// nodes follow, from their heartbeats. The list has no order, and may contain a
+// server several times. It costs no request.
 func (s *Store) Endpoints() []string {
 	all := s.servers.Endpoints()
 	return append(all, s.own.APIs()...)
@@ -305,11 +311,11 @@ func (s *Store) Endpoints() []string {
 // Durability implements task.Store.
 func (s *Store) Durability() string { return string(s.config.Durability) }
 
-// Err implements task.Store. It costs no request: servers that are away were seen
-// to be within a few seconds.
+// Err implements task.Store. It costs no request. A server that goes away shows
+// here within a few seconds.
 func (s *Store) Err() error {
-	s.gate.RLock()
-	defer s.gate.RUnlock()
+	s.calls.RLock()
+	defer s.calls.RUnlock()
 	if s.closed {
 		return task.ErrClosed
 	}
@@ -330,19 +336,19 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s.gate.RLock()
+	s.calls.RLock()
 	if s.closed {
-		s.gate.RUnlock()
+		s.calls.RUnlock()
 		return nil, task.ErrClosed
 	}
 	if l := s.identity.Lost(); l != nil {
-		s.gate.RUnlock()
+		s.calls.RUnlock()
 		return nil, l
 	}
-	return s.gate.RUnlock, nil
+	return s.calls.RUnlock, nil
 }
 
-// failure translates err, of a call as a whole, for callers; nil stays nil.
+// failure translates the error of a whole call for its caller. nil stays nil.
 func (s *Store) failure(err error) error {
 	switch {
 	case err == nil:
@@ -351,7 +357,7 @@ func (s *Store) failure(err error) error {
 		return redisconn.LossOf(err)
 	case redisconn.OutOfMemory(err):
 		return fmt.Errorf("%w: Redis has no memory left: %w", task.ErrFull, err)
-	case errors.Is(err, rueidis.ErrClosing) && !errors.Is(err, task.ErrUnavailable): // the client has closed a connection that it replaces
+	case errors.Is(err, rueidis.ErrClosing) && !errors.Is(err, task.ErrUnavailable): // the client closed a connection that it replaces
 		return task.ErrClosed
 	}
 	return err
@@ -361,13 +367,13 @@ func (s *Store) failure(err error) error {
 func (s *Store) Close() error {
 	s.Release()
 	s.servers.Stop()
-	s.gate.Lock()
+	s.calls.Lock()
 	if s.closed {
-		s.gate.Unlock()
+		s.calls.Unlock()
 		return nil
 	}
 	s.closed = true
-	s.gate.Unlock()
+	s.calls.Unlock()
 	close(s.closing)
 	<-s.polled
 	s.servers.Close()

@@ -6,10 +6,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Now returns the time by which tasks are due: that of the servers, and where
-// their clocks differ the earliest. It asks nobody: by the way of the fastest reply
-// of late, and a millisecond at most, it is behind. What is due by then every
-// server grants.
+// Now returns the time by which tasks are due: the servers' time, and if their
+// clocks differ, the earliest. It makes no call. Now lags by the travel time of
+// the fastest recent reply, and by at most a millisecond more. Every server
+// accepts a claim of a task that is due by then.
 func (s *Store) Now() time.Time {
 	if s.config.CallersClock {
 		return time.Now()
@@ -18,8 +18,8 @@ func (s *Store) Now() time.Time {
 	return earliest
 }
 
-// Latest returns the time from which requests count: no server's clock is behind
-// it. What is to happen so long after a request does not happen earlier.
+// Latest returns the time from which the delays of requests count. No server's
+// clock is later. So an action with a delay never happens too early.
 func (s *Store) Latest() time.Time {
 	if s.config.CallersClock {
 		return time.Now()
@@ -28,11 +28,12 @@ func (s *Store) Latest() time.Time {
 	return latest
 }
 
-// Trusted returns the time by which tasks expire, records are removed and lost leases
-// are taken back. It is Now, but for a while after the servers' clocks have stepped ahead,
-// or servers that are ahead have become masters: then attempts under way keep their
-// leases, which their nodes renew by the new time meanwhile. A node that was started only
-// after the step learns of it from the others' heartbeats.
+// Trusted returns the time by which tasks expire, records are removed and lost
+// leases are taken back. It equals Now, except for a while after the servers'
+// clocks stepped ahead or servers with later clocks became masters. In that
+// while, attempts under way keep their leases, and their nodes renew them by
+// the new time. A node that starts after the step learns the lag from the
+// heartbeats of other nodes.
 func (s *Store) Trusted() time.Time {
 	now, others := s.trusted.Now(), s.Now().Add(-s.own.OthersLag())
 	if others.Before(now) {
@@ -41,7 +42,7 @@ func (s *Store) Trusted() time.Time {
 	return now
 }
 
-// nowWithin returns between which times the clock lies whose earliest time Now returns.
+// nowWithin returns bounds of the clock whose earliest time Now returns.
 func (s *Store) nowWithin() (earliest, latest time.Time) {
 	if s.config.CallersClock {
 		now := time.Now()

@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// admitSchedules sees to that before a schedule is made. Errors: task.ErrUnavailable
-// while a node lives that does not know schedules.
+// admitSchedules keeps older nodes out before the first schedule is created.
+// Errors: task.ErrUnavailable while a node without schedules is live.
 func (s *Store) admitSchedules(ctx context.Context, changes []task.Change) error {
 	makes := slices.ContainsFunc(changes, func(c task.Change) bool { _, put := c.(task.PutSchedule); return put })
 	if !makes || s.schedules.Load() {
@@ -32,51 +32,53 @@ func (s *Store) admitSchedules(ctx context.Context, changes []task.Change) error
 	return nil
 }
 
-// keepOlderOut makes keyspace.MetaKey say that older code may not use the servers, unless a node
-// that has such is there.
+// keepOlderOut writes to keyspace.MetaKey that older code must not use the
+// servers, unless a node with older code is live.
 func (s *Store) keepOlderOut(ctx context.Context) error {
 	m, err := identity.ReadMeta(ctx, s.servers)
 	if err != nil || m.Oldest >= identity.ScheduleFormat {
 		return err
 	}
-	if err := s.nobodyOlder(ctx); err != nil {
+	if err := s.refuseOlder(ctx); err != nil {
 		return err
 	}
 	if err := identity.ShutOut(ctx, s.servers, m); err != nil {
 		return err
 	}
-	return s.nobodyOlder(ctx) // nor has one come meanwhile
+	return s.refuseOlder(ctx) // such a node may have joined in between
 }
 
 const (
-	// guardEvery is how often keyspace.MetaKey is looked at. It is at once where its master is another
-	// one: what the one before had not told it is lost.
+	// guardEvery is the time between two checks of keyspace.MetaKey. If its
+	// master changes, the check follows at once, because the new master may
+	// have lost the last writes.
 	guardEvery = time.Minute
-	// guardAgain is how soon that is tried again where it failed, and guardFor how long it may
-	// take: what else is polled waits for it.
-	guardAgain = 5 * time.Second
+	// guardRetry is the wait before a failed check is tried again. guardFor
+	// bounds one check, because the other work of the poll waits for it.
+	guardRetry = 5 * time.Second
 	guardFor   = redisconn.LookEvery / 3
 )
 
-// guard is when keyspace.MetaKey is to be looked at.
+// guard is the schedule of the checks of keyspace.MetaKey.
 type guard struct {
-	addr   string // its master
+	addr   string // the address of its master
 	next   time.Time
-	failed error // why it could not be done, but for a server that is away: it stays so until the next try
+	failed error // why the last check failed, if its server was reachable; it stays until the next check
 }
 
-// guardOlder makes keyspace.MetaKey say again that older code may not use the servers, where there
-// are schedules and a failover has lost that. Without any it takes in that another node has made
-// the first one: then this one guards it, too.
+// guardOlder checks at the scheduled times that keyspace.MetaKey keeps older
+// code out. If a failover has lost that although there are schedules, it writes
+// it again. In a node without schedules it finds out if another node has
+// created the first one, and then guards it too.
 func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
 	addr := s.servers.MasterOf(keyspace.MetaKey)
 	if addr == g.addr && now.Before(g.next) {
 		return g.failed
 	}
-	g.addr, g.next, g.failed = addr, now.Add(guardAgain), nil
+	g.addr, g.next, g.failed = addr, now.Add(guardRetry), nil
 	ctx, stop := context.WithTimeout(ctx, guardFor)
 	defer stop()
-	err := s.outAgain(ctx)
+	err := s.checkOlderOut(ctx)
 	switch {
 	case err == nil:
 		g.next = now.Add(guardEvery)
@@ -86,8 +88,8 @@ func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
 	return err
 }
 
-// outAgain is guardOlder, when the time has come.
-func (s *Store) outAgain(ctx context.Context) error {
+// checkOlderOut does one check for guardOlder.
+func (s *Store) checkOlderOut(ctx context.Context) error {
 	m, err := identity.ReadMeta(ctx, s.servers)
 	switch {
 	case err != nil:
@@ -99,22 +101,23 @@ func (s *Store) outAgain(ctx context.Context) error {
 			return err
 		}
 		s.schedules.Store(true)
-		s.sayLost(ctx)
+		s.logLostGuard(ctx)
 	}
 	return nil
 }
 
-// sayLost logs that older nodes were let in for a while, and which have come.
-func (s *Store) sayLost(ctx context.Context) {
-	s.config.Logger.Warn("Redis had lost that servers of older versions, which know no schedules, are kept out: they are again", "key", keyspace.MetaKey, "server", s.servers.MasterOf(keyspace.MetaKey))
+// logLostGuard logs that older nodes were admitted for a while, and which of
+// them joined.
+func (s *Store) logLostGuard(ctx context.Context) {
+	s.config.Logger.Warn("servers of older versions, which do not support schedules, are kept out again: Redis had lost that setting", "key", keyspace.MetaKey, "server", s.servers.MasterOf(keyspace.MetaKey))
 	var older olderNodes
-	if errors.As(s.nobodyOlder(ctx), &older) {
-		s.config.Logger.Error("servers of an older version have come meanwhile, and know no schedules: stop them, or bring them up to date", "nodes", strings.Join(older, ", "))
+	if errors.As(s.refuseOlder(ctx), &older) {
+		s.config.Logger.Error("servers of an older version joined, and do not support schedules: stop or upgrade them", "nodes", strings.Join(older, ", "))
 	}
 }
 
-// nobodyOlder returns an error where a node lives that does not know schedules.
-func (s *Store) nobodyOlder(ctx context.Context) error {
+// refuseOlder returns an error if a node without schedules is live.
+func (s *Store) refuseOlder(ctx context.Context) error {
 	older, err := s.own.Older(ctx, identity.ScheduleFormat)
 	if err == nil && len(older) > 0 {
 		err = olderNodes(older)
@@ -122,12 +125,12 @@ func (s *Store) nobodyOlder(ctx context.Context) error {
 	return err
 }
 
-// olderNodes are nodes that do not know schedules, as the error that there are some. It is a
-// task.ErrUnavailable: it passes.
+// olderNodes holds the names of nodes without schedules. It is the error that
+// reports them. It is a task.ErrUnavailable, because it ends when they stop.
 type olderNodes []string
 
 func (o olderNodes) Error() string {
-	return "servers of an older version, which knows no schedules, work on the same tasks: bring them up to date first: " + strings.Join(o, ", ")
+	return "servers of an older version, which does not support schedules, use the same store: upgrade them first: " + strings.Join(o, ", ")
 }
 
 func (olderNodes) Unwrap() error { return task.ErrUnavailable }

@@ -128,10 +128,10 @@ func TestWhatCannotBeGuardedIsToldUntilItCan(t *testing.T) {
 		now = now.Add(time.Second)
 	}
 	set("1500")
-	if err := s.guardOlder(t.Context(), &g, now.Add(guardAgain)); err != nil {
+	if err := s.guardOlder(t.Context(), &g, now.Add(guardRetry)); err != nil {
 		t.Error(err)
 	}
-	if err := s.guardOlder(t.Context(), &g, now.Add(guardAgain)); err != nil {
+	if err := s.guardOlder(t.Context(), &g, now.Add(guardRetry)); err != nil {
 		t.Error("it is told although it has ended:", err)
 	}
 }

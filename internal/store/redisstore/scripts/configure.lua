@@ -1,15 +1,15 @@
--- configure changes settings that are still in the version the caller has read, or writes
--- entries of the audit log alone.
+-- configure changes settings if they still have the version that the caller has
+-- read. Or it only writes entries of the audit log.
 --
--- KEYS     the hash of settings, the audit log of the entries' namespace, the hash whose
---          fields are the namespaces that have such a log, and '/', the clock of these logs;
---          the hash that bears the store's identity
--- ARGV     the version expected, the version from now on, the namespace of the entries,
---          their number (0: there is no log), the identity of the store and the entries, then
---          field and value of each setting, the value '' to remove it; without settings no
+-- KEYS     the hash of settings; the audit log of the entries' namespace; a hash with a
+--          field for each namespace that has such a log, and '/', the clock of these logs;
+--          the hash with the store's identity
+-- ARGV     the expected version, the new version, the namespace of the entries, their
+--          number (0: there is no log), the identity of the store, the entries, then field
+--          and value of each setting, the value '' to remove it. Without settings no
 --          version is compared
--- Replies  the version now: not the new one if another than the expected one was there
--- Idempotent: versions are never used twice. Entries alone may be written twice.
+-- Replies  the version now. It is not the new one if the expected version did not match
+-- Idempotent: versions are never used twice. Entries without settings may be written twice.
 if redis.call('HGET', KEYS[4], 'store') ~= ARGV[5] then
   return redis.error_reply('FOLIOT_STORE ' .. KEYS[4])
 end
@@ -27,11 +27,12 @@ if #ARGV > 5 + entries then
     end
   end
   redis.call('HSET', KEYS[1], 'version', ARGV[2])
-  redis.call('HSET', KEYS[4], 'made', '1') -- from now on settings that are not there are lost
+  redis.call('HSET', KEYS[4], 'made', '1') -- from now on missing settings count as lost
 end
 if entries > 0 then
   local time = redis.call('TIME')
-  -- All logs of settings share one clock that never goes back: their ids order them.
+  -- All logs of settings share one clock that never goes back. Their ids are
+  -- sorted by it.
   local clock = math.max(time[1] * 1000000 + time[2], tonumber(redis.call('HGET', KEYS[3], '/') or 0))
   for i = 6, 5 + entries do
     clock = clock + 1

@@ -1,11 +1,13 @@
 -- fence makes put refuse the calls of nodes whose settings lack a purge.
 --
--- KEYS     the ownership of the shards of one slot, each a hash; the field purge is written.
---          The first of them counts the runs, in the field fences
+-- KEYS     the ownership of the shards of one slot, each a hash; the field purge is
+--          written. The first of them counts the runs in the field fences
 -- ARGV     a token of the purge, the identity of the store
 -- Replies  OK
--- Each run writes a token that no other run writes. A run that is repeated, or that a
--- server carries out late, must not bring a token back which nodes with old settings know.
+--
+-- Each run writes a token that no other run writes. A repeated run, or a run
+-- that a server carries out late, must not restore a token that nodes with old
+-- settings know.
 for i = 1, #KEYS do
   if redis.call('HGET', KEYS[i], 'store') ~= ARGV[2] then
     return redis.error_reply('FOLIOT_STORE ' .. KEYS[i])

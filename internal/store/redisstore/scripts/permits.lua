@@ -1,36 +1,44 @@
--- permits gives a process its part of the limits of a queue, or of one destination.
+-- permits gives a process its share of the limits of a queue, or of one
+-- destination.
 --
--- KEYS     permits: a hash of process → held, want, until, fresh, since, told, number;
+-- KEYS     permits: a hash of process → held, want, until, fresh, since, told, number
+--          (told: the share in the last reply);
 --          tokens: a hash of process → out, used, until, since, want, fresh, number, ready,
 --          and of tat and interval
 -- ARGV     the process, the number of its ask, the lease;
---          the limit of permits or 0, how many it keeps until it has the reply, how many it wants;
---          microseconds for a token or 0, the bucket's depth, how many tokens it has used ever,
---          how long ago the last one, and how many it wants on hand
--- Replies  permits held, its share or -1, tokens on hand, after how long the last one may be
---          used, after how long to ask again or 0, then the processes that have reason to ask
+--          the limit of permits or 0, how many the process keeps until it has the reply, how
+--          many it wants;
+--          microseconds for a token or 0, the bucket's depth, how many tokens the process has
+--          ever used, how long ago it used the last one, how many it wants to have
+-- Replies  permits held, its share or -1, tokens to use, after how long the last one may be
+--          used, after how long to ask again or 0, then the processes that should ask again
 --
--- All times are microseconds. Whoever asked last counts as wanting until fresh, and has what
--- it has until its lease ends.
+-- All times are microseconds. A process counts as wanting permits until fresh.
+-- It keeps its permits until its lease ends.
 --
--- The clock may go back, by a step or with a server that takes another's place. No lease is
--- longer from now on than an ask makes it, and no bucket emptier than empty: what says so is
--- of the time before, and would stop a queue for as long.
+-- The clock may go back, by a step or when another server becomes the master.
+-- So no stored lease is longer than a new ask would make it, and no bucket is
+-- emptier than empty. A stored time beyond that comes from before the step, and
+-- would stop a queue for as long.
 --
--- Idempotent: an ask says what is to be, not what is to change, so the next one makes up for
--- one that was lost. One that comes again, or after a later one, changes nothing.
+-- Idempotent: an ask states the result it wants, not a change. So the next ask
+-- makes up for a lost one. An ask that arrives twice, or after a later one,
+-- changes nothing.
 --
--- Permits. The sum of what is held grows only up to the limit. Where more are wanted,
--- everyone gets what he wants, up to a level that is the same for all; what remains are
--- extra permits, fewer than there are processes, which go round: after a slice of time to
--- whoever had one longest ago. A process above its share is told so, and gives back
--- what becomes free.
+-- Permits. The sum of the permits held grows only up to the limit. If processes
+-- want more, each gets the number it wants, up to a level that is the same for
+-- all. The extra permits that remain are fewer than the processes. They go
+-- round: after a slice of time, an extra permit goes to the process that has
+-- been without one for the longest time. A process above its share gets its
+-- share in the reply, and gives back permits as they become free.
 --
--- Tokens. tat is when the bucket is full again by what is known to be used; what was given
--- out and is not known to be used counts as well. So a start is always within the
--- limit, whenever it is reported: over any time there are no more than depth + rate·time. The
--- last token on hand may be one for later: then it says when.
--- Those who wait for a token form a line.
+-- Tokens. tat is the time when the bucket is full again, according to the
+-- tokens that are known to be used. Tokens that were given out and may be
+-- unused count too. So every start is within the limit, whenever it is
+-- reported: in any time there are at most depth + rate·time starts. The last
+-- token may be one for later; then the reply says when.
+--
+-- Processes that wait for a token form a queue.
 local POLL, FRESH, AHEAD = 250000, 1000000, 50000
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -56,8 +64,8 @@ local function text(...)
   return string.format(string.rep('%.0f ', select('#', ...)), ...)
 end
 
--- fill shares out a limit among processes, into share, and returns the level and whether all
--- have what they want.
+-- fill divides a limit among processes. It sets the share of each, and returns
+-- the level, and whether all get the number they want.
 local function fill(all, limit)
   local list, sum = {}, 0
   for name, p in pairs(all) do
@@ -184,7 +192,7 @@ local function tokens(interval, depth, used, ago, want)
       end
     end
   end
-  for _, p in ipairs(line) do -- what the dead had counts as used when their leases ended
+  for _, p in ipairs(line) do -- tokens of dead processes count as used when their leases ended
     tat = math.max(tat, p.ends) + p.out * old
   end
   for _, name in ipairs(gone) do

@@ -1,9 +1,9 @@
--- settings reads the settings, and which store they belong to, at one moment.
+-- settings reads the settings and the identity of their store at one moment.
 --
--- KEYS     the hash of settings, the hash that bears the store's identity
+-- KEYS     the hash of settings, the hash with the store's identity
 -- ARGV     the version that the caller has
--- Replies  the identity, '' for none; '1' where settings were made ever; the version, '' for
---          none; then, where that is another one, fields and values
+-- Replies  the identity ('': none); '1' if settings ever existed; the version ('': none);
+--          then, if that differs from the caller's, fields and values
 -- Writes nothing.
 local about = redis.call('HMGET', KEYS[2], 'store', 'made')
 local version = redis.call('HGET', KEYS[1], 'version') or ''

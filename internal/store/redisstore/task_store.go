@@ -48,9 +48,10 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]t
 	return repliesOf(steps), nil
 }
 
-// submitApart is submit for what a dispatcher does: the steps of each master by
-// themselves. Those of one that is away have task.ErrUnavailable as their replies: the
-// tasks of the others must go on. The call fails where nothing could be done.
+// submitApart is submit for dispatchers: it handles the steps of each master
+// separately. If a master is away, the replies to its steps have
+// task.ErrUnavailable, so the tasks of the other masters go on. The call fails
+// if no master could be used.
 func (s *Store) submitApart(ctx context.Context, now task.Millis, steps []*step) ([]task.Reply, error) {
 	parts := map[string][]*step{}
 	masters := s.servers.Masters.Load()
@@ -101,12 +102,12 @@ func repliesOf(steps []*step) []task.Reply {
 	return replies
 }
 
-// look reads the records of those steps that know nothing of theirs.
-func (s *Store) look(ctx context.Context, steps []*step) error {
+// readRecords reads the records of steps that do not know theirs.
+func (s *Store) readRecords(ctx context.Context, steps []*step) error {
 	var reads []records.Read
 	var of []*step
 	for _, st := range steps {
-		if st.sight == blind && !st.done {
+		if st.certainty == unknown && !st.done {
 			reads, of = append(reads, records.Read{Key: st.key, Body: st.kind == claim || st.kind == fire}), append(of, st)
 		}
 	}
@@ -116,11 +117,11 @@ func (s *Store) look(ctx context.Context, steps []*step) error {
 	}
 	var fires []*step
 	for i, st := range of {
-		if err := found[i].Err; err != nil { // what is damaged holds up nothing that it is asked for with
+		if err := found[i].Err; err != nil { // a damaged record must not block the others of the call
 			st.answer(task.Result{}, err)
 			continue
 		}
-		st.old, st.body, st.sight, st.shown = found[i].Record, found[i].Body, seen, false
+		st.old, st.body, st.certainty, st.fromPut = found[i].Record, found[i].Body, seen, false
 		if t := st.old.Task; st.kind == fire && t != nil {
 			st.old.Task = found[i].WithBody()
 			fires = append(fires, st)
@@ -129,9 +130,10 @@ func (s *Store) look(ctx context.Context, steps []*step) error {
 	return s.countUnfinished(ctx, fires)
 }
 
-// countUnfinished tells those of fires whose schedules want to know it how many of
-// their occurrences are unfinished. That is of a moment after the schedule was read: what
-// makes occurrences changes the schedule, so that put would refuse it, or was asked for by hand.
+// countUnfinished reads how many occurrences are unfinished, for fires whose
+// schedules need that number. It reads the number after the schedule. Another
+// new occurrence in between changes the schedule too, so put would refuse the
+// fire, unless that occurrence was requested by hand.
 func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 	var asking []*step
 	var commands []redisconn.Command
@@ -178,8 +180,8 @@ func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	return got[0].WithBody(), nil
 }
 
-// List implements task.Ledger. The names of the shards are merged, so a page
-// costs a read of each.
+// List implements task.Ledger. It merges the names of all shards, so a page
+// costs a read of each shard.
 func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -230,15 +232,16 @@ func (s *Store) list(ctx context.Context, f task.Filter, page task.Page) (l task
 	return l, nil
 }
 
-// names is what one shard contributes to a part of a listing.
+// names is the contribution of one shard to a part of a listing.
 type names struct {
 	shard *keyspace.Shard
 	list  []string
-	more  bool // there may be more behind the last
+	more  bool // more names may follow the last one
 }
 
-// namesAfter returns the next names of a namespace before a bound ("": none), in their order,
-// and whether there are more. Each shard is asked for somewhat more than its part, and on where that was not all.
+// namesAfter returns the next names of a namespace below a bound ("": none),
+// sorted, and whether there are more. It asks each shard for somewhat more than
+// its share, and again if that was not enough.
 func (s *Store) namesAfter(ctx context.Context, namespace, after, before string, limit int) (all []string, more bool, err error) {
 	parts := make([]*names, len(s.shards))
 	for i, sh := range s.shards {
@@ -264,7 +267,7 @@ func (s *Store) namesAfter(ctx context.Context, namespace, after, before string,
 	return all[:min(len(all), limit)], more, nil
 }
 
-// readNames reads on in shards, so many names of each.
+// readNames reads the next limit names in each shard.
 func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after, before string, limit int) error {
 	last := "(" + namespace + "0" // '0' follows '/'
 	if before != "" {

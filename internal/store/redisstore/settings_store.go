@@ -16,7 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// configuration is the settings as one node knows them.
+// configuration is a version of the settings as this node knows it.
 type configuration struct {
 	version  string
 	settings *task.Settings
@@ -26,10 +26,10 @@ type configuration struct {
 func (s *Store) Settings() *task.Settings { return s.settings.Load().settings }
 
 // WatchSettings implements task.Registry.
-func (s *Store) WatchSettings(tell func(*task.Settings)) {
+func (s *Store) WatchSettings(notify func(*task.Settings)) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
-	s.tell = tell
+	s.notify = notify
 }
 
 // Configure implements task.Registry.
@@ -56,7 +56,7 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edi
 	return replies, nil
 }
 
-// edit carries out one edit that needs the server of the settings and no other.
+// edit carries out one edit that needs only the server of the settings.
 func (s *Store) edit(ctx context.Context, now task.Millis, e task.Edit) (task.EditReply, error) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
@@ -72,13 +72,13 @@ func (s *Store) purgeQueue(ctx context.Context, now task.Millis, e task.PurgeQue
 	return reply, s.raiseFences(ctx)
 }
 
-// editLocked carries out one edit on the settings as they are now.
+// editLocked carries out one edit on the current settings.
 func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (task.EditReply, error) {
 	for range maxRounds {
 		have := s.settings.Load()
 		changes, refusal := e.Apply(now, have.settings)
 		if refusal != nil || len(changes) == 0 {
-			// What refuses it may have been changed by another node.
+			// The settings that led to the refusal may be outdated.
 			if changed, err := s.reloadLocked(ctx); err != nil || !changed {
 				return task.EditReply{Err: refusal}, err
 			}
@@ -104,7 +104,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 			return task.EditReply{}, err
 		}
 	}
-	return task.EditReply{}, fmt.Errorf("%s: others changed settings %d times meanwhile: try again", e.Action(), maxRounds)
+	return task.EditReply{}, fmt.Errorf("%s: other nodes changed the settings %d times at the same time: try again", e.Action(), maxRounds)
 }
 
 func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version string, changes []task.SettingChange) (redisconn.Run, error) {
@@ -127,8 +127,8 @@ func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version st
 	return one, nil
 }
 
-// configureRun returns the run of configure that records entries, which are all of one
-// stream (settingsPart). The caller adds settings.
+// configureRun returns the run of configure that writes entries. They must all
+// belong to one stream (audit.SettingsPart). The caller adds settings.
 func configureRun(identity, version string, entries []task.AuditEntry) redisconn.Run {
 	namespace := ""
 	if len(entries) > 0 {
@@ -168,7 +168,7 @@ func (s *Store) record(ctx context.Context, entries []task.AuditEntry) error {
 		return nil
 	}
 	var runs []redisconn.Run
-	for rest := entries; len(rest) > 0; { // a run for each stretch of one stream
+	for rest := entries; len(rest) > 0; { // one run for consecutive entries of one stream
 		n := 1
 		for n < len(rest) && audit.SettingsPart(&rest[n]) == audit.SettingsPart(&rest[0]) {
 			n++
@@ -185,9 +185,9 @@ func settingField(k task.SettingKey) string {
 	return strconv.Itoa(int(k.Kind)) + "/" + k.Namespace + "/" + k.Name
 }
 
-// reloadLocked reads the settings if they are in another version than ours,
-// and reports whether they were. Settings of another store, and settings that were
-// lost, it does not adopt. Errors: task.ErrStoreReplaced, task.ErrSettingsLost.
+// reloadLocked reads the settings if their version has changed, and reports
+// whether it had. It does not adopt settings of another store or settings that
+// were lost. Errors: task.ErrStoreReplaced, task.ErrSettingsLost.
 func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	have := s.settings.Load()
 	replies, err := s.servers.Repeat(ctx, settings, redisconn.Run{Keys: []string{keyspace.SettingsKey, keyspace.SettingsID}, Args: []string{have.version}})
@@ -226,11 +226,11 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// adoptLocked shows new settings.
+// adoptLocked publishes new settings and calls the watcher.
 func (s *Store) adoptLocked(c *configuration) {
 	s.settings.Store(c)
-	if s.tell != nil {
-		s.tell(c.settings)
+	if s.notify != nil {
+		s.notify(c.settings)
 	}
 }
 
@@ -245,13 +245,13 @@ func parseSetting(field, value string) (task.Setting, error) {
 		return nil, fmt.Errorf("setting %q: %w: %w", field, errDamaged, err)
 	}
 	if settingField(r.Key()) != field {
-		return nil, fmt.Errorf("setting %q is that of %+v: %w", field, r.Key(), errDamaged)
+		return nil, fmt.Errorf("setting %q has the content of %+v: %w", field, r.Key(), errDamaged)
 	}
 	return r, nil
 }
 
-// Counts implements task.Registry. It reads the counts of every shard, in one
-// round trip for each server.
+// Counts implements task.Registry. It reads the counts of every shard, with one
+// round trip to each server.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -284,7 +284,7 @@ func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, 
 	for key, c := range counts {
 		if c.Total() == 0 || key.OfOccurrences() {
 			delete(counts, key)
-		} else if c.Bytes < 0 { // older versions counted bodies alone: the next scrub counts again
+		} else if c.Bytes < 0 { // older versions counted only bodies: the next scrub counts again
 			c.Bytes = 0
 			counts[key] = c
 		}

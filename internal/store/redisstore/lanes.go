@@ -9,7 +9,7 @@ import (
 // Watch implements task.Queue.
 func (s *Store) Watch(hint func([]task.Entry)) { s.lanes.Watch(hint) }
 
-// Lanes implements task.Queue: those of the shards that this node owns.
+// Lanes implements task.Queue for the shards that this node owns.
 func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -19,7 +19,7 @@ func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, 
 	return s.lanes.Heads(until), nil
 }
 
-// LaneNamespaces implements task.Queue: of the shards that this node owns.
+// LaneNamespaces implements task.Queue for the shards that this node owns.
 func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -29,8 +29,9 @@ func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
 	return s.lanes.Namespaces(), nil
 }
 
-// LanePages implements task.Queue: of the shards that this node owns. A cursor is a
-// shard's number, and a place among the lanes of the namespace in that shard.
+// LanePages implements task.Queue for the shards that this node owns. A cursor
+// consists of a shard's number and a place among the namespace's lanes in that
+// shard.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.LanePageRead) ([]task.LanePage, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -40,8 +41,8 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.L
 	return s.lanes.Pages(until, reads), nil
 }
 
-// Peek implements task.Queue. It asks those shards of this node whose marks say
-// that they may have something.
+// Peek implements task.Queue. It reads only shards of this node whose marks
+// show that they may have entries.
 func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
