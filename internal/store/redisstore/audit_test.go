@@ -34,7 +34,8 @@ func auditOf(t *testing.T, s *Store, f task.AuditFilter) (lines []string) {
 	}
 }
 
-// boundedLog opens a store whose audit log keeps 100 entries of a namespace, and carries out edits.
+// boundedLog opens a store whose audit log keeps 100 entries for each
+// namespace, and carries out edits.
 func boundedLog(t *testing.T, now task.Millis, edits ...task.Edit) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{
@@ -49,7 +50,7 @@ func boundedLog(t *testing.T, now task.Millis, edits ...task.Edit) *Store {
 	return s
 }
 
-// acme is a namespace whose admin pauses a queue.
+// acme creates a namespace whose admin pauses a queue.
 func acme(queue string) []task.Edit {
 	return []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}, task.PauseQueue{Namespace: "acme", Name: queue, Paused: true}}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A lane that was emptied is not asked for for ever, and one whose head has gone is not asked for too early.
+// The bound of an emptied lane goes away, so polls stop reading the lane. The
+// bound of a lane whose head has gone rises to the new head.
 func TestTheBoundsOfLanesFollowTheirHeads(t *testing.T) {
 	server := redistest.New(t)
 	s := openAt(t, server.Addr)

@@ -145,7 +145,7 @@ func TestADrainThatWasNotHeardIsObeyedWithinAHeartbeat(t *testing.T) {
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
 	_, nonce, _ := strings.Cut(a.own.Process, "/")
-	value, err := redistest.Command(t.Context(), server.Addr, "HSET", keyspace.NodesKey, "drain/a", nonce) // and nobody is told
+	value, err := redistest.Command(t.Context(), server.Addr, "HSET", keyspace.NodesKey, "drain/a", nonce) // without a message to the nodes
 	if err != nil || value != ":1" {
 		t.Fatal(value, err)
 	}
@@ -168,7 +168,8 @@ func TestTheLastNodeIsDrainedByForceAlone(t *testing.T) {
 	if err := a.drainNode(t, task.Drain{Node: "a"}); !errors.Is(err, task.ErrLastNode) {
 		t.Fatalf("another is drained already: %v", err)
 	}
-	// A drain never stops deliveries by itself: when the others are gone, who is drained takes over.
+	// A drain never stops deliveries by itself: when the other nodes are gone,
+	// the drained node takes over.
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -227,8 +228,9 @@ func TestADeadNodeIsShownForAWhileAndThenForgotten(t *testing.T) {
 	eventually(t, time.Second, "it is forgotten", func() bool { _, ok := nodesOf(t, a)["b"]; return !ok })
 }
 
-// The measure of a deploy: what is due meanwhile is not late. One of five
-// restarts must be as quick as promised, since a busy machine delays single ones.
+// The measure of a deploy: tasks that are due during it are not late. At least
+// one of five restarts must be as quick as promised, because a busy machine
+// delays single ones.
 func TestAGracefulRestartDelaysNothing(t *testing.T) {
 	for _, others := range []int{0, 1} {
 		least := time.Hour
@@ -244,7 +246,8 @@ func TestAGracefulRestartDelaysNothing(t *testing.T) {
 	}
 }
 
-// ownerless restarts a node beside others, and returns how long a shard had no owner.
+// ownerless restarts a node while others run, and returns how long a shard had
+// no owner.
 func ownerless(t *testing.T, others int) time.Duration {
 	server := redistest.New(t)
 	a := openNode(t, "a", server.Addr)
@@ -406,7 +409,8 @@ func TestANameStaysWhoseItWasOverAnOutage(t *testing.T) {
 	}
 }
 
-// What was away for long has forgotten who was there; and others have news of their own when it is back.
+// A Redis that was away for long has forgotten the nodes. When it is back,
+// other nodes send messages first.
 func TestANameStaysWhoseItWasHoweverLongRedisWasAway(t *testing.T) {
 	for name, silences := range map[string]time.Duration{"remembered": 2, "forgotten": 11} {
 		t.Run(name, func(t *testing.T) {
@@ -437,7 +441,7 @@ func TestANameStaysWhoseItWasHoweverLongRedisWasAway(t *testing.T) {
 	}
 }
 
-// Whoever was paused wakes as the later one.
+// A process that was paused counts as the later one when it wakes.
 func TestAProcessThatLostItsNameWhileItSleptGivesUpWhatItHad(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// began is the instant at which the tests begin whose time is made up.
+// began is the time at which tests with an artificial clock begin.
 const began task.Millis = 1_800_000_000_000
 
 // specOf returns a valid spec with a body, due at an instant.
@@ -32,7 +32,7 @@ func specOf(t testing.TB, name string, due task.Millis) task.Spec {
 
 func keyed(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
 
-// deed is one call to a store, and what it says.
+// deed is one call to a store, and its result.
 type deed struct {
 	name string
 	do   func(ctx context.Context, s *Store) (any, error)
@@ -117,7 +117,8 @@ func life(t *testing.T) []deed {
 	}
 }
 
-// account is everything that a store shows: what it said, its tasks, counts and audit log.
+// account returns everything that a store shows: its replies, tasks, counts and
+// audit log.
 func account(t *testing.T, s *Store) []string {
 	t.Helper()
 	l, err := s.List(t.Context(), task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1000, Bodies: true})
@@ -188,7 +189,8 @@ func live(t *testing.T, s *Store, deeds []deed, fault func(i int), after func(i 
 	return append(lines, account(t, s)...)
 }
 
-// Whichever reply is cut, and where: what was asked for is done, once, and the caller is told so.
+// Whichever reply is cut, and at whichever byte: the call is carried out once,
+// and its caller learns that.
 func TestACutReplyChangesNothing(t *testing.T) {
 	long(t)
 	server := redistest.New(t)

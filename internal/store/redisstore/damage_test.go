@@ -78,8 +78,9 @@ func TestAScheduleThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestATaskThatCannotBeTakenBackIsTold, once and not at each look: whoever sent it may be gone.
-func TestATaskThatCannotBeTakenBackIsTold(t *testing.T) {
+// TestATaskThatCannotBeTakenBackIsLogged: it is logged once and not at each reap.
+// No other part reports it, because the node that sent it may be gone.
+func TestATaskThatCannotBeTakenBackIsLogged(t *testing.T) {
 	r := redistest.New(t)
 	var log bytes.Buffer
 	s, _ := opened(t, nodeOn(r, func(c *Config) {
@@ -100,7 +101,7 @@ func TestATaskThatCannotBeTakenBackIsTold(t *testing.T) {
 			t.Errorf("%d reaped, error %v", n, err)
 		}
 	}
-	_ = s.Close() // nobody writes into log any more
+	_ = s.Close() // no goroutine writes into log from here on
 	if got := log.String(); strings.Count(got, "whose lease has ended") != 1 || !strings.Contains(got, "task=bad") {
 		t.Errorf("logged is %s", got)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// pair is a master whose replica hears of it through a proxy.
+// pair is a master whose replica receives its writes through a proxy.
 type pair struct {
 	master, replica *redistest.Server
 	between         *redistest.Proxy
@@ -118,7 +118,7 @@ func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
 	}
 	s.servers.ReplicaTimeout = 100 * time.Millisecond
 	p.between.Freeze()
-	for try := range 3 { // what a repeat finds is no more durable
+	for try := range 3 { // a record that a repeat finds is no more durable
 		if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) {
 			t.Fatalf("try %d: %v", try, err)
 		}

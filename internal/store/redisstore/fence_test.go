@@ -153,7 +153,8 @@ func TestAMasterThatHangsDelaysOnlyWhatNeedsIt(t *testing.T) {
 	}
 }
 
-// The settings of the node whose fence is the newest lack the other node's purge.
+// The settings of the node that raised the newest fence lack the other node's
+// purge.
 func TestAPurgeHoldsAfterANodeWithOlderSettingsRaisedItsFence(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)

@@ -17,8 +17,8 @@ import (
 // noticed is within how long a node must know that its Redis became unfit.
 const noticed = 2 * time.Second
 
-// A Redis that was fit when the store was opened may be configured anew, started again
-// with other options, or replaced by a replica that has others.
+// A Redis that was fit when the store was opened may later get other settings,
+// restart with other options, or be replaced by a replica with other settings.
 func TestARedisThatBecomesUnfitTakesNoNewTasksAndIsNotReady(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -96,8 +96,8 @@ func fitNode(t *testing.T, c Config, addr string) *known {
 	return k
 }
 
-// TestARedisWithoutMaxmemoryHasABoundThatFollowsFromItsMachine: such a Redis is what a
-// package installs. The bound is a part of the machine's memory, and masters of one machine share it.
+// Packages install Redis without maxmemory. The bound is then a fraction of the
+// machine's memory, and the masters of one machine share it.
 func TestARedisWithoutMaxmemoryHasABoundThatFollowsFromItsMachine(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--maxmemory", "0")
@@ -149,7 +149,8 @@ func TestAUserWhoMayNotReadTheConfiguration(t *testing.T) {
 	}
 }
 
-// A replicated Redis whose master goes on alone after a network split loses what it takes then.
+// After a network split, a replicated master that goes on alone loses the
+// writes it accepts.
 func TestARiskOfANetworkSplitIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

@@ -27,7 +27,7 @@ func nodeOn(r *redistest.Server, edit func(*Config)) Config {
 	return c
 }
 
-// refused opens a store that must be refused, and returns what it says.
+// refused opens a store that must be refused. The error must contain parts.
 func refused(t *testing.T, c Config, parts ...string) {
 	t.Helper()
 	s, err := Open(t.Context(), c)
@@ -133,7 +133,8 @@ func TestAServerThatReadsItsFileIsWaitedFor(t *testing.T) {
 	if reply, err := redistest.Command(t.Context(), r.Addr, "EVAL", "for i = 1, 3000 do redis.call('SET', i, string.rep('x', 200)) end return 1", "0"); reply != ":1" {
 		t.Fatal(reply, err)
 	}
-	// As commands they would be read 1024 at a time, without an answer to anybody meanwhile.
+	// In the form of commands the file would be loaded 1024 at a time, without
+	// any reply in between.
 	if reply, err := redistest.Command(t.Context(), r.Addr, "BGREWRITEAOF"); err != nil {
 		t.Fatal(reply, err)
 	}
@@ -152,7 +153,7 @@ func TestAServerThatReadsItsFileIsWaitedFor(t *testing.T) {
 	})
 	var log bytes.Buffer
 	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }))
-	_ = s.Close() // nobody writes into log any more
+	_ = s.Close() // no goroutine writes into log from here on
 	if err := <-loaded; err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// fill writes what is none of ours until the server has no memory left, and then
-// takes some from it: what a refused write needed itself is free again.
+// fill writes foreign keys until the server has no memory left. Then it deletes
+// some of them, because the refused write itself needed memory that is free
+// again.
 func fill(t *testing.T, addr string) {
 	t.Helper()
 	for {

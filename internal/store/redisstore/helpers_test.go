@@ -107,14 +107,14 @@ func claimsOf(node byte, tasks []*task.Task) []task.Claim {
 	return claims
 }
 
-// told collects what a node's watcher hears.
-type told struct {
+// hints collects the entries that a node's watcher is called with.
+type hints struct {
 	mu sync.Mutex
 	at map[string]time.Time
 }
 
-func watch(s *Store) *told {
-	w := &told{at: map[string]time.Time{}}
+func watch(s *Store) *hints {
+	w := &hints{at: map[string]time.Time{}}
 	s.Watch(func(entries []task.Entry) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -127,7 +127,7 @@ func watch(s *Store) *told {
 	return w
 }
 
-func (w *told) all() map[string]time.Time {
+func (w *hints) all() map[string]time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := make(map[string]time.Time, len(w.at))
@@ -137,10 +137,11 @@ func (w *told) all() map[string]time.Time {
 	return all
 }
 
-// await waits until the watcher of s has heard of those of tasks that lie in its shards.
-func (w *told) await(t *testing.T, s *Store, tasks []*task.Task) time.Duration {
+// await waits until the watcher of s was called with those of tasks that lie in the
+// shards of s.
+func (w *hints) await(t *testing.T, s *Store, tasks []*task.Task) time.Duration {
 	t.Helper()
-	return eventually(t, 2*time.Second, "it hears of its tasks", func() bool {
+	return eventually(t, 2*time.Second, "its watcher is called with its tasks", func() bool {
 		all := w.all()
 		for _, one := range tasks {
 			if _, ok := all[one.Name]; !ok && s.own.Shard(s.shard(one.Key())) != nil {

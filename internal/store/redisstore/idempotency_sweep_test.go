@@ -9,7 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// What is kept for a day at 1000 tasks a second must be swept at 1000 a second.
+// Records that are kept for a day at 1000 tasks a second must be swept at 1000
+// a second.
 func TestASweepGivesIdempotencyKeysBackTogether(t *testing.T) {
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)

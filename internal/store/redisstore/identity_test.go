@@ -115,7 +115,7 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		lose  func(*testing.T, *redistest.Server)
 		kind  error
-		empty bool // nothing is to be there afterwards
+		empty bool // no part may be left afterwards
 	}{
 		"DEL of the settings":           {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", keyspace.SettingsKey) }, task.ErrSettingsLost, false},
 		"the tokens alone are gone":     {dropTokens, task.ErrSettingsLost, false},

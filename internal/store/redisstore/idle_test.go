@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A cluster that has nothing to do must not fill disks: what nodes write to stay
-// owners goes into the file of every server and replica, day and night.
+// An idle cluster must not fill disks: the writes by which nodes stay owners go
+// into the file of every server and replica, day and night.
 func TestIdleNodesWriteLittle(t *testing.T) {
 	long(t)
 	for _, nodes := range []int{1, 3} {

@@ -19,8 +19,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The reply to a create is lost, and before it is repeated another node changes
-// the task: it was made all the same, and the caller is told so.
+// The reply to a create is lost, and another node changes the task before the
+// create is repeated. The task was created all the same, and the caller learns
+// that.
 func TestACreateWhoseReplyWasLostKnowsItsTaskThatOthersHaveChanged(t *testing.T) {
 	server := redistest.New(t)
 	other := openAt(t, server.Addr)
@@ -85,8 +86,8 @@ func TestACreateWhoseReplyWasLostKnowsItsTaskThatOthersHaveChanged(t *testing.T)
 	noWreckage(t, s)
 }
 
-// Who has a key may be about to put the task for it, also where there is a record of
-// that name that was made without it.
+// A create that has taken a key may be about to put the task for it. That holds
+// even if a record with that name exists that was created without the key.
 func TestTwoCreatesThatMeetNeverHaveOneIdempotencyKey(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()

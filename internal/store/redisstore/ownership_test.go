@@ -105,7 +105,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) 
 	b := openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
 	refused := 0
-	for i, c := range claimsOf('a', tasks[20:]) { // by the ids that a process still has that was stopped meanwhile
+	for i, c := range claimsOf('a', tasks[20:]) { // with the owner ids of a process that was stopped in between
 		sh := a.shard(c.Key)
 		found, err := a.records.ReadAll(t.Context(), []records.Read{{Key: c.Key}})
 		if err != nil {
@@ -198,7 +198,7 @@ func TestNoTaskIsClaimedByTwoWhileNodesComeAndGo(t *testing.T) {
 	}
 }
 
-// What a failover loses may be who owns what.
+// A failover may lose the ownership of shards.
 func TestShardsWhoseOwnersTheServerForgotHaveOneOwnerAgain(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
@@ -235,7 +235,8 @@ func TestShardsWhoseOwnersTheServerForgotHaveOneOwnerAgain(t *testing.T) {
 	}
 }
 
-// A user to whom no channel is open, as Redis makes them, can neither publish nor listen.
+// Redis creates users without access to any channel. Such a user can neither
+// publish nor subscribe.
 func TestWithoutChannelsNodesWorkByThePoll(t *testing.T) {
 	server := redistest.New(t)
 	if reply, err := redistest.Command(t.Context(), server.Addr, "ACL", "SETUSER", "poor", "on", ">secret", "~foliot:*", "+@all", "resetchannels"); reply != "+OK" {

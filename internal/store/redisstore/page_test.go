@@ -29,7 +29,8 @@ func sent(t *testing.T, addr string) int {
 	return n
 }
 
-// Whoever may list, or read the audit log, can ask for pages that match nothing.
+// Every client that may list, or read the audit log, can ask for pages that
+// match nothing.
 func TestAPageReadsLittleMoreThanItExamines(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// partner is a process that shares limits, reduced to what it knows of them.
+// partner is a process that shares limits, reduced to its own knowledge of
+// them.
 type partner struct {
 	t     testing.TB
 	c     rueidis.Client
@@ -76,7 +77,7 @@ func (p *partner) send(r redisconn.Run) (task.PermitReply, []string) {
 	return reply, others
 }
 
-// lives returns what p may go by.
+// lives returns the number of permits that p may rely on.
 func (p *partner) lives(now time.Time) int {
 	if now.Before(p.until) {
 		return p.held
@@ -105,8 +106,8 @@ func redisClient(t testing.TB) rueidis.Client {
 	return c
 }
 
-// TestPermitsOfAllNodesStayWithinTheLimit: whatever nodes do, replies that are
-// lost, asks that come late or twice, and deaths included.
+// TestPermitsOfAllNodesStayWithinTheLimit: the limit holds although replies get
+// lost, asks come late or twice, and nodes die.
 func TestPermitsOfAllNodesStayWithinTheLimit(t *testing.T) {
 	c, lease := redisClient(t), 40*time.Millisecond
 	rounds := 6
@@ -182,7 +183,7 @@ func TestEveryoneHasHisShareOfPermitsAndWhoWantsLessLeavesTheRest(t *testing.T) 
 			nodes = append(nodes, p)
 		}
 		for range 4 {
-			for n, p := range nodes { // attempts are short: what is held is free whenever it asks
+			for n, p := range nodes { // attempts are short: all permits are free at each ask
 				want := wants[n]
 				if p.share >= 0 {
 					p.held = min(p.held, p.share)
@@ -243,12 +244,13 @@ func TestAPermitGoesRound(t *testing.T) {
 			t.Errorf("%s had the permit %d times within 1.5 s: %v", p.who, served[p.who], served)
 		}
 		if told[p.who] == 0 {
-			t.Errorf("%s was never told: %v", p.who, told)
+			t.Errorf("%s never received a hint: %v", p.who, told)
 		}
 	}
 }
 
-// TestTokensOfAllNodesStayWithinBurstAndRate: over any time, whatever nodes do.
+// TestTokensOfAllNodesStayWithinBurstAndRate: the bound holds over any period,
+// with any behaviour of the nodes.
 func TestTokensOfAllNodesStayWithinBurstAndRate(t *testing.T) {
 	c, lease := redisClient(t), 150*time.Millisecond
 	for i, limits := range []task.QueueSettings{{Rate: 200, Burst: 1}, {Rate: 1000, Burst: 20}, {Rate: 3000, Burst: 3000}, {Rate: 20, Burst: 5}} {
@@ -366,7 +368,7 @@ func TestPermitsInACluster(t *testing.T) {
 		select {
 		case <-told:
 		case <-time.After(5 * time.Second):
-			t.Fatal("b was not told that there are permits")
+			t.Fatal("b received no hint about free permits")
 		}
 	}
 }
@@ -393,8 +395,8 @@ func TestPermitsInASlotThatIsHalfMoved(t *testing.T) {
 	})
 }
 
-// BenchmarkPermits is what an ask costs the server, among so many nodes that all
-// want more of both limits than there is.
+// BenchmarkPermits measures the cost of an ask for the server, with many nodes
+// that all want more than both limits allow.
 func BenchmarkPermits(b *testing.B) {
 	for _, n := range []int{1, 3, 20} {
 		b.Run(fmt.Sprint(n, " nodes"), func(b *testing.B) {

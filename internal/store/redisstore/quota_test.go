@@ -10,7 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A create hopes that its name is free. What it would have filled others may have where it is not.
+// A create counts as using its quota before it is known whether its name is
+// free. If the name is taken, another create may use that room.
 func TestAQuotaIsNotFilledByACreateThatIsRefused(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()

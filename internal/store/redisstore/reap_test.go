@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestADeathByLostLeasesIsReported: no settlement tells of it.
+// TestADeathByLostLeasesIsReported: no settlement reports such a death.
 func TestADeathByLostLeasesIsReported(t *testing.T) {
 	t.Parallel()
 	var left []*task.Task

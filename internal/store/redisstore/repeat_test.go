@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A call whose reply was lost is repeated until its server is back, and by then
-// its clock may be too old to compute a lease with.
+// A call whose reply was lost is repeated until its server is back. By then its
+// clock may be too old to compute a lease.
 func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()
@@ -45,8 +45,8 @@ func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
 	}
 }
 
-// The client closes the connections to a master that has lost its place, and
-// says of them what it says of itself where it is closed.
+// The client closes the connections to a master that was replaced. The error is
+// the same as when the client itself is closed.
 func TestAConnectionThatTheClientHasReplacedIsNoClosedStore(t *testing.T) {
 	err := new(Store).failure(fmt.Errorf("%w: the connection broke: %w", task.ErrUnavailable, rueidis.ErrClosing))
 	if !errors.Is(err, task.ErrUnavailable) || errors.Is(err, task.ErrClosed) {

@@ -26,7 +26,7 @@ func eachSecond(t testing.TB, name string, overlap ...task.Overlap) task.PutSche
 	return task.PutSchedule{Spec: s}
 }
 
-// fires returns what fires schedules.
+// fires returns a Fire for each of the schedules.
 func fires(names ...string) []task.Fire {
 	all := make([]task.Fire, len(names))
 	for i, name := range names {
@@ -35,8 +35,8 @@ func fires(names ...string) []task.Fire {
 	return all
 }
 
-// TestTwoNodesFireAnInstantOnce: both fire whatever is due, all the time, and only the
-// owner of its shard is let.
+// TestTwoNodesFireAnInstantOnce: both nodes keep firing all due schedules, and
+// the store accepts only those of the shard's owner.
 func TestTwoNodesFireAnInstantOnce(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
@@ -109,7 +109,7 @@ func TestTwoNodesFireAnInstantOnce(t *testing.T) {
 // TestTheEndOfAnOccurrenceReachesItsSchedulesOwner, whichever node it came to.
 func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 	server := redistest.New(t)
-	// The poll is too slow to be the one that tells.
+	// The poll is too slow to find it first.
 	a := openNodeWith(t, Config{Node: "a", LanePoll: time.Hour}, server.Addr)
 	b := openNodeWith(t, Config{Node: "b", LanePoll: time.Hour}, server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
@@ -127,7 +127,7 @@ func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 	if err := apply(t, a, creates...); err != nil {
 		t.Fatal(err)
 	}
-	heard := [2]*told{watch(a), watch(b)}
+	heard := [2]*hints{watch(a), watch(b)}
 	if err := apply(t, a, cancels...); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// scrubbed scrubs from start to end, and returns what was repaired.
+// scrubbed scrubs from start to end, and returns the repairs.
 func scrubbed(t *testing.T, s *Store, limit int) (found []task.Repair) {
 	t.Helper()
 	for cursor := ""; ; {
@@ -57,7 +57,8 @@ func menagerie(t *testing.T, s *Store) {
 	}
 }
 
-// Whatever is wrong with what belongs to a record, a scrub repairs, says so, and does no more.
+// A scrub repairs any damage around a record, reports it, and changes nothing
+// else.
 func TestAScrubRepairsEveryDamage(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
@@ -156,7 +157,8 @@ func idemTake(ctx context.Context, s *Store, sh *keyspace.Shard, digest, name st
 	return true, results[0].Error()
 }
 
-// Counts are compared also where others write meanwhile, and no right ones are touched.
+// Counts are compared even while other calls write, and correct ones stay
+// untouched.
 func TestAScrubCountsRightlyBesideWriters(t *testing.T) {
 	s := emptied(redistest.New(t).Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()

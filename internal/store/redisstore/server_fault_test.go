@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// load creates tasks and cancels every third, in a few goroutines, until it is told to
-// end. It remembers what was answered: that must be so.
+// load creates tasks and cancels every third one, in a few goroutines, until it
+// is stopped. It remembers the replies, which must hold.
 type load struct {
 	*testing.T
 	s    *Store

@@ -46,14 +46,14 @@ func newMover(t *testing.T, c *redistest.Cluster) *mover {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			m.tell()
+			m.logNodes()
 		}
 	})
 	return m
 }
 
-// tell logs what each master believes.
-func (m *mover) tell() {
+// logNodes logs each master's view of the cluster.
+func (m *mover) logNodes() {
 	for i, addr := range m.addrs {
 		text, err := redistest.Command(context.WithoutCancel(m.Context()), addr, "CLUSTER", "NODES")
 		m.Logf("master %d, %s: %v\n%s", i, addr, err, text)
@@ -134,16 +134,17 @@ func (m *mover) finish(slot uint16) {
 	}
 }
 
-// lead gives a master the greatest epoch. Masters believe whoever has a greater one, and
-// each takes for itself the next that it has not heard of: news of before would
-// take a slot from it again, and nobody would have that.
+// lead gives a master the greatest epoch, because masters follow the one with
+// the greatest. Each master takes the next epoch that it has not heard of. Old
+// messages could then take a slot from it again, and the slot would have no
+// master.
 func (m *mover) lead(node int) {
 	m.Helper()
 	redistest.Until(m, 10*time.Second, m.addrs[node]+" has the greatest epoch", func() bool {
 		own := m.epoch(node)
 		for other := range m.nodes {
 			if other != node && m.epoch(other) >= own {
-				m.do(node, "CLUSTER", "BUMPEPOCH") // in vain until it has heard of the other's
+				m.do(node, "CLUSTER", "BUMPEPOCH") // has no effect until it has received the other's epoch
 				return false
 			}
 		}
@@ -206,8 +207,9 @@ func (m *mover) all(s *Store) []uint16 {
 	return slots
 }
 
-// Every script meets slots with half of their keys moved. What it was to do is done once, when the
-// slot has moved, and at no moment is there a record without its index entry, or the reverse.
+// Every script runs on slots with half of their keys moved. Its work is done
+// once, after the slot has moved. At no moment is there a record without its
+// index entry, or an entry without its record.
 func TestSlotsThatAreHalfMovedChangeNothing(t *testing.T) {
 	long(t)
 	c := redistest.NewCluster(t, 3, 0)

@@ -19,14 +19,15 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "4"); err != nil { // they wait for leases more than they work
 		panic(err)
 	}
-	// rueidis closes connections to servers that left a cluster, or whose slots moved, five
-	// seconds later, and does not look at a cluster twice in a second.
+	// rueidis closes connections to servers that left a cluster, or whose slots
+	// moved, five seconds later. It reads the slots of a cluster at most once a
+	// second.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"),
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
 }
 
-// openAt opens a store in the servers at addrs, whose time is the tests'.
+// openAt opens a store in the servers at addrs. The tests set its time.
 func openAt(t *testing.T, addrs ...string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{
@@ -49,7 +50,7 @@ func empty(t *testing.T, addrs ...string) {
 	}
 }
 
-// emptied returns what opens an empty store in the servers at addrs.
+// emptied returns a function that opens an empty store in the servers at addrs.
 func emptied(addrs ...string) func(*testing.T) task.Store {
 	return func(t *testing.T) task.Store {
 		empty(t, addrs...)
@@ -81,9 +82,9 @@ func TestStoreEqualsTheReference(t *testing.T) {
 	})
 }
 
-// long skips a test of broken servers and connections in short runs: it takes
-// seconds, and what it does to a loaded machine makes others late. `make redis-long`
-// runs it.
+// long skips a test of broken servers and connections in short runs. Such a
+// test takes seconds, and its load on the machine delays other tests. `make
+// redis-long` runs it.
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

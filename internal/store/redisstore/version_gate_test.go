@@ -43,7 +43,7 @@ func TestWhatAFailoverLostKeepsOlderVersionsOutAgain(t *testing.T) {
 	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }))
 	eventually(t, 3*time.Second, "it has looked, and knows that there are schedules", s.schedules.Load)
 
-	var g guard // beside its own, which comes in a minute
+	var g guard // besides the guard of s itself, which is next due in a minute
 	now := time.Now()
 	look := func(after time.Duration, want string) {
 		t.Helper()
@@ -64,7 +64,7 @@ func TestWhatAFailoverLostKeepsOlderVersionsOutAgain(t *testing.T) {
 	}
 	look(time.Millisecond, "2")
 	look(guardEvery, "2")
-	_ = s.Close() // nobody writes into log any more
+	_ = s.Close() // no goroutine writes into log from here on
 	if got := log.String(); strings.Count(got, "had lost") != 1 || !strings.Contains(got, "nodes=older") {
 		t.Errorf("logged is %s", got)
 	}
@@ -84,7 +84,8 @@ func TestAnotherMasterIsAskedAtOnceWhetherOlderVersionsAreKeptOut(t *testing.T) 
 	}
 }
 
-// Whoever did not make the first schedule guards it, too: who did may be gone.
+// A node that did not create the first schedule guards it too, because the node
+// that did may be gone.
 func TestEachNodeGuardsTheSchedulesOfAnother(t *testing.T) {
 	r := redistest.New(t)
 	first, _ := opened(t, nodeOn(r, func(c *Config) { c.Node = "first" }))
@@ -136,7 +137,8 @@ func TestWhatCannotBeGuardedIsToldUntilItCan(t *testing.T) {
 	}
 }
 
-// TestANodeThatCameAfterTheLossGuardsWhatItFires: nothing else tells it that there are schedules.
+// TestANodeThatCameAfterTheLossGuardsWhatItFires: it learns only by firing that
+// there are schedules.
 func TestANodeThatCameAfterTheLossGuardsWhatItFires(t *testing.T) {
 	r := redistest.New(t)
 	alone := nodeOn(r, func(c *Config) { c.Alone, c.CallersClock = true, true })

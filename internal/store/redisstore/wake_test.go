@@ -15,7 +15,7 @@ import (
 
 func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 	server := redistest.New(t)
-	// The poll is too slow to be the one that tells.
+	// The poll is too slow to find it first.
 	a := openNodeWith(t, Config{Node: "a", LanePoll: time.Hour}, server.Addr)
 	b := openNodeWith(t, Config{Node: "b", LanePoll: time.Hour}, server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
@@ -31,7 +31,7 @@ func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 	t.Log("within", took)
 }
 
-// listening waits until nodes have subscribed to what wakes them.
+// listening waits until nodes have subscribed to their wake-up channels.
 func listening(t *testing.T, addr string, nodes ...*Store) {
 	t.Helper()
 	for _, s := range nodes {
@@ -82,7 +82,7 @@ func TestWithEveryWakeUpLostThePollFindsWhatOthersCreate(t *testing.T) {
 	a := openNode(t, "a", server.Addr)
 	b := openNodeWith(t, Config{Node: "b", Client: rueidis.ClientOption{Username: "deaf", Password: "secret"}}, server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
-	// Twice: what the second brings lies behind what is known.
+	// Twice: the second batch of tasks sorts after the known ones.
 	for _, prefix := range []string{"t", "s"} {
 		began := time.Now()
 		tasks := soon(t, a, prefix, 40, 0)
@@ -93,11 +93,12 @@ func TestWithEveryWakeUpLostThePollFindsWhatOthersCreate(t *testing.T) {
 	}
 	heard := watch(b)
 	if took := heard.await(t, b, soon(t, a, "first", 40, -time.Minute)); took > b.config.LanePoll+250*time.Millisecond {
-		t.Errorf("what comes before all others was told after %v, with a poll every %v", took, b.config.LanePoll)
+		t.Errorf("what comes before all others was hinted after %v, with a poll every %v", took, b.config.LanePoll)
 	}
 }
 
-// A poll that reads what is known again and again would cost more than the deliveries.
+// A poll that reads known entries again and again would cost more than the
+// deliveries.
 func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 	server := redistest.New(t)
 	s, other := openAt(t, server.Addr), openAt(t, server.Addr)
@@ -114,7 +115,7 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all := heard.all(); len(all) != 0 {
-		t.Errorf("it told of %d tasks that were known", len(all))
+		t.Errorf("it hinted %d tasks that were known", len(all))
 	}
 	spec := task.DefaultSpec()
 	now := task.CeilMillis(time.Now())
@@ -153,8 +154,8 @@ func TestWhatListensCarriesNoReplies(t *testing.T) {
 	}
 }
 
-// connectionsOf returns how many connections of a server are subscribed to
-// something, and those of them whose last command was of another kind.
+// connectionsOf returns how many connections of a server are subscribed to a
+// channel, and those of them whose last command was of another kind.
 func connectionsOf(t *testing.T, addr string) (mixed []string, subscribed int) {
 	t.Helper()
 	list, err := redistest.Command(t.Context(), addr, "CLIENT", "LIST")

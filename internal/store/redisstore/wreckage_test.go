@@ -18,8 +18,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// noWreckage fails the test where a key of s breaks an invariant of the package.
-// Nobody may use the store meanwhile.
+// noWreckage fails the test if a key of s breaks an invariant of the package.
+// No other goroutine may use the store at the same time.
 func noWreckage(t *testing.T, s *Store) {
 	t.Helper()
 	for _, w := range wreckage(t, s) {
@@ -27,9 +27,10 @@ func noWreckage(t *testing.T, s *Store) {
 	}
 }
 
-// wreckage walks all keys of s and says what does not fit together. It knows
-// nothing of how the store writes and scrubs, only what doc.go promises. An
-// Idempotency-Key that no record has is no wreckage: a create that fails may leave one.
+// wreckage walks all keys of s and returns the disagreements. It uses only the
+// promises of doc.go, and nothing of the code that writes and scrubs. An
+// Idempotency-Key without a record is no wreckage, because a failed create may
+// leave one.
 func wreckage(t *testing.T, s *Store) []string {
 	t.Helper()
 	w := &inspector{T: t, s: s, c: s.servers.Client}
@@ -116,7 +117,7 @@ func (w *inspector) set(key string) map[string]task.Millis {
 	return m
 }
 
-// shard looks at one shard, whose due indexes are those of members.
+// shard checks one shard. members are the lanes of its due indexes.
 func (w *inspector) shard(sh *keyspace.Shard, members []string, claims map[string]string) {
 	type entry struct{ key, member string }
 	want, counts, bodies := map[entry]task.Millis{}, map[task.QueueKey]task.Counts{}, w.hash(sh.Body)
