@@ -1,10 +1,10 @@
-// Package original is the design from which Foliot's store in Redis grew, as the
-// first articles about it had it, in its smallest form: a sorted set for each
-// minute, and on every node a scanner that takes the tasks of each second from
+// Package original is the design from which Foliot's store in Redis grew, in
+// its smallest form and as the first articles described it. It has a sorted set
+// for each minute. A scanner on every node takes the tasks of each second from
 // it, and then calls their URLs.
 //
-// It loses tasks, calls early, and calls what was cancelled. It is here to be
-// seen failing: its tests show each of its faults beside what redisstore does
-// in the same place, docs/original.md lists them, and bench/redis measures
-// it. Nothing that is shipped uses it.
+// It loses tasks, calls early, and calls cancelled tasks. It is here to show
+// these faults. For each fault, tests show the original failing and redisstore
+// passing in the same situation. docs/original.md lists the faults, and
+// bench/redis measures the design. No shipped code uses it.
 package original

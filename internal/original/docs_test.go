@@ -20,7 +20,7 @@ func TestThePageNamesTheTestsThatThereAre(t *testing.T) {
 	}
 }
 
-// found returns what the first group of a pattern finds in a file.
+// found returns the matches of the first group of a pattern in a file.
 func found(t *testing.T, file, pattern string) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -9,7 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Each fault has two tests: one sees the original fail, the other sees that ours does not. docs/original.md lists them.
+// Each fault has two tests: one shows that the original fails, the other that
+// Foliot's store does not. docs/original.md lists them.
 
 func TestTheOriginalLosesWhatADeadNodeHadTaken(t *testing.T) {
 	addr := redistest.New(t).Addr
@@ -18,11 +19,12 @@ func TestTheOriginalLosesWhatADeadNodeHadTaken(t *testing.T) {
 	if tasks, err := dead.Pop(t.Context(), instant); err != nil || len(tasks) != 1 {
 		t.Fatal(tasks, err)
 	}
-	// It is killed here, before it has called. Another one looks at this second, and at all of the next three minutes.
+	// The node is killed here, before it has called. Another node scans this
+	// second, and all seconds of the next three minutes.
 	other, got := wheel(t, addr)
 	runs(t, other, instant, instant.Add(3*time.Minute))
 	if got.list() != "" {
-		t.Errorf("the original called %s: it does not lose what it loses", got.list())
+		t.Errorf("the original called %s: it did not lose the tasks of the dead node", got.list())
 	}
 	if size := command(t, addr, "DBSIZE"); size != ":0" {
 		t.Errorf("Redis has %s keys: what is lost is somewhere", size)
@@ -36,7 +38,7 @@ func TestWhatADeadNodeHadTakenIsTakenAgain(t *testing.T) {
 	if r := claim(t, dead, instant, "a", "dead"); r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	// It is killed here. Its lease is for 15 seconds.
+	// The node is killed here. Its lease lasts 15 seconds.
 	other := store(t, addr)
 	later := instant.Add(15 * time.Second)
 	if n, err := other.Reap(t.Context(), task.FloorMillis(later), 10); n != 1 || err != nil {
@@ -54,10 +56,11 @@ func TestTheOriginalNeverCallsWhatIsDueInASkippedSecond(t *testing.T) {
 		add(t, w, key, instant.Add(time.Duration(i)*time.Second))
 	}
 	runs(t, w, instant, instant)
-	// The process is paused for four seconds: a time.Ticker drops the ticks that nobody takes.
+	// The process is paused for four seconds: a time.Ticker drops ticks that
+	// are not received.
 	runs(t, w, instant.Add(4*time.Second), instant.Add(3*time.Minute))
 	if got.list() != "a e" {
-		t.Errorf("the original called %s: it finds what was due in seconds that it skipped", got.list())
+		t.Errorf("the original called %s: it found tasks of the seconds that it skipped", got.list())
 	}
 }
 
@@ -85,7 +88,7 @@ func TestTheOriginalCallsWhatWasCancelledTwoMinutesBefore(t *testing.T) {
 	if ttl := command(t, addr, "TTL", mark); ttl != ":120" && ttl != ":119" {
 		t.Errorf("the mark stays for %s seconds", ttl)
 	}
-	command(t, addr, "EXPIREAT", mark, "1") // two minutes go by, and the task is not due yet
+	command(t, addr, "EXPIREAT", mark, "1") // two minutes pass, and the task is not due yet
 	runs(t, w, instant, instant)
 	if got.list() != "a" {
 		t.Error("the original remembers a cancel for longer than two minutes")
@@ -130,7 +133,7 @@ func TestNothingIsTakenAMillisecondEarly(t *testing.T) {
 func TestTheOriginalCancelsNothingWithoutTheDueTime(t *testing.T) {
 	w, got := wheel(t, redistest.New(t).Addr)
 	add(t, w, "a", instant)
-	if err := w.Cancel(t.Context(), "a", instant.Add(-time.Minute)); err != nil { // what the caller took it to be
+	if err := w.Cancel(t.Context(), "a", instant.Add(-time.Minute)); err != nil { // the caller has a wrong due time
 		t.Fatal("the original knows that there is no such task:", err)
 	}
 	runs(t, w, instant.Add(-time.Minute), instant)

@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1")) // rueidis closes connections of a cluster seconds later
 }
 
-// instant is a whole second in the middle of a minute. The original takes time as an argument, and so do our
-// stores here: nothing waits.
+// instant is a whole second in the middle of a minute. The original takes the
+// time as an argument, and so do the stores of these tests, so no test waits.
 var instant = time.Date(2026, 11, 22, 3, 4, 30, 0, time.UTC)
 
 func options(addrs ...string) rueidis.ClientOption {
@@ -50,7 +50,7 @@ func (c *called) list() string {
 	return strings.Join(slices.Sorted(slices.Values(c.keys)), " ")
 }
 
-// wheel is a node of the original on the Redis at addrs, and what it called.
+// wheel returns a node of the original on the Redis at addrs, and its calls.
 func wheel(t *testing.T, addrs ...string) (*Wheel, *called) {
 	t.Helper()
 	client, err := rueidis.NewClient(options(addrs...))
@@ -69,7 +69,8 @@ func add(t *testing.T, w *Wheel, key string, due time.Time) {
 	}
 }
 
-// runs gives a node the ticks of the seconds from first to last, and waits for its calls.
+// runs passes a node the ticks of the seconds from first to last, and waits for
+// its calls.
 func runs(t *testing.T, w *Wheel, first, last time.Time) {
 	t.Helper()
 	ticks := make(chan time.Time)
@@ -82,7 +83,7 @@ func runs(t *testing.T, w *Wheel, first, last time.Time) {
 	one.Wait()
 }
 
-// store is a node of ours, for which it is the time that its callers say.
+// store returns a Foliot node that uses the time of its callers.
 func store(t *testing.T, addrs ...string) *redisstore.Store {
 	t.Helper()
 	s, err := redisstore.Open(t.Context(), redisstore.Config{Client: options(addrs...), CallersClock: true})
@@ -100,7 +101,7 @@ func spec(name string, due time.Time) task.Spec {
 	return s
 }
 
-// create makes tasks long before they are due.
+// create creates tasks long before they are due.
 func create(t *testing.T, s *redisstore.Store, specs ...task.Spec) {
 	t.Helper()
 	changes := make([]task.Change, len(specs))
@@ -123,7 +124,7 @@ func apply(t *testing.T, s *redisstore.Store, now time.Time, changes ...task.Cha
 	}
 }
 
-// claim claims a task for a node that calls itself so.
+// claim claims a task for the node with this name.
 func claim(t *testing.T, s *redisstore.Store, now time.Time, name, node string) task.Reply {
 	t.Helper()
 	one, err := s.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
@@ -138,8 +139,8 @@ func claim(t *testing.T, s *redisstore.Store, now time.Time, name, node string) 
 	return replies[0]
 }
 
-// dispatches runs our dispatcher, for which it is now, until the task that is named last was delivered, and
-// returns all that were.
+// dispatches runs Foliot's dispatcher at the time now until the task named last
+// was delivered. It returns all tasks that were delivered.
 func dispatches(t *testing.T, s *redisstore.Store, now time.Time, last string) string {
 	t.Helper()
 	got, done := new(called), make(chan struct{})
@@ -167,7 +168,7 @@ func dispatches(t *testing.T, s *redisstore.Store, now time.Time, last string) s
 	return got.list()
 }
 
-// command asks a server.
+// command sends a command to a server.
 func command(t *testing.T, addr string, words ...string) string {
 	t.Helper()
 	reply, err := redistest.Command(t.Context(), addr, words...)

@@ -38,7 +38,8 @@ func TestAMinuteIsSpreadEvenlyOverTheMasters(t *testing.T) {
 	}
 	create(t, s, specs...)
 	for _, addr := range c.Addrs() {
-		// Each shard with tasks has a key of its records; they are counted where they are.
+		// Each shard with tasks has a key of its records. They are counted on
+		// their server.
 		n, _ := strconv.Atoi(command(t, addr, "EVAL", `local n = 0
 			for _, key in ipairs(redis.call('KEYS', 'foliot:*:meta')) do n = n + redis.call('HLEN', key) end
 			return n`, "0")[1:])
@@ -52,7 +53,7 @@ func TestInTheOriginalEveryNodeScansEverySecond(t *testing.T) {
 	addr := redistest.New(t).Addr
 	for range 3 {
 		w, _ := wheel(t, addr)
-		runs(t, w, instant, instant.Add(59*time.Second)) // nothing is due
+		runs(t, w, instant, instant.Add(59*time.Second)) // no task is due
 	}
 	if n := calledTimes(t, addr, "eval|evalsha"); n < 180 {
 		t.Errorf("three nodes sent %d scripts in a minute in which nothing is due", n)
@@ -96,7 +97,8 @@ func TestEachTaskIsWatchedByOneNode(t *testing.T) {
 	}
 }
 
-// watchers returns how many queues one node reads, how many are read by more, and whether each node reads some.
+// watchers returns how many queues are read by one node, how many by several,
+// and whether each node reads some.
 func watchers(t *testing.T, nodes []*redisstore.Store, until time.Time) (one, more int, each bool) {
 	t.Helper()
 	by := map[string]int{}
@@ -121,7 +123,7 @@ func watchers(t *testing.T, nodes []*redisstore.Store, until time.Time) (one, mo
 	return one, more, each
 }
 
-// calledTimes returns how often a server was sent commands whose names match.
+// calledTimes returns how often a server received commands whose names match.
 func calledTimes(t *testing.T, addr, pattern string) (sum int) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`cmdstat_(?:`+pattern+`):calls=(\d+)`).FindAllStringSubmatch(command(t, addr, "INFO", "commandstats"), -1) {

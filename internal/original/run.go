@@ -6,13 +6,15 @@ import (
 	"time"
 )
 
-// calls is how many calls a node makes at a time: the articles start a goroutine
-// for each task of a second, which would take all of a machine's sockets.
+// calls bounds the calls that a node makes at the same time. The articles start
+// a goroutine for each task of a second, which would use all sockets of a
+// machine.
 const calls = 1024
 
-// Run takes the tasks of the second in which each tick lies, and calls their
-// URLs, until ctx ends or ticks is closed; then it waits for the calls under way.
-// A second that cannot be taken is given up: the next tick is another one's.
+// Run takes the tasks of the second of each tick, and calls their URLs, until
+// ctx ends or ticks is closed. Then it waits for the calls under way. If the
+// tasks of a second cannot be taken, they are lost: the next tick belongs to
+// another second.
 func (w *Wheel) Run(ctx context.Context, ticks <-chan time.Time) {
 	var all sync.WaitGroup
 	defer all.Wait()

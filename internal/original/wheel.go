@@ -27,7 +27,7 @@ var (
 	cancelScript = rueidis.NewLuaScript(cancelSource)
 )
 
-// Task is a request that is to be sent.
+// Task is a request to send.
 type Task struct {
 	Key  string `json:"key"`
 	URL  string `json:"url"`
@@ -40,12 +40,12 @@ type Wheel struct {
 	call   func(context.Context, Task)
 }
 
-// New returns a Wheel whose Run makes each call by call.
+// New returns a Wheel whose Run makes each call with call.
 func New(client rueidis.Client, call func(context.Context, Task)) *Wheel {
 	return &Wheel{client: client, call: call}
 }
 
-// Add makes t due in the second in which due lies.
+// Add makes t due in the second of due.
 func (w *Wheel) Add(ctx context.Context, t Task, due time.Time) error {
 	member, err := json.Marshal(t)
 	if err != nil {
@@ -57,7 +57,8 @@ func (w *Wheel) Add(ctx context.Context, t Task, due time.Time) error {
 	return nil
 }
 
-// Cancel marks a key in the minute in which due lies. Whether there is such a task it cannot know.
+// Cancel marks a key in the minute of due. It cannot know if there is such a
+// task.
 func (w *Wheel) Cancel(ctx context.Context, key string, due time.Time) error {
 	args := []string{key, strconv.Itoa(int(MarkFor.Seconds()))}
 	if err := cancelScript.Exec(ctx, w.client, keys(due)[1:], args).Error(); err != nil {
@@ -66,7 +67,8 @@ func (w *Wheel) Cancel(ctx context.Context, key string, due time.Time) error {
 	return nil
 }
 
-// Pop takes the tasks of a second out of Redis and returns those that are not marked.
+// Pop takes the tasks of a second out of Redis, and returns those that are not
+// marked.
 func (w *Wheel) Pop(ctx context.Context, at time.Time) ([]Task, error) {
 	reply, err := popScript.Exec(ctx, w.client, keys(at), []string{second(at)}).ToArray()
 	if err != nil {
@@ -78,7 +80,7 @@ func (w *Wheel) Pop(ctx context.Context, at time.Time) ([]Task, error) {
 	}
 	cancelled, err := reply[1].AsStrSlice()
 	if err != nil {
-		return nil, fmt.Errorf("read who is cancelled at %v: %w", at, err)
+		return nil, fmt.Errorf("read the cancelled tasks of %v: %w", at, err)
 	}
 	return wanted(members, cancelled)
 }
@@ -101,7 +103,8 @@ func wanted(members, cancelled []string) ([]Task, error) {
 	return tasks, nil
 }
 
-// keys names the minute's tasks and its cancelled keys. They share a slot, as scripts need it.
+// keys returns the keys of the minute's tasks and of its cancelled tasks. They
+// share a slot, as scripts need it.
 func keys(at time.Time) []string {
 	minute := strconv.FormatInt(at.Unix()/60, 10)
 	return []string{"wheel:{" + minute + "}", "cancelled:{" + minute + "}"}

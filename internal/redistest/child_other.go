@@ -4,5 +4,5 @@ package redistest
 
 import "syscall"
 
-// childAttr asks for nothing: where the test program is killed its servers stay.
+// childAttr requests nothing: if the test program is killed, its servers stay.
 func childAttr() *syscall.SysProcAttr { return nil }

@@ -43,7 +43,8 @@ func NewClock(t testing.TB) *Clock {
 	return c
 }
 
-// Set makes the clock be ahead of the right time, or behind it.
+// Set sets how far the clock is ahead of the right time. A negative value sets
+// it behind.
 func (c *Clock) Set(ahead time.Duration) {
 	c.Helper()
 	f, err := os.OpenFile(c.file, os.O_CREATE|os.O_WRONLY, 0o600) // in place: the servers have mapped it
@@ -59,15 +60,15 @@ func (c *Clock) Set(ahead time.Duration) {
 	}
 }
 
-// New is New for a server that goes by the clock.
+// New is New for a server that uses the clock.
 func (c *Clock) New(args ...string) *Server {
 	c.Helper()
 	s, err := start(c.TempDir(), c.env, args...)
 	return s.until(c, err)
 }
 
-// NewSentinels is NewSentinels with replicas that go by the clock. The first master shows
-// the right time.
+// NewSentinels is NewSentinels with replicas that use the clock. The first
+// master shows the right time.
 func (c *Clock) NewSentinels(args ...string) *Sentinels {
 	c.Helper()
 	return newSentinels(c, c.env, args)

@@ -14,13 +14,13 @@ import (
 
 // Cluster is a Redis Cluster of loopback processes.
 type Cluster struct {
-	Servers  []*Server // the masters as they were made, then their replicas
+	Servers  []*Server // the masters in the order of their creation, then their replicas
 	Masters  int
 	Replicas int // of each master
 }
 
-// NewCluster starts masters with replicas each, that take an unreachable one
-// for dead after a second, and ends them with the test.
+// NewCluster starts masters with replicas each, and ends them with the test.
+// They take an unreachable server for dead after a second.
 func NewCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
 	t.Helper()
 	Need(t)
@@ -39,8 +39,8 @@ func NewCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
 	return c
 }
 
-// StartCluster starts a cluster whose servers keep their data below dir. Close
-// what it returns also where that comes with an error.
+// StartCluster starts a cluster whose servers keep their data below dir. The
+// caller must close the result even if StartCluster returns an error.
 func StartCluster(dir string, masters, replicas int, args ...string) (*Cluster, error) {
 	c := &Cluster{Masters: masters, Replicas: replicas}
 	for range masters * (1 + replicas) {
@@ -62,7 +62,8 @@ func StartCluster(dir string, masters, replicas int, args ...string) (*Cluster, 
 	return c, c.join()
 }
 
-// join makes one cluster of the servers, and waits until all agree on it.
+// join makes one cluster of the servers, and waits until all of them agree on
+// it.
 func (c *Cluster) join() error {
 	ctx, stop := context.WithTimeout(context.Background(), 2*patience)
 	defer stop()
@@ -75,7 +76,7 @@ func (c *Cluster) join() error {
 	return c.Await(ctx)
 }
 
-// Await waits until every server says that the cluster is whole.
+// Await waits until every server reports that the cluster works.
 func (c *Cluster) Await(ctx context.Context) error {
 	if err := Poll(ctx, c.whole); err != nil {
 		return fmt.Errorf("the cluster did not become whole: %w", err)
@@ -113,8 +114,8 @@ func (c *Cluster) Close() {
 	}
 }
 
-// Reshard moves so many slots, with all that is in them, from one master to
-// another, while the cluster works.
+// Reshard moves slots, with all their keys, from one master to another while
+// the cluster works.
 func (c *Cluster) Reshard(ctx context.Context, from, to, slots int) error {
 	ids := make([]string, 2)
 	for i, place := range []int{from, to} {
@@ -132,9 +133,9 @@ func (c *Cluster) Reshard(ctx context.Context, from, to, slots int) error {
 	return nil
 }
 
-// Role returns whether the server at a place is a master that has slots, and
-// whether it is a replica in step with its master; neither of one that does not
-// answer.
+// Role returns whether the server at a place is a master with slots, and
+// whether it is a replica in step with its master. Both are false if the server
+// does not answer.
 func (c *Cluster) Role(ctx context.Context, place int) (master, replica bool) {
 	info, err := Command(ctx, c.Servers[place].Addr, "INFO", "replication")
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Command sends one command to the server at addr, on a connection of its own,
-// and returns the reply's first line, or the text of a bulk reply. For tests' own
-// management only: the code under test has a real client.
+// Command sends one command to the server at addr, on a new connection. It
+// returns the first line of the reply, or the text of a bulk reply. It is only
+// for the management of tests: the code under test has a real client.
 func Command(ctx context.Context, addr string, words ...string) (string, error) {
 	reply, err := exchange(ctx, addr, words...)
 	if err != nil {
@@ -24,7 +24,7 @@ func Command(ctx context.Context, addr string, words ...string) (string, error) 
 	return string(line), nil
 }
 
-// exchange returns the reply to a command as it came.
+// exchange returns the unparsed reply to a command.
 func exchange(ctx context.Context, addr string, words ...string) ([]byte, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
@@ -46,7 +46,7 @@ func exchange(ctx context.Context, addr string, words ...string) ([]byte, error)
 	return readValue(bufio.NewReader(conn))
 }
 
-// containsLine reports whether text, of INFO, has this line.
+// containsLine reports whether text, a reply to INFO, has this line.
 func containsLine(text, line string) bool {
 	for l := range strings.Lines(text) {
 		if strings.TrimSpace(l) == line {

@@ -1,8 +1,9 @@
 // Package redistest starts real Redis servers on loopback for tests, and a
 // proxy that breaks connections to them in a chosen way.
 //
-// Nothing here imitates Redis. Servers keep an append-only file in a directory
-// of their own, so that they can be killed and started again. What New… starts
-// ends with its test, what Start… starts its caller ends; servers end also, on
-// Linux, where the program that started them is killed.
+// This package imitates no part of Redis. Each server keeps an append-only file
+// in its own directory, so a test can kill it and start it again. Servers of
+// the New… functions end with their test. The caller must end those of the
+// Start… functions. On Linux, servers also end if the program that started them
+// is killed.
 package redistest

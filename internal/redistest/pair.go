@@ -9,13 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// pair is a client's connection to a proxy, and that of the proxy to the server.
+// pair is a client's connection to a proxy, with the proxy's connection to the
+// server.
 type pair struct {
 	proxy          *Proxy
 	client, server net.Conn
 
-	name atomic.Pointer[string] // of the client; set once, by what it says first
-	cut  atomic.Bool            // the client is to have no more replies; set by the one direction, read by the other
+	name atomic.Pointer[string] // of the client; set once, from its first command
+	cut  atomic.Bool            // the client gets no more replies; set by one direction, read by the other
 }
 
 // run returns when both connections have ended.
@@ -31,7 +32,7 @@ func (o *pair) run() {
 	requests.Go(func() {
 		o.requests(read(o.client))
 		if tcp, ok := o.server.(*net.TCPConn); ok && o.cut.Load() {
-			_ = tcp.CloseWrite() // the server still reads what it was sent
+			_ = tcp.CloseWrite() // the server still reads the bytes that it was sent
 			return
 		}
 		_ = o.server.Close()
@@ -44,7 +45,7 @@ func (o *pair) run() {
 	requests.Wait()
 }
 
-// pieces reads whatever there is.
+// pieces reads bytes as they come.
 func pieces(from net.Conn) func() ([]byte, error) {
 	room := make([]byte, 32<<10)
 	return func() ([]byte, error) {
@@ -59,7 +60,8 @@ func values(from net.Conn) func() ([]byte, error) {
 	return func() ([]byte, error) { return readValue(r) }
 }
 
-// naming is how clients say their name, alone or within HELLO.
+// naming matches the commands with which clients set their name, alone or in
+// HELLO.
 var naming = regexp.MustCompile(`SETNAME\r\n\$[0-9]+\r\n([^\r]+)\r\n`)
 
 func (o *pair) requests(next func() ([]byte, error)) {
@@ -67,7 +69,7 @@ func (o *pair) requests(next func() ([]byte, error)) {
 		piece, err := next()
 		if len(piece) > 0 {
 			if o.name.Load() == nil {
-				o.learn(piece)
+				o.readName(piece)
 			}
 			if o.proxy.doomed(piece) {
 				o.cut.Store(true)
@@ -83,8 +85,8 @@ func (o *pair) requests(next func() ([]byte, error)) {
 	}
 }
 
-// learn finds the client's name in what it says first.
-func (o *pair) learn(first []byte) {
+// readName finds the client's name in its first command.
+func (o *pair) readName(first []byte) {
 	name := ""
 	if found := naming.FindSubmatch(first); found != nil {
 		name = string(found[1])
@@ -97,7 +99,7 @@ func (o *pair) replies(next func() ([]byte, error)) {
 		piece, err := next()
 		if len(piece) > 0 && !o.proxy.muted(piece) {
 			name := o.name.Load()
-			if name == nil { // a server speaks after it was asked
+			if name == nil { // a server sends only after a command
 				return
 			}
 			allowed, cut := o.proxy.pass(len(piece), true, *name)

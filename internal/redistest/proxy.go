@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Proxy stands between a client and a server and breaks what goes through it
-// when it is told to. Its methods may be called by many goroutines.
+// Proxy stands between a client and a server, and breaks their connections on
+// demand. Its methods may be called by many goroutines.
 type Proxy struct {
 	Addr string // where clients connect to
 
@@ -20,11 +20,11 @@ type Proxy struct {
 	mu      sync.Mutex // guards everything below
 	moved   *sync.Cond // signalled at each change
 	delay   time.Duration
-	frozen  bool   // nothing goes through, and nobody is told
-	spared  string // the name of clients that frozen does not concern
+	frozen  bool   // no byte passes, and both sides get no error
+	spared  string // the name of clients that frozen does not affect
 	judge   func(command []string) bool
 	mute    bool // messages of channels are dropped
-	dropped int  // so many were
+	dropped int  // the number of dropped messages
 	deaf    bool // new connections are closed at once
 	left    int  // bytes of replies until the cut; below 0: no cut is planned
 	passed  int  // bytes of replies so far
@@ -55,17 +55,17 @@ func StartProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Delay holds back each piece of a reply for d, from now on.
+// Delay delays each piece of a reply by d from now on.
 func (p *Proxy) Delay(d time.Duration) { p.change(func() { p.delay = d }) }
 
-// Freeze lets nothing through in either direction, and keeps the connections
-// open: a peer whose cable was pulled. Thaw ends it, and what was held back
-// goes on.
+// Freeze stops all bytes in both directions, and keeps the connections open,
+// like a peer whose cable was pulled. Thaw ends it, and the bytes that were
+// held back pass.
 func (p *Proxy) Freeze() { p.change(func() { p.frozen = true }) }
 
-// FreezeBut is Freeze for all but the clients that give themselves this name
-// when they connect: a server that its replicas and its watchers have lost, and
-// its users have not.
+// FreezeBut is Freeze for all clients except those that give themselves this
+// name when they connect. It stands for a server that its replicas and
+// Sentinels cannot reach, while its users can.
 func (p *Proxy) FreezeBut(name string) {
 	p.change(func() { p.frozen, p.spared = true, name })
 }
@@ -73,13 +73,13 @@ func (p *Proxy) FreezeBut(name string) {
 // Thaw ends a Freeze.
 func (p *Proxy) Thaw() { p.change(func() { p.frozen, p.spared = false, "" }) }
 
-// CutAt closes a connection instead of the reply to a command of which cut says
-// so; the server carries it out. cut sees every command of connections that are made
-// from now on, those of one connection in their order. nil ends it.
+// CutAt closes a connection instead of returning the reply to a command for
+// which cut returns true. The server still executes the command. cut is called
+// with every command of connections that are made from now on, in order for
+// each connection. nil ends it.
 func (p *Proxy) CutAt(cut func(command []string) bool) { p.change(func() { p.judge = cut }) }
 
-// Mute drops what channels tell those who listen, on connections that are made
-// from now on.
+// Mute drops the messages of channels on connections that are made from now on.
 func (p *Proxy) Mute() { p.change(func() { p.mute = true }) }
 
 // Muted returns how many messages were dropped.
@@ -95,11 +95,12 @@ func (p *Proxy) Refuse(deaf bool) { p.change(func() { p.deaf = deaf }) }
 // Cut closes all connections now.
 func (p *Proxy) Cut() { p.change(p.cutLocked) }
 
-// CutReplyAfter closes all connections when n more bytes of replies went
-// through, of all connections together: once.
+// CutReplyAfter closes all connections once, after n more bytes of replies have
+// passed. It counts the bytes of all connections together.
 func (p *Proxy) CutReplyAfter(n int) { p.change(func() { p.left = n }) }
 
-// Replied returns how many bytes of replies went through so far, of all connections.
+// Replied returns how many bytes of replies have passed, on all connections
+// together.
 func (p *Proxy) Replied() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,14 +176,14 @@ func (p *Proxy) leave(conns ...net.Conn) {
 	}
 }
 
-// pass waits until n bytes may go on, and returns how many of them may, and
-// whether the connections are to be cut then. name is that of the client.
+// pass waits until n bytes may pass. It returns how many of them may, and
+// whether to cut the connections then. name is the name of the client.
 func (p *Proxy) pass(n int, reply bool, name string) (int, bool) {
 	p.mu.Lock()
 	delay := p.delay
 	p.mu.Unlock()
 	if reply && delay > 0 {
-		time.Sleep(delay) // it is what the proxy is for
+		time.Sleep(delay) // delaying replies is the purpose of the proxy
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,14 +204,14 @@ func (p *Proxy) pass(n int, reply bool, name string) (int, bool) {
 	return n, true
 }
 
-// doomed reports whether a command's reply is to be cut.
+// doomed reports whether the reply to a command must be cut.
 func (p *Proxy) doomed(command []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.judge != nil && p.judge(words(command))
 }
 
-// muted reports whether a reply is to be dropped.
+// muted reports whether a reply must be dropped.
 func (p *Proxy) muted(reply []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// NewReplica starts a server that follows the one at master, which may be a Proxy
-// to it, waits until both say that it does, and ends it with the test.
+// NewReplica starts a server that follows the one at master, which may be a
+// Proxy to it. It waits until both report that, and ends the server with the
+// test.
 func NewReplica(t testing.TB, master string, args ...string) *Server {
 	t.Helper()
 	Need(t)
@@ -17,8 +18,9 @@ func NewReplica(t testing.TB, master string, args ...string) *Server {
 	return s.until(t, err)
 }
 
-// StartReplica is NewReplica for a server that keeps its data below dir. Kill
-// what it returns, unless that is nil, also where it comes with an error.
+// StartReplica is NewReplica for a server that keeps its data below dir. The
+// caller must kill the result unless it is nil, even if StartReplica returns an
+// error.
 func StartReplica(dir, master string, args ...string) (*Server, error) {
 	host, port, err := net.SplitHostPort(master)
 	if err != nil {
@@ -33,7 +35,8 @@ func StartReplica(dir, master string, args ...string) (*Server, error) {
 	return s, Poll(ctx, func(ctx context.Context) error { return s.follows(ctx, master) })
 }
 
-// follows returns nil if both sides say that s is a replica of master, in step.
+// follows returns nil if both sides report that s is a replica of master, in
+// step.
 func (s *Server) follows(ctx context.Context, master string) error {
 	own, err := Command(ctx, s.Addr, "INFO", "replication")
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// readValue reads one value of the protocol, with all that is nested in it, and
-// returns it as it came. More of the kind than a proxy has to understand is not
-// told from bytes that are no value at all.
+// readValue reads one value of the protocol, with all nested values, and
+// returns its bytes. It parses only as much as a proxy needs, so it accepts
+// some bytes that are no valid value.
 func readValue(r *bufio.Reader) ([]byte, error) { return appendValue(nil, r) }
 
 func appendValue(to []byte, r *bufio.Reader) ([]byte, error) {
@@ -26,7 +26,7 @@ func appendValue(to []byte, r *bufio.Reader) ([]byte, error) {
 	}
 	if size >= 0 {
 		b := bytes.NewBuffer(to)
-		_, err := io.CopyN(b, r, int64(size)+2) // takes memory as the text comes
+		_, err := io.CopyN(b, r, int64(size)+2) // memory grows as the text arrives
 		return b.Bytes(), err
 	}
 	for range nested {
@@ -37,16 +37,16 @@ func appendValue(to []byte, r *bufio.Reader) ([]byte, error) {
 	return to, nil
 }
 
-// announces returns how many values, or how many bytes of text, follow a line:
-// size is below 0 where no text does.
+// announces returns the number of values or of bytes of text that follow a
+// line. size is below 0 if no text follows.
 func announces(line []byte) (nested, size int, err error) {
 	count := func() (n int) {
 		if n, err = strconv.Atoi(string(bytes.TrimRight(line[1:], "\r\n"))); err != nil {
 			err = fmt.Errorf("length of a value: %w", err)
 		} else if n > 512<<20 {
-			err = fmt.Errorf("a value of %d bytes: the server takes none beyond 512 MB", n)
+			err = fmt.Errorf("a value of %d bytes: the server accepts at most 512 MB", n)
 		}
-		return max(n, 0) // -1: null, where nothing follows
+		return max(n, 0) // -1: null, which has no content
 	}
 	switch line[0] {
 	case '$', '=', '!':
@@ -58,13 +58,14 @@ func announces(line []byte) (nested, size int, err error) {
 		return count(), -1, err
 	case '%':
 		return 2 * count(), -1, err
-	case '|': // attributes, and the value that has them
+	case '|': // attributes, followed by the value they belong to
 		return 2*count() + 1, -1, err
 	}
 	return 0, -1, nil
 }
 
-// words returns a command, an array of texts, as its words; nil of another value.
+// words returns the words of a command, which is an array of texts. For another
+// value it returns nil.
 func words(value []byte) []string {
 	r := bufio.NewReader(bytes.NewReader(value))
 	line, err := r.ReadBytes('\n')

@@ -14,24 +14,26 @@ import (
 	"testing"
 )
 
-// MasterName is what the sentinels call the master that they watch.
+// MasterName is the Sentinels' name for the master that they watch.
 const MasterName = "foliot"
 
 // Sentinels is a master with replicas and the sentinels that watch it.
 type Sentinels struct {
-	Servers   []*Server // the master as it was made, then its replicas
-	Proxies   []*Proxy  // through which all reach the server of the same place; none unless they were asked for
+	Servers   []*Server // the first master, then its replicas
+	Proxies   []*Proxy  // all traffic to the server of the same place goes through it; empty if not requested
 	Sentinels []*Server
 }
 
-// NewSentinels starts a master, two replicas and three sentinels, that take an
-// unreachable master for dead after a second and a half, and ends them with the test.
+// NewSentinels starts a master, two replicas and three Sentinels, and ends them
+// with the test. The Sentinels take an unreachable master for dead after a
+// second and a half.
 func NewSentinels(t testing.TB, args ...string) *Sentinels {
 	t.Helper()
 	return newSentinels(t, nil, args)
 }
 
-// newSentinels is NewSentinels with replicas that run in an environment; nil: this process's.
+// newSentinels is NewSentinels with replicas that run in an environment; nil:
+// that of this process.
 func newSentinels(t testing.TB, env, args []string) *Sentinels {
 	t.Helper()
 	Need(t)
@@ -50,15 +52,16 @@ func newSentinels(t testing.TB, env, args []string) *Sentinels {
 	return s
 }
 
-// StartSentinels is NewSentinels for servers that keep their data below dir, each
-// behind a proxy where that is asked for: then it is the proxy that replicas
-// follow and that sentinels name. Close what it returns also where that comes
-// with an error.
+// StartSentinels is NewSentinels for servers that keep their data below dir.
+// With proxied, each is behind a proxy, and replicas and Sentinels use the
+// address of the proxy. The caller must close the result even if StartSentinels
+// returns an error.
 func StartSentinels(dir string, proxied bool, args ...string) (*Sentinels, error) {
 	return startSentinels(dir, proxied, nil, args)
 }
 
-// startSentinels is StartSentinels with replicas that run in an environment; nil: this process's.
+// startSentinels is StartSentinels with replicas that run in an environment;
+// nil: that of this process.
 func startSentinels(dir string, proxied bool, env, args []string) (*Sentinels, error) {
 	s := &Sentinels{}
 	for place := range 3 {
@@ -82,7 +85,7 @@ func startSentinels(dir string, proxied bool, env, args []string) (*Sentinels, e
 	return s, s.await()
 }
 
-// Addr returns where clients reach the server of this place.
+// Addr returns the address of the server of this place, or of its proxy.
 func (s *Sentinels) Addr(place int) string {
 	if len(s.Proxies) > 0 {
 		return s.Proxies[place].Addr
@@ -90,7 +93,7 @@ func (s *Sentinels) Addr(place int) string {
 	return s.Servers[place].Addr
 }
 
-// Close ends all of them.
+// Close ends all servers.
 func (s *Sentinels) Close() {
 	for _, one := range append(s.Sentinels, s.Servers...) {
 		one.Kill()
@@ -100,7 +103,7 @@ func (s *Sentinels) Close() {
 	}
 }
 
-// startServer starts the master, where there is none, or a replica of it.
+// startServer starts the master if there is none, otherwise a replica.
 func (s *Sentinels) startServer(dir string, proxied bool, env, args []string) error {
 	port, err := freePort()
 	if err != nil {
@@ -127,7 +130,8 @@ func (s *Sentinels) startServer(dir string, proxied bool, env, args []string) er
 	return err
 }
 
-// startSentinel starts one. Its configuration is a file, since it writes to it.
+// startSentinel starts one Sentinel. Its configuration is a file, because a
+// Sentinel writes to it.
 func (s *Sentinels) startSentinel(dir string) (*Server, error) {
 	port, err := freePort()
 	if err != nil {
@@ -138,8 +142,9 @@ func (s *Sentinels) startSentinel(dir string) (*Server, error) {
 		return nil, err
 	}
 	file := filepath.Join(one.dir, "sentinel.conf")
-	// A sentinel pings a master that it has just learnt of after a second, or after
-	// down-after-milliseconds if that is less: with a second or less it then doubts each new master.
+	// A Sentinel first pings a new master after a second, or after
+	// down-after-milliseconds if that is less. If down-after-milliseconds is a
+	// second or less, the Sentinel doubts each new master.
 	text := fmt.Sprintf(`port %d
 bind 127.0.0.1
 dir %q
@@ -154,7 +159,7 @@ sentinel failover-timeout %[3]s 2000
 	return one, one.Restart()
 }
 
-// await waits for Agreed on the first master.
+// await waits until Agreed accepts the first master.
 func (s *Sentinels) await() error {
 	ctx, stop := context.WithTimeout(context.Background(), 2*patience)
 	defer stop()
@@ -164,8 +169,8 @@ func (s *Sentinels) await() error {
 	return nil
 }
 
-// Master returns the place of the server that all sentinels name as the master,
-// and that says so itself; -1 while they do not agree.
+// Master returns the place of the server that all Sentinels name as the master,
+// if the server agrees; otherwise -1.
 func (s *Sentinels) Master(ctx context.Context) int {
 	place := -1
 	for _, one := range s.Sentinels {
@@ -180,7 +185,7 @@ func (s *Sentinels) Master(ctx context.Context) int {
 		}
 		place = named
 	}
-	ctx, stop := context.WithTimeout(ctx, lookTime/10) // it may be stopped
+	ctx, stop := context.WithTimeout(ctx, lookTime/10) // the server may be stopped
 	defer stop()
 	if info, err := Command(ctx, s.Servers[place].Addr, "INFO", "replication"); err != nil || !containsLine(info, "role:master") {
 		return -1
@@ -188,8 +193,8 @@ func (s *Sentinels) Master(ctx context.Context) int {
 	return place
 }
 
-// Promotions returns how many masters the sentinels have made so far, as far as
-// the first of them knows.
+// Promotions returns how many masters the Sentinels have promoted so far, as
+// far as the first of them knows.
 func (s *Sentinels) Promotions(ctx context.Context) (int, error) {
 	reply, err := exchange(ctx, s.Sentinels[0].Addr, "SENTINEL", "MASTER", MasterName)
 	if err != nil {
@@ -203,7 +208,8 @@ func (s *Sentinels) Promotions(ctx context.Context) (int, error) {
 	return strconv.Atoi(about[i+1])
 }
 
-// place returns that of the server whose clients use addr, -1 for none.
+// place returns the place of the server whose clients use addr, -1 if there is
+// none.
 func (s *Sentinels) place(addr string) int {
 	for i := range s.Servers {
 		if s.Addr(i) == addr {
@@ -213,8 +219,9 @@ func (s *Sentinels) place(addr string) int {
 	return -1
 }
 
-// Agreed returns nil if every sentinel knows the others, and all servers but the
-// master at a place follow that: before that a failover would not find a successor.
+// Agreed returns nil if every Sentinel knows the others, and all servers except
+// the master at a place follow that master. Before that, a failover would not
+// find a successor.
 func (s *Sentinels) Agreed(ctx context.Context, master int) error {
 	for _, one := range s.Sentinels {
 		out, err := exec.CommandContext(ctx, "redis-cli", "-p", strconv.Itoa(one.Port), "SENTINEL", "CKQUORUM", MasterName).CombinedOutput() //nolint:gosec // our own port

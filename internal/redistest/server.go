@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// RequireEnv is the variable that makes a missing redis-server a failure
-// instead of a reason to skip: CI sets it.
+// RequireEnv is the variable that turns a missing redis-server into a failure
+// instead of a skipped test. CI sets it.
 const RequireEnv = "FOLIOT_REQUIRE_REDIS"
 
-// patience is how long a server may take to answer after it was started. A
-// loaded machine needs a few seconds for six of them.
-const patience = 20 * time.Second
+// startTime is how long a server may take to answer after its start. A loaded
+// machine needs a few seconds for six of them.
+const startTime = 20 * time.Second
 
-// Need skips the test where no redis-server is installed.
+// Need skips the test if no redis-server is installed.
 func Need(t testing.TB) {
 	t.Helper()
 	_, err := exec.LookPath("redis-server")
@@ -36,25 +36,26 @@ func Need(t testing.TB) {
 	}
 }
 
-// Server is a redis-server process, or one that was and can be started again at
-// the same address with the same data. Its methods may be called by one goroutine at a time.
+// Server is a redis-server process. After it has ended, it can be started again
+// at the same address with the same data. Its methods must not be called by two
+// goroutines at the same time.
 type Server struct {
 	Addr string // host:port
 	Port int
 
 	dir  string
-	env  []string // nil: this process's
+	env  []string // nil: that of this process
 	args []string
 	cmd  *exec.Cmd
 	done chan struct{} // closed when cmd has ended
 }
 
-// Start starts a server that keeps its data below dir, with arguments after
-// ours ("--appendfsync", "always"), and waits until it answers. Kill what it
-// returns, unless that is nil, also where it comes with an error.
+// Start starts a server that keeps its data below dir, and waits until it
+// answers. args follow the default arguments ("--appendfsync", "always"). The
+// caller must kill the result unless it is nil, even if Start returns an error.
 func Start(dir string, args ...string) (*Server, error) { return start(dir, nil, args...) }
 
-// start is Start in an environment; nil: this process's.
+// start is Start in an environment; nil: that of this process.
 func start(dir string, env []string, args ...string) (*Server, error) {
 	port, err := freePort()
 	if err != nil {
@@ -83,7 +84,8 @@ func New(t testing.TB, args ...string) *Server {
 	return s.until(t, err)
 }
 
-// until ends s, unless it is nil, with the test, which fails where err says so.
+// until ends s with the test, unless s is nil. If err is not nil, the test
+// fails.
 func (s *Server) until(t testing.TB, err error) *Server {
 	t.Helper()
 	if s != nil {
@@ -100,15 +102,15 @@ func (s *Server) until(t testing.TB, err error) *Server {
 	return s
 }
 
-// Restart starts the server, which is not running, and waits until it answers.
-// Arguments after those that it was made with are for this time.
+// Restart starts the server, which must not be running, and waits until it
+// answers. args are added to the server's own arguments for this time only.
 func (s *Server) Restart(args ...string) error {
 	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	s.cmd = exec.Command("redis-server", append(s.args[:len(s.args):len(s.args)], args...)...) //nolint:gosec // arguments of the test's own
+	s.cmd = exec.Command("redis-server", append(s.args[:len(s.args):len(s.args)], args...)...) //nolint:gosec // arguments of the test itself
 	s.cmd.Stdout, s.cmd.Stderr, s.cmd.Env = log, log, s.env
 	s.cmd.SysProcAttr = childAttr()
 	if err := s.cmd.Start(); err != nil {
@@ -117,7 +119,7 @@ func (s *Server) Restart(args ...string) error {
 	s.done = make(chan struct{})
 	go func(cmd *exec.Cmd, done chan struct{}) {
 		defer close(done)
-		_ = cmd.Wait() // how it ended is in its log
+		_ = cmd.Wait() // its log contains the reason for its end
 	}(s.cmd, s.done)
 	if err := s.await(); err != nil {
 		s.Kill()
@@ -128,7 +130,7 @@ func (s *Server) Restart(args ...string) error {
 
 // await waits until the server answers PING with PONG.
 func (s *Server) await() error {
-	ctx, stop := context.WithTimeout(context.Background(), patience)
+	ctx, stop := context.WithTimeout(context.Background(), startTime)
 	defer stop()
 	for {
 		err := s.ping(ctx)
@@ -153,13 +155,13 @@ func (s *Server) ping(ctx context.Context) error {
 	return err
 }
 
-// Kill ends the process as kill -9 does. A second time it does nothing.
+// Kill ends the process like kill -9. Later calls do nothing.
 func (s *Server) Kill() { s.signal(syscall.SIGKILL); s.wait() }
 
-// Stop ends the process as an operator does.
+// Stop ends the process like an operator, with SIGTERM.
 func (s *Server) Stop() { s.signal(syscall.SIGTERM); s.wait() }
 
-// Pause stops the process without ending it; Resume lets it go on.
+// Pause stops the process without ending it; Resume continues it.
 func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
 
 // Resume ends a Pause.
@@ -177,7 +179,7 @@ func (s *Server) wait() {
 	}
 }
 
-// Log returns the end of what the server has logged.
+// Log returns the end of the server's log.
 func (s *Server) Log() string {
 	data, _ := os.ReadFile(s.logFile())
 	if over := len(data) - 2000; over > 0 {
@@ -188,8 +190,8 @@ func (s *Server) Log() string {
 
 func (s *Server) logFile() string { return filepath.Join(s.dir, "log") }
 
-// freePort returns a port that nobody listens on. Somebody else may take it
-// before the server does: then that ends, and Restart says so.
+// freePort returns a port without a listener. Another process may take the port
+// first. Then the server ends, and Restart returns an error.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

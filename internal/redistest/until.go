@@ -8,17 +8,18 @@ import (
 )
 
 const (
-	// pollEvery is how often a condition is looked at. Looking may cost a connection.
+	// pollEvery is the time between two checks of a condition. A check may need
+	// a connection.
 	pollEvery = 5 * time.Millisecond
 
-	// lookTime bounds one look: who is asked may be stopped.
+	// lookTime bounds one check, because the server may be stopped.
 	lookTime = 2 * time.Second
 )
 
-// Until waits until met, which asks a real server, returns true, and returns how
-// long that took. Where it does not within so long the test ends, with what was
-// waited for.
-func Until(t testing.TB, within time.Duration, what string, met func() bool) time.Duration {
+// Until waits until met, which asks a real server, returns true. It returns how
+// long that took. If it takes longer than within, the test fails with the text
+// event.
+func Until(t testing.TB, within time.Duration, event string, met func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
 	ctx, stop := context.WithTimeout(t.Context(), within)
@@ -30,13 +31,13 @@ func Until(t testing.TB, within time.Duration, what string, met func() bool) tim
 		return fmt.Errorf("not within %v", within)
 	})
 	if err != nil {
-		t.Fatalf("%s: %v", what, err)
+		t.Fatalf("%s: %v", event, err)
 	}
 	return time.Since(began)
 }
 
-// Poll calls try until it returns nil or ctx ends, at least once, with two seconds
-// for each time, and returns its last error.
+// Poll calls try until it returns nil or ctx ends, at least once. Each call has
+// two seconds. Poll returns the last error.
 func Poll(ctx context.Context, try func(context.Context) error) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
@@ -49,7 +50,7 @@ func Poll(ctx context.Context, try func(context.Context) error) error {
 			return nil
 		}
 		if last == nil || ctx.Err() == nil {
-			last = err // after the end it says no more than that
+			last = err // an error after the end of ctx contains no reason
 		}
 		select {
 		case <-ctx.Done():
