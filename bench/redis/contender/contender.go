@@ -94,11 +94,11 @@ func (i *Info) Open(ctx context.Context, redis string, deliver bool, e *Environm
 var All = []Info{
 	{
 		Name: "foliot", Title: "Foliot", Ours: true, Many: 1000, Calls: true, open: openFoliot,
-		What: "`foliot serve --store redis://…`, as it comes: tasks are created by its HTTP API",
+		What: "`foliot serve --store redis://…` with default settings: tasks are created by its HTTP API",
 	},
 	{
 		Name: "foliot-store", Title: "Foliot, its store alone", Ours: true, Many: 100, open: openStore,
-		What: "the same store, called in the process that creates: what HTTP and JSON add is the difference",
+		What: "the same store, called in the creating process: the difference is the cost of HTTP and JSON",
 	},
 	{
 		Name: "foliot-no-audit", Title: "Foliot's store without audit log", Ours: true, Many: 100, open: openStoreWithoutAudit,
@@ -106,7 +106,7 @@ var All = []Info{
 	},
 	{
 		Name: "asynq", Title: "asynq", Many: 1, Calls: true, open: openAsynq,
-		What: "hibiken/asynq with `ProcessAt`, 256 handlers at a time, and otherwise as it comes: it looks for what is due every 5 s, and for what is pending every second",
+		What: "hibiken/asynq with `ProcessAt`, 256 handlers at a time, and otherwise default settings: it looks for due tasks every 5 s, and for pending tasks every second",
 	},
 	{
 		Name: "asynq-fast", Title: "asynq, 100 ms", Many: 1, Calls: true, open: openAsynq,
@@ -114,7 +114,7 @@ var All = []Info{
 	},
 	{
 		Name: "original", Title: "the original design", Many: 1, Calls: true, open: openOriginal,
-		What: "a sorted set for each minute, a scanner that takes each second's tasks ([original.md](original.md)); its ticks are at whole seconds",
+		What: "a sorted set for each minute, and a scanner that takes each second's tasks ([original.md](original.md)); its ticks are at whole seconds",
 	},
 }
 

@@ -19,12 +19,12 @@ func (r *Run) Write(path string) error { return page.Write(path, template, r) }
 func (r *Run) Tables() string {
 	return page.Sections([]page.Section{
 		{What: "Creates", Text: r.Creates()},
-		{What: "What a task takes", Text: r.Sizes()},
+		{What: "Size of a task", Text: r.Sizes()},
 		{What: "1000 a second", Text: r.Lateness()},
 		{What: "Due in one moment", Text: r.Drains()},
 		{What: "Nothing to do", Text: r.Idles()},
-		{What: "What was to be reached", Text: r.Targets()},
-		{What: "What failed", Text: r.Failures()},
+		{What: "Targets", Text: r.Targets()},
+		{What: "Failures", Text: r.Failures()},
 	})
 }
 

@@ -134,7 +134,7 @@ func (r *Run) targets() (list []page.Target) {
 		judged("creates a second, in batches over HTTP", "≥ 20 000", batched, "", batched >= 20_000),
 		judged("lateness, p99, at 1000 deliveries a second", "≤ 20", p99, "ms", p99 <= 20),
 		judged("of these early, lost or twice", "0", wrong, "", wrong == 0),
-		judged("p99 of asynq as it comes, in the same place", "", theirs, "ms", true),
+		judged("p99 of asynq with default settings, in the same run", "", theirs, "ms", true),
 	}
 }
 
