@@ -123,7 +123,7 @@ func watchers(t *testing.T, nodes []*redisstore.Store, until time.Time) (one, mo
 	return one, more, each
 }
 
-// calledTimes returns how often a server received commands whose names match.
+// calledTimes returns how often a server received commands with matching names.
 func calledTimes(t *testing.T, addr, pattern string) (sum int) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`cmdstat_(?:`+pattern+`):calls=(\d+)`).FindAllStringSubmatch(command(t, addr, "INFO", "commandstats"), -1) {

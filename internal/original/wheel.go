@@ -40,7 +40,7 @@ type Wheel struct {
 	call   func(context.Context, Task)
 }
 
-// New returns a Wheel whose Run makes each call with call.
+// New returns a Wheel. Its Run makes each call with call.
 func New(client rueidis.Client, call func(context.Context, Task)) *Wheel {
 	return &Wheel{client: client, call: call}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// aclFile writes the user of docs/redis.md into a file as redis-server reads it, and returns its path.
+// aclFile writes the rule for the user in docs/redis.md into a file for
+// redis-server. It returns the path.
 func aclFile(t *testing.T) string {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/redis.md")
@@ -34,7 +35,8 @@ func aclFile(t *testing.T) string {
 	return path
 }
 
-// refusedNothing fails the test where the servers at addrs have refused a user something.
+// refusedNothing fails the test if the servers at addrs have refused a command
+// of a user.
 func refusedNothing(t *testing.T, addrs ...string) {
 	t.Helper()
 	for _, addr := range addrs {

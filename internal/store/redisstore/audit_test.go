@@ -16,7 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// auditOf returns the actions and targets of the log, the newest first.
+// auditOf returns the actions and targets of the log, newest first.
 func auditOf(t *testing.T, s *Store, f task.AuditFilter) (lines []string) {
 	t.Helper()
 	var before uint64
@@ -85,8 +85,8 @@ func TestANamespaceBeyondItsBoundLosesItsOwnOldestEntriesAndSaysSo(t *testing.T)
 	}
 }
 
-// TestRefusedTokensPushOutNoOtherEntries: a client that guesses tokens, or shows an ended one, must not
-// erase the entries of admins.
+// TestRefusedTokensPushOutNoOtherEntries: a client that guesses tokens, or uses
+// an expired one, must not push out the entries of admins.
 func TestRefusedTokensPushOutNoOtherEntries(t *testing.T) {
 	t.Parallel()
 	const now task.Millis = 1_800_000_000_000
@@ -110,8 +110,9 @@ func TestRefusedTokensPushOutNoOtherEntries(t *testing.T) {
 	}
 }
 
-// TestChurnOfTasksPushesOutNothingOfWhatAdminsDid: a namespace that changes tasks without end loses
-// entries of these at each sweep, and each time an entry says so.
+// TestChurnOfTasksPushesOutNothingOfWhatAdminsDid: a namespace that changes
+// tasks without end loses entries of tasks at each sweep, and an entry records
+// that each time.
 func TestChurnOfTasksPushesOutNothingOfWhatAdminsDid(t *testing.T) {
 	t.Parallel()
 	const now task.Millis = 1_800_000_000_000
@@ -130,13 +131,14 @@ func TestChurnOfTasksPushesOutNothingOfWhatAdminsDid(t *testing.T) {
 	}
 }
 
-// TestEntriesOfOlderVersionsAreReadOnAndGoByAge: they are in streams that all namespaces share.
+// TestEntriesOfOlderVersionsAreReadOnAndGoByAge: these entries are in streams
+// that all namespaces share.
 func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()
 	const now task.Millis = 1_800_000_000_000
-	// An id is in microseconds, as put.lua and configure.lua write them.
+	// put.lua and configure.lua write ids in microseconds.
 	raw := func(key, id, namespace, target string) {
 		t.Helper()
 		e := task.AuditEntry{At: now, Namespace: namespace, Action: "queue.put", Target: target}
@@ -164,8 +166,8 @@ func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 	}
 }
 
-// TestASweepReadsAboutAsManyEntriesAsItRemoves, however many streams have entries that go: each node
-// sweeps every ten seconds.
+// TestASweepReadsAboutAsManyEntriesAsItRemoves holds for any number of streams
+// with old entries. Each node sweeps every ten seconds.
 func TestASweepReadsAboutAsManyEntriesAsItRemoves(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -9,10 +9,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// masterOf returns which of three masters has a slot: redis-cli gives each a third.
+// masterOf returns which of three masters has a slot. redis-cli gives each
+// master a third of the slots.
 func masterOf(slot uint16) int { return min(int(slot)*3/keyspace.Slots, 2) }
 
-// ownsElsewhere reports whether s owns every shard that lies on another master than that at place.
+// ownsElsewhere reports whether s owns every shard on the masters other than
+// the one at place.
 func ownsElsewhere(s *Store, place int) bool {
 	owned := map[*keyspace.Shard]bool{}
 	for _, h := range s.own.Owned() {

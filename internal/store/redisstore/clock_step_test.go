@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
-// A node dies together with the master, and the server that takes the master's place has a clock that is behind.
+// A node dies together with the master, and the new master's clock is behind.
 func TestAClockThatGoesBackKeepsNoDeadNodesShards(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// nodesOf asks s for the nodes, and returns them by name.
+// nodesOf returns the nodes by name, as s sees them.
 func nodesOf(t *testing.T, s *Store) map[string]task.Node {
 	t.Helper()
 	list, err := s.Nodes(t.Context())
@@ -119,7 +119,7 @@ func TestADrainedNodeGivesItsShardsAwayAtOnceAndFinishesWhatItHas(t *testing.T) 
 	if settled == 0 {
 		t.Error("it had claimed nothing")
 	}
-	soon(t, a, "more", 20, 0) // it goes on serving
+	soon(t, a, "more", 20, 0) // it continues to serve
 	if err := b.drainNode(t, task.Drain{Node: "a", Undo: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func ownerless(t *testing.T, others int) time.Duration {
 	began := time.Now()
 	a.Release() // as a server does before it drains
 	if others == 0 {
-		next := openNode(t, "a", server.Addr) // the new process is up before, or right after
+		next := openNode(t, "a", server.Addr) // the new process starts before the old one ends, or right after
 		owners = []*Store{next}
 	}
 	rest := owners[len(owners)-1:]
@@ -273,8 +273,8 @@ func ownerless(t *testing.T, others int) time.Duration {
 	return took
 }
 
-// As a process that is stopped for longer than its leases: nothing goes through,
-// and it wakes in the middle of its work.
+// The node sleeps like a process that is stopped for longer than its leases: no
+// bytes pass, and it wakes in the middle of its work.
 func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
@@ -327,7 +327,8 @@ func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
 	}
 }
 
-// Each would give the other's shards to itself, or wake it for ever with the news that it has gone.
+// Otherwise each process would assign the other's shards to itself, or they
+// would wake each other for ever with messages.
 func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
@@ -340,9 +341,9 @@ func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *test
 	})
 	before := infoNumbers(t, server.Addr, "total_commands_processed")
 	soon(t, first, "t", 1, 0)
-	for range 5 { // heartbeats of both, also unasked for
+	for range 5 { // heartbeats of both nodes, also those outside the interval
 		first.own.WakeLoop()
-		time.Sleep(first.config.Heartbeat) // there is nothing to wait for
+		time.Sleep(first.config.Heartbeat) // no event to wait for
 	}
 	after := infoNumbers(t, server.Addr, "total_commands_processed")
 	if n := after[0] - before[0]; n > 1000 {
@@ -389,7 +390,7 @@ func TestOfThreeProcessesOfOneNameOneOwnsAll(t *testing.T) {
 	})
 }
 
-// While Redis is away neither can say that it lives.
+// While Redis is away, neither process can send heartbeats.
 func TestANameStaysWhoseItWasOverAnOutage(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
@@ -399,11 +400,11 @@ func TestANameStaysWhoseItWasOverAnOutage(t *testing.T) {
 	later := openNode(t, "a", server.Addr)
 	eventually(t, 2*time.Second, "the later knows it", func() bool { return later.Standing().NameTaken && strings.Contains(firsts.String(), "owns no shards") })
 	server.Pause()
-	time.Sleep(later.config.ShardLease) // there is nothing to wait for
-	proxy.Delay(20 * time.Millisecond)  // the later comes first
+	time.Sleep(later.config.ShardLease) // no event to wait for
+	proxy.Delay(20 * time.Millisecond)  // the later one answers first
 	server.Resume()
 	eventually(t, 3*time.Second, "the first owns all again", func() bool { return divided(first) })
-	time.Sleep(2 * first.config.Heartbeat) // there is nothing to wait for
+	time.Sleep(2 * first.config.Heartbeat) // no event to wait for
 	if !later.Standing().NameTaken || first.Standing().NameTaken || strings.Contains(firsts.String(), "can use the node name again") {
 		t.Errorf("%+v, and later %+v:\n%s", first.Standing(), later.Standing(), firsts.String())
 	}
@@ -424,8 +425,8 @@ func TestANameStaysWhoseItWasHoweverLongRedisWasAway(t *testing.T) {
 			later := openNode(t, "a", server.Addr)
 			eventually(t, 2*time.Second, "the later knows it", func() bool { return later.Standing().NameTaken })
 			server.Kill()
-			time.Sleep(silences * later.config.ShardLease / 2) // there is nothing to wait for
-			proxy.Delay(20 * time.Millisecond)                 // the later comes first
+			time.Sleep(silences * later.config.ShardLease / 2) // no event to wait for
+			proxy.Delay(20 * time.Millisecond)                 // the later one answers first
 			if err := server.Restart(); err != nil {
 				t.Fatal(err)
 			}
@@ -433,7 +434,7 @@ func TestANameStaysWhoseItWasHoweverLongRedisWasAway(t *testing.T) {
 				later.own.WakeLoop()
 				return divided(first)
 			})
-			time.Sleep(later.config.ShardLease) // there is nothing to wait for
+			time.Sleep(later.config.ShardLease) // no event to wait for
 			if !later.Standing().NameTaken || first.Standing().NameTaken || !divided(first) {
 				t.Errorf("%+v, and later %+v", first.Standing(), later.Standing())
 			}
@@ -457,7 +458,8 @@ func TestAProcessThatLostItsNameWhileItSleptGivesUpWhatItHad(t *testing.T) {
 	}
 }
 
-// A Redis that is away is tried ten times a second: the log says that once.
+// A node tries a Redis that is away ten times a second. The log must report
+// that once.
 func TestALogThatTellsOfALostRedisIsShort(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)

@@ -50,7 +50,7 @@ func BenchmarkCreate(b *testing.B) {
 	b.ReportMetric((processor(b, server.Addr)-before)*1e6/float64(b.N), "us/create")
 }
 
-// processor returns the seconds of processor time that a server has used.
+// processor returns the processor time in seconds that a server has used.
 func processor(b *testing.B, addr string) float64 {
 	text, err := redistest.Command(context.Background(), addr, "INFO", "cpu")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // began is the time at which tests with an artificial clock begin.
 const began task.Millis = 1_800_000_000_000
 
-// specOf returns a valid spec with a body, due at an instant.
+// specOf returns a valid spec with a body that is due at an instant.
 func specOf(t testing.TB, name string, due task.Millis) task.Spec {
 	t.Helper()
 	s := task.DefaultSpec()
@@ -32,14 +32,14 @@ func specOf(t testing.TB, name string, due task.Millis) task.Spec {
 
 func keyed(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
 
-// deed is one call to a store, and its result.
-type deed struct {
+// testCall is one call to a store, and its result.
+type testCall struct {
 	name string
 	do   func(ctx context.Context, s *Store) (any, error)
 }
 
-// life is calls of every kind, one after another.
-func life(t *testing.T) []deed {
+// everyCall returns calls of every kind, to run one after another.
+func everyCall(t *testing.T) []testCall {
 	applied := func(now task.Millis, changes ...task.Change) func(context.Context, *Store) (any, error) {
 		return func(ctx context.Context, s *Store) (any, error) { return s.Apply(ctx, now, changes) }
 	}
@@ -75,7 +75,7 @@ func life(t *testing.T) []deed {
 		}
 	}
 	first := task.OccurrenceName("waits", began+1000)
-	return []deed{
+	return []testCall{
 		{"create", applied(began, task.Create{Spec: specOf(t, "a", began)}, task.Create{Spec: specOf(t, "b", began)}, task.Create{Spec: specOf(t, "c", began)})},
 		{"create many", applied(began, many...)},
 		{"create with an Idempotency-Key", applied(began, task.Create{Spec: specOf(t, "k", began), Idempotency: idem})},
@@ -171,10 +171,10 @@ func shownAs(t *testing.T, v any) string {
 	return string(data)
 }
 
-// live lives a life, in which fault breaks something during each deed, and returns the account.
-func live(t *testing.T, s *Store, deeds []deed, fault func(i int), after func(i int)) (lines []string) {
+// runCalls makes the calls, with a fault during each, and returns the account.
+func runCalls(t *testing.T, s *Store, calls []testCall, fault func(i int), after func(i int)) (lines []string) {
 	t.Helper()
-	for i, d := range deeds {
+	for i, d := range calls {
 		fault(i)
 		said, err := d.do(t.Context(), s)
 		for tries := 0; err != nil && tries < 5; tries++ {
@@ -195,16 +195,16 @@ func TestACutReplyChangesNothing(t *testing.T) {
 	long(t)
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
-	deeds := life(t)
+	calls := everyCall(t)
 	whole := func(fault, after func(int)) []string {
 		empty(t, server.Addr)
 		s := openAt(t, proxy.Addr)
 		defer func() { _ = s.Close() }()
-		lines := live(t, s, deeds, fault, after)
-		noWreckage(t, s)
+		lines := runCalls(t, s, calls, fault, after)
+		checkInvariants(t, s)
 		return lines
 	}
-	sizes, before := make([]int, len(deeds)), 0
+	sizes, before := make([]int, len(calls)), 0
 	want := whole(func(int) { before = proxy.Replied() }, func(i int) { sizes[i] = proxy.Replied() - before })
 	parts := 6
 	if !testing.Short() {

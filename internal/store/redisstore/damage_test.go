@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// damage makes the record of k one that no version can read.
+// damage makes the record of k unreadable for every version.
 func damage(t *testing.T, s *Store, addr string, k task.Key) {
 	t.Helper()
 	if reply, err := redistest.Command(t.Context(), addr, "HSET", s.shard(k).Meta, keyspace.Field(k), "a stamp \x01\xff"); reply != ":0" {
@@ -20,7 +20,8 @@ func damage(t *testing.T, s *Store, addr string, k task.Key) {
 	}
 }
 
-// TestATaskThatCannotBeReadHoldsUpNoOther of those that are claimed, settled or reaped with it.
+// TestATaskThatCannotBeReadHoldsUpNoOther task that is claimed, settled or
+// reaped in the same call.
 func TestATaskThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
@@ -59,7 +60,8 @@ func TestATaskThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestAScheduleThatCannotBeReadHoldsUpNoOther of those that are fired with it.
+// TestAScheduleThatCannotBeReadHoldsUpNoOther schedule that is fired in the
+// same call.
 func TestAScheduleThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)

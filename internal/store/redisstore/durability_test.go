@@ -29,7 +29,7 @@ func newPair(t *testing.T, args ...string) pair {
 	return pair{master, redistest.NewReplica(t, between.Addr), between}
 }
 
-// openLevel opens a store at a level, by the servers' clocks.
+// openLevel opens a store at a durability level. It uses the servers' clocks.
 func openLevel(t *testing.T, level redisconn.Durability, replicas int, addrs ...string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{
@@ -43,8 +43,8 @@ func openLevel(t *testing.T, level redisconn.Durability, replicas int, addrs ...
 	return s
 }
 
-// order returns a create of a task that is due in an hour. Another one of the
-// same name repeats it.
+// order returns a create of a task that is due in an hour. A second create with
+// the same name repeats the first.
 func order(name string) task.Create {
 	spec := task.DefaultSpec()
 	spec.Name, spec.ID = name, task.NewID(task.CeilMillis(time.Now()))
@@ -133,7 +133,8 @@ func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
 	}
 }
 
-// levelOf carries out changes that must not fail, and returns the level that the replies name.
+// levelOf makes changes that must succeed, and returns the level in the
+// replies.
 func levelOf(t *testing.T, s *Store, changes ...task.Change) string {
 	t.Helper()
 	replies, err := s.Apply(t.Context(), task.CeilMillis(time.Now()), changes)
@@ -187,15 +188,16 @@ func TestAReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 	}
 }
 
-// unmarked returns order's create without an Idempotency-Key, as batches and backfills send it: the
-// repeat is task.ErrExists.
+// unmarked returns order's create without an Idempotency-Key, as batches and
+// backfills send it. Its repeat returns task.ErrExists.
 func unmarked(name string) task.Create {
 	c := order(name)
 	c.Idempotency = nil
 	return c
 }
 
-// A create over the quota reads its record before it is refused, so it puts nothing that replicas confirm.
+// A create over the quota reads its record before it is refused. So it makes no
+// put that replicas could confirm.
 func TestARepeatByNameIsAsDurableAsItsReplySays(t *testing.T) {
 	for _, level := range []redisconn.Durability{redisconn.Default, redisconn.Strict} {
 		for _, full := range []bool{false, true} {

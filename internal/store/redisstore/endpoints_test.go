@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
-// names reports whether s knows all of addrs as its own parts.
+// names reports whether s knows all of addrs as its endpoints.
 func (s *Store) names(addrs ...string) bool {
 	known := s.Endpoints()
 	return !slices.ContainsFunc(addrs, func(addr string) bool { return !slices.Contains(known, addr) })
@@ -59,7 +59,8 @@ func TestEndpointsNameEverySentinelMasterAndReplica(t *testing.T) {
 	eventually(t, 15*time.Second, "all are known", func() bool { return store.names(all...) })
 }
 
-// TestASentinelThatHangsHoldsUpNoLookAtTheMasters: it may have died with the master.
+// TestASentinelThatHangsHoldsUpNoLookAtTheMasters: the Sentinel may have died
+// with the master.
 func TestASentinelThatHangsHoldsUpNoLookAtTheMasters(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewSentinels(t)
@@ -75,7 +76,7 @@ func TestASentinelThatHangsHoldsUpNoLookAtTheMasters(t *testing.T) {
 		return d.DialContext(ctx, "tcp", addr)
 	}
 	store := openNodeWith(t, c, s.Sentinels[0].Addr)
-	t.Cleanup(func() { close(release) }) // before the store closes
+	t.Cleanup(func() { close(release) }) // runs before the store closes
 	hang.Store(true)
 	select {
 	case <-hung:

@@ -11,7 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Another node has not read the settings with the purge yet when it creates tasks, and its clock is behind.
+// The other node has not yet read the settings with the purge when it creates
+// tasks, and its clock is behind.
 func TestAPurgeEndsAtItsReplyForTasksOfAnotherNode(t *testing.T) {
 	t.Parallel()
 	for name, addrs := range map[string][]string{"one server": {redistest.New(t).Addr}, "a cluster": redistest.NewCluster(t, 3, 0).Addrs()} {
@@ -69,7 +70,8 @@ func TestAPurgeEndsAtItsReplyForTasksOfAnotherNode(t *testing.T) {
 	}
 }
 
-// The rounds that a fence refused at one moment need the settings once, not once each.
+// If a fence refuses several rounds at the same time, they read the settings
+// once, and not once each.
 func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
 	t.Parallel()
 	addr := redistest.New(t).Addr
@@ -98,8 +100,8 @@ func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
 	}
 }
 
-// A purge or a removal waits for each master, and so for one that hangs. A change on another
-// master and an edit of a queue need neither.
+// A purge or a removal waits for each master, even for one that hangs. A change
+// on another master and an edit of a queue do not wait.
 func TestAMasterThatHangsDelaysOnlyWhatNeedsIt(t *testing.T) {
 	t.Parallel()
 	const most = 500 * time.Millisecond
@@ -115,7 +117,7 @@ func TestAMasterThatHangsDelaysOnlyWhatNeedsIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			hangs := (masterOf(keyspace.SlotOf("settings")) + 1) % 3
-			soon(t, a, "before", 30, time.Hour) // each connection is there
+			soon(t, a, "before", 30, time.Hour) // so that each connection exists
 			cluster.Servers[hangs].Pause()
 			defer cluster.Servers[hangs].Resume()
 			ended := make(chan struct{})
@@ -173,7 +175,8 @@ func TestAPurgeHoldsAfterANodeWithOlderSettingsRaisedItsFence(t *testing.T) {
 	wantSpared(t, a, "b")
 }
 
-// A server may carry out a fence twice: its first reply was lost, or it hung.
+// A server may execute a fence twice, because the first reply was lost or the
+// server hung.
 func TestAFenceThatIsRepeatedBringsNoTokenBack(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
@@ -199,7 +202,7 @@ func TestAFenceThatIsRepeatedBringsNoTokenBack(t *testing.T) {
 	wantSpared(t, a, "b")
 }
 
-// wantSpared makes a task and wants that the purge spares it.
+// wantSpared creates a task and checks that the purge spares it.
 func wantSpared(t *testing.T, s *Store, purge string) {
 	t.Helper()
 	if err := makeIn(t, s, "default", "later"); err != nil {
@@ -211,7 +214,7 @@ func wantSpared(t *testing.T, s *Store, purge string) {
 	}
 }
 
-// Rounds that were refused in many slots at one moment share a read, too.
+// Rounds that were refused in many slots at the same time also share one read.
 func TestARoundThatWaitedForAReadOfTheSettingsNeedsNone(t *testing.T) {
 	t.Parallel()
 	b := openNode(t, "b", redistest.New(t).Addr)

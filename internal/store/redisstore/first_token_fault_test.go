@@ -9,7 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestOfFirstTokensOnManyNodesOneIsMade: nodes do not share a lock, so the servers decide.
+// TestOfFirstTokensOnManyNodesOneIsMade: nodes share no lock, so the servers
+// must decide.
 func TestOfFirstTokensOnManyNodesOneIsMade(t *testing.T) {
 	r := redistest.New(t)
 	nodes := []*Store{openNode(t, "a", r.Addr), openNode(t, "b", r.Addr), openNode(t, "c", r.Addr)}

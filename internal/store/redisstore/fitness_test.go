@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// noticed is within how long a node must know that its Redis became unfit.
+// noticed bounds the time until a node knows that its Redis became unfit.
 const noticed = 2 * time.Second
 
 // A Redis that was fit when the store was opened may later get other settings,
@@ -61,8 +61,8 @@ func TestARedisThatBecomesUnfitTakesNoNewTasksAndIsNotReady(t *testing.T) {
 	}
 }
 
-// The story of a remedy that is not in redis.conf: the store has its data, and the next crash
-// would lose it.
+// If a remedy is not in redis.conf, the store has its data now, and the next
+// crash would lose it.
 func TestARedisThatCameBackWithoutItsFileIsUnfitAfterTheReconnect(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -83,7 +83,7 @@ func TestARedisThatCameBackWithoutItsFileIsUnfitAfterTheReconnect(t *testing.T) 
 	}
 }
 
-// fitNode is a node on a store that is fit, and its log.
+// fitNode returns a node on a fit store, with its log.
 func fitNode(t *testing.T, c Config, addr string) *known {
 	t.Helper()
 	k := &known{log: &lockedBuffer{}}

@@ -18,7 +18,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// nodeOn returns the configuration of a node that waits for nothing long.
+// nodeOn returns the configuration of a node with short waits.
 func nodeOn(r *redistest.Server, edit func(*Config)) Config {
 	c := Config{Client: rueidis.ClientOption{InitAddress: []string{r.Addr}, DisableCache: true}, Shards: 16, ShardLease: time.Second}
 	if edit != nil {
@@ -126,7 +126,7 @@ func TestANewerFormatIsRefusedUnlessItSaysThatItCanBeRead(t *testing.T) {
 	}
 }
 
-// A Redis that reads its file says that it has none.
+// A Redis that is reading its file reports that it has no append-only file.
 func TestAServerThatReadsItsFileIsWaitedFor(t *testing.T) {
 	long(t)
 	r := redistest.New(t)
@@ -162,7 +162,8 @@ func TestAServerThatReadsItsFileIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestTheFirstScheduleKeepsOlderVersionsOut: they would take it for a task that is damaged.
+// TestTheFirstScheduleKeepsOlderVersionsOut: older versions would take a
+// schedule for a damaged task.
 func TestTheFirstScheduleKeepsOlderVersionsOut(t *testing.T) {
 	r := redistest.New(t)
 	redis := func(want string, words ...string) {
@@ -172,13 +173,13 @@ func TestTheFirstScheduleKeepsOlderVersionsOut(t *testing.T) {
 		}
 	}
 	s, _ := opened(t, nodeOn(r, nil))
-	redis(":0", "HSET", "foliot:meta", "format", "1") // as an older version has left it
+	redis(":0", "HSET", "foliot:meta", "format", "1") // as an older version left it
 	if err := apply(t, s, order("a")); err != nil {
 		t.Fatal(err)
 	}
 	redis("1", "HGET", "foliot:meta", "oldest")
 
-	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node brings that down to its clock
+	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node lowers it to its own clock
 	redis(":1", "HSET", keyspace.NodesKey, "older", redisconn.Score(lives)+"/nonce/v0.1.0/1/0/10.0.0.7:8750")
 	if err := apply(t, s, eachSecond(t, "nightly")); !errors.Is(err, task.ErrUnavailable) || !strings.Contains(err.Error(), "older") {
 		t.Errorf("with an older node: %v", err)

@@ -12,7 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// openNode opens one of the nodes that share the servers at addrs, with leases that are short.
+// openNode opens one of the nodes that share the servers at addrs. Its leases
+// are short.
 func openNode(t *testing.T, name string, addrs ...string) *Store {
 	t.Helper()
 	return openNodeWith(t, Config{Node: name}, addrs...)
@@ -30,7 +31,7 @@ func openNodeWith(t *testing.T, c Config, addrs ...string) *Store {
 	return s
 }
 
-// eventually waits until it is so: real servers are asked.
+// eventually waits until the condition holds, because real servers need time.
 func eventually(t *testing.T, patience time.Duration, what string, so func() bool) time.Duration {
 	t.Helper()
 	return redistest.Until(t, patience, what, so)
@@ -50,7 +51,8 @@ func edit(t *testing.T, s *Store, now task.Millis, edits ...task.Edit) {
 	}
 }
 
-// divided reports whether every shard is owned by one of nodes, and each of these owns some.
+// divided reports whether nodes own all shards together, and each node owns
+// some.
 func divided(nodes ...*Store) bool {
 	owners := map[int]int{}
 	for _, s := range nodes {
@@ -70,7 +72,7 @@ func divided(nodes ...*Store) bool {
 	return len(owners) == len(nodes[0].shards)
 }
 
-// soon creates tasks that are due in a while and returns them.
+// soon creates tasks that are due after wait, and returns them.
 func soon(t *testing.T, s *Store, prefix string, n int, wait time.Duration) []*task.Task {
 	t.Helper()
 	now := task.CeilMillis(time.Now())
@@ -98,7 +100,7 @@ func soon(t *testing.T, s *Store, prefix string, n int, wait time.Duration) []*t
 	return tasks
 }
 
-// claimsOf returns claims of tasks, by a node.
+// claimsOf returns claims of tasks by a node.
 func claimsOf(node byte, tasks []*task.Task) []task.Claim {
 	claims := make([]task.Claim, len(tasks))
 	for i, one := range tasks {

@@ -29,11 +29,12 @@ func redis(t *testing.T, s *redistest.Server, words ...string) string {
 	return reply
 }
 
-// known is a node on a store that was secured, with a task that is due, and its log.
+// known is a node with its log, on a store that has tokens and a task that is
+// due.
 type known struct {
 	*Store
 	log      *lockedBuffer
-	unsecure atomic.Int64 // so often settings without tokens were seen
+	unsecure atomic.Int64 // how often settings without tokens were seen
 	due      []*task.Task
 }
 
@@ -59,7 +60,7 @@ func secure(t *testing.T, s *Store) {
 	edit(t, s, 1, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash})
 }
 
-// refuses fails the test unless the node changes nothing, for any request.
+// refuses fails the test unless the node refuses every kind of request.
 func (k *known) refuses(t *testing.T, kind error) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -110,7 +111,8 @@ func (k *known) closes(t *testing.T, since time.Time, kind error) {
 	}
 }
 
-// The loss of one server, and that an earlier node stays closed and writes nothing back.
+// This covers the loss of one server, and an earlier node that must stay closed
+// and must not write anything back.
 func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		lose  func(*testing.T, *redistest.Server)
@@ -133,12 +135,12 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 			c.lose(t, r)
 			since := time.Now()
 			if c.empty {
-				k.refuses(t, c.kind) // at once, whether it has noticed or not
+				k.refuses(t, c.kind) // at once, even if it has not noticed yet
 			}
 			k.closes(t, since, c.kind)
 			eventually(t, 2*time.Second, "the other node has noticed, too", func() bool { return errors.Is(other.Err(), c.kind) })
 			if c.empty {
-				<-time.After(3 * k.config.Heartbeat) // so often it would have written itself back
+				<-time.After(3 * k.config.Heartbeat) // long enough for many writes of the node
 				if n := redis(t, r, "DBSIZE"); n != ":0" {
 					t.Errorf("the nodes wrote %s keys into an emptied Redis: %s", n, redis(t, r, "RANDOMKEY"))
 				}
@@ -163,7 +165,8 @@ func TestAWriteThatWaitsForAReplicaLeavesNoKeyInAnEmptiedRedis(t *testing.T) {
 	}
 }
 
-// Each kind of write that waits for a replica names the hash that bears its identity.
+// Each kind of write that waits for a replica must name the hash with its own
+// identity.
 func TestEachWriteThatWaitsForAReplicaIsSealedInItsOwnStore(t *testing.T) {
 	s := openLevel(t, Default, 0, newPair(t).master.Addr)
 	if err := apply(t, s, order("one")); err != nil {
@@ -184,7 +187,8 @@ func TestEachWriteThatWaitsForAReplicaIsSealedInItsOwnStore(t *testing.T) {
 	}
 }
 
-// sharingNode opens a second node next to k, which asks for its part.
+// sharingNode opens a second node next to k. It asks for its share of the
+// shards.
 func sharingNode(t *testing.T, k *known, addr string) *Store {
 	t.Helper()
 	other := openNode(t, "other", addr)
@@ -199,16 +203,16 @@ func restart(t *testing.T, r *redistest.Server, args ...string) {
 	}
 }
 
-// dropTokens replaces the settings by others that have a queue and no tokens.
+// dropTokens replaces the settings with others that have a queue and no tokens.
 func dropTokens(t *testing.T, r *redistest.Server) {
 	redis(t, r, "DEL", keyspace.SettingsKey)
 	redis(t, r, "HSET", keyspace.SettingsKey, keyspace.VersionField, "another", "1/default/q", `{"namespace":"default","name":"q"}`)
 }
 
-// anotherStore puts another installation there, which has tokens of its own.
+// anotherStore puts another installation there, with its own tokens.
 func anotherStore(t *testing.T, r *redistest.Server) {
 	redis(t, r, "FLUSHALL")
-	fresh := openNode(t, "fresh", r.Addr) // an empty Redis is a fresh installation to it
+	fresh := openNode(t, "fresh", r.Addr) // to that installation an empty Redis is new
 	secure(t, fresh)
 }
 
@@ -233,7 +237,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 	cluster := redistest.NewCluster(t, 3, 0)
 	k := knownNode(t, Config{Node: "k"}, cluster.Addrs()...)
 	other := openNode(t, "other", cluster.Addrs()...)
-	lost := 0 // the master that has neither the settings nor the format
+	lost := 0 // the master without the settings and the format
 	for _, key := range []string{keyspace.MetaKey, keyspace.SettingsKey} {
 		for i, r := range cluster.Servers {
 			if redis(t, r, "CLUSTER", "COUNTKEYSINSLOT", redis(t, r, "CLUSTER", "KEYSLOT", key)[1:]) != ":0" && lost == i {
@@ -326,7 +330,7 @@ func TestAServerThatIsStartedRefusesAStoreThatIsLostInPartUntilTheLossIsAccepted
 	}
 }
 
-// older turns a store into one from before identities.
+// older turns a store into one of a version without identities.
 func older(t *testing.T, r *redistest.Server, s *Store) {
 	t.Helper()
 	redis(t, r, "HDEL", keyspace.MetaKey, "identity", "whole")
@@ -361,7 +365,7 @@ func TestAStoreOfAnOlderVersionGetsOneIdentityFromManyNodes(t *testing.T) {
 		}
 	}
 	eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(nodes...) })
-	redis(t, r, "DEL", keyspace.SettingsKey) // which an older version had written
+	redis(t, r, "DEL", keyspace.SettingsKey) // as an older version wrote it
 	eventually(t, 2*time.Second, "all have noticed", func() bool {
 		for _, s := range nodes {
 			if !errors.Is(s.Err(), task.ErrSettingsLost) {
@@ -372,7 +376,8 @@ func TestAStoreOfAnOlderVersionGetsOneIdentityFromManyNodes(t *testing.T) {
 	})
 }
 
-// A replica that never saw the identity takes over: the store is there, so the nodes go on.
+// A replica that never received the identity takes over. The store is there, so
+// the nodes go on.
 func TestAFailoverRightAfterTheFirstIdentityClosesNoNode(t *testing.T) {
 	r := redistest.New(t)
 	first := openNode(t, "first", r.Addr)

@@ -31,7 +31,7 @@ func TestIdleNodesWriteLittle(t *testing.T) {
 		eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(all...) })
 		const length = 10 * time.Second
 		before := infoNumbers(t, server.Addr, "aof_current_size", "total_commands_processed", "used_cpu_user", "used_cpu_sys")
-		time.Sleep(length) // there is nothing to wait for
+		time.Sleep(length) // no event to wait for
 		after := infoNumbers(t, server.Addr, "aof_current_size", "total_commands_processed", "used_cpu_user", "used_cpu_sys")
 		written, commands := (after[0]-before[0])/length.Seconds(), (after[1]-before[1])/length.Seconds()
 		t.Logf("%d nodes: %.0f bytes and %.0f commands a second, %.1f %% of a processor", nodes, written, commands, 10*(after[2]+after[3]-before[2]-before[3]))
@@ -68,7 +68,8 @@ func infoFields(text string) map[string]string {
 	return fields
 }
 
-// Every node sweeps every ten seconds: it must not read the whole audit log for that.
+// Every node sweeps every ten seconds, so a sweep must not read the whole audit
+// log.
 func TestASweepReadsNoMoreOfTheAuditLogThanItsBeginning(t *testing.T) {
 	server := redistest.New(t)
 	s := openNode(t, "a", server.Addr)

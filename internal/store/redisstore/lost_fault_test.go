@@ -83,7 +83,7 @@ func TestACreateWhoseReplyWasLostKnowsItsTaskThatOthersHaveChanged(t *testing.T)
 	if r := apply(task.Create{Spec: specOf(t, "c", began)}); !errors.Is(r.Err, task.ErrExists) {
 		t.Errorf("another create of a name that is taken: %v", r.Err)
 	}
-	noWreckage(t, s)
+	checkInvariants(t, s)
 }
 
 // A create that has taken a key may be about to put the task for it. That holds
@@ -95,7 +95,7 @@ func TestTwoCreatesThatMeetNeverHaveOneIdempotencyKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	idem := &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}
-	if _, err := s.take(t.Context(), []ask{{st: &step{key: keyed("a")}, digest: idem.Key}}); err != nil { // and its put is still to come
+	if _, err := s.take(t.Context(), []ask{{st: &step{key: keyed("a")}, digest: idem.Key}}); err != nil { // and its put follows later
 		t.Fatal(err)
 	}
 	replies, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "b", began), Idempotency: idem}})
@@ -113,7 +113,7 @@ func TestTwoCreatesThatMeetNeverHaveOneIdempotencyKey(t *testing.T) {
 	}
 }
 
-// bounded fails the test where call does not end in time with the error of servers
+// bounded fails the test unless call ends in time with the error for servers
 // that are away.
 func bounded(t *testing.T, name string, within time.Duration, call func() error) {
 	t.Helper()
@@ -127,7 +127,7 @@ func bounded(t *testing.T, name string, within time.Duration, call func() error)
 	}
 }
 
-// calls returns a call of each kind, with a context that has no end.
+// calls returns a call of each kind. Its context has no end.
 func calls(t *testing.T, s *Store) map[string]func() error {
 	ctx := t.Context()
 	return map[string]func() error{
@@ -181,7 +181,7 @@ func TestEveryCallHasAnEndWithoutAServerAndSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// A node that is stopped does not wait for servers that are away.
+// A node that is stopped does not wait long for servers that are away.
 func TestANodeStopsWithinTwoSecondsWithoutItsServer(t *testing.T) {
 	long(t)
 	for name, away := range map[string]func(*redistest.Proxy){
@@ -206,7 +206,8 @@ func TestANodeStopsWithinTwoSecondsWithoutItsServer(t *testing.T) {
 	}
 }
 
-// Two masters that each name the other for a slot send a reader to and fro: not for ever.
+// Two masters that each name the other for a slot redirect a reader back and
+// forth, but not without end.
 func TestAReaderWhomTwoMastersSendToAndFroHasAnEnd(t *testing.T) {
 	long(t)
 	c := redistest.NewCluster(t, 3, 0)

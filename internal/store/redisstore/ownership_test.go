@@ -89,7 +89,8 @@ func TestTheShardsOfANodeThatIsCutOffAreTakenAfterTheirLeases(t *testing.T) {
 	eventually(t, 3*time.Second, "they share the shards again", func() bool { return divided(a, b) })
 }
 
-// A node that was stopped does not know that its leases have ended: the server does.
+// A node that was stopped does not know that its leases have ended. The server
+// knows it.
 func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) {
 	server := redistest.New(t)
 	a := openNode(t, "a", server.Addr)
@@ -171,7 +172,7 @@ func TestNoTaskIsClaimedByTwoWhileNodesComeAndGo(t *testing.T) {
 				}
 				n++
 				mu.Lock()
-				if by, ok := claimed[r.Task.Key()]; ok && by != string(name) { // the same claim again is answered again
+				if by, ok := claimed[r.Task.Key()]; ok && by != string(name) { // the same claim gets the same reply again
 					t.Errorf("%s was claimed by %s and by %c", r.Task.Name, by, name)
 				}
 				claimed[r.Task.Key()] = string(name)

@@ -11,7 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// setBack makes a scope's keys look as after the server's clock was set back: all times in them lie ahead.
+// setBack shifts the times in a scope's keys into the future, as if the
+// server's clock had been set back.
 func setBack(t *testing.T, c rueidis.Client, scope task.PermitScope, by time.Duration) {
 	t.Helper()
 	for i, times := range [][]int{{2, 3, 4}, {2, 3, 5, 7}} {

@@ -41,7 +41,7 @@ func newPartner(t testing.TB, c rueidis.Client, name string, lease time.Duration
 	return &partner{t: t, c: c, who: name + "/nonce", lease: lease, scope: task.PermitScope{Namespace: "default", Queue: t.Name()}, share: -1}
 }
 
-// ask asks as a dispatcher does. lost: the reply does not come.
+// ask asks like a dispatcher. If lost is true, the reply does not arrive.
 func (p *partner) ask(limits task.QueueSettings, want, tokens int, lost bool) (task.PermitReply, []string) {
 	p.t.Helper()
 	p.n++
@@ -135,9 +135,9 @@ func TestPermitsOfAllNodesStayWithinTheLimit(t *testing.T) {
 				p.running = min(p.running, p.held)
 				p.ask(limits, want, 0, n == 0)
 				p.running = rnd.IntN(p.held + 1)
-			case n < 15 && len(p.said) > 0: // an ask that was under way for long
+			case n < 15 && len(p.said) > 0: // an ask that was delayed for long
 				p.send(p.said[rnd.IntN(len(p.said))])
-			case n == 15: // it dies, and another one comes
+			case n == 15: // it dies, and another node starts
 				p.who += "'"
 				p.until, p.held, p.running = time.Time{}, 0, 0
 			case n == 16:
@@ -217,7 +217,7 @@ func sumOf(n []int, sum *int) int {
 	return *sum
 }
 
-// TestAPermitGoesRound: one permit, three nodes with a backlog.
+// TestAPermitGoesRound has one permit, and three nodes with a backlog.
 func TestAPermitGoesRound(t *testing.T) {
 	c := redisClient(t)
 	limits := task.QueueSettings{Concurrency: 1}

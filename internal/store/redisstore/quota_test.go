@@ -33,7 +33,8 @@ func TestAQuotaIsNotFilledByACreateThatIsRefused(t *testing.T) {
 	}
 }
 
-// A namespace without quotas leaves half of the servers' free memory to its neighbours.
+// A namespace without quotas leaves half of the servers' free memory to other
+// namespaces.
 func TestANamespaceWithoutQuotasCannotFillTheServersOfAll(t *testing.T) {
 	fillAs := func(t *testing.T, s *Store, namespace string) error {
 		t.Helper()

@@ -46,8 +46,8 @@ func makeIn(t *testing.T, s *Store, namespace, name string) error {
 	return replies[0].Err
 }
 
-// stale gives a node the settings that it had before others changed them, as if its next poll
-// were still to come.
+// stale gives a node the settings from before the changes of another node, as
+// if its next poll had not run yet.
 func stale(s *Store, before *configuration) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
@@ -119,7 +119,7 @@ func TestANamespaceIsNeverRemovedWithATaskInItWhicheverNodeIsAsked(t *testing.T)
 				var made, gone error
 				var both sync.WaitGroup
 				both.Go(func() {
-					for range i % 12 { // another moment of the removal each time
+					for range i % 12 { // at a different point of the removal each time
 						_, _ = b.Get(t.Context(), task.Key{Namespace: name, Name: "x"})
 					}
 					made = makeIn(t, b, name, "x")

@@ -12,7 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The identity in an older copy is the same, and so are the settings: nothing else shows it.
+// An older copy has the same identity and the same settings. Only the count of
+// heartbeats shows its age.
 func TestEveryNodeNoticesThatItsRedisWasRestoredFromAnOlderCopy(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--appendonly", "no")
@@ -26,14 +27,14 @@ func TestEveryNodeNoticesThatItsRedisWasRestoredFromAnOlderCopy(t *testing.T) {
 		}
 		return n
 	}
-	const failover = 10 // heartbeats of each node may be lost in one
+	const failover = 10 // heartbeats of each node that one failover may lose
 	before := count()
 	if err := apply(t, a.Store, order("a")); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, 20*time.Second, "it counts on", func() bool { return count() > before+3*2*failover })
 	r.Kill()
-	if err := r.Restart(); err != nil { // it reads the copy of then
+	if err := r.Restart(); err != nil { // it reads the copy
 		t.Fatal(err)
 	}
 	back := time.Now()

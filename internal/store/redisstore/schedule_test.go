@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// eachSecond returns the wish for a schedule that fires each second from began on, and makes
-// up for all that it misses.
+// eachSecond returns the spec of a schedule that fires each second from began
+// on, and makes up for all missed instants.
 func eachSecond(t testing.TB, name string, overlap ...task.Overlap) task.PutSchedule {
 	t.Helper()
 	s := task.ScheduleSpec{Spec: specOf(t, name, began), Rule: task.Rule{
@@ -103,10 +103,11 @@ func TestTwoNodesFireAnInstantOnce(t *testing.T) {
 	if refused == 0 {
 		t.Error("nobody tried to fire what was not its own")
 	}
-	noWreckage(t, a)
+	checkInvariants(t, a)
 }
 
-// TestTheEndOfAnOccurrenceReachesItsSchedulesOwner, whichever node it came to.
+// TestTheEndOfAnOccurrenceReachesItsSchedulesOwner, even if another node
+// reports the end.
 func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 	server := redistest.New(t)
 	// The poll is too slow to find it first.
@@ -134,7 +135,8 @@ func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 	t.Log("within", heard[0].await(t, a, wanted), heard[1].await(t, b, wanted))
 }
 
-// TestAFullServerMakesSchedulesWait, with its next instant where it was, and it goes on.
+// TestAFullServerMakesSchedulesWait: the next instant stays where it was, and
+// the schedule goes on later.
 func TestAFullServerMakesSchedulesWait(t *testing.T) {
 	addr := redistest.New(t, "--maxmemory", "20mb").Addr
 	s := openLevel(t, redisconn.Default, 0, addr)

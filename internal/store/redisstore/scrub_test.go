@@ -30,8 +30,9 @@ func scrubbed(t *testing.T, s *Store, limit int) (found []task.Repair) {
 	}
 }
 
-// menagerie fills s with tasks in every state: "due", "runs", "dead", "gone", "keyed".
-func menagerie(t *testing.T, s *Store) {
+// fillStates fills s with tasks in every state: "due", "runs", "dead", "gone",
+// "keyed".
+func fillStates(t *testing.T, s *Store) {
 	t.Helper()
 	var changes []task.Change
 	for _, name := range []string{"due", "runs", "dead", "gone"} {
@@ -64,8 +65,8 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()
-	menagerie(t, s)
-	noWreckage(t, s)
+	fillStates(t, s)
+	checkInvariants(t, s)
 	if found := scrubbed(t, s, 100); len(found) > 0 {
 		t.Fatalf("repaired %+v where nothing was wrong", found)
 	}
@@ -109,14 +110,14 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 			if reply, err := redistest.Command(t.Context(), server.Addr, command...); err != nil || strings.HasPrefix(reply, "-") {
 				t.Fatal(reply, err)
 			}
-			if len(wreckage(t, s)) == 0 {
+			if len(violations(t, s)) == 0 {
 				t.Fatalf("%s: the walk does not see it", what)
 			}
 			found := scrubbed(t, s, limit)
 			if len(found) == 0 || found[0].Found == "" {
 				t.Errorf("%s, in steps of %d: repaired %+v", what, limit, found)
 			}
-			for _, w := range wreckage(t, s) {
+			for _, w := range violations(t, s) {
 				t.Errorf("%s, in steps of %d: after the scrub: %s", what, limit, w)
 			}
 			if found := scrubbed(t, s, limit); len(found) > 0 {
@@ -126,7 +127,8 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 	}
 }
 
-// An Idempotency-Key that no record has is dropped when it is old, and not while its create may be under way.
+// An Idempotency-Key without a record is dropped when it is old, and not while
+// its create may be under way.
 func TestAScrubDropsIdempotencyKeysOfNobody(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
@@ -162,7 +164,7 @@ func idemTake(ctx context.Context, s *Store, sh *keyspace.Shard, digest, name st
 func TestAScrubCountsRightlyBesideWriters(t *testing.T) {
 	s := emptied(redistest.New(t).Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()
-	menagerie(t, s)
+	fillStates(t, s)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -183,5 +185,5 @@ func TestAScrubCountsRightlyBesideWriters(t *testing.T) {
 	}
 	stop()
 	<-ended
-	noWreckage(t, s)
+	checkInvariants(t, s)
 }

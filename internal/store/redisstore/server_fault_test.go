@@ -48,13 +48,13 @@ func (l *load) one(ctx context.Context, name string, becomes task.State, c task.
 	switch {
 	case err != nil || replies[0].Err != nil:
 		l.failed++
-		delete(l.answered, name) // it may be so, or not
+		delete(l.answered, name) // both outcomes are possible
 	default:
 		l.answered[name] = becomes
 	}
 }
 
-// more waits until so many more were answered.
+// more waits until n more calls were answered.
 func (l *load) more(n int, within time.Duration) {
 	l.Helper()
 	first := l.count()
@@ -67,7 +67,7 @@ func (l *load) count() int {
 	return len(l.answered)
 }
 
-// end ends the load, and checks that all that was answered is so.
+// end ends the load, and checks that the store agrees with all replies.
 func (l *load) end() {
 	l.Helper()
 	l.stop()
@@ -78,11 +78,11 @@ func (l *load) end() {
 		}
 	}
 	l.Logf("%d answered, %d refused", len(l.answered), l.failed)
-	noWreckage(l.T, l.s)
+	checkInvariants(l.T, l.s)
 }
 
-// A server that writes to its disk before it answers loses nothing when it is killed, and the
-// store goes on by itself when it is back.
+// A server that writes to its disk before it replies loses no reply's change
+// when it is killed. The store goes on by itself when the server is back.
 func TestAKilledServerLosesNothingThatWasAnswered(t *testing.T) {
 	long(t)
 	server := redistest.New(t, "--appendfsync", "always")
@@ -104,7 +104,8 @@ func TestAKilledServerLosesNothingThatWasAnswered(t *testing.T) {
 	l.end()
 }
 
-// Calls end with their contexts where a server says nothing, and go on when it does.
+// Calls end with their contexts if a server does not answer, and succeed when
+// it answers again.
 func TestAFrozenConnectionFailsInTimeAndGoesOn(t *testing.T) {
 	long(t)
 	server := redistest.New(t)
@@ -140,5 +141,5 @@ func TestAFrozenConnectionFailsInTimeAndGoesOn(t *testing.T) {
 	if err != nil || replies[0].Err != nil {
 		t.Fatal(replies, err)
 	}
-	noWreckage(t, s)
+	checkInvariants(t, s)
 }

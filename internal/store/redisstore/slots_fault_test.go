@@ -19,7 +19,8 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// mover moves slots of a cluster of three masters by hand, so that it can stop halfway.
+// mover moves slots of a cluster of three masters by hand, so that it can stop
+// halfway.
 type mover struct {
 	*testing.T
 	nodes []rueidis.Client // of each master
@@ -60,7 +61,8 @@ func (m *mover) logNodes() {
 	}
 }
 
-// owner returns the master that has a slot: redis-cli gives each a third.
+// owner returns the master that has a slot. redis-cli gives each master a third
+// of the slots.
 func (m *mover) owner(slot uint16) int {
 	if at, ok := m.at[slot]; ok {
 		return at
@@ -110,7 +112,8 @@ func (m *mover) migrate(slot uint16, keys []string) {
 	m.do(from, append([]string{"MIGRATE", host, port, "", "0", "5000", "KEYS"}, keys...)...)
 }
 
-// finish moves the rest of a slot, and waits until all masters know.
+// finish moves the rest of a slot, and waits until all masters know the new
+// owner.
 func (m *mover) finish(slot uint16) {
 	m.Helper()
 	for keys := m.keys(slot); len(keys) > 0; keys = m.keys(slot) {
@@ -165,7 +168,8 @@ func (m *mover) epoch(node int) int {
 	return n
 }
 
-// knows reports whether a master says that another, or itself, has a slot.
+// knows reports whether a master names the server with that id as the owner of
+// a slot.
 func (m *mover) knows(node int, slot uint16, id string) bool {
 	m.Helper()
 	ranges, err := m.do(node, "CLUSTER", "SLOTS").ToArray()
@@ -184,7 +188,8 @@ func (m *mover) knows(node int, slot uint16, id string) bool {
 	return false
 }
 
-// gather moves slots to the first master: then all have one to go to.
+// gather moves slots to the first master. Then all of them have a place to move
+// to.
 func (m *mover) gather(slots []uint16) {
 	m.Helper()
 	for from := 1; from < 3; from++ {
@@ -213,10 +218,10 @@ func (m *mover) all(s *Store) []uint16 {
 func TestSlotsThatAreHalfMovedChangeNothing(t *testing.T) {
 	long(t)
 	c := redistest.NewCluster(t, 3, 0)
-	deeds := life(t)
+	calls := everyCall(t)
 	s := openAt(t, c.Addrs()...)
-	want := live(t, s, deeds, func(int) {}, func(int) {})
-	noWreckage(t, s)
+	want := runCalls(t, s, calls, func(int) {}, func(int) {})
+	checkInvariants(t, s)
 	_ = s.Close()
 	m := newMover(t, c)
 	empty(t, c.Addrs()...)
@@ -225,7 +230,7 @@ func TestSlotsThatAreHalfMovedChangeNothing(t *testing.T) {
 	m.gather(m.all(s))
 	var moving sync.WaitGroup
 	defer moving.Wait()
-	got := live(t, s, deeds, func(int) {
+	got := runCalls(t, s, calls, func(int) {
 		for _, slot := range m.all(s) {
 			m.half(slot)
 		}
@@ -233,9 +238,9 @@ func TestSlotsThatAreHalfMovedChangeNothing(t *testing.T) {
 		moving.Go(func() {
 			ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer stop()
-			_ = redistest.Poll(ctx, func(context.Context) error { // a deed may find its few keys in one place
+			_ = redistest.Poll(ctx, func(context.Context) error { // the few keys of a call may lie in one place
 				if m.refusals() == before {
-					return errors.New("the deed has met no slot that is half moved")
+					return errors.New("the call has met no slot that is half moved")
 				}
 				return nil
 			})
@@ -245,19 +250,20 @@ func TestSlotsThatAreHalfMovedChangeNothing(t *testing.T) {
 		})
 	}, func(int) {
 		moving.Wait()
-		noWreckage(t, s)
+		checkInvariants(t, s)
 	})
 	for i := range want {
 		if i >= len(got) || got[i] != want[i] {
 			t.Fatalf("line %d:\n%q\nwhere nothing moves:\n%q", i, got[min(i, len(got)-1)], want[i])
 		}
 	}
-	if n := m.refusals(); n < len(deeds)/2 {
+	if n := m.refusals(); n < len(calls)/2 {
 		t.Errorf("only %d scripts met a slot that was half moved", n)
 	}
 }
 
-// refusals returns how many scripts the masters have refused because only some of their keys were there.
+// refusals returns how many scripts the masters have refused because only some
+// of their keys were there.
 func (m *mover) refusals() (n int) {
 	m.Helper()
 	for i := range m.nodes {
@@ -273,17 +279,18 @@ func (m *mover) refusals() (n int) {
 	return n
 }
 
-// A call that gives up while slots are half moved leaves nothing behind that does not belong together.
-func TestCallsThatGiveUpWhileSlotsMoveLeaveNoWreckage(t *testing.T) {
+// A call that gives up while slots are half moved must leave no invariant
+// broken.
+func TestCallsThatGiveUpWhileSlotsMoveBreakNoInvariant(t *testing.T) {
 	long(t)
 	c := redistest.NewCluster(t, 3, 0)
 	s := openAt(t, c.Addrs()...)
 	defer func() { _ = s.Close() }()
 	m := newMover(t, c)
 	m.gather(m.all(s))
-	for _, d := range life(t) {
+	for _, d := range everyCall(t) {
 		if strings.HasPrefix(d.name, "look") {
-			continue // that takes no error
+			continue // its call returns no error
 		}
 		for _, slot := range m.all(s) {
 			m.half(slot)
@@ -295,15 +302,16 @@ func TestCallsThatGiveUpWhileSlotsMoveLeaveNoWreckage(t *testing.T) {
 		for _, slot := range m.all(s) {
 			m.finish(slot)
 		}
-		noWreckage(t, s)
+		checkInvariants(t, s)
 		if _, err := d.do(t.Context(), s); err != nil {
 			t.Errorf("%s, when the slots have moved: %v", d.name, err)
 		}
-		noWreckage(t, s)
+		checkInvariants(t, s)
 	}
 }
 
-// Slots move, and stay half moved for a while, under load: nothing that was answered is lost.
+// Slots move, and stay half moved for a while, under load. No answered change
+// is lost.
 func TestSlotsMoveUnderLoad(t *testing.T) {
 	long(t)
 	c := redistest.NewCluster(t, 3, 0)

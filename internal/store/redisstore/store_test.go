@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "4"); err != nil { // they wait for leases more than they work
+	if err := flag.Set("test.parallel", "4"); err != nil { // they mostly wait for leases
 		panic(err)
 	}
 	// rueidis closes connections to servers that left a cluster, or whose slots
@@ -40,7 +40,7 @@ func openAt(t *testing.T, addrs ...string) *Store {
 	return s
 }
 
-// empty removes everything from servers.
+// empty removes all keys from servers.
 func empty(t *testing.T, addrs ...string) {
 	t.Helper()
 	for _, addr := range addrs {

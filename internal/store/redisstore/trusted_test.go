@@ -96,7 +96,8 @@ func TestLeasesSurviveAStepOfTheServersClock(t *testing.T) {
 	}
 }
 
-// A node that starts right after the step learns of it from the heartbeats that it finds.
+// A node that starts right after the step learns it from the first heartbeats
+// that it reads.
 func TestAStepIsInAHeartbeatAtOnce(t *testing.T) {
 	t.Parallel()
 	clock := redistest.NewClock(t)

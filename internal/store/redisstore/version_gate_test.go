@@ -24,7 +24,8 @@ func oldestIn(t *testing.T, r *redistest.Server) string {
 	return reply
 }
 
-// forgetful makes a server as one that did not hear of the first schedule before it took over.
+// forgetful makes a server look like one that took over before it received the
+// first schedule.
 func forgetful(t *testing.T, r *redistest.Server) {
 	t.Helper()
 	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.MetaKey, "oldest", "1"); reply != ":0" {
@@ -58,7 +59,7 @@ func TestWhatAFailoverLostKeepsOlderVersionsOutAgain(t *testing.T) {
 	look(0, "2")
 	forgetful(t, r)
 	look(guardEvery-time.Millisecond, "1")
-	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node brings that down to its clock
+	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node lowers it to its own clock
 	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.NodesKey, "older", redisconn.Score(lives)+"/nonce/v0.1.0/1/0/10.0.0.7:8750"); reply != ":1" {
 		t.Fatal(reply, err)
 	}
@@ -77,7 +78,7 @@ func TestAnotherMasterIsAskedAtOnceWhetherOlderVersionsAreKeptOut(t *testing.T) 
 		t.Fatal(err)
 	}
 	now := time.Now()
-	g := guard{addr: "127.0.0.1:1", next: now.Add(guardEvery)} // that one was asked
+	g := guard{addr: "127.0.0.1:1", next: now.Add(guardEvery)} // the earlier master was asked
 	forgetful(t, r)
 	if err := s.guardOlder(t.Context(), &g, now); err != nil || oldestIn(t, r) != "2" {
 		t.Errorf("the oldest is %s: %v", oldestIn(t, r), err)
@@ -99,7 +100,7 @@ func TestEachNodeGuardsTheSchedulesOfAnother(t *testing.T) {
 		}
 		now = now.Add(guardEvery)
 	}
-	look("1") // there are none: the way back stays open
+	look("1") // there are no schedules: older versions may still come back
 	if err := apply(t, first, eachSecond(t, "nightly")); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,8 @@ func TestEachNodeGuardsTheSchedulesOfAnother(t *testing.T) {
 	look("2")
 }
 
-// TestWhatCannotBeGuardedIsToldUntilItCan: a poll between two tries knows nothing better.
+// TestWhatCannotBeGuardedIsToldUntilItCan: a poll between two checks must not
+// report recovery.
 func TestWhatCannotBeGuardedIsToldUntilItCan(t *testing.T) {
 	r := redistest.New(t)
 	s, _ := opened(t, nodeOn(r, nil))

@@ -48,7 +48,8 @@ func listening(t *testing.T, addr string, nodes ...*Store) {
 	}
 }
 
-// readsAll reports whether s reads those of tasks that lie in its shards, as dispatch does.
+// readsAll reports whether s reads those of tasks that lie in its shards, like
+// dispatch does.
 func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
 	t.Helper()
 	now := task.CeilMillis(time.Now())

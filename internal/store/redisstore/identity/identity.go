@@ -146,7 +146,7 @@ func (w *Watch) Verify(ctx context.Context, now time.Time, doubt bool) error {
 }
 
 // compare returns a *redisconn.Loss if a part of the store has another identity
-// or none. It cannot compare a part whose server is away: it returns that error
+// or none. It cannot compare parts on a server that is away: it returns that error
 // if no other part is lost.
 func (w *Watch) compare(ctx context.Context, all bool) error {
 	shards := w.shards
@@ -238,7 +238,7 @@ func (w *Watch) settle(ctx context.Context) bool {
 func (w *Watch) Identify(ctx context.Context, m Meta) error {
 	w.servers.Identity, w.whole = m.identity, m.whole
 	bearers := BearersOf(w.shards)
-	found, _ := borne(ctx, w.servers, bearers) // the poll compares parts whose server is away
+	found, _ := borne(ctx, w.servers, bearers) // the poll compares parts on servers that are away
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != m.identity && (*id != "" || m.whole) {
 			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.Differs(*id)}

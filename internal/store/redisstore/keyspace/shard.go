@@ -39,8 +39,7 @@ func NewShards(n int) []*Shard {
 	return shards
 }
 
-// NewShard returns a shard whose keys contain tag. The slot must be that of
-// tag.
+// NewShard returns a shard with tag in its keys. The slot must be that of tag.
 func NewShard(number int, tag string, slot uint16) *Shard {
 	p := "foliot:{" + tag + "}:"
 	return &Shard{
@@ -54,8 +53,8 @@ func NewShard(number int, tag string, slot uint16) *Shard {
 // Due returns the key of a lane's due index.
 func (s *Shard) Due(lane string) string { return s.Prefix + "due:" + lane }
 
-// ShardOf returns the number of the shard, of n, that holds a task. Tasks whose
-// name is derived from another name are in the shard of that name.
+// ShardOf returns the number of the shard, of n, that holds a task. If a name
+// is derived from another name, both tasks are in the same shard.
 func ShardOf(key task.Key, n int) int {
 	given, _, _ := strings.Cut(strings.TrimPrefix(key.Name, "@"), "@") // the name of a schedule's occurrence begins with one
 	return spread(key.Namespace+"/"+given, n)

@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// bounds holds the lanes whose lower bound in the index of lanes is too low.
+// bounds holds the lanes that have too low a bound in the index of lanes.
 // Writes only lower a bound, because that needs no read. The true heads, which
 // reads find, are written now and then.
 type bounds struct {

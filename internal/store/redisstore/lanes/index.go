@@ -182,8 +182,8 @@ func (l *Index) Poll(ctx context.Context) {
 	}
 }
 
-// Discover reads the first entries of lanes whose bound is below their mark, if
-// they are due soon. With all it reads the other lanes too.
+// Discover reads the first entries of lanes that have a bound below their mark,
+// if they are due soon. With all it reads the other lanes too.
 func (l *Index) Discover(ctx context.Context, hs []*membership.OwnedShard, all bool) error {
 	type lead struct {
 		h    *membership.OwnedShard

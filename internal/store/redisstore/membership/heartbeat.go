@@ -18,7 +18,7 @@ import (
 )
 
 // drainField begins the field of a drain. duplicateField begins the field of a
-// duplicate: a process whose node name another process has. Node names have no
+// duplicate: a process that shares its node name. Node names have no
 // slash.
 const (
 	drainField     = "drain/"
@@ -63,7 +63,7 @@ func (p *peer) about() string {
 	return about
 }
 
-// lagPrefix begins the last address of a peer whose trusted time lags.
+// lagPrefix begins the last address of a peer if its trusted time lags.
 // Milliseconds follow.
 const lagPrefix = "lag="
 
@@ -237,7 +237,7 @@ func LiveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) (
 	return live, nil
 }
 
-// Older returns the names of live nodes whose format is lower than the given
+// Older returns the names of live nodes with a lower format than the given
 // one.
 func (o *Member) Older(ctx context.Context, format int) (names []string, err error) {
 	h, err := o.beat(ctx, looks)

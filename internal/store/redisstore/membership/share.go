@@ -28,8 +28,8 @@ func livePeers(peers []peer, now task.Millis, silence time.Duration) (live []pee
 }
 
 // takers returns the names of the live nodes that share the shards: those that
-// are not drained. If all are drained, it returns those whose drain was not
-// forced.
+// are not drained. If all are drained, it returns those that were not
+// drained by force.
 func takers(live []peer) (names []string) {
 	spare := []string{}
 	for _, p := range live {

@@ -3,7 +3,7 @@
 --
 -- KEYS     for each lane: its shard's index of lanes, and its due index
 -- ARGV     for each lane: its member in the index of lanes
--- Replies  the number of lanes whose bound was missing or later than the head
+-- Replies  the number of bounds that were missing or later than the head
 -- Idempotent.
 local wrong = 0
 for i = 1, #ARGV do

@@ -7,9 +7,9 @@
 --          process, the lease in milliseconds, and the identity of the store: if the field
 --          store of any key differs, nothing is changed
 -- Replies  for each shard: the owner's id now ('': none), the milliseconds left of its
---          lease, and the id of the owner whose lease had ended ('': it was not taken over)
+--          lease, and the previous owner's id if its lease had ended ('': no takeover)
 --
--- A hold acquires a shard that has no owner, or whose owner's lease has ended,
+-- A hold acquires a shard if it has no owner, or if the owner's lease has ended,
 -- and gives it a new epoch. If the process owns the shard already, a hold
 -- renews the lease and writes only its end. A failover of the server can lead
 -- to the same epoch twice; so the id has a nonce too. Idempotent: the owner may

@@ -18,20 +18,20 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// noWreckage fails the test if a key of s breaks an invariant of the package.
-// No other goroutine may use the store at the same time.
-func noWreckage(t *testing.T, s *Store) {
+// checkInvariants fails the test if a key of s breaks an invariant of the
+// package. No other goroutine may use the store at the same time.
+func checkInvariants(t *testing.T, s *Store) {
 	t.Helper()
-	for _, w := range wreckage(t, s) {
+	for _, w := range violations(t, s) {
 		t.Error("wreckage:", w)
 	}
 }
 
-// wreckage walks all keys of s and returns the disagreements. It uses only the
-// promises of doc.go, and nothing of the code that writes and scrubs. An
-// Idempotency-Key without a record is no wreckage, because a failed create may
+// violations walks all keys of s and returns the broken invariants. It uses
+// only the promises of doc.go, and nothing of the code that writes and scrubs.
+// An Idempotency-Key without a record breaks none, because a failed create may
 // leave one.
-func wreckage(t *testing.T, s *Store) []string {
+func violations(t *testing.T, s *Store) []string {
 	t.Helper()
 	w := &inspector{T: t, s: s, c: s.servers.Client}
 	lanes := w.lanes()
@@ -61,7 +61,7 @@ func (w *inspector) found(format string, args ...any) {
 	w.all = append(w.all, fmt.Sprintf(format, args...))
 }
 
-// lanes returns the lanes that have an index, by the shard's prefix.
+// lanes returns the lanes with an index, by the prefix of the shard.
 func (w *inspector) lanes() map[string][]string {
 	lanes := map[string][]string{}
 	for _, node := range w.c.Nodes() {
