@@ -161,7 +161,7 @@ sentinel failover-timeout %[3]s 2000
 
 // await waits until Agreed accepts the first master.
 func (s *Sentinels) await() error {
-	ctx, stop := context.WithTimeout(context.Background(), 2*patience)
+	ctx, stop := context.WithTimeout(context.Background(), 2*startTime)
 	defer stop()
 	if err := Poll(ctx, func(ctx context.Context) error { return s.Agreed(ctx, 0) }); err != nil {
 		return fmt.Errorf("the sentinels did not agree: %w", err)
@@ -185,7 +185,7 @@ func (s *Sentinels) Master(ctx context.Context) int {
 		}
 		place = named
 	}
-	ctx, stop := context.WithTimeout(ctx, lookTime/10) // the server may be stopped
+	ctx, stop := context.WithTimeout(ctx, tryTime/10) // the server may be stopped
 	defer stop()
 	if info, err := Command(ctx, s.Servers[place].Addr, "INFO", "replication"); err != nil || !containsLine(info, "role:master") {
 		return -1

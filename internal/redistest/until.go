@@ -12,8 +12,8 @@ const (
 	// a connection.
 	pollEvery = 5 * time.Millisecond
 
-	// lookTime bounds one check, because the server may be stopped.
-	lookTime = 2 * time.Second
+	// tryTime bounds one check, because the server may be stopped.
+	tryTime = 2 * time.Second
 )
 
 // Until waits until met, which asks a real server, returns true. It returns how
@@ -43,7 +43,7 @@ func Poll(ctx context.Context, try func(context.Context) error) error {
 	defer ticker.Stop()
 	var last error
 	for {
-		once, stop := context.WithTimeout(ctx, lookTime)
+		once, stop := context.WithTimeout(ctx, tryTime)
 		err := try(once)
 		stop()
 		if err == nil {

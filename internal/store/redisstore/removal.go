@@ -9,12 +9,12 @@ import (
 // A namespace is removed in steps, because its records and the settings lie in
 // different slots:
 //
-// 	marked   the namespace's record gets a mark (task.CloseNamespace)
-// 	fenced   every shard gets a new fence (fence.go). From then on put accepts
-// 	         changes only from a node that read the settings after it saw this
-// 	         fence. So that node has seen the mark
-// 	counted  the namespace's records are counted in each shard
-// 	removed  if there are none, and the namespace still has the same mark
+//	marked   the namespace's record gets a mark (task.CloseNamespace)
+//	fenced   every shard gets a new fence (fence.go). From then on put accepts
+//	         changes only from a node that read the settings after it saw this
+//	         fence. So that node has seen the mark
+//	counted  the namespace's records are counted in each shard
+//	removed  if there are none, and the namespace still has the same mark
 //
 // A node that creates a task in a marked namespace removes the mark first
 // (unmark). Then the last step fails. So there are three cases for a create: it

@@ -17,15 +17,15 @@ import (
 // A change of a record goes through four phases, round after round, until its
 // outcome is known:
 //
-// 	read     the record is read from the server, unless there is a good guess: a
-// 	         create assumes that there is no record, and records claimed by this
-// 	         node are assumed unchanged
-// 	applied  the transition decides. A refusal that rests on a guess does not count:
-// 	         the record is read, and the transition decides again
-// 	put      the new record is written if the record is still the one that the
-// 	         transition saw. Otherwise the reply contains the current record, and the
-// 	         transition is applied to that
-// 	notified marks of lanes, watcher and caller get the result
+//	read     the record is read from the server, unless there is a good guess: a
+//	         create assumes that there is no record, and records claimed by this
+//	         node are assumed unchanged
+//	applied  the transition decides. A refusal that rests on a guess does not count:
+//	         the record is read, and the transition decides again
+//	put      the new record is written if the record is still the one that the
+//	         transition saw. Otherwise the reply contains the current record, and the
+//	         transition is applied to that
+//	notified marks of lanes, watcher and caller get the result
 //
 // The first put wins, and the other calls apply their change again. Two steps
 // of one call on one record run in different waves, so they keep their order.
