@@ -29,7 +29,7 @@ func Examine(ctx context.Context, c Config) (*Examination, error) {
 	// Several checks give a better estimate of the clocks, because the fastest
 	// reply is the most exact one.
 	for range 5 {
-		if err = s.Look(ctx); err != nil && s.Masters.Load() == nil {
+		if err = s.CheckMasters(ctx); err != nil && s.Masters.Load() == nil {
 			return nil, err
 		}
 	}

@@ -46,7 +46,7 @@ func TestAFullServerTakesNoNewTasksAndTheOthersGoOn(t *testing.T) {
 			}
 			fill(t, addr)
 			if polled {
-				if err := s.servers.Look(t.Context()); err != nil {
+				if err := s.servers.CheckMasters(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}

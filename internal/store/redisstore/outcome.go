@@ -37,7 +37,7 @@ func (s *Store) applyOutcome(r *request, st *step, it *redisconn.Item, o redisco
 			st.answer(task.Result{}, err)
 			return nil
 		}
-		if o.Again && st.made(old.Task) {
+		if o.Resent && st.made(old.Task) {
 			return s.kept(st, it)
 		}
 		st.old, st.certainty, st.fromPut = old, seen, true

@@ -48,7 +48,7 @@ func TestANamespaceWithoutQuotasCannotFillTheServersOfAll(t *testing.T) {
 			if err := replies[0].Err; err != nil {
 				return err
 			}
-			if err := s.servers.Look(t.Context()); err != nil {
+			if err := s.servers.CheckMasters(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -167,7 +167,7 @@ func TestAFullServerMakesSchedulesWait(t *testing.T) {
 	if reply, err := redistest.Command(t.Context(), addr, "DEL", "fill"); reply != ":1" {
 		t.Fatal(reply, err)
 	}
-	if err := s.servers.Look(t.Context()); err != nil {
+	if err := s.servers.CheckMasters(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if errs := fire(); errs[0] != nil || got[0].Spawned == nil || got[0].Spawned.Due != put.Spec.Rule.Start {

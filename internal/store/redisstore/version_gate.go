@@ -56,7 +56,7 @@ const (
 	// guardRetry is the wait before a failed check is tried again. guardFor
 	// bounds one check, because the other work of the poll waits for it.
 	guardRetry = 5 * time.Second
-	guardFor   = redisconn.LookEvery / 3
+	guardFor   = redisconn.CheckEvery / 3
 )
 
 // guard is the schedule of the checks of keyspace.MetaKey.

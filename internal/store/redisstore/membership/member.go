@@ -91,20 +91,20 @@ type Member struct {
 	duplicate atomic.Bool // another live process has had this one's name longer; the loop writes it
 
 	// Only the loop uses the fields below.
-	states   []claimState
-	peers    []peer // live peers
-	mine     []bool // the shards that this process should own while takers share them
-	takers   []string
-	nextBeat time.Time
-	nextLook time.Time         // when to look for shards without an owner
-	orphans  map[int]bool      // shards without an owner at the last look, though another node should own them
-	adopted  map[int]time.Time // shards of other nodes that this process owns until then
-	met      bool              // other nodes know this process
-	beats    int64             // the number of heartbeats that the store had counted at the last one
-	away     time.Time         // when a heartbeat last failed
-	holder   peer              // the process that had this name first, as its last heartbeat described it
-	silent   time.Time         // when a duplicate may take the name because the holder is silent; zero: the holder is not silent
-	log      ownershipLog
+	states    []claimState
+	peers     []peer // live peers
+	mine      []bool // the shards that this process should own while takers share them
+	takers    []string
+	nextBeat  time.Time
+	nextAdopt time.Time         // when to look for shards without an owner
+	orphans   map[int]bool      // shards without an owner at the last check, though another node should own them
+	adopted   map[int]time.Time // shards of other nodes that this process owns until then
+	met       bool              // other nodes know this process
+	beats     int64             // the number of heartbeats that the store had counted at the last one
+	away      time.Time         // when a heartbeat last failed
+	holder    peer              // the process that had this name first, as its last heartbeat described it
+	silent    time.Time         // when a duplicate may take the name because the holder is silent; zero: the holder is not silent
+	log       ownershipLog
 }
 
 // New returns a process that owns no shards. The caller then calls Join or

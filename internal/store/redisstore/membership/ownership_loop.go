@@ -112,8 +112,8 @@ func (o *Member) step(ctx context.Context, eager bool) time.Time {
 		now = time.Now()
 	}
 	pace := pace{renew: o.config.ShardLease / 3, retry: o.config.Heartbeat}
-	if !now.Before(o.nextLook) {
-		o.nextLook = now.Add(o.config.ShardLease)
+	if !now.Before(o.nextAdopt) {
+		o.nextAdopt = now.Add(o.config.ShardLease)
 		o.within(ctx, o.adopt)
 		now = time.Now()
 	}

@@ -34,7 +34,7 @@ type condition struct {
 // settingsHold is how long Strict trusts the settings of the last CONFIG GET
 // after one failed. A single failure refuses nothing. Two failures in a row do,
 // so a changed setting is noticed within two checks, as it is if no call fails.
-const settingsHold = 2 * LookEvery
+const settingsHold = 2 * CheckEvery
 
 // after returns c, completed with the facts of the check before. A server that
 // is reading its file does not report all facts yet, so it keeps its earlier

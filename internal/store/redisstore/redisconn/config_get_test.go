@@ -19,7 +19,7 @@ func TestOneFailedConfigGetRefusesNoTasks(t *testing.T) {
 	shard := keyspace.NewShards(1)[0]
 	redis(t, r, "ACL", "SETUSER", "default", "-config|get")
 	redistest.Until(t, noticed, "CONFIG GET fails", func() bool {
-		if err := s.Look(t.Context()); err != nil {
+		if err := s.CheckMasters(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		return s.Masters.Load().how[r.Addr].unread
@@ -42,7 +42,7 @@ func TestSettingsAreReadAnewAfterAReconnect(t *testing.T) {
 	s := connected(t, Config{Durability: Strict}, proxy.Addr)
 	proxy.Refuse(true)
 	proxy.Cut()
-	look := func() error { return s.Look(t.Context()) }
+	look := func() error { return s.CheckMasters(t.Context()) }
 	redistest.Until(t, noticed, "it knows that Redis is away", func() bool { return look() != nil })
 	redis(t, r, "ACL", "SETUSER", "default", "-config|get")
 	proxy.Refuse(false)
@@ -78,9 +78,9 @@ func TestSettingsThatCannotBeReadHoldForABoundedTime(t *testing.T) {
 		looks []look
 		unfit bool
 	}{
-		"one failure":                         {Strict, []look{{0, "a", always}, {LookEvery, "a", nil}}, false},
-		"two failures":                        {Strict, []look{{0, "a", always}, {LookEvery, "a", nil}, {2 * LookEvery, "a", nil}}, true},
-		"one failure, and what failed before": {Strict, []look{{0, "a", always}, {LookEvery, "a", nil}, {2 * LookEvery, "a", always}, {3 * LookEvery, "a", nil}}, false},
+		"one failure":                         {Strict, []look{{0, "a", always}, {CheckEvery, "a", nil}}, false},
+		"two failures":                        {Strict, []look{{0, "a", always}, {CheckEvery, "a", nil}, {2 * CheckEvery, "a", nil}}, true},
+		"one failure, and what failed before": {Strict, []look{{0, "a", always}, {CheckEvery, "a", nil}, {2 * CheckEvery, "a", always}, {3 * CheckEvery, "a", nil}}, false},
 		"many failures in a moment":           {Strict, []look{{0, "a", always}, {1, "a", nil}, {2, "a", nil}, {3, "a", nil}}, false},
 		"a reconnect":                         {Strict, []look{{0, "a", always}, {1, "", nil}, {2, "a", nil}}, true},
 		"a reconnect, and a second failure":   {Strict, []look{{0, "a", always}, {1, "", nil}, {2, "a", nil}, {3, "a", nil}}, true},

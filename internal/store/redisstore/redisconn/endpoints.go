@@ -96,7 +96,7 @@ func (s *Servers) sentinelsAt(ctx context.Context, addr string) ([]string, error
 		return nil, err
 	}
 	defer client.Close()
-	ctx, stop := context.WithTimeout(ctx, LookEvery)
+	ctx, stop := context.WithTimeout(ctx, CheckEvery)
 	defer stop()
 	list, err := client.Do(ctx, client.B().SentinelSentinels().Master(s.config.Client.Sentinel.MasterSet).Build()).ToArray()
 	if err != nil {

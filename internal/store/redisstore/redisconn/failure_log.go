@@ -23,7 +23,7 @@ const LogAgainEvery = time.Minute
 // so one answer to the watch is not enough.
 const (
 	reaching = "reach Redis"
-	calm     = 2 * LookEvery
+	calm     = 2 * CheckEvery
 )
 
 // FailureLog logs failures of actions that are tried again and again: the first

@@ -75,7 +75,7 @@ func TestARedisThatReadsItsFileDoesNotWorkAgainYet(t *testing.T) {
 		all := &FailureLog{logger: slog.New(slog.NewTextHandler(&log, nil))}
 		for range 10 {
 			all.Note("own shards", fmt.Errorf("%w: LOADING", task.ErrUnavailable))
-			time.Sleep(LookEvery)
+			time.Sleep(CheckEvery)
 			all.Note(reaching, nil)
 		}
 		if n := strings.Count(log.String(), "\n"); n != 1 {
@@ -83,7 +83,7 @@ func TestARedisThatReadsItsFileDoesNotWorkAgainYet(t *testing.T) {
 		}
 		for range 3 {
 			all.Note("own shards", nil)
-			time.Sleep(LookEvery)
+			time.Sleep(CheckEvery)
 			all.Note(reaching, nil)
 		}
 		if n := strings.Count(log.String(), "can reach Redis again"); n != 1 {

@@ -115,7 +115,7 @@ func (s *Servers) fit(ctx context.Context) error {
 	if err := s.CheckMode(ctx); err != nil {
 		return err
 	}
-	if err := s.lookLoaded(ctx); err != nil {
+	if err := s.checkLoaded(ctx); err != nil {
 		return err
 	}
 	var all []error
@@ -134,12 +134,12 @@ func (s *Servers) fit(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// lookLoaded checks the masters after all have read their files. Until then
+// checkLoaded checks the masters after all have read their files. Until then
 // they do not report all facts: for example, whether they have an append-only
 // file. It waits as long as that takes, and logs the wait.
-func (s *Servers) lookLoaded(ctx context.Context) error {
+func (s *Servers) checkLoaded(ctx context.Context) error {
 	for {
-		if err := s.Look(ctx); err != nil {
+		if err := s.CheckMasters(ctx); err != nil {
 			return err
 		}
 		state := ""

@@ -23,12 +23,12 @@ const (
 	// settled and cancelled.
 	crowdedAt = 0.85
 
-	// LookEvery is the time between two checks of the masters.
-	LookEvery = time.Second
+	// CheckEvery is the time between two checks of the masters.
+	CheckEvery = time.Second
 
-	// lookRest is the shortest time between two checks, however many callers
+	// checkRest is the shortest time between two checks, however many callers
 	// ask for one.
-	lookRest = 20 * time.Millisecond
+	checkRest = 20 * time.Millisecond
 
 	// awayAfter is how many seconds a replica may be silent before writes stop
 	// waiting for it.
@@ -87,9 +87,9 @@ func (s *Servers) MemoryLimit() (sum int64) {
 	return sum
 }
 
-// Look finds the masters and checks their state.
-func (s *Servers) Look(ctx context.Context) error {
-	answered, err := s.lookAt(ctx)
+// CheckMasters finds the masters and checks their state.
+func (s *Servers) CheckMasters(ctx context.Context) error {
+	answered, err := s.readMasters(ctx)
 	if err != nil && answered == 0 {
 		s.Absent.Store(&err)
 	} else {
@@ -98,8 +98,8 @@ func (s *Servers) Look(ctx context.Context) error {
 	return err
 }
 
-// lookAt does the work of Look. It returns how many masters answered.
-func (s *Servers) lookAt(ctx context.Context) (answered int, err error) {
+// readMasters does the work of CheckMasters. It returns how many masters answered.
+func (s *Servers) readMasters(ctx context.Context) (answered int, err error) {
 	spans, err := s.spans(ctx)
 	if err != nil {
 		return 0, err
@@ -156,7 +156,7 @@ func (s *Servers) lookAt(ctx context.Context) (answered int, err error) {
 
 // conditionAt reads the state of the master at addr.
 func (s *Servers) conditionAt(ctx context.Context, addr string, node rueidis.Client) (condition, error) {
-	ctx, stop := context.WithTimeout(ctx, LookEvery)
+	ctx, stop := context.WithTimeout(ctx, CheckEvery)
 	defer stop()
 	sent := s.Clocks.Steady()
 	info, config, err := report(ctx, addr, node)
@@ -214,7 +214,7 @@ func (s *Servers) spans(ctx context.Context) ([]span, error) {
 }
 
 func (s *Servers) slotsOf(ctx context.Context, c rueidis.Client) ([]rueidis.RedisMessage, error) {
-	ctx, stop := context.WithTimeout(ctx, LookEvery/3)
+	ctx, stop := context.WithTimeout(ctx, CheckEvery/3)
 	defer stop()
 	return c.Do(ctx, c.B().ClusterSlots().Build()).ToArray()
 }
@@ -278,7 +278,7 @@ func (s *Servers) Room(sh *keyspace.Shard) error {
 
 // watch checks the masters until the servers are closed.
 func (s *Servers) watch() {
-	tick := time.NewTicker(LookEvery)
+	tick := time.NewTicker(CheckEvery)
 	defer tick.Stop()
 	var logged int64
 	for {
@@ -289,7 +289,7 @@ func (s *Servers) watch() {
 			return
 		}
 		ctx, stop := context.WithTimeout(s.Lifetime, RetryTime)
-		if err := s.Look(ctx); s.Lifetime.Err() == nil {
+		if err := s.CheckMasters(ctx); s.Lifetime.Err() == nil {
 			s.Failures.Note(reaching, err)
 		}
 		s.logFitness()
@@ -298,7 +298,7 @@ func (s *Servers) watch() {
 			s.logger.Warn("replicas did not confirm writes in time", "flights", n-logged, "durability", string(s.level))
 			logged = n
 		}
-		s.Pause(s.Lifetime, lookRest) // callers in doubt ask again and again
+		s.Pause(s.Lifetime, checkRest) // callers in doubt ask again and again
 	}
 }
 

@@ -91,7 +91,7 @@ type Outcome struct {
 	Fate        Fate
 	Value       string
 	Unconfirmed bool // see result
-	Again       bool // it was sent more than once, so it may have been carried out before
+	Resent      bool // it was sent more than once, so it may have been carried out before
 }
 
 // Item replaces one record and makes all writes that follow from it. put
@@ -150,7 +150,7 @@ func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint
 			return nil, 0, fmt.Errorf("read the reply of the script put: %w", err)
 		}
 		for _, at := range places[i] {
-			outcomes[at].Again, outcomes[at].Unconfirmed = writes[i].tries > 1, l.unconfirmed
+			outcomes[at].Resent, outcomes[at].Unconfirmed = writes[i].tries > 1, l.unconfirmed
 		}
 		now = max(now, at)
 	}
