@@ -49,7 +49,7 @@ func (b Bearer) Differs(found string) string {
 	if found == "" {
 		return fmt.Sprintf("the identity of the store is missing in %s (key %s)", b.Name, b.Key)
 	}
-	return fmt.Sprintf("%s holds another store (key %s has the identity %s)", b.Name, b.Key, found)
+	return fmt.Sprintf("another store is in %s (key %s has the identity %s)", b.Name, b.Key, found)
 }
 
 var MetaBearer = Bearer{"the format", keyspace.MetaKey, "identity"}
