@@ -1,8 +1,8 @@
 -- permits gives a process its share of the limits of a queue, or of one
 -- destination.
 --
--- KEYS     permits: a hash of process → held, want, until, fresh, since, told, number
---          (told: the share in the last reply);
+-- KEYS     permits: a hash of process → held, want, until, fresh, since, replied, number
+--          (replied: the share in the last reply);
 --          tokens: a hash of process → out, used, until, since, want, fresh, number, ready,
 --          and of tat and interval
 -- ARGV     the process, the number of its ask, the lease;
@@ -43,11 +43,11 @@ local POLL, FRESH, AHEAD = 250000, 1000000, 50000
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local who, number, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local tell, told = {}, {}
+local tell, hinted = {}, {}
 
 local function hint(name)
-  if name ~= who and not told[name] then
-    told[name] = true
+  if name ~= who and not hinted[name] then
+    hinted[name] = true
     tell[#tell + 1] = name
   end
 end
@@ -119,7 +119,7 @@ local function permits(limit, keep, want)
       redis.call('HSET', key, stored[i], text(unpack(n)))
     end
     if n[3] > now then
-      all[stored[i]] = {held = n[1], want = n[2], ends = n[3], fresh = n[4], since = n[5], told = n[6], number = n[7]}
+      all[stored[i]] = {held = n[1], want = n[2], ends = n[3], fresh = n[4], since = n[5], replied = n[6], number = n[7]}
       if stored[i] ~= who then
         others = others + n[1]
       end
@@ -130,9 +130,9 @@ local function permits(limit, keep, want)
   for _, name in ipairs(gone) do
     redis.call('HDEL', key, name)
   end
-  local me = all[who] or {held = 0, since = 0, told = -1, number = 0}
+  local me = all[who] or {held = 0, since = 0, replied = -1, number = 0}
   if number <= me.number then
-    return me.held, me.told, 0
+    return me.held, me.replied, 0
   end
   me.held, me.want, me.ends, me.fresh, me.number = math.min(me.held, keep), want, now + lease, now + FRESH, number
   all[who] = me
@@ -150,21 +150,21 @@ local function permits(limit, keep, want)
       again = me.slice
     end
   end
-  me.told = enough and -1 or me.share
+  me.replied = enough and -1 or me.share
   if me.held == 0 and want == 0 then
     redis.call('HDEL', key, who)
     all[who] = nil
   else
-    redis.call('HSET', key, who, text(me.held, me.want, me.ends, me.fresh, me.since, me.told, me.number))
+    redis.call('HSET', key, who, text(me.held, me.want, me.ends, me.fresh, me.since, me.replied, me.number))
     redis.call('PEXPIRE', key, math.ceil(lease / 500))
   end
   local free = limit - others - me.held
   for name, p in pairs(all) do
-    if p.held > p.share and p.told ~= p.share or free > 0 and p.wants > p.held and p.share > p.held then
+    if p.held > p.share and p.replied ~= p.share or free > 0 and p.wants > p.held and p.share > p.held then
       hint(name)
     end
   end
-  return me.held, me.told, again
+  return me.held, me.replied, again
 end
 
 local function tokens(interval, depth, used, ago, want)
