@@ -134,17 +134,17 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, 
 // logRetireFailure logs the first task that could not be retired. Every call
 // meets that task again, and no caller gets its error.
 func (s *Store) logRetireFailure(k kind, keys []task.Key, replies []task.Reply) {
-	what := "remove a task whose retention has ended"
+	action := "remove a task after its retention"
 	if k == reaping {
-		what = "take back a task whose lease has ended"
+		action = "take back a task after its lease"
 	}
 	for i, r := range replies {
 		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) && !errors.Is(r.Err, task.ErrLaneChanged) {
-			s.servers.Failures.Note(what, r.Err, "task", keys[i].Name, "namespace", keys[i].Namespace)
+			s.servers.Failures.Note(action, r.Err, "task", keys[i].Name, "namespace", keys[i].Namespace)
 			return
 		}
 	}
-	s.servers.Failures.Note(what, nil)
+	s.servers.Failures.Note(action, nil)
 }
 
 // overdue returns the tasks whose score in an index is at or before now.

@@ -104,7 +104,7 @@ func TestATaskThatCannotBeTakenBackIsLogged(t *testing.T) {
 		}
 	}
 	_ = s.Close() // no goroutine writes into log from here on
-	if got := log.String(); strings.Count(got, "whose lease has ended") != 1 || !strings.Contains(got, "task=bad") {
+	if got := log.String(); strings.Count(got, "take back a task") != 1 || !strings.Contains(got, "task=bad") {
 		t.Errorf("logged is %s", got)
 	}
 }

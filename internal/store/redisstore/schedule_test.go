@@ -198,7 +198,7 @@ func TestAScrubKnowsWhatIsUnfinished(t *testing.T) {
 		t.Errorf("counts %v, error %v", counts, err)
 	}
 	found := scrubbed(t, s, 1000)
-	if len(found) != 1 || !strings.Contains(found[0].Found, `unfinished: `) || !strings.Contains(found[0].Found, `"nightly"`) {
+	if len(found) != 1 || !strings.Contains(found[0].Found, `unfinished tasks of schedule`) || !strings.Contains(found[0].Found, `"nightly"`) {
 		t.Errorf("repaired %+v", found)
 	}
 	if found := scrubbed(t, s, 1000); len(found) > 0 {
