@@ -25,9 +25,9 @@ type caller struct {
 	operator bool
 }
 
-// admit says who sent r, or refuses it. It looks at nothing of a request but
+// authenticate says who sent r, or refuses it. It looks at nothing of a request but
 // its headers, so that nobody without a token makes the server do more.
-func (s *Server) admit(w http.ResponseWriter, r *http.Request, rt *route) (caller, error) {
+func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, rt *route) (caller, error) {
 	c := caller{settings: s.ledger.Settings(), namespace: task.DefaultNamespace, operator: true, all: true}
 	if rt.public {
 		return c, nil
@@ -42,12 +42,12 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, rt *route) (calle
 			return c, err
 		}
 		c.operator = c.token.Operator()
-		if err := permit(w, rt, c.token); err != nil {
+		if err := authorize(w, rt, c.token); err != nil {
 			s.noteRefusal(r, rt, task.ActionScopeRefused, c.token, c.addr, err)
 			return c, err
 		}
 	}
-	if err := c.choose(r); err != nil {
+	if err := c.selectNamespace(r); err != nil {
 		if !c.operator {
 			s.noteRefusal(r, rt, task.ActionScopeRefused, c.token, c.addr, err)
 		}
@@ -106,8 +106,8 @@ func bearer(r *http.Request) (hash string, ok bool) {
 	return task.HashToken(strings.Trim(token, " "))
 }
 
-// permit checks that a token is good for a route.
-func permit(w http.ResponseWriter, rt *route, t *task.AccessToken) error {
+// authorize checks that a token is good for a route.
+func authorize(w http.ResponseWriter, rt *route, t *task.AccessToken) error {
 	switch {
 	case rt.operator && !t.Operator():
 		return refuse("operator_only", "Authorization", "this belongs to the whole server: it takes an operator's token")
@@ -118,10 +118,10 @@ func permit(w http.ResponseWriter, rt *route, t *task.AccessToken) error {
 	return nil
 }
 
-// choose sets the namespace that r is about: the token's, or the one that an
+// selectNamespace sets the namespace that r is about: the token's, or the one that an
 // operator names. A token of another namespace is refused before it could tell
 // whether the one it names exists.
-func (c *caller) choose(r *http.Request) error {
+func (c *caller) selectNamespace(r *http.Request) error {
 	name, err := header(r, wire.NamespaceHeader)
 	if err != nil {
 		return err
@@ -154,10 +154,10 @@ func (c *caller) account(rt *route) string {
 	return c.namespace
 }
 
-// still says whether the caller of a request that was let in may still be served:
+// revalidate says whether the caller of a request that was let in may still be served:
 // one that goes on for long, and one that changes something, as its body may have
 // come long after its headers.
-func (s *Server) still(c *caller) error {
+func (s *Server) revalidate(c *caller) error {
 	settings := s.ledger.Settings()
 	switch {
 	case c.token == nil && settings.Secured():

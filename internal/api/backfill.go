@@ -43,7 +43,7 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 			maxBackfill, showTime(instants[maxBackfill-1])))
 	}
 	reply := wire.BackfillReply{Instants: len(instants)}
-	if err := s.affordAll(w, r, len(instants)); err != nil {
+	if err := s.checkCreateRate(w, r, len(instants)); err != nil {
 		return &partError{err, reply}
 	}
 	for part := range slices.Chunk(instants, backfillPart(t)) {
@@ -88,7 +88,7 @@ func (e *partError) about(detail string) string {
 // backfill creates the tasks of some instants, and counts them. Where one cannot be created it
 // returns why, and the others are.
 func (s *Server) backfill(r *request, t *task.Task, span task.Span, instants []task.Millis, count *wire.BackfillReply) error {
-	if err := s.still(&r.caller); err != nil {
+	if err := s.revalidate(&r.caller); err != nil {
 		return err
 	}
 	now, trace := s.now(), s.trace(r.Request)

@@ -27,10 +27,10 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	if err := r.document(buf.Bytes(), b.decode); err != nil {
 		return err
 	}
-	if err := s.still(&r.caller); err != nil {
+	if err := s.revalidate(&r.caller); err != nil {
 		return err
 	}
-	b.afford()
+	b.checkRate()
 	replies, err := s.ledger.Apply(r.Context(), b.now, b.changes)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (b *batch) item(r *reader, i int) error {
 	spec := task.DefaultSpec()
 	err := r.decodeTask(&spec, b.request.defaults, b.server.cfg.BodyLimit)
 	if err == nil {
-		err = b.server.complete(b.request, &spec, "", b.now)
+		err = b.server.finalize(b.request, &spec, "", b.now)
 	}
 	if err != nil {
 		r.pos, r.yield, r.depth, r.keys = start, start, 0, r.keys[:keys]
@@ -101,9 +101,9 @@ func (b *batch) item(r *reader, i int) error {
 	return nil
 }
 
-// afford leaves out the creates that the namespace's rate has no room for: the
+// checkRate leaves out the creates that the namespace's rate has no room for: the
 // last ones, each of which has that as its result.
-func (b *batch) afford() {
+func (b *batch) checkRate() {
 	n := b.request.settings.Namespace(b.request.namespace)
 	taken, _ := b.server.rates.take(n, task.CreateRate, len(b.changes), time.Now())
 	for _, place := range b.places[taken:] {

@@ -78,7 +78,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 	}
 	defer s.replies.give(r.namespace, size)
 	var reply wire.BulkReply
-	if err := s.affordChange(w, r); err != nil {
+	if err := s.checkChangeRate(w, r); err != nil {
 		return err
 	}
 	if expected != nil {
@@ -105,7 +105,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 func (s *Server) eachPage(w http.ResponseWriter, r *request, f *chosen, do func([]*task.Task) error) error {
 	for after := ""; ; {
 		allow(w, r.Request, time.Minute)
-		if err := s.still(&r.caller); err != nil {
+		if err := s.revalidate(&r.caller); err != nil {
 			return err
 		}
 		listing, err := s.ledger.List(r.Context(), f.Filter, f.Narrow(task.Page{After: after, Limit: maxLimit}))

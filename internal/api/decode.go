@@ -47,7 +47,7 @@ func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec,
 		return refuse("no_due_time", "at", "give at (a time) or delay (a duration): when is it due?")
 	}
 	s.When.Relative = delay
-	return f.complete(defaults)
+	return f.fillDefaults(defaults)
 }
 
 // taskFields reads what a task and those of a schedule have in common.
@@ -88,8 +88,8 @@ func (f *taskFields) read(r *reader, key []byte) (err error) {
 	return err
 }
 
-// complete fills in what was not given.
-func (f *taskFields) complete(defaults func(queue string) task.Spec) error {
+// fillDefaults fills in what was not given.
+func (f *taskFields) fillDefaults(defaults func(queue string) task.Spec) error {
 	if !f.request {
 		return refuse("required", "http", "a task needs the request to send: http.url at least")
 	}

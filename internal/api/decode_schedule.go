@@ -140,7 +140,7 @@ func (r *reader) decodeScheduled(s *task.Spec, defaults func(queue string) task.
 	if err != nil {
 		return err
 	}
-	return f.complete(defaults)
+	return f.fillDefaults(defaults)
 }
 
 // decodeSpan reads the ends of a backfill. What is finer than a millisecond is rounded

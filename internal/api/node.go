@@ -39,7 +39,7 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	}
 	r.out.endless()
 	r.out.pause() // it runs for long, mostly on the store's own goroutines
-	out := &stream{w: w, still: func() error { return s.still(&r.caller) }}
+	out := &stream{w: w, revalidate: func() error { return s.revalidate(&r.caller) }}
 	whole := false
 	defer func() {
 		if !whole && out.begun {
@@ -62,7 +62,7 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 // reader may still read it.
 type stream struct {
 	w     http.ResponseWriter
-	still func() error
+	revalidate func() error
 	begun bool
 }
 
@@ -77,7 +77,7 @@ func (s *stream) Write(b []byte) (written int, err error) {
 }
 
 func (s *stream) step(b []byte) (int, error) {
-	if err := s.still(); err != nil {
+	if err := s.revalidate(); err != nil {
 		return 0, err
 	}
 	s.begun = true

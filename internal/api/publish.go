@@ -45,7 +45,7 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	at, idem := s.now(), idempotency(key, asked(r, spec.Request.Body)...)
-	if err := s.complete(r, &spec, key, at); err != nil {
+	if err := s.finalize(r, &spec, key, at); err != nil {
 		return s.unlessRepeated(w, r, http.StatusCreated, &spec, idem, published(err))
 	}
 	return s.createSpec(w, r, at, spec, idem)

@@ -102,8 +102,8 @@ func (r *rates) bucketLocked(key rateKey) *bucket {
 // quotas returns the settings of r's namespace.
 func (r *request) quotas() *task.NamespaceSettings { return r.settings.Namespace(r.namespace) }
 
-// afford takes one unit of a rate of r's namespace, or says when to come again.
-func (s *Server) afford(w http.ResponseWriter, r *request, rate task.Rate) error {
+// checkRate takes one unit of a rate of r's namespace, or says when to come again.
+func (s *Server) checkRate(w http.ResponseWriter, r *request, rate task.Rate) error {
 	n := r.quotas()
 	if taken, wait := s.rates.take(n, rate, 1, time.Now()); taken == 0 {
 		return waitFor(w, wait, overRate(n, rate))
@@ -111,9 +111,9 @@ func (s *Server) afford(w http.ResponseWriter, r *request, rate task.Rate) error
 	return nil
 }
 
-// affordAll is afford for a request that creates many: it is let in if one create would be, as it
+// checkCreateRate is checkRate for a request that creates many: it is let in if one create would be, as it
 // could never be repeated if they are more than the burst.
-func (s *Server) affordAll(w http.ResponseWriter, r *request, creates int) error {
+func (s *Server) checkCreateRate(w http.ResponseWriter, r *request, creates int) error {
 	n := r.quotas()
 	if wait := s.rates.takeAll(n, task.CreateRate, creates, time.Now()); wait > 0 {
 		return waitFor(w, wait, overRate(n, task.CreateRate))
@@ -121,18 +121,18 @@ func (s *Server) affordAll(w http.ResponseWriter, r *request, creates int) error
 	return nil
 }
 
-// affordPut is afford for a PUT, which creates or replaces: it takes a create. One that replaced
+// checkPutRate is checkRate for a PUT, which creates or replaces: it takes a create. One that replaced
 // something takes a change as well, by changed, so it waits while there is no change to be had.
-func (s *Server) affordPut(w http.ResponseWriter, r *request) error {
-	if err := s.affordChange(w, r); err != nil {
+func (s *Server) checkPutRate(w http.ResponseWriter, r *request) error {
+	if err := s.checkChangeRate(w, r); err != nil {
 		return err
 	}
-	return s.afford(w, r, task.CreateRate)
+	return s.checkRate(w, r, task.CreateRate)
 }
 
-// affordChange is afford for a request that learns only later how many changes it makes. It takes
+// checkChangeRate is checkRate for a request that learns only later how many changes it makes. It takes
 // none: changed does.
-func (s *Server) affordChange(w http.ResponseWriter, r *request) error {
+func (s *Server) checkChangeRate(w http.ResponseWriter, r *request) error {
 	n := r.quotas()
 	if wait := s.rates.wait(n, task.ChangeRate, time.Now()); wait > 0 {
 		return waitFor(w, wait, overRate(n, task.ChangeRate))

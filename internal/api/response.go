@@ -87,8 +87,8 @@ func (o *response) resume() {
 	}
 }
 
-// admit counts the request as one of namespace's.
-func (o *response) admit(namespace string, reads bool) error {
+// account counts the request as one of namespace's.
+func (o *response) account(namespace string, reads bool) error {
 	o.namespace, o.reads = namespace, reads
 	if o.counted = o.server.underWay.take(namespace, 1); !o.counted {
 		return tooManyAtOnce("", "too many requests of this namespace are under way")

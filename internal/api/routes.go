@@ -258,7 +258,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 			return err
 		}
 	}
-	caller, err := s.admit(w, r, rt)
+	caller, err := s.authenticate(w, r, rt)
 	if err != nil {
 		return err
 	}
@@ -271,14 +271,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	}
 	out := w.(*response)
 	if !rt.public {
-		if err := out.admit(caller.account(rt), rt.method == http.MethodGet); err != nil {
+		if err := out.account(caller.account(rt), rt.method == http.MethodGet); err != nil {
 			return err
 		}
 	}
 	asked := &request{Request: r, caller: caller, scope: rt.scope, query: query, out: out}
 	defer func() { s.loads.give(asked.namespace, asked.load) }()
 	if out.reads && !rt.operator {
-		if err := s.afford(w, asked, task.ReadRate); err != nil {
+		if err := s.checkRate(w, asked, task.ReadRate); err != nil {
 			return err
 		}
 	}

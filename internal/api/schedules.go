@@ -87,7 +87,7 @@ func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
 	if err := spec.Validate(at); err != nil {
 		return err
 	}
-	if err := s.affordPut(w, r); err != nil {
+	if err := s.checkPutRate(w, r); err != nil {
 		return err
 	}
 	done, err := s.apply(r, at, task.PutSchedule{Spec: spec, If: cond})
@@ -129,7 +129,7 @@ func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, what func(task
 	if err := noBody(r); err != nil {
 		return err
 	}
-	if err := s.afford(w, r, task.ChangeRate); err != nil {
+	if err := s.checkRate(w, r, task.ChangeRate); err != nil {
 		return err
 	}
 	done, err := s.apply(r, s.now(), what(key, cond))

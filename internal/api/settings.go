@@ -17,11 +17,11 @@ const settingLimit = 64 << 10
 // it is about. A namespace's own tokens are bound by its rate of edits, operators are not.
 // checks may refuse the edit; they count as an edit of that rate.
 func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e task.Edit, checks ...func() error) ([]task.SettingChange, error) {
-	if err := s.still(&r.caller); err != nil {
+	if err := s.revalidate(&r.caller); err != nil {
 		return nil, err
 	}
 	if !r.operator {
-		if err := s.afford(w, r, task.EditRate); err != nil {
+		if err := s.checkRate(w, r, task.EditRate); err != nil {
 			return nil, err
 		}
 	}

@@ -22,7 +22,7 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	at, idem := s.now(), idempotency(key, []byte(tasksPath), buf.Bytes())
-	if err := s.complete(r, &spec, key, at); err != nil {
+	if err := s.finalize(r, &spec, key, at); err != nil {
 		return s.unlessRepeated(w, r, http.StatusCreated, &spec, idem, err)
 	}
 	return s.createSpec(w, r, at, spec, idem)
@@ -37,7 +37,7 @@ func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, s
 	if idem == nil {
 		return refused
 	}
-	if err := s.afford(w, r, task.CreateRate); err != nil {
+	if err := s.checkRate(w, r, task.CreateRate); err != nil {
 		return err
 	}
 	done, err := s.apply(r, s.now(), task.Repeat{Key: spec.Key, Idempotency: idem})
@@ -64,9 +64,9 @@ func (r *request) defaults(queue string) task.Spec {
 	return r.settings.Queue(r.namespace, queue).Spec()
 }
 
-// complete gives spec its namespace, span and id, and a name where it has none,
+// finalize gives spec its namespace, span and id, and a name where it has none,
 // and validates it.
-func (s *Server) complete(r *request, spec *task.Spec, idempotencyKey string, now task.Millis) error {
+func (s *Server) finalize(r *request, spec *task.Spec, idempotencyKey string, now task.Millis) error {
 	spec.Namespace = r.namespace
 	if spec.Trace == "" {
 		spec.Trace = s.trace(r.Request)
@@ -93,7 +93,7 @@ func idempotency(key string, parts ...[]byte) *task.Idempotency {
 
 // createSpec creates a task and answers.
 func (s *Server) createSpec(w http.ResponseWriter, r *request, at task.Millis, spec task.Spec, idem *task.Idempotency) error {
-	if err := s.afford(w, r, task.CreateRate); err != nil {
+	if err := s.checkRate(w, r, task.CreateRate); err != nil {
 		return err
 	}
 	done, err := s.apply(r, at, task.Create{Spec: spec, Idempotency: idem})
@@ -127,10 +127,10 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 	}
 	spec.Name = key.Name
 	at, idem := s.now(), idempotency(once, []byte(taskPath), []byte(key.Name), buf.Bytes())
-	if err := s.complete(r, &spec, "", at); err != nil {
+	if err := s.finalize(r, &spec, "", at); err != nil {
 		return s.unlessRepeated(w, r, http.StatusOK, &spec, idem, err)
 	}
-	if err := s.affordPut(w, r); err != nil {
+	if err := s.checkPutRate(w, r); err != nil {
 		return err
 	}
 	done, err := s.apply(r, at, task.Replace{Spec: spec, If: cond, Idempotency: idem})
@@ -246,7 +246,7 @@ func (s *Server) target(r *request) (task.Key, task.Precondition, error) {
 
 // change carries out a change to an existing task and answers.
 func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c task.Change) error {
-	if err := s.afford(w, r, task.ChangeRate); err != nil {
+	if err := s.checkRate(w, r, task.ChangeRate); err != nil {
 		return err
 	}
 	done, err := s.apply(r, at, c)
@@ -263,7 +263,7 @@ func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c tas
 
 // apply carries out one change.
 func (s *Server) apply(r *request, at task.Millis, c task.Change) (task.Result, error) {
-	if err := s.still(&r.caller); err != nil {
+	if err := s.revalidate(&r.caller); err != nil {
 		return task.Result{}, err
 	}
 	replies, err := s.ledger.Apply(r.Context(), at, []task.Change{c})

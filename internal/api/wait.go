@@ -79,7 +79,7 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 		changed, leave := s.waiting.join(key) // before looking, so that no change falls between
 		t, err := s.ledger.Get(ctx, key)
 		if err == nil {
-			err = s.still(&r.caller)
+			err = s.revalidate(&r.caller)
 		}
 		if err != nil || over || settled(t) {
 			leave()
