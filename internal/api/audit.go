@@ -40,7 +40,7 @@ func (s *Server) audit(w http.ResponseWriter, r *request) error {
 			return err
 		}
 	}
-	page, err := s.ledger.Audit(r.Context(), f, before, n)
+	page, err := s.store.Audit(r.Context(), f, before, n)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type caller struct {
 // authenticate says who sent r, or refuses it. It looks at nothing of a request but
 // its headers, so that nobody without a token makes the server do more.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, rt *route) (caller, error) {
-	c := caller{settings: s.ledger.Settings(), namespace: task.DefaultNamespace, operator: true, all: true}
+	c := caller{settings: s.store.Settings(), namespace: task.DefaultNamespace, operator: true, all: true}
 	if rt.public {
 		return c, nil
 	}
@@ -158,7 +158,7 @@ func (c *caller) account(rt *route) string {
 // one that goes on for long, and one that changes something, as its body may have
 // come long after its headers.
 func (s *Server) revalidate(c *caller) error {
-	settings := s.ledger.Settings()
+	settings := s.store.Settings()
 	switch {
 	case c.token == nil && settings.Secured():
 		return refuse("token_required", "Authorization", "this server has begun to ask for tokens")

@@ -98,7 +98,7 @@ func (s *Server) backfill(r *request, t *task.Task, span task.Span, instants []t
 		spec.Trace = trace
 		changes[i] = task.Create{Spec: spec}
 	}
-	replies, err := s.ledger.Apply(r.Context(), now, changes)
+	replies, err := s.store.Apply(r.Context(), now, changes)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	b.checkRate()
-	replies, err := s.ledger.Apply(r.Context(), b.now, b.changes)
+	replies, err := s.store.Apply(r.Context(), b.now, b.changes)
 	if err != nil {
 		return err
 	}

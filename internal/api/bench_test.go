@@ -11,7 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// devNull is a ledger that applies and forgets: what is measured is the API.
+// devNull is a store that applies and forgets: what is measured is the API.
 type devNull struct{ settings *task.Settings }
 
 func (devNull) Durability() string { return "none" }

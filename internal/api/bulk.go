@@ -19,7 +19,7 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	listing, err := s.ledger.List(r.Context(), f.Filter, f.Narrow(p))
+	listing, err := s.store.List(r.Context(), f.Filter, f.Narrow(p))
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *Server) eachPage(w http.ResponseWriter, r *request, f *chosen, do func(
 		if err := s.revalidate(&r.caller); err != nil {
 			return err
 		}
-		listing, err := s.ledger.List(r.Context(), f.Filter, f.Narrow(task.Page{After: after, Limit: maxLimit}))
+		listing, err := s.store.List(r.Context(), f.Filter, f.Narrow(task.Page{After: after, Limit: maxLimit}))
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, what
 	for step := range slices.Chunk(changes, bulkStep) {
 		var replies []task.Reply
 		err := inTurn(r.Context(), func() (err error) {
-			replies, err = s.ledger.Apply(r.Context(), s.now(), step) // later steps, later clock
+			replies, err = s.store.Apply(r.Context(), s.now(), step) // later steps, later clock
 			return err
 		})
 		if err != nil {

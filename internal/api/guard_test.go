@@ -97,7 +97,7 @@ func TestEveryReplyHasTheSafeHeaders(t *testing.T) {
 	}
 }
 
-// broken is a ledger whose reads go wrong.
+// broken is a store whose reads go wrong.
 type broken struct {
 	*memstore.Store
 	get func() error

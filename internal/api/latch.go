@@ -41,5 +41,5 @@ func (s *Server) closed(settings *task.Settings, rt *route) error {
 	if err := s.latch.lost(settings); err != nil || rt.watches {
 		return err
 	}
-	return storeLost(s.ledger.Err())
+	return storeLost(s.store.Err())
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// forgetful is a ledger that loses its content.
+// forgetful is a store that loses its content.
 type forgetful struct {
-	Ledger
+	Store
 	settings atomic.Pointer[task.Settings] // nil: those that it has
 	why      atomic.Pointer[error]
 }
@@ -23,17 +23,17 @@ func (f *forgetful) Settings() *task.Settings {
 	if s := f.settings.Load(); s != nil {
 		return s
 	}
-	return f.Ledger.Settings()
+	return f.Store.Settings()
 }
 
 func (f *forgetful) Err() error {
 	if why := f.why.Load(); why != nil {
 		return *why
 	}
-	return f.Ledger.Err()
+	return f.Store.Err()
 }
 
-// secured returns a ledger with an operator's token, and the token.
+// secured returns a store with an operator's token, and the token.
 func secured(t *testing.T) (*forgetful, string) {
 	t.Helper()
 	store := memstore.New(memstore.Config{})
@@ -45,7 +45,7 @@ func secured(t *testing.T) (*forgetful, string) {
 	if err != nil || replies[0].Err != nil || replies[1].Err != nil {
 		t.Fatal(replies, err)
 	}
-	return &forgetful{Ledger: store}, token
+	return &forgetful{Store: store}, token
 }
 
 // withoutTokens returns settings that are a part of others.
@@ -83,7 +83,7 @@ func TestAServerThatWasSecuredStaysClosedWhenItsSettingsAreLost(t *testing.T) {
 		code string
 	}{
 		"no settings at all":        {func(f *forgetful) { f.settings.Store(task.NewSettings()) }, "settings_lost"},
-		"the tokens alone are gone": {func(f *forgetful) { f.settings.Store(withoutTokens(f.Ledger.Settings())) }, "settings_lost"},
+		"the tokens alone are gone": {func(f *forgetful) { f.settings.Store(withoutTokens(f.Store.Settings())) }, "settings_lost"},
 		"another store":             {func(f *forgetful) { f.why.Store(&replaced) }, "store_replaced"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ type holdings struct {
 
 // totals returns what there is in each namespace.
 func (s *Server) totals(r *request) (map[string]holdings, error) {
-	queues, err := s.ledger.Counts(r.Context())
+	queues, err := s.store.Counts(r.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	// Recorded before the first byte: the caller is known even if the backup fails.
 	who := r.actor()
 	entry := task.AuditEntry{At: s.now(), By: who.By, Addr: who.Addr, Action: task.ActionBackup}
-	if err := s.ledger.Record(r.Context(), []task.AuditEntry{entry}); err != nil {
+	if err := s.store.Record(r.Context(), []task.AuditEntry{entry}); err != nil {
 		h.Del("Content-Disposition")
 		return err
 	}
@@ -61,9 +61,9 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 // stream is a reply that takes as long as it takes, while it goes on and its
 // reader may still read it.
 type stream struct {
-	w     http.ResponseWriter
+	w          http.ResponseWriter
 	revalidate func() error
-	begun bool
+	begun      bool
 }
 
 // Write implements io.Writer. Of nothing it does nothing: net/http would say 200.
@@ -93,10 +93,10 @@ func (s *Server) ready() error {
 		return refuse("unavailable", "", "the server is stopping")
 	default:
 	}
-	if err := s.latch.lost(s.ledger.Settings()); err != nil {
+	if err := s.latch.lost(s.store.Settings()); err != nil {
 		return err
 	}
-	switch err := s.ledger.Err(); { // its text may name what only the operator should read
+	switch err := s.store.Err(); { // its text may name what only the operator should read
 	case err == nil && s.nodes != nil && s.nodes.Standing().NameTaken:
 		return refuse("unavailable", "", "another server that lives has the node's name of this one, which delivers nothing until that ends: start it with a --node of its own")
 	case err == nil:

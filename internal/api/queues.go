@@ -37,7 +37,7 @@ func (s *Server) listQueues(w http.ResponseWriter, r *request) error {
 
 // counts returns what there is in each queue of a namespace that has records.
 func (s *Server) counts(ctx context.Context, namespace string) (map[string]task.Counts, error) {
-	all, err := s.ledger.Counts(ctx)
+	all, err := s.store.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func (s *Server) durability(r *request) string {
 	if !r.made {
 		return ""
 	}
-	return cmp.Or(r.lower, s.ledger.Durability())
+	return cmp.Or(r.lower, s.store.Durability())
 }
 
 const (
@@ -251,7 +251,7 @@ func (s *Server) handler(rt route) http.Handler {
 
 // serve asks who sent r before anything else of it is looked at.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error {
-	if rt.costly || !rt.public && !s.ledger.Settings().Secured() {
+	if rt.costly || !rt.public && !s.store.Settings().Secured() {
 		// Without tokens a page needs no more than to reach the server: it must not
 		// make it work, nor read it by a side channel.
 		if err := s.guard.checkOrigin(r); err != nil {

@@ -20,7 +20,7 @@ func (s *Server) listSchedules(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	p.After, p.Before = task.ScheduleKey(r.namespace, p.After).Name, task.FirstTaskName
-	listing, err := s.ledger.List(r.Context(), f, p)
+	listing, err := s.store.List(r.Context(), f, p)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Server) schedule(r *request) (*task.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.ledger.Get(r.Context(), key)
+	t, err := s.store.Get(r.Context(), key)
 	if err != nil {
 		return nil, ofSchedule(err)
 	}

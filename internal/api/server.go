@@ -16,8 +16,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Ledger is what the API needs of a store.
-type Ledger interface {
+// Store is what the API needs of a store.
+type Store interface {
 	task.Ledger
 	Settings() *task.Settings
 	Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error)
@@ -117,7 +117,7 @@ func (c Config) withDefaults() Config {
 // be called by many goroutines.
 type Server struct {
 	cfg     Config
-	ledger  *boundLedger
+	store   *boundStore
 	nodes   task.Cluster // nil: the store is this server's own
 	guard   *guard
 	mux     *http.ServeMux
@@ -145,19 +145,19 @@ type Server struct {
 	stopped  sync.Once // closes stop
 }
 
-// New returns a server of ledger's tasks, and of its nodes where it implements
+// New returns a server of the store's tasks, and of its nodes where it implements
 // task.Cluster. The http.Server around it should
 // bound headers and whole requests in time (ReadHeaderTimeout, ReadTimeout);
 // routes that take longer by nature extend their own deadlines.
-func New(cfg Config, ledger Ledger) *Server {
+func New(cfg Config, store Store) *Server {
 	s := &Server{cfg: cfg.withDefaults(), cursors: newSealer(), started: time.Now(), stop: make(chan struct{}), places: newPlaces()}
 	s.loads.most, s.replies.most, s.polls.most, s.underWay.most = maxLoad, maxReplies, maxPolls, maxUnderWay
-	if nodes, ok := ledger.(task.Cluster); ok {
+	if nodes, ok := store.(task.Cluster); ok {
 		s.nodes = boundCluster{nodes}
 	}
-	s.ledger = &boundLedger{ledger}
+	s.store = &boundStore{store}
 	s.turns = newTurns(s.nodes != nil)
-	_ = s.latch.lost(ledger.Settings()) // they are the first: nothing is lost yet
+	_ = s.latch.lost(store.Settings()) // they are the first: nothing is lost yet
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
 	s.openAPI = sync.OnceValue(func() openAPI { return newOpenAPI(s.describe(routes())) })

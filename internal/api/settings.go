@@ -30,7 +30,7 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e tas
 			return nil, err
 		}
 	}
-	replies, err := s.ledger.Configure(r.Context(), s.now(), []task.Edit{e})
+	replies, err := s.store.Configure(r.Context(), s.now(), []task.Edit{e})
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e tas
 	} else if err != nil {
 		return nil, err
 	}
-	r.settings = s.ledger.Settings()
+	r.settings = s.store.Settings()
 	return replies[0].Changes, nil
 }
 

@@ -156,7 +156,7 @@ func (s *Server) get(w http.ResponseWriter, r *request) error {
 	if r.query.Has("wait") {
 		return s.getLater(w, r, key)
 	}
-	t, err := s.ledger.Get(r.Context(), key)
+	t, err := s.store.Get(r.Context(), key)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (s *Server) queueOf(r *request, p *task.Patch) (string, error) {
 	if p.Queue != nil {
 		return *p.Queue, nil
 	}
-	t, err := s.ledger.Get(r.Context(), p.Key)
+	t, err := s.store.Get(r.Context(), p.Key)
 	if err != nil {
 		return "", err
 	}
@@ -266,7 +266,7 @@ func (s *Server) apply(r *request, at task.Millis, c task.Change) (task.Result, 
 	if err := s.revalidate(&r.caller); err != nil {
 		return task.Result{}, err
 	}
-	replies, err := s.ledger.Apply(r.Context(), at, []task.Change{c})
+	replies, err := s.store.Apply(r.Context(), at, []task.Change{c})
 	if err != nil {
 		return task.Result{}, err
 	}

@@ -120,7 +120,7 @@ func (s *Server) revokeDescendants(r *request, id string) error {
 		if len(edits) == 0 {
 			return nil
 		}
-		replies, err := s.ledger.Configure(r.Context(), s.now(), edits)
+		replies, err := s.store.Configure(r.Context(), s.now(), edits)
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (s *Server) revokeDescendants(r *request, id string) error {
 				return reply.Err
 			}
 		}
-		r.settings = s.ledger.Settings()
+		r.settings = s.store.Settings()
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// turnPatience is how long a read waits for its turn.
-	turnPatience = 2 * time.Second
-	// maxLine bounds the reads of one namespace that wait for their turn.
-	maxLine = 64
+	// turnTimeout is how long a read waits for its turn.
+	turnTimeout = 2 * time.Second
+	// maxWaiting bounds the reads of one namespace that wait for their turn.
+	maxWaiting = 64
 )
 
 // turns bounds the work that takes milliseconds of a processor at a time: pages of
@@ -49,7 +49,7 @@ func (t *turns) enter(ctx context.Context, namespace string, patient bool) bool 
 		t.mu.Unlock()
 		return true
 	}
-	if !patient && len(t.lines[namespace]) >= maxLine {
+	if !patient && len(t.lines[namespace]) >= maxWaiting {
 		t.mu.Unlock()
 		return false
 	}
@@ -62,7 +62,7 @@ func (t *turns) enter(ctx context.Context, namespace string, patient bool) bool 
 
 	var over <-chan time.Time
 	if !patient {
-		timer := time.NewTimer(turnPatience)
+		timer := time.NewTimer(turnTimeout)
 		defer timer.Stop()
 		over = timer.C
 	}

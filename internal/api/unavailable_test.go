@@ -16,9 +16,9 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// ill is a ledger whose changes fail, and which may say so of itself.
+// ill is a store whose changes fail, and which may say so of itself.
 type ill struct {
-	Ledger
+	Store
 	why, whole error
 }
 
@@ -79,11 +79,11 @@ func TestAStoreThatIsFullIsLoggedNowAndThen(t *testing.T) {
 	}
 }
 
-// unsure is a ledger that makes what it is asked for, and cannot say that it lasts.
-type unsure struct{ Ledger }
+// unsure is a store that makes what it is asked for, and cannot say that it lasts.
+type unsure struct{ Store }
 
 func (l unsure) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
-	if _, err := l.Ledger.Apply(ctx, now, changes); err != nil {
+	if _, err := l.Store.Apply(ctx, now, changes); err != nil {
 		return nil, err
 	}
 	return nil, &task.ShortError{Wanted: 1, Within: time.Second}

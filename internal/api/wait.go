@@ -19,7 +19,7 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 		return refuse("out_of_range", "wait", "a wait lies between 0s and 5m")
 	}
 	allow(w, r.Request, wait)
-	t, err := s.ledger.Get(r.Context(), key)
+	t, err := s.store.Get(r.Context(), key)
 	if err == nil && wait > 0 && !settled(t) {
 		if !s.polls.take(r.namespace, 1) {
 			return refuse("unavailable", "wait", "too many requests wait for a task already: come again, or ask without wait")
@@ -30,7 +30,7 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 	if err != nil {
 		return err
 	}
-	r.settings = s.ledger.Settings() // it may be held since
+	r.settings = s.store.Settings() // it may be held since
 	s.replyTask(w, r, http.StatusOK, s.show(r, t), t.ETag())
 	return nil
 }
@@ -77,7 +77,7 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 	over, pause := false, soonest
 	for {
 		changed, leave := s.waiting.join(key) // before looking, so that no change falls between
-		t, err := s.ledger.Get(ctx, key)
+		t, err := s.store.Get(ctx, key)
 		if err == nil {
 			err = s.revalidate(&r.caller)
 		}

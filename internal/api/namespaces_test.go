@@ -32,7 +32,7 @@ type town struct {
 	secret string // the id of a secret of the first
 }
 
-// spy is a ledger that remembers which namespaces it was asked about.
+// spy is a store that remembers which namespaces it was asked about.
 type spy struct {
 	*memstore.Store
 	mu    sync.Mutex // guards asked

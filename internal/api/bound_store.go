@@ -7,10 +7,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// boundLedger is a store whose callers are requests. A request that waits for the
+// boundStore is a store whose callers are requests. A request that waits for the
 // store has no place among the handlers that run, pages are read in turns, and
 // the memory that they hold is counted.
-type boundLedger struct{ Ledger }
+type boundStore struct{ Store }
 
 // outside runs call without a place, if there is a request and it has one.
 func outside(ctx context.Context, call func()) {
@@ -23,8 +23,8 @@ func outside(ctx context.Context, call func()) {
 
 // Get implements task.Ledger. It may wait: for another machine, or until the disk has
 // synced what it shows.
-func (l *boundLedger) Get(ctx context.Context, key task.Key) (t *task.Task, err error) {
-	outside(ctx, func() { t, err = l.Ledger.Get(ctx, key) })
+func (l *boundStore) Get(ctx context.Context, key task.Key) (t *task.Task, err error) {
+	outside(ctx, func() { t, err = l.Store.Get(ctx, key) })
 	if o := responseOf(ctx); err == nil && o != nil && o.reads {
 		err = o.hold(t.Weight())
 	}
@@ -32,27 +32,27 @@ func (l *boundLedger) Get(ctx context.Context, key task.Key) (t *task.Task, err 
 }
 
 // Apply implements task.Ledger.
-func (l *boundLedger) Apply(ctx context.Context, now task.Millis, changes []task.Change) (replies []task.Reply, err error) {
-	outside(ctx, func() { replies, err = l.Ledger.Apply(ctx, now, changes) })
+func (l *boundStore) Apply(ctx context.Context, now task.Millis, changes []task.Change) (replies []task.Reply, err error) {
+	outside(ctx, func() { replies, err = l.Store.Apply(ctx, now, changes) })
 	return replies, err
 }
 
 // Configure implements task.Registry.
-func (l *boundLedger) Configure(ctx context.Context, now task.Millis, edits []task.Edit) (replies []task.EditReply, err error) {
-	outside(ctx, func() { replies, err = l.Ledger.Configure(ctx, now, edits) })
+func (l *boundStore) Configure(ctx context.Context, now task.Millis, edits []task.Edit) (replies []task.EditReply, err error) {
+	outside(ctx, func() { replies, err = l.Store.Configure(ctx, now, edits) })
 	return replies, err
 }
 
 // Record implements task.Registry.
-func (l *boundLedger) Record(ctx context.Context, entries []task.AuditEntry) (err error) {
-	outside(ctx, func() { err = l.Ledger.Record(ctx, entries) })
+func (l *boundStore) Record(ctx context.Context, entries []task.AuditEntry) (err error) {
+	outside(ctx, func() { err = l.Store.Record(ctx, entries) })
 	return err
 }
 
 // Counts implements task.Registry.
-func (l *boundLedger) Counts(ctx context.Context) (counts map[task.QueueKey]task.Counts, err error) {
+func (l *boundStore) Counts(ctx context.Context) (counts map[task.QueueKey]task.Counts, err error) {
 	err = inTurn(ctx, func() (err error) {
-		counts, err = l.Ledger.Counts(ctx)
+		counts, err = l.Store.Counts(ctx)
 		return err
 	})
 	return counts, err
@@ -62,17 +62,17 @@ func (l *boundLedger) Counts(ctx context.Context) (counts map[task.QueueKey]task
 const maxPage = task.MaxPageBytes + task.MaxBody
 
 // List implements task.Ledger.
-func (l *boundLedger) List(ctx context.Context, f task.Filter, page task.Page) (listing task.Listing, err error) {
+func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (listing task.Listing, err error) {
 	err = inTurn(ctx, func() error {
 		o := responseOf(ctx)
 		if o == nil || !o.reads {
-			listing, err = l.Ledger.List(ctx, f, page)
+			listing, err = l.Store.List(ctx, f, page)
 			return err
 		}
 		if err := o.hold(maxPage); err != nil {
 			return err
 		}
-		if listing, err = l.Ledger.List(ctx, f, page); err != nil {
+		if listing, err = l.Store.List(ctx, f, page); err != nil {
 			return errors.Join(err, o.hold(0))
 		}
 		return o.hold(pageSize(listing.Tasks))
@@ -81,9 +81,9 @@ func (l *boundLedger) List(ctx context.Context, f task.Filter, page task.Page) (
 }
 
 // Audit implements task.Registry.
-func (l *boundLedger) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
+func (l *boundStore) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
 	err = inTurn(ctx, func() error {
-		page, err = l.Ledger.Audit(ctx, f, before, limit)
+		page, err = l.Store.Audit(ctx, f, before, limit)
 		if o := responseOf(ctx); err == nil && o != nil {
 			err = o.hold(auditSize(page.Entries))
 		}
