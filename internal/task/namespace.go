@@ -51,11 +51,11 @@ func (n *NamespaceSettings) Validate() error {
 	case n.Name == reservedNamespace:
 		return &FieldError{"namespace", "bad_name", fmt.Sprintf("%q is a word for whoever runs the whole server: give the namespace another name", n.Name)}
 	case n.MaxPending < 0:
-		return &FieldError{"max_pending", "out_of_range", "max_pending must be at least 1"}
+		return &FieldError{"max_pending", "out_of_range", "must be at least 1"}
 	case n.MaxBytes < 0:
-		return &FieldError{"max_bytes", "out_of_range", "max_bytes must be at least 1"}
+		return &FieldError{"max_bytes", "out_of_range", "must be at least 1"}
 	case n.CreateBurst < 0 || n.CreateBurst > MaxConcurrency:
-		return &FieldError{"create_burst", "out_of_range", fmt.Sprintf("create_burst must be between 0 (one second's worth) and %d", MaxConcurrency)}
+		return &FieldError{"create_burst", "out_of_range", fmt.Sprintf("must be between 0 (one second's worth) and %d", MaxConcurrency)}
 	}
 	for _, r := range []struct {
 		field Rate

@@ -112,13 +112,13 @@ func (q *QueueSettings) Validate() error {
 	}
 	switch {
 	case q.Burst < 0 || q.Burst > MaxConcurrency:
-		return &FieldError{"burst", "out_of_range", fmt.Sprintf("a burst lies between 0 (one second's worth) and %d", MaxConcurrency)}
+		return &FieldError{"burst", "out_of_range", fmt.Sprintf("must be between 0 (one second's worth) and %d", MaxConcurrency)}
 	case q.Burst > 0 && q.Rate == 0:
 		return &FieldError{"burst", "out_of_range", "a burst needs a rate"}
 	case q.Concurrency < 0 || q.Concurrency > MaxConcurrency:
-		return &FieldError{"concurrency", "out_of_range", fmt.Sprintf("concurrency lies between 0 (no limit) and %d", MaxConcurrency)}
+		return &FieldError{"concurrency", "out_of_range", fmt.Sprintf("must be between 0 (no limit) and %d", MaxConcurrency)}
 	case q.PerDestination < 0 || q.PerDestination > MaxConcurrency:
-		return &FieldError{"per_destination", "out_of_range", fmt.Sprintf("per_destination lies between 0 (no limit) and %d", MaxConcurrency)}
+		return &FieldError{"per_destination", "out_of_range", fmt.Sprintf("must be between 0 (no limit) and %d", MaxConcurrency)}
 	}
 	if err := between("keep_finished", q.KeepFinished, 0, MaxDuration); err != nil {
 		return err

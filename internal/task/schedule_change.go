@@ -29,7 +29,7 @@ func (s *ScheduleSpec) Validate(now Millis) error {
 		return err
 	}
 	if s.Runs != nil && *s.Runs < 0 {
-		return &FieldError{"runs", "out_of_range", "runs is 0 or more"}
+		return &FieldError{"runs", "out_of_range", "must be 0 or more"}
 	}
 	t := s.record(now)
 	return within("task", t.validate())
@@ -54,19 +54,19 @@ func (r *Rule) validate(now Millis) error {
 	case r.Cron == "" && r.Zone != "":
 		return &FieldError{"timezone", "conflict", "a time zone belongs to cron; every counts seconds, which are the same everywhere"}
 	case r.Cron == "" && (r.Every < MinEvery || r.Every > MaxDuration || r.Every%time.Millisecond != 0):
-		return &FieldError{"every", "out_of_range", "every lies between 1s and 100 years, in whole milliseconds"}
+		return &FieldError{"every", "out_of_range", "must be between 1s and 100 years, in whole milliseconds"}
 	case r.Anchor < 0 || r.Anchor > latest(now):
-		return &FieldError{"anchor", "out_of_range", "an anchor lies after 1970-01-01T00:00:00Z and at most 100 years ahead"}
+		return &FieldError{"anchor", "out_of_range", "must be after 1970-01-01T00:00:00Z and at most 100 years ahead"}
 	case r.Start < 0 || r.Start > latest(now):
-		return &FieldError{"start", "out_of_range", "a start lies after 1970-01-01T00:00:00Z and at most 100 years ahead"}
+		return &FieldError{"start", "out_of_range", "must be after 1970-01-01T00:00:00Z and at most 100 years ahead"}
 	case r.End != 0 && r.End < r.Start:
 		return &FieldError{"end", "out_of_range", "the end lies before the start"}
 	case r.End > lastInstant:
 		return &FieldError{"end", "out_of_range", "an end lies before the year 10000: without one, a schedule goes on"}
 	case r.MaxRuns < 0:
-		return &FieldError{"max_runs", "out_of_range", "max_runs is 0 (no limit) or more"}
+		return &FieldError{"max_runs", "out_of_range", "must be 0 (no limit) or more"}
 	case r.CatchupLimit < 1 || r.CatchupLimit > MaxCatchupLimit:
-		return &FieldError{"catchup_limit", "out_of_range", fmt.Sprintf("catchup_limit lies between 1 and %d", MaxCatchupLimit)}
+		return &FieldError{"catchup_limit", "out_of_range", fmt.Sprintf("must be between 1 and %d", MaxCatchupLimit)}
 	}
 	if err := between("jitter", r.Jitter, 0, MaxJitter); err != nil {
 		return err

@@ -49,15 +49,15 @@ func (c *Patch) Validate(now Millis) error {
 func (w When) validate(now Millis) error {
 	switch {
 	case w.Relative && (w.Delay < 0 || w.Delay > MaxDelay):
-		return &FieldError{"delay", "out_of_range", "a delay lies between 0s and 100 years"}
+		return &FieldError{"delay", "out_of_range", "must be between 0s and 100 years"}
 	case !w.Relative && w.At > latest(now):
 		return &FieldError{"at", "out_of_range", "a due time lies at most 100 years ahead"}
 	case !w.Relative && w.At <= 0: // in a record, 0 is no time
 		return &FieldError{"at", "out_of_range", `a due time must be after 1970-01-01T00:00:00Z; for a task that is due at once, write "delay": "0s"`}
 	case w.Relative && w.Next != 0:
-		return &FieldError{"first_attempt_at", "conflict", "first_attempt_at goes with at, not with delay"}
+		return &FieldError{"first_attempt_at", "conflict", "cannot be combined with delay, only with at"}
 	case w.Next < 0 || w.Next > latest(now):
-		return &FieldError{"first_attempt_at", "out_of_range", "first_attempt_at lies after 1970 and at most 100 years ahead"}
+		return &FieldError{"first_attempt_at", "out_of_range", "must be after 1970 and at most 100 years ahead"}
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (t *Task) validate() error {
 // Validate checks the policy; path names it in errors.
 func (r Retry) Validate(path string) error {
 	if r.MaxAttempts < 0 || r.MaxAttempts > MaxAttemptsLimit {
-		return &FieldError{path + ".max_attempts", "out_of_range", fmt.Sprintf("max_attempts lies between 0 (no limit) and %d", MaxAttemptsLimit)}
+		return &FieldError{path + ".max_attempts", "out_of_range", fmt.Sprintf("must be between 0 (no limit) and %d", MaxAttemptsLimit)}
 	}
 	if err := between(path+".min_backoff", r.MinBackoff, MinBackoff, MaxDuration); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (r Retry) Validate(path string) error {
 		return err
 	}
 	if r.MaxBackoff < r.MinBackoff {
-		return &FieldError{path + ".max_backoff", "out_of_range", "max_backoff is shorter than min_backoff"}
+		return &FieldError{path + ".max_backoff", "out_of_range", "must not be shorter than the minimum backoff"}
 	}
 	return between(path+".max_age", r.MaxAge, 0, MaxDuration)
 }
@@ -112,7 +112,7 @@ func between(path string, d, low, high time.Duration) error {
 	if d >= low && d <= high {
 		return nil
 	}
-	return &FieldError{path, "out_of_range", fmt.Sprintf("%s lies between %v and %s", lastOf(path), low, words(high))}
+	return &FieldError{path, "out_of_range", fmt.Sprintf("must be between %v and %s", low, words(high))}
 }
 
 func words(d time.Duration) string {
@@ -122,16 +122,14 @@ func words(d time.Duration) string {
 	return d.String()
 }
 
-func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
-
 // ValidateName checks a name that a client gives, of a task, queue or namespace.
 func ValidateName(path, name string) error {
 	if len(name) == 0 || len(name) > MaxNameLen {
-		return &FieldError{path, "bad_name", fmt.Sprintf("a %s has 1 to %d characters", lastOf(path), MaxNameLen)}
+		return &FieldError{path, "bad_name", fmt.Sprintf("must have 1 to %d characters", MaxNameLen)}
 	}
 	for i := range len(name) {
 		if c := name[i]; !alphanumeric(c) && (i == 0 || !strings.ContainsRune("._:-", rune(c))) {
-			return &FieldError{path, "bad_name", fmt.Sprintf("a %s is made of letters, digits and . _ : - and begins with a letter or digit", lastOf(path))}
+			return &FieldError{path, "bad_name", "must consist of letters, digits and . _ : - and begin with a letter or digit"}
 		}
 	}
 	return nil
