@@ -28,6 +28,10 @@ type Error struct {
 	// empty in other errors.
 	ID    string
 	State State
+	// Suggestion is the known name that is spelled most like an unknown field or parameter, and Allowed lists the values
+	// that Field may have. Kind and Name are those of the record that does not exist or is busy: "queue", "orders".
+	Suggestion, Kind, Name string
+	Allowed                []string
 
 	// RetryAfter is the delay that the server asks for; 0: none.
 	RetryAfter time.Duration
@@ -153,6 +157,7 @@ func problemError(p wire.Problem) *Error {
 		detail = p.Title
 	}
 	e := &Error{Status: p.Status, Code: p.Code, Field: p.Field, ID: p.ID, State: State(p.State), Detail: strings.TrimPrefix(detail, p.Field+": ")}
+	e.Suggestion, e.Kind, e.Name, e.Allowed = p.Suggestion, p.Kind, p.Name, p.Allowed
 	if p.Count != nil {
 		e.Count = *p.Count
 	}

@@ -36,7 +36,8 @@ func TestTheFirstTokenIsAnOperators(t *testing.T) {
 	s.do("GET", "/v1/tasks", "").problem(401, "token_required", "Authorization")
 }
 
-// gathering is a store that carries out no edit before as many have come as it waits for.
+// gathering is a store that delays edits until a given number of them has
+// arrived.
 type gathering struct {
 	*memstore.Store
 	awaited sync.WaitGroup
@@ -48,7 +49,8 @@ func (g *gathering) Configure(ctx context.Context, now task.Millis, edits []task
 	return g.Store.Configure(ctx, now, edits)
 }
 
-// TestOfTenFirstTokensOneIsMade: all ten requests are let in while there is no token.
+// TestOfTenFirstTokensOneIsMade sends ten requests. All are accepted while
+// there is no token.
 func TestOfTenFirstTokensOneIsMade(t *testing.T) {
 	store := &gathering{Store: memstore.New(memstore.Config{})}
 	store.awaited.Add(10)
@@ -103,7 +105,8 @@ func TestTheLastTokenThatManagesTheServerIsNotRevokedByAccident(t *testing.T) {
 	})
 }
 
-// makeToken makes a token by the API with the token by, or with none if by is "".
+// makeToken creates a token by the API with the token by, or without one if by
+// is "".
 func (s *service) makeToken(by, spec string) (made wire.Token) {
 	s.Helper()
 	var headers []string
@@ -114,9 +117,9 @@ func (s *service) makeToken(by, spec string) (made wire.Token) {
 	return made
 }
 
-// TestWhatALeakedTokenMadeEndsWithItOnRequest, and not before: so a token can be replaced without
-// ending all that it made.
-func TestWhatALeakedTokenMadeEndsWithItOnRequest(t *testing.T) {
+// TestADescendantEndsWithItsParentOnRequest, and not before: a token can be
+// replaced without ending the tokens that it created.
+func TestADescendantEndsWithItsParentOnRequest(t *testing.T) {
 	s := serve(t)
 	status := func(token wire.Token) int {
 		return s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+token.Token).status
@@ -148,7 +151,8 @@ func TestWhatALeakedTokenMadeEndsWithItOnRequest(t *testing.T) {
 	if len(log.Entries) != 3 || log.Entries[0].Target != grandchild.ID || log.Entries[0].By != "token:"+root.ID {
 		t.Errorf("the audit log: %+v", log.Entries)
 	}
-	// All that can manage the server, one by the other: not by accident, and also by the token that asks.
+	// Try all tokens that can manage the server: no accident revokes the last one,
+	// not even by itself.
 	s.do("DELETE", "/v1/tokens/"+root.ID+"?children=true", "", "Authorization: Bearer "+other.Token).problem(409, "last_admin_token", "")
 	s.do("DELETE", "/v1/tokens/"+root.ID+"?children=true&force=true", "", "Authorization: Bearer "+other.Token).want(200, nil)
 	if status(root) != 401 || status(other) != 401 {
@@ -156,7 +160,8 @@ func TestWhatALeakedTokenMadeEndsWithItOnRequest(t *testing.T) {
 	}
 }
 
-// Whoever revokes at the same time: it is decided where the settings change.
+// Two callers may revoke at the same time: the store decides which of them is
+// the last.
 func TestOneOfTheTokensThatManageTheServerIsLeft(t *testing.T) {
 	const n = 16
 	s := serve(t)
@@ -205,7 +210,7 @@ func TestBadTokensAreRefused(t *testing.T) {
 	operator, admin := s.token("*", task.ScopeAdmin), s.token("default", task.ScopeAdmin)
 	for body, want := range map[string]string{
 		`{}`: "400 required scope", `{"scope": "root"}`: "400 bad_scope scope", `{"scope": 1}`: "400 wrong_type scope", `{"scope": "read", "namespace": "a b"}`: "400 bad_name namespace",
-		`{"scope": "read", "namespace": "nobody"}`: "404 unknown_namespace ", `{"scope": "read", "expires_in": "0s"}`: "400 out_of_range expires_in",
+		`{"scope": "read", "namespace": "missing"}`: "404 unknown_namespace ", `{"scope": "read", "expires_in": "0s"}`: "400 out_of_range expires_in",
 		`{"scope": "read", "expires_at": "2001-01-01T00:00:00Z"}`: "400 out_of_range expires_at", `{"scope": "read", "expires_in": "1h", "expires_at": "2101-01-01T00:00:00Z"}`: "400 two_times expires_at",
 		`{"scope": "read", "label": "` + strings.Repeat("x", 257) + `"}`: "400 bad_label label", `{"scope": "read", "token": "mine"}`: "400 unknown_field token", `{"scope": "read", "scope": "admin"}`: "400 duplicate_key scope",
 	} {
@@ -216,9 +221,9 @@ func TestBadTokensAreRefused(t *testing.T) {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
 	}
-	// One namespace's admin makes tokens of its own namespace only.
+	// An admin of a namespace creates tokens only for that namespace.
 	s.namespace("other")
-	for _, namespace := range []string{"other", "*", "nobody"} {
+	for _, namespace := range []string{"other", "*", "missing"} {
 		s.do("POST", "/v1/tokens", `{"scope": "read", "namespace": "`+namespace+`"}`, admin).problem(403, "wrong_namespace", "namespace")
 	}
 	s.do("POST", "/v1/tokens", `{"scope": "read", "namespace": "default"}`, admin).want(201, nil)

@@ -37,7 +37,7 @@ func serve(t *testing.T, configure ...func(*api.Config)) *service {
 	return &service{T: t, Server: api.New(cfg, store), store: store}
 }
 
-// reply is what came back.
+// reply is a received reply.
 type reply struct {
 	*testing.T
 	status int
@@ -45,8 +45,8 @@ type reply struct {
 	body   []byte
 }
 
-// do sends one request. headers are "Name: value"; a body is declared as JSON
-// unless they say otherwise.
+// do sends one request. headers are "Name: value". A body is declared as JSON
+// unless headers say otherwise.
 func (s *service) do(method, target, body string, headers ...string) reply {
 	s.Helper()
 	r := httptest.NewRequestWithContext(s.Context(), method, target, strings.NewReader(body))
@@ -96,7 +96,7 @@ func (r reply) task(status int) wire.Task {
 	return t
 }
 
-// problem checks that the reply is a problem as RFC 9457 has it.
+// problem checks that the reply is a problem in the form of RFC 9457.
 func (r reply) problem(status int, code, field string) wire.Problem {
 	r.Helper()
 	var p wire.Problem
@@ -104,7 +104,7 @@ func (r reply) problem(status int, code, field string) wire.Problem {
 	if got := r.header.Get("Content-Type"); got != wire.ProblemType {
 		r.Errorf("content type %q", got)
 	}
-	// Which of two headers that differ in their capitals is named is left open.
+	// The order of two headers that differ only in case is random.
 	if p.Status != status || p.Code != code || !strings.EqualFold(p.Field, field) || p.Detail == "" || p.Title == "" || p.Type == "" {
 		r.Errorf("problem %+v, want code %s and field %q", p, code, field)
 	}
@@ -121,7 +121,7 @@ func (s *service) all() []*task.Task {
 	return listing.Tasks
 }
 
-// record returns the stored task of that name.
+// record returns the stored task with this name.
 func (s *service) record(name string) *task.Task {
 	s.Helper()
 	t, err := s.store.Get(s.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
@@ -131,7 +131,7 @@ func (s *service) record(name string) *task.Task {
 	return t
 }
 
-// claim makes a due task run, and returns what ends it.
+// claim claims a due task, and returns a function that ends the attempt.
 func (s *service) claim(name string) (settle func(task.Verdict)) {
 	s.Helper()
 	at := task.FloorMillis(time.Now())
@@ -153,7 +153,7 @@ func (s *service) claim(name string) (settle func(task.Verdict)) {
 
 const hour = `{"name": "a", "delay": "1h", "http": {"url": "http://example.com/"}}`
 
-func TestACreateIsAnsweredWithTheTask(t *testing.T) {
+func TestACreateReturnsTheTask(t *testing.T) {
 	s := serve(t)
 	before := time.Now()
 	r := s.do("POST", "/v1/tasks", `{
@@ -170,7 +170,7 @@ func TestACreateIsAnsweredWithTheTask(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if got.BodySize != len(`{"order": 42}`) || got.HTTP.Body != nil {
-		t.Errorf("a mutation's reply tells of the body, and leaves it out: %s", r.body)
+		t.Errorf("the reply to a change must have the size of the body, not the body: %s", r.body)
 	}
 	if want := `"` + got.ID + `.1"`; r.header.Get("ETag") != want {
 		t.Errorf("ETag %s, want %s", r.header.Get("ETag"), want)
@@ -220,7 +220,7 @@ func TestABodyIsKeptByteForByte(t *testing.T) {
 				given = ", " + given
 			}
 			s.do("POST", "/v1/tasks", `{"name": "a", "delay": "1h", "http": {"url": "http://example.com/"`+given+`}}`).want(201, nil)
-			for range 10 { // buffers are used again
+			for range 10 { // buffers are reused
 				s.do("POST", "/v1/tasks", `{"delay": "1h", "http": {"url": "http://example.com/", "body": [`+strings.Repeat("7,", 100)+`7]}}`).want(201, nil)
 			}
 			if got := s.record("a").Request; got.BodyKind != c.kind || string(got.Body) != c.stored || got.BodySize != len(c.stored) {

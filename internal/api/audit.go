@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// actions are the words of AuditEntry.Action.
+// actions are the values of AuditEntry.Action.
 var actions = []string{
 	"task.create", "task.replace", "task.patch", "task.touch", "task.run", "task.retry", "task.cancel", "task.purge",
 	"schedule.put", "schedule.pause", "schedule.resume", "schedule.delete", "schedule.check",
@@ -18,11 +18,11 @@ var actions = []string{
 }
 
 var auditParams = []param{
-	{name: "action", about: "Only that one.", enum: actions},
-	{name: "target", about: "Only what was done to that name or id."},
-	{name: "by", about: "Only what that one did: token:<id>, anonymous, upkeep."},
-	{name: "from", about: "Not earlier than that.", format: "date-time"},
-	{name: "until", about: "Earlier than that.", format: "date-time"},
+	{name: "action", about: "Only entries of this action.", enum: actions},
+	{name: "target", about: "Only entries about this name or id."},
+	{name: "by", about: "Only changes by this actor: token:<id>, anonymous, upkeep."},
+	{name: "from", about: "Only entries at this time or later.", format: "date-time"},
+	{name: "until", about: "Only entries before this time.", format: "date-time"},
 }
 
 func (s *Server) audit(w http.ResponseWriter, r *request) error {
@@ -47,8 +47,8 @@ func (s *Server) audit(w http.ResponseWriter, r *request) error {
 	return s.writeItems(w, "entries", len(page.Entries), func(i int) any { return showEntry(page.Entries[i]) }, s.cursors.seal(f.Namespace, page.Next))
 }
 
-// auditFilter reads what is wanted of the audit log: of r's namespace; for an
-// operator who named none, of all, and of the server itself.
+// auditFilter reads the filter of the audit log. It selects the namespace of r.
+// If an operator named none, it selects all namespaces and the server itself.
 func (r *request) auditFilter() (f task.AuditFilter, err error) {
 	q := r.query
 	f = task.AuditFilter{Action: q.Get("action"), Target: q.Get("target"), By: q.Get("by")}
@@ -60,7 +60,7 @@ func (r *request) auditFilter() (f task.AuditFilter, err error) {
 	}
 	for _, name := range []string{"target", "by"} {
 		if q.Has(name) && q.Get(name) == "" {
-			return f, refuse("bad_parameter", name, "a filter is not empty: leave it out")
+			return f, refuse("bad_parameter", name, "must not be empty: leave it out")
 		}
 	}
 	if q.Has("from") {
@@ -76,7 +76,7 @@ func (r *request) auditFilter() (f task.AuditFilter, err error) {
 		if err != nil {
 			return f, err
 		}
-		f.Until = max(1, task.CeilMillis(t)) // 0 would be no bound; nothing happened before 1970
+		f.Until = max(1, task.CeilMillis(t)) // 0 means no bound; no entry is from before 1970
 	}
 	return f, nil
 }

@@ -48,9 +48,10 @@ func TestTheAuditLogIsReadInPages(t *testing.T) {
 	s.do("GET", "/v1/audit?cursor=MTE", "").problem(400, "bad_cursor", "cursor")
 }
 
-// The entries of all namespaces are numbered in one row: a cursor must not tell
-// how many the others made, nor be good for another namespace.
-func TestACursorOfTheAuditLogTellsNothing(t *testing.T) {
+// The entries of all namespaces share one sequence of numbers. A cursor must
+// not reveal how many entries other namespaces have, or be valid for another
+// namespace.
+func TestACursorOfTheAuditLogRevealsNothing(t *testing.T) {
 	s := serve(t)
 	s.namespace("acme")
 	for i := range 3 {

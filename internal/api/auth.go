@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -13,20 +14,20 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// caller is who sent a request and whose tasks it is about.
+// caller is the sender of a request, with the namespace of the request.
 type caller struct {
-	settings  *task.Settings // one snapshot for all of the request
+	settings  *task.Settings // one snapshot for the whole request
 	token     *task.AccessToken
 	addr      netip.Addr
 	namespace string
-	// all says that the caller is an operator who named no namespace: what lists
-	// the server's own records lists those of all.
+	// all is set for an operator that named no namespace. Lists of the server's
+	// own records then have those of all namespaces.
 	all      bool
 	operator bool
 }
 
-// authenticate says who sent r, or refuses it. It looks at nothing of a request but
-// its headers, so that nobody without a token makes the server do more.
+// authenticate returns the caller of r, or refuses r. It reads only the
+// headers, so a client without a token cannot make the server do more work.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, rt *route) (caller, error) {
 	c := caller{settings: s.store.Settings(), namespace: task.DefaultNamespace, operator: true, all: true}
 	if rt.public {
@@ -56,8 +57,9 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, rt *route)
 	return c, c.checkSuspended(rt)
 }
 
-// checkSuspended refuses all but reads to a token of a suspended namespace. An operator may still
-// cancel and change tasks that exist; the store refuses creates of every caller.
+// checkSuspended refuses a request with a token of a suspended namespace,
+// unless it is a read. An operator may still cancel and change existing tasks.
+// The store refuses creates of every caller.
 func (c *caller) checkSuspended(rt *route) error {
 	if c.operator || rt.method == http.MethodGet || !c.settings.Namespace(c.namespace).Suspended {
 		return nil
@@ -65,16 +67,17 @@ func (c *caller) checkSuspended(rt *route) error {
 	return task.ErrSuspended
 }
 
-// login returns the token that r shows.
+// login returns the token of r.
 func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, settings *task.Settings, addr netip.Addr) (_ *task.AccessToken, err error) {
 	if _, given := r.Header["Authorization"]; !given {
-		return nil, challenge(w, r, "", refuse("token_required", "Authorization", "this server wants a token: authorization: Bearer foliot_…"))
+		return nil, challenge(w, r, "", refuse("token_required", "Authorization", "this server requires a token: authorization: Bearer foliot_…"))
 	}
 	at := time.Now()
 	hash, ok := bearer(r)
-	// The look-up is by hash: how long it takes tells nothing of the token. It
-	// comes before the limit, so that nobody's guesses lock out who shows a good
-	// token from the same address: a proxy's, or a machine's that still has an old one.
+	// The lookup is by hash, so its time reveals nothing about the token. It comes
+	// before the limit, so that guesses do not lock out a valid token from the
+	// same address. The address may be a proxy, or a machine with another client
+	// that still has an old token.
 	now := s.now()
 	if token := settings.Token(hash, now); ok && token != nil {
 		s.uses.note(token, now)
@@ -83,17 +86,17 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, settin
 	defer func() { s.noteRefusal(r, rt, task.ActionTokenRefused, settings.TokenByHash(hash), addr, err) }()
 	if wait := s.logins.wait(addr, at); wait > 0 {
 		closing(w, r)
-		return nil, waitFor(w, wait, refuse("too_many_logins", "Authorization", "too many invalid tokens from this address, and this one is invalid too: send a valid one, or wait before the next"))
+		return nil, waitFor(w, wait, refuse("too_many_logins", "Authorization", "too many invalid tokens from this address, and this one is invalid too: send a valid token, or wait"))
 	}
 	s.logins.failed(addr, at)
 	if !ok {
-		return nil, challenge(w, r, "invalid_token", refuse("token_malformed", "Authorization", "this is no token of ours: the header is Bearer and a token, which begins with "+task.TokenPrefix+" and may have a typing error"))
+		return nil, challenge(w, r, "invalid_token", refuse("token_malformed", "Authorization", "invalid token: the header must be Bearer and a token, which begins with "+task.TokenPrefix+"; look for a typing error"))
 	}
 	return nil, challenge(w, r, "invalid_token", invalidToken())
 }
 
-// bearer returns the hash of the token in r's only Authorization header, and
-// false where there cannot be one.
+// bearer returns the hash of the token in the only Authorization header of r.
+// It reports false if there is no well-formed token.
 func bearer(r *http.Request) (hash string, ok bool) {
 	values := r.Header["Authorization"]
 	if len(values) != 1 {
@@ -106,21 +109,22 @@ func bearer(r *http.Request) (hash string, ok bool) {
 	return task.HashToken(strings.Trim(token, " "))
 }
 
-// authorize checks that a token is good for a route.
+// authorize checks that a token has the scope of a route.
 func authorize(w http.ResponseWriter, rt *route, t *task.AccessToken) error {
 	switch {
 	case rt.operator && !t.Operator():
-		return refuse("operator_only", "Authorization", "this belongs to the whole server: it takes an operator's token")
+		return refuse("operator_only", "Authorization", "this route concerns the whole server and needs an operator's token")
 	case t.Scope < rt.scope:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="foliot", error="insufficient_scope", scope="`+rt.scope.String()+`"`)
-		return refuse("insufficient_scope", "Authorization", "the token may "+t.Scope.String()+"; this takes one of scope "+rt.scope.String())
+		err := refuse("insufficient_scope", "Authorization", "the token has scope "+t.Scope.String()+", but this needs scope "+rt.scope.String())
+		return &factsError{err, func(p *wire.Problem) { p.Scope = rt.scope.String() }}
 	}
 	return nil
 }
 
-// selectNamespace sets the namespace that r is about: the token's, or the one that an
-// operator names. A token of another namespace is refused before it could tell
-// whether the one it names exists.
+// selectNamespace sets the namespace of the request: that of the token, or the
+// one that an operator names. A token of another namespace is refused before
+// the lookup, so the reply does not reveal whether the named one exists.
 func (c *caller) selectNamespace(r *http.Request) error {
 	name, err := header(r, wire.NamespaceHeader)
 	if err != nil {
@@ -130,7 +134,7 @@ func (c *caller) selectNamespace(r *http.Request) error {
 	if !c.operator {
 		c.all, c.namespace = false, c.token.Namespace
 		if named && name != c.namespace {
-			return refuse("wrong_namespace", wire.NamespaceHeader, "the token belongs to another namespace: leave the header out")
+			return refuse("wrong_namespace", wire.NamespaceHeader, "the token belongs to another namespace: leave this out")
 		}
 	} else if named {
 		c.all, c.namespace = false, name
@@ -139,14 +143,16 @@ func (c *caller) selectNamespace(r *http.Request) error {
 		}
 	}
 	if c.settings.Namespace(c.namespace) == nil {
-		return refuse("unknown_namespace", wire.NamespaceHeader, "there is no namespace of that name")
+		err := refuse("unknown_namespace", wire.NamespaceHeader, fmt.Sprintf("there is no namespace %q", c.namespace))
+		return &factsError{err, func(p *wire.Problem) { p.Kind, p.Name = "namespace", c.namespace }}
 	}
 	return nil
 }
 
-// account is the account of a request that is under way. A request about the whole
-// server has an account of its own: no namespace can take the room from those who would
-// suspend it, revoke its tokens or watch the server.
+// account returns the account that pays for a request under way. Requests about
+// the whole server have an account of their own. So no namespace can take the
+// room of operators that want to suspend it, revoke its tokens or watch the
+// server.
 func (c *caller) account(rt *route) string {
 	if c.all || rt.operator {
 		return task.AllNamespaces
@@ -154,14 +160,14 @@ func (c *caller) account(rt *route) string {
 	return c.namespace
 }
 
-// revalidate says whether the caller of a request that was let in may still be served:
-// one that goes on for long, and one that changes something, as its body may have
-// come long after its headers.
+// revalidate checks that the caller of an accepted request is still authorized.
+// It serves requests that take long, and all changes, because the body may
+// arrive long after the headers.
 func (s *Server) revalidate(c *caller) error {
 	settings := s.store.Settings()
 	switch {
 	case c.token == nil && settings.Secured():
-		return refuse("token_required", "Authorization", "this server has begun to ask for tokens")
+		return refuse("token_required", "Authorization", "this server requires tokens now")
 	case c.token != nil && settings.Token(c.token.Hash, s.now()) == nil:
 		return invalidToken()
 	}
@@ -169,7 +175,7 @@ func (s *Server) revalidate(c *caller) error {
 }
 
 func invalidToken() error {
-	return refuse("token_invalid", "Authorization", "the token is not known here, or has expired, or was revoked")
+	return refuse("token_invalid", "Authorization", "the token is unknown, has expired or was revoked")
 }
 
 // actor returns the caller as the audit log names it.
@@ -184,7 +190,7 @@ func (c *caller) actor() task.Actor {
 	return a
 }
 
-// tokenID returns the id of the token that was shown, "" where none was.
+// tokenID returns the id of the caller's token, "" if there is none.
 func (c *caller) tokenID() string {
 	if c.token == nil {
 		return ""
@@ -192,25 +198,27 @@ func (c *caller) tokenID() string {
 	return c.token.ID
 }
 
-// since returns when the caller's namespace was made: what is older belonged to
-// another of that name, which was deleted, and is the operator's to see. 0: no bound.
+// since returns the time when the caller's namespace was created. Older records
+// belonged to a deleted namespace of the same name, and only operators may see
+// them. 0 means no bound.
 func (c *caller) since() task.Millis {
-	if c.operator || c.namespace == task.DefaultNamespace { // that one always was
+	if c.operator || c.namespace == task.DefaultNamespace { // it has always existed
 		return 0
 	}
 	return c.settings.Namespace(c.namespace).CreatedAt
 }
 
-// Context returns the context in which changes are recorded as the caller's.
+// Context returns the context of the request. Changes in it are recorded as the
+// caller's.
 func (r *request) Context() context.Context {
 	ctx := context.WithValue(r.Request.Context(), responseKey{}, r.out)
-	if r.scope <= task.ScopeRead { // nothing is changed
+	if r.scope <= task.ScopeRead { // a read
 		return ctx
 	}
 	return task.WithActor(ctx, r.actor())
 }
 
-// challenge says with err how one logs in here.
+// challenge sets WWW-Authenticate and returns err.
 func challenge(w http.ResponseWriter, r *http.Request, code string, err error) error {
 	value := `Bearer realm="foliot"`
 	if code != "" {
@@ -221,27 +229,27 @@ func challenge(w http.ResponseWriter, r *http.Request, code string, err error) e
 	return err
 }
 
-// closing ends the connection after a refusal, where net/http would read the
-// body of somebody we do not know to get to the next request. HTTP/2 ends the
-// stream alone.
+// closing ends the connection after a refusal. Otherwise net/http would read
+// the body of an unauthenticated client to reach the next request. HTTP/2 ends
+// only the stream.
 func closing(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 && r.ProtoMajor < 2 {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// waitFor says with err when to come again.
+// waitFor sets Retry-After and returns err.
 func waitFor(w http.ResponseWriter, d time.Duration, err error) error {
 	w.Header().Set("Retry-After", strconv.FormatInt(int64(max(1, (d+time.Second-1)/time.Second)), 10))
 	return err
 }
 
-// peer returns the other end of r's connection.
+// peer returns the address of the other end of r's connection.
 func peer(r *http.Request) netip.Addr {
 	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		return addr.Addr().Unmap().WithZone("")
 	}
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	addr, _ := netip.ParseAddr(host) // a socket that is no TCP has none: all of them are one
+	addr, _ := netip.ParseAddr(host) // other sockets than TCP have none and share the zero address
 	return addr.Unmap().WithZone("")
 }

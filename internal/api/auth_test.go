@@ -17,7 +17,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// configure carries out edits in the store.
+// configure applies edits in the store.
 func (s *service) configure(edits ...task.Edit) {
 	s.Helper()
 	replies, err := s.store.Configure(s.Context(), task.CeilMillis(time.Now()), edits)
@@ -31,7 +31,7 @@ func (s *service) configure(edits ...task.Edit) {
 	}
 }
 
-// token makes one and returns the header that shows it.
+// token creates a token and returns the header with it.
 func (s *service) token(namespace string, scope task.Scope) string {
 	s.Helper()
 	token, hash := task.MintToken()
@@ -39,14 +39,14 @@ func (s *service) token(namespace string, scope task.Scope) string {
 	return "Authorization: Bearer " + token
 }
 
-// namespace makes one.
+// namespace creates a namespace.
 func (s *service) namespace(name string) {
 	s.Helper()
 	s.configure(task.PutNamespace{Settings: task.NamespaceSettings{Name: name}})
 }
 
-// access says, of each route, what it takes. It is written down a second time
-// here, so that a route cannot come, or change hands, by accident.
+// access has the required scope of each route. It repeats the scopes here, so
+// that a change by accident fails the test.
 var access = map[string]string{
 	"POST /v1/tasks":              "write",
 	"POST /v1/tasks/batch":        "write",
@@ -109,7 +109,7 @@ var access = map[string]string{
 	"GET /openapi.json": "",
 }
 
-func TestEveryRouteSaysWhoMayUseIt(t *testing.T) {
+func TestEveryRouteHasAScope(t *testing.T) {
 	doc, _ := openAPI(t)
 	seen := map[string]bool{}
 	for path, operations := range doc.Paths {
@@ -141,12 +141,12 @@ func TestEveryRouteSaysWhoMayUseIt(t *testing.T) {
 	}
 }
 
-// The matrix: each route, asked by each kind of caller.
-func TestEveryRouteAsksForAToken(t *testing.T) {
+// Each kind of caller calls each route.
+func TestEveryRouteRequiresAToken(t *testing.T) {
 	s := serve(t)
 	s.namespace("acme")
 	s.namespace("other")
-	callers := map[string]string{"nobody": ""}
+	callers := map[string]string{"no token": ""}
 	for _, namespace := range []string{"acme", "*"} {
 		for scope := task.ScopeRead; scope <= task.ScopeAdmin; scope++ {
 			callers[namespace+" "+scope.String()] = s.token(namespace, scope)
@@ -160,7 +160,7 @@ func TestEveryRouteAsksForAToken(t *testing.T) {
 			want := "let in"
 			switch {
 			case wants == "":
-			case caller == "nobody":
+			case caller == "no token":
 				want = "token_required"
 			case operator && namespace != "*":
 				want = "operator_only"
@@ -181,8 +181,8 @@ func TestEveryRouteAsksForAToken(t *testing.T) {
 
 func order(scope string) int { return slices.Index([]string{"read", "write", "admin"}, scope) }
 
-// expect sends a request and checks the code that refuses it at the door; any
-// other answer is "let in".
+// expect sends a request and checks the code of its refusal. Any other reply
+// counts as "let in".
 func (s *service) expect(want, method, path string, headers ...string) {
 	s.Helper()
 	headers = slices.DeleteFunc(headers, func(h string) bool { return h == "" })
@@ -201,16 +201,16 @@ func (s *service) expect(want, method, path string, headers ...string) {
 	}
 }
 
-func TestNobodyNeedsATokenBeforeThereIsOne(t *testing.T) {
+func TestNoRequestNeedsATokenBeforeTheFirstExists(t *testing.T) {
 	s := serve(t)
 	for route := range access {
 		method, path, _ := strings.Cut(route, " ")
 		s.expect("let in", method, path)
-		s.expect("let in", method, path, "Authorization: Bearer whatever")
+		s.expect("let in", method, path, "Authorization: Bearer anything")
 	}
 }
 
-func TestWhatIsNoTokenIsRefused(t *testing.T) {
+func TestAnInvalidTokenIsRefused(t *testing.T) {
 	s := serve(t, func(c *api.Config) { c.ClientAddr = eachItsOwn() })
 	good := strings.TrimPrefix(s.token("default", task.ScopeRead), "Authorization: ")
 	token := strings.TrimPrefix(good, "Bearer ")
@@ -264,7 +264,7 @@ func TestExpiredRevokedAndUnknownTokensLookTheSame(t *testing.T) {
 			replies = append(replies, fmt.Sprint(got.header, string(got.body)))
 		}
 		if replies[0] != replies[1] || replies[1] != replies[2] {
-			t.Errorf("they can be told apart: %q", replies)
+			t.Errorf("their replies differ: %q", replies)
 		}
 	})
 }
@@ -281,7 +281,7 @@ func TestARevokedTokenWaitsNoLonger(t *testing.T) {
 		operator := s.token("*", task.ScopeAdmin)
 		(<-anonymous).problem(401, "token_required", "Authorization")
 		if d := time.Since(began); d > 11*time.Second {
-			t.Errorf("who had no token waited for %v", d)
+			t.Errorf("a request without a token waited for %v", d)
 		}
 		var made wire.Token
 		s.do("POST", "/v1/tokens", `{"scope": "read"}`, operator).want(201, &made)
@@ -291,13 +291,14 @@ func TestARevokedTokenWaitsNoLonger(t *testing.T) {
 		s.do("DELETE", "/v1/tokens/"+made.ID, "", operator).want(200, nil)
 		(<-token).problem(401, "token_invalid", "Authorization")
 		if d := time.Since(began); d > time.Second {
-			t.Errorf("who had a token waited for %v after it was revoked", d)
+			t.Errorf("a request waited for %v after its token was revoked", d)
 		}
 	})
 }
 
-// Otherwise who is locked out keeps a request open, and gets a new token by it.
-func TestABodyThatComesAfterItsTokensEndChangesNothing(t *testing.T) {
+// Otherwise a client could keep a request open, and use it to create a new
+// token after its own is revoked.
+func TestABodyAfterTheEndOfItsTokenChangesNothing(t *testing.T) {
 	for _, c := range []struct{ method, path, body string }{
 		{"POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`},
 		{"POST", "/v1/secrets", `{"overlap": "1h"}`},
@@ -311,10 +312,10 @@ func TestABodyThatComesAfterItsTokensEndChangesNothing(t *testing.T) {
 	} {
 		t.Run(c.method+" "+c.path, func(t *testing.T) {
 			s := serve(t)
-			// Of nobody, who was let in before there was a token.
+			// A request without a token was accepted before there was a token.
 			operator := ""
 			s.late(c.method, c.path, c.body, func() { operator = s.token("*", task.ScopeAdmin) }).problem(401, "token_required", "Authorization")
-			// And with a token that is revoked meanwhile.
+			// A token was revoked during the request.
 			var made wire.Token
 			s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`, operator).want(201, &made)
 			s.late(c.method, c.path, c.body, func() { s.do("DELETE", "/v1/tokens/"+made.ID, "", operator).want(200, nil) },
@@ -328,7 +329,7 @@ func TestABodyThatComesAfterItsTokensEndChangesNothing(t *testing.T) {
 	}
 }
 
-// late sends a request during whose body something happens.
+// late sends a request, and calls a function while the body is read.
 func (s *service) late(method, path, body string, happens func(), headers ...string) reply {
 	s.Helper()
 	r := httptest.NewRequest(method, path, io.MultiReader(during(happens), strings.NewReader(body)))
@@ -341,7 +342,7 @@ func (s *service) late(method, path, body string, happens func(), headers ...str
 	return s.send(r)
 }
 
-// during is an empty reader that calls itself at its end.
+// during is an empty reader that calls a function at its end.
 type during func()
 
 func (d during) Read([]byte) (int, error) {
@@ -349,8 +350,9 @@ func (d during) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// The body of somebody unknown is not read: it may be large, or never come.
-func TestARequestWithoutATokenIsAnsweredBeforeItsBody(t *testing.T) {
+// The body of an unauthenticated client is not read: it may be large, or never
+// arrive.
+func TestARequestWithoutATokenIsRefusedBeforeItsBody(t *testing.T) {
 	s := serve(t)
 	s.token("*", task.ScopeAdmin)
 	r := httptest.NewRequest("POST", "/v1/tasks", unreadable{t})
@@ -361,7 +363,7 @@ func TestARequestWithoutATokenIsAnsweredBeforeItsBody(t *testing.T) {
 	if got.header.Get("Connection") != "close" {
 		t.Error("the connection stays open: net/http reads the body to get to the next request")
 	}
-	// Nor is anything else of it judged.
+	// No other part of it is checked either.
 	s.do("GET", "/v1/tasks?nonsense=1&limit=0", "").problem(401, "token_required", "Authorization")
 }
 
@@ -387,7 +389,7 @@ func TestAnOperatorNamesTheNamespace(t *testing.T) {
 		s.do("GET", "/v1/tasks/p", "", in("acme")...).want(200, nil)
 		s.do("GET", "/v1/tasks/a", "", headers...).problem(404, "not_found", "")
 		s.do("GET", "/v1/tasks/a", "", in("default")...).problem(404, "not_found", "")
-		s.do("GET", "/v1/tasks/a", "", in("nobody")...).problem(404, "unknown_namespace", "Foliot-Namespace")
+		s.do("GET", "/v1/tasks/a", "", in("missing")...).problem(404, "unknown_namespace", "Foliot-Namespace")
 		s.do("GET", "/v1/tasks/a", "", in("a/b")...).problem(400, "bad_name", "Foliot-Namespace")
 		s.do("GET", "/v1/tasks/a", "", in("*")...).problem(400, "bad_name", "Foliot-Namespace")
 		s.do("GET", "/v1/tasks/a", "", append(in("acme"), "Foliot-Namespace: acme")...).problem(400, "repeated_parameter", "Foliot-Namespace")
@@ -399,7 +401,7 @@ func TestTheLastUseOfTokensIsDrained(t *testing.T) {
 		s := serve(t)
 		used, unused := s.token("default", task.ScopeRead), s.token("default", task.ScopeRead)
 		if edits := s.TokenUses(); len(edits) != 0 {
-			t.Errorf("nobody used a token: %v", edits)
+			t.Errorf("uses without a token: %v", edits)
 		}
 		for range 3 {
 			time.Sleep(time.Second)
@@ -411,7 +413,7 @@ func TestTheLastUseOfTokensIsDrained(t *testing.T) {
 			t.Fatalf("uses %+v, want one at %d", edits, at)
 		}
 		if again := s.TokenUses(); len(again) != 0 {
-			t.Errorf("told twice: %v", again)
+			t.Errorf("reported twice: %v", again)
 		}
 		s.configure(edits...)
 		var list wire.TokenList

@@ -17,7 +17,8 @@ import (
 const (
 	// maxBackfill bounds the instants of one backfill.
 	maxBackfill = 1000
-	// clientAhead is by how much the clock of a client that says "until now" may be ahead of ours.
+	// clientAhead is how far the clock of a client may be ahead of the server's
+	// when it sends the present time as until.
 	clientAhead = time.Minute
 )
 
@@ -32,15 +33,16 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 	}
 	now := s.now()
 	if span.Until > now.Add(clientAhead) {
-		return refuse("out_of_range", "until", "a backfill makes up for what has passed: what is to come comes by itself")
+		return refuse("out_of_range", "until", "must not be in the future: the schedule fires future instants by itself")
 	}
 	instants, err := t.Recur.Instants(span.From, min(span.Until, now), maxBackfill+1)
 	switch {
 	case err != nil:
 		return unfollowed(t, err)
 	case len(instants) > maxBackfill:
-		return refuse("too_many_instants", "until", fmt.Sprintf("a backfill makes at most %d tasks: let this one end at %s, and begin the next one after that",
-			maxBackfill, showTime(instants[maxBackfill-1])))
+		last := showTime(instants[maxBackfill-1])
+		err := refuse("too_many_instants", "until", fmt.Sprintf("a backfill makes at most %d tasks: end this one at %s, and start the next one after that", maxBackfill, last))
+		return &factsError{err, func(p *wire.Problem) { p.Until = last }}
 	}
 	reply := wire.BackfillReply{Instants: len(instants)}
 	if err := s.checkCreateRate(w, r, len(instants)); err != nil {
@@ -57,14 +59,15 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// backfillPart returns of how many instants the tasks are created at once: with no more
-// bytes than a batch has.
+// backfillPart returns the number of tasks to create at once. Together they
+// have no more bytes than a batch.
 func backfillPart(t *task.Task) int {
-	const record = 1 << 10 // beside its texts
+	const record = 1 << 10 // bytes of a task without its texts
 	return max(1, task.MaxBatchBytes/(t.Weight()+record))
 }
 
-// partError is why a backfill broke off, and what it had done by then.
+// partError is the reason that a backfill ended early, with the part that was
+// done.
 type partError struct {
 	err  error
 	done wire.BackfillReply
@@ -73,20 +76,20 @@ type partError struct {
 func (e *partError) Unwrap() error { return e.err }
 func (e *partError) Error() string { return e.about(e.err.Error()) }
 
-// about adds to detail, which is said of err, how far the backfill came and what to do.
+// about adds the progress of the backfill and the remedy to detail.
 func (e *partError) about(detail string) string {
-	least, there := "at least ", "" // what its last step did is not known
+	least, there := "at least ", "" // the outcome of the last step is unknown
 	if refusedWhole(e.err) {
 		least = ""
 	}
 	if e.done.Existing > 0 {
-		there = fmt.Sprintf(", and %d were there", e.done.Existing)
+		there = fmt.Sprintf(", and %d existed", e.done.Existing)
 	}
-	return fmt.Sprintf("%s; made %s%d of %d%s: the same from and until again, later, make the rest, and none twice", detail, least, e.done.Created, e.done.Instants, there)
+	return fmt.Sprintf("%s; made %s%d of %d%s: repeat the request later with the same from and until to make the rest, none of them twice", detail, least, e.done.Created, e.done.Instants, there)
 }
 
-// backfill creates the tasks of some instants, and counts them. Where one cannot be created it
-// returns why, and the others are.
+// backfill creates the tasks of some instants, and counts them. If one cannot
+// be created, backfill returns the reason; the others are created.
 func (s *Server) backfill(r *request, t *task.Task, span task.Span, instants []task.Millis, count *wire.BackfillReply) error {
 	if err := s.revalidate(&r.caller); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 const small = 1 << 10 // the body limit of the service under test
 
-// with returns a task whose fields are those of the smallest that works, and more.
+// with returns the smallest valid task with additional fields.
 func with(more string) string {
 	return `{"delay": "1h", "http": {"url": "http://example.com/"}, ` + more + `}`
 }
@@ -353,7 +353,8 @@ func TestABadItemOfABatchIsRefusedAlone(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serve(t, func(cfg *api.Config) { cfg.BodyLimit = small })
-			// What surrounds the item is as deep as a task may be: the batch's own nesting does not count.
+			// The nesting of the batch does not count: each item may be nested as deep
+			// as a single task.
 			deepest := withHTTP(`"body": ` + nested(30))
 			var got wire.BatchReply
 			s.do("POST", "/v1/tasks/batch", `{"tasks": [`+hour+`,`+c.item+`,`+deepest+`]}`).want(200, &got)
@@ -379,10 +380,11 @@ func TestAQueryIsForwardedToTheURLOnlyEncoded(t *testing.T) {
 	}
 }
 
-// TestALeapSecondIsRefusedAsOne: RFC 3339 has them, so "not RFC 3339" would be wrong.
+// TestALeapSecondIsRefusedAsOne: RFC 3339 has leap seconds, so the detail must
+// not say that the time is not RFC 3339.
 func TestALeapSecondIsRefusedAsOne(t *testing.T) {
 	p := serve(t).do("POST", "/v1/tasks", `{"at": "2016-12-31T23:59:60Z", "http": {"url": "http://example.com/"}}`).problem(400, "bad_time", "at")
-	if !strings.Contains(p.Detail, "leap seconds are not accepted: write the next second") {
+	if !strings.Contains(p.Detail, "leap seconds are not supported: write the next second") {
 		t.Errorf("it says %q", p.Detail)
 	}
 }

@@ -16,7 +16,7 @@ type batchInput struct {
 
 func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	if _, given := r.Header["Idempotency-Key"]; given {
-		return refuse("bad_idempotency_key", "Idempotency-Key", "a batch takes no Idempotency-Key: give its tasks names, and a repeat says which of them exist")
+		return refuse("bad_idempotency_key", "Idempotency-Key", "a batch takes no Idempotency-Key: name its tasks, so that a repeat reports the existing ones")
 	}
 	buf, err := s.readJSON(w, r, task.MaxBatchBytes)
 	if err != nil {
@@ -43,42 +43,42 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// batch collects the items of one request: those that can be tried, and the
-// results of those that cannot.
+// batch collects the items of one request: the changes of valid items, and the
+// results of invalid ones.
 type batch struct {
 	server  *Server
 	request *request
 	now     task.Millis
-	results []wire.BatchResult // one for each item, in order
+	results []wire.BatchResult // of all items, in order
 	changes []task.Change
-	places  []int // of each change's item
+	places  []int // the index of the item of each change
 }
 
 func (b *batch) decode(r *reader) error {
 	given := false
 	err := r.object(func(key []byte) error {
 		if string(key) != "tasks" {
-			return refuse("unknown_field", "", "a batch has one field, tasks")
+			return refuse("unknown_field", "", "unknown field: a batch has only tasks")
 		}
 		given = true
 		b.results = make([]wire.BatchResult, 0, 64)
 		return r.array(func(i int) error { return b.item(r, i) })
 	})
 	if err == nil && !given {
-		return refuse("required", "tasks", "a batch has an array of tasks")
+		return refuse("required", "tasks", "missing: a batch needs an array of tasks")
 	}
 	return err
 }
 
-// item reads one item. What is wrong with it becomes its result, unless it
-// hides where the next one begins.
+// item reads one item. An error in the item becomes its result. It is an error
+// of the whole batch only if the end of the item cannot be found.
 func (b *batch) item(r *reader, i int) error {
 	if i == task.MaxBatch {
 		return refuse("too_many", "", fmt.Sprintf("a batch has at most %d tasks", task.MaxBatch))
 	}
 	r.space()
 	start, depth, keys := r.pos, r.depth, len(r.keys)
-	r.depth = 0 // an item may be nested as deep as a task of its own
+	r.depth = 0 // an item may be nested as deep as a single task
 	spec := task.DefaultSpec()
 	err := r.decodeTask(&spec, b.request.defaults, b.server.cfg.BodyLimit)
 	if err == nil {
@@ -101,8 +101,8 @@ func (b *batch) item(r *reader, i int) error {
 	return nil
 }
 
-// checkRate leaves out the creates that the namespace's rate has no room for: the
-// last ones, each of which has that as its result.
+// checkRate drops the creates for which the namespace's rate has no room. These
+// are the last ones. Each gets the refusal as its result.
 func (b *batch) checkRate() {
 	n := b.request.settings.Namespace(b.request.namespace)
 	taken, _ := b.server.rates.take(n, task.CreateRate, len(b.changes), time.Now())
@@ -115,9 +115,12 @@ func (b *batch) checkRate() {
 func batchResult(reply task.Reply) wire.BatchResult {
 	if reply.Err != nil {
 		p := problemOf(reply.Err)
-		return wire.BatchResult{Status: p.Status, Code: p.Code, Detail: p.Detail, Field: p.Field, ID: p.ID, State: p.State}
+		return wire.BatchResult{
+			Status: p.Status, Code: p.Code, Detail: p.Detail, Field: p.Field, ID: p.ID, State: p.State,
+			Suggestion: p.Suggestion, Allowed: p.Allowed, Limit: p.Limit,
+		}
 	}
-	if reply.Task == nil { // not yet tried
+	if reply.Task == nil { // not tried yet
 		return wire.BatchResult{}
 	}
 	return wire.BatchResult{Status: http.StatusCreated, Name: reply.Task.Name, ID: reply.Task.ID, DueAt: showTime(reply.Task.OriginalDue)}

@@ -11,7 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// devNull is a store that applies and forgets: what is measured is the API.
+// devNull is a store that applies changes and stores nothing, so that only the
+// API is measured.
 type devNull struct{ settings *task.Settings }
 
 func (devNull) Durability() string { return "none" }
@@ -71,7 +72,7 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// What a token costs: its hash, two look-ups and the note of its last use.
+// The cost of a token is its hash, two lookups and the record of its last use.
 func BenchmarkCreateWithAToken(b *testing.B) {
 	token, hash := task.MintToken()
 	s := api.New(api.Config{}, devNull{task.NewSettings(&task.AccessToken{ID: hash[:16], Hash: hash, Namespace: task.DefaultNamespace, Scope: task.ScopeWrite})})

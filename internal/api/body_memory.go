@@ -9,28 +9,27 @@ import (
 )
 
 const (
-	// maxLoad bounds the bodies of all requests together, in bytes, from when they
-	// come in until they are answered.
+	// maxLoad bounds the bodies of all requests under way, in bytes.
 	maxLoad = 128 << 20
-	// loadStep is the unit in which they are counted.
+	// loadStep is the unit of counting, in bytes.
 	loadStep = 64 << 10
-	// freeLoad is the part of a body that is not counted: most requests have no more, and
-	// maxUnderWay bounds the number of those.
+	// freeLoad is the part of a body that is not counted. Most bodies are smaller,
+	// and maxUnderWay bounds their number.
 	freeLoad = 8 << 10
 )
 
-// shares divides what there is of something among those who ask. A namespace may
-// have as much as is left of most: half of it alone, and whatever others have,
-// some is left for one that has nothing.
+// shares divides a resource among namespaces. A namespace may have as much as
+// it leaves free: half of most if it is alone. So some is always free for a
+// namespace that has nothing.
 type shares struct {
 	most int
 
 	mu    sync.Mutex // guards the rest
 	total int
-	of    map[string]int // by namespace; none is 0
+	of    map[string]int // by namespace; no value is 0
 }
 
-// take reports whether namespace may have another n, and notes them.
+// take reports whether namespace may have n more, and takes them.
 func (l *shares) take(namespace string, n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,14 +44,14 @@ func (l *shares) take(namespace string, n int) bool {
 	return true
 }
 
-// room reports whether namespace may have any more.
+// room reports whether namespace may take more.
 func (l *shares) room(namespace string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.of[namespace] < l.most-l.total
 }
 
-// add notes another n of namespace, also where it may have none.
+// add takes n for namespace, even above its share.
 func (l *shares) add(namespace string, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +62,7 @@ func (l *shares) add(namespace string, n int) {
 	l.of[namespace] += n
 }
 
-// give gives n back.
+// give returns n of namespace.
 func (l *shares) give(namespace string, n int) {
 	if n == 0 {
 		return
@@ -76,12 +75,12 @@ func (l *shares) give(namespace string, n int) {
 	}
 }
 
-// counted is the body of r, counted as it comes.
+// counted is the body of r, counted while it is read.
 type counted struct {
 	io.Reader
 	loads *shares
 	r     *request
-	free  int // of what was counted, and the first step
+	free  int // bytes that may be read before the next step is counted
 }
 
 // Read implements io.Reader. It fails if there is no room for the bytes read.
@@ -89,15 +88,16 @@ func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	for c.free -= n; c.free < 0; c.free += loadStep {
 		if !c.loads.take(c.r.namespace, loadStep) {
-			return n, tooManyAtOnce("", "the requests of this namespace that are under way are too large together: send smaller batches, or fewer at once")
+			return n, tooManyAtOnce("", "the requests of this namespace under way are too large together: send smaller batches, or fewer at once")
 		}
 		c.r.load += loadStep
 	}
 	return n, err
 }
 
-// receive appends body to buf. The caller expects no more than most bytes. Other goroutines
-// run after each yieldStep, even if the client sends so fast that the reader never waits.
+// receive appends body to buf. The caller expects at most most bytes. Other
+// goroutines run after each yieldStep, even if the client sends so fast that
+// the reader never blocks.
 func receive(buf *bytes.Buffer, body io.Reader, most int) error {
 	for since := 0; ; {
 		if buf.Available() < bytes.MinRead {
@@ -118,9 +118,10 @@ func receive(buf *bytes.Buffer, body io.Reader, most int) error {
 	}
 }
 
-// enlarge gives buf room for n bytes in all. bytes.Buffer would clear or copy megabytes in
-// one step. A goroutine cannot be stopped within that, and the garbage collector waits for it
-// with all processors. make clears in small steps.
+// enlarge gives buf a capacity of n bytes. bytes.Buffer would clear or copy
+// megabytes in one step. A goroutine cannot be preempted during that step, and
+// the garbage collector waits for it on all processors. make clears memory in
+// small steps.
 func enlarge(buf *bytes.Buffer, n int) {
 	larger := bytes.NewBuffer(make([]byte, 0, n))
 	for piece := range slices.Chunk(buf.Bytes(), yieldStep) {

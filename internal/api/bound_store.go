@@ -7,12 +7,13 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// boundStore is a store whose callers are requests. A request that waits for the
-// store has no place among the handlers that run, pages are read in turns, and
-// the memory that they hold is counted.
+// boundStore is the store as requests use it. While a request waits for the
+// store, it does not count as a running handler. Pages are read in turns, and
+// their memory is counted.
 type boundStore struct{ Store }
 
-// outside runs call without a place, if there is a request and it has one.
+// outside runs call without a place among the running handlers, if the request
+// has one.
 func outside(ctx context.Context, call func()) {
 	if o := responseOf(ctx); o != nil && o.running {
 		o.pause()
@@ -21,8 +22,8 @@ func outside(ctx context.Context, call func()) {
 	call()
 }
 
-// Get implements task.Ledger. It may wait: for another machine, or until the disk has
-// synced what it shows.
+// Get implements Store. It may wait for another machine, or until the
+// disk has synced the task.
 func (l *boundStore) Get(ctx context.Context, key task.Key) (t *task.Task, err error) {
 	outside(ctx, func() { t, err = l.Store.Get(ctx, key) })
 	if o := responseOf(ctx); err == nil && o != nil && o.reads {
@@ -31,25 +32,25 @@ func (l *boundStore) Get(ctx context.Context, key task.Key) (t *task.Task, err e
 	return t, err
 }
 
-// Apply implements task.Ledger.
+// Apply implements Store.
 func (l *boundStore) Apply(ctx context.Context, now task.Millis, changes []task.Change) (replies []task.Reply, err error) {
 	outside(ctx, func() { replies, err = l.Store.Apply(ctx, now, changes) })
 	return replies, err
 }
 
-// Configure implements task.Registry.
+// Configure implements Store.
 func (l *boundStore) Configure(ctx context.Context, now task.Millis, edits []task.Edit) (replies []task.EditReply, err error) {
 	outside(ctx, func() { replies, err = l.Store.Configure(ctx, now, edits) })
 	return replies, err
 }
 
-// Record implements task.Registry.
+// Record implements Store.
 func (l *boundStore) Record(ctx context.Context, entries []task.AuditEntry) (err error) {
 	outside(ctx, func() { err = l.Store.Record(ctx, entries) })
 	return err
 }
 
-// Counts implements task.Registry.
+// Counts implements Store.
 func (l *boundStore) Counts(ctx context.Context) (counts map[task.QueueKey]task.Counts, err error) {
 	err = inTurn(ctx, func() (err error) {
 		counts, err = l.Store.Counts(ctx)
@@ -58,10 +59,10 @@ func (l *boundStore) Counts(ctx context.Context) (counts map[task.QueueKey]task.
 	return counts, err
 }
 
-// maxPage is about the largest size of a page, in bytes, when it comes from the store.
+// maxPage is the approximate largest size of a page from the store, in bytes.
 const maxPage = task.MaxPageBytes + task.MaxBody
 
-// List implements task.Ledger.
+// List implements Store.
 func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (listing task.Listing, err error) {
 	err = inTurn(ctx, func() error {
 		o := responseOf(ctx)
@@ -80,7 +81,7 @@ func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (l
 	return listing, err
 }
 
-// Audit implements task.Registry.
+// Audit implements Store.
 func (l *boundStore) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
 	err = inTurn(ctx, func() error {
 		page, err = l.Store.Audit(ctx, f, before, limit)
@@ -92,8 +93,9 @@ func (l *boundStore) Audit(ctx context.Context, f task.AuditFilter, before uint6
 	return page, err
 }
 
-// inTurn runs work that takes milliseconds of a processor: in turn, and without a
-// place. A request that changes something waits as long as it takes.
+// inTurn runs work that takes milliseconds of processor time. It waits for a
+// turn, and runs without a place. A request that changes something waits
+// without a limit.
 func inTurn(ctx context.Context, work func() error) (err error) {
 	o := responseOf(ctx)
 	if o == nil {
@@ -113,7 +115,8 @@ func inTurn(ctx context.Context, work func() error) (err error) {
 	return err
 }
 
-// boundCluster is a store's other nodes: requests that ask them have no place.
+// boundCluster is the cluster as requests use it: they have no place while they
+// wait for it.
 type boundCluster struct{ task.Cluster }
 
 // Nodes implements task.Cluster.
@@ -137,7 +140,7 @@ func (c boundCluster) Drain(ctx context.Context, now task.Millis, d task.Drain) 
 // largeDocument is the size from which JSON is decoded in turn, in bytes.
 const largeDocument = 256 << 10
 
-// document is document for the body of r.
+// document parses the body of r, in turn if it is large.
 func (r *request) document(data []byte, read func(*reader) error) error {
 	if len(data) < largeDocument {
 		return document(data, read)
@@ -145,14 +148,15 @@ func (r *request) document(data []byte, read func(*reader) error) error {
 	return inTurn(r.Context(), func() error { return document(data, read) })
 }
 
-// escaped is by how much JSON can lengthen a text: \u0000 for one byte.
+// escaped is the factor by which JSON can lengthen a text: \u0000 for one byte.
 const escaped = len(`\u0000`)
 
-// recordSize is about the size of a task without its texts, decoded or encoded.
+// recordSize is the approximate size of a task without its texts, decoded or
+// encoded.
 const recordSize = 1 << 10
 
-// pageSize returns about how many bytes a page of tasks takes, with the JSON of
-// its largest one: they are encoded one by one.
+// pageSize returns the approximate size of a page of tasks. It includes the
+// JSON of the largest one, because tasks are encoded one by one.
 func pageSize(tasks []*task.Task) (size int) {
 	largest := 0
 	for _, t := range tasks {

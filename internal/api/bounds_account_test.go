@@ -10,9 +10,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A namespace that holds all it may, the default one too, keeps out neither who watches the
-// server nor who would suspend it.
-func TestOperatorsAreServedWhileANamespaceHoldsAllItMay(t *testing.T) {
+// A namespace that has used all of its room, the default one included, does not
+// keep out operators that watch the server or suspend it.
+func TestOperatorsAreServedWhileANamespaceHasUsedItsRoom(t *testing.T) {
 	for name, shares := range map[string]func(*Server) *shares{
 		"requests": func(s *Server) *shares { return &s.underWay },
 		"replies":  func(s *Server) *shares { return &s.replies },

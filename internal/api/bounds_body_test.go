@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/store/memstore"
 )
 
-// parts is a body that comes in parts; before each, next is called.
+// parts is a body that arrives in parts. It calls next before each part.
 type parts struct {
 	io.Reader
 	next func()
@@ -21,14 +21,14 @@ func (p parts) Read(b []byte) (int, error) {
 	return p.Reader.Read(b[:1])
 }
 
-// A large body comes in thousands of parts. It does not wait in line for a place after each:
-// on a busy server it would not be there in time.
-func TestABodyWaitsForAPlaceOnceHoweverManyPartsItHas(t *testing.T) {
+// A large body arrives in thousands of parts. It must not wait for a place
+// after each of them: on a busy server it would not arrive in time.
+func TestABodyInManyPartsWaitsForAPlaceOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Config{}, memstore.New(memstore.Config{}))
 		taken, all := 0, 0
 		body := parts{strings.NewReader(`{"delay": "1h", "http": {"url": "https://example.com/"}}`), func() {
-			for all++; taken < cap(s.places); taken++ { // others have every place from the first part on
+			for all++; taken < cap(s.places); taken++ { // other requests take every place
 				s.places <- struct{}{}
 			}
 		}}

@@ -9,9 +9,9 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// A batch that is too large is refused before it is parsed: one of 16 MiB costs no more than
-// its bytes, with any content.
-func TestWhatIsTooLargeIsNotDecoded(t *testing.T) {
+// A batch that is too large is refused before it is parsed. A batch of 16 MiB
+// costs no more than its bytes, with any content.
+func TestAnOversizedBatchIsNotDecoded(t *testing.T) {
 	const whole = 15 << 20
 	keys := func(value string) string {
 		var b strings.Builder

@@ -20,7 +20,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// untaken is a client that takes nothing until taken is closed.
+// untaken is a client that reads nothing until taken is closed.
 type untaken struct {
 	*httptest.ResponseRecorder
 	taken chan struct{}
@@ -31,7 +31,7 @@ func (u untaken) Write(b []byte) (int, error) {
 	return u.ResponseRecorder.Write(b)
 }
 
-// ask sends a GET and returns its reply when all of it was written.
+// ask sends a GET and returns its reply after all of it was written.
 func (s *service) ask(u untaken, path string, headers ...string) int {
 	r := httptest.NewRequest("GET", path, nil)
 	r.Host = "localhost"
@@ -43,7 +43,7 @@ func (s *service) ask(u untaken, path string, headers ...string) int {
 	return u.Code
 }
 
-// fill creates tasks with bodies of n bytes each, the worst to encode.
+// fill creates tasks with bodies of n bytes that are expensive to encode.
 func (s *service) fill(namespace string, tasks, n int) {
 	s.Helper()
 	body := strings.Repeat(`\u0000`, n)
@@ -52,9 +52,10 @@ func (s *service) fill(namespace string, tasks, n int) {
 	}
 }
 
-// One namespace asks for more than it may hold, and takes nothing of it. The memory stays
-// bounded, the rest is refused, and another namespace reads on.
-func TestRepliesThatNobodyTakesAreCounted(t *testing.T) {
+// One namespace requests more than its share and reads none of it. The memory
+// stays bounded, the other requests are refused, and another namespace can
+// still read.
+func TestUnreadRepliesAreCounted(t *testing.T) {
 	for _, path := range []string{"/v1/tasks?include=body", "/v1/tasks/t0"} {
 		synctest.Test(t, func(t *testing.T) {
 			s := serve(t)
@@ -81,7 +82,7 @@ func TestRepliesThatNobodyTakesAreCounted(t *testing.T) {
 				synctest.Wait()
 			}
 			runtime.GC()
-			runtime.GC() // pools are emptied by the second
+			runtime.GC() // the second collection empties pools
 			runtime.ReadMemStats(&after)
 			if held := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20; held > 80 {
 				t.Errorf("%s: the replies hold %d MB", path, held)
@@ -98,13 +99,13 @@ func TestRepliesThatNobodyTakesAreCounted(t *testing.T) {
 	}
 }
 
-// busy is a store that counts its calls at once.
+// busy is a store that counts concurrent calls.
 type busy struct {
 	*memstore.Store
-	gate          chan struct{} // a list waits for it; nil: none does
-	disk          chan struct{} // a Get and a Record wait for it; nil: none does
+	gate          chan struct{} // a list waits for it, unless nil
+	disk          chan struct{} // Get and Record wait for it, unless nil
 	now, most     atomic.Int64
-	steps, inStep atomic.Int64 // of Apply, and the most changes of one
+	steps, inStep atomic.Int64 // calls of Apply, and the largest number of changes in one
 }
 
 func (b *busy) enter() (leave func()) {
@@ -165,8 +166,8 @@ func serveBusy(t *testing.T, b *busy, configure ...func(*api.Config)) *service {
 	return s
 }
 
-// Of 200 lists at once few run, a bounded number waits, for a bounded time, and the list of
-// another namespace comes next.
+// Of 200 concurrent lists few run. A bounded number waits for a bounded time,
+// and the list of another namespace comes next.
 func TestListsTakeTurns(t *testing.T) {
 	for _, path := range []string{"/v1/tasks?label=a%3Db", "/v1/audit?target=x"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -183,7 +184,7 @@ func TestListsTakeTurns(t *testing.T) {
 			if most := int64(max(1, runtime.GOMAXPROCS(0)/2)); running > most {
 				t.Errorf("%s: %d lists ran at once, not %d", path, running, most)
 			}
-			time.Sleep(1100 * time.Millisecond) // refused requests are answered after a second
+			time.Sleep(1100 * time.Millisecond) // refusals are sent after a second
 			synctest.Wait()
 			if n := len(statuses); n < 200-64-int(running) {
 				t.Errorf("%s: %d lists wait", path, 200-n)
@@ -191,7 +192,7 @@ func TestListsTakeTurns(t *testing.T) {
 			other := make(chan int, 1)
 			go func() { other <- s.do("GET", path, "", "Foliot-Namespace: other").status }()
 			synctest.Wait()
-			for range running + 2 { // those that run, the next, and then
+			for range running + 2 { // the running ones, the next, and one more
 				b.gate <- struct{}{}
 				synctest.Wait()
 			}
@@ -238,7 +239,8 @@ func TestHandlersThatRunAtOnceAreBounded(t *testing.T) {
 	}
 }
 
-// A client that waits, for its body's rest or for its task, keeps no other from being served.
+// A client that waits for the rest of its body or for its task blocks no other
+// request.
 func TestHandlersThatWaitKeepNoOthersOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
@@ -260,7 +262,8 @@ func TestHandlersThatWaitKeepNoOthersOut(t *testing.T) {
 	})
 }
 
-// While the store waits for its disk, or for another machine, what needs no store is answered.
+// While the store waits for its disk or for another machine, requests without
+// the store are served.
 func TestHandlersThatWaitForTheStoreKeepNoOthersOut(t *testing.T) {
 	for _, path := range []string{"/v1/tasks/a", "/v1/backup", "/metrics"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -282,7 +285,7 @@ func TestHandlersThatWaitForTheStoreKeepNoOthersOut(t *testing.T) {
 			go func() { health <- s.do("GET", "/healthz", "").status }()
 			synctest.Wait()
 			if len(health) == 0 {
-				t.Errorf("%s: /healthz waits for those who wait for the store", path)
+				t.Errorf("%s: /healthz waits for requests that wait for the store", path)
 			}
 			close(b.disk)
 			waiting.Wait()
@@ -357,7 +360,8 @@ func TestReadsHaveARate(t *testing.T) {
 	})
 }
 
-// A change by filter goes in steps, so that changes of others come in between.
+// A change by filter has steps, so that changes of other requests run in
+// between.
 func TestChangesByFilterGoInSteps(t *testing.T) {
 	b := new(busy)
 	s := serveBusy(t, b)
@@ -372,14 +376,15 @@ func TestChangesByFilterGoInSteps(t *testing.T) {
 	}
 }
 
-// A client that does not heed refusals gets few of them a second, so they cost next to nothing.
-func TestRefusalsAreAnsweredSlowlyToAClientThatDoesNotHeedThem(t *testing.T) {
+// A client that ignores refusals gets only a few of them a second, so they cost
+// very little.
+func TestRefusalsAreDelayedForAClientThatIgnoresThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
 		s.namespace("acme")
 		s.do("PUT", "/v1/namespaces/slow", `{"read_rate": 1}`).want(201, nil)
 		statuses := make(chan int, 2000)
-		for range 100 { // connections, and each repeats at once
+		for range 100 { // connections that repeat at once
 			go func() {
 				for range 10 {
 					statuses <- s.do("GET", "/v1/tasks", "", "Foliot-Namespace: slow").status
@@ -408,7 +413,7 @@ func TestRefusalsAreAnsweredSlowlyToAClientThatDoesNotHeedThem(t *testing.T) {
 	})
 }
 
-func TestLiveDataTellTheTimeOfTheAnswer(t *testing.T) {
+func TestLiveDataHasTheTimeOfTheReply(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := serve(t, func(c *api.Config) {
 		c.Now = func() time.Time { return now }

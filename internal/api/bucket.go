@@ -6,14 +6,14 @@ import (
 )
 
 // bucket is a token bucket: rate units a second flow in, up to burst, and
-// whoever wants something takes some out. The zero bucket is full. Its user holds
-// the lock.
+// callers take units out. The zero bucket is full. Its owner must hold the
+// lock.
 type bucket struct {
-	missing float64 // units to a full one, at at
+	missing float64 // units that a full bucket has more, at time at
 	at      time.Time
 }
 
-// refill brings b to now.
+// refill adds the units that have flowed in until now.
 func (b *bucket) refill(now time.Time, rate float64) {
 	if d := now.Sub(b.at); d > 0 {
 		b.missing = max(0, b.missing-d.Seconds()*rate)
@@ -21,12 +21,12 @@ func (b *bucket) refill(now time.Time, rate float64) {
 	}
 }
 
-// take takes up to n whole units, and returns how many there were and, where
-// those were fewer, how long it is until there is another.
+// take takes up to n whole units and returns how many it took. If it took fewer
+// than n, wait is the time until the next unit.
 func (b *bucket) take(now time.Time, n int, rate, burst float64) (taken int, wait time.Duration) {
 	b.refill(now, rate)
-	// A unit that came to all but a billionth is whole: the sum of many small
-	// refills falls short of one large one by that.
+	// Treat a unit that is complete except for a billionth as whole: many small
+	// refills add up to slightly less than one large refill.
 	const almost = 1e-9
 	have := math.Floor(burst - b.missing + almost)
 	taken = int(min(float64(n), max(0, have)))
@@ -37,7 +37,7 @@ func (b *bucket) take(now time.Time, n int, rate, burst float64) (taken int, wai
 	return taken, wait
 }
 
-// wait returns how long it is until there is a unit, without taking it.
+// wait returns the time until a unit is available. It takes none.
 func (b *bucket) wait(now time.Time, rate, burst float64) time.Duration {
 	probe := *b
 	if taken, wait := probe.take(now, 1, rate, burst); taken == 0 {
@@ -46,8 +46,7 @@ func (b *bucket) wait(now time.Time, rate, burst float64) time.Duration {
 	return 0
 }
 
-// seconds is s as a Duration, at most a day: who is told to wait longer has
-// gone away by then.
+// seconds returns s as a Duration of at most a day: no client waits longer.
 func seconds(s float64) time.Duration {
 	const longest = 24 * time.Hour
 	if s >= longest.Seconds() {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Over any stretch no more is taken than the burst and what flowed in, and who
-// waits as told gets something.
+// In any period, callers take at most the burst and the units that flowed in. A
+// caller that waits as long as it must gets a unit.
 func TestABucketGivesNoMoreThanFlowsIn(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -26,7 +26,7 @@ func TestABucketGivesNoMoreThanFlowsIn(t *testing.T) {
 				t.Fatalf("seed %d: %d of %d taken, wait %v", seed, taken, n, wait)
 			}
 			if wait > 0 && wait < 24*time.Hour && b.wait(now.Add(wait), rate, burst) != 0 {
-				t.Fatalf("seed %d: told to wait %v, and then nothing was there", seed, wait)
+				t.Fatalf("seed %d: no unit after the wait of %v", seed, wait)
 			}
 			now = now.Add(time.Duration(r.ExpFloat64() / rate * 2 * float64(time.Second)))
 		}

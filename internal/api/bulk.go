@@ -44,22 +44,22 @@ func (s *Server) retryMany(w http.ResponseWriter, r *request) error {
 	})
 }
 
-// bulkStep is how many tasks are changed at once: changes of other requests come
-// in between.
+// bulkStep is the number of tasks that are changed at once. Changes of other
+// requests run between two steps.
 const bulkStep = 100
 
-// bulkSize is about the memory of a change by filter, in bytes.
+// bulkSize is the approximate memory of a change by filter, in bytes.
 const bulkSize = 2 << 20
 
-// changeMany changes the tasks that match, page by page, and answers with their
-// number. Each is asked again, inside its change, whether it still matches. If
-// the request says how many it expects, a first pass counts them.
-func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.State, what func(task.Key, *task.Filter) task.Change) error {
+// changeMany changes the matching tasks page by page, and replies with their
+// number. Each change checks again that its task matches. If the request has an
+// expected number, a first pass counts the tasks.
+func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.State, change func(task.Key, *task.Filter) task.Change) error {
 	f, err := r.filter()
 	if err != nil {
 		return err
 	}
-	if err := wanted(r); err != nil {
+	if err := requireFilter(r); err != nil {
 		return err
 	}
 	if err := noBody(r); err != nil {
@@ -91,7 +91,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 		}
 	}
 	err = s.eachPage(w, r, &f, func(tasks []*task.Task) error {
-		return s.changePage(r, &f.Filter, expected.keep(tasks), what, &reply)
+		return s.changePage(r, &f.Filter, expected.keep(tasks), change, &reply)
 	})
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 	return nil
 }
 
-// eachPage calls do with the tasks that f chooses, page by page.
+// eachPage calls do with the matching tasks, one page at a time.
 func (s *Server) eachPage(w http.ResponseWriter, r *request, f *chosen, do func([]*task.Task) error) error {
 	for after := ""; ; {
 		allow(w, r.Request, time.Minute)
@@ -121,7 +121,7 @@ func (s *Server) eachPage(w http.ResponseWriter, r *request, f *chosen, do func(
 	}
 }
 
-func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, what func(task.Key, *task.Filter) task.Change, count *wire.BulkReply) error {
+func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, change func(task.Key, *task.Filter) task.Change, count *wire.BulkReply) error {
 	if len(tasks) == 0 {
 		return nil
 	}
@@ -129,12 +129,12 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, what
 	keys := make([]task.Key, len(tasks))
 	for i, t := range tasks {
 		keys[i] = t.Key()
-		changes[i] = what(keys[i], f)
+		changes[i] = change(keys[i], f)
 	}
 	for step := range slices.Chunk(changes, bulkStep) {
 		var replies []task.Reply
 		err := inTurn(r.Context(), func() (err error) {
-			replies, err = s.store.Apply(r.Context(), s.now(), step) // later steps, later clock
+			replies, err = s.store.Apply(r.Context(), s.now(), step) // each step reads the clock
 			return err
 		})
 		if err != nil {
@@ -143,7 +143,7 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, what
 		s.changed(r, len(step))
 		r.reached(replies)
 		for _, reply := range replies {
-			if err := tally(reply, count); err != nil {
+			if err := countReply(reply, count); err != nil {
 				return err
 			}
 		}
@@ -152,9 +152,9 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, what
 	return nil
 }
 
-// tally counts one reply. What became of a task between the listing and its
-// change is no error; a store that refuses is.
-func tally(reply task.Reply, count *wire.BulkReply) error {
+// countReply adds one reply to count. A task that changed after the listing is
+// skipped. A refusal of the store is an error.
+func countReply(reply task.Reply, count *wire.BulkReply) error {
 	var state *task.StateError
 	switch err := reply.Err; {
 	case reply.Already:
@@ -171,8 +171,8 @@ func tally(reply task.Reply, count *wire.BulkReply) error {
 	return nil
 }
 
-// wanted refuses a change of everything that nobody asked for.
-func wanted(r *request) error {
+// requireFilter refuses a request without a filter, unless it has all=true.
+func requireFilter(r *request) error {
 	all, err := boolean(r.query, "all")
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func wanted(r *request) error {
 		all = all || r.query.Has(p.name)
 	}
 	if !all {
-		return refuse("no_filter", "", "name a filter, or say all=true")
+		return refuse("no_filter", "", "no filter: send one, or all=true")
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// serveAt returns a service whose clock shows what set tells it.
+// serveAt returns a service with a clock that set changes.
 func serveAt(t *testing.T, begin time.Time) (s *service, set func(time.Time)) {
 	now := begin
 	return serve(t, func(c *api.Config) { c.Now = func() time.Time { return now } }), func(at time.Time) { now = at }
@@ -17,7 +17,7 @@ func serveAt(t *testing.T, begin time.Time) (s *service, set func(time.Time)) {
 
 var elsewhen = time.Date(2040, 2, 29, 12, 0, 0, 0, time.UTC)
 
-func TestWhatIsRecordedCountsFromTheGivenClock(t *testing.T) {
+func TestRecordedTimesDependOnTheGivenClock(t *testing.T) {
 	s, _ := serveAt(t, elsewhen)
 	requests := []struct{ method, path, body string }{
 		{"POST", "/v1/tasks", `{"name": "a", "delay": "1h", "http": {"url": "https://r.example/"}}`},
@@ -36,7 +36,7 @@ func TestWhatIsRecordedCountsFromTheGivenClock(t *testing.T) {
 		{"POST", "/v1/secrets", `{}`},
 		{"POST", "/v1/tokens", `{"scope": "admin", "namespace": "*", "expires_in": "1h"}`},
 	}
-	for _, r := range requests { // the header is for publish alone
+	for _, r := range requests { // only publish uses the header
 		if got := s.do(r.method, r.path, r.body, "Foliot-Delay: 1h"); got.status >= 300 {
 			t.Errorf("%s %s: %d %s", r.method, r.path, got.status, got.body)
 		}
@@ -61,7 +61,7 @@ func TestWhatIsRecordedCountsFromTheGivenClock(t *testing.T) {
 	}
 }
 
-func TestWhatIsHeldOrExpiredIsSoByTheGivenClock(t *testing.T) {
+func TestHoldsAndExpiryDependOnTheGivenClock(t *testing.T) {
 	s, set := serveAt(t, elsewhen)
 	s.do("POST", "/v1/tasks", `{"name": "a", "delay": "0s", "http": {"url": "https://r.example/"}}`).want(201, nil)
 	s.do("POST", "/v1/queues/default/pause", `{"for": "1h"}`).want(201, nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// What the API says of a cluster. A server whose store is its own is a cluster
-// of one: it shows itself, and has neither shards nor anybody to give them to.
+// A server with a store of its own is a cluster of one node. It lists itself,
+// and has no shards.
 
 const (
 	clusterPath = wire.Version + "/cluster"
@@ -21,35 +21,35 @@ func clusterRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: clusterPath, serve: (*Server).cluster, scope: task.ScopeRead, operator: true, tag: "server",
-			id: "cluster", summary: "Which servers there are",
-			about:   "A server whose store is its own shows itself alone.",
-			replies: []reply{{status: 200, about: "The nodes, and how they keep tasks.", body: wire.Cluster{}}},
+			id: "cluster", summary: "List the servers",
+			about:   "A server with a store of its own lists only itself.",
+			replies: []reply{{status: 200, about: "The nodes, and the durability of the store.", body: wire.Cluster{}}},
 		},
 		{
 			method: "GET", path: clusterPath + "/shards", serve: (*Server).listShards, scope: task.ScopeRead, operator: true, extra: true, tag: "server",
 			id: "listShards", summary: "List the shards of a shared store",
-			about:   "All of them, in the order of their numbers: who owns each, and what is in it.",
+			about:   "All shards in the order of their numbers, with their owner and content.",
 			replies: []reply{{status: 200, about: "The shards.", body: wire.ShardList{}}},
 		},
 		{
 			method: "GET", path: clusterPath + "/store", serve: (*Server).examineStore, scope: task.ScopeRead, operator: true, extra: true, watches: true, tag: "server",
 			id: "examineStore", summary: "Examine the servers of a shared store",
-			about: "The findings of foliot doctor redis, by the settings of the server that answers: fitness, memory, replicas, clocks, format and identity. " +
-				"It changes nothing, and works while the store is closed (store_replaced).",
+			about: "The findings of foliot doctor redis, for the settings of the server that replies: fitness, memory, replicas, clocks, format and identity. " +
+				"It changes nothing, and also works while the store is closed (store_replaced).",
 			replies: []reply{{status: 200, about: "The findings.", body: wire.Examination{}}},
 		},
 		{
 			method: "POST", path: nodePath + "/drain", serve: (*Server).drainNode, scope: task.ScopeAdmin, operator: true, extra: true, tag: "server",
-			id: "drainNode", summary: "Make a node give its shards to the others",
-			about: "Within a heartbeat, mostly at once, and for as long as its process lives, or until that is undone: a restart ends it. It finishes what it has begun, and goes on serving this API. " +
-				"Where the others end meanwhile it takes their shards all the same. 409 last_node where no other node lives that is not drained.",
+			id: "drainNode", summary: "Move the shards of a node to the others",
+			about: "Takes effect within a heartbeat, usually at once. A drain lasts until it is undone or the node's process ends. The node finishes its attempts and still serves this API. " +
+				"If all other nodes end, it takes their shards nevertheless. 409 last_node if no other live node could take its shards.",
 			query:   []param{forceNodeParam},
-			replies: []reply{{status: 200, about: "It is durable. owned falls to 0 as the others take over.", body: wire.Node{}}},
+			replies: []reply{{status: 200, about: "Durable. owned falls to 0 while the others take over.", body: wire.Node{}}},
 		},
 		{
 			method: "DELETE", path: nodePath + "/drain", serve: (*Server).undrainNode, scope: task.ScopeAdmin, operator: true, extra: true, tag: "server",
 			id: "undrainNode", summary: "Let a node own shards again",
-			replies: []reply{{status: 200, about: "It is durable. owned rises as the others give it its part.", body: wire.Node{}}},
+			replies: []reply{{status: 200, about: "Durable. owned rises while the others give shards to it.", body: wire.Node{}}},
 		},
 	}
 }
@@ -86,7 +86,7 @@ func (s *Server) showNode(n *task.Node) wire.Node {
 
 func (s *Server) listShards(w http.ResponseWriter, r *request) error {
 	if s.nodes == nil {
-		return alone()
+		return noCluster()
 	}
 	shards, err := s.nodes.Shards(r.Context())
 	if err != nil {
@@ -104,16 +104,16 @@ func (s *Server) listShards(w http.ResponseWriter, r *request) error {
 
 func (s *Server) examineStore(w http.ResponseWriter, r *request) error {
 	if s.cfg.Examine == nil {
-		return unsupported("this server has its store for itself: there are no servers of a store to examine")
+		return unsupported("the store of this server is embedded: there are no store servers to examine")
 	}
 	var x wire.Examination
-	outside(r.Context(), func() { x.Findings = s.cfg.Examine(r.Context()) }) // the store's servers answer in their time
+	outside(r.Context(), func() { x.Findings = s.cfg.Examine(r.Context()) }) // the servers of the store may be slow
 	s.write(r.Context(), w, jsonType, http.StatusOK, x)
 	return nil
 }
 
-func alone() error {
-	return unsupported("this server has its store for itself: there are no shards, and no other node that could take them")
+func noCluster() error {
+	return unsupported("the store of this server is embedded: it has no shards and no other nodes")
 }
 
 func (s *Server) drainNode(w http.ResponseWriter, r *request) error {
@@ -128,13 +128,13 @@ func (s *Server) undrainNode(w http.ResponseWriter, r *request) error {
 	return s.drain(w, r, task.Drain{Undo: true})
 }
 
-// drain carries out d for the node that r names, and answers with that.
+// drain applies d to the node in the path of r, and replies with that node.
 func (s *Server) drain(w http.ResponseWriter, r *request, d task.Drain) error {
 	if err := noBody(r); err != nil {
 		return err
 	}
 	if s.nodes == nil {
-		return alone()
+		return noCluster()
 	}
 	d.Node = r.PathValue("node")
 	d.Node = d.Node[:min(len(d.Node), 256)] // errors repeat it
@@ -151,5 +151,5 @@ func (s *Server) drain(w http.ResponseWriter, r *request, d task.Drain) error {
 			return nil
 		}
 	}
-	return &task.MissingError{What: "node", Name: d.Node} // it has ended meanwhile
+	return &task.MissingError{What: "node", Name: d.Node} // it has ended since
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// shared is the reference store with nodes that share it.
+// shared is the reference store with nodes.
 type shared struct {
 	*memstore.Store
 	nodes  []task.Node
-	taken  bool // its name
+	taken  bool // another node has its name
 	drains []task.Drain
 	by     []string
-	err    error // of drains
+	err    error // returned by drains
 }
 
 func (s *shared) Nodes(context.Context) ([]task.Node, error) { return s.nodes, nil }
@@ -92,7 +92,7 @@ func TestNodesAndShardsAreShown(t *testing.T) {
 	}
 }
 
-func TestAServerWhoseNameIsTakenSaysSoAndIsNotReady(t *testing.T) {
+func TestAServerWithATakenNameIsNotReady(t *testing.T) {
 	s, store := serveShared(t)
 	s.do("GET", "/readyz", "").want(200, nil)
 	store.taken = true

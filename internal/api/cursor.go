@@ -12,7 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A cursor of names is opaque to clients: a format byte and the name to go on after.
+// A cursor of names is opaque to clients: a format byte, then the name after
+// which the next page begins.
 const cursorFormat = "1"
 
 func cursor(after string) string {
@@ -34,12 +35,13 @@ func parseCursor(c string) (string, error) {
 	return after, nil
 }
 
-// allSchedules comes after the name of every schedule's record, and before every task's
-// that begins with a letter.
+// allSchedules sorts after the record of every schedule, and before every task
+// with a name that begins with a letter.
 const allSchedules = "@~"
 
-// pastSchedules returns the name to go on after in a listing of tasks whose page ended
-// there. Those of schedules stand in between, and may be many: none of them is looked at twice.
+// pastSchedules returns the name after which a listing of tasks continues. The
+// records of schedules lie in between and may be many, so a listing skips them
+// all.
 func pastSchedules(next string) string {
 	if strings.HasPrefix(next, "@") {
 		return allSchedules
@@ -48,12 +50,12 @@ func pastSchedules(next string) string {
 }
 
 func badCursor() error {
-	return refuse("bad_cursor", "cursor", "a cursor is a page's next_cursor, unchanged; one of the audit log is good until the server restarts")
+	return refuse("bad_cursor", "cursor", "invalid cursor: send a next_cursor unchanged; a cursor of the audit log is valid until the server restarts")
 }
 
-// sealer makes cursors of the audit log. Its entries are numbered over all
-// namespaces, so a number that could be read would tell one of them how much
-// the others do: it is enciphered, with a key that nobody keeps.
+// sealer makes cursors of the audit log. The entries of all namespaces share
+// one sequence of numbers. A readable number would show a namespace how much
+// the others do, so it is encrypted with a random key that is never stored.
 type sealer struct{ block cipher.Block }
 
 func newSealer() sealer {
@@ -61,13 +63,13 @@ func newSealer() sealer {
 	_, _ = rand.Read(key[:]) // never fails
 	block, err := aes.NewCipher(key[:])
 	if err != nil {
-		panic("api: " + err.Error()) // 16 bytes are a key
+		panic("api: " + err.Error()) // impossible: the key has 16 bytes
 	}
 	return sealer{block}
 }
 
-// mark proves, in the second half of a cursor's only block, that it is one of
-// ours, and of that namespace.
+// mark returns the second half of the only block of a cursor. It proves that
+// this server made the cursor, for this namespace.
 func mark(namespace string) []byte {
 	sum := sha256.Sum256([]byte(namespace))
 	return sum[:8]

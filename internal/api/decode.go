@@ -13,9 +13,9 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// decodeTask reads a task as a client asks for it. Fields that are absent get
-// the defaults of its queue, which may be named last, or keep what s has.
-// Nothing is validated beyond what the JSON can show.
+// decodeTask reads the task in a request. Absent fields take the defaults of
+// its queue, which may be the last field, or keep the values in s. It validates
+// only the form of the JSON.
 func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {
 	var at, delay bool
 	f := taskFields{spec: s, bodyLimit: bodyLimit}
@@ -42,23 +42,23 @@ func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec,
 	case err != nil:
 		return err
 	case at && delay:
-		return refuse("two_due_times", "delay", "give either at or delay, not both")
+		return refuse("two_due_times", "delay", "cannot be combined with at")
 	case !at && !delay:
-		return refuse("no_due_time", "at", "give at (a time) or delay (a duration): when is it due?")
+		return refuse("no_due_time", "at", "missing due time: send at (a time) or delay (a duration)")
 	}
 	s.When.Relative = delay
 	return f.fillDefaults(defaults)
 }
 
-// taskFields reads what a task and those of a schedule have in common.
+// taskFields reads the common fields of a task and of the tasks of a schedule.
 type taskFields struct {
 	spec      *task.Spec
 	bodyLimit int
-	request   bool // it was given
+	request   bool // http was given
 	given     given
 }
 
-// read reads the field of that name.
+// read reads the field with this name.
 func (f *taskFields) read(r *reader, key []byte) (err error) {
 	s := f.spec
 	switch string(key) {
@@ -88,22 +88,23 @@ func (f *taskFields) read(r *reader, key []byte) (err error) {
 	return err
 }
 
-// fillDefaults fills in what was not given.
+// fillDefaults sets the fields that were not given.
 func (f *taskFields) fillDefaults(defaults func(queue string) task.Spec) error {
 	if !f.request {
-		return refuse("required", "http", "a task needs the request to send: http.url at least")
+		return refuse("required", "http", "missing: a task needs a request with at least a url")
 	}
 	f.given.fill(f.spec, defaults(f.spec.Queue))
 	return nil
 }
 
-// given says which of the fields that a queue has defaults for a client set itself.
+// given reports which fields the client set, of those with defaults in the
+// queue.
 type given struct {
 	timeout, expireAfter, onDead                bool
 	maxAttempts, minBackoff, maxBackoff, maxAge bool
 }
 
-// fill gives s the defaults where nothing else was asked for.
+// fill sets the fields of s that the client did not set.
 func (g given) fill(s *task.Spec, defaults task.Spec) {
 	fill(g.timeout, &s.Timeout, defaults.Timeout)
 	fill(g.expireAfter, &s.ExpireAfter, defaults.ExpireAfter)
@@ -163,7 +164,8 @@ func (r *reader) decodeRetry(p *task.Retry, given *given) error {
 	})
 }
 
-// bodyReader reads the body of a task's request, in whichever of its two ways.
+// bodyReader reads the body of a task's request, from body, body_base64 or
+// both.
 type bodyReader struct {
 	given bool
 	body  task.Body
@@ -182,7 +184,7 @@ func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 	default:
 		var raw []byte
 		if raw, err = r.raw(limit); err == nil {
-			body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the document is not kept
+			body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the document's buffer is used again
 		}
 	}
 	if errors.Is(err, errOver) || err == nil && len(body.Bytes) > limit {
@@ -195,8 +197,9 @@ func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 	return err
 }
 
-// oneBody returns the body that was given in both ways, as showBody shows JSON whose bytes
-// no JSON value shows. The bytes are those of body_base64; the two must be the same value.
+// oneBody returns the body that was given in both ways. showBody writes both
+// for JSON if no JSON value shows its bytes. The bytes are those of
+// body_base64, and both must be the same value.
 func oneBody(value, exact task.Body) (task.Body, error) {
 	if value.Kind == task.BinaryBody {
 		value, exact = exact, value
@@ -206,16 +209,16 @@ func oneBody(value, exact task.Body) (task.Body, error) {
 	case task.NoBody:
 		shown = []byte("null")
 	case task.TextBody:
-		shown, _ = json.Marshal(string(value.Bytes)) // a string always has a form
+		shown, _ = json.Marshal(string(value.Bytes)) // marshalling a string cannot fail
 	}
 	if exact.Kind != task.BinaryBody || !sameJSON(shown, exact.Bytes) {
-		return task.Body{}, refuse("two_bodies", "", "give either body or body_base64, not both: they are not the same JSON value")
+		return task.Body{}, refuse("two_bodies", "", "body and body_base64 are not the same JSON value: send one of them")
 	}
 	return task.Body{Kind: task.JSONBody, Bytes: exact.Bytes}, nil
 }
 
 func bodyTooLarge(field string, limit int) error {
-	return refuse("body_too_large", field, fmt.Sprintf("a task's body has at most %d bytes here", limit))
+	return refuse("body_too_large", field, fmt.Sprintf("the body of a task must have at most %d bytes on this server", limit))
 }
 
 func (r *reader) base64(limit int) (task.Body, error) {
@@ -225,16 +228,17 @@ func (r *reader) base64(limit int) (task.Body, error) {
 	}
 	b, err := base64.StdEncoding.Strict().DecodeString(s)
 	if err != nil {
-		return task.Body{}, refuse("bad_base64", "", "base64 of the standard alphabet is expected, with its padding")
+		return task.Body{}, refuse("bad_base64", "", "invalid base64: use the standard alphabet, with padding")
 	}
 	return task.Body{Kind: task.BinaryBody, Bytes: b}, nil
 }
 
-// name reads a name. An empty one is refused here: later it would mean "none given".
+// name reads a name. It refuses an empty one, which would later mean that none
+// was given.
 func (r *reader) name() (string, error) {
 	s, err := r.text()
 	if err == nil && s == "" {
-		err = refuse("bad_name", "", "a name is not empty: leave it out, and the id becomes the name")
+		err = refuse("bad_name", "", "must not be empty; if absent, the id becomes the name")
 	}
 	return s, err
 }
@@ -247,18 +251,18 @@ func (r *reader) traceparent() (string, error) {
 	}
 	span := traceparent(s)
 	if span == "" {
-		err = refuse("bad_traceparent", "", "a traceparent is written as in W3C Trace Context: 00-, 32 and 16 lower case hexadecimal digits, and two for flags, with a - between them")
+		err = refuse("bad_traceparent", "", "invalid traceparent: W3C Trace Context has 00-, 32 and 16 lower case hexadecimal digits, and two for flags, with a - between them")
 	}
 	return span, err
 }
 
 func (r *reader) textMap() (map[string]string, error) {
-	// More than these have no room in a task: its bytes are bounded, and every name is another.
+	// A task has no room for more: its bytes are bounded, and all names differ.
 	const most = task.MaxHeaderBytes
 	m := map[string]string{}
 	err := r.object(func(key []byte) (err error) {
 		if len(m) == most {
-			return refuse("too_many", "", fmt.Sprintf("there are more than %d names", most))
+			return refuse("too_many", "", fmt.Sprintf("must have at most %d names", most))
 		}
 		m[string(key)], err = r.text()
 		return err
@@ -290,7 +294,7 @@ func (r *reader) priority() (task.Priority, error) {
 	}
 	p, ok := task.ParsePriority(s)
 	if !ok {
-		err = refuse("bad_priority", "", "a priority is high, normal or low")
+		err = notAllowed("bad_priority", "", []string{"high", "normal", "low"})
 	}
 	return p, err
 }
@@ -299,15 +303,16 @@ func parseTime(field, s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, s)
 	switch {
 	case err != nil && wire.IsLeapSecond(s):
-		return t, refuse("bad_time", field, "leap seconds are not accepted: write the next second, 00:00:00")
+		return t, refuse("bad_time", field, "leap seconds are not supported: write the next second, 00:00:00")
 	case err != nil || !isRFC3339(s):
-		return t, refuse("bad_time", field, "a time is written as in RFC 3339: 2030-01-02T15:04:05.250Z")
+		return t, refuse("bad_time", field, "invalid time: use RFC 3339, such as 2030-01-02T15:04:05.250Z")
 	}
 	return t, nil
 }
 
-// isRFC3339 looks at what time.Parse lets pass (go.dev/issue/54580): an hour
-// of one digit, a comma before the fraction, a zone of a day and more.
+// isRFC3339 refuses some forms that time.Parse accepts although RFC 3339 does
+// not (go.dev/issue/54580): an hour with one digit, a comma before the
+// fraction, a zone of a day or more.
 func isRFC3339(parsed string) bool {
 	const hour, seconds = len("2006-01-02T"), len("2006-01-02T15:04:05")
 	if parsed[hour+1] == ':' || parsed[seconds] == ',' {
@@ -317,20 +322,20 @@ func isRFC3339(parsed string) bool {
 	return strings.HasSuffix(zone, "Z") || zone[1:3] < "24" && zone[4:] < "60"
 }
 
-// durationPattern is the grammar of parseDuration, for those who check what they
-// send; what is too long it cannot tell.
+// durationPattern is the grammar of parseDuration, for clients that check their
+// requests. It does not bound the value.
 const durationPattern = `^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
 func parseDuration(field, s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		return 0, refuse("bad_duration", field, "a duration is written as Go does: 90s, 1h30m, 250ms; hours are the largest unit, and 100 years the most")
+		return 0, refuse("bad_duration", field, "invalid duration: use Go's form, such as 90s, 1h30m or 250ms; h is the largest unit, and 100 years the maximum")
 	}
 	return d, nil
 }
 
-// ours are the fields of a task that a reply has and a request cannot set.
-var ours = map[string]bool{
+// readOnly has the fields of a task that only replies have.
+var readOnly = map[string]bool{
 	"id": true, "state": true, "reason": true, "due_at": true, "version": true, "created_at": true, "finished_at": true,
 	"cancel_requested": true, "under_way": true, "body_size": true, "reclaims": true, "attempts": true, "durability": true, "traceparent": true,
 	"schedule": true, "instant": true,
@@ -339,11 +344,11 @@ var ours = map[string]bool{
 func unknownField(key []byte) error {
 	switch name := string(key); {
 	case name == "next_at":
-		return refuse("unknown_field", "", "the server sets this field; leave it out: at or delay says when the task is due")
-	case ours[name]:
-		return refuse("unknown_field", "", "the server sets this field; leave it out")
+		return refuse("unknown_field", "", "only the server sets this field: leave it out; at or delay sets the due time")
+	case readOnly[name]:
+		return refuse("unknown_field", "", "only the server sets this field: leave it out")
 	case name == "url" || name == "method" || name == "headers" || name == "body" || name == "body_base64":
-		return refuse("unknown_field", "", "this field belongs into http")
+		return refuse("unknown_field", "", "this field belongs to http")
 	}
 	return noSuchField(key, taskFieldNames)
 }

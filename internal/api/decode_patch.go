@@ -2,8 +2,8 @@ package api
 
 import "github.com/foliot/foliot/internal/task"
 
-// decodePatch reads a patch: absent fields stay nil. Those that are null point
-// into defaults, which the caller fills in when it knows the queue.
+// decodePatch reads a patch. Absent fields stay nil. Fields that are null point
+// into defaults, which the caller fills when it knows the queue.
 func (r *reader) decodePatch(p *task.Patch, defaults *task.Spec, bodyLimit int) error {
 	var at, delay bool
 	var when task.When
@@ -42,7 +42,7 @@ func (r *reader) decodePatch(p *task.Patch, defaults *task.Spec, bodyLimit int) 
 		return err
 	}
 	if at && delay {
-		return refuse("two_due_times", "delay", "give either at or delay, not both")
+		return refuse("two_due_times", "delay", "cannot be combined with at")
 	}
 	if at || delay {
 		when.Relative = delay
@@ -94,14 +94,14 @@ func (r *reader) patchRetry(p *task.Patch, defaults *task.Retry) error {
 	})
 }
 
-// ofQueue reports whether p resets a field that a queue has a default for.
-func ofQueue(p *task.Patch, defaults *task.Spec) bool {
+// resetsDefault reports whether p resets a field with a default in the queue.
+func resetsDefault(p *task.Patch, defaults *task.Spec) bool {
 	d := &defaults.Retry
 	return p.Timeout == &defaults.Timeout || p.ExpireAfter == &defaults.ExpireAfter || p.OnDead == &defaults.OnDead ||
 		p.MaxAttempts == &d.MaxAttempts || p.MinBackoff == &d.MinBackoff || p.MaxBackoff == &d.MaxBackoff || p.MaxAge == &d.MaxAge
 }
 
-// orNull reads a value, or returns reset for a null.
+// orNull reads a value, or returns reset for null.
 func orNull[T any](r *reader, reset *T, read func(*reader) (T, error)) (*T, error) {
 	if r.null() {
 		return reset, nil
@@ -110,7 +110,7 @@ func orNull[T any](r *reader, reset *T, read func(*reader) (T, error)) (*T, erro
 	return &v, err
 }
 
-// textEdits reads the changes to a map of texts: null removes.
+// textEdits reads changes of a map of strings. null removes a key.
 func (r *reader) textEdits() (map[string]*string, error) {
 	m := map[string]*string{}
 	err := r.object(func(key []byte) (err error) {

@@ -4,7 +4,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// decodeQueue reads what is decided of a queue. Absent fields decide nothing.
+// decodeQueue reads the settings of a queue. Absent fields set nothing.
 func (r *reader) decodeQueue(q *task.QueueSettings) error {
 	return r.object(func(key []byte) (err error) {
 		switch string(key) {
@@ -33,7 +33,7 @@ func (r *reader) decodeQueue(q *task.QueueSettings) error {
 		case "keep_bodies":
 			q.KeepBodies, err = r.boolean()
 		case "paused", "paused_until", "purging", "version", "created_at", "counts":
-			err = refuse("unknown_field", "", "this is not set here; leave it out: a queue is paused, resumed and purged by routes of their own")
+			err = refuse("unknown_field", "", "read-only field: leave it out; pause, resume and purge have routes of their own")
 		default:
 			err = noSuchField(key, queueFields)
 		}
@@ -63,7 +63,7 @@ func (r *reader) decodeDefaults(d *task.RetryDefaults) error {
 
 func pointed[T any](v T, err error) (*T, error) { return &v, err }
 
-// decodePause reads until when a queue is paused.
+// decodePause reads the end of a pause.
 func (e *end) decodePause(r *reader) error {
 	return r.object(func(key []byte) error {
 		switch string(key) {
@@ -72,6 +72,6 @@ func (e *end) decodePause(r *reader) error {
 		case "until":
 			return e.read(r, key, (*reader).later)
 		}
-		return refuse("unknown_field", "", "a pause has for (a duration) or until (a time), or neither")
+		return refuse("unknown_field", "", "unknown field: a pause has for (a duration), until (a time), or neither")
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// newSchedule returns the schedule of a client that says nothing.
+// newSchedule returns a schedule with the defaults of all fields.
 func newSchedule(key task.Key) task.ScheduleSpec {
 	s := task.ScheduleSpec{Spec: task.DefaultSpec()}
 	s.Key = key
@@ -17,7 +17,7 @@ func newSchedule(key task.Key) task.ScheduleSpec {
 	return s
 }
 
-// decodeSchedule reads a schedule as a client asks for it, as decodeTask reads a task.
+// decodeSchedule reads the schedule in a request, as decodeTask reads a task.
 func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string) task.Spec, bodyLimit int) error {
 	given := map[string]bool{}
 	rule := &s.Rule
@@ -31,9 +31,9 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 		case "timezone":
 			rule.Zone, err = r.text()
 		case "dst_gap":
-			rule.Gap, err = choice(r, cron.ParseGap, "next or skip")
+			rule.Gap, err = choice(r, cron.ParseGap, "next", "skip")
 		case "dst_overlap":
-			rule.Fold, err = choice(r, cron.ParseOverlap, "first or both")
+			rule.Fold, err = choice(r, cron.ParseOverlap, "first", "both")
 		case "every":
 			err = r.decodeEvery(rule)
 		case "start":
@@ -49,13 +49,13 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 		case "jitter":
 			rule.Jitter, err = r.duration()
 		case "misfire":
-			rule.Misfire, err = choice(r, task.ParseMisfire, "fire_once, skip or fire_all")
+			rule.Misfire, err = choice(r, task.ParseMisfire, "fire_once", "skip", "fire_all")
 		case "catchup_window":
 			rule.CatchupWindow, err = r.duration()
 		case "catchup_limit":
 			rule.CatchupLimit, err = r.integer()
 		case "overlap":
-			rule.Overlap, err = choice(r, task.ParseOverlap, "allow, skip or buffer_one")
+			rule.Overlap, err = choice(r, task.ParseOverlap, "allow", "skip", "buffer_one")
 		case "paused":
 			s.Paused, err = pointed(r.boolean())
 		case "task":
@@ -69,9 +69,9 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 	case err != nil:
 		return err
 	case !given["task"]:
-		return refuse("required", "task", "a schedule needs the task that it makes: task.http.url at least")
+		return refuse("required", "task", "missing: a schedule needs the template of its tasks, with at least http.url")
 	case rule.Every != 0 && given["dst_gap"], rule.Every != 0 && given["dst_overlap"]:
-		return refuse("conflict", "every", "dst_gap and dst_overlap belong to cron; every counts seconds, which are the same everywhere")
+		return refuse("conflict", "every", "policies for daylight saving time need cron: every counts seconds, which are the same everywhere")
 	}
 	if !given["timezone"] && rule.Cron != "" {
 		rule.Zone = task.DefaultZone
@@ -79,8 +79,8 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 	return nil
 }
 
-// bound reads a start or an end. The first instant of 1970 is one before: a zero would mean
-// that there is none.
+// bound reads a start or an end. It moves the first instant of 1970 by 1 ms,
+// because 0 means that there is none.
 func (r *reader) bound() (task.Millis, error) {
 	at, err := r.instant()
 	if at == 0 {
@@ -89,7 +89,7 @@ func (r *reader) bound() (task.Millis, error) {
 	return at, err
 }
 
-// decodeCron reads an expression; "@every 90s" is every.
+// decodeCron reads a cron expression. "@every 90s" sets every.
 func (r *reader) decodeCron(rule *task.Rule) error {
 	text, err := r.text()
 	if err != nil {
@@ -112,28 +112,28 @@ func (r *reader) decodeCron(rule *task.Rule) error {
 }
 
 func (r *reader) decodeEvery(rule *task.Rule) error {
-	if rule.Every != 0 { // cron said it
+	if rule.Every != 0 { // cron has set it
 		return twoRules()
 	}
 	every, err := r.duration()
-	if err == nil && every == 0 { // it would mean that none was given
-		err = refuse("out_of_range", "", "every lies between 1s and 100 years")
+	if err == nil && every == 0 { // 0 means that none was given
+		err = refuse("out_of_range", "", "must be between 1s and 100 years")
 	}
 	rule.Every = every
 	return err
 }
 
-func twoRules() error { return refuse("conflict", "", "a schedule has cron or every, not both") }
+func twoRules() error { return refuse("conflict", "", "a schedule has either cron or every") }
 
-// decodeScheduled reads what the tasks of a schedule are.
+// decodeScheduled reads the template of the tasks of a schedule.
 func (r *reader) decodeScheduled(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {
 	f := taskFields{spec: s, bodyLimit: bodyLimit}
 	err := r.object(func(key []byte) error {
 		switch string(key) {
 		case "name":
-			return refuse("unknown_field", "", "the tasks of a schedule are called after it and their instants")
+			return refuse("unknown_field", "", "the names of a schedule's tasks derive from its name and their instants")
 		case "at", "delay":
-			return refuse("unknown_field", "", "the schedule says when its tasks are due")
+			return refuse("unknown_field", "", "the rule of the schedule sets the due times")
 		}
 		return f.read(r, key)
 	})
@@ -143,7 +143,7 @@ func (r *reader) decodeScheduled(s *task.Spec, defaults func(queue string) task.
 	return f.fillDefaults(defaults)
 }
 
-// decodeSpan reads the ends of a backfill. What is finer than a millisecond is rounded
+// decodeSpan reads the ends of a backfill. It rounds both to milliseconds,
 // towards the inside.
 func (r *reader) decodeSpan(s *task.Span) error {
 	var from, until time.Time
@@ -154,7 +154,7 @@ func (r *reader) decodeSpan(s *task.Span) error {
 		case "until":
 			until, err = r.time()
 		default:
-			err = refuse("unknown_field", "", "a backfill has from and until")
+			err = refuse("unknown_field", "", "unknown field: a backfill has from and until")
 		}
 		return err
 	})
@@ -162,13 +162,13 @@ func (r *reader) decodeSpan(s *task.Span) error {
 	case err != nil:
 		return err
 	case from.IsZero():
-		return refuse("required", "from", "a backfill needs from: the first instant is this, or the one after")
+		return refuse("required", "from", "missing: a backfill needs the time of its first instant, or an earlier one")
 	case until.IsZero():
-		return refuse("required", "until", "a backfill needs until: the last instant is this, or the one before")
+		return refuse("required", "until", "missing: a backfill needs the time of its last instant, or a later one")
 	}
 	s.From, s.Until = task.CeilMillis(from), task.FloorMillis(until)
 	if s.From < 0 || until.Before(from) {
-		return refuse("out_of_range", "from", "a backfill goes from a time after 1970 until a later one")
+		return refuse("out_of_range", "from", "must be after 1970 and not after until")
 	}
 	return nil
 }
@@ -181,15 +181,15 @@ func (r *reader) time() (time.Time, error) {
 	return parseTime("", s)
 }
 
-// choice reads one of the words of a policy.
-func choice[T any](r *reader, parse func(string) (T, bool), words string) (policy T, err error) {
+// choice reads a policy, which is one of words.
+func choice[T any](r *reader, parse func(string) (T, bool), words ...string) (policy T, err error) {
 	word, err := r.text()
 	if err != nil {
 		return policy, err
 	}
 	policy, ok := parse(word)
 	if !ok {
-		err = refuse("bad_policy", "", "it is one of "+words)
+		err = notAllowed("bad_policy", "", words)
 	}
 	return policy, err
 }
@@ -204,20 +204,20 @@ func (r *reader) boolean() (bool, error) {
 	return false, r.mismatch("true or false")
 }
 
-// shownOfSchedule are the fields of a schedule that a reply has and a request cannot set.
-var shownOfSchedule = strings.Fields("id state words next_at last_at paused_at waiting_at last_skipped problem body_size version created_at durability")
+// readOnlyOfSchedule has the fields of a schedule that only replies have.
+var readOnlyOfSchedule = strings.Fields("id state words next_at last_at paused_at waiting_at last_skipped problem body_size version created_at durability")
 
 func unknownScheduleField(key []byte) error {
 	switch name := string(key); {
-	case slices.Contains(shownOfSchedule, name):
-		return refuse("unknown_field", "", "the server sets this field; leave it out")
+	case slices.Contains(readOnlyOfSchedule, name):
+		return refuse("unknown_field", "", "only the server sets this field: leave it out")
 	case name == "at" || name == "delay":
-		return refuse("unknown_field", "", "a schedule has cron or every; for one time, create a task")
+		return refuse("unknown_field", "", "a schedule has cron or every; for a single time, create a task")
 	case slices.Contains(scheduledFields, name):
-		return refuse("unknown_field", "", "this field belongs into task")
+		return refuse("unknown_field", "", "this field belongs to task")
 	}
 	return noSuchField(key, scheduleFields)
 }
 
-// scheduledFields are the fields of a schedule's task.
+// scheduledFields are the fields that belong to the task of a schedule.
 var scheduledFields = strings.Fields("queue http timeout expire_after priority labels retry on_dead")

@@ -1,7 +1,7 @@
-// Package api is the service's HTTP API, version 1: it decodes strictly, asks
-// the domain, and answers in JSON. It keeps no state but the long polls that
-// wait, and reads the clock once a request.
+// Package api is the HTTP API of the service, version 1. It decodes requests
+// strictly, calls the store, and replies in JSON. It keeps no state except
+// limits, samples and waiting requests, and reads the clock once in a request.
 //
-// The routes stand in routes.go, each with its description for OpenAPI beside
-// it. Handlers return errors; problem.go alone says what they are in HTTP.
+// routes*.go list the routes with their descriptions for OpenAPI. Handlers
+// return errors, and problem.go maps these to HTTP.
 package api

@@ -51,7 +51,7 @@ func TestADeliveredTaskOfAQueueThatKeepsBodiesIsSentAgain(t *testing.T) {
 	}
 	var bulk wire.BulkReply
 	if s.do("POST", "/v1/tasks/retry?all=true", "").want(200, &bulk); bulk.Changed != 0 {
-		t.Errorf("a retry of all that are dead sends what was delivered: %+v", bulk)
+		t.Errorf("a retry of all dead tasks sends delivered ones: %+v", bulk)
 	}
 	if s.do("POST", "/v1/tasks/retry?state=delivered", "").want(200, &bulk); bulk.Changed != 1 {
 		t.Errorf("%+v", bulk)
@@ -79,7 +79,7 @@ func TestABodyIsShownByteForByte(t *testing.T) {
 	}
 }
 
-func TestACreateTakesWhatAnExportWrites(t *testing.T) {
+func TestACreateAcceptsTheFieldsOfAnExport(t *testing.T) {
 	s := serve(t)
 	const span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	const head = `{"name": "a", "http": {"url": "http://example.com/"}, `
@@ -95,8 +95,8 @@ func TestACreateTakesWhatAnExportWrites(t *testing.T) {
 	s.do("PUT", "/v1/schedules/s", `{"every": "1h", "runs": -1, `+rest).problem(400, "out_of_range", "runs")
 }
 
-// TestARequestDoesNotTakeTheNextAttemptOfAReply: a client that reads a task, moves at forward
-// and puts it back would get the old time, without a word.
+// TestARequestDoesNotTakeTheNextAttemptOfAReply: a client may read a task, move
+// at forward and put the task back. It must not silently get the old time.
 func TestARequestDoesNotTakeTheNextAttemptOfAReply(t *testing.T) {
 	s := serve(t)
 	const head = `{"name": "a", "http": {"url": "http://example.com/"}, `
@@ -129,7 +129,8 @@ func TestAScheduleThatWasReadCanBePutWithAnotherRule(t *testing.T) {
 	}
 }
 
-// TestABodyIsTakenAsAReadShowsIt: both ways together, if they are the same value.
+// TestABodyIsTakenAsAReadShowsIt: a request may have both forms of a body if
+// they are the same value.
 func TestABodyIsTakenAsAReadShowsIt(t *testing.T) {
 	for _, body := range []string{" {\"a\": [1.50, \"<\u00e9\", true]}\n", `"text"`, "null", " 7 "} {
 		s := serve(t)
@@ -158,8 +159,9 @@ func TestABodyIsTakenAsAReadShowsIt(t *testing.T) {
 	}
 }
 
-// A reply must be JSON for every client: some refuse a whole page because of one byte.
-func TestAPublishedBodyThatIsNoUTF8IsShownAsBytes(t *testing.T) {
+// A reply must be JSON for every client: some refuse a whole page because of
+// one byte.
+func TestAPublishedBodyOutsideUTF8IsShownAsBytes(t *testing.T) {
 	const body = "{\"a\": \"\xff\"}"
 	for name, keep := range map[string]func(s *service){
 		"now": func(s *service) {

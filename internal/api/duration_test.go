@@ -12,8 +12,8 @@ var (
 	digit      = regexp.MustCompile(`[0-9]`)
 )
 
-// agree checks that the pattern in OpenAPI is what the parser takes. What has the
-// right form and is too long for a duration the pattern cannot tell.
+// agree checks that the pattern in OpenAPI accepts the same texts as the
+// parser. The pattern does not know which durations are too long.
 func agree(t *testing.T, s string) {
 	t.Helper()
 	_, err := parseDuration("", s)

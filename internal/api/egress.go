@@ -6,15 +6,15 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// egress answers whether tasks may call a URL. The server resolves the host, which may
-// take seconds, and connects to nothing.
+// egress reports whether tasks may call a URL. The server resolves the host,
+// which may take seconds, but does not connect.
 func (s *Server) egress(w http.ResponseWriter, r *request) error {
 	if s.cfg.Egress == nil {
-		return unsupported("this server does not explain its egress policy")
+		return unsupported("this server has no explanation of its egress policy")
 	}
 	url := r.query.Get("url")
 	if url == "" {
-		return refuse("required", "url", "the query parameter url names the URL that a task would call")
+		return refuse("required", "url", "missing: send the URL to check")
 	}
 	var verdict wire.Egress
 	outside(r.Context(), func() { verdict = s.cfg.Egress(r.Context(), url) })

@@ -9,9 +9,9 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// TestANamespacesTokenReadsTheVerdictAndAnOperatorTheAddress: names could be
-// resolved one after another, and the internal network mapped, by the errors of
-// tasks.
+// TestANamespacesTokenReadsTheVerdictAndAnOperatorTheAddress: otherwise the
+// errors of tasks would let a namespace resolve names and map the internal
+// network.
 func TestANamespacesTokenReadsTheVerdictAndAnOperatorTheAddress(t *testing.T) {
 	const address = "10.1.2.3"
 	s := serve(t)
@@ -21,7 +21,7 @@ func TestANamespacesTokenReadsTheVerdictAndAnOperatorTheAddress(t *testing.T) {
 		"now": {Error: task.EgressRefused, Detail: address + ":80 is a private address; --egress-allow " + address + "/32 opens it"},
 		"old": {Error: "egress denied: " + address + ":80 is a private address; --egress-allow " + address + "/32 opens it"}, // as older versions stored it
 	} {
-		at := task.FloorMillis(time.Now().Add(time.Second)) // it is due by then
+		at := task.FloorMillis(time.Now().Add(time.Second)) // the task is due then
 		r := s.record(name)
 		if replies, err := s.store.Claim(t.Context(), at, []task.Claim{{Key: r.Key(), Lane: r.Lane(), Token: "token", Until: at.Add(time.Minute)}}); err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
@@ -36,18 +36,18 @@ func TestANamespacesTokenReadsTheVerdictAndAnOperatorTheAddress(t *testing.T) {
 		r := s.do("GET", target, "", tenant)
 		r.want(200, nil)
 		if strings.Contains(string(r.body), address) {
-			t.Errorf("%s shows a tenant the address: %s", target, r.body)
+			t.Errorf("%s shows a namespace's token the address: %s", target, r.body)
 		}
 	}
 	for _, name := range []string{"now", "old"} {
 		var got wire.Task
 		s.do("GET", "/v1/tasks/"+name, "", tenant).want(200, &got)
 		if got.Reason != "egress_denied" || !strings.HasPrefix(got.Attempts[0].Error, "refused by the egress policy") || !strings.Contains(got.Attempts[0].Error, "--egress-allow") {
-			t.Errorf("%s tells a tenant %+v", name, got.Attempts)
+			t.Errorf("%s: a namespace's token sees %+v", name, got.Attempts)
 		}
 		s.do("GET", "/v1/tasks/"+name, "", operator).want(200, &got)
 		if !strings.Contains(got.Attempts[0].Error, address+":80 is a private address; --egress-allow "+address+"/32 opens it") {
-			t.Errorf("%s tells an operator %+v", name, got.Attempts)
+			t.Errorf("%s: an operator sees %+v", name, got.Attempts)
 		}
 	}
 }

@@ -11,33 +11,32 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// expectation is how many tasks a change by filter must find, and, once they are
-// counted, which ones they were: a task that begins to match after the count is
-// not changed. A nil *expectation expects nothing, and every task passes.
+// expectation is the number of tasks that a change by filter must find. After
+// the count it knows which tasks were counted: a task that begins to match
+// later is not changed. A nil *expectation accepts any number and every task.
 type expectation struct {
 	want  int
 	found int
 
-	// seen has a hash of each name, in order. Two names with one hash are of no
-	// consequence: a task that was not counted is changed, once in 2^44 at a
-	// million tasks.
+	// seen has a hash of each name, sorted. A collision is harmless: with a
+	// million tasks, once in 2^44 a task that was not counted is changed.
 	seen []uint64
 	seed maphash.Seed
 }
 
-// readExpectation reads the expected count of a query, nil if it has none.
+// readExpectation returns the expected number of a query, or nil.
 func readExpectation(q url.Values) (*expectation, error) {
 	if !q.Has(expectParam.name) {
 		return nil, nil
 	}
 	n, err := strconv.Atoi(q.Get(expectParam.name))
 	if err != nil || n < expectParam.low || n > expectParam.high {
-		return nil, refuse("bad_parameter", expectParam.name, fmt.Sprintf("expect is a number between %d and %d", expectParam.low, expectParam.high))
+		return nil, refuse("bad_parameter", expectParam.name, fmt.Sprintf("must be a number between %d and %d", expectParam.low, expectParam.high))
 	}
 	return &expectation{want: n, seed: maphash.MakeSeed()}, nil
 }
 
-// size returns how many bytes the hashes may take.
+// size returns the memory of the hashes, in bytes.
 func (e *expectation) size() int {
 	if e == nil {
 		return 0
@@ -45,7 +44,7 @@ func (e *expectation) size() int {
 	return 8 * e.want
 }
 
-// count counts a page of tasks that match.
+// count adds a page of matching tasks.
 func (e *expectation) count(tasks []*task.Task) {
 	e.found += len(tasks)
 	if e.found > e.want {
@@ -60,7 +59,8 @@ func (e *expectation) count(tasks []*task.Task) {
 	}
 }
 
-// differs ends the count. It returns an error if another number was found.
+// differs ends the count. It returns an error if the number differs from the
+// expected one.
 func (e *expectation) differs() error {
 	if e.found != e.want {
 		return &countError{want: e.want, found: e.found}
@@ -69,7 +69,7 @@ func (e *expectation) differs() error {
 	return nil
 }
 
-// keep drops the tasks that were not counted from a page.
+// keep removes from a page the tasks that were not counted.
 func (e *expectation) keep(page []*task.Task) []*task.Task {
 	if e == nil {
 		return page
@@ -80,7 +80,8 @@ func (e *expectation) keep(page []*task.Task) []*task.Task {
 	})
 }
 
-// countError says that a filter matches another number of tasks than expected.
+// countError reports that the number of matching tasks differs from the
+// expected one.
 type countError struct{ want, found int }
 
 func (e *countError) Error() string {

@@ -56,7 +56,7 @@ func TestAChangeByFilterChangesNothingUnlessAsManyTasksMatchAsExpected(t *testin
 	}
 }
 
-// joining is a store in which another task is created after each page of a list.
+// joining is a store that creates another task after each page of a list.
 type joining struct {
 	*memstore.Store
 	join func()

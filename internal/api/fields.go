@@ -9,16 +9,20 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// The fields that a client can set. They serve to correct typing errors.
+// The fields that a client can set. They are the suggestions for misspelled
+// ones.
 var (
-	requestFields  = fieldsOf[wire.HTTPInput]("")
-	retryFields    = fieldsOf[wire.Retry]("")
-	taskFieldNames = slices.Concat(fieldsOf[wire.TaskInput](""), fieldsOf[wire.HTTPInput]("http."), fieldsOf[wire.Retry]("retry."))
-	queueFields    = slices.Concat(fieldsOf[wire.QueueInput](""), fieldsOf[wire.Retry]("retry."))
-	scheduleFields = slices.Concat(fieldsOf[wire.ScheduleInput](""), under("task.", taskFieldNames))
+	requestFields   = fieldsOf[wire.HTTPInput]("")
+	retryFields     = fieldsOf[wire.Retry]("")
+	taskFieldNames  = slices.Concat(fieldsOf[wire.TaskInput](""), fieldsOf[wire.HTTPInput]("http."), fieldsOf[wire.Retry]("retry."))
+	queueFields     = slices.Concat(fieldsOf[wire.QueueInput](""), fieldsOf[wire.Retry]("retry."))
+	namespaceFields = fieldsOf[wire.NamespaceInput]("")
+	secretFields    = fieldsOf[wire.SecretInput]("")
+	tokenFields     = fieldsOf[wire.TokenInput]("")
+	scheduleFields  = slices.Concat(fieldsOf[wire.ScheduleInput](""), under("task.", taskFieldNames))
 )
 
-// fieldsOf returns the names of T's fields in JSON, below a path.
+// fieldsOf returns the JSON names of T's fields, prefixed with path.
 func fieldsOf[T any](path string) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
@@ -37,12 +41,13 @@ func under(path string, names []string) []string {
 	return all
 }
 
-// noSuchField refuses a field that none of the known ones is, and suggests the
-// nearest one, if there is one.
+// noSuchField refuses a field that is not one of known, and suggests the one
+// that is spelled most like it.
 func noSuchField(key []byte, known []string) error {
-	detail := "no such field"
-	if near := spelling.Nearest(string(key), known); near != "" {
+	detail := "unknown field"
+	near := spelling.Nearest(string(key), known)
+	if near != "" {
 		detail += "; did you mean " + near + "?"
 	}
-	return refuse("unknown_field", "", detail)
+	return suggest(refuse("unknown_field", "", detail), near)
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A filter with a typing error would choose nothing, and nobody would be told.
-func TestAFilterTakesTheWordsThereAreAndNoOthers(t *testing.T) {
+// A misspelled filter would silently match no task.
+func TestAFilterAcceptsOnlyExistingWords(t *testing.T) {
 	s := serve(t)
 	constants := func(d ast.Node) []ast.Expr {
 		if spec, ok := d.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Reason") {
@@ -52,18 +52,18 @@ func TestAFilterTakesTheWordsThereAreAndNoOthers(t *testing.T) {
 			p := s.do(method, path+"?"+c.name+"="+wrong, "").problem(400, "bad_parameter", c.name)
 			for _, word := range c.words {
 				if !strings.Contains(p.Detail, word) {
-					t.Errorf("%s: told %q, without %s", c.target, p.Detail, word)
+					t.Errorf("%s: detail %q is without %s", c.target, p.Detail, word)
 				}
 			}
 			if n := strings.Count(p.Detail, ","); n != len(c.words)-1 {
-				t.Errorf("%s: told %d words, of which the code has %d: %s", c.target, n+1, len(c.words), p.Detail)
+				t.Errorf("%s: detail has %d words, the code has %d: %s", c.target, n+1, len(c.words), p.Detail)
 			}
 		}
 	}
 }
 
-// words returns the strings among what the declarations of some files have that
-// choose finds.
+// words returns the strings that choose finds in the declarations of some
+// files.
 func words(t *testing.T, choose func(ast.Node) []ast.Expr, patterns ...string) (list []string) {
 	t.Helper()
 	for _, pattern := range patterns {
@@ -98,7 +98,7 @@ func words(t *testing.T, choose func(ast.Node) []ast.Expr, patterns ...string) (
 	slices.Sort(list)
 	list = slices.Compact(list)
 	if len(list) < 9 {
-		t.Fatalf("found %v: does the search still work?", list)
+		t.Fatalf("found %v: check the search", list)
 	}
 	return list
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A header is taken for a token only if it is one, in the one form there is.
+// A header is accepted as a token only in the one valid form.
 func FuzzBearer(f *testing.F) {
 	token, hash := task.MintToken()
 	for _, seed := range []string{"Bearer " + token, "bearer  " + token, token, "Basic " + token, "Bearer " + token[:20], "Bearer ", "", "Bearer foliot_" + strings.Repeat("A", 48)} {
@@ -35,7 +35,7 @@ func FuzzBearer(f *testing.F) {
 	})
 }
 
-// What is taken for a span is one, and is taken again for the same.
+// An accepted span is valid, and is accepted again with the same value.
 func FuzzTraceparent(f *testing.F) {
 	const span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for _, seed := range []string{span, "cc" + span[2:] + "-x", span + "-", "ff" + span[2:], strings.ToUpper(span), span[:54], "00-" + strings.Repeat("0", 32) + span[35:], ""} {
@@ -52,8 +52,8 @@ func FuzzTraceparent(f *testing.F) {
 	})
 }
 
-// Whatever comes as a setting, it is taken or refused by a code that has a
-// status, and what is taken lies within its bounds.
+// A setting with any content is accepted or refused with a code that has a
+// status. Accepted values are in their ranges.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{
 		`{"name": "q", "rate": 0.5, "burst": 5, "concurrency": 20, "per_destination": 4, "timeout": "5s", "expire_after": "30m", "on_dead": "https://a/", "keep_dead": "48h", "keep_finished": "1h",
@@ -93,7 +93,7 @@ func FuzzSettings(f *testing.F) {
 	})
 }
 
-// A cursor is one of ours or refused, and stands for one place only.
+// A cursor is valid or refused, and only one cursor exists for each position.
 func FuzzCursor(f *testing.F) {
 	s := newSealer()
 	f.Add(s.seal("acme", 42))
@@ -112,8 +112,8 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// For all headers of a request, its task sends those that describe the body
-// and those that the caller named for it.
+// For any headers of a request, its task sends those that describe the body and
+// those that the caller marked for it.
 func FuzzForwarded(f *testing.F) {
 	for _, seed := range []string{"X-Forwarded-For", "Foliot-Forward-X-Shop", "foliot-forward-", "Content-Type", "Content_Type", "Foliot-Forward-Content-Type", "Foliot-Forwardx"} {
 		f.Add(seed, "x")

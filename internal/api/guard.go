@@ -7,12 +7,14 @@ import (
 	"strings"
 )
 
-// guard keeps browsers from being used against the server. A page of another
-// site can send requests to any address its visitor reaches, loopback
-// included: those are refused by what browsers say about them. And it can give
-// its own host name our address (DNS rebinding), so that they no longer look
-// foreign: therefore a request must name one of our hosts. There are no CORS
-// headers: no other site may read us.
+// guard protects the server from requests that a browser sends for a page of
+// another site. Such a page can reach every address that its visitor reaches,
+// loopback included. Browsers mark these requests, and guard refuses them.
+//
+// A page can also map its own host name to the server's address (DNS
+// rebinding), and then its requests have no mark. So each request must have a
+// Host that the server knows. There are no CORS headers: no other site may read
+// replies.
 type guard struct {
 	hosts       map[string]bool // lower case, without port
 	crossOrigin *http.CrossOriginProtection
@@ -23,23 +25,22 @@ func newGuard(hosts []string) *guard {
 	for _, h := range hosts {
 		h = hostname(h)
 		if addr, err := netip.ParseAddr(h); h == "" || err == nil && addr.IsUnspecified() {
-			continue // where one listens on every address: that is no name to be called by
+			continue // the unspecified address is not a name of the server
 		}
 		g.hosts[h] = true
 	}
 	return g
 }
 
-// check returns the problem with where r comes from or goes to, or nil.
+// check returns the problem with the origin or the Host of r, or nil.
 func (g *guard) check(r *http.Request) error {
 	if !g.allowed(r) {
-		return refuse("host_not_allowed", "Host", "this server is not called that: use its own address, or start it with `foliot serve --host NAME`")
+		return refuse("host_not_allowed", "Host", "the server does not know this name: use its address, or start it with `foliot serve --host NAME`")
 	}
 	return crossOrigin(g.crossOrigin.Check(r))
 }
 
-// checkOrigin refuses what a page of another site sends, also where it changes
-// nothing.
+// checkOrigin refuses requests that a page of another site sends, GET included.
 func (g *guard) checkOrigin(r *http.Request) error {
 	asked := *r
 	asked.Method = http.MethodPost // a GET would pass
@@ -62,8 +63,8 @@ func (g *guard) allowed(r *http.Request) bool {
 	if err != nil {
 		return false
 	}
-	// An address in place of a name cannot be rebound; the one that the
-	// connection came in on is ours.
+	// An address cannot be rebound like a name. The address of the connection is
+	// one of the server's.
 	addr = addr.Unmap()
 	return addr.IsLoopback() || addr == localAddr(r)
 }
@@ -76,8 +77,8 @@ func localAddr(r *http.Request) netip.Addr {
 	return local.AddrPort().Addr().Unmap().WithZone("")
 }
 
-// hostname returns a Host header's or a configured host's name: without port,
-// brackets, trailing dot and capitals.
+// hostname returns the name in a Host header or in the configuration, in lower
+// case, without port, brackets and trailing dot.
 func hostname(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

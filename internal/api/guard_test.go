@@ -57,8 +57,8 @@ func TestOtherSitesPagesAreRefused(t *testing.T) {
 	s.do("POST", "/v1/tasks", hour, "Origin: http://localhost:8750", "Sec-Fetch-Site: same-origin").want(201, nil)
 }
 
-// On a server without tokens a page of another site may not even read. With
-// tokens a page has none to show. Routes without secrets stay open to links.
+// On a server without tokens, a page of another site must not even read. With
+// tokens, a page has none. Routes without secrets stay open to links.
 func TestOtherSitesPagesReadNothingWithoutTokens(t *testing.T) {
 	reads := []string{"/v1/tasks", "/v1/tasks/a", "/v1/queues", "/v1/live", "/v1/audit", "/v1/schedules", "/v1/tokens", "/v1/secrets", "/v1/namespaces", "/metrics"}
 	for _, header := range []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: https://evil.example", "Origin: null"} {
@@ -80,7 +80,7 @@ func TestOtherSitesPagesReadNothingWithoutTokens(t *testing.T) {
 	s.do("GET", "/v1/tasks", "", "Sec-Fetch-Site: same-origin").want(200, nil)
 }
 
-// No other site may read us, and nobody guesses at what a reply is.
+// No other site may read replies, and no browser may guess the type of a reply.
 func TestEveryReplyHasTheSafeHeaders(t *testing.T) {
 	s := serve(t)
 	for _, target := range []string{"GET /healthz", "GET /v1/tasks", "GET /v1/tasks/none", "GET /nothing", "PUT /healthz", "OPTIONS /v1/tasks", "GET /openapi.json", "GET /"} {
@@ -97,7 +97,7 @@ func TestEveryReplyHasTheSafeHeaders(t *testing.T) {
 	}
 }
 
-// broken is a store whose reads go wrong.
+// broken is a store with failing reads.
 type broken struct {
 	*memstore.Store
 	get func() error
@@ -105,7 +105,7 @@ type broken struct {
 
 func (b broken) Get(context.Context, task.Key) (*task.Task, error) { return nil, b.get() }
 
-func TestWhatGoesWrongInsideIsLoggedAndNotTold(t *testing.T) {
+func TestInternalErrorsAreLoggedAndNotReturned(t *testing.T) {
 	for name, get := range map[string]func() error{
 		"panic": func() error { panic("/secret/path") },
 		"error": func() error { return errors.New("open /secret/path: permission denied") },
@@ -116,7 +116,7 @@ func TestWhatGoesWrongInsideIsLoggedAndNotTold(t *testing.T) {
 		r := s.do("GET", "/v1/tasks/a", "")
 		r.problem(500, "internal", "")
 		if strings.Contains(string(r.body), "secret") || !strings.Contains(log.String(), "/secret/path") {
-			t.Errorf("%s: told %s, logged %s", name, r.body, log.String())
+			t.Errorf("%s: reply %s, log %s", name, r.body, log.String())
 		}
 	}
 }

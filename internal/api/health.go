@@ -40,11 +40,12 @@ func (s *Server) document(w http.ResponseWriter, r *request) error {
 		body = doc.gzipped
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // the client went away: no reply is possible
+	_, _ = w.Write(body) // no reply is possible if the client is gone
 	return nil
 }
 
-// openAPI is the document, made once: any client may ask for it.
+// openAPI is the encoded document. It is made once, because any client may
+// request it.
 type openAPI struct {
 	plain, gzipped []byte
 	tag            string
@@ -52,13 +53,13 @@ type openAPI struct {
 
 func newOpenAPI(plain []byte) openAPI {
 	var buf bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&buf, gzip.BestCompression) // it is a level
-	_, _ = w.Write(plain)                                   // a buffer takes everything
+	w, _ := gzip.NewWriterLevel(&buf, gzip.BestCompression) // no error: the level is valid
+	_, _ = w.Write(plain)                                   // a buffer returns no errors
 	_ = w.Close()
 	return openAPI{plain, buf.Bytes(), `"` + hex.EncodeToString([]byte(task.Digest(plain))[:8]) + `"`}
 }
 
-// takesGzip reports whether an Accept-Encoding header takes gzip.
+// takesGzip reports whether an Accept-Encoding header accepts gzip.
 func takesGzip(header string) bool {
 	for item := range strings.SplitSeq(header, ",") {
 		coding, weight, _ := strings.Cut(strings.TrimSpace(item), ";")
@@ -70,15 +71,15 @@ func takesGzip(header string) bool {
 	return false
 }
 
-// root tells a person with a browser or curl what this is.
+// root writes a short help for a person with a browser or curl.
 func (s *Server) root(w http.ResponseWriter, _ *request) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, `Foliot: call this URL at this time.
 
   POST /v1/tasks       {"delay": "5s", "http": {"url": "http://localhost:9000/"}}
-  GET  /v1/tasks       what there is
-  GET  /openapi.json   everything else
-  GET  /readyz         does it work?
+  GET  /v1/tasks       list tasks
+  GET  /openapi.json   all routes
+  GET  /readyz         is the server ready?
 `)
 	return nil
 }

@@ -10,53 +10,54 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// reader takes one JSON document apart, strictly and in one pass: syntax,
-// UTF-8, nesting and duplicate keys are judged on the way, in the parts that
-// are merely kept (a task's body) as in those that are understood. What
-// encoding/json lets pass, a second reader may see differently: the last of
-// two keys, or the first; a broken character, or a replacement.
+// reader parses one JSON document strictly and in one pass. It checks syntax,
+// UTF-8, nesting and duplicate keys, also in values that are only stored, such
+// as the body of a task. encoding/json accepts documents that another parser
+// may read differently: it takes the last of two equal keys, and replaces
+// invalid characters.
 //
-// Its errors are *task.FieldError with the path from where the reader stands.
-// It keeps no reference to the document in what it returns, but for raw.
+// Its errors are *task.FieldError. Their path begins at the reader's position.
+// Results do not refer to the document, except those of raw.
 type reader struct {
 	data  []byte
 	pos   int
 	depth int
 	keys  [][]byte // of the objects that are open, the innermost last
-	until int      // where a value must have ended that is merely kept; 0: no bound
-	yield int      // where other goroutines run next
+	until int      // the position at which a stored value must have ended; 0: no bound
+	yield int      // the position at which other goroutines run next
 
-	// lenient is for finding the end of a value that was already refused:
-	// only what would hide the end is an error then.
+	// lenient is set to find the end of a value that was already refused. Only an
+	// error that hides the end counts then.
 	lenient bool
 }
 
-// lenientDepth bounds the recursion where nesting is not judged.
+// lenientDepth bounds the recursion in lenient mode, which does not check
+// nesting.
 const lenientDepth = 1000
 
-// document reads data as one value, with read, and nothing after it.
+// document reads data as one value with read. No data may follow.
 func document(data []byte, read func(*reader) error) error {
 	r := &reader{data: data}
 	if r.space(); r.pos == len(data) {
-		return refuse("empty_body", "", "the body is empty: a JSON object is expected")
+		return refuse("empty_body", "", "the body is empty: send a JSON object")
 	}
 	if err := read(r); err != nil {
 		return err
 	}
 	if r.space(); r.pos < len(data) {
-		return refuse("trailing_data", "", fmt.Sprintf("something follows the JSON value, at byte %d", r.pos))
+		return refuse("trailing_data", "", fmt.Sprintf("unexpected data after the JSON value, at byte %d", r.pos))
 	}
 	return nil
 }
 
-// object reads an object. member is called at each value and reads it; its
-// error is put under the key.
+// object reads an object. It calls member at each value, which must read the
+// value. It prepends the key to the path of an error.
 func (r *reader) object(member func(key []byte) error) error {
 	if err := r.open('{', "an object"); err != nil {
 		return err
 	}
 	base := len(r.keys)
-	var many map[string]bool // of more than a few keys
+	var many map[string]bool // used for many keys
 	for first := true; !r.closed('}'); first = false {
 		if !first {
 			if err := r.expect(','); err != nil {
@@ -71,7 +72,7 @@ func (r *reader) object(member func(key []byte) error) error {
 			return within(key, err)
 		}
 		if r.repeated(base, key, &many) {
-			return within(key, refuse("duplicate_key", "", "the key is given twice"))
+			return within(key, refuse("duplicate_key", "", "duplicate key"))
 		}
 		if err := r.expect(':'); err != nil {
 			return within(key, err)
@@ -85,21 +86,20 @@ func (r *reader) object(member func(key []byte) error) error {
 	return nil
 }
 
-// errOver is why a value is given up that is longer than it may be: nothing more of it
-// is taken apart.
+// errOver stops the parsing of a value that is longer than its limit.
 var errOver = errors.New("over the limit")
 
-// yieldStep is how many bytes are read before other goroutines run, about a millisecond. The
-// scheduler by itself lets one that computes run for ten: deliveries would wait for that at each
-// step.
+// yieldStep is the number of bytes that are read before other goroutines run,
+// about a millisecond. The scheduler by itself interrupts a computing goroutine
+// after ten. Deliveries would wait that long at each step.
 const yieldStep = 64 << 10
 
-// maxText bounds a string that is no part of a task's body, in bytes of JSON. It is far
-// beyond what any of them may have: a longer one is not worth its unescaping.
+// maxText bounds a string outside a task's body, in bytes of JSON. It is far
+// above every limit on such strings, so a longer one need not be unescaped.
 const maxText = 1 << 20
 
-// inBounds lets other goroutines run if it is their turn. It returns an error if the value
-// is longer than it may be.
+// inBounds lets other goroutines run if it is their turn. It returns an error
+// if the value exceeds its limit.
 func (r *reader) inBounds() error {
 	r.rest()
 	if r.until > 0 && r.pos > r.until {
@@ -108,7 +108,7 @@ func (r *reader) inBounds() error {
 	return nil
 }
 
-// rest lets other goroutines run if a step has been read since they could.
+// rest lets other goroutines run after each yieldStep.
 func (r *reader) rest() {
 	if r.pos >= r.yield+yieldStep {
 		r.yield = r.pos
@@ -116,7 +116,7 @@ func (r *reader) rest() {
 	}
 }
 
-// array reads an array. item is called at each value and reads it.
+// array reads an array. It calls item at each value, which must read the value.
 func (r *reader) array(item func(i int) error) error {
 	if err := r.open('[', "an array"); err != nil {
 		return err
@@ -139,19 +139,20 @@ func (r *reader) array(item func(i int) error) error {
 }
 
 // open enters an object or array.
-func (r *reader) open(bracket byte, what string) error {
+func (r *reader) open(bracket byte, expected string) error {
 	if r.next() != bracket {
-		return r.mismatch(what)
+		return r.mismatch(expected)
 	}
 	r.pos++
 	r.depth++
 	if r.depth > task.MaxNesting && !r.lenient || r.depth > lenientDepth {
-		return refuse("too_deep", "", fmt.Sprintf("JSON is nested at most %d deep here", task.MaxNesting))
+		return refuse("too_deep", "", fmt.Sprintf("JSON must be nested at most %d levels deep", task.MaxNesting))
 	}
 	return nil
 }
 
-// closed reports, and passes, the end of an object or array.
+// closed reports whether the object or array ends here, and then skips the
+// bracket.
 func (r *reader) closed(bracket byte) bool {
 	if r.next() != bracket {
 		return false
@@ -162,17 +163,17 @@ func (r *reader) closed(bracket byte) bool {
 
 func (r *reader) expect(c byte) error {
 	if r.next() != c {
-		return r.broken("a " + strconv.QuoteRune(rune(c)) + " is missing")
+		return r.broken("missing " + strconv.QuoteRune(rune(c)))
 	}
 	r.pos++
-	// A comma promises more: [1,] and {"a":1,} are not JSON.
+	// A value must follow a comma: [1,] and {"a":1,} are not JSON.
 	if n := r.next(); c == ',' && (n == ']' || n == '}') {
-		return r.broken("nothing follows the comma")
+		return r.broken("missing value after the comma")
 	}
 	return nil
 }
 
-// repeated reports whether key was seen since base, and notes it.
+// repeated reports whether key occurred since base, and records it.
 func (r *reader) repeated(base int, key []byte, many *map[string]bool) bool {
 	if r.lenient {
 		return false
@@ -201,10 +202,10 @@ func (r *reader) repeated(base int, key []byte, many *map[string]bool) bool {
 	return false
 }
 
-// key reads an object's key. It is valid while the document is.
+// key reads an object's key. The result is valid as long as the document.
 func (r *reader) key() ([]byte, error) {
 	if r.next() != '"' {
-		return nil, r.broken("a key in quotes is expected")
+		return nil, r.broken("missing key in quotes")
 	}
 	raw, escaped, err := r.span()
 	if err != nil || !escaped || r.lenient {
@@ -228,9 +229,9 @@ func (r *reader) text() (string, error) {
 	return string(raw), err
 }
 
-// textUpTo reads a string that may have up to limit bytes. It gives up with errOver about
-// where the JSON is too long for these, however they are escaped. The caller checks the
-// length of a string that it returns.
+// textUpTo reads a string of up to limit bytes. It returns errOver if the JSON
+// is too long for that, even if every byte is escaped. The caller checks the
+// length of the result.
 func (r *reader) textUpTo(limit int) (string, error) {
 	r.until = r.pos + escaped*limit + len(`""`)
 	s, err := r.text()
@@ -249,11 +250,11 @@ func (r *reader) integer() (int, error) {
 	}
 	digits := r.data[start:r.pos]
 	if bytes.ContainsAny(digits, ".eE") {
-		return 0, refuse("wrong_type", "", "a whole number is expected, without fraction and exponent")
+		return 0, refuse("wrong_type", "", "must be a whole number, without fraction and exponent")
 	}
 	n, err := strconv.Atoi(string(digits))
 	if err != nil {
-		return 0, refuse("out_of_range", "", "the number is out of range")
+		return 0, refuse("out_of_range", "", "the number is too large or too small")
 	}
 	return n, nil
 }
@@ -267,8 +268,8 @@ func (r *reader) null() bool {
 	return true
 }
 
-// raw reads any value and returns its bytes, which are the document's. Of one with more
-// than limit bytes it returns errOver, about as soon as it has read those.
+// raw reads any value and returns its bytes in the document. If the value has
+// more than limit bytes, raw stops near the limit and returns errOver.
 func (r *reader) raw(limit int) ([]byte, error) {
 	r.space()
 	start := r.pos
@@ -300,10 +301,10 @@ func (r *reader) skip() error {
 			return nil
 		}
 	}
-	return r.broken("a value is expected")
+	return r.broken("missing value")
 }
 
-// number passes a number. The caller has seen its first character.
+// number skips a number. The caller has checked its first character.
 func (r *reader) number() error {
 	if r.at('-') {
 		r.pos++
@@ -311,7 +312,7 @@ func (r *reader) number() error {
 	start := r.pos
 	if n := r.digits(); n == 0 || n > 1 && r.data[start] == '0' {
 		r.pos = start
-		return r.broken("this is no number")
+		return r.broken("invalid number")
 	}
 	if r.at('.') {
 		r.pos++
@@ -342,7 +343,7 @@ func (r *reader) digits() int {
 	return r.pos - start
 }
 
-// next passes white space and returns the byte after it, 0 at the end.
+// next skips white space and returns the byte after it, 0 at the end.
 func (r *reader) next() byte {
 	r.space()
 	if r.pos == len(r.data) {
@@ -363,7 +364,7 @@ func (r *reader) space() {
 	}
 }
 
-// mismatch says that something else stands where want is expected.
+// mismatch returns the error of a value with another type than want.
 func (r *reader) mismatch(want string) error {
 	got := ""
 	switch c := r.next(); {
@@ -378,18 +379,18 @@ func (r *reader) mismatch(want string) error {
 	case c == 't' || c == 'f':
 		got = "a boolean"
 	}
-	if err := r.skip(); err != nil { // broken JSON is the larger news
+	if err := r.skip(); err != nil { // report the syntax error instead
 		return err
 	}
 	if got == "" {
-		return refuse("null_value", "", want+" is expected, not null: leave the field out")
+		return refuse("null_value", "", "must be "+want+", not null: leave this out")
 	}
-	return refuse("wrong_type", "", want+" is expected, not "+got)
+	return refuse("wrong_type", "", "must be "+want+", not "+got)
 }
 
 func (r *reader) broken(why string) error {
 	if r.pos >= len(r.data) {
-		why = "it ends too early"
+		why = "unexpected end"
 	}
-	return refuse("bad_json", "", fmt.Sprintf("the JSON is broken at byte %d: %s", r.pos, why))
+	return refuse("bad_json", "", fmt.Sprintf("invalid JSON at byte %d: %s", r.pos, why))
 }

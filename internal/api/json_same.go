@@ -2,15 +2,16 @@ package api
 
 import "bytes"
 
-// sameJSON reports whether b is JSON and has the tokens of a, which is. Numbers are the same
-// if they are written the same way. It keeps no tokens, and lets other goroutines run, as
-// reading does: a batch has megabytes of bodies.
+// sameJSON reports whether b is JSON with the same tokens as a, which must be
+// JSON. Numbers are equal only if they are written the same way. It stores no
+// tokens and lets other goroutines run, because a batch has megabytes of
+// bodies.
 func sameJSON(a, b []byte) bool {
 	x, y := &reader{data: a, until: len(a)}, &reader{data: b, until: len(b)}
 	if err := y.skip(); err != nil || y.next() != 0 || y.pos < len(b) {
 		return false
 	}
-	// Outside strings, valid JSON without its white space has one reading.
+	// Outside strings, valid JSON without white space has one reading.
 	for *y = (reader{data: b, until: len(b)}); ; {
 		c := x.next()
 		if y.next() != c {
@@ -32,8 +33,8 @@ func sameJSON(a, b []byte) bool {
 	}
 }
 
-// sameText passes a string in each of x and y, and reports whether they are the same,
-// however they are escaped.
+// sameText skips a string in x and in y. It reports whether they have the same
+// value, after unescaping.
 func sameText(x, y *reader) bool {
 	a, inA, errA := x.span()
 	b, inB, errB := y.span()

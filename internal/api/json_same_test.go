@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A batch has megabytes of bodies, each of which may be given in both ways.
-func TestABodyInBothWaysCostsNoMemoryForEachOfItsTokens(t *testing.T) {
+// A batch has megabytes of bodies, and each may be given in both ways.
+func TestABodyInBothFormsNeedsNoMemoryForItsTokens(t *testing.T) {
 	for name, body := range map[string]string{
 		"numbers": " [" + strings.Repeat("1,", 100<<10) + "1]",
 		"objects": " [" + strings.Repeat(`{"a":"b"},`, 20<<10) + "1]",

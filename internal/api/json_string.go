@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// span passes a string and returns what stands between its quotes, and
-// whether there are escapes in it.
+// span skips a string and returns the bytes between its quotes. It reports
+// whether they contain escapes.
 func (r *reader) span() (raw []byte, escaped bool, err error) {
 	r.pos++
 	start, wide := r.pos, false
@@ -22,7 +22,7 @@ func (r *reader) span() (raw []byte, escaped bool, err error) {
 			r.pos++
 		}
 		if r.pos == len(r.data) {
-			return nil, false, r.broken("a string does not end")
+			return nil, false, r.broken("a string has no end")
 		}
 		if r.pos == len(near) {
 			continue
@@ -41,7 +41,7 @@ func (r *reader) span() (raw []byte, escaped bool, err error) {
 				return nil, false, err
 			}
 		case c < ' ':
-			return nil, false, r.broken("a control character stands in a string")
+			return nil, false, r.broken("a string contains a control character")
 		default:
 			wide = true
 		}
@@ -49,7 +49,7 @@ func (r *reader) span() (raw []byte, escaped bool, err error) {
 	}
 }
 
-// plain has the bytes that mean themselves in a string.
+// plain marks the bytes that stand for themselves in a string.
 var plain = func() (is [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		is[c] = c != '"' && c != '\\'
@@ -57,20 +57,20 @@ var plain = func() (is [256]bool) {
 	return is
 }()
 
-// longText lets other goroutines run in the middle of a string from start. It returns
-// an error if the string is longer than it may be.
+// longText lets other goroutines run in the middle of a string. It returns an
+// error if the string exceeds its limit.
 func (r *reader) longText(start int) error {
 	if r.until == 0 && !r.lenient && r.pos > start+maxText {
-		return refuse("too_long", "", fmt.Sprintf("a text has at most %d bytes of JSON here", maxText))
+		return refuse("too_long", "", fmt.Sprintf("must have at most %d bytes of JSON", maxText))
 	}
 	return r.inBounds()
 }
 
-// escape passes all but the last byte of an escape.
+// escape skips an escape except for its last byte.
 func (r *reader) escape() error {
 	r.pos++
 	if r.pos == len(r.data) {
-		return r.broken("a string does not end")
+		return r.broken("a string has no end")
 	}
 	switch r.data[r.pos] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -81,10 +81,10 @@ func (r *reader) escape() error {
 			return nil
 		}
 	}
-	return r.broken("this is no escape")
+	return r.broken("invalid escape")
 }
 
-// hex4 returns the number that the first four bytes of s spell, or -1.
+// hex4 returns the value of the first four hexadecimal digits of s, or -1.
 func hex4(s []byte) rune {
 	if len(s) < 4 {
 		return -1
@@ -100,7 +100,8 @@ func hex4(s []byte) rune {
 	return n
 }
 
-// hexDigits has one more than the value of each hexadecimal digit, and 0 for other bytes.
+// hexDigits has the value of each hexadecimal digit plus one, and 0 for other
+// bytes.
 var hexDigits = func() (of [256]byte) {
 	for i, c := range []byte("0123456789abcdef") {
 		of[c] = byte(i) + 1
@@ -113,7 +114,7 @@ var hexDigits = func() (of [256]byte) {
 
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unescape resolves the escapes of a string that span accepted.
+// unescape resolves the escapes of a string that span has checked.
 func unescape(raw []byte) ([]byte, error) {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); i++ {
@@ -134,7 +135,7 @@ func unescape(raw []byte) ([]byte, error) {
 				low = hex4(rest[2:])
 			}
 			if c = utf16.DecodeRune(c, low); c == utf8.RuneError {
-				return nil, refuse("bad_utf8", "", `half of a surrogate pair (\ud800 to \udfff) is no character`)
+				return nil, refuse("bad_utf8", "", `half of a surrogate pair (\ud800 to \udfff) is not a character`)
 			}
 			i += 6
 		}

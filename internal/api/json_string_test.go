@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-func TestATextIsReadNoFurtherThanItMayReach(t *testing.T) {
+func TestTheReaderStopsAtTheLimitOfAText(t *testing.T) {
 	const whole, limit = 8 << 20, 10_000
 	for name, part := range map[string]string{"plain": "x", "escaped": `\u0001`, "wide": "ä"} {
 		long := []byte(`"` + strings.Repeat(part, whole/len(part)) + `"`)
-		for what, read := range map[string]struct {
+		for kind, read := range map[string]struct {
 			as   func(*reader) error
 			far  int
 			code string
@@ -23,10 +23,10 @@ func TestATextIsReadNoFurtherThanItMayReach(t *testing.T) {
 		} {
 			r := &reader{data: bytes.Clone(long)}
 			if err := read.as(r); codeOf(err) != read.code {
-				t.Errorf("%s, %s: %v", what, name, err)
+				t.Errorf("%s, %s: %v", kind, name, err)
 			}
 			if r.pos > read.far+2*yieldStep {
-				t.Errorf("%s, %s: it was read up to byte %d of %d", what, name, r.pos, len(long))
+				t.Errorf("%s, %s: it was read up to byte %d of %d", kind, name, r.pos, len(long))
 			}
 		}
 		r := &reader{data: long, lenient: true}
@@ -40,7 +40,7 @@ func body(key string, limit int) func(*reader) error {
 	return func(r *reader) error { return new(bodyReader).read(r, []byte(key), limit) }
 }
 
-func TestABodyAsLongAsItMayBeIsTaken(t *testing.T) {
+func TestABodyOfTheLargestSizeIsAccepted(t *testing.T) {
 	const limit = 200_000
 	for _, part := range []string{"x", `\u0001`, `\/`, "ä"} {
 		one, err := unescape([]byte(part))
@@ -57,7 +57,7 @@ func TestABodyAsLongAsItMayBeIsTaken(t *testing.T) {
 	}
 }
 
-func TestABodyIsReadNoFurtherThanItMayReach(t *testing.T) {
+func TestTheReaderStopsAtTheLimitOfABody(t *testing.T) {
 	const whole, limit = 8 << 20, 10_000
 	for name, value := range map[string]string{
 		"array":  "[0" + strings.Repeat(",0", whole/2) + "]",

@@ -21,8 +21,8 @@ func codeOf(err error) string {
 	return ""
 }
 
-// What the reader takes is JSON, and what is JSON and is not taken has one of
-// the reasons that encoding/json does not know.
+// A document that the reader accepts is JSON. JSON that it refuses has one of
+// the errors that encoding/json does not have.
 func FuzzReaderAgreesWithEncodingJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":[1,-0.5e+3,"\u00e4\ud83d\ude00",true,false,null,{}]}`, `[]`, ` "x" `, `01`, `-`, `1.`, `1e`, `[1,]`, `{"a":1,}`, `{"a" 1}`, `"\ud800"`,
@@ -58,8 +58,8 @@ func FuzzReaderAgreesWithEncodingJSON(f *testing.F) {
 	})
 }
 
-// Leniently, the reader ends where encoding/json ends: a refused item of a
-// batch hides none of the others.
+// In lenient mode the reader ends where encoding/json ends: a refused item of a
+// batch hides no other item.
 func FuzzLenientReaderFindsTheEnd(f *testing.F) {
 	for _, seed := range []string{`{"a":1,"a":2}x`, "[\"\xff\", {\"\\ud800\":1}] 2", strings.Repeat("[", 40) + strings.Repeat("]", 40) + `[`, `{"a":"}"}`} {
 		f.Add([]byte(seed))
@@ -97,8 +97,8 @@ func FuzzStringsAgreeWithEncodingJSON(f *testing.F) {
 	})
 }
 
-// Whatever comes, decoding a task or a patch neither panics nor keeps more
-// than it may, and says why it refuses by a code that has a status.
+// For any input, decoding a task or a patch does not panic and keeps no more
+// than it may. A refusal has a code with a status.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(`{"labels":{"a":null},"http":{"body_base64":"eA==","headers":{"x":null}},"retry":{"max_attempts":null}}`))
@@ -121,7 +121,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// noQueue is a queue of which nothing was decided.
+// noQueue returns the defaults of a queue without settings.
 func noQueue(string) task.Spec { return task.DefaultSpec() }
 
 const sample = `{"name": "order-42-close", "queue": "orders", "delay": "30m",

@@ -7,13 +7,14 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// latch remembers that the server asked for tokens once. Settings never lose all
-// their tokens by an edit. So settings without tokens are lost settings, and must
-// not open a server that was closed to strangers: it stays closed until it is
-// started again. Every request reads and writes the latch.
+// latch remembers that the server has required tokens. No edit removes the last
+// token, so settings without tokens are lost settings. They must not open a
+// secured server without authentication: it stays closed until it restarts.
+// Every request reads and writes the latch.
 type latch struct{ secured atomic.Bool }
 
-// lost returns task.ErrSettingsLost if settings, which hold now, have lost their tokens.
+// lost returns task.ErrSettingsLost if the present settings have lost their
+// tokens.
 func (l *latch) lost(settings *task.Settings) error {
 	switch {
 	case settings.Secured():
@@ -26,7 +27,8 @@ func (l *latch) lost(settings *task.Settings) error {
 	return nil
 }
 
-// storeLost returns err if it says that the store is not the one that this server knows.
+// storeLost returns err if it reports that the store was replaced or has lost
+// its settings.
 func storeLost(err error) error {
 	if err != nil && (errors.Is(err, task.ErrStoreReplaced) || errors.Is(err, task.ErrSettingsLost)) {
 		return err
@@ -34,9 +36,9 @@ func storeLost(err error) error {
 	return nil
 }
 
-// closed returns why r is refused with any token: the store, or its settings, are
-// lost. Metrics and examinations are not refused while the settings hold: they
-// name the loss.
+// closed returns the reason to refuse r with any token: the store or its
+// settings are lost. While the settings are valid, metrics and examinations are
+// served, because they show the loss.
 func (s *Server) closed(settings *task.Settings, rt *route) error {
 	if err := s.latch.lost(settings); err != nil || rt.watches {
 		return err

@@ -15,7 +15,7 @@ import (
 // forgetful is a store that loses its content.
 type forgetful struct {
 	Store
-	settings atomic.Pointer[task.Settings] // nil: those that it has
+	settings atomic.Pointer[task.Settings] // nil: those of the store
 	why      atomic.Pointer[error]
 }
 
@@ -48,13 +48,13 @@ func secured(t *testing.T) (*forgetful, string) {
 	return &forgetful{Store: store}, token
 }
 
-// withoutTokens returns settings that are a part of others.
+// withoutTokens returns the settings without tokens.
 func withoutTokens(s *task.Settings) *task.Settings {
 	return task.NewSettings(s.List(task.QueueKind, "")...)
 }
 
-// every calls each route that is not public, with a token and without, and returns the
-// statuses that it saw.
+// every calls each route that is not public, with and without a token. It
+// returns the statuses.
 func every(s *Server, token string) map[int]string {
 	seen := map[int]string{}
 	for _, rt := range routes() {
@@ -88,7 +88,7 @@ func TestAServerThatWasSecuredStaysClosedWhenItsSettingsAreLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, token := secured(t)
-			s := New(Config{Metrics: http.NotFoundHandler()}, f) // and no request comes before the loss
+			s := New(Config{Metrics: http.NotFoundHandler()}, f) // no request arrives before the loss
 			c.lose(f)
 			for status, which := range every(s, token) {
 				if status != 503 && (status != 401 || !strings.Contains(which, "/metrics")) || strings.Contains(which, "192.0.2.1") {
@@ -103,7 +103,7 @@ func TestAServerThatWasSecuredStaysClosedWhenItsSettingsAreLost(t *testing.T) {
 			f.settings.Store(nil)
 			f.why.Store(nil)
 			if seen := every(s, token); seen[200] == "" || strings.Contains(seen[200], "(token: false)") {
-				t.Errorf("when all is back it serves those who show a token: %v", seen)
+				t.Errorf("with the data back it must serve requests with a token: %v", seen)
 			}
 		})
 	}

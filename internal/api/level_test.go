@@ -13,11 +13,11 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// weak is a store that reaches a lower level for the tasks named weak.
+// weak is a store that reaches a lower level for tasks with the name weak.
 type weak struct {
 	*memstore.Store
 	err   error
-	short bool // too few servers confirm what Apply finds
+	short bool // too few servers confirm existing tasks
 }
 
 func (w *weak) Durability() string { return "default" }
@@ -42,7 +42,7 @@ func serveWeak(t *testing.T) (*service, *weak) {
 	return &service{T: t, Server: api.New(api.Config{Version: "test"}, w), store: w.Store}, w
 }
 
-func TestEachReplyNamesTheDurabilityThatWasReached(t *testing.T) {
+func TestEachReplyHasTheDurabilityOfItsChange(t *testing.T) {
 	s, _ := serveWeak(t)
 	const body = `{"delay": "1h", "http": {"url": "https://example.com/"}`
 	for name, want := range map[string]string{"strong": "default", "weak": "async"} {
@@ -89,8 +89,9 @@ func TestEachReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 	}
 }
 
-// A repeat whose request is invalid by now is answered with the task, which is as durable as the reply says.
-func TestARepeatThatIsInvalidByNowNamesTheDurabilityThatWasReached(t *testing.T) {
+// The reply to a repeat that is now invalid is the task, which is as durable as
+// the reply says.
+func TestAnInvalidRepeatHasTheDurabilityOfItsTask(t *testing.T) {
 	for name, want := range map[string]string{"strong": "default", "weak": "async"} {
 		s, w := serveWeak(t)
 		put := func() reply {
@@ -106,8 +107,9 @@ func TestARepeatThatIsInvalidByNowNamesTheDurabilityThatWasReached(t *testing.T)
 	}
 }
 
-// The store confirms the tasks that a repeated batch or backfill finds, so the reply names the level that they have.
-func TestARepeatedBatchOrBackfillNamesTheDurabilityThatWasReached(t *testing.T) {
+// The store confirms the tasks that a repeated batch or backfill finds, so the
+// reply has their level.
+func TestARepeatedBatchOrBackfillHasTheDurabilityOfItsTasks(t *testing.T) {
 	const span = `{"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T00:04:00Z"}`
 	batch := func(name string) string {
 		return fmt.Sprintf(`{"tasks": [{"delay": "1h", "name": "a", "http": {"url": "https://example.com/"}}, {"delay": "1h", "name": %q, "http": {"url": "https://example.com/"}}]}`, name)
@@ -134,7 +136,7 @@ func TestARepeatedBatchOrBackfillNamesTheDurabilityThatWasReached(t *testing.T) 
 	}
 }
 
-func TestAReplyThatChangedNothingNamesNoDurability(t *testing.T) {
+func TestAReplyWithoutAChangeHasNoDurability(t *testing.T) {
 	s, _ := serveWeak(t)
 	s.do("POST", "/v1/tasks", `{"delay": "1h", "name": "a", "http": {"url": "https://example.com/"}}`).task(201)
 	s.do("PUT", "/v1/schedules/s", `{"cron": "* * * * *", "timezone": "UTC", "task": {"http": {"url": "https://example.com/"}}}`).want(201, nil)
@@ -154,8 +156,8 @@ func TestAReplyThatChangedNothingNamesNoDurability(t *testing.T) {
 	}
 }
 
-// A store that may lose tasks is no place for new ones, and tasks that exist go on.
-func TestAServerWhoseStoreIsUnfitIsNotReady(t *testing.T) {
+// A store that may lose tasks accepts no new ones, and existing tasks go on.
+func TestAServerWithAnUnfitStoreIsNotReady(t *testing.T) {
 	s, w := serveWeak(t)
 	s.do("PUT", "/v1/tasks/a", `{"delay": "1h", "http": {"url": "https://example.com/"}}`).task(201)
 	w.err = fmt.Errorf("%w: at 192.0.2.1", task.ErrStoreUnfit)

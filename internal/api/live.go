@@ -13,11 +13,11 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// liveFor is how long all viewers are shown the same sample of live data: what it
-// costs to take one does not grow with their number.
+// liveFor is the time for which all viewers get the same sample. So the cost of
+// samples does not grow with the number of viewers.
 const liveFor = time.Second
 
-// samples is the last sample of live data. The zero value is ready.
+// samples has the last sample of live data. The zero value is ready.
 type samples struct {
 	last   atomic.Pointer[liveSample] // written by the request that takes it
 	taking sync.Mutex
@@ -27,7 +27,7 @@ type samples struct {
 type liveSample struct {
 	at    time.Time
 	live  wire.Live // of all namespaces
-	views sync.Map  // of view to []byte: its JSON
+	views sync.Map  // view to []byte, its JSON
 }
 
 // view is the part of a sample that a caller sees.
@@ -52,14 +52,15 @@ func (s *Server) live(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", jsonType)
-	// The sample is older than the answer. A client that compares clocks needs the time of the answer.
+	// The sample is older than the reply. A client that compares clocks needs the
+	// time of the reply.
 	_, _ = fmt.Fprintf(w, `{"now":%q,`, showTime(s.now()))
-	_, _ = w.Write(body[len("{"):]) // the client went away: there is no reader of the error
+	_, _ = w.Write(body[len("{"):]) // no reply is possible if the client is gone
 	return nil
 }
 
-// read returns the JSON of a view. While one request takes a sample, others are shown
-// the one before, unless it is much older.
+// read returns the JSON of a view. While one request takes a sample, other
+// requests get the last one, unless it is too old.
 func (s *samples) read(r *request, v view, take func() wire.Live) ([]byte, error) {
 	const stale = 3 * liveFor
 	now, last := time.Now(), s.last.Load()
@@ -80,13 +81,14 @@ func (s *samples) read(r *request, v view, take func() wire.Live) ([]byte, error
 	return s.render(r, last, v)
 }
 
-// render returns the JSON of a view of a sample. It is made once, in turn if it is large.
+// render returns the JSON of a view of a sample. It encodes each view once, and
+// large views in turn.
 func (s *samples) render(r *request, from *liveSample, v view) (body []byte, err error) {
 	if body, ok := from.views.Load(v); ok {
 		return body.([]byte), nil
 	}
 	work := func() error {
-		if made, ok := from.views.Load(v); ok { // while it waited for its turn
+		if made, ok := from.views.Load(v); ok { // another request made it during the wait
 			body = made.([]byte)
 			return nil
 		}
@@ -124,7 +126,8 @@ func (v view) of(l wire.Live, settings *task.Settings) wire.Live {
 	return l
 }
 
-// only returns the items to be kept, and copies no others: there may be very many.
+// only returns the items for which keep is true. It copies no others, because
+// there may be very many.
 func only[T any](all []T, keep func(*T) bool) []T {
 	some := []T{}
 	for i := range all {

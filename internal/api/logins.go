@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// How many tokens that are none of ours an address may show: so many at once,
-// so many a second after that. A token has 256 random bits, so the limit is no
-// wall but what keeps guesses out of the log and off the processor.
+// The number of invalid tokens that an address may send: loginBurst at once,
+// then loginRate a second. A token has 256 random bits, so guessing is
+// hopeless. The limit keeps guesses out of the log and off the processor.
 const (
 	loginBurst = 10
 	loginRate  = 1.0 / 6
 
-	// loginAddrs bounds the addresses that are remembered, at a hundred bytes each.
+	// loginAddrs bounds the remembered addresses, at about 100 bytes each.
 	loginAddrs = 10_000
 )
 
-// logins limits failed logins by client address: whoever is over the limit is
-// told to wait. A good token is never asked for: many clients may stand behind
-// one address, and a single one that still shows an old token must not keep
-// the others out. The zero value is ready.
+// logins limits failed logins by client address. A client above the limit must
+// wait. A request with a valid token is never limited: many clients may share
+// one address, and one client with an old token must not lock out the others.
+// The zero value is ready.
 type logins struct {
-	known atomic.Int64 // len(addrs); written under mu, read without it: 0 spares good requests the lock
+	known atomic.Int64 // len(addrs); written with mu held, read without: if 0, valid requests skip the lock
 
 	mu    sync.Mutex // guards addrs
 	addrs map[netip.Addr]bucket
 }
 
-// wait returns how long it is until addr may fail again, 0: it may now.
+// wait returns the time until addr may fail again; 0 means now.
 func (l *logins) wait(addr netip.Addr, now time.Time) time.Duration {
 	if l.known.Load() == 0 {
 		return 0
@@ -43,7 +43,7 @@ func (l *logins) wait(addr netip.Addr, now time.Time) time.Duration {
 	return b.wait(now, loginRate, loginBurst)
 }
 
-// failed counts a token that was none of ours.
+// failed counts an invalid token.
 func (l *logins) failed(addr netip.Addr, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,9 +60,10 @@ func (l *logins) failed(addr netip.Addr, now time.Time) {
 	l.known.Store(int64(len(l.addrs)))
 }
 
-// makeRoomLocked looks at a few addresses, in the map's random order, and
-// forgets those that have their whole limit again: more than come in, so that
-// they all go in time. Where there is no room it forgets the best of them.
+// makeRoomLocked examines a few addresses, in the random order of the map, and
+// forgets those with a full bucket. It examines more than are added, so all of
+// them go in time. If there is still no room, it forgets the one with the
+// fewest failures. It must be called with mu held.
 func (l *logins) makeRoomLocked(now time.Time) {
 	const few = 8
 	var best netip.Addr
@@ -82,7 +83,8 @@ func (l *logins) makeRoomLocked(now time.Time) {
 	}
 }
 
-// network is what counts as one address: one machine has 2^64 of IPv6.
+// network returns the unit that counts as one address: for IPv6 a /64, as one
+// machine has 2^64 addresses.
 func network(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	if !addr.Is6() {

@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// eachItsOwn gives each request an address of its own.
+// eachItsOwn gives each request another address.
 func eachItsOwn() func(*http.Request) netip.Addr {
 	var n uint32
 	return func(*http.Request) netip.Addr {
@@ -23,7 +23,7 @@ func eachItsOwn() func(*http.Request) netip.Addr {
 	}
 }
 
-// from lets a request say, by a header, which address it comes from.
+// from takes the address of a request from a header.
 func from(c *api.Config) {
 	c.ClientAddr = func(r *http.Request) netip.Addr {
 		addr, _ := netip.ParseAddr(r.Header.Get("X-From"))
@@ -31,7 +31,7 @@ func from(c *api.Config) {
 	}
 }
 
-// guess shows a token that is none of ours.
+// guess sends an invalid token.
 func (s *service) guess(addr string) reply {
 	token, _ := task.MintToken()
 	return s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+token, "X-From: "+addr)
@@ -49,9 +49,9 @@ func TestGuessesAtTokensAreSlowedDown(t *testing.T) {
 		if r.header.Get("Retry-After") != "6" {
 			t.Errorf("Retry-After %q", r.header.Get("Retry-After"))
 		}
-		// One client that shows an old token must not keep its neighbours out.
+		// A client with an old token must not lock out its neighbours.
 		s.do("GET", "/v1/tasks", "", good, "X-From: 192.0.2.1").want(200, nil)
-		// Who shows nothing guesses nothing.
+		// A request without a token is no guess.
 		s.do("GET", "/v1/tasks", "", "X-From: 192.0.2.1").problem(401, "token_required", "Authorization")
 
 		guesses := 0
@@ -66,17 +66,17 @@ func TestGuessesAtTokensAreSlowedDown(t *testing.T) {
 	})
 }
 
-func TestAGoodTokenIsNeverLockedOutByOthers(t *testing.T) {
+func TestAValidTokenIsNeverLockedOut(t *testing.T) {
 	s := serve(t, from)
 	good := s.token("default", task.ScopeRead)
-	for i := range 20_000 { // twice as many as are remembered
+	for i := range 20_000 { // twice the number of remembered addresses
 		s.guess(netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, uint32(0x0a000000+i/5)))).String())
 	}
 	s.do("GET", "/v1/tasks", "", good, "X-From: 192.0.2.2").want(200, nil)
-	for range 100 { // good tokens cost nothing of it
+	for range 100 { // valid tokens do not count
 		s.do("GET", "/v1/tasks", "", good, "X-From: 192.0.2.2").want(200, nil)
 	}
-	// One machine has 2^64 addresses of IPv6, and one limit for them.
+	// One machine has 2^64 addresses of IPv6, and one limit for all of them.
 	refused := 0
 	for i := range 100 {
 		if s.guess("2001:db8::"+strconv.FormatInt(int64(i), 16)).status == 429 {

@@ -30,13 +30,13 @@ func (s *Server) listNamespaces(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// holdings is what there is in a namespace.
+// holdings is the content of a namespace.
 type holdings struct {
 	task.Counts // of its tasks
 	schedules   int64
 }
 
-// totals returns what there is in each namespace.
+// totals returns the content of each namespace.
 func (s *Server) totals(r *request) (map[string]holdings, error) {
 	queues, err := s.store.Counts(r.Context())
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	made := changes[0].Value.(*task.NamespaceSettings) // a put always leaves one behind
+	made := changes[0].Value.(*task.NamespaceSettings) // a put always returns it
 	return s.replyNamespace(w, r, putStatus(w, namespacesPath, made.Name, made.Version), made)
 }
 
@@ -96,7 +96,7 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	n := r.settings.Namespace(name)
-	if n == nil { // unless it was made just now
+	if n == nil { // or it was created just now
 		n = &task.NamespaceSettings{Name: name}
 	}
 	if _, err := s.configure(w, r, "namespace", task.DropNamespace{Name: name}); err != nil {
@@ -106,7 +106,7 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// replyNamespace answers with a namespace.
+// replyNamespace replies with a namespace.
 func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, n *task.NamespaceSettings) error {
 	totals, err := s.totals(r)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, n
 	return s.replySetting(w, r, status, n.Version, n.ETag(), showNamespace(n, totals[n.Name]))
 }
 
-// decodeNamespace reads the quotas of a namespace. Absent ones set no limit.
+// decodeNamespace reads the quotas of a namespace. Absent quotas set no limit.
 func (r *reader) decodeNamespace(n *task.NamespaceSettings) error {
 	return r.object(func(key []byte) (err error) {
 		switch string(key) {
@@ -138,7 +138,7 @@ func (r *reader) decodeNamespace(n *task.NamespaceSettings) error {
 		case "suspended":
 			n.Suspended, err = r.boolean()
 		default:
-			err = refuse("unknown_field", "", "no such field; there are max_pending, max_bytes, create_rate, create_burst, change_rate, read_rate, edit_rate and suspended")
+			err = noSuchField(key, namespaceFields)
 		}
 		return err
 	})
@@ -146,16 +146,16 @@ func (r *reader) decodeNamespace(n *task.NamespaceSettings) error {
 
 const suspendIt = "to stop the namespace, set suspended"
 
-// bound reads a limit with read: null sets none, and 0 is refused. Zero may come from a computation
-// that went wrong, or a number too small for its type: it must not mean "no limit". stop says how to
-// stop the limited work.
+// bound reads a limit with read. null sets no limit, and 0 is refused: it may
+// come from a wrong computation, or from a number too small for its type, and
+// must not mean "no limit". stop describes how to stop the limited work.
 func bound[N int | int64 | float64](r *reader, read func() (N, error), stop string) (N, error) {
 	if r.null() {
 		return 0, nil
 	}
 	n, err := read()
 	if err == nil && n == 0 {
-		err = refuse("out_of_range", "", "0 is not a limit: leave the field out, or null, for no limit; "+stop)
+		err = refuse("out_of_range", "", "0 is not a limit: leave this out for no limit; "+stop)
 	}
 	return n, err
 }

@@ -19,20 +19,20 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// A town is a server with two tenants, of which the first may have something or
-// nothing. What the second sees must be the same.
+// A town is a server with two namespaces. The first one may be empty or not.
+// The second one must see no difference.
 type town struct {
 	*service
 	spy    *spy
-	bob    string // an admin's token of the second
-	alice  string // one of the first; "" where it has nothing
+	bob    string // an admin token of the second
+	alice  string // a token of the first; "" if it is empty
 	cursor string // of a list of the first
 	log    string // of its audit log
 	id     string // the id of a token of the first
 	secret string // the id of a secret of the first
 }
 
-// spy is a store that remembers which namespaces it was asked about.
+// spy is a store that records the namespaces of its calls.
 type spy struct {
 	*memstore.Store
 	mu    sync.Mutex // guards asked
@@ -74,7 +74,8 @@ func (s *spy) Configure(ctx context.Context, now task.Millis, edits []task.Edit)
 	return s.Store.Configure(ctx, now, edits)
 }
 
-// settle builds a town. alice says whether the first tenant has anything.
+// settle builds a town. alice reports whether the first namespace has any
+// content.
 func settle(t *testing.T, alice bool) *town {
 	store := &spy{Store: memstore.New(memstore.Config{}), asked: map[string]bool{}}
 	live := func() wire.Live {
@@ -105,7 +106,7 @@ func settle(t *testing.T, alice bool) *town {
 
 func named(name string) string { return strings.Replace(hour, `"a"`, `"`+name+`"`, 1) }
 
-// furnish gives the first tenant some of everything.
+// furnish creates some records of each kind in the first namespace.
 func (v *town) furnish() {
 	v.alice = v.service.token("alice", task.ScopeAdmin)
 	for i := range 20 {
@@ -131,9 +132,9 @@ func (v *town) furnish() {
 	v.secret = secret.ID
 }
 
-// What one tenant has changes nothing of what another is answered, whatever it
-// asks for: names, ids, cursors, idempotency keys, waits, filters and counts.
-func TestATenantIsInvisibleToAnother(t *testing.T) {
+// The content of one namespace changes no reply to another, for any name, id,
+// cursor, idempotency key, wait, filter or count in the request.
+func TestANamespaceIsInvisibleToAnother(t *testing.T) {
 	full, empty := settle(t, true), settle(t, false)
 	before := full.holdings("alice")
 	covered := map[string]bool{}
@@ -173,7 +174,7 @@ type ask struct {
 	headers            []string
 }
 
-// asks are requests with which the second tenant may find out about the first.
+// asks are requests by which the second namespace may learn about the first.
 func asks(v *town) (list []ask) {
 	for _, route := range slices.Sorted(maps.Keys(access)) {
 		method, path, _ := strings.Cut(route, " ")
@@ -198,7 +199,7 @@ func asks(v *town) (list []ask) {
 		ask{path: "/v1/tasks", target: "GET /v1/tasks?cursor=" + v.cursor},
 		ask{path: "/v1/tasks", target: "GET /v1/tasks?label=k=v&limit=1"},
 		ask{path: "/v1/tasks", target: "GET /v1/tasks?queue=theirs&state=held"},
-		ask{path: "/v1/tasks/{name}", target: "GET /v1/tasks/a02?wait=300ms"}, // it is the second's own meanwhile
+		ask{path: "/v1/tasks/{name}", target: "GET /v1/tasks/a02?wait=300ms"}, // by now it belongs to the second
 		ask{path: "/v1/tasks/{name}", target: "GET /v1/tasks/a19?wait=1m"},
 		ask{path: "/v1/tasks/cancel", target: "POST /v1/tasks/cancel?queue=theirs"},
 		ask{path: "/v1/tasks/retry", target: "POST /v1/tasks/retry?all=true"},
@@ -213,20 +214,20 @@ func asks(v *town) (list []ask) {
 		ask{path: "/v1/audit", target: "GET /v1/audit?limit=3"},
 		ask{path: "/v1/audit", target: "GET /v1/audit?limit=3&cursor=" + v.log},
 		ask{path: "/v1/audit", target: "GET /v1/audit?target=theirs"},
-		ask{path: "/v1/tokens", target: "POST /v1/tokens", body: `{"scope": "read", "namespace": "nobody"}`},
+		ask{path: "/v1/tokens", target: "POST /v1/tokens", body: `{"scope": "read", "namespace": "missing"}`},
 		ask{path: "/v1/tokens", target: "POST /v1/tokens", body: `{"scope": "read", "namespace": "*"}`},
 		ask{path: "/v1/tasks/cancel", target: "POST /v1/tasks/cancel?all=true"},
 	)
 }
 
-// variable is what differs from one run to the next by itself.
+// variable matches values that differ between two runs.
 var variable = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"\d{13}\.|@\d{13}|foliot_[\w-]{48}|whsec_[\w+/=]+|"id":"[0-9a-f]{16}"|token:[0-9a-f]{16}|"target":"[0-9a-f]{16}"|/tokens/[0-9a-f]{16}|"next_cursor":"[\w-]{22}"`)
 
 func plain(r reply) string {
 	return variable.ReplaceAllString(fmt.Sprint(r.status, " ", r.header, " ", string(r.body)), "~")
 }
 
-// holdings shows all that a tenant has.
+// holdings returns the content of a namespace.
 func (s *service) holdings(namespace string) string {
 	var b strings.Builder
 	for _, queue := range []string{"", task.ScheduleQueue} {
@@ -246,8 +247,8 @@ func (s *service) holdings(namespace string) string {
 	return b.String()
 }
 
-// An operator sees all of them, each by its name.
-func TestAnOperatorSeesEveryTenant(t *testing.T) {
+// An operator sees all of them, each with its namespace.
+func TestAnOperatorSeesEveryNamespace(t *testing.T) {
 	v := settle(t, true)
 	operator := v.service.token("*", task.ScopeAdmin)
 	var tokens, ours wire.TokenList
@@ -278,8 +279,8 @@ func TestAnOperatorSeesEveryTenant(t *testing.T) {
 	v.do("DELETE", "/v1/tokens/"+v.id, "", operator).want(200, nil)
 }
 
-// Who gets a name that another had sees nothing of that one.
-func TestANamespaceThatIsMadeAgainTellsNothingOfTheOneBefore(t *testing.T) {
+// A namespace with the name of a deleted one sees none of its records.
+func TestARecreatedNamespaceRevealsNothingOfTheOldOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
 		operator := s.token("*", task.ScopeAdmin)
@@ -306,7 +307,7 @@ func TestANamespaceThatIsMadeAgainTellsNothingOfTheOneBefore(t *testing.T) {
 		s.do("DELETE", "/v1/namespaces/acme", "", operator).want(200, nil)
 		time.Sleep(time.Second)
 		_, header = tenant()
-		if entries, tokens := seen(header); entries != 1 || tokens != 1 { // the token that asks
+		if entries, tokens := seen(header); entries != 1 || tokens != 1 { // the token of the request
 			t.Errorf("the second sees %d entries, %d tokens", entries, tokens)
 		}
 		s.do("DELETE", "/v1/tokens/"+old, "", header).problem(404, "not_found", "")

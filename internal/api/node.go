@@ -13,16 +13,16 @@ func (s *Server) metrics(w http.ResponseWriter, r *request) error {
 	if s.cfg.Metrics == nil {
 		return unsupported("this server has no metrics")
 	}
-	outside(r.Context(), func() { s.cfg.Metrics.ServeHTTP(w, r.Request) }) // it asks the store; few scrapes run at once
+	outside(r.Context(), func() { s.cfg.Metrics.ServeHTTP(w, r.Request) }) // it calls the store; few scrapes run at once
 	return nil
 }
 
-// backup streams a backup, to who asks for more than its header. What goes wrong
-// after the first byte breaks the connection off, so that nobody takes a part for
+// backup streams a backup, unless the request is a HEAD. A failure after the
+// first byte breaks the connection, so that the client does not take a part for
 // the whole.
 func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	if s.cfg.Backup == nil {
-		return unsupported("this server's store has no backup of its own: where tasks are in Redis, back up Redis itself; foliot export writes the tasks of a namespace")
+		return unsupported("the store of this server has no backup: for tasks in Redis, back up Redis; foliot export writes the tasks of a namespace")
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/x-tar")
@@ -30,20 +30,21 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	// Recorded before the first byte: the caller is known even if the backup fails.
-	who := r.actor()
-	entry := task.AuditEntry{At: s.now(), By: who.By, Addr: who.Addr, Action: task.ActionBackup}
+	// Record the backup before its first byte: the caller is known even if it
+	// fails.
+	actor := r.actor()
+	entry := task.AuditEntry{At: s.now(), By: actor.By, Addr: actor.Addr, Action: task.ActionBackup}
 	if err := s.store.Record(r.Context(), []task.AuditEntry{entry}); err != nil {
 		h.Del("Content-Disposition")
 		return err
 	}
 	r.out.endless()
-	r.out.pause() // it runs for long, mostly on the store's own goroutines
+	r.out.pause() // it takes long, mostly on goroutines of the store
 	out := &stream{w: w, revalidate: func() error { return s.revalidate(&r.caller) }}
 	whole := false
 	defer func() {
 		if !whole && out.begun {
-			s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "backup broke off", slog.Any("error", err), slog.Any("panic", recover()))
+			s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "backup ended early", slog.Any("error", err), slog.Any("panic", recover()))
 			panic(http.ErrAbortHandler)
 		}
 	}()
@@ -52,21 +53,22 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 		return err
 	}
 	whole = true
-	if writeTimeout(r.Request) == 0 { // otherwise the next request on the connection has its own
+	if writeTimeout(r.Request) == 0 { // otherwise net/http sets a deadline for the next request
 		_ = r.out.control.SetWriteDeadline(time.Time{})
 	}
 	return nil
 }
 
-// stream is a reply that takes as long as it takes, while it goes on and its
-// reader may still read it.
+// stream is a reply without a time limit. It continues while the client reads
+// and its token is valid.
 type stream struct {
 	w          http.ResponseWriter
 	revalidate func() error
 	begun      bool
 }
 
-// Write implements io.Writer. Of nothing it does nothing: net/http would say 200.
+// Write implements io.Writer. An empty b writes nothing: otherwise net/http
+// would send 200.
 func (s *stream) Write(b []byte) (written int, err error) {
 	for written < len(b) && err == nil {
 		var n int
@@ -86,7 +88,7 @@ func (s *stream) step(b []byte) (int, error) {
 
 func unsupported(detail string) error { return refuse("unsupported", "", detail) }
 
-// ready returns why no requests should come here, or nil.
+// ready returns the reason that the server accepts no requests, or nil.
 func (s *Server) ready() error {
 	select {
 	case <-s.stop:
@@ -96,13 +98,13 @@ func (s *Server) ready() error {
 	if err := s.latch.lost(s.store.Settings()); err != nil {
 		return err
 	}
-	switch err := s.store.Err(); { // its text may name what only the operator should read
+	switch err := s.store.Err(); { // its text is for operators only
 	case err == nil && s.nodes != nil && s.nodes.Standing().NameTaken:
-		return refuse("unavailable", "", "another server that lives has the node's name of this one, which delivers nothing until that ends: start it with a --node of its own")
+		return refuse("unavailable", "", "another live server uses the same node name, so this one will not deliver until it stops: start this one with another --node")
 	case err == nil:
 		return nil
 	case storeLost(err) != nil, errors.Is(err, task.ErrStoreUnfit):
-		return err // it becomes a problem with a text of its own
+		return err // problemOf has texts for these
 	case errors.Is(err, task.ErrUnavailable):
 		return task.ErrUnavailable
 	}

@@ -45,7 +45,7 @@ func TestABackupIsStreamed(t *testing.T) {
 	s.do("GET", "/v1/backup", "", "Sec-Fetch-Site: none").want(200, nil)
 }
 
-func TestABackupThatBreaksOffIsNoBackup(t *testing.T) {
+func TestAFailedBackupBreaksTheConnection(t *testing.T) {
 	for _, c := range []struct {
 		written int
 		panics  bool
@@ -106,7 +106,8 @@ func TestABackupEndsWithItsToken(t *testing.T) {
 	s.do("GET", "/v1/backup", "", "Authorization: Bearer "+operator.Token)
 }
 
-// A backup may take longer than any other reply; only a reader that stops reading ends it.
+// A backup may take longer than any other reply. It ends only if the client
+// stops reading.
 func TestABackupOutlivesTheWriteTimeout(t *testing.T) {
 	s := serve(t, func(c *api.Config) {
 		c.Backup = func(ctx context.Context, w io.Writer) error {
@@ -114,7 +115,7 @@ func TestABackupOutlivesTheWriteTimeout(t *testing.T) {
 				if _, err := w.Write(make([]byte, 100_000)); err != nil {
 					return err
 				}
-				time.Sleep(100 * time.Millisecond) // a disk that is slow
+				time.Sleep(100 * time.Millisecond) // a slow disk
 			}
 			return nil
 		}
@@ -146,9 +147,10 @@ func TestAHeadOfABackupTakesNone(t *testing.T) {
 	serve(t).do("HEAD", "/v1/backup", "").want(501, nil)
 }
 
-// The store makes one at a time: who reads nothing of it must not keep out others.
-func TestABackupThatNobodyReadsIsGivenUp(t *testing.T) {
-	for _, timeout := range []time.Duration{0, 5 * time.Second} { // of the server; neither ends it
+// The store makes one backup at a time: a client that does not read must not
+// keep out others.
+func TestABackupEndsIfItsClientDoesNotRead(t *testing.T) {
+	for _, timeout := range []time.Duration{0, 5 * time.Second} { // the server's timeout does not end it
 		synctest.Test(t, func(t *testing.T) {
 			ended := make(chan error, 1)
 			s := serve(t, func(c *api.Config) {
@@ -159,12 +161,12 @@ func TestABackupThatNobodyReadsIsGivenUp(t *testing.T) {
 					return err
 				}
 			})
-			client, end := net.Pipe() // has no buffer: what is written was read
+			client, end := net.Pipe() // without a buffer: written bytes were read
 			srv := &http.Server{Handler: s, WriteTimeout: timeout, ReadHeaderTimeout: time.Minute}
 			go func() { _ = srv.Serve(&oneConn{Conn: end, closed: make(chan struct{})}) }()
 			defer srv.Close()
 			fmt.Fprint(client, "GET /v1/backup HTTP/1.1\r\nHost: localhost\r\n\r\n")
-			for range 8 { // slowly, but on and on
+			for range 8 { // slowly, without an end
 				time.Sleep(29 * time.Second)
 				if _, err := io.CopyN(io.Discard, client, 40<<10); err != nil {
 					t.Fatal(err)
@@ -175,14 +177,14 @@ func TestABackupThatNobodyReadsIsGivenUp(t *testing.T) {
 			if took := time.Since(stopped); !errors.Is(err, os.ErrDeadlineExceeded) || took > 30*time.Second {
 				t.Errorf("it ended after %v: %v", took, err)
 			}
-			if _, err := io.Copy(io.Discard, client); err != nil { // broken off
+			if _, err := io.Copy(io.Discard, client); err != nil { // ended early
 				t.Error(err)
 			}
 		})
 	}
 }
 
-// oneConn is a listener that has one connection to give.
+// oneConn is a listener that accepts one connection.
 type oneConn struct {
 	net.Conn
 	given  bool
@@ -205,7 +207,8 @@ func (l *oneConn) Close() error {
 
 func (l *oneConn) Addr() net.Addr { return l.LocalAddr() }
 
-// TestOperatorsReadTheServersOwnEgressVerdict: it names addresses, so a namespace's token does not.
+// TestOperatorsReadTheServersOwnEgressVerdict: it contains addresses, so a
+// namespace's token may not read it.
 func TestOperatorsReadTheServersOwnEgressVerdict(t *testing.T) {
 	serve(t).do("GET", "/v1/egress?url=http://10.1.2.3/", "").problem(501, "unsupported", "")
 	s := serve(t, func(c *api.Config) {
@@ -248,7 +251,7 @@ func TestMetricsAndTheClusterAreTheOperators(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerIsObserved(t *testing.T) {
+func TestEveryReplyIsObserved(t *testing.T) {
 	var seen []string
 	s := serve(t, func(c *api.Config) {
 		c.Observe = func(route, method string, status int, d time.Duration) {

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// observedMethods are the methods that are told apart: a client may make up others.
+// observedMethods are the methods with a metric of their own: a client may send
+// any other word.
 var observedMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
-// unrouted is what Observe is told in the place of a path, or method, that a
-// client made up: names of metrics must not be the client's to multiply.
+// unrouted replaces a path or method that a client made up. Otherwise clients
+// could create any number of metrics.
 const unrouted = "other"
 
-// observe tells Config.Observe of a request that was answered, or broke off.
+// observe calls Config.Observe for a request that has ended.
 func (s *Server) observe(r *http.Request, status int, began time.Time) {
 	route, method := unrouted, unrouted
 	if _, path, ok := strings.Cut(r.Pattern, " "); ok { // the mux sets it

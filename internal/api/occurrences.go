@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// What a schedule is told to make is created as any task is: under a name from which the
-// repeat of the request finds it.
+// A trigger and a backfill create tasks like any others. Their names derive
+// from the request, so a repeated request finds them.
 
 func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
 	key, err := idempotencyKey(r.Request)
@@ -35,8 +35,8 @@ func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
 	return s.createSpec(w, r, at, spec, idem)
 }
 
-// condition returns the schedule that r's path names, and as stale why it is not in the version
-// that r wants it in, nil if it is.
+// condition returns the schedule in the path of r. stale is the error if its
+// version is not the one that r requires.
 func (s *Server) condition(r *request) (t *task.Task, stale, err error) {
 	cond, err := precondition(r.Request)
 	if err != nil {
@@ -45,11 +45,11 @@ func (s *Server) condition(r *request) (t *task.Task, stale, err error) {
 	if t, err = s.schedule(r); err != nil {
 		return nil, nil, err
 	}
-	return t, ofSchedule(cond.Check(t)), nil
+	return t, ofSchedule(r, cond.Check(t)), nil
 }
 
-// triggeredName returns the name of the task of a trigger. With a key it is the same each
-// time, as long as the schedule is the same.
+// triggeredName returns the name of the task of a trigger. With a key the name
+// is always the same, until the schedule is created again.
 func triggeredName(t *task.Task, key string, now task.Millis) string {
 	var mark [8]byte
 	if key == "" {
@@ -98,7 +98,8 @@ func (s *Server) previewSchedule(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// unfollowed says why the rule of a schedule cannot be followed here.
+// unfollowed returns the error for a schedule with a rule that this server
+// cannot follow.
 func unfollowed(t *task.Task, err error) error {
 	return &task.BusyError{What: "schedule", Name: t.ScheduleName(), Why: err.Error()}
 }

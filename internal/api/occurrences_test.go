@@ -12,13 +12,13 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// held reports whether an instant of a schedule makes no task.
+// held reports whether an instant of a schedule creates no task.
 func (s *service) held(name string, at time.Time) bool {
 	s.Helper()
 	return s.fire(name, at) == nil
 }
 
-func TestATriggeredTaskIsDueNowWhateverTheScheduleDoes(t *testing.T) {
+func TestATriggeredTaskIsDueNowInEveryStateOfTheSchedule(t *testing.T) {
 	s, set := serveAt(t, elsewhen)
 	const path = "/v1/schedules/hourly"
 	s.do("PUT", path, strings.Replace(hourly, "{", `{"overlap": "skip", "max_runs": 2, `, 1)).want(201, nil)
@@ -43,7 +43,7 @@ func TestATriggeredTaskIsDueNowWhateverTheScheduleDoes(t *testing.T) {
 	s.do("DELETE", "/v1/tasks/"+first.Name, "").want(200, nil)
 	s.do("POST", path+"/resume", "").want(200, nil)
 	if !s.held("hourly", elsewhen.Add(2*time.Hour)) {
-		t.Error("what was triggered is unfinished, and the next instant makes a task")
+		t.Error("a triggered task is unfinished, but the next instant creates a task")
 	}
 	s.do("DELETE", "/v1/tasks/"+got.Name, "").want(200, nil)
 	if s.held("hourly", elsewhen.Add(3*time.Hour)) {
@@ -79,7 +79,7 @@ func TestARepeatedTriggerFindsItsTask(t *testing.T) {
 	if n := len(s.all()); n != 2 {
 		t.Errorf("%d tasks", n)
 	}
-	// Another schedule of the name: whoever repeats means the one before.
+	// For a new schedule with the same name, a repeat still means the old one.
 	s.do("DELETE", path, "").want(200, nil)
 	if again := s.do("PUT", path, hourly).schedule(201); again.ID == made.ID {
 		t.Fatal("it is the same")
@@ -87,8 +87,9 @@ func TestARepeatedTriggerFindsItsTask(t *testing.T) {
 	s.do("POST", path+"/trigger", "", key).problem(422, "idempotency_key_reused", "")
 }
 
-// Who triggers or backfills what was seen makes nothing of a schedule that is another one by now.
-func TestAScheduleMakesTasksInTheVersionThatIsAskedFor(t *testing.T) {
+// A trigger or backfill with the version of an old schedule creates no task of
+// a new one.
+func TestATriggerOrBackfillRespectsIfMatch(t *testing.T) {
 	s, _ := serveAt(t, elsewhen)
 	const path, span = "/v1/schedules/hourly", `{"from": "2040-02-29T01:00:00Z", "until": "2040-02-29T02:00:00Z"}`
 	made := s.do("PUT", path, hourly).schedule(201)
@@ -147,7 +148,8 @@ func TestABackfillMakesEachInstantOnce(t *testing.T) {
 			t.Errorf("again: %+v", got)
 		}
 	}
-	// What is finer than a millisecond is rounded towards the inside: it is the same backfill still.
+	// Fractions of a millisecond are rounded towards the inside, so this is the
+	// same backfill.
 	if got := backfill("2040-02-28T20:59:59.9995Z", "2040-02-29T02:59:59.0005Z"); got.Existing != 6 {
 		t.Errorf("%+v", got)
 	}
@@ -162,7 +164,8 @@ func TestABackfillMakesEachInstantOnce(t *testing.T) {
 	if got := backfill("2040-02-29T02:00:00.001Z", "2040-02-29T02:59:59.999Z"); got.Instants != 0 || got.Created != 0 {
 		t.Errorf("between two instants: %+v", got)
 	}
-	// The clock of a client that says "until now" may be ahead: what is to come is left out.
+	// The clock of a client that sends the present time may be ahead. Future
+	// instants are left out.
 	set(elsewhen.Add(time.Hour - time.Second))
 	if got := backfill("2040-02-29T12:00:00Z", "2040-02-29T13:00:00Z"); got.Created != 1 || got.Instants != 1 {
 		t.Errorf("by a clock that is ahead: %+v", got)
@@ -172,14 +175,14 @@ func TestABackfillMakesEachInstantOnce(t *testing.T) {
 	}
 }
 
-func TestABackfillOfTooMuchSaysWhereToEnd(t *testing.T) {
+func TestABackfillThatIsTooLargeHasALatestEnd(t *testing.T) {
 	s, _ := serveAt(t, elsewhen)
 	s.do("PUT", "/v1/schedules/m", rule(`"cron": "* * * * *", "start": "2040-02-28T00:00:00Z"`)).want(201, nil)
 	const path = "/v1/schedules/m/backfill"
 	p := s.do("POST", path, `{"from": "2040-02-01T00:00:00Z", "until": "2040-02-28T16:40:00Z"}`).problem(422, "too_many_instants", "until")
 	const last = "2040-02-28T16:39:00.000Z"
-	if !strings.Contains(p.Detail, last) || len(s.all()) != 0 {
-		t.Errorf("told %s; %d tasks", p.Detail, len(s.all()))
+	if !strings.Contains(p.Detail, last) || p.Until != last || len(s.all()) != 0 {
+		t.Errorf("detail %s; %d tasks", p.Detail, len(s.all()))
 	}
 	var done wire.BackfillReply
 	if s.do("POST", path, `{"from": "2040-02-01T00:00:00Z", "until": "`+last+`"}`).want(200, &done); done.Created != 1000 {
@@ -187,7 +190,7 @@ func TestABackfillOfTooMuchSaysWhereToEnd(t *testing.T) {
 	}
 }
 
-// From the epoch on is how many say "all": it is not taken for nothing.
+// Many clients send the epoch for "all". It must not count as absent.
 func TestInstantsAreCountedFromTheEpochOn(t *testing.T) {
 	s, _ := serveAt(t, elsewhen)
 	s.do("PUT", "/v1/schedules/m", rule(`"cron": "* * * * *"`)).want(201, nil)
@@ -219,8 +222,9 @@ func TestBadBackfillsAreRefused(t *testing.T) {
 	s.do("POST", "/v1/schedules/none/backfill", `{"from": "2040-01-01T00:00:00Z", "until": "2040-01-01T00:00:00Z"}`).problem(404, "not_found", "")
 }
 
-// A backfill is let in whole where one create would be, as it could never be repeated otherwise; then it
-// is the others' turn to wait. What finds no room is told so, and what was made stays.
+// A backfill is accepted whole if one create is allowed: otherwise no repeat
+// would ever be accepted. Later requests wait. Items without room are refused,
+// and created tasks stay.
 func TestABackfillCountsInTheQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
@@ -242,12 +246,12 @@ func TestABackfillCountsInTheQuotas(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		s.do("POST", "/v1/schedules/a/trigger", "", acme).want(201, nil)
 		time.Sleep(10 * time.Second)
-		const rest = "the same from and until again, later, make the rest, and none twice"
+		const rest = "repeat the request later with the same from and until to make the rest, none of them twice"
 		if p := s.do("POST", "/v1/schedules/a/backfill", body(8), acme).problem(403, "quota_exceeded", "max_pending"); !strings.HasSuffix(p.Detail, "; made 3 of 8: "+rest) {
 			t.Error(p.Detail)
 		}
 		time.Sleep(10 * time.Second)
-		if p := s.do("POST", "/v1/schedules/a/backfill", body(8), acme).problem(403, "quota_exceeded", "max_pending"); !strings.HasSuffix(p.Detail, "; made 0 of 8, and 3 were there: "+rest) {
+		if p := s.do("POST", "/v1/schedules/a/backfill", body(8), acme).problem(403, "quota_exceeded", "max_pending"); !strings.HasSuffix(p.Detail, "; made 0 of 8, and 3 existed: "+rest) {
 			t.Error(p.Detail)
 		}
 		var n wire.Namespace
@@ -304,7 +308,7 @@ func TestAPreviewShowsWhatTheRuleSays(t *testing.T) {
 	s.do("GET", "/v1/schedules/often/preview?from=now", "").problem(400, "bad_time", "from")
 }
 
-// What a client could not read would keep all schedules of a list from it.
+// One invalid schedule would keep a client from reading the whole list.
 func TestNoTimeOfAScheduleIsBeyondTheYear9999(t *testing.T) {
 	s, _ := serveAt(t, elsewhen)
 	s.do("PUT", "/v1/schedules/a", rule(`"every": "1h", "end": "9999-12-31T23:59:59-23:59"`)).problem(400, "out_of_range", "end")
@@ -316,8 +320,9 @@ func TestNoTimeOfAScheduleIsBeyondTheYear9999(t *testing.T) {
 	}
 }
 
-// A server whose database of zones lacks one says so, and goes on with all else.
-func TestAScheduleOfAnUnknownZoneSaysWhatIsWrong(t *testing.T) {
+// A server without a time zone in its database reports that, and continues with
+// all other schedules.
+func TestAScheduleWithAnUnknownZoneReportsIt(t *testing.T) {
 	s := serve(t)
 	spec := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: task.Rule{Cron: "0 21 * * *", Zone: "Europe/Atlantis", CatchupWindow: time.Hour, CatchupLimit: 1}}
 	spec.Name, spec.ID, spec.Request.URL = "a", "1", "http://example.com/"

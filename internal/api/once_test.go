@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// audited returns how many entries of that action the audit log has.
+// audited returns the number of audit entries with this action.
 func (s *service) audited(action string) int {
 	s.Helper()
 	page, err := s.store.Audit(s.Context(), task.AuditFilter{Action: action}, 0, 1000)
@@ -52,8 +52,9 @@ func TestAPutThatIsRepeatedIsDeliveredOnce(t *testing.T) {
 	}
 }
 
-// What was valid when it came first need not be valid with the defaults that its queue has now.
-func TestARepeatedPutIsAnsweredAlthoughTheQueueHasOtherDefaults(t *testing.T) {
+// A request that was valid at first may be invalid with the present defaults of
+// its queue.
+func TestARepeatedPutIsRecognisedAfterItsQueueChanged(t *testing.T) {
 	s := serve(t)
 	const body = `{"delay": "1h", "retry": {"max_backoff": "2s"}, "http": {"url": "http://example.com/"}}`
 	made := s.do("PUT", "/v1/tasks/a", body, "Idempotency-Key: k").task(201)
@@ -65,7 +66,7 @@ func TestARepeatedPutIsAnsweredAlthoughTheQueueHasOtherDefaults(t *testing.T) {
 	s.do("PUT", "/v1/tasks/a", body, "Idempotency-Key: k2").want(400, &p)
 }
 
-// swept ends the task of that name and sweeps its record.
+// swept ends the task with this name and sweeps its record.
 func (s *service) swept(name string) {
 	s.Helper()
 	s.do("DELETE", "/v1/tasks/"+name, "").want(200, nil)
@@ -75,17 +76,17 @@ func (s *service) swept(name string) {
 	s.do("GET", "/v1/tasks/"+name, "").problem(404, "not_found", "")
 }
 
-// Receivers drop what comes with an id that they have seen, so no two tasks may ever share one.
+// Receivers drop an id that they have seen, so no two tasks may ever share one.
 func TestAWebhookIDIsUniqueForEver(t *testing.T) {
 	const keyed = `{"delay": "1h", "http": {"url": "http://example.com/"}}`
 	const nightly = `{"every": "1h", "start": "2020-01-01T00:00:00Z", "task": {"http": {"url": "http://example.com/"}}}`
 	ids := map[string]string{}
-	once := func(what string, got wire.Task) {
+	once := func(kind string, got wire.Task) {
 		t.Helper()
 		if before, used := ids[got.ID]; used || got.ID == "" {
-			t.Errorf("%s has the id of %s: %s", what, before, got.ID)
+			t.Errorf("%s has the id of %s: %s", kind, before, got.ID)
 		}
-		ids[got.ID] = what
+		ids[got.ID] = kind
 	}
 	for _, installation := range []string{"one", "two"} {
 		s := serve(t)
@@ -101,11 +102,11 @@ func TestAWebhookIDIsUniqueForEver(t *testing.T) {
 		if again.Name != first.Name {
 			t.Errorf("the name was %s and is %s", first.Name, again.Name)
 		}
-		for range 2 { // the schedule is made, and made again
+		for range 2 { // the schedule is created twice
 			s.do("PUT", "/v1/schedules/nightly", nightly).want(201, nil)
 			made := s.fire("nightly", nowTime().Add(time.Hour))
 			once("an occurrence in installation "+installation, s.do("GET", "/v1/tasks/"+made.Name, "").task(200))
-			once("a task whose key is the name of an occurrence", create(made.Name))
+			once("a task with the name of an occurrence as its key", create(made.Name))
 			trigger := s.do("POST", "/v1/schedules/nightly/trigger", "", "Idempotency-Key: k3").task(201)
 			once("a trigger", trigger)
 			s.swept(made.Name)

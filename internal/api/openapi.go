@@ -16,31 +16,31 @@ import (
 
 const about = `Call this URL at this time: at least once, to the millisecond, cancellable until the last moment, retried, and never lost.
 
-Requests are JSON and say so (application/json; with curl, --json). Fields, query parameters and Foliot-… headers that are not known are refused, as are
-keys given twice. Times are RFC 3339 and are rounded up to the millisecond; durations are as Go writes them: 90s, 1h30m, 250ms.
+Requests are JSON and must be declared as such (application/json; with curl, --json). Unknown fields, query parameters and Foliot-… headers are refused, and so are
+duplicate keys. Times are RFC 3339 and are rounded up to the millisecond. Durations have Go's form: 90s, 1h30m, 250ms.
 
-A 2xx on a change means that it is durable. Errors are application/problem+json (RFC 9457) with a stable code. There are no CORS headers: requests from
-other sites' pages are refused, as is a Host that the server is not called by.
+A 2xx reply to a change means that the change is durable. Errors are application/problem+json (RFC 9457) with a stable code; type is the URL of its documentation. There are no CORS headers:
+requests from pages of other sites are refused, and so is a Host that the server does not know.
 
-Once there is a token, every request but those for the health of the server needs one: authorization: Bearer foliot_…. A token belongs to a namespace, or is an
-operator's, which is good for all: it names one by the header Foliot-Namespace, "default" otherwise. Its scope is read, write or admin, each with the ones before it.
-On a server without tokens, which serves its own machine only, everybody is an operator.
+After the first token exists, every request needs one, except those for the health of the server: authorization: Bearer foliot_…. A token belongs to a namespace, or to an
+operator. An operator's token is valid for all namespaces: the header Foliot-Namespace names one, and "default" is used without it. The scope of a token is read, write or admin, and each includes the ones before it.
+A server without tokens serves only its own machine, and every caller is an operator.
 
-A task is scheduled, then running while an attempt is made, then finished: delivered, cancelled or expired. One that gave up is dead, and can be retried.
-Finished tasks are kept for reading, without their body unless their queue keeps bodies, for 24 hours; dead ones for 30 days, with all they have; their queue may say otherwise. What a
-task's creator leaves open (timeout, expire_after, on_dead, retry) is as its queue has it at that moment.
+A task is scheduled, then running during an attempt, then finished: delivered, cancelled or expired. A task that gave up is dead, and can be retried.
+Finished tasks are kept for 24 hours, without their body unless their queue keeps bodies. Dead tasks are kept complete for 30 days. Their queue can change both times. If
+the creator of a task does not set timeout, expire_after, on_dead or retry, the task takes the defaults that its queue has at that moment.
 
-A schedule makes tasks again and again, by an expression of cron in a time zone, or after each interval. At an instant one task is made, in the same durable step in which
-the schedule goes on; it is a task like any other, named after both.`
+A schedule creates tasks again and again, by a cron expression in a time zone, or after each interval. It creates one task at each instant, in the same durable step in which
+the schedule advances. That task is like any other. Its name derives from the schedule and the instant.`
 
-// describe returns the OpenAPI 3.1 document. The schemas come from package
-// wire's types, the routes from the table that also serves them.
+// describe returns the OpenAPI 3.1 document. The schemas come from the types of
+// package wire, and the operations from the routes.
 func (s *Server) describe(rs []route) []byte {
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
 		OpenAPI:    "3.1.0",
 		Info:       &huma.Info{Title: "Foliot", Version: s.cfg.Version, Description: about + "\n\n" + s.limits() + "\n" + codes(), License: &huma.License{Name: "MIT", Identifier: "MIT"}},
-		Servers:    []*huma.Server{{URL: "http://127.0.0.1:8750", Description: "One on this machine that was told nothing else. Any other: where this document came from."}},
+		Servers:    []*huma.Server{{URL: "http://127.0.0.1:8750", Description: "A server on this machine with the default address. For another server, use the address from which you got this document."}},
 		Tags:       []*huma.Tag{{Name: "tasks"}, {Name: "schedules"}, {Name: "queues"}, {Name: "access"}, {Name: "namespaces"}, {Name: "server"}},
 		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{bearerScheme: scheme}},
 	}
@@ -53,23 +53,23 @@ func (s *Server) describe(rs []route) []byte {
 	d.detail()
 	b, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
-		panic(fmt.Sprintf("api: encode the OpenAPI document: %v", err)) // it is the same each time: a test sees it
+		panic(fmt.Sprintf("api: encode the OpenAPI document: %v", err)) // the document never varies, so a test would find the error
 	}
 	return append(b, '\n')
 }
 
 const bearerScheme = "token"
 
-// scheme is how one logs in. Each operation names, as its role, the scope that
-// it takes, and "operator" where it takes an operator's token.
+// scheme describes authentication. The roles of an operation are the scope that
+// it needs, and "operator" if it needs an operator's token.
 var scheme = &huma.SecurityScheme{
 	Type: "http", Scheme: "bearer", BearerFormat: "foliot_ and 48 characters",
-	Description: "A token of the scope that the operation names, or of one that includes it; where it names operator, an operator's. A server without any token asks for none.",
+	Description: "A token with the scope that the operation names, or a larger one. If it names operator, an operator's token. A server without tokens requires none.",
 }
 
-// limits is the documented table of them.
+// limits returns a table of the limits.
 func (s *Server) limits() string {
-	rows := []struct{ what, most string }{
+	rows := []struct{ limit, most string }{
 		{"a task's body", bytesText(s.cfg.BodyLimit)},
 		{"a task's headers, names and values together", bytesText(task.MaxHeaderBytes)},
 		{"a URL", bytesText(task.MaxURLLen)},
@@ -91,7 +91,7 @@ func (s *Server) limits() string {
 		{"a wait", maxWait.String()},
 		{"requests that wait at once", strconv.Itoa(maxPolls) + ", of one namespace half of them"},
 		{"a request that changes a setting", bytesText(settingLimit)},
-		{"the tokens of a namespace, revoked ones included", strconv.Itoa(task.MaxTokens)},
+		{"the tokens of a namespace, including revoked ones", strconv.Itoa(task.MaxTokens)},
 		{"a token's label", strconv.Itoa(task.MaxLabel) + " bytes"},
 		{"signing secrets of a namespace, and of a queue", strconv.Itoa(task.MaxSecrets)},
 		{"queues of a namespace with signing secrets of their own", strconv.Itoa(task.MaxSecretQueues)},
@@ -100,7 +100,7 @@ func (s *Server) limits() string {
 	var b strings.Builder
 	b.WriteString("| limit | at most |\n| --- | --- |\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s | %s |\n", r.what, r.most)
+		fmt.Fprintf(&b, "| %s | %s |\n", r.limit, r.most)
 	}
 	return b.String()
 }
@@ -115,17 +115,17 @@ func bytesText(n int) string {
 	return strconv.Itoa(n) + " bytes"
 }
 
-// codes is the documented table of problems.
+// codes returns a table of the problems.
 func codes() string {
 	var b strings.Builder
-	b.WriteString("| code | status | when |\n| --- | --- | --- |\n")
-	for _, p := range problems {
-		fmt.Fprintf(&b, "| %s | %d | %s |\n", p.Code, p.Status, p.When)
+	b.WriteString("| code | status | meaning |\n| --- | --- | --- |\n")
+	for _, p := range problemTypes {
+		fmt.Fprintf(&b, "| %s | %d | %s |\n", p.Code, p.Status, p.Meaning)
 	}
 	return b.String()
 }
 
-// describer turns routes into OpenAPI's operations.
+// describer makes operations from routes.
 type describer struct{ registry huma.Registry }
 
 func (d describer) operation(r route) *huma.Operation {
@@ -165,14 +165,14 @@ func (d describer) operation(r route) *huma.Operation {
 	return op
 }
 
-// pathParams say what the parts of paths are, by tag and name.
+// pathParams describe the parameters of paths, by tag and name.
 var pathParams = map[string]string{
 	"tasks name":      "The task's name.",
 	"schedules name":  "The schedule's name, at most 200 characters.",
 	"queues queue":    "The queue's name.",
-	"access id":       "Its id, as the list shows it.",
+	"access id":       "The id in the list.",
 	"namespaces name": "The namespace's name.",
-	"server node":     "The node's name, as GET /v1/cluster shows it.",
+	"server node":     "The node's name in GET /v1/cluster.",
 }
 
 func (d describer) requestBody(r route) *huma.RequestBody {
@@ -207,10 +207,10 @@ func (d describer) response(r reply) *huma.Response {
 		}
 	}
 	if r.tagged {
-		response.Headers["ETag"] = textHeader("The version of what is shown, for If-Match.")
+		response.Headers["ETag"] = textHeader("The version of the record, for If-Match.")
 	}
 	if r.placed {
-		response.Headers["Location"] = textHeader("Where it is.")
+		response.Headers["Location"] = textHeader("The path of the record.")
 	}
 	return response
 }
@@ -223,7 +223,8 @@ func (d describer) schema(v any) *huma.Schema {
 	return d.registry.Schema(reflect.TypeOf(v), true, "")
 }
 
-// open lets replies grow: a client must not break on a field it does not know.
+// open allows further fields in replies: a client must ignore fields that it
+// does not know.
 func (d describer) open() {
 	for _, v := range []any{
 		wire.Task{},
@@ -267,7 +268,7 @@ func (d describer) open() {
 	d.always(wire.Schedule{}, "misfire", "catchup_window", "catchup_limit", "overlap", "paused", "runs")
 }
 
-// always says of fields that may be left out when something is created that it has them afterwards.
+// always marks fields as required in replies that are optional in requests.
 func (d describer) always(v any, fields ...string) {
 	shown := d.registry.Schema(reflect.TypeOf(v), false, "")
 	for _, field := range fields {
@@ -278,11 +279,11 @@ func (d describer) always(v any, fields ...string) {
 	slices.Sort(shown.Required)
 }
 
-// duration marks what is one, in package wire's tags and in params.
+// duration marks a duration in the tags of package wire and in params.
 const duration = "duration"
 
-// detail adds what package wire's tags cannot say, as it is decided here: how
-// durations are written, and which codes problems have.
+// detail adds the facts that only this package knows: the pattern of durations
+// and the codes of problems.
 func (d describer) detail() {
 	for _, schema := range d.registry.Map() {
 		for _, field := range schema.Properties {
@@ -293,7 +294,7 @@ func (d describer) detail() {
 	}
 	for _, v := range []any{wire.Problem{}, wire.BatchResult{}} {
 		code := d.registry.Schema(reflect.TypeOf(v), false, "").Properties["code"]
-		for _, p := range problems {
+		for _, p := range problemTypes {
 			code.Enum = append(code.Enum, p.Code)
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// anyProblem is the component that stands for each problem that has none of its own.
+// anyProblem is the component for problems without one of their own.
 const anyProblem = "Problem"
 
-// refusals returns the statuses of the problems that a route is worth describing
-// with: others come as they come to every route.
+// refusals returns the statuses of the problems that the route describes. Every
+// route may return others too.
 func (r *route) refusals() []int {
 	if r.public {
 		return nil
@@ -44,7 +44,8 @@ func (r *route) refusals() []int {
 	return list
 }
 
-// refusalName is what the component of a status is called: "NotFound".
+// refusalName returns the name of the component of a status, such as
+// "NotFound".
 func refusalName(status int) string {
 	return strings.ReplaceAll(http.StatusText(status), " ", "")
 }
@@ -53,10 +54,10 @@ func reference(name string) *huma.Response {
 	return &huma.Response{Ref: "#/components/responses/" + name}
 }
 
-// refusals returns the components that stand for problems.
+// refusals returns the components of the problems.
 func (d describer) refusals() map[string]*huma.Response {
 	all := map[string]*huma.Response{anyProblem: d.refusal("Any other problem.", 0)}
-	for _, p := range problems {
+	for _, p := range problemTypes {
 		name := refusalName(p.Status)
 		if all[name] == nil {
 			all[name] = d.refusal("code is one of", p.Status)
@@ -79,7 +80,7 @@ func (d describer) refusal(about string, status int) *huma.Response {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		r.Headers["Retry-After"] = &huma.Param{Description: "In seconds.", Schema: &huma.Schema{Type: huma.TypeInteger}}
 	case http.StatusMethodNotAllowed:
-		r.Headers["Allow"] = textHeader("The methods that the path takes.")
+		r.Headers["Allow"] = textHeader("The methods of the path.")
 	}
 	return r
 }

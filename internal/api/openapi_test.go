@@ -39,7 +39,7 @@ func TestTheOpenAPIDocumentIsAsItWas(t *testing.T) {
 	}
 }
 
-// document is the part of OpenAPI that the tests look at.
+// document is the part of OpenAPI that the tests check.
 type document struct {
 	OpenAPI    string
 	Paths      map[string]map[string]operation
@@ -78,7 +78,7 @@ func TestEveryReferenceInOpenAPILeadsSomewhere(t *testing.T) {
 	}
 }
 
-// inPath is the part of a path that varies.
+// inPath matches the variable part of a path.
 var inPath = regexp.MustCompile(`\{\w+\}`)
 
 func TestEveryDescribedRouteIsServed(t *testing.T) {
@@ -105,7 +105,7 @@ func TestEveryDescribedRouteIsServed(t *testing.T) {
 	}
 }
 
-// Package task may grow a code that nobody gave a status.
+// Package task may get a code without a status in this package.
 func TestEveryCodeOfTheDomainHasAStatus(t *testing.T) {
 	_, raw := openAPI(t)
 	files, err := filepath.Glob("../task/*.go")
@@ -125,11 +125,11 @@ func TestEveryCodeOfTheDomainHasAStatus(t *testing.T) {
 		}
 	}
 	if found < 20 {
-		t.Errorf("found %d codes: does the search still work?", found)
+		t.Errorf("found %d codes: check the search", found)
 	}
 }
 
-// codesIn returns the codes of the FieldErrors that a file makes.
+// codesIn returns the codes of the FieldErrors in a file.
 func codesIn(t *testing.T, name string) (codes []string) {
 	f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 	if err != nil {
@@ -142,7 +142,7 @@ func codesIn(t *testing.T, name string) (codes []string) {
 			if id, ok := n.Type.(*ast.Ident); ok && id.Name == "FieldError" && len(n.Elts) == 3 {
 				args = n.Elts[1:2]
 			}
-		case *ast.CallExpr: // of the helper that has path already
+		case *ast.CallExpr: // a call of a helper that adds the path
 			if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "bad" {
 				args = n.Args[:1]
 			}
@@ -165,7 +165,7 @@ func codesIn(t *testing.T, name string) (codes []string) {
 	return codes
 }
 
-// A generated client finds a problem's code among the words of its language.
+// A generated client has constants for the codes of problems.
 func TestOpenAPIListsTheCodesOfProblems(t *testing.T) {
 	doc, _ := openAPI(t)
 	var table []string
@@ -189,7 +189,7 @@ func TestOpenAPIListsTheCodesOfProblems(t *testing.T) {
 	}
 }
 
-func TestOpenAPISaysHowDurationsAreWritten(t *testing.T) {
+func TestOpenAPIHasThePatternOfDurations(t *testing.T) {
 	doc, raw := openAPI(t)
 	if strings.Contains(string(raw), `"pattern": "duration"`) {
 		t.Error("a mark was left where a pattern should be")
@@ -209,7 +209,7 @@ func TestOpenAPISaysHowDurationsAreWritten(t *testing.T) {
 	}
 	for _, field := range fields {
 		if !seen[field] {
-			t.Errorf("no %s: does the test still look for the right names?", field)
+			t.Errorf("no %s: check the names in the test", field)
 		}
 	}
 }

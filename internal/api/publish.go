@@ -12,18 +12,19 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/foliot/foliot/internal/spelling"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
-var publishQuery = []param{{name: "url", about: "Where to send it, encoded as a query parameter.", format: "uri", required: true}}
+var publishQuery = []param{{name: "url", about: "The URL to call, encoded as a query parameter.", format: "uri", required: true}}
 
 var publishHeaders = []param{
-	{name: "Foliot-Delay", about: "Due that long from now.", format: "duration"},
-	{name: "Foliot-At", about: "When it is due.", format: "date-time"},
+	{name: "Foliot-Delay", about: "The task is due after this time.", format: "duration"},
+	{name: "Foliot-At", about: "The due time.", format: "date-time"},
 	{name: "Foliot-Name", about: "The task's name."},
 	{name: "Foliot-Queue", about: "The task's queue."},
-	{name: "Foliot-Retries", about: "How often it is tried again after a failed attempt. Absent: until max_age is over.", format: "integer", high: task.MaxAttemptsLimit - 1},
+	{name: "Foliot-Retries", about: "The number of retries after a failed attempt. Absent: retries until max_age ends.", format: "integer", high: task.MaxAttemptsLimit - 1},
 }
 
 func (s *Server) publish(w http.ResponseWriter, r *request) error {
@@ -33,7 +34,7 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 	}
 	spec := task.DefaultSpec()
 	if spec.Request.URL = r.query.Get("url"); spec.Request.URL == "" {
-		return refuse("required", "url", "give the URL to call as the query parameter url, encoded")
+		return refuse("required", "url", "missing: send the URL to call, encoded")
 	}
 	var given given
 	if err := instructions(r.Request, &spec, &given); err != nil {
@@ -44,7 +45,7 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 	if err := s.publishedBody(w, r, &spec.Request); err != nil {
 		return err
 	}
-	at, idem := s.now(), idempotency(key, asked(r, spec.Request.Body)...)
+	at, idem := s.now(), idempotency(key, fingerprint(r, spec.Request.Body)...)
 	if err := s.finalize(r, &spec, key, at); err != nil {
 		return s.unlessRepeated(w, r, http.StatusCreated, &spec, idem, published(err))
 	}
@@ -67,7 +68,7 @@ func instructions(r *http.Request, spec *task.Spec, given *given) error {
 			spec.When.Delay, err = parseDuration(name, value)
 		case "Foliot-At":
 			if r.Header.Get("Foliot-Delay") != "" {
-				return refuse("two_due_times", name, "give either Foliot-At or Foliot-Delay, not both")
+				return refuse("two_due_times", name, "cannot be combined with Foliot-Delay")
 			}
 			t, e := parseTime(name, value)
 			spec.When, err = task.When{At: task.CeilMillis(t)}, e
@@ -79,11 +80,13 @@ func instructions(r *http.Request, spec *task.Spec, given *given) error {
 			var n int
 			n, err = strconv.Atoi(value)
 			if err != nil || n < 0 || n >= task.MaxAttemptsLimit {
-				return refuse("out_of_range", name, "a number between 0 and "+strconv.Itoa(task.MaxAttemptsLimit-1)+" is expected")
+				return refuse("out_of_range", name, "must be a number between 0 and "+strconv.Itoa(task.MaxAttemptsLimit-1))
 			}
 			spec.Retry.MaxAttempts, given.maxAttempts = 1+n, true
 		default:
-			err = refuse("unknown_header", name, "there are Foliot-Delay, Foliot-At, Foliot-Name, Foliot-Queue, Foliot-Retries and "+forwardPrefix+"<header>")
+			known := namesOf(publishHeaders)
+			detail := "unknown header: use " + strings.Join(known, ", ") + " or " + forwardPrefix + "<header>"
+			err = suggest(refuse("unknown_header", name, detail), spelling.Nearest(name, known))
 		}
 		if err != nil {
 			return err
@@ -92,16 +95,16 @@ func instructions(r *http.Request, spec *task.Spec, given *given) error {
 	return nil
 }
 
-// forwardPrefix begins the headers that the caller wants the task to send,
-// without the prefix. No proxy between the caller and this server adds one.
+// forwardPrefix begins the names of headers that the task must send, without
+// the prefix. No proxy in front of this server adds one.
 const forwardPrefix = "Foliot-Forward-"
 
-// contentHeaders describe the body: the task sends them as they are. All
-// others belong to this request. Proxies add some of those: the caller's identity,
-// where it comes from, tokens and certificates, which no receiver must see.
+// contentHeaders describe the body, and the task sends them unchanged. Other
+// headers belong to this request. Proxies add some of them: the identity and
+// address of the caller, tokens and certificates. No receiver must get those.
 var contentHeaders = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Digest"}
 
-// forwarded returns the headers of a published request that its task sends.
+// forwarded returns the headers that the task of a published request sends.
 func forwarded(h http.Header) map[string]string {
 	sent := map[string]string{}
 	for _, name := range contentHeaders {
@@ -111,14 +114,14 @@ func forwarded(h http.Header) map[string]string {
 	}
 	for name, values := range h {
 		if given, ok := strings.CutPrefix(name, forwardPrefix); ok {
-			sent[textproto.CanonicalMIMEHeaderKey(given)] = strings.Join(values, ", ") // in place of a content header
+			sent[textproto.CanonicalMIMEHeaderKey(given)] = strings.Join(values, ", ") // replaces a content header
 		}
 	}
 	return sent
 }
 
-// publishedBody reads a body of any type. How it is kept decides only how it
-// is shown: its own headers go with it.
+// publishedBody reads a body of any type. The kind of the body affects only how
+// reads show it: its headers are sent with it.
 func (s *Server) publishedBody(w http.ResponseWriter, r *request, q *task.Request) error {
 	var buf bytes.Buffer
 	err := s.readBody(w, r, s.cfg.BodyLimit, &buf)
@@ -142,7 +145,8 @@ func (s *Server) publishedBody(w http.ResponseWriter, r *request, q *task.Reques
 	return nil
 }
 
-// published translates a field of a task into what a publisher gave.
+// published replaces the field of a task in err with the parameter or header of
+// the publish request.
 func published(err error) error {
 	var field *task.FieldError
 	if !errors.As(err, &field) {
@@ -168,9 +172,9 @@ func published(err error) error {
 	return refuse(field.Code, path, field.Detail)
 }
 
-// asked returns what a repeat is recognised by: what the publisher asks for,
-// not headers that differ from one try to the next, such as traces.
-func asked(r *request, body []byte) [][]byte {
+// fingerprint returns the parts by which a repeat is recognised: the request of
+// the publisher, without headers that differ between tries, such as traces.
+func fingerprint(r *request, body []byte) [][]byte {
 	parts := [][]byte{[]byte("publish"), []byte(r.query.Get("url")), body, []byte(r.Header.Get("Content-Type"))}
 	for _, p := range publishHeaders {
 		parts = append(parts, []byte(r.Header.Get(p.name)))

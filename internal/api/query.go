@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -9,14 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/spelling"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// param is a query parameter or header that a route knows.
+// param is a query parameter or header of a route.
 type param struct {
 	name, about string
-	format      string // of the string; "duration" is a pattern, "integer" and "boolean" are types of their own
+	format      string // "date-time", "uri" and others; "duration" is a pattern, "integer" and "boolean" are types
 	enum        []string
 	repeated    bool
 	required    bool
@@ -29,54 +31,60 @@ const (
 	maxWait      = 5 * time.Minute
 )
 
-// reasons are the words of Task.Reason.
+// reasons are the values of Task.Reason.
 var reasons = []string{
 	task.ReasonAttempts, task.ReasonAge, task.ReasonReclaims, "gone", "no_retry", "egress_denied",
 	task.ReasonExpired, task.ReasonCancelled, task.ReasonPurged,
 }
 
 var (
-	filterParams = []param{
-		{name: "queue", about: "Of that queue."},
-		{name: "state", about: "In one of these states; scheduled: the held ones too.", enum: []string{"scheduled", "held", "running", "delivered", "cancelled", "expired", "dead"}, repeated: true},
-		labelParam,
-		{name: "reason", about: "Dead, expired or cancelled for that reason.", enum: reasons},
-		{name: "schedule", about: "Made by that schedule: at its instants, by a trigger or by a backfill."},
-		{name: "due_before", about: "due_at is earlier than that. Retries do not move due_at.", format: "date-time"},
-		{name: "due_after", about: "due_at is later than that.", format: "date-time"},
-	}
-	labelParam     = param{name: "label", about: "With all of these labels, each as key=value.", repeated: true}
-	allParam       = param{name: "all", about: "true: also without a filter.", format: "boolean"}
-	expectParam    = param{name: "expect", about: "Change nothing, 412, unless exactly so many tasks match: the problem's count is how many do.", format: "integer", low: 0, high: wire.MaxExpect}
-	forceNodeParam = param{name: "force", about: "true: also where no other node could take its shards. Nobody delivers their tasks then.", format: "boolean"}
-	childrenParam  = param{name: "children", about: "true: revoke also the tokens that it made, and those that they made.", format: "boolean"}
-	forceParam     = param{name: "force", about: "true: also the last operator's token of scope admin that holds.", format: "boolean"}
-	limitParam     = param{name: "limit", about: "At most that many; 100 by default.", format: "integer", low: 1, high: maxLimit}
-	cursorParam    = param{name: "cursor", about: "A page's next_cursor. Keep the filters as they were."}
-	includeParam   = param{name: "include", about: "body: with the tasks' bodies.", enum: []string{"body"}}
-	waitParam      = param{name: "wait", about: "Answer when the task is finished or dead, at the latest after this duration (5m at most) with what it is then.", format: "duration"}
-
-	idempotencyHeader    = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. The same key with the same body creates nothing new; with another body it is refused. Without a name, the task's name derives from the key."}
-	idempotencyPutHeader = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. The same key with the same request changes nothing, also if the task is finished or was replaced since; with another request it is refused."}
-	namespaceHeader      = param{name: wire.NamespaceHeader, about: "For an operator's token: the namespace that the request is about; \"default\" without it. Any other token has its own."}
-	ifMatchHeader        = param{name: "If-Match", about: "Entity tags, or *: 412 unless it has one of them."}
-	ifNoneMatchHeader    = param{name: "If-None-Match", about: "*: 412 if it exists.", enum: []string{"*"}}
+	// states are the values of Task.State.
+	states   = []string{"scheduled", held, "running", "delivered", "cancelled", "expired", "dead"}
+	includes = []string{"body"}
 )
 
-// readQuery parses r's query and refuses what the route does not know.
+var (
+	filterParams = []param{
+		{name: "queue", about: "Only tasks of this queue."},
+		{name: "state", about: "Only tasks in one of these states; scheduled includes held tasks.", enum: states, repeated: true},
+		labelParam,
+		{name: "reason", about: "Only tasks that are dead, expired or cancelled for this reason.", enum: reasons},
+		{name: "schedule", about: "Only tasks of this schedule: of its instants, triggers and backfills."},
+		{name: "due_before", about: "Only tasks with a due_at before this time. Retries do not move due_at.", format: "date-time"},
+		{name: "due_after", about: "Only tasks with a due_at after this time.", format: "date-time"},
+	}
+	labelParam     = param{name: "label", about: "Only tasks or schedules with all of these labels, each as key=value.", repeated: true}
+	allParam       = param{name: "all", about: "true: change all tasks, without a filter.", format: "boolean"}
+	expectParam    = param{name: "expect", about: "Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number.", format: "integer", low: 0, high: wire.MaxExpect}
+	forceNodeParam = param{name: "force", about: "true: drain the node even if no other node can take its shards. Their tasks are not delivered then.", format: "boolean"}
+	childrenParam  = param{name: "children", about: "true: also revoke the tokens that it made, and their descendants.", format: "boolean"}
+	forceParam     = param{name: "force", about: "true: revoke even the last valid operator's token with scope admin.", format: "boolean"}
+	limitParam     = param{name: "limit", about: "The maximum number of items; 100 by default.", format: "integer", low: 1, high: maxLimit}
+	cursorParam    = param{name: "cursor", about: "next_cursor of the page before. Use the same filters."}
+	includeParam   = param{name: "include", about: "body: include the bodies of tasks.", enum: includes}
+	waitParam      = param{name: "wait", about: "Reply when the task is finished or dead, or after this time (at most 5m) with its present state.", format: "duration"}
+
+	idempotencyHeader    = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. A repeat with the same key and body creates nothing; another body is refused. Without a name, the task's name derives from the key."}
+	idempotencyPutHeader = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. A repeat with the same key and request changes nothing, even if the task has finished or was replaced since. Another request is refused."}
+	namespaceHeader      = param{name: wire.NamespaceHeader, about: "For an operator's token: the namespace of the request. Absent: \"default\". Other tokens have a fixed namespace."}
+	ifMatchHeader        = param{name: "If-Match", about: "Entity tags, or *: 412 unless the record has one of them."}
+	ifNoneMatchHeader    = param{name: "If-None-Match", about: "*: 412 if the record exists.", enum: []string{"*"}}
+)
+
+// readQuery parses the query of r and refuses unknown parameters.
 func readQuery(r *http.Request, known []param) (url.Values, error) {
 	if r.URL.RawQuery == "" {
 		return nil, nil
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, refuse("bad_parameter", "", "the query cannot be parsed: encode what its values contain")
+		return nil, refuse("bad_parameter", "", "cannot parse the query: encode special characters in its values")
 	}
 	for name, values := range query {
 		i := slices.IndexFunc(known, func(p param) bool { return p.name == name })
 		switch {
 		case i < 0:
-			return nil, refuse("unknown_parameter", name, "no such query parameter here: "+names(known))
+			return nil, suggest(refuse("unknown_parameter", name, "unknown query parameter: "+names(known)), spelling.Nearest(name, namesOf(known)))
 		case len(values) > 1 && !known[i].repeated:
 			return nil, refuse("repeated_parameter", name, "the parameter is given more than once")
 		}
@@ -84,30 +92,34 @@ func readQuery(r *http.Request, known []param) (url.Values, error) {
 	return query, nil
 }
 
-// oneOf refuses a value that is none of the words: it would choose nothing, and
-// nobody would be told.
+// oneOf refuses a value that is not one of words. Otherwise a misspelled filter
+// would silently match no task.
 func oneOf(q url.Values, name string, words []string) error {
 	if !q.Has(name) || slices.Contains(words, q.Get(name)) {
 		return nil
 	}
-	return refuse("bad_parameter", name, name+" is one of "+strings.Join(words, ", "))
+	return notAllowed("bad_parameter", name, words)
 }
 
 func names(known []param) string {
 	if len(known) == 0 {
 		return "this route takes none"
 	}
-	list := make([]string, len(known))
-	for i, p := range known {
-		list[i] = p.name
-	}
-	return "there are " + strings.Join(list, ", ")
+	return "this route takes " + strings.Join(namesOf(known), ", ")
 }
 
-// chosen is what the filters of a list choose.
+func namesOf(params []param) []string {
+	list := make([]string, len(params))
+	for i, p := range params {
+		list[i] = p.name
+	}
+	return list
+}
+
+// chosen is the filter of a list.
 type chosen struct {
 	task.Filter
-	heldOnly bool // of the scheduled ones those whose queue holds them
+	heldOnly bool // exclude scheduled tasks that are not held
 }
 
 // filter reads the filters of a list.
@@ -135,16 +147,16 @@ func (r *request) filter() (chosen, error) {
 	return f, dueBounds(&f.Filter, q)
 }
 
-// labels reads the labels that are asked for, nil for none.
+// labels reads the label filters. The result is nil if there are none.
 func labels(q url.Values) (map[string]string, error) {
 	var all map[string]string
 	for _, pair := range q["label"] {
 		k, v, ok := strings.Cut(pair, "=")
 		if !ok || k == "" {
-			return nil, refuse("bad_parameter", "label", "a label is given as key=value")
+			return nil, refuse("bad_parameter", "label", "must have the form key=value")
 		}
 		if old, seen := all[k]; seen && old != v {
-			return nil, refuse("bad_parameter", "label", "no task has two values of one label")
+			return nil, refuse("bad_parameter", "label", fmt.Sprintf("two values for the label %q: no task has both", k))
 		}
 		if all == nil {
 			all = map[string]string{}
@@ -154,8 +166,9 @@ func labels(q url.Values) (map[string]string, error) {
 	return all, nil
 }
 
-// held is what a scheduled task is called whose queue does not let it start. It
-// is no state of the domain, as no record changes when a queue is paused.
+// held is the state that the API shows for a scheduled task if its queue or
+// namespace is stopped. The store has no such state, because a pause changes no
+// task.
 const held = "held"
 
 func (f *chosen) states(words []string) error {
@@ -166,7 +179,7 @@ func (f *chosen) states(words []string) error {
 		}
 		state, ok := task.ParseState(word)
 		if !ok {
-			return refuse("bad_parameter", "state", "a state is one of scheduled, held, running, delivered, cancelled, expired, dead")
+			return notAllowed("bad_parameter", "state", states)
 		}
 		f.States = append(f.States, state)
 	}
@@ -179,7 +192,7 @@ func (f *chosen) states(words []string) error {
 	return nil
 }
 
-// keep drops from a page what the store's filter cannot tell apart.
+// keep removes from a page the tasks that the store's filter cannot exclude.
 func (f *chosen) keep(s *task.Settings, now task.Millis, page []*task.Task) []*task.Task {
 	if !f.heldOnly {
 		return page
@@ -187,9 +200,9 @@ func (f *chosen) keep(s *task.Settings, now task.Millis, page []*task.Task) []*t
 	return slices.DeleteFunc(page, func(t *task.Task) bool { return t.State == task.Scheduled && holdOf(s, now, t) == task.NotHeld })
 }
 
-// dueBounds reads due_before and due_after. Tasks are due at whole
-// milliseconds, so a finer bound is rounded to where it divides them the same
-// way. 0 would be no bound at all; nothing is due before it.
+// dueBounds reads due_before and due_after. Due times are whole milliseconds,
+// so a finer bound is rounded in the direction that keeps the result. 0 would
+// mean no bound, and no task is due before it.
 func dueBounds(f *task.Filter, q url.Values) error {
 	if q.Has("due_before") {
 		t, err := parseTime("due_before", q.Get("due_before"))
@@ -214,7 +227,7 @@ func dueBounds(f *task.Filter, q url.Values) error {
 func page(q url.Values) (p task.Page, err error) {
 	p.Bodies = q.Get("include") == "body"
 	if q.Has("include") && !p.Bodies {
-		return p, refuse("bad_parameter", "include", "there is include=body")
+		return p, notAllowed("bad_parameter", "include", includes)
 	}
 	if p.Limit, err = limit(q); err != nil {
 		return p, err
@@ -225,7 +238,7 @@ func page(q url.Values) (p task.Page, err error) {
 	return p, err
 }
 
-// boolean returns whether a query says yes.
+// boolean returns the value of a boolean parameter, false if it is absent.
 func boolean(q url.Values, name string) (bool, error) {
 	switch q.Get(name) {
 	case "true":
@@ -233,7 +246,7 @@ func boolean(q url.Values, name string) (bool, error) {
 	case "false", "":
 		return false, nil
 	}
-	return false, refuse("bad_parameter", name, name+" is true or false")
+	return false, notAllowed("bad_parameter", name, []string{"true", "false"})
 }
 
 func limit(q url.Values) (int, error) { return limitOr(q, defaultLimit) }
@@ -245,13 +258,13 @@ func limitOr(q url.Values, usual int) (int, error) {
 	}
 	n, err := strconv.Atoi(q.Get("limit"))
 	if err != nil || n < 1 || n > maxLimit {
-		return 0, refuse("bad_parameter", "limit", "a limit is a number between 1 and 1000")
+		return 0, refuse("bad_parameter", "limit", fmt.Sprintf("must be a number between 1 and %d", maxLimit))
 	}
 	return n, nil
 }
 
-// pageOf returns the part of items, which are in the order of their names, that
-// a request asks for, and the cursor behind it.
+// pageOf returns the requested page of items, which are sorted by name, and the
+// cursor of the next page.
 func pageOf[T any](q url.Values, items []T, name func(T) string) (part []T, next string, err error) {
 	p, err := page(q)
 	if err != nil {

@@ -35,7 +35,7 @@ func (s *Server) listQueues(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// counts returns what there is in each queue of a namespace that has records.
+// counts returns the content of each queue of a namespace that has records.
 func (s *Server) counts(ctx context.Context, namespace string) (map[string]task.Counts, error) {
 	all, err := s.store.Counts(ctx)
 	if err != nil {
@@ -61,8 +61,8 @@ func (s *Server) getQueue(w http.ResponseWriter, r *request) error {
 	return s.replyQueue(w, r, http.StatusOK, name, r.settings.Queue(r.namespace, name))
 }
 
-// knows refuses a queue of which nothing was decided and that has no tasks: its
-// name is a typing error, mostly.
+// knows refuses a queue without settings and tasks: its name is probably
+// misspelled.
 func (s *Server) knows(r *request, name string) error {
 	if r.settings.Queue(r.namespace, name).Version != 0 {
 		return nil
@@ -128,9 +128,9 @@ func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
 	})
 }
 
-// editQueue carries out an edit of a queue that exists. The edit depends on path, query and
-// headers alone. checks may refuse it.
-func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what func(string, task.Precondition) task.Edit, checks ...func() error) error {
+// editQueue applies an edit to a queue that exists. The edit depends only on
+// path, query and headers. checks may refuse it.
+func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, edit func(string, task.Precondition) task.Edit, checks ...func() error) error {
 	name, cond, err := r.queue()
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what f
 	if err := s.knows(r, name); err != nil {
 		return err
 	}
-	changes, err := s.configure(w, r, "queue", what(name, cond), checks...)
+	changes, err := s.configure(w, r, "queue", edit(name, cond), checks...)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
 	return s.replyQueue(w, r, putStatus(w, queuesPath, name, made.Version), name, made)
 }
 
-// queue reads which queue r is about, and in which version.
+// queue returns the name of the queue in r and the precondition.
 func (r *request) queue() (string, task.Precondition, error) {
 	name, err := r.queueName()
 	if err != nil {
@@ -181,8 +181,8 @@ func (r *request) queueName() (string, error) {
 	return name, task.ValidateName("queue", name)
 }
 
-// queueAfter returns what an edit left behind: what others did since is not this
-// request's to tell.
+// queueAfter returns the queue as an edit left it. Later edits of other
+// requests do not belong in the reply.
 func queueAfter(changes []task.SettingChange) *task.QueueSettings {
 	for _, c := range changes {
 		if q, ok := c.Value.(*task.QueueSettings); ok {
@@ -192,7 +192,7 @@ func queueAfter(changes []task.SettingChange) *task.QueueSettings {
 	return new(task.QueueSettings)
 }
 
-// replyQueue answers with a queue.
+// replyQueue replies with a queue.
 func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name string, q *task.QueueSettings) error {
 	counts, err := s.counts(r.Context(), r.namespace)
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name 
 	return s.replySetting(w, r, status, q.Version, q.ETag(), showQueue(q, name, counts[name], s.now()))
 }
 
-// showQueue returns the queue of that name as the API shows it now.
+// showQueue returns a queue as the API shows it now.
 func showQueue(q *task.QueueSettings, name string, counts task.Counts, now task.Millis) wire.Queue {
 	shown := wire.Queue{
 		QueueInput: wire.QueueInput{
@@ -218,7 +218,7 @@ func showQueue(q *task.QueueSettings, name string, counts task.Counts, now task.
 	return shown
 }
 
-// showDefaults shows what was decided of retries; nil where that is nothing.
+// showDefaults returns the retry defaults of a queue, or nil if it has none.
 func showDefaults(d task.RetryDefaults) *wire.Retry {
 	if d == (task.RetryDefaults{}) {
 		return nil
@@ -232,7 +232,7 @@ func showDefaults(d task.RetryDefaults) *wire.Retry {
 	return &wire.Retry{MaxAttempts: d.MaxAttempts, MinBackoff: text(d.MinBackoff), MaxBackoff: text(d.MaxBackoff), MaxAge: text(d.MaxAge)}
 }
 
-// showDuration shows a duration that 0 is the absence of.
+// showDuration formats a duration for which 0 means absent.
 func showDuration(d time.Duration) string {
 	if d == 0 {
 		return ""

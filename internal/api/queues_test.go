@@ -21,7 +21,7 @@ func (r reply) queue(status int) wire.Queue {
 	return q
 }
 
-func TestAQueueIsShownAsItWasDecided(t *testing.T) {
+func TestAQueueIsShownAsItWasPut(t *testing.T) {
 	s := serve(t)
 	s.do("GET", "/v1/queues/orders", "").problem(404, "not_found", "")
 	r := s.do("PUT", "/v1/queues/orders", orders)
@@ -51,7 +51,7 @@ func TestAQueuesEntityTagGuardsIt(t *testing.T) {
 	tag := s.do("PUT", "/v1/queues/q", `{"rate": 2}`, "If-Match: "+old).want(200, nil).header.Get("ETag")
 	p := s.do("PUT", "/v1/queues/q", `{"rate": 3}`, "If-Match: "+old).problem(412, "precondition_failed", "")
 	if !strings.Contains(p.Detail, "queue") {
-		t.Errorf("told %q", p.Detail)
+		t.Errorf("detail %q", p.Detail)
 	}
 	s.do("DELETE", "/v1/queues/q", "", "If-Match: "+old).problem(412, "precondition_failed", "")
 	if got := s.do("GET", "/v1/queues/q", ""); got.header.Get("ETag") != tag || got.queue(200).Rate != 2 {
@@ -60,7 +60,7 @@ func TestAQueuesEntityTagGuardsIt(t *testing.T) {
 	s.do("DELETE", "/v1/queues/q", "", "If-Match: "+tag).want(200, nil)
 }
 
-func TestQueuesAreListedWithWhatIsInThem(t *testing.T) {
+func TestQueuesAreListedWithTheirCounts(t *testing.T) {
 	s := serve(t)
 	for _, q := range []string{"c", "a", "b"} {
 		s.do("PUT", "/v1/queues/"+q, `{}`).want(201, nil)
@@ -155,17 +155,17 @@ func TestAQueueIsPausedForAWhileOrUntilItIsResumed(t *testing.T) {
 			s.do("POST", "/v1/queues/default/pause", body).problem(400, code, field)
 		}
 		if state() != "scheduled" {
-			t.Error("what was refused took effect")
+			t.Error("a refused change took effect")
 		}
 	})
 }
 
-// A typing error leaves nothing behind, and is told.
-func TestAQueueThatNobodyKnowsIsNeitherResumedNorPurged(t *testing.T) {
+// A misspelled queue is refused and leaves no record.
+func TestAnUnknownQueueIsNeitherResumedNorPurged(t *testing.T) {
 	s := serve(t)
 	for _, verb := range []string{"resume", "purge"} {
 		if p := s.do("POST", "/v1/queues/ordres/"+verb, "").problem(404, "not_found", ""); !strings.Contains(p.Detail, `"ordres"`) || !strings.Contains(p.Detail, "GET /v1/queues") {
-			t.Errorf("told %q", p.Detail)
+			t.Errorf("detail %q", p.Detail)
 		}
 	}
 	s.do("POST", "/v1/tasks", hour).want(201, nil)
@@ -178,7 +178,7 @@ func TestAQueueThatNobodyKnowsIsNeitherResumedNorPurged(t *testing.T) {
 	s.do("POST", "/v1/queues/default/purge", "").want(202, nil)
 }
 
-func TestAPauseSaysWhetherTheQueueIsNew(t *testing.T) {
+func TestAPauseReportsWhetherTheQueueIsNew(t *testing.T) {
 	s := serve(t)
 	r := s.do("POST", "/v1/queues/orders/pause", "")
 	if q := r.queue(201); !q.Paused || q.Version != 1 || r.header.Get("Location") != "/v1/queues/orders" {
@@ -211,7 +211,8 @@ func TestAQueuesEntityTagGuardsPauseResumeAndPurge(t *testing.T) {
 	}
 }
 
-// What runs may be delivered yet, whoever wants to take it back.
+// A running task may still be delivered, whether a client or a purge cancels
+// it.
 func TestAPurgedTaskThatRunsHasNoReasonYet(t *testing.T) {
 	s := serve(t)
 	settle := s.reach("running")
@@ -294,7 +295,7 @@ func TestAPurgeCancelsNothingUnlessTheQueueHasAsManyTasksAsExpected(t *testing.T
 	}
 }
 
-func TestWhatIsCreatedAfterAPurgeIsNoPartOfIt(t *testing.T) {
+func TestAPurgeExcludesLaterTasks(t *testing.T) {
 	for _, step := range []time.Duration{0, -500 * time.Millisecond, -time.Hour, time.Hour} {
 		s, set := serveAt(t, elsewhen)
 		s.do("POST", "/v1/tasks", `{"name": "before", "delay": "1h", "http": {"url": "http://example.com/"}}`).want(201, nil)
@@ -404,7 +405,7 @@ func TestATaskKeepsTheSpanOfTheRequest(t *testing.T) {
 	}
 }
 
-func TestARepeatedCreateIsRecognisedWhateverItsQueueSaysByNow(t *testing.T) {
+func TestARepeatedCreateIsRecognisedAfterItsQueueChanged(t *testing.T) {
 	s := serve(t)
 	s.do("PUT", "/v1/queues/mail", `{"retry":{"max_backoff":"5h"}}`).want(201, nil)
 	body := `{"queue":"mail","delay":"1h","retry":{"min_backoff":"2h"},"http":{"url":"https://example.com/"}}`
@@ -417,7 +418,7 @@ func TestARepeatedCreateIsRecognisedWhateverItsQueueSaysByNow(t *testing.T) {
 	s.do("POST", "/v1/tasks", strings.Replace(body, "2h", "3h", 1), "Idempotency-Key: k").problem(400, "out_of_range", "retry.max_backoff")
 }
 
-func TestAClockThatWasSetBackDuringAPurgeHoldsUpNoAnswer(t *testing.T) {
+func TestAClockStepBackDuringAPurgeDelaysNoReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
 		ahead := task.CeilMillis(time.Now().Add(time.Hour))

@@ -9,8 +9,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// rates bounds how fast each namespace creates, changes, reads and edits at this
-// server. How many tasks and bytes it has is the store's to bound. The zero value is ready.
+// rates bounds how fast each namespace creates, changes, reads and edits at
+// this server. The store bounds the number and bytes of tasks. The zero value
+// is ready.
 type rates struct {
 	mu      sync.Mutex // guards buckets
 	buckets map[rateKey]*bucket
@@ -21,8 +22,8 @@ type rateKey struct {
 	rate      task.Rate
 }
 
-// take returns how many of n units of a rate the namespace may have now, and how
-// long it is until the next one if those are fewer.
+// take takes up to n units of a rate for the namespace. It returns the number
+// taken and, if that is less than n, the time until the next unit.
 func (r *rates) take(ns *task.NamespaceSettings, rate task.Rate, n int, now time.Time) (taken int, wait time.Duration) {
 	limit := ns.Limit(rate)
 	if limit.None() {
@@ -33,7 +34,7 @@ func (r *rates) take(ns *task.NamespaceSettings, rate task.Rate, n int, now time
 	return r.bucketLocked(rateKey{ns.Name, rate}).take(now, n, limit.PerSecond, limit.Burst)
 }
 
-// wait returns how long it is until there is a unit, without taking it.
+// wait returns the time until a unit is available. It takes none.
 func (r *rates) wait(ns *task.NamespaceSettings, rate task.Rate, now time.Time) time.Duration {
 	limit := ns.Limit(rate)
 	if limit.None() {
@@ -44,8 +45,8 @@ func (r *rates) wait(ns *task.NamespaceSettings, rate task.Rate, now time.Time) 
 	return r.bucketLocked(rateKey{ns.Name, rate}).wait(now, limit.PerSecond, limit.Burst)
 }
 
-// freeRefusal takes one of the refusals that namespace gets at once: 20 a second. It reports false if
-// there is none.
+// freeRefusal takes one of the 20 refusals a second that namespace gets without
+// delay. It reports false if none is left.
 func (r *rates) freeRefusal(namespace string, now time.Time) bool {
 	const each = 20
 	r.mu.Lock()
@@ -54,8 +55,9 @@ func (r *rates) freeRefusal(namespace string, now time.Time) bool {
 	return taken == 1
 }
 
-// debit takes n units whether they are there or not, so that later requests wait for
-// them, but at most a minute: one request must not stop the namespace for a day.
+// debit takes n units even if they are not available: later requests wait for
+// them. It takes at most the units of a minute, so that one request does not
+// stop the namespace for a day.
 func (r *rates) debit(ns *task.NamespaceSettings, rate task.Rate, n int, now time.Time) {
 	const longest = 60 // seconds
 	limit := ns.Limit(rate)
@@ -70,8 +72,8 @@ func (r *rates) debit(ns *task.NamespaceSettings, rate task.Rate, n int, now tim
 	b.missing = max(b.missing, min(b.missing+float64(n), most))
 }
 
-// takeAll takes n units if there is room for one; later requests wait for the rest.
-// Otherwise it returns how long it is until there is.
+// takeAll takes n units if one is available: later requests wait for the rest.
+// Otherwise it takes none, and returns the time until one is.
 func (r *rates) takeAll(ns *task.NamespaceSettings, rate task.Rate, n int, now time.Time) (wait time.Duration) {
 	limit := ns.Limit(rate)
 	if limit.None() || n == 0 {
@@ -102,7 +104,8 @@ func (r *rates) bucketLocked(key rateKey) *bucket {
 // quotas returns the settings of r's namespace.
 func (r *request) quotas() *task.NamespaceSettings { return r.settings.Namespace(r.namespace) }
 
-// checkRate takes one unit of a rate of r's namespace, or says when to come again.
+// checkRate takes one unit of a rate of r's namespace. If none is left, it sets
+// Retry-After and returns the refusal.
 func (s *Server) checkRate(w http.ResponseWriter, r *request, rate task.Rate) error {
 	n := r.quotas()
 	if taken, wait := s.rates.take(n, rate, 1, time.Now()); taken == 0 {
@@ -111,8 +114,9 @@ func (s *Server) checkRate(w http.ResponseWriter, r *request, rate task.Rate) er
 	return nil
 }
 
-// checkCreateRate is checkRate for a request that creates many: it is let in if one create would be, as it
-// could never be repeated if they are more than the burst.
+// checkCreateRate is checkRate for a request that creates many tasks. It
+// accepts the request if one create is allowed: if the creates exceed the
+// burst, no repeat would ever be accepted.
 func (s *Server) checkCreateRate(w http.ResponseWriter, r *request, creates int) error {
 	n := r.quotas()
 	if wait := s.rates.takeAll(n, task.CreateRate, creates, time.Now()); wait > 0 {
@@ -121,8 +125,9 @@ func (s *Server) checkCreateRate(w http.ResponseWriter, r *request, creates int)
 	return nil
 }
 
-// checkPutRate is checkRate for a PUT, which creates or replaces: it takes a create. One that replaced
-// something takes a change as well, by changed, so it waits while there is no change to be had.
+// checkPutRate is checkRate for a PUT. It takes a create. A PUT that replaces a
+// record also takes a change afterwards, by changed. So it is refused while no
+// change is available.
 func (s *Server) checkPutRate(w http.ResponseWriter, r *request) error {
 	if err := s.checkChangeRate(w, r); err != nil {
 		return err
@@ -130,8 +135,8 @@ func (s *Server) checkPutRate(w http.ResponseWriter, r *request) error {
 	return s.checkRate(w, r, task.CreateRate)
 }
 
-// checkChangeRate is checkRate for a request that learns only later how many changes it makes. It takes
-// none: changed does.
+// checkChangeRate is checkRate for a request that does not know its number of
+// changes yet. It takes none: changed does.
 func (s *Server) checkChangeRate(w http.ResponseWriter, r *request) error {
 	n := r.quotas()
 	if wait := s.rates.wait(n, task.ChangeRate, time.Now()); wait > 0 {
@@ -140,7 +145,7 @@ func (s *Server) checkChangeRate(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// changed takes n changes that were made.
+// changed takes n changes after they were made.
 func (s *Server) changed(r *request, n int) {
 	s.rates.debit(r.quotas(), task.ChangeRate, n, time.Now())
 }
@@ -149,7 +154,8 @@ func overRate(n *task.NamespaceSettings, rate task.Rate) error {
 	return &task.RateError{Namespace: n.Name, Rate: rate, Limit: n.Limit(rate).PerSecond}
 }
 
-// refusedWhole reports whether err says that a store took nothing of a change.
+// refusedWhole reports whether err means that the store made no part of a
+// change.
 func refusedWhole(err error) bool {
 	var quota *task.QuotaError
 	var rate *task.RateError

@@ -36,7 +36,7 @@ func TestAQuotaOfZeroIsRefusedAndNullSetsNone(t *testing.T) {
 	s.do("POST", "/v1/tasks", hour, "Foliot-Namespace: acme").want(201, nil)
 }
 
-// A record that an older version wrote with zeros has no limits.
+// A record of an older version with zeros has no limits.
 func TestZerosOfOlderRecordsAreNoLimits(t *testing.T) {
 	old, err := task.DecodeSetting(task.NamespaceKind, []byte(`{"name":"acme","version":1,"created_at":1,"max_pending":0,"create_rate":0}`))
 	if err != nil {
@@ -86,7 +86,8 @@ func TestTheChangeRateBoundsEveryWayToChange(t *testing.T) {
 	})
 }
 
-// With an Idempotency-Key the store is asked whether an invalid request is a repeat.
+// With an Idempotency-Key, the store checks whether an invalid request is a
+// repeat.
 func TestAnInvalidRequestWithAKeyTakesACreate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
@@ -117,7 +118,8 @@ func TestAnInvalidRequestWithAKeyTakesACreate(t *testing.T) {
 	})
 }
 
-// A change by filter is one request and many changes: those that come later pay, a minute at most.
+// A change by filter is one request with many changes. Later requests wait for
+// them, at most a minute.
 func TestAChangeByFilterCountsEachTaskThatItChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
@@ -186,7 +188,7 @@ func TestASuspendedNamespaceIsReadAndNothingElse(t *testing.T) {
 		method, target, _ := strings.Cut(way, " ")
 		s.do(method, target, body, own).problem(403, "namespace_suspended", "")
 	}
-	// An operator creates nothing either, and may cancel existing tasks.
+	// An operator cannot create tasks either, but may cancel existing ones.
 	s.do("POST", "/v1/tasks", named("c"), operator, acme).problem(403, "namespace_suspended", "")
 	s.do("POST", "/v1/schedules/n/trigger", "", operator, acme).problem(403, "namespace_suspended", "")
 	s.do("PATCH", "/v1/tasks/a", `{"timeout": "1s"}`, operator, acme).want(200, nil)

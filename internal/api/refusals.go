@@ -12,24 +12,26 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// How many entries of the audit log the refusals of a minute can make: of each namespace
-// and of unknown tokens so many, and so many of all. Further refusals are counted, in one
-// entry of the namespace, so no client can fill the log or the disk with guesses.
+// The audit entries that refusals can make in a minute: refusalsOfOne for each
+// namespace and for unknown tokens, refusalsOfAll together. Further refusals of
+// a namespace are counted in one entry. So no client can fill the log or the
+// disk with guesses.
 const (
 	refusalsOfOne = 10
 	refusalsOfAll = 50
 )
 
-// refusals collects the requests that were refused because of their token, for the audit
-// log: by address, token and route. The zero value is ready.
+// refusals collects requests that were refused because of their token, for the
+// audit log. It groups them by address, token and route. The zero value is
+// ready.
 type refusals struct {
 	mu     sync.Mutex // guards everything below
 	seen   map[refusal]*refused
-	of     map[string]int       // keys of seen by namespace
-	beyond map[refusal]*refused // with namespace and action alone
+	of     map[string]int       // number of keys in seen, by namespace
+	beyond map[refusal]*refused // keys have only a namespace and an action
 }
 
-// refusal is the common part of the refusals of one entry.
+// refusal is the common part of the refusals in one entry.
 type refusal struct {
 	action    string
 	namespace string // the token's; "" if the token is unknown
@@ -66,7 +68,8 @@ func (l *refusals) note(k refusal, now time.Time) {
 	r.times++
 }
 
-// take returns the entries of refusals since the last call, and forgets these.
+// take returns the entries of the refusals since the last call, and clears
+// them.
 func (l *refusals) take(now task.Millis) (entries []task.AuditEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +84,7 @@ func (l *refusals) take(now task.Millis) (entries []task.AuditEntry) {
 	for k, r := range l.beyond {
 		entries = append(entries, task.AuditEntry{
 			At: now, By: "unknown", Namespace: k.namespace, Action: k.action,
-			Detail: fmt.Sprintf("%d more since %s, of other addresses, tokens or routes", r.times, r.first.UTC().Format(time.RFC3339)),
+			Detail: fmt.Sprintf("%d more since %s, with other addresses, tokens or routes", r.times, r.first.UTC().Format(time.RFC3339)),
 		})
 	}
 	l.seen, l.of, l.beyond = nil, nil, nil
@@ -98,12 +101,12 @@ func times(n int64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// Refusals returns, as entries for Registry.Record, which tokens were refused since the
-// last call, and forgets it. No entry holds a token.
+// Refusals returns the refusals of tokens since the last call as entries for
+// Store.Record, and clears them. No entry contains a token.
 func (s *Server) Refusals() []task.AuditEntry { return s.refusals.take(s.now()) }
 
-// noteRefusal counts a request that was refused because of its token. token is nil if it is
-// unknown.
+// noteRefusal counts a request that was refused because of its token. token is
+// nil if it is unknown.
 func (s *Server) noteRefusal(r *http.Request, rt *route, action string, token *task.AccessToken, addr netip.Addr, err error) {
 	k := refusal{action: action, addr: network(addr), route: r.Method + " " + rt.path, code: problemOf(err).Code}
 	if token != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// recordRefusals records the refusals until now, as the upkeep does each minute.
+// recordRefusals records the refusals until now, as maintenance does each
+// minute.
 func (s *service) recordRefusals() {
 	s.Helper()
 	if err := s.store.Record(s.Context(), s.Refusals()); err != nil {
@@ -23,7 +24,7 @@ func (s *service) recordRefusals() {
 	}
 }
 
-// auditLog returns the entries of an action, each as one line, in order.
+// auditLog returns the sorted entries of an action, each as one line.
 func (s *service) auditLog(action, token string, headers ...string) (lines []string) {
 	s.Helper()
 	var log wire.AuditList
@@ -57,9 +58,9 @@ func TestRefusedTokensAndScopesAreInTheAuditLog(t *testing.T) {
 	s.do("GET", "/v1/backup", "", "Authorization: Bearer "+admin.Token).want(403, nil)
 	s.do("DELETE", "/v1/queues/q", "", "Authorization: Bearer "+reader.Token).want(403, nil)
 	s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+reader.Token, "Foliot-Namespace: default").want(403, nil)
-	s.do("GET", "/v1/tasks", "").want(401, nil) // no token: nothing was refused that anybody could look for
+	s.do("GET", "/v1/tasks", "").want(401, nil) // without a token there is no entry
 	s.recordRefusals()
-	s.recordRefusals() // nothing twice
+	s.recordRefusals() // no entry twice
 
 	own := []string{
 		"token:" + admin.ID + " 192.0.2.1 acme " + admin.ID + " GET /v1/backup: operator_only, once",
@@ -81,7 +82,8 @@ func TestRefusedTokensAndScopesAreInTheAuditLog(t *testing.T) {
 	}
 }
 
-// TestAStrangerDoesNotFillTheAuditLog, from however many addresses: further refusals are counted.
+// TestAStrangerDoesNotFillTheAuditLog, from any number of addresses: further
+// refusals are counted.
 func TestAStrangerDoesNotFillTheAuditLog(t *testing.T) {
 	n := 0
 	s := serve(t, func(c *api.Config) {
@@ -111,7 +113,7 @@ func TestABackupIsInTheAuditLog(t *testing.T) {
 	s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`).want(201, &root)
 	s.do("HEAD", "/v1/backup", "", "Authorization: Bearer "+root.Token).want(200, nil)
 	if got := s.auditLog("backup.take", root.Token); len(got) != 0 {
-		t.Errorf("asked for its header alone: %v", got)
+		t.Errorf("HEAD has entries: %v", got)
 	}
 	s.do("GET", "/v1/backup", "", "Authorization: Bearer "+root.Token).want(200, nil)
 	if got, want := s.auditLog("backup.take", root.Token), []string{"token:" + root.ID + " 192.0.2.1   "}; !slices.Equal(got, want) {

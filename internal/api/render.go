@@ -12,14 +12,14 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// replyTask answers with one task and its entity tag.
+// replyTask replies with a task and its entity tag.
 func (s *Server) replyTask(w http.ResponseWriter, r *request, status int, t wire.Task, etag string) {
 	w.Header().Set("ETag", `"`+etag+`"`)
 	s.write(r.Context(), w, jsonType, status, t)
 }
 
-// replyChange answers a mutation: without the body, which the client knows or
-// did not ask for.
+// replyChange replies to a change. The reply omits the body, which the client
+// sent or did not request.
 func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done task.Result) {
 	t := done.Task
 	shown := s.show(r, t.WithoutBody())
@@ -31,7 +31,7 @@ func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done
 	s.replyTask(w, r, status, shown, t.ETag())
 }
 
-// show returns t as the API shows it, with its body where that is loaded.
+// show returns t as the API shows it, with its body if it is loaded.
 func (s *Server) show(r *request, t *task.Task) wire.Task {
 	shown := wire.Task{
 		TaskInput: wire.TaskInput{
@@ -75,7 +75,7 @@ func (s *Server) show(r *request, t *task.Task) wire.Task {
 	return shown
 }
 
-// holdOf returns the reason that t is not claimed even if it is due.
+// holdOf returns the reason that a due task is not claimed.
 func holdOf(s *task.Settings, now task.Millis, t *task.Task) task.Hold {
 	if t.State != task.Scheduled {
 		return task.NotHeld
@@ -83,18 +83,19 @@ func holdOf(s *task.Settings, now task.Millis, t *task.Task) task.Hold {
 	return s.Hold(t.Lane(), now)
 }
 
-// showBody shows a body the way it was given. White space around JSON, and what
-// makes a JSON string or null a body of its own, no JSON value can show: then the bytes are shown beside it.
+// showBody sets the body as it was given. No JSON value can show white space
+// around JSON, or a JSON string or null as a body. In these cases showBody sets
+// the bytes as well.
 func showBody(h *wire.HTTPInput, r task.Request) {
 	if r.Body == nil && r.BodySize > 0 { // not loaded
 		return
 	}
 	switch kind := r.BodyKind; {
-	case kind == task.BinaryBody, kind == task.JSONBody && !utf8.Valid(r.Body): // such JSON is in records of older versions
+	case kind == task.BinaryBody, kind == task.JSONBody && !utf8.Valid(r.Body): // records of older versions may have such JSON
 		s := base64.StdEncoding.EncodeToString(r.Body)
 		h.BodyBase64 = &s
 	case kind == task.TextBody:
-		h.Body, _ = json.Marshal(string(r.Body)) // a string always has a form
+		h.Body, _ = json.Marshal(string(r.Body)) // marshalling a string cannot fail
 	case kind == task.JSONBody:
 		h.Body = bytes.TrimSpace(r.Body)
 		if len(h.Body) < len(r.Body) || bytes.HasPrefix(h.Body, []byte{'"'}) || string(h.Body) == "null" {
@@ -129,12 +130,12 @@ func showAttempts(r *request, history []task.Attempt) []wire.Attempt {
 	return shown
 }
 
-// namingDenials begins the errors of the egress guard that versions before this
-// one stored: they name the address to everybody.
+// namingDenials begins the errors of the egress guard that older versions
+// stored. They contain the address.
 const namingDenials = "egress denied: "
 
-// showError returns why an attempt failed, as far as the caller may know it: a
-// namespace's own token must not learn addresses of the internal network.
+// showError returns the error of an attempt, as far as the caller may see it. A
+// namespace's own token must not see addresses of the internal network.
 func showError(r *request, a task.Attempt) string {
 	switch {
 	case r.operator && a.Detail != "":
@@ -147,7 +148,7 @@ func showError(r *request, a task.Attempt) string {
 
 func showTime(m task.Millis) string { return wire.FormatTime(m.Time()) }
 
-// showOptional shows an instant that 0 is the absence of.
+// showOptional formats an instant for which 0 means absent.
 func showOptional(m task.Millis) string {
 	if m == 0 {
 		return ""

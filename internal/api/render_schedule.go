@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// replySchedule answers with one schedule and its entity tag.
+// replySchedule replies with a schedule and its entity tag.
 func (s *Server) replySchedule(w http.ResponseWriter, r *request, status int, shown wire.Schedule, etag string) {
 	w.Header().Set("ETag", `"`+etag+`"`)
 	s.write(r.Context(), w, jsonType, status, shown)
@@ -21,7 +21,7 @@ func (s *Server) replyScheduleChange(w http.ResponseWriter, r *request, status i
 	s.replySchedule(w, r, status, shown, t.ETag())
 }
 
-// showSchedule returns t as the API shows it, with its body where that is loaded.
+// showSchedule returns t as the API shows it, with its body if it is loaded.
 func showSchedule(t *task.Task) wire.Schedule {
 	r := t.Recur
 	shown := wire.Schedule{
@@ -70,7 +70,7 @@ func showRule(r *task.Rule) wire.ScheduleInput {
 	return shown
 }
 
-// showScheduled shows what t's tasks are.
+// showScheduled returns the template of the tasks of t.
 func showScheduled(t *task.Task) wire.ScheduledTask {
 	shown := wire.ScheduledTask{
 		Queue: t.Recur.Queue, Priority: t.Recur.Priority.String(), Labels: t.Labels,
@@ -84,21 +84,21 @@ func showScheduled(t *task.Task) wire.ScheduledTask {
 	return shown
 }
 
-// words says in a sentence when r fires.
+// words returns the rule as an English sentence.
 func words(r *task.Rule) string {
 	text := r.Cron
 	if text == "" {
 		text = "@every " + r.Every.String()
 	}
 	expr, err := cron.Parse(text)
-	if err != nil { // it was understood when the schedule was put
+	if err != nil { // impossible: the PUT has parsed it
 		return ""
 	}
 	return cron.Rule{Expr: expr, Gap: r.Gap, Overlap: r.Fold}.Words()
 }
 
-// showOrigin returns the schedule that made the task of that name, and the instant that it
-// stands for; "" for none.
+// showOrigin returns the schedule and the instant of the task with this name,
+// or "" for both.
 func showOrigin(name string) (schedule, instant string) {
 	schedule, at, ok := task.OccurrenceOf(name)
 	if !ok {

@@ -12,17 +12,16 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// requestLimit is the size of the largest request that could be accepted: the
-// URL, the headers and the labels come on top of a task's body, and any byte of
-// all that may have been escaped as \u0000, as many clients do with what is not
-// ASCII.
+// requestLimit returns the size of the largest valid request: the body of a
+// task, and its URL, headers and labels. Every byte may be escaped as \u0000,
+// as many clients do with characters outside ASCII.
 func (s *Server) requestLimit() int {
 	const others, escaped = 64 << 10, len(`\u0000`)
 	return escaped * (s.cfg.BodyLimit + others)
 }
 
-// readJSON reads r's body, which must say that it is JSON. The caller gives
-// the buffer back, and keeps nothing of its bytes.
+// readJSON reads the body of r, which must be declared as JSON. The caller must
+// release the buffer and keep no reference to its bytes.
 func (s *Server) readJSON(w http.ResponseWriter, r *request, limit int, types ...string) (*bytes.Buffer, error) {
 	if err := checkMediaType(r.Request, append(types, "application/json")); err != nil {
 		return nil, err
@@ -38,19 +37,20 @@ func (s *Server) readJSON(w http.ResponseWriter, r *request, limit int, types ..
 
 func (s *Server) readBody(w http.ResponseWriter, r *request, limit int, buf *bytes.Buffer) error {
 	if r.ContentLength > int64(limit) {
-		w.Header().Set("Connection", "close") // the rest is not read to get to the next request
+		w.Header().Set("Connection", "close") // do not read the rest
 		return requestTooLarge(limit)
 	}
 	most := limit
 	if r.ContentLength >= 0 {
 		most = int(r.ContentLength)
 	}
-	// The buffer is as large as announced only if that is not counted;
-	// beyond it, the buffer grows as bytes arrive.
+	// Allocate the announced size only up to freeLoad, which is not counted.
+	// Beyond it, the buffer grows as bytes arrive.
 	buf.Grow(min(most, freeLoad) + bytes.MinRead)
-	// If bytes are left unread, net/http closes the connection slowly, so that a reset does not
-	// take the reply away. It does so only if the writer here and r.Body are its own.
-	r.out.pause() // once for all of it: the line for a place may be long
+	// If bytes are left unread, net/http closes the connection slowly, so that a
+	// reset does not discard the reply. It does so only if the writer here and
+	// r.Body are its own types.
+	r.out.pause() // once for the whole body, as waiting for a place may take long
 	body := &counted{http.MaxBytesReader(r.out.ResponseWriter, r.Body, int64(limit)), &s.loads, r, freeLoad}
 	err := receive(buf, body, most)
 	r.out.resume()
@@ -63,13 +63,13 @@ func (s *Server) readBody(w http.ResponseWriter, r *request, limit int, buf *byt
 	case errors.As(err, &over):
 		return requestTooLarge(limit)
 	case err != nil:
-		return refuse("unreadable_body", "", "the request's body broke off")
+		return refuse("unreadable_body", "", "the request's body ended early")
 	}
 	return nil
 }
 
 func requestTooLarge(limit int) error {
-	return refuse("request_too_large", "", fmt.Sprintf("a request has at most %d bytes here", limit))
+	return refuse("request_too_large", "", fmt.Sprintf("the request must have at most %d bytes", limit))
 }
 
 func checkMediaType(r *http.Request, types []string) error {
@@ -82,18 +82,18 @@ func checkMediaType(r *http.Request, types []string) error {
 			return checkEncoding(r)
 		}
 	}
-	return refuse("unsupported_media_type", "Content-Type", "send JSON, and say so: content-type: application/json (curl: --json instead of -d)")
+	return refuse("unsupported_media_type", "Content-Type", "the body must be JSON: set content-type: application/json (curl: --json instead of -d)")
 }
 
 func checkEncoding(r *http.Request) error {
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return refuse("unsupported_encoding", "Content-Encoding", "send the body uncompressed")
+		return refuse("unsupported_encoding", "Content-Encoding", "compressed bodies are not supported: send the body uncompressed")
 	}
 	return nil
 }
 
-// noBody refuses a body on a route that would ignore it. An empty object is
-// what some clients send for "nothing".
+// noBody refuses a body on a route that would ignore it. It accepts an empty
+// object, which some clients send in place of no body.
 func noBody(r *request) error {
 	if r.Body == nil || r.ContentLength == 0 {
 		return nil
@@ -102,7 +102,7 @@ func noBody(r *request) error {
 	b, err := io.ReadAll(io.LimitReader(r.Body, 64))
 	r.out.resume()
 	if err != nil {
-		return refuse("unreadable_body", "", "the request's body broke off")
+		return refuse("unreadable_body", "", "the request's body ended early")
 	}
 	if b = bytes.TrimSpace(b); len(b) > 0 && string(b) != "{}" {
 		return refuse("unexpected_body", "", "this route takes no body")
@@ -110,7 +110,7 @@ func noBody(r *request) error {
 	return nil
 }
 
-// key returns the task that r's path names.
+// key returns the key of the task in the path of r.
 func (r *request) key() (task.Key, error) {
 	name := r.PathValue("name")
 	if err := task.ValidateRecordName("name", name); err != nil {
@@ -119,7 +119,7 @@ func (r *request) key() (task.Key, error) {
 	return task.Key{Namespace: r.namespace, Name: name}, nil
 }
 
-// header returns the only value of a header, "" where there is none.
+// header returns the only value of a header, "" if it is absent.
 func header(r *http.Request, name string) (string, error) {
 	values := r.Header.Values(name)
 	switch len(values) {
@@ -148,7 +148,7 @@ func precondition(r *http.Request) (task.Precondition, error) {
 	}
 	if values, given := r.Header["If-None-Match"]; given {
 		if strings.TrimSpace(strings.Join(values, ",")) != "*" {
-			return c, refuse("bad_precondition", "If-None-Match", "a change understands If-None-Match: * alone; to change a known version, send If-Match")
+			return c, refuse("bad_precondition", "If-None-Match", "a change supports only If-None-Match: *; to change a known version, send If-Match")
 		}
 		c.IfNoneMatch = true
 	}
@@ -157,7 +157,7 @@ func precondition(r *http.Request) (task.Precondition, error) {
 
 const weak = "W/"
 
-// etags splits a list of entity tags and takes their quotes off; * stays.
+// etags splits a list of entity tags and removes their quotes. * stays.
 func etags(list string) ([]string, error) {
 	var tags []string
 	for _, item := range strings.Split(list, ",") {
@@ -168,10 +168,10 @@ func etags(list string) ([]string, error) {
 		}
 		bare, isWeak := strings.CutPrefix(item, weak)
 		if len(bare) < 2 || bare[0] != '"' || bare[len(bare)-1] != '"' || strings.Contains(bare[1:len(bare)-1], `"`) {
-			return nil, refuse("bad_precondition", "If-Match", `an entity tag stands in quotes, as ETag shows it: "id.version"`)
+			return nil, refuse("bad_precondition", "If-Match", `an entity tag must be in quotes, as in ETag: "id.version"`)
 		}
 		tag := bare[1 : len(bare)-1]
-		if isWeak || tag == "*" { // "*" in quotes is a tag that we never give, not the wildcard
+		if isWeak || tag == "*" { // "*" in quotes is a tag that does not exist, not the wildcard
 			tag = weak + tag
 		}
 		tags = append(tags, tag)
@@ -179,7 +179,7 @@ func etags(list string) ([]string, error) {
 	return tags, nil
 }
 
-// idempotencyKey reads the Idempotency-Key, "" where there is none.
+// idempotencyKey returns the Idempotency-Key, "" if it is absent.
 func idempotencyKey(r *http.Request) (string, error) {
 	const field = "Idempotency-Key"
 	if _, given := r.Header[field]; !given {
@@ -190,7 +190,7 @@ func idempotencyKey(r *http.Request) (string, error) {
 		return "", err
 	}
 	if key == "" || len(key) > task.MaxIdempotencyKey || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }) {
-		return "", refuse("bad_idempotency_key", field, fmt.Sprintf("an Idempotency-Key has 1 to %d printable ASCII characters", task.MaxIdempotencyKey))
+		return "", refuse("bad_idempotency_key", field, fmt.Sprintf("must have 1 to %d printable ASCII characters", task.MaxIdempotencyKey))
 	}
 	return key, nil
 }

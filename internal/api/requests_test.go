@@ -67,8 +67,8 @@ func TestAnEntityTagGuardsChanges(t *testing.T) {
 	s.do("PUT", "/v1/tasks/b", strings.Replace(hour, `"a"`, `"b"`, 1), "If-None-Match: *").want(201, nil)
 }
 
-// The tag does not change with the state: a 304 would hide that the task was delivered.
-func TestAGetIsAnsweredInFullWhateverTagIsKnown(t *testing.T) {
+// The tag does not change with the state: a 304 would hide a delivery.
+func TestAGetReturnsTheWholeTaskDespiteIfNoneMatch(t *testing.T) {
 	s := serve(t)
 	tag := s.do("POST", "/v1/tasks", hour).header.Get("ETag")
 	for _, known := range []string{tag, "W/" + tag, "*"} {
@@ -183,7 +183,7 @@ func TestAnEmptyListIsAnArray(t *testing.T) {
 	}
 }
 
-func TestCancelByFilterTakesWhatMatches(t *testing.T) {
+func TestCancelByFilterCancelsTheMatchingTasks(t *testing.T) {
 	s := serve(t)
 	for i := range 2500 {
 		s.do("POST", "/v1/tasks", fmt.Sprintf(`{"name": "t%d", "queue": "q%d", "delay": "1h", "http": {"url": "http://example.com/"}}`, i, i%2)).want(201, nil)
@@ -213,7 +213,7 @@ func TestRetryByFilterRevivesTheDead(t *testing.T) {
 	var got wire.BulkReply
 	s.do("POST", "/v1/tasks/retry?state=scheduled", "").want(200, &got)
 	if got.Changed != 0 || got.Skipped != 1 {
-		t.Errorf("what is not dead: %+v", got)
+		t.Errorf("tasks that are not dead: %+v", got)
 	}
 	got = wire.BulkReply{}
 	s.do("POST", "/v1/tasks/retry?queue=default", "").want(200, &got)
@@ -243,8 +243,8 @@ func TestPublishForwardsBodyAndHeaders(t *testing.T) {
 	}
 }
 
-// TestPublishForwardsNothingThatAProxyAdded: headers of proxies about a caller are
-// for this server, and receivers must not get it.
+// TestPublishForwardsNothingThatAProxyAdded: proxies add headers about a caller
+// for this server. Receivers must not get them.
 func TestPublishForwardsNothingThatAProxyAdded(t *testing.T) {
 	s := serve(t)
 	got := s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", "x", "Content-Type: text/plain",
@@ -298,7 +298,7 @@ func TestPublishTakesAnyBody(t *testing.T) {
 	}
 }
 
-func TestAPublishIsRecognisedWhenItComesAgain(t *testing.T) {
+func TestARepeatedPublishIsRecognised(t *testing.T) {
 	s := serve(t)
 	const target = "/v1/publish?url=http%3A%2F%2Fexample.com%2F"
 	first := s.do("POST", target, "x", "Idempotency-Key: k", "Traceparent: 1").task(201)
@@ -339,7 +339,7 @@ func TestAStoppingServerIsNotReady(t *testing.T) {
 	s.do("POST", "/v1/tasks", hour).want(201, nil)
 }
 
-func TestTheRootTellsPeopleWhatThisIs(t *testing.T) {
+func TestTheRootHasAShortHelp(t *testing.T) {
 	r := serve(t).do("GET", "/", "").want(200, nil)
 	if !strings.Contains(string(r.body), "/openapi.json") || !strings.HasPrefix(r.header.Get("Content-Type"), "text/plain") {
 		t.Errorf("got %s: %s", r.header.Get("Content-Type"), r.body)
@@ -360,8 +360,9 @@ func TestTheBodyLimitIsTheOperators(t *testing.T) {
 	serve(t, func(c *api.Config) { c.BodyLimit = 1 << 30 }).do("POST", "/v1/tasks", beyond).problem(413, "body_too_large", "http.body")
 }
 
-// Many clients escape all that is not ASCII: that must not make a body too large.
-func TestABodyWithinTheLimitIsTakenHoweverItIsEscaped(t *testing.T) {
+// Many clients escape all characters outside ASCII. The body is not too large
+// because of that.
+func TestABodyWithinTheLimitIsAcceptedWithAnyEscapes(t *testing.T) {
 	const limit = 256 << 10
 	for _, c := range []struct{ escaped, is string }{{`\u0001`, "\x01"}, {`\u00e9`, "é"}, {`\u4e16`, "世"}, {`\ud83d\ude00`, "😀"}} {
 		s, n := serve(t), limit/len(c.is)
@@ -372,7 +373,7 @@ func TestABodyWithinTheLimitIsTakenHoweverItIsEscaped(t *testing.T) {
 	}
 }
 
-func TestNoMoreIsReadThanTheLimit(t *testing.T) {
+func TestABodyIsReadUpToTheLimit(t *testing.T) {
 	for target, limit := range map[string]int{"/v1/tasks": 2 << 20, "/v1/tasks/batch": 16 << 20, "/v1/publish?url=http%3A%2F%2Fexample.com%2F": 256 << 10} {
 		s := serve(t)
 		for _, announced := range []int64{-1, 1 << 40} {
@@ -406,8 +407,8 @@ type tornBody struct{}
 
 func (tornBody) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// What is read of bodies that never end must not fill the memory, and what one
-// namespace sends must not keep out another.
+// Endless bodies must not fill the memory, and those of one namespace must not
+// keep out another.
 func TestBodiesTakeBoundedMemoryTogether(t *testing.T) {
 	s := serve(t)
 	s.namespace("acme")
@@ -416,17 +417,17 @@ func TestBodiesTakeBoundedMemoryTogether(t *testing.T) {
 	const whole = 16 << 20
 	stuck, read := make(chan struct{}), make(chan struct{})
 	replies := make(chan reply)
-	for i := range 16 { // half of them is all that acme may have
+	for i := range 16 { // acme may have half of them
 		half := io.MultiReader(io.LimitReader(spaces{}, whole-1), during(func() { read <- struct{}{}; <-stuck }))
 		go func() { replies <- s.upload(acme, half) }()
-		select { // one after the other: of those that grow together, two may meet the bound
+		select { // one after the other: two that grow at the same time may both reach the bound
 		case <-read:
 			if i >= 4 {
 				t.Errorf("%d bodies were read", i+1)
 			}
 		case r := <-replies:
 			if r.problem(429, "too_many_at_once", ""); r.header.Get("Retry-After") == "" {
-				t.Error("it was not told when to come again")
+				t.Error("the reply has no Retry-After")
 			}
 		}
 	}
@@ -439,7 +440,7 @@ func TestBodiesTakeBoundedMemoryTogether(t *testing.T) {
 	s.upload(acme, io.MultiReader(io.LimitReader(spaces{}, 1<<20), strings.NewReader(`{"tasks": []}`))).want(200, nil)
 }
 
-// upload sends a batch whose length is not announced.
+// upload sends a batch without an announced length.
 func (s *service) upload(header string, body io.Reader) reply {
 	s.Helper()
 	r := httptest.NewRequest("POST", "/v1/tasks/batch", body)
@@ -449,7 +450,7 @@ func (s *service) upload(header string, body io.Reader) reply {
 	return s.send(r)
 }
 
-// spaces is a reader of them, without end.
+// spaces is an endless reader of spaces.
 type spaces struct{}
 
 func (spaces) Read(p []byte) (int, error) {
@@ -459,7 +460,7 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestABodyThatBreaksOffCreatesNothing(t *testing.T) {
+func TestABodyThatEndsEarlyCreatesNothing(t *testing.T) {
 	s := serve(t)
 	for _, target := range []string{"/v1/tasks", "/v1/tasks/batch", "/v1/publish?url=http%3A%2F%2Fexample.com%2F"} {
 		r := httptest.NewRequest("POST", target, io.MultiReader(strings.NewReader(hour), tornBody{}))

@@ -11,46 +11,47 @@ import (
 )
 
 const (
-	// stalled is how long a client may take nothing of a reply: others wait for
-	// what it keeps open.
+	// stalled is how long a client may take no bytes of a reply. Other clients
+	// wait for the memory that it occupies.
 	stalled = 30 * time.Second
 	// replyStep is the unit of counting, in bytes.
 	replyStep = 32 << 10
-	// maxReplies bounds the bytes of all replies that clients have yet to take.
+	// maxReplies bounds the bytes of all replies that clients have not read yet.
 	maxReplies = 128 << 20
-	// freeReply is the part of a reply that is not counted: no more than its connection costs.
+	// freeReply is the part of a reply that is not counted: it costs no more than
+	// its connection.
 	freeReply = 4 << 10
-	// maxUnderWay bounds the requests that are under way, at about 20 KB each.
+	// maxUnderWay bounds the requests under way, at about 20 KB each.
 	maxUnderWay = 1 << 14
 )
 
-// response writes one reply, and knows the places of its request: a place among the
-// handlers that run, bytes of memory, and a deadline that moves while the client
-// takes something.
+// response writes one reply. It owns the resources of its request: a place
+// among the running handlers, bytes of memory, and a deadline that moves while
+// the client reads.
 //
-// Only so many handlers run at once, as goroutines that deliver tasks stand in one
-// line with them. One that waits for its client or for the store gives its place
-// up (pause) and takes one again (resume).
+// The number of running handlers is bounded, because their goroutines compete
+// with those that deliver tasks. A handler that waits for its client or for the
+// store gives its place back (pause) and takes one again (resume).
 type response struct {
 	http.ResponseWriter
 	server  *Server
 	control *http.ResponseController
 
-	namespace string // "" until the caller is admitted
-	reads     bool   // it changes nothing, so it may be refused half way
+	namespace string // "" until the caller is authenticated
+	reads     bool   // it changes nothing, so it may be refused later
 	running   bool   // it has a place
 	held      int    // bytes counted in Server.replies
 	counted   bool   // in Server.underWay
 
 	status int       // 0: nothing was written yet
-	paced  bool      // deadlines move with the bytes written
-	end    time.Time // when all must be written; zero: whenever that is
+	paced  bool      // the deadline moves with the bytes written
+	end    time.Time // the end of the reply at the latest; zero: no limit
 }
 
-// newPlaces returns the places of handlers that run.
+// newPlaces returns the places of running handlers.
 func newPlaces() chan struct{} { return make(chan struct{}, max(8, 4*runtime.GOMAXPROCS(0))) }
 
-// newResponse returns a response that has its place.
+// newResponse returns a response that has a place.
 func (s *Server) newResponse(w http.ResponseWriter, r *http.Request) *response {
 	o := &response{ResponseWriter: w, server: s, control: http.NewResponseController(w)}
 	if most := writeTimeout(r); most > 0 {
@@ -60,7 +61,7 @@ func (s *Server) newResponse(w http.ResponseWriter, r *http.Request) *response {
 	return o
 }
 
-// finish gives everything back.
+// finish returns all resources of the request.
 func (o *response) finish() {
 	o.pause()
 	if o.held != 0 {
@@ -87,20 +88,20 @@ func (o *response) resume() {
 	}
 }
 
-// account counts the request as one of namespace's.
+// account counts the request for namespace.
 func (o *response) account(namespace string, reads bool) error {
 	o.namespace, o.reads = namespace, reads
 	if o.counted = o.server.underWay.take(namespace, 1); !o.counted {
 		return tooManyAtOnce("", "too many requests of this namespace are under way")
 	}
 	if !o.server.replies.room(namespace) {
-		return tooManyAtOnce("", "the replies that this namespace has yet to take are too large together")
+		return tooManyAtOnce("", "the unread replies of this namespace are too large together")
 	}
 	return nil
 }
 
-// hold makes n the bytes that are counted for the reply. A change was made by
-// the time its reply is: that is sent in any case.
+// hold counts n bytes for the reply in place of the earlier number. The reply
+// to a change is never refused, because the change was already made.
 func (o *response) hold(n int) error {
 	if n <= freeReply {
 		n = 0
@@ -109,7 +110,7 @@ func (o *response) hold(n int) error {
 	case more <= 0:
 		o.server.replies.give(o.namespace, -more)
 	case o.reads && !o.server.replies.take(o.namespace, more):
-		return tooManyAtOnce("", "the replies that this namespace has yet to take are too large together")
+		return tooManyAtOnce("", "the unread replies of this namespace are too large together")
 	case !o.reads:
 		o.server.replies.add(o.namespace, more)
 	}
@@ -117,7 +118,7 @@ func (o *response) hold(n int) error {
 	return nil
 }
 
-// tooManyAtOnce refuses a request that may be made again soon.
+// tooManyAtOnce refuses a request that the client may repeat soon.
 func tooManyAtOnce(field, why string) error { return refuse("too_many_at_once", field, why) }
 
 // WriteHeader implements http.ResponseWriter.
@@ -128,8 +129,8 @@ func (o *response) WriteHeader(status int) {
 	o.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements http.ResponseWriter. While it waits for the client the handler
-// has no place.
+// Write implements http.ResponseWriter. The handler has no place while it waits
+// for the client.
 func (o *response) Write(b []byte) (written int, err error) {
 	if o.status == 0 {
 		o.status = http.StatusOK
@@ -145,7 +146,7 @@ func (o *response) Write(b []byte) (written int, err error) {
 		if written += n; err != nil || written == len(b) {
 			return written, err
 		}
-		runtime.Gosched() // a step costs TLS about as much as yieldStep costs a reader
+		runtime.Gosched() // TLS needs about as long for a step as a reader for yieldStep
 	}
 }
 
@@ -158,10 +159,10 @@ func (o *response) extend() {
 	if !o.end.IsZero() && o.end.Before(deadline) {
 		deadline = o.end
 	}
-	_ = o.control.SetWriteDeadline(deadline) // a writer that has none needs none moved
+	_ = o.control.SetWriteDeadline(deadline) // some writers have no deadline
 }
 
-// endless lets a reply take as long as it takes, while its client takes something.
+// endless removes the time limit of a reply. The client must still read.
 func (o *response) endless() { o.paced, o.end = true, time.Time{} }
 
 // Unwrap lets http.ResponseController reach the writer's methods.
@@ -175,8 +176,9 @@ func responseOf(ctx context.Context) *response {
 	return o
 }
 
-// writeItems sends a page of a list item by item: {"name": [items], "next_cursor": next}.
-// Encoded but not yet sent is one item at most, or a few small ones.
+// writeItems sends a page of a list item by item: {"name": [items],
+// "next_cursor": next}. At most one item, or a few small ones, are encoded but
+// not sent.
 func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item func(i int) any, next string) error {
 	buf := s.buffer()
 	defer s.release(buf)
@@ -197,7 +199,7 @@ func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item 
 			buf.WriteByte(',')
 		}
 		if err := wire.Encode(buf, item(i)); err != nil {
-			if begun { // a client must not take a part for the whole
+			if begun { // the client must not take a part for the whole
 				panic(http.ErrAbortHandler)
 			}
 			return err
@@ -206,12 +208,12 @@ func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item 
 			continue
 		}
 		if flush() != nil {
-			return nil // the client went away: there is no reader of the error
+			return nil // no reply is possible if the client is gone
 		}
 	}
 	buf.WriteByte(']')
 	if next != "" {
-		quoted, _ := json.Marshal(next) // a string always has a form
+		quoted, _ := json.Marshal(next) // marshalling a string cannot fail
 		buf.WriteString(`,"next_cursor":` + string(quoted))
 	}
 	buf.WriteString("}\n")

@@ -13,35 +13,36 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// route is one method of one path: what serves it, and what OpenAPI says of it.
+// route is one method of one path, with its handler and its description in
+// OpenAPI.
 type route struct {
 	method, path string
 	serve        func(*Server, http.ResponseWriter, *request) error
 
-	// scope is what a token must allow. A route that has none and is not public
-	// is a programming error: New panics.
+	// scope is the scope that a token needs. New panics if a route has no scope
+	// and is not public.
 	scope    task.Scope
 	operator bool // belongs to the whole server: the token must be an operator's
-	public   bool // needs no token, and is about no namespace
-	costly   bool // refused to other sites' pages although it changes nothing
-	extra    bool // the server may not have it: 501
-	watches  bool // serves monitoring and diagnosis, also while its store is closed
+	public   bool // needs no token, and has no namespace
+	costly   bool // refused to pages of other sites, although it changes nothing
+	extra    bool // not on every server: 501
+	watches  bool // for monitoring and diagnosis: served while the store is closed
 
 	id, summary, about string
 	tag                string
 
-	query   []param // any other query parameter is refused: a filter with a typing error chooses everything
-	headers []param // those worth a description
+	query   []param // others are refused: a misspelled filter would match every task
+	headers []param // headers with a description
 	body    any     // a value of the body's type; nil: none
 	bodies  []string
 	replies []reply
 
-	optional      bool // the body may be left out
-	unprocessable bool // it may ask for more than is done at once: 422
-	unfollowed    bool // a GET of what the server cannot tell now: 409
+	optional      bool // the body is optional
+	unprocessable bool // the request may be too large for one step: 422
+	unfollowed    bool // a GET that may fail in the present state: 409
 }
 
-// reply is what a route answers when all goes well.
+// reply is a successful reply of a route.
 type reply struct {
 	status int
 	about  string
@@ -51,24 +52,24 @@ type reply struct {
 	placed bool   // has a Location
 }
 
-// shows is a reply that shows a task.
+// shows returns the description of a reply with a task.
 func shows(status int, about string) reply {
 	return reply{status: status, about: about, body: wire.Task{}, tagged: true, placed: status == http.StatusCreated}
 }
 
-// request is what a handler gets.
+// request is the argument of a handler.
 type request struct {
 	*http.Request
 	caller
 	scope task.Scope // of its route
 	query url.Values
 	load  int    // bytes of its body that are counted in Server.loads
-	made  bool   // a change of it was made, or the store confirmed an earlier one
+	made  bool   // the store made a change, or confirmed an earlier one
 	lower string // the durability that its changes reached, if that is lower than the store's
 	out   *response
 }
 
-// reached notes how durable changes of r are.
+// reached records the durability of changes of r.
 func (r *request) reached(replies []task.Reply) {
 	for i := range replies {
 		if err := replies[i].Err; err == nil || errors.Is(err, task.ErrExists) {
@@ -77,9 +78,9 @@ func (r *request) reached(replies []task.Reply) {
 	}
 }
 
-// durability returns the level that all changes of r have reached, "" if it made none.
-// A task that exists counts as one: the store confirms it before it refuses the create.
-// It confirms nothing for other refusals.
+// durability returns the level that all changes of r have reached, "" if it
+// made none. An existing task counts as a change: the store confirms it before
+// it refuses the create. It confirms nothing for other refusals.
 func (s *Server) durability(r *request) string {
 	if !r.made {
 		return ""
@@ -100,7 +101,7 @@ func routes() []route {
 }
 
 func createRoutes() []route {
-	created := shows(201, "Created, and durable. The repeat of a create with the same Idempotency-Key is answered with the task it made.")
+	created := shows(201, "Created, and durable. The reply to a repeat with the same Idempotency-Key is the task that the first create made.")
 	return []route{
 		{
 			method: "POST", path: tasksPath, serve: (*Server).create, scope: task.ScopeWrite, tag: "tasks",
@@ -110,28 +111,28 @@ func createRoutes() []route {
 		{
 			method: "POST", path: tasksPath + "/batch", serve: (*Server).batch, scope: task.ScopeWrite, tag: "tasks",
 			id: "createTasks", summary: "Create up to 1000 tasks",
-			about: "Not atomic: each item is created, or not, by itself, and has its result in the order of the items. " +
-				"At most 16 MiB. JSON that is broken refuses the whole; whatever else is wrong with an item refuses that item.",
+			about: "Not atomic: each item is created or refused by itself. The results have the order of the items. " +
+				"At most 16 MiB. Invalid JSON refuses the whole batch; any other error in an item refuses only that item.",
 			body: batchInput{}, replies: []reply{{status: 200, about: "A result for each item.", body: wire.BatchReply{}}},
 		},
 		{
 			method: "PUT", path: taskPath, serve: (*Server).put, scope: task.ScopeWrite, tag: "tasks",
 			id: "putTask", summary: "Create or replace a task",
-			about: "If an attempt of the old task is under way, the new one starts when that has settled, whatever its outcome. " +
-				"Without an Idempotency-Key each PUT makes a new task, so a repeat by a client or a proxy can be delivered again.",
+			about: "If an attempt of the old task is under way, the new task starts after that attempt, with any outcome. " +
+				"Without an Idempotency-Key each PUT makes a new task, so a PUT that a client or a proxy repeats may be delivered twice.",
 			headers: []param{ifMatchHeader, ifNoneMatchHeader, idempotencyPutHeader}, body: wire.TaskInput{},
 			replies: []reply{
-				shows(200, "Replaced, and durable. under_way is true if an attempt of the old task may be under way, or may still begin. A repeat of a PUT with the same Idempotency-Key changes nothing: the reply is the task as it is now, whatever If-Match and If-None-Match say."),
+				shows(200, "Replaced, and durable. under_way is true if an attempt of the old task may be under way, or may still begin. A repeat with the same Idempotency-Key changes nothing: the reply is the present task, and If-Match and If-None-Match are ignored."),
 				shows(201, "Created, and durable."),
 			},
 		},
 		{
 			method: "POST", path: wire.Version + "/publish", serve: (*Server).publish, scope: task.ScopeWrite, tag: "tasks",
 			id: "publish", summary: "Forward this request, later",
-			about: "The body, of any content type, becomes the task's: a POST to url. The task sends the headers that describe the body " +
+			about: "Creates a task that POSTs this body, of any content type, to url. The task sends the headers that describe the body " +
 				"(Content-Type, Content-Encoding, Content-Language, Content-Disposition, Content-Digest), and each Foliot-Forward-<header> without that prefix, " +
-				"which wins: Foliot-Forward-Authorization: Bearer x is sent as Authorization: Bearer x. All other headers stay here: proxies add some, which no receiver must see. " +
-				"Without Foliot-Delay and Foliot-At it is due now.",
+				"which takes precedence: Foliot-Forward-Authorization: Bearer x is sent as Authorization: Bearer x. No other header is sent, because proxies add some that no receiver must see. " +
+				"Without Foliot-Delay and Foliot-At the task is due now.",
 			query: publishQuery, headers: append(slices.Clone(publishHeaders), idempotencyHeader),
 			body: []byte(nil), bodies: []string{"*/*"}, replies: []reply{created},
 		},
@@ -144,65 +145,65 @@ func taskRoutes() []route {
 		{
 			method: "GET", path: taskPath, serve: (*Server).get, scope: task.ScopeRead, tag: "tasks",
 			id: "getTask", summary: "Read a task",
-			about:   "The entity tag counts what clients changed: attempts and the state they lead to do not change it. It serves If-Match; a read is always answered in full.",
+			about:   "The entity tag counts changes by clients. Attempts and the states after them do not change it. It is for If-Match; a read always returns the whole task.",
 			query:   []param{waitParam},
 			replies: []reply{shows(200, "The task, with its body.")},
 		},
 		{
 			method: "PATCH", path: taskPath, serve: (*Server).patch, scope: task.ScopeWrite, tag: "tasks",
 			id: "patchTask", summary: "Change some fields of a task",
-			about: "A merge patch (RFC 7396) in two respects more careful: labels and headers as a whole cannot be null, and a JSON body is replaced, not merged. " +
-				"While an attempt is under way its due time cannot change, and the rest counts from the next attempt on. A dead task stays dead.",
-			headers: conditions, body: wire.TaskPatch{}, bodies: []string{jsonType, mergePatchType}, replies: []reply{shows(200, "Changed, and durable. under_way is true if an attempt of the task as it was may be under way, or may still begin.")},
+			about: "A merge patch (RFC 7396) with two differences: labels and headers as a whole cannot be null, and a JSON body is replaced, not merged. " +
+				"During an attempt the due time cannot change, and other changes take effect at the next attempt. A dead task stays dead.",
+			headers: conditions, body: wire.TaskPatch{}, bodies: []string{jsonType, mergePatchType}, replies: []reply{shows(200, "Changed, and durable. under_way is true if an attempt of the old version may be under way, or may still begin.")},
 		},
 		{
 			method: "POST", path: taskPath + "/touch", serve: (*Server).touch, scope: task.ScopeWrite, tag: "tasks",
-			id: "touchTask", summary: "Make a task due its delay from now: a watchdog's heartbeat",
-			headers: conditions, replies: []reply{shows(200, "Due its delay from now, attempts back to 0.")},
+			id: "touchTask", summary: "Restart the delay of a task, as a heartbeat of a watchdog does",
+			headers: conditions, replies: []reply{shows(200, "Due after its delay from now, with 0 attempts.")},
 		},
 		{
 			method: "POST", path: taskPath + "/run", serve: (*Server).runNow, scope: task.ScopeWrite, tag: "tasks",
 			id: "runTask", summary: "Make a task due now",
-			headers: conditions, replies: []reply{shows(200, "Due now; it passes pause and rate, not concurrency.")},
+			headers: conditions, replies: []reply{shows(200, "Due now. The task ignores pause and rate, but not concurrency.")},
 		},
 		{
 			method: "POST", path: taskPath + "/retry", serve: (*Server).retry, scope: task.ScopeWrite, tag: "tasks",
-			id: "retryTask", summary: "Give a dead task all its attempts again, or send a finished one again if its queue keeps bodies",
-			headers: conditions, replies: []reply{shows(200, "Due now, attempts back to 0, with the same id.")},
+			id: "retryTask", summary: "Retry a dead task, or a finished one if its queue keeps bodies",
+			headers: conditions, replies: []reply{shows(200, "Due now, with 0 attempts and the same id.")},
 		},
 		{
 			method: "DELETE", path: taskPath, serve: (*Server).cancel, scope: task.ScopeWrite, tag: "tasks",
 			id: "cancelTask", summary: "Cancel a task",
 			headers: conditions,
 			replies: []reply{
-				shows(200, "Cancelled: no attempt starts after this reply. The body has no under_way. Of a task that was cancelled before, already is true."),
-				shows(202, "An attempt is, or may be, under way, and under_way is true: no retry follows it; the task ends delivered or cancelled."),
+				shows(200, "Cancelled: no attempt starts after this reply, and under_way is absent. If the task was cancelled before, already is true."),
+				shows(202, "under_way is true: an attempt is, or may be, under way. No retry follows it, and the task ends delivered or cancelled."),
 			},
 		},
 	}
 }
 
 func filterRoutes() []route {
-	const about = "By the filters of the list; all given must match. Names at least one, or all=true. " +
-		"Goes through the tasks in pages, each durable before the next: a request that breaks off has changed a part, and can be repeated. " +
-		"With expect the tasks are counted first, and tasks that begin to match after the count are left alone. "
-	bulk := []reply{{status: 200, about: "How many tasks were changed.", body: wire.BulkReply{}}}
+	const about = "Selects by the filters of the list, which must all match. Requires a filter, or all=true. " +
+		"Changes the tasks page by page, and each page is durable before the next. A request that ends early has changed a part, and can be repeated. " +
+		"With expect the tasks are counted first, and tasks that begin to match later are not changed. "
+	bulk := []reply{{status: 200, about: "The number of changed tasks.", body: wire.BulkReply{}}}
 	return []route{
 		{
 			method: "GET", path: tasksPath, serve: (*Server).list, scope: task.ScopeRead, tag: "tasks",
 			id: "listTasks", summary: "List tasks",
-			about:   "The order is not specified. A page may be short, or empty, and still have a next_cursor: at most 10,000 records are examined for one.",
+			about:   "The order is not specified. A page may be short or empty and still have a next_cursor, because one page examines at most 10,000 records.",
 			query:   append(slices.Clone(filterParams), limitParam, cursorParam, includeParam),
 			replies: []reply{{status: 200, about: "A page of tasks.", body: wire.TaskList{}}},
 		},
 		{
 			method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, scope: task.ScopeWrite, tag: "tasks",
-			id: "cancelTasks", summary: "Cancel the tasks that match", about: about + "Without state: all that are not finished.",
+			id: "cancelTasks", summary: "Cancel the tasks that match", about: about + "Without state: all tasks that are not finished.",
 			query: append(slices.Clone(filterParams), allParam, expectParam), replies: bulk,
 		},
 		{
 			method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, scope: task.ScopeWrite, tag: "tasks",
-			id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: the dead ones. Finished ones can be retried if their queue kept their bodies; the others are skipped.",
+			id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: dead tasks. Finished tasks can be retried if their queue kept their bodies; others are skipped.",
 			query: append(slices.Clone(filterParams), allParam, expectParam), replies: bulk,
 		},
 	}
@@ -212,12 +213,12 @@ func publicRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: "/healthz", serve: (*Server).healthz, public: true, tag: "server",
-			id: "healthz", summary: "Is the process alive?", replies: []reply{{status: 200, about: "It is.", body: wire.Health{}}},
+			id: "healthz", summary: "Check that the process is alive", replies: []reply{{status: 200, about: "Alive.", body: wire.Health{}}},
 		},
 		{
 			method: "GET", path: "/readyz", serve: (*Server).readyz, public: true, tag: "server",
-			id: "readyz", summary: "Does it take requests?",
-			about: "503 when the store stopped or is away, was emptied or replaced, the server is stopping, or its node's name is another's that lives.", replies: []reply{{status: 200, about: "It does.", body: wire.Health{}}},
+			id: "readyz", summary: "Check that the server accepts requests",
+			about: "503 if the store stopped, cannot be reached, or was emptied or replaced; if the server is stopping; or if another live server has its node name.", replies: []reply{{status: 200, about: "Ready.", body: wire.Health{}}},
 		},
 		{
 			method: "GET", path: "/openapi.json", serve: (*Server).document, public: true, tag: "server",
@@ -226,13 +227,13 @@ func publicRoutes() []route {
 	}
 }
 
-// route builds the mux. Beside the routes it serves the root, for people, and
-// everything else as a problem.
+// route builds the mux. It also serves the root, for people, and replies to all
+// other paths with a problem.
 func (s *Server) route(rs []route) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, r := range rs {
 		if !r.public && !r.scope.Valid() {
-			panic("api: " + r.method + " " + r.path + " does not say who may use it")
+			panic("api: " + r.method + " " + r.path + " has no scope")
 		}
 		mux.Handle(r.method+" "+r.path, s.handler(r))
 	}
@@ -249,11 +250,11 @@ func (s *Server) handler(rt route) http.Handler {
 	})
 }
 
-// serve asks who sent r before anything else of it is looked at.
+// serve authenticates the caller of r, then checks and runs the request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error {
 	if rt.costly || !rt.public && !s.store.Settings().Secured() {
-		// Without tokens a page needs no more than to reach the server: it must not
-		// make it work, nor read it by a side channel.
+		// Without tokens, a page of another site only needs to reach the server. It
+		// must not make the server work, or read it by a side channel.
 		if err := s.guard.checkOrigin(r); err != nil {
 			return err
 		}
@@ -285,10 +286,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	return rt.serve(s, w, asked)
 }
 
-// unrouted says what is wrong with a request that no route takes: the path, or
-// only the method.
+// unrouted returns the error for a request that no route serves: the path or
+// only the method is wrong.
 func (s *Server) unrouted(w http.ResponseWriter, r *http.Request) error {
-	nowhere := refuse("no_route", "", "nothing is served at this path; /openapi.json describes what is")
+	nowhere := refuse("no_route", "", "no route has this path: /openapi.json lists the routes")
 	if !cleanPath(r) {
 		return nowhere
 	}
@@ -302,10 +303,11 @@ func (s *Server) unrouted(w http.ResponseWriter, r *http.Request) error {
 		return nowhere
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
-	return refuse("method_not_allowed", "", "this path takes "+strings.Join(allow, ", ")+s.hintPut(r))
+	return refuse("method_not_allowed", "", "this path supports only "+strings.Join(allow, ", ")+s.hintPut(r))
 }
 
-// hintPut says how one of a collection is made that takes no POST, "" where r is about none.
+// hintPut returns a hint that PUT creates a record, if r is a POST to a
+// collection without POST.
 func (s *Server) hintPut(r *http.Request) string {
 	if r.Method != http.MethodPost {
 		return ""
@@ -314,11 +316,11 @@ func (s *Server) hintPut(r *http.Request) string {
 	if pattern == "/" {
 		return ""
 	}
-	return ": to make or change one, " + pattern
+	return ": to create or change a record, use " + pattern
 }
 
-// cleanPath reports whether the mux would take r's path as it is. Others it
-// would redirect, and a redirected POST is a trap.
+// cleanPath reports whether the mux serves the path of r without a redirect. A
+// client may repeat a redirected POST as a GET.
 func cleanPath(r *http.Request) bool {
 	p := r.URL.Path
 	return p == "/" || strings.HasPrefix(p, "/") && path.Clean(p) == strings.TrimSuffix(p, "/")

@@ -40,7 +40,7 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// schedule returns the schedule that r's path names, with the body of its tasks.
+// schedule returns the schedule in the path of r, with the body of its tasks.
 func (s *Server) schedule(r *request) (*task.Task, error) {
 	key, err := r.scheduleKey()
 	if err != nil {
@@ -48,22 +48,22 @@ func (s *Server) schedule(r *request) (*task.Task, error) {
 	}
 	t, err := s.store.Get(r.Context(), key)
 	if err != nil {
-		return nil, ofSchedule(err)
+		return nil, ofSchedule(r, err)
 	}
-	if t.State != task.Scheduled { // it was removed, and not yet swept
-		return nil, ofSchedule(task.ErrNotFound)
+	if t.State != task.Scheduled { // it was removed, but not swept yet
+		return nil, ofSchedule(r, task.ErrNotFound)
 	}
 	return t, nil
 }
 
-// scheduleKey returns the key of the schedule that r's path names.
+// scheduleKey returns the key of the schedule in the path of r.
 func (r *request) scheduleKey() (task.Key, error) {
 	name := r.PathValue("name")
 	if err := task.ValidateName("name", name); err != nil {
 		return task.Key{}, err
 	}
 	if len(name) > task.MaxScheduleName {
-		return task.Key{}, refuse("bad_name", "name", fmt.Sprintf("a schedule's name has at most %d characters", task.MaxScheduleName))
+		return task.Key{}, refuse("bad_name", "name", fmt.Sprintf("must have at most %d characters", task.MaxScheduleName))
 	}
 	return task.ScheduleKey(r.namespace, name), nil
 }
@@ -92,7 +92,7 @@ func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
 	}
 	done, err := s.apply(r, at, task.PutSchedule{Spec: spec, If: cond})
 	if err != nil {
-		return ofSchedule(err)
+		return ofSchedule(r, err)
 	}
 	status := http.StatusCreated
 	if done.Effect != task.Created {
@@ -119,9 +119,9 @@ func (s *Server) resumeSchedule(w http.ResponseWriter, r *request) error {
 	})
 }
 
-// actOnSchedule carries out a change of a schedule there is that is said by path and
-// headers alone.
-func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, what func(task.Key, task.Precondition) task.Change) error {
+// actOnSchedule applies a change that depends only on path and headers to an
+// existing schedule.
+func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, change func(task.Key, task.Precondition) task.Change) error {
 	key, cond, err := r.scheduleTarget()
 	if err != nil {
 		return err
@@ -132,15 +132,15 @@ func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, what func(task
 	if err := s.checkRate(w, r, task.ChangeRate); err != nil {
 		return err
 	}
-	done, err := s.apply(r, s.now(), what(key, cond))
+	done, err := s.apply(r, s.now(), change(key, cond))
 	if err != nil {
-		return ofSchedule(err)
+		return ofSchedule(r, err)
 	}
 	s.replyScheduleChange(w, r, http.StatusOK, done.Task)
 	return nil
 }
 
-// scheduleTarget reads which schedule r is about, and in which version.
+// scheduleTarget returns the key of the schedule in r and the precondition.
 func (r *request) scheduleTarget() (task.Key, task.Precondition, error) {
 	key, err := r.scheduleKey()
 	if err != nil {
@@ -150,13 +150,13 @@ func (r *request) scheduleTarget() (task.Key, task.Precondition, error) {
 	return key, cond, err
 }
 
-// ofSchedule says of a schedule what the domain's errors say of a task.
-func ofSchedule(err error) error {
+// ofSchedule replaces errors about tasks with errors about the schedule of r.
+func ofSchedule(r *request, err error) error {
 	switch {
 	case errors.Is(err, task.ErrNotFound):
-		return refuse("not_found", "", "no such schedule: GET "+schedulesPath+" lists those there are")
+		return &task.MissingError{What: "schedule", Name: r.PathValue("name")}
 	case errors.Is(err, task.ErrPrecondition):
-		return refuse("precondition_failed", "", "the schedule is not in the version that the precondition names")
+		return refuse("precondition_failed", "", "the schedule does not have the version of the precondition")
 	}
 	return err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Nothing that is about tasks or queues shows a schedule, changes one, or counts one.
-func TestAScheduleIsNoTask(t *testing.T) {
+// Routes of tasks and queues do not list, change or count schedules.
+func TestAScheduleIsNotATask(t *testing.T) {
 	s := serve(t)
 	s.do("PUT", "/v1/schedules/a", hourly).want(201, nil)
 	before := string(s.do("GET", "/v1/schedules/a", "").want(200, nil).body)
@@ -59,8 +59,8 @@ func TestAScheduleIsNoTask(t *testing.T) {
 	}
 }
 
-// A namespace may have more schedules than a page examines: its tasks are listed all the same, and
-// changed, with one look at them.
+// A namespace may have more schedules than a page examines. Its tasks are
+// listed and changed nevertheless, with one read.
 func TestTasksAreListedPastAnyNumberOfSchedules(t *testing.T) {
 	s := serve(t)
 	changes := make([]task.Change, 3*task.MaxPageExamined/2)
@@ -94,7 +94,7 @@ func TestTasksAreListedPastAnyNumberOfSchedules(t *testing.T) {
 	if s.do("POST", "/v1/tasks/cancel?all=true", "").want(200, &done); done.Changed != 4 {
 		t.Errorf("cancelled: %+v", done)
 	}
-	// The schedules of a page that ends there are listed as well.
+	// A page that ends there also lists the schedules.
 	var page wire.ScheduleList
 	s.do("GET", "/v1/schedules?limit=2&cursor=MXMxNDk5Nw", "").want(200, &page) // after s14997
 	if len(page.Schedules) != 2 || page.Schedules[0].Name != "s14998" || page.NextCursor != "" && len(s.page(page.NextCursor).Schedules) != 0 {
@@ -145,7 +145,7 @@ func TestSchedulesAreListedByNameAndLabel(t *testing.T) {
 	}
 }
 
-func TestATaskTellsWhichScheduleMadeIt(t *testing.T) {
+func TestATaskHasTheNameOfItsSchedule(t *testing.T) {
 	s, set := serveAt(t, elsewhen)
 	s.do("PUT", "/v1/schedules/hourly", rule(`"cron": "0 * * * *", "jitter": "10m"`)).want(201, nil)
 	made := s.fire("hourly", elsewhen.Add(time.Hour))
@@ -164,7 +164,7 @@ func TestATaskTellsWhichScheduleMadeIt(t *testing.T) {
 	s.do("PATCH", "/v1/tasks/a", `{"schedule": "hourly"}`).problem(400, "unknown_field", "schedule")
 }
 
-func TestWhatAScheduleMadeIsFoundAndCancelledByItsName(t *testing.T) {
+func TestTheTasksOfAScheduleAreFoundAndCancelledByItsName(t *testing.T) {
 	s := serve(t)
 	for _, name := range []string{"hour", "hourly"} {
 		s.do("PUT", "/v1/schedules/"+name, hourly).want(201, nil)
@@ -175,7 +175,7 @@ func TestWhatAScheduleMadeIsFoundAndCancelledByItsName(t *testing.T) {
 	if s.do("GET", "/v1/tasks?schedule=hourly", "").want(200, &found); len(found.Tasks) != 2 || found.Tasks[0].Schedule != "hourly" {
 		t.Errorf("found %+v", found.Tasks)
 	}
-	if s.do("GET", "/v1/tasks?schedule=nobody", "").want(200, &found); len(found.Tasks) != 0 {
+	if s.do("GET", "/v1/tasks?schedule=missing", "").want(200, &found); len(found.Tasks) != 0 {
 		t.Errorf("found %+v", found.Tasks)
 	}
 	s.do("GET", "/v1/tasks?schedule=", "").problem(400, "bad_name", "schedule")

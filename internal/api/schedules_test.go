@@ -22,14 +22,14 @@ const (
 	nightly = `{"cron": "0 21 * * *", "timezone": "Europe/Berlin", "task": {"http": {"url": "http://example.com/"}}}`
 )
 
-// schedule decodes a reply that shows a schedule.
+// schedule decodes a reply with a schedule.
 func (r reply) schedule(status int) (s wire.Schedule) {
 	r.Helper()
 	r.want(status, &s)
 	return s
 }
 
-// fire lets a schedule fire at an instant, and returns what that made.
+// fire fires a schedule at an instant, and returns the created tasks.
 func (s *service) fire(name string, now time.Time) *task.Task {
 	s.Helper()
 	replies, err := s.store.Fire(s.Context(), task.FloorMillis(now), []task.Fire{{Key: task.ScheduleKey(task.DefaultNamespace, name)}})
@@ -39,7 +39,7 @@ func (s *service) fire(name string, now time.Time) *task.Task {
 	return replies[0].Spawned
 }
 
-// rule returns a schedule with more fields than it needs.
+// rule returns a schedule with optional fields.
 func rule(more string) string {
 	return `{` + more + `, "task": {"http": {"url": "http://example.com/"}}}`
 }
@@ -70,8 +70,9 @@ func TestAScheduleIsShownWithItsDefaults(t *testing.T) {
 	}
 }
 
-// Whatever is said of a schedule is shown as it was said, and what is shown can be said again.
-func TestAScheduleIsShownAsItWasAskedFor(t *testing.T) {
+// Each field of a schedule is shown as it was sent, and a reply can be sent
+// again.
+func TestAScheduleIsShownAsItWasPut(t *testing.T) {
 	s, _ := serveAt(t, elsewhen)
 	const full = `"start":"2040-03-01T00:00:00.000Z","end":"2041-01-01T00:00:00.000Z","max_runs":7,"jitter":"30s","misfire":"fire_all","catchup_window":"1h0m0s","catchup_limit":9,` +
 		`"overlap":"buffer_one","paused":true,"task":{"queue":"mail","http":{"url":"http://example.com/","method":"PUT","headers":{"x-a":"1"},"body":{"n":1}},"timeout":"5s","expire_after":"1h0m0s",` +
@@ -97,7 +98,7 @@ func TestAScheduleIsShownAsItWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestTheWordsOfAScheduleTellOfItsHardDays(t *testing.T) {
+func TestTheWordsOfAScheduleMentionDaylightSaving(t *testing.T) {
 	s, _ := serveAt(t, elsewhen)
 	const want = "at 02:30 every day, not when clocks skip it"
 	if got := s.do("PUT", "/v1/schedules/a", rule(`"cron": "30 2 * * *", "timezone": "Europe/Berlin", "dst_gap": "skip"`)).schedule(201); got.Words != want {
@@ -117,7 +118,7 @@ func TestAChangedScheduleGoesOn(t *testing.T) {
 	}
 	r := s.do("GET", path, "", "If-None-Match: "+tag)
 	if got := r.schedule(200); r.header.Get("ETag") != tag || *got.Runs != 1 || got.LastAt != "2040-02-29T13:00:00.000Z" || got.NextAt != "2040-02-29T14:00:00.000Z" {
-		t.Errorf("what it did by itself shows as %s, %s", r.header.Get("ETag"), r.body)
+		t.Errorf("its own steps change the tag: %s, %s", r.header.Get("ETag"), r.body)
 	}
 	if got := s.do("GET", path, "").schedule(200); string(got.Task.HTTP.Body) != `{"n":  1}` || got.BodySize != 9 {
 		t.Errorf("the body: %+v", got)
@@ -130,7 +131,7 @@ func TestAChangedScheduleGoesOn(t *testing.T) {
 		t.Errorf("changed: %s", r.body)
 	}
 	if changed.Task.HTTP.Body != nil || changed.BodySize != 9 || changed.Durability != "memory" {
-		t.Errorf("a mutation's reply tells of the body, and leaves it out: %s", r.body)
+		t.Errorf("the reply to a change must have the size of the body, not the body: %s", r.body)
 	}
 	for method, path := range map[string]string{"PUT": path, "DELETE": path, "POST": path + "/pause"} {
 		body := map[string]string{"PUT": hourly}[method]
@@ -144,7 +145,7 @@ func TestAPauseLastsUntilItIsTakenBack(t *testing.T) {
 	s, set := serveAt(t, elsewhen)
 	const path = "/v1/schedules/hourly"
 	s.do("PUT", path, hourly).want(201, nil)
-	for range 2 { // again is fine
+	for range 2 { // a repeat changes nothing
 		r := s.do("POST", path+"/pause", "")
 		if got := r.schedule(200); got.State != "paused" || !*got.Paused || got.PausedAt != wire.FormatTime(elsewhen) || got.NextAt != "" || got.Version != 2 {
 			t.Errorf("paused: %s", r.body)
@@ -248,8 +249,8 @@ func TestBadSchedulesAreRefusedByNameAndStoreNothing(t *testing.T) {
 	}
 }
 
-// To begin at the very first instant is refused, and not left out: every would count from
-// when the schedule was made.
+// A start at the very first instant is refused, not ignored: every would then
+// count from the creation of the schedule.
 func TestAStartAtTheEpochIsNotForgotten(t *testing.T) {
 	s, _ := serveAt(t, elsewhen)
 	s.do("PUT", "/v1/schedules/a", rule(`"every": "24h", "start": "1970-01-01T00:00:00Z"`)).problem(400, "out_of_range", "start")
@@ -258,7 +259,7 @@ func TestAStartAtTheEpochIsNotForgotten(t *testing.T) {
 	}
 }
 
-// schedules returns how many the store has.
+// schedules returns the number of schedules in the store.
 func (s *service) schedules() int {
 	s.Helper()
 	listing, err := s.store.List(s.Context(), task.Filter{Namespace: task.DefaultNamespace, Queue: task.ScheduleQueue}, task.Page{Limit: 10_000})
@@ -268,7 +269,7 @@ func (s *service) schedules() int {
 	return len(listing.Tasks)
 }
 
-func TestTheAuditLogTellsWhoChangedASchedule(t *testing.T) {
+func TestTheAuditLogHasTheActorOfAChangedSchedule(t *testing.T) {
 	s := serve(t)
 	const path = "/v1/schedules/hourly"
 	for _, target := range []string{"PUT ", "PUT ", "POST /pause", "POST /pause", "POST /resume", "POST /trigger", "DELETE "} {
@@ -298,13 +299,13 @@ func TestANamespaceWithSchedulesIsNotRemoved(t *testing.T) {
 	const acme = "Foliot-Namespace: acme"
 	s.do("PUT", "/v1/schedules/hourly", hourly, acme).want(201, nil)
 	if p := s.do("DELETE", "/v1/namespaces/acme", "").problem(409, "busy", ""); !strings.Contains(p.Detail, "1 schedules") {
-		t.Errorf("told %s", p.Detail)
+		t.Errorf("detail %s", p.Detail)
 	}
 	s.do("DELETE", "/v1/schedules/hourly", "", acme).want(200, nil)
 	s.do("DELETE", "/v1/namespaces/acme", "").want(200, nil)
 }
 
-// What a schedule keeps counts, as a task that waits does.
+// A schedule counts for the quotas like a waiting task.
 func TestSchedulesCountInTheQuotas(t *testing.T) {
 	s := serve(t)
 	s.do("PUT", "/v1/namespaces/acme", `{"max_pending": 1, "create_rate": 0.001}`).want(201, nil)
@@ -316,11 +317,12 @@ func TestSchedulesCountInTheQuotas(t *testing.T) {
 	s.do("PUT", "/v1/schedules/a", hourly, acme).want(200, nil)
 	var full wire.Namespace
 	if s.do("GET", "/v1/namespaces/acme", "").want(200, &full); full.Schedules != 1 || full.Counts.Scheduled != 0 {
-		t.Errorf("what fills the quota is not shown: %+v", full)
+		t.Errorf("the content that fills the quota is not shown: %+v", full)
 	}
 }
 
-// What is taken, and shown, is taken again for the same rule.
+// An accepted schedule is shown, and the reply is accepted again with the same
+// rule.
 func FuzzSchedule(f *testing.F) {
 	for _, seed := range []string{hourly, nightly, rule(`"every": "90s", "misfire": "skip", "overlap": "buffer_one", "jitter": "1s"`), rule(`"cron": "@every 90s"`), `{"task": 5}`} {
 		f.Add(seed)

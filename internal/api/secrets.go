@@ -56,7 +56,7 @@ func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// decodeSecret reads the request for a secret.
+// decodeSecret reads the request for a signing secret.
 func (r *reader) decodeSecret(e *task.AddSecret) error {
 	return r.object(func(key []byte) (err error) {
 		switch string(key) {
@@ -65,17 +65,18 @@ func (r *reader) decodeSecret(e *task.AddSecret) error {
 		case "overlap":
 			e.Overlap, err = r.ahead(0)
 		case "queue":
-			if e.Queue, err = r.text(); err == nil && e.Queue == "" { // which AddSecret takes for the namespace
-				err = refuse("bad_name", "", "the name of the queue is empty: leave queue out for a secret of the namespace")
+			if e.Queue, err = r.text(); err == nil && e.Queue == "" { // AddSecret would create a secret of the namespace
+				err = refuse("bad_name", "", "must not be empty: leave it out for a secret of the namespace")
 			}
 		default:
-			err = refuse("unknown_field", "", "no such field; there are secret, overlap and queue")
+			err = noSuchField(key, secretFields)
 		}
 		return err
 	})
 }
 
-// secret reads a signing secret of the client's own. Its error tells nothing of it.
+// secret reads a signing secret that the client chose. The error does not
+// contain it.
 func (r *reader) secret() (string, error) {
 	text, err := r.text()
 	if err != nil {
@@ -85,12 +86,12 @@ func (r *reader) secret() (string, error) {
 	encoded, ok := strings.CutPrefix(text, task.SecretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || len(key) < shortest || len(key) > longest {
-		return "", refuse("bad_secret", "", "a signing secret is whsec_ and 24 to 64 bytes in base64: leave it out, and one is made")
+		return "", refuse("bad_secret", "", "must be whsec_ and 24 to 64 bytes in base64; if absent, the server makes a secret")
 	}
 	return text, nil
 }
 
-// showSecret shows everything of a secret but itself.
+// showSecret returns the record of a secret, without the secret.
 func showSecret(secret *task.SigningSecret) wire.Secret {
 	return wire.Secret{ID: secret.ID, Queue: secret.Queue, BesideUntil: showOptional(secret.BesideUntil), CreatedAt: showTime(secret.CreatedAt), ExpiresAt: showOptional(secret.ExpiresAt)}
 }

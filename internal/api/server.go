@@ -16,7 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Store is what the API needs of a store.
+// Store is the part of a store that the API uses.
 type Store interface {
 	task.Ledger
 	Settings() *task.Settings
@@ -28,65 +28,65 @@ type Store interface {
 	Err() error
 }
 
-// Config is what an operator decides about the API, and what other parts of the
-// server have to say through it. The zero Config works on loopback.
+// Config has the operator's settings of the API and its connections to other
+// parts of the server. The zero Config works on loopback.
 //
-// Until there is a first token (task.Settings.Secured) whoever reaches the
-// server may do everything: it must not be reached from beyond loopback then.
-// That is the caller's to see to.
+// Until the first token exists (task.Settings.Secured), every client that
+// reaches the server is an operator. The caller must ensure that only loopback
+// can reach it then.
 type Config struct {
 	// BodyLimit bounds the body of one task, in bytes. Default: 256 KiB; at
 	// most 1 MiB, more is cut down to that.
 	BodyLimit int
 	// AllowedHosts are the names, without port, by which clients may call the
-	// server: a request whose Host is another is refused, as a page in a
-	// browser could send it (DNS rebinding). Loopback names and the address a
-	// connection came in on are always allowed; unspecified addresses are
-	// passed over, so that a listener's host can be given as it is.
+	// server. A request with another Host is refused: a page in a browser could
+	// send it (DNS rebinding). Loopback names and the address of the connection
+	// are always allowed. Unspecified addresses are ignored, so the host of a
+	// listener can be passed unchanged.
 	AllowedHosts []string
-	// ClientAddr returns who sent a request: for the audit log, and for the limit
-	// of failed logins. Default: the other end of the connection. Behind a proxy
-	// that is the proxy, and all its clients share one limit.
+	// ClientAddr returns the client's address, for the audit log and the limit of
+	// failed logins. Default: the other end of the connection. Behind a proxy that
+	// is the proxy, and all its clients share one limit.
 	ClientAddr func(*http.Request) netip.Addr
-	// Version is what the OpenAPI document and the health routes show.
-	// Default: "dev".
+	// Version is shown by the OpenAPI document and the health routes. Default:
+	// "dev".
 	Version string
-	// Now reads the wall clock: requests count from it, and what is due, held or
-	// expired is so by it. It must be the clock that the store's other callers go
-	// by. Limits and deadlines of connections have a clock of their own. It must not
+	// Now returns the wall clock time, from which delays count. It decides which
+	// tasks are due, held or expired, so it must be the clock of the store's other
+	// callers. Limits and deadlines of connections use another clock. Now must not
 	// block. Default: time.Now.
 	Now func() time.Time
-	// Trusted is the time by which a full namespace forgets tokens that ended: Now, but behind
-	// it while Now may be wrong. Default: Now.
+	// Trusted returns the time by which a full namespace forgets ended tokens. It
+	// is Now, or an earlier time while Now may be wrong. Default: Now.
 	Trusted func() time.Time
-	// Log is told of what went wrong here. Default: slog.Default().
+	// Log receives errors of the server. Default: slog.Default().
 	Log *slog.Logger
 
-	// Admitted is told who sent a request, before it is carried out: the
-	// namespace that it is about, and the token's id, "" where none was asked for.
-	// ctx is the request's. It must be quick. Default: nobody is told.
+	// Admitted is called with the namespace and the token id of a request before
+	// it is carried out. The id is "" if no token was required. ctx is the
+	// request's. It must return quickly. Default: none.
 	Admitted func(ctx context.Context, namespace, token string)
-	// Observe is told of each request that was answered: the route's path as
-	// OpenAPI has it ("other" where none took it), the method, the status and how
-	// long it took. Status 0: the connection ended before there was one. It must
-	// be quick. Default: nobody is told.
+	// Observe is called after each request with the route's path as in OpenAPI
+	// ("other" for no route), the method, the status and the duration. Status 0
+	// means that the connection ended before a reply. It must return quickly.
+	// Default: none.
 	Observe func(route, method string, status int, d time.Duration)
-	// Trace returns the span that a request is served in, as a W3C traceparent,
-	// "" where there is none: tasks keep it. Default: the request's own.
+	// Trace returns the span of a request as a W3C traceparent, or "". Tasks keep
+	// it. Default: the traceparent header.
 	Trace func(context.Context) string
-	// Backup writes a backup of the store. It may be called several times at
-	// once. Default: the server has none, and says so.
+	// Backup writes a backup of the store. Several calls may run at once. Default:
+	// the route replies 501.
 	Backup func(context.Context, io.Writer) error
-	// Examine examines the servers of the store. Default: the store has none.
+	// Examine examines the servers of the store. Default: the route replies 501.
 	Examine func(context.Context) []wire.Finding
-	// Metrics serves /metrics. Default: the server has none, and says so.
+	// Metrics serves /metrics. Default: the route replies 501.
 	Metrics http.Handler
-	// Live returns what the server is doing, of all namespaces. Default: the
-	// server does not tell.
+	// Live returns the activity of the server in all namespaces. Default: the
+	// route replies 501.
 	Live func() wire.Live
-	// Egress returns whether tasks may call a URL; without a host in the reply the URL
-	// is none that a task may have. It may wait for a resolver. Default: the server
-	// does not explain.
+	// Egress reports whether tasks may call a URL. It returns an empty Host if no
+	// task may have the URL. It may wait for a resolver. Default: the route
+	// replies 501.
 	Egress func(ctx context.Context, url string) wire.Egress
 }
 
@@ -113,15 +113,15 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Server answers the API's requests. It starts no goroutine. All methods may
-// be called by many goroutines.
+// Server serves the API. It starts no goroutine. All methods may be called
+// concurrently.
 type Server struct {
 	cfg     Config
 	store   *boundStore
-	nodes   task.Cluster // nil: the store is this server's own
+	nodes   task.Cluster // nil: an embedded store
 	guard   *guard
 	mux     *http.ServeMux
-	openAPI func() openAPI // built when first asked for
+	openAPI func() openAPI // built at the first call
 	cursors sealer
 	started time.Time
 
@@ -130,12 +130,12 @@ type Server struct {
 	refusals refusals
 	uses     uses
 	rates    rates
-	loads    shares       // of memory for bodies
-	replies  shares       // of memory for replies that clients have yet to take
-	polls    shares       // of the long polls that wait
-	underWay shares       // of requests
-	turns    turns        // of lists, searches and large bodies
-	braked   atomic.Int32 // refused requests that wait before they are answered
+	loads    shares       // memory for bodies
+	replies  shares       // memory for unread replies
+	polls    shares       // waiting long polls
+	underWay shares       // requests under way
+	turns    turns        // for lists, searches and large bodies
+	braked   atomic.Int32 // refused requests with a delayed reply
 	samples  samples
 	places   chan struct{} // has an element for each handler that runs
 	waiting  waiters
@@ -145,10 +145,10 @@ type Server struct {
 	stopped  sync.Once // closes stop
 }
 
-// New returns a server of the store's tasks, and of its nodes where it implements
-// task.Cluster. The http.Server around it should
-// bound headers and whole requests in time (ReadHeaderTimeout, ReadTimeout);
-// routes that take longer by nature extend their own deadlines.
+// New returns a server for the tasks in store, and for its nodes if store
+// implements task.Cluster. The http.Server around it should bound the time of
+// headers and of whole requests (ReadHeaderTimeout, ReadTimeout). Routes that
+// take longer extend their own deadlines.
 func New(cfg Config, store Store) *Server {
 	s := &Server{cfg: cfg.withDefaults(), cursors: newSealer(), started: time.Now(), stop: make(chan struct{}), places: newPlaces()}
 	s.loads.most, s.replies.most, s.polls.most, s.underWay.most = maxLoad, maxReplies, maxPolls, maxUnderWay
@@ -157,7 +157,7 @@ func New(cfg Config, store Store) *Server {
 	}
 	s.store = &boundStore{store}
 	s.turns = newTurns(s.nodes != nil)
-	_ = s.latch.lost(store.Settings()) // they are the first: nothing is lost yet
+	_ = s.latch.lost(store.Settings()) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
 	s.openAPI = sync.OnceValue(func() openAPI { return newOpenAPI(s.describe(routes())) })
@@ -165,21 +165,21 @@ func New(cfg Config, store Store) *Server {
 	return s
 }
 
-// Stop makes the long polls return with what they know, new ones too, and
-// /readyz say no; everything else goes on. It is for the beginning of a
-// shutdown, which would wait for the polls: http.Server.RegisterOnShutdown
-// takes it. Twice is fine.
+// Stop ends the long polls with the present state of their tasks, later ones
+// too, and makes /readyz fail. All other requests go on. Call it at the start
+// of a shutdown, which would wait for the polls: pass it to
+// http.Server.RegisterOnShutdown. It may be called again.
 func (s *Server) Stop() {
 	s.stopped.Do(func() { close(s.stop) })
 }
 
-// Notify says that the tasks may have changed: the long polls that wait for
-// them look again at once. It is a hint, they also look by themselves. It does
-// not block, and costs next to nothing where nobody waits.
+// Notify reports that the tasks may have changed, so that long polls read them
+// at once. It is a hint: polls also read by themselves. It does not block, and
+// is very cheap if no poll waits.
 func (s *Server) Notify(keys ...task.Key) { s.waiting.notify(keys...) }
 
-// ServeHTTP answers one request. What a handler panics with is logged and
-// answered as an internal problem.
+// ServeHTTP serves one request. It logs a panic of a handler and replies with
+// an internal problem.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began, out := time.Now(), s.newResponse(w, r)
 	w = out
@@ -189,7 +189,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.observe(r, out.status, began)
 		}
 	}()
-	if r.Context().Err() != nil { // the client took the request back while it waited for a place
+	if r.Context().Err() != nil { // the client cancelled the request while it waited for a place
 		return
 	}
 	defer func() {
@@ -214,17 +214,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// now is the instant that a request counts from, read once when all of it is
-// there: rounded up, as delays are promised to be no shorter than they say.
+// now returns the time of a request. Handlers read it once, after the whole
+// request has arrived. It is rounded up, so that no delay is shorter than
+// requested.
 func (s *Server) now() task.Millis { return task.CeilMillis(s.cfg.Now()) }
 
-// write sends v as JSON. It is encoded first, so that an error in it still has
-// a status of its own.
+// write sends v as JSON. It encodes v first, so that an encoding error can
+// still set the status.
 func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType string, status int, v any) {
 	buf := s.buffer()
 	defer func() { s.release(buf) }()
 	if err := wire.Encode(buf, v); err != nil {
-		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "encode a reply", slog.Any("error", err))
+		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "cannot encode reply", slog.Any("error", err))
 		p := problemOf(err)
 		s.write(ctx, w, wire.ProblemType, p.Status, p)
 		return
@@ -233,7 +234,7 @@ func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType str
 	if out, ok := w.(*response); ok {
 		if err := out.hold(buf.Cap()); err != nil && status < http.StatusBadRequest {
 			s.release(buf)
-			buf = s.buffer() // the large one must not wait for the client
+			buf = s.buffer() // do not keep the large one while the client reads
 			w.Header().Del("ETag")
 			w.Header().Set("Retry-After", "1")
 			p := problemOf(err)
@@ -243,12 +244,12 @@ func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType str
 	}
 	w.Header().Set("Content-Type", mediaType)
 	w.WriteHeader(status)
-	_, _ = w.Write(buf.Bytes()) // the client went away: nobody is left to be told
+	_, _ = w.Write(buf.Bytes()) // no reply is possible if the client is gone
 }
 
 func (s *Server) buffer() *bytes.Buffer { return s.buffers.Get().(*bytes.Buffer) }
 
-// release gives buf back, unless it grew to a size that is rarely needed.
+// release returns buf to the pool, unless it grew to a rare size.
 func (s *Server) release(buf *bytes.Buffer) {
 	if buf.Cap() > 1<<20 {
 		return

@@ -9,13 +9,13 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// settingLimit bounds the body of a request that changes a setting: an on_dead
-// URL, any byte of it escaped, fits.
+// settingLimit bounds the body of a request that changes a setting. An on_dead
+// URL with every byte escaped fits.
 const settingLimit = 64 << 10
 
-// configure carries out one edit and returns what it left behind. noun is what
-// it is about. A namespace's own tokens are bound by its rate of edits, operators are not.
-// checks may refuse the edit; they count as an edit of that rate.
+// configure applies one edit and returns its changes. noun names the record in
+// errors. The rate of edits binds tokens of a namespace, but not operators.
+// checks may refuse the edit, but it counts for the rate.
 func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e task.Edit, checks ...func() error) ([]task.SettingChange, error) {
 	if err := s.revalidate(&r.caller); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e tas
 		return nil, err
 	}
 	if err := replies[0].Err; errors.Is(err, task.ErrPrecondition) {
-		return nil, refuse("precondition_failed", "", "the "+noun+" is not in the version that the precondition names")
+		return nil, refuse("precondition_failed", "", "the "+noun+" does not have the version of the precondition")
 	} else if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e tas
 	return replies[0].Changes, nil
 }
 
-// readSetting reads a body that must be there.
+// readSetting reads a required body.
 func (s *Server) readSetting(w http.ResponseWriter, r *request, decode func(*reader) error) error {
 	buf, err := s.readJSON(w, r, settingLimit)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Server) readSetting(w http.ResponseWriter, r *request, decode func(*rea
 	return document(buf.Bytes(), decode)
 }
 
-// readOptional is readSetting for a body that may be left out.
+// readOptional is readSetting for an optional body.
 func (s *Server) readOptional(w http.ResponseWriter, r *request, decode func(*reader) error) error {
 	if r.ContentLength == 0 || r.Header.Get("Content-Type") == "" && noBody(r) == nil {
 		return nil
@@ -69,7 +69,8 @@ func (s *Server) readOptional(w http.ResponseWriter, r *request, decode func(*re
 	return document(buf.Bytes(), decode)
 }
 
-// replySetting answers with a setting; one with a version has an entity tag.
+// replySetting replies with a setting. A setting with a version has an entity
+// tag.
 func (s *Server) replySetting(w http.ResponseWriter, r *request, status int, version uint64, etag string, shown any) error {
 	if version != 0 {
 		w.Header().Set("ETag", `"`+etag+`"`)
@@ -78,7 +79,8 @@ func (s *Server) replySetting(w http.ResponseWriter, r *request, status int, ver
 	return nil
 }
 
-// putStatus is 201 for the first version of a setting, whose path begins with under.
+// putStatus returns 201 for the first version of a setting, and sets Location
+// to its path below under.
 func putStatus(w http.ResponseWriter, under, name string, version uint64) int {
 	if version > 1 {
 		return http.StatusOK
@@ -87,11 +89,11 @@ func putStatus(w http.ResponseWriter, under, name string, version uint64) int {
 	return http.StatusCreated
 }
 
-// sameName reads a name in a body whose path has it already.
+// sameName reads a name that must be the one in the path.
 func (r *reader) sameName(want string) error {
 	got, err := r.text()
 	if err == nil && got != want {
-		err = refuse("name_mismatch", "", "the path has the name: leave it out here, or give the same")
+		err = refuse("name_mismatch", "", "differs from the name in the path: leave it out")
 	}
 	return err
 }
@@ -107,7 +109,7 @@ func (r *reader) float() (float64, error) {
 	}
 	f, err := strconv.ParseFloat(string(r.data[start:r.pos]), 64)
 	if err != nil {
-		return 0, refuse("out_of_range", "", "the number is out of range")
+		return 0, refuse("out_of_range", "", "the number is too large or too small")
 	}
 	return f, nil
 }
@@ -118,14 +120,14 @@ func (r *reader) int64() (int64, error) {
 	return int64(n), err
 }
 
-// ahead reads a length of time, and returns when it ends.
+// ahead reads a duration and returns its end.
 func (r *reader) ahead(now task.Millis) (task.Millis, error) {
 	d, err := r.duration()
 	switch {
 	case err != nil:
 		return 0, err
 	case d <= 0 || d > task.MaxDuration:
-		return 0, refuse("out_of_range", "", "it lies between 1ns and 100 years")
+		return 0, refuse("out_of_range", "", "must be between 1ns and 100 years")
 	}
 	return now.Add(d), nil
 }
@@ -134,21 +136,21 @@ func (r *reader) ahead(now task.Millis) (task.Millis, error) {
 func (r *reader) later(now task.Millis) (task.Millis, error) {
 	at, err := r.instant()
 	if err == nil && (at <= now || at > now.Add(task.MaxDuration)) {
-		err = refuse("out_of_range", "", "it lies in the future, at most 100 years ahead")
+		err = refuse("out_of_range", "", "must be in the future, at most 100 years ahead")
 	}
 	return at, err
 }
 
-// end reads one of two fields, an instant and a duration, that say the same.
+// end reads one of two alternative fields, an instant or a duration.
 type end struct {
-	now   func() task.Millis // asked when a field is read
+	now   func() task.Millis // called when a field is read
 	at    task.Millis        // 0: neither was given
 	field string
 }
 
 func (e *end) read(r *reader, key []byte, read func(*reader, task.Millis) (task.Millis, error)) (err error) {
 	if e.field != "" {
-		return refuse("two_times", "", "give either this or "+e.field+", not both")
+		return refuse("two_times", "", "cannot be combined with "+e.field)
 	}
 	e.field = string(key)
 	e.at, err = read(r, e.now())

@@ -12,9 +12,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A body that drips is given up when the server's time for it is over, and
-// nothing of it is stored; that of a client without a token is not waited for.
-func TestABodyThatDripsIsGivenUp(t *testing.T) {
+// A slow body is abandoned when the server's time for it ends, and no part of
+// it is stored. The body of a client without a token is not read.
+func TestASlowBodyIsAbandoned(t *testing.T) {
 	const patience = 200 * time.Millisecond
 	for _, secured := range []bool{false, true} {
 		s := serve(t)
@@ -24,7 +24,7 @@ func TestABodyThatDripsIsGivenUp(t *testing.T) {
 		server := httptest.NewUnstartedServer(s)
 		server.Config.ReadTimeout = patience
 		if secured {
-			server.Config.ReadTimeout = time.Minute // it is not what ends this
+			server.Config.ReadTimeout = time.Minute // this must not end the request
 		}
 		server.Start()
 		status, took := drip(t, server.Listener.Addr().String())
@@ -41,9 +41,9 @@ func TestABodyThatDripsIsGivenUp(t *testing.T) {
 	}
 }
 
-// drip sends a request whose body never ends, and returns what it was answered.
+// drip sends a request with an endless body and returns the reply.
 func drip(t *testing.T, addr string) (status int, took time.Duration) {
-	began := time.Now() // the server's clock starts when it accepts
+	began := time.Now() // the server's time starts at the accept
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)

@@ -28,11 +28,14 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 	return s.createSpec(w, r, at, spec, idem)
 }
 
-// unlessRepeated answers the repeat of a request with the task that it made, and
-// returns refused if it is none: what was valid when it came first need not be
-// valid with the defaults that its queue has now. The store confirms the task, as
-// it does for any repeat: the first request may have failed because it could not. So a
-// refused request with a key takes a create, as a repeat that is valid does.
+// unlessRepeated handles a request that is now invalid, but may repeat a valid
+// one: the defaults of its queue may have changed in between. If it is a
+// repeat, the reply is the task of the first request. Otherwise unlessRepeated
+// returns refused.
+//
+// The store confirms the task, as for every repeat, because the first request
+// may have failed for lack of confirmation. So a refused request with a key
+// counts for the rate of creates, like a valid repeat.
 func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, spec *task.Spec, idem *task.Idempotency, refused error) error {
 	if idem == nil {
 		return refused
@@ -52,20 +55,20 @@ func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, s
 	return nil
 }
 
-// readSpec reads the task that a whole document is.
+// readSpec parses data as a task.
 func (s *Server) readSpec(r *request, data []byte) (task.Spec, error) {
 	spec := task.DefaultSpec()
 	err := r.document(data, func(rd *reader) error { return rd.decodeTask(&spec, r.defaults, s.cfg.BodyLimit) })
 	return spec, err
 }
 
-// defaults returns what a task in that queue has whose creator says nothing.
+// defaults returns a task with the defaults of queue.
 func (r *request) defaults(queue string) task.Spec {
 	return r.settings.Queue(r.namespace, queue).Spec()
 }
 
-// finalize gives spec its namespace, span and id, and a name where it has none,
-// and validates it.
+// finalize sets the namespace, span and id of spec, and the name if it has
+// none. Then it validates spec.
 func (s *Server) finalize(r *request, spec *task.Spec, idempotencyKey string, now task.Millis) error {
 	spec.Namespace = r.namespace
 	if spec.Trace == "" {
@@ -82,8 +85,8 @@ func (s *Server) finalize(r *request, spec *task.Spec, idempotencyKey string, no
 	return spec.Validate(now)
 }
 
-// idempotency returns what recognises a request, by its parts, when its
-// Idempotency-Key comes again; nil without a key.
+// idempotency returns the key and the fingerprint by which the store recognises
+// a repeat. It returns nil without a key.
 func idempotency(key string, parts ...[]byte) *task.Idempotency {
 	if key == "" {
 		return nil
@@ -91,7 +94,7 @@ func idempotency(key string, parts ...[]byte) *task.Idempotency {
 	return &task.Idempotency{Key: task.Digest([]byte(key)), Fingerprint: task.Digest(parts...)}
 }
 
-// createSpec creates a task and answers.
+// createSpec creates a task and replies.
 func (s *Server) createSpec(w http.ResponseWriter, r *request, at task.Millis, spec task.Spec, idem *task.Idempotency) error {
 	if err := s.checkRate(w, r, task.CreateRate); err != nil {
 		return err
@@ -123,7 +126,7 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 	case err != nil:
 		return err
 	case spec.Name != "" && spec.Name != key.Name:
-		return refuse("name_mismatch", "name", "the path names the task: leave the name out, or give the same")
+		return refuse("name_mismatch", "name", "differs from the name in the path: leave it out")
 	}
 	spec.Name = key.Name
 	at, idem := s.now(), idempotency(once, []byte(taskPath), []byte(key.Name), buf.Bytes())
@@ -178,7 +181,7 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 	if err := r.document(buf.Bytes(), func(rd *reader) error { return rd.decodePatch(&p, &defaults, s.cfg.BodyLimit) }); err != nil {
 		return err
 	}
-	if ofQueue(&p, &defaults) {
+	if resetsDefault(&p, &defaults) {
 		queue, err := s.queueOf(r, &p)
 		if err != nil {
 			return err
@@ -192,9 +195,9 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 	return s.change(w, r, at, p)
 }
 
-// queueOf returns the queue that p's task will be in. Where p does not say, it is
-// the one it is in: should another change move it meanwhile, that counts as the
-// later of the two.
+// queueOf returns the queue of p's task after the patch. If p does not set it,
+// it is the present queue. If another change moves the task at the same time,
+// this counts as the later change.
 func (s *Server) queueOf(r *request, p *task.Patch) (string, error) {
 	if p.Queue != nil {
 		return *p.Queue, nil
@@ -222,8 +225,8 @@ func (s *Server) cancel(w http.ResponseWriter, r *request) error {
 	return s.act(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.Cancel{Key: key, If: cond} })
 }
 
-// act carries out a change that is said by path and headers alone.
-func (s *Server) act(w http.ResponseWriter, r *request, what func(task.Key, task.Precondition) task.Change) error {
+// act applies a change that depends only on path and headers.
+func (s *Server) act(w http.ResponseWriter, r *request, change func(task.Key, task.Precondition) task.Change) error {
 	key, cond, err := s.target(r)
 	if err != nil {
 		return err
@@ -231,10 +234,10 @@ func (s *Server) act(w http.ResponseWriter, r *request, what func(task.Key, task
 	if err := noBody(r); err != nil {
 		return err
 	}
-	return s.change(w, r, s.now(), what(key, cond))
+	return s.change(w, r, s.now(), change(key, cond))
 }
 
-// target reads which task r is about, and in which version.
+// target returns the key of the task in r and the precondition.
 func (s *Server) target(r *request) (task.Key, task.Precondition, error) {
 	key, err := r.key()
 	if err != nil {
@@ -244,7 +247,7 @@ func (s *Server) target(r *request) (task.Key, task.Precondition, error) {
 	return key, cond, err
 }
 
-// change carries out a change to an existing task and answers.
+// change applies a change to an existing task and replies.
 func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c task.Change) error {
 	if err := s.checkRate(w, r, task.ChangeRate); err != nil {
 		return err
@@ -261,7 +264,7 @@ func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c tas
 	return nil
 }
 
-// apply carries out one change.
+// apply applies one change.
 func (s *Server) apply(r *request, at task.Millis, c task.Change) (task.Result, error) {
 	if err := s.revalidate(&r.caller); err != nil {
 		return task.Result{}, err

@@ -7,10 +7,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// uses knows when each token was used last. It holds an entry for each that was
-// used since the start. The zero value is ready.
+// uses records the last use of each token since the start. The zero value is
+// ready.
 type uses struct {
-	byToken sync.Map // task.SettingKey to *atomic.Int64: Millis; 0: not since the last drain
+	byToken sync.Map // task.SettingKey to *atomic.Int64, which is Millis; 0: unused since the last call
 }
 
 func (u *uses) note(t *task.AccessToken, now task.Millis) {
@@ -22,8 +22,8 @@ func (u *uses) note(t *task.AccessToken, now task.Millis) {
 	at.(*atomic.Int64).Store(int64(now))
 }
 
-// TokenUses returns, as edits for Registry.Configure, when the tokens that were
-// used since the last call were used last, and forgets it.
+// TokenUses returns the last uses of tokens since the last call, as edits for
+// Store.Configure, and clears them.
 func (s *Server) TokenUses() []task.Edit {
 	var edits []task.Edit
 	s.uses.byToken.Range(func(key, at any) bool {

@@ -25,8 +25,8 @@ func (s *Server) listTokens(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// tokens returns those that r is about: its namespace's; an operator's who named
-// none, all of them.
+// tokens returns the tokens that r may list: those of its namespace, or all of
+// them for an operator that named no namespace.
 func (r *request) tokens(now task.Millis) (list []*task.AccessToken) {
 	namespace := r.namespace
 	if r.all {
@@ -40,8 +40,8 @@ func (r *request) tokens(now task.Millis) (list []*task.AccessToken) {
 	return list
 }
 
-// seesToken reports whether t is one of those that r is about. One that ended before the
-// namespace was made belonged to another of that name.
+// seesToken reports whether r may see t. A token that ended before the
+// namespace was created belonged to an earlier namespace of the same name.
 func (r *request) seesToken(t *task.AccessToken, now task.Millis) bool {
 	return (r.all || t.Namespace == r.namespace) && (t.CreatedAt >= r.since() || t.Holds(now))
 }
@@ -53,7 +53,7 @@ func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if !r.operator && e.Namespace != r.namespace {
-		return refuse("wrong_namespace", "namespace", "the token that asks belongs to another namespace: leave the field out")
+		return refuse("wrong_namespace", "namespace", "the token of the request belongs to another namespace: leave this out")
 	}
 	changes, err := s.configure(w, r, "token", e)
 	if errors.Is(err, task.ErrSecured) {
@@ -106,9 +106,9 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// revokeDescendants revokes the tokens that a revoked one made, and those that they made. A
-// token comes after the one that made it, so it makes no more after they were listed: a few
-// rounds find all. The edits go past the token that asks, which may be among them.
+// revokeDescendants revokes the tokens that a revoked token made, and their
+// descendants. A revoked token makes no more tokens, so a few rounds find all.
+// The edits skip the check of the caller's token, which may be one of them.
 func (s *Server) revokeDescendants(r *request, id string) error {
 	for {
 		var edits []task.Edit
@@ -133,13 +133,13 @@ func (s *Server) revokeDescendants(r *request, id string) error {
 	}
 }
 
-// id returns the id that r's path names, as far as any is long: errors repeat it.
+// id returns the id in the path of r, cut to 64 bytes because errors repeat it.
 func (r *request) id() string {
 	id := r.PathValue("id")
 	return id[:min(len(id), 64)]
 }
 
-// decodeToken reads what token is asked for.
+// decodeToken reads the request for a token.
 func (r *reader) decodeToken(e *task.AddToken, now func() task.Millis) error {
 	until := end{now: now}
 	scoped := false
@@ -157,12 +157,12 @@ func (r *reader) decodeToken(e *task.AddToken, now func() task.Millis) error {
 		case "expires_at":
 			err = until.read(r, key, (*reader).later)
 		default:
-			err = refuse("unknown_field", "", "no such field; there are scope, namespace, label, expires_in and expires_at")
+			err = noSuchField(key, tokenFields)
 		}
 		return err
 	})
 	if err == nil && !scoped {
-		err = refuse("required", "scope", "say what the token may: read, write or admin")
+		err = refuse("required", "scope", "missing: a token needs a scope: read, write or admin")
 	}
 	e.ExpiresAt = until.at
 	return err
@@ -175,12 +175,12 @@ func (r *reader) scope() (task.Scope, error) {
 	}
 	scope, ok := task.ParseScope(word)
 	if !ok {
-		err = refuse("bad_scope", "", "a scope is read, write or admin")
+		err = notAllowed("bad_scope", "", []string{"read", "write", "admin"})
 	}
 	return scope, err
 }
 
-// namespace reads whom a token is for.
+// namespace reads the namespace of a token.
 func (r *reader) namespace() (string, error) {
 	name, err := r.text()
 	if err == nil && name != task.AllNamespaces {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// trace returns the span in which r creates a task, "" where there is none. A
-// header that is wrong is passed over, as W3C Trace Context asks for.
+// trace returns the span in which r creates a task, "" if there is none. It
+// ignores an invalid header, as W3C Trace Context requires.
 func (s *Server) trace(r *http.Request) string {
 	if s.cfg.Trace != nil {
 		if t := traceparent(s.cfg.Trace(r.Context())); t != "" {
@@ -19,8 +19,8 @@ func (s *Server) trace(r *http.Request) string {
 	return ""
 }
 
-// traceparent returns a valid traceparent in the form of version 00, "" for
-// anything else. Of a later version it is the part that version 00 has.
+// traceparent returns a valid traceparent in the form of version 00, and "" for
+// an invalid one. It cuts a later version to the fields of version 00.
 func traceparent(s string) string {
 	const (
 		form    = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"

@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// reach brings a task named "a" into a state, and returns what ends its
-// attempt where it has one under way.
+// reach brings a task named "a" into a state. It returns a function that ends
+// its attempt, if one is under way.
 func (s *service) reach(state string) (settle func(task.Verdict)) {
 	s.Helper()
 	due := strings.Replace(hour, "1h", "0s", 1)
@@ -50,8 +50,8 @@ func TestEveryCallInEveryState(t *testing.T) {
 		call   string
 		state  string
 		status int
-		code   string // of the problem
-		after  string // the state after it; "": none
+		code   string // expected code
+		after  string // expected state; "": no task
 	}{
 		{create, "absent", 201, "", "scheduled"},
 		{create, "scheduled", 409, "exists", "scheduled"},
@@ -171,7 +171,7 @@ func TestARetryKeepsTheID(t *testing.T) {
 	}
 }
 
-func TestARepeatedCancelIsAnsweredWithTheCancelledTask(t *testing.T) {
+func TestARepeatedCancelReturnsTheCancelledTask(t *testing.T) {
 	s := serve(t)
 	s.do("POST", "/v1/tasks", hour).want(201, nil)
 	tag := s.do("GET", "/v1/tasks/a", "").header.Get("ETag")
@@ -188,11 +188,11 @@ func TestARepeatedCancelIsAnsweredWithTheCancelledTask(t *testing.T) {
 	}
 }
 
-func TestAPutOrPatchSaysThatAnOldAttemptMayStillBegin(t *testing.T) {
+func TestAPutOrPatchReportsThatAnOldAttemptMayBegin(t *testing.T) {
 	const put, patch = `{"delay": "2h", "http": {"url": "http://example.com/"}}`, `{"labels": {"x": "y"}}`
 	for _, c := range []struct {
 		reach, method, body string
-		lost                bool // the process that made the attempt: it may go on
+		lost                bool // the process of the attempt died: the attempt may go on
 		status              int
 		underWay            bool
 	}{
@@ -218,11 +218,11 @@ func TestAPutOrPatchSaysThatAnOldAttemptMayStillBegin(t *testing.T) {
 	}
 }
 
-// A client that was generated sees the body before the status.
-func TestTheBodyOfACancelsReplySaysWhetherAnAttemptIsUnderWay(t *testing.T) {
+// A generated client sees the body before the status.
+func TestTheReplyToACancelReportsAnAttemptUnderWay(t *testing.T) {
 	for _, c := range []struct {
 		reach, state string
-		lost         bool // the process that made the attempt: it may go on
+		lost         bool // the process of the attempt died: the attempt may go on
 		status       int
 	}{
 		{"scheduled", "cancelled", false, 200},
@@ -242,7 +242,7 @@ func TestTheBodyOfACancelsReplySaysWhetherAnAttemptIsUnderWay(t *testing.T) {
 			t.Errorf("%s, lost %v: %+v", c.reach, c.lost, got)
 		}
 		if s.do("GET", "/v1/tasks/a", "").task(200).UnderWay {
-			t.Errorf("%s: a read tells it too", c.reach)
+			t.Errorf("%s: a read has it too", c.reach)
 		}
 	}
 }

@@ -8,56 +8,56 @@ import (
 )
 
 const (
-	// turnTimeout is how long a read waits for its turn.
+	// turnTimeout bounds the wait of a read for its turn.
 	turnTimeout = 2 * time.Second
-	// maxWaiting bounds the reads of one namespace that wait for their turn.
+	// maxWaiting bounds the reads of one namespace that wait for a turn.
 	maxWaiting = 64
 )
 
-// turns bounds the work that takes milliseconds of a processor at a time: pages of
-// lists, and the decoding of large bodies. Few run at once, so that goroutines that
-// deliver find a processor. Requests that wait stand in one line for each namespace,
-// and the lines take turns.
+// turns bounds work that takes milliseconds of processor time: pages of lists,
+// and the decoding of large bodies. Only a few run at once, so that goroutines
+// that deliver find a processor. Each namespace has a queue of waiting
+// requests, and the queues take turns.
 type turns struct {
-	most, each int // at once: of all namespaces, and of one
+	most, each int // turns at once: of all namespaces, and of one
 
 	mu      sync.Mutex // guards the rest
 	running int
-	of      map[string]int // running, by namespace; none is 0
-	lines   map[string][]chan struct{}
-	order   []string // of namespaces with a line; the next one first
+	of      map[string]int // running, by namespace; no value is 0
+	queues  map[string][]chan struct{}
+	order   []string // namespaces with a queue, the next one first
 }
 
-// newTurns returns turns for work that a processor of this machine does, or, if
-// remote, for work that mostly waits for another machine.
+// newTurns returns turns for work on a processor of this machine or, if remote,
+// for work that mostly waits for another machine.
 func newTurns(remote bool) turns {
 	most := max(1, runtime.GOMAXPROCS(0)/2)
 	if remote {
 		most = max(2, runtime.GOMAXPROCS(0))
 	}
-	return turns{most: most, each: max(1, most/2), of: map[string]int{}, lines: map[string][]chan struct{}{}}
+	return turns{most: most, each: max(1, most/2), of: map[string]int{}, queues: map[string][]chan struct{}{}}
 }
 
-// enter waits for a turn of namespace; the caller must end it with leave. It
-// reports false if there was none in time, or ctx ended. A patient caller waits
-// until ctx ends, however long the line is.
+// enter waits for a turn of namespace. The caller must end it with leave. It
+// reports false if none came in time, or ctx ended. A patient caller waits
+// until ctx ends, however long the queue is.
 func (t *turns) enter(ctx context.Context, namespace string, patient bool) bool {
 	t.mu.Lock()
-	if len(t.lines[namespace]) == 0 && t.fitsLocked(namespace) {
+	if len(t.queues[namespace]) == 0 && t.fitsLocked(namespace) {
 		t.running++
 		t.of[namespace]++
 		t.mu.Unlock()
 		return true
 	}
-	if !patient && len(t.lines[namespace]) >= maxWaiting {
+	if !patient && len(t.queues[namespace]) >= maxWaiting {
 		t.mu.Unlock()
 		return false
 	}
 	granted := make(chan struct{})
-	if len(t.lines[namespace]) == 0 {
+	if len(t.queues[namespace]) == 0 {
 		t.order = append(t.order, namespace)
 	}
-	t.lines[namespace] = append(t.lines[namespace], granted)
+	t.queues[namespace] = append(t.queues[namespace], granted)
 	t.mu.Unlock()
 
 	var over <-chan time.Time
@@ -72,13 +72,13 @@ func (t *turns) enter(ctx context.Context, namespace string, patient bool) bool 
 	case <-ctx.Done():
 	case <-over:
 	}
-	if !t.abandon(namespace, granted) { // the turn has come since
+	if !t.abandon(namespace, granted) { // it got the turn just now
 		t.leave(namespace)
 	}
 	return false
 }
 
-// leave ends a turn of namespace, and gives it to the next in line.
+// leave ends a turn of namespace and gives it to the next waiting request.
 func (t *turns) leave(namespace string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,9 +91,9 @@ func (t *turns) leave(namespace string) {
 		if !t.fitsLocked(next) {
 			continue
 		}
-		granted := t.lines[next][0]
+		granted := t.queues[next][0]
 		t.cutLocked(next, 0)
-		if len(t.lines[next]) > 0 { // its next one comes after all other lines
+		if len(t.queues[next]) > 0 { // the next turn of this namespace comes last
 			t.order = append(append(t.order[:i:i], t.order[i+1:]...), next)
 		}
 		t.running++
@@ -103,16 +103,18 @@ func (t *turns) leave(namespace string) {
 	}
 }
 
-// fitsLocked reports whether namespace may have another turn now.
+// fitsLocked reports whether namespace may have one more turn now. It must be
+// called with mu held.
 func (t *turns) fitsLocked(namespace string) bool {
 	return t.running < t.most && t.of[namespace] < t.each
 }
 
-// abandon takes a waiter out of its line. It reports false if it had its turn.
+// abandon removes a waiter from its queue. It reports false if the waiter
+// already has its turn.
 func (t *turns) abandon(namespace string, waiter chan struct{}) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i, w := range t.lines[namespace] {
+	for i, w := range t.queues[namespace] {
 		if w == waiter {
 			t.cutLocked(namespace, i)
 			return true
@@ -121,14 +123,15 @@ func (t *turns) abandon(namespace string, waiter chan struct{}) bool {
 	return false
 }
 
-// cutLocked removes the i-th waiter of a line, and a line that is empty then.
+// cutLocked removes the i-th waiter of a namespace, and an empty queue. It must
+// be called with mu held.
 func (t *turns) cutLocked(namespace string, i int) {
-	line := t.lines[namespace]
-	if len(line) > 1 {
-		t.lines[namespace] = append(line[:i:i], line[i+1:]...)
+	queue := t.queues[namespace]
+	if len(queue) > 1 {
+		t.queues[namespace] = append(queue[:i:i], queue[i+1:]...)
 		return
 	}
-	delete(t.lines, namespace)
+	delete(t.queues, namespace)
 	for j, name := range t.order {
 		if name == namespace {
 			t.order = append(t.order[:j:j], t.order[j+1:]...)

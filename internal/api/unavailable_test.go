@@ -16,7 +16,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// ill is a store whose changes fail, and which may say so of itself.
+// ill is a store with failing changes. It may report an error of the whole
+// store.
 type ill struct {
 	Store
 	why, whole error
@@ -50,12 +51,13 @@ func TestAStoreThatCannotBeReachedIsUnavailableAndNotLogged(t *testing.T) {
 	}
 }
 
-// What the last step of a backfill did is not known where the store went away under it.
-func TestABackfillSaysHowFarItCame(t *testing.T) {
+// If the store cannot be reached, the outcome of the last step of a backfill is
+// unknown.
+func TestAFailedBackfillReportsItsProgress(t *testing.T) {
 	done := wire.BackfillReply{Created: 4, Existing: 2, Instants: 9}
 	for want, err := range map[string]error{
-		"; made at least 4 of 9, and 2 were there: ": fmt.Errorf("%w: the Redis at 192.0.2.1:6379", task.ErrUnavailable),
-		"; made 4 of 9, and 2 were there: ":          fmt.Errorf("%w: no memory at 192.0.2.1:6379", task.ErrFull),
+		"; made at least 4 of 9, and 2 existed: ": fmt.Errorf("%w: the Redis at 192.0.2.1:6379", task.ErrUnavailable),
+		"; made 4 of 9, and 2 existed: ":          fmt.Errorf("%w: no memory at 192.0.2.1:6379", task.ErrFull),
 	} {
 		if p := problemOf(&partError{err, done}); p.Status != 503 || !strings.Contains(p.Detail, want) || strings.Contains(p.Detail, "192.0.2.1") {
 			t.Errorf("%v: %+v", err, p)
@@ -63,7 +65,7 @@ func TestABackfillSaysHowFarItCame(t *testing.T) {
 	}
 }
 
-func TestAStoreThatIsFullIsLoggedNowAndThen(t *testing.T) {
+func TestAFullStoreIsLoggedSparsely(t *testing.T) {
 	var log bytes.Buffer
 	s := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, ill{memstore.New(memstore.Config{}), task.ErrFull, nil})
 	for range 20 {
@@ -79,7 +81,7 @@ func TestAStoreThatIsFullIsLoggedNowAndThen(t *testing.T) {
 	}
 }
 
-// unsure is a store that makes what it is asked for, and cannot say that it lasts.
+// unsure is a store that makes changes and cannot confirm their durability.
 type unsure struct{ Store }
 
 func (l unsure) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
@@ -89,7 +91,7 @@ func (l unsure) Apply(ctx context.Context, now task.Millis, changes []task.Chang
 	return nil, &task.ShortError{Wanted: 1, Within: time.Second}
 }
 
-func TestWhoIsToRepeatACreateIsToldWhatThatTakes(t *testing.T) {
+func TestAnUnconfirmedCreateReportsHowToRepeatIt(t *testing.T) {
 	for key, tasks := range map[string]int{"": 2, "k": 1} {
 		store := memstore.New(memstore.Config{})
 		s, said := New(Config{Log: slog.New(slog.DiscardHandler)}, unsure{store}), ""

@@ -9,20 +9,20 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// getLater answers when the task is finished or dead, or when the wait is over.
+// getLater replies when the task is finished or dead, or when the wait ends.
 func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error {
 	wait, err := parseDuration("wait", r.query.Get("wait"))
 	switch {
 	case err != nil:
 		return err
 	case wait < 0 || wait > maxWait:
-		return refuse("out_of_range", "wait", "a wait lies between 0s and 5m")
+		return refuse("out_of_range", "wait", "must be between 0s and 5m")
 	}
 	allow(w, r.Request, wait)
 	t, err := s.store.Get(r.Context(), key)
 	if err == nil && wait > 0 && !settled(t) {
 		if !s.polls.take(r.namespace, 1) {
-			return refuse("unavailable", "wait", "too many requests wait for a task already: come again, or ask without wait")
+			return refuse("unavailable", "wait", "too many requests wait for tasks: retry later, or without wait")
 		}
 		defer s.polls.give(r.namespace, 1)
 		t, err = s.await(r, key, wait)
@@ -30,24 +30,24 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 	if err != nil {
 		return err
 	}
-	r.settings = s.store.Settings() // it may be held since
+	r.settings = s.store.Settings() // a pause may have changed them
 	s.replyTask(w, r, http.StatusOK, s.show(r, t), t.ETag())
 	return nil
 }
 
-// settled reports whether nothing happens to t by itself any more.
+// settled reports whether t has reached a state that only a client changes.
 func settled(t *task.Task) bool { return t.State.Finished() || t.State == task.Dead }
 
-// allow moves the deadline that the server set for the replies to ordinary
-// requests: this one may come d later. (That for reading ends with the request.)
+// allow extends the server's deadline for this reply by d. The deadline for
+// reading ends with the request.
 func allow(w http.ResponseWriter, r *http.Request, d time.Duration) {
 	if most := writeTimeout(r); most > 0 {
 		w.(*response).end = time.Now().Add(d + most)
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d + most)) // a writer that has none needs none moved
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d + most)) // some writers have no deadline
 	}
 }
 
-// writeTimeout returns what the server that r came to has set, 0 for none.
+// writeTimeout returns the WriteTimeout of the server of r, 0 for none.
 func writeTimeout(r *http.Request) time.Duration {
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		return max(0, server.WriteTimeout)
@@ -55,19 +55,20 @@ func writeTimeout(r *http.Request) time.Duration {
 	return 0
 }
 
-// maxPolls bounds the long polls that wait at once: each costs about 45 KB with
-// its connection, and looks at its task once a second.
+// maxPolls bounds the long polls that wait at once. Each costs about 45 KB with
+// its connection, and reads its task once a second.
 const maxPolls = 10_000
 
-// How often a waiting poll looks by itself. Notify makes most of that
-// unnecessary; looking is what makes it true.
+// The intervals at which a waiting poll reads its task. Notify usually wakes it
+// earlier, but only reading is reliable.
 const (
 	soonest = 50 * time.Millisecond
 	latest  = time.Second
 )
 
-// await returns the task when it is finished or dead, and otherwise as it is
-// after wait, or when the server stops. A caller whose token is revoked waits no longer.
+// await returns the task when it is finished or dead. It returns the present
+// task after wait, or when the server stops. It returns an error if the
+// caller's token is revoked.
 func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task, error) {
 	ctx := r.Context()
 	end := time.NewTimer(wait)
@@ -76,7 +77,7 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 	defer look.Stop()
 	over, pause := false, soonest
 	for {
-		changed, leave := s.waiting.join(key) // before looking, so that no change falls between
+		changed, leave := s.waiting.join(key) // before the read, so that no change is missed
 		t, err := s.store.Get(ctx, key)
 		if err == nil {
 			err = s.revalidate(&r.caller)
@@ -85,7 +86,8 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 			leave()
 			return t, err
 		}
-		// Nothing happens by itself before it is due; soon after, probably.
+		// A scheduled task does not change by itself before it is due, and probably
+		// does soon after.
 		if ahead := t.Due.Time().Sub(s.cfg.Now()); t.State == task.Scheduled && ahead > 0 {
 			pause = soonest
 			look.Reset(min(ahead+soonest, latest))
@@ -111,22 +113,22 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 	}
 }
 
-// waiters knows who waits for which task. The zero value is ready.
+// waiters records the polls that wait for each task. The zero value is ready.
 type waiters struct {
-	count atomic.Int64 // of those who wait; written under mu, read by notify without it: 0 spares it the lock
+	count atomic.Int64 // waiting polls; written with mu held, read by notify without: if 0, it skips the lock
 
-	mu   sync.Mutex // guards keys and what is in it
+	mu   sync.Mutex // guards keys and its waiters
 	keys map[task.Key]*waiter
 }
 
-// waiter is one task that is waited for, by how many.
+// waiter is one task with polls that wait for it.
 type waiter struct {
 	changed chan struct{} // closed by the first notify after the join
 	n       int
 }
 
-// join returns a channel that the next notify of key closes, and what to call
-// when it is no longer needed.
+// join returns a channel that the next notify of key closes. The caller must
+// call leave when it no longer needs the channel.
 func (w *waiters) join(key task.Key) (changed <-chan struct{}, leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,7 +154,7 @@ func (w *waiters) leave(key task.Key, me *waiter) {
 	}
 }
 
-// notify wakes who waits for the keys.
+// notify wakes the polls that wait for the keys.
 func (w *waiters) notify(keys ...task.Key) {
 	if w.count.Load() == 0 {
 		return
@@ -162,7 +164,7 @@ func (w *waiters) notify(keys ...task.Key) {
 	for _, key := range keys {
 		if me := w.keys[key]; me != nil {
 			close(me.changed)
-			delete(w.keys, key) // who joins from now on waits for the next change
+			delete(w.keys, key) // a later join waits for the next change
 		}
 	}
 }

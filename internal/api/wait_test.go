@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// waiting starts a long poll, and returns what it answers and after how long.
+// waiting starts a long poll. It returns the reply and its delay.
 func (s *service) waiting(wait string) <-chan answer {
 	answered := make(chan answer, 1)
 	start := time.Now()
@@ -46,12 +46,12 @@ func TestAWaitEndsWithTheTask(t *testing.T) {
 			answered := s.waiting("5m")
 			time.Sleep(100 * time.Second)
 			settle(v)
-			(<-answered).want(t, state, 100*time.Second, 101*time.Second) // nobody told it: it looked
+			(<-answered).want(t, state, 100*time.Second, 101*time.Second) // without a notification
 		})
 	}
 }
 
-func TestAToldWaitEndsAtOnce(t *testing.T) {
+func TestANotifiedWaitEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
 		settle := s.reach("running")
@@ -65,7 +65,7 @@ func TestAToldWaitEndsAtOnce(t *testing.T) {
 	})
 }
 
-func TestAWaitIsToldOfACancel(t *testing.T) {
+func TestACancelEndsAWait(t *testing.T) {
 	for _, call := range []string{"DELETE /v1/tasks/a", "POST /v1/tasks/cancel?all=true"} {
 		synctest.Test(t, func(t *testing.T) {
 			s := serve(t)
@@ -89,7 +89,7 @@ func TestAWaitSeesADeliverySoonAfterItIsDue(t *testing.T) {
 	})
 }
 
-func TestAWaitThatIsOverShowsWhatIs(t *testing.T) {
+func TestAWaitReturnsThePresentStateAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
 		s.reach("scheduled")
@@ -122,12 +122,12 @@ func TestAWaitEndsWithItsClient(t *testing.T) {
 		go func() { answered <- s.send(r) }()
 		synctest.Wait()
 		leave()
-		(<-answered).problem(503, "unavailable", "") // nobody reads it; but it is no 200
+		(<-answered).problem(503, "unavailable", "") // the reply must not be 200
 	})
 }
 
-// Each keeps a connection and some memory: what one namespace waits for must not
-// keep out another.
+// Each wait occupies a connection and memory: the waits of one namespace must
+// not keep out another.
 func TestWaitsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
@@ -155,17 +155,17 @@ func TestWaitsAreBounded(t *testing.T) {
 	})
 }
 
-// A wait outlives the deadlines that the server has for ordinary requests.
+// A wait exceeds the deadlines of ordinary requests.
 func TestAWaitMayBeLongerThanTheServersTimeouts(t *testing.T) {
 	s := serve(t)
 	s.reach("scheduled")
 	srv := httptest.NewUnstartedServer(s)
 	srv.Config.ReadTimeout, srv.Config.WriteTimeout = 500*time.Millisecond, 500*time.Millisecond
-	srv.Config.IdleTimeout = time.Minute // not what is measured, and ReadTimeout otherwise
+	srv.Config.IdleTimeout = time.Minute // not under test; otherwise it is ReadTimeout
 	srv.Start()
 	defer srv.Close()
 	client := srv.Client()
-	for range 2 { // the second on the same connection
+	for range 2 { // twice on the same connection
 		resp, err := client.Get(srv.URL + "/v1/tasks/a?wait=1s")
 		if err != nil {
 			t.Fatal(err)
@@ -176,7 +176,7 @@ func TestAWaitMayBeLongerThanTheServersTimeouts(t *testing.T) {
 	}
 }
 
-func TestAReplacedTaskIsWaitedForAnew(t *testing.T) {
+func TestAWaitContinuesForAReplacedTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
 		s.reach("scheduled")

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"errors"
-	"regexp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,11 +12,11 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// The server speaks of its API: of fields, parameters and headers. What stands
-// here says it in the words of the command line, on which somebody was wrong.
+// A problem of the API names fields, parameters and headers. The functions here
+// name flags, arguments and commands instead. They depend on the code and the
+// fields of a problem, never on the words of its detail.
 
-// called is what has another name on the command line than in the API, where
-// the command has it.
+// called maps fields of the API to flags and arguments with other names.
 var called = map[string]string{
 	wire.NamespaceHeader: "--namespace",
 	"Host":               "--server",
@@ -31,52 +31,58 @@ var called = map[string]string{
 	"labels":             "--label",
 }
 
-// reworded is what the API's sentences say of HTTP and JSON.
-var reworded = strings.NewReplacer(
-	"leave the header out", "leave it out",
-	"leave the field out", "leave it out",
-	"a "+wire.NamespaceHeader+" ", "a namespace ",
-	"GET /v1/queues lists", "`foliot queue ls` lists",
-	"GET /v1/schedules lists", "`foliot cron ls` lists",
-	"GET /v1/cluster lists", "`foliot cluster nodes` lists",
-	`{"namespace": "*", "scope": "admin"}`, "--for operator --scope admin",
-	": authorization: Bearer foliot_…", "",
-	"the header is Bearer and a token, which begins", "a token begins",
-)
+// listedBy maps kinds of records to the commands that list them.
+var listedBy = map[string]string{
+	"queue":    "foliot queue ls",
+	"schedule": "foliot cron ls",
+	"node":     "foliot cluster nodes",
+	"token":    "foliot token ls",
+	"secret":   "foliot secret ls",
+}
 
-// snake is the form of a name in the API that is several words.
-var snake = regexp.MustCompile(`\b[a-z]+(_[a-z]+)+\b`)
+// sentence returns what is wrong, without the field. It returns the server's
+// detail if that has nothing of HTTP and JSON.
+func sentence(e *client.Error) string {
+	switch e.Code {
+	case "token_required":
+		return "this server requires a token"
+	case "token_malformed":
+		return "the token has a typing error or is not from Foliot: a token begins with foliot_"
+	case "wrong_namespace":
+		return "the token belongs to another namespace: leave this out"
+	case "first_token":
+		return "the first token must be an operator's, or no token could manage the server: --for operator --scope admin"
+	case "not_found":
+		if list := listedBy[e.Kind]; list != "" {
+			return fmt.Sprintf("there is no %s %q: `%s` lists the existing ones", e.Kind, e.Name, list)
+		}
+	}
+	return e.Detail
+}
 
-// inWords returns the text of err, with what the server says in the words of the command.
+// inWords returns the text of err. It describes a refusal with the flags and
+// arguments of the command.
 func inWords(err error, command *kong.Node) string {
 	var refused *client.Error
 	if command == nil || !errors.As(err, &refused) {
 		return err.Error()
 	}
-	said := *refused
-	if said.Field == "Authorization" { // the sentence says it
-		said.Field = ""
+	shown := *refused
+	shown.Detail = sentence(refused)
+	if shown.Field == "Authorization" { // the sentence names the token
+		shown.Field = ""
 	}
-	detail := reworded.Replace(said.Detail)
-	if rest, ok := strings.CutPrefix(detail, lastOf(said.Field)+" "); ok {
-		detail = "it " + rest
-	}
-	said.Detail = snake.ReplaceAllStringFunc(detail, func(name string) string {
-		if flag := dashed(name); takes(command, flag) {
-			return flag
-		}
-		return name
-	})
-	if place := placeOf(command, said.Field); place != "" {
-		said.Field = place
+	if place := placeOf(command, shown.Field); place != "" {
+		shown.Field = place
 		if refusalCode(refused) == exitUsage {
-			said.Op = "" // as of what is found wrong here
+			shown.Op = "" // as in an error of a flag that is found here
 		}
 	}
-	return strings.Replace(err.Error(), refused.Error(), said.Error(), 1)
+	return strings.Replace(err.Error(), refused.Error(), shown.Error(), 1)
 }
 
-// placeOf returns the flag or the argument of the command that fills a field, "" where none does.
+// placeOf returns the flag or the argument of the command that sets a field, ""
+// if none does.
 func placeOf(command *kong.Node, field string) string {
 	field = strings.TrimPrefix(field, "task.") // of a schedule
 	for _, many := range []string{"http.headers", "labels"} {
@@ -93,13 +99,14 @@ func placeOf(command *kong.Node, field string) string {
 	return ""
 }
 
-// lastOf returns the last word of a field's path.
+// lastOf returns the last element of a field's path.
 func lastOf(field string) string { return field[strings.LastIndexByte(field, '.')+1:] }
 
 // dashed returns the flag that has a field's name.
 func dashed(name string) string { return "--" + strings.ReplaceAll(name, "_", "-") }
 
-// takes reports whether the command takes a flag, or an argument in capitals.
+// takes reports whether the command has this flag, or this argument in
+// capitals.
 func takes(command *kong.Node, place string) bool {
 	first, _, _ := strings.Cut(place, ",")
 	name, isFlag := strings.CutPrefix(first, "--")

@@ -90,7 +90,7 @@ func TestAClusterReadsAsItIs(t *testing.T) {
 		{"cluster drain a --force", "a is drained\n", "", 0},
 		{"cluster drain b --force", "b is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain b --undo`, or until another server starts\n", "", 0},
 		{"cluster drain b --undo", "b takes part again, with 2 shards\n", "", 0},
-		{"cluster drain c", "", "foliot: drain node c: there is no node \"c\" that lives: `foliot cluster nodes` lists those there are\n", exitNotFound},
+		{"cluster drain c", "", "foliot: drain node c: there is no node \"c\": `foliot cluster nodes` lists the existing ones\n", exitNotFound},
 		{"cluster drain a --undo --force", "", "foliot: --undo, --force: give one of them, not both\n", exitUsage},
 		{"-o json cluster shards", `{"shards":1,"running":0}` + "\n" + `{"owner":"a","shards":1,"running":0,"until":"2033-05-18T03:33:21Z"}` + "\n" +
 			`{"owner":"b","shards":2,"running":3,"next_due":"2033-05-18T03:33:18Z","until":"2033-05-18T03:33:20Z"}` + "\n", "", 0},
@@ -117,7 +117,7 @@ func TestAServerWithAStoreOfItsOwnIsListedAlone(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	for _, line := range []string{"cluster shards", "cluster drain a"} {
-		if _, err, code := s.run("", strings.Fields(line)...); code == 0 || !strings.Contains(err, "has its store for itself") {
+		if _, err, code := s.run("", strings.Fields(line)...); code == 0 || !strings.Contains(err, "is embedded") {
 			t.Errorf("%s: %q, %d", line, err, code)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"errors"
 )
 
-// Encode appends v as JSON. If v is a Task, a TaskInput, a Schedule or a
-// ScheduleInput, its body stays byte for byte as it is: encoding/json would
-// remove the white space in it. Characters that HTML would mind stay too.
+// Encode appends v as JSON. The body of a Task, TaskInput, Schedule or
+// ScheduleInput stays byte for byte as it is, while encoding/json would remove
+// its white space. Encode does not escape characters for HTML.
 func Encode(buf *bytes.Buffer, v any) error {
 	body := bodyOf(v)
 	if body != nil {
@@ -20,13 +20,13 @@ func Encode(buf *bytes.Buffer, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	buf.Truncate(buf.Len() - 1) // the encoder ends with a new line
+	buf.Truncate(buf.Len() - 1) // remove the final newline of the encoder
 	if body == nil {
 		return nil
 	}
 	at := bytes.Index(buf.Bytes()[start:], placed)
 	if at < 0 {
-		return errors.New("encode a body: its place is missing")
+		return errors.New("cannot encode the body: placeholder not found")
 	}
 	at += start + len(placed) - len(placeholder)
 	rest := bytes.Clone(buf.Bytes()[at+len(placeholder):])
@@ -36,9 +36,9 @@ func Encode(buf *bytes.Buffer, v any) error {
 	return nil
 }
 
-// placeholder stands for a body, and placed is where it stands: other keys
-// "body" are those of headers and labels, whose values are strings, and in a
-// string the quotes would be escaped.
+// placeholder takes the place of the body, and placed finds it. Other keys
+// "body" are in headers and labels, and their values are strings. In a string
+// the quotes would be escaped.
 var placeholder, placed = json.RawMessage("0"), []byte(`"body":0`)
 
 func bodyOf(v any) json.RawMessage {
@@ -55,7 +55,7 @@ func bodyOf(v any) json.RawMessage {
 	return nil
 }
 
-// withBody returns v, which has a body, with another one.
+// withBody returns v with another body. v must have one.
 func withBody(v any, body json.RawMessage) any {
 	switch v := v.(type) {
 	case Task:

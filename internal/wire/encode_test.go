@@ -11,7 +11,7 @@ import (
 
 func TestABodyIsEncodedByteForByte(t *testing.T) {
 	const body = "{ \"a\" : [1,\n\t2.0e0 ],\"b\":\"<&>\" }"
-	// Names and texts that look like the place of a body.
+	// Names and texts that look like the placeholder.
 	tricks := map[string]string{"body": "0", `"body":0`: `"body":0`}
 	in := wire.TaskInput{Name: "a", Labels: tricks, HTTP: wire.HTTPInput{URL: "http://example.com/", Headers: tricks, Body: json.RawMessage(body)}}
 	scheduled := wire.ScheduleInput{Every: "1m0s", Task: wire.ScheduledTask{HTTP: in.HTTP, Labels: tricks}}
@@ -20,7 +20,7 @@ func TestABodyIsEncodedByteForByte(t *testing.T) {
 		"schedule": wire.Schedule{ScheduleInput: scheduled}, "schedule input": scheduled,
 	} {
 		t.Run(name, func(t *testing.T) {
-			buf := bytes.NewBufferString(`"body":0,`) // what was there before is not touched
+			buf := bytes.NewBufferString(`"body":0,`) // earlier bytes do not change
 			if err := wire.Encode(buf, v); err != nil {
 				t.Fatal(err)
 			}

@@ -1,21 +1,21 @@
 package wire
 
-// Live is what a server is doing at this moment. A namespace's own token sees
-// its queues and destinations alone; fields about the whole server are absent then.
+// Live is the current activity of a server. A namespace's own token sees only
+// its queues and destinations, without the fields about the whole server.
 type Live struct {
-	Now          string            `json:"now,omitempty" format:"date-time" doc:"The server's clock when it answered."`
-	At           string            `json:"at" format:"date-time" doc:"When the sample was taken. All viewers are shown the same one for a second."`
-	Running      int               `json:"running,omitempty" doc:"Attempts under way, of all namespaces."`
-	Slots        int               `json:"slots,omitempty" doc:"How many may be."`
+	Now          string            `json:"now,omitempty" format:"date-time" doc:"The server's time of the reply."`
+	At           string            `json:"at" format:"date-time" doc:"The time of the sample. All viewers get the same sample for a second."`
+	Running      int               `json:"running,omitempty" doc:"The attempts under way in all namespaces."`
+	Slots        int               `json:"slots,omitempty" doc:"The maximum of running."`
 	Late         *Lateness         `json:"late,omitempty"`
 	Attempts     *AttemptTotals    `json:"attempts,omitempty"`
-	Suspended    []string          `json:"suspended,omitempty" doc:"Namespaces that are suspended: nothing of them starts."`
-	Queues       []LiveQueue       `json:"queues" nullable:"false" doc:"Those that have something running or overdue."`
-	Destinations []LiveDestination `json:"destinations" nullable:"false" doc:"Those that have something running or overdue, or whose breaker is not closed."`
+	Suspended    []string          `json:"suspended,omitempty" doc:"The suspended namespaces: no attempt of them starts."`
+	Queues       []LiveQueue       `json:"queues" nullable:"false" doc:"The queues with running or overdue tasks."`
+	Destinations []LiveDestination `json:"destinations" nullable:"false" doc:"The destinations with running or overdue tasks, or with a breaker that is not closed."`
 }
 
-// Lateness is how long after its due time the first byte of an attempt was
-// sent, over the last minute.
+// Lateness is the time between the due time and the first byte of an attempt,
+// over the last minute.
 type Lateness struct {
 	Count uint64  `json:"count"`
 	P50MS float64 `json:"p50_ms"`
@@ -24,33 +24,34 @@ type Lateness struct {
 	MaxMS float64 `json:"max_ms"`
 }
 
-// AttemptTotals counts how attempts ended, and tasks died, since the server started.
+// AttemptTotals counts the outcomes of attempts, and dead tasks, since the
+// server started.
 type AttemptTotals struct {
 	Delivered   uint64 `json:"delivered"`
 	Failed      uint64 `json:"failed"`
-	Deferred    uint64 `json:"deferred" doc:"The receiver said when to come back."`
-	Refused     uint64 `json:"refused" doc:"410, Foliot-No-Retry, or denied by the egress guard."`
-	Interrupted uint64 `json:"interrupted" doc:"Stopped with the server."`
-	Dead        uint64 `json:"dead" doc:"Tasks that gave up, whatever the reason."`
+	Deferred    uint64 `json:"deferred" doc:"The receiver asked for a later attempt."`
+	Refused     uint64 `json:"refused" doc:"410, Foliot-No-Retry, or denied by the egress policy."`
+	Interrupted uint64 `json:"interrupted" doc:"Ended because the server stopped."`
+	Dead        uint64 `json:"dead" doc:"Tasks that died, for any reason."`
 }
 
-// LiveQueue is what goes on in a queue.
+// LiveQueue is the activity of a queue.
 type LiveQueue struct {
 	Namespace string  `json:"namespace"`
 	Queue     string  `json:"queue"`
 	Running   int     `json:"running"`
-	Overdue   int     `json:"overdue" doc:"Tasks that are due and wait, as far as this server has read them."`
-	OldestMS  float64 `json:"oldest_ms,omitempty" doc:"For how long the oldest of them has been due."`
-	LimitedBy string  `json:"limited_by,omitempty" enum:"suspended,pause,purge,rate,concurrency,destination,slots" doc:"The reason why they wait. destination: breakers, waits that receivers ask for, or the limit for each destination. slots: the server has none left."`
+	Overdue   int     `json:"overdue" doc:"The due tasks that wait, as far as this server has read them."`
+	OldestMS  float64 `json:"oldest_ms,omitempty" doc:"The time since the oldest of them became due."`
+	LimitedBy string  `json:"limited_by,omitempty" enum:"suspended,pause,purge,rate,concurrency,destination,slots" doc:"The reason that they wait. destination: breakers, delays that receivers asked for, or the limit per destination. slots: the server has no free slot."`
 }
 
-// LiveDestination is what goes on between a namespace and a destination.
+// LiveDestination is the activity between a namespace and a destination.
 type LiveDestination struct {
 	Namespace   string  `json:"namespace"`
 	Destination string  `json:"destination" doc:"host:port"`
 	Running     int     `json:"running"`
 	Overdue     int     `json:"overdue"`
 	OldestMS    float64 `json:"oldest_ms,omitempty"`
-	Breaker     string  `json:"breaker" enum:"closed,open,half-open" doc:"open: it failed again and again and is left alone, until open_until. half-open: one attempt finds out."`
+	Breaker     string  `json:"breaker" enum:"closed,open,half-open" doc:"open: it failed repeatedly and gets no attempt until open_until. half-open: one attempt tests it."`
 	OpenUntil   string  `json:"open_until,omitempty" format:"date-time"`
 }

@@ -1,98 +1,99 @@
 package wire
 
-// ScheduleInput is a schedule as a client asks for it: the body of a PUT, which
-// replaces all of it. Absent fields have defaults.
+// ScheduleInput is the schedule in a request: the body of a PUT, which replaces
+// all of it. Absent fields have defaults.
 type ScheduleInput struct {
-	Cron       string `json:"cron,omitempty" maxLength:"256" example:"0 21 * * MON-FRI" doc:"When it fires, by what the clocks of timezone show: minute, hour, day of month, month, day of week; six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every with a duration, which is every. Exactly one of cron and every is given."`
-	Timezone   string `json:"timezone,omitempty" maxLength:"64" example:"Europe/Berlin" doc:"Of cron: a name of the IANA database. Absent: UTC."`
-	DSTGap     string `json:"dst_gap,omitempty" enum:"next,skip" doc:"Of cron with a fixed minute and hour: what becomes of a time that a day does not have, as clocks were put forward over it. next: it comes when the gap ends. Absent: next."`
-	DSTOverlap string `json:"dst_overlap,omitempty" enum:"first,both" doc:"Of the same: what becomes of a time that a day has twice, as clocks were put back over it. Absent: first."`
-	Every      string `json:"every,omitempty" pattern:"duration" example:"5m" doc:"It fires each time this long has passed, counted from start, or from when the schedule was made: 1s to 100 years, in whole milliseconds."`
+	Cron       string `json:"cron,omitempty" maxLength:"256" example:"0 21 * * MON-FRI" doc:"The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every."`
+	Timezone   string `json:"timezone,omitempty" maxLength:"64" example:"Europe/Berlin" doc:"For cron: a name of the IANA database. Absent: UTC."`
+	DSTGap     string `json:"dst_gap,omitempty" enum:"next,skip" doc:"For cron with a fixed minute and hour: a time that clocks skip when they are put forward. next: the schedule fires at the end of the gap. skip: it does not fire. Absent: next."`
+	DSTOverlap string `json:"dst_overlap,omitempty" enum:"first,both" doc:"For the same expressions: a time that occurs twice when clocks are put back. first: the schedule fires once. both: it fires twice. Absent: first."`
+	Every      string `json:"every,omitempty" pattern:"duration" example:"5m" doc:"The time between two instants, from 1s to 100 years in whole milliseconds. It counts from start, or from the creation of the schedule."`
 
-	Start   string `json:"start,omitempty" format:"date-time" doc:"No instant lies before; of every, it is the first one."`
-	Anchor  string `json:"anchor,omitempty" format:"date-time" doc:"Of every without start: the time that it counts from. A PUT takes it only if it makes the schedule; absent: that moment. A schedule that exists keeps its own, or counts from the PUT that changes every."`
-	End     string `json:"end,omitempty" format:"date-time" doc:"No instant lies after."`
-	MaxRuns int64  `json:"max_runs,omitempty" minimum:"0" doc:"It ends when so many instants have made a task. 0 or absent: no limit."`
-	Jitter  string `json:"jitter,omitempty" pattern:"duration" example:"30s" doc:"Each task is due up to that much later than its instant, always the same for one instant; at most 24h. Absent: none."`
+	Start   string `json:"start,omitempty" format:"date-time" doc:"No instant is earlier. With every, this is the first instant."`
+	Anchor  string `json:"anchor,omitempty" format:"date-time" doc:"For every without start: the time from which it counts. Only a PUT that creates the schedule sets it; absent: the time of that PUT. An existing schedule keeps its anchor, or counts from the PUT that changes every."`
+	End     string `json:"end,omitempty" format:"date-time" doc:"No instant is later."`
+	MaxRuns int64  `json:"max_runs,omitempty" minimum:"0" doc:"The schedule ends when this number of instants has created a task. 0 or absent: no limit."`
+	Jitter  string `json:"jitter,omitempty" pattern:"duration" example:"30s" doc:"Each task is due up to this much later than its instant, at most 24h. The delay of an instant never changes. Absent: none."`
 
-	Misfire       string `json:"misfire,omitempty" enum:"fire_once,skip,fire_all" doc:"What becomes of instants that passed while nobody could fire them. fire_once: the latest of them makes a task; skip: none does; fire_all: each does, up to catchup_limit of the latest. Absent: fire_once."`
-	CatchupWindow string `json:"catchup_window,omitempty" pattern:"duration" example:"24h" doc:"What was missed longer ago makes no task, whatever misfire says. Absent: 24h."`
-	CatchupLimit  int    `json:"catchup_limit,omitempty" minimum:"1" maximum:"10000" doc:"Absent: 100."`
-	Overlap       string `json:"overlap,omitempty" enum:"allow,skip,buffer_one" doc:"What happens at an instant while a task of the schedule is unfinished, be it that it waits for a retry. skip: the instant makes none; buffer_one: it waits for their end, one at most. Absent: allow."`
+	Misfire       string `json:"misfire,omitempty" enum:"fire_once,skip,fire_all" doc:"The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once."`
+	CatchupWindow string `json:"catchup_window,omitempty" pattern:"duration" example:"24h" doc:"Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h."`
+	CatchupLimit  int    `json:"catchup_limit,omitempty" minimum:"1" maximum:"10000" doc:"The maximum number of missed instants that fire_all fires. Absent: 100."`
+	Overlap       string `json:"overlap,omitempty" enum:"allow,skip,buffer_one" doc:"The treatment of an instant while a task of the schedule is unfinished, for example because it waits for a retry. allow: the instant creates a task. skip: it creates none. buffer_one: one instant waits for the end. Absent: allow."`
 
-	Paused *bool         `json:"paused,omitempty" doc:"true: it makes no task until it is resumed. Absent: as it is; a new one is not paused."`
-	Task   ScheduledTask `json:"task" doc:"What its tasks are."`
-	Runs   *int64        `json:"runs,omitempty" minimum:"0" doc:"How many instants have made a task, with the one that waits. Triggers and backfills do not count. A PUT takes it, as export writes it, only if it makes the schedule; absent: 0. A schedule that exists keeps its own count."`
+	Paused *bool         `json:"paused,omitempty" doc:"true: the schedule creates no task until it is resumed. Absent: unchanged; a new schedule is not paused."`
+	Task   ScheduledTask `json:"task" doc:"The template of its tasks."`
+	Runs   *int64        `json:"runs,omitempty" minimum:"0" doc:"The number of instants that created a task, including one that waits. Triggers and backfills do not count. Only a PUT that creates the schedule sets it, as export writes it; absent: 0. An existing schedule keeps its count."`
 }
 
-// ScheduledTask is what the tasks of a schedule are made of. What is left open is
-// filled in from the queue when the schedule is put.
+// ScheduledTask is the template of the tasks of a schedule. The PUT fills
+// absent fields from the queue.
 type ScheduledTask struct {
-	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" default:"default" doc:"The set of tasks they share limits with."`
+	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" default:"default" doc:"The queue of the tasks. Tasks of a queue share its limits."`
 	HTTP        HTTPInput         `json:"http" doc:"The request to send."`
-	Timeout     string            `json:"timeout,omitempty" pattern:"duration" example:"15s" doc:"Of one attempt, 1ms to 1h. Absent: the queue's, or 15s."`
-	ExpireAfter string            `json:"expire_after,omitempty" pattern:"duration" example:"1h" doc:"Counts from the due time: if no attempt could start by then, none will. Absent: the queue's, or never; 0s: never."`
+	Timeout     string            `json:"timeout,omitempty" pattern:"duration" example:"15s" doc:"The time limit of one attempt, 1ms to 1h. Absent: the queue's, or 15s."`
+	ExpireAfter string            `json:"expire_after,omitempty" pattern:"duration" example:"1h" doc:"Counts from the due time. If no attempt could start by then, the task expires. Absent: the queue's, or never. 0s: never."`
 	Priority    string            `json:"priority,omitempty" enum:"high,normal,low" default:"normal"`
-	Labels      map[string]string `json:"labels,omitempty" maxProperties:"64" doc:"Of the tasks, and to find the schedule by; keys to 128 bytes, values to 256."`
-	Retry       *Retry            `json:"retry,omitempty" doc:"When one is tried again."`
-	OnDead      *string           `json:"on_dead,omitempty" format:"uri" maxLength:"8192" example:"https://shop.internal/dead" doc:"A URL that is told when one dies. Absent: the queue's; an empty string: none."`
+	Labels      map[string]string `json:"labels,omitempty" maxProperties:"64" doc:"Labels of the tasks and of the schedule, for filters. A key has at most 128 bytes, a value 256."`
+	Retry       *Retry            `json:"retry,omitempty" doc:"The retry policy of the tasks."`
+	OnDead      *string           `json:"on_dead,omitempty" format:"uri" maxLength:"8192" example:"https://shop.internal/dead" doc:"A URL to notify when a task dies. Absent: the queue's. Empty: none."`
 }
 
-// Schedule is a schedule as the API shows it. The body of its task's request is shown by a
-// get, and by a list that includes bodies; everywhere else BodySize alone tells of it.
+// Schedule is a schedule as the API shows it. A get, and a list with bodies,
+// show the body of its tasks; other replies show only BodySize.
 type Schedule struct {
 	ScheduleInput
 
 	Name        string           `json:"name"`
-	ID          string           `json:"id" doc:"New when the schedule is made; a change keeps it."`
-	State       string           `json:"state" enum:"active,paused,ended" doc:"ended: no instant is left."`
-	Words       string           `json:"words" doc:"When it fires, as a sentence in English."`
-	NextAt      string           `json:"next_at,omitempty" format:"date-time" doc:"The next instant. Absent: it is paused, or has ended."`
-	LastAt      string           `json:"last_at,omitempty" format:"date-time" doc:"The last instant that made a task, or let one wait, by the rule that it has now."`
+	ID          string           `json:"id" doc:"New when the schedule is created; changes keep it."`
+	State       string           `json:"state" enum:"active,paused,ended" doc:"ended: the rule has no further instant."`
+	Words       string           `json:"words" doc:"The rule as an English sentence."`
+	NextAt      string           `json:"next_at,omitempty" format:"date-time" doc:"The next instant. Absent if the schedule is paused or has ended."`
+	LastAt      string           `json:"last_at,omitempty" format:"date-time" doc:"The last instant of the present rule that created a task, or waits."`
 	PausedAt    string           `json:"paused_at,omitempty" format:"date-time"`
-	WaitingAt   string           `json:"waiting_at,omitempty" format:"date-time" doc:"The instant whose task waits for the end of those before it (buffer_one)."`
-	LastSkipped *SkippedInstants `json:"last_skipped,omitempty" doc:"The last instants that made no task. Absent: there were none."`
-	Problem     string           `json:"problem,omitempty" doc:"Why it cannot be followed now: its time zone is not known to the server any more. It is tried again each minute."`
-	BodySize    int              `json:"body_size,omitempty" doc:"Bytes of the body of its tasks."`
-	Version     uint64           `json:"version" doc:"Counts what clients changed; what it does by itself does not change it."`
+	WaitingAt   string           `json:"waiting_at,omitempty" format:"date-time" doc:"The instant that waits for the end of earlier tasks (buffer_one)."`
+	LastSkipped *SkippedInstants `json:"last_skipped,omitempty" doc:"The last instants that created no task. Absent: none."`
+	Problem     string           `json:"problem,omitempty" doc:"The reason that the server cannot follow the rule now: it no longer knows the time zone. It tries again each minute."`
+	BodySize    int              `json:"body_size,omitempty" doc:"The size of the body of its tasks, in bytes."`
+	Version     uint64           `json:"version" doc:"Counts changes by clients, not the steps of the schedule."`
 	CreatedAt   string           `json:"created_at" format:"date-time"`
-	Durability  string           `json:"durability,omitempty" doc:"In the reply to a mutation: the loss that it survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
+	Durability  string           `json:"durability,omitempty" doc:"In the reply to a change: the loss that it survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
 }
 
-// SkippedInstants are instants that follow each other, both ends included, and made no task.
+// SkippedInstants is a range of consecutive instants, including both ends, that
+// created no task.
 type SkippedInstants struct {
 	From  string `json:"from" format:"date-time"`
 	Until string `json:"until" format:"date-time"`
-	Why   string `json:"why" enum:"misfire,catchup_window,catchup_limit,quota,overlap" doc:"quota: the namespace had as many pending tasks or bytes as it may. overlap: a task of the schedule was unfinished. The others: they were missed, and that field says so."`
+	Why   string `json:"why" enum:"misfire,catchup_window,catchup_limit,quota,overlap" doc:"quota: the namespace had reached a quota. overlap: a task of the schedule was unfinished. Others: the instants were missed, and the field with this name excludes them."`
 }
 
 // ScheduleList is one page of schedules, in the order of their names.
 type ScheduleList struct {
 	Schedules  []Schedule `json:"schedules" nullable:"false"`
-	NextCursor string     `json:"next_cursor,omitempty" doc:"Absent on the last page. A page may be short, or empty, and still have one."`
+	NextCursor string     `json:"next_cursor,omitempty" doc:"Absent on the last page. A page may be short or empty and still have a next_cursor."`
 }
 
 // BackfillInput is the body of a backfill.
 type BackfillInput struct {
-	From  string `json:"from" format:"date-time" doc:"The first instant that makes a task is this, or the one after."`
-	Until string `json:"until" format:"date-time" doc:"The last one is this, or the one before. Not in the future."`
+	From  string `json:"from" format:"date-time" doc:"The first instant is at this time or later."`
+	Until string `json:"until" format:"date-time" doc:"The last instant is at this time or earlier. Not in the future."`
 }
 
-// BackfillReply says what a backfill did.
+// BackfillReply is the result of a backfill.
 type BackfillReply struct {
-	Created    int    `json:"created" doc:"Tasks that were made, all of them due now."`
-	Existing   int    `json:"existing" doc:"Tasks that the same backfill had made before."`
-	Instants   int    `json:"instants" doc:"Of the schedule's rule, between the two ends: the sum of both."`
+	Created    int    `json:"created" doc:"The number of created tasks. All are due now."`
+	Existing   int    `json:"existing" doc:"The number of tasks that the same backfill had created before."`
+	Instants   int    `json:"instants" doc:"The number of instants between the two ends: the sum of created and existing."`
 	Durability string `json:"durability,omitempty"`
 }
 
-// Preview is what the rule of a schedule says.
+// Preview has the instants of a schedule's rule.
 type Preview struct {
 	Instants []Instant `json:"instants" nullable:"false"`
 }
 
-// Instant is when a schedule fires.
+// Instant is one instant of a schedule.
 type Instant struct {
 	At    string `json:"at" format:"date-time"`
-	Local string `json:"local" format:"date-time" example:"2026-11-22T21:00:00+01:00" doc:"The same, in the schedule's time zone."`
+	Local string `json:"local" format:"date-time" example:"2026-11-22T21:00:00+01:00" doc:"The same time in the schedule's time zone."`
 }

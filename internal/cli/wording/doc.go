@@ -1,3 +1,3 @@
-// Package wording writes values as the command line shows them: times, ages,
-// sizes, and text from strangers without control characters.
+// Package wording formats values for the command line: times, ages, sizes, and
+// untrusted text without control characters.
 package wording

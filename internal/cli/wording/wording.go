@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Printable returns s with control characters escaped: what a stranger sent
-// must not move a terminal's cursor or break a table.
+// Printable returns s with control characters escaped, so that untrusted text
+// cannot move a terminal's cursor or break a table.
 func Printable(s string) string {
 	clean := func(r rune) bool { return unicode.IsPrint(r) && r != unicode.ReplacementChar }
 	if strings.IndexFunc(s, func(r rune) bool { return !clean(r) }) < 0 {
@@ -22,7 +22,7 @@ func Printable(s string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// PrintableLines is Printable for a text that may have several lines, and tabs
+// PrintableLines is Printable for a text with several lines, and with tabs
 // between its fields. It is the last step before a line is printed, so that no
 // command can forget it.
 func PrintableLines(s string) string {
@@ -43,10 +43,10 @@ func PrintableLines(s string) string {
 	return b.String()
 }
 
-// MaxShown is how many bytes of a text that a stranger chose are shown.
+// MaxShown is the largest number of bytes of an untrusted text that is printed.
 const MaxShown = 500
 
-// Shorten cuts what nobody would read to its end.
+// Shorten cuts s to MaxShown bytes.
 func Shorten(s string) string {
 	if len(s) <= MaxShown {
 		return s
@@ -54,10 +54,10 @@ func Shorten(s string) string {
 	return strings.ToValidUTF8(s[:MaxShown], "") + "…"
 }
 
-// Instant prints t as the API does.
+// Instant formats t as the API does.
 func Instant(t time.Time) string { return wire.FormatTime(t) }
 
-// InstantOr is Instant, or a word where there is none.
+// InstantOr is Instant, but returns word for the zero time.
 func InstantOr(t time.Time, word string) string {
 	if t.IsZero() {
 		return word
@@ -65,7 +65,8 @@ func InstantOr(t time.Time, word string) string {
 	return Instant(t)
 }
 
-// Qualified names what belongs to a namespace; that of the default one is left out.
+// Qualified returns the name of a record with its namespace, unless that is the
+// default one.
 func Qualified(namespace, name string) string {
 	if namespace == "default" {
 		return name
@@ -73,10 +74,10 @@ func Qualified(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// Millis returns d in milliseconds.
+// Millis formats d in milliseconds.
 func Millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
 
-// Age returns for how long something has been due; "" for nothing.
+// Age formats the time since a due time. It returns "" for 0.
 func Age(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -87,10 +88,11 @@ func Age(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Megabytes returns a number of bytes.
+// Megabytes formats a number of bytes.
 func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// AndSchedules continues a sentence that has counted tasks.
+// AndSchedules adds the number of schedules to a sentence that has counted
+// tasks.
 func AndSchedules(n int) string {
 	if n == 0 {
 		return ""
@@ -98,7 +100,7 @@ func AndSchedules(n int) string {
 	return fmt.Sprintf(" and %d schedules", n)
 }
 
-// Skipped says which instants were skipped, and why.
+// Skipped describes skipped instants and the reason.
 func Skipped(k *client.SkippedInstants) string {
 	why := strings.ReplaceAll(k.Why, "_", " ")
 	if k.From.Equal(k.Until) {

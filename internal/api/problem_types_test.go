@@ -1,0 +1,96 @@
+package api
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// problemsTable returns the table of all problem types in docs/api.md.
+func problemsTable() string {
+	var b strings.Builder
+	b.WriteString("| code | status | meaning | remedy |\n|---|---|---|---|\n")
+	for _, p := range problemTypes {
+		fmt.Fprintf(&b, "| <a id=%q></a>`%s` | %d | %s | %s |\n", p.Code, p.Code, p.Status, p.Meaning, p.Remedy)
+	}
+	return b.String()
+}
+
+// The type of a problem is the URL of its row.
+func TestThePageOfTheAPIListsAllProblemTypes(t *testing.T) {
+	const page = "../../docs/api.md"
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, table := string(b), problemsTable()
+	first := strings.Index(text, "| code | status | meaning | remedy |")
+	if first < 0 {
+		t.Fatalf("%s has no table of problem types", page)
+	}
+	length := strings.Index(text[first:], "\n\n") + 1
+	if got := text[first : first+length]; got != table {
+		if os.Getenv("UPDATE_GOLDEN") == "" {
+			t.Errorf("the table of problem types in %s differs from problem_types.go: run make golden", page)
+		} else if err := os.WriteFile(page, []byte(text[:first]+table+text[first+length:]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		heading, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		if slug := strings.ReplaceAll(strings.ToLower(heading), " ", "-"); ok && strings.HasPrefix(line, "#") && statusByCode[slug] != 0 {
+			t.Errorf("the heading %q has the anchor of a problem type", heading)
+		}
+	}
+}
+
+// Programs need not read the sentence of a problem.
+func TestProblemsHaveFactsForPrograms(t *testing.T) {
+	limit := 5.0
+	for name, c := range map[string]struct {
+		err  error
+		want wire.Problem
+	}{
+		"an unknown field has a suggestion": {
+			within([]byte("retry"), within([]byte("max_attempt"), noSuchField([]byte("max_attempt"), retryFields))),
+			wire.Problem{Code: "unknown_field", Field: "retry.max_attempt", Suggestion: "max_attempts"},
+		},
+		"a word has the allowed ones": {
+			within([]byte("priority"), notAllowed("bad_priority", "", []string{"high", "low"})),
+			wire.Problem{Code: "bad_priority", Field: "priority", Allowed: []string{"high", "low"}},
+		},
+		"a missing record has its kind and name": {
+			&task.MissingError{What: "queue", Name: "q"},
+			wire.Problem{Code: "not_found", Kind: "queue", Name: "q"},
+		},
+		"a missing task has its kind":    {task.ErrNotFound, wire.Problem{Code: "not_found", Kind: "task"}},
+		"a missing namespace has a code": {&task.MissingError{What: "namespace", Name: "n"}, wire.Problem{Code: "unknown_namespace", Kind: "namespace", Name: "n"}},
+		"a busy record has its kind":     {&task.BusyError{What: "queue", Name: "q", Why: "it is being purged"}, wire.Problem{Code: "busy", Kind: "queue", Name: "q"}},
+		"a quota has its value":          {&task.QuotaError{Quota: task.QuotaPending, Limit: 5}, wire.Problem{Code: "quota_exceeded", Field: task.QuotaPending, Limit: &limit}},
+		"a rate has its value":           {&task.RateError{Rate: task.CreateRate, Limit: 5}, wire.Problem{Code: "rate_exceeded", Field: string(task.CreateRate), Limit: &limit}},
+		"a task has its id and state":    {&task.StateError{ID: "i", State: task.Dead, Code: task.CodeDead}, wire.Problem{Code: task.CodeDead, ID: "i", State: "dead"}},
+	} {
+		got := problemOf(c.err)
+		if got.Type != wire.ProblemDocs+got.Code {
+			t.Errorf("%s: type %q", name, got.Type)
+		}
+		c.want.Type, c.want.Title, c.want.Status, c.want.Detail = got.Type, got.Title, got.Status, got.Detail
+		if fmt.Sprintf("%+v", facts(got)) != fmt.Sprintf("%+v", facts(c.want)) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// facts returns p with values in place of pointers.
+func facts(p wire.Problem) []any {
+	limit := 0.0
+	if p.Limit != nil {
+		limit = *p.Limit
+	}
+	p.Limit = nil
+	return []any{p, limit}
+}
