@@ -323,7 +323,7 @@ func TestExportsMoveBetweenADirectoryAndRedis(t *testing.T) {
 func TestWhatADirectoryAloneHasIsMissingOnRedis(t *testing.T) {
 	p := redisNode(t, "redis://"+redistest.New(t).Addr)
 	file := filepath.Join(t.TempDir(), "backup.tar")
-	if _, errs, code := p.foliot("backup", file); code != exitFailure || !strings.Contains(errs, "back up Redis itself") {
+	if _, errs, code := p.foliot("backup", file); code != exitFailure || !strings.Contains(errs, "back up Redis; foliot export") {
 		t.Errorf("backup ended with %d: %s", code, errs)
 	}
 	reply, err := http.Get(p.url + "/metrics")
