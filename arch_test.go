@@ -111,7 +111,11 @@ var layers = []layer{
 		why: "an attempt is a function from a task to an outcome: where tasks come from and go to is not its business",
 	},
 	{
-		path: "internal/api", may: []string{"internal/task", "internal/wire", "internal/cron", "internal/spelling"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
+		path: "internal/api/decode", may: []string{"internal/task"},
+		why: "strict JSON is a format: it knows the domain's field errors and limits, and no type of the API",
+	},
+	{
+		path: "internal/api", may: []string{"internal/api/decode", "internal/task", "internal/wire", "internal/cron", "internal/spelling"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
 		why: "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
 	},
 	{

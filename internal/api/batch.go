@@ -56,13 +56,13 @@ type batch struct {
 
 func (b *batch) decode(r *reader) error {
 	given := false
-	err := r.object(func(key []byte) error {
+	err := r.Object(func(key []byte) error {
 		if string(key) != "tasks" {
 			return refuse("unknown_field", "", "unknown field: a batch has only tasks")
 		}
 		given = true
 		b.results = make([]wire.BatchResult, 0, 64)
-		return r.array(func(i int) error { return b.item(r, i) })
+		return r.Array(func(i int) error { return b.item(r, i) })
 	})
 	if err == nil && !given {
 		return refuse("required", "tasks", "missing: a batch needs an array of tasks")
@@ -76,28 +76,21 @@ func (b *batch) item(r *reader, i int) error {
 	if i == task.MaxBatch {
 		return refuse("too_many", "", fmt.Sprintf("a batch has at most %d tasks", task.MaxBatch))
 	}
-	r.space()
-	start, depth, keys := r.pos, r.depth, len(r.keys)
-	r.depth = 0 // an item may be nested as deep as a single task
 	spec := task.DefaultSpec()
-	err := r.decodeTask(&spec, b.request.defaults, b.server.cfg.BodyLimit)
-	if err == nil {
-		err = b.server.finalize(b.request, &spec, "", b.now)
-	}
-	if err != nil {
-		r.pos, r.yield, r.depth, r.keys = start, start, 0, r.keys[:keys]
-		r.lenient = true
-		broken := r.skip()
-		r.lenient = false
-		if broken != nil {
-			return broken
+	refusal, err := r.Try(func() error {
+		if err := r.decodeTask(&spec, b.request.defaults, b.server.cfg.BodyLimit); err != nil {
+			return err
 		}
-	} else {
+		return b.server.finalize(b.request, &spec, "", b.now)
+	})
+	if err != nil {
+		return err
+	}
+	if refusal == nil {
 		b.changes = append(b.changes, task.Create{Spec: spec})
 		b.places = append(b.places, i)
 	}
-	r.depth = depth
-	b.results = append(b.results, batchResult(task.Reply{Err: err}))
+	b.results = append(b.results, batchResult(task.Reply{Err: refusal}))
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/foliot/foliot/internal/api/decode"
 )
 
 const (
@@ -96,14 +98,14 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 // receive appends body to buf. The caller expects at most most bytes. Other
-// goroutines run after each yieldStep, even if the client sends so fast that
+// goroutines run after each decode.YieldStep, even if the client sends so fast that
 // the reader never blocks.
 func receive(buf *bytes.Buffer, body io.Reader, most int) error {
 	for since := 0; ; {
 		if buf.Available() < bytes.MinRead {
 			enlarge(buf, max(buf.Len(), min(4*buf.Cap(), most))+bytes.MinRead)
 		}
-		n, err := body.Read(buf.AvailableBuffer()[:min(buf.Available(), yieldStep)])
+		n, err := body.Read(buf.AvailableBuffer()[:min(buf.Available(), decode.YieldStep)])
 		buf.Write(buf.AvailableBuffer()[:n])
 		if err == io.EOF {
 			return nil
@@ -111,7 +113,7 @@ func receive(buf *bytes.Buffer, body io.Reader, most int) error {
 		if err != nil {
 			return err
 		}
-		if since += n; since >= yieldStep {
+		if since += n; since >= decode.YieldStep {
 			since = 0
 			runtime.Gosched()
 		}
@@ -124,7 +126,7 @@ func receive(buf *bytes.Buffer, body io.Reader, most int) error {
 // small steps.
 func enlarge(buf *bytes.Buffer, n int) {
 	larger := bytes.NewBuffer(make([]byte, 0, n))
-	for piece := range slices.Chunk(buf.Bytes(), yieldStep) {
+	for piece := range slices.Chunk(buf.Bytes(), decode.YieldStep) {
 		larger.Write(piece)
 		runtime.Gosched()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/foliot/foliot/internal/api/decode"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -148,9 +149,6 @@ func (r *request) document(data []byte, read func(*reader) error) error {
 	return inTurn(r.Context(), func() error { return document(data, read) })
 }
 
-// escaped is the factor by which JSON can lengthen a text: \u0000 for one byte.
-const escaped = len(`\u0000`)
-
 // recordSize is the approximate size of a task without its texts, decoded or
 // encoded.
 const recordSize = 1 << 10
@@ -164,7 +162,7 @@ func pageSize(tasks []*task.Task) (size int) {
 		size += recordSize + weight
 		largest = max(largest, weight)
 	}
-	return size + escaped*largest
+	return size + decode.Escaped*largest
 }
 
 func auditSize(entries []task.AuditEntry) (size int) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/api/decode"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -19,7 +20,7 @@ import (
 func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {
 	var at, delay bool
 	f := taskFields{spec: s, bodyLimit: bodyLimit}
-	err := r.object(func(key []byte) (err error) {
+	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
 			s.Name, err = r.name()
@@ -63,7 +64,7 @@ func (f *taskFields) read(r *reader, key []byte) (err error) {
 	s := f.spec
 	switch string(key) {
 	case "queue":
-		s.Queue, err = r.text()
+		s.Queue, err = r.Text()
 	case "http":
 		f.request = true
 		err = r.decodeRequest(&s.Request, f.bodyLimit)
@@ -75,7 +76,7 @@ func (f *taskFields) read(r *reader, key []byte) (err error) {
 		s.ExpireAfter, err = r.duration()
 	case "on_dead":
 		f.given.onDead = true
-		s.OnDead, err = r.text()
+		s.OnDead, err = r.Text()
 	case "priority":
 		s.Priority, err = r.priority()
 	case "labels":
@@ -123,12 +124,12 @@ func fill[T any](given bool, field *T, with T) {
 
 func (r *reader) decodeRequest(q *task.Request, bodyLimit int) error {
 	var b bodyReader
-	err := r.object(func(key []byte) (err error) {
+	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "url":
-			q.URL, err = r.text()
+			q.URL, err = r.Text()
 		case "method":
-			q.Method, err = r.text()
+			q.Method, err = r.Text()
 		case "headers":
 			q.Headers, err = r.textMap()
 		case "body", "body_base64":
@@ -143,11 +144,11 @@ func (r *reader) decodeRequest(q *task.Request, bodyLimit int) error {
 }
 
 func (r *reader) decodeRetry(p *task.Retry, given *given) error {
-	return r.object(func(key []byte) (err error) {
+	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "max_attempts":
 			given.maxAttempts = true
-			p.MaxAttempts, err = r.integer()
+			p.MaxAttempts, err = r.Integer()
 		case "min_backoff":
 			given.minBackoff = true
 			p.MinBackoff, err = r.duration()
@@ -173,21 +174,21 @@ type bodyReader struct {
 
 func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 	var body task.Body
-	switch null := r.null(); {
+	switch null := r.Null(); {
 	case null:
 	case string(key) == "body_base64":
 		body, err = r.base64(limit)
-	case r.next() == '"':
+	case r.Next() == '"':
 		var s string
-		s, err = r.textUpTo(limit)
+		s, err = r.TextUpTo(limit)
 		body = task.Body{Kind: task.TextBody, Bytes: []byte(s)}
 	default:
 		var raw []byte
-		if raw, err = r.raw(limit); err == nil {
+		if raw, err = r.Raw(limit); err == nil {
 			body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the document's buffer is used again
 		}
 	}
-	if errors.Is(err, errOver) || err == nil && len(body.Bytes) > limit {
+	if errors.Is(err, decode.ErrOver) || err == nil && len(body.Bytes) > limit {
 		err = bodyTooLarge("", limit)
 	}
 	if b.given && err == nil {
@@ -211,7 +212,7 @@ func oneBody(value, exact task.Body) (task.Body, error) {
 	case task.TextBody:
 		shown, _ = json.Marshal(string(value.Bytes)) // marshalling a string cannot fail
 	}
-	if exact.Kind != task.BinaryBody || !sameJSON(shown, exact.Bytes) {
+	if exact.Kind != task.BinaryBody || !decode.Same(shown, exact.Bytes) {
 		return task.Body{}, refuse("two_bodies", "", "body and body_base64 are not the same JSON value: send one of them")
 	}
 	return task.Body{Kind: task.JSONBody, Bytes: exact.Bytes}, nil
@@ -222,7 +223,7 @@ func bodyTooLarge(field string, limit int) error {
 }
 
 func (r *reader) base64(limit int) (task.Body, error) {
-	s, err := r.textUpTo(base64.StdEncoding.EncodedLen(limit))
+	s, err := r.TextUpTo(base64.StdEncoding.EncodedLen(limit))
 	if err != nil {
 		return task.Body{}, err
 	}
@@ -236,7 +237,7 @@ func (r *reader) base64(limit int) (task.Body, error) {
 // name reads a name. It refuses an empty one, which would later mean that none
 // was given.
 func (r *reader) name() (string, error) {
-	s, err := r.text()
+	s, err := r.Text()
 	if err == nil && s == "" {
 		err = refuse("bad_name", "", "must not be empty; if absent, the id becomes the name")
 	}
@@ -245,7 +246,7 @@ func (r *reader) name() (string, error) {
 
 // traceparent reads a span in the form of W3C Trace Context.
 func (r *reader) traceparent() (string, error) {
-	s, err := r.text()
+	s, err := r.Text()
 	if err != nil {
 		return "", err
 	}
@@ -260,18 +261,18 @@ func (r *reader) textMap() (map[string]string, error) {
 	// A task has no room for more: its bytes are bounded, and all names differ.
 	const most = task.MaxHeaderBytes
 	m := map[string]string{}
-	err := r.object(func(key []byte) (err error) {
+	err := r.Object(func(key []byte) (err error) {
 		if len(m) == most {
 			return refuse("too_many", "", fmt.Sprintf("must have at most %d names", most))
 		}
-		m[string(key)], err = r.text()
+		m[string(key)], err = r.Text()
 		return err
 	})
 	return m, err
 }
 
 func (r *reader) instant() (task.Millis, error) {
-	s, err := r.text()
+	s, err := r.Text()
 	if err != nil {
 		return 0, err
 	}
@@ -280,7 +281,7 @@ func (r *reader) instant() (task.Millis, error) {
 }
 
 func (r *reader) duration() (time.Duration, error) {
-	s, err := r.text()
+	s, err := r.Text()
 	if err != nil {
 		return 0, err
 	}
@@ -288,7 +289,7 @@ func (r *reader) duration() (time.Duration, error) {
 }
 
 func (r *reader) priority() (task.Priority, error) {
-	s, err := r.text()
+	s, err := r.Text()
 	if err != nil {
 		return 0, err
 	}

@@ -7,7 +7,7 @@ import "github.com/foliot/foliot/internal/task"
 func (r *reader) decodePatch(p *task.Patch, defaults *task.Spec, bodyLimit int) error {
 	var at, delay bool
 	var when task.When
-	err := r.object(func(key []byte) (err error) {
+	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "at":
 			at = true
@@ -16,7 +16,7 @@ func (r *reader) decodePatch(p *task.Patch, defaults *task.Spec, bodyLimit int) 
 			delay = true
 			when.Delay, err = r.duration()
 		case "queue":
-			p.Queue, err = orNull(r, &defaults.Queue, (*reader).text)
+			p.Queue, err = orNull(r, &defaults.Queue, (*reader).Text)
 		case "http":
 			err = r.patchRequest(p, &defaults.Request, bodyLimit)
 		case "timeout":
@@ -24,7 +24,7 @@ func (r *reader) decodePatch(p *task.Patch, defaults *task.Spec, bodyLimit int) 
 		case "expire_after":
 			p.ExpireAfter, err = orNull(r, &defaults.ExpireAfter, (*reader).duration)
 		case "on_dead":
-			p.OnDead, err = orNull(r, &defaults.OnDead, (*reader).text)
+			p.OnDead, err = orNull(r, &defaults.OnDead, (*reader).Text)
 		case "priority":
 			p.Priority, err = orNull(r, &defaults.Priority, (*reader).priority)
 		case "labels":
@@ -53,14 +53,14 @@ func (r *reader) decodePatch(p *task.Patch, defaults *task.Spec, bodyLimit int) 
 
 func (r *reader) patchRequest(p *task.Patch, defaults *task.Request, bodyLimit int) error {
 	var b bodyReader
-	err := r.object(func(key []byte) (err error) {
+	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "url":
 			var url string
-			url, err = r.text()
+			url, err = r.Text()
 			p.URL = &url
 		case "method":
-			p.Method, err = orNull(r, &defaults.Method, (*reader).text)
+			p.Method, err = orNull(r, &defaults.Method, (*reader).Text)
 		case "headers":
 			p.Headers, err = r.textEdits()
 		case "body", "body_base64":
@@ -77,10 +77,10 @@ func (r *reader) patchRequest(p *task.Patch, defaults *task.Request, bodyLimit i
 }
 
 func (r *reader) patchRetry(p *task.Patch, defaults *task.Retry) error {
-	return r.object(func(key []byte) (err error) {
+	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "max_attempts":
-			p.MaxAttempts, err = orNull(r, &defaults.MaxAttempts, (*reader).integer)
+			p.MaxAttempts, err = orNull(r, &defaults.MaxAttempts, (*reader).Integer)
 		case "min_backoff":
 			p.MinBackoff, err = orNull(r, &defaults.MinBackoff, (*reader).duration)
 		case "max_backoff":
@@ -103,7 +103,7 @@ func resetsDefault(p *task.Patch, defaults *task.Spec) bool {
 
 // orNull reads a value, or returns reset for null.
 func orNull[T any](r *reader, reset *T, read func(*reader) (T, error)) (*T, error) {
-	if r.null() {
+	if r.Null() {
 		return reset, nil
 	}
 	v, err := read(r)
@@ -113,13 +113,13 @@ func orNull[T any](r *reader, reset *T, read func(*reader) (T, error)) (*T, erro
 // textEdits reads changes of a map of strings. null removes a key.
 func (r *reader) textEdits() (map[string]*string, error) {
 	m := map[string]*string{}
-	err := r.object(func(key []byte) (err error) {
+	err := r.Object(func(key []byte) (err error) {
 		name := string(key)
-		if r.null() {
+		if r.Null() {
 			m[name] = nil
 			return nil
 		}
-		v, err := r.text()
+		v, err := r.Text()
 		m[name] = &v
 		return err
 	})

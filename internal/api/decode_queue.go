@@ -6,18 +6,18 @@ import (
 
 // decodeQueue reads the settings of a queue. Absent fields set nothing.
 func (r *reader) decodeQueue(q *task.QueueSettings) error {
-	return r.object(func(key []byte) (err error) {
+	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
 			err = r.sameName(q.Name)
 		case "rate":
-			q.Rate, err = bound(r, r.float, pauseIt)
+			q.Rate, err = bound(r, r.Float, pauseIt)
 		case "burst":
-			q.Burst, err = r.integer()
+			q.Burst, err = r.Integer()
 		case "concurrency":
-			q.Concurrency, err = bound(r, r.integer, pauseIt)
+			q.Concurrency, err = bound(r, r.Integer, pauseIt)
 		case "per_destination":
-			q.PerDestination, err = bound(r, r.integer, pauseIt)
+			q.PerDestination, err = bound(r, r.Integer, pauseIt)
 		case "retry":
 			err = r.decodeDefaults(&q.Retry)
 		case "timeout":
@@ -25,13 +25,13 @@ func (r *reader) decodeQueue(q *task.QueueSettings) error {
 		case "expire_after":
 			q.ExpireAfter, err = r.duration()
 		case "on_dead":
-			q.OnDead, err = r.text()
+			q.OnDead, err = r.Text()
 		case "keep_finished":
 			q.KeepFinished, err = r.duration()
 		case "keep_dead":
 			q.KeepDead, err = r.duration()
 		case "keep_bodies":
-			q.KeepBodies, err = r.boolean()
+			q.KeepBodies, err = r.Bool()
 		case "paused", "paused_until", "purging", "version", "created_at", "counts":
 			err = refuse("unknown_field", "", "read-only field: leave it out; pause, resume and purge have routes of their own")
 		default:
@@ -44,10 +44,10 @@ func (r *reader) decodeQueue(q *task.QueueSettings) error {
 const pauseIt = "to stop the queue, pause it"
 
 func (r *reader) decodeDefaults(d *task.RetryDefaults) error {
-	return r.object(func(key []byte) (err error) {
+	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "max_attempts":
-			d.MaxAttempts, err = pointed(r.integer())
+			d.MaxAttempts, err = pointed(r.Integer())
 		case "min_backoff":
 			d.MinBackoff, err = pointed(r.duration())
 		case "max_backoff":
@@ -65,7 +65,7 @@ func pointed[T any](v T, err error) (*T, error) { return &v, err }
 
 // decodePause reads the end of a pause.
 func (e *end) decodePause(r *reader) error {
-	return r.object(func(key []byte) error {
+	return r.Object(func(key []byte) error {
 		switch string(key) {
 		case "for":
 			return e.read(r, key, (*reader).ahead)

@@ -21,7 +21,7 @@ func newSchedule(key task.Key) task.ScheduleSpec {
 func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string) task.Spec, bodyLimit int) error {
 	given := map[string]bool{}
 	rule := &s.Rule
-	err := r.object(func(key []byte) (err error) {
+	err := r.Object(func(key []byte) (err error) {
 		given[string(key)] = true
 		switch string(key) {
 		case "name":
@@ -29,7 +29,7 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 		case "cron":
 			err = r.decodeCron(rule)
 		case "timezone":
-			rule.Zone, err = r.text()
+			rule.Zone, err = r.Text()
 		case "dst_gap":
 			rule.Gap, err = choice(r, cron.ParseGap, "next", "skip")
 		case "dst_overlap":
@@ -43,9 +43,9 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 		case "anchor":
 			rule.Anchor, err = r.bound()
 		case "runs":
-			s.Runs, err = pointed(r.int64())
+			s.Runs, err = pointed(r.Int64())
 		case "max_runs":
-			rule.MaxRuns, err = r.int64()
+			rule.MaxRuns, err = r.Int64()
 		case "jitter":
 			rule.Jitter, err = r.duration()
 		case "misfire":
@@ -53,11 +53,11 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 		case "catchup_window":
 			rule.CatchupWindow, err = r.duration()
 		case "catchup_limit":
-			rule.CatchupLimit, err = r.integer()
+			rule.CatchupLimit, err = r.Integer()
 		case "overlap":
 			rule.Overlap, err = choice(r, task.ParseOverlap, "allow", "skip", "buffer_one")
 		case "paused":
-			s.Paused, err = pointed(r.boolean())
+			s.Paused, err = pointed(r.Bool())
 		case "task":
 			err = r.decodeScheduled(&s.Spec, defaults, bodyLimit)
 		default:
@@ -91,7 +91,7 @@ func (r *reader) bound() (task.Millis, error) {
 
 // decodeCron reads a cron expression. "@every 90s" sets every.
 func (r *reader) decodeCron(rule *task.Rule) error {
-	text, err := r.text()
+	text, err := r.Text()
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func twoRules() error { return refuse("conflict", "", "a schedule has either cro
 // decodeScheduled reads the template of the tasks of a schedule.
 func (r *reader) decodeScheduled(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {
 	f := taskFields{spec: s, bodyLimit: bodyLimit}
-	err := r.object(func(key []byte) error {
+	err := r.Object(func(key []byte) error {
 		switch string(key) {
 		case "name":
 			return refuse("unknown_field", "", "the names of a schedule's tasks derive from its name and their instants")
@@ -147,7 +147,7 @@ func (r *reader) decodeScheduled(s *task.Spec, defaults func(queue string) task.
 // towards the inside.
 func (r *reader) decodeSpan(s *task.Span) error {
 	var from, until time.Time
-	err := r.object(func(key []byte) (err error) {
+	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "from":
 			from, err = r.time()
@@ -174,7 +174,7 @@ func (r *reader) decodeSpan(s *task.Span) error {
 }
 
 func (r *reader) time() (time.Time, error) {
-	s, err := r.text()
+	s, err := r.Text()
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -183,7 +183,7 @@ func (r *reader) time() (time.Time, error) {
 
 // choice reads a policy, which is one of words.
 func choice[T any](r *reader, parse func(string) (T, bool), words ...string) (policy T, err error) {
-	word, err := r.text()
+	word, err := r.Text()
 	if err != nil {
 		return policy, err
 	}
@@ -192,16 +192,6 @@ func choice[T any](r *reader, parse func(string) (T, bool), words ...string) (po
 		err = notAllowed("bad_policy", "", words)
 	}
 	return policy, err
-}
-
-// boolean reads true or false.
-func (r *reader) boolean() (bool, error) {
-	switch r.next() {
-	case 't', 'f':
-		word, err := r.raw(len(r.data))
-		return string(word) == "true", err
-	}
-	return false, r.mismatch("true or false")
 }
 
 // readOnlyOfSchedule has the fields of a schedule that only replies have.

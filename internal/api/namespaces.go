@@ -117,26 +117,26 @@ func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, n
 
 // decodeNamespace reads the quotas of a namespace. Absent quotas set no limit.
 func (r *reader) decodeNamespace(n *task.NamespaceSettings) error {
-	return r.object(func(key []byte) (err error) {
+	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
 			err = r.sameName(n.Name)
 		case "max_pending":
-			n.MaxPending, err = bound(r, r.int64, suspendIt)
+			n.MaxPending, err = bound(r, r.Int64, suspendIt)
 		case "max_bytes":
-			n.MaxBytes, err = bound(r, r.int64, suspendIt)
+			n.MaxBytes, err = bound(r, r.Int64, suspendIt)
 		case "create_rate":
-			n.CreateRate, err = bound(r, r.float, suspendIt)
+			n.CreateRate, err = bound(r, r.Float, suspendIt)
 		case "create_burst":
-			n.CreateBurst, err = r.integer()
+			n.CreateBurst, err = r.Integer()
 		case "change_rate":
-			n.ChangeRate, err = bound(r, r.float, suspendIt)
+			n.ChangeRate, err = bound(r, r.Float, suspendIt)
 		case "read_rate":
-			n.ReadRate, err = bound(r, r.float, suspendIt)
+			n.ReadRate, err = bound(r, r.Float, suspendIt)
 		case "edit_rate":
-			n.EditRate, err = bound(r, r.float, suspendIt)
+			n.EditRate, err = bound(r, r.Float, suspendIt)
 		case "suspended":
-			n.Suspended, err = r.boolean()
+			n.Suspended, err = r.Bool()
 		default:
 			err = noSuchField(key, namespaceFields)
 		}
@@ -150,7 +150,7 @@ const suspendIt = "to stop the namespace, set suspended"
 // come from a wrong computation, or from a number too small for its type, and
 // must not mean "no limit". stop describes how to stop the limited work.
 func bound[N int | int64 | float64](r *reader, read func() (N, error), stop string) (N, error) {
-	if r.null() {
+	if r.Null() {
 		return 0, nil
 	}
 	n, err := read()

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
+	"github.com/foliot/foliot/internal/api/decode"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -162,6 +162,9 @@ type factsError struct {
 	add func(*wire.Problem)
 }
 
+// Within implements decode.Nested.
+func (e *factsError) Within(key []byte) error { return &factsError{decode.Within(key, e.err), e.add} }
+
 func (e *factsError) Error() string { return e.err.Error() }
 func (e *factsError) Unwrap() error { return e.err }
 
@@ -178,34 +181,6 @@ func suggest(err error, name string) error {
 func notAllowed(code, field string, words []string) error {
 	err := refuse(code, field, "must be one of "+strings.Join(words, ", "))
 	return &factsError{err, func(p *wire.Problem) { p.Allowed = words }}
-}
-
-// within prepends key to the path of err, if err is about a field.
-func within(key []byte, err error) error {
-	var facts *factsError
-	if errors.As(err, &facts) {
-		return &factsError{within(key, facts.err), facts.add}
-	}
-	var inner *task.FieldError
-	if !errors.As(err, &inner) {
-		return err
-	}
-	const longest = 128 // bytes of one key
-	path := string(key)
-	if len(path) > longest {
-		path = strings.ToValidUTF8(path[:longest], "") + "…"
-	}
-	if !utf8.ValidString(path) {
-		path = strings.ToValidUTF8(path, "\uFFFD")
-	}
-	switch {
-	case inner.Path == "":
-	case inner.Path[0] == '[':
-		path += inner.Path
-	default:
-		path += "." + inner.Path
-	}
-	return &task.FieldError{Path: path, Code: inner.Code, Detail: inner.Detail}
 }
 
 // fail answers r with err. It does so even if the client is gone: otherwise

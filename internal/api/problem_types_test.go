@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/api/decode"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -56,11 +57,11 @@ func TestProblemsHaveFactsForPrograms(t *testing.T) {
 		want wire.Problem
 	}{
 		"an unknown field has a suggestion": {
-			within([]byte("retry"), within([]byte("max_attempt"), noSuchField([]byte("max_attempt"), retryFields))),
+			decode.Within([]byte("retry"), decode.Within([]byte("max_attempt"), noSuchField([]byte("max_attempt"), retryFields))),
 			wire.Problem{Code: "unknown_field", Field: "retry.max_attempt", Suggestion: "max_attempts"},
 		},
 		"a word has the allowed ones": {
-			within([]byte("priority"), notAllowed("bad_priority", "", []string{"high", "low"})),
+			decode.Within([]byte("priority"), notAllowed("bad_priority", "", []string{"high", "low"})),
 			wire.Problem{Code: "bad_priority", Field: "priority", Allowed: []string{"high", "low"}},
 		},
 		"a missing record has its kind and name": {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/foliot/foliot/internal/api/decode"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -16,8 +17,8 @@ import (
 // task, and its URL, headers and labels. Every byte may be escaped as \u0000,
 // as many clients do with characters outside ASCII.
 func (s *Server) requestLimit() int {
-	const others, escaped = 64 << 10, len(`\u0000`)
-	return escaped * (s.cfg.BodyLimit + others)
+	const others = 64 << 10
+	return decode.Escaped * (s.cfg.BodyLimit + others)
 }
 
 // readJSON reads the body of r, which must be declared as JSON. The caller must

@@ -146,7 +146,7 @@ func (o *response) Write(b []byte) (written int, err error) {
 		if written += n; err != nil || written == len(b) {
 			return written, err
 		}
-		runtime.Gosched() // TLS needs about as long for a step as a reader for yieldStep
+		runtime.Gosched() // TLS needs about as long for a step as a reader for decode.YieldStep
 	}
 }
 

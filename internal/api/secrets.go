@@ -58,14 +58,14 @@ func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
 
 // decodeSecret reads the request for a signing secret.
 func (r *reader) decodeSecret(e *task.AddSecret) error {
-	return r.object(func(key []byte) (err error) {
+	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "secret":
 			e.Secret, err = r.secret()
 		case "overlap":
 			e.Overlap, err = r.ahead(0)
 		case "queue":
-			if e.Queue, err = r.text(); err == nil && e.Queue == "" { // AddSecret would create a secret of the namespace
+			if e.Queue, err = r.Text(); err == nil && e.Queue == "" { // AddSecret would create a secret of the namespace
 				err = refuse("bad_name", "", "must not be empty: leave it out for a secret of the namespace")
 			}
 		default:
@@ -78,7 +78,7 @@ func (r *reader) decodeSecret(e *task.AddSecret) error {
 // secret reads a signing secret that the client chose. The error does not
 // contain it.
 func (r *reader) secret() (string, error) {
-	text, err := r.text()
+	text, err := r.Text()
 	if err != nil {
 		return "", err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -91,33 +90,11 @@ func putStatus(w http.ResponseWriter, under, name string, version uint64) int {
 
 // sameName reads a name that must be the one in the path.
 func (r *reader) sameName(want string) error {
-	got, err := r.text()
+	got, err := r.Text()
 	if err == nil && got != want {
 		err = refuse("name_mismatch", "", "differs from the name in the path: leave it out")
 	}
 	return err
-}
-
-// float reads a number.
-func (r *reader) float() (float64, error) {
-	if c := r.next(); c != '-' && (c < '0' || c > '9') {
-		return 0, r.mismatch("a number")
-	}
-	start := r.pos
-	if err := r.number(); err != nil {
-		return 0, err
-	}
-	f, err := strconv.ParseFloat(string(r.data[start:r.pos]), 64)
-	if err != nil {
-		return 0, refuse("out_of_range", "", "the number is too large or too small")
-	}
-	return f, nil
-}
-
-// int64 reads a whole number.
-func (r *reader) int64() (int64, error) {
-	n, err := r.integer()
-	return int64(n), err
 }
 
 // ahead reads a duration and returns its end.

@@ -143,7 +143,7 @@ func (r *request) id() string {
 func (r *reader) decodeToken(e *task.AddToken, now func() task.Millis) error {
 	until := end{now: now}
 	scoped := false
-	err := r.object(func(key []byte) (err error) {
+	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "scope":
 			scoped = true
@@ -151,7 +151,7 @@ func (r *reader) decodeToken(e *task.AddToken, now func() task.Millis) error {
 		case "namespace":
 			e.Namespace, err = r.namespace()
 		case "label":
-			e.Label, err = r.text()
+			e.Label, err = r.Text()
 		case "expires_in":
 			err = until.read(r, key, (*reader).ahead)
 		case "expires_at":
@@ -169,7 +169,7 @@ func (r *reader) decodeToken(e *task.AddToken, now func() task.Millis) error {
 }
 
 func (r *reader) scope() (task.Scope, error) {
-	word, err := r.text()
+	word, err := r.Text()
 	if err != nil {
 		return 0, err
 	}
@@ -182,7 +182,7 @@ func (r *reader) scope() (task.Scope, error) {
 
 // namespace reads the namespace of a token.
 func (r *reader) namespace() (string, error) {
-	name, err := r.text()
+	name, err := r.Text()
 	if err == nil && name != task.AllNamespaces {
 		err = task.ValidateName("", name)
 	}

@@ -17,7 +17,7 @@ type Node struct {
 	Version   string `json:"version"`
 	StartedAt string `json:"started_at" format:"date-time"`
 	Uptime    string `json:"uptime" pattern:"duration" example:"36h4m0s"`
-	Ready     bool   `json:"ready" doc:"The node that sent the reply accepts requests. For other nodes: their last heartbeat is recent."`
+	Ready     bool   `json:"ready" doc:"For the node that sent the reply: it accepts requests. For others: their last heartbeat is recent."`
 
 	LastSeenAt string `json:"last_seen_at,omitempty" format:"date-time" doc:"The last heartbeat of a node of a shared store."`
 	Draining   bool   `json:"draining,omitempty" doc:"It must not own shards. It finishes its attempts and still serves this API."`

@@ -1,20 +1,20 @@
-package api
+package decode
 
 import "bytes"
 
-// sameJSON reports whether b is JSON with the same tokens as a, which must be
+// Same reports whether b is JSON with the same tokens as a, which must be
 // JSON. Numbers are equal only if they are written the same way. It stores no
 // tokens and lets other goroutines run, because a batch has megabytes of
 // bodies.
-func sameJSON(a, b []byte) bool {
-	x, y := &reader{data: a, until: len(a)}, &reader{data: b, until: len(b)}
-	if err := y.skip(); err != nil || y.next() != 0 || y.pos < len(b) {
+func Same(a, b []byte) bool {
+	x, y := &Reader{data: a, until: len(a)}, &Reader{data: b, until: len(b)}
+	if err := y.skip(); err != nil || y.Next() != 0 || y.pos < len(b) {
 		return false
 	}
 	// Outside strings, valid JSON without white space has one reading.
-	for *y = (reader{data: b, until: len(b)}); ; {
-		c := x.next()
-		if y.next() != c {
+	for *y = (Reader{data: b, until: len(b)}); ; {
+		c := x.Next()
+		if y.Next() != c {
 			return false
 		}
 		switch {
@@ -35,7 +35,7 @@ func sameJSON(a, b []byte) bool {
 
 // sameText skips a string in x and in y. It reports whether they have the same
 // value, after unescaping.
-func sameText(x, y *reader) bool {
+func sameText(x, y *Reader) bool {
 	a, inA, errA := x.span()
 	b, inB, errB := y.span()
 	if errA != nil || errB != nil || !inA && !inB {

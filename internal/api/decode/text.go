@@ -1,4 +1,4 @@
-package api
+package decode
 
 import (
 	"fmt"
@@ -8,16 +8,16 @@ import (
 
 // span skips a string and returns the bytes between its quotes. It reports
 // whether they contain escapes.
-func (r *reader) span() (raw []byte, escaped bool, err error) {
+func (r *Reader) span() (raw []byte, escaped bool, err error) {
 	r.pos++
 	start, wide := r.pos, false
 	for {
-		if r.pos >= r.yield+yieldStep {
+		if r.pos >= r.yield+YieldStep {
 			if err := r.longText(start); err != nil {
 				return nil, false, err
 			}
 		}
-		near := r.data[:min(len(r.data), r.yield+yieldStep)]
+		near := r.data[:min(len(r.data), r.yield+YieldStep)]
 		for r.pos < len(near) && plain[near[r.pos]] {
 			r.pos++
 		}
@@ -32,7 +32,7 @@ func (r *reader) span() (raw []byte, escaped bool, err error) {
 			raw = r.data[start:r.pos]
 			r.pos++
 			if wide && !r.lenient && !utf8.Valid(raw) {
-				return nil, false, refuse("bad_utf8", "", "a string is not valid UTF-8")
+				return nil, false, refuse("bad_utf8", "a string is not valid UTF-8")
 			}
 			return raw, escaped, nil
 		case c == '\\':
@@ -59,15 +59,15 @@ var plain = func() (is [256]bool) {
 
 // longText lets other goroutines run in the middle of a string. It returns an
 // error if the string exceeds its limit.
-func (r *reader) longText(start int) error {
+func (r *Reader) longText(start int) error {
 	if r.until == 0 && !r.lenient && r.pos > start+maxText {
-		return refuse("too_long", "", fmt.Sprintf("must have at most %d bytes of JSON", maxText))
+		return refuse("too_long", fmt.Sprintf("must have at most %d bytes of JSON", maxText))
 	}
 	return r.inBounds()
 }
 
 // escape skips an escape except for its last byte.
-func (r *reader) escape() error {
+func (r *Reader) escape() error {
 	r.pos++
 	if r.pos == len(r.data) {
 		return r.broken("a string has no end")
@@ -135,7 +135,7 @@ func unescape(raw []byte) ([]byte, error) {
 				low = hex4(rest[2:])
 			}
 			if c = utf16.DecodeRune(c, low); c == utf8.RuneError {
-				return nil, refuse("bad_utf8", "", `half of a surrogate pair (\ud800 to \udfff) is not a character`)
+				return nil, refuse("bad_utf8", `half of a surrogate pair (\ud800 to \udfff) is not a character`)
 			}
 			i += 6
 		}

@@ -1,4 +1,4 @@
-package api
+package decode
 
 import (
 	"bytes"
@@ -32,8 +32,8 @@ func FuzzReaderAgreesWithEncodingJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var raw []byte
-		err := document(data, func(r *reader) (err error) {
-			raw, err = r.raw(len(r.data))
+		err := Document(data, func(r *Reader) (err error) {
+			raw, err = r.Raw(len(r.data))
 			return err
 		})
 		valid := json.Valid(data)
@@ -66,7 +66,7 @@ func FuzzLenientReaderFindsTheEnd(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = slices.Concat([]byte("["), data, []byte(",0]"))
-		r := reader{data: data, lenient: true}
+		r := Reader{data: data, lenient: true}
 		err := r.skip()
 		if taken := err == nil && r.pos == len(data); taken != json.Valid(data) && codeOf(err) != "too_deep" {
 			t.Fatalf("%q: %v, read up to %d", data, err, r.pos)
@@ -79,8 +79,8 @@ func FuzzStringsAgreeWithEncodingJSON(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := reader{data: data}
-		got, err := r.text()
+		r := Reader{data: data}
+		got, err := r.Text()
 		if err != nil {
 			return
 		}
@@ -95,47 +95,4 @@ func FuzzStringsAgreeWithEncodingJSON(f *testing.F) {
 			t.Fatalf("%q became %q, want %q", data, got, want)
 		}
 	})
-}
-
-// For any input, decoding a task or a patch does not panic and keeps no more
-// than it may. A refusal has a code with a status.
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte(sample))
-	f.Add([]byte(`{"labels":{"a":null},"http":{"body_base64":"eA==","headers":{"x":null}},"retry":{"max_attempts":null}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		spec, patch, defaults := task.DefaultSpec(), task.Patch{}, task.DefaultSpec()
-		for _, err := range []error{
-			document(data, func(r *reader) error { return r.decodeTask(&spec, noQueue, 64) }),
-			document(data, func(r *reader) error { return r.decodePatch(&patch, &defaults, 64) }),
-		} {
-			if err == nil {
-				continue
-			}
-			if _, known := statusByCode[codeOf(err)]; !known {
-				t.Fatalf("%q: %v has code %q", data, err, codeOf(err))
-			}
-		}
-		if len(spec.Request.Body) > 64 && codeOf(document(data, func(r *reader) error { return r.decodeTask(&spec, noQueue, 64) })) == "" {
-			t.Fatalf("took a body of %d bytes", len(spec.Request.Body))
-		}
-	})
-}
-
-// noQueue returns the defaults of a queue without settings.
-func noQueue(string) task.Spec { return task.DefaultSpec() }
-
-const sample = `{"name": "order-42-close", "queue": "orders", "delay": "30m",
- "http": {"url": "https://shop.internal/orders/42/close", "method": "POST", "headers": {"x-shop": "7"}, "body": {"order": 42, "items": [{"sku": "a-1", "n": 2}, {"sku": "b-2", "n": 1}]}},
- "timeout": "15s", "priority": "normal", "labels": {"tenant": "acme"}, "retry": {"max_attempts": 5, "min_backoff": "1s"}}`
-
-func BenchmarkDecodeTask(b *testing.B) {
-	data := []byte(sample)
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		spec := task.DefaultSpec()
-		if err := document(data, func(r *reader) error { return r.decodeTask(&spec, noQueue, task.MaxBodyDefault) }); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package api
+package decode
 
 import (
 	"bytes"
@@ -10,15 +10,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// reader parses one JSON document strictly and in one pass. It checks syntax,
+// Reader parses one JSON document strictly and in one pass. It checks syntax,
 // UTF-8, nesting and duplicate keys, also in values that are only stored, such
 // as the body of a task. encoding/json accepts documents that another parser
 // may read differently: it takes the last of two equal keys, and replaces
 // invalid characters.
 //
 // Its errors are *task.FieldError. Their path begins at the reader's position.
-// Results do not refer to the document, except those of raw.
-type reader struct {
+// Results do not refer to the document, except those of Raw.
+type Reader struct {
 	data  []byte
 	pos   int
 	depth int
@@ -31,28 +31,37 @@ type reader struct {
 	lenient bool
 }
 
+// NewReader returns a reader of data.
+func NewReader(data []byte) *Reader { return &Reader{data: data} }
+
+// Pos returns the position of the reader in its document.
+func (r *Reader) Pos() int { return r.pos }
+
+// Escaped is the factor by which JSON can lengthen a text: \u0000 for one byte.
+const Escaped = len(`\u0000`)
+
 // lenientDepth bounds the recursion in lenient mode, which does not check
 // nesting.
 const lenientDepth = 1000
 
-// document reads data as one value with read. No data may follow.
-func document(data []byte, read func(*reader) error) error {
-	r := &reader{data: data}
+// Document reads data as one value with read. No data may follow.
+func Document(data []byte, read func(*Reader) error) error {
+	r := &Reader{data: data}
 	if r.space(); r.pos == len(data) {
-		return refuse("empty_body", "", "the body is empty: send a JSON object")
+		return refuse("empty_body", "the body is empty: send a JSON object")
 	}
 	if err := read(r); err != nil {
 		return err
 	}
 	if r.space(); r.pos < len(data) {
-		return refuse("trailing_data", "", fmt.Sprintf("unexpected data after the JSON value, at byte %d", r.pos))
+		return refuse("trailing_data", fmt.Sprintf("unexpected data after the JSON value, at byte %d", r.pos))
 	}
 	return nil
 }
 
-// object reads an object. It calls member at each value, which must read the
+// Object reads an object. It calls member at each value, which must read the
 // value. It prepends the key to the path of an error.
-func (r *reader) object(member func(key []byte) error) error {
+func (r *Reader) Object(member func(key []byte) error) error {
 	if err := r.open('{', "an object"); err != nil {
 		return err
 	}
@@ -69,16 +78,16 @@ func (r *reader) object(member func(key []byte) error) error {
 			return err
 		}
 		if err := r.inBounds(); err != nil {
-			return within(key, err)
+			return Within(key, err)
 		}
 		if r.repeated(base, key, &many) {
-			return within(key, refuse("duplicate_key", "", "duplicate key"))
+			return Within(key, refuse("duplicate_key", "duplicate key"))
 		}
 		if err := r.expect(':'); err != nil {
-			return within(key, err)
+			return Within(key, err)
 		}
 		if err := member(key); err != nil {
-			return within(key, err)
+			return Within(key, err)
 		}
 	}
 	r.keys = r.keys[:base]
@@ -86,13 +95,13 @@ func (r *reader) object(member func(key []byte) error) error {
 	return nil
 }
 
-// errOver stops the parsing of a value that is longer than its limit.
-var errOver = errors.New("over the limit")
+// ErrOver stops the parsing of a value that is longer than its limit.
+var ErrOver = errors.New("over the limit")
 
-// yieldStep is the number of bytes that are read before other goroutines run,
+// YieldStep is the number of bytes that are read before other goroutines run,
 // about a millisecond. The scheduler by itself interrupts a computing goroutine
 // after ten. Deliveries would wait that long at each step.
-const yieldStep = 64 << 10
+const YieldStep = 64 << 10
 
 // maxText bounds a string outside a task's body, in bytes of JSON. It is far
 // above every limit on such strings, so a longer one need not be unescaped.
@@ -100,24 +109,24 @@ const maxText = 1 << 20
 
 // inBounds lets other goroutines run if it is their turn. It returns an error
 // if the value exceeds its limit.
-func (r *reader) inBounds() error {
+func (r *Reader) inBounds() error {
 	r.rest()
 	if r.until > 0 && r.pos > r.until {
-		return errOver
+		return ErrOver
 	}
 	return nil
 }
 
-// rest lets other goroutines run after each yieldStep.
-func (r *reader) rest() {
-	if r.pos >= r.yield+yieldStep {
+// rest lets other goroutines run after each YieldStep.
+func (r *Reader) rest() {
+	if r.pos >= r.yield+YieldStep {
 		r.yield = r.pos
 		runtime.Gosched()
 	}
 }
 
-// array reads an array. It calls item at each value, which must read the value.
-func (r *reader) array(item func(i int) error) error {
+// Array reads an array. It calls item at each value, which must read the value.
+func (r *Reader) Array(item func(i int) error) error {
 	if err := r.open('[', "an array"); err != nil {
 		return err
 	}
@@ -131,7 +140,7 @@ func (r *reader) array(item func(i int) error) error {
 			return err
 		}
 		if err := item(i); err != nil {
-			return within([]byte("["+strconv.Itoa(i)+"]"), err)
+			return Within([]byte("["+strconv.Itoa(i)+"]"), err)
 		}
 	}
 	r.depth--
@@ -139,42 +148,42 @@ func (r *reader) array(item func(i int) error) error {
 }
 
 // open enters an object or array.
-func (r *reader) open(bracket byte, expected string) error {
-	if r.next() != bracket {
-		return r.mismatch(expected)
+func (r *Reader) open(bracket byte, expected string) error {
+	if r.Next() != bracket {
+		return r.Mismatch(expected)
 	}
 	r.pos++
 	r.depth++
 	if r.depth > task.MaxNesting && !r.lenient || r.depth > lenientDepth {
-		return refuse("too_deep", "", fmt.Sprintf("JSON must be nested at most %d levels deep", task.MaxNesting))
+		return refuse("too_deep", fmt.Sprintf("JSON must be nested at most %d levels deep", task.MaxNesting))
 	}
 	return nil
 }
 
 // closed reports whether the object or array ends here, and then skips the
 // bracket.
-func (r *reader) closed(bracket byte) bool {
-	if r.next() != bracket {
+func (r *Reader) closed(bracket byte) bool {
+	if r.Next() != bracket {
 		return false
 	}
 	r.pos++
 	return true
 }
 
-func (r *reader) expect(c byte) error {
-	if r.next() != c {
+func (r *Reader) expect(c byte) error {
+	if r.Next() != c {
 		return r.broken("missing " + strconv.QuoteRune(rune(c)))
 	}
 	r.pos++
 	// A value must follow a comma: [1,] and {"a":1,} are not JSON.
-	if n := r.next(); c == ',' && (n == ']' || n == '}') {
+	if n := r.Next(); c == ',' && (n == ']' || n == '}') {
 		return r.broken("missing value after the comma")
 	}
 	return nil
 }
 
 // repeated reports whether key occurred since base, and records it.
-func (r *reader) repeated(base int, key []byte, many *map[string]bool) bool {
+func (r *Reader) repeated(base int, key []byte, many *map[string]bool) bool {
 	if r.lenient {
 		return false
 	}
@@ -203,8 +212,8 @@ func (r *reader) repeated(base int, key []byte, many *map[string]bool) bool {
 }
 
 // key reads an object's key. The result is valid as long as the document.
-func (r *reader) key() ([]byte, error) {
-	if r.next() != '"' {
+func (r *Reader) key() ([]byte, error) {
+	if r.Next() != '"' {
 		return nil, r.broken("missing key in quotes")
 	}
 	raw, escaped, err := r.span()
@@ -214,10 +223,10 @@ func (r *reader) key() ([]byte, error) {
 	return unescape(raw)
 }
 
-// text reads a string.
-func (r *reader) text() (string, error) {
-	if r.next() != '"' {
-		return "", r.mismatch("a string")
+// Text reads a string.
+func (r *Reader) Text() (string, error) {
+	if r.Next() != '"' {
+		return "", r.Mismatch("a string")
 	}
 	raw, escaped, err := r.span()
 	if err != nil {
@@ -229,20 +238,20 @@ func (r *reader) text() (string, error) {
 	return string(raw), err
 }
 
-// textUpTo reads a string of up to limit bytes. It returns errOver if the JSON
+// TextUpTo reads a string of up to limit bytes. It returns ErrOver if the JSON
 // is too long for that, even if every byte is escaped. The caller checks the
 // length of the result.
-func (r *reader) textUpTo(limit int) (string, error) {
-	r.until = r.pos + escaped*limit + len(`""`)
-	s, err := r.text()
+func (r *Reader) TextUpTo(limit int) (string, error) {
+	r.until = r.pos + Escaped*limit + len(`""`)
+	s, err := r.Text()
 	r.until = 0
 	return s, err
 }
 
-// integer reads a number without fraction and exponent.
-func (r *reader) integer() (int, error) {
-	if c := r.next(); c != '-' && (c < '0' || c > '9') {
-		return 0, r.mismatch("a number")
+// Integer reads a number without fraction and exponent.
+func (r *Reader) Integer() (int, error) {
+	if c := r.Next(); c != '-' && (c < '0' || c > '9') {
+		return 0, r.Mismatch("a number")
 	}
 	start := r.pos
 	if err := r.number(); err != nil {
@@ -250,45 +259,94 @@ func (r *reader) integer() (int, error) {
 	}
 	digits := r.data[start:r.pos]
 	if bytes.ContainsAny(digits, ".eE") {
-		return 0, refuse("wrong_type", "", "must be a whole number, without fraction and exponent")
+		return 0, refuse("wrong_type", "must be a whole number, without fraction and exponent")
 	}
 	n, err := strconv.Atoi(string(digits))
 	if err != nil {
-		return 0, refuse("out_of_range", "", "the number is too large or too small")
+		return 0, refuse("out_of_range", "the number is too large or too small")
 	}
 	return n, nil
 }
 
-// null reads a null, and reports whether there was one.
-func (r *reader) null() bool {
-	if r.next() != 'n' || !bytes.HasPrefix(r.data[r.pos:], []byte("null")) {
+// Int64 reads a whole number.
+func (r *Reader) Int64() (int64, error) {
+	n, err := r.Integer()
+	return int64(n), err
+}
+
+// Float reads a number.
+func (r *Reader) Float() (float64, error) {
+	if c := r.Next(); c != '-' && (c < '0' || c > '9') {
+		return 0, r.Mismatch("a number")
+	}
+	start := r.pos
+	if err := r.number(); err != nil {
+		return 0, err
+	}
+	f, err := strconv.ParseFloat(string(r.data[start:r.pos]), 64)
+	if err != nil {
+		return 0, refuse("out_of_range", "the number is too large or too small")
+	}
+	return f, nil
+}
+
+// Bool reads true or false.
+func (r *Reader) Bool() (bool, error) {
+	switch r.Next() {
+	case 't', 'f':
+		word, err := r.Raw(len(r.data))
+		return string(word) == "true", err
+	}
+	return false, r.Mismatch("true or false")
+}
+
+// Null reads a null, and reports whether there was one.
+func (r *Reader) Null() bool {
+	if r.Next() != 'n' || !bytes.HasPrefix(r.data[r.pos:], []byte("null")) {
 		return false
 	}
 	r.pos += len("null")
 	return true
 }
 
-// raw reads any value and returns its bytes in the document. If the value has
-// more than limit bytes, raw stops near the limit and returns errOver.
-func (r *reader) raw(limit int) ([]byte, error) {
+// Raw reads any value and returns its bytes in the document. If the value has
+// more than limit bytes, raw stops near the limit and returns ErrOver.
+func (r *Reader) Raw(limit int) ([]byte, error) {
 	r.space()
 	start := r.pos
 	r.until = start + limit
 	err := r.skip()
 	r.until = 0
 	if err == nil && r.pos-start > limit {
-		err = errOver
+		err = ErrOver
 	}
 	return r.data[start:r.pos], err
 }
 
+// Try reads a value with read, which may nest it as deep as a document of its
+// own. If read refuses the value, Try skips it and returns the refusal. err is
+// not nil if the end of the value cannot be found.
+func (r *Reader) Try(read func() error) (refusal, err error) {
+	r.space()
+	start, depth, keys := r.pos, r.depth, len(r.keys)
+	r.depth = 0
+	if refusal = read(); refusal != nil {
+		r.pos, r.yield, r.depth, r.keys = start, start, 0, r.keys[:keys]
+		r.lenient = true
+		err = r.skip()
+		r.lenient = false
+	}
+	r.depth = depth
+	return refusal, err
+}
+
 // skip reads any value.
-func (r *reader) skip() error {
-	switch c := r.next(); {
+func (r *Reader) skip() error {
+	switch c := r.Next(); {
 	case c == '{':
-		return r.object(func([]byte) error { return r.skip() })
+		return r.Object(func([]byte) error { return r.skip() })
 	case c == '[':
-		return r.array(func(int) error { return r.skip() })
+		return r.Array(func(int) error { return r.skip() })
 	case c == '"':
 		_, _, err := r.span()
 		return err
@@ -305,7 +363,7 @@ func (r *reader) skip() error {
 }
 
 // number skips a number. The caller has checked its first character.
-func (r *reader) number() error {
+func (r *Reader) number() error {
 	if r.at('-') {
 		r.pos++
 	}
@@ -332,9 +390,9 @@ func (r *reader) number() error {
 	return nil
 }
 
-func (r *reader) at(c byte) bool { return r.pos < len(r.data) && r.data[r.pos] == c }
+func (r *Reader) at(c byte) bool { return r.pos < len(r.data) && r.data[r.pos] == c }
 
-func (r *reader) digits() int {
+func (r *Reader) digits() int {
 	start := r.pos
 	for r.pos < len(r.data) && r.data[r.pos] >= '0' && r.data[r.pos] <= '9' {
 		r.pos++
@@ -343,8 +401,8 @@ func (r *reader) digits() int {
 	return r.pos - start
 }
 
-// next skips white space and returns the byte after it, 0 at the end.
-func (r *reader) next() byte {
+// Next skips white space and returns the byte after it, 0 at the end.
+func (r *Reader) Next() byte {
 	r.space()
 	if r.pos == len(r.data) {
 		return 0
@@ -352,7 +410,7 @@ func (r *reader) next() byte {
 	return r.data[r.pos]
 }
 
-func (r *reader) space() {
+func (r *Reader) space() {
 	for r.pos < len(r.data) {
 		switch r.data[r.pos] {
 		case ' ', '\t', '\r', '\n':
@@ -364,10 +422,10 @@ func (r *reader) space() {
 	}
 }
 
-// mismatch returns the error of a value with another type than want.
-func (r *reader) mismatch(want string) error {
+// Mismatch returns the error of a value with another type than want.
+func (r *Reader) Mismatch(want string) error {
 	got := ""
-	switch c := r.next(); {
+	switch c := r.Next(); {
 	case c == '{':
 		got = "an object"
 	case c == '[':
@@ -383,14 +441,14 @@ func (r *reader) mismatch(want string) error {
 		return err
 	}
 	if got == "" {
-		return refuse("null_value", "", "must be "+want+", not null: leave this out")
+		return refuse("null_value", "must be "+want+", not null: leave this out")
 	}
-	return refuse("wrong_type", "", "must be "+want+", not "+got)
+	return refuse("wrong_type", "must be "+want+", not "+got)
 }
 
-func (r *reader) broken(why string) error {
+func (r *Reader) broken(why string) error {
 	if r.pos >= len(r.data) {
 		why = "unexpected end"
 	}
-	return refuse("bad_json", "", fmt.Sprintf("invalid JSON at byte %d: %s", r.pos, why))
+	return refuse("bad_json", fmt.Sprintf("invalid JSON at byte %d: %s", r.pos, why))
 }
