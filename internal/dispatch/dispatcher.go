@@ -60,7 +60,9 @@ type Dispatcher struct {
 	running  sync.WaitGroup
 	several  atomic.Bool // several namespaces have known tasks; the claimer writes it, the settler reads it
 
-	mu      sync.Mutex // guards all fields below; taken before a wheel's locks, never held during a call of the store
+	// mu guards all fields below. It is taken before a wheel's locks, and is
+	// never held during a call of the store.
+	mu      sync.Mutex
 	planner *planner.Planner
 	held    map[*attempt]struct{} // claimed and not settled
 	count   counters

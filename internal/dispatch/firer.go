@@ -52,7 +52,9 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 		}
 		for _, r := range replies {
 			if some = some || !refusedForNow(r.Err); r.Err == nil {
-				d.planner.Offer(now, r.Task.Entry()) // a hint has reported its occurrence, which may have begun already
+				// A hint has reported the occurrence, which may have begun
+				// already.
+				d.planner.Offer(now, r.Task.Entry())
 				d.count.fired(r)
 			}
 		}
@@ -75,7 +77,8 @@ func refusedForNow(err error) bool {
 // logFired logs why a schedule could not be fired.
 func (d *Dispatcher) logFired(ctx context.Context, f task.Fire, r task.Reply) {
 	switch {
-	case errors.Is(r.Err, task.ErrNotDue), errors.Is(r.Err, task.ErrNotFound), errors.Is(r.Err, task.ErrLaneChanged): // moved, paused, removed, or owned by another node
+	// The schedule was moved, paused, removed, or is owned by another node.
+	case errors.Is(r.Err, task.ErrNotDue), errors.Is(r.Err, task.ErrNotFound), errors.Is(r.Err, task.ErrLaneChanged):
 	case r.Err != nil:
 		d.logFailure(ctx, "fire a schedule", r.Err)
 	case r.Task.Recur.Problem != "":

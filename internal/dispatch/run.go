@@ -24,12 +24,15 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	if !d.start(stop) {
 		return errors.New("dispatch: Run was called before")
 	}
-	calls, endCalls := context.WithCancel(context.WithoutCancel(ctx)) // for calls of the store, which outlive ctx
+	// The store's calls outlive ctx.
+	calls, endCalls := context.WithCancel(context.WithoutCancel(ctx))
 	defer endCalls()
 	attempts, abort := context.WithCancelCause(calls)
 	defer abort(nil)
 
-	var early, late sync.WaitGroup // goroutines that stop with ctx, and those that stay until the attempts have ended
+	// The early goroutines stop with ctx. The late ones stay until the attempts
+	// have ended.
+	var early, late sync.WaitGroup
 	early.Go(func() { d.claimer(stopping, calls, attempts) })
 	early.Go(func() { d.firer(stopping, calls) })
 	early.Go(func() { d.poller(stopping) })

@@ -42,13 +42,15 @@ type Planner struct {
 	lanes        map[task.Lane]*lane
 	queues       map[queueKey]*queue
 	destinations map[destinationKey]*destination
-	broken       int               // number of destinations with a breaker that is not closed
-	changes      []BreakerChange   // to be logged
-	taken        map[task.Key]bool // picked tasks that a read may still see waiting; true: the claim was answered
-	number       uint64
-	seq          uint64      // counts changes of the known tasks
-	total        int         // number of known tasks
-	checked      task.Millis // when rounds were begun last
+	broken       int             // number of destinations with a breaker that is not closed
+	changes      []BreakerChange // to be logged
+	// taken holds picked tasks that a read may still see waiting; true: the
+	// claim was answered.
+	taken   map[task.Key]bool
+	number  uint64
+	seq     uint64      // counts changes of the known tasks
+	total   int         // number of known tasks
+	checked task.Millis // when rounds were begun last
 
 	slots       slots
 	quarantine  quarantineSlot

@@ -208,7 +208,8 @@ func (pl *Planner) absorbFar(now task.Millis, r Read, found []task.Entry) {
 	if full {
 		l.behind, l.cursor = true, found[len(found)-1].Position()
 	}
-	if full && !pl.needsMore(l, now) { // hints of later tasks have filled the room: the earliest tasks come first
+	// Hints of later tasks have filled the room: the earliest tasks come first.
+	if full && !pl.needsMore(l, now) {
 		pl.countForgotten(l, l.trim(l.cursor))
 	}
 	if full && pl.needsMore(l, now) {

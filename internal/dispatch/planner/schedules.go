@@ -66,7 +66,8 @@ func (pl *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
 		l := pl.firing[0]
 		pl.firing[0] = nil
 		pl.firing = pl.firing[1:]
-		for n := fireTurn; n > 0 && len(fires) < limit && l.earliest() <= now; n-- { // none is due if the clock stepped back, or if all were paused
+		// No schedule is due if the clock stepped back, or if all were paused.
+		for n := fireTurn; n > 0 && len(fires) < limit && l.earliest() <= now; n-- {
 			fires = append(fires, task.Fire{Key: pl.fired(l)})
 		}
 		l.firing = false

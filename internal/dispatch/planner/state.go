@@ -26,24 +26,32 @@ type Limit string
 
 // The limits. If several apply, the first one is named.
 const (
-	NoLimit          Limit = ""            // no task is due, or tasks only wait for their turn: one is about to start, or is in quarantine
+	// NoLimit means that no task is due, or that tasks only wait for their
+	// turn: one is about to start, or is in quarantine.
+	NoLimit          Limit = ""
 	LimitSuspended   Limit = "suspended"   // its namespace is suspended
 	LimitPurge       Limit = "purge"       // a purge is under way
 	LimitPause       Limit = "pause"       // the queue is paused
 	LimitConcurrency Limit = "concurrency" // as many attempts are under way as may be
 	LimitRate        Limit = "rate"        // its tokens are used up
-	LimitDestination Limit = "destination" // breakers, delays that receivers asked for, or the limit per destination
-	LimitSlots       Limit = "slots"       // the server has no slot left for it
+	// LimitDestination stands for breakers, for delays that receivers asked
+	// for, and for the limit per destination.
+	LimitDestination Limit = "destination"
+	LimitSlots       Limit = "slots" // the server has no slot left for it
 )
 
 // QueueState is the state of one queue.
 type QueueState struct {
 	Namespace, Name string
 
-	Limit   Limit
-	Next    time.Time     // when Limit ends by itself: the next token, or the end of a pause; zero: never, or unknown
-	Running int           // attempts under way
-	Waiting int           // known tasks that wait; if the queue is paused or purged, only those that were run by hand
+	Limit Limit
+	// Next is when Limit ends by itself: at the next token, or at the end of a
+	// pause. Zero means never, or unknown.
+	Next    time.Time
+	Running int // attempts under way
+	// Waiting counts the known tasks that wait. If the queue is paused or
+	// purged, only those that were run by hand are known.
+	Waiting int
 	Overdue int           // those that are due
 	Oldest  time.Duration // for how long the first of them has been due
 }

@@ -176,7 +176,8 @@ func (pl *Planner) checkLane(l *lane, now task.Millis) {
 }
 
 func (pl *Planner) checkQueue(q *queue, now task.Millis) {
-	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.namespace.suspended { // time changes no other queue
+	// Time changes no other queue.
+	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.namespace.suspended {
 		pl.refresh(q, now)
 	}
 	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(pl.monotonic) > 0 || q.lease != nil && !q.lease.spent() {
