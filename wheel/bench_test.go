@@ -244,7 +244,7 @@ func BenchmarkFireMillion(b *testing.B) {
 		w := NewBatch(Config{Run: Inline}, func(es []Expired[uint64]) { wg.Add(-len(es)) })
 		run(b, func(d time.Duration) { wg.Add(1); w.Add(d, 1) }, wg.Wait, w.Stats)
 	})
-	for name, runner := range map[string]func(func()){"inline": Inline, "go": Go} {
+	for name, runner := range map[string]Runner{"inline": Inline, "go": Go} {
 		b.Run(name, func(b *testing.B) {
 			var wg sync.WaitGroup
 			w := New(Config{Run: runner}, func(uint64) { wg.Done() })

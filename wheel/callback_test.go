@@ -73,7 +73,7 @@ func TestCallbacksMayUseTheirWheel(t *testing.T) {
 
 // A callback that adds a timer due at once, which does the same, must not keep the rest from firing.
 func TestAnEndlessChainStarvesNobody(t *testing.T) {
-	for _, run := range []func(func()){Inline, Go} {
+	for _, run := range []Runner{Inline, Go} {
 		done := make(chan struct{})
 		var w *Wheel[int]
 		w = New(Config{Shards: 1, Run: run}, func(v int) {
@@ -245,7 +245,7 @@ func TestATimerThatRunDropsIsCounted(t *testing.T) {
 		r := newRecorder()
 		w := New(Config{
 			Shards: 1,
-			Run: func(f func()) {
+			Run: runnerOf(func(f func()) {
 				switch calls++; calls {
 				case 1:
 					panic("no")
@@ -254,7 +254,7 @@ func TestATimerThatRunDropsIsCounted(t *testing.T) {
 				default:
 					f()
 				}
-			},
+			}),
 			OnPanic: func(any, []byte) { told++ },
 		}, r.fire)
 		for i := range 5 {
@@ -318,13 +318,13 @@ func TestCloseWaitsForTheHandOverUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		admitted := make(chan struct{})
 		var closed, late atomic.Bool
-		w := New(Config{Shards: 1, Run: func(f func()) {
+		w := New(Config{Shards: 1, Run: runnerOf(func(f func()) {
 			<-admitted // as a full pool would
 			if closed.Load() {
 				late.Store(true)
 			}
 			go f()
-		}}, func(int) {})
+		})}, func(int) {})
 		w.Add(time.Second, 1)
 		w.Add(time.Second, 2)
 		time.Sleep(2 * time.Second)

@@ -13,7 +13,7 @@ import (
 func TestNothingButCloseBlocksOnAClosingWheel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		admitted := make(chan struct{})
-		w := New(Config{Shards: 1, Run: func(f func()) { <-admitted; f() }}, func(int) {})
+		w := New(Config{Shards: 1, Run: runnerOf(func(f func()) { <-admitted; f() })}, func(int) {})
 		w.Add(time.Second, 1)
 		id, other := w.Add(time.Hour, 2), w.Add(time.Hour, 3)
 		time.Sleep(2 * time.Second)

@@ -31,13 +31,12 @@ type Config struct {
 	// that a shard can hold. It must not be negative, and Shards neither.
 	MaxPending int
 
-	// Run says where callbacks run: Go, Inline, the Run of a Pool, or a function of your own. It is called on the driver's
-	// goroutine of a shard, one call at a time, and must have f called, at any time and on any goroutine; only the first call
-	// of f counts, and none after Run has panicked. Run may block, but that shard fires nothing meanwhile, and Close waits
-	// (for a Pool it does not). If Run may wait for callbacks, as Inline and a Pool that blocks do, then a callback must not
-	// wait for another timer of the wheel: that timer may be in the shard that waits. Timers.Sleep is the exception. Run must
-	// not call Close. Default: Go.
-	Run func(f func())
+	// Run decides where callbacks run: Go, Inline, a Pool, or a Runner of your
+	// own. If the Runner may wait for callbacks, as Inline and a Pool that
+	// blocks do, a callback must not wait for another timer of the wheel: that
+	// timer may be in the shard that waits. Timers.Sleep is the exception.
+	// Default: Go.
+	Run Runner
 
 	// OnPanic is told of a panic in a callback, with the stack, on the goroutine where it happened; the wheel goes on.
 	// nil: the program crashes, as with package time.
@@ -57,11 +56,11 @@ type settings[T any] struct {
 	lastTick  uint64 // the last tick whose distance from the base is a time.Duration
 	fire      func(ID, T)
 	fireBatch func([]Expired[T]) // exactly one of fire and fireBatch is set
-	run       func(func()) (taken bool)
-	inline    bool   // run is Inline
-	closing   func() // if not nil, called when the wheel closes, before Close waits
-	trusted   bool   // run is Go or a Pool: it calls f once, or never if it refuses f
-	detached  bool   // run is Go or a Pool that does not block: it waits for no callback
+	runner    Runner             // Config.Run; a *poolUser in place of a Pool
+	inline    bool               // runner is Inline
+	closing   func()             // if not nil, called when the wheel closes, before Close waits
+	trusted   bool               // runner is Go or a Pool: it calls f once, or never if it refuses f
+	detached  bool               // runner is Go or a Pool that does not block: it waits for no callback
 	onPanic   func(any, []byte)
 	limit     *limit           // nil: none
 	wallNow   func() time.Time // the wall clock; time.Now but in tests
@@ -92,22 +91,22 @@ func newSettings[T any](cfg Config) (s *settings[T], shards int) {
 	if cfg.MaxPending < 0 {
 		panic(fmt.Sprintf("wheel: Config.MaxPending is %d, must not be negative", cfg.MaxPending))
 	}
-	if cfg.Run == nil {
-		cfg.Run = Go
-	}
 	s = &settings[T]{
 		tick:     cfg.Tick,
 		lastTick: uint64(maxDuration / cfg.Tick),
-		run:      func(f func()) bool { cfg.Run(f); return true },
-		inline:   code(cfg.Run) == code(Inline),
-		trusted:  code(cfg.Run) == code(Go),
-		detached: code(cfg.Run) == code(Go),
+		runner:   cfg.Run,
 		onPanic:  cfg.OnPanic,
 		wallNow:  time.Now,
 	}
-	if p := poolOf(cfg.Run); p != nil {
-		g := &guest{pool: p}
-		s.run, s.closing, s.trusted, s.detached = g.offer, g.leave, true, p.full != Block
+	switch r := cfg.Run.(type) {
+	case nil, goRunner:
+		s.runner, s.trusted, s.detached = goRunner{}, true, true
+	case inlineRunner:
+		s.inline = true
+	case *Pool:
+		r.mustBeMade()
+		u := &poolUser{pool: r}
+		s.runner, s.closing, s.trusted, s.detached = u, u.leave, true, r.full != Block
 	}
 	if cfg.MaxPending > 0 {
 		s.limit = &limit{max: int64(cfg.MaxPending)}

@@ -41,12 +41,12 @@ func TestTheBooksBalanceAtEveryQuietPoint(t *testing.T) {
 		}
 		cfg.MaxPending = most
 		cfg.OnPanic = func(any, []byte) {}
-		cfg.Run = func(f func()) {
+		cfg.Run = runnerOf(func(f func()) {
 			if runs.Add(1)%64 == 0 {
 				panic("dropped")
 			}
-			run(f)
-		}
+			run.Run(f)
+		})
 		f := newFates(t, workers*rounds*each)
 		w := New(cfg, f.fire)
 		for round := range rounds {

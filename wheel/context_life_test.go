@@ -51,7 +51,7 @@ func TestNoContextIsLeftUnwatched(t *testing.T) {
 func TestCloseCancelsContextsWhileRunBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		admitted := make(chan struct{})
-		tm := NewTimers(Config{Shards: 1, Run: func(f func()) { <-admitted; f() }})
+		tm := NewTimers(Config{Shards: 1, Run: runnerOf(func(f func()) { <-admitted; f() })})
 		ctx, cancel := tm.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		tm.AfterFunc(time.Second, func() {})

@@ -113,7 +113,7 @@ func (s *exitingNext) Next(after time.Time) time.Time {
 func TestANextThatExitsInARefusedRunIsCountedAsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := NewPool(1, 0, Drop)
-		timers := NewTimers(Config{Run: pool.Run, Shards: 1})
+		timers := NewTimers(Config{Run: pool, Shards: 1})
 		hold := make(chan struct{})
 		timers.AfterFunc(0, func() { <-hold })
 		synctest.Wait()

@@ -13,7 +13,7 @@ import (
 func ExamplePool() {
 	pool := wheel.NewPool(2, 100, wheel.Block)
 	var running, all atomic.Int32
-	w := wheel.New(wheel.Config{Run: pool.Run}, func(string) {
+	w := wheel.New(wheel.Config{Run: pool}, func(string) {
 		if n := running.Add(1); n > 2 {
 			fmt.Println(n, "at a time")
 		}
@@ -38,7 +38,7 @@ func ExamplePool() {
 func ExamplePool_drop() {
 	pool := wheel.NewPool(1, 2, wheel.Drop)
 	busy := make(chan struct{})
-	w := wheel.New(wheel.Config{Run: pool.Run}, func(int) { <-busy })
+	w := wheel.New(wheel.Config{Run: pool}, func(int) { <-busy })
 	for i := range 10 {
 		w.Add(0, i)
 	}

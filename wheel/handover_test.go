@@ -13,7 +13,7 @@ func TestShutdownMindsItsContextWhileRunBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		admitted := make(chan struct{})
 		var ran atomic.Int32
-		w := New(Config{Shards: 2, Run: func(f func()) { <-admitted; f() }}, func(int) { ran.Add(1) })
+		w := New(Config{Shards: 2, Run: runnerOf(func(f func()) { <-admitted; f() })}, func(int) { ran.Add(1) })
 		w.Add(time.Second, 1)
 		time.Sleep(2 * time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -33,7 +33,7 @@ func TestCloseStopsEveryShardBeforeItWaitsForOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		admitted := make(chan struct{})
 		var handed atomic.Int32
-		w := New(Config{Shards: 2, Run: func(f func()) { handed.Add(1); <-admitted; f() }}, func(int) {})
+		w := New(Config{Shards: 2, Run: runnerOf(func(f func()) { handed.Add(1); <-admitted; f() })}, func(int) {})
 		addTo(w.shards[0], time.Second, 1)
 		addTo(w.shards[1], time.Minute, 2)
 		time.Sleep(2 * time.Second)
@@ -57,10 +57,10 @@ func TestWhatRunPanickedOverDoesNotRunLater(t *testing.T) {
 			cfg := Config{
 				Shards:  1,
 				OnPanic: func(any, []byte) { told.Add(1) },
-				Run: func(f func()) {
+				Run: runnerOf(func(f func()) {
 					time.AfterFunc(time.Second, f)
 					panic("after f was taken")
-				},
+				}),
 			}
 			w := New(cfg, func(int) { ran.Add(1) })
 			if batch {
@@ -81,7 +81,7 @@ func TestWhatRunPanickedOverDoesNotRunLater(t *testing.T) {
 func TestARunThatCallsTwiceRunsACallbackOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran atomic.Int32
-		w := New(Config{Shards: 1, Run: func(f func()) { f(); go f() }}, func(int) { ran.Add(1) })
+		w := New(Config{Shards: 1, Run: runnerOf(func(f func()) { f(); go f() })}, func(int) { ran.Add(1) })
 		w.Add(time.Second, 1)
 		time.Sleep(time.Minute)
 		if err := w.Shutdown(t.Context()); err != nil || ran.Load() != 1 {

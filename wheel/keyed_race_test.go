@@ -133,7 +133,7 @@ func TestEveryValueOfAKeyEndsOnceUnderContention(t *testing.T) {
 	for _, cfg := range []Config{
 		{Shards: 1, Run: Inline},
 		{Shards: 4},
-		{Shards: 2, MaxPending: 3, Run: pool.Run},
+		{Shards: 2, MaxPending: 3, Run: pool},
 	} {
 		const workers = 32
 		each := raceOperations() / 8 / workers

@@ -340,7 +340,7 @@ func TestADroppedCallbackLeavesNoKeyBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPool(1, 0, Drop)
 		var ran atomic.Int32
-		k := NewKeyed(Config{Shards: 2, Run: p.Run}, func(int, int) {
+		k := NewKeyed(Config{Shards: 2, Run: p}, func(int, int) {
 			time.Sleep(time.Minute)
 			ran.Add(1)
 		})

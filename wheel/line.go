@@ -10,7 +10,7 @@ type line struct {
 
 type waiting struct {
 	f        func()
-	guest    *guest        // whose f is, if it is blocked
+	user     *poolUser     // the wheel that f belongs to, if it is blocked
 	admitted chan struct{} // not nil while it is blocked; closed when it no longer is
 }
 
@@ -43,10 +43,10 @@ func (l *line) pop() func() {
 	return f
 }
 
-// admit lets those go that stand at this place or behind: all, or those of g.
-func (l *line) admit(place int, g *guest) {
+// admit lets those go that stand at this place or behind: all, or those of u.
+func (l *line) admit(place int, u *poolUser) {
 	for ; place < l.n; place++ {
-		if w := l.at(place); g == nil || w.guest == g {
+		if w := l.at(place); u == nil || w.user == u {
 			w.admit()
 		}
 	}

@@ -111,7 +111,7 @@ func TestAValueIsNotKeptHoweverItsTimerEnds(t *testing.T) {
 	cfg := Config{Shards: 1, Run: Inline, OnPanic: func(any, []byte) {}}
 	panics := New(cfg, func(v *[16]byte) { panic("after it was read") })
 	batches := NewBatch(cfg, func([]Expired[*[16]byte]) { panic("before it was read") })
-	cfg.Run = func(func()) { panic("never run") }
+	cfg.Run = runnerOf(func(func()) { panic("never run") })
 	drops := New(cfg, func(*[16]byte) {})
 	wheels := []*Wheel[*[16]byte]{panics, batches, drops}
 	for _, w := range wheels {

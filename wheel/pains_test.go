@@ -36,7 +36,7 @@ func TestATimerThatSetsItselfAgainNeverStops(t *testing.T) {
 
 // RussellLuo/timingwheel#25 and #53: many tasks, scheduled by tasks, locked each other out.
 func TestCallbacksThatAddManyLockNobodyOut(t *testing.T) {
-	for _, run := range []func(func()){Inline, Go} {
+	for _, run := range []Runner{Inline, Go} {
 		n := int64(memoryCount())
 		var w *Wheel[int]
 		var ran atomic.Int64

@@ -128,7 +128,7 @@ func TestAnAddAfterCloseReturnsAndIsRefused(t *testing.T) {
 
 // thinkgos/timer: Stop held the lock that expiry needed, while it waited for expiry.
 func TestARemoveReturnsWhileACallbackRuns(t *testing.T) {
-	for _, run := range []func(func()){Inline, Go} {
+	for _, run := range []Runner{Inline, Go} {
 		entered, leave := make(chan struct{}), make(chan struct{})
 		w := New(Config{Shards: 1, Run: run}, func(int) {
 			entered <- struct{}{}
@@ -159,13 +159,13 @@ func TestARunThatBlocksHoldsNoLock(t *testing.T) {
 		var ended atomic.Int32
 		var closing atomic.Bool
 		var w *Wheel[int]
-		w = New(Config{Shards: 1, Run: func(f func()) {
+		w = New(Config{Shards: 1, Run: runnerOf(func(f func()) {
 			worker <- struct{}{}
 			go func() {
 				f()
 				<-worker
 			}()
-		}}, func(v int) {
+		})}, func(v int) {
 			time.Sleep(time.Second)
 			if w.Add(time.Millisecond, v+1) == 0 && !closing.Load() {
 				t.Error("an add in a callback failed")

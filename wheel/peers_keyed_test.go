@@ -91,7 +91,7 @@ func TestAKeySetManyTimesIsOneTimer(t *testing.T) {
 // HDT3213/godis: a job that set its own key again could not be removed, for its end deleted the new entry: of 2,000 jobs
 // that were removed 120 fired.
 func TestAJobThatSetsItsOwnKeyAgainCanBeRemoved(t *testing.T) {
-	for _, run := range []func(func()){Inline, Go} {
+	for _, run := range []Runner{Inline, Go} {
 		const jobs = 2000
 		var k *Keyed[int, int]
 		var runs, late [jobs]atomic.Int64

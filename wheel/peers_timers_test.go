@@ -12,7 +12,7 @@ import (
 
 // thinkgos/timer: Stop held the lock that expiry needed, and waited for expiry.
 func TestStopReturnsWhileTheFunctionRuns(t *testing.T) {
-	for _, run := range []func(func()){Inline, Go} {
+	for _, run := range []Runner{Inline, Go} {
 		timers := NewTimers(Config{Shards: 1, Run: run})
 		entered, leave := make(chan struct{}), make(chan struct{})
 		running := timers.AfterFunc(0, func() {

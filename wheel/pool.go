@@ -2,7 +2,6 @@ package wheel
 
 import (
 	"fmt"
-	"reflect"
 	"sync"
 )
 
@@ -13,9 +12,8 @@ const (
 	// Block makes Run wait until the queue has room. A shard of a wheel that waits fires nothing meanwhile.
 	Block Overflow = iota
 
-	// Drop does not run the function. A wheel counts its timer in Stats.Dropped, and Shutdown does not wait for it. But it
-	// learns of that only if Config.Run is the Run of the Pool itself: if that is called by another function, the timer counts
-	// as fired, and Shutdown waits for it until its context is done.
+	// Drop does not run the function: Run returns false. A wheel counts its
+	// timer in Stats.Dropped, and Shutdown does not wait for it.
 	Drop
 
 	// Spill gives the function a goroutine of its own.
@@ -25,14 +23,14 @@ const (
 // Pool runs functions on a limited number of goroutines, in the order in which they come. It serves one wheel or many:
 //
 //	pool := wheel.NewPool(8, 1024, wheel.Block)
-//	w := wheel.New(wheel.Config{Run: pool.Run}, fire)
+//	w := wheel.New(wheel.Config{Run: pool}, fire)
 //
 // A worker is a goroutine that starts when a function comes and ends when none waits: an idle Pool has no goroutine, and
 // needs no Close. NewPool makes it. A function that calls runtime.Goexit, or panics where OnPanic is told of it, harms no
 // other. A Pool whose Run may block belongs to the testing/synctest bubble where it is used.
 //
 // A callback that runs in a Pool may do with its wheel whatever a callback may, also close it: even while Run waits for
-// room, Close does not, if Config.Run is the Run of the Pool itself. What it should not do is call the Run of a Pool that
+// room, Close does not, if Config.Run is the Pool itself. What it should not do is call the Run of a Pool that
 // blocks: if all workers did, each would wait for the others.
 type Pool struct {
 	workers, room int
@@ -60,16 +58,22 @@ func NewPool(workers, queue int, full Overflow) *Pool {
 	return &Pool{workers: workers, room: queue, full: full}
 }
 
-// Run has f called by a worker: at once if one is free, else when f's turn comes. If the queue is full it does what the
-// Overflow says. After Close it drops f.
-func (p *Pool) Run(f func()) {
-	switch {
-	case f == nil:
-		panic(nilFunc{p})
-	case p.workers == 0:
-		panic("wheel: Run of a Pool that was not made by NewPool")
+// Run has a worker call f: at once if a worker is free, otherwise after the
+// functions that came before f. It reports true if f runs or will run. If the
+// queue is full, the Overflow decides. After Close, Run refuses f and returns
+// false.
+func (p *Pool) Run(f func()) bool {
+	if f == nil {
+		panic("wheel: Run of a Pool without a function")
 	}
-	p.offer(f, nil)
+	p.mustBeMade()
+	return p.offer(f, nil)
+}
+
+func (p *Pool) mustBeMade() {
+	if p == nil || p.workers == 0 {
+		panic("wheel: Pool that was not made by NewPool")
+	}
 }
 
 // Close refuses what comes from now on and waits until everything that came before has run. A Run that waits for room
@@ -95,8 +99,8 @@ func (p *Pool) restLocked() {
 	}
 }
 
-// offer is Run, and reports whether f has been taken: it will be called. g is the wheel whose it is, or nil.
-func (p *Pool) offer(f func(), g *guest) (taken bool) {
+// offer is Run for the wheel u, or for no wheel if u is nil.
+func (p *Pool) offer(f func(), u *poolUser) (taken bool) {
 	p.mu.Lock()
 	switch full := p.line.n >= p.room; {
 	case p.closed || p.busy == p.workers && full && p.full == Drop:
@@ -110,11 +114,11 @@ func (p *Pool) offer(f func(), g *guest) (taken bool) {
 	case p.full == Spill:
 		p.spilled++
 		go p.spill(f)
-	case g != nil && g.leaving:
+	case u != nil && u.leaving:
 		p.line.push(waiting{f: f})
 	default:
 		admitted := make(chan struct{})
-		p.line.push(waiting{f, g, admitted})
+		p.line.push(waiting{f, u, admitted})
 		p.mu.Unlock()
 		<-admitted
 		return true
@@ -169,41 +173,20 @@ func (p *Pool) spill(f func()) {
 	f()
 }
 
-// guest is a wheel that a Pool serves.
-type guest struct {
+// poolUser is the Runner of a wheel whose Config.Run is a Pool.
+type poolUser struct {
 	pool    *Pool
 	leaving bool // guarded by the lock of the pool
 }
 
-func (g *guest) offer(f func()) (taken bool) { return g.pool.offer(f, g) }
+// Run is Pool.Run for this wheel.
+func (u *poolUser) Run(f func()) bool { return u.pool.offer(f, u) }
 
 // leave is called when the wheel closes. What it has come with is taken, although the queue is full: if Close had to wait
 // for room, a callback that calls it might wait for itself.
-func (g *guest) leave() {
-	g.pool.mu.Lock()
-	g.leaving = true
-	g.pool.line.admit(g.pool.room, g)
-	g.pool.mu.Unlock()
+func (u *poolUser) leave() {
+	u.pool.mu.Lock()
+	u.leaving = true
+	u.pool.line.admit(u.pool.room, u)
+	u.pool.mu.Unlock()
 }
-
-// nilFunc is what Run panics with if it is given no function. It names the Pool, and so poolOf finds it.
-type nilFunc struct{ pool *Pool }
-
-func (nilFunc) Error() string { return "wheel: Run of a Pool without a function" }
-
-// poolOf returns the Pool whose Run this is, or nil. All values of that method share their code; a function that calls it
-// does not.
-func poolOf(run func(func())) (p *Pool) {
-	if code(run) != code((*Pool)(nil).Run) {
-		return nil
-	}
-	defer func() {
-		if p = recover().(nilFunc).pool; p == nil || p.workers == 0 {
-			panic("wheel: Config.Run is that of a Pool which was not made by NewPool")
-		}
-	}()
-	run(nil)
-	return nil
-}
-
-func code(run func(func())) uintptr { return reflect.ValueOf(run).Pointer() }

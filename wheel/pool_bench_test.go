@@ -8,7 +8,7 @@ import (
 // BenchmarkPoolRun is what a callback costs that does nothing: a goroutine each, and by way of a Pool.
 func BenchmarkPoolRun(b *testing.B) {
 	p := NewPool(runtime.GOMAXPROCS(0), 1024, Block)
-	for name, run := range map[string]func(func()){"go": Go, "pool": p.Run} {
+	for name, run := range map[string]Runner{"go": Go, "pool": p} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			defer reportCPU(b)()
@@ -16,12 +16,12 @@ func BenchmarkPoolRun(b *testing.B) {
 			left := 0
 			f := func() {}
 			for b.Loop() {
-				run(f)
+				run.Run(f)
 				if left++; left%yieldAfter == 0 { // as a driver does
 					runtime.Gosched()
 				}
 			}
-			run(func() { close(done) })
+			run.Run(func() { close(done) })
 			<-done
 		})
 	}

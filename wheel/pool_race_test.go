@@ -39,7 +39,7 @@ func TestAPoolLosesNothingUnderContention(t *testing.T) {
 			})
 			wg.Go(func() {
 				for range 20 {
-					w := New(Config{Shards: 2, Tick: minTick, Run: p.Run}, func(int) { use() })
+					w := New(Config{Shards: 2, Tick: minTick, Run: p}, func(int) { use() })
 					for range raceOperations() / 2000 {
 						w.Add(time.Duration(rand.IntN(int(2*time.Millisecond))), 1)
 					}

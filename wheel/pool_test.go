@@ -85,7 +85,7 @@ func TestABlockedPoolDelaysOnlyTheShardThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
 		p := NewPool(1, 0, Block)
-		w := New(Config{Shards: 2, Run: p.Run}, func(v int) {
+		w := New(Config{Shards: 2, Run: p}, func(v int) {
 			r.fire(v)
 			time.Sleep(time.Minute)
 		})
@@ -111,7 +111,7 @@ func TestAFullPoolDropsAndTheWheelCountsIt(t *testing.T) {
 		for _, batch := range []int{1, batchSize} {
 			var g gauge
 			p := NewPool(2, 3, Drop)
-			cfg := Config{Shards: 1, Run: p.Run}
+			cfg := Config{Shards: 1, Run: p}
 			w := New(cfg, func(int) { g.use(time.Hour) })
 			if batch > 1 {
 				w = NewBatch(cfg, func([]Expired[int]) { g.use(time.Hour) })
@@ -138,7 +138,7 @@ func TestAFullPoolSpillsOntoGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
 		p := NewPool(2, 3, Spill)
-		w := New(Config{Run: p.Run}, func(int) { g.use(time.Hour) })
+		w := New(Config{Run: p}, func(int) { g.use(time.Hour) })
 		for i := range 20 {
 			w.Add(time.Second, i)
 		}
@@ -161,7 +161,7 @@ func TestAPanicOrGoexitLosesNeitherWorkerNorQueue(t *testing.T) {
 			var g gauge
 			p := NewPool(2, 4, full)
 			var told atomic.Int32
-			w := New(Config{Shards: 2, Run: p.Run, OnPanic: func(any, []byte) { told.Add(1) }}, func(v int) {
+			w := New(Config{Shards: 2, Run: p, OnPanic: func(any, []byte) { told.Add(1) }}, func(v int) {
 				g.use(time.Second)
 				switch v % 3 {
 				case 0:
@@ -221,7 +221,7 @@ func TestCallbacksInABlockedPoolMayUseTheirWheel(t *testing.T) {
 			var ran atomic.Int32
 			var w *Wheel[int]
 			p := NewPool(1, queue, Block)
-			w = New(Config{Shards: 1, Run: p.Run}, func(v int) {
+			w = New(Config{Shards: 1, Run: p}, func(v int) {
 				time.Sleep(time.Second) // the driver waits in Run meanwhile
 				ran.Add(1)
 				if v == 0 {
@@ -255,8 +255,8 @@ func TestCloseDoesNotWaitForRoomInAPool(t *testing.T) {
 		for _, queue := range []int{0, 1} {
 			var g gauge
 			p := NewPool(1, queue, Block)
-			w := New(Config{Shards: 2, Run: p.Run}, func(int) { g.use(time.Hour) })
-			other := New(Config{Shards: 1, Run: p.Run}, func(int) { g.use(time.Hour) })
+			w := New(Config{Shards: 2, Run: p}, func(int) { g.use(time.Hour) })
+			other := New(Config{Shards: 1, Run: p}, func(int) { g.use(time.Hour) })
 			for i := range 10 {
 				addTo(w.shards[i%2], time.Second, i)
 			}
@@ -299,13 +299,13 @@ func (p *Pool) blocks() (n int) {
 func TestWhatComesFromAClosingWheelNeedsNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPool(1, 0, Block)
-		g := &guest{pool: p}
+		u := &poolUser{pool: p}
 		ran := 0
 		p.Run(func() { time.Sleep(time.Second) })
-		g.leave()
+		u.leave()
 		start := time.Now()
 		for range 3 {
-			if !g.offer(func() { ran++ }) {
+			if !u.Run(func() { ran++ }) {
 				t.Error("refused")
 			}
 		}
@@ -323,7 +323,7 @@ func TestALineKeepsNothingThatHasLeftIt(t *testing.T) {
 	var l line
 	for round := range 5 {
 		for range 3 * round {
-			l.push(waiting{f: func() {}, guest: new(guest)})
+			l.push(waiting{f: func() {}, user: new(poolUser)})
 		}
 		for l.n > 0 {
 			if l.pop() == nil {
@@ -331,7 +331,7 @@ func TestALineKeepsNothingThatHasLeftIt(t *testing.T) {
 			}
 		}
 		for _, w := range l.ring {
-			if w.f != nil || w.guest != nil {
+			if w.f != nil || w.user != nil {
 				t.Error("kept")
 			}
 		}
@@ -343,7 +343,7 @@ func TestACallbackMayCloseItsWheelWhileThePoolIsFull(t *testing.T) {
 		var w *Wheel[int]
 		var drained, ran atomic.Int32
 		p := NewPool(1, 0, Block)
-		w = New(Config{Shards: 2, Run: p.Run}, func(int) {
+		w = New(Config{Shards: 2, Run: p}, func(int) {
 			time.Sleep(time.Second) // both drivers wait in Run meanwhile
 			w.Close()
 			for range w.Drain() {
@@ -369,7 +369,7 @@ func TestShutdownMindsItsContextWhileAPoolIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
 		p := NewPool(1, 1, Block)
-		w := New(Config{Shards: 1, Run: p.Run}, func(int) { g.use(time.Hour) })
+		w := New(Config{Shards: 1, Run: p}, func(int) { g.use(time.Hour) })
 		for i := range 10 {
 			w.Add(time.Second, i)
 		}
@@ -418,7 +418,7 @@ func TestAWheelCountsWhatAClosedPoolRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, full := range []Overflow{Block, Drop, Spill} {
 			p := NewPool(2, 3, full)
-			w := New(Config{Run: p.Run}, func(int) { t.Error("ran") })
+			w := New(Config{Run: p}, func(int) { t.Error("ran") })
 			for i := range 10 {
 				w.Add(time.Second, i)
 			}
@@ -440,7 +440,7 @@ func TestOnePoolServesManyWheels(t *testing.T) {
 		p := NewPool(3, 2, Block)
 		var wheels []*Wheel[int]
 		for range 5 {
-			w := New(Config{Shards: 2, Run: p.Run}, func(int) { g.use(time.Second) })
+			w := New(Config{Shards: 2, Run: p}, func(int) { g.use(time.Second) })
 			wheels = append(wheels, w)
 			for i := range 30 {
 				w.Add(time.Second, i)
@@ -468,8 +468,8 @@ func TestAPoolThatMakesNoSenseIsRefused(t *testing.T) {
 		{"NewPool with Overflow 3", func() { NewPool(1, 1, Spill+1) }},
 		{"NewPool with Overflow -1", func() { NewPool(1, 1, -1) }},
 		{"Run of a Pool without a function", func() { NewPool(1, 1, Spill).Run(nil) }},
-		{"not made by NewPool", func() { New(Config{Run: none.Run}, func(int) {}) }},
-		{"not made by NewPool", func() { New(Config{Run: new(Pool).Run}, func(int) {}) }},
+		{"not made by NewPool", func() { New(Config{Run: none}, func(int) {}) }},
+		{"not made by NewPool", func() { New(Config{Run: new(Pool)}, func(int) {}) }},
 	} {
 		func() {
 			defer func() {
@@ -482,14 +482,43 @@ func TestAPoolThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
-func TestOnlyThePoolsOwnRunNamesIt(t *testing.T) {
-	p, q := NewPool(1, 1, Drop), NewPool(1, 1, Drop)
-	if poolOf(p.Run) != p || poolOf(q.Run) != q {
-		t.Error("a Pool was not found")
-	}
-	for _, run := range []func(func()){Go, Inline, func(f func()) { p.Run(f) }, func(func()) { t.Error("called") }} {
-		if poolOf(run) != nil {
-			t.Error("a Pool was found")
+func TestATimerThatARunnerRefusesIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var late []func()
+		var ran atomic.Int32
+		refuse := RunnerFunc(func(f func()) bool {
+			late = append(late, f)
+			return false
+		})
+		w := New(Config{Shards: 1, Run: refuse}, func(int) { ran.Add(1) })
+		w.Add(time.Second, 1)
+		w.Add(time.Second, 2)
+		time.Sleep(time.Minute)
+		for _, f := range late {
+			f() // too late: Run has refused it
 		}
-	}
+		if err := w.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if s := checkBooks(t, w); s.Dropped != 2 || s.Fired != 0 || ran.Load() != 0 || len(late) != 2 {
+			t.Errorf("%d dropped, %d fired, %d ran", s.Dropped, s.Fired, ran.Load())
+		}
+	})
+}
+
+func TestARunnerAroundAPoolReportsItsDrops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(1, 1, Drop)
+		w := New(Config{Shards: 1, Run: RunnerFunc(p.Run)}, func(int) { time.Sleep(time.Hour) })
+		for v := range 5 {
+			w.Add(time.Second, v)
+		}
+		time.Sleep(time.Minute)
+		if s := checkBooks(t, w); s.Fired != 2 || s.Dropped != 3 {
+			t.Errorf("%d fired, %d dropped", s.Fired, s.Dropped)
+		}
+		if err := w.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -230,12 +230,12 @@ func TestNothingIsHandedOverAfterClose(t *testing.T) {
 	for range 50 {
 		var closed atomic.Bool
 		var late atomic.Int64
-		w := New(Config{Shards: 2, Run: func(f func()) {
+		w := New(Config{Shards: 2, Run: runnerOf(func(f func()) {
 			if closed.Load() {
 				late.Add(1)
 			}
 			f()
-		}}, func(int) {})
+		})}, func(int) {})
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {

@@ -349,12 +349,12 @@ func TestASeriesSurvivesItsPanicsAndDrops(t *testing.T) {
 			r := newRecorder()
 			tm := NewTimers(Config{
 				OnPanic: func(any, []byte) { told.Add(1) },
-				Run: func(f func()) {
+				Run: runnerOf(func(f func()) {
 					if offered.Add(1)%3 == 0 {
 						panic("refused")
 					}
 					go f()
-				},
+				}),
 			})
 			series := tm.Every(time.Second, func() {
 				switch r.fire(0); len(r.values()) {

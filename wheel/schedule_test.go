@@ -193,12 +193,12 @@ func TestAScheduleSurvivesPanicsAndDrops(t *testing.T) {
 		r := newRecorder()
 		tm := NewTimers(Config{
 			OnPanic: func(any, []byte) { told.Add(1) },
-			Run: func(f func()) {
+			Run: runnerOf(func(f func()) {
 				if n := offered.Add(1); n == 2 || n == 5 {
 					panic("refused")
 				}
 				f()
-			},
+			}),
 		})
 		asked := 0
 		tm.Schedule(scheduleFunc(func(t time.Time) time.Time {

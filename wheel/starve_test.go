@@ -9,7 +9,7 @@ import (
 
 // package time's promise: f runs on another goroutine, whatever the delay. Here the caller holds what f needs.
 func TestAddNeverRunsTheCallbackItself(t *testing.T) {
-	for _, run := range []func(func()){Go, Inline} {
+	for _, run := range []Runner{Go, Inline} {
 		var mu sync.Mutex
 		ran := make(chan int)
 		w := New(Config{Run: run}, func(v int) {
@@ -40,7 +40,7 @@ func TestEndlessChainsOfAnyKindStarveNobody(t *testing.T) {
 		"negative": func(w *Wheel[int]) { w.Add(-time.Hour, 0) },
 		"AddAt":    func(w *Wheel[int]) { w.AddAt(time.Unix(1, 0), 0) },
 	} {
-		for _, run := range []func(func()){Inline, Go} {
+		for _, run := range []Runner{Inline, Go} {
 			done := make(chan struct{}, 3)
 			var w *Wheel[int]
 			w = NewBatch(Config{Shards: 1, Run: run}, func(batch []Expired[int]) {

@@ -18,10 +18,11 @@ type handRun struct {
 	held []func()
 }
 
-func (r *handRun) run(f func()) {
+func (r *handRun) Run(f func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held = append(r.held, f)
+	return true
 }
 
 // release runs what it holds, and returns how many those were.
@@ -93,7 +94,7 @@ func TestStopAfterFireReportsFalse(t *testing.T) {
 func TestStopTakesBackWhatRunHasNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var run handRun
-		tm := NewTimers(Config{Run: run.run})
+		tm := NewTimers(Config{Run: &run})
 		stopped := tm.AfterFunc(time.Second, func() { t.Error("called after Stop") })
 		called := 0
 		moved := tm.AfterFunc(time.Second, func() { called++ })
@@ -340,12 +341,12 @@ func TestATimerWhoseFunctionRunDropsIsNoLongerPending(t *testing.T) {
 		tm := NewTimers(Config{
 			MaxPending: 1,
 			OnPanic:    func(any, []byte) { told.Add(1) },
-			Run: func(f func()) {
+			Run: runnerOf(func(f func()) {
 				if offered.Add(1) == 1 {
 					panic("refused")
 				}
 				f()
-			},
+			}),
 		})
 		timer := tm.AfterFunc(time.Second, func() { ran.Add(1) })
 		time.Sleep(time.Minute)

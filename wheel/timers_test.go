@@ -77,11 +77,11 @@ func TestNonPositiveDelaysFireAtOnceAndFarOnesNever(t *testing.T) {
 // TestSleepReturnsInACallback: the callback holds up its shard, or all workers of its Pool and with them the shard, and
 // the sleeper's own timer may be there.
 func TestSleepReturnsInACallback(t *testing.T) {
-	runs := map[string]func() func(func()){
-		"inline":                func() func(func()) { return Inline },
-		"a function that calls": func() func(func()) { return func(f func()) { f() } },
-		"a pool that blocks":    func() func(func()) { return NewPool(1, 0, Block).Run },
-		"go":                    func() func(func()) { return Go },
+	runs := map[string]func() Runner{
+		"inline":                func() Runner { return Inline },
+		"a function that calls": func() Runner { return runnerOf(func(f func()) { f() }) },
+		"a pool that blocks":    func() Runner { return NewPool(1, 0, Block) },
+		"go":                    func() Runner { return Go },
 	}
 	for name, run := range runs {
 		t.Run(name, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestShutdownWaitsForFunctionsThatRun(t *testing.T) {
 // Whatever is asked of Run, channels, sleepers and contexts are served by the driver itself.
 func TestAnOverloadedRunKeepsNoTimeFromItsReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tm := NewTimers(Config{Shards: 1, Run: func(func()) { panic("overloaded") }, OnPanic: func(any, []byte) {}})
+		tm := NewTimers(Config{Shards: 1, Run: runnerOf(func(func()) { panic("overloaded") }), OnPanic: func(any, []byte) {}})
 		start := time.Now()
 		tm.AfterFunc(time.Second, func() { t.Error("called") })
 		ctx, cancel := tm.WithTimeout(t.Context(), time.Second)

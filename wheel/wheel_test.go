@@ -63,6 +63,14 @@ func tickOf(cfg Config) time.Duration {
 	return cfg.Tick
 }
 
+// runnerOf returns a Runner that calls run with every function, and accepts it.
+func runnerOf(run func(f func())) Runner {
+	return RunnerFunc(func(f func()) bool {
+		run(f)
+		return true
+	})
+}
+
 // checkBooks checks that every timer that was ever added is accounted for.
 func checkBooks[T any](t *testing.T, w *Wheel[T]) Stats {
 	t.Helper()

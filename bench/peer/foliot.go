@@ -15,8 +15,8 @@ type foliot[T any] struct {
 	carry func(i int) T
 }
 
-// OpenFoliot returns a Wheel whose callbacks run by way of run; nil is the default.
-func OpenFoliot(s Sink, run func(func())) Timers[wheel.ID] {
+// OpenFoliot returns a Wheel whose callbacks run where run says; nil is the default.
+func OpenFoliot(s Sink, run wheel.Runner) Timers[wheel.ID] {
 	return foliot[value]{
 		Wheel: wheel.New(wheel.Config{Run: run}, func(v value) { fire(s, v) }),
 		carry: func(i int) value { return value(i) },

@@ -1,0 +1,132 @@
+package wheel
+
+import (
+	"runtime/debug"
+	"sync/atomic"
+)
+
+// A hand-over begins when a timer is claimed, and ends when Run has returned or the callback has begun, whichever is
+// first. There is at most one at a time in a shard. Close waits for those under way, and since a callback that has
+// begun is no longer one, Close may be called from within it.
+
+// beginLocked begins the hand-over of the timers that have just been claimed, and returns its number.
+func (sh *shard[T]) beginLocked(timers int) (number uint64) {
+	sh.count.fired += uint64(timers)
+	sh.handOvers++
+	sh.handing.Store(sh.handOvers)
+	sh.held.Add(1)
+	return sh.handOvers
+}
+
+// handOver gives f, which calls begun first and finished last, to Run. It is called without the lock. If f will never
+// run, the timers count as dropped, and lost is called, if not nil.
+func (sh *shard[T]) handOver(number uint64, timers int, f, lost func()) {
+	run, taken := f, (*atomic.Bool)(nil)
+	if !sh.trusted {
+		run, taken = once(f)
+	}
+	accepted := false
+	defer func() {
+		if sh.handing.CompareAndSwap(number, 0) {
+			sh.announceHandedOver()
+		}
+		if accepted {
+			return
+		}
+		// Run has refused f, panicked or ended this goroutine. If the callback has not begun it never will, even if Run
+		// has left it with somebody.
+		if taken == nil || !taken.Swap(true) {
+			sh.lose(timers, lost)
+		}
+		if sh.onPanic != nil {
+			if v := recover(); v != nil {
+				sh.reportPanic(v)
+			}
+		}
+	}()
+	accepted = sh.runner.Run(run)
+}
+
+// lose drops timers and tells of it, however that ends.
+func (sh *shard[T]) lose(timers int, lost func()) {
+	defer sh.drop(timers)
+	if lost != nil {
+		lost()
+	}
+}
+
+// once returns f so that it runs only if taken is not set, which it then sets.
+func once(f func()) (run func(), taken *atomic.Bool) {
+	taken = new(atomic.Bool)
+	return func() {
+		if !taken.Swap(true) {
+			f()
+		}
+	}, taken
+}
+
+// begun ends the hand-over: the callback runs. A Run that starts callbacks later comes too late for it, and finds
+// another hand-over's number or none.
+func (sh *shard[T]) begun(number uint64) {
+	if sh.handing.CompareAndSwap(number, 0) {
+		sh.announceHandedOver()
+	}
+}
+
+// announceHandedOver wakes a Close that waits. Close sets closed before it looks at handing, we clear handing before we
+// look at closed: one of the two sees the other.
+func (sh *shard[T]) announceHandedOver() {
+	if sh.closed.Load() {
+		sh.mu.Lock()
+		if sh.handedOver != nil && sh.handing.Load() == 0 {
+			close(sh.handedOver)
+			sh.handedOver = nil
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// finished ends what the Runner holds of one hand-over, however the callback ended.
+func (sh *shard[T]) finished() {
+	if sh.held.Add(-1) == 0 && sh.closed.Load() {
+		sh.mu.Lock()
+		if sh.quiet != nil && sh.held.Load() == 0 {
+			close(sh.quiet)
+			sh.quiet = nil
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// drop books timers that were claimed but will never run.
+func (sh *shard[T]) drop(timers int) {
+	sh.mu.Lock()
+	sh.count.fired -= uint64(timers)
+	sh.count.dropped += uint64(timers)
+	sh.mu.Unlock()
+	sh.finished()
+}
+
+// call runs the callback for one value.
+func (sh *shard[T]) call(number uint64, id ID, v T) {
+	sh.begun(number)
+	defer sh.finished()
+	if sh.onPanic != nil {
+		defer sh.recoverPanic()
+	}
+	sh.fire(id, v)
+}
+
+// recoverPanic must be deferred itself.
+func (sh *shard[T]) recoverPanic() {
+	if v := recover(); v != nil {
+		sh.reportPanic(v)
+	}
+}
+
+func (sh *shard[T]) reportPanic(v any) {
+	sh.mu.Lock()
+	sh.count.panics++
+	sh.mu.Unlock()
+	sh.onPanic(v, debug.Stack())
+}
