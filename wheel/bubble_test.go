@@ -30,7 +30,7 @@ func TestEverythingMayBeForgottenInABubble(t *testing.T) {
 			timers.AfterFunc(time.Hour, func() {})
 			timers.NewTimer(time.Hour)
 			timers.NewTicker(time.Hour)
-			timers.Every(time.Hour, func() {})
+			timers.Every(time.Hour, func() {}, EveryOptions{})
 			ctx, cancel := timers.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			<-ctx.Done()

@@ -47,7 +47,7 @@ func TestStopWaitEndsASeriesThatResetsItself(t *testing.T) {
 		series.Store(timers.Every(time.Millisecond, func() {
 			time.Sleep(time.Millisecond)
 			series.Load().Reset(1)
-		}))
+		}, EveryOptions{}))
 		time.Sleep(10*time.Millisecond + time.Microsecond)
 		for range 100 {
 			if err := series.Load().StopWait(t.Context()); err != nil {
@@ -135,7 +135,7 @@ func TestATinyPeriodRunsOnceATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var timers Timers
 		var runs atomic.Int64
-		timer := timers.Every(1, func() { runs.Add(1) })
+		timer := timers.Every(1, func() { runs.Add(1) }, EveryOptions{})
 		time.Sleep(100 * time.Millisecond)
 		if err := timer.StopWait(t.Context()); err != nil {
 			t.Fatal(err)

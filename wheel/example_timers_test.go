@@ -48,7 +48,7 @@ func ExampleTimers_Every() {
 	poll := timers.Every(10*time.Millisecond, func() {
 		n++
 		polls <- n
-	}, wheel.FixedDelay, wheel.Immediately)
+	}, wheel.EveryOptions{Missed: wheel.FixedDelay, Immediately: true})
 	fmt.Println(<-polls, <-polls, <-polls)
 	poll.Stop()
 	// Output: 1 2 3

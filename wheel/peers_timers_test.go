@@ -129,7 +129,7 @@ func TestASeriesRunsInEachPeriodAndOnlyOnce(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				at = append(at, time.Since(start))
-			})
+			}, EveryOptions{})
 			time.Sleep(10*time.Second + tick)
 			timers.Close()
 			mu.Lock()

@@ -232,7 +232,7 @@ func TestShutdownWaitsForFunctionsThatRun(t *testing.T) {
 		tm := NewTimers(cfg)
 		var ended atomic.Int32
 		tm.AfterFunc(time.Second, func() { time.Sleep(time.Minute); ended.Add(1) })
-		tm.Every(time.Second, func() { time.Sleep(time.Minute); ended.Add(1) })
+		tm.Every(time.Second, func() { time.Sleep(time.Minute); ended.Add(1) }, EveryOptions{})
 		time.Sleep(2 * time.Second)
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -379,7 +379,7 @@ func TestPendingTimersNeedNoGoroutine(t *testing.T) {
 		tm.AfterFunc(time.Hour, func() {})
 		tm.NewTimer(time.Hour)
 		tm.NewTicker(time.Hour)
-		tm.Every(time.Hour, func() {})
+		tm.Every(time.Hour, func() {}, EveryOptions{})
 		_, cancel := tm.WithTimeout(parent, time.Hour)
 		defer cancel()
 	}
@@ -398,13 +398,13 @@ func TestTimersAllocateOnce(t *testing.T) {
 	standing := tm.AfterFunc(time.Hour, f)
 	channel := tm.NewTimer(time.Hour)
 	ticker := tm.NewTicker(time.Hour)
-	series := tm.Every(time.Hour, f)
+	series := tm.Every(time.Hour, f, EveryOptions{})
 	for name, c := range map[string]struct {
 		want float64
 		op   func()
 	}{
 		"AfterFunc":         {1, func() { tm.AfterFunc(time.Hour, f).Stop() }},
-		"Every":             {1, func() { tm.Every(time.Hour, f).Stop() }},
+		"Every":             {1, func() { tm.Every(time.Hour, f, EveryOptions{}).Stop() }},
 		"Stop, Reset":       {0, func() { standing.Stop(); standing.Reset(time.Minute) }},
 		"Reset":             {0, func() { standing.Reset(time.Hour); standing.Reset(time.Minute) }},
 		"Reset of NewTimer": {0, func() { channel.Stop(); channel.Reset(time.Hour); channel.Reset(time.Minute) }},
@@ -459,7 +459,7 @@ func TestWhatAStoppedTimerHeldIsCollected(t *testing.T) {
 	use := func(v *[16]byte) func() { return func() { v[0]++ } }
 	func() {
 		tm.AfterFunc(time.Hour, use(value("stopped"))).Stop()
-		tm.Every(time.Hour, use(value("a series"))).Stop()
+		tm.Every(time.Hour, use(value("a series")), EveryOptions{}).Stop()
 		_, cancel := tm.WithTimeout(context.WithValue(context.Background(), ctxKey{}, value("a context")), time.Hour)
 		cancel()
 		fired := make(chan bool)

@@ -24,23 +24,20 @@ func seconds(firings []firing) []float64 {
 func TestEveryFollowsItsPolicy(t *testing.T) {
 	const s = time.Second
 	for name, c := range map[string]struct {
-		opts []Repeat
+		opts EveryOptions
 		runs []time.Duration // how long the first runs take; the others take no time
 		want []float64       // when they begin, within 10 s
 	}{
-		"on the grid":              {nil, nil, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-		"skips what a run took":    {nil, []time.Duration{2500 * time.Millisecond}, []float64{1, 4, 5, 6, 7, 8, 9, 10}},
-		"back to back":             {nil, []time.Duration{s, s, 2 * s}, []float64{1, 2, 3, 5, 6, 7, 8, 9, 10}},
-		"said explicitly":          {[]Repeat{CatchUp, SkipMissed}, []time.Duration{2500 * time.Millisecond}, []float64{1, 4, 5, 6, 7, 8, 9, 10}},
-		"catches up":               {[]Repeat{CatchUp}, []time.Duration{3500 * time.Millisecond}, []float64{1, 4.5, 4.5, 4.5, 5, 6, 7, 8, 9, 10}},
-		"catches up while it runs": {[]Repeat{CatchUp}, []time.Duration{2500 * time.Millisecond, s / 2, s / 2}, []float64{1, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10}},
-		"a delay between the runs": {[]Repeat{FixedDelay}, []time.Duration{s / 2, 2 * s, s / 4}, []float64{1, 2.5, 5.5, 6.75, 7.75, 8.75, 9.75}},
-		"at once":                  {[]Repeat{Immediately}, nil, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-		"at once, on the grid":     {[]Repeat{Immediately}, []time.Duration{1500 * time.Millisecond}, []float64{0, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-		"at once, a delay between": {[]Repeat{FixedDelay, Immediately}, []time.Duration{5 * s}, []float64{0, 6, 7, 8, 9, 10}},
-		"at once, catches up":      {[]Repeat{Immediately, CatchUp}, []time.Duration{2 * s}, []float64{0, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-		"no jitter":                {[]Repeat{Jitter(0)}, nil, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-		"no jitter of the first":   {[]Repeat{Immediately, Jitter(0)}, nil, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		"on the grid":              {EveryOptions{}, nil, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		"skips what a run took":    {EveryOptions{}, []time.Duration{2500 * time.Millisecond}, []float64{1, 4, 5, 6, 7, 8, 9, 10}},
+		"back to back":             {EveryOptions{}, []time.Duration{s, s, 2 * s}, []float64{1, 2, 3, 5, 6, 7, 8, 9, 10}},
+		"catches up":               {EveryOptions{Missed: CatchUp}, []time.Duration{3500 * time.Millisecond}, []float64{1, 4.5, 4.5, 4.5, 5, 6, 7, 8, 9, 10}},
+		"catches up while it runs": {EveryOptions{Missed: CatchUp}, []time.Duration{2500 * time.Millisecond, s / 2, s / 2}, []float64{1, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10}},
+		"a delay between the runs": {EveryOptions{Missed: FixedDelay}, []time.Duration{s / 2, 2 * s, s / 4}, []float64{1, 2.5, 5.5, 6.75, 7.75, 8.75, 9.75}},
+		"at once":                  {EveryOptions{Immediately: true}, nil, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		"at once, on the grid":     {EveryOptions{Immediately: true}, []time.Duration{1500 * time.Millisecond}, []float64{0, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		"at once, a delay between": {EveryOptions{Missed: FixedDelay, Immediately: true}, []time.Duration{5 * s}, []float64{0, 6, 7, 8, 9, 10}},
+		"at once, catches up":      {EveryOptions{Immediately: true, Missed: CatchUp}, []time.Duration{2 * s}, []float64{0, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, cfg Config) {
@@ -51,7 +48,7 @@ func TestEveryFollowsItsPolicy(t *testing.T) {
 					if n := len(r.values()); n <= len(c.runs) {
 						time.Sleep(c.runs[n-1])
 					}
-				}, c.opts...)
+				}, c.opts)
 				time.Sleep(10*s + tickOf(cfg)/2)
 				if !series.Stop() || series.Stop() {
 					t.Error("Stop of a series")
@@ -70,7 +67,7 @@ func TestEveryFollowsItsPolicy(t *testing.T) {
 
 func TestEverySkipsWhatAStallMissed(t *testing.T) {
 	for _, c := range []struct {
-		opt  Repeat
+		opt  MissedRuns
 		want []float64
 	}{
 		{SkipMissed, []float64{1, 6, 7, 8}}, // 2 to 6 came at one moment
@@ -81,7 +78,7 @@ func TestEverySkipsWhatAStallMissed(t *testing.T) {
 			tm := NewTimers(Config{Shards: 1, Run: Inline})
 			r := newRecorder()
 			tm.AfterFunc(1500*time.Millisecond, func() { time.Sleep(4500 * time.Millisecond) }) // the driver is stuck
-			series := tm.Every(time.Second, func() { r.fire(0) }, c.opt)
+			series := tm.Every(time.Second, func() { r.fire(0) }, EveryOptions{Missed: c.opt})
 			time.Sleep(8500 * time.Millisecond)
 			series.Stop()
 			if got := seconds(r.firings()); !slices.Equal(got, c.want) {
@@ -110,7 +107,7 @@ func TestEveryDoesNotDrift(t *testing.T) {
 			if n == periods {
 				close(done)
 			}
-		})
+		}, EveryOptions{})
 		<-done
 		series.Stop()
 	})
@@ -122,7 +119,7 @@ func TestJitterSpreadsTheRunsAndKeepsTheGrid(t *testing.T) {
 			tm := NewTimers(cfg)
 			r := newRecorder()
 			const period, n = time.Second, 1000
-			series := tm.Every(period, func() { r.fire(0); time.Sleep(10 * time.Millisecond) }, Jitter(x))
+			series := tm.Every(period, func() { r.fire(0); time.Sleep(10 * time.Millisecond) }, EveryOptions{Jitter: x})
 			// The run of the last period may come one tick after its end, or when the run before it has returned.
 			time.Sleep((n+1)*period + tickOf(cfg) + 10*time.Millisecond)
 			series.Stop()
@@ -152,11 +149,11 @@ func TestAFarPeriodSaturates(t *testing.T) {
 		tm := NewTimers(cfg)
 		defer tm.Close()
 		fail := func() { t.Error("ran") }
-		tm.Every(math.MaxInt64, fail)
-		tm.Every(math.MaxInt64, fail, Jitter(1))
-		tm.Every(1, fail).Reset(math.MaxInt64)
+		tm.Every(math.MaxInt64, fail, EveryOptions{})
+		tm.Every(math.MaxInt64, fail, EveryOptions{Jitter: 1})
+		tm.Every(1, fail, EveryOptions{}).Reset(math.MaxInt64)
 		ran := 0
-		tm.Every(math.MaxInt64, func() { ran++ }, Immediately, Jitter(1))
+		tm.Every(math.MaxInt64, func() { ran++ }, EveryOptions{Immediately: true, Jitter: 1})
 		ticker := tm.NewTicker(math.MaxInt64)
 		time.Sleep(1000 * time.Hour)
 		synctest.Wait()
@@ -170,7 +167,7 @@ func TestAPeriodShorterThanTheTickRunsEveryTick(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm := NewTimers(cfg)
 		var n atomic.Int32
-		series := tm.Every(1, func() { n.Add(1) })
+		series := tm.Every(1, func() { n.Add(1) }, EveryOptions{})
 		time.Sleep(100*tickOf(cfg) + tickOf(cfg)/2)
 		series.Stop()
 		synctest.Wait()
@@ -181,7 +178,7 @@ func TestAPeriodShorterThanTheTickRunsEveryTick(t *testing.T) {
 }
 
 func TestRunsOfASeriesDoNotOverlapWhateverHappens(t *testing.T) {
-	for _, opt := range []Repeat{SkipMissed, CatchUp, FixedDelay} {
+	for _, opt := range []MissedRuns{SkipMissed, CatchUp, FixedDelay} {
 		tm := NewTimers(Config{})
 		var running, n atomic.Int32
 		series := tm.Every(time.Millisecond, func() {
@@ -191,7 +188,7 @@ func TestRunsOfASeriesDoNotOverlapWhateverHappens(t *testing.T) {
 			n.Add(1)
 			runtime.Gosched()
 			running.Add(-1)
-		}, opt, Immediately)
+		}, EveryOptions{Missed: opt, Immediately: true})
 		var wg sync.WaitGroup
 		for worker := range 16 {
 			wg.Go(func() {
@@ -237,7 +234,7 @@ func TestStopInsideTheRunEndsTheSeries(t *testing.T) {
 			if r.fire(0); len(r.values()) == 3 && (!series.Stop() || series.Stop()) {
 				t.Error("Stop inside the run")
 			}
-		})
+		}, EveryOptions{})
 		series.Reset(time.Second)
 		time.Sleep(time.Minute)
 		if got := seconds(r.firings()); !slices.Equal(got, []float64{1, 2, 3}) || series.Stop() || tm.Len() != 0 {
@@ -259,7 +256,7 @@ func TestStopInsideTheRunEndsTheSeries(t *testing.T) {
 
 func TestResetInsideTheRunStartsANewGrid(t *testing.T) {
 	for name, c := range map[string]struct {
-		opt  Repeat
+		opt  MissedRuns
 		want []float64
 	}{
 		"the run is over by then":  {SkipMissed, []float64{1, 2, 2.5, 4.5, 6.5, 8.5}},
@@ -282,7 +279,7 @@ func TestResetInsideTheRunStartsANewGrid(t *testing.T) {
 					case 3:
 						series.Reset(2 * time.Second)
 					}
-				}, c.opt)
+				}, EveryOptions{Missed: c.opt})
 				series.Reset(time.Second)
 				time.Sleep(9 * time.Second)
 				series.Stop()
@@ -295,7 +292,7 @@ func TestResetInsideTheRunStartsANewGrid(t *testing.T) {
 }
 
 func TestResetDuringALongRunWaitsForItsEnd(t *testing.T) {
-	for opt, want := range map[Repeat][]float64{
+	for opt, want := range map[MissedRuns][]float64{
 		SkipMissed: {1, 6, 7}, // the new grid is 3, 4, 5, 6 …, and the run ends at 5.5
 		CatchUp:    {1, 5.5, 5.5, 5.5, 6, 7},
 		FixedDelay: {1, 5.5, 6.5},
@@ -307,7 +304,7 @@ func TestResetDuringALongRunWaitsForItsEnd(t *testing.T) {
 				if r.fire(0); len(r.values()) == 1 {
 					time.Sleep(4500 * time.Millisecond)
 				}
-			}, opt)
+			}, EveryOptions{Missed: opt})
 			time.Sleep(2 * time.Second)
 			series.Stop()
 			if series.Reset(time.Second) {
@@ -329,7 +326,7 @@ func TestStopWaitEndsASeriesAndWaitsForItsRun(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm := NewTimers(cfg)
 		r := newRecorder()
-		series := tm.Every(time.Second, func() { r.fire(0); time.Sleep(10 * time.Second) })
+		series := tm.Every(time.Second, func() { r.fire(0); time.Sleep(10 * time.Second) }, EveryOptions{})
 		time.Sleep(2 * time.Second)
 		start := time.Now()
 		if err := series.StopWait(t.Context()); err != nil || time.Since(start) != 9*time.Second {
@@ -343,7 +340,7 @@ func TestStopWaitEndsASeriesAndWaitsForItsRun(t *testing.T) {
 }
 
 func TestASeriesSurvivesItsPanicsAndDrops(t *testing.T) {
-	for _, opt := range []Repeat{SkipMissed, CatchUp, FixedDelay} {
+	for _, opt := range []MissedRuns{SkipMissed, CatchUp, FixedDelay} {
 		synctest.Test(t, func(t *testing.T) {
 			var told, offered atomic.Int32
 			r := newRecorder()
@@ -363,7 +360,7 @@ func TestASeriesSurvivesItsPanicsAndDrops(t *testing.T) {
 				case 4:
 					runtime.Goexit()
 				}
-			}, opt)
+			}, EveryOptions{Missed: opt})
 			time.Sleep(9500 * time.Millisecond)
 			series.Stop()
 			synctest.Wait()
@@ -388,9 +385,9 @@ func TestASeriesKeepsItsRoomWhileItRuns(t *testing.T) {
 			if tm.AfterFunc(0, func() { t.Error("called") }).Stop() {
 				t.Error("a second timer found room")
 			}
-		})
+		}, EveryOptions{})
 		time.Sleep(5500 * time.Millisecond)
-		if refused := tm.Every(time.Second, func() { t.Error("called") }); refused.Stop() || refused.Reset(1) || refused.Stop() {
+		if refused := tm.Every(time.Second, func() { t.Error("called") }, EveryOptions{}); refused.Stop() || refused.Reset(1) || refused.Stop() {
 			t.Error("a series without room is pending")
 		}
 		series.Stop()
@@ -404,14 +401,14 @@ func TestASeriesEndsAtClose(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm := NewTimers(cfg)
 		r := newRecorder()
-		running := tm.Every(time.Second, func() { r.fire(0); time.Sleep(5 * time.Second) }, CatchUp)
-		pending := tm.Every(time.Minute, func() { t.Error("ran after Close") })
+		running := tm.Every(time.Second, func() { r.fire(0); time.Sleep(5 * time.Second) }, EveryOptions{Missed: CatchUp})
+		pending := tm.Every(time.Minute, func() { t.Error("ran after Close") }, EveryOptions{})
 		time.Sleep(2 * time.Second)
 		tm.Close()
 		if err := tm.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if running.Stop() || pending.Stop() || running.Reset(1) || pending.Reset(1) || tm.Every(1, func() {}).Stop() {
+		if running.Stop() || pending.Stop() || running.Reset(1) || pending.Reset(1) || tm.Every(1, func() {}, EveryOptions{}).Stop() {
 			t.Error("a series is pending after Shutdown")
 		}
 		time.Sleep(time.Hour)
@@ -426,12 +423,14 @@ func TestWhatMakesNoSensePanicsAtOnce(t *testing.T) {
 	f := func() {}
 	for name, wrong := range map[string]func(){
 		"AfterFunc(nil)":   func() { tm.AfterFunc(1, nil) },
-		"Every(0)":         func() { tm.Every(0, f) },
-		"Every(nil)":       func() { tm.Every(1, nil) },
-		"Every.Reset(0)":   func() { s := tm.Every(time.Hour, f); defer s.Stop(); s.Reset(0) },
-		"Jitter(-1)":       func() { Jitter(-0.1) },
-		"Jitter(2)":        func() { Jitter(1.1) },
-		"Jitter(NaN)":      func() { Jitter(math.NaN()) },
+		"Every(0)":         func() { tm.Every(0, f, EveryOptions{}) },
+		"Every(nil)":       func() { tm.Every(1, nil, EveryOptions{}) },
+		"Every.Reset(0)":   func() { s := tm.Every(time.Hour, f, EveryOptions{}); defer s.Stop(); s.Reset(0) },
+		"Jitter: -0.1":     func() { tm.Every(1, f, EveryOptions{Jitter: -0.1}) },
+		"Jitter: 1.1":      func() { tm.Every(1, f, EveryOptions{Jitter: 1.1}) },
+		"Jitter: NaN":      func() { tm.Every(1, f, EveryOptions{Jitter: math.NaN()}) },
+		"Missed: -1":       func() { tm.Every(1, f, EveryOptions{Missed: -1}) },
+		"Missed: 3":        func() { tm.Every(1, f, EveryOptions{Missed: FixedDelay + 1}) },
 		"Schedule(nil)":    func() { tm.Schedule(nil, f) },
 		"Schedule(, nil)":  func() { tm.Schedule(hourly{}, nil) },
 		"WithTimeout(nil)": func() { tm.WithTimeout(nil, 1) }, //nolint:staticcheck // nil is the point
@@ -451,7 +450,7 @@ func TestWhatMakesNoSensePanicsAtOnce(t *testing.T) {
 	}
 }
 
-func TestSettingsOfEveryMayBeJoined(t *testing.T) {
+func TestOptionsOfEveryWorkTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var timers Timers
 		start := time.Now()
@@ -462,7 +461,7 @@ func TestSettingsOfEveryMayBeJoined(t *testing.T) {
 			began = append(began, time.Since(start))
 			mu.Unlock()
 			time.Sleep(time.Second / 2)
-		}, FixedDelay|Immediately)
+		}, EveryOptions{Missed: FixedDelay, Immediately: true})
 		time.Sleep(4 * time.Second)
 		timer.Stop()
 		mu.Lock()
@@ -471,20 +470,6 @@ func TestSettingsOfEveryMayBeJoined(t *testing.T) {
 			t.Errorf("began at %v, want %v", began, want)
 		}
 	})
-}
-
-func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
-	var timers Timers
-	for _, opt := range []Repeat{FixedDelay | CatchUp, 77, 1 << 40, 32} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("Repeat(%#x) was accepted", uint64(opt))
-				}
-			}()
-			timers.Every(time.Hour, func() {}, opt).Stop()
-		}()
-	}
 }
 
 func TestAPoolThatNobodyMadeIsRefused(t *testing.T) {

@@ -9,49 +9,63 @@ import (
 	"time"
 )
 
-// Repeat is a setting of [Timers.Every]. Settings may also be joined by |, but not one Jitter to another.
-type Repeat uint64
+// EveryOptions are the options of [Timers.Every]. The zero EveryOptions skips
+// missed runs, has no jitter, and starts with a full period.
+type EveryOptions struct {
+	// Missed decides what happens with runs that could not begin on time.
+	// Default: SkipMissed.
+	Missed MissedRuns
 
-const (
-	// SkipMissed: a run whose time came while another was running, or the process was stopped, is left out; the next is on
-	// the grid again. This is the default.
-	SkipMissed Repeat = 1 << iota
+	// Jitter delays each run by a random part of the period: at most Jitter
+	// times the period. So series that were started together do not run
+	// together. The grid does not move. It must be 0 to 1. Default: 0.
+	Jitter float64
 
-	// CatchUp: every run that was missed is made up for, one right after the other, until the series is on the grid again.
-	CatchUp
-
-	// FixedDelay: the next run is the period after the end of the last. There is no grid.
-	FixedDelay
-
-	// Immediately: the first run is at once, and not after one period.
-	Immediately
-
-	jitter // and the share of the period, in units of 2^-32, in the upper half
-
-	missedPolicies = SkipMissed | CatchUp | FixedDelay
-)
-
-// Jitter lets each run be late by a random part of the period, up to x times as long, so that series that were started
-// together do not run together. The grid itself is not shifted. It panics unless 0 ≤ x ≤ 1.
-func Jitter(x float64) Repeat {
-	if !(x >= 0 && x <= 1) {
-		panic(fmt.Sprintf("wheel: Jitter of %v, must be 0 to 1", x))
-	}
-	return jitter | Repeat(x*math.MaxUint32)<<32
+	// Immediately starts the first run at once, not after one period.
+	Immediately bool
 }
 
-// Every calls f, by way of Config.Run, again and again until the Timer is stopped: at start + d, start + 2d and so on,
-// without drift, however long it takes; but, unless it has to catch up, once a tick at most. Runs do not overlap: the
-// next never begins while one is running. A run that panics (if Config.OnPanic is set), or that Run refuses, does not end
-// the series. Stop and Reset may be called within f. If there is no room for it, or the Timers is closed, the series is
-// over before it began.
+// MissedRuns decides what a series does with the runs that it missed, because
+// the run before was still running or because the process was stopped.
+type MissedRuns int
+
+const (
+	// SkipMissed leaves missed runs out. The next run is on the grid again.
+	SkipMissed MissedRuns = iota
+
+	// CatchUp makes up for every missed run, one right after the other, until
+	// the series is on the grid again.
+	CatchUp
+
+	// FixedDelay starts each run one period after the end of the run before.
+	// There is no grid, so no run is missed.
+	FixedDelay
+)
+
+func (o *EveryOptions) mustBeValid() {
+	if !(o.Jitter >= 0 && o.Jitter <= 1) { // so that NaN is refused too
+		panic(fmt.Sprintf("wheel: EveryOptions.Jitter is %v, must be 0 to 1", o.Jitter))
+	}
+	if o.Missed < SkipMissed || o.Missed > FixedDelay {
+		panic(fmt.Sprintf("wheel: EveryOptions.Missed is %d, must be SkipMissed, CatchUp or FixedDelay", int(o.Missed)))
+	}
+}
+
+// Every calls f, by way of Config.Run, again and again until the Timer is
+// stopped: at start + d, start + 2d and so on. The runs do not drift, however
+// long they take. Unless the series has to catch up, there is at most one run
+// in a tick. Runs do not overlap: the next run begins after the one before has
+// ended.
 //
-// Of SkipMissed, CatchUp and FixedDelay, which exclude each other, the last that opts give counts. Every panics if d is not
-// positive, f is nil, or opts make no sense.
-func (t *Timers) Every(d time.Duration, f func(), opts ...Repeat) *Timer {
+// A run that panics (if Config.OnPanic is set), or that Run refuses, does not
+// end the series. f may call Stop and Reset. If there is no room for the
+// series, or the Timers is closed, Every returns a stopped Timer. It panics if
+// d is not positive, f is nil, or opts are invalid.
+func (t *Timers) Every(d time.Duration, f func(), opts EveryOptions) *Timer {
 	if f == nil {
 		panic("wheel: Every without a function")
 	}
+	opts.mustBeValid()
 	made := new(struct { // one piece of memory for both
 		timer Timer
 		every every
@@ -59,16 +73,11 @@ func (t *Timers) Every(d time.Duration, f func(), opts ...Repeat) *Timer {
 	timer, e := &made.timer, &made.every
 	e.mustAllow(d)
 	timer.wheel, timer.act = t.use(), e
-	e.f, e.missed = f, SkipMissed
-	now := false
-	for _, opt := range opts {
-		e.set(opt)
-		now = now || opt&Immediately != 0
-	}
+	e.f, e.missed, e.jitter = f, opts.Missed, uint32(opts.Jitter*math.MaxUint32)
 	timer.mu.Lock()
 	defer timer.mu.Unlock()
 	first := time.Duration(0)
-	if e.grid = (grid{due: time.Now(), period: d}); !now {
+	if e.grid = (grid{due: time.Now(), period: d}); !opts.Immediately {
 		e.due = e.due.Add(d)
 		first = e.left()
 	}
@@ -79,7 +88,7 @@ func (t *Timers) Every(d time.Duration, f func(), opts ...Repeat) *Timer {
 // every is the action of a timer of Every.
 type every struct {
 	f      func() // immutable, as the next two
-	missed Repeat // SkipMissed, CatchUp or FixedDelay
+	missed MissedRuns
 	jitter uint32 // the largest lateness, in units of 2^-32 periods
 
 	grid       // guarded by the Timer's lock
@@ -91,22 +100,6 @@ type series interface {
 	action
 	mustAllow(d time.Duration) // panics if Reset(d) makes no sense
 	resetLocked(t *Timer, d time.Duration) bool
-}
-
-// set takes over what one option says.
-func (e *every) set(opt Repeat) {
-	setting, share := opt&math.MaxUint32, uint32(opt>>32)
-	switch policy := setting & missedPolicies; {
-	case setting&^(missedPolicies|Immediately|jitter) != 0, share != 0 && setting&jitter == 0:
-		panic(fmt.Sprintf("wheel: Every with Repeat(%#x), which is none", uint64(opt)))
-	case policy&(policy-1) != 0:
-		panic("wheel: Every with two of SkipMissed, CatchUp and FixedDelay in one")
-	case policy != 0:
-		e.missed = policy
-	}
-	if setting&jitter != 0 {
-		e.jitter = share
-	}
 }
 
 func (e *every) direct() bool { return false }
