@@ -100,24 +100,20 @@ func TestAKeyThatChangesHarmsNoOther(t *testing.T) {
 	}
 }
 
-// exitingNext has one instant, and ends the goroutine that asks for another.
-type exitingNext struct{ asked atomic.Bool }
-
-func (s *exitingNext) Next(after time.Time) time.Time {
-	if s.asked.Swap(true) {
-		runtime.Goexit()
-	}
-	return after.Add(time.Millisecond)
-}
-
-func TestANextThatExitsInARefusedRunIsCountedAsDropped(t *testing.T) {
+func TestAScheduleThatExitsInARefusedRunIsCountedAsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := NewPool(1, 0, Drop)
 		timers := NewTimers(Config{Run: pool, Shards: 1})
 		hold := make(chan struct{})
 		timers.AfterFunc(0, func() { <-hold })
 		synctest.Wait()
-		timers.Schedule(new(exitingNext), func() {})
+		var asked atomic.Bool
+		timers.ScheduleFunc(func(after time.Time) time.Time { // has one instant
+			if asked.Swap(true) {
+				runtime.Goexit()
+			}
+			return after.Add(time.Millisecond)
+		}, func() {})
 		time.Sleep(time.Second)
 		close(hold)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

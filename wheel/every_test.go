@@ -422,19 +422,19 @@ func TestWhatMakesNoSensePanicsAtOnce(t *testing.T) {
 	var tm Timers
 	f := func() {}
 	for name, wrong := range map[string]func(){
-		"AfterFunc(nil)":   func() { tm.AfterFunc(1, nil) },
-		"Every(0)":         func() { tm.Every(0, f, EveryOptions{}) },
-		"Every(nil)":       func() { tm.Every(1, nil, EveryOptions{}) },
-		"Every.Reset(0)":   func() { s := tm.Every(time.Hour, f, EveryOptions{}); defer s.Stop(); s.Reset(0) },
-		"Jitter: -0.1":     func() { tm.Every(1, f, EveryOptions{Jitter: -0.1}) },
-		"Jitter: 1.1":      func() { tm.Every(1, f, EveryOptions{Jitter: 1.1}) },
-		"Jitter: NaN":      func() { tm.Every(1, f, EveryOptions{Jitter: math.NaN()}) },
-		"Missed: -1":       func() { tm.Every(1, f, EveryOptions{Missed: -1}) },
-		"Missed: 3":        func() { tm.Every(1, f, EveryOptions{Missed: FixedDelay + 1}) },
-		"Schedule(nil)":    func() { tm.Schedule(nil, f) },
-		"Schedule(, nil)":  func() { tm.Schedule(hourly{}, nil) },
-		"WithTimeout(nil)": func() { tm.WithTimeout(nil, 1) }, //nolint:staticcheck // nil is the point
-		"a bad Config":     func() { NewTimers(Config{MaxPending: -1}) },
+		"AfterFunc(nil)":      func() { tm.AfterFunc(1, nil) },
+		"Every(0)":            func() { tm.Every(0, f, EveryOptions{}) },
+		"Every(nil)":          func() { tm.Every(1, nil, EveryOptions{}) },
+		"Every.Reset(0)":      func() { s := tm.Every(time.Hour, f, EveryOptions{}); defer s.Stop(); s.Reset(0) },
+		"Jitter: -0.1":        func() { tm.Every(1, f, EveryOptions{Jitter: -0.1}) },
+		"Jitter: 1.1":         func() { tm.Every(1, f, EveryOptions{Jitter: 1.1}) },
+		"Jitter: NaN":         func() { tm.Every(1, f, EveryOptions{Jitter: math.NaN()}) },
+		"Missed: -1":          func() { tm.Every(1, f, EveryOptions{Missed: -1}) },
+		"Missed: 3":           func() { tm.Every(1, f, EveryOptions{Missed: FixedDelay + 1}) },
+		"ScheduleFunc(nil)":   func() { tm.ScheduleFunc(nil, f) },
+		"ScheduleFunc(, nil)": func() { tm.ScheduleFunc(hourly, nil) },
+		"WithTimeout(nil)":    func() { tm.WithTimeout(nil, 1) }, //nolint:staticcheck // nil is the point
+		"a bad Config":        func() { NewTimers(Config{MaxPending: -1}) },
 	} {
 		func() {
 			defer func() {

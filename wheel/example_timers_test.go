@@ -75,16 +75,14 @@ func ExampleTimer_StopWait() {
 	// Output: [flushed]
 }
 
-// midnight is a Schedule.
-type midnight struct{}
-
-func (midnight) Next(t time.Time) time.Time {
+// midnight returns the first midnight after t.
+func midnight(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, t.Location())
 }
 
-func ExampleTimers_Schedule() {
+func ExampleTimers_ScheduleFunc() {
 	var timers wheel.Timers
-	report := timers.Schedule(midnight{}, func() { fmt.Println("a new day") })
+	report := timers.ScheduleFunc(midnight, func() { fmt.Println("a new day") })
 	fmt.Println("pending:", report.Stop())
 	// Output: pending: true
 }

@@ -5,146 +5,153 @@ import (
 	"time"
 )
 
-// Schedule says when a series runs: a calendar, say.
-type Schedule interface {
-	// Next returns the first instant of the schedule that is after t, a local time, or the zero time if there is none.
-	Next(t time.Time) time.Time
-}
-
-// Schedule calls f, by way of Config.Run, at the instants of s, by the wall clock: also if that is stepped meanwhile or the
-// machine suspended, which is noticed within 30 s. It asks s.Next for the first instant when it is called, and for each
-// further one when a run has ended: so runs do not overlap, and instants that were missed are left out. It asks for what
-// is after the present and after the last instant there was: so none comes twice, even if the clock is set back.
+// ScheduleFunc calls f, by way of Config.Run, at the instants that next
+// returns, until the Timer is stopped. next(t) returns the first instant after
+// t, which is a local time, or the zero time if there is none: then the series
+// ends.
 //
-// The zero time ends the series. A Next that returns a time which is not after its argument has a bug, on which Schedule
-// panics, and later the callback does. A run that panics (if Config.OnPanic is set), or that Run refuses, does not end
-// the series; a Next that panics does. Stop and Reset may be called within f. Schedule panics if s or f is nil.
-func (t *Timers) Schedule(s Schedule, f func()) *Timer {
+// The instants are times of the wall clock. The series follows that clock if it
+// is stepped or the machine is suspended; this is noticed within 30 s.
+//
+// ScheduleFunc calls next for the first instant. After each run, the wheel
+// calls next for the following instant, with the current time or the previous
+// instant, whichever is later. So runs do not overlap, missed instants are left
+// out, and no instant comes twice, even if the clock is set back.
+//
+// next must return a time after its argument. If it does not, ScheduleFunc
+// panics; in later calls the callback panics. A run that panics (if
+// Config.OnPanic is set), or that Run refuses, does not end the series. If next
+// panics, the series ends. f may call Stop and Reset. If there is no room for
+// the series, or the Timers is closed, ScheduleFunc returns a stopped Timer. It
+// panics if next or f is nil.
+func (t *Timers) ScheduleFunc(next func(time.Time) time.Time, f func()) *Timer {
 	switch {
-	case s == nil:
-		panic("wheel: Schedule without a schedule")
+	case next == nil:
+		panic("wheel: ScheduleFunc without a schedule")
 	case f == nil:
-		panic("wheel: Schedule without a function")
+		panic("wheel: ScheduleFunc without a function")
 	}
 	made := new(struct { // one piece of memory for both
-		timer   Timer
-		planned planned
+		timer    Timer
+		schedule schedule
 	})
-	timer, p := &made.timer, &made.planned
-	timer.wheel, timer.act = t.use(), p
-	p.schedule, p.f = s, f
-	first := p.next(timer.wheel, time.Time{})
+	timer, s := &made.timer, &made.schedule
+	timer.wheel, timer.act = t.use(), s
+	s.following, s.f = next, f
+	first := s.next(timer.wheel, time.Time{})
 	timer.mu.Lock()
 	defer timer.mu.Unlock()
-	p.armLocked(timer, first)
+	s.armLocked(timer, first)
 	return timer
 }
 
-// planned is the action of a timer of Schedule.
-type planned struct {
-	schedule Schedule // immutable, as the next
-	f        func()
+// schedule is the action of a timer of ScheduleFunc.
+type schedule struct {
+	following func(time.Time) time.Time // the user's function; immutable, as is f
+	f         func()
 
-	// guarded by the Timer's lock
-	at      time.Time // the instant of the schedule that the Timer is armed for; zero: Reset has armed it
+	// Guarded by the Timer's lock.
+	at      time.Time // the instant that the Timer is armed for; zero: Reset has armed it
 	last    time.Time // the last instant that came
-	resumes time.Time // for when the end of the run is to arm the Timer, if Reset was called during it; or zero
+	resumes time.Time // set by a Reset during a run: the end of the run arms the Timer for it
 }
 
-func (p *planned) direct() bool            { return false }
-func (p *planned) mustAllow(time.Duration) {}
+func (s *schedule) direct() bool            { return false }
+func (s *schedule) mustAllow(time.Duration) {}
 
-func (p *planned) fire(t *Timer, id ID) {
-	if p.begin(t, id) {
-		defer p.end(t)
-		p.f()
+func (s *schedule) fire(t *Timer, id ID) {
+	if s.begin(t, id) {
+		defer s.end(t)
+		s.f()
 	}
 }
 
-func (p *planned) lost(t *Timer, id ID, cause error) {
+func (s *schedule) lost(t *Timer, id ID, cause error) {
 	switch {
 	case errors.Is(cause, ErrClosed):
 		t.take(id)
-	case p.begin(t, id): // a run of no length, in the middle of the wheel's own business: Next must not panic through that
+	case s.begin(t, id): // the refused run counts as a run that takes no time
 		if t.wheel.onPanic != nil {
-			defer t.wheel.shards[0].recoverPanic()
+			defer t.wheel.shards[0].recoverPanic() // a panic of next must not leave the driver
 		}
-		p.end(t)
+		s.end(t)
 	}
 }
 
-func (p *planned) begin(t *Timer, id ID) bool {
+func (s *schedule) begin(t *Timer, id ID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.beginRunLocked(id) {
 		return false
 	}
-	if !p.at.IsZero() {
-		p.last = p.at
+	if !s.at.IsZero() {
+		s.last = s.at
 	}
 	return true
 }
 
-// end asks for the next instant, without the lock, and then arms the Timer for it, unless it was stopped.
-func (p *planned) end(t *Timer) {
-	var next time.Time // zero, and so the end of the series, if Next panics
+// end asks for the next instant, without the lock, and arms the Timer for it,
+// unless the Timer was stopped.
+func (s *schedule) end(t *Timer) {
+	var next time.Time // stays zero if the user's function panics: then the series ends
 	defer func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.endLocked()
-		p.goOnLocked(t, next)
+		s.goOnLocked(t, next)
 	}()
 	t.mu.Lock()
-	last, ask := p.last, t.armed && p.resumes.IsZero()
+	last, ask := s.last, t.armed && s.resumes.IsZero()
 	t.mu.Unlock()
 	if ask {
-		next = p.next(t.wheel, last)
+		next = s.next(t.wheel, last)
 	}
 }
 
-func (p *planned) goOnLocked(t *Timer, next time.Time) {
-	resumes := p.resumes
-	p.resumes = time.Time{}
+func (s *schedule) goOnLocked(t *Timer, next time.Time) {
+	resumes := s.resumes
+	s.resumes = time.Time{}
 	switch {
 	case !t.armed:
 	case !resumes.IsZero():
 		_ = t.armLocked(time.Until(resumes)) // fails only after Close
 	default:
-		p.armLocked(t, next)
+		s.armLocked(t, next)
 	}
 }
 
-// armLocked arms the Timer for an instant of the schedule, or ends it if there is none.
-func (p *planned) armLocked(t *Timer, at time.Time) {
+// armLocked arms the Timer for an instant, or ends the series if at is zero.
+func (s *schedule) armLocked(t *Timer, at time.Time) {
 	if at.IsZero() {
 		t.disarmLocked()
 		return
 	}
-	p.at = at
+	s.at = at
 	_ = t.armAtLocked(at)
 }
 
-// next asks for the instant that is after the present and after last.
-func (p *planned) next(w *timerWheel, last time.Time) time.Time {
+// next returns the first instant after both the current time and last.
+func (s *schedule) next(w *timerWheel, last time.Time) time.Time {
 	after := w.wallNow().Round(0)
 	if after.Before(last) {
 		after = last
 	}
-	next := p.schedule.Next(after).Round(0)
+	next := s.following(after).Round(0)
 	if !next.IsZero() && !next.After(after) {
-		panic("wheel: Schedule.Next returned a time that is not after its argument")
+		panic("wheel: the schedule of ScheduleFunc returned a time that is not after its argument")
 	}
 	return next
 }
 
-// resetLocked puts a run in between, after which the schedule goes on. While the function runs, its end arms the Timer.
-func (p *planned) resetLocked(t *Timer, d time.Duration) (was bool) {
+// resetLocked inserts a run after d; then the schedule goes on. If a run is
+// under way, its end arms the Timer.
+func (s *schedule) resetLocked(t *Timer, d time.Duration) (was bool) {
 	was = t.armed
-	p.at = time.Time{}
+	s.at = time.Time{}
 	if t.runs == 0 {
 		_ = t.armLocked(d)
 	} else if t.admitLocked() == nil {
-		p.resumes = time.Now().Add(d)
+		s.resumes = time.Now().Add(d)
 	}
 	return was
 }

@@ -8,15 +8,8 @@ import (
 	"time"
 )
 
-// hourly is every full hour.
-type hourly struct{}
-
-func (hourly) Next(t time.Time) time.Time { return t.Truncate(time.Hour).Add(time.Hour) }
-
-// scheduleFunc is a Schedule made of a function.
-type scheduleFunc func(time.Time) time.Time
-
-func (f scheduleFunc) Next(t time.Time) time.Time { return f(t) }
+// hourly is a schedule: every full hour.
+func hourly(t time.Time) time.Time { return t.Truncate(time.Hour).Add(time.Hour) }
 
 func hours(firings []firing) []float64 {
 	var h []float64
@@ -37,7 +30,7 @@ func TestAScheduleRunsAtItsInstants(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm, _ := scheduled(cfg)
 		r := newRecorder()
-		series := tm.Schedule(hourly{}, func() {
+		series := tm.ScheduleFunc(hourly, func() {
 			if r.fire(0); len(r.values()) == 2 {
 				time.Sleep(150 * time.Minute)
 			}
@@ -58,18 +51,18 @@ func TestTheZeroTimeEndsASchedule(t *testing.T) {
 		tm, _ := scheduled(cfg)
 		r := newRecorder()
 		noon := time.Now().Add(3 * time.Hour)
-		once := scheduleFunc(func(t time.Time) time.Time {
+		once := func(t time.Time) time.Time {
 			if t.Before(noon) {
 				return noon
 			}
 			return time.Time{}
-		})
-		series := tm.Schedule(once, func() { r.fire(0) })
+		}
+		series := tm.ScheduleFunc(once, func() { r.fire(0) })
 		time.Sleep(24 * time.Hour)
 		if got := hours(r.firings()); !slices.Equal(got, []float64{3}) || series.Stop() {
 			t.Errorf("runs at %v", got)
 		}
-		if tm.Schedule(once, func() { t.Error("ran") }).Stop() || tm.Len() != 0 {
+		if tm.ScheduleFunc(once, func() { t.Error("ran") }).Stop() || tm.Len() != 0 {
 			t.Error("a schedule without an instant is pending")
 		}
 	})
@@ -80,7 +73,7 @@ func TestAScheduleFollowsTheWallClock(t *testing.T) {
 		tm, clock := scheduled(cfg)
 		r := newRecorder()
 		var instants []string
-		series := tm.Schedule(hourly{}, func() {
+		series := tm.ScheduleFunc(hourly, func() {
 			r.fire(0)
 			instants = append(instants, clock.now().Format("15:04"))
 		})
@@ -106,7 +99,7 @@ func TestNoInstantComesTwice(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm, clock := scheduled(cfg)
 		var instants []string
-		series := tm.Schedule(hourly{}, func() {
+		series := tm.ScheduleFunc(hourly, func() {
 			instants = append(instants, clock.now().UTC().Format("15:04"))
 			if len(instants) == 2 {
 				clock.step(-90 * time.Minute) // before Next is asked for what follows 02:00
@@ -127,7 +120,7 @@ func TestAScheduleMayBeResetAndGoesOn(t *testing.T) {
 		tm, _ := scheduled(cfg)
 		r := newRecorder()
 		var series *Timer
-		series = tm.Schedule(hourly{}, func() {
+		series = tm.ScheduleFunc(hourly, func() {
 			switch r.fire(0); len(r.values()) {
 			case 2:
 				if !series.Reset(15 * time.Minute) {
@@ -160,22 +153,22 @@ func TestAScheduleThatStandsStillPanicsInsteadOfSpinning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []any
 		tm := NewTimers(Config{Run: Inline, OnPanic: func(v any, _ []byte) { told = append(told, v) }})
-		stuck := scheduleFunc(func(t time.Time) time.Time { return t })
+		stuck := func(t time.Time) time.Time { return t }
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("Schedule does not panic")
+					t.Error("ScheduleFunc does not panic")
 				}
 			}()
-			tm.Schedule(stuck, func() {})
+			tm.ScheduleFunc(stuck, func() {})
 		}()
 		asked, runs := 0, 0
-		series := tm.Schedule(scheduleFunc(func(t time.Time) time.Time {
+		series := tm.ScheduleFunc(func(t time.Time) time.Time {
 			if asked++; asked == 3 {
 				return t.Add(-time.Hour)
 			}
 			return t.Add(time.Hour)
-		}), func() { runs++ })
+		}, func() { runs++ })
 		time.Sleep(100 * time.Hour)
 		synctest.Wait()
 		if runs != 2 || asked != 3 || len(told) != 1 || series.Stop() || tm.Len() != 0 {
@@ -201,12 +194,12 @@ func TestAScheduleSurvivesPanicsAndDrops(t *testing.T) {
 			}),
 		})
 		asked := 0
-		tm.Schedule(scheduleFunc(func(t time.Time) time.Time {
+		tm.ScheduleFunc(func(t time.Time) time.Time {
 			if asked++; asked == 6 { // when the fifth run is refused
 				panic("no more")
 			}
-			return hourly{}.Next(t)
-		}), func() {
+			return hourly(t)
+		}, func() {
 			if r.fire(0); len(r.values()) == 2 {
 				panic("a run's own")
 			}
@@ -227,13 +220,13 @@ func TestAScheduleEndsAtClose(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm, _ := scheduled(cfg)
 		r := newRecorder()
-		running := tm.Schedule(hourly{}, func() { r.fire(0); time.Sleep(time.Minute) })
-		pending := tm.Schedule(hourly{}, func() { time.Sleep(time.Minute) })
+		running := tm.ScheduleFunc(hourly, func() { r.fire(0); time.Sleep(time.Minute) })
+		pending := tm.ScheduleFunc(hourly, func() { time.Sleep(time.Minute) })
 		time.Sleep(time.Hour + time.Second)
 		if err := tm.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if running.Stop() || pending.Stop() || tm.Schedule(hourly{}, func() {}).Stop() {
+		if running.Stop() || pending.Stop() || tm.ScheduleFunc(hourly, func() {}).Stop() {
 			t.Error("a schedule is pending after Close")
 		}
 		time.Sleep(3 * time.Hour)

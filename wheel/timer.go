@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Timer is one event, made by a method of [Timers], or a series of them, made by Every or Schedule. All methods may be
+// Timer is one event, made by a method of [Timers], or a series of them, made by Every or ScheduleFunc. All methods may be
 // called by any goroutine at any time, also from within its own callback but for StopWait.
 //
 // It is pending until its callback begins or its time is sent: Stop and Reset can still take back what waits in a
@@ -52,7 +52,7 @@ func (t *Timer) haltLocked() (was bool) {
 // earlier call of the function may still run; the next one does not wait for it.
 //
 // For a timer of Every d is the new period, and Reset panics if it is not positive; the first run comes after d, but not
-// before one that is running has ended. For one of Schedule the next run comes after d, likewise, and then the schedule
+// before one that is running has ended. For one of ScheduleFunc the next run comes after d, likewise, and then the schedule
 // goes on.
 //
 // If there is no room for the Timer, or the Timers is closed, Reset leaves it stopped.

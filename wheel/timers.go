@@ -9,7 +9,7 @@ import (
 
 // Timers is package time's timers on a wheel: the functions of that package, and of package context, as methods that
 // mean the same. What they do not have is waiting for a callback (StopWait), stopping for good (Kill), periods that
-// neither overlap nor drift (Every, Schedule), a limit, and a choice of where callbacks run. All methods may be called by
+// neither overlap nor drift (Every, ScheduleFunc), a limit, and a choice of where callbacks run. All methods may be called by
 // any goroutine at any time, also from within a callback.
 //
 // The zero Timers works, as NewTimers(Config{}) does; it must not be copied after its first use. It has no goroutine while
