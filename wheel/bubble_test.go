@@ -22,8 +22,8 @@ func TestEverythingMayBeForgottenInABubble(t *testing.T) {
 			w.AddAt(time.Now().Add(time.Hour), 1)
 
 			k := NewKeyed(Config{}, func(int, int) { fired <- 2 })
-			_, _ = k.Set(1, 1, time.Second)
-			_, _ = k.Set(2, 2, time.Hour)
+			_, _ = k.Set(1, time.Second, 1)
+			_, _ = k.Set(2, time.Hour, 2)
 
 			timers := new(Timers)
 			timers.AfterFunc(time.Second, func() { fired <- 3 })

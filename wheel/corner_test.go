@@ -69,11 +69,11 @@ func TestAKeyThatChangesHarmsNoOther(t *testing.T) {
 			var fired atomic.Int64
 			k := NewKeyed(Config{Shards: 1}, func(string, int) { fired.Add(1) })
 			bytes := []byte("hello")
-			if _, err := k.Set(unsafe.String(&bytes[0], len(bytes)), 1, time.Second); err != nil {
+			if _, err := k.Set(unsafe.String(&bytes[0], len(bytes)), time.Second, 1); err != nil {
 				t.Fatal(err)
 			}
 			for i := range others {
-				if _, err := k.Set(fmt.Sprint(i), i, time.Hour); err != nil {
+				if _, err := k.Set(fmt.Sprint(i), time.Hour, i); err != nil {
 					t.Fatal(err)
 				}
 			}

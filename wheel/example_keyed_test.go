@@ -16,10 +16,10 @@ func ExampleKeyed() {
 		fmt.Println(s.name, "is logged out")
 	})
 	const idle = 30 * time.Minute
-	if _, err := sessions.Set("t1", session{"alice"}, idle); err != nil {
+	if _, err := sessions.Set("t1", idle, session{"alice"}); err != nil {
 		fmt.Println(err)
 	}
-	if _, err := sessions.Set("t2", session{"bob"}, idle); err != nil {
+	if _, err := sessions.Set("t2", idle, session{"bob"}); err != nil {
 		fmt.Println(err)
 	}
 
@@ -54,7 +54,7 @@ func ExampleKeyed_SetIfAbsent() {
 
 	due := 0
 	for range 1000 {
-		if set, err := reloads.SetIfAbsent("config.json", struct{}{}, 200*time.Millisecond); err == nil && set {
+		if set, err := reloads.SetIfAbsent("config.json", 200*time.Millisecond, struct{}{}); err == nil && set {
 			due++
 		}
 	}

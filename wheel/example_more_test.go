@@ -102,13 +102,13 @@ func ExampleTimers_NewTicker() {
 // What a cache still holds is written out, and the cache goes on.
 func ExampleKeyed_Drain() {
 	cache := wheel.NewKeyed(wheel.Config{}, func(string, int) {})
-	if _, err := cache.Set("a", 1, time.Minute); err != nil {
+	if _, err := cache.Set("a", time.Minute, 1); err != nil {
 		fmt.Println(err)
 	}
 	for key, value := range cache.Drain() {
 		fmt.Println("written:", key, value)
 	}
-	_, err := cache.Set("a", 2, time.Minute)
+	_, err := cache.Set("a", time.Minute, 2)
 	fmt.Println(err, cache.Len())
 	// Output:
 	// written: a 1

@@ -52,7 +52,7 @@ func NewKeyed[K comparable, V any](cfg Config, fire func(K, V)) *Keyed[K, V] {
 // Set sets the timer of key: it will fire after d, with value v. If the key has one already, that one gets the new value
 // and the new deadline, in one step, and replaced is true: the old value does not fire. That needs no room, so it
 // succeeds also when the Keyed is full. An error, ErrFull or ErrClosed, means that nothing was changed.
-func (k *Keyed[K, V]) Set(key K, v V, d time.Duration) (replaced bool, err error) {
+func (k *Keyed[K, V]) Set(key K, d time.Duration, v V) (replaced bool, err error) {
 	hash, sh := k.place(key)
 	now := sh.now()
 	sh.mu.Lock()
@@ -70,7 +70,7 @@ func (k *Keyed[K, V]) Set(key K, v V, d time.Duration) (replaced bool, err error
 }
 
 // SetIfAbsent is Set for a key that has no timer. If the key has one it returns false and leaves that as it stands.
-func (k *Keyed[K, V]) SetIfAbsent(key K, v V, d time.Duration) (set bool, err error) {
+func (k *Keyed[K, V]) SetIfAbsent(key K, d time.Duration, v V) (set bool, err error) {
 	hash, sh := k.place(key)
 	now := sh.now()
 	sh.mu.Lock()

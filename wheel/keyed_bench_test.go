@@ -26,7 +26,7 @@ func newByKeyed[K comparable]() keyedTimers[K] {
 	return byKeyed[K]{NewKeyed(Config{}, func(K, uint64) {})}
 }
 
-func (k byKeyed[K]) set(key K, v uint64, d time.Duration) { _, _ = k.Set(key, v, d) }
+func (k byKeyed[K]) set(key K, v uint64, d time.Duration) { _, _ = k.Set(key, d, v) }
 func (k byKeyed[K]) move(key K, d time.Duration)          { k.Move(key, d) }
 func (k byKeyed[K]) remove(key K)                         { k.Remove(key) }
 func (k byKeyed[K]) end()                                 { k.Close() }

@@ -35,8 +35,8 @@ func tryKeys[K comparable](t *testing.T, keys ...K) {
 			fired[key] += v
 		})
 		for i, key := range keys {
-			mustSet(t, k, key, i, time.Duration(i+1)*time.Second, false)
-			mustSet(t, k, key, i+100, time.Duration(i+1)*time.Second, true)
+			mustSet(t, k, key, time.Duration(i+1)*time.Second, i, false)
+			mustSet(t, k, key, time.Duration(i+1)*time.Second, i+100, true)
 		}
 		checkKeys(t, k)
 		for i, key := range keys {
@@ -58,8 +58,8 @@ func tryKeys[K comparable](t *testing.T, keys ...K) {
 func TestZeroHasNoSignAsAKey(t *testing.T) {
 	k := NewKeyed(Config{}, func(float64, int) {})
 	defer k.Close()
-	mustSet(t, k, 0, 1, time.Hour, false)
-	mustSet(t, k, math.Copysign(0, -1), 2, time.Hour, true)
+	mustSet(t, k, 0, time.Hour, 1, false)
+	mustSet(t, k, math.Copysign(0, -1), time.Hour, 2, true)
 	if v, ok := k.Remove(0); !ok || v != 2 {
 		t.Errorf("Remove = %v, %v", v, ok)
 	}
@@ -80,9 +80,9 @@ func tryNaN[K comparable](t *testing.T, nan K) {
 		r := newRecorder()
 		k := NewKeyed(cfg, func(_ K, v int) { r.fire(v) })
 		for v := range 50 {
-			mustSet(t, k, nan, v, time.Duration(v+1)*time.Second, false)
+			mustSet(t, k, nan, time.Duration(v+1)*time.Second, v, false)
 		}
-		if set, err := k.SetIfAbsent(nan, 50, time.Hour); !set || err != nil {
+		if set, err := k.SetIfAbsent(nan, time.Hour, 50); !set || err != nil {
 			t.Errorf("SetIfAbsent = %v, %v", set, err)
 		}
 		_, _, got := k.Get(nan)
@@ -111,8 +111,8 @@ func TestAKeyThatCannotBeComparedPanicsAndLeavesNothingBehind(t *testing.T) {
 	k := NewKeyed(Config{Shards: 1, MaxPending: 1}, func(any, int) {})
 	defer k.Close()
 	for name, f := range map[string]func(key any){
-		"Set":         func(key any) { _, _ = k.Set(key, 1, time.Hour) },
-		"SetIfAbsent": func(key any) { _, _ = k.SetIfAbsent(key, 1, time.Hour) },
+		"Set":         func(key any) { _, _ = k.Set(key, time.Hour, 1) },
+		"SetIfAbsent": func(key any) { _, _ = k.SetIfAbsent(key, time.Hour, 1) },
 		"Move":        func(key any) { k.Move(key, time.Hour) },
 		"Remove":      func(key any) { k.Remove(key) },
 		"Get":         func(key any) { k.Get(key) },
@@ -132,6 +132,6 @@ func TestAKeyThatCannotBeComparedPanicsAndLeavesNothingBehind(t *testing.T) {
 			}()
 		}
 	}
-	mustSet[any](t, k, 1, 1, time.Hour, false) // neither locked nor full
+	mustSet[any](t, k, 1, time.Hour, 1, false) // neither locked nor full
 	checkKeys(t, k)
 }

@@ -24,16 +24,16 @@ func checkKeyAllocs[K comparable](t *testing.T, key func(int) K) {
 		keys[i] = key(i)
 	}
 	for _, key := range keys[:n] {
-		mustSet(t, k, key, [2]uint64{}, time.Hour, false)
+		mustSet(t, k, key, time.Hour, [2]uint64{}, false)
 	}
 	i, at := 0, 0
 	for name, f := range map[string]func(key, other K){
-		"replace":     func(key, _ K) { _, _ = k.Set(key, [2]uint64{1}, time.Hour+time.Duration(i)) },
-		"SetIfAbsent": func(key, _ K) { _, _ = k.SetIfAbsent(key, [2]uint64{1}, time.Hour) },
+		"replace":     func(key, _ K) { _, _ = k.Set(key, time.Hour+time.Duration(i), [2]uint64{1}) },
+		"SetIfAbsent": func(key, _ K) { _, _ = k.SetIfAbsent(key, time.Hour, [2]uint64{1}) },
 		"Move":        func(key, _ K) { k.Move(key, time.Hour-time.Duration(i%1000)*time.Second) },
 		"Get":         func(key, _ K) { k.Get(key) },
-		"Set, Remove": func(_, other K) { _, _ = k.Set(other, [2]uint64{1}, time.Hour); k.Remove(other) },
-		"Remove, Set": func(key, _ K) { k.Remove(key); _, _ = k.Set(key, [2]uint64{1}, time.Hour) },
+		"Set, Remove": func(_, other K) { _, _ = k.Set(other, time.Hour, [2]uint64{1}); k.Remove(other) },
+		"Remove, Set": func(key, _ K) { k.Remove(key); _, _ = k.Set(key, time.Hour, [2]uint64{1}) },
 	} {
 		run := func() {
 			i, at = i+1, (at+7919)%n
@@ -77,7 +77,7 @@ func TestMemoryReturnsAfterAMillionKeys(t *testing.T) {
 		k := NewKeyed(Config{Shards: 2, Run: Inline}, func(uint64, [4]uint64) {})
 		before := heapInUse()
 		for i := range n {
-			mustSet(t, k, uint64Key(i), [4]uint64{}, time.Hour+time.Duration(i)*time.Second, false)
+			mustSet(t, k, uint64Key(i), time.Hour+time.Duration(i)*time.Second, [4]uint64{}, false)
 		}
 		end(k)
 		if after := heapInUse(); after > before+512<<10 {
@@ -95,9 +95,9 @@ func TestAReplacedValueIsNotKept(t *testing.T) {
 	func() {
 		v := new([16]byte)
 		runtime.AddCleanup(v, func(int) { close(gone) }, 0)
-		mustSet(t, k, "a", v, time.Hour, false)
+		mustSet(t, k, "a", time.Hour, v, false)
 	}()
-	mustSet(t, k, "a", nil, time.Hour, true)
+	mustSet(t, k, "a", time.Hour, nil, true)
 	select {
 	case <-gone:
 	case <-collecting():
@@ -111,7 +111,7 @@ func TestAForgottenEmptyKeyedIsCollected(t *testing.T) {
 		k := NewKeyed(Config{Shards: 2}, func(int, int) {})
 		runtime.AddCleanup(k, func(int) { close(gone) }, 0)
 		for key := range 100 {
-			mustSet(t, k, key, 1, time.Hour, false)
+			mustSet(t, k, key, time.Hour, 1, false)
 		}
 		for key := range 100 {
 			k.Remove(key)

@@ -99,7 +99,7 @@ func (c *keyedTrial) set(key float64, d time.Duration) {
 	if found && !c.closed {
 		want = nil
 	}
-	replaced, err := c.k.Set(key, c.values, d)
+	replaced, err := c.k.Set(key, d, c.values)
 	if replaced != (found && !c.closed) || !errors.Is(err, want) {
 		c.t.Errorf("Set(%v) = %v, %v, want %v, %v", key, replaced, err, found, want)
 	}
@@ -119,7 +119,7 @@ func (c *keyedTrial) setIfAbsent(key float64, d time.Duration) {
 	if found && !c.closed {
 		want = nil
 	}
-	set, err := c.k.SetIfAbsent(key, c.values, d)
+	set, err := c.k.SetIfAbsent(key, d, c.values)
 	if set != (!found && want == nil) || !errors.Is(err, want) {
 		c.t.Errorf("SetIfAbsent(%v) = %v, %v, want %v, %v", key, set, err, !found, want)
 	}

@@ -55,7 +55,7 @@ func (b *keyedBooks) setOne(key int, d time.Duration) {
 	if v/b.keys >= len(b.fates) {
 		return
 	}
-	replaced, err := b.k.Set(key, v, d)
+	replaced, err := b.k.Set(key, d, v)
 	if err != nil {
 		return
 	}
@@ -74,7 +74,7 @@ func (b *keyedBooks) work(r *rand.Rand, operations int) {
 			b.setOne(key, d)
 		case 4, 5:
 			v := b.value(key)
-			if set, err := b.k.SetIfAbsent(key, v, d); set && err == nil {
+			if set, err := b.k.SetIfAbsent(key, d, v); set && err == nil {
 				b.set[key].Add(1)
 			}
 		case 6, 7:
@@ -165,7 +165,7 @@ func TestAKeysOldDeadlineDoesNotFire(t *testing.T) {
 	for name, change := range map[string]func(k *Keyed[int, int]) bool{
 		"Move": func(k *Keyed[int, int]) bool { return k.Move(1, time.Hour) },
 		"Set": func(k *Keyed[int, int]) bool {
-			replaced, _ := k.Set(1, 2, time.Hour)
+			replaced, _ := k.Set(1, time.Hour, 2)
 			return replaced
 		},
 		"Remove": func(k *Keyed[int, int]) bool { _, ok := k.Remove(1); return ok },
@@ -174,7 +174,7 @@ func TestAKeysOldDeadlineDoesNotFire(t *testing.T) {
 		k := NewKeyed(Config{Shards: 1, Tick: minTick, Run: Inline}, func(_, v int) { fired[v].Add(1) })
 		changed := 0
 		for range rounds {
-			mustSet(t, k, 1, 1, minTick, false)
+			mustSet(t, k, 1, minTick, 1, false)
 			for range rand.IntN(400) {
 				k.Len()
 			}

@@ -34,9 +34,9 @@ func (r keyFirings) expect(t *testing.T, want ...string) {
 	}
 }
 
-func mustSet[K comparable, V any](t *testing.T, k *Keyed[K, V], key K, v V, d time.Duration, wantReplaced bool) {
+func mustSet[K comparable, V any](t *testing.T, k *Keyed[K, V], key K, d time.Duration, v V, wantReplaced bool) {
 	t.Helper()
-	if replaced, err := k.Set(key, v, d); err != nil || replaced != wantReplaced {
+	if replaced, err := k.Set(key, d, v); err != nil || replaced != wantReplaced {
 		t.Errorf("Set(%v, %v) = %v, %v, want %v", key, v, replaced, err, wantReplaced)
 	}
 }
@@ -46,12 +46,12 @@ func TestSetReplacesTheTimerOfItsKey(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newKeyFirings()
 		k := NewKeyed(cfg, r.fire)
-		mustSet(t, k, 1, 10, 5*time.Second, false)
-		mustSet(t, k, 1, 11, 2*time.Second, true) // earlier
-		mustSet(t, k, 2, 20, 1*time.Second, false)
-		mustSet(t, k, 2, 21, 4*time.Second, true) // later
-		mustSet(t, k, 3, 30, time.Second, false)
-		mustSet(t, k, 3, 31, time.Second, true)
+		mustSet(t, k, 1, 5*time.Second, 10, false)
+		mustSet(t, k, 1, 2*time.Second, 11, true) // earlier
+		mustSet(t, k, 2, 1*time.Second, 20, false)
+		mustSet(t, k, 2, 4*time.Second, 21, true) // later
+		mustSet(t, k, 3, time.Second, 30, false)
+		mustSet(t, k, 3, time.Second, 31, true)
 		if v, ok := k.Remove(3); !ok || v != 31 || k.Len() != 2 {
 			t.Errorf("Remove = %v, %v, %d left", v, ok, k.Len())
 		}
@@ -70,13 +70,13 @@ func TestSetIfAbsentLeavesWhatIsThere(t *testing.T) {
 		r := newKeyFirings()
 		k := NewKeyed(cfg, r.fire)
 		for v, want := range []bool{true, false, false} {
-			if set, err := k.SetIfAbsent(1, v, time.Duration(10-v)*time.Second); set != want || err != nil {
+			if set, err := k.SetIfAbsent(1, time.Duration(10-v)*time.Second, v); set != want || err != nil {
 				t.Errorf("SetIfAbsent = %v, %v, want %v", set, err, want)
 			}
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if set, err := k.SetIfAbsent(1, 7, 0); !set || err != nil {
+		if set, err := k.SetIfAbsent(1, 0, 7); !set || err != nil {
 			t.Errorf("SetIfAbsent after it fired = %v, %v", set, err)
 		}
 		synctest.Wait()
@@ -96,7 +96,7 @@ func TestMoveFiresOnceAtTheNewDeadline(t *testing.T) {
 			for _, to := range append(spans, 0, tick/2, -1) {
 				r := newKeyFirings()
 				k := NewKeyed(cfg, r.fire)
-				mustSet(t, k, 1, 1, from, false)
+				mustSet(t, k, 1, from, 1, false)
 				time.Sleep(from * 3 / 4 / tick * tick)
 				at := time.Since(r.start)
 				if !k.Move(1, to) {
@@ -122,7 +122,7 @@ func TestRemovedKeysDoNotFireAndCanBeSetAgain(t *testing.T) {
 		k := NewKeyed(cfg, r.fire)
 		for round := range 3 {
 			for key := range 100 {
-				mustSet(t, k, key, round, time.Second, false)
+				mustSet(t, k, key, time.Second, round, false)
 			}
 			if round == 2 {
 				break
@@ -158,13 +158,13 @@ func TestAKeySetDuringItsOwnFiringIsANewTimer(t *testing.T) {
 		k = NewKeyed(cfg, func(key, v int) {
 			fired.Add(1)
 			if v < 3 {
-				mustSet(t, k, key, v+1, time.Second, false)
-				mustSet(t, k, key, v+1, time.Second, true)
+				mustSet(t, k, key, time.Second, v+1, false)
+				mustSet(t, k, key, time.Second, v+1, true)
 				time.Sleep(100 * time.Millisecond) // what the old timer leaves behind comes after this
 			}
 		})
 		for key := range 10 {
-			mustSet(t, k, key, 0, time.Second, false)
+			mustSet(t, k, key, time.Second, 0, false)
 		}
 		time.Sleep(2500 * time.Millisecond) // the third has just been set
 		for key := range 5 {
@@ -187,7 +187,7 @@ func TestDrainHandsOutEverythingAndLeavesTheKeysFree(t *testing.T) {
 		r := newKeyFirings()
 		k := NewKeyed(cfg, r.fire)
 		for key := range 100 {
-			mustSet(t, k, key, 1, time.Second, false)
+			mustSet(t, k, key, time.Second, 1, false)
 		}
 		for range k.Drain() { // left early: the rest stay
 			break
@@ -203,7 +203,7 @@ func TestDrainHandsOutEverythingAndLeavesTheKeysFree(t *testing.T) {
 			t.Errorf("%d in All, %d drained, %d left", len(all), len(drained), k.Len())
 		}
 		for key := range 100 {
-			mustSet(t, k, key, 2, time.Second, false)
+			mustSet(t, k, key, time.Second, 2, false)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -227,10 +227,10 @@ func TestABlockedCallbackDelaysNoOtherKey(t *testing.T) {
 			r.fire(key, v)
 		})
 		for key := range 3 {
-			mustSet(t, k, key, 1, time.Second, false)
+			mustSet(t, k, key, time.Second, 1, false)
 		}
 		time.Sleep(2 * time.Second)
-		mustSet(t, k, 0, 2, time.Second, false) // its key is free
+		mustSet(t, k, 0, time.Second, 2, false) // its key is free
 		time.Sleep(2 * time.Hour)
 		r.expect(t, "1=1 at 1s", "2=1 at 1s", "0=1 at 1h0m1s", "0=2 at 1h0m3s")
 	})
@@ -244,15 +244,15 @@ func TestAKeyThatIsDueCanStillBeReplaced(t *testing.T) {
 			r.fire(key, v)
 			time.Sleep(time.Second)
 		})
-		mustSet(t, k, 0, 1, time.Second, false) // keeps the driver
+		mustSet(t, k, 0, time.Second, 1, false) // keeps the driver
 		for key := 1; key <= 4; key++ {
-			mustSet(t, k, key, 1, 1500*time.Millisecond, false)
+			mustSet(t, k, key, 1500*time.Millisecond, 1, false)
 		}
 		time.Sleep(1900 * time.Millisecond)
 		if v, left, ok := k.Get(1); !ok || left != 0 || v != 1 {
 			t.Errorf("Get = %v, %v, %v", v, left, ok)
 		}
-		mustSet(t, k, 1, 2, time.Minute, true)
+		mustSet(t, k, 1, time.Minute, 2, true)
 		if !k.Move(2, time.Hour) {
 			t.Error("Move = false")
 		}
@@ -270,20 +270,20 @@ func TestReplacingNeedsNoRoom(t *testing.T) {
 		cfg.MaxPending = 3
 		k := NewKeyed(cfg, func(float64, int) {})
 		for key := range 3 {
-			mustSet(t, k, float64(key), 1, time.Hour, false)
+			mustSet(t, k, float64(key), time.Hour, 1, false)
 		}
 		for range 10 {
-			mustSet(t, k, 1, 2, time.Hour, true)
+			mustSet(t, k, 1, time.Hour, 2, true)
 		}
 		for _, key := range []float64{4, math.NaN()} {
-			if _, err := k.Set(key, 1, time.Hour); !errors.Is(err, ErrFull) {
+			if _, err := k.Set(key, time.Hour, 1); !errors.Is(err, ErrFull) {
 				t.Errorf("Set of a fourth = %v", err)
 			}
-			if set, err := k.SetIfAbsent(key, 1, time.Hour); set || !errors.Is(err, ErrFull) {
+			if set, err := k.SetIfAbsent(key, time.Hour, 1); set || !errors.Is(err, ErrFull) {
 				t.Errorf("SetIfAbsent of a fourth = %v, %v", set, err)
 			}
 		}
-		if set, err := k.SetIfAbsent(1, 1, time.Hour); set || err != nil {
+		if set, err := k.SetIfAbsent(1, time.Hour, 1); set || err != nil {
 			t.Errorf("SetIfAbsent of a third = %v, %v", set, err)
 		}
 		if !k.Move(1, time.Second) {
@@ -291,13 +291,13 @@ func TestReplacingNeedsNoRoom(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		mustSet(t, k, 4, 1, time.Hour, false) // 1 has fired
+		mustSet(t, k, 4, time.Hour, 1, false) // 1 has fired
 		k.Remove(4)
-		mustSet(t, k, 5, 1, time.Hour, false)
+		mustSet(t, k, 5, time.Hour, 1, false)
 		for range k.Drain() {
 		}
 		for key := range 3 {
-			mustSet(t, k, float64(key), 1, time.Hour, false)
+			mustSet(t, k, float64(key), time.Hour, 1, false)
 		}
 		checkKeys(t, k)
 	})
@@ -307,13 +307,13 @@ func TestAClosedKeyedGivesBackWhatItHolds(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		k := NewKeyed(cfg, func(int, int) { t.Error("fired") })
 		for key := range 10 {
-			mustSet(t, k, key, key, time.Second, false)
+			mustSet(t, k, key, time.Second, key, false)
 		}
 		k.Close()
 		k.Close()
 		for _, key := range []int{1, 99} {
-			replaced, err := k.Set(key, 5, 0)
-			set, err2 := k.SetIfAbsent(key, 5, 0)
+			replaced, err := k.Set(key, 0, 5)
+			set, err2 := k.SetIfAbsent(key, 0, 5)
 			if replaced || set || !errors.Is(err, ErrClosed) || !errors.Is(err2, ErrClosed) || k.Move(key, 0) {
 				t.Errorf("a closed Keyed has changed: %v, %v", err, err2)
 			}
@@ -345,11 +345,11 @@ func TestADroppedCallbackLeavesNoKeyBehind(t *testing.T) {
 			ran.Add(1)
 		})
 		for key := range 10 {
-			mustSet(t, k, key, 1, time.Second, false)
+			mustSet(t, k, key, time.Second, 1, false)
 		}
 		time.Sleep(2 * time.Second)
 		for key := range 10 {
-			mustSet(t, k, key, 2, time.Hour, false)
+			mustSet(t, k, key, time.Hour, 2, false)
 		}
 		if err := k.Shutdown(t.Context()); err != nil {
 			t.Error(err)

@@ -26,7 +26,7 @@ func TestAKeyMovedAcrossTheWrapIsPunctualBothWays(t *testing.T) {
 		for phase := range 40 {
 			for _, from := range delays {
 				for _, to := range delays {
-					if _, err := k.Set(n, time.Since(start)+to*tick, from*tick); err != nil || !k.Move(n, to*tick) {
+					if _, err := k.Set(n, from*tick, time.Since(start)+to*tick); err != nil || !k.Move(n, to*tick) {
 						t.Fatal("a pending key was not moved", err)
 					}
 					n++
@@ -48,7 +48,7 @@ func TestAKeyMovedBelowATickFiresOnce(t *testing.T) {
 		k := NewKeyed(cfg, func(_, v int) { r.fire(v) })
 		tick := tickOf(cfg)
 		for v, d := range []time.Duration{-1, 0, 1, tick / 2, tick - 1} {
-			if _, err := k.Set(v, v, time.Minute); err != nil || !k.Move(v, d) {
+			if _, err := k.Set(v, time.Minute, v); err != nil || !k.Move(v, d) {
 				t.Error("a pending key was not moved", err)
 			}
 		}
@@ -70,10 +70,10 @@ func TestAKeySetManyTimesIsOneTimer(t *testing.T) {
 		r := newRecorder()
 		k := NewKeyed(cfg, func(_ string, v int) { r.fire(v) })
 		for v := range 100 {
-			if replaced, err := k.Set("twice", v, time.Second); replaced != (v > 0) || err != nil {
+			if replaced, err := k.Set("twice", time.Second, v); replaced != (v > 0) || err != nil {
 				t.Errorf("Set = %v, %v", replaced, err)
 			}
-			_, _ = k.Set("removed", v, time.Second)
+			_, _ = k.Set("removed", time.Second, v)
 		}
 		if _, ok := k.Remove("removed"); !ok {
 			t.Error("Remove = false")
@@ -101,14 +101,14 @@ func TestAJobThatSetsItsOwnKeyAgainCanBeRemoved(t *testing.T) {
 				late[key].Add(1)
 			}
 			if runs[key].Add(1) == 1 {
-				_, _ = k.Set(key, 0, time.Hour)
+				_, _ = k.Set(key, time.Hour, 0)
 			}
 		})
 		var wg sync.WaitGroup
 		for worker := range 4 {
 			wg.Go(func() {
 				for key := worker; key < jobs; key += 4 {
-					_, _ = k.Set(key, 0, time.Duration(rand.IntN(int(minTick))))
+					_, _ = k.Set(key, time.Duration(rand.IntN(int(minTick))), 0)
 					for runs[key].Load() == 0 {
 						time.Sleep(minTick / 4)
 					}
@@ -145,7 +145,7 @@ func TestAKeyCanBeRemovedAfterAMoveAndFiresAfterADrain(t *testing.T) {
 		r := newRecorder()
 		k := NewKeyed(cfg, func(_, v int) { r.fire(v) })
 		for v := range 100 {
-			_, _ = k.Set(v, v, time.Second)
+			_, _ = k.Set(v, time.Second, v)
 			if v%2 == 0 {
 				k.Move(v, time.Duration(v+1)*time.Second)
 				if _, ok := k.Remove(v); !ok {
@@ -156,7 +156,7 @@ func TestAKeyCanBeRemovedAfterAMoveAndFiresAfterADrain(t *testing.T) {
 		for range k.Drain() {
 		}
 		for v := range 100 {
-			if _, err := k.Set(v, v, time.Second); err != nil {
+			if _, err := k.Set(v, time.Second, v); err != nil {
 				t.Error(err)
 			}
 		}
