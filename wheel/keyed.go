@@ -173,6 +173,10 @@ func (k *Keyed[K, V]) Shutdown(ctx context.Context) error { return k.wheel.Shutd
 // Stats returns the counters, as [Wheel.Stats] does. Each Move counts as a reset, and each Set that replaces.
 func (k *Keyed[K, V]) Stats() Stats { return k.wheel.Stats() }
 
+// Occupancy returns the number of timers in each slot, as [Wheel.Occupancy]
+// does.
+func (k *Keyed[K, V]) Occupancy() [][]int { return k.wheel.Occupancy() }
+
 // place returns the hash of a key and the shard where its timer is, if it has one. It panics if the key's dynamic type
 // is not comparable: here, where nothing is held or changed yet. Whatever was hashed can be compared.
 func (k *Keyed[K, V]) place(key K) (hash uint64, sh *shard[pair[K, V]]) {

@@ -16,7 +16,6 @@ func (sh *shard[T]) pass() {
 	sh.running, sh.armed = true, maxDuration
 	sh.cell.missed.Store(false)
 	sh.count.wakeups++
-	before := sh.handOvers
 	// A callback on this goroutine, or Run, may end it (runtime.Goexit) or panic. Then the rest is for a new one.
 	ended := false
 	defer func() {
@@ -28,9 +27,6 @@ func (sh *shard[T]) pass() {
 		}
 	}()
 	for sh.stepLocked() {
-	}
-	if sh.handOvers == before {
-		sh.count.spurious++
 	}
 	sh.endPassLocked()
 	ended = true

@@ -21,9 +21,9 @@ func draw(w *Wheel[int], now time.Duration) string {
 	if d, ok := w.Next(); ok {
 		next = "to do in " + d.String()
 	}
-	fmt.Fprintf(&b, "at %v: %d pending, %d fired, %d cascades, %s\n", now, s.Pending, s.Fired, s.Cascades, next)
+	fmt.Fprintf(&b, "at %v: %d pending, %d fired, %d cascades, %s\n", now, s.Pending, s.Fired, cascadesOf(w), next)
 	tick := uint64(now / time.Millisecond)
-	for level, slots := range s.Slots {
+	for level, slots := range w.Occupancy() {
 		var row strings.Builder
 		occupied := false
 		for slot, n := range slots {
@@ -35,6 +35,19 @@ func draw(w *Wheel[int], now time.Duration) string {
 		}
 	}
 	return b.String()
+}
+
+// cascadesOf returns how many slots were spread over lower levels.
+func cascadesOf[T any](w *Wheel[T]) (cascades uint64) {
+	for _, sh := range w.shards {
+		sh.mu.Lock()
+		cascades += sh.ticks.cascades
+		if sh.wall != nil {
+			cascades += sh.wall.cascades
+		}
+		sh.mu.Unlock()
+	}
+	return cascades
 }
 
 func drawSlot(n int, now bool) string {
@@ -160,4 +173,33 @@ func play(t *testing.T, s scene) (pictures string) {
 		w.Close()
 	})
 	return pictures
+}
+
+func TestOccupancyCountsTheTimersOfAllShardsAndBothClocks(t *testing.T) {
+	sum := func(rows [][]int) (n int) {
+		for _, row := range rows {
+			for _, timers := range row {
+				n += timers
+			}
+		}
+		return n
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := New(Config{Shards: 4}, func(int) {})
+		k := NewKeyed(Config{Shards: 4}, func(int, int) {})
+		var timers Timers
+		for i := range 1000 {
+			d := time.Duration(i+1) * time.Minute
+			w.Add(d, i)
+			w.AddAt(time.Now().Add(d), i)
+			mustSet(t, k, i, d, i, false)
+			timers.NewTimer(d)
+		}
+		if a, b, c := sum(w.Occupancy()), sum(k.Occupancy()), sum(timers.Occupancy()); a != 2000 || b != 1000 || c != 1000 {
+			t.Errorf("%d, %d and %d timers", a, b, c)
+		}
+		w.Close()
+		k.Close()
+		timers.Close()
+	})
 }

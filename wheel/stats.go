@@ -5,50 +5,40 @@ import (
 	"time"
 )
 
-// Stats is a snapshot of a wheel's counters since it was created, summed over the shards. The shards are read one after
-// the other; at a quiet point Added = Fired + Removed + Drained + Dropped + Pending.
+// Stats is a snapshot of a wheel's counters since the wheel was created, summed
+// over the shards. The shards are read one after the other. While no goroutine
+// uses the wheel, Added = Fired + Removed + Drained + Dropped + Pending.
 type Stats struct {
-	Pending int    // timers that have neither fired nor were removed
+	Pending int    // timers that have neither fired nor been removed
 	Added   uint64 // timers set
-	Fired   uint64 // timers handed over to Run, which did not refuse them
+	Fired   uint64 // timers handed over to Run, and accepted
 	Removed uint64 // timers ended by Remove
 	Drained uint64 // timers ended by Drain
-	Dropped uint64 // timers whose callback never ran: a Pool refused it, or Run panicked or ended its goroutine
+	Dropped uint64 // timers whose callback never ran: Run refused it, panicked, or ended its goroutine
 
-	Resets     uint64 // timers moved by Reset or Extend under the lock, because they had to be placed anew
-	LazyResets uint64 // timers found extended when their slot came due, and moved then
-	Cascades   uint64 // slots whose timers were spread over lower levels
+	Resets  uint64 // timers moved by Reset or Extend under the lock, because they changed their slot
+	Wakeups uint64 // passes of the drivers
+	Panics  uint64 // panics passed to OnPanic
 
-	Wakeups         uint64 // passes of the drivers
-	SpuriousWakeups uint64 // passes that handed nothing over: cascades, and timers that had gone meanwhile
-	Panics          uint64 // panics that OnPanic was told of
-
-	// How much later than their deadlines (rounded up to a tick) timers were handed over. The percentiles are upper
-	// bounds, at most an eighth too high.
+	// How much later than their deadlines, rounded up to a tick, timers were
+	// handed over. The percentiles are upper bounds, at most an eighth too high.
 	LateP50, LateP99, LateMax time.Duration
-
-	// Slots is the number of timers, as placed, in the slots of each level. A slot of level l is 64^l ticks wide. Stale
-	// entries are discounted as far as they are known.
-	Slots [8][64]int
 }
 
-// counters are the parts of Stats that a shard counts.
+// counters are the fields of Stats that a shard counts.
 type counters struct {
 	added, fired, removed, drained, dropped uint64
-	resets, wakeups, spurious, panics       uint64
+	resets, wakeups, panics                 uint64
 }
 
-// Stats returns the wheel's counters. It takes the lock of each shard for a few microseconds.
+// Stats returns the wheel's counters. It holds the lock of each shard for a few
+// microseconds.
 func (w *Wheel[T]) Stats() Stats {
 	var s Stats
 	var late lateness
 	for _, sh := range w.shards {
 		sh.mu.Lock()
 		s.add(&sh.count, sh.lenLocked())
-		s.addLevels(&sh.ticks)
-		if sh.wall != nil {
-			s.addLevels(sh.wall)
-		}
 		late.merge(&sh.late)
 		sh.mu.Unlock()
 	}
@@ -65,24 +55,45 @@ func (s *Stats) add(c *counters, pending int) {
 	s.Dropped += c.dropped
 	s.Resets += c.resets
 	s.Wakeups += c.wakeups
-	s.SpuriousWakeups += c.spurious
 	s.Panics += c.panics
 }
 
-func (s *Stats) addLevels(h *hierarchy) {
-	s.LazyResets += h.overtook
-	s.Cascades += h.cascades
+// Occupancy returns the number of timers in each slot, one row for each level:
+// for programs that draw a wheel. A slot of row 0 is one tick wide. A slot of
+// any other row is as wide as the whole row before it. The numbers are summed
+// over the shards and over both clocks.
+//
+// Timers that are due are in no slot. A timer that was moved to a later time is
+// counted in its old slot until that slot is due. Removed timers may be counted
+// for a while.
+func (w *Wheel[T]) Occupancy() [][]int {
+	rows := make([][]int, levels)
+	for level := range rows {
+		rows[level] = make([]int, slotCount)
+	}
+	for _, sh := range w.shards {
+		sh.mu.Lock()
+		sh.ticks.addOccupancy(rows)
+		if sh.wall != nil {
+			sh.wall.addOccupancy(rows)
+		}
+		sh.mu.Unlock()
+	}
+	return rows
+}
+
+func (h *hierarchy) addOccupancy(rows [][]int) {
 	for level, busy := range h.busy {
 		for ; busy != 0; busy &= busy - 1 {
 			slot := bits.TrailingZeros64(busy)
 			l := &h.slots[level<<slotBits|slot]
-			s.Slots[level][slot] += int(l.n - l.stale)
+			rows[level][slot] += int(l.n - l.stale)
 		}
 	}
 }
 
-// lateness is a histogram of how late timers were handed over: eight buckets to a power of two, from 1 µs (1,024 ns) to
-// about five hours.
+// lateness is a histogram of how late timers were handed over. It has eight
+// buckets for each power of two, from 1 µs (1,024 ns) to about five hours.
 type lateness struct {
 	n       uint64
 	max     time.Duration
@@ -90,8 +101,8 @@ type lateness struct {
 }
 
 const (
-	lateUnit    = 10 // bits of a nanosecond count that are not told apart
-	lateSub     = 3  // bits that are, below the highest
+	lateUnit    = 10 // low bits of a nanosecond count that are ignored
+	lateSub     = 3  // bits below the highest one that select a bucket
 	lateTop     = 44
 	lateBuckets = (lateTop - lateUnit - lateSub + 1) << lateSub
 )
@@ -103,7 +114,8 @@ func (l *lateness) record(d time.Duration) {
 	l.buckets[lateBucket(d)]++
 }
 
-// lateBucket: below 8 units a bucket is one unit wide, above it an eighth of a power of two.
+// lateBucket returns the bucket of d. Below 8 units a bucket is one unit wide,
+// above that an eighth of a power of two.
 func lateBucket(d time.Duration) int {
 	units := min(uint64(d), 1<<lateTop-1) >> lateUnit
 	shift := max(bits.Len64(units)-lateSub-1, 0)
@@ -125,7 +137,7 @@ func (l *lateness) merge(from *lateness) {
 	}
 }
 
-// percentile returns a bound that p of 100 did not exceed.
+// percentile returns an upper bound for p of 100 timers.
 func (l *lateness) percentile(p uint64) time.Duration {
 	if l.n == 0 {
 		return 0

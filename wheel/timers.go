@@ -138,6 +138,10 @@ func (t *Timers) Len() int {
 // a timer that was stopped after it was handed over to Run, but before its function began, as fired.
 func (t *Timers) Stats() Stats { return t.use().Stats() }
 
+// Occupancy returns the number of timers in each slot, as [Wheel.Occupancy]
+// does.
+func (t *Timers) Occupancy() [][]int { return t.use().Occupancy() }
+
 // Close stops all timers, and there will be no others: functions are not called, channels deliver nothing, periods end.
 // Sleep returns ErrClosed, and contexts are cancelled with the cause ErrClosed. It waits for hand-overs to Run that are
 // under way on other goroutines. Functions that Run has got by then still run, unless they are stopped before they begin;
