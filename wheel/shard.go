@@ -66,8 +66,8 @@ func (sh *shard[T]) lenLocked() int {
 	return n
 }
 
-// homeLocked returns the hierarchy where the node is placed.
-func (sh *shard[T]) homeLocked(n *node) *hierarchy {
+// hierarchyLocked returns the hierarchy where the node is placed.
+func (sh *shard[T]) hierarchyLocked(n *node) *hierarchy {
 	if n.wall() != 0 {
 		return sh.wall
 	}
@@ -195,7 +195,7 @@ func (sh *shard[T]) remove(id ID) (v T, ok bool) {
 // removeLocked ends a pending timer. The caller counts it, and frees its room in the limit.
 func (sh *shard[T]) removeLocked(index uint32, n *node) T {
 	v := sh.values.take(index)
-	h := sh.homeLocked(n)
+	h := sh.hierarchyLocked(n)
 	h.forget(index, n, n.end())
 	sh.freeLocked(h, index)
 	return v
