@@ -91,8 +91,8 @@ func TestAKeyThatChangesHarmsNoOther(t *testing.T) {
 					t.Fatalf("key %d is gone", i)
 				}
 			}
-			for i := range k.rings[0] {
-				if used := k.rings[0][i].used; used != 0 {
+			for i := range k.indexes[0] {
+				if used := k.indexes[0][i].used; used != 0 {
 					t.Errorf("%d tags are left", used)
 				}
 			}

@@ -28,7 +28,7 @@ import (
 type Keyed[K comparable, V any] struct {
 	wheel *Wheel[pair[K, V]]
 	seed  maphash.Seed
-	rings []keyring // one for each shard, guarded by its lock
+	indexes []keyIndex // one for each shard, guarded by its lock
 }
 
 type pair[K comparable, V any] struct {
@@ -43,7 +43,7 @@ func NewKeyed[K comparable, V any](cfg Config, fire func(K, V)) *Keyed[K, V] {
 		panic("wheel: NewKeyed without a callback")
 	}
 	s, shards := newSettings[pair[K, V]](cfg)
-	k := &Keyed[K, V]{wheel: newWheel(s, shards), seed: maphash.MakeSeed(), rings: make([]keyring, shards)}
+	k := &Keyed[K, V]{wheel: newWheel(s, shards), seed: maphash.MakeSeed(), indexes: make([]keyIndex, shards)}
 	s.fire = func(_ ID, p pair[K, V]) { fire(p.key, p.value) }
 	s.claiming = k.forgetLocked
 	return k
@@ -186,11 +186,11 @@ func (k *Keyed[K, V]) place(key K) (hash uint64, sh *shard[pair[K, V]]) {
 
 // findLocked returns the node of the timer of key.
 func (k *Keyed[K, V]) findLocked(sh *shard[pair[K, V]], hash uint64, key K) (index uint32, ok bool) {
-	d := k.rings[sh.number].of(hash)
+	d := k.indexes[sh.number].of(hash)
 	if d.used == 0 {
 		return 0, false
 	}
-	for slot := d.home(hash); d.slots[slot] != 0; slot = d.after(slot) {
+	for slot := d.start(hash); d.slots[slot] != 0; slot = d.after(slot) {
 		if t := d.slots[slot]; t.fits(hash) && sh.values.at(t.index()).key == key {
 			return t.index(), true
 		}
@@ -211,7 +211,7 @@ func (k *Keyed[K, V]) addLocked(sh *shard[pair[K, V]], hash uint64, now, d time.
 	}
 	sh.rearmLocked(sh.instant(sh.ticks.soonest))
 	if equal(p.key, p.key) {
-		k.rings[sh.number].of(hash).insert(makeTag(hash, id.index()))
+		k.indexes[sh.number].of(hash).insert(makeTag(hash, id.index()))
 	}
 	return nil
 }
@@ -224,11 +224,11 @@ func (k *Keyed[K, V]) removeLocked(sh *shard[pair[K, V]], index uint32) pair[K, 
 	return p
 }
 
-// forgetLocked takes a timer that is about to end off the keyring.
+// forgetLocked takes a timer that is about to end off the keyIndex.
 func (k *Keyed[K, V]) forgetLocked(sh *shard[pair[K, V]], index uint32) {
 	if key := sh.values.at(index).key; equal(key, key) {
 		hash, _ := k.place(key)
-		k.rings[sh.number].remove(hash, index)
+		k.indexes[sh.number].remove(hash, index)
 	}
 }
 

@@ -1,6 +1,6 @@
 package wheel
 
-// keyring finds the timers of one shard by their keys. It is guarded by the shard's lock, so that a timer and its way in
+// keyIndex finds the timers of one shard by their keys. It is guarded by the shard's lock, so that a timer and its way in
 // come and go in one step.
 //
 // It holds no keys: those stand beside the values, and what a tag leads to is compared there. So it costs 12 to 16 bytes
@@ -9,7 +9,7 @@ package wheel
 //
 // It is divided into drawers, by bits of the hash that nothing else uses, so that none takes long to grow or to shrink
 // while the lock is held: a fraction of a millisecond with a million keys in the shard.
-type keyring [drawers]drawer
+type keyIndex [drawers]drawer
 
 const drawers = 64
 
@@ -33,10 +33,10 @@ func makeTag(hash uint64, index uint32) tag {
 
 func (t tag) index() uint32            { return uint32(t>>1) & maxIndex }
 func (t tag) fits(hash uint64) bool    { return (uint64(t)^hash)>>tagHashShift == 0 }
-func (r *keyring) of(h uint64) *drawer { return &r[h>>8%drawers] } // the low 8 bits have chosen the shard
+func (r *keyIndex) of(h uint64) *drawer { return &r[h>>8%drawers] } // the low 8 bits have chosen the shard
 
-// home returns the slot where the search for a hash begins. It depends only on the bits that a tag keeps.
-func (d *drawer) home(hash uint64) int { return int(hash >> 32 * uint64(len(d.slots)) >> 32) }
+// start returns the slot where the search for a hash begins. It depends only on the bits that a tag keeps.
+func (d *drawer) start(hash uint64) int { return int(hash >> 32 * uint64(len(d.slots)) >> 32) }
 
 func (d *drawer) after(slot int) int {
 	if slot++; slot < len(d.slots) {
@@ -63,7 +63,7 @@ func (d *drawer) insert(t tag) {
 }
 
 func (d *drawer) put(t tag) {
-	slot := d.home(uint64(t))
+	slot := d.start(uint64(t))
 	for d.slots[slot] != 0 {
 		slot = d.after(slot)
 	}
@@ -72,7 +72,7 @@ func (d *drawer) put(t tag) {
 
 // remove takes out the tag of a timer, which is there. If the key has changed since, it stands elsewhere: then all drawers
 // are searched, since a tag must not outlive its timer.
-func (r *keyring) remove(hash uint64, index uint32) {
+func (r *keyIndex) remove(hash uint64, index uint32) {
 	if r.of(hash).remove(makeTag(hash, index)) {
 		return
 	}
@@ -86,13 +86,13 @@ func (r *keyring) remove(hash uint64, index uint32) {
 	}
 }
 
-// remove takes out a tag, if it is there, and moves up those behind it that had to go past their homes because of it: no
+// remove takes out a tag, if it is there, and moves up those behind it that had to go past their start slots because of it: no
 // search ever meets a gap.
 func (d *drawer) remove(t tag) bool {
 	if d.used == 0 {
 		return false
 	}
-	gap := d.home(uint64(t))
+	gap := d.start(uint64(t))
 	for d.slots[gap] != t {
 		if d.slots[gap] == 0 {
 			return false
@@ -100,7 +100,7 @@ func (d *drawer) remove(t tag) bool {
 		gap = d.after(gap)
 	}
 	for slot := d.after(gap); d.slots[slot] != 0; slot = d.after(slot) {
-		if d.distance(d.home(uint64(d.slots[slot])), slot) >= d.distance(gap, slot) {
+		if d.distance(d.start(uint64(d.slots[slot])), slot) >= d.distance(gap, slot) {
 			d.slots[gap] = d.slots[slot]
 			gap = slot
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// checkKeys checks that the books balance, and that the keyrings lead to exactly the timers that are pending: each shard's
+// checkKeys checks that the books balance, and that the key indexes lead to exactly the timers that are pending: each shard's
 // own, once, from the right place.
 func checkKeys[K comparable, V any](t testing.TB, k *Keyed[K, V]) Stats {
 	t.Helper()
@@ -26,20 +26,20 @@ func checkKeys[K comparable, V any](t testing.TB, k *Keyed[K, V]) Stats {
 func checkRing[K comparable, V any](t testing.TB, k *Keyed[K, V], sh *shard[pair[K, V]]) {
 	t.Helper()
 	listed := 0
-	for i := range k.rings[sh.number] {
-		d := &k.rings[sh.number][i]
+	for i := range k.indexes[sh.number] {
+		d := &k.indexes[sh.number][i]
 		checkDrawer(t, d)
 		listed += d.used
 	}
 	found := 0
 	for index, n := sh.nodes.firstLive(0); n != nil; index, n = sh.nodes.firstLive(index + 1) {
 		key := sh.values.at(index).key
-		hash, home := k.place(key)
+		hash, shard := k.place(key)
 		if !equal(key, key) {
 			continue
 		}
 		at, ok := k.findLocked(sh, hash, key)
-		if home != sh || !ok || at != index {
+		if shard != sh || !ok || at != index {
 			t.Errorf("key %v of node %d is found at %d, %v", key, index, at, ok)
 		}
 		found++
@@ -57,9 +57,9 @@ func checkDrawer(t testing.TB, d *drawer) {
 			continue
 		}
 		n++
-		for at := d.home(uint64(tag)); at != slot; at = d.after(at) {
+		for at := d.start(uint64(tag)); at != slot; at = d.after(at) {
 			if d.slots[at] == 0 {
-				t.Fatalf("a gap at %d before slot %d, home %d", at, slot, d.home(uint64(tag)))
+				t.Fatalf("a gap at %d before slot %d, start %d", at, slot, d.start(uint64(tag)))
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func TestKeysAreSpreadEvenly(t *testing.T) {
 	keys := make(map[*drawer]int)
 	for i := range each * drawers * shards {
 		hash, sh := k.place(stringKey(i))
-		keys[k.rings[sh.number].of(hash)]++
+		keys[k.indexes[sh.number].of(hash)]++
 	}
 	for _, n := range keys {
 		if n < each/4 || n > each*2 {
