@@ -5,26 +5,30 @@ import (
 	"sync/atomic"
 )
 
-// affinityShift is the logarithm of how many timers a processor adds to one shard before it goes on to the next: so many that
-// the shard's memory stays in its cache, so few that the timers are spread evenly.
+// affinityShift is the binary logarithm of how many timers a processor adds to
+// one shard before it moves on to the next. That is enough to keep the shard's
+// memory in the processor's cache, and few enough to spread the timers evenly.
 const affinityShift = 7
 
-// affinity is what a processor of the scheduler remembers of where it adds its timers. It stays with one shard for a while:
-// its lock and its memory are in the processor's cache then, and other processors are elsewhere. With a shard chosen at
-// random, two processors that share two shards spend more than half of their time waiting for each other's cache lines.
+// affinity is the shard to which a processor of the scheduler adds its timers.
+// The processor stays with one shard for a while. Then the shard's lock and
+// memory are in its cache, and other processors use other shards. If each add
+// chose a shard at random, two processors with two shards would spend more than
+// half of their time waiting for each other's cache lines.
 type affinity struct {
-	adds uint32 // so far; above affinityShift it names the shard
+	adds uint32 // so far; the bits above affinityShift select the shard
 	_    [60]byte
 }
 
-// affinities has one for each processor, as a pool keeps for itself what a processor has put back.
+// affinities holds one affinity for each processor: a sync.Pool returns the
+// value that the same processor has put back.
 var (
-	affinities    = sync.Pool{New: func() any { return &affinity{adds: lastAffinity.Add(1) << affinityShift} }}
+	affinities   = sync.Pool{New: func() any { return &affinity{adds: lastAffinity.Add(1) << affinityShift} }}
 	lastAffinity atomic.Uint32
 )
 
-// lockOne returns a shard for a new timer, with its lock held. A processor that meets another in its shard leaves it to
-// that one.
+// lockOne returns a shard for a new timer, with its lock held. A processor that
+// finds its shard locked moves on to the next shard.
 func (w *Wheel[T]) lockOne() *shard[T] {
 	mask := uint32(len(w.shards) - 1)
 	if mask == 0 {

@@ -1,28 +1,32 @@
 package wheel
 
-// keyIndex finds the timers of one shard by their keys. It is guarded by the shard's lock, so that a timer and its way in
-// come and go in one step.
+// keyIndex finds the timers of one shard by their keys. The shard's lock guards
+// it, so a timer and its tag come and go in one step.
 //
-// It holds no keys: those stand beside the values, and what a tag leads to is compared there. So it costs 12 to 16 bytes
-// a timer, whatever a key is, and the garbage collector never looks at it. Go's map takes 23 to 38 bytes for a uint64,
-// 34 to 56 for a string, and never gives them back.
+// It holds no keys. The keys are stored next to the values, and a lookup
+// compares them there. So a timer costs 12 to 16 bytes in the index, whatever
+// its key is, and the garbage collector never scans the index. Go's map takes
+// 23 to 38 bytes for a uint64 key, 34 to 56 for a string, and never gives them
+// back.
 //
-// It is divided into drawers, by bits of the hash that nothing else uses, so that none takes long to grow or to shrink
-// while the lock is held: a fraction of a millisecond with a million keys in the shard.
-type keyIndex [drawers]drawer
+// Bits of the hash that are used for nothing else divide the index into
+// segments. So none takes long to grow or shrink while the lock is held: a
+// fraction of a millisecond with a million keys in the shard.
+type keyIndex [segments]segment
 
-const drawers = 64
+const segments = 64
 
-// drawer is a hash table with linear probing. Tags stand in the order of their hashes, roughly, so that growing and
-// shrinking read and write in sequence.
-type drawer struct {
+// segment is a hash table with linear probing. Its tags are roughly in the
+// order of their hashes, so growing and shrinking read and write sequentially.
+type segment struct {
 	slots []tag // at least a quarter are empty
 	used  int
 }
 
 const minSlots = 8
 
-// tag is the index of a timer's node, under the upper 35 bits of its key's hash. 0: none.
+// tag is the upper 35 bits of a key's hash and, below them, the index of the
+// timer's node. 0 is an empty slot.
 type tag uint64
 
 const tagHashShift = indexBits + 1
@@ -32,94 +36,100 @@ func makeTag(hash uint64, index uint32) tag {
 }
 
 func (t tag) index() uint32            { return uint32(t>>1) & maxIndex }
-func (t tag) fits(hash uint64) bool    { return (uint64(t)^hash)>>tagHashShift == 0 }
-func (r *keyIndex) of(h uint64) *drawer { return &r[h>>8%drawers] } // the low 8 bits have chosen the shard
+func (t tag) matches(hash uint64) bool { return (uint64(t)^hash)>>tagHashShift == 0 }
 
-// start returns the slot where the search for a hash begins. It depends only on the bits that a tag keeps.
-func (d *drawer) start(hash uint64) int { return int(hash >> 32 * uint64(len(d.slots)) >> 32) }
+// of returns the segment of a hash. The low 8 bits of the hash select the shard.
+func (x *keyIndex) of(hash uint64) *segment { return &x[hash>>8%segments] }
 
-func (d *drawer) after(slot int) int {
-	if slot++; slot < len(d.slots) {
+// start returns the slot where the search for a hash begins. It depends only on
+// the bits of the hash that a tag keeps.
+func (s *segment) start(hash uint64) int { return int(hash >> 32 * uint64(len(s.slots)) >> 32) }
+
+func (s *segment) after(slot int) int {
+	if slot++; slot < len(s.slots) {
 		return slot
 	}
 	return 0
 }
 
-// distance is how many steps it takes from one slot to another.
-func (d *drawer) distance(from, to int) int {
+// distance returns the number of steps from one slot to another.
+func (s *segment) distance(from, to int) int {
 	if to >= from {
 		return to - from
 	}
-	return to - from + len(d.slots)
+	return to - from + len(s.slots)
 }
 
-// insert adds a tag that is not there.
-func (d *drawer) insert(t tag) {
-	if d.used >= len(d.slots)/4*3 {
-		d.resize(len(d.slots) + len(d.slots)/2)
+// insert adds a tag that is not in the segment.
+func (s *segment) insert(t tag) {
+	if s.used >= len(s.slots)/4*3 {
+		s.resize(len(s.slots) + len(s.slots)/2)
 	}
-	d.used++
-	d.put(t)
+	s.used++
+	s.put(t)
 }
 
-func (d *drawer) put(t tag) {
-	slot := d.start(uint64(t))
-	for d.slots[slot] != 0 {
-		slot = d.after(slot)
+func (s *segment) put(t tag) {
+	slot := s.start(uint64(t))
+	for s.slots[slot] != 0 {
+		slot = s.after(slot)
 	}
-	d.slots[slot] = t
+	s.slots[slot] = t
 }
 
-// remove takes out the tag of a timer, which is there. If the key has changed since, it stands elsewhere: then all drawers
-// are searched, since a tag must not outlive its timer.
-func (r *keyIndex) remove(hash uint64, index uint32) {
-	if r.of(hash).remove(makeTag(hash, index)) {
+// remove removes the tag of a timer, which must be in the index. If the key has
+// changed since the tag was made, the hash leads elsewhere: then remove searches
+// all segments, because a tag must not outlive its timer.
+func (x *keyIndex) remove(hash uint64, index uint32) {
+	if x.of(hash).remove(makeTag(hash, index)) {
 		return
 	}
-	for i := range r {
-		for _, t := range r[i].slots {
+	for i := range x {
+		for _, t := range x[i].slots {
 			if t != 0 && t.index() == index {
-				r[i].remove(t)
+				x[i].remove(t)
 				return
 			}
 		}
 	}
 }
 
-// remove takes out a tag, if it is there, and moves up those behind it that had to go past their start slots because of it: no
-// search ever meets a gap.
-func (d *drawer) remove(t tag) bool {
-	if d.used == 0 {
+// remove removes a tag and reports whether it was there. It moves up the tags
+// that were pushed away from their start slots, so that no search meets a gap.
+func (s *segment) remove(t tag) bool {
+	if s.used == 0 {
 		return false
 	}
-	gap := d.start(uint64(t))
-	for d.slots[gap] != t {
-		if d.slots[gap] == 0 {
+	gap := s.start(uint64(t))
+	for s.slots[gap] != t {
+		if s.slots[gap] == 0 {
 			return false
 		}
-		gap = d.after(gap)
+		gap = s.after(gap)
 	}
-	for slot := d.after(gap); d.slots[slot] != 0; slot = d.after(slot) {
-		if d.distance(d.start(uint64(d.slots[slot])), slot) >= d.distance(gap, slot) {
-			d.slots[gap] = d.slots[slot]
+	for slot := s.after(gap); s.slots[slot] != 0; slot = s.after(slot) {
+		if s.distance(s.start(uint64(s.slots[slot])), slot) >= s.distance(gap, slot) {
+			s.slots[gap] = s.slots[slot]
 			gap = slot
 		}
 	}
-	d.slots[gap] = 0
-	d.used--
-	if d.used < len(d.slots)/4 && len(d.slots) > minSlots {
-		d.resize(2 * d.used)
+	s.slots[gap] = 0
+	s.used--
+	if s.used < len(s.slots)/4 && len(s.slots) > minSlots {
+		s.resize(2 * s.used)
 	}
 	return true
 }
 
-// resize leaves the drawer about half full: the next comes only after insertions or removals in proportion to its length.
-func (d *drawer) resize(slots int) {
-	old := d.slots
-	d.slots = make([]tag, max(minSlots, slots))
+// resize gives the segment room for slots tags. Callers leave it about half
+// full, so the next resize follows only after a number of insertions or removals
+// in proportion to its length.
+func (s *segment) resize(slots int) {
+	old := s.slots
+	s.slots = make([]tag, max(minSlots, slots))
 	for _, t := range old {
 		if t != 0 {
-			d.put(t)
+			s.put(t)
 		}
 	}
 }

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// checkKeys checks that the books balance, and that the key indexes lead to exactly the timers that are pending: each shard's
-// own, once, from the right place.
+// checkKeys checks that the counters add up, and that the key index of each
+// shard leads to exactly the shard's pending timers.
 func checkKeys[K comparable, V any](t testing.TB, k *Keyed[K, V]) Stats {
 	t.Helper()
 	for _, sh := range k.wheel.shards {
 		sh.mu.Lock()
-		checkRing(t, k, sh)
+		checkIndex(t, k, sh)
 		sh.mu.Unlock()
 	}
 	s := k.Stats()
 	if s.Added != s.Fired+s.Removed+s.Drained+s.Dropped+uint64(s.Pending) || s.Pending != k.Len() {
-		t.Errorf("books do not balance: %d added, %d fired, %d removed, %d drained, %d dropped, %d pending, Len %d",
+		t.Errorf("the counters do not add up: %d added, %d fired, %d removed, %d drained, %d dropped, %d pending, Len %d",
 			s.Added, s.Fired, s.Removed, s.Drained, s.Dropped, s.Pending, k.Len())
 	}
 	return s
 }
 
-func checkRing[K comparable, V any](t testing.TB, k *Keyed[K, V], sh *shard[pair[K, V]]) {
+func checkIndex[K comparable, V any](t testing.TB, k *Keyed[K, V], sh *shard[pair[K, V]]) {
 	t.Helper()
 	listed := 0
 	for i := range k.indexes[sh.number] {
-		d := &k.indexes[sh.number][i]
-		checkDrawer(t, d)
-		listed += d.used
+		s := &k.indexes[sh.number][i]
+		checkSegment(t, s)
+		listed += s.used
 	}
 	found := 0
 	for index, n := sh.nodes.firstLive(0); n != nil; index, n = sh.nodes.firstLive(index + 1) {
@@ -45,34 +45,35 @@ func checkRing[K comparable, V any](t testing.TB, k *Keyed[K, V], sh *shard[pair
 		found++
 	}
 	if found != listed {
-		t.Errorf("%d keys on the ring, %d pending", listed, found)
+		t.Errorf("%d keys in the index, %d pending", listed, found)
 	}
 }
 
-func checkDrawer(t testing.TB, d *drawer) {
+func checkSegment(t testing.TB, s *segment) {
 	t.Helper()
 	n := 0
-	for slot, tag := range d.slots {
+	for slot, tag := range s.slots {
 		if tag == 0 {
 			continue
 		}
 		n++
-		for at := d.start(uint64(tag)); at != slot; at = d.after(at) {
-			if d.slots[at] == 0 {
-				t.Fatalf("a gap at %d before slot %d, start %d", at, slot, d.start(uint64(tag)))
+		for at := s.start(uint64(tag)); at != slot; at = s.after(at) {
+			if s.slots[at] == 0 {
+				t.Fatalf("a gap at %d before slot %d, start %d", at, slot, s.start(uint64(tag)))
 			}
 		}
 	}
-	if n != d.used || len(d.slots) > 0 && (n > len(d.slots)*3/4 || len(d.slots) > minSlots && n < len(d.slots)/4) {
-		t.Fatalf("%d tags, %d booked, %d slots", n, d.used, len(d.slots))
+	if n != s.used || len(s.slots) > 0 && (n > len(s.slots)*3/4 || len(s.slots) > minSlots && n < len(s.slots)/4) {
+		t.Fatalf("%d tags, %d counted, %d slots", n, s.used, len(s.slots))
 	}
 }
 
-// A drawer finds what it holds and nothing else, however badly the hashes collide.
-func TestADrawerAgreesWithAMap(t *testing.T) {
+// A segment finds the tags that it holds and no others, however badly the
+// hashes collide.
+func TestASegmentAgreesWithAMap(t *testing.T) {
 	for _, mask := range []uint64{1<<64 - 1, 0xF << 60, 0xFF << 32, 1 << 63, 0} {
 		r := rand.New(rand.NewPCG(1, mask))
-		var d drawer
+		var s segment
 		model := make(map[tag]bool)
 		for range 5_000 {
 			index := uint32(r.IntN(1 << r.IntN(10)))
@@ -81,17 +82,17 @@ func TestADrawerAgreesWithAMap(t *testing.T) {
 				t.Fatalf("index %d comes out as %d", index, x.index())
 			}
 			if model[x] {
-				d.remove(x)
+				s.remove(x)
 			} else {
-				d.insert(x)
+				s.insert(x)
 			}
 			model[x] = !model[x]
 			if r.IntN(20) == 0 {
-				checkDrawer(t, &d)
+				checkSegment(t, &s)
 			}
 		}
 		held := make(map[tag]bool)
-		for _, x := range d.slots {
+		for _, x := range s.slots {
 			if x != 0 {
 				held[x] = true
 			}
@@ -104,8 +105,8 @@ func TestADrawerAgreesWithAMap(t *testing.T) {
 	}
 }
 
-// Hashes that agree in all bits that a tag keeps: only the keys themselves tell which is which.
-func TestKeysOfOneHashAreToldApart(t *testing.T) {
+// Hashes that agree in all bits that a tag keeps: only the keys differ.
+func TestKeysWithTheSameHashAreDistinct(t *testing.T) {
 	k := NewKeyed(Config{Shards: 1, Run: Inline}, func(int, int) {})
 	defer k.Close()
 	sh := k.wheel.shards[0]
@@ -125,24 +126,24 @@ func TestKeysOfOneHashAreToldApart(t *testing.T) {
 		}
 	}
 	if _, ok := k.findLocked(sh, hash, 100); ok {
-		t.Error("found what is not there")
+		t.Error("found a key that is not there")
 	}
 }
 
 func TestKeysAreSpreadEvenly(t *testing.T) {
 	const shards, each = 8, 64
 	k := NewKeyed(Config{Shards: shards}, func(string, int) {})
-	keys := make(map[*drawer]int)
-	for i := range each * drawers * shards {
+	keys := make(map[*segment]int)
+	for i := range each * segments * shards {
 		hash, sh := k.place(stringKey(i))
 		keys[k.indexes[sh.number].of(hash)]++
 	}
 	for _, n := range keys {
 		if n < each/4 || n > each*2 {
-			t.Errorf("%d keys in a drawer, want about %d", n, each)
+			t.Errorf("%d keys in a segment, want about %d", n, each)
 		}
 	}
-	if len(keys) != drawers*shards {
-		t.Errorf("%d drawers have keys, want %d", len(keys), drawers*shards)
+	if len(keys) != segments*shards {
+		t.Errorf("%d segments have keys, want %d", len(keys), segments*shards)
 	}
 }

@@ -39,7 +39,7 @@ func checkKeyAllocs[K comparable](t *testing.T, key func(int) K) {
 			i, at = i+1, (at+7919)%n
 			f(keys[at], keys[n+at])
 		}
-		for range 50_000 { // until the lists and drawers have their length
+		for range 50_000 { // until the lists and segments have their length
 			run()
 		}
 		if n := testing.AllocsPerRun(5000, run); n != 0 {
