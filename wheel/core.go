@@ -110,7 +110,7 @@ func (c *Core[T]) free(index uint32) {
 	}
 	c.ticks.leave()
 	if c.ticks.pending == 0 {
-		if released, ok := c.nodes.turnOut(); ok {
+		if released, ok := c.nodes.flushLastFreed(); ok {
 			c.values.release(released)
 		}
 	}

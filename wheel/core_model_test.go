@@ -270,7 +270,7 @@ func verifyEmpty(t testing.TB, h *hierarchy) {
 	if h.pending != 0 || h.busy != [levels]uint64{} || len(h.queue) != 0 {
 		t.Fatalf("not empty: %d pending, busy %x, %d in the queue", h.pending, h.busy, len(h.queue))
 	}
-	for _, s := range h.blocks.ledger.chunks {
+	for _, s := range h.blocks.allocator.chunks {
 		if s.used != 0 && h.blocks.chunks != nil {
 			t.Fatalf("%d blocks still in use", s.used)
 		}

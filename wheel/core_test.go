@@ -221,7 +221,7 @@ func TestStaleIDsAreInertEvenWhenGenerationsRunOut(t *testing.T) {
 	n := c.nodes.at(0)
 	// As if the node had been used 2^28 - 3 times.
 	n.state.Store(liveState(0, maxGeneration-2) &^ stateLive)
-	n.kin.Store(makeKin(maxGeneration-2, 0))
+	n.meta.Store(makeMeta(maxGeneration-2, 0))
 	seen := map[ID]bool{first: true}
 	for i := range 2000 {
 		id := c.Add(10, i)

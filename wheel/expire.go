@@ -25,7 +25,7 @@ const wideLevel = placedBits/slotBits + 1
 func (h *hierarchy) queueDue(e entry, tick uint64) {
 	h.soonest = min(h.soonest, h.cursor)
 	if h.turn == 0 && tick < h.cursor {
-		h.past.push(e, tick)
+		h.overdue.push(e, tick)
 		return
 	}
 	if k := len(h.queue); k == 0 || h.queue[k-1].kind != immediate {
@@ -64,9 +64,9 @@ func (h *hierarchy) admit(now uint64) bool {
 // every entry it looks at; budget left and not ok means that nothing else is due. The caller frees the node.
 func (h *hierarchy) claim(now uint64, budget *int) (index uint32, tick uint64, ok bool) {
 	for *budget > 0 {
-		if len(h.past) > 0 {
+		if len(h.overdue) > 0 {
 			*budget--
-			e := h.past.pop()
+			e := h.overdue.pop()
 			if index, tick, ok = h.seize(e.entry, e.tick); ok {
 				return index, tick, true
 			}

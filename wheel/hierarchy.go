@@ -38,8 +38,8 @@ type hierarchy struct {
 	busy    [levels]uint64 // bit s of busy[l] is set exactly if slot s of level l has entries
 	slots   [levels * slotCount]list
 	queue   []work
-	past    past // used only without turns, where it keeps the order
-	pending int  // live nodes placed here
+	overdue overdue // used only without turns, where it keeps the order
+	pending int     // live nodes placed here
 
 	// turn is how many entries of one list are worked off before later slots get their turn; 0: no turns, strictly in
 	// the order of ticks.
@@ -92,7 +92,7 @@ func (h *hierarchy) next() (tick uint64, ok bool) {
 }
 
 // waiting reports whether something is due that was not claimed yet, or may be.
-func (h *hierarchy) waiting() bool { return len(h.queue) > 0 || len(h.past) > 0 }
+func (h *hierarchy) waiting() bool { return len(h.queue) > 0 || len(h.overdue) > 0 }
 
 // catchUp moves the cursor to now if no slot lies between, so that new timers are placed as low as can be.
 func (h *hierarchy) catchUp(now uint64) {
@@ -104,7 +104,7 @@ func (h *hierarchy) catchUp(now uint64) {
 // add makes a dead node a timer for tick.
 func (h *hierarchy) add(index uint32, n *node, generation uint32, tick uint64) {
 	h.pending++
-	n.setKin(makeKin(generation, h.wall))
+	n.setMeta(makeMeta(generation, h.wall))
 	n.place = firstPlace(generation, tick)
 	h.place(entryOf(index, n.place), tick)
 	n.state.Store(liveState(tick, generation))
@@ -149,7 +149,7 @@ func (h *hierarchy) forget(index uint32, n *node, s uint64) {
 		l.unput()
 	} else {
 		l.stale = min(l.stale+1, l.n)
-		h.sift(l)
+		h.compact(l)
 	}
 	if l.n == 0 {
 		l.release(&h.blocks)
@@ -187,7 +187,7 @@ func (h *hierarchy) clear() {
 	}
 	clear(h.queue)
 	h.queue = h.queue[:0]
-	h.past.clear()
+	h.overdue.clear()
 	h.soonest = never
 }
 

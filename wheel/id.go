@@ -1,12 +1,14 @@
 package wheel
 
-// ID names one timer of one wheel, for as long as it is pending. Zero is never valid. Once its timer has fired or was
-// removed an ID is stale: every call with it answers false, and it never comes to mean another timer of its wheel. To another
-// wheel it may mean one.
+// ID identifies one timer of one wheel while the timer is pending. Zero is
+// never valid. After the timer has fired or was removed, its ID is stale: every
+// call with it returns false, and it never identifies another timer of the same
+// wheel. In another wheel it may identify a timer.
 type ID uint64
 
-// An ID is the shard (8 bits), the generation of the node (28) and the index of the node within its shard (28).
-// Generations begin at 1, so no ID is zero.
+// An ID consists of the shard (8 bits), the generation of the node (28 bits)
+// and the index of the node in its shard (28 bits). Generations begin at 1, so
+// no ID is zero.
 const (
 	indexBits      = 28
 	generationBits = 28

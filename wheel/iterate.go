@@ -84,7 +84,7 @@ func (sh *shard[T]) drain(from uint32) (id ID, v T, ok bool) {
 func (t *table) firstLive(index uint32) (uint32, *node) {
 	for int(index>>chunkShift) < len(t.chunks) {
 		chunk := index >> chunkShift
-		if t.chunks[chunk] == nil || t.ledger.chunks[chunk].used == 0 {
+		if t.chunks[chunk] == nil || t.allocator.chunks[chunk].used == 0 {
 			index = (chunk + 1) << chunkShift
 			continue
 		}

@@ -1,6 +1,7 @@
 package wheel
 
-// blockLen is the number of entries in a block: with the link a block is 256 bytes, four cache lines.
+// blockLen is the number of entries in a block. With its link a block is 256
+// bytes, four cache lines.
 const blockLen = 31
 
 type block struct {
@@ -15,15 +16,17 @@ const (
 	blockIDMask = blockChunk - 1
 )
 
-// blocks is the arena from which the lists of one hierarchy take their blocks. A block's id is never 0.
+// blocks is the arena from which the lists of one hierarchy take their blocks.
+// A block's ID is never 0.
 type blocks struct {
-	ledger ledger
-	chunks []*[blockChunk]block
+	allocator chunkAllocator
+	chunks    []*[blockChunk]block
 }
 
-func newBlocks() blocks { return blocks{ledger: ledger{cells: blockChunk}} }
+func newBlocks() blocks { return blocks{allocator: chunkAllocator{cells: blockChunk}} }
 
-// at returns a block that is in use. The check is there for the reason that table.at gives.
+// at returns a block that is in use. It checks for nil for the same reason as
+// table.at.
 func (a *blocks) at(id uint32) *block {
 	id--
 	chunk := a.chunks[id>>blockShift]
@@ -34,15 +37,15 @@ func (a *blocks) at(id uint32) *block {
 }
 
 func (a *blocks) take() (id uint32) {
-	if a.ledger.open == 0 {
-		chunk := a.ledger.add()
+	if a.allocator.open == 0 {
+		chunk := a.allocator.add()
 		if int(chunk) == len(a.chunks) {
 			a.chunks = append(a.chunks, nil)
 		}
 		a.chunks[chunk] = new([blockChunk]block)
 	}
-	chunk := a.ledger.open - 1
-	s := &a.ledger.chunks[chunk]
+	chunk := a.allocator.open - 1
+	s := &a.allocator.chunks[chunk]
 	if s.free != 0 {
 		id = chunk<<blockShift + s.free
 		s.free = a.at(id).next
@@ -51,33 +54,36 @@ func (a *blocks) take() (id uint32) {
 		id = chunk<<blockShift + s.fresh
 	}
 	a.at(id).next = 0
-	a.ledger.took(s)
+	a.allocator.taken(s)
 	return id
 }
 
 func (a *blocks) give(id uint32) {
 	chunk := (id - 1) >> blockShift
-	s := &a.ledger.chunks[chunk]
+	s := &a.allocator.chunks[chunk]
 	a.at(id).next = s.free
 	s.free = (id-1)&blockIDMask + 1
-	if a.ledger.gave(s) {
-		a.ledger.release(chunk, true)
+	if a.allocator.freed(s) {
+		a.allocator.release(chunk, true)
 		a.chunks[chunk] = nil
 	}
 }
 
-// list is a sequence of entries in unrolled blocks: a slot's, or one that waits in the work queue. An entry is pushed
-// at the tail and popped from the head. A removal does not look for its entry: it leaves it stale.
+// list is a sequence of entries in unrolled blocks: those of a slot, or of a
+// slot that waits in the work queue. Entries are pushed at the tail and popped
+// from the head. A removal does not search for its entry: the entry becomes
+// stale.
 //
-// All blocks but the last are full to the end, and all but the first from the start. A list without entries has no
-// blocks; the last block alone may be empty in a list that has some.
+// All blocks but the last are full to the end, and all but the first from the
+// start. A list without entries has no blocks. In a list with entries, only the
+// last block may be empty.
 type list struct {
 	end        *block // the tail's memory; nil: no blocks
 	head, tail uint32 // blocks; 0: none
-	first      uint16 // head's entries begin here
-	room       uint16 // for so many more entries in the tail
-	n          uint32 // entries, the stale ones included
-	stale      uint32 // how many are stale, as far as known: a hint for when to sift, never more than n
+	first      uint16 // where the entries of head begin
+	room       uint16 // free entries in the tail
+	n          uint32 // entries, including stale ones
+	stale      uint32 // stale entries as far as known: a hint for when to compact, at most n
 }
 
 func (l *list) push(a *blocks, e entry) {
@@ -87,7 +93,7 @@ func (l *list) push(a *blocks, e entry) {
 	l.put(e)
 }
 
-// put is push where there is room.
+// put is push for a tail that has room.
 func (l *list) put(e entry) {
 	l.end.entries[blockLen-l.room] = e
 	l.room--
@@ -117,7 +123,7 @@ func (l *list) extend(a *blocks) {
 	l.tail, l.end, l.room = id, a.at(id), blockLen
 }
 
-// stop returns where the entries of the first block end.
+// stop returns the end of the entries of the first block.
 func (l *list) stop() uint16 {
 	if l.head == l.tail {
 		return blockLen - l.room
@@ -125,7 +131,7 @@ func (l *list) stop() uint16 {
 	return blockLen
 }
 
-// pop needs a list with entries.
+// pop must not be called on an empty list.
 func (l *list) pop(a *blocks) entry {
 	b := a.at(l.head)
 	e := b.entries[l.first]
@@ -142,19 +148,20 @@ func (l *list) pop(a *blocks) entry {
 	return e
 }
 
-// endsWith reports whether e is the latest entry.
+// endsWith reports whether e is the last entry.
 func (l *list) endsWith(e entry) bool {
 	return l.end != nil && l.room < blockLen && l.end.entries[blockLen-1-l.room] == e
 }
 
-// unput takes the latest entry back. If it was the only one the caller releases the list.
+// unput removes the last entry. If it was the only one, the caller releases the
+// list.
 func (l *list) unput() {
 	l.room++
 	l.n--
 	l.stale = min(l.stale, l.n)
 }
 
-// release gives all blocks back.
+// release frees all blocks.
 func (l *list) release(a *blocks) {
 	for id := l.head; id != 0; {
 		next := a.at(id).next
@@ -164,7 +171,8 @@ func (l *list) release(a *blocks) {
 	*l = list{}
 }
 
-// cut detaches the first block and returns it with its entries. The caller gives the block back.
+// cut detaches the first block and returns it with its entries. The caller
+// frees the block.
 func (l *list) cut(a *blocks) (id uint32, es []entry) {
 	id = l.head
 	b := a.at(id)

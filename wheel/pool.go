@@ -37,7 +37,7 @@ type Pool struct {
 	full          Overflow
 
 	mu      sync.Mutex // guards everything below
-	line    line       // what waits: nothing, unless all workers are busy
+	queue   runQueue   // what waits: nothing, unless all workers are busy
 	busy    int        // workers
 	spilled int        // functions that run on goroutines of their own
 	closed  bool
@@ -82,7 +82,7 @@ func (p *Pool) mustBeMade() {
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
-	p.line.admit(p.room, nil)
+	p.queue.unblockFrom(p.room, nil)
 	if p.quiet == nil {
 		p.quiet = make(chan struct{})
 		p.restLocked()
@@ -102,7 +102,7 @@ func (p *Pool) restLocked() {
 // offer is Run for the wheel u, or for no wheel if u is nil.
 func (p *Pool) offer(f func(), u *poolUser) (taken bool) {
 	p.mu.Lock()
-	switch full := p.line.n >= p.room; {
+	switch full := p.queue.n >= p.room; {
 	case p.closed || p.busy == p.workers && full && p.full == Drop:
 		p.mu.Unlock()
 		return false
@@ -110,17 +110,17 @@ func (p *Pool) offer(f func(), u *poolUser) (taken bool) {
 		p.busy++
 		go p.work(f)
 	case !full:
-		p.line.push(waiting{f: f})
+		p.queue.push(queued{f: f})
 	case p.full == Spill:
 		p.spilled++
 		go p.spill(f)
 	case u != nil && u.leaving:
-		p.line.push(waiting{f: f})
+		p.queue.push(queued{f: f})
 	default:
-		admitted := make(chan struct{})
-		p.line.push(waiting{f, u, admitted})
+		unblocked := make(chan struct{})
+		p.queue.push(queued{f, u, unblocked})
 		p.mu.Unlock()
-		<-admitted
+		<-unblocked
 		return true
 	}
 	p.mu.Unlock()
@@ -148,17 +148,17 @@ func (p *Pool) work(f func()) {
 func (p *Pool) next() func() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.line.n == 0 {
+	if p.queue.n == 0 {
 		p.busy--
 		if p.busy == 0 {
-			p.line.shrink()
+			p.queue.shrink()
 		}
 		p.restLocked()
 		return nil
 	}
-	f := p.line.pop()
-	if p.room > 0 && p.line.n >= p.room {
-		p.line.at(p.room - 1).admit() // it has moved up into the queue
+	f := p.queue.pop()
+	if p.room > 0 && p.queue.n >= p.room {
+		p.queue.at(p.room - 1).unblock() // it has moved up into the queue
 	}
 	return f
 }
@@ -187,6 +187,6 @@ func (u *poolUser) Run(f func()) bool { return u.pool.offer(f, u) }
 func (u *poolUser) leave() {
 	u.pool.mu.Lock()
 	u.leaving = true
-	u.pool.line.admit(u.pool.room, u)
+	u.pool.queue.unblockFrom(u.pool.room, u)
 	u.pool.mu.Unlock()
 }

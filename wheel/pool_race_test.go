@@ -56,8 +56,8 @@ func TestAPoolLosesNothingUnderContention(t *testing.T) {
 		if n := came.Load() + fired.Load(); ran.Load() != n || now.Load() != 0 {
 			t.Errorf("Overflow %d: %d have run, %d were taken", full, ran.Load(), n)
 		}
-		if p.busy != 0 || p.spilled != 0 || p.line.n != 0 || p.offer(use, nil) {
-			t.Errorf("%d busy, %d spilled, %d wait in a closed Pool", p.busy, p.spilled, p.line.n)
+		if p.busy != 0 || p.spilled != 0 || p.queue.n != 0 || p.offer(use, nil) {
+			t.Errorf("%d busy, %d spilled, %d wait in a closed Pool", p.busy, p.spilled, p.queue.n)
 		}
 	}
 }

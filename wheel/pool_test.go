@@ -209,7 +209,7 @@ func TestAnIdlePoolHasNoGoroutineAndKeepsNoLongQueue(t *testing.T) {
 		t.Errorf("%d goroutines, %d before", n, before)
 	}
 	p.Close() // only to look at it
-	if n := len(p.line.ring); n > keepWaiting {
+	if n := len(p.queue.ring); n > keepQueued {
 		t.Errorf("room for %d is kept", n)
 	}
 }
@@ -287,8 +287,8 @@ func TestCloseDoesNotWaitForRoomInAPool(t *testing.T) {
 func (p *Pool) blocks() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for place := range p.line.n {
-		if p.line.at(place).admitted != nil {
+	for place := range p.queue.n {
+		if p.queue.at(place).unblocked != nil {
 			n++
 		}
 	}
@@ -320,17 +320,17 @@ func TestWhatComesFromAClosingWheelNeedsNoRoom(t *testing.T) {
 }
 
 func TestALineKeepsNothingThatHasLeftIt(t *testing.T) {
-	var l line
+	var q runQueue
 	for round := range 5 {
 		for range 3 * round {
-			l.push(waiting{f: func() {}, user: new(poolUser)})
+			q.push(queued{f: func() {}, user: new(poolUser)})
 		}
-		for l.n > 0 {
-			if l.pop() == nil {
+		for q.n > 0 {
+			if q.pop() == nil {
 				t.Error("nothing waits")
 			}
 		}
-		for _, w := range l.ring {
+		for _, w := range q.ring {
 			if w.f != nil || w.user != nil {
 				t.Error("kept")
 			}

@@ -119,11 +119,11 @@ func (sh *shard[T]) extend(id ID, tick uint64, earlier bool) (ok, sure bool) {
 	}
 	for {
 		s := n.state.Load() // before kin: a live state says that kin is as new as the state, or newer
-		kin := n.kin.Load()
+		meta := n.meta.Load()
 		switch old := stateTick(s); {
-		case !isLive(s) || generationOf(s, kin) != id.generation() || sh.closed.Load():
+		case !isLive(s) || generationOf(s, meta) != id.generation() || sh.closed.Load():
 			return false, true
-		case kin&wallBit != 0:
+		case meta&wallBit != 0:
 			return false, false
 		case tick == old || tick < old && !earlier:
 			return true, true
@@ -213,7 +213,7 @@ func (sh *shard[T]) freeLocked(h *hierarchy, index uint32) {
 }
 
 func (sh *shard[T]) lastFreedLocked() {
-	if released, ok := sh.nodes.turnOut(); ok {
+	if released, ok := sh.nodes.flushLastFreed(); ok {
 		sh.values.release(released)
 	}
 	if !sh.running {

@@ -2,33 +2,42 @@ package wheel
 
 import "sync/atomic"
 
-// A node is all the hierarchy knows of a timer: 16 bytes and no pointer, so that the garbage collector never looks at a
-// node, however many there are. The value stands in a parallel chunk (see values).
+// A node is what the hierarchy knows of a timer: 16 bytes without a pointer, so
+// the garbage collector never scans nodes, however many there are. The value is
+// stored in a parallel chunk (see values).
 //
 // Invariants, for a live node under its shard's lock:
 //
-//   - an entry that matches the node stands in the slot where the placed tick belongs, or waits in the work queue;
-//   - the placed tick is never after the tick of the state: a timer may be looked at too soon, never too late;
-//   - both lie in the same epoch (the bits above placedBits), so that neither entry nor node need hold those bits.
+//   - an entry that matches the node is in the slot where the placed tick
+//     belongs, or waits in the work queue;
+//   - the placed tick is never after the tick of the state, so a timer may be
+//     examined too soon but never too late;
+//   - both are in the same epoch (the bits above placedBits), so neither the
+//     entry nor the node needs to hold those bits.
 type node struct {
-	// state is the truth: when the timer is due and whether it is pending. It is written under the shard's lock, but
-	// for one case: Extend moves a live timer's tick forward by a CAS without the lock. Whoever ends a timer (expiry,
-	// Remove) must therefore win the word by CAS or Swap, and exactly one side wins.
+	// state decides when the timer is due and whether it is pending. It is
+	// written under the shard's lock, with one exception: Extend moves the tick
+	// of a live timer forward by a CAS without the lock. So code that ends a
+	// timer (expiry, Remove) must change the word by CAS or Swap, and exactly
+	// one side wins.
 	state atomic.Uint64
 
-	// kin is what Extend needs to know besides, and changes seldom: the upper bits of the generation, and the clock.
-	// It is written under the lock, before a state that needs it; Extend reads it without, after the state.
-	kin atomic.Uint32
+	// meta is what else Extend must know, and changes rarely: the upper bits of
+	// the generation, and the clock. It is written under the lock, before a
+	// state that needs it. Extend reads it without the lock, after the state.
+	meta atomic.Uint32
 
-	// place tells the node's own entry from stale ones. In a dead node it is the free list's link. Read and written under
-	// the lock.
+	// place distinguishes the node's own entry from stale ones. In a dead node
+	// it is the link of the free list. It is read and written under the lock.
 	place uint32
 }
 
-// state: 48 bits of tick, the low 15 bits of the generation, 1 live. A dead node has no tick.
+// A state has 48 bits of tick, the low 15 bits of the generation, and 1 bit
+// that is set while the timer is live. A dead node has no tick.
 //
-// Extend's CAS is guarded by the whole word, kin is compared before it. So it could mistake a timer for another only if,
-// between the load and the CAS, exactly a multiple of 32,768 timers came and went in the same node, and the last of
+// Extend's CAS checks the whole word, and Extend compares meta before it. So
+// Extend can mistake one timer for another only if, between its load and its
+// CAS, exactly a multiple of 32,768 timers used the same node, and the last of
 // them is due at the very same tick.
 const (
 	tickBits = 48
@@ -45,58 +54,68 @@ func liveState(tick uint64, generation uint32) uint64 {
 	return tick<<stateTickShift | uint64(generation&stateGenMask)<<1 | stateLive
 }
 
-// deadState is what becomes of the live state s. The generation stays: the next one follows on it.
+// deadState returns the state that follows the live state s. It keeps the
+// generation, from which the next one is counted.
 func deadState(s uint64) uint64 { return s & (stateGenMask << 1) }
 
 func stateTick(s uint64) uint64 { return s >> stateTickShift }
 func isLive(s uint64) bool      { return s&stateLive != 0 }
 
-// withTick returns the live state s moved to another tick.
+// withTick returns the live state s with another tick.
 func withTick(s, tick uint64) uint64 { return tick<<stateTickShift | s&stateBelowTick }
 
-// kin: the 13 upper bits of the generation, 1 wall: the timer stands in the hierarchy of the wall clock.
+// A meta has the 13 upper bits of the generation and 1 bit, wallBit, that is
+// set if the timer is in the hierarchy of the wall clock.
 const wallBit = 1
 
-func makeKin(generation, wall uint32) uint32 { return generation>>stateGenBits<<1 | wall }
+func makeMeta(generation, wall uint32) uint32 { return generation>>stateGenBits<<1 | wall }
 
-// setKin writes kin if it changes: once in 32,768 timers, or when the clock is another.
-func (n *node) setKin(kin uint32) {
-	if n.kin.Load() != kin {
-		n.kin.Store(kin)
+// setMeta writes meta if it changes: once in 32,768 timers, or when the clock
+// changes.
+func (n *node) setMeta(meta uint32) {
+	if n.meta.Load() != meta {
+		n.meta.Store(meta)
 	}
 }
 
-// generationOf joins the generation from its two words.
-func generationOf(s uint64, kin uint32) uint32 {
-	return kin>>1<<stateGenBits | uint32(s>>1)&stateGenMask
+// generationOf returns the generation from its two parts.
+func generationOf(s uint64, meta uint32) uint32 {
+	return meta>>1<<stateGenBits | uint32(s>>1)&stateGenMask
 }
 
-// carries reports whether the node holds the pending timer of this ID. The state is read before kin: a live state says
-// that kin is as new as itself, or newer.
+// carries reports whether the node holds the pending timer of this ID. It reads
+// the state before meta: if the state is live, meta is at least as new.
 func (n *node) carries(id ID) bool {
 	s := n.state.Load()
-	return isLive(s) && generationOf(s, n.kin.Load()) == id.generation()
+	return isLive(s) && generationOf(s, n.meta.Load()) == id.generation()
 }
 
-// end ends the node's timer, whatever Extend does meanwhile, and returns its last state. It needs the lock.
+// end ends the node's timer, even if Extend changes it at the same time, and
+// returns its last state. It needs the lock.
 func (n *node) end() (last uint64) {
 	return n.state.Swap(deadState(n.state.Load())) // Extend does not change the generation
 }
 
-// kill ends the node's timer, unless its state is no longer s: then it reports false.
+// kill ends the node's timer. It reports false, and does nothing, if the state
+// is no longer s.
 func (n *node) kill(s uint64) bool { return n.state.CompareAndSwap(s, deadState(s)) }
 
 // generation needs the lock.
-func (n *node) generation() uint32 { return generationOf(n.state.Load(), n.kin.Load()) }
+func (n *node) generation() uint32 { return generationOf(n.state.Load(), n.meta.Load()) }
 
-// wall returns wallBit or 0: the clock in whose hierarchy the timer stands.
-func (n *node) wall() uint32 { return n.kin.Load() & wallBit }
+// wall returns wallBit if the timer is in the hierarchy of the wall clock,
+// otherwise 0.
+func (n *node) wall() uint32 { return n.meta.Load() & wallBit }
 
-// place: 5 bits of placement number, 27 of placed tick. An entry in a slot is the same word with the node's index above
-// it. So it says which node, at which tick and by which of the node's placements, and it is stale as soon as its lower
-// half is no longer the node's. The number begins with the generation, so that the node's next timer has another, and
-// goes up with every placement. It is short and wraps; a stale entry that matches again by accident is harmless: it
-// leads to a live timer, which is then judged by its state, as through any other entry.
+// A place has 5 bits of placement number and 27 bits of placed tick. An entry
+// in a slot is the same word below the node's index. So an entry names a node,
+// a tick, and one of the node's placements. It is stale as soon as its lower
+// half differs from the node's place.
+//
+// The placement number starts with the generation, so the node's next timer has
+// another one, and it grows with every placement. It is short and wraps. A
+// stale entry that matches again by accident is harmless: it leads to a live
+// timer, whose state then decides, as with any other entry.
 const (
 	placedBits = 27
 	placedMask = 1<<placedBits - 1
@@ -113,15 +132,17 @@ func replaced(place uint32, tick uint64) uint32 {
 	return (place>>placedBits+1)<<placedBits | uint32(tick)&placedMask
 }
 
-// placedTick is the tick at which the node's own entry stands; s is its state.
+// placedTick returns the tick at which the node's own entry is placed. s is the
+// node's state.
 func placedTick(s uint64, place uint32) uint64 {
 	return epoch(stateTick(s)) | uint64(place)&placedMask
 }
 
-// epoch is the part of a tick that neither places nor entries hold.
+// epoch returns the upper bits of a tick, which neither places nor entries
+// hold.
 func epoch(tick uint64) uint64 { return tick &^ placedMask }
 
-// entry is an index over the place of its node.
+// entry is the index of a node and, below it, the node's place.
 type entry uint64
 
 func entryOf(index, place uint32) entry { return entry(index)<<entryShift | entry(place) }
@@ -130,9 +151,9 @@ func (e entry) index() uint32  { return uint32(e >> entryShift) }
 func (e entry) place() uint32  { return uint32(e) }
 func (e entry) placed() uint64 { return uint64(e) & placedMask }
 
-// matches returns 1 if the entry is the node's own in the hierarchy of the clock wall, or 0 if it is stale. It has no
-// branches. It needs the lock.
+// matches returns 1 if the entry is the node's own in the hierarchy of the
+// given clock, and 0 if it is stale. It has no branches. It needs the lock.
 func (n *node) matches(e entry, wall uint32) int {
-	differ := (n.place ^ e.place()) | (n.kin.Load()^wall)&wallBit | uint32(^n.state.Load())&stateLive
+	differ := (n.place ^ e.place()) | (n.meta.Load()^wall)&wallBit | uint32(^n.state.Load())&stateLive
 	return int((uint64(differ) - 1) >> 63)
 }

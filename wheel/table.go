@@ -2,8 +2,9 @@ package wheel
 
 import "sync/atomic"
 
-// A chunk of nodes is 32 kB. Ten million timers are 5,000 chunks, three objects each with the values and the blocks: a full
-// garbage collection takes 1.6 ms for them; with chunks of 1,024 it took 3.4 ms.
+// A chunk of nodes is 32 kB. Ten million timers are 5,000 chunks. With their
+// values and blocks these are three objects each, and a full garbage collection
+// takes 1.6 ms for them. With chunks of 1,024 nodes it took 3.4 ms.
 const (
 	chunkShift = 11
 	chunkCells = 1 << chunkShift
@@ -11,34 +12,42 @@ const (
 	maxChunks  = 1 << (indexBits - chunkShift)
 )
 
-// nodeChunk never moves while it has a node in use, so Extend may hold on to a node without the lock. When the chunk
-// has been given back, its nodes stay dead for whoever still looks at them.
+// nodeChunk never moves while a node of it is in use, so Extend may hold a node
+// without the lock. After the chunk has been released, its nodes stay dead for
+// goroutines that still read them.
 type nodeChunk [chunkCells]node
 
-// directory is the table's chunks for readers without the lock. It is copied to grow; its elements change in place.
+// directory lists the table's chunks for readers without the lock. To grow, it
+// is copied. Its elements change in place.
 type directory []atomic.Pointer[nodeChunk]
 
-// table holds the nodes of one shard. Everything but find and live needs the shard's lock.
+// table holds the nodes of one shard. All methods except find and live need the
+// shard's lock.
 //
-// An ID is never given twice: a node's generation only grows, a chunk that is given back and allocated again goes on
-// above its highest generation, and a node (or chunk) whose generations are used up is retired for good.
+// An ID is never given out twice. A node's generation only grows. A chunk that
+// is released and allocated again continues above its highest generation. A
+// node or chunk that has used up its generations is retired.
 type table struct {
-	ledger ledger
-	chunks []*nodeChunk
+	allocator chunkAllocator
+	chunks    []*nodeChunk
 
-	// pocket is the node that was freed last, as index+1, or 0. It is the next to be taken, before the ledger, for
-	// which it is still in use. So what is added and removed in turns leaves the books alone.
-	pocket uint32
+	// lastFreed is the node that was freed last, as index+1, or 0. It is the
+	// next to be taken. Until then it counts as used in the allocator. So a
+	// program that adds and removes timers in turns does not touch the
+	// allocator.
+	lastFreed uint32
 
-	// dir is written under the lock when a chunk comes or goes, and read by find without it. A node is reached
-	// through it only by an ID, which was handed out after the chunk was published here.
+	// dir is written under the lock when a chunk is added or released, and read
+	// by find without the lock. A reader reaches a node only through an ID, and
+	// the ID was returned after the chunk was published here.
 	dir atomic.Pointer[directory]
 }
 
-func newTable() table { return table{ledger: ledger{cells: chunkCells}} }
+func newTable() table { return table{allocator: chunkAllocator{cells: chunkCells}} }
 
-// at returns the node of an index that is known to be in use. It checks for nil because the compiler would do so
-// otherwise, by reading the first node of the chunk: another cache line, on another page.
+// at returns the node of an index that is in use. It checks for nil itself
+// because the compiler would otherwise do so by reading the first node of the
+// chunk: another cache line, on another page.
 func (t *table) at(index uint32) *node {
 	nodes := t.chunks[index>>chunkShift]
 	if nodes == nil {
@@ -69,8 +78,8 @@ func (t *table) find(index uint32) *node {
 	return &nodes[index&chunkMask]
 }
 
-// live returns the node of a pending timer, or nil if the ID is stale. It needs no lock; but only under the lock does the
-// answer stay true.
+// live returns the node of a pending timer, or nil if the ID is stale. It needs
+// no lock, but its answer stays true only under the lock.
 func (t *table) live(id ID) *node {
 	n := t.find(id.index())
 	if n == nil || !n.carries(id) {
@@ -79,24 +88,24 @@ func (t *table) live(id ID) *node {
 	return n
 }
 
-// take returns a dead node, and the generation under which it shall live. It fails only when all 2^28 indices are in
-// use or retired.
+// take returns a dead node and the generation for its next timer. It fails only
+// if all 2^28 indices are in use or retired.
 func (t *table) take() (index uint32, n *node, generation uint32) {
-	if t.pocket == 0 {
-		return t.takeFromShelf()
+	if t.lastFreed == 0 {
+		return t.takeFromChunk()
 	}
-	index = t.pocket - 1
-	t.pocket = 0
+	index = t.lastFreed - 1
+	t.lastFreed = 0
 	n = t.at(index)
 	return index, n, n.generation() + 1
 }
 
-func (t *table) takeFromShelf() (index uint32, n *node, generation uint32) {
-	if t.ledger.open == 0 && !t.grow() {
+func (t *table) takeFromChunk() (index uint32, n *node, generation uint32) {
+	if t.allocator.open == 0 && !t.grow() {
 		return 0, nil, 0
 	}
-	chunk := t.ledger.open - 1
-	s := &t.ledger.chunks[chunk]
+	chunk := t.allocator.open - 1
+	s := &t.allocator.chunks[chunk]
 	if s.free != 0 {
 		index = chunk<<chunkShift | (s.free - 1)
 		n = t.at(index)
@@ -106,35 +115,38 @@ func (t *table) takeFromShelf() (index uint32, n *node, generation uint32) {
 		n = t.at(index)
 		s.fresh++
 	}
-	t.ledger.took(s)
+	t.allocator.taken(s)
 	return index, n, max(n.generation(), s.floor) + 1
 }
 
-// free takes back a node whose timer has ended. If that empties a chunk which is given back, it is the chunk of the node
-// released.
+// free takes back a node whose timer has ended. If that releases a chunk, it
+// returns an index of that chunk and true.
 func (t *table) free(index uint32) (released uint32, ok bool) {
 	if t.at(index).generation() == maxGeneration {
-		return index, t.shelve(index)
+		return index, t.putFree(index)
 	}
-	was := t.pocket
-	t.pocket = index + 1
+	was := t.lastFreed
+	t.lastFreed = index + 1
 	if was == 0 {
 		return 0, false
 	}
-	return was - 1, t.shelve(was - 1)
+	return was - 1, t.putFree(was - 1)
 }
 
-// turnOut empties the pocket: nothing may keep the last chunks when there are no timers. Its results are those of free.
-func (t *table) turnOut() (released uint32, ok bool) {
-	was := t.pocket
-	t.pocket = 0
-	return was - 1, was != 0 && t.shelve(was-1)
+// flushLastFreed frees the last freed node for good. It is called when no
+// timers are left, so that the last chunks can be released. Its results are
+// those of free.
+func (t *table) flushLastFreed() (released uint32, ok bool) {
+	was := t.lastFreed
+	t.lastFreed = 0
+	return was - 1, was != 0 && t.putFree(was-1)
 }
 
-// shelve puts a node on its chunk's free list. It reports whether the chunk went with it.
-func (t *table) shelve(index uint32) (released bool) {
+// putFree puts a node on its chunk's free list. It reports whether the chunk
+// was released.
+func (t *table) putFree(index uint32) (released bool) {
 	chunk := index >> chunkShift
-	s := &t.ledger.chunks[chunk]
+	s := &t.allocator.chunks[chunk]
 	n := t.at(index)
 	generation := n.generation()
 	s.top = max(s.top, generation)
@@ -142,10 +154,10 @@ func (t *table) shelve(index uint32) (released bool) {
 		n.place = s.free
 		s.free = index&chunkMask + 1
 	}
-	if !t.ledger.gave(s) {
+	if !t.allocator.freed(s) {
 		return false
 	}
-	t.ledger.release(chunk, s.top < maxGeneration)
+	t.allocator.release(chunk, s.top < maxGeneration)
 	t.chunks[chunk] = nil
 	(*t.dir.Load())[chunk].Store(nil)
 	return true
@@ -153,10 +165,10 @@ func (t *table) shelve(index uint32) (released bool) {
 
 // grow allocates a chunk.
 func (t *table) grow() bool {
-	if len(t.ledger.vacant) == 0 && len(t.chunks) == maxChunks {
+	if len(t.allocator.vacant) == 0 && len(t.chunks) == maxChunks {
 		return false
 	}
-	chunk := t.ledger.add()
+	chunk := t.allocator.add()
 	if int(chunk) == len(t.chunks) {
 		t.chunks = append(t.chunks, nil)
 		t.growDirectory()
@@ -167,7 +179,8 @@ func (t *table) grow() bool {
 	return true
 }
 
-// growDirectory makes the directory at least as long as chunks. The copy doubles, so that growth costs little in all.
+// growDirectory makes the directory at least as long as chunks. It doubles the
+// length, so growth costs little in total.
 func (t *table) growDirectory() {
 	old := t.dir.Load()
 	if old != nil && len(*old) >= len(t.chunks) {

@@ -2,8 +2,9 @@ package wheel
 
 import "runtime"
 
-// values holds what the timers carry, in chunks parallel to the table's. A value is zeroed when its timer ends, so the
-// wheel keeps nothing alive that has fired or was removed. Guarded as the table is.
+// values holds the values of the timers, in chunks parallel to the table's. A
+// value is zeroed when its timer ends, so the wheel keeps no value alive whose
+// timer has fired or was removed. It needs the same lock as the table.
 type values[T any] struct {
 	chunks []*[chunkCells]T
 }
@@ -23,7 +24,8 @@ func (v *values[T]) grow(chunk int) {
 	v.chunks[chunk] = new([chunkCells]T)
 }
 
-// at returns the cell of an index that is in use. The check is there for the reason that table.at gives.
+// at returns the cell of an index that is in use. It checks for nil for the
+// same reason as table.at.
 func (v *values[T]) at(index uint32) *T {
 	cells := v.chunks[index>>chunkShift]
 	if cells == nil {
@@ -32,7 +34,7 @@ func (v *values[T]) at(index uint32) *T {
 	return &cells[index&chunkMask]
 }
 
-// touch brings the cell into the processor's cache.
+// touch loads the cell into the processor's cache.
 func (v *values[T]) touch(index uint32) {
 	if cells := v.chunks[index>>chunkShift]; cells != nil {
 		runtime.KeepAlive(cells[index&chunkMask])
@@ -48,5 +50,5 @@ func (v *values[T]) take(index uint32) T {
 	return x
 }
 
-// release gives the memory of the chunk of index back.
+// release frees the memory of the chunk of index.
 func (v *values[T]) release(index uint32) { v.chunks[index>>chunkShift] = nil }
