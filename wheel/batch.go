@@ -2,18 +2,19 @@ package wheel
 
 import "time"
 
-// Expired is a timer that has fired, as NewBatch's callback gets it.
+// Expired is a timer that has fired, as NewBatch's callback receives it.
 type Expired[T any] struct {
 	ID    ID
 	Value T
 	Due   time.Time     // the deadline, rounded up to a tick
-	Late  time.Duration // by how much it was handed over later than that
+	Late  time.Duration // how much later than Due it was handed over
 }
 
-// batchSize is the largest number of timers that are handed over in one call.
+// batchSize is the largest number of timers in one hand-over.
 const batchSize = 256
 
-// batch is the slice of one call. It goes back to its shard when the call has returned.
+// batch is the slice of one hand-over. It returns to its shard after the
+// callback has returned.
 type batch[T any] struct {
 	items  []Expired[T]
 	claims []claimed[T] // of the items; empty while the lock is not held
@@ -28,7 +29,7 @@ func (sh *shard[T]) takeBatchLocked() *batch[T] {
 	return new(batch[T])
 }
 
-// giveBatch takes a batch back, without the values.
+// giveBatch clears the values and keeps the batch for the next hand-over.
 func (sh *shard[T]) giveBatch(b *batch[T]) {
 	clear(b.items)
 	b.items = b.items[:0]
@@ -39,8 +40,9 @@ func (sh *shard[T]) giveBatch(b *batch[T]) {
 	sh.mu.Unlock()
 }
 
-// stepBatchLocked claims a batch and hands it over. The values are fetched in a second round: without an atomic operation
-// between them, the processor waits for many at a time.
+// stepBatchLocked claims a batch and hands it over. It fetches the values in a
+// second round: without an atomic operation between them, the processor waits
+// for many values at the same time.
 func (sh *shard[T]) stepBatchLocked(m *moment, budget *int) bool {
 	c, ok := sh.claimLocked(m, budget)
 	if !ok {
@@ -68,8 +70,9 @@ func (sh *shard[T]) stepBatchLocked(m *moment, budget *int) bool {
 	return true
 }
 
-// dueTime returns a claimed timer's deadline by the wall clock: its own if it was set by that clock, otherwise as the
-// clock stood when the shard began.
+// dueTime returns the deadline of a claimed timer by the wall clock. For a
+// timer of the monotonic clock, it counts from the wall clock's reading when
+// the shard began.
 func (sh *shard[T]) dueTime(c *claimed[T]) time.Time {
 	if c.wall {
 		return sh.wallInstant(c.tick)

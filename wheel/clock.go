@@ -24,9 +24,10 @@ func (s *settings[T]) start() {
 	}
 }
 
-// after returns the tick at which a timer is due that is set for d from now; now is the time since the base. It rounds
-// up, never down: slot k fires at base + k*tick or later, so no timer fires early. What is due at once need not wait
-// for the next tick, though: it gets the tick that now lies in.
+// after returns the tick for a deadline d from now; now is the time since the
+// base. It rounds up: slot k fires at base + k*tick or later, so no timer fires
+// early. A timer that is due at once need not wait for the next tick: it gets
+// the current tick.
 func (s *settings[T]) after(now, d time.Duration) (tick uint64) {
 	if d <= 0 {
 		return s.floor(now)
@@ -35,14 +36,14 @@ func (s *settings[T]) after(now, d time.Duration) (tick uint64) {
 	if at < 0 {
 		at = maxDuration
 	}
-	tick = uint64(at) / uint64(s.tick) // unsigned, and once: divisions are dear here
+	tick = uint64(at) / uint64(s.tick) // unsigned and only once, because divisions are slow
 	if tick*uint64(s.tick) != uint64(at) {
 		tick++
 	}
 	return tick
 }
 
-// floor returns the tick that now lies in.
+// floor returns the tick that contains now.
 func (s *settings[T]) floor(now time.Duration) uint64 { return uint64(now) / uint64(s.tick) }
 
 // instant returns the start of a tick as the time since the base. It saturates.
@@ -53,8 +54,9 @@ func (s *settings[T]) instant(tick uint64) time.Duration {
 	return time.Duration(tick) * s.tick
 }
 
-// coarsen rounds a tick up to a multiple of the largest power of two that slack admits. It then misses the levels whose
-// slots are narrower, and meets others in the slot where it lands.
+// coarsen rounds a tick up to a multiple of the largest power of two within
+// slack. So the timer skips the levels with narrower slots, and shares its slot
+// with others.
 func (s *settings[T]) coarsen(tick uint64, slack time.Duration) uint64 {
 	if slack/2 < s.tick { // not 2*s.tick, which may overflow
 		return tick
@@ -63,8 +65,9 @@ func (s *settings[T]) coarsen(tick uint64, slack time.Duration) uint64 {
 	return min((tick+step-1)&^(step-1), maxTick)
 }
 
-// The wall clock is counted in ticks since 1970. What is earlier counts as 1970; what is beyond the last tick (the year
-// 10889 for ticks of 1 ms, 2861 for 100 µs) never comes.
+// The wall clock is counted in ticks since 1970. An earlier time counts as
+// 1970. A time after the last tick is never reached: that is the year 10889 for
+// ticks of 1 ms, and 2861 for 100 µs.
 
 // wallCeil returns the first tick that starts at or after t.
 func (s *settings[T]) wallCeil(t time.Time) uint64 {
@@ -75,7 +78,7 @@ func (s *settings[T]) wallCeil(t time.Time) uint64 {
 	return min(tick, maxTick)
 }
 
-// wallFloor returns the tick that t lies in.
+// wallFloor returns the tick that contains t.
 func (s *settings[T]) wallFloor(t time.Time) uint64 {
 	tick, _ := s.wallTick(t)
 	return min(tick, maxTick-1)

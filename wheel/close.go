@@ -2,16 +2,19 @@ package wheel
 
 import "context"
 
-// Close stops the wheel: it waits for hand-overs to Run that are under way on other goroutines, and after it has returned
-// no timer is handed over any more. Callbacks that Run has got by then still run; Shutdown waits for them. The timers
-// that are still pending stay as they are, for Remove and Drain; adding and moving fail. Close may be called twice, by
-// anyone, and from within a callback; but not there if Run itself blocks until callbacks return (a Pool's own Run may): Close
-// would wait for its caller.
+// Close stops the wheel. It waits for calls of Run that are under way on other
+// goroutines. After Close has returned, no timer is handed over. Callbacks that
+// Run has accepted before still run; Shutdown waits for them. Pending timers
+// stay for Remove and Drain; adding and moving fail.
+//
+// Close may be called more than once, by any goroutine, also in a callback. The
+// exception is a callback whose Run blocks until callbacks return: there Close
+// would wait for its caller. Close does not wait for a Pool.
 func (w *Wheel[T]) Close() {
 	_ = w.shut(context.Background())
 }
 
-// shut is Close, but stops waiting when ctx is done: then it returns the context's error.
+// shut is Close, but returns the context's error when ctx is done first.
 func (w *Wheel[T]) shut(ctx context.Context) error {
 	for _, sh := range w.shards {
 		sh.close()
@@ -36,14 +39,16 @@ func (sh *shard[T]) close() {
 	sh.emptyLocked()
 }
 
-// waitHandedOver waits until no hand-over is under way. The shard is closed, so none will begin.
+// waitHandedOver waits until no hand-over is under way. The shard must be
+// closed, so that none begins.
 func (sh *shard[T]) waitHandedOver(ctx context.Context) error {
 	sh.mu.Lock()
 	if sh.handing.Load() == 0 {
 		sh.mu.Unlock()
 		return nil
 	}
-	// Whoever clears handing from now on finds the shard closed, so it takes the lock and looks at handedOver.
+	// From now on, code that clears handing finds the shard closed, so it takes
+	// the lock and reads handedOver.
 	if sh.handedOver == nil {
 		sh.handedOver = make(chan struct{})
 	}
@@ -57,9 +62,10 @@ func (sh *shard[T]) waitHandedOver(ctx context.Context) error {
 	}
 }
 
-// Shutdown is Close, and then waits until every callback that Run has got has returned, or until ctx is done: then it
-// returns the context's error, at once even if Run itself blocks, and may be called again. It must not be called from
-// within a callback, for which it would wait.
+// Shutdown is Close, and then waits until every callback that Run has accepted
+// has returned. If ctx is done first, Shutdown returns the context's error, at
+// once even if Run blocks, and may be called again. A callback must not call
+// it: it would wait for itself.
 func (w *Wheel[T]) Shutdown(ctx context.Context) error {
 	if err := w.shut(ctx); err != nil {
 		return err
@@ -72,7 +78,8 @@ func (w *Wheel[T]) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until no callback is held any more. The shard is closed, so there will be no new ones.
+// wait waits until no callback runs or waits to run. The shard must be closed,
+// so that none is added.
 func (sh *shard[T]) wait(ctx context.Context) error {
 	sh.mu.Lock()
 	if sh.held.Load() == 0 {
@@ -83,7 +90,8 @@ func (sh *shard[T]) wait(ctx context.Context) error {
 		sh.quiet = make(chan struct{})
 	}
 	quiet := sh.quiet
-	// finished lowers held before it takes the lock and looks at quiet. If it did so before we set quiet, held is 0 now.
+	// finished lowers held before it takes the lock and reads quiet. If it did
+	// so before quiet was set here, held is 0 now.
 	if sh.held.Load() == 0 {
 		close(sh.quiet)
 		sh.quiet = nil

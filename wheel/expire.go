@@ -1,28 +1,29 @@
 package wheel
 
-// work is a list in the queue: what a slot held when it came due.
+// work is a list in the work queue: the list of a slot that is due.
 type work struct {
 	list
-	start uint64 // the slot's first tick: the bits of its entries' ticks that the entries do not hold
-	kind  workKind
-	check bool   // cascades look at the nodes, not only at the entries
-	warm  bool   // the nodes of the first block have been touched
-	spent uint32 // entries worked off in this turn
+	start     uint64 // the slot's first tick: it has the upper bits of the ticks, which the entries do not hold
+	kind      workKind
+	check     bool   // cascades read the nodes too, not only the entries
+	warm      bool   // the nodes of the first block have been touched
+	processed uint32 // entries processed in this turn
 }
 
 type workKind uint8
 
 const (
 	expiring  workKind = iota // a slot of level 0
-	immediate                 // what was due when it was placed
+	immediate                 // timers that were due when they were placed
 	cascading                 // a slot of a higher level, or one of a clock that was set back
 )
 
-// wideLevel is the first level whose slots span more than an epoch: there an entry does not tell its whole tick.
+// wideLevel is the first level whose slots span more than an epoch. There an
+// entry does not hold its whole tick.
 const wideLevel = placedBits/slotBits + 1
 
-// queueDue puts an entry that is due already into the queue, or the past.
-func (h *hierarchy) queueDue(e entry, tick uint64) {
+// enqueueDue puts an entry that is due already into the queue, or into overdue.
+func (h *hierarchy) enqueueDue(e entry, tick uint64) {
 	h.soonest = min(h.soonest, h.cursor)
 	if h.turn == 0 && tick < h.cursor {
 		h.overdue.push(e, tick)
@@ -34,9 +35,10 @@ func (h *hierarchy) queueDue(e entry, tick uint64) {
 	h.queue[len(h.queue)-1].push(&h.blocks, e)
 }
 
-// admit moves the cursor to the next occupied slot that starts at or before now, and that slot's list to the queue, in
-// front if it takes turns. If there is none the cursor moves to now.
-func (h *hierarchy) admit(now uint64) bool {
+// takeDueSlot moves the cursor to the next occupied slot that starts at or
+// before now, and the list of that slot to the front of the queue. If there is
+// no such slot, the cursor moves to now.
+func (h *hierarchy) takeDueSlot(now uint64) bool {
 	slot, start, ok := h.earliest()
 	if !ok || start > now {
 		h.cursor = max(h.cursor, now)
@@ -60,19 +62,21 @@ func (h *hierarchy) admit(now uint64) bool {
 	return true
 }
 
-// claim finds a timer that is due at now and ends it: from here on it counts as fired. It takes one from budget for
-// every entry it looks at; budget left and not ok means that nothing else is due. The caller frees the node.
+// claim finds a timer that is due at now and ends it: from now on it counts as
+// fired. It takes one from budget for each entry that it examines. If it
+// returns ok = false and budget is left, no other timer is due. The caller
+// frees the node.
 func (h *hierarchy) claim(now uint64, budget *int) (index uint32, tick uint64, ok bool) {
 	for *budget > 0 {
 		if len(h.overdue) > 0 {
 			*budget--
 			e := h.overdue.pop()
-			if index, tick, ok = h.seize(e.entry, e.tick); ok {
+			if index, tick, ok = h.claimEntry(e.entry, e.tick); ok {
 				return index, tick, true
 			}
 			continue
 		}
-		if len(h.queue) == 0 && !h.admit(now) {
+		if len(h.queue) == 0 && !h.takeDueSlot(now) {
 			return 0, 0, false
 		}
 		if h.queue[0].kind == cascading {
@@ -86,15 +90,16 @@ func (h *hierarchy) claim(now uint64, budget *int) (index uint32, tick uint64, o
 		e := w.pop(&h.blocks)
 		*budget--
 		h.endStep(now, 1)
-		if index, tick, ok = h.seize(e, h.cursor); ok {
+		if index, tick, ok = h.claimEntry(e, h.cursor); ok {
 			return index, tick, true
 		}
 	}
 	return 0, 0, false
 }
 
-// warmUp touches the nodes of the first block's entries. The claims themselves are atomic operations, so the processor
-// would wait for the memory of one node after the other; like this it waits for all of them at a time.
+// warmUp loads the nodes of the first block's entries into the cache. The
+// claims themselves are atomic operations, so the processor would wait for one
+// node after the other. Here it waits for all of them at the same time.
 func (h *hierarchy) warmUp(w *work) {
 	w.warm = true
 	for _, e := range h.blocks.at(w.head).entries[w.first:w.stop()] {
@@ -107,55 +112,58 @@ func (h *hierarchy) warmUp(w *work) {
 	}
 }
 
-// endStep drops the first list of the queue if it has been worked off. If not, and its turn is over, it goes to the
-// back of the queue, and the next slot that is due comes in before the rest.
+// endStep removes the first list of the queue if it is empty. Otherwise, if its
+// turn is over, the list goes to the back of the queue, and the next due slot
+// comes before the others.
 func (h *hierarchy) endStep(now uint64, entries uint32) {
 	w := &h.queue[0]
 	if w.n == 0 {
 		k := copy(h.queue, h.queue[1:])
-		h.queue[k] = work{} // or it would keep a block's memory
+		h.queue[k] = work{} // so that it does not keep a block's memory
 		h.queue = h.queue[:k]
 		return
 	}
-	w.spent += entries
-	if h.turn == 0 || w.spent < h.turn {
+	w.processed += entries
+	if h.turn == 0 || w.processed < h.turn {
 		return
 	}
-	w.spent = 0
+	w.processed = 0
 	if k := len(h.queue); k > 1 {
 		first := *w
 		copy(h.queue, h.queue[1:])
 		h.queue[k-1] = first
 	}
-	h.admit(now)
+	h.takeDueSlot(now)
 }
 
-// seize ends the timer of an entry if it is due at now. One that was extended is placed anew.
-func (h *hierarchy) seize(e entry, now uint64) (index uint32, tick uint64, ok bool) {
+// claimEntry ends the timer of an entry if it is due at now. If the timer was
+// extended, claimEntry places it again.
+func (h *hierarchy) claimEntry(e entry, now uint64) (index uint32, tick uint64, ok bool) {
 	index = e.index()
 	n, s := h.alive(e)
 	for n != nil {
 		tick = stateTick(s)
 		if tick > now {
-			h.overtook++
+			h.foundExtended++
 			h.insert(index, n, tick)
 			break
 		}
 		if n.kill(s) {
 			return index, tick, true
 		}
-		s = n.state.Load() // Extend came between: it is alive, and due later
+		s = n.state.Load() // an Extend came between: the timer is live, and due later
 	}
 	return 0, 0, false
 }
 
-// cascade spreads the first list of the queue over the slots where its entries belong now. It reads the entries alone,
-// in sequence, and touches no node, unless the list asks for a check.
+// cascade spreads the first list of the queue over the slots where its entries
+// belong now. It reads only the entries, sequentially, and no node, unless the
+// list needs a check.
 func (h *hierarchy) cascade(now uint64, budget *int) {
-	w := h.queue[0] // a copy: placing may lengthen the queue
+	w := h.queue[0] // a copy, because place may append to the queue
 	entries := min(w.n, uint32(*budget))
 	if h.turn != 0 {
-		entries = min(entries, h.turn-w.spent)
+		entries = min(entries, h.turn-w.processed)
 	}
 	above := epoch(w.start)
 	for range entries {
@@ -171,7 +179,7 @@ func (h *hierarchy) cascade(now uint64, budget *int) {
 	h.endStep(now, entries)
 }
 
-// replace places an entry by what its node says, and drops it if it is stale.
+// replace places an entry by the state of its node, and drops a stale entry.
 func (h *hierarchy) replace(e entry) {
 	n, s := h.alive(e)
 	if n == nil {
@@ -179,14 +187,15 @@ func (h *hierarchy) replace(e entry) {
 	}
 	placed := placedTick(s, n.place)
 	if tick := stateTick(s); tick > placed {
-		h.overtook++
+		h.foundExtended++
 		h.insert(e.index(), n, tick)
 		return
 	}
 	h.place(e, placed)
 }
 
-// rewind sets the cursor back to now. Every entry is then placed anew, in bounded steps like any other work.
+// rewind sets the cursor back to now. Then every entry must be placed again, in
+// bounded steps like any other work.
 func (h *hierarchy) rewind(now uint64) {
 	for i := range h.queue {
 		h.queue[i].kind, h.queue[i].check = cascading, true

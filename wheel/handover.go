@@ -5,11 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// A hand-over begins when a timer is claimed, and ends when Run has returned or the callback has begun, whichever is
-// first. There is at most one at a time in a shard. Close waits for those under way, and since a callback that has
-// begun is no longer one, Close may be called from within it.
+// A hand-over begins when a timer is claimed, and ends when Run has returned or
+// the callback has begun, whichever is first. A shard has at most one at a
+// time. Close waits for those under way. Because a hand-over ends when its
+// callback begins, the callback may call Close.
 
-// beginLocked begins the hand-over of the timers that have just been claimed, and returns its number.
+// beginLocked begins the hand-over of timers that have just been claimed, and
+// returns its number.
 func (sh *shard[T]) beginLocked(timers int) (number uint64) {
 	sh.count.fired += uint64(timers)
 	sh.handOvers++
@@ -18,8 +20,9 @@ func (sh *shard[T]) beginLocked(timers int) (number uint64) {
 	return sh.handOvers
 }
 
-// handOver gives f, which calls begun first and finished last, to Run. It is called without the lock. If f will never
-// run, the timers count as dropped, and lost is called, if not nil.
+// handOver passes f to Run. f must call begun first and finished last. The lock
+// must not be held. If f will never run, the timers count as dropped, and lost
+// is called if it is not nil.
 func (sh *shard[T]) handOver(number uint64, timers int, f, lost func()) {
 	run, taken := f, (*atomic.Bool)(nil)
 	if !sh.trusted {
@@ -33,8 +36,8 @@ func (sh *shard[T]) handOver(number uint64, timers int, f, lost func()) {
 		if accepted {
 			return
 		}
-		// Run has refused f, panicked or ended this goroutine. If the callback has not begun it never will, even if Run
-		// has left it with somebody.
+		// Run has refused f, panicked or ended this goroutine. If the callback
+		// has not begun, it never will, even if Run has passed f on.
 		if taken == nil || !taken.Swap(true) {
 			sh.lose(timers, lost)
 		}
@@ -47,7 +50,7 @@ func (sh *shard[T]) handOver(number uint64, timers int, f, lost func()) {
 	accepted = sh.runner.Run(run)
 }
 
-// lose drops timers and tells of it, however that ends.
+// lose drops timers and calls lost, even if lost panics.
 func (sh *shard[T]) lose(timers int, lost func()) {
 	defer sh.drop(timers)
 	if lost != nil {
@@ -55,7 +58,8 @@ func (sh *shard[T]) lose(timers int, lost func()) {
 	}
 }
 
-// once returns f so that it runs only if taken is not set, which it then sets.
+// once returns a function that calls f and sets taken, unless taken is set
+// already.
 func once(f func()) (run func(), taken *atomic.Bool) {
 	taken = new(atomic.Bool)
 	return func() {
@@ -65,16 +69,18 @@ func once(f func()) (run func(), taken *atomic.Bool) {
 	}, taken
 }
 
-// begun ends the hand-over: the callback runs. A Run that starts callbacks later comes too late for it, and finds
-// another hand-over's number or none.
+// begun ends the hand-over, because the callback begins. If Run starts
+// callbacks later, begun comes too late to clear handing, and finds 0 or the
+// number of another hand-over.
 func (sh *shard[T]) begun(number uint64) {
 	if sh.handing.CompareAndSwap(number, 0) {
 		sh.announceHandedOver()
 	}
 }
 
-// announceHandedOver wakes a Close that waits. Close sets closed before it looks at handing, we clear handing before we
-// look at closed: one of the two sees the other.
+// announceHandedOver wakes a Close that waits. Close sets closed before it
+// reads handing; here handing is cleared before closed is read. So one of the
+// two sees the other.
 func (sh *shard[T]) announceHandedOver() {
 	if sh.closed.Load() {
 		sh.mu.Lock()
@@ -86,7 +92,8 @@ func (sh *shard[T]) announceHandedOver() {
 	}
 }
 
-// finished ends what the Runner holds of one hand-over, however the callback ended.
+// finished must be called when the callback of a hand-over has ended in any
+// way.
 func (sh *shard[T]) finished() {
 	if sh.held.Add(-1) == 0 && sh.closed.Load() {
 		sh.mu.Lock()
@@ -98,7 +105,7 @@ func (sh *shard[T]) finished() {
 	}
 }
 
-// drop books timers that were claimed but will never run.
+// drop counts timers that were claimed but will never run.
 func (sh *shard[T]) drop(timers int) {
 	sh.mu.Lock()
 	sh.count.fired -= uint64(timers)

@@ -11,51 +11,60 @@ const (
 	never = 1 << tickBits // a tick that no cursor reaches
 )
 
-// hierarchy sorts the timers of a table by tick: 8 levels of 64 slots. It knows no clock and takes no lock.
+// hierarchy sorts the timers of a table by tick, into 8 levels of 64 slots. It
+// reads no clock and takes no lock.
 //
-// A tick after the cursor belongs to the level of the highest 6-bit group in which it differs from the cursor, and
-// there to the slot that its own group names. Hence
+// Compare a tick after the cursor with the cursor, in groups of 6 bits. The
+// highest group that differs is the tick's level, and the value of that group
+// is its slot. Therefore:
 //
-//   - every occupied slot lies strictly after the cursor's group of its level, so the first occupied slot of a level is
-//     its bitmap's lowest bit;
-//   - lower levels come due before higher ones, so the next busy tick is the first slot of the lowest busy level;
-//   - the cursor may move anywhere short of the next occupied slot's start, and all entries stay where they belong;
-//   - eight groups hold all 48 bits: there is no maximum delay and no overflow.
+//   - every occupied slot is strictly after the cursor's group of its level, so
+//     the first occupied slot of a level is the lowest bit of the level's
+//     bitmap;
+//   - lower levels are due before higher ones, so the next busy tick is the
+//     start of the first slot of the lowest busy level;
+//   - the cursor may move anywhere before the start of the next occupied slot,
+//     and all entries stay in their slots;
+//   - eight groups hold all 48 bits, so there is no maximum delay and no
+//     overflow.
 //
-// When a slot comes due the cursor moves to its start, and its list moves to the work queue as a whole. There it is
-// worked off in bounded steps: a slot of level 0 holds what is due at that tick, one of a higher level is spread over
-// the slots below it (a cascade). Entries that are due when they are placed join the queue at once, or the past.
+// When a slot is due, the cursor moves to the start of the slot, and the whole
+// list of the slot moves to the work queue. The list is processed in bounded
+// steps. A slot of level 0 holds the timers that are due at that tick. A slot
+// of a higher level is spread over the slots below it (a cascade). An entry
+// that is due when it is placed goes to the queue at once, or to overdue.
 //
-// An entry is only a reminder to look at a node. Placement, cascades and sifting may leave duplicates and stale entries
-// behind; the truth is the node's state, and a timer is due only by it.
+// An entry is only a reminder to look at a node. Placement, cascades and
+// compaction may leave duplicates and stale entries. The node's state decides:
+// a timer is due only if its state says so.
 type hierarchy struct {
 	nodes  *table
 	blocks blocks
-	wall   uint32 // the clock bit of its nodes: 0 or wallBit
+	wall   uint32 // the clock bit of the nodes: 0 or wallBit
 
 	cursor  uint64         // every slot that starts at or before the cursor has been moved to the queue
-	soonest uint64         // not after the start of any occupied slot, nor after what waits in the queue
-	busy    [levels]uint64 // bit s of busy[l] is set exactly if slot s of level l has entries
+	soonest uint64         // at or before the start of every occupied slot; at most the cursor while entries wait
+	busy    [levels]uint64 // bit s of busy[l] is set if and only if slot s of level l has entries
 	slots   [levels * slotCount]list
 	queue   []work
-	overdue overdue // used only without turns, where it keeps the order
+	overdue overdue // used only without turns, to keep the order
 	pending int     // live nodes placed here
 
-	// turn is how many entries of one list are worked off before later slots get their turn; 0: no turns, strictly in
-	// the order of ticks.
+	// turn is how many entries of one list are processed before later slots get
+	// their turn. 0: no turns, strictly in the order of ticks.
 	turn uint32
 
 	touch func(index uint32) // if not nil, touches the value of a node that is about to be claimed
 
-	cascades uint64 // slots spread over lower levels
-	overtook uint64 // timers found extended when their entry came up
+	cascades      uint64 // slots spread over lower levels
+	foundExtended uint64 // timers found extended when their entry came up
 }
 
 func newHierarchy(nodes *table, now uint64, wall, turn uint32) hierarchy {
 	return hierarchy{nodes: nodes, blocks: newBlocks(), wall: wall, cursor: now, soonest: never, turn: turn}
 }
 
-// locate returns the slot to which a tick after the cursor belongs.
+// locate returns the slot of a tick after the cursor.
 func (h *hierarchy) locate(tick uint64) (slot uint) {
 	level := uint(bits.Len64((tick^h.cursor)|slotMask)-1) / slotBits
 	return level<<slotBits | uint(tick>>(slotBits*level))&slotMask
@@ -68,7 +77,7 @@ func (h *hierarchy) startOf(slot uint) uint64 {
 	return above | uint64(slot&slotMask)<<shift
 }
 
-// earliest returns the occupied slot that comes due next.
+// earliest returns the occupied slot that is due next.
 func (h *hierarchy) earliest() (slot uint, start uint64, ok bool) {
 	for level, busy := range h.busy {
 		if busy != 0 {
@@ -79,7 +88,8 @@ func (h *hierarchy) earliest() (slot uint, start uint64, ok bool) {
 	return 0, never, false
 }
 
-// next returns a tick that is not after the earliest deadline, as placed: the cursor if something is due already.
+// next returns a tick that is not after the earliest deadline, as placed. It is
+// the cursor if a timer is due already.
 func (h *hierarchy) next() (tick uint64, ok bool) {
 	if h.pending == 0 {
 		return 0, false
@@ -91,10 +101,11 @@ func (h *hierarchy) next() (tick uint64, ok bool) {
 	return start, ok
 }
 
-// waiting reports whether something is due that was not claimed yet, or may be.
+// waiting reports whether entries wait that may be due.
 func (h *hierarchy) waiting() bool { return len(h.queue) > 0 || len(h.overdue) > 0 }
 
-// catchUp moves the cursor to now if no slot lies between, so that new timers are placed as low as can be.
+// catchUp moves the cursor to now if no occupied slot starts at or before now,
+// so that new timers are placed as low as possible.
 func (h *hierarchy) catchUp(now uint64) {
 	if h.cursor < now && now < h.soonest {
 		h.cursor = now
@@ -110,16 +121,17 @@ func (h *hierarchy) add(index uint32, n *node, generation uint32, tick uint64) {
 	n.state.Store(liveState(tick, generation))
 }
 
-// insert places a live node at its tick and makes the entry the node's own. What entry it had before is now stale.
+// insert places a live node at its tick and makes the entry the node's own. The
+// entry that it had before is now stale.
 func (h *hierarchy) insert(index uint32, n *node, tick uint64) {
 	n.place = replaced(n.place, tick)
 	h.place(entryOf(index, n.place), tick)
 }
 
-// place puts an entry where its tick belongs.
+// place puts an entry into the slot of its tick.
 func (h *hierarchy) place(e entry, tick uint64) {
 	if tick <= h.cursor {
-		h.queueDue(e, tick)
+		h.enqueueDue(e, tick)
 		return
 	}
 	slot := h.locate(tick)
@@ -134,8 +146,9 @@ func (h *hierarchy) place(e entry, tick uint64) {
 	h.soonest = min(h.soonest, tick>>shift<<shift)
 }
 
-// forget is called after a timer has ended, or before it is placed anew: its entry is stale now. s is its last state.
-func (h *hierarchy) forget(index uint32, n *node, s uint64) {
+// markStale must be called when the node's entry becomes stale: after its timer
+// has ended, or before the node is placed again. s is the node's last state.
+func (h *hierarchy) markStale(index uint32, n *node, s uint64) {
 	tick := placedTick(s, n.place)
 	if tick <= h.cursor {
 		return // it waits in the queue
@@ -143,9 +156,9 @@ func (h *hierarchy) forget(index uint32, n *node, s uint64) {
 	slot := h.locate(tick)
 	l := &h.slots[slot]
 	if l.n == 0 {
-		return // it waits in the queue: a cascade is under way
+		return // it waits in the queue, during a cascade
 	}
-	if l.endsWith(entryOf(index, n.place)) { // what is removed right after it was added leaves nothing behind
+	if l.endsWith(entryOf(index, n.place)) { // a timer that is removed right after it was added leaves no stale entry
 		l.unput()
 	} else {
 		l.stale = min(l.stale+1, l.n)
@@ -157,7 +170,7 @@ func (h *hierarchy) forget(index uint32, n *node, s uint64) {
 	}
 }
 
-// vacate books that a slot has no entries any more.
+// vacate must be called when a slot has no entries any more.
 func (h *hierarchy) vacate(slot uint) {
 	start := h.startOf(slot)
 	h.busy[slot>>slotBits] &^= 1 << (slot & slotMask)
@@ -166,7 +179,8 @@ func (h *hierarchy) vacate(slot uint) {
 	}
 }
 
-// leave is called when a node is no longer placed here. After the last one, every entry that still stands is stale.
+// leave must be called when a node is no longer placed here. After the last
+// node, all remaining entries are stale.
 func (h *hierarchy) leave() {
 	h.pending--
 	if h.pending == 0 {
@@ -191,20 +205,21 @@ func (h *hierarchy) clear() {
 	h.soonest = never
 }
 
-// reset moves a live node to another tick, but unless earlier is set not to an earlier one. A later tick of the same epoch
-// is only noted in the state: its entry, when it comes due, finds that out.
+// reset moves a live node to another tick; not to an earlier one, unless
+// earlier is set. If the new tick is later and of the same epoch, only the
+// state changes. The entry then finds the new tick when it is due.
 func (h *hierarchy) reset(index uint32, n *node, tick uint64, earlier bool) {
 	for {
 		s := n.state.Load()
 		old := stateTick(s)
 		if tick < old && !earlier {
-			return // an Extend without the lock has put it off further
+			return // an Extend without the lock has chosen a later tick
 		}
 		if !n.state.CompareAndSwap(s, withTick(s, tick)) {
-			continue // Extend came between
+			continue // an Extend came between
 		}
 		if tick < old || epoch(tick) != epoch(old) {
-			h.forget(index, n, s)
+			h.markStale(index, n, s)
 			h.insert(index, n, tick)
 		}
 		return

@@ -2,9 +2,10 @@ package wheel
 
 import "iter"
 
-// All yields the pending timers, in no particular order. It is weakly consistent: a timer that is pending all the time is
-// yielded once, one that comes or goes meanwhile may or may not be. It takes the lock of a shard for a moment at a time,
-// not while it yields.
+// All yields the pending timers, in no particular order. It is weakly
+// consistent: a timer that is pending all the time is yielded once; one that is
+// added or ends during the loop may or may not be yielded. It holds the lock of
+// a shard for a moment at a time, and not while it yields.
 func (w *Wheel[T]) All() iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		var page []Expired[T]
@@ -21,10 +22,12 @@ func (w *Wheel[T]) All() iter.Seq2[ID, T] {
 	}
 }
 
-// pageCells is how many nodes All looks at while it holds the lock. It divides a chunk.
+// pageCells is how many nodes All reads while it holds the lock. It divides a
+// chunk.
 const pageCells = 128
 
-// page appends the pending timers of the nodes from index on. It returns false beyond the last node.
+// page appends the pending timers of the pageCells nodes at and after from. It
+// returns false after the last node.
 func (sh *shard[T]) page(page []Expired[T], from uint32) ([]Expired[T], bool) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -44,9 +47,11 @@ func (sh *shard[T]) page(page []Expired[T], from uint32) ([]Expired[T], bool) {
 	return page, true
 }
 
-// Drain removes the pending timers and yields them, in no particular order, each right after it was removed: if the loop
-// is left early, the rest stay. It also works after Close, and does nothing unless ranged over. Timers that are added
-// meanwhile may or may not be drained; any timer is either drained, fired or removed, and once.
+// Drain removes the pending timers and yields them, in no particular order,
+// each right after its removal. If the loop ends early, the rest stay. Drain
+// also works after Close, and does nothing until it is ranged over. Timers that
+// are added during the loop may or may not be drained. Each timer is drained,
+// fired or removed, exactly once.
 func (w *Wheel[T]) Drain() iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		for _, sh := range w.shards {
@@ -64,7 +69,7 @@ func (w *Wheel[T]) Drain() iter.Seq2[ID, T] {
 	}
 }
 
-// drain removes the first pending timer of the nodes from index on.
+// drain removes the first pending timer at or after node from.
 func (sh *shard[T]) drain(from uint32) (id ID, v T, ok bool) {
 	sh.mu.Lock()
 	index, n := sh.nodes.firstLive(from)
@@ -80,7 +85,7 @@ func (sh *shard[T]) drain(from uint32) (id ID, v T, ok bool) {
 	return id, v, true
 }
 
-// firstLive returns the first live node from index on, or nil.
+// firstLive returns the first live node at or after index, or nil.
 func (t *table) firstLive(index uint32) (uint32, *node) {
 	for int(index>>chunkShift) < len(t.chunks) {
 		chunk := index >> chunkShift

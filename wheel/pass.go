@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// pass fires what is due. It holds the lock for a bounded time: it lets go of it for every hand-over, and after stepBudget
-// entries that led to none.
+// pass fires the timers that are due. It never holds the lock for long: it
+// releases the lock for every hand-over, and after stepBudget entries without
+// one.
 func (sh *shard[T]) pass() {
 	sh.mu.Lock()
 	if sh.running || sh.closed.Load() {
@@ -16,7 +17,8 @@ func (sh *shard[T]) pass() {
 	sh.running, sh.armed = true, maxDuration
 	sh.cell.missed.Store(false)
 	sh.count.wakeups++
-	// A callback on this goroutine, or Run, may end it (runtime.Goexit) or panic. Then the rest is for a new one.
+	// A callback on this goroutine, or Run, may end the goroutine
+	// (runtime.Goexit) or panic. Then another goroutine must do the rest.
 	ended := false
 	defer func() {
 		if !ended && sh.outside {
@@ -33,7 +35,7 @@ func (sh *shard[T]) pass() {
 	sh.mu.Unlock()
 }
 
-// endPassLocked lets go of the pass and arms the timer for what is then the earliest.
+// endPassLocked ends the pass and arms the timer for the earliest deadline.
 func (sh *shard[T]) endPassLocked() {
 	sh.running = false
 	if sh.lenLocked() == 0 {
@@ -53,10 +55,12 @@ func (sh *shard[T]) endPassLocked() {
 	sh.armLocked(at)
 }
 
-// stepBudget is how many entries are looked at before the lock is let go for a moment: about 50 µs of cascading.
+// stepBudget is how many entries are examined before the lock is released for a
+// moment: about 50 µs of cascading.
 const stepBudget = 4096
 
-// stepLocked hands over what it finds within one budget. It reports whether there may be more.
+// stepLocked hands over the timers that it finds within one budget. It reports
+// whether there may be more.
 func (sh *shard[T]) stepLocked() (more bool) {
 	if sh.closed.Load() {
 		return false
@@ -75,8 +79,10 @@ func (sh *shard[T]) stepLocked() (more bool) {
 	return more
 }
 
-// yieldAfter is how many callbacks are started before the driver lets them run. If it started all that are due first,
-// their goroutines would fill the scheduler's queues and each would need a new stack: that costs five times as much.
+// yieldAfter is how many callbacks are started before the driver lets them run.
+// If it started all due callbacks first, their goroutines would fill the
+// scheduler's queues, and each would need a new stack: that costs five times as
+// much.
 const yieldAfter = 128
 
 // stepOneLocked claims one timer and hands it over.
@@ -92,15 +98,15 @@ func (sh *shard[T]) stepOneLocked(m *moment, budget *int) bool {
 	return true
 }
 
-// deliver hands one timer over. It is called without the lock.
+// deliver hands one timer over. The lock must not be held.
 func (sh *shard[T]) deliver(number uint64, id ID, v T) {
 	if sh.direct != nil && sh.direct(v) {
 		sh.fire(id, v)
-		sh.begun(number) // not before: Close waits for what is direct
+		sh.begun(number) // not before fire: Close waits for direct timers
 		sh.finished()
 		return
 	}
-	if sh.inline { // as below, but without a closure for each timer
+	if sh.inline { // as below, without a closure for each timer
 		sh.call(number, id, v)
 		return
 	}
@@ -126,7 +132,7 @@ func (sh *shard[T]) unlocked(f func()) {
 // moment is one reading of the clocks.
 type moment struct {
 	mono time.Duration // since base
-	tick uint64        // the tick that mono lies in
+	tick uint64        // the tick that contains mono
 
 	hasWall  bool // timers of the wall clock are pending
 	wall     time.Time
@@ -144,8 +150,9 @@ func (sh *shard[T]) momentLocked() moment {
 	return m
 }
 
-// claimed is a timer that has ended because it is due. Its node is free already, but its value waits in its cell until
-// take is called, before the lock is let go.
+// claimed is a timer that has ended because it is due. Its node is free
+// already, but its value stays in its cell until take is called. That must
+// happen before the lock is released.
 type claimed[T any] struct {
 	id   ID
 	wall bool // tick is one of the wall clock
@@ -161,7 +168,8 @@ func (c *claimed[T]) take() T {
 	return v
 }
 
-// claimLocked claims one timer of either clock. If both have timers, they take turns to be first.
+// claimLocked claims one timer. If both clocks have timers, they are first in
+// turns.
 func (sh *shard[T]) claimLocked(m *moment, budget *int) (c claimed[T], ok bool) {
 	if !m.hasWall {
 		return sh.claimFromLocked(&sh.ticks, m, budget)

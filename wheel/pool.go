@@ -5,11 +5,13 @@ import (
 	"sync"
 )
 
-// Overflow says what a Pool does with a function that finds all workers busy and the queue full.
+// Overflow decides what a Pool does with a function if all workers are busy and
+// the queue is full.
 type Overflow int
 
 const (
-	// Block makes Run wait until the queue has room. A shard of a wheel that waits fires nothing meanwhile.
+	// Block makes Run wait until the queue has room. A shard of a wheel that
+	// waits fires nothing.
 	Block Overflow = iota
 
 	// Drop does not run the function: Run returns false. A wheel counts its
@@ -20,32 +22,37 @@ const (
 	Spill
 )
 
-// Pool runs functions on a limited number of goroutines, in the order in which they come. It serves one wheel or many:
+// Pool is a Runner that calls functions on a limited number of goroutines, in
+// the order in which they arrive. It serves one wheel or several:
 //
 //	pool := wheel.NewPool(8, 1024, wheel.Block)
 //	w := wheel.New(wheel.Config{Run: pool}, fire)
 //
-// A worker is a goroutine that starts when a function comes and ends when none waits: an idle Pool has no goroutine, and
-// needs no Close. NewPool makes it. A function that calls runtime.Goexit, or panics where OnPanic is told of it, harms no
-// other. A Pool whose Run may block belongs to the testing/synctest bubble where it is used.
+// NewPool makes a Pool. A worker is a goroutine that starts when a function
+// arrives and ends when none waits. So an idle Pool has no goroutine, and needs
+// no Close. If a function calls runtime.Goexit, or panics in a wheel with
+// OnPanic, the other functions still run.
 //
-// A callback that runs in a Pool may do with its wheel whatever a callback may, also close it: even while Run waits for
-// room, Close does not, if Config.Run is the Pool itself. What it should not do is call the Run of a Pool that
-// blocks: if all workers did, each would wait for the others.
+// A callback in a Pool may call all methods of its wheel, also Close: even
+// while Run waits for room, Close does not wait if Config.Run is the Pool
+// itself. A callback should not call Run of a Pool that blocks: if all workers
+// did so, each would wait for the others.
 type Pool struct {
 	workers, room int
 	full          Overflow
 
 	mu      sync.Mutex // guards everything below
-	queue   runQueue   // what waits: nothing, unless all workers are busy
+	queue   runQueue   // functions that wait; empty unless all workers are busy
 	busy    int        // workers
 	spilled int        // functions that run on goroutines of their own
 	closed  bool
-	quiet   chan struct{} // if not nil, closed when nothing runs any more
+	quiet   chan struct{} // if not nil, closed when no function runs any more
 }
 
-// NewPool returns a Pool that runs up to workers functions at a time (and those that spill over), and lets up to queue
-// more wait. It panics if there are no workers, the queue is negative, or full is none of the constants.
+// NewPool returns a Pool that runs up to workers functions at a time, besides
+// those that spill over, and lets up to queue functions wait. It panics if
+// workers is less than 1, queue is negative, or full is not one of the
+// constants.
 func NewPool(workers, queue int, full Overflow) *Pool {
 	switch {
 	case workers < 1:
@@ -76,9 +83,11 @@ func (p *Pool) mustBeMade() {
 	}
 }
 
-// Close refuses what comes from now on and waits until everything that came before has run. A Run that waits for room
-// then returns at once, and its function is run too. Wheels count what is refused as dropped; close them first if nothing
-// shall be lost. Close may be called twice, by anyone but a function that runs in the Pool, for which it would wait.
+// Close makes the Pool refuse new functions, and waits until all functions that
+// it has accepted have run. A Run that waits for room returns at once, and its
+// function runs too. A wheel counts refused timers as dropped: close the wheels
+// first to lose none. Close may be called more than once, by any goroutine
+// except one that runs a function of the Pool: it would wait for itself.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -92,7 +101,7 @@ func (p *Pool) Close() {
 	<-quiet
 }
 
-// restLocked ends what Close waits for, if nothing runs. Then nothing waits either.
+// restLocked wakes Close if no function runs. Then none waits either.
 func (p *Pool) restLocked() {
 	if p.closed && p.busy == 0 && p.spilled == 0 {
 		close(p.quiet)
@@ -127,7 +136,7 @@ func (p *Pool) offer(f func(), u *poolUser) (taken bool) {
 	return true
 }
 
-// work runs f, and then what waits, until nothing does.
+// work runs f, and then the functions that wait, until there are none.
 func (p *Pool) work(f func()) {
 	returned := false
 	defer func() {
@@ -144,7 +153,8 @@ func (p *Pool) work(f func()) {
 	returned = true
 }
 
-// next returns what a worker shall run next. If that is nothing, it is no longer busy.
+// next returns the next function for a worker. If there is none, it returns
+// nil, and the worker no longer counts as busy.
 func (p *Pool) next() func() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,8 +192,9 @@ type poolUser struct {
 // Run is Pool.Run for this wheel.
 func (u *poolUser) Run(f func()) bool { return u.pool.offer(f, u) }
 
-// leave is called when the wheel closes. What it has come with is taken, although the queue is full: if Close had to wait
-// for room, a callback that calls it might wait for itself.
+// leave is called when the wheel closes. From then on the Pool accepts the
+// functions of this wheel even if the queue is full. Otherwise a callback that
+// calls Close might wait for room that only its own return makes.
 func (u *poolUser) leave() {
 	u.pool.mu.Lock()
 	u.leaving = true

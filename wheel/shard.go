@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// shard is one part of a wheel: a table of nodes, a hierarchy for each of the two clocks, and a driver. It takes no
-// other lock while it holds its own.
+// shard is one part of a wheel: a table of nodes, a hierarchy for each of the
+// two clocks, and a driver. It takes no other lock while it holds its own.
 type shard[T any] struct {
 	*settings[T]
 	number uint32
 	cell   *cell[T]
 
 	closed  atomic.Bool   // set under mu; read without it by Extend and by hand-overs
-	handing atomic.Uint64 // the number of the hand-over under way, or 0; set under mu, cleared without (see runner.go)
-	held    atomic.Int64  // hand-overs that are under way or whose callbacks run; raised under mu, lowered without
+	handing atomic.Uint64 // the number of the hand-over under way, or 0; set under mu, cleared without it (see handover.go)
+	held    atomic.Int64  // hand-overs that are under way or whose callbacks run; raised under mu, lowered without it
 
 	mu         sync.Mutex // guards everything below
 	nodes      table
 	values     values[T]
-	ticks      hierarchy     // the monotonic clock, in ticks since base
-	wall       *hierarchy    // the wall clock, in ticks since 1970; nil until the first AddAt
+	ticks      hierarchy     // timers of the monotonic clock, in ticks since base
+	wall       *hierarchy    // timers of the wall clock, in ticks since 1970; nil until the first AddAt
 	timer      *time.Timer   // wakes the driver; nil until the first add
-	caughtUp   time.Duration // until then, since base, the cursor is where it can be
-	armed      time.Duration // for when timer is set, since base; maxDuration: it is not
-	running    bool          // a pass is under way: it alone arms the timer
-	outside    bool          // the pass has let go of the lock to hand over; its own
-	wallFirst  bool          // whose turn it is if both clocks have timers
+	caughtUp   time.Duration // the cursor is up to date until then, since base
+	armed      time.Duration // the time that timer is set for, since base; maxDuration: not set
+	running    bool          // a pass is under way: only the pass arms the timer
+	outside    bool          // the pass has released the lock to hand over; only the pass uses it
+	wallFirst  bool          // whether the wall clock is first, if both clocks have timers
 	handOvers  uint64        // hand-overs so far
 	handedOver chan struct{} // if not nil, closed when handing is cleared while closed
 	quiet      chan struct{} // if not nil, closed when held reaches 0 after Close
@@ -36,7 +36,8 @@ type shard[T any] struct {
 	late       lateness
 }
 
-// turnLength is how many entries of one slot are worked off before later slots get their turn.
+// turnLength is how many entries of one slot are processed before later slots
+// get their turn.
 const turnLength = 1024
 
 func newShard[T any](s *settings[T], number int) *shard[T] {
@@ -49,7 +50,7 @@ func newShard[T any](s *settings[T], number int) *shard[T] {
 	return sh
 }
 
-// catchUpLocked moves the cursor to now, once a tick.
+// catchUpLocked moves the cursor to now, once in a tick.
 func (sh *shard[T]) catchUpLocked(now time.Duration) {
 	if now >= sh.caughtUp {
 		tick := sh.floor(now)
@@ -66,7 +67,7 @@ func (sh *shard[T]) lenLocked() int {
 	return n
 }
 
-// hierarchyLocked returns the hierarchy where the node is placed.
+// hierarchyLocked returns the hierarchy in which the node is placed.
 func (sh *shard[T]) hierarchyLocked(n *node) *hierarchy {
 	if n.wall() != 0 {
 		return sh.wall
@@ -74,7 +75,8 @@ func (sh *shard[T]) hierarchyLocked(n *node) *hierarchy {
 	return &sh.ticks
 }
 
-// addUnlock adds a timer of the monotonic clock. It is called with the lock held, and lets go of it.
+// addUnlock adds a timer of the monotonic clock. The lock must be held;
+// addUnlock unlocks it.
 func (sh *shard[T]) addUnlock(now time.Duration, tick uint64, v T) (ID, error) {
 	sh.catchUpLocked(now)
 	id, err := sh.addLocked(&sh.ticks, tick, v)
@@ -85,7 +87,7 @@ func (sh *shard[T]) addUnlock(now time.Duration, tick uint64, v T) (ID, error) {
 	return id, err
 }
 
-// refusal says why there was no room.
+// refusal returns the reason why there was no room.
 func (sh *shard[T]) refusal() error {
 	if sh.closed.Load() {
 		return ErrClosed
@@ -110,15 +112,16 @@ func (sh *shard[T]) addLocked(h *hierarchy, tick uint64, v T) (ID, error) {
 	return makeID(sh.number, generation, index), nil
 }
 
-// extend is Extend, and Reset to a tick that is not earlier: it needs no lock. sure is false if it takes the lock to
-// tell, or to move the timer.
+// extend is Extend without the lock, and Reset to a tick that is not earlier.
+// sure is false if only the lock can decide, or if the timer must be moved
+// under it.
 func (sh *shard[T]) extend(id ID, tick uint64, earlier bool) (ok, sure bool) {
 	n := sh.nodes.find(id.index())
 	if n == nil {
 		return false, true
 	}
 	for {
-		s := n.state.Load() // before kin: a live state says that kin is as new as the state, or newer
+		s := n.state.Load() // before meta: if the state is live, meta is at least as new
 		meta := n.meta.Load()
 		switch old := stateTick(s); {
 		case !isLive(s) || generationOf(s, meta) != id.generation() || sh.closed.Load():
@@ -136,7 +139,8 @@ func (sh *shard[T]) extend(id ID, tick uint64, earlier bool) (ok, sure bool) {
 	}
 }
 
-// reset moves a timer under the lock. Unless earlier is set it does not move it to an earlier time than it has.
+// reset moves a timer under the lock; not to an earlier time, unless earlier is
+// set.
 func (sh *shard[T]) reset(id ID, d time.Duration, earlier bool) bool {
 	n, now := sh.nodes.live(id), sh.now()
 	if n == nil {
@@ -166,7 +170,7 @@ func (sh *shard[T]) resetLocked(index uint32, n *node, now, d time.Duration, ear
 	sh.rearmLocked(sh.instant(sh.ticks.soonest))
 }
 
-// leftLocked returns how long a pending timer still has to go.
+// leftLocked returns the time until a pending timer is due.
 func (sh *shard[T]) leftLocked(n *node, now time.Duration) time.Duration {
 	tick := stateTick(n.state.Load())
 	if n.wall() != 0 {
@@ -177,7 +181,7 @@ func (sh *shard[T]) leftLocked(n *node, now time.Duration) time.Duration {
 
 func (sh *shard[T]) remove(id ID) (v T, ok bool) {
 	n := sh.nodes.find(id.index())
-	if n == nil || !n.carries(id) { // before the lock: if this has to wait for memory, nobody else has to
+	if n == nil || !n.carries(id) { // before the lock, so that no other goroutine waits while this reads memory
 		return v, false
 	}
 	sh.mu.Lock()
@@ -192,16 +196,17 @@ func (sh *shard[T]) remove(id ID) (v T, ok bool) {
 	return v, true
 }
 
-// removeLocked ends a pending timer. The caller counts it, and frees its room in the limit.
+// removeLocked ends a pending timer. The caller counts it, and frees its room
+// in the limit.
 func (sh *shard[T]) removeLocked(index uint32, n *node) T {
 	v := sh.values.take(index)
 	h := sh.hierarchyLocked(n)
-	h.forget(index, n, n.end())
+	h.markStale(index, n, n.end())
 	sh.freeLocked(h, index)
 	return v
 }
 
-// freeLocked gives the node of a timer back that has just ended.
+// freeLocked frees the node of a timer that has just ended.
 func (sh *shard[T]) freeLocked(h *hierarchy, index uint32) {
 	if released, ok := sh.nodes.free(index); ok {
 		sh.values.release(released)
@@ -231,7 +236,7 @@ func (sh *shard[T]) get(id ID) (v T, left time.Duration, ok bool) {
 	return *sh.values.at(id.index()), sh.leftLocked(n, time.Since(sh.base)), true
 }
 
-// next returns how long it is until the shard has something to do.
+// next returns the time until the shard has something to do.
 func (sh *shard[T]) next() (left time.Duration, ok bool) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
