@@ -2,15 +2,17 @@ package wheel
 
 import "time"
 
-// action is what a Timer does when it is due. Its methods are called without a lock, and with the ID that was due: if it
-// is no longer the Timer's own, the Timer was stopped or reset meanwhile, and nothing is to be done.
+// action is the effect of a Timer when it is due. Its methods are called
+// without a lock, with the ID that was due. If that is no longer the Timer's
+// ID, the Timer was stopped or reset since, and the action must do nothing.
 type action interface {
 	direct() bool                      // fire is short and may run on the driver's goroutine
 	fire(t *Timer, id ID)              // it is due
 	lost(t *Timer, id ID, cause error) // it will not fire, because of ErrClosed or errDropped
 }
 
-// The actions of single events. Their types are pointers to the Go compiler, so an action holds them without allocating.
+// The actions of single events. For the Go compiler their types are pointers,
+// so an action holds them without allocating.
 type (
 	callback func()         // AfterFunc
 	sender   chan time.Time // NewTimer
@@ -32,13 +34,13 @@ func (c sender) lost(t *Timer, id ID, cause error) { t.take(id) }
 
 func (c sender) fire(t *Timer, id ID) {
 	t.mu.Lock()
-	defer t.mu.Unlock() // not before it is sent: who stops the Timer must find it in the channel
+	defer t.mu.Unlock() // after the time is sent: a Stop must find it in the channel
 	if t.takeLocked(id) {
 		c.send(time.Now())
 	}
 }
 
-// send does not block: who is too slow to receive misses a time.
+// send does not block: a receiver that is too slow misses a time.
 func (c sender) send(now time.Time) {
 	select {
 	case c <- now:
@@ -46,7 +48,8 @@ func (c sender) send(now time.Time) {
 	}
 }
 
-// drain takes back what was sent but not received.
+// drain removes a time that was sent but not received, and reports whether
+// there was one.
 func (c sender) drain() bool {
 	select {
 	case <-c:
@@ -61,6 +64,6 @@ func (c sleeper) fire(t *Timer, id ID) { c.lost(t, id, nil) }
 
 func (c sleeper) lost(t *Timer, id ID, cause error) {
 	if t.take(id) {
-		c <- cause // has a buffer
+		c <- cause // does not block: c has a buffer
 	}
 }

@@ -2,17 +2,18 @@ package wheel
 
 import "time"
 
-// start arms a new Timer. It locks, because the Timer may fire at once.
+// start arms a new Timer. It takes the lock because the Timer may fire at once.
 func (t *Timer) start(d time.Duration) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.armLocked(d)
 }
 
-// armLocked makes the Timer fire after d, instead of when it stood. If it returns an error, the Timer is stopped.
+// armLocked makes the Timer fire after d, and not at its old deadline. If it
+// returns an error, the Timer is stopped.
 func (t *Timer) armLocked(d time.Duration) error {
 	t.withdrawLocked()
-	if err := t.admitLocked(); err != nil {
+	if err := t.reserveLocked(); err != nil {
 		return err
 	}
 	id, err := t.wheel.TryAdd(d, t)
@@ -22,7 +23,7 @@ func (t *Timer) armLocked(d time.Duration) error {
 // armAtLocked is armLocked by the wall clock.
 func (t *Timer) armAtLocked(at time.Time) error {
 	t.withdrawLocked()
-	if err := t.admitLocked(); err != nil {
+	if err := t.reserveLocked(); err != nil {
 		return err
 	}
 	id, err := t.wheel.addAt(at, t)
@@ -36,8 +37,8 @@ func (t *Timer) placedLocked(id ID, err error) error {
 	return err
 }
 
-// admitLocked finds room for the Timer, if it has none.
-func (t *Timer) admitLocked() error {
+// reserveLocked reserves room for the Timer, if it has none.
+func (t *Timer) reserveLocked() error {
 	if !t.armed && !t.wheel.rooms.reserve() {
 		return t.wheel.shards[0].refusal()
 	}
@@ -52,7 +53,8 @@ func (t *Timer) releaseLocked() {
 	}
 }
 
-// withdrawLocked takes the Timer from the wheel. If it has been claimed there, the claim finds another ID and does nothing.
+// withdrawLocked removes the Timer from the wheel. If the wheel has claimed it
+// already, the claim finds another ID and does nothing.
 func (t *Timer) withdrawLocked() {
 	if t.id != 0 {
 		t.wheel.Remove(t.id)
@@ -75,7 +77,8 @@ func (t *Timer) drainLocked() bool {
 	return false
 }
 
-// take ends a single event. It returns false if the Timer was stopped or reset since it was due.
+// take ends a single event. It returns false if the Timer was stopped or reset
+// since it was due.
 func (t *Timer) take(id ID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,8 +94,9 @@ func (t *Timer) takeLocked(id ID) bool {
 	return true
 }
 
-// begin is take for a single event whose callback is then called; end must follow. It returns false also while a StopWait
-// waits, which then has stopped it.
+// begin is take for a single event with a callback, which the caller then
+// calls; end must follow. It also returns false while a StopWait waits, because
+// that has stopped the Timer.
 func (t *Timer) begin(id ID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -25,7 +25,7 @@ type chunkState struct {
 	isOpen     bool
 
 	// Used by table only. top is the highest generation of a node that was
-	// freed; floor is what top was when the present memory was allocated.
+	// freed; floor is the value of top when the present memory was allocated.
 	top, floor uint32
 }
 

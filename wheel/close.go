@@ -8,8 +8,8 @@ import "context"
 // stay for Remove and Drain; adding and moving fail.
 //
 // Close may be called more than once, by any goroutine, also in a callback. The
-// exception is a callback whose Run blocks until callbacks return: there Close
-// would wait for its caller. Close does not wait for a Pool.
+// exception is a Runner that blocks until callbacks return: there a callback
+// that calls Close would wait for itself. Close does not wait for a Pool.
 func (w *Wheel[T]) Close() {
 	_ = w.shut(context.Background())
 }

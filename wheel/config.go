@@ -15,20 +15,26 @@ const (
 	maxShards   = 256
 )
 
-// Config says how a wheel works. The zero Config is a good one.
+// Config configures a wheel. The zero Config is a good choice.
 type Config struct {
-	// Tick is the resolution: deadlines are rounded up to a multiple of it, so a timer is late by up to one tick, and
-	// timers of one tick share a wake-up. It costs nothing while no timer is due. Default 1 ms, at least 100 µs.
+	// Tick is the resolution. Deadlines are rounded up to a multiple of it, so
+	// a timer is late by up to one tick, and the timers of one tick share a
+	// wake-up. A short tick costs nothing while no timer is due. Default: 1 ms;
+	// at least 100 µs.
 	Tick time.Duration
 
-	// Shards is the number of parts with a lock and a driver of their own, among which the timers are spread. It is
-	// rounded up to a power of two. A shard in use holds some 80 kB, so a small wheel, or one of very many, does with 1.
-	// Default: the next power of two ≥ GOMAXPROCS; at most 256.
+	// Shards is the number of parts that the timers are spread over. Each has
+	// its own lock and driver. Shards must be at most 256 and is rounded up to
+	// a power of two. A shard in use takes about 80 kB, so 1 is enough for a
+	// small wheel, or for each of very many wheels. Default: GOMAXPROCS, but at
+	// most 256.
 	Shards int
 
-	// MaxPending limits the number of pending timers: Add then returns the zero ID, TryAdd ErrFull. The limit is exact,
-	// also under contention, for the price of one atomic counter that all adds and removals share. 0: no limit but the 2^28
-	// that a shard can hold. It must not be negative, and Shards neither.
+	// MaxPending limits the number of pending timers. Above it, Add returns the
+	// zero ID and TryAdd returns ErrFull. The limit is exact, also under
+	// contention; it costs one atomic counter that all adds and removals share.
+	// 0: no limit, except 2^28 for each shard. Neither MaxPending nor Shards
+	// may be negative.
 	MaxPending int
 
 	// Run decides where callbacks run: Go, Inline, a Pool, or a Runner of your
@@ -38,22 +44,25 @@ type Config struct {
 	// Default: Go.
 	Run Runner
 
-	// OnPanic is told of a panic in a callback, with the stack, on the goroutine where it happened; the wheel goes on.
-	// nil: the program crashes, as with package time.
+	// OnPanic is called after a panic in a callback, with the panic's value and
+	// the stack, on the goroutine that panicked. Then the wheel continues. nil:
+	// the program crashes, as with package time.
 	OnPanic func(v any, stack []byte)
 }
 
-// settings is what the shards of a wheel share. Immutable, but for the base and the counter in limit.
+// settings is the state that the shards of a wheel share. It is immutable,
+// except for base and the counter in limit.
 type settings[T any] struct {
-	// base is where the ticks begin: the moment of the first use, so that a wheel which was created outside a
-	// testing/synctest bubble may be used inside one. It is written once, under starting, before started is set; whoever
-	// has seen started, or holds a node, may read it without.
+	// base is the time at which the ticks begin: the first use. So a wheel that
+	// was created outside a testing/synctest bubble may be used in one. base is
+	// written once, under starting, before started is set. Code that has seen
+	// started, or that holds a node, may read it without the lock.
 	base     time.Time
 	started  atomic.Bool
 	starting sync.Mutex
 
 	tick      time.Duration
-	lastTick  uint64 // the last tick whose distance from the base is a time.Duration
+	lastTick  uint64 // the last tick that starts within maxDuration of the base
 	fire      func(ID, T)
 	fireBatch func([]Expired[T]) // exactly one of fire and fireBatch is set
 	runner    Runner             // Config.Run; a *poolUser in place of a Pool
@@ -63,18 +72,21 @@ type settings[T any] struct {
 	detached  bool               // runner is Go or a Pool that does not block: it waits for no callback
 	onPanic   func(any, []byte)
 	limit     *limit           // nil: none
-	wallNow   func() time.Time // the wall clock; time.Now but in tests
+	wallNow   func() time.Time // the wall clock: time.Now, except in tests
 
-	// Hooks for what is built on New's wheel within this package; each may be nil. They are called without the lock, on
-	// the driver's goroutine of the shard or, dropped, on that where Run gave up.
-	direct  func(T) (yes bool) // call fire at once, whatever Run says: it is short and does not panic
+	// Hooks of the types that are built on Wheel in this package; each may be
+	// nil. They are called without the lock, on the driver's goroutine. dropped
+	// is called on the goroutine on which Run refused or failed.
+	direct  func(T) (yes bool) // call fire at once, without Run: it is short and does not panic
 	dropped func(id ID, v T)   // a timer that was claimed will never be given to fire
 
-	// claiming may be nil. It is called under the shard's lock, when a timer is claimed and its cell still holds it.
+	// claiming may be nil. It is called under the shard's lock, when a timer is
+	// claimed and its cell still holds the value.
 	claiming func(sh *shard[T], index uint32)
 }
 
-// newSettings fills in the defaults. It panics on a Config that makes no sense: that is a bug, not a condition.
+// newSettings fills in the defaults. It panics if cfg is invalid, because that
+// is a bug of the caller.
 func newSettings[T any](cfg Config) (s *settings[T], shards int) {
 	switch {
 	case cfg.Tick == 0:
@@ -114,13 +126,13 @@ func newSettings[T any](cfg Config) (s *settings[T], shards int) {
 	return s, 1 << bits.Len(uint(cfg.Shards-1))
 }
 
-// limit counts the pending timers of all shards. A nil limit admits everything.
+// limit counts the pending timers of all shards. A nil limit allows any number.
 type limit struct {
 	max int64
 	n   atomic.Int64 // pending timers and those about to be added; changed by CAS, so it never exceeds max
 }
 
-// reserve makes room for one timer, or returns false.
+// reserve reserves room for one timer. It reports false if there is none.
 func (l *limit) reserve() bool {
 	if l == nil {
 		return true
@@ -136,7 +148,7 @@ func (l *limit) reserve() bool {
 	}
 }
 
-// free gives back the room of timers that are no longer pending.
+// free releases the room of timers that are no longer pending.
 func (l *limit) free(timers int) {
 	if l != nil {
 		l.n.Add(-int64(timers))

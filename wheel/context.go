@@ -6,23 +6,30 @@ import (
 	"time"
 )
 
-// WithTimeout returns a context derived from parent that is done after d, then with the error context.DeadlineExceeded, or
-// once it is cancelled or parent is done, as that of package context; if d ≤ 0 it is done from the start. Cancelling it
-// removes its timer at once. Contexts derived from it, whatever stands between, need no goroutine to watch it.
+// WithTimeout returns a context derived from parent. It is done after d, then
+// with the error context.DeadlineExceeded, or when it is cancelled or parent is
+// done, as in package context. If d ≤ 0, it is done from the start. Cancelling
+// it removes its timer at once. Contexts derived from it, also indirectly, need
+// no goroutine to watch it.
 //
-// If there is no room for a timer, or the Timers is closed, also later on, the context is cancelled at once, with the error
-// context.Canceled and the cause (context.Cause) ErrFull or ErrClosed: no deadline is ever left unwatched.
+// If there is no room for a timer, or the Timers is closed, now or later, the
+// context is cancelled at once with the error context.Canceled and the cause
+// (context.Cause) ErrFull or ErrClosed. So no deadline is ever unwatched.
 //
-// It sees that its parent is done as soon as it is asked, but who waits for its channel, or for a context that another
-// package derived from it, is told by a goroutine and so a moment later: one for each context. Where very many have one parent
-// that is cancelled as a whole, package context is better.
+// The methods of the context see immediately that parent is done. A goroutine
+// that waits for its channel, or for a context that another package derived
+// from it, is woken a moment later: by one goroutine for each context. If very
+// many contexts have one parent that is cancelled as a whole, package context
+// is better.
 func (t *Timers) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return t.withDeadline(parent, time.Now().Add(d), d, false)
 }
 
-// WithDeadline is WithTimeout for a time. If at has a monotonic reading, as what is computed from time.Now, it is a moment
-// of the monotonic clock, otherwise one of the wall clock: then the context follows that clock if it is stepped or the
-// machine suspended, which is noticed within 30 s. If the deadline of parent is earlier, that one holds.
+// WithDeadline is WithTimeout for a time. If at has a monotonic reading, as a
+// time computed from time.Now has, it is a time of the monotonic clock.
+// Otherwise it is a time of the wall clock: then the context follows that clock
+// if it is stepped or the machine is suspended, which is noticed within 30 s.
+// If parent has an earlier deadline, that deadline holds.
 func (t *Timers) WithDeadline(parent context.Context, at time.Time) (context.Context, context.CancelFunc) {
 	if at != at.Round(0) { // which strips the monotonic reading
 		return t.withDeadline(parent, at, time.Until(at), false)
@@ -46,7 +53,7 @@ func (t *Timers) withDeadline(
 	var cancel context.CancelFunc
 	c.Context, cancel = context.WithCancel(s)
 	switch {
-	case c.follow(): // if both are over, the parent was first
+	case c.follow(): // if both are done, the parent was first
 	case left <= 0:
 		s.finish(&atDeadline)
 	default:
@@ -55,14 +62,16 @@ func (t *Timers) withDeadline(
 	return c, cancel
 }
 
-// deadlineCtx is what WithTimeout returns. Its Context is made by context.WithCancel: so contexts that are derived from it
-// find that one, by way of Value, and become its children, as if it had been made from a context of that package.
+// deadlineCtx is the context of WithTimeout. Its Context is made by
+// context.WithCancel. So contexts that are derived from it find that one, by
+// Value, and become its children, as if it were a context of that package.
 type deadlineCtx struct {
 	context.Context
 	source source
 }
 
-// follow notices that the parent is done, which the source is told of by a goroutine only. It reports whether it is.
+// follow cancels the context if parent is done, and reports whether it is.
+// Otherwise a goroutine notifies the source, a moment later.
 func (c *deadlineCtx) follow() bool {
 	err := c.source.parent.Err()
 	if err == nil {

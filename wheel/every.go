@@ -12,8 +12,8 @@ import (
 // EveryOptions are the options of [Timers.Every]. The zero EveryOptions skips
 // missed runs, has no jitter, and starts with a full period.
 type EveryOptions struct {
-	// Missed decides what happens with runs that could not begin on time.
-	// Default: SkipMissed.
+	// Missed decides about runs that could not begin on time. Default:
+	// SkipMissed.
 	Missed MissedRuns
 
 	// Jitter delays each run by a random part of the period: at most Jitter
@@ -25,8 +25,8 @@ type EveryOptions struct {
 	Immediately bool
 }
 
-// MissedRuns decides what a series does with the runs that it missed, because
-// the run before was still running or because the process was stopped.
+// MissedRuns decides how a series treats the runs that it missed, because the
+// run before was still in progress or because the process was stopped.
 type MissedRuns int
 
 const (
@@ -87,15 +87,17 @@ func (t *Timers) Every(d time.Duration, f func(), opts EveryOptions) *Timer {
 
 // every is the action of a timer of Every.
 type every struct {
-	f      func() // immutable, as the next two
+	f      func() // immutable, as are the next two
 	missed MissedRuns
-	jitter uint32 // the largest lateness, in units of 2^-32 periods
+	jitter uint32 // the largest random delay, in units of 2^-32 periods
 
-	grid       // guarded by the Timer's lock
-	moved bool // due was set by Reset during a run, which will arm the Timer at its end; guarded likewise
+	// Guarded by the Timer's lock.
+	grid
+	moved bool // a Reset during a run has set due, and the end of the run arms the Timer
 }
 
-// series is an action that repeats itself. The Timer stays armed between its runs and while they run.
+// series is an action that repeats. The Timer stays armed between its runs and
+// during them.
 type series interface {
 	action
 	mustAllow(d time.Duration) // panics if Reset(d) makes no sense
@@ -121,7 +123,7 @@ func (e *every) lost(t *Timer, id ID, cause error) {
 	switch {
 	case errors.Is(cause, ErrClosed):
 		t.take(id)
-	case e.begin(t, id): // a run of no length
+	case e.begin(t, id): // the refused run counts as a run that takes no time
 		e.end(t)
 	}
 }
@@ -148,13 +150,13 @@ func (e *every) end(t *Timer) {
 		e.advance(time.Now(), moved)
 		left := e.left()
 		if e.missed == SkipMissed && e.period < t.wheel.tick {
-			left = max(left, 1) // in the next tick, or it would never pause
+			left = max(left, 1) // in the next tick, so that the series pauses
 		}
 		_ = t.armLocked(left) // fails only after Close
 	}
 }
 
-// advance moves due to the next run, the last having ended now.
+// advance moves due to the next run. The last run has ended now.
 func (e *every) advance(now time.Time, moved bool) {
 	switch {
 	case e.missed == FixedDelay && !moved:
@@ -164,7 +166,8 @@ func (e *every) advance(now time.Time, moved bool) {
 		e.due = e.due.Add(e.period)
 	}
 	if e.missed == SkipMissed {
-		// What could still begin at this very moment is not missed, so the latest point before now is.
+		// A run that could still begin at this moment is not missed. So pass
+		// goes to the latest instant before now.
 		if missed := now.Add(-e.window() - 1); !e.due.After(missed) {
 			e.pass(missed)
 			e.due = e.due.Add(e.period)
@@ -172,13 +175,13 @@ func (e *every) advance(now time.Time, moved bool) {
 	}
 }
 
-// window is how long after its point on the grid a run may begin.
+// window is how long after its instant on the grid a run may begin.
 func (e *every) window() time.Duration {
 	hi, lo := bits.Mul64(uint64(e.period), uint64(e.jitter))
 	return time.Duration(hi<<32 | lo>>32)
 }
 
-// left draws how long it is until the next run.
+// left returns the time until the next run, with its random delay.
 func (e *every) left() time.Duration {
 	due := e.due
 	if w := e.window(); w > 0 {
@@ -187,19 +190,21 @@ func (e *every) left() time.Duration {
 	return time.Until(due)
 }
 
-// resetLocked starts a new grid. While the function runs, its end arms the Timer.
+// resetLocked starts a new grid. If the function is running, the end of the run
+// arms the Timer.
 func (e *every) resetLocked(t *Timer, d time.Duration) (was bool) {
 	was = t.armed
 	e.grid = newGrid(d)
 	if t.runs == 0 {
 		_ = t.armLocked(e.left())
 	} else {
-		e.moved = t.admitLocked() == nil
+		e.moved = t.reserveLocked() == nil
 	}
 	return was
 }
 
-// beginRunLocked begins a run of a series: it is begin, but keeps the Timer armed.
+// beginRunLocked begins a run of a series. Unlike begin, it keeps the Timer
+// armed.
 func (t *Timer) beginRunLocked(id ID) bool {
 	if t.id != id {
 		return false

@@ -18,8 +18,8 @@ const (
 	cascading                 // a slot of a higher level, or one of a clock that was set back
 )
 
-// wideLevel is the first level whose slots span more than an epoch. There an
-// entry does not hold its whole tick.
+// wideLevel is the first level with slots that span more than an epoch. There
+// an entry does not hold its whole tick.
 const wideLevel = placedBits/slotBits + 1
 
 // enqueueDue puts an entry that is due already into the queue, or into overdue.

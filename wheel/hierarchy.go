@@ -43,7 +43,7 @@ type hierarchy struct {
 	wall   uint32 // the clock bit of the nodes: 0 or wallBit
 
 	cursor  uint64         // every slot that starts at or before the cursor has been moved to the queue
-	soonest uint64         // at or before the start of every occupied slot; at most the cursor while entries wait
+	soonest uint64         // at most the start of any occupied slot, and the cursor while entries wait
 	busy    [levels]uint64 // bit s of busy[l] is set if and only if slot s of level l has entries
 	slots   [levels * slotCount]list
 	queue   []work
@@ -158,7 +158,7 @@ func (h *hierarchy) markStale(index uint32, n *node, s uint64) {
 	if l.n == 0 {
 		return // it waits in the queue, during a cascade
 	}
-	if l.endsWith(entryOf(index, n.place)) { // a timer that is removed right after it was added leaves no stale entry
+	if l.endsWith(entryOf(index, n.place)) { // the timer was removed right after it was added
 		l.unput()
 	} else {
 		l.stale = min(l.stale+1, l.n)

@@ -4,8 +4,8 @@ package wheel
 // it, so a timer and its tag come and go in one step.
 //
 // It holds no keys. The keys are stored next to the values, and a lookup
-// compares them there. So a timer costs 12 to 16 bytes in the index, whatever
-// its key is, and the garbage collector never scans the index. Go's map takes
+// compares them there. So a timer costs 12 to 16 bytes in the index, for keys
+// of any type, and the garbage collector never scans the index. Go's map takes
 // 23 to 38 bytes for a uint64 key, 34 to 56 for a string, and never gives them
 // back.
 //
@@ -38,7 +38,8 @@ func makeTag(hash uint64, index uint32) tag {
 func (t tag) index() uint32            { return uint32(t>>1) & maxIndex }
 func (t tag) matches(hash uint64) bool { return (uint64(t)^hash)>>tagHashShift == 0 }
 
-// of returns the segment of a hash. The low 8 bits of the hash select the shard.
+// of returns the segment of a hash. The low 8 bits of the hash select the
+// shard.
 func (x *keyIndex) of(hash uint64) *segment { return &x[hash>>8%segments] }
 
 // start returns the slot where the search for a hash begins. It depends only on
@@ -78,8 +79,8 @@ func (s *segment) put(t tag) {
 }
 
 // remove removes the tag of a timer, which must be in the index. If the key has
-// changed since the tag was made, the hash leads elsewhere: then remove searches
-// all segments, because a tag must not outlive its timer.
+// changed since the tag was made, the hash leads elsewhere: then remove
+// searches all segments, because a tag must not outlive its timer.
 func (x *keyIndex) remove(hash uint64, index uint32) {
 	if x.of(hash).remove(makeTag(hash, index)) {
 		return
@@ -122,8 +123,8 @@ func (s *segment) remove(t tag) bool {
 }
 
 // resize gives the segment room for slots tags. Callers leave it about half
-// full, so the next resize follows only after a number of insertions or removals
-// in proportion to its length.
+// full, so the next resize follows only after a number of insertions or
+// removals in proportion to its length.
 func (s *segment) resize(slots int) {
 	old := s.slots
 	s.slots = make([]tag, max(minSlots, slots))

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Overflow decides what a Pool does with a function if all workers are busy and
-// the queue is full.
+// Overflow decides how a Pool treats a function if all workers are busy and the
+// queue is full.
 type Overflow int
 
 const (
@@ -183,7 +183,7 @@ func (p *Pool) spill(f func()) {
 	f()
 }
 
-// poolUser is the Runner of a wheel whose Config.Run is a Pool.
+// poolUser is the Runner of a wheel that has a Pool as its Config.Run.
 type poolUser struct {
 	pool    *Pool
 	leaving bool // guarded by the lock of the pool

@@ -150,7 +150,7 @@ func (s *schedule) resetLocked(t *Timer, d time.Duration) (was bool) {
 	s.at = time.Time{}
 	if t.runs == 0 {
 		_ = t.armLocked(d)
-	} else if t.admitLocked() == nil {
+	} else if t.reserveLocked() == nil {
 		s.resumes = time.Now().Add(d)
 	}
 	return was

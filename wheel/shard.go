@@ -14,8 +14,8 @@ type shard[T any] struct {
 	cell   *cell[T]
 
 	closed  atomic.Bool   // set under mu; read without it by Extend and by hand-overs
-	handing atomic.Uint64 // the number of the hand-over under way, or 0; set under mu, cleared without it (see handover.go)
-	held    atomic.Int64  // hand-overs that are under way or whose callbacks run; raised under mu, lowered without it
+	handing atomic.Uint64 // number of the hand-over under way, or 0; set under mu, cleared without it
+	held    atomic.Int64  // hand-overs and callbacks under way; raised under mu, lowered without it
 
 	mu         sync.Mutex // guards everything below
 	nodes      table

@@ -7,20 +7,23 @@ import (
 	"time"
 )
 
-// source is the parent of deadlineCtx's Context, which nobody else sees. It has the method AfterFunc, with which package
-// context has itself told, instead of by a goroutine, that a context of others is done. It is also the action of the timer.
+// source is the parent of deadlineCtx's Context, and visible to no other code.
+// Package context calls its method AfterFunc to be notified, instead of using a
+// goroutine, as it does with contexts of other packages. source is also the
+// action of the timer.
 type source struct {
 	timer  Timer
 	parent context.Context // immutable
 	at     time.Time       // immutable
-	hook   func()          // cancels the child, as Err and Value say; set before the timer is armed, then immutable
+	hook   func()          // cancels the child; set before the timer is armed, then immutable
 
-	// over is set once, under the timer's lock, before hook is called; Err and Value read it without.
+	// over is set once, under the timer's lock, before hook is called. Err and
+	// Value read it without the lock.
 	over  atomic.Pointer[ending]
 	watch watch // of parent; guarded by the timer's lock
 }
 
-// watch is what ends a watch, or nil. It may be foreign code.
+// watch ends a watch; it may be nil. It may be code of others.
 type watch func() (stopped bool)
 
 func (w watch) end() {
@@ -32,7 +35,7 @@ func (w watch) end() {
 // ending is how a source ended.
 type ending struct {
 	err   error
-	cause context.Context // done for the same cause; nil: the parent is
+	cause context.Context // done with the same cause; nil: parent is done
 }
 
 var (
@@ -47,8 +50,9 @@ func newEnding(err, cause error) ending {
 	return ending{err: err, cause: ctx}
 }
 
-// neverDone is every source's Done channel. context.WithCancel merely asks whether it is nil or closed, or that of the
-// innermost cancellable context; AfterFunc does the rest.
+// neverDone is the Done channel of every source. context.WithCancel only checks
+// if it is nil or closed, and if it is the channel of the innermost cancellable
+// context. AfterFunc does the rest.
 var neverDone = make(chan struct{})
 
 func (s *source) Deadline() (time.Time, bool) { return s.at, true }
@@ -61,7 +65,8 @@ func (s *source) Err() error {
 	return nil
 }
 
-// Value is the parent's, but context.Cause, which looks for the innermost context that may know it, finds our own cause.
+// Value returns the parent's value. But context.Cause, which searches for the
+// innermost context with a cause, finds the source's own cause.
 func (s *source) Value(key any) any {
 	if over := s.over.Load(); over != nil && over.cause != nil {
 		if v := over.cause.Value(key); v != nil {
@@ -71,7 +76,8 @@ func (s *source) Value(key any) any {
 	return s.parent.Value(key)
 }
 
-// AfterFunc is called once, by context.WithCancel: f cancels the child. The child calls stop when its user cancels it.
+// AfterFunc is called once, by context.WithCancel. f cancels the child. The
+// child calls stop when its user cancels it.
 func (s *source) AfterFunc(f func()) (stop func() bool) {
 	s.hook = f
 	return s.stop
@@ -113,13 +119,14 @@ func (s *source) arm(left time.Duration, wall bool) error {
 	return s.timer.armLocked(left)
 }
 
-// finish ends the source, if it has not ended otherwise, and returns when the child is cancelled, by whomever.
+// finish ends the source, if it has not ended before. It returns after the
+// child has been cancelled, by this call or another.
 func (s *source) finish(e *ending) {
 	s.timer.mu.Lock()
 	s.over.CompareAndSwap(nil, e)
 	w := s.endLocked()
 	s.timer.mu.Unlock()
-	s.hook() // a second time, perhaps: then it waits for the first
+	s.hook() // if another call is in progress, this one waits for it
 	w.end()
 }
 
@@ -142,8 +149,8 @@ func (s *source) refuse(err error) {
 
 func (s *source) direct() bool { return true }
 
-// fire leaves the driver's goroutine, as package context has one for it: there may be very many contexts below, and the
-// parent may be busy.
+// fire starts a goroutine, as package context has one for each deadline: there
+// may be very many derived contexts, and the parent may be busy.
 func (s *source) fire(t *Timer, id ID) {
 	if t.take(id) {
 		go s.finish(&atDeadline)

@@ -2,7 +2,7 @@ package wheel
 
 import "sync/atomic"
 
-// A node is what the hierarchy knows of a timer: 16 bytes without a pointer, so
+// A node is the hierarchy's record of a timer: 16 bytes without a pointer, so
 // the garbage collector never scans nodes, however many there are. The value is
 // stored in a parallel chunk (see values).
 //
@@ -22,9 +22,10 @@ type node struct {
 	// one side wins.
 	state atomic.Uint64
 
-	// meta is what else Extend must know, and changes rarely: the upper bits of
-	// the generation, and the clock. It is written under the lock, before a
-	// state that needs it. Extend reads it without the lock, after the state.
+	// meta is the rest of the data that Extend needs. It changes rarely: the
+	// upper bits of the generation, and the clock. It is written under the
+	// lock, before a state that needs it. Extend reads it without the lock,
+	// after the state.
 	meta atomic.Uint32
 
 	// place distinguishes the node's own entry from stale ones. In a dead node

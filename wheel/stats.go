@@ -14,14 +14,15 @@ type Stats struct {
 	Fired   uint64 // timers handed over to Run, and accepted
 	Removed uint64 // timers ended by Remove
 	Drained uint64 // timers ended by Drain
-	Dropped uint64 // timers whose callback never ran: Run refused it, panicked, or ended its goroutine
+	Dropped uint64 // timers without a callback: Run refused it, panicked, or ended its goroutine
 
 	Resets  uint64 // timers moved by Reset or Extend under the lock, because they changed their slot
 	Wakeups uint64 // passes of the drivers
 	Panics  uint64 // panics passed to OnPanic
 
 	// How much later than their deadlines, rounded up to a tick, timers were
-	// handed over. The percentiles are upper bounds, at most an eighth too high.
+	// handed over. The percentiles are upper bounds, at most an eighth too
+	// high.
 	LateP50, LateP99, LateMax time.Duration
 }
 

@@ -119,8 +119,8 @@ func (t *table) takeFromChunk() (index uint32, n *node, generation uint32) {
 	return index, n, max(n.generation(), s.floor) + 1
 }
 
-// free takes back a node whose timer has ended. If that releases a chunk, it
-// returns an index of that chunk and true.
+// free takes back a node after its timer has ended. If that releases a chunk,
+// it returns an index of that chunk and true.
 func (t *table) free(index uint32) (released uint32, ok bool) {
 	if t.at(index).generation() == maxGeneration {
 		return index, t.putFree(index)

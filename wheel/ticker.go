@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Ticker sends the time on its channel again and again, as that of package time; [Timers.NewTicker] makes it. Its methods
-// may be called by any goroutine at any time.
+// Ticker sends the time on its channel again and again, as in package time.
+// [Timers.NewTicker] makes it. Any goroutine may call its methods at any time.
 type Ticker struct {
 	C <-chan time.Time // where the times are sent
 
@@ -14,12 +14,16 @@ type Ticker struct {
 	ticks ticks
 }
 
-// NewTicker returns a Ticker that sends the current time on its channel C every d, the first time after d. The ticks stand
-// on the grid start + k*d and do not drift; a receiver that is slow, or a process that was stopped, misses those that it
-// cannot take. If d is shorter than Config.Tick, there is a tick in every one of those. It panics if d is not positive.
+// NewTicker returns a Ticker that sends the current time on its channel C every
+// d, the first time after d. The ticks are on the grid start + k*d and do not
+// drift. A receiver that is slow, or a process that was stopped, misses ticks.
+// If d is shorter than Config.Tick, the Ticker sends once in every tick of the
+// wheel. NewTicker panics if d is not positive.
 //
-// As with NewTimer, nobody receives a time of before the last Stop or Reset, C has a buffer of one, and a Ticker that is
-// forgotten without Stop goes on. If there is no room, or the Timers is closed, it is made stopped.
+// As with NewTimer, no time from before the last Stop or Reset is ever
+// received, C has a buffer of one, and a Ticker that is not stopped continues,
+// even if the program has no reference to it. If there is no room, or the
+// Timers is closed, NewTicker returns a stopped Ticker.
 func (t *Timers) NewTicker(d time.Duration) *Ticker {
 	if d <= 0 {
 		panic(fmt.Sprintf("wheel: interval of %v for NewTicker, must be positive", d))
@@ -31,15 +35,18 @@ func (t *Timers) NewTicker(d time.Duration) *Ticker {
 	return ticker
 }
 
-// Stop ends the ticks: none is sent any more, and one that was not yet received is taken back. C is not closed.
+// Stop ends the ticks: no more are sent, and one that was sent but not received
+// is removed. C is not closed.
 func (t *Ticker) Stop() {
-	if t.timer.wheel != nil { // as in package time, stopping a Ticker that nobody made does nothing
+	if t.timer.wheel != nil { // as in package time, Stop of a zero Ticker does nothing
 		t.timer.halt()
 	}
 }
 
-// Reset gives the Ticker the period d, the first tick after d, also if it was stopped. One that was not yet received is
-// taken back. It panics if d is not positive. If there is no room for the Ticker, or the Timers is closed, it is stopped.
+// Reset gives the Ticker the period d. The first tick comes after d, even if
+// the Ticker was stopped. A tick that was sent but not received is removed.
+// Reset panics if d is not positive. If there is no room for the Ticker, or the
+// Timers is closed, Reset leaves it stopped.
 func (t *Ticker) Reset(d time.Duration) {
 	if d <= 0 {
 		panic(fmt.Sprintf("wheel: interval of %v for Ticker.Reset, must be positive", d))
@@ -62,7 +69,7 @@ type ticks struct {
 
 func (k *ticks) fire(t *Timer, id ID) {
 	t.mu.Lock()
-	defer t.mu.Unlock() // not before the time is sent: who stops the Timer must find it in the channel
+	defer t.mu.Unlock() // after the time is sent: a Stop must find it in the channel
 	if t.id != id {
 		return
 	}
@@ -74,17 +81,18 @@ func (k *ticks) fire(t *Timer, id ID) {
 	k.send(now)
 }
 
-// grid is where the runs of a series stand: every period from some start. It is kept in time, not in ticks, so that
-// nothing adds up.
+// grid is the instants at which the runs of a series are due: every period from
+// some start. It is kept in time, not in ticks, so errors do not add up.
 type grid struct {
-	due    time.Time // a point of the grid: that of the run which is next, or under way
+	due    time.Time // the instant of the run that is next, or in progress
 	period time.Duration
 }
 
-// newGrid returns a grid whose first point is d from now.
+// newGrid returns a grid that begins d from now.
 func newGrid(d time.Duration) grid { return grid{due: time.Now().Add(d), period: d} }
 
-// pass moves due to the latest point that is not after now, but never back.
+// pass moves due to the latest instant of the grid that is not after now, but
+// never back.
 func (g *grid) pass(now time.Time) {
 	if late := now.Sub(g.due); late >= g.period {
 		g.due = g.due.Add(late - late%g.period)

@@ -6,30 +6,36 @@ import (
 	"time"
 )
 
-// Timer is one event, made by a method of [Timers], or a series of them, made by Every or ScheduleFunc. All methods may be
-// called by any goroutine at any time, also from within its own callback but for StopWait.
+// Timer is a single event, made by a method of [Timers], or a series of events,
+// made by Every or ScheduleFunc. Any goroutine may call any method at any time.
+// A Timer's own callback may call all methods but StopWait.
 //
-// It is pending until its callback begins or its time is sent: Stop and Reset can still take back what waits in a
-// Config.Run that is busy. A series is pending until it ends.
+// A Timer is pending until its callback begins or its time is sent: Stop and
+// Reset can still stop a callback that waits in a busy Config.Run. A series is
+// pending until it ends.
 type Timer struct {
-	C <-chan time.Time // NewTimer: where the time is sent; otherwise nil
+	C <-chan time.Time // NewTimer: the time is sent on it; otherwise nil
 
 	wheel *timerWheel // immutable; nil: not made by a Timers
 	act   action      // immutable
 
-	mu     sync.Mutex // guards everything below; taken before that of a shard, and not held while foreign code runs
-	id     ID         // of the timer on the wheel; 0: none, or its callback has begun
-	runs   int32      // callbacks that are running
-	armed  bool       // pending: it holds a room; for a single event exactly if id is not 0
+	// mu guards everything below. It is taken before a shard's lock, and is not
+	// held while code of others runs.
+	mu     sync.Mutex
+	id     ID    // of the timer in the wheel; 0: none, or its callback has begun
+	runs   int32 // callbacks that are running
+	armed  bool  // pending: it takes room in the limit; for a single event, if and only if id is not 0
 	killed bool
-	waits  uint16        // calls of StopWait that wait; while there are any no callback begins
+	waits  uint16        // calls of StopWait that wait; no callback begins while there are any
 	quiet  chan struct{} // if not nil, closed when runs reaches 0
 }
 
-// Stop keeps the Timer from firing. It returns true if it did so: the function of AfterFunc will not begin, a series is
-// over, and from C nothing will be received, as Stop takes back what was sent but not yet received. It returns false if
-// the function has begun or Run has refused it (Stats.Dropped), the time was received, or the Timer was stopped already. It
-// does not wait for a function that runs: StopWait does.
+// Stop keeps the Timer from firing and reports whether it did so. If it returns
+// true, the function of AfterFunc does not begin, a series ends, and no time is
+// received from C, because Stop removes a time that was sent but not received.
+// If it returns false, the function has begun, Run has refused it
+// (Stats.Dropped), the time was received, or the Timer was stopped already.
+// Stop does not wait for a running function: StopWait does.
 func (t *Timer) Stop() bool {
 	t.mustBeMade("Stop")
 	return t.halt()
@@ -47,15 +53,19 @@ func (t *Timer) haltLocked() (was bool) {
 	return t.drainLocked() || was
 }
 
-// Reset makes the Timer fire after d from now, also if it has fired or was stopped before. It returns true if it was
-// pending, or its time was sent but not yet received: then the old deadline has no effect. If it returns false, an
-// earlier call of the function may still run; the next one does not wait for it.
+// Reset makes the Timer fire after d from now, even if it has fired or was
+// stopped. It returns true if the Timer was pending, or if its time was sent
+// but not received: then the old deadline has no effect. If Reset returns
+// false, an earlier call of the function may still run, and the next call does
+// not wait for it.
 //
-// For a timer of Every d is the new period, and Reset panics if it is not positive; the first run comes after d, but not
-// before one that is running has ended. For one of ScheduleFunc the next run comes after d, likewise, and then the schedule
-// goes on.
+// For a timer of Every, d is the new period, and Reset panics if d is not
+// positive. The first run comes after d, but not before a run in progress has
+// ended. For a timer of ScheduleFunc, one run comes after d, under the same
+// condition, and then the schedule continues.
 //
-// If there is no room for the Timer, or the Timers is closed, Reset leaves it stopped.
+// If there is no room for the Timer, or the Timers is closed, Reset leaves it
+// stopped.
 func (t *Timer) Reset(d time.Duration) bool {
 	t.mustBeMade("Reset")
 	s, isSeries := t.act.(series)
@@ -78,10 +88,12 @@ func (t *Timer) Reset(d time.Duration) bool {
 	return was
 }
 
-// StopWait stops the Timer and waits until no call of its function is running, or until ctx is done: then it returns the
-// context's error. Once it has returned nil, the function neither runs nor will, unless the Timer is reset after that.
-// It undoes a Reset that the function, or others, make while it waits: no run begins meanwhile. It must not be called by
-// that function, for which it would wait.
+// StopWait stops the Timer and waits until no call of its function is running,
+// or until ctx is done: then it returns the context's error. After it has
+// returned nil, the function neither runs nor will run, unless the Timer is
+// reset later. While StopWait waits, it undoes every Reset, also one by the
+// function itself: no run begins. The function itself must not call StopWait:
+// it would wait for itself.
 func (t *Timer) StopWait(ctx context.Context) error {
 	t.mustBeMade("StopWait")
 	t.mu.Lock()
@@ -114,8 +126,8 @@ func (t *Timer) waitLocked(ctx context.Context) error {
 	}
 }
 
-// Kill is Stop for good: every later Reset does nothing and returns false, also one that the function makes while it
-// runs.
+// Kill is Stop for good: every later Reset does nothing and returns false, also
+// a Reset by the function while it runs.
 func (t *Timer) Kill() bool {
 	t.mustBeMade("Kill")
 	t.mu.Lock()

@@ -3,8 +3,8 @@ package wheel
 import "runtime"
 
 // values holds the values of the timers, in chunks parallel to the table's. A
-// value is zeroed when its timer ends, so the wheel keeps no value alive whose
-// timer has fired or was removed. It needs the same lock as the table.
+// value is zeroed when its timer ends, so the wheel does not keep it alive. Its
+// methods need the same lock as the table's.
 type values[T any] struct {
 	chunks []*[chunkCells]T
 }
