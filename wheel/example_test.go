@@ -3,16 +3,56 @@ package wheel_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
+	"testing"
 	"time"
 
 	"github.com/foliot/foliot/wheel"
 )
 
-// Sessions that are forgotten when nothing was heard of them for a while.
+// The example of README.md.
 func Example() {
+	expired := make(chan string)
+	sessions := wheel.New(wheel.Config{}, func(user string) { expired <- user })
+
+	alice := sessions.Add(20*time.Millisecond, "alice")
+	bob := sessions.Add(time.Minute, "bob")
+
+	sessions.Extend(alice, 40*time.Millisecond) // postpone: one compare-and-swap
+	user, _ := sessions.Remove(bob)             // exact: bob's timer will not fire
+	fmt.Println(user, "logged out")
+	fmt.Println(<-expired, "timed out")
+	// Output:
+	// bob logged out
+	// alice timed out
+}
+
+// TestTheREADMEShowsTheExample compares the first block of Go in README.md with
+// the body of Example.
+func TestTheREADMEShowsTheExample(t *testing.T) {
+	code, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(code), "func Example() {\n")
+	body, _, _ = strings.Cut(body, "\t// Output:")
+	body = strings.ReplaceAll(strings.TrimPrefix(body, "\t"), "\n\t", "\n")
+	_, block, _ := strings.Cut(string(page), "```go\n")
+	if block, _, _ = strings.Cut(block, "```"); block != body {
+		t.Errorf("README.md shows\n%s\nand the example is\n%s", block, body)
+	}
+}
+
+// Sessions that expire after a time without a request.
+func ExampleWheel() {
 	done := make(chan struct{})
 	sessions := wheel.New(wheel.Config{}, func(user string) {
-		fmt.Println(user, "has gone")
+		fmt.Println(user, "timed out")
 		close(done)
 	})
 
@@ -20,9 +60,9 @@ func Example() {
 	bob := sessions.Add(time.Minute, "bob")
 	carol := sessions.Add(time.Minute, "carol")
 
-	sessions.Extend(carol, time.Hour) // she was heard of: one compare-and-swap
+	sessions.Extend(carol, time.Hour) // a request came: one compare-and-swap
 	name, _ := sessions.Remove(bob)
-	fmt.Println(name, "said goodbye")
+	fmt.Println(name, "logged out")
 
 	<-done
 	fmt.Println("alice can be extended:", sessions.Extend(alice, time.Minute))
@@ -32,8 +72,8 @@ func Example() {
 		fmt.Println(user, "is still here")
 	}
 	// Output:
-	// bob said goodbye
-	// alice has gone
+	// bob logged out
+	// alice timed out
 	// alice can be extended: false
 	// carol is still here
 }
@@ -48,7 +88,7 @@ func ExampleNewBatch() {
 			}
 		}
 	})
-	reminders.AddAt(time.Now().Add(-time.Hour), 1) // past: at once
+	reminders.AddAt(time.Now().Add(-time.Hour), 1) // in the past: fires at once
 	reminders.AddAt(time.Now().Add(30*time.Millisecond), 2)
 	<-done
 
@@ -61,7 +101,7 @@ func ExampleNewBatch() {
 	// <nil>
 }
 
-// An event loop that has its own idea of time.
+// An event loop that counts its own time.
 func ExampleCore() {
 	timers := wheel.NewCore[string](0)
 	timers.Add(30, "thirty")
