@@ -9,20 +9,22 @@ import (
 	"time"
 )
 
-// The benchmarks put package time beside the wheel, in one run, with the same standing timers. Run them on one core
-// (-cpu 1) to compare with the figures in the commit messages:
+// The benchmarks run package time and the wheel in one run, with the same
+// pending timers. Run them on one core (-cpu 1) to compare them with the
+// figures in the commit messages:
 //
 //	go test -run '^$' -bench . -cpu 1 ./wheel
 
 var standings = []int{1_000, 1_000_000, 10_000_000}
 
-// someDelay is 1 to 60 minutes.
+// someDelay returns a delay of 1 to 60 minutes.
 func someDelay(r *rand.Rand) time.Duration {
 	return time.Minute + time.Duration(r.Int64N(int64(59*time.Minute)))
 }
 
-// reportCPU reports the CPU time of an operation from here to the call of what it returns. Unlike ns/op it does not
-// count the time in which other programs had the core.
+// reportCPU reports the CPU time of an operation, from here to the call of the
+// function that it returns. Unlike ns/op, CPU time does not include the time in
+// which other programs used the core.
 func reportCPU(b *testing.B) func() {
 	before := cpuTime()
 	return func() { b.ReportMetric(float64(cpuTime()-before)/float64(b.N), "cpu-ns/op") }
@@ -30,7 +32,8 @@ func reportCPU(b *testing.B) func() {
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
-// standing returns a wheel with n timers. It must be closed, or it stays alive beside those of the next benchmarks.
+// standing returns a wheel with n timers. The caller must close it, or it stays
+// in memory during the next benchmarks.
 func standing(n int) (*Wheel[uint64], []ID) {
 	w := New(Config{}, func(uint64) {})
 	r := newRand()
@@ -59,7 +62,7 @@ func stopAll(ts []*time.Timer) {
 	}
 }
 
-// delays are drawn beforehand, so that drawing is not measured.
+// delays are random numbers drawn before the measurement.
 func delays() *[1 << 12]time.Duration {
 	r := newRand()
 	var ds [1 << 12]time.Duration
@@ -69,7 +72,8 @@ func delays() *[1 << 12]time.Duration {
 	return &ds
 }
 
-// timeToo skips package time with 10^7 timers, which takes a minute to set up and to take down.
+// timeToo reports whether package time is measured too. With 10^7 timers it
+// takes a minute to set up and stop.
 func timeToo(b *testing.B, n int) {
 	if n > 1_000_000 && testing.Short() {
 		b.Skip("slow")
@@ -220,7 +224,8 @@ func BenchmarkAddRemoveParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkFireMillion fires 10^6 timers that are due within one second. The CPU time it reports includes the adds.
+// BenchmarkFireMillion fires 10^6 timers that are due within one second. The
+// CPU time it reports includes the adds.
 func BenchmarkFireMillion(b *testing.B) {
 	const n = 1_000_000
 	run := func(b *testing.B, add func(d time.Duration), wait func(), late func() Stats) {
@@ -269,14 +274,15 @@ func BenchmarkFireMillion(b *testing.B) {
 	})
 }
 
-// BenchmarkStanding measures what a standing timer costs: bytes, and the time of a full collection.
+// BenchmarkStanding measures the cost of a pending timer: its bytes, and the
+// time of a full collection.
 func BenchmarkStanding(b *testing.B) {
 	measure := func(b *testing.B, n int, fill func() (keep any), end func(keep any)) {
 		for b.Loop() {
 			before := heapInUse()
 			keep := fill()
 			b.ReportMetric(float64(heapInUse()-before)/float64(n), "B/timer")
-			least := time.Hour // other programs may take the core meanwhile
+			least := time.Hour // other programs may use the core during a collection
 			for range 5 {
 				start := time.Now()
 				runtime.GC()
@@ -300,7 +306,8 @@ func BenchmarkStanding(b *testing.B) {
 		b.Run(fmt.Sprintf("time/%d", n), func(b *testing.B) {
 			timeToo(b, n)
 			measure(b, n, func() any {
-				// The slice of timers counts: without it they could not be stopped.
+				// The slice of timers counts: without it they could not be
+				// stopped.
 				return standingTime(n)
 			}, func(keep any) { stopAll(keep.([]*time.Timer)) })
 		})

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// An Extend that has to take the lock must not undo a longer one that came between its look at the timer and its move.
+// An Extend that must take the lock must not undo a longer Extend that came
+// between its first read and its move.
 func TestExtendNeverUndoesALongerOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()

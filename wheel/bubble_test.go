@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// Whatever lives on a wheel may be made, used and forgotten in a bubble, with timers pending, without a Close: a bubble that
-// ends with a goroutine left, or a timer that is stopped from outside, would end the process. go-deadlock#41 is a library
-// with a global timer, which cannot.
+// A program may make a wheel in a bubble, use it, and forget it with timers
+// pending and without a Close. If a goroutine were left when the bubble ends,
+// or if code outside the bubble stopped a timer, the process would end.
+// go-deadlock#41 is about a library with a global timer, which fails here.
 func TestEverythingMayBeForgottenInABubble(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {

@@ -71,7 +71,8 @@ func TestCallbacksMayUseTheirWheel(t *testing.T) {
 	})
 }
 
-// A callback that adds a timer due at once, which does the same, must not keep the rest from firing.
+// A callback that adds a timer due at once, which does the same, must not keep
+// other timers from firing.
 func TestAnEndlessChainStarvesNobody(t *testing.T) {
 	for _, run := range []Runner{Inline, Go} {
 		done := make(chan struct{})
@@ -101,7 +102,7 @@ func TestWhatWasDueDuringAStallFiresOnceInOrder(t *testing.T) {
 		r := newRecorder()
 		w := New(Config{Shards: 1, Run: Inline}, func(v int) {
 			if r.fire(v); v == -1 {
-				time.Sleep(20 * time.Second) // the driver is stuck
+				time.Sleep(20 * time.Second) // the driver is blocked
 			}
 		})
 		w.Add(time.Millisecond, -1)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A pool that is full holds up the driver, and so Close. Nobody else has to wait for that.
+// A full pool blocks the driver, and so it blocks Close. It must block nothing
+// else.
 func TestNothingButCloseBlocksOnAClosingWheel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		admitted := make(chan struct{})
@@ -56,7 +57,8 @@ func TestNothingButCloseBlocksOnAClosingWheel(t *testing.T) {
 	})
 }
 
-// What was added is pending or fired, whatever Close did meanwhile; what was refused is neither.
+// A timer that was added is pending or fired after a concurrent Close; a timer
+// that was refused is neither.
 func TestCloseMeetsAddExpiryDrainAndClose(t *testing.T) {
 	for range 30 {
 		const adders, each = 4, 500
@@ -103,7 +105,8 @@ func TestCloseMeetsAddExpiryDrainAndClose(t *testing.T) {
 	}
 }
 
-// tokio#6683: whoever removes the last timer, and whoever adds the first, meet the wake-up that was set for another.
+// tokio#6683: the goroutine that removes the last timer, and the one that adds
+// the first, meet the wake-up that was set for another timer.
 func TestNoWakeUpIsLostWhenTheWheelRunsEmpty(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		fired := make([]chan struct{}, workers)
@@ -135,7 +138,8 @@ func TestNoWakeUpIsLostWhenTheWheelRunsEmpty(t *testing.T) {
 	}
 }
 
-// tokio#6683 again: a new earliest timer, while a pass is about to arm for another that is far off.
+// tokio#6683 again: a new earliest timer is added while a pass is about to arm
+// the driver for a distant one.
 func TestANewEarliestTimerIsNotForgottenAtTheEndOfAPass(t *testing.T) {
 	fired := make(chan struct{}, 1)
 	w := New(Config{Shards: 1, Tick: minTick}, func(v int) {
@@ -147,7 +151,7 @@ func TestANewEarliestTimerIsNotForgottenAtTheEndOfAPass(t *testing.T) {
 	far := w.Add(time.Hour, 0)
 	var e edge
 	for i := range raceOperations() / 800 {
-		id := w.Add(minTick, 0) // makes a pass, whose end arms for an hour
+		id := w.Add(minTick, 0) // makes a pass; its end arms the driver for an hour
 		e.wait()
 		_, _, pending := w.Get(id)
 		w.Add(0, 1)

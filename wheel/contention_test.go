@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// waitQuiet waits until nothing is due or under way, but for timers that are further off than a minute.
+// waitQuiet waits until no timer is due or under way, and all pending ones are
+// more than a minute away.
 func waitQuiet(t *testing.T, w *Wheel[int]) {
 	t.Helper()
 	for range 10_000 {
@@ -28,8 +29,9 @@ func held[T any](w *Wheel[T]) (n int64) {
 	return n
 }
 
-// Every timer ends exactly once and in one way, be it fired, removed, drained or dropped by its runner, while 64
-// goroutines do all that the wheel can do; and at each quiet point the wheel's books say so, and its room is exact.
+// Every timer ends exactly once and in one way: it is fired, removed, drained
+// or dropped. 64 goroutines use all operations of the wheel. At each quiet
+// point, the wheel's counters must agree, and its room must be exact.
 func TestTheBooksBalanceAtEveryQuietPoint(t *testing.T) {
 	const workers, rounds, most = 64, 4, 20_000
 	each := max(1, raceOperations()/workers/rounds/4)
@@ -89,7 +91,7 @@ func TestTheBooksBalanceAtEveryQuietPoint(t *testing.T) {
 
 const fateRefused int64 = 100 // there was no room
 
-// live is work with all kinds of adds; one in 64 of the timers is far off.
+// live uses all kinds of adds; one in 64 of the timers is distant.
 func (f *fates) live(w *Wheel[int], first, n int) {
 	r := rand.New(rand.NewPCG(uint64(first), 5))
 	var ids [16]ID
@@ -125,7 +127,7 @@ func (f *fates) live(w *Wheel[int], first, n int) {
 	}
 }
 
-// check compares the fates with the wheel's own books, at a quiet point.
+// check compares the fates with the wheel's own counters, at a quiet point.
 func (f *fates) check(s Stats) {
 	f.t.Helper()
 	var n [fateRefused + 1]uint64
@@ -138,7 +140,8 @@ func (f *fates) check(s Stats) {
 	}
 }
 
-// edge finds the moment at which a timer fires: what comes just before it half of the time.
+// edge finds the moment at which a timer fires: a removal at that moment comes
+// first half of the time.
 type edge struct{ after time.Duration }
 
 func (e *edge) wait() {
@@ -154,7 +157,8 @@ func (e *edge) judge(early bool) {
 	}
 }
 
-// At the very moment of expiry exactly one side wins: a Remove that reports true means that the callback never starts.
+// At the moment of expiry exactly one side wins: if a Remove reports true, the
+// callback never starts.
 func TestARemoveThatReportsTrueMeansThatTheCallbackNeverStarts(t *testing.T) {
 	for name, cfg := range map[string]Config{"inline": {Shards: 1, Tick: minTick, Run: Inline}, "go": {Shards: 1, Tick: minTick}} {
 		for _, batch := range []bool{false, true} {
@@ -194,7 +198,7 @@ func TestARemoveThatReportsTrueMeansThatTheCallbackNeverStarts(t *testing.T) {
 	}
 }
 
-// However often a timer is moved around its own expiry, by however many, it fires once.
+// A timer that many goroutines move around its own expiry fires once.
 func TestATimerFiresOnceHoweverOftenItIsMovedAroundItsExpiry(t *testing.T) {
 	var fired [8]atomic.Int64
 	w := New(Config{Shards: 1, Tick: minTick, Run: Inline}, func(v int) { fired[v].Add(1) })
@@ -227,7 +231,8 @@ func TestATimerFiresOnceHoweverOftenItIsMovedAroundItsExpiry(t *testing.T) {
 	}
 }
 
-// The IDs of timers that have gone are tried again and again, while others come and go in the same nodes.
+// The IDs of ended timers are used again and again, while other timers use the
+// same nodes.
 func TestAStaleIDTouchesNoStranger(t *testing.T) {
 	w := New(Config{Shards: 2}, func(int) {})
 	defer w.Close()

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// What contexts leave behind, what they do when their Timers is full or closed, and how many end together. The rest, with
-// the table, is in context_test.go.
+// These tests check that ended contexts leave nothing behind, how contexts
+// behave if their Timers is full or closed, and how many of them end together.
+// The other tests, and a table of them, are in context_test.go.
 
 func TestNoContextIsLeftUnwatched(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
@@ -80,7 +81,7 @@ func TestChildrenNeedNoGoroutine(t *testing.T) {
 		defer cancel()
 		context.AfterFunc(ctx, func() {})
 	}
-	if n := runtime.NumGoroutine() - before; n > 0 { // less: those of other tests have ended
+	if n := runtime.NumGoroutine() - before; n > 0 { // negative if goroutines of other tests have ended
 		t.Errorf("%d goroutines for 300 children", n)
 	}
 }
@@ -103,7 +104,7 @@ func TestACancelledContextLeavesNothingBehind(t *testing.T) {
 			}
 		}
 		goroutines := runtime.NumGoroutine()
-		settle := func() { // those that leave the parent have ended
+		settle := func() { // waits until the children have left the parent
 			for range 10_000 {
 				if runtime.NumGoroutine() <= goroutines {
 					return
@@ -116,7 +117,7 @@ func TestACancelledContextLeavesNothingBehind(t *testing.T) {
 		before := heapInUse()
 		way()
 		settle()
-		if after := heapInUse(); after > before+n*300 { // a context that is kept has 500
+		if after := heapInUse(); after > before+n*300 { // a context that is kept takes 500
 			t.Errorf("%s: %d bytes are left behind by each", name, (after-before)/n)
 		}
 	}
@@ -125,7 +126,8 @@ func TestACancelledContextLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// Random layers of contexts of both packages, ended at one of them: everything below ends alike, nothing above.
+// Random layers of contexts of both packages, ended at one of them: everything
+// below ends in the same way, nothing above ends.
 func TestLayersOfContexts(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {

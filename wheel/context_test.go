@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What package context promises, and where it is checked for the contexts of Timers:
+// The promises of package context, and the tests that check them for contexts of Timers:
 //
 //	done at the deadline, not before; Err, Cause, Deadline    TestAContextIsDoneAtItsDeadline
 //	cancel: Err, Cause, idempotent, before the deadline       TestCancellingAContext
@@ -73,7 +73,7 @@ func TestAContextIsDoneAtItsDeadline(t *testing.T) {
 			}
 			for i, ctx := range all {
 				<-ctx.Done()
-				// Those by the wall clock have other ticks.
+				// Deadlines by the wall clock have other ticks.
 				if late := time.Since(start) - d; late < 0 || late >= 2*tickOf(cfg) {
 					t.Errorf("context %d of %v is done %v late", i, d, late)
 				}
@@ -180,10 +180,10 @@ func TestAContextEndsWithItsParent(t *testing.T) {
 			}, context.DeadlineExceeded, reason},
 		} {
 			parent, end := c.parent()
-			if _, ok := parent.Deadline(); ok { // or our own deadline would not be the earlier one
+			if _, ok := parent.Deadline(); ok { // otherwise our own deadline would not be the earlier one
 				parent = noDeadline{parent}
 			}
-			// Asked for its channel, for its error, or only its child is asked.
+			// Read its channel, its error, or only its child.
 			byDone, cancel := tm.WithTimeout(parent, time.Hour)
 			defer cancel()
 			byErr, cancel := tm.WithTimeout(parent, time.Hour)
@@ -233,7 +233,7 @@ func TestTheEarlierDeadlineHolds(t *testing.T) {
 	})
 }
 
-// family is children of each kind.
+// family makes one child of each kind.
 func family(tm *Timers, ctx context.Context) (all []context.Context, cancel func()) {
 	var cancels []func()
 	add := func(ctx context.Context, cancel func()) {
@@ -276,7 +276,7 @@ func TestChildrenEndWithTheirContext(t *testing.T) {
 		ctx, cancel = tm.WithTimeout(t.Context(), time.Second)
 		children, cancelThem := family(tm, ctx)
 		cancel()
-		for i, child := range children { // with none of them a moment later
+		for i, child := range children { // all children must end at the same moment
 			mustEnd(t, fmt.Sprint("child ", i), child, context.Canceled, context.Canceled)
 		}
 		cancelThem()

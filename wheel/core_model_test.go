@@ -15,7 +15,8 @@ var (
 	modelSeed = flag.Uint64("model.seed", 1, "seed of the model test")
 )
 
-// sortedHeap is the model: the simplest thing that fires timers in the order of their ticks.
+// sortedHeap is the model: the simplest implementation that fires timers in the
+// order of their ticks.
 type sortedHeap struct {
 	now   uint64
 	items byTick
@@ -79,7 +80,8 @@ func (h *byTick) Pop() any {
 	return t
 }
 
-// coreTrial drives a Core and the model with the same operations and compares all that can be seen.
+// coreTrial applies the same operations to a Core and to the model, and
+// compares all visible results.
 type coreTrial struct {
 	t     testing.TB
 	core  *Core[uint64]
@@ -129,8 +131,9 @@ func (c *coreTrial) remove(id ID) {
 	}
 }
 
-// advance checks each firing: it is pending, it carries its value, nothing earlier is left and it is due. inside, if
-// not nil, is called from within some of the firings.
+// advance checks each firing: it was pending, it carries its value, it is due,
+// and no earlier timer is left. inside, if not nil, is called in some of the
+// callbacks.
 func (c *coreTrial) advance(now uint64, limit int, inside func()) {
 	if min(now, maxTick-1) < c.core.ticks.cursor {
 		now = c.core.ticks.cursor
@@ -177,7 +180,8 @@ func (c *coreTrial) check() {
 	}
 }
 
-// distance returns a random number of ticks, every magnitude being as likely.
+// distance returns a random number of ticks. Every order of magnitude is
+// equally likely.
 func distance(r *rand.Rand, magnitudes int) uint64 {
 	return r.Uint64() & (1<<r.IntN(magnitudes+1) - 1)
 }
@@ -236,7 +240,8 @@ func modelOperations() int {
 	return 10_000_000
 }
 
-// A long run, `go test -v -run TestCoreAgreesWithASortedHeap -model.ops 1000000000`, tells how far it is.
+// A long run, `go test -v -run TestCoreAgreesWithASortedHeap -model.ops
+// 1000000000`, logs its progress.
 func TestCoreAgreesWithASortedHeap(t *testing.T) {
 	total := modelOperations()
 	trials := max(50, total/2_000_000)
@@ -250,7 +255,7 @@ func TestCoreAgreesWithASortedHeap(t *testing.T) {
 			c.step(r, magnitudes)
 		}
 		c.advance(maxTick-1, 1<<30, nil)
-		for _, item := range slices.Clone(c.model.items) { // those of the tick that never comes
+		for _, item := range slices.Clone(c.model.items) { // timers for the tick that is never reached
 			c.remove(item.id)
 		}
 		c.check()
@@ -277,7 +282,7 @@ func verifyEmpty(t testing.TB, h *hierarchy) {
 	}
 }
 
-// verify checks the invariants that the hierarchy's comments state.
+// verify checks the invariants that the comments of hierarchy name.
 func verify(t testing.TB, h *hierarchy) {
 	t.Helper()
 	for slot := range uint(levels * slotCount) {

@@ -32,7 +32,7 @@ func TestThePastFiresInTheOrderOfItsTicks(t *testing.T) {
 	for _, when := range []uint64{900, 500, 950, 1000, 10} {
 		add(when)
 	}
-	c.Reset(add(200), 700) // put off, to another tick that has passed
+	c.Reset(add(200), 700) // postponed, to another tick in the past
 	c.Reset(add(2000), 600)
 	c.Remove(add(5))
 	c.Advance(1000, 1, func(ID, uint64) {}) // 10
@@ -75,7 +75,8 @@ func TestEveryClockStartsAndCrossesAtEveryPowerOfTwo(t *testing.T) {
 	}
 }
 
-// From the last slot of a level to the next level's first: every distance within the level's span.
+// From the last slot of a level to the first slot of the next level: every
+// distance within the level's span.
 func TestTheWholeSpanOfALevelFromItsLastSlot(t *testing.T) {
 	for level := range 3 {
 		width := uint64(1) << (6 * level)
@@ -106,7 +107,8 @@ func TestAdvanceIsBoundedAndResumes(t *testing.T) {
 	}
 }
 
-// A stall leaves one pass over the occupied slots, not over the ticks that went by.
+// After a stall, one pass visits the occupied slots, and not every tick of the
+// stall.
 func TestAStallCostsOccupiedSlotsNotTicks(t *testing.T) {
 	c := newCoreTrial(t, 0)
 	c.add(1 << 40)
@@ -118,7 +120,7 @@ func TestAStallCostsOccupiedSlotsNotTicks(t *testing.T) {
 }
 
 func TestAHugeSlotTakesTurnsWithLaterOnes(t *testing.T) {
-	for _, when := range []uint64{100, 64 * 64} { // due as it is, and by way of a cascade
+	for _, when := range []uint64{100, 64 * 64} { // due directly, and after a cascade
 		nodes := newTable()
 		h := newHierarchy(&nodes, 0, 0, turnLength)
 		add := func(tick uint64) (index uint32) {
@@ -171,7 +173,8 @@ func TestAClaimLooksAtNoMoreThanItsBudget(t *testing.T) {
 	verifyEmpty(t, &h)
 }
 
-// An entry holds only the lower bits of its tick. Here those of the old deadline are higher than those of the new one.
+// An entry holds only the lower bits of its tick. Here the lower bits of the
+// old deadline are greater than those of the new one.
 func TestResetAcrossAnEpochIsPunctual(t *testing.T) {
 	for _, first := range []uint64{placedMask, 1<<31 + placedMask, 1<<40 + placedMask} {
 		for _, second := range []uint64{first + 1, first + 1 + 1<<placedBits, first + 1 + 1<<33} {
@@ -198,7 +201,8 @@ func TestFarTimersAreMovedOnlyDownTheLevels(t *testing.T) {
 	}
 }
 
-// Entries of one clock's slots may by accident match a node that has come to stand under the other clock.
+// An entry in a slot of one clock may by accident match a node that is now used
+// by the other clock.
 func TestAnEntryOfTheOtherClockClaimsNothing(t *testing.T) {
 	nodes := newTable()
 	mono, wall := newHierarchy(&nodes, 0, 0, 0), newHierarchy(&nodes, 1_000_000, wallBit, 0)

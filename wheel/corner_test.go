@@ -142,7 +142,7 @@ func TestATinyPeriodRunsOnceATick(t *testing.T) {
 	})
 }
 
-// A hook that blocks stands for very many contexts below.
+// A hook that blocks stands for very many derived contexts.
 func TestADeadlineWhoseContextsEndSlowlyDelaysNoTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := NewTimers(Config{Shards: 1})

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// seconds turns firings into the seconds when they happened.
+// seconds returns the times of the firings in seconds.
 func seconds(firings []firing) []float64 {
 	var s []float64
 	for _, f := range firings {
@@ -70,14 +70,14 @@ func TestEverySkipsWhatAStallMissed(t *testing.T) {
 		opt  MissedRuns
 		want []float64
 	}{
-		{SkipMissed, []float64{1, 6, 7, 8}}, // 2 to 6 came at one moment
+		{SkipMissed, []float64{1, 6, 7, 8}}, // 2 to 6 were due at the same moment
 		{CatchUp, []float64{1, 6, 6, 6, 6, 6, 7, 8}},
 		{FixedDelay, []float64{1, 6, 7, 8}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tm := NewTimers(Config{Shards: 1, Run: Inline})
 			r := newRecorder()
-			tm.AfterFunc(1500*time.Millisecond, func() { time.Sleep(4500 * time.Millisecond) }) // the driver is stuck
+			tm.AfterFunc(1500*time.Millisecond, func() { time.Sleep(4500 * time.Millisecond) }) // the driver is blocked
 			series := tm.Every(time.Second, func() { r.fire(0) }, EveryOptions{Missed: c.opt})
 			time.Sleep(8500 * time.Millisecond)
 			series.Stop()
@@ -120,7 +120,8 @@ func TestJitterSpreadsTheRunsAndKeepsTheGrid(t *testing.T) {
 			r := newRecorder()
 			const period, n = time.Second, 1000
 			series := tm.Every(period, func() { r.fire(0); time.Sleep(10 * time.Millisecond) }, EveryOptions{Jitter: x})
-			// The run of the last period may come one tick after its end, or when the run before it has returned.
+			// The run of the last period may come one tick after its end, or
+			// when the run before it has returned.
 			time.Sleep((n+1)*period + tickOf(cfg) + 10*time.Millisecond)
 			series.Stop()
 			time.Sleep(period)
@@ -131,7 +132,8 @@ func TestJitterSpreadsTheRunsAndKeepsTheGrid(t *testing.T) {
 			latest := time.Duration(0)
 			for i, f := range got {
 				late := f.at - time.Duration(i+1)*period
-				// After a run that came at its latest, the next cannot come at its soonest.
+				// After a run with the largest delay, the next run cannot have
+				// the smallest.
 				if limit := time.Duration(x*float64(period)) + tickOf(cfg) + 10*time.Millisecond; late < 0 || late > limit {
 					t.Errorf("run %d is %v late", i+1, late)
 				}
@@ -271,7 +273,7 @@ func TestResetInsideTheRunStartsANewGrid(t *testing.T) {
 				series = tm.Every(time.Hour, func() {
 					switch r.fire(0); len(r.values()) {
 					case 2:
-						if !series.Reset(time.Second / 2) { // and runs, in a stopped state for a moment
+						if !series.Reset(time.Second / 2) { // then Stop and Reset while it runs
 							t.Error("Reset inside the run reports false")
 						}
 						series.Stop()

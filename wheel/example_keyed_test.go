@@ -9,8 +9,8 @@ import (
 
 type session struct{ name string }
 
-// A cache of sessions that are forgotten half an hour after they were used last. The Keyed is the cache: no map beside
-// it, and no lock.
+// A cache of sessions that expire half an hour after their last use. The Keyed
+// is the cache itself: no map and no lock are needed.
 func ExampleKeyed() {
 	sessions := wheel.NewKeyed(wheel.Config{}, func(token string, s session) {
 		fmt.Println(s.name, "is logged out")
@@ -31,7 +31,7 @@ func ExampleKeyed() {
 		fmt.Println(s.name, "has left")
 	}
 	if _, _, ok := sessions.Get("t2"); !ok {
-		fmt.Println("t2 is nobody")
+		fmt.Println("t2 is unknown")
 	}
 
 	sessions.Close()
@@ -41,12 +41,13 @@ func ExampleKeyed() {
 	// Output:
 	// alice was seen
 	// bob has left
-	// t2 is nobody
+	// t2 is unknown
 	// t1 alice is saved for the next start
 }
 
-// Many changes of a file, one reload: the first sets the timer, those until it fires find it set. With Set instead each
-// change would put the reload off.
+// Many changes of a file, one reload. The first change sets the timer; the
+// others find it set until it fires. With Set, each change would postpone the
+// reload.
 func ExampleKeyed_SetIfAbsent() {
 	reloaded := make(chan string)
 	reloads := wheel.NewKeyed(wheel.Config{}, func(file string, _ struct{}) { reloaded <- file })

@@ -9,32 +9,33 @@ import (
 	"github.com/foliot/foliot/wheel"
 )
 
-// A timeout that is put off again and again, and ended by an answer.
+// A timeout that is postponed again and again, until the reply arrives.
 func ExampleWheel_Extend() {
 	timeouts := wheel.New(wheel.Config{}, func(request int) { fmt.Println("timed out:", request) })
 	id := timeouts.Add(time.Minute, 42)
 
-	fmt.Println("a part arrived:", timeouts.Extend(id, 2*time.Minute))
+	fmt.Println("data arrived:", timeouts.Extend(id, 2*time.Minute))
 	request, ok := timeouts.Remove(id)
-	fmt.Println("the answer arrived:", request, ok)
-	fmt.Println("another part arrived:", timeouts.Extend(id, 2*time.Minute))
+	fmt.Println("the reply is complete:", request, ok)
+	fmt.Println("more data arrived:", timeouts.Extend(id, 2*time.Minute))
 	// Output:
-	// a part arrived: true
-	// the answer arrived: 42 true
-	// another part arrived: false
+	// data arrived: true
+	// the reply is complete: 42 true
+	// more data arrived: false
 }
 
-// A moment of the wall clock, which holds also if that clock is stepped or the machine suspended.
+// A time of the wall clock. It holds even if that clock is stepped or the
+// machine is suspended.
 func ExampleWheel_AddAt() {
 	rang := make(chan string)
-	alarms := wheel.New(wheel.Config{}, func(what string) { rang <- what })
+	alarms := wheel.New(wheel.Config{}, func(name string) { rang <- name })
 	alarms.AddAt(time.Now().Add(20*time.Millisecond).Round(0), "get up")
 	fmt.Println(<-rang)
 	// Output:
 	// get up
 }
 
-// A limit says no, instead of growing without bound.
+// A limit refuses timers, so memory does not grow without bound.
 func ExampleWheel_TryAdd() {
 	w := wheel.New(wheel.Config{MaxPending: 1}, func(string) {})
 	_, err := w.TryAdd(time.Hour, "first")
@@ -46,7 +47,7 @@ func ExampleWheel_TryAdd() {
 	// wheel: too many pending timers true
 }
 
-// A callback that panics ends itself alone.
+// A callback that panics affects no other callback.
 func ExampleConfig_onPanic() {
 	done := make(chan struct{}, 2)
 	w := wheel.New(wheel.Config{
@@ -69,7 +70,8 @@ func ExampleConfig_onPanic() {
 	// 10 / 5 = 2
 }
 
-// At the end of a program: what is running may finish, and what was pending is not lost.
+// At the end of a program: running callbacks may finish, and pending timers are
+// not lost.
 func ExampleWheel_Shutdown() {
 	retries := wheel.New(wheel.Config{}, func(string) {})
 	retries.Add(time.Hour, "order 7")
@@ -78,11 +80,11 @@ func ExampleWheel_Shutdown() {
 	defer cancel()
 	fmt.Println("all callbacks have returned:", retries.Shutdown(ctx) == nil)
 	for _, order := range retries.Drain() {
-		fmt.Println("to be kept:", order)
+		fmt.Println("still pending:", order)
 	}
 	// Output:
 	// all callbacks have returned: true
-	// to be kept: order 7
+	// still pending: order 7
 }
 
 func ExampleTimers_NewTicker() {
@@ -99,7 +101,7 @@ func ExampleTimers_NewTicker() {
 	// tick
 }
 
-// What a cache still holds is written out, and the cache goes on.
+// The contents of a cache are written out, and the cache can still be used.
 func ExampleKeyed_Drain() {
 	cache := wheel.NewKeyed(wheel.Config{}, func(string, int) {})
 	if _, err := cache.Set("a", time.Minute, 1); err != nil {

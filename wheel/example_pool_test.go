@@ -9,7 +9,8 @@ import (
 	"github.com/foliot/foliot/wheel"
 )
 
-// At most two callbacks run at a time; if more than a hundred wait, the wheel waits too.
+// At most two callbacks run at a time; if more than a hundred wait, the wheel
+// waits too.
 func ExamplePool() {
 	pool := wheel.NewPool(2, 100, wheel.Block)
 	var running, all atomic.Int32
@@ -34,7 +35,7 @@ func ExamplePool() {
 	// 20 have run
 }
 
-// What does not fit is dropped, and counted.
+// Timers above the limit of the pool are dropped, and counted.
 func ExamplePool_drop() {
 	pool := wheel.NewPool(1, 2, wheel.Drop)
 	busy := make(chan struct{})

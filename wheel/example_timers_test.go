@@ -15,14 +15,14 @@ func ExampleTimers_AfterFunc() {
 	timers.AfterFunc(10*time.Millisecond, func() { close(done) })
 	reminder := timers.AfterFunc(time.Hour, func() { fmt.Println("never") })
 	<-done
-	fmt.Println("put off:", reminder.Reset(2*time.Hour))
+	fmt.Println("postponed:", reminder.Reset(2*time.Hour))
 	fmt.Println("stopped:", reminder.Stop())
 	// Output:
-	// put off: true
+	// postponed: true
 	// stopped: true
 }
 
-// A timeout for a request: whatever the request starts inherits it.
+// A timeout for a request. Everything that the request starts inherits it.
 func ExampleTimers_WithTimeout() {
 	var timers wheel.Timers
 	request := func(ctx context.Context) error {
@@ -40,7 +40,7 @@ func ExampleTimers_WithTimeout() {
 	// Output: context deadline exceeded true
 }
 
-// A poll with a pause after each run, however long that took.
+// A poll with a pause after each run, however long the run took.
 func ExampleTimers_Every() {
 	var timers wheel.Timers
 	polls := make(chan int)
@@ -54,7 +54,7 @@ func ExampleTimers_Every() {
 	// Output: 1 2 3
 }
 
-// What a function uses may be taken away once StopWait has returned.
+// After StopWait has returned, the data that the function uses may be freed.
 func ExampleTimer_StopWait() {
 	var timers wheel.Timers
 	log := []string{}

@@ -14,7 +14,8 @@ import (
 
 var errBusy = errors.New("busy")
 
-// A call that is tried again, with growing pauses, until it succeeds or the context ends.
+// A call that is retried, with growing pauses, until it succeeds or the context
+// ends.
 func ExampleTimers_Sleep() {
 	var timers wheel.Timers
 
@@ -49,8 +50,9 @@ func ExampleTimers_Sleep() {
 	// true
 }
 
-// Heartbeats to very many peers, at one rate but not at one moment: each timer is set again when it fires, and the slack
-// lets those of about the same time share a wake-up.
+// Heartbeats to very many peers, at one rate but not at the same moment. Each
+// timer is set again when it fires. With slack, timers that are due at about
+// the same time share a wake-up.
 func ExampleWheel_AddSlack() {
 	type peer struct {
 		name  string
@@ -76,7 +78,8 @@ func ExampleWheel_AddSlack() {
 	// b has had three
 }
 
-// An event loop that waits for events and timers at once, on one goroutine: nothing needs a lock.
+// An event loop that waits for events and timers at the same time, on one
+// goroutine: no lock is needed.
 func ExampleCore_Advance() {
 	start := time.Now()
 	now := func() uint64 { return uint64(time.Since(start) / time.Millisecond) } // rounds down: never early
@@ -111,11 +114,12 @@ func ExampleCore_Advance() {
 	// 0 pending
 }
 
-// Fake time: inside a bubble of testing/synctest a wheel follows the bubble's clock, so an hour takes no time. Tests of
-// what is built on a wheel look like this one.
+// Fake time: in a bubble of testing/synctest a wheel follows the bubble's
+// clock, so an hour takes no time. Tests of code that uses a wheel look like
+// this one.
 func TestAnHourOfFakeTimeTakesNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var timers wheel.Timers // inside the bubble: a wheel belongs to that of its first use
+		var timers wheel.Timers // in the bubble: a wheel belongs to the bubble of its first use
 		start := time.Now()
 		var took atomic.Int64
 		timers.AfterFunc(time.Hour, func() { took.Store(int64(time.Since(start))) })

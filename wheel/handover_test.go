@@ -49,7 +49,8 @@ func TestCloseStopsEveryShardBeforeItWaitsForOne(t *testing.T) {
 	})
 }
 
-// A Run may hand f on and then panic. Then f does not run any more, so that nothing is both dropped and fired.
+// A Run may pass f on and then panic. Then f must not run, so that no timer is
+// both dropped and fired.
 func TestWhatRunPanickedOverDoesNotRunLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, batch := range []bool{false, true} {
