@@ -53,7 +53,7 @@ func TestABatchCallbackMayUseItsWheel(t *testing.T) {
 		if err := w.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -77,12 +77,12 @@ func TestAPanicLosesOnlyTheRestOfItsBatch(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		if told.Load() != 1 || ran.Load() < n-batchSize {
-			t.Errorf("%d panics told, %d of %d ran", told.Load(), ran.Load(), n)
+			t.Errorf("%d panics reported, %d of %d ran", told.Load(), ran.Load(), n)
 		}
 		if err := w.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if s := checkBooks(t, w); s.Panics != 1 || s.Fired != n+1 {
+		if s := checkCounters(t, w); s.Panics != 1 || s.Fired != n+1 {
 			t.Errorf("%d panics, %d fired", s.Panics, s.Fired)
 		}
 	})

@@ -67,13 +67,13 @@ func TestCallbacksMayUseTheirWheel(t *testing.T) {
 		if err := w.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
 // A callback that adds a timer due at once, which does the same, must not keep
 // other timers from firing.
-func TestAnEndlessChainStarvesNobody(t *testing.T) {
+func TestAnEndlessChainStarvesNoTimer(t *testing.T) {
 	for _, run := range []Runner{Inline, Go} {
 		done := make(chan struct{})
 		var w *Wheel[int]
@@ -97,7 +97,7 @@ func TestAnEndlessChainStarvesNobody(t *testing.T) {
 	}
 }
 
-func TestWhatWasDueDuringAStallFiresOnceInOrder(t *testing.T) {
+func TestTimersDueDuringAStallFireOnceInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
 		w := New(Config{Shards: 1, Run: Inline}, func(v int) {
@@ -169,7 +169,7 @@ func TestDueTimersStayPendingUntilTheyAreHandedOver(t *testing.T) {
 		if got := len(r.values()); got != 9 {
 			t.Errorf("%d fired, want 9", got)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -198,12 +198,12 @@ func TestAPanicIsReportedAndTheOthersStillRun(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if len(told) != 50 || len(r.values()) != 50 {
-			t.Errorf("%d panics told, %d others ran", len(told), len(r.values()))
+			t.Errorf("%d panics reported, %d others ran", len(told), len(r.values()))
 		}
 		if err := w.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if s := checkBooks(t, w); s.Panics != 50 || s.Fired != 100 {
+		if s := checkCounters(t, w); s.Panics != 50 || s.Fired != 100 {
 			t.Errorf("%d panics, %d fired", s.Panics, s.Fired)
 		}
 	})
@@ -234,8 +234,8 @@ func TestGoexitInACallbackEndsOnlyThatCallback(t *testing.T) {
 			if err := errors.Join(w.Shutdown(t.Context()), batches.Shutdown(t.Context())); err != nil {
 				t.Error(err)
 			}
-			checkBooks(t, w)
-			checkBooks(t, batches)
+			checkCounters(t, w)
+			checkCounters(t, batches)
 		}
 	})
 }
@@ -266,9 +266,9 @@ func TestATimerThatRunDropsIsCounted(t *testing.T) {
 		if err := w.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		s := checkBooks(t, w)
+		s := checkCounters(t, w)
 		if s.Dropped != 2 || s.Fired != 3 || told != 1 || len(r.values()) != 3 {
-			t.Errorf("%d dropped, %d fired, %d told, %d ran", s.Dropped, s.Fired, told, len(r.values()))
+			t.Errorf("%d dropped, %d fired, %d panics reported, %d ran", s.Dropped, s.Fired, told, len(r.values()))
 		}
 	})
 }
@@ -290,7 +290,7 @@ func TestABlockedCallbackDelaysOnlyItsShard(t *testing.T) {
 	})
 }
 
-func TestShutdownWaitsForWhatRunHolds(t *testing.T) {
+func TestShutdownWaitsForAcceptedCallbacks(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		var ended atomic.Int32
 		w := New(cfg, func(int) {
@@ -342,6 +342,6 @@ func TestCloseWaitsForTheHandOverUnderWay(t *testing.T) {
 		if !closed.Load() || late.Load() || w.Len() != 1 {
 			t.Errorf("closed %v, handed over late %v, %d pending", closed.Load(), late.Load(), w.Len())
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }

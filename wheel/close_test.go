@@ -53,7 +53,7 @@ func TestNothingButCloseBlocksOnAClosingWheel(t *testing.T) {
 		if closed.Load() != 3 {
 			t.Errorf("%d of 3 have closed", closed.Load())
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -98,7 +98,7 @@ func TestCloseMeetsAddExpiryDrainAndClose(t *testing.T) {
 		if err := w.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if s := checkBooks(t, w); s.Added != uint64(added.Load()) || s.Pending != 0 {
+		if s := checkCounters(t, w); s.Added != uint64(added.Load()) || s.Pending != 0 {
 			t.Errorf("%d of %d added, %d pending", s.Added, added.Load(), s.Pending)
 		}
 		f.check(w.Stats())
@@ -134,7 +134,7 @@ func TestNoWakeUpIsLostWhenTheWheelRunsEmpty(t *testing.T) {
 		}
 		wg.Wait()
 		w.Close()
-		checkBooks(t, w)
+		checkCounters(t, w)
 	}
 }
 

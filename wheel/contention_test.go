@@ -32,7 +32,7 @@ func held[T any](w *Wheel[T]) (n int64) {
 // Every timer ends exactly once and in one way: it is fired, removed, drained
 // or dropped. 64 goroutines use all operations of the wheel. At each quiet
 // point, the wheel's counters must agree, and its room must be exact.
-func TestTheBooksBalanceAtEveryQuietPoint(t *testing.T) {
+func TestTheCountersAddUpAtEveryQuietPoint(t *testing.T) {
 	const workers, rounds, most = 64, 4, 20_000
 	each := max(1, raceOperations()/workers/rounds/4)
 	var runs atomic.Int64
@@ -70,7 +70,7 @@ func TestTheBooksBalanceAtEveryQuietPoint(t *testing.T) {
 			})
 			wg.Wait()
 			waitQuiet(t, w)
-			s := checkBooks(t, w)
+			s := checkCounters(t, w)
 			f.check(s)
 			if room := most - s.Pending; w.limit.n.Load() != int64(s.Pending) {
 				t.Errorf("%d pending, but room for %d, want %d", s.Pending, most-w.limit.n.Load(), room)
@@ -82,7 +82,7 @@ func TestTheBooksBalanceAtEveryQuietPoint(t *testing.T) {
 		for _, v := range w.Drain() {
 			f.end(v, fateDrained)
 		}
-		if s := checkBooks(t, w); s.Pending != 0 {
+		if s := checkCounters(t, w); s.Pending != 0 {
 			t.Errorf("%d pending", s.Pending)
 		}
 		f.check(w.Stats())
@@ -280,5 +280,5 @@ func TestAStaleIDTouchesNoStranger(t *testing.T) {
 		}
 	}
 	waitQuiet(t, w)
-	checkBooks(t, w)
+	checkCounters(t, w)
 }

@@ -37,7 +37,7 @@ func TestNoContextIsLeftUnwatched(t *testing.T) {
 		tm.Close()
 		mustEnd(t, "cancelled before Close", a, context.Canceled, context.Canceled)
 		mustEnd(t, "pending at Close", b, context.Canceled, ErrClosed)
-		mustEnd(t, "child of what was pending", child, context.Canceled, ErrClosed)
+		mustEnd(t, "child of a pending context", child, context.Canceled, ErrClosed)
 		for _, at := range []time.Time{time.Now().Add(time.Hour), time.Now().Add(time.Hour).Round(0)} {
 			late, cancel := tm.WithDeadline(parent, at)
 			mustEnd(t, "made after Close", late, context.Canceled, ErrClosed)
@@ -209,5 +209,5 @@ func TestContextsUnderContention(t *testing.T) {
 	if err := tm.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
-	checkBooks(t, tm.use().Wheel)
+	checkCounters(t, tm.use().Wheel)
 }

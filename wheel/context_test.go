@@ -15,7 +15,7 @@ import (
 //
 //	done at the deadline, not before; Err, Cause, Deadline    TestAContextIsDoneAtItsDeadline
 //	cancel: Err, Cause, idempotent, before the deadline       TestCancellingAContext
-//	a deadline that is over, a parent that is done            TestAContextThatIsOverFromTheStart
+//	a deadline in the past, a parent that is done             TestAContextThatIsOverFromTheStart
 //	the parent's cancellation, with its cause                 TestAContextEndsWithItsParent
 //	the parent's earlier deadline                             TestTheEarlierDeadlineHolds
 //	children of any kind, in the order of derivation          TestChildrenEndWithTheirContext
@@ -340,9 +340,9 @@ func TestWithoutCancelAndValues(t *testing.T) {
 		}
 		again, cancel := tm.WithTimeout(free, time.Second)
 		defer cancel()
-		mustGoOn(t, "derived from what is free", again)
+		mustGoOn(t, "derived from a free context", again)
 		<-again.Done()
-		mustEnd(t, "derived from what is free", again, context.DeadlineExceeded, context.DeadlineExceeded)
+		mustEnd(t, "derived from a free context", again, context.DeadlineExceeded, context.DeadlineExceeded)
 	})
 }
 
@@ -389,7 +389,7 @@ func TestParentsOfOtherKinds(t *testing.T) {
 	})
 }
 
-func TestAContextSaysWhatItIs(t *testing.T) {
+func TestAContextDescribesItself(t *testing.T) {
 	var tm Timers
 	defer tm.Close()
 	parent, cancel := context.WithCancel(context.Background())

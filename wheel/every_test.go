@@ -65,7 +65,7 @@ func TestEveryFollowsItsPolicy(t *testing.T) {
 	}
 }
 
-func TestEverySkipsWhatAStallMissed(t *testing.T) {
+func TestEverySkipsRunsMissedInAStall(t *testing.T) {
 	for _, c := range []struct {
 		opt  MissedRuns
 		want []float64
@@ -179,7 +179,7 @@ func TestAPeriodShorterThanTheTickRunsEveryTick(t *testing.T) {
 	})
 }
 
-func TestRunsOfASeriesDoNotOverlapWhateverHappens(t *testing.T) {
+func TestRunsOfASeriesNeverOverlap(t *testing.T) {
 	for _, opt := range []MissedRuns{SkipMissed, CatchUp, FixedDelay} {
 		tm := NewTimers(Config{})
 		var running, n atomic.Int32
@@ -223,7 +223,7 @@ func TestRunsOfASeriesDoNotOverlapWhateverHappens(t *testing.T) {
 		if n := tm.Len(); n != 0 {
 			t.Errorf("%d pending", n)
 		}
-		checkBooks(t, tm.use().Wheel)
+		checkCounters(t, tm.use().Wheel)
 	}
 }
 
@@ -367,12 +367,12 @@ func TestASeriesSurvivesItsPanicsAndDrops(t *testing.T) {
 			series.Stop()
 			synctest.Wait()
 			if got := seconds(r.firings()); !slices.Equal(got, []float64{1, 2, 4, 5, 7, 8}) || told.Load() != 4 {
-				t.Errorf("runs at %v, %d panics told", got, told.Load())
+				t.Errorf("runs at %v, %d panics reported", got, told.Load())
 			}
 			if err := tm.Shutdown(t.Context()); err != nil {
 				t.Error(err)
 			}
-			checkBooks(t, tm.use().Wheel)
+			checkCounters(t, tm.use().Wheel)
 		})
 	}
 }
@@ -420,7 +420,7 @@ func TestASeriesEndsAtClose(t *testing.T) {
 	})
 }
 
-func TestWhatMakesNoSensePanicsAtOnce(t *testing.T) {
+func TestInvalidArgumentsPanicAtOnce(t *testing.T) {
 	var tm Timers
 	f := func() {}
 	for name, wrong := range map[string]func(){
@@ -474,7 +474,7 @@ func TestOptionsOfEveryWorkTogether(t *testing.T) {
 	})
 }
 
-func TestAPoolThatNobodyMadeIsRefused(t *testing.T) {
+func TestAZeroPoolIsRefused(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("the zero Pool ran, or waited")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestShutdownMindsItsContextWhileRunBlocks(t *testing.T) {
+func TestShutdownEndsWithItsContextWhileRunBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		admitted := make(chan struct{})
 		var ran atomic.Int32
@@ -25,7 +25,7 @@ func TestShutdownMindsItsContextWhileRunBlocks(t *testing.T) {
 		if err := w.Shutdown(t.Context()); err != nil || ran.Load() != 1 {
 			t.Errorf("Shutdown = %v, %d ran", err, ran.Load())
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -45,13 +45,13 @@ func TestCloseStopsEveryShardBeforeItWaitsForOne(t *testing.T) {
 		}
 		close(admitted)
 		<-closed
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
 // A Run may pass f on and then panic. Then f must not run, so that no timer is
 // both dropped and fired.
-func TestWhatRunPanickedOverDoesNotRunLater(t *testing.T) {
+func TestACallbackThatRunPanickedOverDoesNotRunLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, batch := range []bool{false, true} {
 			var ran, told atomic.Int32
@@ -72,8 +72,8 @@ func TestWhatRunPanickedOverDoesNotRunLater(t *testing.T) {
 			if err := w.Shutdown(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if s := checkBooks(t, w); s.Dropped != 1 || s.Fired != 0 || ran.Load() != 0 || told.Load() != 1 {
-				t.Errorf("%d dropped, %d fired, %d ran, %d told", s.Dropped, s.Fired, ran.Load(), told.Load())
+			if s := checkCounters(t, w); s.Dropped != 1 || s.Fired != 0 || ran.Load() != 0 || told.Load() != 1 {
+				t.Errorf("%d dropped, %d fired, %d ran, %d panics reported", s.Dropped, s.Fired, ran.Load(), told.Load())
 			}
 		}
 	})

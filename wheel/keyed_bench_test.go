@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// The benchmarks of Keyed put beside it what one writes without it: a map of package time's timers behind a mutex.
+// The benchmarks compare Keyed with the code that it replaces: a map of package
+// time's timers behind a mutex.
 
-// keyedTimers is what the benchmarks need of both.
+// keyedTimers is the interface that the benchmarks use for both.
 type keyedTimers[K comparable] interface {
 	set(key K, v uint64, d time.Duration)
 	move(key K, d time.Duration)
@@ -31,7 +32,8 @@ func (k byKeyed[K]) move(key K, d time.Duration)          { k.Move(key, d) }
 func (k byKeyed[K]) remove(key K)                         { k.Remove(key) }
 func (k byKeyed[K]) end()                                 { k.Close() }
 
-// byMap is the least that is correct: the callback takes its entry out, if it is still its own.
+// byMap is the smallest correct solution: the callback removes its entry, if
+// the entry is still its own.
 type byMap[K comparable] struct {
 	mu     sync.Mutex // guards timers
 	timers map[K]*mapTimer
@@ -88,11 +90,11 @@ func (m *byMap[K]) end() {
 func uint64Key(i int) uint64 { return uint64(i) * 0x9E3779B97F4A7C15 }
 func stringKey(i int) string { return "user:" + strconv.Itoa(1_000_000+i) }
 
-// benchmarkKeyed runs one operation on random keys of n that stand.
+// benchmarkKeyed runs one operation on random keys while n keys are pending.
 func benchmarkKeyed[K comparable](b *testing.B, key func(int) K, operate func(m keyedTimers[K], key, other K, d time.Duration)) {
 	ds := delays()
 	for _, n := range []int{1_000, 1_000_000} {
-		keys := make([]K, 2*n) // the second half do not stand
+		keys := make([]K, 2*n) // the second half are not pending
 		for i := range keys {
 			keys[i] = key(i)
 		}
@@ -170,8 +172,8 @@ func BenchmarkKeyedParallel(b *testing.B) {
 	}
 }
 
-// BenchmarkKeyedStanding measures what a standing key costs: bytes, and the time of a full collection. What a string
-// points to is not counted.
+// BenchmarkKeyedStanding measures the cost of a pending key: its bytes, and the
+// time of a full collection. The bytes of strings are not counted.
 func BenchmarkKeyedStanding(b *testing.B) {
 	b.Run("uint64", func(b *testing.B) { benchmarkKeyedStanding(b, uint64Key) })
 	b.Run("string", func(b *testing.B) { benchmarkKeyedStanding(b, stringKey) })

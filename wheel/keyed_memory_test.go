@@ -48,7 +48,7 @@ func checkKeyAllocs[K comparable](t *testing.T, key func(int) K) {
 	}
 }
 
-// go-zero keeps what was removed until its slot comes round.
+// go-zero keeps a removed timer until its slot is due.
 func TestMemoryReturnsAfterAMillionKeys(t *testing.T) {
 	n := 1_000_000
 	if raceEnabled {

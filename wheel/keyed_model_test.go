@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// keyedTrial drives a Keyed on fake time and compares it with a map. Callbacks run inline, so whatever is due has fired
-// whenever the driving goroutine has waited.
+// keyedTrial applies the same operations to a Keyed and to a map, on fake time,
+// and compares them. Callbacks run inline, so all due timers have fired
+// whenever the test's goroutine has waited.
 type keyedTrial struct {
 	t     testing.TB
 	k     *Keyed[float64, int]
@@ -20,11 +21,11 @@ type keyedTrial struct {
 	most  int // MaxPending; 0: no limit
 	start time.Time
 
-	// Guards everything below. Each operation holds it, and then waits until what it has made due has fired: so between
-	// operations nothing is under way.
+	// It guards everything below. Each operation holds it, and then waits until
+	// all due timers have fired. So nothing is under way between operations.
 	mu      sync.Mutex
 	pending map[float64]deadline
-	nans    map[int]deadline // by value: of the key that is not equal to itself
+	nans    map[int]deadline // by value: timers of the key that is not equal to itself
 	ended   map[int]bool     // values that were replaced, have fired, or were removed or drained
 	values  int
 	closed  bool
@@ -73,7 +74,7 @@ func (c *keyedTrial) end(key float64, v int) {
 	delete(c.nans, v)
 }
 
-// refusal is the error that a new timer meets.
+// refusal returns the error that a new timer would meet.
 func (c *keyedTrial) refusal() error {
 	switch {
 	case c.closed:
@@ -204,7 +205,7 @@ func (c *keyedTrial) do(operation func()) {
 	synctest.Wait()
 }
 
-// run reads operations of three bytes: what, and two numbers.
+// run reads operations of three bytes: the operation and two numbers.
 func (c *keyedTrial) run(data []byte) {
 	for ; len(data) >= 3 && !c.t.Failed(); data = data[3:] {
 		what, a, b := data[0]%16, int(data[1]), int(data[2])

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// keyedBooks is what became of each value that was ever set for one of a few keys. A value is its number, by which it is
-// known what set it.
-type keyedBooks struct {
+// keyedFates records the fate of each value that was ever set for one of a few
+// keys. A value contains its number, which identifies the call that set it.
+type keyedFates struct {
 	t        *testing.T
 	k        *Keyed[int, int]
 	keys     int
@@ -21,8 +21,8 @@ type keyedBooks struct {
 	next     atomic.Int64   // the next value
 }
 
-func newKeyedBooks(t *testing.T, cfg Config, keys, values int) *keyedBooks {
-	b := &keyedBooks{
+func newKeyedFates(t *testing.T, cfg Config, keys, values int) *keyedFates {
+	b := &keyedFates{
 		t: t, keys: keys, fates: make([]atomic.Bool, values),
 		set: make([]atomic.Int64, keys), replaced: make([]atomic.Int64, keys), ended: make([]atomic.Int64, keys),
 	}
@@ -30,10 +30,10 @@ func newKeyedBooks(t *testing.T, cfg Config, keys, values int) *keyedBooks {
 	return b
 }
 
-// value returns a new value, one of this key.
-func (b *keyedBooks) value(key int) int { return int(b.next.Add(1))*b.keys + key }
+// value returns a new value for this key.
+func (b *keyedFates) value(key int) int { return int(b.next.Add(1))*b.keys + key }
 
-func (b *keyedBooks) end(key, v int) {
+func (b *keyedFates) end(key, v int) {
 	if v%b.keys != key {
 		b.t.Errorf("value %d came with key %d", v, key)
 	}
@@ -43,14 +43,14 @@ func (b *keyedBooks) end(key, v int) {
 	}
 }
 
-func (b *keyedBooks) fire(key, v int) {
+func (b *keyedFates) fire(key, v int) {
 	b.end(key, v)
 	if v/b.keys%4 == 0 { // Set during its own firing
 		b.setOne(key, time.Millisecond)
 	}
 }
 
-func (b *keyedBooks) setOne(key int, d time.Duration) {
+func (b *keyedFates) setOne(key int, d time.Duration) {
 	v := b.value(key)
 	if v/b.keys >= len(b.fates) {
 		return
@@ -65,7 +65,7 @@ func (b *keyedBooks) setOne(key int, d time.Duration) {
 	}
 }
 
-func (b *keyedBooks) work(r *rand.Rand, operations int) {
+func (b *keyedFates) work(r *rand.Rand, operations int) {
 	for range operations {
 		key := r.IntN(b.keys)
 		d := time.Duration(r.IntN(2000)) * time.Microsecond
@@ -93,8 +93,8 @@ func (b *keyedBooks) work(r *rand.Rand, operations int) {
 	}
 }
 
-// look goes over all keys, and now and then takes some out.
-func (b *keyedBooks) look(r *rand.Rand) {
+// look reads all keys, and sometimes drains some.
+func (b *keyedFates) look(r *rand.Rand) {
 	if r.IntN(20) == 0 {
 		for key, v := range b.k.Drain() {
 			if b.end(key, v); r.IntN(4) == 0 {
@@ -109,8 +109,8 @@ func (b *keyedBooks) look(r *rand.Rand) {
 	}
 }
 
-// check is called when nothing is pending or under way.
-func (b *keyedBooks) check() {
+// check must be called when nothing is pending or under way.
+func (b *keyedFates) check() {
 	b.t.Helper()
 	for key := range b.keys {
 		if set, replaced, ended := b.set[key].Load(), b.replaced[key].Load(), b.ended[key].Load(); set != replaced+ended {
@@ -127,7 +127,8 @@ func (b *keyedBooks) check() {
 	}
 }
 
-// Every value that was set is replaced, fired, removed or drained, once, whatever 32 goroutines do to a few keys.
+// Every value that was set is replaced, fired, removed or drained, exactly
+// once, while 32 goroutines use a few keys.
 func TestEveryValueOfAKeyEndsOnceUnderContention(t *testing.T) {
 	pool := NewPool(2, 4, Block)
 	for _, cfg := range []Config{
@@ -137,13 +138,13 @@ func TestEveryValueOfAKeyEndsOnceUnderContention(t *testing.T) {
 	} {
 		const workers = 32
 		each := raceOperations() / 8 / workers
-		b := newKeyedBooks(t, cfg, 7, 4*workers*each)
+		b := newKeyedFates(t, cfg, 7, 4*workers*each)
 		var wg sync.WaitGroup
 		for worker := range workers {
 			wg.Go(func() { b.work(rand.New(rand.NewPCG(uint64(worker), 5)), each) })
 		}
 		wg.Wait()
-		for range 10_000 { // those that set themselves again come to an end
+		for range 10_000 { // until the values that set themselves again have ended
 			if b.k.Len() == 0 {
 				break
 			}
@@ -159,7 +160,8 @@ func TestEveryValueOfAKeyEndsOnceUnderContention(t *testing.T) {
 	}
 }
 
-// A deadline that was moved, replaced or removed does not fire: each races against expiry at its very moment.
+// A deadline that was moved, replaced or removed does not fire. Each of these
+// operations races against expiry at the same moment.
 func TestAKeysOldDeadlineDoesNotFire(t *testing.T) {
 	rounds := raceOperations() / 50
 	for name, change := range map[string]func(k *Keyed[int, int]) bool{

@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// keyFirings is a callback of a Keyed that notes what fired when, in the form "key value at".
+// keyFirings is a callback of a Keyed that records the key, the value and the
+// time of each call, in the form "key value at".
 type keyFirings struct{ *recorder }
 
 func newKeyFirings() keyFirings { return keyFirings{newRecorder()} }
 
-// fire takes keys below 1000.
+// fire accepts keys below 1000.
 func (r keyFirings) fire(key, v int) { r.recorder.fire(1000*v + key) }
 
 func (r keyFirings) expect(t *testing.T, want ...string) {
@@ -41,7 +42,7 @@ func mustSet[K comparable, V any](t *testing.T, k *Keyed[K, V], key K, d time.Du
 	}
 }
 
-// ouqiang's wheel keeps both timers, only one of which can be removed.
+// ouqiang's wheel keeps both timers, and only one can be removed.
 func TestSetReplacesTheTimerOfItsKey(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newKeyFirings()
@@ -65,7 +66,7 @@ func TestSetReplacesTheTimerOfItsKey(t *testing.T) {
 	})
 }
 
-func TestSetIfAbsentLeavesWhatIsThere(t *testing.T) {
+func TestSetIfAbsentLeavesAPendingTimer(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newKeyFirings()
 		k := NewKeyed(cfg, r.fire)
@@ -84,7 +85,8 @@ func TestSetIfAbsentLeavesWhatIsThere(t *testing.T) {
 	})
 }
 
-// go-zero's wheel fires a moved timer a turn early or late if its slot wraps, and twice if it is moved below a tick.
+// go-zero's wheel fires a moved timer a full turn early or late if its slot
+// wraps, and fires it twice if it is moved to less than a tick from now.
 func TestMoveFiresOnceAtTheNewDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tick := tickOf(cfg)
@@ -109,7 +111,7 @@ func TestMoveFiresOnceAtTheNewDeadline(t *testing.T) {
 					t.Errorf("from %v to %v: fired %v, want at %v", from, to, got, at+to)
 				}
 				if k.Move(1, time.Second) {
-					t.Error("Move of what has fired = true")
+					t.Error("Move of a fired timer = true")
 				}
 			}
 		}
@@ -150,7 +152,8 @@ func TestRemovedKeysDoNotFireAndCanBeSetAgain(t *testing.T) {
 	})
 }
 
-// godis deletes the entry of a key after its job has run, also when that has added the key again.
+// godis deletes the entry of a key after its job has run, even if the job has
+// added the key again.
 func TestAKeySetDuringItsOwnFiringIsANewTimer(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		var k *Keyed[int, int]
@@ -160,7 +163,7 @@ func TestAKeySetDuringItsOwnFiringIsANewTimer(t *testing.T) {
 			if v < 3 {
 				mustSet(t, k, key, time.Second, v+1, false)
 				mustSet(t, k, key, time.Second, v+1, true)
-				time.Sleep(100 * time.Millisecond) // what the old timer leaves behind comes after this
+				time.Sleep(100 * time.Millisecond) // the old timer ends after this
 			}
 		})
 		for key := range 10 {
@@ -181,7 +184,7 @@ func TestAKeySetDuringItsOwnFiringIsANewTimer(t *testing.T) {
 	})
 }
 
-// go-zero's wheel loses what is set after a Drain.
+// go-zero's wheel loses timers that are set after a Drain.
 func TestDrainHandsOutEverythingAndLeavesTheKeysFree(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newKeyFirings()
@@ -236,7 +239,7 @@ func TestABlockedCallbackDelaysNoOtherKey(t *testing.T) {
 	})
 }
 
-// A timer is its key's until it is handed over, even if it is overdue.
+// A timer belongs to its key until it is handed over, even if it is overdue.
 func TestAKeyThatIsDueCanStillBeReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newKeyFirings()
@@ -244,7 +247,7 @@ func TestAKeyThatIsDueCanStillBeReplaced(t *testing.T) {
 			r.fire(key, v)
 			time.Sleep(time.Second)
 		})
-		mustSet(t, k, 0, time.Second, 1, false) // keeps the driver
+		mustSet(t, k, 0, time.Second, 1, false) // keeps the driver busy
 		for key := 1; key <= 4; key++ {
 			mustSet(t, k, key, 1500*time.Millisecond, 1, false)
 		}
@@ -303,7 +306,7 @@ func TestReplacingNeedsNoRoom(t *testing.T) {
 	})
 }
 
-func TestAClosedKeyedGivesBackWhatItHolds(t *testing.T) {
+func TestAClosedKeyedReturnsItsTimers(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		k := NewKeyed(cfg, func(int, int) { t.Error("fired") })
 		for key := range 10 {
@@ -335,7 +338,7 @@ func TestAClosedKeyedGivesBackWhatItHolds(t *testing.T) {
 	})
 }
 
-// What Run does with a callback is no longer the key's business.
+// After the hand-over, Run cannot affect the key any more.
 func TestADroppedCallbackLeavesNoKeyBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPool(1, 0, Drop)
@@ -360,7 +363,7 @@ func TestADroppedCallbackLeavesNoKeyBehind(t *testing.T) {
 	})
 }
 
-func TestNewKeyedRefusesWhatMakesNoSense(t *testing.T) {
+func TestNewKeyedRefusesInvalidArguments(t *testing.T) {
 	for _, f := range []func(){
 		func() { NewKeyed[int, int](Config{}, nil) },
 		func() { NewKeyed(Config{Tick: 1}, func(int, int) {}) },

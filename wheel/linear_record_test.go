@@ -12,7 +12,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// operations is what a history records of a wheel. A liar may stand before it.
+// operations are the calls that a history records. A wheel with a fault can
+// wrap them.
 type operations interface {
 	Add(d time.Duration, timer int) ID
 	Reset(id ID, d time.Duration) bool
@@ -23,7 +24,8 @@ type operations interface {
 	Drain() iter.Seq2[ID, int]
 }
 
-// linearRun lets many goroutines do random things to few timers, so that they meet, and notes all of it.
+// linearRun lets many goroutines use few timers at random, so that they meet,
+// and records all calls.
 type linearRun struct {
 	t     *testing.T
 	tick  time.Duration
@@ -52,7 +54,8 @@ func (r *linearRun) note(c linearCall, out linearReply) {
 	r.mu.Unlock()
 }
 
-// fired notes what a batch holds. That its timers were found due is said by Late, so they were claimed after that.
+// fired records a batch. Late shows when its timers were found due, so they
+// were claimed after that.
 func (r *linearRun) fired(batch []Expired[int]) {
 	now := r.now()
 	for _, e := range batch {
@@ -69,7 +72,7 @@ func (r *linearRun) add(d time.Duration, into *atomic.Pointer[linearHandle]) {
 	into.Store(&linearHandle{id, timer})
 }
 
-// operate does one random thing to one of the timers, which may well be gone.
+// operate makes one random call for one of the timers, which may have ended.
 func (r *linearRun) operate(rnd *rand.Rand) {
 	cell := &r.cells[rnd.IntN(len(r.cells))]
 	d := time.Duration(rnd.IntN(12)) * r.tick / 2
@@ -107,7 +110,7 @@ func (r *linearRun) operate(rnd *rand.Rand) {
 	r.note(c, out)
 }
 
-// look notes what All or Drain yields, but not more than most.
+// look records the timers that All or Drain yields, but at most most of them.
 func (r *linearRun) look(kind linearKind, seq iter.Seq2[ID, int], most int) {
 	n, since := 0, r.now()
 	for _, timer := range seq {
@@ -122,7 +125,8 @@ func (r *linearRun) look(kind linearKind, seq iter.Seq2[ID, int], most int) {
 	}
 }
 
-// record makes one history of about n operations by workers goroutines. lie may put a liar before the wheel.
+// record makes one history of about n operations by workers goroutines. lie may
+// wrap the wheel in a faulty one.
 func record(t *testing.T, cfg Config, workers, n int, seed uint64, lie func(operations) operations) []porcupine.Operation {
 	r := &linearRun{t: t, tick: tickOf(cfg), start: time.Now()}
 	w := NewBatch(cfg, r.fired)
@@ -143,6 +147,6 @@ func record(t *testing.T, cfg Config, workers, n int, seed uint64, lie func(oper
 		t.Error(err)
 	}
 	r.look(linearDrain, r.wheel.Drain(), n)
-	checkBooks(t, w)
+	checkCounters(t, w)
 	return slices.Clone(r.history)
 }

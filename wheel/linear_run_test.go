@@ -39,7 +39,8 @@ func TestConcurrentHistoriesAreThoseOfATimerThatDoesOneThingAfterTheOther(t *tes
 	}
 }
 
-// A checker that finds nothing may be blind. Each of these wheels breaks one promise, now and then.
+// A checker that finds no faults may be wrong. Each of these wheels breaks one
+// promise now and then.
 func TestTheCheckOfHistoriesFindsEachLie(t *testing.T) {
 	for name, lie := range map[string]func(operations) operations{
 		"Remove removes nothing":       func(w operations) operations { return emptyRemove{w} },

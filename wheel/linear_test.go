@@ -21,10 +21,12 @@ func linearOperations() int {
 	return 3_000_000
 }
 
-// A history is what goroutines asked of a wheel, what it answered, and what it did by itself: a firing is an operation
-// too, that nobody called. The wheel is right if every history has an order, compatible with the clock, in which a
-// timer that does one thing after the other gives the same answers. Timers do not know of each other, so each is judged
-// by itself: together they have such an order exactly if each of them has one.
+// A history holds the calls that goroutines made, the replies of the wheel, and
+// the firings, which are operations without a caller. The wheel is correct if
+// every history has an order, compatible with the clock, in which a sequential
+// timer gives the same replies. Timers are independent, so each is checked
+// alone: all of them together have such an order if and only if each of them
+// has one.
 
 type linearKind uint8
 
@@ -41,7 +43,8 @@ const (
 
 var linearNames = [...]string{"Add", "Reset", "Extend", "Remove", "Get", "All", "Drain", "fire"}
 
-// linearCall is one operation on one timer. All times are since the history began.
+// linearCall is one operation on one timer. All times are since the history
+// began.
 type linearCall struct {
 	kind      linearKind
 	timer     int
@@ -50,15 +53,15 @@ type linearCall struct {
 	tick      time.Duration
 }
 
-// linearReply is the answer.
+// linearReply is the reply.
 type linearReply struct {
 	ok   bool
 	left time.Duration // Get's
-	due  time.Duration // of a firing: the deadline that the wheel says it had
+	due  time.Duration // of a firing: the deadline that the wheel reports
 }
 
-// linearState is a timer as its caller knows it. The wheel reads the clock somewhere between call and return, so the
-// deadline is known as a range.
+// linearState is a timer as its caller sees it. The wheel reads the clock
+// between call and return, so the deadline is known as a range.
 type linearState struct {
 	phase   linearPhase
 	from    time.Duration // the deadline is not before from
@@ -73,12 +76,13 @@ const (
 	timerGone
 )
 
-// step does one operation. It returns false if a timer in this state cannot give this answer.
+// step applies one operation. It returns false if a timer in this state cannot
+// give this reply.
 func (s linearState) step(in linearCall, out linearReply) (bool, linearState) {
 	from := in.call + max(0, in.d)
 	through := in.ret + max(0, in.d) + in.tick
 	if in.d <= 0 {
-		from -= in.tick // due at once: the tick that now lies in
+		from -= in.tick // due at once: the tick that contains now
 	}
 	switch {
 	case in.kind == linearAdd:
@@ -127,7 +131,7 @@ var linearModel = porcupine.Model{
 	},
 }
 
-// checkLinear returns the operations of a timer that has no such order, or nil.
+// checkLinear returns the operations of a timer without such an order, or nil.
 func checkLinear(history []porcupine.Operation) (wrong []porcupine.Operation) {
 	if porcupine.CheckOperations(linearModel, history) {
 		return nil

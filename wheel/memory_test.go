@@ -89,7 +89,7 @@ func TestAValueIsNotKeptAfterItsTimer(t *testing.T) {
 	for w.Len() > 1 || batches.Len() > 1 {
 		runtime.Gosched()
 	}
-	w.Add(time.Hour, nil) // takes the cell of what fired
+	w.Add(time.Hour, nil) // takes the cell of the fired timer
 	w.Remove(w.Add(time.Hour, value("removed")))
 	for range 3 {
 		select {
@@ -100,7 +100,7 @@ func TestAValueIsNotKeptAfterItsTimer(t *testing.T) {
 	}
 }
 
-// The ways to end that the test above leaves out.
+// The ways to end that the test above does not cover.
 func TestAValueIsNotKeptHoweverItsTimerEnds(t *testing.T) {
 	gone := make(chan string, 8)
 	value := func(how string) *[16]byte {
@@ -140,7 +140,7 @@ func TestAValueIsNotKeptHoweverItsTimerEnds(t *testing.T) {
 	}
 }
 
-// collecting runs a few collections, then lets the reader go on.
+// collecting runs a few collections, then lets the reader continue.
 func collecting() <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -157,7 +157,7 @@ func TestAForgottenEmptyWheelIsCollected(t *testing.T) {
 	for name, fill := range map[string]func(w *Wheel[*int]){
 		"never used": func(*Wheel[*int]) {},
 		"all removed": func(w *Wheel[*int]) {
-			for range 1000 { // both shards arm their timers, far off
+			for range 1000 { // both shards arm their timers for a distant time
 				w.Remove(w.Add(time.Hour, nil))
 			}
 			w.Remove(w.AddAt(time.Now().Add(time.Hour), nil))
@@ -217,7 +217,7 @@ func TestNoGoroutineWhileNothingIsDue(t *testing.T) {
 	if after := runtime.NumGoroutine(); after > before {
 		t.Errorf("%d goroutines, %d before", after, before)
 	}
-	for range 1000 { // nor after something was
+	for range 1000 { // nor after something was added and removed
 		w.Add(0, 1)
 		w.AddAt(time.Now(), 1)
 	}

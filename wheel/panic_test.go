@@ -10,14 +10,15 @@ import (
 
 const crashChild = "WHEEL_CRASH_CHILD"
 
-// Without OnPanic a panic ends the program, as with package time: it must not be lost.
+// Without OnPanic a panic ends the program, as with package time: it must not
+// be lost.
 func TestAPanicWithoutOnPanicEndsTheProgram(t *testing.T) {
 	if run := os.Getenv(crashChild); run != "" {
 		cfg := Config{}
 		if run == "inline" {
 			cfg.Run = Inline
 		}
-		New(cfg, func(int) { panic("nobody asked") }).Add(0, 1)
+		New(cfg, func(int) { panic("unexpected") }).Add(0, 1)
 		time.Sleep(time.Minute)
 		return
 	}
@@ -25,7 +26,7 @@ func TestAPanicWithoutOnPanicEndsTheProgram(t *testing.T) {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestAPanicWithoutOnPanicEndsTheProgram$")
 		child.Env = append(os.Environ(), crashChild+"="+run)
 		out, err := child.CombinedOutput()
-		if err == nil || !bytes.Contains(out, []byte("panic: nobody asked")) {
+		if err == nil || !bytes.Contains(out, []byte("panic: unexpected")) {
 			t.Errorf("%s: %v\n%s", run, err, out)
 		}
 	}

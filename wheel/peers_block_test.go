@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// The tests of this file and of peers_*_test.go are named after a promise that another timer library for Go has broken.
-// Each says whose and how. Here: calls that never return.
+// Each test of this file and of the other peers_*_test.go is about a promise
+// that another timer library for Go has broken. Its comment names the library
+// and the fault. This file is about calls that never return.
 
 // returns fails the test if f does not return.
 func returns(t *testing.T, what string, f func()) {
@@ -27,7 +28,7 @@ func returns(t *testing.T, what string, f func()) {
 	}
 }
 
-// antlabs/timer: Reset to the slot where the timer stands locked that slot twice.
+// antlabs/timer: Reset to the slot of the timer locked that slot twice.
 func TestResetIntoTheSameSlotReturns(t *testing.T) {
 	r := newRecorder()
 	w := New(Config{Shards: 1}, r.fire)
@@ -45,7 +46,8 @@ func TestResetIntoTheSameSlotReturns(t *testing.T) {
 	})
 }
 
-// antlabs/timer: two Resets in opposite directions took the locks of two slots in opposite order.
+// antlabs/timer: two Resets in opposite directions locked two slots in opposite
+// order.
 func TestResetsInOppositeDirectionsDoNotLockEachOtherOut(t *testing.T) {
 	w := New(Config{Shards: 1}, func(int) {})
 	defer w.Close()
@@ -69,7 +71,8 @@ func TestResetsInOppositeDirectionsDoNotLockEachOtherOut(t *testing.T) {
 	})
 }
 
-// RussellLuo/timingwheel: an add that met Stop waited for ever for a driver that had gone.
+// RussellLuo/timingwheel: an add during Stop waited forever for a driver that
+// had ended.
 func TestAnAddThatMeetsCloseReturns(t *testing.T) {
 	for range 20 {
 		w := New(Config{Shards: 1, Tick: minTick}, func(int) {})
@@ -86,11 +89,12 @@ func TestAnAddThatMeetsCloseReturns(t *testing.T) {
 		})
 		for range w.Drain() {
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	}
 }
 
-// rfyiamcool/go-timewheel: the second Stop waited for a goroutine that had ended with the first.
+// rfyiamcool/go-timewheel: the second Stop waited for a goroutine that had
+// ended with the first.
 func TestASecondCloseReturns(t *testing.T) {
 	for _, used := range []bool{false, true} {
 		w := New(Config{}, func(int) {})
@@ -112,7 +116,7 @@ func TestASecondCloseReturns(t *testing.T) {
 	}
 }
 
-// ouqiang/timewheel: AddTimer after Stop wrote to a channel that nobody read any more.
+// ouqiang/timewheel: AddTimer after Stop wrote to a channel without a reader.
 func TestAnAddAfterCloseReturnsAndIsRefused(t *testing.T) {
 	w := New(Config{}, func(int) { t.Error("fired") })
 	w.Close()
@@ -126,7 +130,8 @@ func TestAnAddAfterCloseReturnsAndIsRefused(t *testing.T) {
 	})
 }
 
-// thinkgos/timer: Stop held the lock that expiry needed, while it waited for expiry.
+// thinkgos/timer: Stop held the lock that expiry needed, while it waited for
+// expiry.
 func TestARemoveReturnsWhileACallbackRuns(t *testing.T) {
 	for _, run := range []Runner{Inline, Go} {
 		entered, leave := make(chan struct{}), make(chan struct{})
@@ -138,7 +143,7 @@ func TestARemoveReturnsWhileACallbackRuns(t *testing.T) {
 		<-entered
 		returns(t, "Remove", func() {
 			if _, ok := w.Remove(id); ok {
-				t.Error("removed what had fired")
+				t.Error("removed a timer that had fired")
 			}
 			if _, ok := w.Remove(other); !ok || w.Reset(id, 0) || w.Extend(id, 0) {
 				t.Error("the answers are wrong while a callback runs")
@@ -151,11 +156,12 @@ func TestARemoveReturnsWhileACallbackRuns(t *testing.T) {
 	}
 }
 
-// thinkgos/timer: the pool was called under the lock. When it was full, callbacks that added a timer waited for that lock,
-// and the pool for the callbacks.
+// thinkgos/timer: the pool was called under the lock. When it was full,
+// callbacks that added a timer waited for that lock, and the pool waited for
+// the callbacks.
 func TestARunThatBlocksHoldsNoLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		worker := make(chan struct{}, 1) // a pool of one, which blocks when it is busy
+		worker := make(chan struct{}, 1) // a pool with one worker, which blocks when it is busy
 		var ended atomic.Int32
 		var closing atomic.Bool
 		var w *Wheel[int]
@@ -186,7 +192,8 @@ func TestARunThatBlocksHoldsNoLock(t *testing.T) {
 	})
 }
 
-// xiaoxuxiansheng/timewheel: a deadline in the past panicked in the wheel's goroutine, which then was no more.
+// xiaoxuxiansheng/timewheel: a deadline in the past caused a panic that ended
+// the wheel's goroutine.
 func TestADeadlineInThePastKillsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
@@ -202,6 +209,6 @@ func TestADeadlineInThePastKillsNothing(t *testing.T) {
 		if got := r.values(); len(got) != 13 || got[12] != 2 {
 			t.Errorf("fired %v", got)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// What other libraries keep after it has ended, let wait for a neighbour, search for, or share without a lock.
+// Other libraries keep memory of ended timers, let a timer wait for its
+// neighbour, search for a timer, or share data without a lock.
 
-// memoryCount is how many operations are enough to see what one of them leaves behind.
+// memoryCount is enough operations to see the memory that one of them leaks.
 func memoryCount() int {
 	switch {
 	case raceEnabled:
@@ -22,7 +23,8 @@ func memoryCount() int {
 	return 1_000_000
 }
 
-// checkNothingStays checks that the heap is not larger after f than before, but for a chunk or two.
+// checkNothingStays checks that the heap after f is at most a chunk or two
+// larger than before.
 func checkNothingStays(t *testing.T, what string, f func()) {
 	t.Helper()
 	before := heapInUse()
@@ -32,8 +34,9 @@ func checkNothingStays(t *testing.T, what string, f func()) {
 	}
 }
 
-// go-zero: what was removed stayed in its slot until the hand came by: 127 MB after a million adds and removals. gf gtimer:
-// the same with Close, until the deadline.
+// go-zero: a removed timer stayed in its slot until the slot was due: 127 MB
+// after a million adds and removals. gf gtimer: the same with Close, until the
+// deadline.
 func TestRemovedTimersLeaveNothingBehind(t *testing.T) {
 	w := New(Config{Shards: 1}, func([4]uint64) {})
 	defer w.Close()
@@ -80,7 +83,8 @@ func TestFiredTimersLeaveNothingBehind(t *testing.T) {
 	})
 }
 
-// rfyiamcool/go-timewheel: Reset left the old task in the wheel: 129 MB after a million Resets of one timer.
+// rfyiamcool/go-timewheel: Reset left the old task in the wheel: 129 MB after a
+// million Resets of one timer.
 func TestAMillionMovesOfOneTimerLeaveNothingBehind(t *testing.T) {
 	w := New(Config{Shards: 1}, func(int) {})
 	defer w.Close()
@@ -110,8 +114,8 @@ func TestAMillionMovesOfOneTimerLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// go-zero: all callbacks of a tick ran one after the other, on one goroutine: a timer of 100 ms fired after 2.1 s, since its
-// neighbour slept.
+// go-zero: all callbacks of a tick ran one after the other, on one goroutine. A
+// timer of 100 ms fired after 2.1 s because its neighbour slept.
 func TestACallbackThatSleepsDelaysNoNeighbour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
@@ -138,12 +142,13 @@ func TestACallbackThatSleepsDelaysNoNeighbour(t *testing.T) {
 	})
 }
 
-// ouqiang/timewheel: remove went through the slot, which took 63 µs with a million timers.
+// ouqiang/timewheel: remove searched the slot, which took 63 µs with a million
+// timers.
 func TestTheCostOfARemoveDoesNotGrowWithItsSlot(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector costs more than what is measured")
+		t.Skip("the race detector costs more than the operation")
 	}
-	cost := func(n int) time.Duration { // of one removal, all timers being in one slot
+	cost := func(n int) time.Duration { // of one removal, with all timers in one slot
 		w := New(Config{Shards: 1}, func(int) {})
 		defer w.Close()
 		ids := make([]ID, n)
@@ -158,14 +163,15 @@ func TestTheCostOfARemoveDoesNotGrowWithItsSlot(t *testing.T) {
 		return time.Since(begun) / time.Duration(n)
 	}
 	least := func(n int) time.Duration { return min(cost(n), cost(n), cost(n)) }
-	few, many := least(1000), least(200_000) // going through the slot would cost 200 times as much
+	few, many := least(1000), least(200_000) // searching the slot would cost 200 times as much
 	if t.Logf("of 1,000: %v, of 200,000: %v", few, many); many > 30*max(few, 50) {
 		t.Errorf("a removal from a slot of 1,000 takes %v, from one of 200,000 %v", few, many)
 	}
 }
 
-// package time starts the callbacks of all that has expired before any of them runs: of a million that were due within a
-// second, half fired 2.7 to 9.2 s late. Here the driver lets them run between.
+// package time starts the callbacks of all expired timers before any of them
+// runs: of a million that were due within a second, half fired 2.7 to 9.2 s
+// late. Here the driver lets callbacks run in between.
 func TestCallbacksRunBeforeAllThatIsDueIsStarted(t *testing.T) {
 	n := memoryCount()
 	var w *Wheel[int]
@@ -185,8 +191,9 @@ func TestCallbacksRunBeforeAllThatIsDueIsStarted(t *testing.T) {
 	w.Close()
 }
 
-// rfyiamcool/go-timewheel, under -race: Reset and Stop wrote what the tick read. xiaoxuxiansheng/timewheel: an add read the
-// current slot while the tick moved it. This is for the race detector.
+// rfyiamcool/go-timewheel, under -race: Reset and Stop wrote fields that the
+// tick read. xiaoxuxiansheng/timewheel: an add read the current slot while the
+// tick changed it. This test is for the race detector.
 func TestAddsMovesAndRemovalsShareNothingWithTheTick(t *testing.T) {
 	w := New(Config{Shards: 1, Tick: minTick}, func(int) {})
 	var wg sync.WaitGroup
@@ -214,5 +221,5 @@ func TestAddsMovesAndRemovalsShareNothingWithTheTick(t *testing.T) {
 	if err := w.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
-	checkBooks(t, w)
+	checkCounters(t, w)
 }

@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
-// Every wheel for Go that was measured fires early: by cutting a delay down to ticks, by counting from the beginning of
-// the tick that runs, or by counting from a clock that lags. And some make nonsense of small or negative numbers.
+// Every other wheel for Go that was measured fires early. It rounds a delay
+// down to ticks, counts from the beginning of the current tick, or counts from
+// a clock that is behind. Some also fail for small or negative numbers.
 
-// antlabs/timer: a negative delay became a huge unsigned one, and was due in 497 days.
+// antlabs/timer: a negative delay became a huge unsigned one, and was due in
+// 497 days.
 func TestANegativeDelayIsDueAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
@@ -42,14 +44,15 @@ func TestANegativeDelayIsDueAtOnce(t *testing.T) {
 	})
 }
 
-// antlabs/timer and thinkgos/timer: the clock that deadlines were added to lagged when the driver was late, and 25 to 90
-// in a hundred timers fired early, by up to 27 ms.
+// antlabs/timer and thinkgos/timer: deadlines were added to a clock that was
+// behind when the driver was late. 25 to 90 of 100 timers fired early, by up to
+// 27 ms.
 func TestNeverEarlyWhileTheDriverIsLate(t *testing.T) {
 	var busy sync.WaitGroup
 	var over atomic.Bool
 	for range 2 * runtime.GOMAXPROCS(0) {
 		busy.Go(func() {
-			for !over.Load() { // keeps the processors from the driver
+			for !over.Load() { // keeps the processors busy, so that the driver is late
 			}
 		})
 	}
@@ -78,8 +81,8 @@ func TestNeverEarlyWhileTheDriverIsLate(t *testing.T) {
 	}
 }
 
-// RussellLuo/timingwheel cut deadlines down to milliseconds, ouqiang and godis to seconds: a timer of 1.99 s fired after
-// 1.1 s.
+// RussellLuo/timingwheel rounded deadlines down to milliseconds, ouqiang and
+// godis to seconds: a timer of 1.99 s fired after 1.1 s.
 func TestADelayIsNeverCutDownToTicks(t *testing.T) {
 	for _, tick := range []time.Duration{minTick, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second} {
 		for _, phase := range []time.Duration{0, tick / 3, tick - 1} {
@@ -105,8 +108,8 @@ func TestADelayIsNeverCutDownToTicks(t *testing.T) {
 	}
 }
 
-// go-zero, rfyiamcool, xiaoxuxiansheng, gf: of the ticks to wait for, the one that ran already was counted as a whole:
-// a timer of 100 ms fired after 1.
+// go-zero, rfyiamcool, xiaoxuxiansheng, gf: the current tick was counted as a
+// whole tick, so a timer of 100 ms fired after 1 ms.
 func TestTheTickThatRunsIsNotCountedAsAWholeOne(t *testing.T) {
 	const tick = 100 * time.Millisecond
 	for _, phase := range []time.Duration{0, 1, tick / 2, 98 * time.Millisecond, tick - 1} {
@@ -131,7 +134,8 @@ func TestTheTickThatRunsIsNotCountedAsAWholeOne(t *testing.T) {
 	}
 }
 
-// ouqiang/timewheel and godis divided by the seconds of the interval: below one second the process ended.
+// ouqiang/timewheel and godis divided by the seconds of the interval: below one
+// second the process crashed.
 func TestATickMayBeMuchShorterThanASecond(t *testing.T) {
 	const second = time.Second
 	for _, tick := range []time.Duration{minTick, 100_001, 999_999, time.Millisecond, second - time.Millisecond, second - 1, second + 1} {

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// What other libraries do to timers that have a key.
+// Faults of other libraries with keyed timers.
 
-// go-zero: MoveTimer to a later deadline fired a turn early, to an earlier one a turn late, if the slot was behind the hand.
+// go-zero: if the slot had been passed already, MoveTimer to a later deadline
+// fired a turn early, and to an earlier deadline a turn late.
 func TestAKeyMovedAcrossTheWrapIsPunctualBothWays(t *testing.T) {
 	const tick = time.Millisecond
 	delays := []time.Duration{1, 2, 31, 62, 63, 64, 65, 100, 127, 128, 129, 4095, 4096, 4097, 5000}
@@ -41,7 +42,8 @@ func TestAKeyMovedAcrossTheWrapIsPunctualBothWays(t *testing.T) {
 	})
 }
 
-// go-zero: MoveTimer to less than an interval ran the task at once, and again later.
+// go-zero: MoveTimer to less than an interval ran the task at once, and again
+// later.
 func TestAKeyMovedBelowATickFiresOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
@@ -64,7 +66,8 @@ func TestAKeyMovedBelowATickFiresOnce(t *testing.T) {
 	})
 }
 
-// ouqiang/timewheel: adding a key that was there kept both timers, and only one of them could be removed.
+// ouqiang/timewheel: adding a key that was there kept both timers, and only one
+// of them could be removed.
 func TestAKeySetManyTimesIsOneTimer(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
@@ -88,8 +91,8 @@ func TestAKeySetManyTimesIsOneTimer(t *testing.T) {
 	})
 }
 
-// HDT3213/godis: a job that set its own key again could not be removed, for its end deleted the new entry: of 2,000 jobs
-// that were removed 120 fired.
+// HDT3213/godis: a job that set its own key again could not be removed, because
+// its end deleted the new entry: of 2,000 removed jobs, 120 fired.
 func TestAJobThatSetsItsOwnKeyAgainCanBeRemoved(t *testing.T) {
 	for _, run := range []Runner{Inline, Go} {
 		const jobs = 2000
@@ -113,7 +116,7 @@ func TestAJobThatSetsItsOwnKeyAgainCanBeRemoved(t *testing.T) {
 						time.Sleep(minTick / 4)
 					}
 					for {
-						if _, ok := k.Remove(key); ok { // not before the job has set it
+						if _, ok := k.Remove(key); ok { // after the job has set it
 							break
 						}
 					}
@@ -139,7 +142,8 @@ func TestAJobThatSetsItsOwnKeyAgainCanBeRemoved(t *testing.T) {
 	}
 }
 
-// go-zero#205: a task that had been moved could not be removed. PR#5753: what was set after Drain never fired.
+// go-zero#205: a task that had been moved could not be removed. PR#5753: a
+// timer that was set after Drain never fired.
 func TestAKeyCanBeRemovedAfterAMoveAndFiresAfterADrain(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()

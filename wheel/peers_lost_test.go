@@ -9,12 +9,14 @@ import (
 	"time"
 )
 
-// Timers that other libraries lose, strand for a turn of their wheel, or fire twice.
+// Other libraries lose timers, fire them a turn of their wheel late, or fire
+// them twice.
 
-// antlabs/timer: an add that read the clock just before a tick was put where the hand had just been, and stayed there
-// for a full turn. Here such an add is due at once, however old its reading.
+// antlabs/timer: an add that read the clock just before a tick used the slot
+// that had just been passed, and fired a full turn late. Here such a timer is
+// due at once, however old its clock reading is.
 func TestAnAddThatRacesTheTickIsNotStrandedForATurn(t *testing.T) {
-	const tick, n = 10 * time.Millisecond, 20_000 // a turn of the lowest level would be 640 ms
+	const tick, n = 10 * time.Millisecond, 20_000 // one turn of the lowest level is 640 ms
 	var worst, control atomic.Int64
 	w := NewBatch(Config{Shards: 1, Tick: tick, Run: Inline}, func(batch []Expired[int]) {
 		for _, e := range batch {
@@ -47,7 +49,8 @@ func TestAnAddThatRacesTheTickIsNotStrandedForATurn(t *testing.T) {
 	}
 }
 
-// antlabs/timer's heap: Stop after the timer had fired removed another one, by its old index.
+// antlabs/timer's heap: Stop after the timer had fired removed another timer,
+// by the old index.
 func TestARemoveAfterTheFiringLeavesTheOthersAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
@@ -69,7 +72,7 @@ func TestARemoveAfterTheFiringLeavesTheOthersAlone(t *testing.T) {
 		if n := len(r.values()); n != 30 {
 			t.Errorf("%d of 30 fired", n)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -93,7 +96,8 @@ func TestASecondRemoveLeavesTheOthersAlone(t *testing.T) {
 	})
 }
 
-// antlabs/timer's heap: when nothing else was pending it panicked, index out of range.
+// antlabs/timer's heap: with no other timer pending, Stop panicked, index out
+// of range.
 func TestARemoveAfterTheLastFiringIsHarmless(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		w := New(cfg, func(int) {})
@@ -107,7 +111,8 @@ func TestARemoveAfterTheLastFiringIsHarmless(t *testing.T) {
 	})
 }
 
-// antlabs/timer's heap: Reset after the timer had fired said that it had armed it again, and had not.
+// antlabs/timer's heap: Reset after the timer had fired reported success, but
+// did not set the timer.
 func TestAResetAfterTheFiringSaysThatItArmedNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
@@ -124,8 +129,9 @@ func TestAResetAfterTheFiringSaysThatItArmedNothing(t *testing.T) {
 	})
 }
 
-// go-zero: a timer that was moved to a later deadline fired a turn early, one moved to an earlier deadline a turn late,
-// if its slot was behind the hand.
+// go-zero: if the slot had been passed already, a timer that was moved to a
+// later deadline fired a turn early, and one moved to an earlier deadline a
+// turn late.
 func TestAMoveAcrossTheWrapIsPunctualBothWays(t *testing.T) {
 	const tick = time.Millisecond
 	delays := []time.Duration{0, 1, 2, 31, 62, 63, 64, 65, 100, 127, 128, 129, 4095, 4096, 4097, 5000}
@@ -158,7 +164,8 @@ func TestAMoveAcrossTheWrapIsPunctualBothWays(t *testing.T) {
 	})
 }
 
-// go-zero: a timer that was moved to less than an interval from now fired at once, and again later.
+// go-zero: a timer that was moved to less than an interval from now fired at
+// once, and again later.
 func TestAMoveBelowATickFiresOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
@@ -183,7 +190,8 @@ func TestAMoveBelowATickFiresOnce(t *testing.T) {
 	})
 }
 
-// siddontang/go time2: once a slot had grown past its first length, Stop wrote into a copy of it that was no longer used.
+// siddontang/go time2: after a slot had grown past its first length, Stop wrote
+// into a copy of it that was no longer used.
 func TestARemoveHoldsHoweverManyShareTheSlot(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		w := New(cfg, func(int) { t.Error("fired, but was removed") })
@@ -206,9 +214,10 @@ func TestARemoveHoldsHoweverManyShareTheSlot(t *testing.T) {
 	})
 }
 
-// gf gtimer: each tick put one stale entry of a timer that had been reset back into its heap, and looked no further:
-// 2,000 heartbeats kept all others from firing.
-func TestHeartbeatsStarveNobody(t *testing.T) {
+// gf gtimer: each tick put one stale entry of a timer that had been reset back
+// into its heap, and stopped there. So 2,000 heartbeats kept all other timers
+// from firing.
+func TestHeartbeatsStarveNoTimer(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
 		w := New(cfg, r.fire)
@@ -234,8 +243,9 @@ func TestHeartbeatsStarveNobody(t *testing.T) {
 	})
 }
 
-// HDT3213/godis: a job that added itself again could not be cancelled any more, for its end deleted the new entry.
-func TestWhatACallbackAddsAgainCanBeRemoved(t *testing.T) {
+// HDT3213/godis: a job that added itself again could not be cancelled, because
+// its end deleted the new entry.
+func TestATimerThatACallbackAddsAgainCanBeRemoved(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		var w *Wheel[int]
 		var mu sync.Mutex
@@ -267,12 +277,12 @@ func TestWhatACallbackAddsAgainCanBeRemoved(t *testing.T) {
 				t.Errorf("job %d ran %d times", v, n)
 			}
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
-// ouqiang/timewheel: adding a key again kept both entries, and only one of them could be removed. Here each add has an ID
-// of its own, and ends by itself.
+// ouqiang/timewheel: adding a key again kept both entries, and only one of them
+// could be removed. Here each add has its own ID, and ends independently.
 func TestEqualValuesAreTimersOfTheirOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()

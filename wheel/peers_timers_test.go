@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The same for handles: what other libraries do to those who call Stop and Reset.
+// Faults of other libraries in Stop and Reset of timer handles.
 
 // thinkgos/timer: Stop held the lock that expiry needed, and waited for expiry.
 func TestStopReturnsWhileTheFunctionRuns(t *testing.T) {
@@ -36,8 +36,8 @@ func TestStopReturnsWhileTheFunctionRuns(t *testing.T) {
 	}
 }
 
-// antlabs/timer: Reset to the slot where the timer stood locked it twice; two Resets in opposite directions locked two slots
-// in opposite order.
+// antlabs/timer: Reset to the slot of the timer locked it twice; two Resets in
+// opposite directions locked two slots in opposite order.
 func TestResetToAnywhereReturns(t *testing.T) {
 	timers := NewTimers(Config{Shards: 1})
 	a, b := timers.AfterFunc(time.Minute, func() {}), timers.AfterFunc(time.Hour, func() {})
@@ -64,8 +64,9 @@ func TestResetToAnywhereReturns(t *testing.T) {
 	returns(t, "a second Close", timers.Close)
 }
 
-// antlabs/timer's heap: a Stop after the firing, or a second one, removed another timer or panicked; a Reset after the firing
-// said that it had armed the timer, and had not.
+// antlabs/timer's heap: a Stop after the firing, or a second Stop, removed
+// another timer or panicked; a Reset after the firing reported success, but did
+// not set the timer.
 func TestLateStopsAndResetsTouchOnlyTheirOwnTimer(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		timers := NewTimers(cfg)
@@ -98,7 +99,7 @@ func TestLateStopsAndResetsTouchOnlyTheirOwnTimer(t *testing.T) {
 	})
 }
 
-// ouqiang/timewheel: AddTimer after Stop blocked for ever.
+// ouqiang/timewheel: AddTimer after Stop blocked forever.
 func TestASetterReturnsAfterClose(t *testing.T) {
 	timers := NewTimers(Config{})
 	timers.Close()
@@ -114,8 +115,9 @@ func TestASetterReturnsAfterClose(t *testing.T) {
 	})
 }
 
-// antlabs/timer: a periodic timer shorter than the tick ran once and never again. rfyiamcool/go-timewheel#13, #32: the first
-// run was on time, later ones early, or twice in a tick.
+// antlabs/timer: a periodic timer shorter than the tick ran only once.
+// rfyiamcool/go-timewheel#13, #32: the first run was on time, later runs were
+// early, or twice in a tick.
 func TestASeriesRunsInEachPeriodAndOnlyOnce(t *testing.T) {
 	const ms = time.Millisecond
 	for _, period := range []time.Duration{minTick, ms, 9 * ms, 10 * ms, 11 * ms, time.Second} {

@@ -12,8 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// draw draws the slots of a wheel of one shard and ticks of 1 ms: how many timers each one holds, "+" for more than nine,
-// and "|" for where the clock stands. Levels that hold nothing are left out.
+// draw draws the slots of a wheel with one shard and ticks of 1 ms. Each slot
+// shows its number of timers, "+" for more than nine, and "|" for the present
+// time. Levels without timers are left out.
 func draw(w *Wheel[int], now time.Duration) string {
 	var b strings.Builder
 	s := w.Stats()
@@ -125,7 +126,7 @@ func scenes() map[string]scene {
 	}
 }
 
-const stalls = -1 // the value of a timer whose callback holds up the driver for five seconds
+const stalls = -1 // a timer with this value blocks the driver for five seconds
 
 func TestPicturesOfTheWheel(t *testing.T) {
 	for name, s := range scenes() {

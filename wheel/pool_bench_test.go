@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkPoolRun is what a callback costs that does nothing: a goroutine each, and by way of a Pool.
+// BenchmarkPoolRun measures the cost of an empty callback: on its own
+// goroutine, and in a Pool.
 func BenchmarkPoolRun(b *testing.B) {
 	p := NewPool(runtime.GOMAXPROCS(0), 1024, Block)
 	for name, run := range map[string]Runner{"go": Go, "pool": p} {

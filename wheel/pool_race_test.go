@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Every function that a Pool takes runs once, and never more at a time than it may, whatever comes: wheels that open,
-// fire and close, functions from elsewhere, Goexit.
+// Every function that a Pool accepts runs once, and never too many at the same
+// time. Wheels open, fire and close, other goroutines call Run, and functions
+// call Goexit.
 func TestAPoolLosesNothingUnderContention(t *testing.T) {
 	for _, full := range []Overflow{Block, Drop, Spill} {
 		const workers = 3
@@ -47,7 +48,7 @@ func TestAPoolLosesNothingUnderContention(t *testing.T) {
 					if err := w.Shutdown(t.Context()); err != nil {
 						t.Error(err)
 					}
-					fired.Add(int64(checkBooks(t, w).Fired))
+					fired.Add(int64(checkCounters(t, w).Fired))
 				}
 			})
 		}
@@ -62,7 +63,8 @@ func TestAPoolLosesNothingUnderContention(t *testing.T) {
 	}
 }
 
-// Close of the Pool races against what comes: it is either refused or runs before Close returns.
+// Close of the Pool races against Run: each function is either refused, or runs
+// before Close returns.
 func TestNothingRunsAfterAPoolsClose(t *testing.T) {
 	for range 200 {
 		p := NewPool(2, 1, Block)

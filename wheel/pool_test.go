@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// gauge counts what runs at a time.
+// gauge counts the functions that run at the same time.
 type gauge struct{ now, peak, total atomic.Int64 }
 
-// use counts as running for d.
+// use counts as a running function for d.
 func (g *gauge) use(d time.Duration) {
 	n := g.now.Add(1)
 	for p := g.peak.Load(); n > p && !g.peak.CompareAndSwap(p, n); p = g.peak.Load() {
@@ -95,14 +95,14 @@ func TestABlockedPoolDelaysOnlyTheShardThatWaits(t *testing.T) {
 		addTo(w.shards[1], time.Hour, 2)
 		time.Sleep(30 * time.Second)
 		if n := w.Len(); n != 2 {
-			t.Errorf("%d pending, want 2: what waits in Run has fired, what is behind it has not", n)
+			t.Errorf("%d pending, want 2: the timer that waits in Run has fired, those after it have not", n)
 		}
 		time.Sleep(2 * time.Hour)
 		want := []firing{{1, time.Second}, {1, 61 * time.Second}, {1, 121 * time.Second}, {2, time.Hour}}
 		if got := r.firings(); !slices.Equal(got, want) {
 			t.Errorf("fired %v, want %v", got, want)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -120,12 +120,12 @@ func TestAFullPoolDropsAndTheWheelCountsIt(t *testing.T) {
 				w.Add(time.Second, i)
 			}
 			time.Sleep(time.Minute)
-			if s := checkBooks(t, w); s.Dropped != 7 || int(s.Fired) != 5*batch {
+			if s := checkCounters(t, w); s.Dropped != 7 || int(s.Fired) != 5*batch {
 				t.Errorf("batches of %d: %d dropped, want 7", batch, s.Dropped)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
 			if err := w.Shutdown(ctx); err != nil {
-				t.Errorf("Shutdown waits for what was dropped: %v", err)
+				t.Errorf("Shutdown waits for dropped timers: %v", err)
 			}
 			cancel()
 			p.Close()
@@ -151,7 +151,7 @@ func TestAFullPoolSpillsOntoGoroutines(t *testing.T) {
 		}
 		p.Close()
 		g.check(t, 17, 20)
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -178,7 +178,7 @@ func TestAPanicOrGoexitLosesNeitherWorkerNorQueue(t *testing.T) {
 			if err := w.Shutdown(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if s := checkBooks(t, w); s.Fired != 30 || s.Panics != 10 || told.Load() != 10 || g.total.Load() != 30 {
+			if s := checkCounters(t, w); s.Fired != 30 || s.Panics != 10 || told.Load() != 10 || g.total.Load() != 30 {
 				t.Errorf("%d fired, %d panics, %d ran", s.Fired, s.Panics, g.total.Load())
 			}
 			if full == Block {
@@ -208,7 +208,7 @@ func TestAnIdlePoolHasNoGoroutineAndKeepsNoLongQueue(t *testing.T) {
 	if n := runtime.NumGoroutine(); n > before {
 		t.Errorf("%d goroutines, %d before", n, before)
 	}
-	p.Close() // only to look at it
+	p.Close() // so that the test may read it
 	if n := len(p.queue.ring); n > keepQueued {
 		t.Errorf("room for %d is kept", n)
 	}
@@ -222,7 +222,7 @@ func TestCallbacksInABlockedPoolMayUseTheirWheel(t *testing.T) {
 			var w *Wheel[int]
 			p := NewPool(1, queue, Block)
 			w = New(Config{Shards: 1, Run: p}, func(v int) {
-				time.Sleep(time.Second) // the driver waits in Run meanwhile
+				time.Sleep(time.Second) // the driver waits in Run
 				ran.Add(1)
 				if v == 0 {
 					return
@@ -243,7 +243,7 @@ func TestCallbacksInABlockedPoolMayUseTheirWheel(t *testing.T) {
 			if ran.Load() != 30 {
 				t.Errorf("%d callbacks have run, want 30", ran.Load())
 			}
-			if s := checkBooks(t, w); s.Pending != 0 {
+			if s := checkCounters(t, w); s.Pending != 0 {
 				t.Errorf("%d pending", s.Pending)
 			}
 		}
@@ -276,14 +276,14 @@ func TestCloseDoesNotWaitForRoomInAPool(t *testing.T) {
 			}
 			p.Close()
 			g.check(t, 1, fired+1)
-			if s := checkBooks(t, w); fired == 0 || s.Pending != 10-int(fired) || s.Dropped != 0 {
+			if s := checkCounters(t, w); fired == 0 || s.Pending != 10-int(fired) || s.Dropped != 0 {
 				t.Errorf("%d fired, %d pending, %d dropped", s.Fired, s.Pending, s.Dropped)
 			}
 		}
 	})
 }
 
-// blocks returns how many calls of Run wait.
+// blocks returns the number of calls of Run that wait.
 func (p *Pool) blocks() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -295,8 +295,8 @@ func (p *Pool) blocks() (n int) {
 	return n
 }
 
-// A hand-over that has begun before Close may come to the Pool after it.
-func TestWhatComesFromAClosingWheelNeedsNoRoom(t *testing.T) {
+// A hand-over that has begun before Close may reach the Pool after it.
+func TestCallbacksOfAClosingWheelNeedNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPool(1, 0, Block)
 		u := &poolUser{pool: p}
@@ -319,7 +319,7 @@ func TestWhatComesFromAClosingWheelNeedsNoRoom(t *testing.T) {
 	})
 }
 
-func TestALineKeepsNothingThatHasLeftIt(t *testing.T) {
+func TestARunQueueKeepsNothingThatHasLeft(t *testing.T) {
 	var q runQueue
 	for round := range 5 {
 		for range 3 * round {
@@ -344,7 +344,7 @@ func TestACallbackMayCloseItsWheelWhileThePoolIsFull(t *testing.T) {
 		var drained, ran atomic.Int32
 		p := NewPool(1, 0, Block)
 		w = New(Config{Shards: 2, Run: p}, func(int) {
-			time.Sleep(time.Second) // both drivers wait in Run meanwhile
+			time.Sleep(time.Second) // both drivers wait in Run
 			w.Close()
 			for range w.Drain() {
 				drained.Add(1)
@@ -361,11 +361,11 @@ func TestACallbackMayCloseItsWheelWhileThePoolIsFull(t *testing.T) {
 		if ran.Load() != 3 || drained.Load() != 7 {
 			t.Errorf("%d ran, %d drained", ran.Load(), drained.Load())
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
-func TestShutdownMindsItsContextWhileAPoolIsFull(t *testing.T) {
+func TestShutdownEndsWithItsContextWhileAPoolIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
 		p := NewPool(1, 1, Block)
@@ -414,7 +414,7 @@ func TestAPoolsCloseWaitsForAllThatCameBefore(t *testing.T) {
 	})
 }
 
-func TestAWheelCountsWhatAClosedPoolRefuses(t *testing.T) {
+func TestAWheelCountsTimersThatAClosedPoolRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, full := range []Overflow{Block, Drop, Spill} {
 			p := NewPool(2, 3, full)
@@ -424,7 +424,7 @@ func TestAWheelCountsWhatAClosedPoolRefuses(t *testing.T) {
 			}
 			p.Close()
 			time.Sleep(time.Minute)
-			if s := checkBooks(t, w); s.Dropped != 10 {
+			if s := checkCounters(t, w); s.Dropped != 10 {
 				t.Errorf("%d dropped, want 10", s.Dropped)
 			}
 			if err := w.Shutdown(t.Context()); err != nil {
@@ -452,12 +452,12 @@ func TestOnePoolServesManyWheels(t *testing.T) {
 			if err := w.Shutdown(t.Context()); err != nil {
 				t.Error(err)
 			}
-			checkBooks(t, w)
+			checkCounters(t, w)
 		}
 	})
 }
 
-func TestAPoolThatMakesNoSenseIsRefused(t *testing.T) {
+func TestAnInvalidPoolIsRefused(t *testing.T) {
 	var none *Pool
 	for _, c := range []struct {
 		want string
@@ -500,7 +500,7 @@ func TestATimerThatARunnerRefusesIsDropped(t *testing.T) {
 		if err := w.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if s := checkBooks(t, w); s.Dropped != 2 || s.Fired != 0 || ran.Load() != 0 || len(late) != 2 {
+		if s := checkCounters(t, w); s.Dropped != 2 || s.Fired != 0 || ran.Load() != 0 || len(late) != 2 {
 			t.Errorf("%d dropped, %d fired, %d ran", s.Dropped, s.Fired, ran.Load())
 		}
 	})
@@ -514,7 +514,7 @@ func TestARunnerAroundAPoolReportsItsDrops(t *testing.T) {
 			w.Add(time.Second, v)
 		}
 		time.Sleep(time.Minute)
-		if s := checkBooks(t, w); s.Fired != 2 || s.Dropped != 3 {
+		if s := checkCounters(t, w); s.Fired != 2 || s.Dropped != 3 {
 			t.Errorf("%d fired, %d dropped", s.Fired, s.Dropped)
 		}
 		if err := w.Shutdown(t.Context()); err != nil {

@@ -8,16 +8,19 @@ import (
 	"time"
 )
 
-// longest is how long a test lets a bubble's clock run: it ends in the year 2262.
+// longest is the longest time for which a test runs a bubble's clock, which
+// ends in the year 2262.
 const longest = 200 * 365 * 24 * time.Hour
 
-// phases are moments in a wheel's life, in ticks, at which the cursor stands before, on and after a boundary.
+// phases are ages of a wheel, in ticks, at which the cursor is before, at and
+// after a boundary.
 var phases = []time.Duration{
 	0, 1, 62, 63, 64, 65, 1<<12 - 1, 1 << 12, 1<<18 - 1,
 	1<<27 - 1, 1<<36 - 1, 1 << 36, 1<<36 + 1, 1<<40 + 12345,
 }
 
-// boundaries returns delays around the spans of all levels, each to the nanosecond, and with a sub-tick fraction.
+// boundaries returns delays around the spans of all levels, each also with a
+// nanosecond and a fraction of a tick more or less.
 func boundaries(tick, most time.Duration) (ds []time.Duration) {
 	for level := range levels {
 		for _, off := range []time.Duration{-1, 0, 1} {
@@ -32,7 +35,8 @@ func boundaries(tick, most time.Duration) (ds []time.Duration) {
 	return ds
 }
 
-// checkPunctual adds a timer for each delay, and checks that each fires once, never early and less than a tick late.
+// checkPunctual adds a timer for each delay, and checks that each fires once,
+// never early and less than a tick late.
 func checkPunctual(t *testing.T, w *Wheel[int], r *recorder, ds []time.Duration, slack, tick time.Duration) {
 	t.Helper()
 	begun, before := time.Since(r.start), len(r.firings())
@@ -52,7 +56,8 @@ func checkPunctual(t *testing.T, w *Wheel[int], r *recorder, ds []time.Duration,
 	}
 }
 
-// The matrix: every tick, level and phase; with a wheel that is young, and one that is older than 2^36 ticks.
+// All combinations of tick, level and phase, with a young wheel and with one
+// that is older than 2^36 ticks.
 func TestNeverEarlyAndLessThanATickLateAtEveryTickLevelAndPhase(t *testing.T) {
 	ticks := []time.Duration{minTick, 333_333, time.Millisecond, 7_777_777, 100 * time.Millisecond, time.Second, time.Hour}
 	for _, tick := range ticks {
@@ -67,7 +72,7 @@ func TestNeverEarlyAndLessThanATickLateAtEveryTickLevelAndPhase(t *testing.T) {
 					w.Remove(w.Add(tick, 0)) // the wheel's time begins
 					time.Sleep(phase*tick + within)
 					checkPunctual(t, w, r, boundaries(tick, longest/2), 0, tick)
-					checkBooks(t, w)
+					checkCounters(t, w)
 				})
 			}
 		}
@@ -91,7 +96,8 @@ func TestSlackDelaysByNoMoreThanItself(t *testing.T) {
 	}
 }
 
-// From the last slot of a level every delay within the level's span crosses into the next one.
+// From the last slot of a level, every delay within the level's span crosses
+// into the next level.
 func TestTheWholeSpanOfALevelIsPunctualFromItsLastSlot(t *testing.T) {
 	for level := range 4 {
 		synctest.Test(t, func(t *testing.T) {
@@ -101,7 +107,7 @@ func TestTheWholeSpanOfALevelIsPunctualFromItsLastSlot(t *testing.T) {
 			w.Remove(w.Add(tick, 0))
 			span := time.Duration(1) << (slotBits * (level + 1))
 			time.Sleep((span - 1) * tick)
-			step := max(1, span/8192) // all of it, or 8,192 parts that begin and end it
+			step := max(1, span/8192) // every tick, or 8,192 steps
 			var ds []time.Duration
 			for n := time.Duration(0); n <= span+1; n += step {
 				ds = append(ds, n*tick, min(n+step-1, span+1)*tick+tick/2)
@@ -111,7 +117,8 @@ func TestTheWholeSpanOfALevelIsPunctualFromItsLastSlot(t *testing.T) {
 	}
 }
 
-// glommio#44 met all three: what lies below a tick must not send a timer into a slot that is a cascade away.
+// glommio#44 shows all three faults: the fraction of a tick must not move a
+// timer into a slot of a higher level.
 func TestASubTickFractionDoesNotWaitForACascade(t *testing.T) {
 	const tick = 10 * time.Millisecond
 	for level := range 6 {
@@ -119,7 +126,7 @@ func TestASubTickFractionDoesNotWaitForACascade(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRecorder()
 				w := New(Config{Shards: 1, Tick: tick, Run: Inline}, r.fire)
-				d := tick<<(slotBits*level) - tick + fraction // its last tick ends where a wider slot begins
+				d := tick<<(slotBits*level) - tick + fraction // its last tick ends at the start of a wider slot
 				w.Add(d, 1)
 				time.Sleep(d + tick)
 				if got := r.firings(); len(got) != 1 || got[0].at < d || got[0].at >= d+tick {
@@ -153,7 +160,7 @@ func TestAMovedTimerIsAsPunctualAsANewOne(t *testing.T) {
 	}
 }
 
-// The wall clock counts from 1970, so a wheel may meet it anywhere.
+// The wall clock counts from 1970, so a wheel may start at any of its ticks.
 func TestAWallClockIsPunctualFromEveryPowerOfTwo(t *testing.T) {
 	const tick = minTick
 	for k := range 46 {

@@ -21,11 +21,12 @@ func raceOperations() int {
 	return 1_000_000
 }
 
-// fates is what became of each timer of a contention test; a timer's value is its index.
+// fates records the fate of each timer of a contention test. A timer's value is
+// its index.
 type fates struct {
 	t   *testing.T
 	all []atomic.Int64 // 0: pending; else how it ended
-	due []atomic.Int64 // by the monotonic clock since start: not to fire before
+	due []atomic.Int64 // by the monotonic clock since start: the timer must not fire before
 	now func() int64
 }
 
@@ -40,7 +41,7 @@ func newFates(t *testing.T, n int) *fates {
 	return &fates{t: t, all: make([]atomic.Int64, n), due: make([]atomic.Int64, n), now: func() int64 { return int64(time.Since(start)) }}
 }
 
-// end notes how a timer ended: once.
+// end records how a timer ended, once.
 func (f *fates) end(v int, how int64) {
 	if !f.all[v].CompareAndSwap(0, how) {
 		f.t.Errorf("timer %d ended by %d after it had ended by %d", v, how, f.all[v].Load())
@@ -54,7 +55,8 @@ func (f *fates) fire(v int) {
 	f.end(v, fateFired)
 }
 
-// Every timer ends exactly once, none early, and Reset, Extend and Remove tell the truth, whatever 64 goroutines do.
+// Every timer ends exactly once, none is early, and the results of Reset,
+// Extend and Remove are true, while 64 goroutines use the wheel.
 func TestEveryTimerEndsOnceUnderContention(t *testing.T) {
 	for _, cfg := range []Config{{Shards: 1, Run: Inline}, {Shards: 4, Run: Inline}, {Shards: 2}} {
 		const workers = 64
@@ -76,7 +78,7 @@ func TestEveryTimerEndsOnceUnderContention(t *testing.T) {
 			}
 		})
 		wg.Wait()
-		for range 1000 { // the last deadlines are some milliseconds off
+		for range 1000 { // the last deadlines are some milliseconds away
 			if w.Len() == 0 {
 				break
 			}
@@ -95,7 +97,7 @@ func TestEveryTimerEndsOnceUnderContention(t *testing.T) {
 				t.Fatalf("timer %d was lost", v)
 			}
 		}
-		if s := checkBooks(t, w); s.Pending != 0 || int(s.Added) != workers*each+1 {
+		if s := checkCounters(t, w); s.Pending != 0 || int(s.Added) != workers*each+1 {
 			t.Errorf("%d added, %d pending", s.Added, s.Pending)
 		}
 		for _, sh := range w.shards {
@@ -104,7 +106,8 @@ func TestEveryTimerEndsOnceUnderContention(t *testing.T) {
 	}
 }
 
-// work adds timers from first on and plays with its own latest ones. Only it moves them, so it knows their deadlines.
+// work adds timers from first on and moves its own latest ones. No other
+// goroutine moves them, so it knows their deadlines.
 func (f *fates) work(w *Wheel[int], first, n int) {
 	r := rand.New(rand.NewPCG(uint64(first), 3))
 	var ids [16]ID
@@ -150,14 +153,16 @@ func (f *fates) work(w *Wheel[int], first, n int) {
 	}
 }
 
-// moved checks that a timer which has just been moved does not fire before its new deadline.
+// moved checks that a timer that was just moved does not fire before its new
+// deadline.
 func (f *fates) moved(v int, at int64) {
 	if f.all[v].Load() == fateFired && f.now() < at {
 		f.t.Errorf("timer %d was moved and fired all the same", v)
 	}
 }
 
-// A deadline that Reset or Extend has replaced does not fire: they race against expiry at its very moment.
+// A deadline that Reset or Extend has replaced does not fire. They race against
+// expiry at the same moment.
 func TestAMovedTimerFiresOnlyAtItsNewDeadline(t *testing.T) {
 	rounds := raceOperations() / 1000
 	for _, move := range []func(w *Wheel[int], id ID) bool{
@@ -261,12 +266,12 @@ func TestNothingIsHandedOverAfterClose(t *testing.T) {
 		if err := w.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	}
 }
 
-// A wake-up that is lost leaves a timer pending for ever. The race is between an add of a new earliest timer, the end of
-// a pass, and the removal of the last timer.
+// A lost wake-up leaves a timer pending forever. The race is between an add of
+// a new earliest timer, the end of a pass, and the removal of the last timer.
 func TestNoWakeUpIsLost(t *testing.T) {
 	const workers = 8
 	deadline := time.Now().Add(2 * time.Second)
@@ -304,5 +309,5 @@ func TestNoWakeUpIsLost(t *testing.T) {
 	}
 	wg.Wait()
 	w.Close()
-	checkBooks(t, w)
+	checkCounters(t, w)
 }

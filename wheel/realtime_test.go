@@ -21,11 +21,12 @@ func realTimerCount() int {
 	return 1_000_000
 }
 
-// realTime is what became of timers on the machine's own clocks. A deadline is counted from a reading of the clock before
-// the wheel was asked, and a firing is judged by a reading in the callback: so whatever is early here was early.
+// realTime records timers on the machine's own clocks. A deadline counts from a
+// reading of the clock before the call, and a firing is compared with a reading
+// in the callback. So a timer that is early here was early.
 type realTime struct {
 	start time.Time
-	until []time.Duration // by which clock is said by wall; since start
+	until []time.Duration // by the clock that wall selects, since start
 	wall  []bool
 	slack []time.Duration
 	late  []time.Duration // by more than its slack, or negative: early
@@ -43,7 +44,8 @@ func (r *realTime) now(wall bool) time.Duration {
 
 const notFired = time.Duration(-1 << 63)
 
-// fire may be called for many timers at a time, but for each of them once: so the slices need no lock.
+// fire may be called for many timers at the same time, but for each of them
+// once. So the slices need no lock.
 func (r *realTime) fire(v int) {
 	if r.late[v] != notFired {
 		r.mu.Lock()
@@ -57,8 +59,8 @@ func (r *realTime) fire(v int) {
 	}
 }
 
-// add sets timer v for a random moment of the next span. A quarter of them have slack, a quarter stand on the
-// wall clock, an eighth are moved once.
+// add sets timer v for a random moment of the next span. A quarter of the
+// timers have slack, a quarter use the wall clock, an eighth are moved once.
 func (r *realTime) add(w *Wheel[int], v int, d, tick time.Duration) {
 	r.late[v] = notFired
 	switch v % 8 {
@@ -113,7 +115,7 @@ func TestNothingIsEarlyInRealTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.judge(t, tick)
-			checkBooks(t, w)
+			checkCounters(t, w)
 		})
 	}
 }

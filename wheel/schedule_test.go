@@ -19,7 +19,8 @@ func hours(firings []firing) []float64 {
 	return h
 }
 
-// scheduled returns a Timers whose wall clock can be stepped. The bubble's clock starts on a full hour.
+// scheduled returns a Timers with a wall clock that can be stepped. The
+// bubble's clock starts on a full hour.
 func scheduled(cfg Config) (*Timers, *steppedClock) {
 	tm, c := NewTimers(cfg), new(steppedClock)
 	tm.use().wallNow = c.now
@@ -102,7 +103,7 @@ func TestNoInstantComesTwice(t *testing.T) {
 		series := tm.ScheduleFunc(hourly, func() {
 			instants = append(instants, clock.now().UTC().Format("15:04"))
 			if len(instants) == 2 {
-				clock.step(-90 * time.Minute) // before Next is asked for what follows 02:00
+				clock.step(-90 * time.Minute) // before the schedule is called for the instant after 02:00
 			}
 		})
 		time.Sleep(5*time.Hour + time.Minute)
@@ -207,12 +208,12 @@ func TestAScheduleSurvivesPanicsAndDrops(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		if got := hours(r.firings()); !slices.Equal(got, []float64{1, 3, 4}) || told.Load() != 4 {
-			t.Errorf("runs at %v, %d panics told", got, told.Load())
+			t.Errorf("runs at %v, %d panics reported", got, told.Load())
 		}
 		if err := tm.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		checkBooks(t, tm.use().Wheel)
+		checkCounters(t, tm.use().Wheel)
 	})
 }
 

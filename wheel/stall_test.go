@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// stalled runs a wheel whose driver stands still from one second on for as long as is said.
+// stalled returns a wheel with a driver that is blocked after one second, for
+// the given time.
 func stalled(r *recorder, stall time.Duration) *Wheel[int] {
 	w := New(Config{Shards: 1, Run: Inline}, func(v int) {
 		if v == -1 {
@@ -20,8 +21,9 @@ func stalled(r *recorder, stall time.Duration) *Wheel[int] {
 	return w
 }
 
-// After a stall, however long, what came due meanwhile fires at its end, once and in the order of the deadlines. That
-// takes at most eight steps a timer, not one for each tick that went by.
+// After a stall of any length, the timers that came due during it fire at its
+// end, once and in the order of their deadlines. That takes at most eight steps
+// for each timer, and not one for each tick of the stall.
 func TestAfterAStallAllThatIsDueFiresOnceInOrderAndInOneSweep(t *testing.T) {
 	for _, stall := range []time.Duration{2 * time.Second, time.Minute, time.Hour, 24 * time.Hour, longest / 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -45,20 +47,20 @@ func TestAfterAStallAllThatIsDueFiresOnceInOrderAndInOneSweep(t *testing.T) {
 					t.Fatalf("stall of %v: %d fired at %v", stall, f.v, f.at)
 				}
 			}
-			s := checkBooks(t, w)
+			s := checkCounters(t, w)
 			if steps := s.Wakeups - wakeups + cascadesOf(w) - cascades; steps > n*levels {
 				t.Errorf("stall of %v: %d wake-ups and cascades for %d timers", stall, steps, n)
 			}
 			if _, left, ok := w.Get(after); !ok || left > 50*time.Second || left < 49*time.Second {
-				t.Errorf("stall of %v: what comes after it is due in %v, %v", stall, left, ok)
+				t.Errorf("stall of %v: the timer after it is due in %v, %v", stall, left, ok)
 			}
 			w.Close()
 		})
 	}
 }
 
-// go-zero, rfyiamcool, ouqiang, xiaoxuxiansheng, gf and siddontang count the ticks they receive: one that is missed
-// makes every standing timer late for good.
+// go-zero, rfyiamcool, ouqiang, xiaoxuxiansheng, gf and siddontang count the
+// ticks they receive: one missed tick makes every pending timer late.
 func TestAStallDelaysNothingThatIsDueAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
@@ -83,7 +85,8 @@ func TestAStallDelaysNothingThatIsDueAfterIt(t *testing.T) {
 	})
 }
 
-// agrona#73, camunda#767: a wheel that is polled more slowly than it ticks must not miss what came due between.
+// agrona#73, camunda#767: a wheel that is polled more slowly than it ticks must
+// not miss timers that came due between two polls.
 func TestACorePolledSlowerThanItsTicksMissesNothing(t *testing.T) {
 	for _, pause := range []uint64{1, 7, 63, 64, 65, 4095, 4096, 4097, 1 << 20} {
 		c := NewCore[uint64](5)
@@ -95,7 +98,7 @@ func TestACorePolledSlowerThanItsTicksMissesNothing(t *testing.T) {
 		for now := uint64(5); c.Len() > 0; now += pause {
 			fired += c.Advance(now, n, func(_ ID, when uint64) {
 				if when > now || when+pause <= now {
-					t.Fatalf("polled every %d: what is due at %d fired at %d", pause, when, now)
+					t.Fatalf("polled every %d: the timer due at %d fired at %d", pause, when, now)
 				}
 			})
 		}

@@ -16,7 +16,8 @@ import (
 
 const stallChild = "WHEEL_STALL_CHILD"
 
-// The same with a process that is really stopped, as a debugger, a freezer or a starved machine does.
+// The same with a process that is really stopped, as by a debugger, a freezer
+// or an overloaded machine.
 func TestAStoppedProcessFiresOnTimeAfterwards(t *testing.T) {
 	if os.Getenv(stallChild) != "" {
 		stallInChild()
@@ -61,7 +62,8 @@ func stop(t *testing.T, p *os.Process, d time.Duration) {
 	}
 }
 
-// stallInChild tells when its timers stand, and then how late each of them fired.
+// stallInChild prints a line when its timers are set, and then how late each of
+// them fired.
 func stallInChild() {
 	start := time.Now()
 	w := NewBatch(Config{Shards: 1, Tick: 10 * time.Millisecond}, func(batch []Expired[time.Time]) {
@@ -70,7 +72,7 @@ func stallInChild() {
 		}
 	})
 	w.Add(3*time.Second, start)
-	w.AddAt(start.Add(3*time.Second), start.Round(0)) // judged by the wall clock too
+	w.AddAt(start.Add(3*time.Second), start.Round(0)) // compared with the wall clock too
 	fmt.Println("armed")
 	for w.Len() > 0 {
 		time.Sleep(10 * time.Millisecond)

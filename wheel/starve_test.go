@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// package time's promise: f runs on another goroutine, whatever the delay. Here the caller holds what f needs.
+// package time promises that f runs on another goroutine, for every delay. Here
+// the caller holds the lock that f needs.
 func TestAddNeverRunsTheCallbackItself(t *testing.T) {
 	for _, run := range []Runner{Go, Inline} {
 		var mu sync.Mutex
@@ -32,8 +33,9 @@ func TestAddNeverRunsTheCallbackItself(t *testing.T) {
 	}
 }
 
-// As TestAnEndlessChainStarvesNobody, with many chains, in batches, and on the wall clock.
-func TestEndlessChainsOfAnyKindStarveNobody(t *testing.T) {
+// As TestAnEndlessChainStarvesNoTimer, with many chains, in batches, and on the
+// wall clock.
+func TestEndlessChainsOfAnyKindStarveNoTimer(t *testing.T) {
 	const chains = 100
 	for name, again := range map[string]func(*Wheel[int]){
 		"Add":      func(w *Wheel[int]) { w.Add(0, 0) },
@@ -72,7 +74,8 @@ func TestEndlessChainsOfAnyKindStarveNobody(t *testing.T) {
 	}
 }
 
-// The default runner has a goroutine for each callback: nobody waits for anybody.
+// The default Runner has a goroutine for each callback: no callback waits for
+// another.
 func TestABlockedCallbackDelaysNoOtherByDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()

@@ -116,7 +116,7 @@ func (n *node) wall() uint32 { return n.meta.Load() & wallBit }
 // The placement number starts with the generation, so the node's next timer has
 // another one, and it grows with every placement. It is short and wraps. A
 // stale entry that matches again by accident is harmless: it leads to a live
-// timer, whose state then decides, as with any other entry.
+// timer, and the state of that timer decides, as with any other entry.
 const (
 	placedBits = 27
 	placedMask = 1<<placedBits - 1

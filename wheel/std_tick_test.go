@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// What package time's own tests of tickers and channels (tick_test.go of Go 1.26) check, and where it is checked here.
+// Package time's own tests of tickers and channels (tick_test.go of Go 1.26), and the tests for them here.
 //
 //	TestTicker                            TestStdTicker
 //	TestTickerStopWithDirectInitialization, TestManualTicker
-//	                                      TestStdATickerThatNobodyMadeMayBeStopped
+//	                                      TestStdAZeroTickerMayBeStopped
 //	TestTeardown                          TestStdTickersComeAndGo
 //	TestTick                              there is no Tick: NewTicker(d).C, which panics if d ≤ 0
 //	TestNewTickerLtZeroDuration, TestTickerResetLtZeroDuration
@@ -25,12 +25,12 @@ import (
 //
 // The two exceptions, both stated in the documentation of NewTimer and NewTicker:
 //
-//	C has a buffer of one: len and cap show it, where package time's channels always say 0. That a time which was sent
-//	is not received after Stop or Reset holds all the same, because these take it back.
+//	C has a buffer of one: len and cap show it; those of package time's channels are always 0. A time that was sent
+//	is still not received after Stop or Reset, because these remove it.
 //
-//	A timer or ticker that is forgotten while it is pending is kept until it fires, or for ever: only the runtime
-//	can tell that nobody can receive from a channel any more. One that was stopped is collected
-//	(TestWhatAStoppedTimerHeldIsCollected).
+//	A pending timer or ticker without a reference is kept until it fires, or forever: only the runtime
+//	can detect that no goroutine can receive from a channel any more. A stopped one is collected
+//	(TestDataOfAStoppedTimerIsCollected).
 
 func TestStdTicker(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
@@ -55,7 +55,7 @@ func TestStdTicker(t *testing.T) {
 	})
 }
 
-func TestStdATickerThatNobodyMadeMayBeStopped(t *testing.T) {
+func TestStdAZeroTickerMayBeStopped(t *testing.T) {
 	ticker := &Ticker{C: make(chan time.Time)}
 	ticker.Stop()
 	defer func() {
@@ -96,7 +96,8 @@ func TestStdPeriodsMustBePositive(t *testing.T) {
 	}
 }
 
-// collect collects garbage until stop is set, so that timers fire at bad moments.
+// collect collects garbage until stop is set, so that timers fire at bad
+// moments.
 func collect(wg *sync.WaitGroup, stop *atomic.Bool) {
 	wg.Go(func() {
 		for !stop.Load() {
@@ -160,13 +161,14 @@ func TestStdManySleepersDelayNoReceiver(t *testing.T) {
 	sleepers.Wait()
 }
 
-// stdTimer is what timers and tickers have in common, with the results of timers.
+// stdTimer is the common interface of timers and tickers, with the results of
+// timers.
 type stdTimer interface {
 	Stop() bool
 	Reset(d time.Duration) bool
 }
 
-// stoppableTicker is a Ticker that says whether it was pending.
+// stoppableTicker is a Ticker that reports whether it was pending.
 type stoppableTicker struct {
 	*Ticker
 	stopped bool
@@ -184,7 +186,7 @@ func (s *stoppableTicker) Reset(d time.Duration) (was bool) {
 	return was
 }
 
-// chanTrial checks what a channel delivers.
+// chanTrial checks the times that a channel delivers.
 type chanTrial struct {
 	*testing.T
 	timer  stdTimer

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// What package time's own tests of timers (sleep_test.go of Go 1.26) check, and where it is checked here for Timers. Those of
+// Package time's own tests of timers (sleep_test.go of Go 1.26), and the tests for them here. Those of
 // its tickers and channels are in std_tick_test.go.
 //
 //	TestSleep                      TestStdSleepIsNotShort
@@ -52,7 +52,8 @@ var stdKinds = map[string]func(tm *Timers, d time.Duration) *Timer{
 	},
 }
 
-// ofBothKinds runs a test with fake time for channel timers and for function timers.
+// ofBothKinds runs a test with fake time for channel timers and for function
+// timers.
 func ofBothKinds(t *testing.T, f func(t *testing.T, tm *Timers, newTimer func(time.Duration) *Timer)) {
 	for name, kind := range stdKinds {
 		t.Run(name, func(t *testing.T) {
@@ -358,7 +359,7 @@ func TestStdATimerMovedEarlierIsNotLost(t *testing.T) {
 	}
 }
 
-// Each timer goes through the same steps, in an order of timers that is random.
+// Each timer goes through the same steps, with the timers in a random order.
 func TestStdTimersMovedToAndFroAreNotLost(t *testing.T) {
 	var tm Timers
 	r := rand.New(rand.NewPCG(6, 1))
@@ -404,8 +405,8 @@ func TestStdTimersMovedToAndFroAreNotLost(t *testing.T) {
 	}
 }
 
-// Of two timers with one deadline the one that is received from first stops or resets the other: if that reports false,
-// there is a time to receive.
+// Two timers have the same deadline. When the test receives from one, it stops
+// or resets the other: if that reports false, there must be a time to receive.
 func TestStdResultsSayWhetherThereIsATimeToReceive(t *testing.T) {
 	for name, end := range map[string]func(*Timer) bool{
 		"Stop":  (*Timer).Stop,

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// received counts what a channel has for the receiver during d, and checks that each time is on the grid.
+// received counts the times that a channel delivers during d, and checks that
+// each is on the grid.
 func received(t *testing.T, c <-chan time.Time, d time.Duration, check func(at time.Time)) (n int) {
 	t.Helper()
 	over := time.After(d)
@@ -22,7 +23,8 @@ func received(t *testing.T, c <-chan time.Time, d time.Duration, check func(at t
 	}
 }
 
-// A period that is no multiple of the tick is kept all the same: 10^5 periods of 7.3 ms do not add up to a drift.
+// A period that is not a multiple of the tick is exact: 10^5 periods of 7.3 ms
+// do not drift.
 func TestATickerDoesNotDrift(t *testing.T) {
 	periods := time.Duration(100_000)
 	if testing.Short() {
@@ -51,7 +53,7 @@ func TestATickerDoesNotDrift(t *testing.T) {
 	})
 }
 
-// The bug of others: a period below the tick fires once and never again.
+// Other libraries have this bug: a period below the tick fires only once.
 func TestATickerShorterThanTheTickTicksEveryTick(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm := NewTimers(cfg)
@@ -80,12 +82,12 @@ func TestASlowReceiverMissesTicksAndTheGridStands(t *testing.T) {
 	})
 }
 
-func TestAStalledTickerSkipsWhatItMissed(t *testing.T) {
+func TestAStalledTickerSkipsMissedTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tm := NewTimers(Config{Shards: 1, Run: Inline})
 		start := time.Now()
 		ticker := tm.NewTicker(time.Second)
-		tm.AfterFunc(1500*time.Millisecond, func() { time.Sleep(5 * time.Second) }) // the driver is stuck
+		tm.AfterFunc(1500*time.Millisecond, func() { time.Sleep(5 * time.Second) }) // the driver is blocked
 		var at []time.Duration
 		for range 4 {
 			at = append(at, (<-ticker.C).Sub(start))
@@ -105,7 +107,7 @@ func TestATickerThatWasStoppedSendsNothing(t *testing.T) {
 		tm := NewTimers(cfg)
 		ticker := tm.NewTicker(time.Second)
 		time.Sleep(1500 * time.Millisecond)
-		ticker.Stop() // takes the tick back that nobody received
+		ticker.Stop() // removes the tick that was not received
 		ticker.Stop()
 		if n := received(t, ticker.C, time.Minute, func(time.Time) {}); n != 0 {
 			t.Errorf("%d ticks after Stop", n)
@@ -135,7 +137,7 @@ func TestATickerKeepsItsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tm := NewTimers(Config{MaxPending: 2, Run: Inline})
 		ticker := tm.NewTicker(time.Second)
-		for range 100 { // others are after its room at every tick
+		for range 100 { // other timers compete for its room at every tick
 			tm.AfterFunc(time.Hour, func() {})
 			<-ticker.C
 		}
@@ -205,5 +207,5 @@ func TestTickerUnderContention(t *testing.T) {
 	if n := tm.Len(); n != 0 || len(ticker.C) != 0 {
 		t.Errorf("%d pending, %d in the channel", n, len(ticker.C))
 	}
-	checkBooks(t, tm.use().Wheel)
+	checkCounters(t, tm.use().Wheel)
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// handRun is a Run that keeps what it is given until it is told to run it.
+// handRun is a Runner that keeps functions until release is called.
 type handRun struct {
 	mu   sync.Mutex // guards held
 	held []func()
@@ -25,7 +25,7 @@ func (r *handRun) Run(f func()) bool {
 	return true
 }
 
-// release runs what it holds, and returns how many those were.
+// release runs the functions that it holds, and returns their number.
 func (r *handRun) release() int {
 	r.mu.Lock()
 	held := r.held
@@ -90,8 +90,9 @@ func TestStopAfterFireReportsFalse(t *testing.T) {
 	})
 }
 
-// A function that waits in a busy Run has not begun, so it can still be stopped.
-func TestStopTakesBackWhatRunHasNotBegun(t *testing.T) {
+// A function that waits in a busy Run has not begun, so it can still be
+// stopped.
+func TestStopStopsAFunctionThatRunHasNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var run handRun
 		tm := NewTimers(Config{Run: &run})
@@ -101,7 +102,7 @@ func TestStopTakesBackWhatRunHasNotBegun(t *testing.T) {
 		waited := tm.AfterFunc(time.Second, func() { t.Error("called after StopWait") })
 		time.Sleep(2 * time.Second)
 		if !stopped.Stop() || !moved.Reset(time.Hour) {
-			t.Error("what has not begun was not taken back")
+			t.Error("a function that has not begun was not stopped")
 		}
 		if err := waited.StopWait(t.Context()); err != nil {
 			t.Error(err)
@@ -184,7 +185,7 @@ func TestStopTakesBackATimeNotYetReceived(t *testing.T) {
 		timer := tm.NewTimer(time.Second)
 		time.Sleep(2 * time.Second)
 		if !timer.Stop() {
-			t.Error("Stop reports false, but nobody has received")
+			t.Error("Stop reports false, but the time was not received")
 		}
 		if timer.Stop() {
 			t.Error("a second Stop reports true")
@@ -192,7 +193,7 @@ func TestStopTakesBackATimeNotYetReceived(t *testing.T) {
 		timer.Reset(time.Second)
 		time.Sleep(2 * time.Second)
 		if !timer.Reset(time.Second) {
-			t.Error("Reset reports false, but nobody has received")
+			t.Error("Reset reports false, but the time was not received")
 		}
 		before := time.Now()
 		if got := <-timer.C; got.Before(before.Add(time.Second)) || got != time.Now() {
@@ -211,7 +212,8 @@ func TestStopTakesBackATimeNotYetReceived(t *testing.T) {
 	})
 }
 
-// claimedTimer returns a channel timer, locked, that the driver has claimed and waits to send.
+// claimedTimer returns a channel timer, locked, that the driver has claimed and
+// waits to send.
 func claimedTimer(tm *Timers) *Timer {
 	before := tm.Stats().Fired
 	timer := tm.NewTimer(time.Hour)
@@ -236,7 +238,7 @@ func TestATimeThatIsAboutToBeSentIsTakenBack(t *testing.T) {
 		t.Error("a timer that has sent nothing is not pending")
 	}
 	moved.mu.Unlock()
-	<-tm.After(0) // the driver has come by
+	<-tm.After(0) // the driver has passed
 	if len(stopped.C)+len(moved.C) != 0 || stopped.Stop() || !moved.Stop() {
 		t.Error("it was sent after Stop or Reset")
 	}
@@ -253,7 +255,7 @@ func TestStopWaitWaitsForTheRunningFunction(t *testing.T) {
 		})
 		synctest.Wait()
 		time.Sleep(10 * time.Second)
-		timer.Reset(0) // so that it runs twice at a time
+		timer.Reset(0) // so that it runs twice at the same time
 		synctest.Wait()
 		if running.Load() != 2 {
 			t.Fatalf("%d running, want 2", running.Load())
@@ -351,7 +353,7 @@ func TestATimerWhoseFunctionRunDropsIsNoLongerPending(t *testing.T) {
 		timer := tm.AfterFunc(time.Second, func() { ran.Add(1) })
 		time.Sleep(time.Minute)
 		if timer.Stop() || ran.Load() != 0 || told.Load() != 1 {
-			t.Errorf("%d runs, %d panics told", ran.Load(), told.Load())
+			t.Errorf("%d runs, %d panics reported", ran.Load(), told.Load())
 		}
 		if err := timer.StopWait(t.Context()); err != nil {
 			t.Error(err)
@@ -392,17 +394,17 @@ func TestKillBeatsEveryLaterReset(t *testing.T) {
 	})
 }
 
-// book is what became of the armings of one timer.
-type book struct {
+// armings counts the armings of one timer, and how they ended.
+type armings struct {
 	timer *Timer
-	calm  sync.RWMutex // held for writing by who wants nobody to reset the timer meanwhile
+	calm  sync.RWMutex // held for writing while no goroutine may reset the timer
 
 	armed, fired, stopped, replaced atomic.Int64
 	running                         atomic.Int64
 	killed                          atomic.Bool
 }
 
-func (b *book) call() {
+func (b *armings) call() {
 	b.running.Add(1)
 	b.fired.Add(1)
 	if b.killed.Load() {
@@ -411,7 +413,7 @@ func (b *book) call() {
 	b.running.Add(-1)
 }
 
-func (b *book) reset(d time.Duration) {
+func (b *armings) reset(d time.Duration) {
 	b.calm.RLock()
 	defer b.calm.RUnlock()
 	if b.armed.Add(1); b.timer.Reset(d) {
@@ -419,14 +421,15 @@ func (b *book) reset(d time.Duration) {
 	}
 }
 
-func (b *book) stop() {
+func (b *armings) stop() {
 	if b.timer.Stop() {
 		b.stopped.Add(1)
 	}
 }
 
-// stopWait stops the timer while nobody resets it: what it finds afterwards must last.
-func (b *book) stopWait(t *testing.T) {
+// stopWait stops the timer while no goroutine resets it: the state after that
+// must last.
+func (b *armings) stopWait(t *testing.T) {
 	b.calm.Lock()
 	defer b.calm.Unlock()
 	b.stop()
@@ -440,14 +443,15 @@ func (b *book) stopWait(t *testing.T) {
 	}
 }
 
-// Every arming ends exactly once: its function is called, or Stop or a Reset says that it took it back.
+// Every arming ends exactly once: its function is called, or Stop or a Reset
+// reports that it stopped it.
 func TestEveryArmingEndsOnceUnderContention(t *testing.T) {
 	for _, cfg := range []Config{{Shards: 1, Run: Inline}, {Shards: 4, Run: Inline}, {}} {
 		const workers = 64
 		tm := NewTimers(cfg)
-		books := make([]book, 48)
-		for i := range books {
-			b := &books[i]
+		all := make([]armings, 48)
+		for i := range all {
+			b := &all[i]
 			b.armed.Store(1)
 			b.calm.Lock()
 			b.timer = tm.AfterFunc(time.Millisecond, func() { b.call() })
@@ -458,7 +462,7 @@ func TestEveryArmingEndsOnceUnderContention(t *testing.T) {
 			wg.Go(func() {
 				r := rand.New(rand.NewPCG(1, uint64(worker)))
 				for range raceOperations() / 3 / workers {
-					b := &books[r.IntN(len(books))]
+					b := &all[r.IntN(len(all))]
 					switch r.IntN(8) {
 					case 0, 1:
 						b.stop()
@@ -473,8 +477,8 @@ func TestEveryArmingEndsOnceUnderContention(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		for i := range books {
-			b := &books[i]
+		for i := range all {
+			b := &all[i]
 			b.stop()
 			if err := b.timer.StopWait(t.Context()); err != nil {
 				t.Fatal(err)
@@ -487,15 +491,15 @@ func TestEveryArmingEndsOnceUnderContention(t *testing.T) {
 		if err := tm.Shutdown(t.Context()); err != nil || tm.Len() != 0 {
 			t.Errorf("Shutdown = %v, %d pending", err, tm.Len())
 		}
-		checkBooks(t, tm.use().Wheel)
+		checkCounters(t, tm.use().Wheel)
 	}
 }
 
-func TestAfterKillAndStopWaitNothingRunsWhateverOthersDo(t *testing.T) {
+func TestAfterKillAndStopWaitNothingRuns(t *testing.T) {
 	tm := NewTimers(Config{Run: Inline})
 	defer tm.Close()
 	for range 200 {
-		b := new(book)
+		b := new(armings)
 		b.calm.Lock()
 		b.timer = tm.AfterFunc(time.Hour, func() { b.call(); b.timer.Reset(0) })
 		b.calm.Unlock()
@@ -521,7 +525,8 @@ func TestAfterKillAndStopWaitNothingRunsWhateverOthersDo(t *testing.T) {
 	}
 }
 
-// The receiver of a channel timer gets exactly what neither Stop nor Reset took back.
+// The receiver of a channel timer gets exactly the times that neither Stop nor
+// Reset removed.
 func TestEveryTimeIsReceivedOrTakenBackUnderContention(t *testing.T) {
 	tm := NewTimers(Config{})
 	defer tm.Close()

@@ -32,7 +32,7 @@ func BenchmarkTimersAfterFuncStop(b *testing.B) {
 	}
 }
 
-// standingTimers sets n timers, and returns what stops them.
+// standingTimers sets n timers, and returns a function that stops them.
 func standingTimers(afterFunc func(d time.Duration) resettable, n int) (stop func()) {
 	r, ts := newRand(), make([]resettable, n)
 	for i := range ts {

@@ -74,8 +74,8 @@ func TestNonPositiveDelaysFireAtOnceAndFarOnesNever(t *testing.T) {
 	})
 }
 
-// TestSleepReturnsInACallback: the callback holds up its shard, or all workers of its Pool and with them the shard, and
-// the sleeper's own timer may be there.
+// A callback that sleeps blocks its shard, or all workers of its Pool and so
+// the shard. The timer of the sleep may be in that shard.
 func TestSleepReturnsInACallback(t *testing.T) {
 	runs := map[string]func() Runner{
 		"inline":                func() Runner { return Inline },
@@ -155,7 +155,7 @@ func TestSleepEndsByItsContextOrByClose(t *testing.T) {
 	})
 }
 
-func TestCloseStopsWhatIsPending(t *testing.T) {
+func TestCloseStopsPendingTimers(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm := NewTimers(cfg)
 		fail := func() { t.Error("called after Close") }
@@ -171,7 +171,7 @@ func TestCloseStopsWhatIsPending(t *testing.T) {
 			t.Errorf("%d pending", n)
 		}
 		if len(sent.C) != 1 || !sent.Reset(time.Second) || len(sent.C) != 0 {
-			t.Error("what was sent before Close is there to be received, until Reset")
+			t.Error("a time sent before Close must stay until it is received, or until Reset")
 		}
 		late := []*Timer{tm.AfterFunc(0, fail), tm.NewTimer(0), f, c, sent}
 		for i, timer := range late {
@@ -190,12 +190,12 @@ func TestCloseStopsWhatIsPending(t *testing.T) {
 		if err := tm.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		checkBooks(t, tm.use().Wheel)
+		checkCounters(t, tm.use().Wheel)
 	})
 }
 
-// A time that is being sent when Close comes is sent before it returns.
-func TestCloseWaitsForWhatTheDriverIsSending(t *testing.T) {
+// A time that is being sent when Close is called is sent before Close returns.
+func TestCloseWaitsForATimeBeingSent(t *testing.T) {
 	tm := NewTimers(Config{Shards: 1})
 	timer := claimedTimer(tm)
 	var closed atomic.Bool
@@ -209,7 +209,7 @@ func TestCloseWaitsForWhatTheDriverIsSending(t *testing.T) {
 	}
 	timer.mu.Unlock()
 	if wg.Wait(); len(timer.C) != 1 {
-		t.Error("what was claimed was not sent")
+		t.Error("the claimed time was not sent")
 	}
 }
 
@@ -241,7 +241,7 @@ func TestShutdownWaitsForFunctionsThatRun(t *testing.T) {
 		}
 		begun := 2
 		if cfg.Run != nil && cfg.Shards == 1 {
-			begun = 1 // the other waits behind it, and Close stops it
+			begun = 1 // the other waits for it, and Close stops that one
 		}
 		if err := tm.Shutdown(t.Context()); err != nil || int(ended.Load()) > begun || ended.Load() == 0 {
 			t.Errorf("Shutdown = %v, %d have ended", err, ended.Load())
@@ -253,7 +253,8 @@ func TestShutdownWaitsForFunctionsThatRun(t *testing.T) {
 	})
 }
 
-// Whatever is asked of Run, channels, sleepers and contexts are served by the driver itself.
+// The driver itself serves channels, sleepers and contexts, even if Run is
+// overloaded.
 func TestAnOverloadedRunKeepsNoTimeFromItsReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tm := NewTimers(Config{Shards: 1, Run: runnerOf(func(func()) { panic("overloaded") }), OnPanic: func(any, []byte) {}})
@@ -294,7 +295,7 @@ func TestAFullTimersMakesStoppedTimers(t *testing.T) {
 		if !first.Reset(2*time.Second) || tm.Len() != 2 {
 			t.Error("a pending timer needs no room to be moved")
 		}
-		<-second.C // gives its room back
+		<-second.C // releases its room
 		third := tm.NewTimer(time.Hour)
 		if second.Reset(0) || second.Stop() {
 			t.Error("a timer that had fired found room")
@@ -383,7 +384,7 @@ func TestPendingTimersNeedNoGoroutine(t *testing.T) {
 		_, cancel := tm.WithTimeout(parent, time.Hour)
 		defer cancel()
 	}
-	if n := runtime.NumGoroutine() - before; n > 0 { // less: those of other tests have ended
+	if n := runtime.NumGoroutine() - before; n > 0 { // negative if goroutines of other tests have ended
 		t.Errorf("%d goroutines for 500 timers", n)
 	}
 }
@@ -471,7 +472,7 @@ func TestWhatAStoppedTimerHeldIsCollected(t *testing.T) {
 		select {
 		case <-gone:
 		case <-collecting():
-			t.Fatal("what a timer held is kept")
+			t.Fatal("the data of a timer is kept")
 		}
 	}
 }

@@ -16,7 +16,7 @@ func (c *steppedClock) now() time.Time {
 }
 func (c *steppedClock) step(by time.Duration) { c.offset.Add(int64(by)) }
 
-// stepped makes a wheel on a clock that can be stepped.
+// stepped returns a wheel with a clock that can be stepped.
 func stepped(cfg Config, r *recorder) (*Wheel[int], *steppedClock) {
 	w := New(cfg, r.fire)
 	c := new(steppedClock)
@@ -43,7 +43,7 @@ func TestAddAtFiresWhenTheWallClockGetsThere(t *testing.T) {
 				t.Errorf("timer at %v is %v late", delays[f.v], late)
 			}
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -93,7 +93,7 @@ func TestAStepBackDefersWallTimersAndNoOthers(t *testing.T) {
 		if n := len(r.values()); n != 10 {
 			t.Fatalf("%d fired early", n-10)
 		}
-		w.AddAt(clock.now().Add(-time.Second), 5000) // past, by this clock
+		w.AddAt(clock.now().Add(-time.Second), 5000) // in the past of this clock
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		for _, f := range r.firings()[10:] {
@@ -108,7 +108,7 @@ func TestAStepBackDefersWallTimersAndNoOthers(t *testing.T) {
 				t.Fatalf("%d fired at %v, want %v", f.v, f.at, want)
 			}
 		}
-		s := checkBooks(t, w)
+		s := checkCounters(t, w)
 		if s.Pending != 0 || int(s.Fired)+removed != 2002 {
 			t.Errorf("%d fired, %d removed, %d pending", s.Fired, removed, s.Pending)
 		}
@@ -134,7 +134,7 @@ func TestResetTakesATimerOffTheWallClock(t *testing.T) {
 		if got := r.firings(); !slices.Equal(got, want) {
 			t.Errorf("fired %v, want %v", got, want)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -155,8 +155,9 @@ func TestMonotonicReadingsOfADeadlineAreIgnored(t *testing.T) {
 	})
 }
 
-// What is set after a step back counts from the new time, although the wheel has been later already.
-func TestWhatIsAddedAfterAStepBackIsPunctual(t *testing.T) {
+// A timer that is set after a step back counts from the new time, although the
+// wheel has seen a later time.
+func TestATimerAddedAfterAStepBackIsPunctual(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
 		w, clock := stepped(cfg, r)

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// wheelTrial drives a Wheel with fake time and a map of deadlines with the same operations. It runs in a bubble, so what
-// is due has fired whenever the driving goroutine has waited.
+// wheelTrial applies the same operations to a Wheel and to a map of deadlines,
+// on fake time. It runs in a bubble, so all due timers have fired whenever the
+// test's goroutine has waited.
 type wheelTrial struct {
 	t       testing.TB
 	w       *Wheel[int]
@@ -19,8 +20,8 @@ type wheelTrial struct {
 	clock   *steppedClock
 	stepped time.Duration // when the clock was last stepped, since start
 
-	// Guards everything below. Each operation holds it, and then waits until what it has made due has fired: so between
-	// operations nothing is under way.
+	// It guards everything below. Each operation holds it, and then waits until
+	// all due timers have fired. So nothing is under way between operations.
 	mu      sync.Mutex
 	ids     []ID
 	pending map[ID]deadline
@@ -28,7 +29,8 @@ type wheelTrial struct {
 	values  int
 }
 
-// deadline is what a timer waits for: at least from, and no longer than until. By which clock is in wall.
+// deadline is the range in which a timer must fire: at or after from, and at or
+// before until. wall selects the clock.
 type deadline struct {
 	v           int
 	from, until time.Duration
@@ -124,7 +126,8 @@ func (c *wheelTrial) extend(id ID, d time.Duration) {
 	}
 	if ok {
 		from := c.now(false) + max(0, d)
-		// If it stands later already nothing changes. Rounding may make it one or the other.
+		// If it is later already, nothing changes. Rounding may decide either
+		// way.
 		if from-c.now(false) > old.from-c.now(old.wall) {
 			c.pending[id] = deadline{v: old.v, from: from, until: max(from+c.tick, c.now(false)+old.until-c.now(old.wall))}
 		}
@@ -173,7 +176,7 @@ func (c *wheelTrial) check() {
 	}
 	for _, d := range c.pending {
 		now := c.now(d.wall)
-		// That the wall clock was stepped ahead is noticed within wallCheck.
+		// A step ahead of the wall clock is noticed within wallCheck.
 		if late := now - d.until; late > 0 && (!d.wall || c.now(false)-c.stepped > wallCheck) {
 			c.t.Errorf("timer %d is %v overdue", d.v, late)
 		}
@@ -183,7 +186,7 @@ func (c *wheelTrial) check() {
 	}
 }
 
-// finish lets everything fire, but for what is very far off.
+// finish lets all timers fire, except very distant ones.
 func (c *wheelTrial) finish() {
 	for id, d := range maps.Clone(c.pending) {
 		if d.from-c.now(d.wall) > 1000*time.Hour {
@@ -198,7 +201,7 @@ func (c *wheelTrial) finish() {
 	}
 	s := c.w.Stats()
 	if s.Added != s.Fired+s.Removed || s.Pending != 0 {
-		c.t.Errorf("books: %d added, %d fired, %d removed, %d pending", s.Added, s.Fired, s.Removed, s.Pending)
+		c.t.Errorf("counters: %d added, %d fired, %d removed, %d pending", s.Added, s.Fired, s.Removed, s.Pending)
 	}
 	for _, sh := range c.w.shards {
 		verifyEmpty(c.t, &sh.ticks)
@@ -209,7 +212,7 @@ func (c *wheelTrial) finish() {
 	c.w.Close()
 }
 
-// run reads operations of three bytes: what, and two numbers.
+// run reads operations of three bytes: the operation and two numbers.
 func (c *wheelTrial) run(data []byte) {
 	for ; len(data) >= 3 && !c.t.Failed(); data = data[3:] {
 		what, a, b := data[0]%16, int(data[1]), int(data[2])
@@ -268,7 +271,8 @@ func FuzzWheel(f *testing.F) {
 
 func TestAWheelAgreesWithItsModelOnFakeTime(t *testing.T) { runAtRandom(t, runWheelOps) }
 
-// runAtRandom gives what a fuzz target runs bytes that are drawn from the seed.
+// runAtRandom passes random bytes, drawn from the seed, to the function of a
+// fuzz target.
 func runAtRandom(t *testing.T, run func(t *testing.T, data []byte)) {
 	operations := modelOperations() / 200
 	for seed := range uint64(20) {

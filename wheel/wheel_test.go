@@ -17,7 +17,7 @@ type firing struct {
 	at time.Duration // since the recorder was made
 }
 
-// recorder is a callback that notes when it was called.
+// recorder is a callback that records the time of each call.
 type recorder struct {
 	start time.Time
 
@@ -71,12 +71,13 @@ func runnerOf(run func(f func())) Runner {
 	})
 }
 
-// checkBooks checks that every timer that was ever added is accounted for.
-func checkBooks[T any](t *testing.T, w *Wheel[T]) Stats {
+// checkCounters checks that the counters account for every timer that was ever
+// added.
+func checkCounters[T any](t *testing.T, w *Wheel[T]) Stats {
 	t.Helper()
 	s := w.Stats()
 	if s.Added != s.Fired+s.Removed+s.Drained+s.Dropped+uint64(s.Pending) || s.Pending != w.Len() {
-		t.Errorf("books do not balance: %d added, %d fired, %d removed, %d drained, %d dropped, %d pending, Len %d",
+		t.Errorf("the counters do not add up: %d added, %d fired, %d removed, %d drained, %d dropped, %d pending, Len %d",
 			s.Added, s.Fired, s.Removed, s.Drained, s.Dropped, s.Pending, w.Len())
 	}
 	return s
@@ -114,7 +115,7 @@ func TestFiresOnceNeverEarlyAtMostATickLate(t *testing.T) {
 					t.Errorf("phase %v: timer of %v fired after %v", phase, ds[f.v], f.at)
 				}
 			}
-			checkBooks(t, w)
+			checkCounters(t, w)
 		}
 	})
 }
@@ -171,7 +172,7 @@ func TestFarDeadlinesSaturate(t *testing.T) {
 		if d, ok := w.Next(); ok {
 			t.Errorf("Next of an empty wheel = %v, %v", d, ok)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -206,7 +207,7 @@ func TestRemovedDoesNotFireAndHandsItsValueBack(t *testing.T) {
 				t.Fatalf("stale ID %x is not inert", id)
 			}
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -227,7 +228,7 @@ func TestResetMovesBothWaysAndExtendOnlyLater(t *testing.T) {
 		if got := r.firings(); !slices.Equal(got, want) {
 			t.Errorf("fired %v, want %v", got, want)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -333,7 +334,7 @@ func TestFullAndClosedAddsAreRefused(t *testing.T) {
 		if err := w.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -382,7 +383,7 @@ func TestDrainYieldsTheUnfiredAlsoAfterClose(t *testing.T) {
 		if len(want) != 0 || w.Len() != 0 || len(r.values()) != 0 {
 			t.Errorf("%d left, Len %d, %d fired", len(want), w.Len(), len(r.values()))
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
@@ -419,7 +420,7 @@ func TestNextIsNeverLaterThanTheEarliest(t *testing.T) {
 	})
 }
 
-func TestBatchTellsIDValueAndDue(t *testing.T) {
+func TestABatchHasIDValueAndDue(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		type key struct {
 			id  ID
@@ -456,7 +457,7 @@ func TestBatchTellsIDValueAndDue(t *testing.T) {
 		if len(got) != len(want) {
 			t.Errorf("%d fired, want %d", len(got), len(want))
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 

@@ -9,9 +9,11 @@ import (
 	"time"
 )
 
-// What users of other libraries reported, where nothing else here tests the same.
+// These faults were reported by users of other libraries. No other test of this
+// package covers them.
 
-// RussellLuo/timingwheel#5: a task that was set again and again stopped after 1,000 to 300,000 runs.
+// RussellLuo/timingwheel#5: a task that was set again and again stopped after
+// 1,000 to 300,000 runs.
 func TestATimerThatSetsItselfAgainNeverStops(t *testing.T) {
 	runs := int64(300_000)
 	if testing.Short() {
@@ -30,12 +32,13 @@ func TestATimerThatSetsItselfAgainNeverStops(t *testing.T) {
 		if synctest.Wait(); ran.Load() != runs {
 			t.Errorf("%d runs of %d", ran.Load(), runs)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
-// RussellLuo/timingwheel#25 and #53: many tasks, scheduled by tasks, locked each other out.
-func TestCallbacksThatAddManyLockNobodyOut(t *testing.T) {
+// RussellLuo/timingwheel#25 and #53: many tasks, scheduled by tasks, caused a
+// deadlock.
+func TestCallbacksThatAddManyBlockNoOther(t *testing.T) {
 	for _, run := range []Runner{Inline, Go} {
 		n := int64(memoryCount())
 		var w *Wheel[int]
@@ -60,11 +63,12 @@ func TestCallbacksThatAddManyLockNobodyOut(t *testing.T) {
 		}
 		for range w.Drain() {
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	}
 }
 
-// go-zero#205: a task that had been moved could not be removed any more. rfyiamcool/go-timewheel#20: the same without a move.
+// go-zero#205: a task that had been moved could not be removed.
+// rfyiamcool/go-timewheel#20: the same without a move.
 func TestAMovedTimerCanBeRemoved(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		w := New(cfg, func(v int) { t.Errorf("%d fired, but was removed", v) })
@@ -82,12 +86,12 @@ func TestAMovedTimerCanBeRemoved(t *testing.T) {
 			}
 		}
 		time.Sleep(2000 * time.Hour)
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
-// go-zero PR#5753: what was set after Drain never fired.
-func TestWhatIsAddedAfterADrainFires(t *testing.T) {
+// go-zero PR#5753: a timer that was set after Drain never fired.
+func TestATimerAddedAfterADrainFires(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
 		w := New(cfg, r.fire)
@@ -113,8 +117,9 @@ func TestWhatIsAddedAfterADrainFires(t *testing.T) {
 	})
 }
 
-// netty#14959: a timer that ended in two ways was subtracted twice from the pending ones, and the limit grew. netty#14081:
-// what was stopped was returned, and fired all the same.
+// netty#14959: a timer that ended in two ways was subtracted twice from the
+// number of pending timers, so the limit grew. netty#14081: a stopped timer was
+// returned, and fired nevertheless.
 func TestTheRoomOfATimerIsGivenBackOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		const most = 10
@@ -134,7 +139,7 @@ func TestTheRoomOfATimerIsGivenBackOnce(t *testing.T) {
 				t.Fatalf("%d pending: %v", w.Len(), err)
 			}
 		}
-		again := func() { // none of this may give room back once more
+		again := func() { // none of these calls may release room a second time
 			for _, id := range ids {
 				w.Remove(id)
 				w.Reset(id, 0)
@@ -158,21 +163,21 @@ func TestTheRoomOfATimerIsGivenBackOnce(t *testing.T) {
 		if n := len(r.values()); n != most {
 			t.Errorf("%d fired, want the %d that were neither removed nor drained", n, most)
 		}
-		checkBooks(t, w)
+		checkCounters(t, w)
 	})
 }
 
-// glommio#44: a later timer in a fine slot hid an earlier one that stood in a coarse slot, and a slot that the hand had
-// passed was reported one turn late.
+// glommio#44: a later timer in a narrow slot hid an earlier one in a wide slot,
+// and a slot that the cursor had passed was reported one turn late.
 func TestALaterFineTimerDoesNotHideAnEarlierCoarseOne(t *testing.T) {
 	for level := range 4 {
 		synctest.Test(t, func(t *testing.T) {
 			width := time.Millisecond << (slotBits * (level + 1))
 			r := newRecorder()
 			w := New(Config{Shards: 1, Run: Inline}, r.fire)
-			w.Add(width+time.Millisecond, 1) // coarse, for it is set from afar
+			w.Add(width+time.Millisecond, 1) // in a wide slot, because it is distant when it is set
 			time.Sleep(width - time.Millisecond)
-			w.Add(3*time.Millisecond, 2) // fine, for it is set from close by
+			w.Add(3*time.Millisecond, 2) // in a narrow slot, because it is near when it is set
 			if next, ok := w.Next(); !ok || next > 2*time.Millisecond {
 				t.Errorf("level %d: Next = %v, %v", level, next, ok)
 			}
@@ -185,7 +190,8 @@ func TestALaterFineTimerDoesNotHideAnEarlierCoarseOne(t *testing.T) {
 	}
 }
 
-// tokio#868, #2473: what had expired, but was not taken yet, could not be removed or moved without harm to the rest.
+// tokio#868, #2473: a timer that had expired but was not yet taken could not be
+// removed or moved without harm to other timers.
 func TestAllThatIsDueMayBeRemovedOrMovedByTheFirstCallback(t *testing.T) {
 	for _, n := range []int{1, 10, 5000} {
 		synctest.Test(t, func(t *testing.T) {
@@ -228,14 +234,15 @@ func TestAllThatIsDueMayBeRemovedOrMovedByTheFirstCallback(t *testing.T) {
 					t.Errorf("%d fired at %v, want %v", f.v, f.at, want)
 				}
 			}
-			if s := checkBooks(t, w); s.Pending != 0 || int(s.Fired+s.Removed) != n+1 {
+			if s := checkCounters(t, w); s.Pending != 0 || int(s.Fired+s.Removed) != n+1 {
 				t.Errorf("of %d: %d fired, %d removed, %d pending", n+1, s.Fired, s.Removed, s.Pending)
 			}
 		})
 	}
 }
 
-// apache/pulsar#6414, netty#1246: a wheel of short ticks kept a core busy while nothing was due.
+// apache/pulsar#6414, netty#1246: a wheel with a short tick kept a core busy
+// while nothing was due.
 func TestStandingTimersCauseNoWakeUps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := New(Config{Shards: 1, Tick: minTick}, func(int) {})
@@ -243,7 +250,7 @@ func TestStandingTimersCauseNoWakeUps(t *testing.T) {
 			w.Add(time.Hour+time.Duration(i)*time.Millisecond, i)
 		}
 		time.Sleep(time.Hour - time.Second)
-		if n := w.Stats().Wakeups; n > 2*slotCount { // the wide slots that they were first put into
+		if n := w.Stats().Wakeups; n > 2*slotCount { // the wide slots in which they are placed first
 			t.Errorf("%d wake-ups within an hour in which nothing was due", n)
 		}
 		for range w.Drain() {
@@ -256,9 +263,11 @@ func TestStandingTimersCauseNoWakeUps(t *testing.T) {
 	})
 }
 
-// In a bubble package time runs a timer that is due at once on the goroutine that sets it. Under the race detector two
-// goroutines that do so at a time end the process (Go 1.26), so the driver must not leave it to package time.
-func TestManyGoroutinesOfABubbleMayAddWhatIsDueAtOnce(t *testing.T) {
+// In a bubble, package time runs a timer that is due at once on the goroutine
+// that sets it. Under the race detector, two goroutines that do so at the same
+// time end the process (Go 1.26). So the driver must not leave such timers to
+// package time.
+func TestManyGoroutinesOfABubbleMayAddTimersDueAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const chains, links = 8, 3000
 		var fired atomic.Int64
