@@ -82,7 +82,7 @@ var All = []Info{
 	},
 	{
 		Name: None, Title: "harness alone", Callbacks: "-", Resolution: "-",
-		What: "The loop of the harness around calls that do nothing: what all figures contain.",
+		What: "The loop of the harness around calls that do nothing. It is part of every figure.",
 	},
 }
 

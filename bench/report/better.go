@@ -12,7 +12,7 @@ import (
 
 // TimeWins lists the measurements in which package time did better than Foliot: found out from the results, not chosen.
 func (v *view) TimeWins() string {
-	return wins(v.comparisons(peer.Time), "In this run there was no measurement in which package time did better.\n")
+	return wins(v.comparisons(peer.Time), "In this run package time was never better.\n")
 }
 
 // OthersWin lists those in which another design did, but how late it was: they run their callbacks in other ways.
@@ -25,7 +25,7 @@ func (v *view) OthersWin() string {
 		list = append(list, v.throughputs(p.Name)...)
 		list = append(list, v.costs(p.Name)...)
 	}
-	return wins(list, "In this run there was none.\n")
+	return wins(list, "In this run no other design was better.\n")
 }
 
 func wins(list []comparison, none string) string {
@@ -62,7 +62,7 @@ func (v *view) comparisons(name string) []comparison {
 func (v *view) throughputs(name string) (list []comparison) {
 	for _, w := range []string{measure.AddRemove, measure.Heartbeat, measure.Hot, measure.Replace} {
 		for _, n := range v.sizes(w) {
-			what := fmt.Sprintf("`%s` with %s standing", w, Number(n))
+			what := fmt.Sprintf("`%s` with %s pending", w, Number(n))
 			list = append(list, v.compare(name, what, "ns", record.WallNanos, key(w, "", n, 1)))
 		}
 		for _, g := range []int{2, 64} {
@@ -79,7 +79,7 @@ func (v *view) costs(name string) (list []comparison) {
 		list = append(list, v.compare(name, what, "bytes", record.Bytes, k), v.compare(name, what, "ms of a collection", record.GCMs, k))
 	}
 	for _, n := range v.sizes(measure.Idle) {
-		what := fmt.Sprintf("`idle` with %s standing", Number(n))
+		what := fmt.Sprintf("`idle` with %s pending", Number(n))
 		c := v.compare(name, what, "ms CPU", record.CPUMs, key(measure.Idle, "", n, 1))
 		if c.ours-c.theirs > 1 { // less is an empty process
 			list = append(list, c)
@@ -104,5 +104,5 @@ func (v *view) Finer() string {
 	if math.IsNaN(theirs) || math.IsNaN(ours) {
 		return ""
 	}
-	return fmt.Sprintf(" (here, half of its timers were late by less than %s ms, of Foliot's by %s ms)", figure(theirs), figure(ours))
+	return fmt.Sprintf(" (here at the median %s ms, Foliot %s ms)", figure(theirs), figure(ours))
 }

@@ -21,7 +21,7 @@ type plot struct {
 func (v *view) plots() []plot {
 	return slices.DeleteFunc([]plot{
 		{"add-remove.svg", v.curves(measure.AddRemove, record.WallNanos, "Set a timer and remove it at once", perOperation)},
-		{"heartbeat.svg", v.curves(measure.Heartbeat, record.WallNanos, "Put a random timer off", perOperation)},
+		{"heartbeat.svg", v.curves(measure.Heartbeat, record.WallNanos, "Postpone a random timer", perOperation)},
 		{"replace.svg", v.curves(measure.Replace, record.WallNanos, "Remove a random timer and set another", perOperation)},
 		{"collection.svg", v.curves(measure.Standing, record.GCMs, "A full garbage collection", "milliseconds on one core; lower is better; both axes logarithmic")},
 		{"bytes.svg", v.bytesPlot()},
@@ -40,7 +40,7 @@ func (v *view) shown(workload string) []peer.Info {
 }
 
 func (v *view) curves(workload, name, title, subtitle string) []byte {
-	l := chart.Lines{Title: title, Subtitle: subtitle, X: "standing timers"}
+	l := chart.Lines{Title: title, Subtitle: subtitle, X: "pending timers"}
 	points := 0
 	for _, p := range v.shown(workload) {
 		c := chart.Curve{Name: p.Title, Bold: p.Name == peer.Foliot, Kin: p.Ours}
@@ -85,8 +85,8 @@ func (v *view) bytesPlot() []byte {
 		n = min(ns[len(ns)-1], million)
 	}
 	return v.bars(chart.Bars{
-		Title:    "Memory of a standing timer",
-		Subtitle: fmt.Sprintf("bytes of heap, %s timers, each with a callback or a value that tells it from others", Number(n)),
+		Title:    "Memory of a pending timer",
+		Subtitle: fmt.Sprintf("bytes of heap, %s timers, each with a callback or a value that identifies it", Number(n)),
 		Kinds:    []string{""},
 	}, measure.Standing, "B", func(p peer.Info) []float64 {
 		return []float64{v.median(measure.Standing, p.Name, n, record.Bytes)}
@@ -121,7 +121,7 @@ func (v *view) idlePlot() []byte {
 	ns := v.sizes(measure.Idle)
 	b := chart.Bars{Title: "Ten seconds in which nothing is due", Subtitle: "milliseconds of CPU time of the whole process; logarithmic", Log: true}
 	for _, n := range ns {
-		b.Kinds = append(b.Kinds, Number(n)+" standing timers")
+		b.Kinds = append(b.Kinds, Number(n)+" pending timers")
 	}
 	return v.bars(b, measure.Idle, "ms", func(p peer.Info) (values []float64) {
 		for _, n := range ns {
@@ -135,7 +135,7 @@ func (v *view) parallelPlot() []byte {
 	n := v.parallelSize(measure.AddRemove)
 	return v.bars(chart.Bars{
 		Title:    "Set a timer and remove it at once, from many goroutines",
-		Subtitle: fmt.Sprintf("nanoseconds per operation of all together, %d cores, %s standing; logarithmic", v.Machine.Cores, Number(n)),
+		Subtitle: fmt.Sprintf("nanoseconds per operation of all together, %d cores, %s pending; logarithmic", v.Machine.Cores, Number(n)),
 		Kinds:    []string{"2 goroutines", "64 goroutines"},
 		Log:      true,
 	}, measure.AddRemove, "ns", func(p peer.Info) []float64 {

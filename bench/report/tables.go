@@ -148,7 +148,7 @@ func (v *view) Idle() string {
 	ns := v.sizes(measure.Idle)
 	t := &page.Table{Head: []string{""}}
 	for _, n := range ns {
-		t.Head = append(t.Head, fmt.Sprintf("CPU ms, %s standing", Number(n)), "context switches")
+		t.Head = append(t.Head, fmt.Sprintf("CPU ms, %s pending", Number(n)), "context switches")
 	}
 	for _, p := range v.peers(measure.Idle) {
 		row := []string{title(p)}

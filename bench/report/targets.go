@@ -41,7 +41,7 @@ func (v *view) targets() []page.Target {
 	ns := func(n int) float64 { return v.median(measure.AddRemove, peer.Foliot, n, record.WallNanos) }
 	standing := func(n int, name string) float64 { return v.median(measure.Standing, peer.Foliot, n, name) }
 	list := []page.Target{
-		page.Most("add and remove at once, 10³ standing", ns(1_000), 75, "ns"),
+		page.Most("add and remove at once, 10³ pending", ns(1_000), 75, "ns"),
 		page.Most("the same, 10⁶", ns(million), 80, "ns"),
 		page.Most("the same, 10⁷", ns(tenfold), 90, "ns"),
 		v.faster("the same, 10⁶", measure.AddRemove, million, 3),
@@ -50,8 +50,8 @@ func (v *view) targets() []page.Target {
 		v.faster("the same, 10⁷", measure.Heartbeat, tenfold, 2),
 		v.faster("extend a hot timer", measure.Hot, million, 1),
 		v.faster("remove a random timer and add another, 10⁶", measure.Replace, million, 2),
-		page.Most("bytes per standing timer with an 8-byte value, 10⁶", standing(million, record.Bytes), 40, "bytes"),
-		page.Most("full collection, 10⁷ standing", standing(tenfold, record.GCMs), 2, "ms"),
+		page.Most("bytes per pending timer with an 8-byte value, 10⁶", standing(million, record.Bytes), 40, "bytes"),
+		page.Most("full collection, 10⁷ pending", standing(tenfold, record.GCMs), 2, "ms"),
 	}
 	list = append(list, v.burstTargets()...)
 	return append(list, v.otherTargets()...)
@@ -71,7 +71,7 @@ func (v *view) burstTargets() (list []page.Target) {
 			k = record.Job{}
 		}
 		set, fire := v.stat(k, record.AddMs).median, v.stat(k, record.FireMs).median
-		cpu := page.Most("10⁶ due within 1 s, "+x.how+", CPU all told", set+fire, x.cpu, "ms")
+		cpu := page.Most("10⁶ due within 1 s, "+x.how+", total CPU", set+fire, x.cpu, "ms")
 		cpu.Measured += fmt.Sprintf(" (%s to set, %s to fire)", figure(set), figure(fire))
 		list = append(list, cpu, page.Most("the same, late p99", v.stat(k, record.P99Ms).median, x.late, "ms"))
 	}
@@ -89,7 +89,7 @@ func (v *view) otherTargets() []page.Target {
 		v.stat(v.burstOf(peer.Foliot), record.Early).max + v.stat(v.burstOf(peer.FoliotBatch), record.Early).max
 	return []page.Target{
 		{
-			What: "idle for 10 s, 10⁵ standing", Wanted: "as an empty process (within 1 ms)",
+			What: "idle for 10 s, 10⁵ pending", Wanted: "as an empty process (within 1 ms)",
 			Measured: fmt.Sprintf("%s ms CPU (empty: %s)", figure(idle), figure(empty)), Verdict: page.Judge(idle <= empty+1, idle, empty),
 		},
 		{
