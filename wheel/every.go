@@ -100,7 +100,7 @@ type every struct {
 // during them.
 type series interface {
 	action
-	mustAllow(d time.Duration) // panics if Reset(d) makes no sense
+	mustAllow(d time.Duration) // panics if d is invalid
 	resetLocked(t *Timer, d time.Duration) bool
 }
 

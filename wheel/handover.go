@@ -50,7 +50,7 @@ func (sh *shard[T]) handOver(number uint64, timers int, f, lost func()) {
 	accepted = sh.runner.Run(run)
 }
 
-// lose drops timers and calls lost, even if lost panics.
+// lose calls lost, and drops the timers even if lost panics.
 func (sh *shard[T]) lose(timers int, lost func()) {
 	defer sh.drop(timers)
 	if lost != nil {

@@ -14,7 +14,7 @@ type Stats struct {
 	Fired   uint64 // timers handed over to Run, and accepted
 	Removed uint64 // timers ended by Remove
 	Drained uint64 // timers ended by Drain
-	Dropped uint64 // timers without a callback: Run refused it, panicked, or ended its goroutine
+	Dropped uint64 // timers that never ran, because Run refused them, panicked, or ended its goroutine
 
 	Resets  uint64 // timers moved by Reset or Extend under the lock, because they changed their slot
 	Wakeups uint64 // passes of the drivers
