@@ -41,7 +41,7 @@ func main() {
 func run(ctx context.Context) error {
 	flags := flag.NewFlagSet("client", flag.ExitOnError)
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: client [flags]\n\nA shop whose unpaid orders are closed by Foliot. Interrupt it to end it. A token: FOLIOT_TOKEN.")
+		fmt.Fprintln(flags.Output(), "usage: client [flags]\n\nA shop that lets Foliot close unpaid orders. Interrupt it to end it. FOLIOT_TOKEN is the token.")
 		flags.PrintDefaults()
 	}
 	server := flags.String("server", "http://127.0.0.1:8750", "the `URL` of the Foliot server")

@@ -249,6 +249,6 @@ func (r *Run) Noise() string {
 	if math.IsNaN(b.cpu) || b.noise <= 0 {
 		return "The run without timeouts was done once: how much of the CPU time is noise is not known."
 	}
-	return fmt.Sprintf("The run without timeouts was done twice, first and last: %s µs apart, which is %s %%. Differences of that size are noise.",
+	return fmt.Sprintf("The run without timeouts was done twice, first and last. The two are %s µs apart, which is %s %%.\nDifferences of that size are noise.",
 		page.Figure(b.noise/1000), page.Figure(100*b.noise/b.cpu))
 }

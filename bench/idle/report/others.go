@@ -75,9 +75,9 @@ func (r *Run) crowd(w virtual.Watch) (virtual.Crowd, bool) {
 // share is the CPU time of a crowd as a percentage of one processor's.
 func share(c virtual.Crowd) float64 { return 100 * c.CPU.Seconds() / c.Window.Seconds() }
 
-// beside returns the cost of a group without that of the touches, as a
+// groupShare returns the cost of a group without that of the touches, as a
 // percentage of one processor.
-func (r *Run) beside() float64 {
+func (r *Run) groupShare() float64 {
 	near, ok := r.crowd(virtual.Near)
 	far, also := r.crowd(virtual.Far)
 	if !ok || !also {
@@ -111,12 +111,12 @@ func (r *Run) Crowd() string {
 	return t.String()
 }
 
-// Beside describes the cost of the group.
-func (r *Run) Beside() string {
-	if math.IsNaN(r.beside()) {
+// GroupShare describes the cost of the group.
+func (r *Run) GroupShare() string {
+	if math.IsNaN(r.groupShare()) {
 		return ""
 	}
-	return fmt.Sprintf("The group's own share is the difference between the first two lines: **%.2f %% of one processor**.\n", r.beside())
+	return fmt.Sprintf("The group's own share is the difference between the first two lines: **%.2f %% of one processor**.\n", r.groupShare())
 }
 
 // herds returns the trials of a herd with this configuration.

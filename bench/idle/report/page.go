@@ -23,7 +23,7 @@ func (r *Run) Tables() string {
 		{What: "The kinds of peers", Text: r.Kinds()},
 		{What: "Cost for the server", Text: r.Spent()},
 		{What: "One use", Text: r.Uses()},
-		{What: "Virtual connections in use", Text: r.Crowd() + "\n" + r.Beside()},
+		{What: "Virtual connections in use", Text: r.Crowd() + "\n" + r.GroupShare()},
 		{What: "A herd on one tick", Text: r.Herd()},
 		{What: "Targets", Text: r.Targets()},
 		{What: "Best results", Text: r.Wins()},

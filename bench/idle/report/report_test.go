@@ -74,8 +74,8 @@ func TestTheTablesSayWhatWasMeasured(t *testing.T) {
 		{r.Targets(), "| the same, 64 goroutines | ≤ 2 ns | – | not measured |"},
 		{r.Herd(), "| none | 0 | 0 | 30 | – |"},
 		{r.Herd(), "| 1000 | 0 | 0 | 35 | 5.0 |"},
-		{r.Wins(), "- late, p99 (ms): best scan 2.0; idle, touches 2.0."},
-		{r.Wins(), "- bytes for a connection, heap and stack: best scan 50. Of ours not: idle, touches 100."},
+		{r.Wins(), "- late, p99 (ms)\n  - best: scan 2.0; idle, touches 2.0\n"},
+		{r.Wins(), "- bytes for a connection, heap and stack\n  - best: scan 50\n  - other ways of idle: idle, touches 100\n"},
 		{r.Failures(), "- Failed: timer: it broke"},
 	} {
 		if !strings.Contains(test.what, test.text) {

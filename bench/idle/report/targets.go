@@ -28,7 +28,7 @@ func (r *Run) targets() (list []page.Target) {
 	}
 	list = append(list,
 		page.Most("a virtual connection, in total", bytes, 96, "bytes"),
-		page.Most("10⁶ of them, without the touches", r.beside(), 1, "% of one processor"),
+		page.Most("10⁶ of them, without the touches", r.groupShare(), 1, "% of one processor"),
 		page.Most("100,000 on one tick: other ticks shift by", shift, 10, "ms"),
 	)
 	for _, c := range r.columns() {

@@ -70,11 +70,11 @@ func (m *measure) line(columns []column) string {
 			ours = append(ours, text)
 		}
 	}
-	line := fmt.Sprintf("- %s: best %s", strings.TrimSpace(m.what+" "+bracket(m.unit)), strings.Join(best, "; "))
+	line := fmt.Sprintf("- %s\n  - best: %s\n", strings.TrimSpace(m.what+" "+bracket(m.unit)), strings.Join(best, "; "))
 	if len(ours) > 0 {
-		line += ". Of ours not: " + strings.Join(ours, "; ")
+		line += "  - other ways of idle: " + strings.Join(ours, "; ") + "\n"
 	}
-	return line + ".\n"
+	return line
 }
 
 func bracket(unit string) string {
