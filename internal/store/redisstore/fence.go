@@ -20,10 +20,12 @@ import (
 // raises a fence before its reply:
 //
 //  1. The settings with the purge are written.
-//  2. The fence, a token that is used once, is written next to each shard's ownership.
-//  3. put compares the token with the one that the caller knows, in the run that
-//     writes. A caller that is refused reads the token, then the settings, which are no
-//     older than the token, and applies its changes again (passFences).
+//  2. The fence, a token that is used once, is written next to each shard's
+//     ownership.
+//  3. put compares the token with the one that the caller knows, in the run
+//     that writes. A caller that is refused reads the token, then the settings,
+//     which are no older than the token, and applies its changes again
+//     (passFences).
 //
 // So after the reply to a purge no server accepts a change from settings
 // without it. The removal of a namespace raises the fence too (removal.go).

@@ -20,8 +20,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The audit log consists of streams. Each namespace has one stream in every
-// shard, one for task entries, and one for its settings (SettingsPart). The
+// The audit log consists of streams. Each namespace has a stream in every shard, for entries of its
+// tasks, and one stream for entries of its settings (SettingsPart). The
 // nodes have one. So no namespace can push out the entries of another, and a
 // namespace reads no entries of others. The id of an entry is the server's
 // clock in microseconds at the time of the write, so streams can be merged. Its

@@ -43,8 +43,8 @@ type Bearer struct {
 	Key, Field string
 }
 
-// Differs returns the message for a bearer that has found instead of the
-// identity.
+// Differs returns the message for a bearer that holds the value found instead of
+// the identity.
 func (b Bearer) Differs(found string) string {
 	if found == "" {
 		return fmt.Sprintf("the identity of the store is missing in %s (key %s)", b.Name, b.Key)

@@ -89,7 +89,7 @@ func (c *ownershipLog) write(log *slog.Logger, now time.Time, o *Member) {
 	case c.since.IsZero():
 		c.since = now
 	}
-	if !settled && now.Sub(c.since) < redisconn.LogAgainEvery/6 {
+	if !settled && now.Sub(c.since) < redisconn.LogEvery/6 {
 		return
 	}
 	log.Info("shard ownership changed", "shards", held, "before", c.logged, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers), "because", c.because(held))

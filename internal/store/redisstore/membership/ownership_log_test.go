@@ -29,9 +29,9 @@ func TestALogSaysWhyShardsCameHoweverLongTheyWereLost(t *testing.T) {
 	}
 	for i := range o.states {
 		o.states[i].held = true
-		now = now.Add(redisconn.LogAgainEvery)
+		now = now.Add(redisconn.LogEvery)
 		o.log.write(logger, now, o)
-		now = now.Add(redisconn.LogAgainEvery)
+		now = now.Add(redisconn.LogEvery)
 		o.log.write(logger, now, o)
 	}
 	if strings.Count(log.String(), "\n") != 3 || !strings.Contains(log.String(), "its leases had ended") || strings.Contains(log.String(), "because=\"\"") {

@@ -13,9 +13,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// LogAgainEvery is the shortest time between two log lines for the same
+// LogEvery is the shortest time between two log lines for the same
 // failure.
-const LogAgainEvery = time.Minute
+const LogEvery = time.Minute
 
 // reaching names the failure of every call while servers are away. The watch,
 // which asks all servers, logs its end: when no call has failed for calm. A
@@ -69,7 +69,7 @@ func (t *FailureLog) Note(action string, err error, args ...any) {
 		return
 	case !known:
 		one.since = now
-	case now.Sub(one.logged) < LogAgainEvery:
+	case now.Sub(one.logged) < LogEvery:
 		one.last = now
 		one.silent++
 		t.open[action] = one

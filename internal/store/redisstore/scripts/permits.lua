@@ -85,7 +85,7 @@ local function fill(all, limit)
     first = first + 1
   end
   local level = math.floor(rest / (#list - first + 1))
-  local extra, line = rest - level * (#list - first + 1), {}
+  local extra, waiting = rest - level * (#list - first + 1), {}
   local slice = level > 0 and 1000000 or 200000
   for i = first, #list do
     local p = list[i]
@@ -95,16 +95,16 @@ local function fill(all, limit)
     if p.held > level and p.slice > 0 then
       p.order = -1
     end
-    line[#line + 1] = p
+    waiting[#waiting + 1] = p
   end
-  table.sort(line, function(a, b)
+  table.sort(waiting, function(a, b)
     if a.order ~= b.order then
       return a.order < b.order
     end
     return a.name < b.name
   end)
   for i = 1, extra do
-    line[i].share = level + 1
+    waiting[i].share = level + 1
   end
   return level, false
 end
@@ -168,7 +168,7 @@ local function permits(limit, keep, want)
 end
 
 local function tokens(interval, depth, used, ago, want)
-  local key, all, out, line = KEYS[2], {}, 0, {}
+  local key, all, out, dead = KEYS[2], {}, 0, {}
   local tat, old = now, interval
   local stored, gone = redis.call('HGETALL', key), {}
   for i = 1, #stored, 2 do
@@ -188,11 +188,11 @@ local function tokens(interval, depth, used, ago, want)
       else
         gone[#gone + 1] = stored[i]
         out = out + p.out
-        line[#line + 1] = p
+        dead[#waiting + 1] = p
       end
     end
   end
-  for _, p in ipairs(line) do -- tokens of dead processes count as used when their leases ended
+  for _, p in ipairs(dead) do -- tokens of dead processes count as used when their leases ended
     tat = math.max(tat, p.ends) + p.out * old
   end
   for _, name in ipairs(gone) do
