@@ -48,12 +48,12 @@ func TestAHundredThousandTasksToAHangingHostDoNotShiftAHealthyQueue(t *testing.T
 	inBubble(t, Config{Poll: time.Second, Grace: -1}, nil, gives(5*time.Second).receive, func(b *bed) {
 		b.healthy("before", 1, in("healthy"))
 		b.apply(crowd(t, "stuck", stuck, to("flaky"), in("stuck"), slow)...)
-		b.healthy("beside", 8, in("healthy"))
+		b.healthy("neighbour", 8, in("healthy"))
 		b.pass(time.Second)
 		alone, _ := b.p99("before")
-		crowded, n := b.p99("beside")
+		crowded, n := b.p99("neighbour")
 		if n != 1600 || crowded-alone > tick {
-			t.Errorf("%d calls, their p99 was %v before and is %v beside it", n, alone, crowded)
+			t.Errorf("%d calls, their p99 was %v before and is %v next to it", n, alone, crowded)
 		}
 		if d := b.flakyHost(); d.Breaker == planner.Closed || d.Waiting > reserve {
 			t.Errorf("the host: %+v", d)

@@ -56,7 +56,7 @@ func TestAHangingDestinationDelaysNoOther(t *testing.T) {
 		b.pass(time.Second)
 		b.wantAliveOnTime(200)
 		if s := b.Stats(); s.Running < 45 || s.Running > 55 {
-			t.Errorf("%d attempts hang, want its allowance and half of what may be lent", s.Running)
+			t.Errorf("%d attempts hang, want its allowance and half of the slots that may be lent", s.Running)
 		}
 	})
 }

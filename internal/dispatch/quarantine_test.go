@@ -152,10 +152,10 @@ func TestATaskInQuarantineThatHangsHoldsTheSlotAloneAndNotForEver(t *testing.T) 
 		b.create("next", 0, to("next"))
 		b.lose("hangs", "next")
 		b.start()
-		b.healthy("beside", 4)
+		b.healthy("neighbour", 4)
 		b.pass(200 * time.Millisecond)
-		if late, n := b.p99("beside"); n != 800 || late > tick {
-			t.Errorf("%d calls beside it, p99 %v", n, late)
+		if late, n := b.p99("neighbour"); n != 800 || late > tick {
+			t.Errorf("%d calls next to it, p99 %v", n, late)
 		}
 		b.wantState("next", task.Scheduled)
 		b.pass(timeout)

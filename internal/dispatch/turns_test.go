@@ -32,7 +32,7 @@ func TestStartsAreSharedAlikeWhereSlotsAreShort(t *testing.T) {
 					n[c.name[:3] == "one"]++
 				}
 				if total := n[true] + n[false]; n[true] < total*40/100 || n[true] > total*60/100 || total < 1400 {
-					t.Errorf("who has one lane had %d starts of %d", n[true], total)
+					t.Errorf("the queue or namespace with one lane had %d starts of %d", n[true], total)
 				}
 			})
 		})

@@ -14,7 +14,7 @@ func TestATaskAgesWhileItsReceiverAloneKeepsItBack(t *testing.T) {
 	want := func(what string, at, barred time.Duration) {
 		t.Helper()
 		if got := l.destination.barredFor(l.queue.free, at); got != barred {
-			t.Errorf("%s: kept back for %v, want %v", what, got, barred)
+			t.Errorf("%s: delayed for %v, want %v", what, got, barred)
 		}
 		pl.Tick(at)
 	}

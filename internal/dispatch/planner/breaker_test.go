@@ -26,7 +26,7 @@ func TestAnOldAttemptDoesNotDecideAboutTheBreaker(t *testing.T) {
 	}
 	target.recordAttempt(&Pick{probe: 9}, Nothing, until, r)
 	if target.breaker.probe != 0 || target.breaker.state(until) != HalfOpen {
-		t.Errorf("a probe that told nothing left %+v", target.breaker)
+		t.Errorf("a probe without evidence left %+v", target.breaker)
 	}
 	target.recordAttempt(&Pick{}, Replied, until, r)
 	target.recordAttempt(&Pick{probe: 9}, Silent, until, r)

@@ -159,7 +159,7 @@ func TestHintsBeyondTheCursorGiveWayToEarlierTasks(t *testing.T) {
 	}}, [][]task.Entry{full})
 	for name := range l.known {
 		if name[:4] != "soon" {
-			t.Fatalf("%s stands in the way of what is earlier", name)
+			t.Fatalf("%s takes the room of earlier tasks", name)
 		}
 	}
 	if !l.needsRead || !l.left(task.Position{Due: noon + 9000}) {

@@ -126,7 +126,7 @@ func TestSchedulesAndTheirUnfinishedCountsOutliveARestart(t *testing.T) {
 		t.Errorf("paused, and fired: %v", err)
 	}
 	if n := s.counts.m[scheduleKey("nightly").UnfinishedLine()]; n != (task.Counts{}) {
-		t.Errorf("what is unfinished is shown as a queue: %+v", n)
+		t.Errorf("unfinished occurrences are listed as a queue: %+v", n)
 	}
 	wantHealthy(t, s)
 }

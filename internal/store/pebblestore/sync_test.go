@@ -113,7 +113,7 @@ func TestNothingIsAnsweredBeforeItIsSynced(t *testing.T) {
 				}
 				called, callErr := answered(func() error { return call(t.Context(), s) })
 				if called() {
-					t.Error("answered before what it saw was synced")
+					t.Error("answered before the changes it saw were synced")
 				}
 				g.open()
 				if err := errors.Join(createErr(), callErr()); err != nil {
