@@ -38,7 +38,7 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 	instants, err := t.Recur.Instants(span.From, min(span.Until, now), maxBackfill+1)
 	switch {
 	case err != nil:
-		return unfollowed(t, err)
+		return ruleError(t, err)
 	case len(instants) > maxBackfill:
 		last := showTime(instants[maxBackfill-1])
 		err := refuse("too_many_instants", "until", fmt.Sprintf("a backfill makes at most %d tasks: end this one at %s, and start the next one after that", maxBackfill, last))
@@ -46,12 +46,12 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 	}
 	reply := wire.BackfillReply{Instants: len(instants)}
 	if err := s.checkCreateRate(w, r, len(instants)); err != nil {
-		return &partError{err, reply}
+		return &backfillError{err, reply}
 	}
 	for part := range slices.Chunk(instants, backfillPart(t)) {
 		allow(w, r.Request, time.Minute)
 		if err := s.backfill(r, t, span, part, &reply); err != nil {
-			return &partError{err, reply}
+			return &backfillError{err, reply}
 		}
 	}
 	reply.Durability = s.durability(r)
@@ -66,18 +66,18 @@ func backfillPart(t *task.Task) int {
 	return max(1, task.MaxBatchBytes/(t.Weight()+record))
 }
 
-// partError is the reason that a backfill ended early, with the part that was
+// backfillError is the reason that a backfill ended early, with the part that was
 // done.
-type partError struct {
+type backfillError struct {
 	err  error
 	done wire.BackfillReply
 }
 
-func (e *partError) Unwrap() error { return e.err }
-func (e *partError) Error() string { return e.about(e.err.Error()) }
+func (e *backfillError) Unwrap() error { return e.err }
+func (e *backfillError) Error() string { return e.withProgress(e.err.Error()) }
 
-// about adds the progress of the backfill and the remedy to detail.
-func (e *partError) about(detail string) string {
+// withProgress adds the progress of the backfill and the remedy to detail.
+func (e *backfillError) withProgress(detail string) string {
 	least, there := "at least ", "" // the outcome of the last step is unknown
 	if refusedWhole(e.err) {
 		least = ""

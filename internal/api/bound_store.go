@@ -23,8 +23,8 @@ func outside(ctx context.Context, call func()) {
 	call()
 }
 
-// Get implements Store. It may wait for another machine, or until the
-// disk has synced the task.
+// Get implements Store. It may wait for another machine, or until the disk has
+// synced the task.
 func (l *boundStore) Get(ctx context.Context, key task.Key) (t *task.Task, err error) {
 	outside(ctx, func() { t, err = l.Store.Get(ctx, key) })
 	if o := responseOf(ctx); err == nil && o != nil && o.reads {
@@ -116,8 +116,8 @@ func inTurn(ctx context.Context, work func() error) (err error) {
 	return err
 }
 
-// boundCluster is the cluster as requests use it: they have no place while they
-// wait for it.
+// boundCluster is the cluster as requests use it: a request has no place while
+// it waits for a reply.
 type boundCluster struct{ task.Cluster }
 
 // Nodes implements task.Cluster.

@@ -102,7 +102,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 }
 
 // eachPage calls do with the matching tasks, one page at a time.
-func (s *Server) eachPage(w http.ResponseWriter, r *request, f *chosen, do func([]*task.Task) error) error {
+func (s *Server) eachPage(w http.ResponseWriter, r *request, f *listFilter, do func([]*task.Task) error) error {
 	for after := ""; ; {
 		allow(w, r.Request, time.Minute)
 		if err := s.revalidate(&r.caller); err != nil {

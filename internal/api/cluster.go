@@ -32,7 +32,7 @@ func clusterRoutes() []route {
 			replies: []reply{{status: 200, about: "The shards.", body: wire.ShardList{}}},
 		},
 		{
-			method: "GET", path: clusterPath + "/store", serve: (*Server).examineStore, scope: task.ScopeRead, operator: true, extra: true, watches: true, tag: "server",
+			method: "GET", path: clusterPath + "/store", serve: (*Server).examineStore, scope: task.ScopeRead, operator: true, extra: true, diagnostic: true, tag: "server",
 			id: "examineStore", summary: "Examine the servers of a shared store",
 			about: "The findings of foliot doctor redis, for the settings of the server that replies: fitness, memory, replicas, clocks, format and identity. " +
 				"It changes nothing, and also works while the store is closed (store_replaced).",

@@ -40,7 +40,7 @@ func storeLost(err error) error {
 // settings are lost. While the settings are valid, metrics and examinations are
 // served, because they show the loss.
 func (s *Server) closed(settings *task.Settings, rt *route) error {
-	if err := s.latch.lost(settings); err != nil || rt.watches {
+	if err := s.latch.lost(settings); err != nil || rt.diagnostic {
 		return err
 	}
 	return storeLost(s.store.Err())

@@ -59,7 +59,7 @@ func every(s *Server, token string) map[int]string {
 	seen := map[int]string{}
 	for _, rt := range routes() {
 		for _, shown := range []string{"", token} {
-			if rt.public || rt.watches && shown != "" {
+			if rt.public || rt.diagnostic && shown != "" {
 				continue
 			}
 			path := strings.NewReplacer("{name}", "x", "{id}", "x", "{instant}", "x", "{node}", "x", "{namespace}", "x").Replace(rt.path)

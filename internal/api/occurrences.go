@@ -82,12 +82,12 @@ func (s *Server) previewSchedule(w http.ResponseWriter, r *request) error {
 	}
 	instants, err := rec.Instants(from, task.Never, n)
 	if err != nil {
-		return unfollowed(t, err)
+		return ruleError(t, err)
 	}
 	zone := time.UTC
 	if rec.Cron != "" {
 		if zone, err = cron.LoadZone(rec.Zone); err != nil {
-			return unfollowed(t, err)
+			return ruleError(t, err)
 		}
 	}
 	reply := wire.Preview{Instants: make([]wire.Instant, len(instants))}
@@ -98,8 +98,8 @@ func (s *Server) previewSchedule(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// unfollowed returns the error for a schedule with a rule that this server
+// ruleError returns the error for a schedule with a rule that this server
 // cannot follow.
-func unfollowed(t *task.Task, err error) error {
+func ruleError(t *task.Task, err error) error {
 	return &task.BusyError{What: "schedule", Name: t.ScheduleName(), Why: err.Error()}
 }

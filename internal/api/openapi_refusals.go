@@ -26,7 +26,7 @@ func (r *route) refusals() []int {
 	if r.extra {
 		list = append(list, http.StatusNotImplemented)
 	}
-	if r.method != http.MethodGet || r.costly || r.unfollowed {
+	if r.method != http.MethodGet || r.costly || r.mayConflict {
 		list = append(list, http.StatusConflict)
 	}
 	if r.body != nil {

@@ -49,13 +49,13 @@ func problemOf(err error) wire.Problem {
 	var rate *task.RateError
 	var short *task.ShortError
 	var exists *task.ExistsError
-	var part *partError
+	var part *backfillError
 	var count *countError
 	var facts *factsError
 	switch {
 	case errors.As(err, &part):
 		p := problemOf(part.err)
-		p.Detail = part.about(p.Detail)
+		p.Detail = part.withProgress(p.Detail)
 		return p
 	case errors.As(err, &facts):
 		p := problemOf(facts.err)
@@ -199,21 +199,21 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", "1")
 	}
 	if p.Status == http.StatusTooManyRequests {
-		s.brake(r.Context(), w, p.Code)
+		s.delayRefusal(r.Context(), w, p.Code)
 	}
 	s.write(r.Context(), w, wire.ProblemType, p.Status, p)
 }
 
-// brake delays a reply with status 429. A client that repeats at once would
+// delayRefusal delays a reply with status 429. A client that repeats at once would
 // otherwise occupy a processor with refused requests. Retry-After is never
 // shorter than the delay. Some refusals by a rate are cheap and not delayed.
-func (s *Server) brake(ctx context.Context, w http.ResponseWriter, code string) {
+func (s *Server) delayRefusal(ctx context.Context, w http.ResponseWriter, code string) {
 	out, ok := w.(*response)
-	if !ok || s.braked.Load() >= maxBraked || code != "too_many_at_once" && s.rates.freeRefusal(out.namespace, time.Now()) {
+	if !ok || s.delayed.Load() >= maxDelayed || code != "too_many_at_once" && s.rates.freeRefusal(out.namespace, time.Now()) {
 		return
 	}
-	s.braked.Add(1)
-	defer s.braked.Add(-1)
+	s.delayed.Add(1)
+	defer s.delayed.Add(-1)
 	if out.running {
 		out.pause()
 		defer out.resume()
@@ -230,8 +230,8 @@ func (s *Server) brake(ctx context.Context, w http.ResponseWriter, code string) 
 const (
 	// refusalDelay is the delay of a refused request that is not free.
 	refusalDelay = time.Second
-	// maxBraked bounds the requests that are delayed at one time.
-	maxBraked = 1 << 12
+	// maxDelayed bounds the requests that are delayed at one time.
+	maxDelayed = 1 << 12
 )
 
 // failures has the time of the last log record of each lasting failure, by code.

@@ -116,16 +116,16 @@ func namesOf(params []param) []string {
 	return list
 }
 
-// chosen is the filter of a list.
-type chosen struct {
+// listFilter is the filter of a list.
+type listFilter struct {
 	task.Filter
 	heldOnly bool // exclude scheduled tasks that are not held
 }
 
 // filter reads the filters of a list.
-func (r *request) filter() (chosen, error) {
+func (r *request) filter() (listFilter, error) {
 	q := r.query
-	f := chosen{Filter: task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason"), Schedule: q.Get("schedule")}}
+	f := listFilter{Filter: task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason"), Schedule: q.Get("schedule")}}
 	for _, name := range []string{"queue", "schedule"} {
 		if !q.Has(name) {
 			continue
@@ -171,7 +171,7 @@ func labels(q url.Values) (map[string]string, error) {
 // task.
 const held = "held"
 
-func (f *chosen) states(words []string) error {
+func (f *listFilter) states(words []string) error {
 	for _, word := range words {
 		if word == held {
 			f.heldOnly = true
@@ -193,7 +193,7 @@ func (f *chosen) states(words []string) error {
 }
 
 // keep removes from a page the tasks that the store's filter cannot exclude.
-func (f *chosen) keep(s *task.Settings, now task.Millis, page []*task.Task) []*task.Task {
+func (f *listFilter) keep(s *task.Settings, now task.Millis, page []*task.Task) []*task.Task {
 	if !f.heldOnly {
 		return page
 	}

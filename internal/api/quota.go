@@ -56,8 +56,8 @@ func (r *rates) freeRefusal(namespace string, now time.Time) bool {
 }
 
 // debit takes n units even if they are not available: later requests wait for
-// them. It takes at most the units of a minute, so that one request does not
-// stop the namespace for a day.
+// them. The wait is at most a minute, so that one request does not stop the
+// namespace for a day.
 func (r *rates) debit(ns *task.NamespaceSettings, rate task.Rate, n int, now time.Time) {
 	const longest = 60 // seconds
 	limit := ns.Limit(rate)

@@ -61,7 +61,7 @@ func (s *Server) newResponse(w http.ResponseWriter, r *http.Request) *response {
 	return o
 }
 
-// finish returns all resources of the request.
+// finish releases all resources of the request.
 func (o *response) finish() {
 	o.pause()
 	if o.held != 0 {

@@ -21,12 +21,12 @@ type route struct {
 
 	// scope is the scope that a token needs. New panics if a route has no scope
 	// and is not public.
-	scope    task.Scope
-	operator bool // belongs to the whole server: the token must be an operator's
-	public   bool // needs no token, and has no namespace
-	costly   bool // refused to pages of other sites, although it changes nothing
-	extra    bool // not on every server: 501
-	watches  bool // for monitoring and diagnosis: served while the store is closed
+	scope      task.Scope
+	operator   bool // belongs to the whole server: the token must be an operator's
+	public     bool // needs no token, and has no namespace
+	costly     bool // refused to pages of other sites, although it changes nothing
+	extra      bool // not on every server: 501
+	diagnostic bool // for monitoring and diagnosis: served while the store is closed
 
 	id, summary, about string
 	tag                string
@@ -39,7 +39,7 @@ type route struct {
 
 	optional      bool // the body is optional
 	unprocessable bool // the request may be too large for one step: 422
-	unfollowed    bool // a GET that may fail in the present state: 409
+	mayConflict   bool // a GET that may fail in the present state: 409
 }
 
 // reply is a successful reply of a route.

@@ -84,7 +84,7 @@ func occurrenceRoutes() []route {
 			method: "GET", path: schedulePath + "/preview", serve: (*Server).previewSchedule, scope: task.ScopeRead, tag: "schedules",
 			id: "previewSchedule", summary: "Preview the instants of a schedule",
 			about: "The instants of the rule from now on, or from another time, between start and end. Whether they fired or were paused does not matter. A preview from now on ends at max_runs. 409 if the server no longer knows the time zone of the schedule.",
-			query: []param{previewParam, fromParam}, unfollowed: true, replies: []reply{{status: 200, about: "The instants, the earliest first.", body: wire.Preview{}}},
+			query: []param{previewParam, fromParam}, mayConflict: true, replies: []reply{{status: 200, about: "The instants, the earliest first.", body: wire.Preview{}}},
 		},
 	}
 }

@@ -184,7 +184,7 @@ func serverRoutes() []route {
 			replies: []reply{{status: 200, about: "A tar archive, for foliot restore.", body: []byte(nil), media: "application/x-tar"}},
 		},
 		{
-			method: "GET", path: "/metrics", serve: (*Server).metrics, scope: task.ScopeRead, operator: true, extra: true, watches: true, tag: "server",
+			method: "GET", path: "/metrics", serve: (*Server).metrics, scope: task.ScopeRead, operator: true, extra: true, diagnostic: true, tag: "server",
 			id: "metrics", summary: "Metrics, for Prometheus",
 			replies: []reply{{status: 200, about: "In the text format, or in the format of Accept.", body: []byte(nil), media: "text/plain"}},
 		},

@@ -135,7 +135,7 @@ type Server struct {
 	polls    shares       // waiting long polls
 	underWay shares       // requests under way
 	turns    turns        // for lists, searches and large bodies
-	braked   atomic.Int32 // refused requests with a delayed reply
+	delayed  atomic.Int32 // refused requests with a delayed reply
 	samples  samples
 	places   chan struct{} // has an element for each handler that runs
 	waiting  waiters

@@ -59,7 +59,7 @@ func TestAFailedBackfillReportsItsProgress(t *testing.T) {
 		"; made at least 4 of 9, and 2 existed: ": fmt.Errorf("%w: the Redis at 192.0.2.1:6379", task.ErrUnavailable),
 		"; made 4 of 9, and 2 existed: ":          fmt.Errorf("%w: no memory at 192.0.2.1:6379", task.ErrFull),
 	} {
-		if p := problemOf(&partError{err, done}); p.Status != 503 || !strings.Contains(p.Detail, want) || strings.Contains(p.Detail, "192.0.2.1") {
+		if p := problemOf(&backfillError{err, done}); p.Status != 503 || !strings.Contains(p.Detail, want) || strings.Contains(p.Detail, "192.0.2.1") {
 			t.Errorf("%v: %+v", err, p)
 		}
 	}
