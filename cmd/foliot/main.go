@@ -1,8 +1,8 @@
-// Command foliot is the durable timer service and its command line: call this
-// URL at this time.
+// Command foliot is the durable timer service and its command line. It calls a
+// URL at a given time.
 //
-// Package internal/cli has the commands, the signals and the exit codes. They are
-// there and not here because its tests run the whole program as a process.
+// Package internal/cli has the commands, signals and exit codes, so that its
+// tests can run the whole program as a process.
 package main
 
 import (

@@ -2,7 +2,8 @@ package buildinfo
 
 import "runtime/debug"
 
-// Version returns the module's version as the Go tool stamped it.
+// Version returns the version of the module that the Go tool recorded, or
+// "devel".
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
@@ -10,7 +11,8 @@ func Version() string {
 	return "devel"
 }
 
-// Commit returns the first characters of the commit that was built, if it is known.
+// Commit returns the first 12 characters of the commit of this build, or "" if it
+// is unknown.
 func Commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

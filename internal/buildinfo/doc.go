@@ -1,2 +1,2 @@
-// Package buildinfo says which version of Foliot is running.
+// Package buildinfo returns the version of the running Foliot.
 package buildinfo

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// NewLogger returns the server's log. Two nets keep secrets out of it: attributes
-// whose name says that they hold one lose their value, and whatever looks like
-// one anywhere in a line is cut out of it.
+// NewLogger returns the log of the server. It removes secrets in two ways. If the
+// name of an attribute means that it contains a secret, its value is replaced.
+// And text that looks like a secret is replaced anywhere in a line.
 func NewLogger(w io.Writer, format, level string) *slog.Logger {
 	var least slog.Level
-	_ = least.UnmarshalText([]byte(level)) // kong has checked the word
+	_ = least.UnmarshalText([]byte(level)) // kong has checked the value
 	opts := &slog.HandlerOptions{Level: least, ReplaceAttr: withoutSecretAttr}
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(redactor{w}, opts))
@@ -22,7 +22,7 @@ func NewLogger(w io.Writer, format, level string) *slog.Logger {
 
 const redacted = "[redacted]"
 
-// secretNames are attributes, headers and fields whose value is nobody's business.
+// secretNames lists attributes, headers and fields with secret values.
 var secretNames = map[string]bool{
 	"authorization": true, "proxy-authorization": true, "cookie": true, "set-cookie": true,
 	"token": true, "access_token": true, "secret": true, "signing_secret": true, "password": true, "webhook-signature": true,
@@ -35,16 +35,16 @@ func withoutSecretAttr(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// secrets matches what is recognised anywhere: our tokens, signing secrets,
-// credentials, and passwords and keys in URLs. Of each the words around it
-// stay, so that a reader sees what was there.
+// secrets matches secrets anywhere in a text: tokens, signing secrets,
+// credentials, and passwords and keys in URLs. The text around a secret stays, so
+// that a reader sees the kind of the secret.
 var secrets = regexp.MustCompile(`(foliot_)[A-Za-z0-9_-]{16,}` +
 	`|(whsec_)[A-Za-z0-9+/_=-]{8,}` +
 	`|((?i:bearer|basic)[ +])[A-Za-z0-9._~+/=-]{8,}` +
 	`|([?&](?i:[a-z_-]*(?:token|secret|password|signature|sig|key))=)[^&\s"'\\]+` +
 	`|(://)[^\s/?#@"'<>\\]+(@)`)
 
-// Text returns s with [redacted] in the place of secrets.
+// Text returns s with each secret replaced by [redacted].
 func Text(s string) string {
 	return secrets.ReplaceAllStringFunc(s, func(found string) string {
 		if found == exampleUser || metricName.MatchString(found) {
@@ -54,15 +54,16 @@ func Text(s string) string {
 	})
 }
 
-// metricName matches the names of our metrics, which begin as tokens do. That a
-// token, or 16 letters of one, has small letters and underscores alone is unlikely: 1 in a million.
+// metricName matches the names of our metrics, which begin like tokens. The
+// chance that a token, or 16 letters of one, has only small letters and
+// underscores is 1 in a million.
 var metricName = regexp.MustCompile(`^foliot_[a-z_]+$`)
 
-// exampleUser stands in the URLs that errors show for examples.
+// exampleUser is part of the example URLs in errors.
 const exampleUser = "://USER:PASSWORD@"
 
-// redactor takes secrets out of what is written to it. It looks at each Write
-// by itself: log handlers write whole lines.
+// redactor replaces secrets in each Write. Secrets that span two calls of Write
+// are not found, but log handlers write whole lines.
 type redactor struct{ w io.Writer }
 
 // Write implements io.Writer.

@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// What must be read by nobody, wherever it stands.
+// Secrets that must never be logged.
 const (
 	signingSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 	urlPassword   = "hunter2"
@@ -46,7 +46,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSecretIsLoggedAsItIs(t *testing.T) {
+func TestOtherTextIsLoggedUnchanged(t *testing.T) {
 	for _, s := range []string{
 		"the data directory /var/lib/foliot_data-1 failed", "foliot_attempts", "foliot_schedule_skipped_total, foliot_audit_dropped_total", "https://receiver.example/a@b", "http://[::1]:80/?q=1&page=2",
 		"bearer of bad news", "mail to ops@example", "such as redis://USER:PASSWORD@HOST:6379?db=0", `"key":"value"`, "basic auth", "task a.b:c-d_e",
@@ -57,7 +57,7 @@ func TestWhatIsNoSecretIsLoggedAsItIs(t *testing.T) {
 	}
 }
 
-// FuzzRedact: a token is found in any surroundings.
+// FuzzRedact checks that a token is found in any text.
 func FuzzRedact(f *testing.F) {
 	f.Add("before ", " after")
 	f.Add("Bearer ", "\n")

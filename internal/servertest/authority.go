@@ -23,7 +23,7 @@ type Authority struct {
 	made int64
 }
 
-// NewAuthority returns an authority with a key of its own.
+// NewAuthority returns an authority with a new key.
 func NewAuthority(t *testing.T) *Authority {
 	t.Helper()
 	a := &Authority{t: t}
@@ -42,7 +42,7 @@ func (a *Authority) sign(want, parent *x509.Certificate, by *ecdsa.PrivateKey) (
 	}
 	a.made++
 	want.SerialNumber = big.NewInt(a.made)
-	want.Subject = pkix.Name{CommonName: "test " + want.SerialNumber.String()} // OpenSSL takes what has its signer's name for self-signed
+	want.Subject = pkix.Name{CommonName: "test " + want.SerialNumber.String()} // OpenSSL takes a certificate with the name of its signer for self-signed
 	want.NotBefore = time.Now().Add(-time.Hour)
 	if want.NotAfter.IsZero() {
 		want.NotAfter = time.Now().Add(365 * 24 * time.Hour)
@@ -58,7 +58,8 @@ func (a *Authority) sign(want, parent *x509.Certificate, by *ecdsa.PrivateKey) (
 	return cert, key
 }
 
-// Leaf returns a certificate for 127.0.0.1 that ends then, and its key, in PEM.
+// Leaf returns a certificate for 127.0.0.1 that is valid until end, and its key, in
+// PEM.
 func (a *Authority) Leaf(end time.Time) (cert, key []byte) {
 	a.t.Helper()
 	c, k := a.sign(&x509.Certificate{
@@ -72,22 +73,23 @@ func (a *Authority) Leaf(end time.Time) (cert, key []byte) {
 	return PEM("CERTIFICATE", c.Raw), PEM("PRIVATE KEY", der)
 }
 
-// PEM encodes a block.
+// PEM returns a PEM block.
 func PEM(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// Pool trusts the authority.
+// Pool returns a pool with the certificate of the authority.
 func (a *Authority) Pool() *x509.CertPool {
 	p := x509.NewCertPool()
 	p.AddCert(a.Cert)
 	return p
 }
 
-// KeyFiles names a certificate and its key.
+// KeyFiles has the paths of a certificate and its key.
 type KeyFiles struct{ Cert, Key string }
 
-// Files writes a certificate that ends then into a directory of its own.
+// Files writes a certificate that is valid until end, and its key, into a new
+// directory.
 func (a *Authority) Files(end time.Time) KeyFiles {
 	a.t.Helper()
 	dir := a.t.TempDir()
@@ -96,7 +98,7 @@ func (a *Authority) Files(end time.Time) KeyFiles {
 	return f
 }
 
-// Renew puts a new certificate into the files.
+// Renew writes a new certificate and key into the files.
 func (a *Authority) Renew(f KeyFiles, end time.Time) {
 	a.t.Helper()
 	cert, key := a.Leaf(end)
@@ -104,7 +106,7 @@ func (a *Authority) Renew(f KeyFiles, end time.Time) {
 	WriteFile(a.t, f.Key, key)
 }
 
-// WriteFile writes a file for its user alone.
+// WriteFile writes a file that only its user can read.
 func WriteFile(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -112,5 +114,5 @@ func WriteFile(t *testing.T, path string, data []byte) {
 	}
 }
 
-// InAYear returns an end for certificates.
+// InAYear returns the time in one year, as an end for certificates.
 func InAYear() time.Time { return time.Now().Add(365 * 24 * time.Hour).Truncate(time.Second) }

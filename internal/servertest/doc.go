@@ -1,3 +1,3 @@
-// Package servertest has what the tests of servers share: certificates, a log
-// that can be waited for, a receiver whose answers the test holds back.
+// Package servertest has helpers for tests of servers: certificates, a log on
+// which a test can wait, and a receiver that delays its replies.
 package servertest

@@ -10,9 +10,9 @@ import (
 	"github.com/foliot/foliot/internal/redact"
 )
 
-// Journal is a log that a test reads while others write.
+// Journal is a log that a test reads while servers write to it.
 type Journal struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards text
 	text    bytes.Buffer
 	written sync.Cond
 }
@@ -32,14 +32,14 @@ func (j *Journal) Write(p []byte) (int, error) {
 	return j.text.Write(p)
 }
 
-// String returns what was written.
+// String returns the text that was written so far.
 func (j *Journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()
 }
 
-// Await returns when text was written.
+// Await waits until text was written. It fails the test after Patience.
 func (j *Journal) Await(t *testing.T, text string) {
 	t.Helper()
 	late := false
@@ -53,11 +53,11 @@ func (j *Journal) Await(t *testing.T, text string) {
 	defer j.mu.Unlock()
 	for !bytes.Contains(j.text.Bytes(), []byte(text)) {
 		if late {
-			t.Fatalf("nobody wrote %q:\n%s", text, &j.text)
+			t.Fatalf("%q was not logged:\n%s", text, &j.text)
 		}
 		j.written.Wait()
 	}
 }
 
-// Logger returns a logger that writes into the journal.
+// Logger returns a logger that writes to the journal.
 func (j *Journal) Logger() *slog.Logger { return redact.NewLogger(j, "text", "debug") }

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Receiver is a receiver whose answers the test holds back.
+// Receiver is a receiver that replies only after Release was called.
 type Receiver struct {
 	*httptest.Server
-	Arrived chan string // names, as they come
-	Release func()      // lets every callback be answered, from now on
+	Arrived chan string // the names of the tasks, in the order of their callbacks
+	Release func()      // replies to all callbacks from now on
 }
 
-// NewReceiver starts a receiver, which ends with the test.
+// NewReceiver starts a receiver. It is closed at the end of the test.
 func NewReceiver(t *testing.T) *Receiver {
 	t.Helper()
 	open := make(chan struct{})

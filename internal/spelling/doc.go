@@ -1,2 +1,2 @@
-// Package spelling finds the known word that a misspelled one was meant to be.
+// Package spelling finds the known word that a misspelled word probably means.
 package spelling

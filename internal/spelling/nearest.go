@@ -2,21 +2,23 @@ package spelling
 
 import "strings"
 
-// longest is the length from which a word is no misspelled name. It bounds the
-// work for words that strangers choose.
+// longest is the longest word that Nearest compares. It bounds the work for words
+// from untrusted input.
 const longest = 64
 
-// separators are of no consequence: max-attempts and maxAttempts are max_attempts.
+// separators removes separators, so that max-attempts and maxAttempts equal
+// max_attempts.
 var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
 func fold(word string) string { return separators.Replace(strings.ToLower(word)) }
 
-// Nearest returns the word of known that was probably meant by word: one that
-// differs in case and separators alone, or else the one with the fewest
-// differing letters, or else one that ends in word. The first of several equals
-// wins. It returns "" if no word is near.
+// Nearest returns the known word that word probably means. It prefers a word that
+// differs only in case and separators, then the word with the fewest differing
+// letters, then a word that ends in word. Of several equal ones it returns the
+// first. It returns "" if no word is similar.
 //
-// A known word may be a path such as retry.max_attempts: its last part counts.
+// A known word may be a path such as retry.max_attempts. Then only its last part
+// is compared.
 func Nearest(word string, known []string) string {
 	if len(word) > longest {
 		return ""
@@ -44,8 +46,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Distance returns how many letters to insert, delete or replace, or neighbours to
-// swap, to make one of the other.
+// Distance returns the edit distance of a and b: the number of letters to insert,
+// delete or replace, or of neighbours to swap.
 func Distance(a, b string) int {
 	n := len(b) + 1
 	before, above, row := make([]int, n), make([]int, n), make([]int, n)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTheNearestWordIsTheOneThatWasMeant(t *testing.T) {
+func TestNearestFindsTheIntendedWord(t *testing.T) {
 	known := []string{"name", "queue", "delay", "labels", "timeout", "http", "http.url", "http.headers", "retry.max_attempts", "retry.min_backoff", "timezone"}
 	for word, want := range map[string]string{
 		"quue": "queue", "Queue": "queue", "queu": "queue", "delai": "delay", "label": "labels", "header": "http.headers",

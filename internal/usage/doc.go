@@ -1,3 +1,4 @@
-// Package usage has the error for a wrong flag, variable or argument. The
-// command line exits with the code of bad input for it, from any package.
+// Package usage has the error for an invalid flag, variable or argument. All
+// packages can return it. The command line then exits with the code for invalid
+// input.
 package usage

@@ -5,26 +5,25 @@ import (
 	"fmt"
 )
 
-// Errorf returns an error about a flag, a variable or an argument that the
-// user gave; what names it.
-func Errorf(what, format string, args ...any) error {
-	return &Error{what, fmt.Sprintf(format, args...)}
+// Errorf returns an Error about the flag, variable or argument with that name.
+func Errorf(name, format string, args ...any) error {
+	return &Error{name, fmt.Sprintf(format, args...)}
 }
 
-// Error is what is wrong with a flag or an argument.
-type Error struct{ What, Why string }
+// Error reports an invalid flag, variable or argument.
+type Error struct{ Name, Reason string }
 
-// Error names the flag or the argument first.
-func (e *Error) Error() string { return e.What + ": " + e.Why }
+// Error returns the name and the reason.
+func (e *Error) Error() string { return e.Name + ": " + e.Reason }
 
-// Parts returns the errors that err joins, itself where it joins none: each is told
-// in a line of its own.
+// Parts returns the errors that err joins, or only err if it joins none. Each is
+// printed on its own line.
 func Parts(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // what wraps a joined one has words for all
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error that wraps a joined one is printed as a whole
 	switch {
 	case err == nil:
 		return nil
-	case !ok || err.Error() != errors.Join(joined.Unwrap()...).Error(): // fmt.Errorf joins in a sentence
+	case !ok || err.Error() != errors.Join(joined.Unwrap()...).Error(): // fmt.Errorf joins errors in one sentence
 		return []error{err}
 	}
 	var all []error

@@ -52,11 +52,11 @@ func (o Origins) Locate(err error) error {
 		return err
 	}
 	for _, flag := range o.parsed.Selected().Flags {
-		if "--"+flag.Name != input.What {
+		if "--"+flag.Name != input.Name {
 			continue
 		}
 		if from := o.Of(flag); from.Name != "" {
-			return usage.Errorf(input.What, "%s (%s)", input.Why, from)
+			return usage.Errorf(input.Name, "%s (%s)", input.Reason, from)
 		}
 	}
 	return err
