@@ -29,7 +29,7 @@ func schedulesPage(t *testing.T) string {
 var hardDay = regexp.MustCompile("^\\| `([A-Za-z_/]+)`, ([0-9]+ [A-Z][a-z]+ [0-9]+).* \\| `(.+?)` \\| (.*?) \\| (.*?) \\|$")
 
 func TestTheHardDaysOfThePageAreTrue(t *testing.T) {
-	_, table, ok := strings.Cut(schedulesPage(t), "## Hard days")
+	_, table, ok := strings.Cut(schedulesPage(t), "## Clock changes")
 	table, _, _ = strings.Cut(table, "\n## ")
 	rows := 0
 	for line := range strings.Lines(table) {
@@ -46,7 +46,7 @@ func TestTheHardDaysOfThePageAreTrue(t *testing.T) {
 		}
 	}
 	if !ok || rows < 15 {
-		t.Errorf("the page has %d hard days", rows)
+		t.Errorf("the page has %d rows of clock changes", rows)
 	}
 }
 
