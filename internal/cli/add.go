@@ -18,17 +18,17 @@ type addCmd struct {
 
 	whenFlags
 
-	Name    string `placeholder:"NAME" help:"The task's name, unique (default: its id)."`
-	Replace bool   `help:"Replace a task of that name, in any state."`
+	Name    string `placeholder:"NAME" help:"The unique name of the task (default: its id)."`
+	Replace bool   `help:"Replace a task with the same name, in any state."`
 
 	taskFlags
 
-	Wait bool `help:"Wait for the task's end and print how it ended; exit 6 when it was not delivered."`
+	Wait bool `help:"Wait until the task ends, and print the result. Exit with 6 if it was not delivered."`
 }
 
 // Help shows examples below the usage line.
 func (addCmd) Help() string {
-	return `Creates a task. When the command returns, the task is durable: neither a crash nor a restart of the server loses it.
+	return `Creates a task. When the command returns, the task is durable: it survives a crash and a restart of the server.
 
 Examples:
 
@@ -37,8 +37,8 @@ Examples:
     foliot add https://alerts.example/backup-missing --in 25h --name backup --replace
     foliot add http://127.0.0.1:9000/report --in 1s -d @report.csv -H 'Content-Type: text/csv' --wait
 
-A second task of the same name is refused with exit code 4, also when the first one is finished, for as long as its record is kept. So a script
-that gives names may be repeated. With --replace the new task takes the place of the first one, which is not sent any more.`
+A second task with the same name is refused with exit code 4. This holds until the record of the first task is removed,
+so a script that names its tasks can safely run again. With --replace, the new task replaces the first one, which is not sent any more.`
 }
 
 // Run creates the task.
@@ -56,10 +56,10 @@ func (c *addCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	case errors.Is(err, client.ErrExists):
 		return nameTaken(c.Name, err)
 	case err != nil:
-		return renamed(err, strings.TrimSpace("add "+c.Name))
+		return withOp(err, strings.TrimSpace("add "+c.Name))
 	}
 	if !c.Wait {
-		return sayTask(con, t, "created %s, due %s", t.Name, wording.Instant(t.DueAt))
+		return printTask(con, t, "created %s, due %s", t.Name, wording.Instant(t.DueAt))
 	}
 	if !con.json {
 		con.sayf("created %s, due %s", wording.Printable(t.Name), wording.Instant(t.DueAt))
@@ -67,26 +67,26 @@ func (c *addCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	return wait(ctx, con, api, t)
 }
 
-// input returns the task to ask for.
+// input returns the task that the flags describe.
 func (c *addCmd) input(stdin io.Reader) (in client.Spec, err error) {
 	at, delay, err := c.resolve(time.Now())
 	if err != nil {
 		return in, err
 	}
 	if c.Replace && c.Name == "" {
-		return in, usage.Errorf("--replace", "it needs --name: only a task that has the same name is replaced")
+		return in, usage.Errorf("--replace", "it needs --name, because only a task with the same name is replaced")
 	}
 	in, err = c.spec(c.URL, stdin)
 	in.Name, in.At, in.Delay = c.Name, at, delay
 	return in, err
 }
 
-// nameTaken returns why a task could not be created under a name, with the state
-// and the id of the task that has it.
+// nameTaken returns the error for a task name that is taken, with the state and
+// the id of the task that has it.
 func nameTaken(name string, err error) error {
 	has := ""
 	if e, ok := errors.AsType[*client.Error](err); ok && e.ID != "" {
 		has = fmt.Sprintf(" (%s, id %s)", e.State, e.ID)
 	}
-	return &fault{exitCode(err), fmt.Errorf("add %s: a task of that name exists%s: --replace puts this one in its place", name, has)}
+	return &exitError{exitCode(err), fmt.Errorf("add %s: a task with that name exists%s: pass --replace to replace it, or choose another name", name, has)}
 }

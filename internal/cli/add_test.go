@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-func TestARefusedNameIsToldWithStateAndIDAndHowToReplaceIt(t *testing.T) {
+func TestARefusedNameIsReportedWithStateIDAndRemedy(t *testing.T) {
 	s := newSession(t)
 	const add = "add http://127.0.0.1:9/ --in 1h --name hello"
 	s.must("", add)
 	s.must("", "cancel hello")
 	id := field(s, "hello", "id")
 	_, stderr, code := s.run("", s.words(add)...)
-	if want := "foliot: add hello: a task of that name exists (cancelled, id " + id + "): --replace puts this one in its place\n"; code != exitConflict || stderr != want {
-		t.Errorf("it ended with %d and said %q, want %q", code, stderr, want)
+	if want := "foliot: add hello: a task with that name exists (cancelled, id " + id + "): pass --replace to replace it, or choose another name\n"; code != exitConflict || stderr != want {
+		t.Errorf("it ended with %d and printed %q, want %q", code, stderr, want)
 	}
 	if got := s.must("", add+" --replace"); !strings.HasPrefix(got, "created hello, due ") {
 		t.Errorf("--replace printed %q", got)
@@ -23,7 +23,7 @@ func TestARefusedNameIsToldWithStateAndIDAndHowToReplaceIt(t *testing.T) {
 	}
 }
 
-// field returns a row of foliot get.
+// field returns the value of a row of foliot get.
 func field(s *session, task, name string) string {
 	s.t.Helper()
 	for line := range strings.Lines(s.must("", "get "+task)) {

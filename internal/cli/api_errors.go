@@ -16,8 +16,8 @@ import (
 // name flags, arguments and commands instead. They depend on the code and the
 // fields of a problem, never on the words of its detail.
 
-// called maps fields of the API to flags and arguments with other names.
-var called = map[string]string{
+// flagNames maps fields of the API to flags and arguments with other names.
+var flagNames = map[string]string{
 	wire.NamespaceHeader: "--namespace",
 	"Host":               "--server",
 	"delay":              "--in",
@@ -60,9 +60,9 @@ func sentence(e *client.Error) string {
 	return e.Detail
 }
 
-// inWords returns the text of err. It describes a refusal with the flags and
+// rewordRefusal returns the text of err. It describes a refusal with the flags and
 // arguments of the command.
-func inWords(err error, command *kong.Node) string {
+func rewordRefusal(err error, command *kong.Node) string {
 	var refused *client.Error
 	if command == nil || !errors.As(err, &refused) {
 		return err.Error()
@@ -86,12 +86,12 @@ func inWords(err error, command *kong.Node) string {
 func placeOf(command *kong.Node, field string) string {
 	field = strings.TrimPrefix(field, "task.") // of a schedule
 	for _, many := range []string{"http.headers", "labels"} {
-		if key, ok := strings.CutPrefix(field, many+"."); ok && takes(command, called[many]) {
-			return called[many] + " " + key
+		if key, ok := strings.CutPrefix(field, many+"."); ok && takes(command, flagNames[many]) {
+			return flagNames[many] + " " + key
 		}
 	}
 	name := lastOf(field)
-	for _, place := range []string{called[field], strings.ToUpper(name), dashed(name)} {
+	for _, place := range []string{flagNames[field], strings.ToUpper(name), dashed(name)} {
 		if takes(command, place) {
 			return place
 		}

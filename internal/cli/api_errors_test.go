@@ -59,7 +59,7 @@ func TestARefusalIsInTheWordsOfTheCommandLine(t *testing.T) {
 	if code != exitOK {
 		t.Fatal(stderr)
 	}
-	wantRefusal(t, s, "ls", "list tasks: this server requires a token: --token-file")
+	wantRefusal(t, s, "ls", "list tasks: this server requires a token: pass one with --token-file")
 	wantRefusal(t, s, "ls --token nonsense", "list tasks: the token has a typing error or is not from Foliot: a token begins with foliot_")
 	t.Setenv("FOLIOT_TOKEN", strings.TrimSpace(operator))
 	reader, _, _ := s.run("", "token", "create", "--scope", "read")

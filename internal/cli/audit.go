@@ -12,17 +12,17 @@ import (
 
 type auditCmd struct {
 	Action string `placeholder:"ACTION" help:"Only this action: task.create, task.cancel, queue.pause, token.revoke …"`
-	Target string `placeholder:"NAME" help:"Only what happened to this task, queue, token or secret."`
-	By     string `placeholder:"ACTOR" help:"Only what this one did: token:<id>, anonymous, upkeep."`
-	Since  string `placeholder:"TIME" help:"Only from this time on: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
-	Until  string `placeholder:"TIME" help:"Only before this time."`
-	Limit  int    `short:"n" default:"100" placeholder:"N" help:"Stop after so many entries; 0 shows all (default: 100)."`
+	Target string `placeholder:"NAME" help:"Only changes of this task, queue, token or secret."`
+	By     string `placeholder:"ACTOR" help:"Only changes by this actor: token:<id>, anonymous or upkeep."`
+	Since  string `placeholder:"TIME" help:"Only changes since this time: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
+	Until  string `placeholder:"TIME" help:"Only changes before this time."`
+	Limit  int    `short:"n" default:"100" placeholder:"N" help:"Show at most this many entries; 0 shows all (default: 100)."`
 }
 
 // Help shows examples below the usage line.
 func (auditCmd) Help() string {
-	return `Shows who changed what, the newest first. Each mutation is recorded in the same write that makes it; entries are only ever added, and go when
-their retention ends (foliot serve --audit-keep). It takes a token of scope admin.
+	return `Shows the audit log: each change with its actor, the newest first. The entry of a change is part of the same write. Entries never
+change, and are removed when their retention ends (foliot serve --audit-keep). This needs a token of scope admin.
 
 Examples:
 
@@ -57,7 +57,7 @@ func (c *auditCmd) Run(ctx context.Context, con *console, api *client.Client) er
 		}
 		if c.Limit > 0 && shown == c.Limit {
 			err := endTable(con, out)
-			con.notef("the newest %d are shown; --limit 0 shows all", shown)
+			con.notef("showing the newest %d; --limit 0 shows all", shown)
 			return err
 		}
 		if con.json {

@@ -21,17 +21,18 @@ import (
 )
 
 type backupCmd struct {
-	File  string `arg:"" help:"The file to write; it appears when it is complete. - is standard output."`
-	Force bool   `short:"f" help:"Put the backup in the place of a file that exists, once it is complete."`
+	File  string `arg:"" help:"The file to write. It appears when the backup is complete; - means standard output."`
+	Force bool   `short:"f" help:"Replace an existing file when the backup is complete."`
 }
 
 // Help shows examples below the usage line.
 func (backupCmd) Help() string {
-	return `Copies everything a running server keeps into one file: tasks, queues, tokens, secrets and the audit log, as they were at one moment. The server
-goes on meanwhile. Everything that was answered before the backup began is in it. It takes an operator's token of scope admin.
+	return `Copies all data of a running server into one file: tasks, queues, tokens, secrets and the audit log, as they were at one moment. The
+server keeps working. Everything that the server confirmed before the backup began is included. This needs an operator's token of
+scope admin.
 
-The file holds the signing secrets in clear: keep it as you keep those. foliot restore reads it; a backup that was cut off is refused there.
-A file that exists is left as it is, unless --force says otherwise; it goes when the new one is complete, and stays when that fails.
+The file contains the signing secrets in plain text, so protect it like the secrets. foliot restore reads the file and refuses an
+incomplete one. An existing file is replaced only with --force, and only when the backup is complete.
 
 Examples:
 
@@ -65,8 +66,8 @@ func (c *backupCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	return nil
 }
 
-// checkFile refuses to overwrite what nobody said should be, and, whatever
-// anybody says, what is no file: a device is not to be renamed over.
+// checkFile refuses to replace an existing file without --force. It always
+// refuses to replace a directory or a device.
 func (c *backupCmd) checkFile() error {
 	info, err := os.Stat(c.File)
 	switch {
@@ -77,25 +78,25 @@ func (c *backupCmd) checkFile() error {
 	case info.IsDir():
 		return usage.Errorf("FILE", "%s is a directory", c.File)
 	case !info.Mode().IsRegular():
-		return usage.Errorf("FILE", "%s is no file: - writes to standard output", c.File)
+		return usage.Errorf("FILE", "%s is not a regular file: name another file, or - for standard output", c.File)
 	case !c.Force:
-		return usage.Errorf("FILE", "%s exists: give another name, or --force to replace it", c.File)
+		return usage.Errorf("FILE", "%s exists: name another file, or pass --force to replace it", c.File)
 	}
 	return nil
 }
 
 type restoreCmd struct {
-	File string `arg:"" help:"The backup to read; - is standard input."`
-	Data string `required:"" placeholder:"DIR" help:"The data directory to make: it must not exist, or be empty."`
+	File string `arg:"" help:"The backup to read; - means standard input."`
+	Data string `required:"" placeholder:"DIR" help:"The data directory to create. It must not exist, or must be empty."`
 }
 
 // Help shows examples below the usage line.
 func (restoreCmd) Help() string {
-	return `Makes a data directory of a backup, for a server to be started on. Everything is verified first: each file's checksum, and then, of what they
-hold together, the number of records, the counts and the checksum of all of it. A backup that is damaged leaves nothing behind.
+	return `Creates a data directory from a backup, for a new server. The command first verifies the checksum of each file, and then the number of
+records, the counts and the checksum of all records. A damaged backup leaves no files behind.
 
-What was delivered after the backup was taken is delivered again by the restored server, under the same webhook-id; what was created after
-it is not there. Do not run the two servers side by side.
+The restored server repeats all deliveries made after the backup, with the same webhook-id. Tasks that were created after
+the backup are missing. Do not run both servers at the same time.
 
 Examples:
 
@@ -103,7 +104,7 @@ Examples:
     zstd -dc foliot.tar.zst | foliot restore - --data /var/lib/foliot`
 }
 
-// restoreReply is what restore prints with -o json.
+// restoreReply is the output of restore with -o json.
 type restoreReply struct {
 	Data      string    `json:"data"`
 	CreatedAt time.Time `json:"created_at"`
@@ -114,14 +115,14 @@ type restoreReply struct {
 	Queues []pebblestore.QueueCount `json:"queues"`
 }
 
-// Run restores.
+// Run restores the backup.
 func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context) error {
 	dir, err := config.LocalDir("--data", c.Data)
 	if err == nil {
 		err = fileaccess.CheckPlace("--data", dir)
 	}
 	if err == nil {
-		err = checkRead(parsed, "a Redis is restored from its own files; tasks of a directory come into it by `foliot export` and `foliot import`")
+		err = checkRead(parsed, "restore a Redis from its own files; to move tasks from a directory into it, use `foliot export` and `foliot import`")
 	}
 	if err != nil {
 		return err
@@ -143,7 +144,7 @@ func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context
 	bar.done()
 	switch {
 	case errors.Is(err, pebblestore.ErrNotEmpty):
-		return usage.Errorf("--data", "%s is not empty: restore into a new directory, and start the server on that", dir)
+		return usage.Errorf("--data", "%s is not empty: restore into a new directory, and start the server with that", dir)
 	case err != nil:
 		return fmt.Errorf("restore %s into %s: %w; nothing was changed", c.File, dir, err)
 	case con.json:
@@ -155,16 +156,16 @@ func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context
 	return nil
 }
 
-// byteProgress tells people how far a copy is. One goroutine uses it.
+// byteProgress shows how far a copy has come. Only one goroutine may use it.
 type byteProgress struct {
 	con   *console
 	verb  string
-	bar   *progressbar.ProgressBar // nil: nothing can be redrawn
+	bar   *progressbar.ProgressBar // nil if the output is not a terminal
 	bytes int64
-	spoke time.Time
+	spoke time.Time // when the last line was printed
 }
 
-// newByteProgress begins a copy of size bytes; -1 when nobody knows how many.
+// newByteProgress begins a copy of size bytes, or -1 if the size is unknown.
 func newByteProgress(con *console, verb string, size int64) *byteProgress {
 	p := &byteProgress{con: con, verb: verb, spoke: time.Now()}
 	if con.errTerm {
@@ -180,17 +181,17 @@ func newByteProgress(con *console, verb string, size int64) *byteProgress {
 	return p
 }
 
-// Write notes that so much more is copied.
+// Write records that len(b) more bytes are copied.
 func (p *byteProgress) Write(b []byte) (int, error) {
 	p.at(p.bytes + int64(len(b)))
 	return len(b), nil
 }
 
-// at notes that so much is copied in all.
+// at records that bytes are copied in total.
 func (p *byteProgress) at(bytes int64) {
 	p.bytes = bytes
 	if p.bar != nil {
-		_ = p.bar.Set64(bytes) // a bar that cannot be drawn is no reason to stop the work
+		_ = p.bar.Set64(bytes) // an error of the bar must not stop the work
 		return
 	}
 	if now := time.Now(); now.Sub(p.spoke) >= plainEvery {
@@ -199,7 +200,7 @@ func (p *byteProgress) at(bytes int64) {
 	}
 }
 
-// done ends the bar, so that the next line stands by itself.
+// done removes the bar, so that the next output begins on a line of its own.
 func (p *byteProgress) done() {
 	if p.bar != nil {
 		_ = p.bar.Finish()

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestABackupIsRestoredElsewhereWithAllThatWasDecided(t *testing.T) {
+func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 	data := t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", data)
 	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "kept", "--queue", "mail")
@@ -48,7 +48,7 @@ func TestABackupIsRestoredElsewhereWithAllThatWasDecided(t *testing.T) {
 	}
 }
 
-func TestHalfABackupIsRefusedAndLeavesNothing(t *testing.T) {
+func TestAnIncompleteBackupIsRefusedAndLeavesNoFiles(t *testing.T) {
 	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
 	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "kept")
 	file := filepath.Join(t.TempDir(), "b.tar")
@@ -66,12 +66,12 @@ func TestHalfABackupIsRefusedAndLeavesNothing(t *testing.T) {
 		t.Errorf("%d: %s %s", code, out, stderr)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("it left %s: %v", dir, err)
+		t.Errorf("restore left %s: %v", dir, err)
 	}
 }
 
-// A backup that exists is worth more than one that is being made.
-func TestABackupReplacesNothingUnasked(t *testing.T) {
+// An existing backup is worth more than an incomplete one.
+func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 	answer := func(w http.ResponseWriter) { _, _ = io.WriteString(w, "new") }
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w) }))
 	defer srv.Close()
@@ -81,7 +81,7 @@ func TestABackupReplacesNothingUnasked(t *testing.T) {
 		t.Helper()
 		got, err := os.ReadFile(file)
 		if entries, _ := os.ReadDir(s.dir); err != nil || string(got) != want || len(entries) != 1 {
-			t.Errorf("%q, %v, beside %v", got, err, entries)
+			t.Errorf("%q, %v, other files %v", got, err, entries)
 		}
 	}
 	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {

@@ -17,24 +17,25 @@ import (
 )
 
 type benchCmd struct {
-	Tasks    int           `default:"1000" placeholder:"N" help:"How many tasks (default: 1000; at most 100000)."`
-	Over     time.Duration `default:"5s" placeholder:"DURATION" help:"They are due evenly over this long; 0s: all at once (default: 5s)."`
-	Queue    string        `default:"foliot-bench" placeholder:"QUEUE" help:"The queue to put them in, with the limits it has (default: foliot-bench)."`
-	Listen   string        `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where the callbacks are received (default: a free port on loopback)."`
-	Callback string        `placeholder:"URL" help:"The URL by which the server reaches --listen, where that is another machine."`
+	Tasks    int           `default:"1000" placeholder:"N" help:"Number of tasks, at most 100000 (default: 1000)."`
+	Over     time.Duration `default:"5s" placeholder:"DURATION" help:"Spread the due times evenly over this time; 0s: all at once (default: 5s)."`
+	Queue    string        `default:"foliot-bench" placeholder:"QUEUE" help:"The queue of the tasks. Its limits apply (default: foliot-bench)."`
+	Listen   string        `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"The address that receives the callbacks (default: a free port on loopback)."`
+	Callback string        `placeholder:"URL" help:"The URL by which a server on another machine reaches --listen."`
 }
 
 // Help shows examples below the usage line.
 func (benchCmd) Help() string {
-	return `Creates tasks that call this command, receives the callbacks, and says how fast they were created, how late they came, and whether any was
-lost, early or doubled. What it counts is what arrived here, not what the server says of itself; the clocks of the two machines count too where
-there are two. Tasks that are left when it is interrupted are cancelled.
+	return `Creates tasks that call this command, and receives their callbacks. It reports how fast the tasks were created, how late the callbacks
+came, and whether any was lost, early or duplicated. It counts the callbacks that arrive here, and does not rely on figures of the
+server. If the server runs on another machine, a difference of the two clocks changes the results. After an interrupt, it cancels
+the remaining tasks.
 
-When a task is late it asks the server why, and prints the reason at once. If no callback arrives at all it stops there. On a server with
-tokens it needs one of scope write (FOLIOT_TOKEN_FILE), and the server must allow tasks to call loopback (foliot serve --egress-allow
-127.0.0.1/32).
+If a task is late, the command prints the reason from the server at once. If no callback arrives at all, it stops. If the server
+has tokens, it needs a token of scope write (FOLIOT_TOKEN_FILE), and the server must allow tasks to call loopback (foliot serve
+--egress-allow 127.0.0.1/32).
 
-Exits with 1 when a task was lost, early or doubled, and with 6 when none was delivered.
+It exits with 1 if a task was lost, early or duplicated, and with 6 if no task was delivered.
 
 Examples:
 
@@ -45,13 +46,13 @@ Examples:
 
 const (
 	maxBench = 100_000
-	// benchLead lies between the last create and the first due time.
+	// benchLead is the time between the last create and the first due time.
 	benchLead = time.Second
-	// benchPatience is how long after the last due time a callback is waited for.
-	benchPatience = 20 * time.Second
+	// benchTimeout is how long it waits for callbacks after the last due time.
+	benchTimeout = 20 * time.Second
 )
 
-// benchReport is what bench prints with -o json.
+// benchReport is the output of bench with -o json.
 type benchReport struct {
 	Tasks         int     `json:"tasks"`
 	CreateSeconds float64 `json:"create_seconds"`
@@ -65,13 +66,13 @@ type benchReport struct {
 	LateMaxMS     float64 `json:"late_max_ms"`
 }
 
-// Run measures.
+// Run measures the server.
 func (c *benchCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	switch {
 	case c.Tasks < 1 || c.Tasks > maxBench:
-		return usage.Errorf("--tasks", "%d does not lie between 1 and %d", c.Tasks, maxBench)
+		return usage.Errorf("--tasks", "%d is not between 1 and %d", c.Tasks, maxBench)
 	case c.Over < 0 || c.Over > time.Hour:
-		return usage.Errorf("--over", "%v does not lie between 0s and 1h", c.Over)
+		return usage.Errorf("--over", "%v is not between 0s and 1h", c.Over)
 	}
 	addr, err := httpserver.ListenAddr("--listen", c.Listen)
 	if err != nil {
@@ -89,7 +90,7 @@ func (c *benchCmd) Run(ctx context.Context, con *console, api *client.Client) er
 	}()
 	defer func() {
 		stop()
-		_ = httpserver.Served(<-ended) // how its receiver ended is no result
+		_ = httpserver.Served(<-ended) // an error of the receiver is no result of the measurement
 	}()
 
 	url := c.Callback
@@ -99,7 +100,7 @@ func (c *benchCmd) Run(ctx context.Context, con *console, api *client.Client) er
 	return c.measure(ctx, con, api, target, url)
 }
 
-// measure creates the tasks, waits for them, and reports.
+// measure creates the tasks, waits for their callbacks, and prints the report.
 func (c *benchCmd) measure(ctx context.Context, con *console, api *client.Client, target *benchTarget, url string) error {
 	run := strconv.FormatInt(time.Now().UnixMilli(), 36)
 	began := time.Now()
@@ -112,8 +113,8 @@ func (c *benchCmd) measure(ctx context.Context, con *console, api *client.Client
 	report.CreatesPerS = float64(c.Tasks) / report.CreateSeconds
 
 	bar := newProgress(con, "received", int64(c.Tasks))
-	patience := time.NewTimer(time.Until(due[len(due)-1].Add(benchPatience)))
-	defer patience.Stop()
+	timeout := time.NewTimer(time.Until(due[len(due)-1].Add(benchTimeout)))
+	defer timeout.Stop()
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	late := &benchLate{con: con, api: api, target: target, due: due, name: func(i int) string { return benchName(run, i) }}
@@ -121,7 +122,7 @@ func (c *benchCmd) measure(ctx context.Context, con *console, api *client.Client
 		select {
 		case <-target.all:
 			waiting = false
-		case <-patience.C:
+		case <-timeout.C:
 			waiting = false
 		case <-ticker.C:
 			if err := late.look(ctx); err != nil {
@@ -142,12 +143,12 @@ func (c *benchCmd) measure(ctx context.Context, con *console, api *client.Client
 	return report.print(con)
 }
 
-// create makes the tasks, and returns when each is due.
+// create creates the tasks and returns their due times.
 func (c *benchCmd) create(ctx context.Context, con *console, api *client.Client, run, url string) ([]time.Time, error) {
 	due := make([]time.Time, c.Tasks)
 	specs := make([]client.Spec, c.Tasks)
-	// What cannot be created in time would be late from the start: the first due
-	// time leaves room for 5000 creates a second.
+	// A task that is created after its due time would count as late. So the first
+	// due time leaves enough time for 5000 creates per second.
 	start := time.Now().Add(benchLead + time.Duration(c.Tasks)*time.Second/5000).Truncate(time.Millisecond)
 	for i := range specs {
 		due[i] = start.Add(c.Over * time.Duration(i) / time.Duration(c.Tasks)).Truncate(time.Millisecond)
@@ -172,8 +173,9 @@ func (c *benchCmd) create(ctx context.Context, con *console, api *client.Client,
 
 func benchName(run string, i int) string { return fmt.Sprintf("bench-%s-%d", run, i) }
 
-// benchLate finds out why callbacks are late. It looks at the tasks in the order of
-// their due times, and at no task before the ones due earlier have arrived or are lost.
+// benchLate finds out why callbacks are late. It checks the tasks in the order of
+// their due times. It checks a task only when all earlier ones have arrived or
+// are lost.
 type benchLate struct {
 	con    *console
 	api    *client.Client
@@ -182,14 +184,16 @@ type benchLate struct {
 	name   func(i int) string
 
 	next    int             // all tasks before it have arrived or are lost
-	lost    int             // tasks that ended and have not arrived
-	printed map[string]bool // reasons
+	lost    int             // tasks that ended without a callback
+	printed map[string]bool // reasons that were printed
 }
 
-// maxLooks bounds the requests of one look, because a look takes processor time from the measurement.
+// maxLooks bounds the requests of one call of look, because they take processor
+// time from the measurement.
 const maxLooks = 20
 
-// look prints why the next tasks are late. It returns an error if no callback arrives at all.
+// look prints why the next tasks are late. It returns an error if an attempt has
+// failed and no callback has arrived at all.
 func (l *benchLate) look(ctx context.Context) error {
 	for range maxLooks {
 		for l.next < len(l.due) && l.target.has(l.next) {
@@ -221,11 +225,12 @@ func (l *benchLate) look(ctx context.Context) error {
 	return nil
 }
 
-// maxReasons bounds the printed reasons: each task may have another one.
+// maxReasons bounds the number of printed reasons, because each task may have a
+// different one.
 const maxReasons = 10
 
-// clean cancels what is left, also after an interrupt. What it cannot cancel
-// fails against a receiver that is gone: that the queue's retries end.
+// clean cancels the remaining tasks, also after an interrupt. Tasks that it
+// cannot cancel fail, because the receiver is gone, until their retries end.
 func (c *benchCmd) clean(api *client.Client, run string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -255,7 +260,7 @@ func (b *benchTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := r.Header.Get("Foliot-Task")
 	i, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
 	if err != nil || i < 0 || i >= b.want || !strings.HasPrefix(name, "bench-") {
-		w.WriteHeader(http.StatusGone) // not ours: from a run before
+		w.WriteHeader(http.StatusGone) // a task of an earlier run
 		return
 	}
 	b.mu.Lock()
@@ -285,7 +290,7 @@ func (b *benchTarget) has(i int) bool {
 	return b.first[i]
 }
 
-// judge compares what arrived with when it was due.
+// judge compares the arrivals with the due times and completes the report.
 func (b *benchTarget) judge(due []time.Time, r *benchReport) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -327,7 +332,7 @@ func (r *benchReport) print(con *console) error {
 		con.sayf("lateness  p50 %.1f ms, p99 %.1f ms, max %.1f ms", r.LateP50MS, r.LateP99MS, r.LateMaxMS)
 	}
 	if r.Lost+r.Early+r.Duplicates > 0 {
-		return fmt.Errorf("%d tasks lost, %d early, %d duplicates: `foliot ls --queue` and the server's log tell what became of them", r.Lost, r.Early, r.Duplicates)
+		return fmt.Errorf("%d tasks lost, %d early, %d duplicates: check them with `foliot ls --queue` and in the log of the server", r.Lost, r.Early, r.Duplicates)
 	}
 	return nil
 }

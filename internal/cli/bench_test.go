@@ -22,7 +22,7 @@ func TestBenchMeasuresAServer(t *testing.T) {
 	}
 }
 
-func TestBenchCountsWhatWasLostEarlyAndDoubled(t *testing.T) {
+func TestBenchCountsLostEarlyAndDuplicateCallbacks(t *testing.T) {
 	b := &benchTarget{want: 4, all: make(chan struct{})}
 	now := time.Now()
 	due := []time.Time{now.Add(-time.Second), now.Add(-time.Second), now.Add(time.Hour), now}

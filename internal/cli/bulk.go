@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// sayTask prints a task: the sentence, or the object with -o json.
-func sayTask(con *console, t *client.Task, format string, args ...any) error {
+// printTask prints the sentence, or the task as an object with -o json.
+func printTask(con *console, t *client.Task, format string, args ...any) error {
 	if con.json {
 		return con.object(t)
 	}
@@ -22,8 +22,8 @@ func sayTask(con *console, t *client.Task, format string, args ...any) error {
 	return nil
 }
 
-// eachName does act to each name. One that fails is reported and does not keep
-// the others back; the code of the first failure is the command's.
+// eachName calls act with each name. It prints the errors and goes on. The first
+// error sets the exit code of the command.
 func eachName(ctx context.Context, con *console, names []string, act func(name string) error) error {
 	if err := checkNames(names); err != nil {
 		return err
@@ -38,33 +38,34 @@ func eachName(ctx context.Context, con *console, names []string, act func(name s
 			continue
 		}
 		if first == nil {
-			first = &fault{exitCode(err), errSaid}
+			first = &exitError{exitCode(err), errReported}
 		}
-		con.notef("foliot: %s", con.why(err))
+		con.notef("foliot: %s", con.errorText(err))
 		if ctx.Err() != nil || exitCode(err) == exitUnreachable {
-			break // the rest would say the same
+			break // the other names would fail in the same way
 		}
 	}
 	return first
 }
 
-// manyFlags choose the tasks of a command that takes names or a filter.
+// manyFlags select the tasks of a command that takes names or a filter.
 type manyFlags struct {
 	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
 
 	filterFlags
 
-	All bool `group:"filter" help:"Every task that the command applies to."`
+	All bool `group:"filter" help:"All tasks to which the command applies."`
 
 	yesFlag
 }
 
-// yesFlag lets a command change many tasks without a question.
+// yesFlag skips the confirmation of a command that changes many tasks.
 type yesFlag struct {
-	Yes bool `short:"y" help:"Do not ask before tasks are changed by a filter."`
+	Yes bool `short:"y" help:"Do not ask for confirmation before a filter changes tasks."`
 }
 
-// byFilter reports whether a filter chooses, and not names; exactly one must.
+// byFilter reports whether a filter selects the tasks, and not their names. It
+// returns an error unless exactly one of the two is given.
 func (f manyFlags) byFilter() (bool, error) {
 	filtered := f.given() || f.All
 	switch {
@@ -73,16 +74,16 @@ func (f manyFlags) byFilter() (bool, error) {
 	case len(f.Names) == 0 && !filtered:
 		return false, usage.Errorf("NAME", "give names, a filter such as --queue or --label, or --all")
 	case f.All && f.given():
-		return false, usage.Errorf("--all", "it goes without other filters")
+		return false, usage.Errorf("--all", "it cannot be combined with other filters")
 	}
 	return filtered, nil
 }
 
-// bulkAct is one of the client's, on all tasks that a filter chooses.
+// bulkAct is a method of the client that changes all tasks a filter selects.
 type bulkAct func(context.Context, client.Filter) (client.BulkResult, error)
 
-// bulk does act to everything the filter chooses, after a question, and prints
-// what became of it. The verb is for the question: "cancel".
+// bulk calls act with the filter, after a confirmation, and prints the result.
+// The verb is for the question, such as "cancel".
 func (f manyFlags) bulk(ctx context.Context, con *console, act bulkAct, verb, done string) error {
 	filter, err := f.filter(time.Now())
 	if err != nil {
@@ -90,7 +91,7 @@ func (f manyFlags) bulk(ctx context.Context, con *console, act bulkAct, verb, do
 	}
 	filter.All = f.All
 	if !f.Yes {
-		act = asking(con, act, verb)
+		act = withConfirmation(con, act, verb)
 	}
 	reply, err := act(ctx, filter)
 	if err != nil {
@@ -103,34 +104,35 @@ func (f manyFlags) bulk(ctx context.Context, con *console, act bulkAct, verb, do
 	return nil
 }
 
-// asking returns act with a question before it that names the number of tasks. See agreed.
-func asking(con *console, act bulkAct, verb string) bulkAct {
+// withConfirmation returns act with a question before it that names the number
+// of tasks. See confirmed.
+func withConfirmation(con *console, act bulkAct, verb string) bulkAct {
 	return func(ctx context.Context, filter client.Filter) (client.BulkResult, error) {
 		expecting := func(n *int) (client.BulkResult, error) {
 			filter.Expect = n
 			return act(ctx, filter)
 		}
-		reply, err := expecting(new(int)) // of 0 tasks, none is changed: this call only counts
+		reply, err := expecting(new(int)) // an expected 0 changes nothing, so this call only counts
 		n, differs := otherCount(err)
 		switch {
 		case differs:
-			return agreed(ctx, con, n, func(tasks string) string { return verb + " " + tasks }, expecting)
-		case err == nil && !con.canAsk: // a script must not depend on the number
+			return confirmed(ctx, con, n, func(tasks string) string { return verb + " " + tasks }, expecting)
+		case err == nil && !con.canAsk: // a script must fail without --yes even if no task matches
 			return reply, con.confirm(ctx, "%s 0 tasks?", verb)
 		}
 		return reply, err
 	}
 }
 
-// agreed asks whether n tasks may be changed, and calls act with the number that the
-// person agreed to. If the number changes before the answer, it asks again: no more
-// tasks are changed than the person agreed to. Above wire.MaxExpect the question says
-// that more may be, and act gets nil.
-func agreed[T any](ctx context.Context, con *console, n int, question func(tasks string) string, act func(expect *int) (T, error)) (T, error) {
+// confirmed asks whether n tasks may be changed, and calls act with the
+// confirmed number. If the number of matching tasks changes before the answer,
+// it asks again, so that no more tasks change than the user confirmed. Above
+// wire.MaxExpect the question says that more tasks may match, and act gets nil.
+func confirmed[T any](ctx context.Context, con *console, n int, question func(tasks string) string, act func(expect *int) (T, error)) (T, error) {
 	for {
 		text, expect := "%s?", &n
-		if n > wire.MaxExpect { // the server compares no larger number
-			text, expect = "%s, and those that match by the time of your answer?", nil
+		if n > wire.MaxExpect { // the server does not compare larger numbers
+			text, expect = "%s, and all others that match when you answer?", nil
 		}
 		if err := con.confirm(ctx, text, question(tasksWord(n))); err != nil {
 			var none T
@@ -146,8 +148,8 @@ func agreed[T any](ctx context.Context, con *console, n int, question func(tasks
 	}
 }
 
-// otherCount reports whether err says that another number of tasks matches than
-// expected, and returns that number.
+// otherCount reports whether err means that the number of matching tasks is not
+// the expected one, and returns the number that matches.
 func otherCount(err error) (int, bool) {
 	var differs *client.Error
 	if !errors.Is(err, client.ErrCount) || !errors.As(err, &differs) {
@@ -167,15 +169,15 @@ func tasksWord(n int) string {
 func bulkRest(r client.BulkResult) string {
 	s := ""
 	if r.Accepted > 0 {
-		s += fmt.Sprintf(", %d after the attempt that is under way", r.Accepted)
+		s += fmt.Sprintf(", %d after their running attempt", r.Accepted)
 	}
 	if r.Skipped > 0 {
-		s += fmt.Sprintf(", skipped %d whose state does not allow it", r.Skipped)
+		s += fmt.Sprintf(", skipped %d in a state that does not allow it", r.Skipped)
 	}
 	return s
 }
 
-// detail returns the sentence of a field's error without the field.
+// detail returns the text of a field's error without the field.
 func detail(err error) string {
 	var field *task.FieldError
 	if errors.As(err, &field) {

@@ -10,10 +10,10 @@ type cancelCmd struct{ manyFlags }
 
 // Help shows examples below the usage line.
 func (cancelCmd) Help() string {
-	return `Cancels tasks by name, or all that a filter chooses. "cancelled" means that no attempt starts any more. "accepted"
-means that an attempt is under way: it is the last one, and the task ends delivered or cancelled.
+	return `Cancels tasks by name, or all tasks that a filter selects. "cancelled" means that no attempt starts any more. "accepted"
+means that an attempt is running: it is the last one, and the task ends delivered or cancelled.
 
-With a filter, or with --all, it counts the tasks and asks first. Without a terminal it needs --yes.
+With a filter, or with --all, the command counts the tasks and asks for confirmation. Without a terminal it needs --yes.
 
 Examples:
 
@@ -22,7 +22,7 @@ Examples:
     foliot cancel --queue mail --yes`
 }
 
-// Run cancels.
+// Run cancels the tasks.
 func (c *cancelCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	filtered, err := c.byFilter()
 	if err != nil {
@@ -37,10 +37,10 @@ func (c *cancelCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		case err != nil:
 			return err
 		case t.Already:
-			return sayTask(con, t, "%s was cancelled already", name)
+			return printTask(con, t, "%s was already cancelled", name)
 		case pending:
-			return sayTask(con, t, "accepted: an attempt of %s is under way, no other follows", name)
+			return printTask(con, t, "accepted: an attempt of %s is running, and no other attempt follows", name)
 		}
-		return sayTask(con, t, "cancelled %s", name)
+		return printTask(con, t, "cancelled %s", name)
 	})
 }

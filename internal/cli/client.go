@@ -19,44 +19,45 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// serverFlags say which server a command speaks to, and as whom.
+// serverFlags choose the server that a command calls, and its credentials.
 type serverFlags struct {
-	Server    string `default:"http://127.0.0.1:8750" env:"FOLIOT_SERVER" placeholder:"URL" help:"The server that the command speaks to. Where it answers 503, as while its store is away, it is asked again for four seconds at most."`
-	Token     string `env:"FOLIOT_TOKEN" placeholder:"TOKEN" help:"The access token. On a command line others may see it: the variable, or a file, is better."`
-	TokenFile string `env:"FOLIOT_TOKEN_FILE" placeholder:"FILE" help:"The file that holds the access token."`
-	Namespace string `env:"FOLIOT_NAMESPACE" placeholder:"NAME" help:"Act in this namespace, with a token that is good for all (default: the token's, or default)."`
-	CACert    string `name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Trust the certificates of this authority too (PEM)."`
+	Server    string `default:"http://127.0.0.1:8750" env:"FOLIOT_SERVER" placeholder:"URL" help:"The URL of the server. If the server answers 503, for example while its store is unavailable, the command retries for at most four seconds."`
+	Token     string `env:"FOLIOT_TOKEN" placeholder:"TOKEN" help:"The access token. Other users of this machine can see a command line, so prefer the variable or --token-file."`
+	TokenFile string `env:"FOLIOT_TOKEN_FILE" placeholder:"FILE" help:"The file that contains the access token."`
+	Namespace string `env:"FOLIOT_NAMESPACE" placeholder:"NAME" help:"Act in this namespace. A token must be an operator's for this (default: the token's namespace, or default)."`
+	CACert    string `name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
 
 	notes     io.Writer       // standard error
-	transport *http.Transport // of the client that was made; nil: none was
+	transport *http.Transport // of the client; nil until one is created
 }
 
-// cliRetries are short: a person waits. A server that does not reach its store has
-// tried for two seconds before it says so, and is asked once more: a failover of
-// Redis takes not much longer.
+// cliRetries is short because a person waits. A server that cannot reach its
+// store tries for two seconds before it answers 503. One more request covers a
+// failover of Redis, which takes little longer.
 var cliRetries = client.RetryPolicy{Attempts: 3, MinBackoff: 100 * time.Millisecond, MaxBackoff: 5 * time.Second, Within: 4 * time.Second}
 
-// dialer returns a client of the server that the flags name.
+// dialer returns a client for the server that the flags name.
 type dialer func() (*client.Client, error)
 
-// client returns a client of the server that the flags name; close ends its connections.
+// client returns a client for the server that the flags name. close ends its
+// connections.
 func (f *serverFlags) client() (*client.Client, error) {
 	u, err := url.Parse(f.Server)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, usage.Errorf("--server", "%q is no URL of a server; it looks like http://127.0.0.1:8750", f.Server)
+		return nil, usage.Errorf("--server", "invalid server URL %q; write it like http://127.0.0.1:8750", f.Server)
 	}
 	token, err := f.token()
 	if err != nil {
 		return nil, err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64 // import and scripts keep several requests going
+	transport.MaxIdleConnsPerHost = 64 // foliot import sends several requests at once
 	if transport.TLSClientConfig, err = f.tls(); err != nil {
 		return nil, err
 	}
 	api, err := client.New(f.Server, client.Options{
 		Token: token, Namespace: f.Namespace,
-		HTTPClient: &http.Client{Transport: &retelling{next: &exposure{next: transport, proxy: transport.Proxy, notes: f.notes}, notes: f.notes}},
+		HTTPClient: &http.Client{Transport: &retryNotice{next: &plaintextWarning{next: transport, proxy: transport.Proxy, notes: f.notes}, notes: f.notes}},
 		Retry:      cliRetries,
 		UserAgent:  "foliot/" + buildinfo.Version(),
 	})
@@ -67,9 +68,9 @@ func (f *serverFlags) client() (*client.Client, error) {
 	return api, nil
 }
 
-// retelling says that the server is asked again after it answered 503, once: for
-// as long as that takes nothing else is seen.
-type retelling struct {
+// retryNotice prints once that the command retries after a 503. Without the
+// notice, the user would see nothing while it retries.
+type retryNotice struct {
 	next    http.RoundTripper
 	notes   io.Writer
 	refused atomic.Bool
@@ -77,9 +78,9 @@ type retelling struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (r *retelling) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r *retryNotice) RoundTrip(req *http.Request) (*http.Response, error) {
 	if r.refused.Load() {
-		r.once.Do(func() { fmt.Fprintln(r.notes, "foliot: the server answered 503; trying again") })
+		r.once.Do(func() { fmt.Fprintln(r.notes, "foliot: the server answered 503; retrying") })
 	}
 	reply, err := r.next.RoundTrip(req)
 	r.refused.Store(err == nil && reply.StatusCode == http.StatusServiceUnavailable)
@@ -92,13 +93,13 @@ func (f *serverFlags) close() {
 	}
 }
 
-// token returns the access token, "" where none is given.
+// token returns the access token, or "" if none is given.
 func (f *serverFlags) token() (string, error) {
 	switch {
 	case f.TokenFile == "":
 		return f.Token, nil
 	case f.Token != "":
-		return "", usage.Errorf("--token, --token-file", "give one of them, not both (FOLIOT_TOKEN and FOLIOT_TOKEN_FILE count too)")
+		return "", usage.Errorf("--token, --token-file", "give only one of them (FOLIOT_TOKEN and FOLIOT_TOKEN_FILE count too)")
 	}
 	data, err := fileaccess.Read(f.TokenFile, fileaccess.SecretFile)
 	if err != nil {
@@ -111,7 +112,8 @@ func (f *serverFlags) token() (string, error) {
 	return token, nil
 }
 
-// tls returns nil for the system's authorities alone.
+// tls returns the TLS configuration, or nil to trust only the authorities of
+// the system.
 func (f *serverFlags) tls() (*tls.Config, error) {
 	if f.CACert == "" {
 		return nil, nil
@@ -125,46 +127,46 @@ func (f *serverFlags) tls() (*tls.Config, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, usage.Errorf("--ca-cert", "%s holds no certificate in PEM", f.CACert)
+		return nil, usage.Errorf("--ca-cert", "%s contains no PEM certificate", f.CACert)
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
-// renamed returns err with the command's own words for what was tried.
-func renamed(err error, op string) error {
+// withOp returns err with op as the name of the operation that failed.
+func withOp(err error, op string) error {
 	var refused *client.Error
-	var silent *client.TransportError
+	var noReply *client.TransportError
 	switch {
 	case errors.As(err, &refused):
 		e := *refused
 		e.Op = op
 		return &e
-	case errors.As(err, &silent):
-		e := *silent
+	case errors.As(err, &noReply):
+		e := *noReply
 		e.Op = op
 		return &e
 	}
 	return err
 }
 
-// advice returns what the user can do about err, where its own words leave that open.
+// advice returns a remedy for err, or "" if the text of err already has one.
 func advice(err error) string {
-	var silent *client.TransportError
+	var noReply *client.TransportError
 	var refused *client.Error
 	var unknown x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &unknown):
-		return ": --ca-cert or FOLIOT_CA_CERT names an authority of your own"
-	case errors.Is(err, client.ErrSpeaksTLS) && errors.As(err, &silent):
-		return ": give --server or FOLIOT_SERVER https" + strings.TrimPrefix(silent.Server, "http")
-	case errors.Is(err, client.ErrNoTLS) && errors.As(err, &silent):
-		return ": give --server or FOLIOT_SERVER http" + strings.TrimPrefix(silent.Server, "https")
-	case errors.As(err, &silent):
-		return ": is `foliot serve` running there? --server or FOLIOT_SERVER names another"
+		return ": set --ca-cert or FOLIOT_CA_CERT to the certificate of your own authority"
+	case errors.Is(err, client.ErrSpeaksTLS) && errors.As(err, &noReply):
+		return ": set --server or FOLIOT_SERVER to https" + strings.TrimPrefix(noReply.Server, "http")
+	case errors.Is(err, client.ErrNoTLS) && errors.As(err, &noReply):
+		return ": set --server or FOLIOT_SERVER to http" + strings.TrimPrefix(noReply.Server, "https")
+	case errors.As(err, &noReply):
+		return ": check that `foliot serve` runs there, or set --server or FOLIOT_SERVER to another address"
 	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
-		return ": --token-file, FOLIOT_TOKEN or FOLIOT_TOKEN_FILE gives one"
+		return ": pass one with --token-file, FOLIOT_TOKEN or FOLIOT_TOKEN_FILE"
 	case errors.As(err, &refused) && refused.Code == "unavailable":
-		return ": try again soon; the log of foliot serve says more"
+		return ": retry soon; the log of foliot serve has details"
 	}
 	return ""
 }

@@ -29,33 +29,34 @@ func TestASilentServerIsNamedAndExits5(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := "http://" + l.Addr().String()
-	l.Close() // now nobody listens there
+	l.Close() // now no process listens there
 	s := newSession(t)
 	for _, line := range []string{"ls", "get a", "cancel a b", "add http://127.0.0.1:9/ --in 1s", "import -", "export"} {
 		var out, errs strings.Builder
 		code := run(t.Context(), append(s.words(line), "--server", server), strings.NewReader(`{"name":"a","delay":"1s","http":{"url":"http://127.0.0.1:9/"}}`), &out, &errs)
 		if code != exitUnreachable || !strings.Contains(errs.String(), server) || !strings.Contains(errs.String(), "foliot serve") {
-			t.Errorf("foliot %s ended with %d and said %q", line, code, errs.String())
+			t.Errorf("foliot %s ended with %d and printed %q", line, code, errs.String())
 		}
 	}
 }
 
-// A server says after two seconds that its store is away: that is no reason to be silent for nine.
-func TestACommandAsksAServerWithoutItsStoreOnceMoreAndSaysSo(t *testing.T) {
-	t.Parallel() // it waits
+// A server without its store answers 503 after two seconds. A command must not
+// retry silently for nine seconds.
+func TestACommandRetriesOnceAfter503AndSaysSo(t *testing.T) {
+	t.Parallel() // it waits for the server
 	srv, asked := newStoreless(t)
 	began := time.Now()
 	_, stderr, code := (&session{t: t, server: srv}).run("", "get", "a")
 	if took := time.Since(began); code != exitFailure || took > 6*time.Second || asked.Load() != 2 {
 		t.Errorf("after %v and %d tries it ended with %d", took, asked.Load(), code)
 	}
-	if want := "foliot: the server answered 503; trying again\nfoliot: get a: told so: try again soon; the log of foliot serve says more\n"; stderr != want {
-		t.Errorf("it said %q", stderr)
+	if want := "foliot: the server answered 503; retrying\nfoliot: get a: told so: retry soon; the log of foliot serve has details\n"; stderr != want {
+		t.Errorf("it printed %q", stderr)
 	}
 }
 
-// newStoreless returns the URL of a server that does not reach its store, and how
-// often it said so.
+// newStoreless returns the URL of a server that cannot reach its store, and the
+// number of requests that it has refused.
 func newStoreless(t *testing.T) (url string, asked *atomic.Int64) {
 	asked = new(atomic.Int64)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +66,7 @@ func newStoreless(t *testing.T) (url string, asked *atomic.Int64) {
 		}
 		asked.Add(1)
 		select {
-		case <-time.After(2 * time.Second): // as the server repeats it itself
+		case <-time.After(2 * time.Second): // as long as the server itself retries
 		case <-r.Context().Done():
 		}
 		w.Header().Set("Content-Type", wire.ProblemType)
@@ -98,14 +99,14 @@ func TestTheOtherSchemeIsAdvised(t *testing.T) {
 		}
 		for _, line := range []string{"ls", "add http://127.0.0.1:9/ --in 1s", "doctor"} {
 			_, stderr, code := (&session{t: t, server: other}).run("", strings.Fields(line)...)
-			if code != exitUnreachable || !strings.HasSuffix(stderr, "give --server or FOLIOT_SERVER "+right+"\n") {
-				t.Errorf("foliot %s at %s ended with %d and said %q", line, other, code, stderr)
+			if code != exitUnreachable || !strings.HasSuffix(stderr, "set --server or FOLIOT_SERVER to "+right+"\n") {
+				t.Errorf("foliot %s at %s ended with %d and printed %q", line, other, code, stderr)
 			}
 		}
 	}
 }
 
-func TestAServerThatIsNotFoliotIsCalledThat(t *testing.T) {
+func TestAServerThatIsNotFoliotIsReported(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"404 in HTML":     http.NotFound,
 		"200 in HTML":     func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
@@ -118,7 +119,7 @@ func TestAServerThatIsNotFoliotIsCalledThat(t *testing.T) {
 			s := &session{t: t, server: srv.URL}
 			_, stderr, code := s.run("", "ls")
 			if code != exitFailure || !strings.Contains(stderr, "is it a Foliot server?") || strings.Count(stderr, "\n") != 1 {
-				t.Errorf("it ended with %d and said %q", code, stderr)
+				t.Errorf("it ended with %d and printed %q", code, stderr)
 			}
 		})
 	}
@@ -139,11 +140,11 @@ func TestAnInterruptedCommandExits130(t *testing.T) {
 	var out, errs strings.Builder
 	code := run(ctx, []string{"ls", "--server", srv.URL}, strings.NewReader(""), &out, &errs)
 	if code != exitInterrupted || errs.String() != "foliot: interrupted\n" {
-		t.Errorf("it ended with %d and said %q", code, errs.String())
+		t.Errorf("it ended with %d and printed %q", code, errs.String())
 	}
 }
 
-func TestATokenGoesToTheServerAndNowhereElse(t *testing.T) {
+func TestATokenIsSentOnlyToTheServer(t *testing.T) {
 	var got http.Header
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = r.Header
@@ -160,7 +161,7 @@ func TestATokenGoesToTheServerAndNowhereElse(t *testing.T) {
 	for _, line := range []string{"--token foliot_secret ls", "ls --token-file $DIR/token --namespace acme"} {
 		stdout, stderr, code := s.run("", s.words(line)...)
 		if code != exitFailure || got.Get("Authorization") != "Bearer foliot_secret" || !strings.Contains(stderr, "FOLIOT_TOKEN") || strings.Contains(stdout+stderr, "foliot_secret") {
-			t.Errorf("foliot %s ended with %d, sent %v and said %q", line, code, got, stderr)
+			t.Errorf("foliot %s ended with %d, sent %v and printed %q", line, code, got, stderr)
 		}
 	}
 	if got.Get("Foliot-Namespace") != "acme" {
@@ -174,10 +175,10 @@ func TestATokenGoesToTheServerAndNowhereElse(t *testing.T) {
 		"--namespace 'a b' ls":                 "--namespace",
 	} {
 		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(stderr, names) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("foliot %s ended with %d and said %q", line, code, stderr)
+			t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
 		}
 	}
-	// What speaks to no server needs none of it.
+	// A command without a server needs no valid settings for one.
 	if _, stderr, code := s.run("", s.words("--token-file $DIR/none version")...); code != exitOK {
 		t.Errorf("foliot version ended with %d: %s", code, stderr)
 	}
@@ -187,18 +188,18 @@ func TestAnAuthorityOfOnesOwnIsTrusted(t *testing.T) {
 	store := memstore.New(memstore.Config{})
 	defer store.Close()
 	srv := httptest.NewUnstartedServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // the handshake that is refused
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs the refused handshake
 	srv.StartTLS()
 	defer srv.Close()
 	s := &session{t: t, server: srv.URL, dir: t.TempDir()}
 	if _, stderr, code := s.run("", "ls"); code != exitUnreachable || !strings.Contains(stderr, "--ca-cert") {
-		t.Errorf("without the authority ls ended with %d and said %q", code, stderr)
+		t.Errorf("without the authority ls ended with %d and printed %q", code, stderr)
 	}
 	file := filepath.Join(s.dir, "ca.pem")
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, stderr, code := s.run("", "ls", "--ca-cert", file); code != exitOK {
-		t.Errorf("with it ls ended with %d and said %q", code, stderr)
+		t.Errorf("with it ls ended with %d and printed %q", code, stderr)
 	}
 }

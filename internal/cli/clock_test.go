@@ -16,7 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// clockTasks gives a server the tasks that a wrong clock could end.
+// clockTasks creates tasks that a wrong clock could end too early.
 func clockTasks(p *process, url string) {
 	p.must("queue", "pause", "paused")
 	p.must("add", url, "--in", "1s", "--name", "never-tried", "--queue", "paused", "--expire-after", "1h")
@@ -29,7 +29,7 @@ func clockTasks(p *process, url string) {
 // wantClockTasks checks that none of clockTasks has ended.
 func wantClockTasks(p *process) {
 	p.t.Helper()
-	p.foliot("run", "retried") // refused if the retry is due by the new time, and under way
+	p.foliot("run", "retried") // refused if the retry is due at the new time, and is running
 	servertest.Eventually(p.t, "the second attempt has failed", func() bool { return len(p.task("retried").Attempts) > 1 })
 	if got := p.task("retried"); got.State != "scheduled" {
 		p.t.Errorf("a task that is tried again is %s (%s)", got.State, got.Reason)
@@ -70,9 +70,10 @@ func TestNothingEndsOrIsSentTwiceWhenAPromotedReplicasClockIsAhead(t *testing.T)
 	}
 }
 
-// clockGoesAhead makes Redis's clock go ahead while two servers have attempts under way, and
-// checks that no attempt is made again and nothing ends. A third server starts meanwhile. One has
-// just died: its attempts are taken back by the old time, which shows that leases are looked at.
+// clockGoesAhead sets the clock of Redis ahead while two servers have running
+// attempts. It checks that no attempt is repeated and no task ends. A third server
+// starts during this time. Another server has just died, and its attempts are
+// taken back by the old time, which proves that leases are checked.
 func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
 	const attempts = 8
 	hook := servertest.NewReceiver(t)
@@ -124,7 +125,7 @@ func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
 	wantClockTasks(late)
 }
 
-// drained returns the names of the callbacks that have come by now.
+// drained returns the names of the callbacks that have arrived so far.
 func drained(h *servertest.Receiver) (names []string) {
 	for {
 		select {
@@ -159,7 +160,7 @@ func TestNothingEndsWhenTheClockOfTheMachineIsAheadForAMoment(t *testing.T) {
 	p := &process{t: t, url: "http://" + n.Addr().String()}
 	clockTasks(p, hook.URL)
 	ahead.Store(int64(48 * time.Hour))
-	p.must("queue", "resume", "paused") // the task is claimed while the clock is ahead
+	p.must("queue", "resume", "paused") // so that a task is claimed while the clock is ahead
 	p.must("get", "never-tried", "--wait")
 	swept, err := n.Node.Store.Sweep(t.Context(), task.FloorMillis(n.Node.Trusted()), 100)
 	if err != nil || swept != 0 {

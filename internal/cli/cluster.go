@@ -17,17 +17,17 @@ import (
 
 type clusterCmd struct {
 	Nodes  clusterNodesCmd  `cmd:"" help:"List the servers that share a store."`
-	Shards clusterShardsCmd `cmd:"" help:"Say which server has which part of the tasks."`
-	Drain  clusterDrainCmd  `cmd:"" help:"Make a server give its part of the tasks to the others."`
+	Shards clusterShardsCmd `cmd:"" help:"Show the owners of the shards."`
+	Drain  clusterDrainCmd  `cmd:"" help:"Drain a server: move its shards to the others."`
 }
 
 type clusterNodesCmd struct{}
 
 // Help shows examples below the usage line.
 func (clusterNodesCmd) Help() string {
-	return `Lists the servers that share a Redis: name, state, how many shards each owns and is to own, version, for how long it is up, when it was last heard
-of, and where it serves the API. A silent one ended without a word, or cannot reach Redis: the others take its shards when their leases end. A
-server with a store of its own is listed alone, without shards. It takes an operator's token.
+	return `Lists the servers that share a Redis: name, state, number of shards that it owns (SHARDS) and should own (WANTED), version, uptime,
+time of the last heartbeat, and address of the API. A silent server has crashed or cannot reach Redis: the others take its
+shards when their leases end. A server with its own store is listed alone, without shards. This needs an operator's token.
 
 Examples:
 
@@ -64,7 +64,7 @@ func nodeRow(n *client.Node, shared bool) []string {
 	return []string{cmp.Or(n.Name, "-"), nodeState(n), owned, wanted, n.Version, up, wording.InstantOr(n.LastSeenAt, "-"), cmp.Or(n.Address, "-")}
 }
 
-// nodeState is how a node is, in a word or two.
+// nodeState returns the state of a node in one or two words.
 func nodeState(n *client.Node) string {
 	switch {
 	case n.NameTaken:
@@ -82,15 +82,17 @@ func nodeState(n *client.Node) string {
 }
 
 type clusterShardsCmd struct {
-	All bool `short:"a" help:"Each shard, instead of a line for each server."`
+	All bool `short:"a" help:"Show each shard, instead of a line for each server."`
 }
 
 // Help shows examples below the usage line.
 func (clusterShardsCmd) Help() string {
-	return `The tasks of a shared store are divided into shards, and of each one server alone delivers. Shows for each server how many shards it owns, how many
-of their tasks are running, when the next is due at the earliest, and when the first of its leases ends unless it is renewed. Shards that nobody
-owns stand under a dash: somebody takes them within seconds while a server lives. With --all, a line for each shard: its number, owner, tasks
-running, next due time, the end of its lease, and how often it was taken. It takes an operator's token.
+	return `The tasks of a shared store are divided into shards. At any time, one server delivers the tasks of a shard. The command shows for
+each server: the number of its shards, the number of their running tasks, their earliest due time, and the first end of a lease
+that is not renewed. A dash stands for shards without an owner; a live server takes them within seconds.
+
+With --all, the command shows for each shard: its number, owner, number of running tasks, next due time, end of its lease, and
+how often a server has taken it. This needs an operator's token.
 
 Examples:
 
@@ -116,7 +118,7 @@ func (c *clusterShardsCmd) Run(ctx context.Context, con *console, api *client.Cl
 	})
 }
 
-// share is what a node has of all shards.
+// share sums up the shards of one node.
 type share struct {
 	Owner   string    `json:"owner,omitempty"`
 	Shards  int       `json:"shards"`
@@ -125,7 +127,8 @@ type share struct {
 	Until   time.Time `json:"until,omitzero"` // when the first lease ends
 }
 
-// sharesOf sums shards by owner, in the order of the names; nobody's come first.
+// sharesOf sums up the shards by owner, in the order of the names. Shards without
+// an owner come first.
 func sharesOf(shards []*client.Shard) []*share {
 	by := map[string]*share{}
 	for _, s := range shards {
@@ -145,7 +148,7 @@ func sharesOf(shards []*client.Shard) []*share {
 	return list
 }
 
-// earlier returns the earlier of two times; a zero one is none.
+// earlier returns the earlier of two times. A zero time means no time.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -153,7 +156,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// eachRow prints a list that is there as a whole.
+// eachRow prints a complete list.
 func eachRow[T any](con *console, heading []string, list []*T, row func(*T) []string) error {
 	return listing(con, heading, func(yield func(*T, error) bool) {
 		for _, item := range list {
@@ -165,23 +168,23 @@ func eachRow[T any](con *console, heading []string, list []*T, row func(*T) []st
 }
 
 type clusterDrainCmd struct {
-	Node  string `arg:"" help:"The server's name, as foliot cluster nodes shows it."`
-	Undo  bool   `help:"Let it have its part again."`
-	Force bool   `help:"Also the last server that delivers: nothing is delivered then, until --undo, or until another server starts."`
+	Node  string `arg:"" help:"The name of the server, as foliot cluster nodes shows it."`
+	Undo  bool   `help:"End the drain: let the server take shards again."`
+	Force bool   `help:"Drain even the last server that delivers. Then nothing is delivered until --undo, or until another server starts."`
 }
 
 // Help shows examples below the usage line.
 func (clusterDrainCmd) Help() string {
-	return `A drained server gives its shards to the others at once, and takes none: no attempt starts there any more. It finishes those that it has begun, and
-goes on serving the API. That lasts until --undo, or until the server ends: after a restart it takes part again. When the others end meanwhile,
-it takes their shards all the same, so that tasks are delivered.
+	return `A drained server gives its shards to the others at once and starts no attempts. It finishes its running attempts and continues to
+serve the API. The drain ends with --undo, or when the server stops: after a restart the server takes shards again. If all other
+servers stop, a server that was drained without --force takes their shards nevertheless, so that tasks are delivered.
 
-The last server that is neither drained nor silent is drained with --force alone. Its shards go to those that were drained without it; where there
-are none, nothing is delivered any more: tasks are taken and kept, and those that become due are late, until --undo, or until a server starts.
-foliot doctor says so.
+The last server that is neither drained nor silent can be drained only with --force. Its shards go to servers that were drained
+without --force. If there are none, no server delivers: tasks are accepted and kept, and become late, until --undo, or until
+another server starts. foliot doctor reports this.
 
-A restart needs no drain: a server that is stopped in an orderly way gives its shards away by itself. It takes an operator's token of
-scope admin.
+A restart needs no drain: a server that is stopped by a signal gives its shards away by itself. This needs an operator's token
+of scope admin.
 
 Examples:
 
@@ -189,13 +192,13 @@ Examples:
     foliot cluster drain node-2 --undo`
 }
 
-// Run drains, or ends that.
+// Run starts or ends the drain.
 func (c *clusterDrainCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	var n *client.Node
 	var err error
 	switch {
 	case c.Undo && c.Force:
-		return usage.Errorf("--undo, --force", "give one of them, not both")
+		return usage.Errorf("--undo, --force", "give only one of them")
 	case c.Undo:
 		n, err = api.Admin.Undrain(ctx, c.Node)
 	case c.Force:
@@ -205,16 +208,16 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console, api *client.Cli
 	}
 	switch {
 	case errors.Is(err, client.ErrNotFound):
-		return &fault{exitNotFound, err}
+		return &exitError{exitNotFound, err}
 	case err != nil:
 		return err
 	case con.json:
 		return con.object(n)
 	case c.Undo:
-		con.sayf("%s takes part again, with %d shards", n.Name, n.Wanted)
+		con.sayf("%s is not drained any more; it will own %d shards", n.Name, n.Wanted)
 	case n.Owned > 0 && !c.Force:
 		con.sayf("%s is drained: its %d shards go to the others", n.Name, n.Owned)
-	case c.Force && nobodyDelivers(ctx, api):
+	case c.Force && noneDelivers(ctx, api):
 		con.sayf("%s is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain %s --undo`, or until another server starts", n.Name, n.Name)
 	default:
 		con.sayf("%s is drained", n.Name)
@@ -222,8 +225,9 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console, api *client.Cli
 	return nil
 }
 
-// nobodyDelivers reports whether it is known that no server is to own shards.
-func nobodyDelivers(ctx context.Context, api *client.Client) bool {
+// noneDelivers reports whether no server should own shards. It reports false if
+// the request fails.
+func noneDelivers(ctx context.Context, api *client.Client) bool {
 	c, err := api.Admin.Cluster(ctx)
 	return err == nil && !doctor.Delivered(c.Nodes)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// sharing is the reference store with nodes that share it.
+// sharing is the reference store, shared by several nodes.
 type sharing struct {
 	*memstore.Store
 	nodes []task.Node
@@ -85,13 +85,13 @@ func TestAClusterReadsAsItIs(t *testing.T) {
 			"2\t-\t0\t-\t-\t4\n" +
 			"3\tb\t1\t2033-05-18T03:33:18.000Z\t2033-05-18T03:33:22.000Z\t1\n", "", 0},
 		{"cluster drain b", "b is drained: its 2 shards go to the others\n", "", 0},
-		{"cluster drain b --undo", "b takes part again, with 2 shards\n", "", 0},
+		{"cluster drain b --undo", "b is not drained any more; it will own 2 shards\n", "", 0},
 		{"cluster drain a", "", "foliot: drain node a: no other node lives that may own shards: its tasks would not be delivered until one comes; start another one first, or force it\n", exitConflict},
 		{"cluster drain a --force", "a is drained\n", "", 0},
 		{"cluster drain b --force", "b is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain b --undo`, or until another server starts\n", "", 0},
-		{"cluster drain b --undo", "b takes part again, with 2 shards\n", "", 0},
+		{"cluster drain b --undo", "b is not drained any more; it will own 2 shards\n", "", 0},
 		{"cluster drain c", "", "foliot: drain node c: there is no node \"c\": `foliot cluster nodes` lists the existing ones\n", exitNotFound},
-		{"cluster drain a --undo --force", "", "foliot: --undo, --force: give one of them, not both\n", exitUsage},
+		{"cluster drain a --undo --force", "", "foliot: --undo, --force: give only one of them\n", exitUsage},
 		{"-o json cluster shards", `{"shards":1,"running":0}` + "\n" + `{"owner":"a","shards":1,"running":0,"until":"2033-05-18T03:33:21Z"}` + "\n" +
 			`{"owner":"b","shards":2,"running":3,"next_due":"2033-05-18T03:33:18Z","until":"2033-05-18T03:33:20Z"}` + "\n", "", 0},
 	} {

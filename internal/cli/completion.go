@@ -15,31 +15,31 @@ type completionCmd struct {
 
 // Help shows examples below the usage line.
 func (completionCmd) Help() string {
-	return `Prints a script that completes commands, flags, their values and files in a shell. It asks foliot itself what may stand at the
-cursor, so it need not be made again after an update.
+	return `Prints a script that completes commands, flags, their values and files in a shell. The script calls foliot for the completions,
+so it stays valid after an update of foliot.
 
 Examples:
 
     foliot completion bash > /etc/bash_completion.d/foliot
-    source <(foliot completion bash)                          in ~/.bashrc
+    source <(foliot completion bash)                          (in ~/.bashrc)
     foliot completion zsh > "${fpath[1]}/_foliot"
     foliot completion fish > ~/.config/fish/completions/foliot.fish`
 }
 
 // Run prints the script.
 func (c *completionCmd) Run(con *console) error {
-	_, _ = io.WriteString(con.out, completionScripts[c.Shell]) // a shell that went away needs none
+	_, _ = io.WriteString(con.out, completionScripts[c.Shell]) // an error means that the reader is gone
 	return nil
 }
 
-// completeCmd answers the scripts: the words of a command line up to the cursor
-// come in, and what may stand there goes out, a line each.
+// completeCmd is called by the scripts. Its arguments are the words of a command
+// line up to the cursor. It prints the possible completions, one per line.
 type completeCmd struct {
 	Words []string `arg:"" optional:"" passthrough:"" help:"The words after foliot, up to the cursor."`
 }
 
-// Run prints what kind of thing may stand at the cursor, and then the words: each
-// with a tab and what it means.
+// Run prints the kind of the completions, and then each word with a tab and its
+// meaning.
 func (c *completeCmd) Run(con *console, parsed *kong.Context) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
@@ -48,26 +48,26 @@ func (c *completeCmd) Run(con *console, parsed *kong.Context) error {
 	kind, list := complete(parsed.Model.Node, words)
 	con.sayf("%s", kind)
 	for _, w := range list {
-		con.sayf("%s\t%s", w.text, wording.Printable(w.means))
+		con.sayf("%s\t%s", w.text, wording.Printable(w.meaning))
 	}
 	return nil
 }
 
-// kindOfWord says where a shell finds what may stand at the cursor.
-type kindOfWord string
+// completionKind is where a shell finds the completions.
+type completionKind string
 
 const (
-	ofWords       kindOfWord = "words" // in the lines that follow
-	ofFiles       kindOfWord = "files"
-	ofDirectories kindOfWord = "directories"
+	ofWords       completionKind = "words" // in the lines that follow
+	ofFiles       completionKind = "files"
+	ofDirectories completionKind = "directories"
 )
 
-// candidate is a word that may stand at the cursor.
-type candidate struct{ text, means string }
+// candidate is a possible completion.
+type candidate struct{ text, meaning string }
 
-// complete returns what may stand in the place of the last of words, which is
-// as far as it was typed. No words are the same as an empty one.
-func complete(root *kong.Node, words []string) (kindOfWord, []candidate) {
+// complete returns the completions of the last word, which may be incomplete. No
+// words mean the same as one empty word.
+func complete(root *kong.Node, words []string) (completionKind, []candidate) {
 	last := ""
 	if n := len(words); n > 0 {
 		words, last = words[:n-1], words[n-1]
@@ -95,12 +95,12 @@ func complete(root *kong.Node, words []string) (kindOfWord, []candidate) {
 	return ofWords, nil
 }
 
-// commandLine is what the words before the cursor mean.
+// commandLine is the meaning of the words before the cursor.
 type commandLine struct {
 	node      *kong.Node
-	arguments int         // of node, that are given
-	open      *kong.Value // of the flag whose value comes next; nil: none
-	ended     bool        // "--" was given: no more flags
+	arguments int         // number of arguments of node that are given
+	open      *kong.Value // the next word is the value of this flag; nil if it is not
+	ended     bool        // "--" was given: no flags follow
 }
 
 func readLine(root *kong.Node, words []string) commandLine {
@@ -128,7 +128,7 @@ func (l *commandLine) readFlag(word string) {
 	var f *kong.Flag
 	if isLong {
 		f = l.flag(name)
-	} else { // -qo json: only the last one's value can be open
+	} else { // in -qo json, only the last letter can take a value
 		f = l.short(rune(word[len(word)-1]))
 	}
 	if f != nil && !f.IsBool() && !f.IsCounter() {
@@ -146,7 +146,7 @@ func (l *commandLine) readWord(word string) {
 	l.arguments++
 }
 
-// each calls f for the flags of the command and of those above it.
+// each calls f for the flags of the command and of its parents.
 func (l *commandLine) each(f func(*kong.Flag)) {
 	for _, group := range l.node.AllFlags(true) {
 		for _, flag := range group {
@@ -155,7 +155,7 @@ func (l *commandLine) each(f func(*kong.Flag)) {
 	}
 }
 
-// flag returns the flag of that long name, or nil.
+// flag returns the flag with that long name, or nil.
 func (l *commandLine) flag(name string) (found *kong.Flag) {
 	l.each(func(f *kong.Flag) {
 		if f.Name == name {
@@ -195,9 +195,9 @@ func commands(node *kong.Node) []candidate {
 	return list
 }
 
-// valuesOf returns what a flag or an argument may be. Each is returned as the
-// word that it makes with what stands before it.
-func valuesOf(v *kong.Value, before, typed string) (kindOfWord, []candidate) {
+// valuesOf returns the possible values of a flag or an argument. Each candidate
+// begins with before, the part of the word in front of the value.
+func valuesOf(v *kong.Value, before, typed string) (completionKind, []candidate) {
 	if v.Enum != "" {
 		var list []candidate
 		for _, word := range v.EnumSlice() {
@@ -209,7 +209,7 @@ func valuesOf(v *kong.Value, before, typed string) (kindOfWord, []candidate) {
 	if v.Flag != nil {
 		place = v.Flag.PlaceHolder
 	}
-	if strings.Contains(place, "|") { // the server checks it
+	if strings.Contains(place, "|") { // a list of values that the server checks
 		var list []candidate
 		for word := range strings.SplitSeq(place, "|") {
 			list = append(list, candidate{before + word, ""})
@@ -235,9 +235,9 @@ func matching(typed string, list []candidate) []candidate {
 	return fit
 }
 
-// completionScripts ask `foliot complete` what may stand at the cursor. bash
-// takes words apart at = and :, which are put together again for the question,
-// and taken off the answers.
+// completionScripts call `foliot complete` for the completions. bash splits words
+// at = and :. Its script joins them for the call, and removes the joined part
+// from the completions.
 var completionScripts = map[string]string{
 	"bash": `# bash completion of foliot, printed by: foliot completion bash
 _foliot() {
@@ -266,9 +266,9 @@ _foliot() {
 	case $kind in
 	files | directories)
 		compopt -o filenames 2>/dev/null
-		local what=-f
-		[[ $kind == directories ]] && what=-d
-		while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen $what -- "$cur")
+		local option=-f
+		[[ $kind == directories ]] && option=-d
+		while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen $option -- "$cur")
 		;;
 	esac
 }

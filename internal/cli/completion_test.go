@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/servertest"
 )
 
-// completed returns what complete offers for a command line up to the cursor.
+// completed returns the completions of a command line up to the cursor.
 func completed(line string) string {
 	kind, list := complete(newParser(new(cli), discard{}, discard{}).Model.Node, strings.Split(line, " "))
 	var words []string
@@ -23,11 +23,11 @@ func completed(line string) string {
 	return string(kind) + ": " + strings.Join(words, " ")
 }
 
-func TestWhatMayStandAtTheCursor(t *testing.T) {
+func TestCompletionsAtTheCursor(t *testing.T) {
 	for line, want := range map[string]string{
 		"ser":                                  "words: serve",
 		"nothing":                              "words: ",
-		"comple":                               "words: completion", // complete is for scripts alone
+		"comple":                               "words: completion", // complete is hidden, because only scripts call it
 		"queue p":                              "words: pause purge",
 		"queue pause ":                         "words: ",
 		"completion ":                          "words: bash zsh fish",
@@ -48,7 +48,7 @@ func TestWhatMayStandAtTheCursor(t *testing.T) {
 		"-o j":                                 "words: json",
 		"-o json ser":                          "words: serve",
 		"ls --server http://x -o ":             "words: text json",
-		"--server add":                         "words: ", // it is the flag's value
+		"--server add":                         "words: ", // the word is the value of the flag
 		"--server add ad":                      "words: add",
 		"--server=http://x ad":                 "words: add",
 		"import ":                              "files: ",
@@ -70,7 +70,7 @@ func TestWhatMayStandAtTheCursor(t *testing.T) {
 	}
 }
 
-// FuzzComplete: whatever stands on a line, there is an answer that fits it.
+// FuzzComplete checks that any command line gets completions that match it.
 func FuzzComplete(f *testing.F) {
 	for _, seed := range []string{"", "serve --log-level=w", "-o", "--", "queue -- -x", "serve --=", "-", "add -d"} {
 		f.Add(seed)
@@ -87,7 +87,7 @@ func FuzzComplete(f *testing.F) {
 	})
 }
 
-// asFoliot puts a command foliot on the path, which is this program.
+// asFoliot puts a command foliot on the PATH, which runs this test binary.
 func asFoliot(t *testing.T, shell string) string {
 	t.Helper()
 	path, err := exec.LookPath(shell)
@@ -108,7 +108,7 @@ func asFoliot(t *testing.T, shell string) string {
 }
 
 // shellWords runs a script in a directory with a few files, and returns the words
-// it prints.
+// that the script prints.
 func shellWords(t *testing.T, shell, script string, args ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -129,7 +129,7 @@ func shellWords(t *testing.T, shell, script string, args ...string) []string {
 	return words
 }
 
-// bash takes a line apart at spaces, = and :, and gives the script the pieces.
+// bash splits a line at spaces, = and :, and passes the pieces to the script.
 func TestBashCompletes(t *testing.T) {
 	bash := asFoliot(t, "bash")
 	lines := []struct{ line, want string }{
@@ -171,12 +171,12 @@ func TestFishCompletes(t *testing.T) {
 	}
 }
 
-// zsh has no way to ask for completions from outside: the functions that it
-// offers them with are replaced by ones that print.
+// zsh cannot be asked for completions from outside. So the test replaces the
+// functions that offer completions by functions that print them.
 func TestZshCompletes(t *testing.T) {
 	zsh := asFoliot(t, "zsh")
 	for line, want := range map[string][]string{
-		"foliot que":                      {"queue:Limits, pauses and purges of queues."},
+		"foliot que":                      {"queue:Manage queues: limits, pauses, purges."},
 		"foliot serve --log-format ''":    {"json:", "text:"},
 		"foliot serve --log-format=j":     {"--log-format=json:"},
 		"foliot --server http://x:1 -o j": {"json:"},

@@ -13,16 +13,16 @@ import (
 )
 
 type configCmd struct {
-	Example bool `file:"-" help:"Print a file of everything that can be set, with what it means, instead."`
+	Example bool `file:"-" help:"Print an example file instead, with all settings and their meaning."`
 
 	config.Flags
 }
 
 // Help shows examples below the usage line.
 func (configCmd) Help() string {
-	return `Prints what foliot serve would go by, given the same flags, variables and file: each value with where it comes from, as a
-configuration file. What serve would refuse is refused here too, so it also checks a file before a restart. A value that
-holds a secret is not shown.
+	return `Prints the configuration that foliot serve would use with the same flags, variables and file. The output is a configuration file,
+with the origin of each value. Values that foliot serve would refuse are errors here too, so use this command to check a file
+before a restart. Values that contain a secret are not shown.
 
 Examples:
 
@@ -56,8 +56,8 @@ func (c *configCmd) Run(con *console, parsed *kong.Context, file *config.Values)
 type setting struct {
 	Value  any    `json:"value,omitempty"`
 	Origin string `json:"origin"`
-	Name   string `json:"name,omitempty"`   // of the variable, or the file and its line
-	Secret bool   `json:"secret,omitempty"` // it is set, and not shown
+	Name   string `json:"name,omitempty"`   // of the variable, or of the file with the line
+	Secret bool   `json:"secret,omitempty"` // the value is set, but not shown
 }
 
 // effective returns the values by key.
@@ -74,8 +74,8 @@ func effective(flags []*kong.Flag, from config.Origins) map[string]setting {
 	return all
 }
 
-// effectiveYAML returns the values as a configuration file, which says the same
-// when it is read, but for secrets.
+// effectiveYAML returns the values as a configuration file. Except for secrets,
+// reading that file yields the same values.
 func effectiveYAML(flags []*kong.Flag, from config.Origins) (string, error) {
 	var b strings.Builder
 	for _, f := range flags {
@@ -83,7 +83,7 @@ func effectiveYAML(flags []*kong.Flag, from config.Origins) (string, error) {
 		switch {
 		case holdsSecret(f):
 			fmt.Fprintf(&b, "# %s: set, not shown  # %s\n", f.Name, o)
-		case unsaid(f):
+		case isUnset(f):
 			fmt.Fprintf(&b, "# %s: not set  # %s\n", f.Name, o)
 		default:
 			line, err := yamlLine(f.Name, plain(f.Target))
@@ -96,8 +96,8 @@ func effectiveYAML(flags []*kong.Flag, from config.Origins) (string, error) {
 	return b.String(), nil
 }
 
-// unsaid reports whether a flag has the value that stands for none.
-func unsaid(f *kong.Flag) bool {
+// isUnset reports whether a flag has the value that means "not set".
+func isUnset(f *kong.Flag) bool {
 	v := f.Target.Interface()
 	return v == "" || v == config.ShardCount(0)
 }
@@ -131,7 +131,7 @@ func plain(v reflect.Value) any {
 	return v.Interface()
 }
 
-// duration returns d as people write it: "24h" where Go says "24h0m0s".
+// duration returns d in its short form: "24h" instead of "24h0m0s".
 func duration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -143,18 +143,18 @@ func duration(d time.Duration) string {
 	return s
 }
 
-// holdsSecret reports whether a flag's value is not to be shown: it is a URL
-// with credentials in it, or with a query, which may hold some.
+// holdsSecret reports whether the value of a flag must not be shown. That is a
+// URL with credentials, or with a query, which may contain credentials.
 func holdsSecret(f *kong.Flag) bool {
 	s, ok := f.Target.Interface().(string)
 	return ok && config.MayHoldPassword(s)
 }
 
-// exampleConfig returns a file that says everything and sets nothing.
+// exampleConfig returns a file that documents all settings and sets none.
 func exampleConfig(flags []*kong.Flag) string {
 	var b strings.Builder
-	b.WriteString("# The configuration of `foliot serve --config FILE`. Every key is also a flag and a variable, which go before\n" +
-		"# the file. What is not set has the default that is shown.\n")
+	b.WriteString("# The configuration of `foliot serve --config FILE`. Each key is also a flag and a variable, which override\n" +
+		"# the file. Keys that are not set have the default that is shown.\n")
 	group := ""
 	for _, f := range flags {
 		if f.Group != nil && f.Group.Title != group {
@@ -170,7 +170,7 @@ func exampleConfig(flags []*kong.Flag) string {
 	return b.String()
 }
 
-// exampleValue returns the default, or the form of what may stand there.
+// exampleValue returns the default, or the form of the value.
 func exampleValue(f *kong.Flag) string {
 	switch {
 	case f.HasDefault:

@@ -17,8 +17,8 @@ import (
 
 const configDocs = "../../docs/configuration.md"
 
-// The tables of docs/configuration.md are written from the model, so that they
-// cannot lie.
+// The tables of docs/configuration.md are generated from the model of the command
+// line, so that they are always correct.
 func TestTheDocsHaveEverySetting(t *testing.T) {
 	before, err := os.ReadFile(configDocs)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestTheDocsHaveEverySetting(t *testing.T) {
 	}
 }
 
-// between returns text with a table between two marks.
+// between returns text with the table between two marks replaced.
 func between(t *testing.T, text []byte, mark, table string) []byte {
 	t.Helper()
 	marks := regexp.MustCompile(`(?s)(<!-- ` + mark + `: begin[^\n]*-->\n).*(<!-- ` + mark + `: end -->)`)

@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/server/config"
 )
 
-// configure runs foliot config with a file of that text, and returns what it
-// prints.
+// configure runs foliot config with a file that contains text, and returns its
+// output.
 func configure(t *testing.T, text string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "foliot.yaml")
@@ -32,7 +32,7 @@ func keyLine(text, key string) string {
 	return strings.Join(found, "\n")
 }
 
-func TestAFlagGoesBeforeItsVariableBeforeTheFileBeforeTheDefault(t *testing.T) {
+func TestAFlagOverridesItsVariableTheFileAndTheDefault(t *testing.T) {
 	file := "grace: 1s\nconcurrency: 11\nbody-limit: 111\nhost: [a.example, b.example]\n"
 	t.Setenv("FOLIOT_GRACE", "2s")
 	t.Setenv("FOLIOT_CONCURRENCY", "22")
@@ -68,10 +68,10 @@ func TestAVariableNamesTheFileToo(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if _, errs, code := newSession(t).runBare("config", "--config", path+"x"); code != exitUsage || !strings.Contains(errs, "foliot.yamlx") {
-		t.Errorf("the flag names another file, and it said %q", errs)
+		t.Errorf("the flag names another file, but it printed %q", errs)
 	}
 	if _, errs, code := newSession(t).run("", "ls"); code != exitOK {
-		t.Errorf("a client's command minds the server's file: %s", errs)
+		t.Errorf("a client's command reads the server's file: %s", errs)
 	}
 }
 
@@ -86,22 +86,22 @@ func TestAnUntidyConfigurationIsRefusedByNameAndLine(t *testing.T) {
 		{"server: http://other\n", `there is no key "server"`},
 		{"? [a]\n: 1\n", `there is no key`},
 		{"grace: 1s\n# a remark\ngrace: 2s\n", "foliot.yaml:3: grace stands in line 1 already"},
-		{"grace: 10\n", `foliot.yaml:1: grace: "10" is no duration; write 500ms, 20s or 1m30s`},
-		{"# a remark\ngrace: 20 s\n", `foliot.yaml:2: grace: "20 s" is no duration; write 500ms, 20s or 1m30s`},
-		{"keep-dead: 30d\n", `foliot.yaml:1: keep-dead: "30d" is no duration`},
+		{"grace: 10\n", `foliot.yaml:1: grace: invalid duration "10"; write 500ms, 20s or 1m30s`},
+		{"# a remark\ngrace: 20 s\n", `foliot.yaml:2: grace: invalid duration "20 s"; write 500ms, 20s or 1m30s`},
+		{"keep-dead: 30d\n", `foliot.yaml:1: keep-dead: invalid duration "30d"`},
 		{"\n\ngrace: [1s]\n", "foliot.yaml:3: grace: it has one value, not a list"},
 		{"grace:\n", "foliot.yaml:1: grace: it has no value"},
 		{"host: {a: b}\n", "foliot.yaml:1: host: it has one value, or a list of them"},
 		{"host:\n  - a\n  - [b]\n", "foliot.yaml:2: host: line 3: "},
 		{"a: &x 1s\ngrace: *x\n", "foliot.yaml:1: "},
 		{"grace: &x 1s\nbreaker-max: *x\n", "foliot.yaml:2: breaker-max: "},
-		{"body-limit: 1e3\n", `foliot.yaml:1: body-limit: "1e3" is no number of bytes; write all of it, such as 262144`},
-		{"body-limit: 256 KiB\n", `foliot.yaml:1: body-limit: "256 KiB" is no number of bytes`},
-		{"concurrency: 1.5\n", `foliot.yaml:1: concurrency: "1.5" is no whole number`},
-		{"body-limit: 99999999999999999999\n", "foliot.yaml:1: body-limit: 99999999999999999999 is too large a number"},
+		{"body-limit: 1e3\n", `foliot.yaml:1: body-limit: "1e3" is not a number of bytes; write it without a unit, such as 262144`},
+		{"body-limit: 256 KiB\n", `foliot.yaml:1: body-limit: "256 KiB" is not a number of bytes`},
+		{"concurrency: 1.5\n", `foliot.yaml:1: concurrency: "1.5" is not a whole number`},
+		{"body-limit: 99999999999999999999\n", "foliot.yaml:1: body-limit: the number 99999999999999999999 is too large"},
 		{"metrics: maybe\n", `foliot.yaml:1: metrics: "maybe" is neither true nor false`},
-		{"trace-sample: half\n", `foliot.yaml:1: trace-sample: "half" is no number, such as 0.5`},
-		{"log-level: loud\n", `foliot.yaml:1: log-level: "loud" is none of debug, info, warn, error`},
+		{"trace-sample: half\n", `foliot.yaml:1: trace-sample: "half" is not a number, such as 0.5`},
+		{"log-level: loud\n", `foliot.yaml:1: log-level: "loud" is not one of debug, info, warn, error`},
 		{"- listen\n", "foliot.yaml:1: a configuration is a list of lines"},
 		{"listen\n", "foliot.yaml:1: a configuration is a list of lines"},
 		{"grace: 1s\n---\ngrace: 2s\n", "foliot.yaml: line 2: a second document begins"},
@@ -130,7 +130,7 @@ func TestAnEmptyConfigurationIsTheDefaults(t *testing.T) {
 	}
 }
 
-func TestWhatConfigPrintsCanBeFedBack(t *testing.T) {
+func TestTheOutputOfConfigIsAConfigurationFile(t *testing.T) {
 	args := []string{
 		"--listen", "9000", "--host", "a,b", "--egress-allow", "10.0.0.0/8,::1", "--grace", "1h30m5s", "--no-metrics", "--trace-sample", "0.25",
 		"--data", "C:\\odd: # 'dir' \"x\"\nnew\tline", "--insecure-listen", "--keep-dead", "1ms1h", "--log-level", "debug",
@@ -180,8 +180,8 @@ func TestConfigPrintsJSON(t *testing.T) {
 	}
 }
 
-// Each line that is not only words may lose its #, and then says the default.
-func TestTheExampleSaysTheDefaults(t *testing.T) {
+// If the # before a key of the example is removed, the key sets its default.
+func TestTheExampleHasTheDefaults(t *testing.T) {
 	example, errs, code := newSession(t).runBare("config", "--example")
 	if code != exitOK || errs != "" {
 		t.Fatal(errs)
@@ -195,27 +195,27 @@ func TestTheExampleSaysTheDefaults(t *testing.T) {
 	if code != exitOK {
 		t.Fatal(errs)
 	}
-	var defaults, said map[string]setting
+	var defaults, given map[string]setting
 	if err := json.Unmarshal([]byte(want), &defaults); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(got), &said); err != nil {
+	if err := json.Unmarshal([]byte(got), &given); err != nil {
 		t.Fatal(err)
 	}
 	for key, d := range defaults {
-		if diff := cmp.Diff(d.Value, said[key].Value); diff != "" {
+		if diff := cmp.Diff(d.Value, given[key].Value); diff != "" {
 			t.Errorf("%s: %s", key, diff)
 		}
 		if !strings.Contains(example, "\n#"+key+": ") {
 			t.Errorf("the example does not have %s", key)
 		}
 	}
-	if said["grace"].Origin != "file" {
-		t.Error("nothing lost its #: the test proves nothing")
+	if given["grace"].Origin != "file" {
+		t.Error("no # was removed, so the test proves nothing")
 	}
 }
 
-// FuzzParseConfig: whatever a file holds, it is read or refused.
+// FuzzParseConfig checks that any file is read or refused without a panic.
 func FuzzParseConfig(f *testing.F) {
 	for _, seed := range []string{
 		"", "listen: 9000\nhost: [a, b]\n", "grace: 1s\ngrace: 2s\n", "a: &a [*a]\n", "? {}\n: x\n", "host:\n- a\n- &b c\n- *b\n",

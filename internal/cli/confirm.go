@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// confirm asks the person at the terminal; anything but yes is a no. It returns an
-// error that names --yes if there is no terminal.
+// confirm asks the user at the terminal. It returns nil if the answer is y or
+// yes, and an error otherwise. Without a terminal the error names --yes.
 func (c *console) confirm(ctx context.Context, question string, args ...any) error {
 	asked := fmt.Sprintf(question, args...)
 	if !c.canAsk {
@@ -20,20 +20,20 @@ func (c *console) confirm(ctx context.Context, question string, args ...any) err
 	}
 	fmt.Fprint(c.err, wording.Printable(asked)+" [y/N] ")
 	answers := make(chan string, 1)
-	go func() { answers <- readAnswer(c.in) }() // after an interrupt it lives on: nothing ends a read from a terminal
+	go func() { answers <- readAnswer(c.in) }() // survives an interrupt, because a terminal read cannot be cancelled
 	select {
 	case answer := <-answers:
 		if a := strings.ToLower(strings.TrimSpace(answer)); a == "y" || a == "yes" {
 			return nil
 		}
-		return &fault{exitInterrupted, errors.New("nothing was done")}
+		return &exitError{exitInterrupted, errors.New("not confirmed: nothing was changed")}
 	case <-ctx.Done():
 		fmt.Fprintln(c.err)
 		return ctx.Err()
 	}
 }
 
-// readAnswer reads a line, and nothing after it: the next answer may follow.
+// readAnswer reads one line and leaves later input for the next answer.
 func readAnswer(in io.Reader) string {
 	var line []byte
 	for one := make([]byte, 1); ; {
@@ -41,7 +41,7 @@ func readAnswer(in io.Reader) string {
 		if n > 0 && one[0] != '\n' {
 			line = append(line, one[0])
 		}
-		if err != nil || n > 0 && one[0] == '\n' { // the end of the input is a no
+		if err != nil || n > 0 && one[0] == '\n' { // at the end of the input, the answer is not yes
 			return string(line)
 		}
 	}

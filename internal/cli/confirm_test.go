@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// terminal runs a command that a person can answer, whose words are answer's, and
-// returns what was printed and asked.
+// terminal runs a command on a terminal at which the user types answer. It returns
+// the output and the questions.
 func (s *session) terminal(answer io.Reader, command interface {
 	Run(ctx context.Context, con *console, api *client.Client) error
 }) (printed, asked string, err error) {
@@ -29,7 +29,7 @@ func (s *session) terminal(answer io.Reader, command interface {
 	return out.String(), errs.String(), err
 }
 
-// readerFunc is a person who does something before they answer.
+// readerFunc is a user that acts before the answer.
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
@@ -55,7 +55,7 @@ func TestAChangeByFilterNeedsYesWithoutATerminal(t *testing.T) {
 	} {
 		_, stderr, code := s.run("y\n", s.words(c.line)...)
 		if code != exitUsage || !strings.Contains(stderr, "--yes: not a terminal") || !strings.Contains(stderr, c.question) {
-			t.Errorf("foliot %s ended with %d and said %q", c.line, code, stderr)
+			t.Errorf("foliot %s ended with %d and printed %q", c.line, code, stderr)
 		}
 	}
 	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 3 {
@@ -87,7 +87,7 @@ func TestAChangeByFilterAsksOnATerminalWithTheNumber(t *testing.T) {
 	}
 }
 
-func TestAYesIsForTheNumberThatWasNamed(t *testing.T) {
+func TestAYesHoldsForTheNamedNumberOnly(t *testing.T) {
 	s := newSession(t)
 	s.addThree()
 	answers, joined := strings.NewReader("y\nn\n"), false
@@ -107,11 +107,12 @@ func TestAYesIsForTheNumberThatWasNamed(t *testing.T) {
 	}
 }
 
-// Above a million tasks the server does not compare the number: the question must not promise it.
-func TestTheQuestionSaysWhenMoreTasksMayBeChangedThanItNames(t *testing.T) {
+// Above a million tasks the server does not compare the number, so the question
+// must not promise it.
+func TestTheQuestionSaysIfMoreTasksMayChangeThanItNames(t *testing.T) {
 	for _, c := range []struct {
 		count  int
-		expect bool // the change that follows the answer is for that number only
+		expect bool // the change after the answer is only for that number
 	}{{wire.MaxExpect, true}, {wire.MaxExpect + 1, false}} {
 		var asked bytes.Buffer
 		con := newConsole(strings.NewReader("y\n"), io.Discard, &asked, false)
@@ -126,16 +127,16 @@ func TestTheQuestionSaysWhenMoreTasksMayBeChangedThanItNames(t *testing.T) {
 			}
 			return client.BulkResult{}, nil
 		}
-		if _, err := asking(con, act, "cancel")(t.Context(), client.Filter{}); err != nil || calls != 2 {
+		if _, err := withConfirmation(con, act, "cancel")(t.Context(), client.Filter{}); err != nil || calls != 2 {
 			t.Errorf("%d tasks: %d calls, %v", c.count, calls, err)
 		}
-		if warned := strings.Contains(asked.String(), "those that match by the time of your answer"); warned == c.expect {
+		if warned := strings.Contains(asked.String(), "all others that match when you answer"); warned == c.expect {
 			t.Errorf("%d tasks: it asked %q", c.count, asked.String())
 		}
 	}
 }
 
-func TestAYesToAPurgeIsForTheNumberThatWasNamed(t *testing.T) {
+func TestAYesToAPurgeHoldsForTheNamedNumberOnly(t *testing.T) {
 	s := newSession(t)
 	s.addThree()
 	for _, code := range []int{exitInterrupted, exitOK} {
@@ -162,7 +163,7 @@ func TestAYesToAPurgeIsForTheNumberThatWasNamed(t *testing.T) {
 
 func TestAnInterruptEndsAQuestion(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
-	silent, end := io.Pipe() // a person who does not answer
+	silent, end := io.Pipe() // a user that does not answer
 	defer end.Close()
 	con := newConsole(readerFunc(func(p []byte) (int, error) {
 		interrupt()

@@ -21,17 +21,17 @@ import (
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
-// console is where a command reads and writes. Results go to out, everything
-// that is about the command itself to err.
+// console holds the input and output of a command. Results go to out, and
+// notes about the command itself go to err.
 type console struct {
 	in       io.Reader
 	out, err io.Writer
-	json     bool // results as JSON, one object a line
+	json     bool // results as JSON, one object per line
 	outTerm  bool // out is a terminal: aligned tables with a heading
 	errTerm  bool // err is a terminal: progress may be redrawn in place
-	canAsk   bool // in is a terminal too: a person can answer
+	canAsk   bool // in and err are terminals: a user can answer
 
-	command *kong.Node // in whose words errors are told; nil: in their own
+	command *kong.Node // errors use its flag names; nil keeps the names of the API
 }
 
 func newConsole(in io.Reader, out, err io.Writer, asJSON bool) *console {
@@ -46,25 +46,25 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// sayf prints a line of result.
+// sayf prints a result as a line of text.
 func (c *console) sayf(format string, args ...any) {
 	fmt.Fprintln(c.out, wording.PrintableLines(fmt.Sprintf(format, args...)))
 }
 
-// notef prints a line about the command.
+// notef prints a line about the command to standard error.
 func (c *console) notef(format string, args ...any) {
 	fmt.Fprintln(c.err, wording.PrintableLines(fmt.Sprintf(format, args...)))
 }
 
-// why returns err as it is told.
-func (c *console) why(err error) string { return oneLine(err, c.command) }
+// errorText returns err as the line that is printed.
+func (c *console) errorText(err error) string { return oneLine(err, c.command) }
 
-// object prints v as one line of JSON. Characters that HTML would mind stay as
-// they are: a body is shown as it was given.
+// object prints v as one line of JSON. Characters that are special in HTML are
+// not escaped, so that a body is printed as it was given.
 func (c *console) object(v any) error { return writeJSON(c.out, v, c.outTerm) }
 
-// writeJSON writes v as one line of JSON, for a terminal with escapes in the place
-// of characters that would act on it. Both lines mean the same to a program.
+// writeJSON writes v as one line of JSON. For a terminal it escapes control
+// characters. Both forms mean the same to a program.
 func writeJSON(w io.Writer, v any, terminal bool) error {
 	if !terminal {
 		enc := json.NewEncoder(w)
@@ -79,9 +79,9 @@ func writeJSON(w io.Writer, v any, terminal bool) error {
 	return err
 }
 
-// escapeJSON returns a line of JSON with \u escapes for all characters that do not
-// print: control characters, those of C1, and those that change the direction of
-// text. They stand in strings only, where the escape is the same character.
+// escapeJSON returns a line of JSON with \u escapes for all characters that are
+// not printable: C0 and C1 control characters, and characters that change the
+// direction of text. They occur only in strings, where the escape means the same.
 func escapeJSON(line []byte) []byte {
 	escaped := make([]byte, 0, len(line)+len(line)/8)
 	for len(line) > 0 {
@@ -92,7 +92,7 @@ func escapeJSON(line []byte) []byte {
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
 			escaped = fmt.Appendf(escaped, `\u%04x\u%04x`, high, low)
-		default: // a byte that is no UTF-8 becomes \ufffd, as readers of JSON take it
+		default: // an invalid byte becomes \ufffd, as JSON decoders read it
 			escaped = fmt.Appendf(escaped, `\u%04x`, r)
 		}
 		line = line[n:]
@@ -100,23 +100,23 @@ func escapeJSON(line []byte) []byte {
 	return escaped
 }
 
-// table prints rows: aligned under a heading on a terminal, and otherwise
-// without one and with a tab between the fields, for cut and awk. A long one is
-// printed, and aligned, piece by piece.
+// table prints rows. On a terminal the rows are aligned under a heading. Other
+// outputs get no heading and a tab between fields, for cut and awk. A long table
+// is aligned and printed in chunks.
 type table struct {
 	w       flusher
-	heading []string // still to be printed; nil: none
-	rows    int      // since the last piece
+	heading []string // not printed yet; nil if printed or absent
+	rows    int      // added so far
 }
 
-// flusher is what bufio and tabwriter have in common.
+// flusher is implemented by bufio.Writer and tabwriter.Writer.
 type flusher interface {
 	io.Writer
 	Flush() error
 }
 
-// piece is how many rows are aligned together.
-const piece = 1000
+// chunkRows is how many rows are aligned together.
+const chunkRows = 1000
 
 func (c *console) table(heading []string) *table {
 	if !c.outTerm {
@@ -125,7 +125,7 @@ func (c *console) table(heading []string) *table {
 	return &table{w: tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0), heading: heading}
 }
 
-// add prints a row, or keeps it until its piece is complete.
+// add prints a row, or buffers it until its chunk is complete.
 func (t *table) add(fields ...string) error {
 	if t.heading != nil {
 		fmt.Fprintln(t.w, strings.Join(t.heading, "\t"))
@@ -135,13 +135,13 @@ func (t *table) add(fields ...string) error {
 		fields[i] = wording.Printable(fields[i])
 	}
 	fmt.Fprintln(t.w, strings.Join(fields, "\t"))
-	if t.rows++; t.rows%piece == 0 {
+	if t.rows++; t.rows%chunkRows == 0 {
 		return t.w.Flush()
 	}
 	return nil
 }
 
-// end prints what is left; without a row, the heading alone.
+// end prints the buffered rows. A table without rows is its heading only.
 func (t *table) end() error {
 	if t.heading != nil {
 		fmt.Fprintln(t.w, strings.Join(t.heading, "\t"))
@@ -149,8 +149,8 @@ func (t *table) end() error {
 	return t.w.Flush()
 }
 
-// listing prints a list as it is read: objects, or rows of a table. What was read
-// before an error is shown.
+// listing prints a list while it is read, as objects or as rows of a table.
+// Items that were read before an error are printed.
 func listing[T any](con *console, heading []string, list iter.Seq2[*T, error], row func(*T) []string) error {
 	out := con.table(heading)
 	for item, err := range list {
@@ -169,7 +169,7 @@ func listing[T any](con *console, heading []string, list iter.Seq2[*T, error], r
 	return endTable(con, out)
 }
 
-// endTable prints what is left of a table, where one is printed.
+// endTable prints the rest of a table. With -o json there is no table.
 func endTable(con *console, out *table) error {
 	if con.json {
 		return nil

@@ -41,7 +41,7 @@ func TestATableIsAlignedOnATerminalAndTabbedElsewhere(t *testing.T) {
 	}
 }
 
-func TestWhatStrangersSentCannotMoveTheCursor(t *testing.T) {
+func TestUntrustedTextCannotMoveTheCursor(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":              "plain",
 		`{"a": "é 日本"}`:      `{"a": "é 日本"}`,
@@ -58,11 +58,11 @@ func TestWhatStrangersSentCannotMoveTheCursor(t *testing.T) {
 	}
 }
 
-// hostile is text that a stranger may send: it clears a screen, sets a title, begins a
-// control sequence of C1, turns text around, and hides or splits it.
+// hostile is text from an untrusted source. It clears the screen, sets a title,
+// begins a C1 control sequence, reverses text, and hides or splits text.
 const hostile = "\x1b[2J\x1b]0;x\a \u009b2J \u0090 \x7f \u202eto left\u202c \u2066\u2069 \u200f \u061c \u2028 \ufeff \U000e0041 \r\n\t é 日本 😀 <&>"
 
-// acts reports whether a terminal would do anything but show s.
+// acts reports whether a terminal would do more than show s.
 func acts(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }) || !utf8.ValidString(s)
 }
@@ -81,7 +81,7 @@ func TestJSONOnATerminalIsSafeAndMeansTheSame(t *testing.T) {
 			t.Errorf("a terminal acts on %q", shown.String())
 		}
 		if !acts(plain.String()) {
-			t.Errorf("%q proves nothing", plain.String())
+			t.Errorf("%q does not act on a terminal, so the test proves nothing", plain.String())
 		}
 		var want, got any
 		if err := errors.Join(json.Unmarshal(plain.Bytes(), &want), json.Unmarshal(shown.Bytes(), &got)); err != nil || !reflect.DeepEqual(want, got) {
@@ -101,7 +101,7 @@ func TestNoLineThatIsPrintedActsOnATerminal(t *testing.T) {
 	con := &console{out: &out, err: &errs, outTerm: true, errTerm: true}
 	con.sayf("%s\tsays %s", "a", hostile)
 	con.notef("%s", hostile)
-	con.notef("foliot: %s", con.why(errors.New(hostile)))
+	con.notef("foliot: %s", con.errorText(errors.New(hostile)))
 	table := con.table([]string{"NAME"})
 	if err := errors.Join(table.add(hostile), table.end()); err != nil {
 		t.Fatal(err)

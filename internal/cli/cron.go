@@ -11,20 +11,21 @@ import (
 )
 
 type cronCmd struct {
-	Add      cronAddCmd      `cmd:"" help:"Call a URL again and again: make a schedule."`
+	Add      cronAddCmd      `cmd:"" help:"Create a schedule: call a URL repeatedly."`
 	Set      cronSetCmd      `cmd:"" help:"Change single fields of a schedule."`
-	Ls       cronLsCmd       `cmd:"" help:"List schedules: when they fire next, and what they call."`
-	Get      cronGetCmd      `cmd:"" help:"Show one schedule."`
-	Preview  cronPreviewCmd  `cmd:"" help:"Show when a schedule, or an expression, fires."`
-	Pause    cronPauseCmd    `cmd:"" help:"Let schedules make no tasks any more."`
-	Resume   cronResumeCmd   `cmd:"" help:"Let paused schedules go on."`
-	Trigger  cronTriggerCmd  `cmd:"" help:"Make a schedule's task now."`
-	Backfill cronBackfillCmd `cmd:"" help:"Make the tasks of a time that has passed."`
-	Rm       cronRmCmd       `cmd:"" help:"Remove schedules; the tasks that they made stay."`
-	Import   cronImportCmd   `cmd:"" help:"Make schedules of a crontab."`
+	Ls       cronLsCmd       `cmd:"" help:"List schedules with their next instants and URLs."`
+	Get      cronGetCmd      `cmd:"" help:"Show one schedule and its last runs."`
+	Preview  cronPreviewCmd  `cmd:"" help:"Show when a schedule or an expression fires."`
+	Pause    cronPauseCmd    `cmd:"" help:"Pause schedules: create no tasks."`
+	Resume   cronResumeCmd   `cmd:"" help:"Resume paused schedules."`
+	Trigger  cronTriggerCmd  `cmd:"" help:"Create a task of a schedule now."`
+	Backfill cronBackfillCmd `cmd:"" help:"Create the tasks of a past time range."`
+	Rm       cronRmCmd       `cmd:"" help:"Remove schedules. Their tasks stay."`
+	Import   cronImportCmd   `cmd:"" help:"Create schedules from a crontab."`
 }
 
-// checkSchedules refuses names that no schedule can have before anything is sent.
+// checkSchedules refuses names that no schedule can have, before a request is
+// sent.
 func checkSchedules(names ...string) error {
 	for _, name := range names {
 		if err := task.ValidateName("name", name); err != nil {
@@ -35,13 +36,14 @@ func checkSchedules(names ...string) error {
 }
 
 type cronLsCmd struct {
-	Label []string `sep:"none" placeholder:"KEY=VALUE" help:"Only schedules whose tasks have this label. Repeat it: all must match."`
+	Label []string `sep:"none" placeholder:"KEY=VALUE" help:"Only schedules that give their tasks this label. If repeated, all labels must match."`
 }
 
 // Help shows examples below the usage line.
 func (cronLsCmd) Help() string {
-	return `Lists schedules in the order of their names: name, state (active, paused, ended), the next instant, how many instants have made a task,
-the rule, and the URL. Their tasks are in foliot ls --schedule NAME, each named after its schedule and its instant: nightly@1732309200000.
+	return `Lists schedules by name: name, state (active, paused, ended or stuck), next instant, number of instants that created a task, rule and
+URL. foliot ls --schedule NAME lists the tasks of a schedule. A task is named after its schedule and its instant, such as
+nightly@1732309200000.
 
 Examples:
 
@@ -60,7 +62,7 @@ func (c *cronLsCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	})
 }
 
-// scheduleState is what a schedule does, in a word.
+// scheduleState returns the state of a schedule in one word.
 func scheduleState(s *client.Schedule) string {
 	if s.Problem != "" {
 		return "stuck"
@@ -68,7 +70,7 @@ func scheduleState(s *client.Schedule) string {
 	return string(s.State)
 }
 
-// ruleWords is when a schedule fires, as it was asked for.
+// ruleWords returns the rule of a schedule as it was given.
 func ruleWords(s *client.ScheduleSpec) string {
 	if s.Cron == "" {
 		return "every " + s.Every.String()

@@ -17,8 +17,9 @@ type cronPauseCmd struct {
 
 // Help shows examples below the usage line.
 func (cronPauseCmd) Help() string {
-	return `A paused schedule makes no tasks; those that it made go on. It stays paused, also over a restart, until it is resumed, and then goes on with its
-next instant: those in between are not made up for, but by foliot cron backfill.
+	return `A paused schedule creates no tasks. The tasks that it has created are not affected. A pause survives a restart and ends with foliot
+cron resume. Then the schedule continues with its next instant. To create the tasks of the skipped instants, use foliot cron
+backfill.
 
 Examples:
 
@@ -26,7 +27,7 @@ Examples:
     foliot cron pause nightly hourly`
 }
 
-// Run pauses.
+// Run pauses the schedules.
 func (c *cronPauseCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return eachSchedule(ctx, con, c.Names, api.Schedules.Pause, func(s *client.Schedule) string {
 		return s.Name + " is paused"
@@ -39,20 +40,20 @@ type cronResumeCmd struct {
 
 // Help shows examples below the usage line.
 func (cronResumeCmd) Help() string {
-	return `Lets paused schedules go on with their next instant.
+	return `Resumes paused schedules. They continue with their next instant.
 
 Examples:
 
     foliot cron resume nightly`
 }
 
-// Run resumes.
+// Run resumes the schedules.
 func (c *cronResumeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return eachSchedule(ctx, con, c.Names, api.Schedules.Resume, func(s *client.Schedule) string {
 		if s.NextAt.IsZero() {
 			return fmt.Sprintf("%s is %s", s.Name, scheduleState(s))
 		}
-		return fmt.Sprintf("%s goes on, next %s", s.Name, wording.Instant(s.NextAt))
+		return fmt.Sprintf("%s is resumed, next %s", s.Name, wording.Instant(s.NextAt))
 	})
 }
 
@@ -62,24 +63,25 @@ type cronRmCmd struct {
 
 // Help shows examples below the usage line.
 func (cronRmCmd) Help() string {
-	return `Removes schedules. The tasks that they made stay: those that wait are still delivered, and foliot cancel takes them back.
+	return `Removes schedules. Their tasks stay: waiting tasks are still delivered. To cancel those, use foliot cancel --schedule NAME.
 
 Examples:
 
     foliot cron rm nightly`
 }
 
-// Run removes.
+// Run removes the schedules.
 func (c *cronRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return eachSchedule(ctx, con, c.Names, api.Schedules.Delete, func(s *client.Schedule) string {
 		return "removed " + s.Name
 	})
 }
 
-// scheduleAct is one of the client's, on a schedule.
+// scheduleAct is a method of the client that changes a schedule.
 type scheduleAct func(ctx context.Context, name string, conds ...client.Condition) (*client.Schedule, error)
 
-// eachSchedule does act to each name, as eachName does, and prints what became of it.
+// eachSchedule calls act with each name, as eachName does, and prints the
+// changed schedule or the sentence that says returns.
 func eachSchedule(ctx context.Context, con *console, names []string, act scheduleAct, says func(*client.Schedule) string) error {
 	if err := checkSchedules(names...); err != nil {
 		return err
@@ -99,13 +101,13 @@ func eachSchedule(ctx context.Context, con *console, names []string, act schedul
 
 type cronTriggerCmd struct {
 	Name string `arg:"" help:"The schedule's name."`
-	Wait bool   `help:"Wait for the task's end and print how it ended; exit 6 when it was not delivered."`
+	Wait bool   `help:"Wait until the task ends, and print the result. Exit with 6 if it was not delivered."`
 }
 
 // Help shows examples below the usage line.
 func (cronTriggerCmd) Help() string {
-	return `Makes one task as the schedule makes them, due now; also while the schedule is paused, and whatever --overlap says. The schedule itself goes on
-as it would: its next instant and its number of runs stay.
+	return `Creates one task of the schedule, due now. This works also while the schedule is paused, and ignores --overlap. The next instant and
+the number of runs of the schedule do not change.
 
 Examples:
 
@@ -113,7 +115,7 @@ Examples:
     foliot cron trigger nightly --wait`
 }
 
-// Run triggers.
+// Run creates the task.
 func (c *cronTriggerCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if err := checkSchedules(c.Name); err != nil {
 		return err
@@ -123,7 +125,7 @@ func (c *cronTriggerCmd) Run(ctx context.Context, con *console, api *client.Clie
 		return err
 	}
 	if !c.Wait {
-		return sayTask(con, t, "created %s, due now", t.Name)
+		return printTask(con, t, "created %s, due now", t.Name)
 	}
 	if !con.json {
 		con.sayf("created %s, due now", wording.Printable(t.Name))
@@ -133,15 +135,18 @@ func (c *cronTriggerCmd) Run(ctx context.Context, con *console, api *client.Clie
 
 type cronBackfillCmd struct {
 	Name  string `arg:"" help:"The schedule's name."`
-	From  string `required:"" placeholder:"TIME" help:"The first instant, or the time before it: 2026-11-20T20:00:00Z, a date (2026-11-20), whose midnight in the schedule's time zone it is, or a duration from now (-24h)."`
-	Until string `default:"0s" placeholder:"TIME" help:"The last instant, or the time after it (default: now)."`
+	From  string `required:"" placeholder:"TIME" help:"The begin of the time range: 2026-11-20T20:00:00Z, a date (2026-11-20: midnight in the schedule's time zone), or a duration from now (-24h)."`
+	Until string `default:"0s" placeholder:"TIME" help:"The end of the time range, in the same forms (default: now)."`
 }
 
 // Help shows examples below the usage line.
 func (cronBackfillCmd) Help() string {
-	return `Makes a task for each instant of the schedule's rule between two times, both included, at most 1000: all are due now, in the order of their
-instants where they share a queue of concurrency 1. Whether an instant has fired before does not matter; the same two times again make nothing twice.
-They are printed, since "now" and "-24h" are other times when they are said again. To see the instants first: foliot cron preview NAME --from TIME.
+	return `Creates a task for each instant of the schedule's rule in a time range, at most 1000. Both ends of the range are included. All tasks
+are due now. In a queue of concurrency 1 they run in the order of their instants.
+
+A task is created even if its instant has fired before. The same command with the same two times creates no task twice. The
+command prints the two times, because "now" and "-24h" mean other times later. To see the instants first, use foliot cron
+preview NAME --from TIME.
 
 Examples:
 
@@ -149,12 +154,12 @@ Examples:
     foliot cron backfill nightly --from 2026-11-01T20:00:00Z --until 2026-11-08T20:00:00Z`
 }
 
-// Run backfills.
+// Run creates the tasks.
 func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if err := checkSchedules(c.Name); err != nil {
 		return err
 	}
-	now := time.Now().Truncate(time.Millisecond) // as it is printed
+	now := time.Now().Truncate(time.Millisecond) // the precision that is printed
 	zone := zoneOf(ctx, api, c.Name)
 	from, err := parseDay("--from", c.From, now, zone)
 	if err != nil {
@@ -165,7 +170,7 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 		return err
 	}
 	if until.Before(from) {
-		return usage.Errorf("--until", "%s lies before %s", wording.Instant(until), wording.Instant(from))
+		return usage.Errorf("--until", "%s is before %s", wording.Instant(until), wording.Instant(from))
 	}
 	done, err := api.Schedules.Backfill(ctx, c.Name, from, until)
 	if err != nil {
@@ -177,19 +182,19 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 	}
 	existing := ""
 	if done.Existing > 0 {
-		existing = fmt.Sprintf(", %d were there", done.Existing)
+		existing = fmt.Sprintf(", %d existed already", done.Existing)
 	}
 	con.sayf("created %d tasks of %s, %s to %s, due now%s", done.Created, c.Name, wording.Instant(from), wording.Instant(until), existing)
 	return nil
 }
 
-// noteRest names the command that goes on with a backfill that broke off with err.
+// noteRest prints the command that continues a backfill after err.
 func noteRest(con *console, err error, again string) {
 	code := exitCode(err)
 	switch {
 	case code == exitUnreachable, code == exitInterrupted, client.MaybeApplied(err):
-		con.notef("some of the tasks may have been made; this makes the others, and none twice: %s", again)
+		con.notef("some of the tasks may have been created; this command creates the others, and none twice: %s", again)
 	case errors.Is(err, client.ErrQuota), errors.Is(err, client.ErrRateLimited), errors.Is(err, client.ErrFull):
-		con.notef("this makes the rest, as soon as they may be made, and none twice: %s", again)
+		con.notef("this command creates the other tasks later, and none twice: %s", again)
 	}
 }

@@ -15,25 +15,26 @@ import (
 )
 
 type cronAddCmd struct {
-	Name string `arg:"" help:"The schedule's name, unique, of at most 200 characters."`
-	Cron string `arg:"" help:"When, in quotes: minute, hour, day of month, month, day of week; six fields begin with the second; or @daily and the like. With --every it is left out."`
+	Name string `arg:"" help:"The unique name of the schedule, at most 200 characters."`
+	Cron string `arg:"" help:"The expression, in quotes: minute, hour, day of month, month, day of week. Six fields begin with the second. @daily and similar names are possible. Omit it with --every."`
 	URL  string `arg:"" optional:"" help:"The URL to call."`
 
 	ruleFlags
 	taskFlags
 
-	Paused  bool `help:"Let it make no tasks until foliot cron resume lets it go on (default: as it is)."`
-	Replace bool `help:"If a schedule has that name, replace all of it: absent flags have their defaults."`
-	New     bool `hidden:"" help:"Refuse a name that exists. This is the default."`
+	Paused  bool `help:"Create the schedule paused: it creates no tasks until foliot cron resume (default: keep its state)."`
+	Replace bool `help:"Replace a schedule with the same name. Fields without a flag get their defaults."`
+	New     bool `hidden:"" help:"Refuse a name that is taken. This is the default."`
 }
 
 // Help shows examples below the usage line.
 func (cronAddCmd) Help() string {
-	return `Makes a schedule, and prints when it fires: in words, and the next three instants, as the zone's clocks show them and in UTC. Each instant makes
-a task, named after the schedule and the instant (nightly@1732309200000); the flags of a task are as in foliot add.
+	return `Creates a schedule, and prints in words when it fires, and its next three instants in local time and in UTC. Each instant creates
+a task, named after the schedule and the instant (nightly@1732309200000). The flags for tasks are the same as in foliot add.
 
-A name that exists is refused with exit code 4. foliot cron set changes single fields of a schedule. With --replace all of it is changed: a flag that
-is not given has its default again. It keeps its runs and its pause, and what has fired does not fire again, so that a script may repeat the command.
+A name that is taken is refused with exit code 4. To change single fields of a schedule, use foliot cron set. With --replace,
+the whole schedule is replaced: a field without a flag gets its default. The schedule keeps its number of runs and its pause,
+and instants that have fired do not fire again, so that a script may repeat the command.
 
 Examples:
 
@@ -42,7 +43,7 @@ Examples:
     foliot cron add poll --every 5s https://shop.example/poll --overlap skip --timeout 4s --replace`
 }
 
-// Run makes the schedule.
+// Run creates or replaces the schedule.
 func (c *cronAddCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	spec, err := c.input(con.in, time.Now())
 	if err != nil {
@@ -54,16 +55,16 @@ func (c *cronAddCmd) Run(ctx context.Context, con *console, api *client.Client) 
 	}
 	s, err := api.Schedules.Put(ctx, c.Name, spec, conds...)
 	if errors.Is(err, client.ErrPrecondition) {
-		return &fault{exitConflict, fmt.Errorf("add %s: a schedule of that name exists: `foliot cron set %[1]s` changes single fields of it, --replace changes all", c.Name)}
+		return &exitError{exitConflict, fmt.Errorf("add %s: a schedule with that name exists: change single fields with `foliot cron set %[1]s`, or pass --replace to replace it", c.Name)}
 	}
 	if err != nil {
-		return renamed(err, "add "+c.Name)
+		return withOp(err, "add "+c.Name)
 	}
-	return sayPut(ctx, con, api, s)
+	return printPut(ctx, con, api, s)
 }
 
-// sayPut prints a schedule that was made or changed, and when it fires next.
-func sayPut(ctx context.Context, con *console, api *client.Client, s *client.Schedule) error {
+// printPut prints a schedule that was created or changed, and its next instants.
+func printPut(ctx context.Context, con *console, api *client.Client, s *client.Schedule) error {
 	if con.json {
 		return con.object(s)
 	}
@@ -79,10 +80,10 @@ func sayPut(ctx context.Context, con *console, api *client.Client, s *client.Sch
 	return printInstants(con, next)
 }
 
-// shownNext is how many instants an answer shows unasked.
+// shownNext is how many instants are printed after a change.
 const shownNext = 3
 
-// putWord says what a put did.
+// putWord returns whether a put created or changed the schedule, as a word.
 func putWord(s *client.Schedule) string {
 	if s.Version == 1 {
 		return "created"
@@ -90,7 +91,7 @@ func putWord(s *client.Schedule) string {
 	return "changed"
 }
 
-// firesWords is when a schedule fires, as a sentence.
+// firesWords returns a sentence about when a schedule fires.
 func firesWords(s *client.Schedule) string {
 	if s.Cron == "" {
 		return s.Words
@@ -98,13 +99,13 @@ func firesWords(s *client.Schedule) string {
 	return s.Words + ", " + s.TimeZone
 }
 
-// input returns the schedule to ask for.
+// input returns the schedule that the command line describes.
 func (c *cronAddCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpec, err error) {
 	if err := checkSchedules(c.Name); err != nil {
 		return s, err
 	}
 	if c.New && c.Replace {
-		return s, usage.Errorf("--new, --replace", "give one of them, not both")
+		return s, usage.Errorf("--new, --replace", "give only one of them")
 	}
 	if err := c.place(); err != nil {
 		return s, err
@@ -122,7 +123,8 @@ func (c *cronAddCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpe
 	return s, err
 }
 
-// setCron sets a schedule's expression, which stands at that place of the command line.
+// setCron sets the expression of a schedule. An error names place, the flag or
+// argument that the expression comes from.
 func setCron(s *client.ScheduleSpec, place, expression string) error {
 	s.Cron = expression
 	if expression == "" {
@@ -134,18 +136,19 @@ func setCron(s *client.ScheduleSpec, place, expression string) error {
 	return nil
 }
 
-// place finds out which arguments were given: with --every there is no expression.
+// place finds out which arguments were given. With --every, the first argument
+// after the name is the URL.
 func (c *cronAddCmd) place() error {
 	isURL := strings.Contains(c.Cron, "://")
 	switch {
 	case c.Every != "" && c.URL == "":
 		c.Cron, c.URL = "", c.Cron
 	case c.Every != "":
-		return usage.Errorf("CRON, --every", "give one of them, not both")
+		return usage.Errorf("CRON, --every", "give only one of them")
 	case c.URL == "" && isURL:
-		return usage.Errorf("CRON", `before the URL stands when it is called: "0 21 * * *", or --every 5s`)
+		return usage.Errorf("CRON", `it is missing: write an expression before the URL, such as "0 21 * * *", or pass --every 5s`)
 	case c.URL == "":
-		return usage.Errorf("URL", "it is missing; an expression stands in quotes, and the URL after it")
+		return usage.Errorf("URL", "it is missing: write the expression in quotes, and the URL after it")
 	}
 	return nil
 }

@@ -9,34 +9,34 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// clockFlags say whose clocks an expression is about.
+// clockFlags set the time zone of an expression.
 type clockFlags struct {
-	Timezone   string `placeholder:"ZONE" help:"Whose clocks the expression is about: Europe/Berlin, America/New_York (default: UTC)."`
-	DSTGap     string `name:"dst-gap" placeholder:"next|skip" help:"A fixed time that a day does not have, because clocks are put forward over it, comes when the gap ends, or not at all (default: next)."`
-	DSTOverlap string `name:"dst-overlap" placeholder:"first|both" help:"A fixed time that a day has twice, because clocks are put back over it, comes the first time, or both (default: first)."`
+	Timezone   string `placeholder:"ZONE" help:"The time zone of the expression, such as Europe/Berlin or America/New_York (default: UTC)."`
+	DSTGap     string `name:"dst-gap" placeholder:"next|skip" help:"If the change to summer time skips a fixed time of the day: next fires when the gap ends, skip does not fire (default: next)."`
+	DSTOverlap string `name:"dst-overlap" placeholder:"first|both" help:"If the change from summer time repeats a fixed time of the day: fire only the first time, or both times (default: first)."`
 }
 
-// given reports whether any of them is.
+// given reports whether any of the flags is set.
 func (f *clockFlags) given() bool { return *f != clockFlags{} }
 
-// ruleFlags say when a schedule fires, beside its expression.
+// ruleFlags describe when a schedule fires, except for its expression.
 type ruleFlags struct {
 	clockFlags
 
-	Every string `placeholder:"DURATION" help:"Instead of an expression: each time this long has passed, from --start or from now on; at least 1s."`
+	Every string `placeholder:"DURATION" help:"Instead of an expression: fire at this interval, counted from --start or from now; at least 1s."`
 
-	Start   string `placeholder:"TIME" help:"Not before: 2030-01-02T15:04:05Z, a date, whose midnight in --timezone it is, or a duration from now. With --every it is the first instant."`
-	End     string `placeholder:"TIME" help:"Not after."`
-	MaxRuns *int64 `placeholder:"N" help:"End when so many instants have made a task; 0: no limit (default: 0)."`
-	Jitter  string `placeholder:"DURATION" help:"Spread the tasks: each is due up to this much after its instant, the same for the same instant; at most 24h (default: 0s)."`
+	Start   string `placeholder:"TIME" help:"The earliest instant: 2030-01-02T15:04:05Z, a date (midnight in --timezone), or a duration from now. With --every it is the first instant."`
+	End     string `placeholder:"TIME" help:"The latest instant, in the same forms as --start."`
+	MaxRuns *int64 `placeholder:"N" help:"End the schedule when this many instants have created a task; 0: no limit (default: 0)."`
+	Jitter  string `placeholder:"DURATION" help:"Delay each task by up to this much after its instant, always the same for the same instant; at most 24h (default: 0s)."`
 
-	Misfire       string `placeholder:"fire_once|skip|fire_all" help:"Instants that passed while nobody could fire them: the latest makes a task, none does, or each does (default: fire_once)."`
-	CatchupWindow string `placeholder:"DURATION" help:"What was missed longer ago makes no task, whatever --misfire says; 0s: nothing is made up for (default: 24h)."`
-	CatchupLimit  *int   `placeholder:"N" help:"How many fire_all makes up for, the latest ones, at most 10000 (default: 100)."`
-	Overlap       string `placeholder:"allow|skip|buffer_one" help:"At an instant while a task of the schedule is unfinished, be it that it waits for a retry: make another, make none, or make one when that has ended (default: allow)."`
+	Misfire       string `placeholder:"fire_once|skip|fire_all" help:"For instants that were missed, for example while no server was running: create a task for the latest, for none, or for each (default: fire_once)."`
+	CatchupWindow string `placeholder:"DURATION" help:"Create no task for an instant that was missed longer ago than this, whatever the value of --misfire; 0s: for none (default: 24h)."`
+	CatchupLimit  *int   `placeholder:"N" help:"With fire_all, create tasks for at most this many missed instants, the latest ones; at most 10000 (default: 100)."`
+	Overlap       string `placeholder:"allow|skip|buffer_one" help:"If a task of the schedule is unfinished at an instant, or waits for a retry: create another, create none, or create one when it has ended (default: allow)."`
 }
 
-// fill writes what the flags say into a schedule.
+// fill sets the fields of a schedule from the flags.
 func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 	if f.Timezone != "" {
 		if _, err := cron.LoadZone(f.Timezone); err != nil {
@@ -44,7 +44,7 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 		}
 	}
 	if n := f.CatchupLimit; n != nil && *n == 0 {
-		return usage.Errorf("--catchup-limit", "it lies between 1 and %d; --catchup-window 0s makes up for nothing", task.MaxCatchupLimit)
+		return usage.Errorf("--catchup-limit", "0 is not between 1 and %d; to create no tasks for missed instants, pass --catchup-window 0s", task.MaxCatchupLimit)
 	}
 	s.TimeZone, s.DSTGap, s.DSTOverlap = f.Timezone, f.DSTGap, f.DSTOverlap
 	set(&s.MaxRuns, f.MaxRuns)
@@ -67,7 +67,7 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 		case err != nil:
 			return err
 		case d == 0 && of.into == &s.Every:
-			return usage.Errorf(of.flag, "%q is too short: it is at least 1s", of.value)
+			return usage.Errorf(of.flag, "%q is too short: give at least 1s", of.value)
 		case of.into == &window:
 			s.CatchupWindow = &window
 		}

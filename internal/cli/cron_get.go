@@ -17,10 +17,13 @@ type cronGetCmd struct {
 
 // Help shows examples below the usage line.
 func (cronGetCmd) Help() string {
-	return `Shows what was asked for, when it fires next, and what it has done: the last instant that made a task, and the last ones that made none, with
-the reason; and how its last five runs ended: the task that each was, whose attempts foliot get TASK shows, the instant that it stands for, or when it
-was triggered, its state, and of the last attempt its number, the status, and how late it began. A task is shown for as long as it is kept (--keep-finished,
---keep-dead). All of them are in foliot ls --schedule NAME. With -o json it is the schedule alone.
+	return `Shows a schedule: its settings, its next instant, the last instant that created a task, and the last instants that were skipped, with
+the reason.
+
+It also shows the last five runs: the task, its instant or the time of its trigger, its state, and for its last attempt the
+number, the status and the lateness. foliot get TASK shows all attempts of a task, and foliot ls --schedule NAME lists all
+tasks of the schedule. Tasks are shown as long as they are kept (--keep-finished, --keep-dead). With -o json, only the schedule
+is printed.
 
 Examples:
 
@@ -49,7 +52,7 @@ func (c *cronGetCmd) Run(ctx context.Context, con *console, api *client.Client) 
 		return err
 	}
 	if !complete {
-		con.notef("it has made too many tasks to look for the last ones: foliot ls --schedule %s --due-after -1h", s.Name)
+		con.notef("the schedule has too many tasks to find the last runs: foliot ls --schedule %s --due-after -1h lists recent ones", s.Name)
 	}
 	return nil
 }
@@ -85,7 +88,8 @@ func describeSchedule(s *client.Schedule) (r rows) {
 	return r
 }
 
-// fixedTimes reports whether an expression names times of the day, of which alone a day may have none or two.
+// fixedTimes reports whether an expression names fixed times of the day. Only
+// those can be skipped or repeated when clocks change.
 func fixedTimes(expression string) bool {
 	e, err := cron.Parse(expression)
 	return err == nil && e.Fixed()
@@ -98,7 +102,7 @@ func runsWords(s *client.Schedule) string {
 	return fmt.Sprintf("%d of %d", s.Runs, s.MaxRuns)
 }
 
-// misfireWords is what a schedule makes up for.
+// misfireWords describes how a schedule treats missed instants.
 func misfireWords(s *client.ScheduleSpec) string {
 	var window time.Duration
 	if s.CatchupWindow != nil {

@@ -20,36 +20,41 @@ import (
 
 type cronImportCmd struct {
 	File       string `arg:"" help:"The crontab to read; - is standard input."`
-	Timezone   string `placeholder:"ZONE" help:"The zone of lines above which there is no CRON_TZ=: that of the machine whose crontab it is (default: UTC)."`
-	Prefix     string `placeholder:"PREFIX" help:"Begin each schedule's name with this."`
-	System     bool   `help:"It is a system's crontab, as /etc/crontab: a user stands before each command."`
-	DryRun     bool   `help:"Only show what would be made; no server is asked. With -o json each line is one that foliot import reads."`
-	SkipErrors bool   `help:"Make schedules of the lines that can be taken, although there are others."`
+	Timezone   string `placeholder:"ZONE" help:"The time zone of lines without a CRON_TZ= above them. Give the zone of the crontab's machine (default: UTC)."`
+	Prefix     string `placeholder:"PREFIX" help:"Begin the name of each schedule with this prefix."`
+	System     bool   `help:"Read a system crontab such as /etc/crontab, which has a user before each command."`
+	DryRun     bool   `help:"Only show the schedules; send no request to a server. With -o json, foliot import can read the output."`
+	SkipErrors bool   `help:"Create schedules from the valid lines even if other lines have errors."`
 
 	lineFlags
 }
 
 // Help shows examples below the usage line.
 func (cronImportCmd) Help() string {
-	return `Makes a schedule of each line of a crontab that calls a URL: five fields or @daily and the like, then a URL, which is called with POST, or a line of
-curl or wget with the options that are about the request; as these send it, so it is sent. Their options of output and retries are left out: a reply
-that is no 2xx is a failure, and is tried again. So is a call that takes longer than its --max-time or, where it has none, than --timeout or its queue
-allow: 15s if nobody has decided. A line that is anything else is an error, told with its number, and then nothing is made at all.
+	return `Creates a schedule from each line of a crontab that calls a URL. A line has five fields or a name such as @daily, and then a
+command: a URL, which is called with POST, or curl or wget with options for the request. The request is the one that curl or
+wget would send. Options for output and retries are ignored, because Foliot retries each call without a 2xx reply. Foliot also
+retries a call that takes too long: longer than the line's --max-time or, without that, longer than --timeout or the limit of the
+queue (15s by default). If any other line is found, the command prints it as an error with its number, and creates no schedule.
 
-In front of curl, timeout 60 is its --max-time, flock -n is --overlap skip, and nice, ionice, nohup and chronic are left out; so are || true and & at
-the end of a line.
+Before curl, timeout 60 means --max-time 60, and flock -n means --overlap skip. The programs nice, ionice, nohup and chronic are
+ignored. So are || true and & at the end of a line.
 
-What a line cannot say is said for all of them: --timeout, --overlap, --misfire, --expire-after, --queue, --on-dead, --label. A line's own time limit is
-stronger than --timeout. While the receiver of a line that runs each five minutes is down its calls pile up, and are sent when it is back, unless
---overlap skip makes none beside one that is unfinished, or --expire-after drops what comes too late.
+Flags set the other properties for all lines: --timeout, --overlap, --misfire, --expire-after, --queue, --on-dead, --label. The
+time limit of a line overrides --timeout. While the receiver of a frequent line is down, its calls accumulate, and are sent when
+it is back. To avoid this, pass --overlap skip, which creates no call while another is unfinished, or --expire-after, which
+drops late calls.
 
     # name: nightly
     0 21 * * MON-FRI  curl -fsS -X POST -H "X-Shop: 7" https://shop.example/report
     @hourly           https://shop.example/poll
 
-CRON_TZ= gives the lines below it their time zone. A schedule has the name of a comment "# name: …" before its line, or one made of the URL's host and path.
-What is there already and the same is left alone, so that an import may be repeated; a schedule of the same name that is not the same is changed.
-What neither the line nor a flag says of a schedule that is there stays as it is. Schedules of lines that have gone stay: foliot cron rm removes them. Take the lines out of the machine's crontab, or both will call.
+CRON_TZ= sets the time zone of the lines below it. A comment "# name: …" before a line names its schedule. Otherwise the name
+is made from the host and path of the URL.
+
+An import can be repeated: a schedule that is the same already is not changed, and a different schedule with the same name is
+updated. Fields that neither the line nor a flag sets keep their values. Schedules of removed lines stay: remove them with
+foliot cron rm. After the import, remove the lines from the crontab of the machine, or both will call.
 
 Examples:
 
@@ -58,10 +63,11 @@ Examples:
     foliot cron import /etc/crontab --system --timezone Europe/Berlin --prefix web1-`
 }
 
-// maxCrontab bounds a file that somebody may have named by mistake.
+// maxCrontab is the largest crontab that is read. A larger file was probably
+// named by mistake.
 const maxCrontab = 1 << 20
 
-// cronReply is what -o json prints at the end.
+// cronReply is the output of -o json, printed at the end.
 type cronReply struct {
 	Created   int       `json:"created"`
 	Changed   int       `json:"changed"`
@@ -95,17 +101,17 @@ func (c *cronImportCmd) Run(ctx context.Context, con *console, root *cli) error 
 	table := crontab.Parse(text, crontab.Config{System: c.System, Prefix: c.Prefix})
 	planned, errs := plan(table, c.Timezone, flags, now)
 	if c.DryRun || !con.json {
-		sayNotes(con, table.Warnings, errs)
+		printNotes(con, table.Warnings, errs)
 	}
 	if len(planned) == 0 && len(errs) == 0 {
-		con.notef("no line of it calls a URL")
+		con.notef("no line calls a URL")
 	}
-	c.sayZone(con, planned)
-	sayLimit(con, planned)
+	c.noteZone(con, planned)
+	noteTimeLimit(con, planned)
 	reply := cronReply{Refused: len(errs), Errors: badLines(errs, "bad_line"), Warnings: badLines(table.Warnings, "ignored")}
 	switch {
 	case len(errs) > 0 && !c.SkipErrors:
-		err = usage.Errorf("FILE", "lines that cannot be taken: %d. Nothing was made; --skip-errors makes schedules of the others", len(errs))
+		err = usage.Errorf("FILE", "lines with errors: %d. No schedule was created. Correct the lines, or pass --skip-errors to import only the others", len(errs))
 		if con.json && !c.DryRun {
 			err = errors.Join(con.object(reply), err)
 		}
@@ -116,12 +122,12 @@ func (c *cronImportCmd) Run(ctx context.Context, con *console, root *cli) error 
 		err = carryOut(ctx, con, root, planned, &reply)
 	}
 	if err == nil && len(errs) > 0 {
-		err = &fault{exitFailure, fmt.Errorf("refused lines: %d", len(errs))}
+		err = &exitError{exitFailure, fmt.Errorf("refused lines: %d", len(errs))}
 	}
 	return err
 }
 
-// read returns the crontab's text.
+// read returns the text of the crontab.
 func (c *cronImportCmd) read(stdin io.Reader) (string, error) {
 	in, _, err := openInput(c.File, stdin)
 	if err != nil {
@@ -133,24 +139,25 @@ func (c *cronImportCmd) read(stdin io.Reader) (string, error) {
 	case err != nil:
 		return "", usage.Errorf("FILE", "%v", err)
 	case len(text) > maxCrontab:
-		return "", usage.Errorf("FILE", "it is longer than %d bytes, which no crontab is", maxCrontab)
+		return "", usage.Errorf("FILE", "the file is longer than %d bytes, so it is probably not a crontab", maxCrontab)
 	case len(bytes.TrimSpace(text)) == 0:
-		return "", usage.Errorf("FILE", "it is empty: `crontab -l` prints nothing for a user who has no crontab; -u USER names another")
+		return "", usage.Errorf("FILE", "the crontab is empty: for a user without a crontab, `crontab -l` prints nothing; `crontab -u USER -l` prints the crontab of another user")
 	}
 	return string(text), nil
 }
 
-// sayZone says whose clocks count where nobody has said it.
-func (c *cronImportCmd) sayZone(con *console, planned []plannedSchedule) {
-	open := func(p plannedSchedule) bool { return p.open }
-	if slices.ContainsFunc(planned, open) {
-		con.notef("times without CRON_TZ= are taken as UTC: --timezone names another zone")
+// noteZone notes that UTC is used if a line has no time zone.
+func (c *cronImportCmd) noteZone(con *console, planned []plannedSchedule) {
+	noZone := func(p plannedSchedule) bool { return p.noZone }
+	if slices.ContainsFunc(planned, noZone) {
+		con.notef("lines without CRON_TZ= use UTC: pass --timezone to use another zone")
 	}
 }
 
-// sayLimit says what becomes of calls that may take their time in cron: a job that is cut
-// off and begun again is worse than a late one.
-func sayLimit(con *console, planned []plannedSchedule) {
+// noteTimeLimit notes how long calls without a time limit may take. In cron they
+// may take any time, and a call that is cut off and repeated can do more harm
+// than a late one.
+func noteTimeLimit(con *console, planned []plannedSchedule) {
 	n := 0
 	for _, p := range planned {
 		if p.spec.Task.Timeout == 0 {
@@ -158,12 +165,12 @@ func sayLimit(con *console, planned []plannedSchedule) {
 		}
 	}
 	if n > 0 {
-		con.notef("lines without a time limit: %d. Their calls are cut off after %s, or what their queue says, and made again; --timeout DURATION, or curl --max-time SECONDS in a line, gives more", n, task.DefaultTimeout)
+		con.notef("lines without a time limit: %d. Their calls are cut off after %s, or the limit of their queue, and retried. To allow more time, pass --timeout DURATION, or add curl --max-time SECONDS to a line", n, task.DefaultTimeout)
 	}
 }
 
-// sayNotes prints what there is to say of the lines, in their order.
-func sayNotes(con *console, warnings, errs []crontab.Note) {
+// printNotes prints the errors and warnings in the order of their lines.
+func printNotes(con *console, warnings, errs []crontab.Note) {
 	all := slices.Clone(errs)
 	for _, w := range warnings {
 		all = append(all, crontab.Note{Line: w.Line, Text: "warning: " + w.Text})
@@ -171,7 +178,7 @@ func sayNotes(con *console, warnings, errs []crontab.Note) {
 	slices.SortStableFunc(all, func(a, b crontab.Note) int { return a.Line - b.Line })
 	for i, n := range all {
 		if i == maxReported {
-			con.notef("%d more lines are like these", len(all)-i)
+			con.notef("%d more errors and warnings are not shown", len(all)-i)
 			return
 		}
 		con.notef("line %d: %s", n.Line, wording.Printable(redact.Text(n.Text)))
@@ -186,7 +193,7 @@ func badLines(notes []crontab.Note, code string) []badLine {
 	return list
 }
 
-// showPlanned prints what would be made.
+// showPlanned prints the schedules that would be created.
 func showPlanned(con *console, planned []plannedSchedule, now time.Time) error {
 	out := con.table([]string{"LINE", "NAME", "NEXT", "FIRES", "CALLS"})
 	for _, p := range planned {
@@ -203,7 +210,7 @@ func showPlanned(con *console, planned []plannedSchedule, now time.Time) error {
 	return endTable(con, out)
 }
 
-// carryOut makes the schedules, in their order, and prints the sums.
+// carryOut creates the schedules in their order, and prints the totals.
 func carryOut(ctx context.Context, con *console, root *cli, planned []plannedSchedule, reply *cronReply) error {
 	api, err := root.client()
 	if err != nil {
@@ -211,7 +218,7 @@ func carryOut(ctx context.Context, con *console, root *cli, planned []plannedSch
 	}
 	for _, p := range planned {
 		if err = p.put(ctx, con, api, reply); err != nil {
-			err = fmt.Errorf("line %d: %w", p.line, renamed(err, "import "+p.name))
+			err = fmt.Errorf("line %d: %w", p.line, withOp(err, "import "+p.name))
 			break
 		}
 	}
@@ -220,12 +227,12 @@ func carryOut(ctx context.Context, con *console, root *cli, planned []plannedSch
 	}
 	con.sayf("created %d, changed %d, unchanged %d, refused %d", reply.Created, reply.Changed, reply.Unchanged, reply.Refused)
 	if err != nil {
-		return fmt.Errorf("import stopped early, start it again to go on: %w", err)
+		return fmt.Errorf("import stopped early; repeat the command to continue: %w", err)
 	}
 	return nil
 }
 
-// put makes or changes one schedule where it is not as it shall be.
+// put creates or changes one schedule, unless it already is as planned.
 func (p *plannedSchedule) put(ctx context.Context, con *console, api *client.Client, reply *cronReply) error {
 	spec := p.spec
 	old, err := api.Schedules.Get(ctx, p.name)

@@ -11,25 +11,26 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// lineFlags say what the lines of a crontab cannot, of all schedules that they become.
+// lineFlags set properties of the schedules that the lines of a crontab cannot
+// express.
 type lineFlags struct {
-	Timeout     string   `placeholder:"DURATION" help:"Of one attempt, where the line has no curl --max-time or timeout of its own (default: the queue's, or 15s)."`
-	Overlap     string   `placeholder:"allow|skip|buffer_one" help:"At an instant while a task of the schedule is unfinished, be it that it waits for a retry: make another, make none, or make one when that has ended; a line with flock -n has skip (default: allow)."`
-	Misfire     string   `placeholder:"fire_once|skip|fire_all" help:"Instants that passed while nobody could fire them: the latest makes a task, none does, or each does (default: fire_once)."`
-	ExpireAfter string   `placeholder:"DURATION" help:"Do not start a task any more when it is this late; 0s: never (default: the queue's, or never)."`
+	Timeout     string   `placeholder:"DURATION" help:"The time limit of one attempt, for lines without curl --max-time or timeout (default: the queue's, or 15s)."`
+	Overlap     string   `placeholder:"allow|skip|buffer_one" help:"If a task of the schedule is unfinished at an instant, or waits for a retry: create another, create none, or create one when it has ended. A line with flock -n has skip (default: allow)."`
+	Misfire     string   `placeholder:"fire_once|skip|fire_all" help:"For instants that were missed, for example while no server was running: create a task for the latest, for none, or for each (default: fire_once)."`
+	ExpireAfter string   `placeholder:"DURATION" help:"Start no attempt later than this after the due time; 0s: no limit (default: the queue's, or no limit)."`
 	Queue       string   `placeholder:"NAME" help:"The queue of the tasks (default: default)."`
-	OnDead      *string  `placeholder:"URL" help:"Called, by a task of its own, when one dies; an empty one: none (default: the queue's, or none)."`
+	OnDead      *string  `placeholder:"URL" help:"Call this URL, with a task of its own, when a task dies; an empty value: no call (default: the queue's, or no call)."`
 	Label       []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the tasks. Repeat it for more."`
 }
 
-// spec returns a schedule that has what the flags say, and nothing else. What the server
-// would refuse of it is refused here.
+// spec returns a schedule with only the fields that the flags set. It returns an
+// error for values that the server would refuse.
 func (f *lineFlags) spec(now time.Time) (s client.ScheduleSpec, err error) {
 	if _, ok := task.ParseMisfire(f.Misfire); !ok && f.Misfire != "" {
-		return s, usage.Errorf("--misfire", "%q is none of fire_once, skip, fire_all", f.Misfire)
+		return s, usage.Errorf("--misfire", "%q is not one of fire_once, skip, fire_all", f.Misfire)
 	}
 	if _, ok := task.ParseOverlap(f.Overlap); !ok && f.Overlap != "" {
-		return s, usage.Errorf("--overlap", "%q is none of allow, skip, buffer_one", f.Overlap)
+		return s, usage.Errorf("--overlap", "%q is not one of allow, skip, buffer_one", f.Overlap)
 	}
 	s.Misfire, s.Overlap, s.Task.Queue = client.Misfire(f.Misfire), client.Overlap(f.Overlap), f.Queue
 	if err := (&taskFlags{Timeout: f.Timeout, ExpireAfter: f.ExpireAfter}).durations(&s.Task); err != nil {
@@ -44,7 +45,8 @@ func (f *lineFlags) spec(now time.Time) (s client.ScheduleSpec, err error) {
 	return s, refuseFlags(s, now)
 }
 
-// refuseFlags returns what the server would say against a schedule whose line is good.
+// refuseFlags returns the error of the server for the flags, tested with a valid
+// line.
 func refuseFlags(s client.ScheduleSpec, now time.Time) error {
 	p := plannedSchedule{name: "line", spec: s}
 	p.spec.Every = time.Hour
@@ -61,11 +63,11 @@ func refuseFlags(s client.ScheduleSpec, now time.Time) error {
 	return usage.Errorf(place, "%s", field.Detail)
 }
 
-// over returns a schedule that is there with what the line and the flags say. The rest of
-// it stays: somebody may have given it retries since.
+// over returns an existing schedule with the fields that the line and the flags
+// set. The other fields stay, because a user may have changed them since.
 func (p *plannedSchedule) over(s *client.Schedule) client.ScheduleSpec {
 	spec, say := lineOf(s).spec, p.spec
-	spec.Paused = nil // as it is
+	spec.Paused = nil // keep the state
 	spec.Cron, spec.TimeZone, spec.Every = say.Cron, say.TimeZone, say.Every
 	if spec.Every != 0 {
 		spec.DSTGap, spec.DSTOverlap = "", ""
@@ -80,9 +82,9 @@ func (p *plannedSchedule) over(s *client.Schedule) client.ScheduleSpec {
 	return spec
 }
 
-// isAs reports whether a schedule is what the line and the flags ask for.
+// isAs reports whether a schedule already is as the line and the flags describe.
 func (p *plannedSchedule) isAs(s *client.Schedule) bool {
-	is, then := lineOf(s).spec, p.over(s)
-	return is.Cron == then.Cron && is.TimeZone == then.TimeZone && is.Every == then.Every &&
-		is.Misfire == then.Misfire && is.Overlap == then.Overlap && sameTask(is.Task, then.Task)
+	old, planned := lineOf(s).spec, p.over(s)
+	return old.Cron == planned.Cron && old.TimeZone == planned.TimeZone && old.Every == planned.Every &&
+		old.Misfire == planned.Misfire && old.Overlap == planned.Overlap && sameTask(old.Task, planned.Task)
 }

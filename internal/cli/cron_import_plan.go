@@ -14,16 +14,17 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// plannedSchedule is what a line of a crontab becomes.
+// plannedSchedule is the schedule that a line of a crontab becomes.
 type plannedSchedule struct {
-	line int
-	name string
-	spec client.ScheduleSpec
-	open bool // nobody has said whose clocks its expression is about
+	line   int
+	name   string
+	spec   client.ScheduleSpec
+	noZone bool // neither the crontab nor a flag sets the time zone
 }
 
-// plan returns what the lines of a crontab become, and those that cannot be taken, in
-// their order. What the server would refuse is found here, before anything is made.
+// plan returns the schedules that the lines of a crontab become, and the errors
+// of the other lines, both in the order of the lines. It checks each schedule as
+// the server would, before any schedule is created.
 func plan(table crontab.Table, zone string, flags client.ScheduleSpec, now time.Time) (planned []plannedSchedule, errs []crontab.Note) {
 	errs = slices.Clone(table.Errors)
 	for _, e := range table.Entries {
@@ -38,7 +39,7 @@ func plan(table crontab.Table, zone string, flags client.ScheduleSpec, now time.
 	return planned, errs
 }
 
-// planOf returns what a line becomes. What it says itself is stronger than the flags.
+// planOf returns the schedule that a line becomes. The line overrides the flags.
 func planOf(e crontab.Entry, zone string, flags client.ScheduleSpec) plannedSchedule {
 	r := e.Request
 	p := plannedSchedule{line: e.Line, name: e.Name, spec: flags}
@@ -55,12 +56,12 @@ func planOf(e crontab.Entry, zone string, flags client.ScheduleSpec) plannedSche
 	}
 	if p.spec.Every == 0 {
 		p.spec.Cron, p.spec.TimeZone = e.When, cmp.Or(e.Zone, zone, task.DefaultZone)
-		p.open = e.Zone == "" && zone == ""
+		p.noZone = e.Zone == "" && zone == ""
 	}
 	return p
 }
 
-// rule returns the schedule's rule, as the server takes it.
+// rule returns the rule of the schedule in the form that the server uses.
 func (p *plannedSchedule) rule(now time.Time) task.Rule {
 	r := task.Rule{
 		Cron: p.spec.Cron, Zone: p.spec.TimeZone, Every: p.spec.Every,
@@ -72,7 +73,8 @@ func (p *plannedSchedule) rule(now time.Time) task.Rule {
 	return r
 }
 
-// refusal returns what the server would say against the schedule: a *task.FieldError, or nil.
+// refusal returns the *task.FieldError with which the server would refuse the
+// schedule, or nil.
 func (p *plannedSchedule) refusal(now time.Time) error {
 	t := p.spec.Task
 	s := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: p.rule(now)}
@@ -86,7 +88,7 @@ func (p *plannedSchedule) refusal(now time.Time) error {
 	return s.Validate(task.CeilMillis(now))
 }
 
-// Check says what the server would, in the words of a line.
+// check returns the error of refusal, worded for a line of a crontab.
 func (p *plannedSchedule) check(now time.Time) error {
 	err := p.refusal(now)
 	var field *task.FieldError
@@ -109,11 +111,11 @@ func (p *plannedSchedule) next(now time.Time) time.Time {
 	return list[0].Time()
 }
 
-// words is when it fires, as a sentence.
+// words returns a sentence about when the schedule fires.
 func (p *plannedSchedule) words() string {
 	expr, err := cron.Parse(cmp.Or(p.spec.Cron, "@every "+p.spec.Every.String()))
 	switch {
-	case err != nil: // never: it was parsed before
+	case err != nil: // impossible: it was parsed before
 		return p.spec.Cron
 	case p.spec.Every != 0:
 		return expr.Words()
@@ -121,7 +123,8 @@ func (p *plannedSchedule) words() string {
 	return expr.Words() + ", " + p.spec.TimeZone
 }
 
-// sameTask reports whether two schedules make the same tasks, as far as an import says what they are.
+// sameTask reports whether two schedules create the same tasks, comparing only
+// the fields that an import sets.
 func sameTask(a, b client.Spec) bool {
 	return a.HTTP.URL == b.HTTP.URL && a.HTTP.Method == b.HTTP.Method && maps.Equal(a.HTTP.Headers, b.HTTP.Headers) &&
 		string(a.HTTP.Body.Bytes()) == string(b.HTTP.Body.Bytes()) &&
@@ -129,7 +132,7 @@ func sameTask(a, b client.Spec) bool {
 		maps.Equal(a.Labels, b.Labels)
 }
 
-// allLabels returns labels with more, which is stronger.
+// allLabels returns labels and more. Keys in more override keys in labels.
 func allLabels(labels, more map[string]string) map[string]string {
 	all := maps.Clone(labels)
 	if all == nil {

@@ -15,19 +15,22 @@ import (
 )
 
 type cronPreviewCmd struct {
-	Name string `arg:"" name:"name-or-cron" help:"A schedule's name; or an expression, in quotes, which no server is asked about."`
+	Name string `arg:"" name:"name-or-cron" help:"The name of a schedule; or an expression, in quotes, which needs no server."`
 
 	clockFlags
 
-	Limit int    `short:"n" default:"10" placeholder:"N" help:"How many instants, at most 1000 (default: 10)."`
-	From  string `placeholder:"TIME" help:"From then on: 2030-01-02T15:04:05Z, a date, whose midnight in the zone it is, or a duration from now (-24h) (default: now)."`
+	Limit int    `short:"n" default:"10" placeholder:"N" help:"Number of instants, at most 1000 (default: 10)."`
+	From  string `placeholder:"TIME" help:"Show instants from this time on: 2030-01-02T15:04:05Z, a date (midnight in the zone), or a duration from now (-24h) (default: now)."`
 }
 
 // Help shows examples below the usage line.
 func (cronPreviewCmd) Help() string {
-	return `Shows the instants of a schedule's rule, or of an expression: as the zone's clocks show them, in UTC, and the day of the week. It is what the rule
-says, within its bounds, whatever was fired, skipped or paused. An expression has spaces, or begins with @. A terminal shows what the clocks show and UTC
-once where they are the same; elsewhere each line has both, and the day, with tabs between them.
+	return `Shows the instants of a schedule's rule, or of an expression: local time, UTC and day of the week. The instants are those of the
+rule between its start and end, even if they have fired, are skipped or the schedule is paused. An argument with spaces, or one
+that begins with @, is an expression.
+
+On a terminal, local time and UTC share a column if they are equal. Other outputs always have both columns and the day,
+separated by tabs.
 
 Examples:
 
@@ -39,7 +42,7 @@ Examples:
 // Run prints the instants.
 func (c *cronPreviewCmd) Run(ctx context.Context, con *console, root *cli) error {
 	if c.Limit < 1 || c.Limit > maxPreview {
-		return usage.Errorf("--limit", "%d does not lie between 1 and %d", c.Limit, maxPreview)
+		return usage.Errorf("--limit", "%d is not between 1 and %d", c.Limit, maxPreview)
 	}
 	if strings.ContainsAny(c.Name, " \t*") || strings.HasPrefix(c.Name, "@") {
 		now := time.Now()
@@ -55,7 +58,7 @@ func (c *cronPreviewCmd) Run(ctx context.Context, con *console, root *cli) error
 	return c.ask(ctx, con, root)
 }
 
-// from returns when the list begins, zero for now.
+// from returns the first time of the list. The zero time means now.
 func (c *cronPreviewCmd) from(now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
 	if c.From == "" {
 		return time.Time{}, nil
@@ -63,16 +66,16 @@ func (c *cronPreviewCmd) from(now time.Time, zone func() (*time.Location, error)
 	return parseDay("--from", c.From, now, zone)
 }
 
-// maxPreview is how many instants a server shows at once.
+// maxPreview is the largest number of instants that a server returns at once.
 const maxPreview = 1000
 
-// ask prints those of a schedule.
+// ask prints the instants of a schedule on the server.
 func (c *cronPreviewCmd) ask(ctx context.Context, con *console, root *cli) error {
 	if err := checkSchedules(c.Name); err != nil {
 		return err
 	}
 	if c.given() {
-		return usage.Errorf("--timezone, --dst-gap, --dst-overlap", "they go with an expression; a schedule has its own")
+		return usage.Errorf("--timezone, --dst-gap, --dst-overlap", "they need an expression; a schedule has its own time zone")
 	}
 	api, err := root.client()
 	if err != nil {
@@ -89,7 +92,7 @@ func (c *cronPreviewCmd) ask(ctx context.Context, con *console, root *cli) error
 	return printInstants(con, list)
 }
 
-// compute prints those of an expression.
+// compute prints the instants of an expression.
 func (c *cronPreviewCmd) compute(con *console, from time.Time) error {
 	rule, words, err := c.rule(task.CeilMillis(from))
 	if err != nil {
@@ -111,7 +114,8 @@ func (c *cronPreviewCmd) compute(con *console, from time.Time) error {
 	return printInstants(con, list)
 }
 
-// rule returns the rule of an expression, and its sentence. What is every so long begins at from.
+// rule returns the rule of an expression, and a sentence about it. An @every
+// expression begins at from.
 func (c *cronPreviewCmd) rule(from task.Millis) (r task.Rule, words string, err error) {
 	expr, err := cron.Parse(c.Name)
 	if err != nil {
@@ -120,7 +124,7 @@ func (c *cronPreviewCmd) rule(from task.Millis) (r task.Rule, words string, err 
 	r.Zone = cmp.Or(c.Timezone, task.DefaultZone)
 	if every, ok := expr.Every(); ok {
 		if c.given() {
-			return r, "", usage.Errorf("--timezone, --dst-gap, --dst-overlap", "@every counts seconds, which are the same everywhere")
+			return r, "", usage.Errorf("--timezone, --dst-gap, --dst-overlap", "they cannot be combined with @every, which does not depend on a time zone")
 		}
 		r.Every, r.Anchor = every, from
 		return r, expr.Words(), nil
@@ -128,16 +132,17 @@ func (c *cronPreviewCmd) rule(from task.Millis) (r task.Rule, words string, err 
 	r.Cron = expr.String()
 	var ok bool
 	if r.Gap, ok = cron.ParseGap(cmp.Or(c.DSTGap, cron.GapNext.String())); !ok {
-		return r, "", usage.Errorf("--dst-gap", "%q is none of next, skip", c.DSTGap)
+		return r, "", usage.Errorf("--dst-gap", "%q is not one of next, skip", c.DSTGap)
 	}
 	if r.Fold, ok = cron.ParseOverlap(cmp.Or(c.DSTOverlap, cron.OverlapFirst.String())); !ok {
-		return r, "", usage.Errorf("--dst-overlap", "%q is none of first, both", c.DSTOverlap)
+		return r, "", usage.Errorf("--dst-overlap", "%q is not one of first, both", c.DSTOverlap)
 	}
 	return r, cron.Rule{Expr: expr, Gap: r.Gap, Overlap: r.Fold}.Words() + ", " + r.Zone, nil
 }
 
-// printInstants prints instants as rows: as the zone's clocks show it, in UTC, and the day there. Where
-// the clocks show UTC, people read that once; what reads lines finds each column in its place.
+// printInstants prints instants as rows of local time, UTC and day of the week.
+// If local time is UTC, a terminal shows it once. Other outputs always have the
+// same columns, for programs.
 func printInstants(con *console, list []client.Instant) error {
 	once := con.outTerm && !slices.ContainsFunc(list, func(i client.Instant) bool { return localTime(i.Local) != localTime(i.At.UTC()) })
 	heading := []string{"LOCAL", "UTC", "DAY"}
@@ -162,7 +167,8 @@ func printInstants(con *console, list []client.Instant) error {
 	return endTable(con, out)
 }
 
-// localTime prints a time with its offset, to the millisecond where it is no whole second.
+// localTime formats a time with its offset. It adds milliseconds unless the time
+// is a whole second.
 func localTime(t time.Time) string {
 	if t.Nanosecond() == 0 {
 		return t.Format(time.RFC3339)

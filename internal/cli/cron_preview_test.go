@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/client"
 )
 
-// Lines have their columns in place, whatever the zone; a terminal says a time once.
+// Lines have the same columns in each zone. A terminal shows equal times once.
 func TestATerminalShowsTheTimeOfUTCOnce(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 0, 0, 0, time.UTC)
 	utc, berlin := client.Instant{At: at, Local: at}, client.Instant{At: at, Local: at.In(time.FixedZone("", 3600))}

@@ -14,21 +14,22 @@ import (
 const (
 	// shownRuns is how many runs of a schedule are shown with it.
 	shownRuns = 5
-	// runPages bounds the search for them: a list goes forwards alone, and what comes last
-	// in it may stand behind a day of runs.
+	// runPages bounds the pages that are read to find them. A list can only be
+	// read forwards, and the last runs may follow a day of other runs.
 	runPages = 30
 )
 
-// runSearch looks for the last tasks of a schedule, and keeps them in the order of their times.
+// runSearch finds the last tasks of a schedule.
 type runSearch struct {
 	api   *client.Client
 	name  string
-	pages int // that may still be read
+	pages int // how many pages may still be read
 }
 
-// lastRuns returns the last tasks that s made, the latest last; complete is false where too many
-// stand before them. A task is due at its instant or later, so those that are due since some instants
-// ago hold the last ones, if they are enough; only then is it looked further back.
+// lastRuns returns the last tasks that s created, the latest last. It reports
+// complete as false if there are too many tasks to find them. A task is due at
+// its instant or later. So the search first reads the tasks due since a few
+// instants ago, and goes further back only if those are not enough.
 func lastRuns(ctx context.Context, api *client.Client, s *client.Schedule, now time.Time) (runs []*client.Task, complete bool, err error) {
 	r := &runSearch{api, s.Name, runPages}
 	for _, since := range runBounds(s, now) {
@@ -44,7 +45,8 @@ func lastRuns(ctx context.Context, api *client.Client, s *client.Schedule, now t
 	return runs, true, nil
 }
 
-// runBounds returns since when to look, one after the other; the last is no bound.
+// runBounds returns the times since which to search, in their order. The last
+// one is zero: no bound.
 func runBounds(s *client.Schedule, now time.Time) []time.Time {
 	latest, apart := now, s.Every
 	if !s.LastAt.IsZero() {
@@ -53,12 +55,12 @@ func runBounds(s *client.Schedule, now time.Time) []time.Time {
 			apart = s.NextAt.Sub(latest)
 		}
 	}
-	apart = min(cmp.Or(apart, time.Hour), 30*24*time.Hour) // of what is rarer there are few
+	apart = min(cmp.Or(apart, time.Hour), 30*24*time.Hour) // a rarer schedule has few tasks
 	return []time.Time{latest.Add(-shownRuns * apart), latest.Add(-50 * shownRuns * apart), {}}
 }
 
-// since returns the last of those that are due at that time or later; all is false where there
-// are more than it may read.
+// since returns the last tasks that are due at that time or later. It reports all
+// as false if there are more pages than it may read.
 func (r *runSearch) since(ctx context.Context, since time.Time) (runs []*client.Task, all bool, err error) {
 	q := client.Query{Filter: client.Filter{Schedule: r.name}, PageSize: pageSize}
 	if !since.IsZero() {
@@ -80,7 +82,8 @@ func (r *runSearch) since(ctx context.Context, since time.Time) (runs []*client.
 	return nil, false, nil
 }
 
-// runTime is the instant that a task stands for or, of one that was triggered, when that was.
+// runTime returns the instant of a task or, for a triggered task, the time of the
+// trigger.
 func runTime(t *client.Task) time.Time {
 	if t.Instant.IsZero() {
 		return t.CreatedAt
@@ -88,7 +91,7 @@ func runTime(t *client.Task) time.Time {
 	return t.Instant
 }
 
-// runWords is what became of a run.
+// runWords returns a sentence about a run and its result.
 func runWords(t *client.Task) string {
 	when := wording.Instant(runTime(t))
 	if t.Instant.IsZero() {

@@ -33,7 +33,8 @@ func TestAScheduleShowsHowItsLastRunsEnded(t *testing.T) {
 	}
 }
 
-// They are those of the latest instants, whenever they were made; a trigger stands where it was.
+// The last runs are those of the latest instants, not of the latest creation. A
+// triggered run is placed at the time of its trigger.
 func TestTheLastFiveRunsAreShownTheLatestLast(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
@@ -54,8 +55,9 @@ func TestTheLastFiveRunsAreShownTheLatestLast(t *testing.T) {
 	}
 }
 
-// A schedule of every second has made 86,400 tasks since yesterday; the last of them are not to cost that.
-func TestTheLastRunsAreLookedForWhereTheyAre(t *testing.T) {
+// A schedule that fires every second has created 86,400 tasks since yesterday. To
+// find the last runs, the command must not read all of them.
+func TestTheLastRunsAreFoundWithFewRequests(t *testing.T) {
 	last := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	runs := func(n int, before time.Duration) []any {
 		list := []any{}
@@ -66,8 +68,8 @@ func TestTheLastRunsAreLookedForWhereTheyAre(t *testing.T) {
 		return list
 	}
 	for name, c := range map[string]struct {
-		found    []int  // at each bound
-		cursor   string // of each page
+		found    []int  // tasks at each bound
+		cursor   string // next cursor of each page
 		requests int
 		shown    int
 		before   time.Duration
@@ -77,7 +79,7 @@ func TestTheLastRunsAreLookedForWhereTheyAre(t *testing.T) {
 		"there are no more":  {[]int{2, 2, 3}, "", 3, 3, 0},
 		"there is no end":    {[]int{5, 5, 5}, "more", runPages, 0, 0},
 		"there was none yet": {[]int{0, 0, 0}, "", 3, 0, 0},
-		"they are retried":   {[]int{5, 5, 5}, "", 3, 5, time.Hour}, // other ones may be later, and done
+		"they are retried":   {[]int{5, 5, 5}, "", 3, 5, time.Hour}, // later runs may be finished
 	} {
 		asked := []string{}
 		s := newSession(t)

@@ -20,7 +20,7 @@ import (
 type cronSetCmd struct {
 	Name string `arg:"" help:"The schedule's name."`
 
-	Cron string `placeholder:"EXPRESSION" help:"When, in quotes, as in foliot cron add. It takes the place of --every."`
+	Cron string `placeholder:"EXPRESSION" help:"The expression, in quotes, as in foliot cron add. It replaces --every."`
 	URL  string `name:"url" placeholder:"URL" help:"The URL to call."`
 
 	ruleFlags
@@ -29,9 +29,10 @@ type cronSetCmd struct {
 
 // Help shows examples below the usage line.
 func (cronSetCmd) Help() string {
-	return `Changes what is given and leaves the rest as it is. An empty value gives a field its default again. --header and --label change those of the same
-name and leave the others. The schedule keeps its runs and its pause, and what has fired does not fire again; tasks that it has made stay as they are.
-It prints when the schedule fires, as foliot cron add does.
+	return `Changes the given fields of a schedule and keeps the others. An empty value resets a field to its default. --header and --label
+change headers and labels with the same name, and keep the others. The schedule keeps its number of runs and its pause. Instants
+that have fired do not fire again, and existing tasks do not change. The command prints when the schedule fires, as foliot cron
+add does.
 
 Examples:
 
@@ -40,7 +41,8 @@ Examples:
     foliot cron set nightly --url https://shop.example/report --end ''`
 }
 
-// Run reads the schedule, changes it, and writes it in the version that was read.
+// Run reads the schedule, changes it and writes it, unless another client has
+// changed it since.
 func (c *cronSetCmd) Run(ctx context.Context, con *console, api *client.Client, parsed *kong.Context) error {
 	if err := checkSchedules(c.Name); err != nil {
 		return err
@@ -59,12 +61,12 @@ func (c *cronSetCmd) Run(ctx context.Context, con *console, api *client.Client, 
 	}
 	s, err := api.Schedules.Put(ctx, c.Name, spec, client.IfMatch(old.ETag()))
 	if errors.Is(err, client.ErrPrecondition) {
-		return &fault{exitConflict, fmt.Errorf("set %s: another client has just changed the schedule: look at it with `foliot cron get`, and try again", c.Name)}
+		return &exitError{exitConflict, fmt.Errorf("set %s: another client has just changed the schedule: check it with `foliot cron get`, and retry", c.Name)}
 	}
 	if err != nil {
-		return renamed(err, "set "+c.Name)
+		return withOp(err, "set "+c.Name)
 	}
-	return sayPut(ctx, con, api, s)
+	return printPut(ctx, con, api, s)
 }
 
 // given returns the fields with a flag on the command line.
@@ -81,26 +83,26 @@ func (c *cronSetCmd) given(parsed *kong.Context) []scheduleField {
 	return given
 }
 
-// over returns a schedule with the fields that are given.
+// over returns the schedule with the given fields changed.
 func (c *cronSetCmd) over(old *client.Schedule, given []scheduleField, stdin io.Reader, now time.Time) (spec client.ScheduleSpec, err error) {
 	spec = lineOf(old).spec
-	spec.Paused = nil // as it is
+	spec.Paused = nil // keep the state
 	flags := c.ruleFlags
-	if flags.Start != "" || flags.End != "" { // a date is a midnight of the schedule's clocks
+	if flags.Start != "" || flags.End != "" { // a date means midnight in the schedule's zone
 		flags.Timezone = cmp.Or(flags.Timezone, spec.TimeZone)
 	}
-	var said client.ScheduleSpec
-	if err := setCron(&said, "--cron", c.Cron); err != nil {
+	var changes client.ScheduleSpec
+	if err := setCron(&changes, "--cron", c.Cron); err != nil {
 		return spec, err
 	}
-	if err := flags.fill(&said, now); err != nil {
+	if err := flags.fill(&changes, now); err != nil {
 		return spec, err
 	}
-	if said.Task, err = c.spec(cmp.Or(c.URL, spec.Task.HTTP.URL), stdin); err != nil {
+	if changes.Task, err = c.spec(cmp.Or(c.URL, spec.Task.HTTP.URL), stdin); err != nil {
 		return spec, err
 	}
 	for _, field := range given {
-		field.set(&spec, &said)
+		field.set(&spec, &changes)
 	}
 	return spec, c.checkRule(given)
 }
@@ -110,60 +112,62 @@ func (c *cronSetCmd) checkRule(given []scheduleField) error {
 	values := map[string]string{"cron": c.Cron, "every": c.Every, "url": c.URL}
 	for _, field := range given {
 		if value, must := values[field.flag]; must && value == "" {
-			return usage.Errorf("--"+field.flag, "it is empty, and a schedule needs one")
+			return usage.Errorf("--"+field.flag, "the value is empty, and a schedule needs one")
 		}
 	}
 	if c.Cron != "" && c.Every != "" {
-		return usage.Errorf("--cron, --every", "give one of them, not both")
+		return usage.Errorf("--cron, --every", "give only one of them")
 	}
 	return nil
 }
 
-// scheduleField is a flag of foliot cron set, and how it changes a schedule.
+// scheduleField is a flag of foliot cron set. Its function copies the field from
+// changes to s.
 type scheduleField struct {
 	flag string
-	set  func(s, said *client.ScheduleSpec)
+	set  func(s, changes *client.ScheduleSpec)
 }
 
-// scheduleFields has every flag of the command. The rule comes first: --every
-// takes away what belongs to an expression.
+// scheduleFields lists all flags of the command. Those of the rule come first,
+// because --every removes the fields of an expression.
 var scheduleFields = []scheduleField{
-	{"cron", func(s, said *client.ScheduleSpec) { s.Cron, s.Every = said.Cron, 0 }},
-	{"every", func(s, said *client.ScheduleSpec) {
-		s.Every, s.Cron, s.TimeZone, s.DSTGap, s.DSTOverlap = said.Every, "", "", "", ""
+	{"cron", func(s, changes *client.ScheduleSpec) { s.Cron, s.Every = changes.Cron, 0 }},
+	{"every", func(s, changes *client.ScheduleSpec) {
+		s.Every, s.Cron, s.TimeZone, s.DSTGap, s.DSTOverlap = changes.Every, "", "", "", ""
 	}},
-	{"timezone", func(s, said *client.ScheduleSpec) { s.TimeZone = said.TimeZone }},
-	{"dst-gap", func(s, said *client.ScheduleSpec) { s.DSTGap = said.DSTGap }},
-	{"dst-overlap", func(s, said *client.ScheduleSpec) { s.DSTOverlap = said.DSTOverlap }},
-	{"start", func(s, said *client.ScheduleSpec) { s.Start = said.Start }},
-	{"end", func(s, said *client.ScheduleSpec) { s.End = said.End }},
-	{"max-runs", func(s, said *client.ScheduleSpec) { s.MaxRuns = said.MaxRuns }},
-	{"jitter", func(s, said *client.ScheduleSpec) { s.Jitter = said.Jitter }},
-	{"misfire", func(s, said *client.ScheduleSpec) { s.Misfire = said.Misfire }},
-	{"catchup-window", func(s, said *client.ScheduleSpec) { s.CatchupWindow = said.CatchupWindow }},
-	{"catchup-limit", func(s, said *client.ScheduleSpec) { s.CatchupLimit = said.CatchupLimit }},
-	{"overlap", func(s, said *client.ScheduleSpec) { s.Overlap = said.Overlap }},
+	{"timezone", func(s, changes *client.ScheduleSpec) { s.TimeZone = changes.TimeZone }},
+	{"dst-gap", func(s, changes *client.ScheduleSpec) { s.DSTGap = changes.DSTGap }},
+	{"dst-overlap", func(s, changes *client.ScheduleSpec) { s.DSTOverlap = changes.DSTOverlap }},
+	{"start", func(s, changes *client.ScheduleSpec) { s.Start = changes.Start }},
+	{"end", func(s, changes *client.ScheduleSpec) { s.End = changes.End }},
+	{"max-runs", func(s, changes *client.ScheduleSpec) { s.MaxRuns = changes.MaxRuns }},
+	{"jitter", func(s, changes *client.ScheduleSpec) { s.Jitter = changes.Jitter }},
+	{"misfire", func(s, changes *client.ScheduleSpec) { s.Misfire = changes.Misfire }},
+	{"catchup-window", func(s, changes *client.ScheduleSpec) { s.CatchupWindow = changes.CatchupWindow }},
+	{"catchup-limit", func(s, changes *client.ScheduleSpec) { s.CatchupLimit = changes.CatchupLimit }},
+	{"overlap", func(s, changes *client.ScheduleSpec) { s.Overlap = changes.Overlap }},
 
-	{"url", func(s, said *client.ScheduleSpec) { s.Task.HTTP.URL = said.Task.HTTP.URL }},
-	{"method", func(s, said *client.ScheduleSpec) { s.Task.HTTP.Method = said.Task.HTTP.Method }},
-	{"header", func(s, said *client.ScheduleSpec) {
-		s.Task.HTTP.Headers = allHeaders(s.Task.HTTP.Headers, said.Task.HTTP.Headers)
+	{"url", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.URL = changes.Task.HTTP.URL }},
+	{"method", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Method = changes.Task.HTTP.Method }},
+	{"header", func(s, changes *client.ScheduleSpec) {
+		s.Task.HTTP.Headers = allHeaders(s.Task.HTTP.Headers, changes.Task.HTTP.Headers)
 	}},
-	{"data", func(s, said *client.ScheduleSpec) { s.Task.HTTP.Body = said.Task.HTTP.Body }},
-	{"json", func(s, said *client.ScheduleSpec) { s.Task.HTTP.Body = said.Task.HTTP.Body }},
-	{"queue", func(s, said *client.ScheduleSpec) { s.Task.Queue = said.Task.Queue }},
-	{"priority", func(s, said *client.ScheduleSpec) { s.Task.Priority = said.Task.Priority }},
-	{"label", func(s, said *client.ScheduleSpec) { s.Task.Labels = allLabels(s.Task.Labels, said.Task.Labels) }},
-	{"timeout", func(s, said *client.ScheduleSpec) { s.Task.Timeout = said.Task.Timeout }},
-	{"expire-after", func(s, said *client.ScheduleSpec) { s.Task.ExpireAfter = said.Task.ExpireAfter }},
-	{"max-attempts", func(s, said *client.ScheduleSpec) { s.Task.Retry.MaxAttempts = said.Task.Retry.MaxAttempts }},
-	{"min-backoff", func(s, said *client.ScheduleSpec) { s.Task.Retry.MinBackoff = said.Task.Retry.MinBackoff }},
-	{"max-backoff", func(s, said *client.ScheduleSpec) { s.Task.Retry.MaxBackoff = said.Task.Retry.MaxBackoff }},
-	{"max-age", func(s, said *client.ScheduleSpec) { s.Task.Retry.MaxAge = said.Task.Retry.MaxAge }},
-	{"on-dead", func(s, said *client.ScheduleSpec) { s.Task.OnDead = said.Task.OnDead }},
+	{"data", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Body = changes.Task.HTTP.Body }},
+	{"json", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Body = changes.Task.HTTP.Body }},
+	{"queue", func(s, changes *client.ScheduleSpec) { s.Task.Queue = changes.Task.Queue }},
+	{"priority", func(s, changes *client.ScheduleSpec) { s.Task.Priority = changes.Task.Priority }},
+	{"label", func(s, changes *client.ScheduleSpec) { s.Task.Labels = allLabels(s.Task.Labels, changes.Task.Labels) }},
+	{"timeout", func(s, changes *client.ScheduleSpec) { s.Task.Timeout = changes.Task.Timeout }},
+	{"expire-after", func(s, changes *client.ScheduleSpec) { s.Task.ExpireAfter = changes.Task.ExpireAfter }},
+	{"max-attempts", func(s, changes *client.ScheduleSpec) { s.Task.Retry.MaxAttempts = changes.Task.Retry.MaxAttempts }},
+	{"min-backoff", func(s, changes *client.ScheduleSpec) { s.Task.Retry.MinBackoff = changes.Task.Retry.MinBackoff }},
+	{"max-backoff", func(s, changes *client.ScheduleSpec) { s.Task.Retry.MaxBackoff = changes.Task.Retry.MaxBackoff }},
+	{"max-age", func(s, changes *client.ScheduleSpec) { s.Task.Retry.MaxAge = changes.Task.Retry.MaxAge }},
+	{"on-dead", func(s, changes *client.ScheduleSpec) { s.Task.OnDead = changes.Task.OnDead }},
 }
 
-// allHeaders returns headers with more, which is stronger. Names ignore case.
+// allHeaders returns headers and more. Names in more override names in headers,
+// ignoring case.
 func allHeaders(headers, more map[string]string) map[string]string {
 	all := maps.Clone(headers)
 	for name := range more {

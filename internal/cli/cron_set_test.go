@@ -13,7 +13,7 @@ func TestCronAddRefusesANameThatExistsUnlessItReplaces(t *testing.T) {
 	before := s.must("", "cron get n -o json")
 	_, stderr, code := s.run("", s.words("cron add n @daily http://127.0.0.1:9/b")...)
 	if code != exitConflict || !strings.Contains(stderr, "foliot cron set n") || !strings.Contains(stderr, "--replace") {
-		t.Errorf("it ended with %d and said %q", code, stderr)
+		t.Errorf("it ended with %d and printed %q", code, stderr)
 	}
 	if after := s.must("", "cron get n -o json"); after != before {
 		t.Errorf("the refusal changed\n%s into\n%s", before, after)
@@ -24,7 +24,7 @@ func TestCronAddRefusesANameThatExistsUnlessItReplaces(t *testing.T) {
 	}
 }
 
-func TestCronSetChangesWhatIsGivenAndNothingElse(t *testing.T) {
+func TestCronSetChangesOnlyTheGivenFields(t *testing.T) {
 	const add = "cron add n '0 9 * * *' http://127.0.0.1:9/a --timezone Europe/Berlin --dst-gap skip --dst-overlap both --start 2030-01-01 --end 2039-01-01 --max-runs 7 --jitter 5s " +
 		"--misfire fire_all --catchup-window 2h --catchup-limit 9 --overlap skip --queue q --priority high --label k=v -H X-A:1 -X PUT --json {\"a\":1} " +
 		"--timeout 3s --expire-after 4h --max-attempts 5 --min-backoff 6s --max-backoff 7m --max-age 8h --on-dead http://127.0.0.1:9/dead --paused"
@@ -76,11 +76,11 @@ func TestAnEmptyQueueGivesAScheduleTheDefaultOne(t *testing.T) {
 		t.Errorf("it is\n%s", got)
 	}
 	if _, stderr, code := s.run("", s.words("cron set n --timeout 3s --namespace ''")...); code != exitUsage || !strings.Contains(stderr, "--namespace: ") {
-		t.Errorf("with an empty namespace it ended with %d and said %q", code, stderr)
+		t.Errorf("with an empty namespace it ended with %d and printed %q", code, stderr)
 	}
 }
 
-// scheduleOf returns a schedule as an export writes it.
+// scheduleOf returns a schedule as foliot export writes it.
 func scheduleOf(s *session, name string) string {
 	s.t.Helper()
 	for line := range strings.Lines(s.must("", "export")) {
@@ -92,7 +92,7 @@ func scheduleOf(s *session, name string) string {
 	return ""
 }
 
-// A flag that is missing there would be taken and ignored.
+// A flag that is missing in scheduleFields would be accepted and ignored.
 func TestEveryFlagOfCronSetSetsAField(t *testing.T) {
 	for _, leaf := range newParser(new(cli), io.Discard, io.Discard).Model.Leaves(true) {
 		if leaf.FullPath() != "foliot cron set" {
@@ -106,14 +106,14 @@ func TestEveryFlagOfCronSetSetsAField(t *testing.T) {
 		}
 		return
 	}
-	t.Error("there is no such command")
+	t.Error("the command foliot cron set is missing")
 }
 
 func TestABurstWithoutARateIsRefused(t *testing.T) {
 	s := newSession(t)
 	_, stderr, code := s.run("", s.words("queue set mail --burst 5")...)
 	if code != exitUsage || !strings.Contains(stderr, "--burst: ") {
-		t.Errorf("it ended with %d and said %q", code, stderr)
+		t.Errorf("it ended with %d and printed %q", code, stderr)
 	}
 	s.must("", "queue set mail --rate 5 --burst 7")
 	s.must("", "queue set mail --rate unlimited")

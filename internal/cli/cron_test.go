@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// must carries out a command line that ends well, and returns what it printed.
+// must runs a command that must succeed, and returns its output.
 func (s *session) must(stdin, line string) string {
 	s.t.Helper()
 	out, errs, code := s.run(stdin, s.words(line)...)
@@ -31,7 +31,7 @@ func TestATaskShowsTheScheduleThatMadeIt(t *testing.T) {
 	}
 }
 
-// A date is the midnight of the schedule's own clocks, as whoever writes it means it.
+// A date means midnight in the zone of the schedule.
 func TestADateIsItsMidnightInTheZoneOfTheSchedule(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add n '0 0 * * *' http://127.0.0.1:9/ --timezone Asia/Tokyo --start 2020-01-01 --end 2399-12-31")
@@ -49,8 +49,8 @@ func TestADateIsItsMidnightInTheZoneOfTheSchedule(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"cron preview @daily -n 1 --from 2020-05-05":                                       "2020-05-05T00:00:00Z\t",
-		"cron preview '* * * * *' -n 1 --from 2018-11-04 --timezone America/Sao_Paulo":     "2018-11-04T01:00:00-02:00\t", // there is no midnight
-		"cron preview '*/30 * * * *' -n 1 --from 2026-11-01 --timezone America/Havana":     "2026-11-01T00:00:00-04:00\t", // there are two
+		"cron preview '* * * * *' -n 1 --from 2018-11-04 --timezone America/Sao_Paulo":     "2018-11-04T01:00:00-02:00\t", // midnight is skipped
+		"cron preview '*/30 * * * *' -n 1 --from 2026-11-01 --timezone America/Havana":     "2026-11-01T00:00:00-04:00\t", // midnight is repeated
 		"cron preview '0 * * * *' -n 1 --from 2027-03-28 --timezone Europe/Berlin -o json": `{"at":"2027-03-27T23:00:00.000Z"`,
 	} {
 		if got := s.must("", line); !strings.HasPrefix(got, want) {
@@ -64,7 +64,7 @@ func TestADateIsItsMidnightInTheZoneOfTheSchedule(t *testing.T) {
 	}
 }
 
-func TestWhatAScheduleMadeIsFoundByItsName(t *testing.T) {
+func TestTheTasksOfAScheduleAreFoundByItsName(t *testing.T) {
 	s := newSession(t)
 	for _, name := range []string{"hour", "hourly"} {
 		s.must("", "cron add "+name+" @daily http://127.0.0.1:9/")
@@ -89,12 +89,12 @@ func TestABackfillIsNotMadeTwice(t *testing.T) {
 	if got, want := s.must("", line), "created 3 tasks of hourly, 2020-01-01T00:00:00.000Z to 2020-01-01T02:30:00.000Z, due now\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := s.must("", line), "created 0 tasks of hourly, 2020-01-01T00:00:00.000Z to 2020-01-01T02:30:00.000Z, due now, 3 were there\n"; got != want {
+	if got, want := s.must("", line), "created 0 tasks of hourly, 2020-01-01T00:00:00.000Z to 2020-01-01T02:30:00.000Z, due now, 3 existed already\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestWhatABackfillPrintsRepeatsIt(t *testing.T) {
+func TestTheOutputOfABackfillRepeatsIt(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
 	var made int
@@ -103,13 +103,13 @@ func TestWhatABackfillPrintsRepeatsIt(t *testing.T) {
 		t.Fatal(made, err)
 	}
 	got := s.must("", "cron backfill hourly --from "+from+" --until "+strings.TrimSuffix(until, ","))
-	if !strings.HasSuffix(got, fmt.Sprintf(", %d were there\n", made)) {
+	if !strings.HasSuffix(got, fmt.Sprintf(", %d existed already\n", made)) {
 		t.Errorf("from %s until %s: %s", from, until, got)
 	}
 }
 
-// A time that is said from now on is another one when it is said again.
-func TestABackfillThatBreaksOffSaysHowItIsRepeated(t *testing.T) {
+// A duration from now means another time later, so the error must name the times.
+func TestAnInterruptedBackfillPrintsHowToContinue(t *testing.T) {
 	s := newSession(t)
 	s.server = "http://127.0.0.1:1"
 	const again = "foliot cron backfill hourly --from 2020-01-01T00:00:00.000Z --until 20"
@@ -118,8 +118,8 @@ func TestABackfillThatBreaksOffSaysHowItIsRepeated(t *testing.T) {
 	}
 }
 
-// How many it has made, and what makes the others, when there is room.
-func TestABackfillThatMeetsAQuotaSaysHowItIsRepeated(t *testing.T) {
+// The error names the command that creates the other tasks later.
+func TestABackfillAboveAQuotaPrintsHowToContinue(t *testing.T) {
 	s := newSession(t)
 	s.must("", "namespace set default --max-pending 4")
 	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
@@ -129,13 +129,13 @@ func TestABackfillThatMeetsAQuotaSaysHowItIsRepeated(t *testing.T) {
 		t.Errorf("it ended with %d: %s", code, errs)
 	}
 	s.must("", "namespace set default --max-pending unlimited")
-	if got := s.must("", line); !strings.HasPrefix(got, "created 7 tasks of hourly") || !strings.HasSuffix(got, ", 3 were there\n") {
+	if got := s.must("", line); !strings.HasPrefix(got, "created 7 tasks of hourly") || !strings.HasSuffix(got, ", 3 existed already\n") {
 		t.Errorf("the command that it names: %s", got)
 	}
 }
 
-// What a line of a crontab cannot say is decided elsewhere, and an import leaves it.
-func TestAnImportedCrontabLeavesWhatItsLinesDoNotSay(t *testing.T) {
+// An import keeps the fields that the line of a crontab cannot set.
+func TestACrontabImportKeepsFieldsThatItsLinesDoNotSet(t *testing.T) {
 	s := newSession(t)
 	s.must("@daily http://127.0.0.1:9/a\n", "cron import - --timezone UTC")
 	s.must("", "cron add 127.0.0.1-9-a @daily http://127.0.0.1:9/a --queue slow --overlap skip --max-attempts 2 --on-dead= --replace")
@@ -157,8 +157,8 @@ func TestAnImportedCrontabLeavesWhatItsLinesDoNotSay(t *testing.T) {
 	}
 }
 
-// A crontab cannot say what becomes of calls whose receiver is down all night; its import can.
-func TestTheFlagsOfAnImportHoldForAllItsLines(t *testing.T) {
+// A crontab has no policies for a receiver that is down, but its import has.
+func TestTheFlagsOfAnImportApplyToAllItsLines(t *testing.T) {
 	s := newSession(t)
 	const text = "*/5 * * * * curl http://127.0.0.1:9/a\n@every 90s curl -m 3 http://127.0.0.1:9/b\n"
 	const line = "cron import - --timezone UTC --timeout 10m --overlap skip --misfire skip --expire-after 4m --queue slow --on-dead https://ops.example/dead --label from=web1"
@@ -195,14 +195,14 @@ func TestTheFlagsOfAnImportHoldForAllItsLines(t *testing.T) {
 	}
 }
 
-// What a line says itself is stronger than the flags: timeout and flock -n, as curl -m.
-func TestAnImportTakesWhatRunsCurlForPolicies(t *testing.T) {
+// The options of a line override the flags: timeout, flock -n and curl -m.
+func TestTheOptionsOfALineOverrideTheFlagsOfAnImport(t *testing.T) {
 	s := newSession(t)
 	const text = "# name: n\n@daily flock -n /tmp/n.lock timeout 2m curl http://127.0.0.1:9/a || true\n"
 	_, errs, code := s.run(text, s.words("cron import - --timezone UTC --overlap buffer_one --timeout 9m")...)
-	for _, want := range []string{"line 2: warning: flock -n \"/tmp/n.lock\" is taken as --overlap skip", `line 2: warning: "|| true" is left out`} {
+	for _, want := range []string{"line 2: warning: flock -n \"/tmp/n.lock\" is used as --overlap skip", `line 2: warning: "|| true" is ignored`} {
 		if code != exitOK || !strings.Contains(errs, want) {
-			t.Errorf("it ended with %d and said %q, want %q", code, errs, want)
+			t.Errorf("it ended with %d and printed %q, want %q", code, errs, want)
 		}
 	}
 	shown := s.must("", "cron get n")
@@ -216,14 +216,14 @@ func TestAnImportTakesWhatRunsCurlForPolicies(t *testing.T) {
 	}
 }
 
-func TestAnImportSaysThatCallsWithoutATimeLimitAreCutOff(t *testing.T) {
+func TestAnImportWarnsOfCallsWithoutATimeLimit(t *testing.T) {
 	s := newSession(t)
 	for stdin, want := range map[string]string{
 		"@daily curl http://127.0.0.1:9/a\n@daily curl -m 600 http://127.0.0.1:9/b\n@daily http://127.0.0.1:9/c\n": "lines without a time limit: 2. Their calls are cut off after 15s",
 		"@daily curl -m 600 http://127.0.0.1:9/b\n@daily wget -T 5 http://127.0.0.1:9/c\n":                         "",
 	} {
 		if _, errs, code := s.run(stdin, "cron", "import", "-", "--timezone", "UTC", "--dry-run"); code != 0 || !strings.HasPrefix(errs, want) || want == "" && errs != "" {
-			t.Errorf("it ended with %d and said %q, want %q", code, errs, want)
+			t.Errorf("it ended with %d and printed %q, want %q", code, errs, want)
 		}
 	}
 }
@@ -239,23 +239,23 @@ func TestADryRunOfACrontabIsALineThatImportReads(t *testing.T) {
 	}
 }
 
-func TestACrontabWhoseServerGoesAwayIsImportedAgain(t *testing.T) {
+func TestACrontabImportCanBeRepeatedAfterTheServerFails(t *testing.T) {
 	s := newSession(t)
 	const text = "@daily http://127.0.0.1:9/a\n@daily http://127.0.0.1:9/b\n"
 	s.server = "http://127.0.0.1:1"
 	out, errs, code := s.run(text, "cron", "import", "-", "--timezone", "UTC")
-	if code != exitUnreachable || !strings.HasPrefix(out, "created 0,") || !strings.Contains(errs, "start it again to go on: line 1: ") {
+	if code != exitUnreachable || !strings.HasPrefix(out, "created 0,") || !strings.Contains(errs, "repeat the command to continue: line 1: ") {
 		t.Errorf("it ended with %d: %s%s", code, out, errs)
 	}
 }
 
-func TestAFileThatIsNoCrontabIsRefused(t *testing.T) {
+func TestAFileThatIsNotACrontabIsRefused(t *testing.T) {
 	s := newSession(t)
 	file := filepath.Join(s.dir, "large")
 	if err := os.WriteFile(file, make([]byte, maxCrontab+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := s.run("", "cron", "import", file); code != exitUsage || !strings.Contains(errs, "which no crontab is") {
+	if _, errs, code := s.run("", "cron", "import", file); code != exitUsage || !strings.Contains(errs, "so it is probably not a crontab") {
 		t.Errorf("it ended with %d: %s", code, errs)
 	}
 	out, errs, code := s.run(strings.Repeat("rm -rf /\n", 3*maxReported), "cron", "import", "-")
@@ -264,7 +264,7 @@ func TestAFileThatIsNoCrontabIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnExportLeavesOutWhatHasEndedAndServersWithoutSchedules(t *testing.T) {
+func TestAnExportOmitsEndedSchedulesAndWorksWithoutSchedules(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add once @daily http://127.0.0.1:9/ --queue a --label k=v")
 	s.must("", "cron add poll --every 5s http://127.0.0.1:9/ --queue b")
@@ -282,12 +282,12 @@ func TestAnExportLeavesOutWhatHasEndedAndServersWithoutSchedules(t *testing.T) {
 	}))
 	defer old.Close()
 	s.server = old.URL
-	if out, errs, code := s.run("", "export"); code != exitOK || out != "" || !strings.Contains(errs, "older than schedules") {
+	if out, errs, code := s.run("", "export"); code != exitOK || out != "" || !strings.Contains(errs, "too old to have schedules") {
 		t.Errorf("it ended with %d: %s%s", code, out, errs)
 	}
 }
 
-// As a task's line does: a namespace that creates at a rate takes longer, and no more.
+// If the namespace has a create rate, an import takes longer, but it succeeds.
 func TestAnImportOfSchedulesWaitsForTheRate(t *testing.T) {
 	for _, row := range []struct{ stdin, line, want string }{
 		{`{"name":"n","every":"1h","task":{"http":{"url":"http://127.0.0.1:9/"}}}`, "import -", "created 0 and 1 schedules, skipped 0"},
@@ -301,7 +301,8 @@ func TestAnImportOfSchedulesWaitsForTheRate(t *testing.T) {
 	}
 }
 
-// slowToCreate returns the URL of a server that takes the schedule n at the second time.
+// slowToCreate returns the URL of a server that accepts the schedule n only at the
+// second request.
 func slowToCreate(t *testing.T) string {
 	var puts atomic.Int64
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -313,7 +314,7 @@ func slowToCreate(t *testing.T) string {
 		}
 		if puts.Add(1) == 1 {
 			w.Header().Set("Content-Type", "application/problem+json")
-			w.Header().Set("Retry-After", "3600") // longer than a client waits by itself
+			w.Header().Set("Retry-After", "3600") // longer than the client itself waits
 			w.WriteHeader(http.StatusTooManyRequests)
 			_, _ = w.Write([]byte(`{"status":429,"code":"rate_exceeded","field":"create_rate","detail":"slow down"}`))
 			return
@@ -327,14 +328,14 @@ func slowToCreate(t *testing.T) string {
 	return slow.URL
 }
 
-func TestAnEmptyCrontabIsCalledThat(t *testing.T) {
+func TestAnEmptyCrontabIsReported(t *testing.T) {
 	s := newSession(t)
 	for _, in := range []string{"", "\n \n"} {
-		if out, errs, code := s.run(in, "cron", "import", "-"); code != exitUsage || out != "" || !strings.Contains(errs, "FILE: it is empty") {
+		if out, errs, code := s.run(in, "cron", "import", "-"); code != exitUsage || out != "" || !strings.Contains(errs, "FILE: the crontab is empty") {
 			t.Errorf("%q ended with %d: %s%s", in, code, out, errs)
 		}
 	}
-	if _, errs, code := s.run("# nothing here\nMAILTO=ops\n", "cron", "import", "-"); code != exitOK || !strings.Contains(errs, "no line of it calls a URL") {
+	if _, errs, code := s.run("# nothing here\nMAILTO=ops\n", "cron", "import", "-"); code != exitOK || !strings.Contains(errs, "no line calls a URL") {
 		t.Errorf("comments ended with %d: %s", code, errs)
 	}
 }

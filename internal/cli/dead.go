@@ -12,21 +12,21 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// deadCmd gathers what one does about tasks that gave up.
+// deadCmd holds the commands for dead tasks.
 type deadCmd struct {
-	Ls    deadLsCmd    `cmd:"" help:"List dead tasks, and why they died."`
-	Retry deadRetryCmd `cmd:"" help:"Give dead tasks a new life."`
-	Rm    deadRmCmd    `cmd:"" help:"Cancel dead tasks: their bodies go at once, their records by and by."`
+	Ls    deadLsCmd    `cmd:"" help:"List dead tasks with the reasons."`
+	Retry deadRetryCmd `cmd:"" help:"Retry dead tasks."`
+	Rm    deadRmCmd    `cmd:"" help:"Cancel dead tasks. Their bodies are deleted at once, their records when retention ends."`
 }
 
-// deadFilter chooses dead tasks.
+// deadFilter selects dead tasks.
 type deadFilter struct {
 	Queue     string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
-	Reason    string   `group:"filter" placeholder:"REASON" help:"Only tasks that died of this: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied or reclaims_exhausted."`
-	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. Repeat it: all must match."`
-	Schedule  string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule made."`
-	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time, or this long from now (-1h)."`
-	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time, or this long from now (-24h)."`
+	Reason    string   `group:"filter" placeholder:"REASON" help:"Only tasks that died for this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied or reclaims_exhausted."`
+	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
+	Schedule  string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule created."`
+	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
+	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (-24h)."`
 }
 
 func (f deadFilter) flags() filterFlags {
@@ -36,13 +36,13 @@ func (f deadFilter) flags() filterFlags {
 type deadLsCmd struct {
 	deadFilter
 
-	Limit int `short:"n" default:"100" placeholder:"N" help:"Stop after so many tasks; 0 lists all (default: 100)."`
+	Limit int `short:"n" default:"100" placeholder:"N" help:"List at most this many tasks; 0 lists all (default: 100)."`
 }
 
 // Help shows examples below the usage line.
 func (deadLsCmd) Help() string {
-	return `A task is dead when its attempts or its age were exhausted, or when the receiver said that it is not to be tried again. It is kept, with its body,
-until its retention ends.
+	return `A task is dead when it has used all its attempts, has reached its maximum age, or the receiver has forbidden a retry. A dead
+task keeps its body until its retention ends.
 
 Examples:
 
@@ -64,14 +64,14 @@ func (c *deadLsCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		if con.json {
 			return con.object(t)
 		}
-		tries, last := 0, ""
+		attempts, last := 0, ""
 		if n := len(t.Attempts); n > 0 {
-			tries, last = t.Attempts[n-1].Number, t.Attempts[n-1].Error
+			attempts, last = t.Attempts[n-1].Number, t.Attempts[n-1].Error
 		}
-		return out.add(t.Name, t.Reason, wording.Instant(t.FinishedAt), strconv.Itoa(tries), t.Queue, last)
+		return out.add(t.Name, t.Reason, wording.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
 	})
 	if err = errors.Join(err, endTable(con, out)); err == nil && more {
-		con.notef("the first %d are shown; --limit 0 lists all", shown)
+		con.notef("showing the first %d; --limit 0 lists all", shown)
 	}
 	return err
 }
@@ -85,9 +85,10 @@ type deadRetryCmd struct {
 
 // Help shows examples below the usage line.
 func (deadRetryCmd) Help() string {
-	return `Makes dead tasks due now, with all their attempts again and the same id: by name, or all that a filter chooses.
+	return `Makes dead tasks due now, by name, or all dead tasks that a filter selects. A retried task keeps its id and gets all its
+attempts back.
 
-With a filter, or with --all, it counts the tasks and asks first. Without a terminal it needs --yes.
+With a filter, or with --all, the command counts the tasks and asks for confirmation. Without a terminal it needs --yes.
 
 Examples:
 
@@ -96,16 +97,17 @@ Examples:
     foliot dead retry --reason egress_denied --yes`
 }
 
-// Run retries.
+// Run retries the tasks.
 func (c *deadRetryCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return (&retryCmd{manyFlags{Names: c.Names, filterFlags: c.many(c.Names), All: c.All, yesFlag: c.yesFlag}}).Run(ctx, con, api)
 }
 
-// many returns the filter of a command that acts on many: none where tasks are named.
+// many returns the flags of a command that acts on many tasks. If tasks are
+// named, the flags select nothing.
 func (f deadFilter) many(names []string) filterFlags {
 	flags := f.flags()
 	if len(names) > 0 || f.Queue == "" && f.Reason == "" && len(f.Label) == 0 && f.Schedule == "" && f.DueBefore == "" && f.DueAfter == "" {
-		flags.State = nil // the state alone must not choose everything
+		flags.State = nil // without another filter, the state must not select all dead tasks
 	}
 	return flags
 }
@@ -119,9 +121,9 @@ type deadRmCmd struct {
 
 // Help shows examples below the usage line.
 func (deadRmCmd) Help() string {
-	return `Cancels dead tasks: by name, or all that a filter chooses.
+	return `Cancels dead tasks, by name, or all dead tasks that a filter selects.
 
-With a filter, or with --all, it counts the tasks and asks first. Without a terminal it needs --yes.
+With a filter, or with --all, the command counts the tasks and asks for confirmation. Without a terminal it needs --yes.
 
 Examples:
 
@@ -129,8 +131,8 @@ Examples:
     foliot dead rm --queue mail --due-before -168h`
 }
 
-// Run cancels. A task that is named must be dead, and still be when it is
-// cancelled: a typing error must not take a live one.
+// Run cancels the tasks. A named task must be dead and must not change until it
+// is cancelled, so that a typing error cannot cancel a live task.
 func (c *deadRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	flags := c.many(c.Names)
 	if c.All {
@@ -150,11 +152,11 @@ func (c *deadRmCmd) Run(ctx context.Context, con *console, api *client.Client) e
 			return err
 		}
 		if t.State != client.Dead {
-			return &fault{exitConflict, fmt.Errorf("%s is %s, not dead: foliot cancel takes back what is alive", name, t.State)}
+			return &exitError{exitConflict, fmt.Errorf("%s is %s, not dead: use foliot cancel to cancel a live task", name, t.State)}
 		}
 		if t, _, err = api.Tasks.Cancel(ctx, name, client.IfMatch(t.ETag())); err != nil {
 			return err
 		}
-		return sayTask(con, t, "cancelled %s", name)
+		return printTask(con, t, "cancelled %s", name)
 	})
 }

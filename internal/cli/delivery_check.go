@@ -11,31 +11,31 @@ import (
 )
 
 const (
-	// lookEvery is how often listen --try and bench look at tasks that are due.
+	// lookEvery is how often listen --try and bench check tasks that are due.
 	lookEvery = 200 * time.Millisecond
-	// lookAfter is how late a callback is before they look at its task.
+	// lookAfter is how late a callback must be before they check its task.
 	lookAfter = 300 * time.Millisecond
-	// unstartedFor is how long a task that is due may wait for its first attempt
-	// before that needs an explanation.
+	// unstartedFor is how long a due task may wait for its first attempt before
+	// they ask the server for the reason.
 	unstartedFor = time.Second
 )
 
-// obstacle is why the callback of a task that is due has not arrived.
+// obstacle is the reason why the callback of a due task has not arrived.
 type obstacle struct {
-	why    string // "": nothing is known
+	why    string // "" if unknown
 	failed bool   // an attempt failed, or the task ended
 	ended  bool   // no attempt follows
 }
 
-// look asks the server why the callback of a task, which was due at due by this
-// machine's clock, has not arrived.
+// look asks the server why the callback of a task has not arrived. The task was
+// due at due by the clock of this machine.
 func look(ctx context.Context, api *client.Client, name string, due time.Time) obstacle {
 	t, err := api.Tasks.Get(ctx, name)
 	switch {
 	case errors.Is(err, client.ErrNotFound):
-		return ended("the server does not have the task any more")
+		return ended("the task does not exist on the server any more")
 	case err != nil:
-		return waits("%s", oneLine(renamed(err, "look at "+name), nil))
+		return waits("%s", oneLine(withOp(err, "read "+name), nil))
 	}
 	o := obstacleOf(t)
 	if o.why == "" && time.Since(due) >= unstartedFor {
@@ -50,26 +50,27 @@ func ended(format string, args ...any) obstacle {
 
 func waits(format string, args ...any) obstacle { return obstacle{why: fmt.Sprintf(format, args...)} }
 
-// obstacleOf returns the obstacle that the task itself names.
+// obstacleOf returns the obstacle that the record of the task shows.
 func obstacleOf(t *client.Task) obstacle {
 	switch {
 	case t.State == client.Delivered:
-		return ended("another receiver answered at %s, as the server sees it", t.HTTP.URL)
+		return ended("another receiver answered at %s, as seen from the server", t.HTTP.URL)
 	case t.State.Ended():
 		return ended("it is %s%s%s", t.State, lastFailure(t), denialAdvice(t))
 	case len(t.Attempts) > 0:
-		return obstacle{why: "an attempt failed" + lastFailure(t) + "; the server calls " + t.HTTP.URL + " from its own machine", failed: true}
+		return obstacle{why: "an attempt failed" + lastFailure(t) + "; note that the server calls " + t.HTTP.URL + " from its own machine", failed: true}
 	case t.HeldBy == "pause":
-		return waits("the queue %s is paused: foliot queue resume %s", t.Queue, t.Queue)
+		return waits("the queue %s is paused: resume it with foliot queue resume %s", t.Queue, t.Queue)
 	case t.HeldBy == "suspended":
-		return waits("the namespace is suspended: an operator resumes it with foliot namespace set NAME --no-suspended")
+		return waits("the namespace is suspended: an operator can resume it with foliot namespace set NAME --no-suspended")
 	case t.HeldBy != "":
-		return waits("the queue %s is held by a %s", t.Queue, t.HeldBy)
+		return waits("the queue %s is on hold because of a %s", t.Queue, t.HeldBy)
 	}
 	return obstacle{}
 }
 
-// lastFailure returns the result of t's last attempt, behind a colon; "" if t has none.
+// lastFailure returns a colon and the result of t's last attempt, or "" if t has
+// no attempt.
 func lastFailure(t *client.Task) string {
 	if len(t.Attempts) == 0 {
 		return ""
@@ -81,37 +82,37 @@ func lastFailure(t *client.Task) string {
 	return ": " + a.Error
 }
 
-// denialAdvice returns the flag that opens a loopback receiver to the tasks of a server with tokens.
+// denialAdvice returns the remedy if the egress policy denied the attempt.
 func denialAdvice(t *client.Task) string {
 	if t.Reason != "egress_denied" {
 		return ""
 	}
-	return fmt.Sprintf("; tasks may call loopback only if the server has no tokens, or --egress-allow 127.0.0.1/32: foliot doctor egress %s", t.HTTP.URL)
+	return fmt.Sprintf("; tasks may call loopback only if the server has no tokens, or runs with --egress-allow 127.0.0.1/32: foliot doctor egress %s shows more", t.HTTP.URL)
 }
 
-// unstarted returns why t, which is due, has had no attempt, as far as the server says.
+// unstarted returns why t, which is due, has had no attempt yet.
 func unstarted(ctx context.Context, api *client.Client, t *client.Task) string {
 	if t.State == client.Running {
-		return "an attempt is under way, and its request has not arrived: the server calls " + t.HTTP.URL + " from its own machine"
+		return "an attempt is running, and its request has not arrived: note that the server calls " + t.HTTP.URL + " from its own machine"
 	}
 	live, err := api.Admin.Live(ctx)
 	if err != nil {
-		return oneLine(renamed(err, "read the server's live data"), nil)
+		return oneLine(withOp(err, "read the server's live data"), nil)
 	}
 	for _, q := range live.Queues {
 		if q.Queue == t.Queue && q.LimitedBy != "" {
-			return fmt.Sprintf("it waits: the queue %s is limited by %s; foliot top shows more", wording.Qualified(q.Namespace, q.Queue), q.LimitedBy)
+			return fmt.Sprintf("the queue %s is limited by %s; foliot top shows more", wording.Qualified(q.Namespace, q.Queue), q.LimitedBy)
 		}
 	}
 	if live.Slots > 0 && live.Running >= live.Slots {
-		return fmt.Sprintf("it waits: all %d slots of the server are in use", live.Slots)
+		return fmt.Sprintf("all %d slots of the server are in use; foliot serve --concurrency sets their number", live.Slots)
 	}
-	return "it is due, and the server has not started an attempt: foliot doctor lists the server's problems"
+	return "the task is due, and the server has not started an attempt: foliot doctor lists the problems of the server"
 }
 
-// notDelivered is the error of a command if its task was not delivered.
+// notDelivered returns the error of a command whose task was not delivered.
 func notDelivered(name string, o obstacle) error {
-	return &fault{exitUndelivered, errors.New(o.about(name))}
+	return &exitError{exitUndelivered, errors.New(o.about(name))}
 }
 
 // about returns o as a sentence about the task of that name.

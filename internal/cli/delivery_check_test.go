@@ -10,19 +10,19 @@ import (
 	"github.com/foliot/foliot/client"
 )
 
-// trials are the commands that create tasks for a receiver of their own.
+// trials are the commands that create tasks for their own receiver.
 var trials = map[string][]string{
 	"listen": {"listen", "127.0.0.1:0", "--try", "50ms"},
 	"bench":  {"bench", "--tasks", "20", "--over", "100ms"},
 }
 
-// TestATrialSaysAtOnceWhyItsTaskWasNotDelivered: here the server may not call loopback.
-func TestATrialSaysAtOnceWhyItsTaskWasNotDelivered(t *testing.T) {
+// The server of this test may not call loopback.
+func TestATrialReportsAtOnceWhyItsTaskWasNotDelivered(t *testing.T) {
 	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--egress-deny", "127.0.0.0/8")
 	for name, args := range trials {
 		began := time.Now()
 		_, errs, code := p.foliot(args...)
-		if took := time.Since(began); code != exitUndelivered || took > benchPatience/2 ||
+		if took := time.Since(began); code != exitUndelivered || took > benchTimeout/2 ||
 			!strings.Contains(errs, "was not delivered: it is dead: refused by the egress policy") || !strings.Contains(errs, "foliot doctor egress http://127.0.0.1:") {
 			t.Errorf("%s ended with %d after %v: %s", name, code, took, errs)
 		}
@@ -32,8 +32,8 @@ func TestATrialSaysAtOnceWhyItsTaskWasNotDelivered(t *testing.T) {
 	}
 }
 
-// TestATrialSaysAtOnceWhatItsTaskWaitsFor, and goes on when that ends.
-func TestATrialSaysAtOnceWhatItsTaskWaitsFor(t *testing.T) {
+// The trial goes on when the reason of the wait is gone.
+func TestATrialReportsAtOnceWhyItsTaskWaits(t *testing.T) {
 	for name, args := range trials {
 		p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
 		queue := "default"
@@ -42,10 +42,10 @@ func TestATrialSaysAtOnceWhatItsTaskWaitsFor(t *testing.T) {
 		}
 		p.must("queue", "pause", queue)
 		trial := start(t, append([]string{"--server", p.url}, args...)...)
-		for line := ""; !strings.Contains(line, "has not been delivered yet: the queue "+queue+" is paused: foliot queue resume "+queue); {
+		for line := ""; !strings.Contains(line, "has not been delivered yet: the queue "+queue+" is paused: resume it with foliot queue resume "+queue); {
 			line = trial.line(t, trial.stderr)
 		}
-		go func() { // the pipes have no room
+		go func() { // read the output, because the pipes have no buffer
 			for {
 				if _, err := trial.stdout.ReadString('\n'); err != nil {
 					return
@@ -66,7 +66,7 @@ func TestATrialSaysAtOnceWhatItsTaskWaitsFor(t *testing.T) {
 	}
 }
 
-// TestATrialWorksOnASecuredServer, with a token of scope write; without one it says what is missing.
+// A trial needs a token of scope write. Without one, the error names the remedy.
 func TestATrialWorksOnASecuredServer(t *testing.T) {
 	dir := t.TempDir()
 	makeToken(t, dir)
@@ -100,8 +100,8 @@ func TestAnObstacleIsNamed(t *testing.T) {
 		{client.Task{Spec: url, State: client.Scheduled}, "", false, false},
 		{client.Task{Spec: url, State: client.Running}, "", false, false},
 		{client.Task{Spec: url, State: client.Held, HeldBy: "suspended"}, "foliot namespace set NAME --no-suspended", false, false},
-		{client.Task{Spec: url, State: client.Held, HeldBy: "purge"}, "the queue mail is held by a purge", false, false},
-		{client.Task{Spec: url, State: client.Scheduled, Attempts: refused}, "an attempt failed: cannot connect to 127.0.0.1:9000: connection refused; the server calls http://127.0.0.1:9000/ from its own machine", true, false},
+		{client.Task{Spec: url, State: client.Held, HeldBy: "purge"}, "the queue mail is on hold because of a purge", false, false},
+		{client.Task{Spec: url, State: client.Scheduled, Attempts: refused}, "an attempt failed: cannot connect to 127.0.0.1:9000: connection refused; note that the server calls http://127.0.0.1:9000/ from its own machine", true, false},
 		{client.Task{Spec: url, State: client.Dead, Attempts: []client.Attempt{{Status: 410}}}, "it is dead: status 410", true, true},
 		{client.Task{Spec: url, State: client.Cancelled}, "it is cancelled", true, true},
 		{client.Task{Spec: url, State: client.Delivered}, "another receiver answered at http://127.0.0.1:9000/", true, true},

@@ -1,5 +1,5 @@
 // Package cli is the command line of Foliot: commands, tables, exit codes, help.
 //
-// root.go has all commands and carries one out. A file has the name of its
-// command, or of the noun that several commands share.
+// root.go declares all commands and runs the one that was given. A file is
+// named after its command, or after the noun that several commands share.
 package cli

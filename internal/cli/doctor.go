@@ -12,19 +12,23 @@ import (
 type doctorCmd struct {
 	Server doctorServerCmd `cmd:"" default:"withargs" help:"Examine a running server (the default)."`
 	Data   doctorDataCmd   `cmd:"" help:"Examine a data directory that no server has open."`
-	Redis  doctorRedisCmd  `cmd:"" help:"Examine a Redis or Valkey, or those of a Sentinel or a Cluster, as a store."`
-	Egress doctorEgressCmd `cmd:"" help:"Say whether tasks may call a URL, and why."`
+	Redis  doctorRedisCmd  `cmd:"" help:"Examine a Redis or Valkey, a Sentinel or a Cluster, as a store."`
+	Egress doctorEgressCmd `cmd:"" help:"Check whether tasks may call a URL, and show why."`
 }
 
 type doctorServerCmd struct{}
 
 // Help shows examples below the usage line.
 func (doctorServerCmd) Help() string {
-	return `Asks a running server what can be asked from outside, and says what is wrong with the answers: whether it is ready, how far its clock is from
-this machine's, how late attempts start (judged from 100 in the last minute on), what is overdue and why, which destinations fail, which tasks died,
-and of the namespace's schedules (the first 10,000) which cannot be followed, which are overdue, and which skipped instants since yesterday.
-Of servers that share a Redis it also says whether each shard has an owner, and each server a name of its own, and it includes what foliot doctor redis
-finds, as the server finds it by its own settings; what is late or overdue it knows of the server alone that it asks, and of tasks nothing while the store is away. Each finding is a line (or an object, with -o json). It exits with 1 when one is bad.
+	return `Examines a running server through its API, and reports problems of the server (readiness, clock, lateness of attempts if there were
+at least 100 in the last minute), overdue tasks with the reason, failing destinations, dead tasks, and schedules of the namespace
+(the first 10,000) that are stuck, overdue or have skipped instants in the last 24 hours.
+
+If servers share a Redis, it also checks that each shard has an owner and each server its own name, and lets the server examine
+the Redis with its own settings, as foliot doctor redis does. Lateness and overdue tasks are those of the one server that
+answers. While the store is unavailable, nothing is known about tasks.
+
+Each finding is a line, or an object with -o json. The command exits with 1 if a finding is bad.
 
 Examples:
 
@@ -32,7 +36,7 @@ Examples:
     foliot doctor --server https://foliot.internal --token-file operator.token`
 }
 
-// Run examines.
+// Run examines the server.
 func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return doctor.Server(ctx, api, newReport(con))
 }
@@ -43,15 +47,15 @@ type doctorDataCmd struct {
 
 // Help shows examples below the usage line.
 func (doctorDataCmd) Help() string {
-	return `Reads everything in a data directory that no server has open, compares records, index entries and counts, and changes nothing. It takes as long as
-reading the directory. It exits with 1 when something is wrong.
+	return `Reads all data in a data directory that no server has open, and compares records, index entries and counts. It changes nothing. It
+takes as long as reading the directory, and exits with 1 if it finds a problem.
 
 Examples:
 
     foliot doctor data ./foliot-data`
 }
 
-// Run examines.
+// Run examines the directory.
 func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
 	dir, err := config.LocalDir("DIR", c.Dir)
 	if err != nil {
@@ -68,5 +72,5 @@ func newReport(con *console) *doctor.Report {
 		}
 		con.sayf("%s", doctor.Line(found))
 		return nil
-	}, con.why)
+	}, con.errorText)
 }

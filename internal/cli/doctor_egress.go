@@ -21,22 +21,24 @@ import (
 type doctorEgressCmd struct {
 	URL string `arg:"" help:"The URL that a task would call."`
 
-	Offline      bool `file:"-" help:"Ask no server: judge by the flags, variables and --config given here, as a server that starts with them would."`
-	OpenLoopback bool `file:"-" help:"Judge like a server that has no token: loopback is open, unless --listen, --host or --trusted-proxy let others in. Implies --offline."`
+	Offline      bool `file:"-" help:"Ask no server: check as a server would that starts with the flags, variables and --config given here."`
+	OpenLoopback bool `file:"-" help:"Check like a server without tokens, where loopback is open unless --listen, --host or --trusted-proxy allow other clients. Implies --offline."`
 
 	config.Flags
 }
 
 // Help shows examples below the usage line.
 func (doctorEgressCmd) Help() string {
-	return `Says whether tasks may call a URL, and why. It asks the running server (--server, and an operator's token if the server has tokens), which
-resolves the host as for an attempt and judges each address by its own settings. Nothing is connected to. One open address is enough: an
-attempt leaves the denied ones out. A task whose addresses are all denied is dead at once, with the reason egress_denied.
+	return `Checks whether tasks may call a URL, and shows why. It asks the running server (--server, and an operator's token if the server has
+tokens). The server resolves the host as for an attempt, and checks each address against its own settings. It does not connect
+to the URL. One open address is enough, because an attempt ignores denied addresses. If all addresses are denied, the task is dead
+at once, with the reason egress_denied.
 
-With --offline, or with any flag of foliot serve on the command line, it asks no server. It then judges as a server would that starts here
-with these flags, variables and --config: of the store it knows only the servers that --store names, and it knows no other nodes.
+With --offline, or with any flag of foliot serve on the command line, it asks no server. It then checks as a server would that
+starts here with these flags, variables and --config. This check knows only the store servers that --store names, and no other
+nodes.
 
-It exits with 0 when tasks may call the URL, with 7 when they may not, and with 1 when the host does not resolve.
+It exits with 0 if tasks may call the URL, with 7 if they may not, and with 1 if the host does not resolve.
 
 Examples:
 
@@ -57,12 +59,12 @@ func (c *doctorEgressCmd) Run(ctx context.Context, con *console, dial dialer, pa
 	}
 	verdict, err := api.Admin.Egress(ctx, c.URL)
 	var refused *client.Error
-	var silent *client.TransportError
+	var noReply *client.TransportError
 	switch {
-	case errors.As(err, &silent):
-		return fmt.Errorf("%w; with --offline no server is asked", err)
+	case errors.As(err, &noReply):
+		return fmt.Errorf("%w; or pass --offline to check without a server", err)
 	case errors.As(err, &refused) && refused.Code == "no_route":
-		return errors.New("the server is of a version that does not explain its egress policy: update it, or pass --offline and its settings")
+		return errors.New("this version of the server cannot explain its egress policy: update the server, or pass --offline and its settings")
 	case err != nil:
 		return err
 	}
@@ -73,8 +75,8 @@ func (c *doctorEgressCmd) Run(ctx context.Context, con *console, dial dialer, pa
 	return reportEgress(con, shown)
 }
 
-// givesOwnFlag reports whether a flag of the command itself stands on its line.
-// Variables do not count: they may be those of another server's shell.
+// givesOwnFlag reports whether a flag of the command itself is on the command
+// line. Variables do not count, because they may be meant for another server.
 func givesOwnFlag(parsed *kong.Context) bool {
 	return slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool {
 		return p.Flag != nil && !p.Resolved && slices.Contains(parsed.Selected().Flags, p.Flag)
@@ -107,9 +109,9 @@ func reportEgress(con *console, e wire.Egress) error {
 	}
 	switch {
 	case e.Problem != "":
-		return &fault{exitFailure, errors.New(e.Problem)}
+		return &exitError{exitFailure, errors.New(e.Problem)}
 	case !e.Open:
-		return &fault{exitDenied, fmt.Errorf("%s: tasks may not call it: they would be dead at once, with the reason %s", e.URL, webhook.ReasonEgressDenied)}
+		return &exitError{exitDenied, fmt.Errorf("%s: tasks may not call this URL: they would be dead at once, with the reason %s; foliot serve --egress-allow opens addresses", e.URL, webhook.ReasonEgressDenied)}
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// egress runs foliot doctor egress with args, and asks no server.
+// egress runs foliot doctor egress with args and without a server.
 func egress(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	out, errs, code = (&session{t: t}).runBare(append([]string{"doctor", "egress", "--offline"}, args...)...)
@@ -46,7 +46,7 @@ func TestDoctorEgressExplainsAVerdict(t *testing.T) {
 	}
 }
 
-// TestDoctorEgressGivesTheVerdictOfTheServerItAsks, whatever the settings of the shell that it runs in.
+// The settings of the shell that runs the command do not matter.
 func TestDoctorEgressGivesTheVerdictOfTheServerItAsks(t *testing.T) {
 	dir := t.TempDir()
 	token := makeToken(t, dir)
@@ -75,7 +75,7 @@ func TestDoctorEgressGivesTheVerdictOfTheServerItAsks(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || !got.Open || got.Addresses[0].Opener != "10.0.0.0/8" {
 		t.Errorf("exit %d, %q: %v", code, out, err)
 	}
-	// Settings on the command line are judged by themselves.
+	// Settings on the command line are checked without a server.
 	if out, _, code := p.foliot("doctor", "egress", "http://192.168.7.7/", "--config", ""); code != exitOK {
 		t.Errorf("exit %d, %q", code, out)
 	}
@@ -117,7 +117,7 @@ func TestDoctorEgressReadsTheServersEnvironment(t *testing.T) {
 	}
 }
 
-// The verdict is that of the server that would start with the same file.
+// The result is that of a server that starts with the same file.
 func TestDoctorEgressReadsTheServersConfiguration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "foliot.yaml")
 	written := func(text string) {

@@ -10,17 +10,16 @@ import (
 )
 
 type doctorRedisCmd struct {
-	URL string `arg:"" optional:"" help:"The Redis, as for foliot serve --store, which is taken without it."`
+	URL string `arg:"" optional:"" help:"The URL of the Redis, as in foliot serve --store (default: the value of --store)."`
 
 	config.Flags
 }
 
 // Help shows examples below the usage line.
 func (doctorRedisCmd) Help() string {
-	return `Asks all masters of a Redis or Valkey, of a Sentinel's or of a Cluster how they are, and says what is wrong for tasks: what foliot serve would
-refuse, memory, replicas and how far they are behind, how far the clocks are from each other's and from this machine's, and how tasks are
-kept there. It changes nothing. It takes what foliot serve takes, flags, variables and --config, and judges by that. It exits with 1 when a
-finding is bad.
+	return `Examines all masters of a Redis or Valkey, of a Sentinel or of a Cluster, and reports problems for tasks: settings that foliot serve
+would refuse, memory, replicas and their lag, differences between the clocks, and the durability of tasks. It changes nothing. It
+accepts the flags, variables and --config of foliot serve, and uses them for the check. It exits with 1 if a finding is bad.
 
 Examples:
 
@@ -29,7 +28,7 @@ Examples:
     foliot doctor redis --config /etc/foliot.yaml`
 }
 
-// Run examines.
+// Run examines the Redis.
 func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
 	u, store, err := c.RedisAt(c.URL, parsed, file)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// The server's clock alone says what is overdue, and a namespace with very many is not read to its end.
+// Only the clock of the server decides if a schedule is overdue. A namespace with
+// very many schedules is not read to the end.
 func TestDoctorAsksForSchedulesWithinBounds(t *testing.T) {
 	now := time.Now().Add(-time.Hour)
 	pages := 0
@@ -31,15 +32,15 @@ func TestDoctorAsksForSchedulesWithinBounds(t *testing.T) {
 	}))
 	defer srv.Close()
 	out, _, _ := (&session{t: t, server: srv.URL}).run("", "doctor")
-	if want := "ok   schedules    nothing overdue, and none stuck, of the first 10000 of this namespace; the others were not examined\n"; !strings.Contains(out, want) || pages > 10_000/1000+1 {
+	if want := "ok   schedules    of the first 10000 in this namespace, none is overdue or stuck; the others were not examined\n"; !strings.Contains(out, want) || pages > 10_000/1000+1 {
 		t.Errorf("%d pages:\n%s", pages, out)
 	}
 }
 
-func TestDoctorOfAServerIsToldOfItsSchedules(t *testing.T) {
+func TestDoctorReportsTheSchedulesOfAServer(t *testing.T) {
 	s := &session{t: t, server: serveProcess(t, "--listen", anyPort, "--store", "memory:").url}
 	s.must("", "cron add n @daily http://127.0.0.1:9/")
-	if out, _, _ := s.run("", "doctor"); !strings.Contains(out, "ok   schedules    1 of this namespace, nothing overdue, and none stuck\n") {
+	if out, _, _ := s.run("", "doctor"); !strings.Contains(out, "ok   schedules    1 in this namespace, none overdue or stuck\n") {
 		t.Error(out)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// findingsOf reads findings as JSON lines, by their check.
+// findingsOf parses findings in JSON lines, and returns them by their check.
 func findingsOf(t *testing.T, text string) map[string]wire.Finding {
 	t.Helper()
 	all := map[string]wire.Finding{}

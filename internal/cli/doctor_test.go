@@ -11,15 +11,16 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// While the store is away nobody knows what waits there, and it is asked no more than it has to be.
-func TestDoctorKnowsNothingOfTasksWhileTheStoreIsAway(t *testing.T) {
-	t.Parallel() // it waits
+// While the store is unavailable, nothing is known about tasks. The doctor must
+// send as few requests as possible.
+func TestDoctorReportsTasksAsUnknownWhileTheStoreIsUnavailable(t *testing.T) {
+	t.Parallel() // it waits for the server
 	srv, asked := newStoreless(t)
 	stdout, _, code := (&session{t: t, server: srv}).run("", "doctor")
-	if code != exitFailure || asked.Load() != 4 { // each request twice: one about the servers, one to examine the store
+	if code != exitFailure || asked.Load() != 4 { // two requests, about the servers and to examine the store, each sent twice
 		t.Errorf("it ended with %d after asking the store %d times", code, asked.Load())
 	}
-	for _, bad := range []string{"BAD  server       it answers, and does not reach its store", "BAD  overdue      not known", "BAD  schedules    not known", "BAD  dead         not known"} {
+	for _, bad := range []string{"BAD  server       the server answers, but cannot reach its store", "BAD  overdue      unknown", "BAD  schedules    unknown", "BAD  dead         unknown"} {
 		if !strings.Contains(stdout, bad) {
 			t.Errorf("it does not say %q:\n%s", bad, stdout)
 		}
@@ -29,15 +30,15 @@ func TestDoctorKnowsNothingOfTasksWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// Who may not ask is told so; any other refusal is a fault.
-func TestDoctorDoesNotTakeAFaultForASecret(t *testing.T) {
+// A missing permission is not a bad finding. Any other error is.
+func TestDoctorDistinguishesErrorsFromMissingPermissions(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		body   string
 		says   string
 	}{
-		{http.StatusForbidden, `{"status": 403, "code": "operator_only", "detail": "told so"}`, "ok   server       it answers; about itself it tells operators alone"},
-		{http.StatusInternalServerError, `{"status": 500, "code": "internal", "detail": "told so"}`, "BAD  server       it answers, and does not say how it is"},
+		{http.StatusForbidden, `{"status": 403, "code": "operator_only", "detail": "told so"}`, "ok   server       the server answers; its state is visible only with an operator's token"},
+		{http.StatusInternalServerError, `{"status": 500, "code": "internal", "detail": "told so"}`, "BAD  server       the server answers, but its state cannot be read"},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch r.URL.Path {
@@ -64,16 +65,16 @@ func TestDoctorDoesNotTakeAFaultForASecret(t *testing.T) {
 func TestDoctorFindsShardsWithoutAnOwner(t *testing.T) {
 	s := newShared(t)
 	stdout, _, code := s.run("", "doctor")
-	if code != exitFailure || !strings.Contains(stdout, "BAD  shards       1 of 4 have no owner, and nothing is delivered from them: within some seconds") {
+	if code != exitFailure || !strings.Contains(stdout, "BAD  shards       1 of 4 have no owner, so their tasks are not delivered: a server should take them within seconds") {
 		t.Errorf("%d:\n%s", code, stdout)
 	}
 	for _, node := range []string{"a", "b"} {
 		s.run("", "cluster", "drain", node, "--force")
 	}
-	if stdout, _, _ = s.run("", "doctor"); !strings.Contains(stdout, "no server is to have any, as all are drained: foliot cluster drain NODE --undo") || !strings.Contains(stdout, "as it is drained") {
+	if stdout, _, _ = s.run("", "doctor"); !strings.Contains(stdout, "all servers are drained: run foliot cluster drain NODE --undo") || !strings.Contains(stdout, "because it is drained") {
 		t.Error(stdout)
 	}
-	if strings.Contains(stdout, "ok   overdue") && !strings.Contains(stdout, "in the shards of the server that was asked") {
+	if strings.Contains(stdout, "ok   overdue") && !strings.Contains(stdout, "in the shards of this server") {
 		t.Errorf("it speaks for all servers:\n%s", stdout)
 	}
 }

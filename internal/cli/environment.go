@@ -11,15 +11,16 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// ourVariables begins the name of each variable that sets a flag.
+// ourVariables is the prefix of each variable that sets a flag.
 const ourVariables = "FOLIOT_"
 
-// foreignVariables are those that others make under such names: Kubernetes, in every
-// container, for a service that is called foliot or foliot-redis; and our own tests.
+// foreignVariables matches variables with our prefix that set no flag.
+// Kubernetes sets such variables in every container if a service is named
+// foliot or foliot-redis. Our own tests use some too.
 var foreignVariables = regexp.MustCompile(`^FOLIOT_(TEST_.*|REQUIRE_REDIS|SEEDS|([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?))$`)
 
-// checkEnvironment refuses variables that begin with FOLIOT_ and set nothing: a
-// misspelled one would leave a flag at its default without a word.
+// checkEnvironment refuses variables that begin with FOLIOT_ and set nothing.
+// Otherwise a misspelled variable would silently leave a flag at its default.
 func checkEnvironment(root *kong.Node, environment []string) error {
 	var known []string
 	for _, name := range variablesOf(root) {
@@ -31,14 +32,14 @@ func checkEnvironment(root *kong.Node, environment []string) error {
 		if !ours || slices.Contains(known, short) || foreignVariables.MatchString(name) {
 			continue
 		}
-		if strings.HasSuffix(name, "_PORT") && strings.Contains(value, "://") { // Kubernetes too
+		if strings.HasSuffix(name, "_PORT") && strings.Contains(value, "://") { // from Kubernetes too
 			continue
 		}
 		meant := ""
 		if near := spelling.Nearest(short, known); near != "" {
 			meant = "; did you mean " + ourVariables + near + "?"
 		}
-		return usage.Errorf(name, "there is no such variable%s", meant)
+		return usage.Errorf(name, "unknown variable%s", meant)
 	}
 	return nil
 }
@@ -56,9 +57,9 @@ func variablesOf(node *kong.Node) []string {
 	return slices.Compact(names)
 }
 
-// checkEmpty refuses empty names on the command line: a script whose variable is
-// empty would create a task under another name, or act on other tasks than meant.
-// For foliot cron set, an empty value gives a field of the schedule its default.
+// checkEmpty refuses empty names on the command line. A script with an empty
+// variable would otherwise create a task under another name, or change the
+// wrong tasks. For foliot cron set, an empty value resets a field to its default.
 func checkEmpty(parsed *kong.Context) error {
 	selected := parsed.Selected()
 	resets := selected != nil && selected.FullPath() == "foliot cron set"
@@ -70,11 +71,11 @@ func checkEmpty(parsed *kong.Context) error {
 			continue
 		}
 		if text, ok := p.Flag.Target.Interface().(string); ok && text == "" {
-			return usage.Errorf("--"+p.Flag.Name, "it is empty; leave it out if it is not meant")
+			return usage.Errorf("--"+p.Flag.Name, "the value is empty; give a value, or omit the flag")
 		}
 	}
 	return nil
 }
 
-// neverEmpty are the flags that name something, and those that choose tasks.
+// neverEmpty lists the flags that name an object and those that select tasks.
 var neverEmpty = []string{"name", "queue", "namespace", "reason", "schedule", "due-before", "due-after", "prefix", "for", "in", "at"}

@@ -11,16 +11,16 @@ import (
 func TestAnUnknownVariableIsRefusedWithTheNearestOne(t *testing.T) {
 	root := newParser(new(cli), io.Discard, io.Discard).Model.Node
 	for setting, says := range map[string]string{
-		"FOLIOT_LISEN=:1":             "FOLIOT_LISEN: there is no such variable; did you mean FOLIOT_LISTEN?",
+		"FOLIOT_LISEN=:1":             "FOLIOT_LISEN: unknown variable; did you mean FOLIOT_LISTEN?",
 		"FOLIOT_KEEPFINISHED=1h":      "did you mean FOLIOT_KEEP_FINISHED?",
-		"FOLIOT_SERVER_URL=http://a/": "FOLIOT_SERVER_URL: there is no such variable",
-		"FOLIOT_PORT=8750":            "FOLIOT_PORT: there is no such variable",
-		"FOLIOT_=":                    "FOLIOT_: there is no such variable",
+		"FOLIOT_SERVER_URL=http://a/": "FOLIOT_SERVER_URL: unknown variable",
+		"FOLIOT_PORT=8750":            "FOLIOT_PORT: unknown variable",
+		"FOLIOT_=":                    "FOLIOT_: unknown variable",
 		"FOLIOT_LISTEN=:1":            "",
 		"FOLIOT_TOKEN_FILE=":          "",
 		"FOLIOTX=1":                   "",
 		"HOME=/root":                  "",
-		// Kubernetes makes these for services.
+		// Kubernetes sets these variables for services.
 		"FOLIOT_SERVICE_HOST=10.0.0.1":                "",
 		"FOLIOT_SERVICE_PORT_HTTP=8750":               "",
 		"FOLIOT_PORT=tcp://10.0.0.1:8750":             "",
@@ -37,7 +37,7 @@ func TestAnUnknownVariableIsRefusedWithTheNearestOne(t *testing.T) {
 	s := newSession(t)
 	for _, line := range []string{"ls", "config", "version"} {
 		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(stderr, "did you mean FOLIOT_LOG_LEVEL?") {
-			t.Errorf("foliot %s ended with %d and said %q", line, code, stderr)
+			t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
 		}
 	}
 	if _, stderr, code := s.run("", "complete", "--", "l"); code != exitOK {
@@ -68,7 +68,7 @@ func TestAnEmptyNameOnTheCommandLineIsRefused(t *testing.T) {
 		"add http://127.0.0.1:9/ --in '' --name x --queue mail": "--in",
 	} {
 		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(stderr, flag+": ") {
-			t.Errorf("foliot %s ended with %d and said %q", line, code, stderr)
+			t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
 		}
 	}
 	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 3 {
@@ -101,8 +101,8 @@ func TestATimeThatIsLongPastIsRefusedWithARemedy(t *testing.T) {
 	for _, line := range []string{"add http://127.0.0.1:9/ --at ", "move a --at "} {
 		_, stderr, code := s.run("", s.words(line+ago(2*time.Minute))...)
 		if code != exitUsage || !strings.Contains(stderr, "--at: ") || !strings.Contains(stderr, "--in 0s") {
-			t.Errorf("%s: it ended with %d and said %q", line, code, stderr)
+			t.Errorf("%s: it ended with %d and printed %q", line, code, stderr)
 		}
-		s.must("", line+ago(30*time.Second)) // two clocks differ, and typing takes time
+		s.must("", line+ago(30*time.Second)) // clocks differ, and typing takes time
 	}
 }

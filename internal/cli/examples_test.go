@@ -8,20 +8,21 @@ import (
 )
 
 var (
-	// endOfExample is where an example's command line ends: at a remark, or where the shell takes over.
+	// endOfExample matches the end of the command line in an example: a remark or
+	// an operator of the shell.
 	endOfExample = regexp.MustCompile(`   .*| [|>&].*`)
-	// substitution is what the shell replaces by a word.
+	// substitution matches text that the shell replaces by a word.
 	substitution = regexp.MustCompile(`"?\$\([^)]*\)"?`)
 )
 
-// What a help text shows can be typed.
+// Each example of a help text must be a valid command line.
 func TestEveryExampleOfAHelpTextParses(t *testing.T) {
 	s := &session{t: t}
 	found := 0
 	for _, leaf := range newParser(new(cli), io.Discard, io.Discard).Model.Leaves(true) {
 		for line := range strings.Lines(leaf.Detail) {
 			example, ok := strings.CutPrefix(strings.TrimSpace(line), "foliot ")
-			if !ok || !strings.HasPrefix(line, "    ") || strings.Contains(example, "--config /") { // that file would be read
+			if !ok || !strings.HasPrefix(line, "    ") || strings.Contains(example, "--config /") { // the parser would read that file
 				continue
 			}
 			found++
@@ -36,7 +37,7 @@ func TestEveryExampleOfAHelpTextParses(t *testing.T) {
 	}
 }
 
-// A value may be negative without an equals sign before it.
+// A negative value needs no equals sign before it.
 func TestANegativeValueIsJoinedToItsFlag(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"audit --since -1h -n 5", "audit --since=-1h -n 5"},

@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// The exit codes. exitCodesHelp is what users read about them.
+// The exit codes. exitCodesHelp explains them to users.
 const (
 	exitOK          = 0
 	exitFailure     = 1
@@ -28,29 +28,29 @@ const (
 )
 
 const exitCodesHelp = `Exit codes:
-  0    done
-  1    failed: the message says what, and what to do
-  2    bad input: the message names the flag, the argument or the field
-  3    there is no task, schedule, queue, token or secret of that name
-  4    the state of things does not allow it, or a task or schedule of that name exists
-  5    the server cannot be reached, or not with http:// or https:// as given
-  6    add, get or cron trigger with --wait, listen with --try: the task was not delivered; bench: none was
+  0    success
+  1    failure: the message gives the reason and a remedy
+  2    invalid input: the message names the flag, the argument or the field
+  3    not found: no task, schedule, queue, token or secret has that name
+  4    conflict: the current state forbids it, or a task or schedule already has that name
+  5    the server cannot be reached, or its address needs https:// instead of http://, or the reverse
+  6    add, get or cron trigger with --wait, listen with --try: the task was not delivered; bench: no task was delivered
   7    doctor egress: tasks may not call that URL
   130  interrupted`
 
-// fault is an error that chooses the exit code.
-type fault struct {
+// exitError is an error with an exit code of its own.
+type exitError struct {
 	code int
 	err  error
 }
 
-func (f *fault) Error() string { return f.err.Error() }
-func (f *fault) Unwrap() error { return f.err }
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
 
-// exitCode returns the code that tells scripts how err ended the command.
+// exitCode returns the exit code of a command that ended with err.
 func exitCode(err error) int {
 	var refused *client.Error
-	var silent *client.TransportError
+	var noReply *client.TransportError
 	code, chosen := chosenCode(err)
 	switch {
 	case err == nil:
@@ -61,17 +61,17 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &refused):
 		return refusalCode(refused)
-	case errors.As(err, &silent):
+	case errors.As(err, &noReply):
 		return exitUnreachable
 	}
 	return exitFailure
 }
 
-// chosenCode returns the code of the first error in the tree of err that chooses
-// one: a fault, or a wrong input.
+// chosenCode returns the code of the first error in the tree of err that has
+// one: an exitError or a usage.Error.
 func chosenCode(err error) (code int, chosen bool) {
 	switch e := err.(type) { //nolint:errorlint // it walks the tree itself, as errors.As does for one type
-	case *fault:
+	case *exitError:
 		return e.code, true
 	case *usage.Error:
 		return exitUsage, true
@@ -87,10 +87,10 @@ func chosenCode(err error) (code int, chosen bool) {
 	return 0, false
 }
 
-// refusalCode translates a server's refusal.
+// refusalCode returns the exit code for an error reply of the server.
 func refusalCode(e *client.Error) int {
 	switch e.Status {
-	case 0: // the client has sent nothing: its input is wrong
+	case 0: // the client sent nothing because its input is invalid
 		return exitUsage
 	case http.StatusNotFound:
 		if errors.Is(e, client.ErrNotFound) {
@@ -105,12 +105,12 @@ func refusalCode(e *client.Error) int {
 	return exitFailure
 }
 
-// oneLine returns err as the single line that is printed, for a command or, nil,
-// for none.
+// oneLine returns err as one line of text, in the words of command. A nil
+// command keeps the words of the server.
 func oneLine(err error, command *kong.Node) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	text := inWords(err, command) + advice(err)
+	text := rewordRefusal(err, command) + advice(err)
 	return wording.Printable(wording.Shorten(redact.Text(strings.Join(strings.Fields(text), " "))))
 }

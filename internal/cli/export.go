@@ -22,24 +22,25 @@ import (
 )
 
 type exportCmd struct {
-	File string `arg:"" optional:"" default:"-" help:"The file to write; it appears when it is complete. - is standard output (default: -)."`
+	File string `arg:"" optional:"" default:"-" help:"The file to write. It appears when the export is complete; - means standard output (default: -)."`
 
 	filterFlags
 }
 
 // Help shows examples below the usage line.
 func (exportCmd) Help() string {
-	return `Writes tasks as lines that import reads: by default those that wait or run, with --state dead those that gave up. Each line
-has the time that was asked for, from which expire_after counts, and, if the task is tried again, the time of its next attempt; what was asked
-for as a delay becomes a time and cannot be touched any more. A dead task is due when it is imported. Bodies stay byte for byte as they are: JSON with line
-breaks is written as a text whose content type is JSON. Tasks that are created while the export runs may be missing.
+	return `Writes tasks as lines for foliot import: by default waiting and running tasks, with --state dead the dead ones. Each line has the
+requested due time, from which expire_after counts, and the time of the next attempt if a retry is planned. A delay becomes a due
+time, so the imported task cannot be touched. A dead task becomes due when it is imported. Bodies stay the same byte for byte:
+JSON with line breaks is written as text with the content type of JSON. Tasks that are created during the export may be missing.
 
-A task that the server named itself, as it was made by a schedule or tells of a death, goes under its id: elsewhere it is a task like any
-other, which tells of no schedule and no instant, and where it came from an import makes it a second time.
+A task whose name was given by the server, because a schedule or the death of another task created it, is exported under its id.
+After the import it is an ordinary task without a schedule and an instant. An import into the same server creates it twice.
 
-Schedules come after the tasks, those of --queue and --label; with a filter that is about tasks alone, such as --state, none do. A paused one
-stays paused; the number of its runs stays, for --max-runs, and so does the time from which --every counts. Which instants have fired is not moved: those before the import
-are not made up for. A schedule that has ended is left out. It fires in both places until it is paused or removed in one.
+The schedules follow the tasks, filtered by --queue and --label. With a filter for tasks only, such as --state, no schedules are
+exported. A schedule keeps its pause, its number of runs (for --max-runs) and the start of --every. It does not keep which
+instants have fired, so missed instants before the import create no tasks. Ended schedules are left out. An exported schedule
+fires on both servers until it is paused or removed on one.
 
 Examples:
 
@@ -47,7 +48,7 @@ Examples:
     foliot export --queue mail | foliot --server http://other:8750 import -`
 }
 
-// Run exports.
+// Run exports the tasks and schedules.
 func (c *exportCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.DueBefore == "" && c.DueAfter == ""
 	if len(c.State) == 0 {
@@ -80,13 +81,13 @@ func (c *exportCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	return nil
 }
 
-// exporter writes lines, and counts them.
+// exporter writes the lines and counts them.
 type exporter struct {
 	con *console
 	api *client.Client
 	bar *progress
 
-	terminal bool // the lines go to one
+	terminal bool // the lines go to a terminal
 
 	count, schedules, ended int
 }
@@ -100,12 +101,12 @@ func (x *exporter) tasks(ctx context.Context, w io.Writer, filter client.Filter)
 	return err
 }
 
-// allSchedules writes the schedules of the filter's queue and labels.
+// allSchedules writes the schedules with the queue and the labels of the filter.
 func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.Filter) error {
 	for s, err := range x.api.Schedules.List(ctx, client.ScheduleQuery{Labels: filter.Labels, Bodies: true}) {
 		switch {
 		case noSchedules(err):
-			x.con.notef("the server is older than schedules: it has none to export")
+			x.con.notef("the server is too old to have schedules: only tasks were exported")
 			return nil
 		case err != nil:
 			return err
@@ -124,8 +125,8 @@ func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.
 	return nil
 }
 
-// line writes a line whose body keeps its bytes. A terminal shows it, and gets no
-// character that would act on it.
+// line writes v as a line with its body unchanged. For a terminal it escapes
+// control characters.
 func (x *exporter) line(w io.Writer, v json.Marshaler) error {
 	if x.terminal {
 		return writeJSON(w, v, true)
@@ -138,9 +139,9 @@ func (x *exporter) line(w io.Writer, v json.Marshaler) error {
 	return err
 }
 
-// onOneLine returns h with a body that a line of JSON holds byte for byte. JSON
-// that has line breaks, or whose bytes no JSON value shows, is written as a text
-// with the content type of JSON: the receiver gets the same request.
+// onOneLine returns h with a body that a line of JSON can hold byte for byte. A
+// JSON body with line breaks, or one that a JSON value cannot represent, becomes
+// text with the content type of JSON, so that the receiver gets the same request.
 func onOneLine(h client.HTTP) client.HTTP {
 	data := h.Body.Bytes()
 	if !h.Body.IsJSON() || data[0] != '"' && string(data) != "null" && !bytes.Contains(data, []byte{'\n'}) &&
@@ -161,17 +162,18 @@ func onOneLine(h client.HTTP) client.HTTP {
 	return h
 }
 
-// noSchedules reports whether a server answers that it has no such route.
+// noSchedules reports whether the server answered that it has no route for
+// schedules.
 func noSchedules(err error) bool {
 	var refused *client.Error
 	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }
 
-// exportLine returns the spec that creates t again, with the due time that was
-// asked for and the time of its next attempt. A dead task starts again when it is
-// imported, as it does when it is retried. Limits that t does not have are
-// written too: otherwise the queue's defaults would fill them in. A task that a
-// schedule made, or that tells of a death, goes under its id.
+// exportLine returns the spec that creates t again, with the requested due time
+// and the time of its next attempt. A dead task is due at its import, as after a
+// retry. Limits that t does not have are written explicitly, because otherwise
+// the defaults of the queue would apply. A task that a schedule or the death of
+// another task created is named by its id.
 func exportLine(t *client.Task) client.Spec {
 	s := t.Spec
 	s.At, s.Delay, s.Parent = t.DueAt, 0, t.Traceparent
@@ -184,7 +186,7 @@ func exportLine(t *client.Task) client.Spec {
 	s.HTTP = onOneLine(s.HTTP)
 	s.ExpireAfter = cmp.Or(s.ExpireAfter, client.Forever)
 	s.OnDead = cmp.Or(s.OnDead, client.NoDeadNotice)
-	if strings.Contains(s.Name, "@") { // made by the server, and no name for a client to give
+	if strings.Contains(s.Name, "@") { // given by the server; a client may not use such a name
 		s.Name = t.ID
 	}
 	return s
@@ -198,8 +200,9 @@ func buffered(w io.Writer, write func(io.Writer) error) error {
 	return buf.Flush()
 }
 
-// replaceFile writes a file under another name beside it and renames it when
-// it is complete and on the disk: half an export is never taken for a whole one.
+// replaceFile writes a temporary file in the same directory, and renames it to
+// path when it is complete and synced. So an incomplete file never has the name
+// of a complete one.
 func replaceFile(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
 	if err != nil {
@@ -216,7 +219,7 @@ func replaceFile(path string, write func(io.Writer) error) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the first error is the one to tell
+		_ = os.Remove(f.Name()) // return the first error
 	}
 	return err
 }

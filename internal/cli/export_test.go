@@ -16,7 +16,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// moveTest is two servers, and a file that goes from the first to the second.
+// moveTest has two servers, and a file that the first exports and the second
+// imports.
 type moveTest struct {
 	*testing.T
 	from, to       *session
@@ -56,8 +57,8 @@ func (m *moveTest) post(method, path, media, body string, headers ...string) {
 		m.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if said, _ := io.ReadAll(resp.Body); resp.StatusCode >= 300 {
-		m.Fatalf("%s %s: %d %s", method, path, resp.StatusCode, said)
+	if reply, _ := io.ReadAll(resp.Body); resp.StatusCode >= 300 {
+		m.Fatalf("%s %s: %d %s", method, path, resp.StatusCode, reply)
 	}
 }
 
@@ -154,7 +155,8 @@ func TestExportAndImportKeepTheTimesAndTheSpanOfATask(t *testing.T) {
 			before.OriginalDue.Time(), before.Due.Time(), before.ExpiresAt().Time())
 	}
 	m.move("--state", "dead")
-	// It starts from the beginning, as a retry does: it does not expire before its first attempt.
+	// It starts again, as after a retry, so it does not expire before its first
+	// attempt.
 	if after := m.load(m.target, keyOf("dead")); after.State != task.Scheduled || time.Since(after.OriginalDue.Time()) > time.Minute {
 		t.Errorf("the dead one: %+v", after)
 	}

@@ -16,8 +16,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A directory that somebody else made, as a container's volume is, may stand open.
-func TestNobodyElseReadsTheFilesOfAServer(t *testing.T) {
+// A directory that another program created, such as the volume of a container, may
+// be readable for others.
+func TestOtherUsersCannotReadTheFilesOfAServer(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -43,8 +44,8 @@ func TestNobodyElseReadsTheFilesOfAServer(t *testing.T) {
 	}
 }
 
-// Each file that a server or a command trusts is refused while others
-// may change it, and each that holds a secret while they may read it.
+// A trusted file is refused if others may change it. A file with a secret is
+// refused if others may read it.
 func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string, mode fs.FileMode) string {
@@ -83,11 +84,11 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 		{"ls --ca-cert " + file("ca.pem", "x", 0o666), "ca.pem", "0666", "chmod go-w "},
 		{"listen --verify @" + file("secret", task.MintSecret(), 0o604), "secret", "0604", "chmod 6"},
 	} {
-		ctx, end := context.WithTimeout(t.Context(), 10*time.Second) // a server that accepts them would go on
-		var out, said bytes.Buffer
-		code := run(ctx, append([]string{"--server", "http://127.0.0.1:1"}, strings.Fields(c.args)...), strings.NewReader(""), &out, &said)
+		ctx, end := context.WithTimeout(t.Context(), 10*time.Second) // a server that accepts the file would not end
+		var out, errOut bytes.Buffer
+		code := run(ctx, append([]string{"--server", "http://127.0.0.1:1"}, strings.Fields(c.args)...), strings.NewReader(""), &out, &errOut)
 		end()
-		errs := said.String()
+		errs := errOut.String()
 		if code != exitUsage || !strings.Contains(errs, c.path) || !strings.Contains(errs, "mode "+c.mode) || !strings.Contains(errs, c.remedy) {
 			t.Errorf("foliot %s: %d %s%s", c.args, code, out.String(), errs)
 		}
@@ -100,8 +101,8 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 	}
 }
 
-// The remedy of a refusal would lock others out of a directory that is theirs.
-func TestADirectoryOfSomethingElseIsNotToBeClosed(t *testing.T) {
+// The usual remedy would lock other users out of their own directory.
+func TestNoErrorAdvisesToCloseADirectoryOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "passwd"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -9,23 +9,23 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// filterFlags choose tasks, for listing and for acting on many.
+// filterFlags select tasks, to list them or to change many at once.
 type filterFlags struct {
 	Queue     string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
-	State     []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused or a namespace that is suspended), running, delivered, cancelled, expired, dead. Repeat it for any of several."`
-	Reason    string   `group:"filter" placeholder:"REASON" help:"Only tasks that are dead, expired or cancelled for this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied, reclaims_exhausted, purged …"`
-	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. Repeat it: all must match."`
-	Schedule  string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule made."`
-	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time, or this long from now (10m, 0s)."`
-	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time, or this long from now (10m, -1h)."`
+	State     []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused or a namespace that is suspended), running, delivered, cancelled, expired, dead. Repeat it to select several states."`
+	Reason    string   `group:"filter" placeholder:"REASON" help:"Only dead, expired or cancelled tasks with this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied, reclaims_exhausted, purged …"`
+	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
+	Schedule  string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule created."`
+	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (10m, 0s)."`
+	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (10m, -1h)."`
 }
 
-// given reports whether any of them is.
+// given reports whether any of the flags is set.
 func (f filterFlags) given() bool {
 	return f.Queue != "" || len(f.State) > 0 || f.Reason != "" || len(f.Label) > 0 || f.Schedule != "" || f.DueBefore != "" || f.DueAfter != ""
 }
 
-// filter returns what the flags choose.
+// filter returns the filter that the flags describe.
 func (f filterFlags) filter(now time.Time) (chosen client.Filter, err error) {
 	chosen.Queue, chosen.Reason, chosen.Schedule = f.Queue, f.Reason, f.Schedule
 	if f.Queue != "" {
@@ -40,7 +40,7 @@ func (f filterFlags) filter(now time.Time) (chosen client.Filter, err error) {
 	}
 	for _, s := range f.State {
 		if _, ok := task.ParseState(s); !ok && client.State(s) != client.Held {
-			return chosen, usage.Errorf("--state", "%q is no state; it is one of scheduled, held, running, delivered, cancelled, expired, dead", s)
+			return chosen, usage.Errorf("--state", "%q is not one of scheduled, held, running, delivered, cancelled, expired, dead", s)
 		}
 		chosen.States = append(chosen.States, client.State(s))
 	}
@@ -50,7 +50,7 @@ func (f filterFlags) filter(now time.Time) (chosen client.Filter, err error) {
 	return chosen, parseBounds(now, bound{"--due-before", f.DueBefore, &chosen.DueBefore}, bound{"--due-after", f.DueAfter, &chosen.DueAfter})
 }
 
-// parseLabels reads key=value pairs.
+// parseLabels parses pairs of the form key=value.
 func parseLabels(pairs []string) (map[string]string, error) {
 	if len(pairs) == 0 {
 		return nil, nil
@@ -59,7 +59,7 @@ func parseLabels(pairs []string) (map[string]string, error) {
 	for _, pair := range pairs {
 		k, v, ok := strings.Cut(pair, "=")
 		if !ok || k == "" {
-			return nil, usage.Errorf("--label", "%q is no KEY=VALUE", pair)
+			return nil, usage.Errorf("--label", "%q is not of the form KEY=VALUE", pair)
 		}
 		if _, twice := labels[k]; twice {
 			return nil, usage.Errorf("--label", "%q is given twice", k)

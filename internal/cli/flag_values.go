@@ -15,11 +15,11 @@ import (
 	"github.com/foliot/foliot/internal/server/config"
 )
 
-// notDuration says what a duration looks like, wherever one stands.
-const notDuration = "%q is no duration; write 500ms, 20s or 1m30s (no spaces, and the longest unit is h)"
+// notDuration is the error for a value that is not a duration.
+const notDuration = "invalid duration %q; write 500ms, 20s or 1m30s (no spaces, and the longest unit is h)"
 
-// readers read the values of flags, of variables and of a file's keys: kong's
-// own say what Go calls what is wrong.
+// readers parse the values of flags, variables and configuration keys. The
+// parsers of kong are not used, because their errors name types of Go.
 var readers = []kong.Option{
 	kong.TypeMapper(reflect.TypeFor[time.Duration](), reader(readDuration)),
 	kong.TypeMapper(reflect.TypeFor[config.ShardCount](), reader(readShards)),
@@ -30,7 +30,7 @@ var readers = []kong.Option{
 	kong.KindMapper(reflect.Float64, reader(readNumber)),
 }
 
-// reader returns what stores the text of a value in its field.
+// reader returns a mapper that passes the text of a value to read.
 func reader(read func(text string, flag *kong.Flag, into reflect.Value) error) kong.Mapper {
 	return kong.MapperFunc(func(ctx *kong.DecodeContext, into reflect.Value) error {
 		var text string
@@ -54,24 +54,25 @@ func readWhole(text string, flag *kong.Flag, into reflect.Value) error {
 	n, err := strconv.ParseInt(text, 0, into.Type().Bits())
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return fmt.Errorf("%s is too large a number", text)
+		return fmt.Errorf("the number %s is too large", text)
 	case err != nil && flag != nil && flag.PlaceHolder == "BYTES":
-		return fmt.Errorf("%q is no number of bytes; write all of it, such as 262144 for 256 KiB", text)
+		return fmt.Errorf("%q is not a number of bytes; write it without a unit, such as 262144 for 256 KiB", text)
 	case err != nil:
-		return fmt.Errorf("%q is no whole number, such as 1000", text)
+		return fmt.Errorf("%q is not a whole number, such as 1000", text)
 	}
 	into.SetInt(n)
 	return nil
 }
 
-// wholeLimit and numberLimit are limits, 0 if there is to be none, which the command line calls
-// unlimited. A 0 is refused there: a script that computes one does not mean "no limit".
+// wholeLimit and numberLimit are limits. The value 0 means no limit, and the
+// command line calls it unlimited. A 0 on the command line is refused: a script
+// that computes 0 does not mean "no limit".
 type (
 	wholeLimit  int64
 	numberLimit float64
 )
 
-// readLimit returns read for a limit.
+// readLimit returns a reader of limits that parses numbers with read.
 func readLimit(read func(string, *kong.Flag, reflect.Value) error) func(string, *kong.Flag, reflect.Value) error {
 	return func(text string, flag *kong.Flag, into reflect.Value) error {
 		if text == unlimited {
@@ -80,7 +81,7 @@ func readLimit(read func(string, *kong.Flag, reflect.Value) error) func(string, 
 		}
 		err := read(text, flag, into)
 		if err == nil && into.IsZero() {
-			err = fmt.Errorf("%s is not a limit: write %s to take the limit away; to stop a queue, pause it; to stop a namespace, suspend it", text, unlimited)
+			err = fmt.Errorf("%s is not a limit: write %s to remove the limit; to stop a queue, pause it; to stop a namespace, suspend it", text, unlimited)
 		}
 		return err
 	}
@@ -96,7 +97,7 @@ func setLimit[T int | int64 | float64, L wholeLimit | numberLimit](field *T, v *
 func readShards(text string, flag *kong.Flag, into reflect.Value) error {
 	err := readWhole(text, flag, into)
 	if n := into.Int(); err == nil && (n < 1 || n > config.MaxShards) {
-		return fmt.Errorf("%d does not lie between 1 and %d", n, config.MaxShards)
+		return fmt.Errorf("%d is not between 1 and %d", n, config.MaxShards)
 	}
 	return err
 }
@@ -104,43 +105,43 @@ func readShards(text string, flag *kong.Flag, into reflect.Value) error {
 func readNumber(text string, _ *kong.Flag, into reflect.Value) error {
 	f, err := strconv.ParseFloat(text, into.Type().Bits())
 	if err != nil {
-		return fmt.Errorf("%q is no number, such as 0.5", text)
+		return fmt.Errorf("%q is not a number, such as 0.5", text)
 	}
 	into.SetFloat(f)
 	return nil
 }
 
-// plainer is what kong says of values, in our words.
-var plainer = []struct {
-	is   *regexp.Regexp
-	says string
+// parserWordings rewords errors of kong about values.
+var parserWordings = []struct {
+	from *regexp.Regexp
+	to   string
 }{
 	{regexp.MustCompile(`(?s) \(from envar (\w+)=.*\)$`), " (environment $1)"},
-	{regexp.MustCompile(`expected .* value but got "EOL".*$`), "it needs a value"},
+	{regexp.MustCompile(`expected .* value but got "EOL".*$`), "a value is missing"},
 	{regexp.MustCompile(`bool value must be .* but got (".*")`), "$1 is neither true nor false"},
 }
 
-// notOneOf is what kong says of a value that is none of those there are.
+// notOneOf matches the error of kong for a value that is not in an enum.
 var notOneOf = regexp.MustCompile(`(?s)^(\S+) must be one of (.*) but got (".*")$`)
 
-// plainly returns what is wrong with a command line as the errors of a
-// configuration file have it: the flag, what was found, what is accepted; and
-// the variable, where it stands in one.
-func plainly(err error) error {
+// rewordParseError returns a parse error in the form of the errors of a
+// configuration file: the flag, the value, the accepted values, and the variable
+// if the value comes from one.
+func rewordParseError(err error) error {
 	var parse *kong.ParseError
 	if !errors.As(err, &parse) {
 		return err
 	}
 	text := err.Error()
-	for _, p := range plainer {
-		text = p.is.ReplaceAllString(text, p.says)
+	for _, w := range parserWordings {
+		text = w.from.ReplaceAllString(text, w.to)
 	}
 	if node := parse.Context.Selected(); node != nil && node.FullPath() == "foliot cron add" && strings.HasPrefix(text, "unexpected argument") {
-		text += `; an expression is one argument, in quotes: "0 21 * * *"`
+		text += `; write the expression as one argument, in quotes: "0 21 * * *"`
 	}
 	if m := notOneOf.FindStringSubmatch(text); m != nil {
 		choice := strings.NewReplacer(`"`, "", ",", ", ").Replace(m[2])
-		text = fmt.Sprintf("%s: %s is none of %s", m[1], m[3], choice)
+		text = fmt.Sprintf("%s: %s is not one of %s", m[1], m[3], choice)
 		for _, flag := range parse.Context.Flags() {
 			name := config.VariableOf(flag)
 			if "--"+flag.Name == m[1] && name != "" && strconv.Quote(os.Getenv(name)) == m[3] {

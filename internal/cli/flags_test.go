@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Every bad command line ends with exit code 2 and one line that names what is
-// wrong, and nothing is stored.
+// An invalid command line ends with exit code 2 and one line that names the
+// mistake. Nothing is stored.
 func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 	s := newSession(t)
 	long := filepath.Join(s.dir, "long")

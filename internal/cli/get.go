@@ -15,13 +15,13 @@ import (
 
 type getCmd struct {
 	Name string `arg:"" help:"The task's name."`
-	Wait bool   `help:"Wait for the task's end; exit 6 when it was not delivered."`
+	Wait bool   `help:"Wait until the task ends. Exit with 6 if it was not delivered."`
 }
 
 // Help shows examples below the usage line.
 func (getCmd) Help() string {
-	return `Shows what was asked for and what has happened so far: state, due time, the last 20 attempts. The due time is the one that was
-asked for. If the task is tried again, the next attempt has a line of its own.
+	return `Shows a task with its state, due time, request and last 20 attempts. Retries do not change the due time: if a retry is
+planned, a line of its own shows its time.
 
 Examples:
 
@@ -47,10 +47,10 @@ func (c *getCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	return describe(t).print(con)
 }
 
-// rows are words, each with a value.
+// rows are pairs of a word and a value.
 type rows [][]string
 
-// add adds one, where its value is set.
+// add adds a row unless its value is empty.
 func (r *rows) add(word, value string) {
 	if value != "" {
 		*r = append(*r, []string{word, value})
@@ -104,7 +104,8 @@ func describe(t *client.Task) (r rows) {
 	return r
 }
 
-// heldWords says why a task is held. A newer server may know more reasons.
+// heldWords describes why a task is held. A newer server may have reasons that
+// this version does not know; they are shown unchanged.
 func heldWords(by string) string {
 	switch by {
 	case "suspended":
@@ -117,7 +118,7 @@ func heldWords(by string) string {
 	return by
 }
 
-// addRequest adds what is sent, and where it belongs.
+// addRequest adds the rows of the request, the queue, the priority and labels.
 func (r *rows) addRequest(s *client.Spec) {
 	r.add("request", strings.TrimSpace(s.HTTP.Method+" "+s.HTTP.URL))
 	for _, name := range sortedKeys(s.HTTP.Headers) {
@@ -131,7 +132,7 @@ func (r *rows) addRequest(s *client.Spec) {
 	}
 }
 
-// addLimits adds how long and how often it is tried.
+// addLimits adds the rows of the time limits, the retries and the dead notice.
 func (r *rows) addLimits(s *client.Spec) {
 	r.add("timeout", durationWords(s.Timeout))
 	r.add("expire after", durationWords(time.Duration(s.ExpireAfter)))
@@ -139,7 +140,7 @@ func (r *rows) addLimits(s *client.Spec) {
 	r.add("on dead", s.OnDead.String())
 }
 
-// bodyWords shows a body as the API does.
+// bodyWords returns a body in the form that the API uses.
 func bodyWords(b client.Body) string {
 	switch {
 	case b.IsZero():
@@ -148,13 +149,13 @@ func bodyWords(b client.Body) string {
 		return string(b.Bytes())
 	case b.IsText():
 		var quoted strings.Builder
-		_ = writeJSON(&quoted, string(b.Bytes()), false) // a string always has a form
+		_ = writeJSON(&quoted, string(b.Bytes()), false) // a string can always be encoded
 		return strings.TrimSpace(quoted.String())
 	}
 	return "base64 " + base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// durationWords shows nothing for what is not set.
+// durationWords returns d as text, or "" if d is not set.
 func durationWords(d time.Duration) string {
 	if d <= 0 {
 		return ""

@@ -18,37 +18,39 @@ import (
 )
 
 type importCmd struct {
-	File     string `arg:"" help:"The file to read; - is standard input."`
-	Parallel int    `default:"4" placeholder:"N" help:"Requests under way at once (default: 4)."`
+	File     string `arg:"" help:"The file to read; - means standard input."`
+	Parallel int    `default:"4" placeholder:"N" help:"Requests at the same time (default: 4)."`
 	Batch    int    `default:"1000" placeholder:"N" help:"Tasks in one request, at most 1000 (default: 1000)."`
 }
 
 // Help shows examples below the usage line.
 func (importCmd) Help() string {
-	return `Creates one task from each line, a JSON object as POST /v1/tasks takes it, or as export wrote it; and a schedule from one that
-has a "task", as PUT /v1/schedules takes it, with its name. A line that is refused is reported with its number and does not keep the others back. Lines whose task or schedule exists already are skipped, so that an
-import which was interrupted is simply started again; lines without a name would be created twice.
+	return `Creates one task from each line. A line is a JSON object as for POST /v1/tasks, or as foliot export writes it. A line with a field
+"task" creates a schedule: it has the fields of PUT /v1/schedules, and a name.
+
+A refused line is reported with its number, and the import goes on. Lines whose task or schedule exists are skipped, so an
+interrupted import can simply be repeated. Give each line a name: a line without one would create a second task.
 
 Examples:
 
     foliot import tasks.ndjson
     jq -c '{name: .id, at: .closes_at, http: {url: .callback}}' orders.json | foliot import -
 
-A task's line, and a schedule's:
+A line of a task, and a line of a schedule:
 
     {"name": "order-42-close", "delay": "30m", "http": {"url": "https://shop.example/close", "body": {"order": 42}}}
     {"name": "nightly", "cron": "0 21 * * *", "timezone": "Europe/Berlin", "task": {"http": {"url": "https://shop.example/report"}}}`
 }
 
-// maxReported is how many refused lines are printed and kept one by one; the
-// rest is counted.
+// maxReported is how many refused lines are printed and kept. Others are only
+// counted.
 const maxReported = 100
 
-// importReply is what -o json prints at the end.
+// importReply is the output of -o json, printed at the end.
 type importReply struct {
 	Created   int       `json:"created"`
-	Schedules int       `json:"schedules,omitempty"` // that were created
-	Skipped   int       `json:"skipped"`             // a task, or a schedule, of that name exists
+	Schedules int       `json:"schedules,omitempty"` // created
+	Skipped   int       `json:"skipped"`             // the name is taken
 	Refused   int       `json:"refused"`
 	Errors    []badLine `json:"errors,omitempty"` // of the first refused lines
 	Seconds   float64   `json:"seconds"`
@@ -60,13 +62,13 @@ type badLine struct {
 	Detail string `json:"detail"`
 }
 
-// Run imports.
+// Run imports the file.
 func (c *importCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Parallel < 1 || c.Parallel > 64 {
-		return usage.Errorf("--parallel", "%d does not lie between 1 and 64", c.Parallel)
+		return usage.Errorf("--parallel", "%d is not between 1 and 64", c.Parallel)
 	}
 	if c.Batch < 1 || c.Batch > task.MaxBatch {
-		return usage.Errorf("--batch", "%d does not lie between 1 and %d", c.Batch, task.MaxBatch)
+		return usage.Errorf("--batch", "%d is not between 1 and %d", c.Batch, task.MaxBatch)
 	}
 	in, size, err := openInput(c.File, con.in)
 	if err != nil {
@@ -81,7 +83,8 @@ func (c *importCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	return im.conclude(err, time.Since(began))
 }
 
-// openInput returns a file that an argument names, and its size, -1 where that is not known.
+// openInput opens the file that an argument names. It returns a size of -1 if
+// the size is unknown.
 func openInput(file string, stdin io.Reader) (io.ReadCloser, int64, error) {
 	if file == "-" {
 		return io.NopCloser(stdin), -1, nil
@@ -104,9 +107,10 @@ func openInput(file string, stdin io.Reader) (io.ReadCloser, int64, error) {
 	return f, info.Size(), nil
 }
 
-// importer sends the lines of one file in batches. Its goroutines, a reader
-// and some senders, are started by run. The senders are waited for; the reader
-// is not when the import is interrupted, as nothing ends a read from a terminal.
+// importer sends the lines of one file in batches. Its method run starts a
+// reader and several senders. It waits for the senders. After an interrupt it
+// does not wait for the reader, because a read from a terminal cannot be
+// cancelled.
 type importer struct {
 	con   *console
 	api   *client.Client
@@ -117,8 +121,8 @@ type importer struct {
 	total importReply
 }
 
-// run returns when every line was answered, or with the first error that makes
-// going on pointless.
+// run returns when all lines are done, or at the first error that would affect
+// the other lines too.
 func (im *importer) run(ctx context.Context, lines *lineReader, parallel int) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -143,7 +147,7 @@ func (im *importer) run(ctx context.Context, lines *lineReader, parallel int) er
 	return <-read
 }
 
-// sendAll sends batches until there are no more, ctx ends or one fails.
+// sendAll sends batches until there are no more, ctx ends or a batch fails.
 func (im *importer) sendAll(ctx context.Context, batches <-chan importBatch) error {
 	for {
 		select {
@@ -160,7 +164,7 @@ func (im *importer) sendAll(ctx context.Context, batches <-chan importBatch) err
 	}
 }
 
-// read cuts the lines into batches until they end or ctx does.
+// read collects the lines into batches until the file or ctx ends.
 func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- importBatch) error {
 	var b importBatch
 	pass := func() bool {
@@ -191,7 +195,7 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 		}
 		if l.err == nil && isSchedule(l.text) {
 			if !im.passSchedule(ctx, l, batches) {
-				return nil // the cause says why
+				return nil // run returns the cause of ctx
 			}
 			continue
 		}
@@ -204,28 +208,29 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 	}
 }
 
-// formProblem returns why a file with that first line has another form than one
-// object a line, and what makes that of it; "" if it may have.
+// formProblem returns an error text with a remedy if the first line shows that
+// the file does not have one JSON object per line, and "" otherwise.
 func formProblem(first []byte) string {
 	switch {
-	case len(first) == 0: // it is too long, and reported as such
+	case len(first) == 0: // too long; reported elsewhere
 		return ""
 	case first[0] == '[':
-		return "it is a JSON array, and import reads one JSON object a line: `jq -c '.[]' FILE | foliot import -`"
+		return "it is a JSON array, and import needs one JSON object per line: `jq -c '.[]' FILE | foliot import -`"
 	case string(first) == "{":
-		return "its objects take several lines, and import reads one JSON object a line: `jq -c . FILE | foliot import -`"
+		return "its objects take several lines, and import needs one JSON object per line: `jq -c . FILE | foliot import -`"
 	case first[0] != '{' && bytes.ContainsAny(first, ",;\t"):
-		return fmt.Sprintf("its first line, %q, looks like CSV, and import reads one JSON object a line, such as %s", wording.Shorten(string(first)), exampleLine)
+		return fmt.Sprintf("its first line, %q, looks like CSV, and import needs one JSON object per line, such as %s", wording.Shorten(string(first)), exampleLine)
 	case first[0] != '{':
-		return fmt.Sprintf("its first line, %q, is no JSON, and import reads one JSON object a line, such as %s", wording.Shorten(string(first)), exampleLine)
+		return fmt.Sprintf("its first line, %q, is not JSON, and import needs one JSON object per line, such as %s", wording.Shorten(string(first)), exampleLine)
 	}
 	return ""
 }
 
-// exampleLine is a task's line.
+// exampleLine is the line of a task.
 const exampleLine = `{"name": "order-42-close", "delay": "30m", "http": {"url": "https://shop.example/close"}}`
 
-// passSchedule passes a line that is a schedule on, by itself.
+// passSchedule passes on the line of a schedule as a batch of its own. It
+// reports false if ctx ended.
 func (im *importer) passSchedule(ctx context.Context, l line, batches chan<- importBatch) bool {
 	s, err := readSchedule(l.text)
 	if err != nil {
@@ -241,7 +246,7 @@ func (im *importer) passSchedule(ctx context.Context, l line, batches chan<- imp
 	}
 }
 
-// send creates a batch's tasks and counts what became of them.
+// send creates the tasks or the schedule of a batch and counts the results.
 func (im *importer) send(ctx context.Context, b importBatch) error {
 	if b.schedule != nil {
 		return im.putSchedule(ctx, b)
@@ -250,28 +255,29 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 	var refused *client.Error
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx) // another sender's error, or the user's wish
+		return context.Cause(ctx) // the error of another sender, or an interrupt
 	case errors.As(err, &refused) && refusalCode(refused) == exitUsage && len(b.numbers) > 1:
 		return im.narrow(ctx, b)
 	case err != nil:
-		return renamed(err, "import of "+b.lines())
+		return withOp(err, "import of "+b.lines())
 	}
 	later, err := im.count(b, results)
 	if err != nil || len(later.numbers) == 0 {
 		return err
 	}
-	if !pause(ctx, tooFast) {
+	if !pause(ctx, rateDelay) {
 		return context.Cause(ctx)
 	}
 	return im.send(ctx, later)
 }
 
-// tooFast is the pause after a batch that the namespace's rate has cut short.
-const tooFast = time.Second
+// rateDelay is the pause before the lines above the namespace's rate are sent
+// again.
+const rateDelay = time.Second
 
-// count adds up what became of a batch, and returns what came too fast. An
-// error says that the server fails, or that the namespace is full: it would be
-// so with the rest too.
+// count counts the results of a batch. It returns the lines above the rate, to
+// be sent later. It returns an error if the server fails or a quota is reached,
+// because all other lines would fail too.
 func (im *importer) count(b importBatch, results []client.BatchResult) (later importBatch, failure error) {
 	created, skipped := 0, 0
 	for i, r := range results {
@@ -299,8 +305,8 @@ func (im *importer) count(b importBatch, results []client.BatchResult) (later im
 	return later, failure
 }
 
-// narrow finds the line because of which a whole batch was refused, as JSON
-// that is nested beyond reason is.
+// narrow sends the halves of a batch that was refused as a whole, to find the
+// line that is the cause. One cause is JSON that is nested too deeply.
 func (im *importer) narrow(ctx context.Context, b importBatch) error {
 	for _, half := range b.halves() {
 		if err := im.send(ctx, half); err != nil {
@@ -310,7 +316,7 @@ func (im *importer) narrow(ctx context.Context, b importBatch) error {
 	return nil
 }
 
-// report counts and prints a line that became no task.
+// report counts and prints a refused line.
 func (im *importer) report(bad badLine) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
@@ -323,18 +329,19 @@ func (im *importer) report(bad badLine) {
 		im.con.notef("line %d: %s", bad.Line, wording.Printable(bad.Detail))
 	}
 	if im.total.Refused == maxReported {
-		im.con.notef("%d lines were refused; from here on they are counted only", maxReported)
+		im.con.notef("%d lines were refused; further ones are only counted", maxReported)
 	}
 }
 
-// conclude prints the sums. stopped is why the import ended before the file did.
+// conclude prints the totals. stopped is the error that ended the import early,
+// or nil.
 func (im *importer) conclude(stopped error, took time.Duration) error {
 	im.mu.Lock()
 	t := im.total
 	im.mu.Unlock()
 	t.Seconds = took.Seconds()
 	var form *usage.Error
-	if errors.As(stopped, &form) { // nothing was sent
+	if errors.As(stopped, &form) { // no line was sent
 		return stopped
 	}
 	if im.con.json {
@@ -342,14 +349,14 @@ func (im *importer) conclude(stopped error, took time.Duration) error {
 			return err
 		}
 	} else {
-		im.con.sayf("created %d%s, skipped %d that exist, refused %d, in %.1f s (%s)",
+		im.con.sayf("created %d%s, skipped %d existing, refused %d, in %.1f s (%s)",
 			t.Created, wording.AndSchedules(t.Schedules), t.Skipped, t.Refused, took.Seconds(), rate(t.Created, took))
 	}
 	switch {
 	case stopped != nil:
-		return fmt.Errorf("import stopped early, start it again to go on: %w", stopped)
+		return fmt.Errorf("import stopped early; repeat the command to continue: %w", stopped)
 	case t.Refused > 0:
-		return &fault{exitFailure, fmt.Errorf("refused lines: %d", t.Refused)}
+		return &exitError{exitFailure, fmt.Errorf("refused lines: %d", t.Refused)}
 	}
 	return nil
 }

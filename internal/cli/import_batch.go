@@ -7,34 +7,35 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// importBatch collects lines for one request. Their text goes out as it stands
-// in the file: decoding and encoding it again would cost more than all the rest.
+// importBatch collects lines for one request. Their text is sent unchanged,
+// because decoding and encoding it would cost more than all other work.
 type importBatch struct {
 	numbers []int
 	texts   []json.RawMessage
-	length  int   // of the texts and what is between them
-	size    int64 // of the lines in the file, refused ones included
+	length  int   // of the texts with their separators
+	size    int64 // of the lines in the file, including refused ones
 
-	schedule *scheduleLine // of the one line that there is; nil: the lines are tasks
+	schedule *scheduleLine // the only line; nil if the lines are tasks
 }
 
-// batchFrame is what a request has beside the texts.
+// batchFrame is the length of a request without the texts.
 const batchFrame = len(`{"tasks":[]}`)
 
-// full reports whether l has to wait for the next batch: each is one request.
+// full reports whether l has no room in the batch, because of the number or the
+// size of its lines.
 func (b *importBatch) full(l line, most int) bool {
 	return len(b.numbers) >= most || len(b.numbers) > 0 && batchFrame+b.length+len(l.text) > task.MaxBatchBytes
 }
 
-// add takes l in, or returns why it cannot be a task. What is inside of the
-// object is for the server to judge; a line that is none would spoil the batch.
+// add adds l, or returns why l cannot be a task. The server checks the fields of
+// the object. A line that is not an object would make the whole batch invalid.
 func (b *importBatch) add(l line) (reason string) {
 	b.size += l.size
 	switch {
 	case l.err != nil:
 		return l.err.Error()
 	case l.text[0] != '{' || !json.Valid(l.text):
-		return "the line is no JSON object"
+		return "the line is not a JSON object"
 	}
 	b.numbers = append(b.numbers, l.number)
 	b.texts = append(b.texts, l.text)
@@ -42,7 +43,7 @@ func (b *importBatch) add(l line) (reason string) {
 	return ""
 }
 
-// lines names the batch in errors.
+// lines returns the line numbers of the batch, for errors.
 func (b *importBatch) lines() string {
 	first, last := b.numbers[0], b.numbers[len(b.numbers)-1]
 	if first == last {

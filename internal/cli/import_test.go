@@ -25,7 +25,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// An export may write it so.
+// An export may escape a body in this way.
 func TestALineHoldsTheLargestBodyHoweverItIsEscaped(t *testing.T) {
 	text := `{"delay":"1h","http":{"url":"http://127.0.0.1:9/","body":"` + strings.Repeat(`\u0001`, task.MaxBody) + `"}}`
 	if got, err := newLineReader(strings.NewReader(text)).next(); err != nil || got.err != nil || string(got.text) != text {
@@ -33,7 +33,7 @@ func TestALineHoldsTheLargestBodyHoweverItIsEscaped(t *testing.T) {
 	}
 }
 
-func TestLinesAreReadWhateverTheirLength(t *testing.T) {
+func TestLinesOfAnyLengthAreRead(t *testing.T) {
 	long := strings.Repeat("x", maxLine+1)
 	text := "first\n\n  \r\nfourth\r\n" + long + "\nsixth\n" + strings.Repeat("y", maxLine-1) + "\nlast"
 	lines := newLineReader(strings.NewReader(text))
@@ -63,7 +63,7 @@ func TestAnExportThatIsImportedAgainIsTheSame(t *testing.T) {
 	from, to := newSession(t), newSession(t)
 	file := filepath.Join(from.dir, "tasks.ndjson")
 	var lines strings.Builder
-	for i := range 2500 { // more than two pages, more than two batches
+	for i := range 2500 { // more than two pages and more than two batches
 		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"%dh","http":{"url":"http://127.0.0.1:9/%d","headers":{"X-N":"%d"},"body":{"n":%d}},"labels":{"n":"%d"}}`+"\n", i, i+1, i, i, i, i)
 	}
 	lines.WriteString(`{"name":"text","at":"2030-01-01T00:00:00.001Z","http":{"url":"http://127.0.0.1:9/","method":"PUT","body":"text \u00e9\n"}}` + "\n")
@@ -96,7 +96,7 @@ func TestAnExportThatIsImportedAgainIsTheSame(t *testing.T) {
 	}
 }
 
-func TestAnExportedTaskTakesNothingFromTheQueueItComesInto(t *testing.T) {
+func TestAnImportedTaskTakesNoDefaultsFromItsNewQueue(t *testing.T) {
 	from, to := newSession(t), newSession(t)
 	file := filepath.Join(from.dir, "tasks.ndjson")
 	for _, c := range []struct {
@@ -119,7 +119,7 @@ func TestAnExportedTaskTakesNothingFromTheQueueItComesInto(t *testing.T) {
 	}
 }
 
-func TestWhatTellsOfADeathCanBeImportedToo(t *testing.T) {
+func TestADeadNoticeCanBeImported(t *testing.T) {
 	line := exportLine(&client.Task{Spec: client.Spec{Name: "order-42@dead.0190.3"}, ID: "f7a0"})
 	if err := task.ValidateName("name", line.Name); err != nil {
 		t.Errorf("the line names it %q: %v", line.Name, err)
@@ -145,9 +145,9 @@ func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 	}
 }
 
-// A server that stops answering in the middle ends the import with what was
-// done so far, and the same command goes on later.
-func TestAnImportThatBreaksOffCanBeStartedAgain(t *testing.T) {
+// If the server stops answering, the import ends and reports its progress. The
+// same command continues it later.
+func TestAnInterruptedImportCanBeRepeated(t *testing.T) {
 	store := memstore.New(memstore.Config{})
 	inner := api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store)
 	var requests atomic.Int64 // counted by the handler, which several senders call
@@ -164,15 +164,15 @@ func TestAnImportThatBreaksOffCanBeStartedAgain(t *testing.T) {
 		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}`+"\n", i)
 	}
 	out, errs, code := s.run(lines.String(), "import", "-", "--batch", "10", "--parallel", "1")
-	if code != exitUnreachable || !strings.HasPrefix(out, "created 30,") || !strings.Contains(errs, "start it again") {
+	if code != exitUnreachable || !strings.HasPrefix(out, "created 30,") || !strings.Contains(errs, "repeat the command") {
 		t.Fatalf("the import ended with %d: %s%s", code, out, errs)
 	}
-	srv.Close() // waits for requests that were given up and still run
+	srv.Close() // waits for abandoned requests that still run
 	healed := httptest.NewServer(inner)
 	defer healed.Close()
 	s.server = healed.URL
 	out, errs, code = s.run(lines.String(), "import", "-", "--batch", "10")
-	if code != exitOK || !strings.HasPrefix(out, "created 70, skipped 30 that exist, refused 0") {
+	if code != exitOK || !strings.HasPrefix(out, "created 70, skipped 30 existing, refused 0") {
 		t.Errorf("the second import ended with %d: %s%s", code, out, errs)
 	}
 }
@@ -184,12 +184,12 @@ func TestAnImportStopsWhenTheServerItselfFails(t *testing.T) {
 	defer srv.Close()
 	s := &session{t: t, server: srv.URL}
 	out, errs, code := s.run(strings.Repeat("{}\n", 20), "import", "-", "--batch", "2", "--parallel", "1")
-	if code != exitFailure || !strings.HasPrefix(out, "created 1, skipped 0 that exist, refused 0,") || !strings.Contains(errs, "line 2: the store is full") {
+	if code != exitFailure || !strings.HasPrefix(out, "created 1, skipped 0 existing, refused 0,") || !strings.Contains(errs, "line 2: the store is full") {
 		t.Errorf("the import ended with %d: %s%s", code, out, errs)
 	}
 }
 
-// Tasks that come faster than their namespace may create them come later.
+// Tasks above the create rate of the namespace are created later.
 func TestAnImportWaitsForTheNamespacesRate(t *testing.T) {
 	s := newSession(t)
 	if _, err := s.api(t).Namespaces.Put(t.Context(), "default", client.NamespaceSettings{CreateRate: 60}); err != nil {
@@ -199,19 +199,19 @@ func TestAnImportWaitsForTheNamespacesRate(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}`+"\n", i)
 	}
-	if out, errs, code := s.run(lines.String(), "import", "-"); code != exitOK || !strings.HasPrefix(out, "created 100, skipped 0 that exist, refused 0,") {
+	if out, errs, code := s.run(lines.String(), "import", "-"); code != exitOK || !strings.HasPrefix(out, "created 100, skipped 0 existing, refused 0,") {
 		t.Errorf("the import ended with %d: %s%s", code, out, errs)
 	}
 	if _, err := s.api(t).Namespaces.Put(t.Context(), "default", client.NamespaceSettings{MaxPending: 101}); err != nil {
 		t.Fatal(err)
 	}
 	out, errs, code := s.run(strings.ReplaceAll(lines.String(), "t-", "u-"), "import", "-")
-	if code != exitFailure || !strings.HasPrefix(out, "created 1, skipped 0 that exist, refused 0,") || !strings.Contains(errs, "start it again") {
+	if code != exitFailure || !strings.HasPrefix(out, "created 1, skipped 0 existing, refused 0,") || !strings.Contains(errs, "repeat the command") {
 		t.Errorf("a namespace that is full: %d: %s%s", code, out, errs)
 	}
 }
 
-// api returns a client of the session's server.
+// api returns a client for the server of the session.
 func (s *session) api(t *testing.T) *client.Client {
 	t.Helper()
 	c, err := client.New(s.server, client.Options{})
@@ -222,9 +222,8 @@ func (s *session) api(t *testing.T) *client.Client {
 	return c
 }
 
-// A line that makes the server refuse the whole request is found, and is the
-// only one that is refused.
-func TestALineThatSpoilsItsBatchIsFound(t *testing.T) {
+// If a line makes the server refuse the whole request, only that line is refused.
+func TestALineThatInvalidatesItsBatchIsFound(t *testing.T) {
 	s := newSession(t)
 	deep := strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2000)
 	var lines strings.Builder
@@ -236,11 +235,11 @@ func TestALineThatSpoilsItsBatchIsFound(t *testing.T) {
 		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"},"labels":%s}`+"\n", i, labels)
 	}
 	out, errs, code := s.run(lines.String(), "import", "-")
-	if code != exitFailure || !strings.HasPrefix(out, "created 19, skipped 0 that exist, refused 1,") {
+	if code != exitFailure || !strings.HasPrefix(out, "created 19, skipped 0 existing, refused 1,") {
 		t.Errorf("the import ended with %d: %s", code, out)
 	}
 	if !strings.HasPrefix(errs, "line 8: ") || len(errs) > 2*wording.MaxShown {
-		t.Errorf("it said %q", errs)
+		t.Errorf("it printed %q", errs)
 	}
 }
 
@@ -255,7 +254,7 @@ func TestRefusedLinesArePrintedUpToALimit(t *testing.T) {
 	}
 }
 
-func TestAnImportFromASilentInputCanBeInterrupted(t *testing.T) {
+func TestAnImportThatWaitsForInputCanBeInterrupted(t *testing.T) {
 	s := newSession(t)
 	silent, end := io.Pipe()
 	defer end.Close()
@@ -273,7 +272,7 @@ func TestAnImportFromASilentInputCanBeInterrupted(t *testing.T) {
 	}
 }
 
-// announced is a reader that says when it is first read from.
+// announced is a reader that calls a function before its first read.
 type announced struct {
 	io.Reader
 
@@ -285,7 +284,7 @@ func (a announced) Read(p []byte) (int, error) {
 	return a.Reader.Read(p)
 }
 
-func TestAFileOfAnotherFormIsRefusedWithWhatMakesLinesOfIt(t *testing.T) {
+func TestAFileInAnotherFormatIsRefusedWithARemedy(t *testing.T) {
 	s := newSession(t)
 	for in, says := range map[string]string{
 		`[{"name":"a","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}]`: "jq -c '.[]'",
@@ -293,7 +292,7 @@ func TestAFileOfAnotherFormIsRefusedWithWhatMakesLinesOfIt(t *testing.T) {
 		"{\n  \"name\": \"a\"\n}":                                          "jq -c . FILE",
 		"name,delay,url\na,1h,http://127.0.0.1:9/\n":                       "looks like CSV",
 		"name;delay\n":      "looks like CSV",
-		"tasks of Monday\n": "is no JSON",
+		"tasks of Monday\n": "is not JSON",
 	} {
 		stdout, stderr, code := s.run(in, "import", "-")
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, says) || strings.Count(stderr, "\n") != 1 {

@@ -4,25 +4,26 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 )
 
-// maxLine bounds one line of an import: the largest body, and room for the
-// rest, with every byte escaped as \u0000.
+// maxLine is the longest line of an import: the largest body and 64 KiB for the
+// other fields, with every byte escaped as \u0000.
 const maxLine = 6 * (1<<20 + 64<<10)
 
-// errLongLine is the error of a line that no task needs.
-var errLongLine = errors.New("the line is longer than any task")
+// errLongLine is the error for a line that is longer than any task.
+var errLongLine = fmt.Errorf("the line is longer than %d bytes, the longest that a task can need", maxLine)
 
 // line is one line of a file.
 type line struct {
 	number int // from 1
 	text   []byte
-	size   int64 // as it stands in the file, with its end
+	size   int64 // in the file, with the line end
 	err    error // errLongLine: text is empty
 }
 
-// lineReader reads lines of any length and keeps only those that may be tasks.
+// lineReader reads lines. It drops the text of lines longer than maxLine.
 type lineReader struct {
 	r      *bufio.Reader
 	number int
@@ -32,7 +33,8 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 256<<10)}
 }
 
-// next returns the next line that is not blank. Errors: io.EOF, and the reader's.
+// next returns the next line that is not blank. It returns io.EOF at the end,
+// and any error of the reader.
 func (l *lineReader) next() (line, error) {
 	var skipped int64
 	for {
@@ -48,7 +50,8 @@ func (l *lineReader) next() (line, error) {
 	}
 }
 
-// read returns the next line, blank or not; err is set when it is the last.
+// read returns the next line, which may be blank. It also returns an error if
+// this line is the last.
 func (l *lineReader) read() (line, error) {
 	l.number++
 	got := line{number: l.number}

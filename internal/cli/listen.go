@@ -22,37 +22,37 @@ import (
 )
 
 type listenCmd struct {
-	Addr   string        `arg:"" optional:"" default:"127.0.0.1:9000" help:"Where to listen: host:port, or a port alone (default: 127.0.0.1:9000)."`
+	Addr   string        `arg:"" optional:"" default:"127.0.0.1:9000" help:"The address to listen on: host:port, or only a port (default: 127.0.0.1:9000)."`
 	Status int           `default:"200" placeholder:"CODE" help:"Answer with this status (default: 200)."`
-	Delay  time.Duration `placeholder:"DURATION" help:"Answer after this long (default: at once)."`
-	Count  int           `placeholder:"N" help:"Stop after so many callbacks (default: never). With --try, only that of its own task counts."`
-	Try    time.Duration `placeholder:"DURATION" help:"Create a task that calls this receiver after that long, print it, and stop; or say why it was not delivered."`
+	Delay  time.Duration `placeholder:"DURATION" help:"Answer after this delay (default: at once)."`
+	Count  int           `placeholder:"N" help:"Stop after this many callbacks (default: never). With --try, only the callback of its task counts."`
+	Try    time.Duration `placeholder:"DURATION" help:"Create a task that calls this receiver after this delay. Stop when its callback has come, or print why it was not delivered."`
 	Quiet  bool          `short:"q" help:"Do not print bodies."`
-	Verify []string      `env:"FOLIOT_VERIFY_SECRET" placeholder:"SECRET" help:"Accept only callbacks signed with this secret (whsec_…), or with one of those in @FILE, and answer 401 to others. May be repeated."`
+	Verify []string      `env:"FOLIOT_VERIFY_SECRET" placeholder:"SECRET" help:"Accept only callbacks signed with this secret (whsec_…), or with a secret in @FILE, and answer others with 401. Repeat it for more."`
 }
 
 // Help shows examples below the usage line.
 func (listenCmd) Help() string {
-	return `Receives callbacks and prints a line for each: when it came, method and path, the task's name, the number of the attempt,
-how late it is against its due time by this machine's clock, and its body.
+	return `Receives callbacks and prints a line for each: time, method, path, name of the task, number of the attempt, lateness by the clock of
+this machine, and body.
 
-With --verify it does what a receiver should do: it prints whether the signature holds, and answers 401 where it does not. What stands
-on the command line is seen by every user of the machine; a secret is better kept in FOLIOT_VERIFY_SECRET or, one a line, in a file.
+With --verify, it checks signatures as a receiver should: it prints the result, and answers 401 if a signature is invalid. Every
+user of the machine can see a command line. So put secrets into FOLIOT_VERIFY_SECRET, or into a file with one secret per line.
 
-With --try it also watches its own task. If the callback does not come, it prints the server's reason at once, cancels the task and
-exits with 6. On a server with tokens it needs one of scope write (FOLIOT_TOKEN_FILE), and the server must allow tasks to call
-loopback (foliot serve --egress-allow 127.0.0.1/32).
+With --try, it also watches the task that it created. If the callback does not come, it prints the reason from the server at
+once, cancels the task and exits with 6. If the server has tokens, this needs a token of scope write (FOLIOT_TOKEN_FILE), and
+the server must allow tasks to call loopback (foliot serve --egress-allow 127.0.0.1/32).
 
 Examples:
 
     foliot listen
-    foliot listen --try 3s                 a first callback: needs a server
-    foliot listen 9001 --status 503        see retries
+    foliot listen --try 3s                 receive a first callback from a running server
+    foliot listen 9001 --status 503        make the server retry
     foliot listen --verify @secrets.txt    verify signatures
     foliot listen -o json --count 10 | jq .late_ms`
 }
 
-// callback is a request as listen shows it.
+// callback is a received request, in the form that listen prints.
 type callback struct {
 	Time      string   `json:"time"`
 	Method    string   `json:"method"`
@@ -63,17 +63,18 @@ type callback struct {
 	DueAt     string   `json:"due_at,omitempty"`
 	LateMS    *float64 `json:"late_ms,omitempty"`
 	Verified  *bool    `json:"verified,omitempty"` // only with --verify
-	Refusal   string   `json:"refusal,omitempty"`  // why it is not verified
+	Refusal   string   `json:"refusal,omitempty"`  // the error of the verification
 	Body      string   `json:"body,omitempty"`
 }
 
-// Run receives until ctx ends, --count is reached, or what --try asked for has come.
+// Run receives callbacks until ctx ends, --count is reached, or the callback of
+// the task of --try has come.
 func (c *listenCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Status < 200 || c.Status > 599 {
-		return usage.Errorf("--status", "%d does not lie between 200 and 599", c.Status)
+		return usage.Errorf("--status", "%d is not between 200 and 599", c.Status)
 	}
 	if c.Delay < 0 || c.Count < 0 || c.Try < 0 {
-		return usage.Errorf("--delay, --count, --try", "none may be negative")
+		return usage.Errorf("--delay, --count, --try", "a negative value is invalid")
 	}
 	addr, err := httpserver.ListenAddr("ADDR", c.Addr)
 	if err != nil {
@@ -90,7 +91,7 @@ func (c *listenCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	rc := &receiver{cmd: c, con: con, keys: keys, stop: stop}
-	con.notef("receiving callbacks on http://%s; Ctrl-C stops", l.Addr())
+	con.notef("receiving callbacks on http://%s; press Ctrl-C to stop", l.Addr())
 	watched := func() error { return nil }
 	if c.Try > 0 {
 		if rc.awaited, err = c.try(ctx, con, api, l.Addr()); err != nil {
@@ -99,7 +100,7 @@ func (c *listenCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		watched = rc.watch(ctx, api)
 	}
 	err = httpserver.ServeUntil(ctx, &http.Server{Handler: rc, ReadHeaderTimeout: httpserver.HeaderTimeout, ReadTimeout: httpserver.BodyTimeout, IdleTimeout: httpserver.IdleTimeout}, l)
-	stop() // serveUntil may have failed
+	stop() // also if ServeUntil has failed
 	return errors.Join(err, watched())
 }
 
@@ -109,7 +110,7 @@ func (c *listenCmd) try(ctx context.Context, con *console, api *client.Client, a
 	if err != nil {
 		return "", err
 	}
-	host := "127.0.0.1" // reaches a receiver that listens everywhere, too
+	host := "127.0.0.1" // also reaches a receiver that listens on all addresses
 	if a, ok := addr.(*net.TCPAddr); ok && !a.IP.IsUnspecified() {
 		host = a.IP.String()
 	}
@@ -118,16 +119,17 @@ func (c *listenCmd) try(ctx context.Context, con *console, api *client.Client, a
 		HTTP:  client.HTTP{URL: "http://" + net.JoinHostPort(host, port) + "/hello", Body: client.Text("Hello from Foliot")},
 	})
 	if err != nil {
-		return "", renamed(err, "add a task")
+		return "", withOp(err, "add a task")
 	}
 	con.notef("created %s, due %s", t.Name, wording.Instant(t.DueAt))
 	return t.Name, nil
 }
 
-// watch starts a goroutine that looks at the awaited task from its due time on, and
-// stops the receiver if the callback will not come. wait waits for the goroutine and
-// returns why the callback did not come; nil: it came, or the user gave up. A task
-// whose callback did not come is cancelled, because its receiver is gone.
+// watch starts a goroutine that checks the awaited task from its due time on. The
+// goroutine stops the receiver if the callback will not come. wait waits for the
+// goroutine and returns why the callback did not come, or nil if it came or the
+// user interrupted. If the callback did not come, the goroutine cancels the task,
+// because its receiver ends.
 func (rc *receiver) watch(ctx context.Context, api *client.Client) (wait func() error) {
 	ended := make(chan error, 1)
 	due := time.Now().Add(rc.cmd.Try)
@@ -140,7 +142,7 @@ func (rc *receiver) watch(ctx context.Context, api *client.Client) (wait func() 
 		}
 		cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 		defer cancel()
-		_, _, _ = api.Tasks.Cancel(cleaning, rc.awaited) // it may have ended; if not, its retries end
+		_, _, _ = api.Tasks.Cancel(cleaning, rc.awaited) // an error is ignored: the task may have ended
 		if failed {
 			ended <- notDelivered(rc.awaited, o)
 			return
@@ -150,8 +152,8 @@ func (rc *receiver) watch(ctx context.Context, api *client.Client) (wait func() 
 	return func() error { return <-ended }
 }
 
-// lookUntilFailed looks at the awaited task until an attempt fails, the task ends or
-// ctx ends, and prints what the task waits for.
+// lookUntilFailed checks the awaited task until an attempt fails, the task ends
+// or ctx ends. It prints each reason for which the task waits.
 func (rc *receiver) lookUntilFailed(ctx context.Context, api *client.Client, due time.Time) (_ obstacle, failed bool) {
 	printed := ""
 	for next := time.Until(due) + lookAfter; pause(ctx, next); next = lookEvery {
@@ -180,26 +182,26 @@ func (rc *receiver) arrived() bool {
 type receiver struct {
 	cmd     *listenCmd
 	con     *console
-	keys    [][]byte // none: signatures are not looked at
+	keys    [][]byte // empty if signatures are not checked
 	stop    context.CancelFunc
-	awaited string // the task after whose callback it stops; "" for none
+	awaited string // it stops after the callback of this task; "" for none
 
-	mu   sync.Mutex // guards seen and came, and keeps lines whole
+	mu   sync.Mutex // guards seen, came and the output
 	seen int
 	came bool // the awaited callback
 }
 
 const (
-	// cleanTimeout bounds the cancel of tasks that a trial leaves behind.
+	// cleanTimeout bounds the time to cancel the task of --try.
 	cleanTimeout = 2 * time.Second
 
-	maxShown = 64 << 10         // of a body
-	maxRead  = task.MaxBody + 1 // a signature covers all of it
+	maxShown = 64 << 10         // bytes of a body that are printed
+	maxRead  = task.MaxBody + 1 // bytes of a body that are read; a signature covers all
 )
 
 func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
-	body, _ := io.ReadAll(io.LimitReader(r.Body, maxRead)) // what was cut off is shown as far as it came
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxRead)) // an incomplete body is shown too
 	if rc.cmd.Delay > 0 && !pause(r.Context(), rc.cmd.Delay) {
 		return
 	}
@@ -214,8 +216,8 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-// show prints one callback, unless --count was reached. While a callback is awaited,
-// the others do not count.
+// show prints one callback and reports true, or reports false if --count was
+// reached. While a callback is awaited, the others do not count.
 func (rc *receiver) show(c callback) bool {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -230,7 +232,7 @@ func (rc *receiver) show(c callback) bool {
 		c.Body = ""
 	}
 	if rc.con.json {
-		_ = rc.con.object(c) // nobody reads any more: the sender still gets its answer
+		_ = rc.con.object(c) // without a reader, the sender still gets its answer
 	} else {
 		rc.con.sayf("%s", c.line())
 	}
@@ -250,18 +252,18 @@ func observe(r *http.Request, arrived time.Time, body []byte) callback {
 		WebhookID: r.Header.Get("Webhook-Id"),
 		DueAt:     r.Header.Get("Foliot-Due-At"),
 	}
-	c.Attempt, _ = strconv.Atoi(r.Header.Get("Foliot-Attempt")) // not Foliot's: 0, not shown
+	c.Attempt, _ = strconv.Atoi(r.Header.Get("Foliot-Attempt")) // 0 if the sender is not Foliot
 	if due, err := time.Parse(time.RFC3339Nano, c.DueAt); err == nil {
 		late := float64(arrived.Sub(due).Microseconds()) / 1000
 		c.LateMS = &late
 	}
 	if c.Body = strings.ToValidUTF8(string(body[:min(len(body), maxShown)]), ""); !utf8.Valid(body) {
-		c.Body = fmt.Sprintf("(%d bytes that are no text)", len(body))
+		c.Body = fmt.Sprintf("(%d bytes of binary data)", len(body))
 	}
 	return c
 }
 
-// line is the callback for people.
+// line returns the callback as a line of text.
 func (c callback) line() string {
 	words := []string{c.Time, c.Method, c.Path}
 	if c.Task != "" {

@@ -20,8 +20,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// background runs a command that does not end by itself. Its output is read
-// from the pipes; stop interrupts it, and code returns its exit code.
+// background is a command that does not end by itself. The pipes have its output.
+// stop interrupts it, and code returns its exit code.
 type background struct {
 	stdout, stderr *bufio.Reader
 	stop           context.CancelFunc
@@ -41,7 +41,7 @@ func start(t *testing.T, args ...string) *background {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		outR.Close() // nobody reads any more: writes fail, and nothing hangs
+		outR.Close() // without a reader, writes fail instead of blocking
 		errR.Close()
 	})
 	return b
@@ -101,8 +101,8 @@ func TestListenPrintsWhatItReceives(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// Another callback must not end a trial with success and without a reason.
-func TestATrialEndsWithItsOwnCallbackWhateverTheCount(t *testing.T) {
+// Another callback must not end a trial with success.
+func TestATrialEndsOnlyWithItsOwnCallback(t *testing.T) {
 	stopped := 0
 	con := newConsole(strings.NewReader(""), io.Discard, io.Discard, false)
 	rc := &receiver{cmd: &listenCmd{Count: 1}, con: con, awaited: "own", stop: func() { stopped++ }}
@@ -138,20 +138,20 @@ func TestListenPrintsObjects(t *testing.T) {
 	}
 }
 
-func TestAPortInUseIsSaidClearly(t *testing.T) {
+func TestAPortInUseIsReported(t *testing.T) {
 	l := start(t, "listen", "127.0.0.1:0")
 	addr := strings.TrimPrefix(urlPattern.FindString(l.line(t, l.stderr)), "http://")
 	var out, errs strings.Builder
 	code := run(t.Context(), []string{"listen", addr}, strings.NewReader(""), &out, &errs)
 	if code != exitFailure || !strings.Contains(errs.String(), addr+" is in use by another process") || strings.Count(errs.String(), "\n") != 1 {
-		t.Errorf("it ended with %d and said %q", code, errs.String())
+		t.Errorf("it ended with %d and printed %q", code, errs.String())
 	}
 	l.stop()
 	<-l.code
 }
 
-// callSigned sends a callback that is signed with keys, after edit, and returns
-// the answer's status.
+// callSigned sends a callback signed with keys, after a call of edit, and returns
+// the status of the reply.
 func callSigned(t *testing.T, url, body string, edit func(http.Header), keys ...[]byte) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -227,7 +227,7 @@ func TestListenVerifiesSignatures(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-func TestListenSaysForPeopleWhatItVerified(t *testing.T) {
+func TestListenPrintsTheResultOfTheVerification(t *testing.T) {
 	key := bytes.Repeat([]byte{1}, 32)
 	l := start(t, "listen", "127.0.0.1:0", "--count", "2", "--verify", webhook.FormatSecret(key))
 	url := urlPattern.FindString(l.line(t, l.stderr))
@@ -249,7 +249,7 @@ func TestListenSaysForPeopleWhatItVerified(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-func TestListenNamesWhatIsWrongWithASecretAndDoesNotShowIt(t *testing.T) {
+func TestListenReportsAnInvalidSecretWithoutShowingIt(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty")
 	bad := filepath.Join(t.TempDir(), "bad")
 	for name, text := range map[string]string{empty: "\n", bad: "hunter2"} {
@@ -260,14 +260,14 @@ func TestListenNamesWhatIsWrongWithASecretAndDoesNotShowIt(t *testing.T) {
 	for arg, want := range map[string]string{
 		"hunter2":       "whsec_ followed by 24 to 64 bytes",
 		"whsec_hunter2": "whsec_ followed by 24 to 64 bytes",
-		"@" + empty:     "no secret in " + empty,
+		"@" + empty:     empty + " contains no secret",
 		"@" + bad:       bad,
 		"@" + bad + "x": "no such file",
 	} {
 		var out, errs strings.Builder
 		code := run(t.Context(), []string{"listen", "127.0.0.1:0", "--verify", arg}, strings.NewReader(""), &out, &errs)
 		if code != exitUsage || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "hunter2") {
-			t.Errorf("--verify %s: it ended with %d and said %q", arg, code, errs.String())
+			t.Errorf("--verify %s: it ended with %d and printed %q", arg, code, errs.String())
 		}
 	}
 }

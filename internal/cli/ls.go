@@ -14,14 +14,14 @@ import (
 type lsCmd struct {
 	filterFlags
 
-	Limit int `short:"n" default:"100" placeholder:"N" help:"Stop after so many tasks; 0 lists all (default: 100)."`
+	Limit int `short:"n" default:"100" placeholder:"N" help:"List at most this many tasks; 0 lists all (default: 100)."`
 }
 
 // Help shows examples below the usage line.
 func (lsCmd) Help() string {
-	return `Lists tasks, in no particular order. On a terminal they stand in a table; elsewhere each is a line of
-name, state, due time, queue, attempts, URL and next attempt with a tab between them, and -o json prints each as an object. The due time is
-the one that was asked for: retries do not move it.
+	return `Lists tasks in no particular order. A terminal shows a table. Other outputs get one line per task: name, state, due time,
+queue, attempts, URL and next attempt, separated by tabs. With -o json each task is an object. Retries do not change the
+due time.
 
 Examples:
 
@@ -30,7 +30,7 @@ Examples:
     foliot ls --label tenant=acme -o json`
 }
 
-// pageSize is how many tasks are asked for at once.
+// pageSize is how many tasks one request lists.
 const pageSize = 1000
 
 // Run prints the list, page by page.
@@ -50,13 +50,13 @@ func (c *lsCmd) Run(ctx context.Context, con *console, api *client.Client) error
 		return out.add(listRow(t)...)
 	})
 	if !con.json {
-		err = errors.Join(err, out.end()) // what was read is shown, whatever came then
+		err = errors.Join(err, out.end()) // print the tasks that were read before an error
 	}
 	if err != nil {
 		return err
 	}
 	if more {
-		con.notef("the first %d are shown; --limit 0 lists all", shown)
+		con.notef("showing the first %d; --limit 0 lists all", shown)
 	}
 	return nil
 }
@@ -69,12 +69,13 @@ func listRow(t *client.Task) []string {
 	return []string{t.Name, string(t.State), wording.Instant(t.DueAt), t.Queue, strconv.Itoa(tries), t.HTTP.URL, wording.InstantOr(t.NextAt, "-")}
 }
 
-// eachTask calls visit with the tasks that query chooses, at most limit of
-// them where that is not 0, and reports how many there were and whether more follow.
+// eachTask calls visit with each task that query selects. A limit above 0 is the
+// largest number of calls. It returns the number of calls, and whether more
+// tasks follow.
 func eachTask(ctx context.Context, api *client.Client, query client.Query, limit int, visit func(*client.Task) error) (n int, more bool, err error) {
 	query.PageSize = pageSize
 	if limit > 0 {
-		query.PageSize = min(pageSize, limit+1) // the one too many says that there are more
+		query.PageSize = min(pageSize, limit+1) // one more than limit shows whether more follow
 	}
 	for t, err := range api.Tasks.List(ctx, query) {
 		if err != nil {

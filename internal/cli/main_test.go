@@ -8,15 +8,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-// asBinary makes the test binary behave as foliot: the tests of processes run
-// the real Main, compiled once and with the race detector.
+// asBinary makes the test binary run Main. So tests of processes run the real
+// program, compiled once and with the race detector.
 const asBinary = "FOLIOT_TEST_AS_BINARY"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asBinary) != "" {
 		os.Exit(Main())
 	}
-	for _, setting := range os.Environ() { // the developer's own
+	for _, setting := range os.Environ() { // settings of the developer
 		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "FOLIOT_") {
 			_ = os.Unsetenv(name)
 		}

@@ -25,11 +25,11 @@ Examples:
 
 // Run prints the page.
 func (manCmd) Run(con *console, parsed *kong.Context) error {
-	_, _ = io.WriteString(con.out, manPage(parsed.Model.Node, buildinfo.Version())) // a pager that was left needs no more
+	_, _ = io.WriteString(con.out, manPage(parsed.Model.Node, buildinfo.Version())) // an error means that the pager is gone
 	return nil
 }
 
-// manPage writes the model as a manual page, in the man macros of roff.
+// manPage returns the manual page of the model, in the man macros of roff.
 func manPage(root *kong.Node, version string) string {
 	p := &roff{}
 	p.macro("TH", "FOLIOT", "1", "", "foliot "+version, "User Commands")
@@ -45,13 +45,13 @@ func manPage(root *kong.Node, version string) string {
 	p.macro("SH", "COMMANDS")
 	p.commands(root)
 	p.macro("SH", "ENVIRONMENT")
-	p.prose("Each flag that names a variable takes its value from there where the command line does not have it. " +
-		"foliot serve and foliot config also read a file: see --config there, and foliot config --example.")
+	p.prose("If a flag names a variable and is not on the command line, its value comes from that variable. " +
+		"foliot serve and foliot config also read a file: see their flag --config, and foliot config --example.")
 	p.macro("SH", "EXIT STATUS")
 	_, codes, _ := strings.Cut(exitCodesHelp, "\n")
 	for line := range strings.Lines(codes) {
-		code, means, _ := strings.Cut(strings.TrimSpace(line), " ")
-		p.item(code, strings.TrimSpace(means))
+		code, meaning, _ := strings.Cut(strings.TrimSpace(line), " ")
+		p.item(code, strings.TrimSpace(meaning))
 	}
 	return p.String()
 }
@@ -76,7 +76,7 @@ func (p *roff) text(s string) {
 	p.WriteString(s + "\n")
 }
 
-// prose writes paragraphs. Lines that are indented by four spaces stay as they are.
+// prose writes paragraphs. It keeps lines that are indented by four spaces.
 func (p *roff) prose(s string) {
 	asIs := false
 	for line := range strings.Lines(strings.Trim(s, "\n")) {
@@ -100,11 +100,11 @@ func (p *roff) prose(s string) {
 	}
 }
 
-// item writes a term and what it means.
-func (p *roff) item(term, means string) {
+// item writes a term and its meaning.
+func (p *roff) item(term, meaning string) {
 	p.macro("TP")
 	p.WriteString(`\fB` + escapeRoff(term) + "\\fR\n")
-	p.text(means)
+	p.text(meaning)
 }
 
 func (p *roff) flags(flags []*kong.Flag) {
@@ -115,7 +115,7 @@ func (p *roff) flags(flags []*kong.Flag) {
 	}
 }
 
-// commands writes the commands below a node, each with all that it takes.
+// commands writes the commands below a node with their arguments and flags.
 func (p *roff) commands(node *kong.Node) {
 	for _, c := range node.Children {
 		switch {
@@ -150,8 +150,8 @@ func withoutHelp(flags []*kong.Flag) (rest []*kong.Flag) {
 	return rest
 }
 
-// escapeRoff returns s as roff prints it: a plain - would become a hyphen, which
-// nobody can paste into a shell, and it reads ASCII alone.
+// escapeRoff escapes s for roff. Otherwise a plain - would become a hyphen, which
+// a shell does not accept when pasted. roff reads only ASCII.
 func escapeRoff(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -9,7 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-func TestTheManualPageIsGoodRoff(t *testing.T) {
+func TestTheManualPageIsValidRoff(t *testing.T) {
 	page, errs, code := newSession(t).runBare("man")
 	if code != exitOK || errs != "" {
 		t.Fatal(errs)
@@ -22,8 +22,8 @@ func TestTheManualPageIsGoodRoff(t *testing.T) {
 		checked = true
 		cmd := exec.CommandContext(t.Context(), check[0], check[1:]...)
 		cmd.Stdin = strings.NewReader(page)
-		if said, err := cmd.CombinedOutput(); err != nil || len(bytes.TrimSpace(said)) > 0 {
-			t.Errorf("%v: %v\n%s", check, err, said)
+		if output, err := cmd.CombinedOutput(); err != nil || len(bytes.TrimSpace(output)) > 0 {
+			t.Errorf("%v: %v\n%s", check, err, output)
 		}
 	}
 	if !checked {
@@ -55,7 +55,7 @@ func each(flags []*kong.Flag, f func(*kong.Flag)) {
 	}
 }
 
-func TestRoffIsNotMisreadInTexts(t *testing.T) {
+func TestTextsAreEscapedForRoff(t *testing.T) {
 	p := &roff{}
 	p.prose(".TH is no request\n'nor this\n\n    -a \\ `b` …\nend")
 	want := "\\&.TH is no request\n\\(aqnor this\n.PP\n.EX\n    \\-a \\e \\(gab\\(ga \\[u2026]\n.EE\nend\n"

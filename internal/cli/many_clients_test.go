@@ -18,7 +18,7 @@ import (
 	"github.com/foliot/foliot/internal/servertest"
 )
 
-// crowd is how many connections stand idle beside the busy ones. 10,000 of them
+// crowd is the number of idle connections besides the busy ones. 10,000 of them
 // need a limit of 20,000 open files (ulimit -n).
 var crowd = flag.Int("crowd", 500, "idle connections of TestIdleConnectionsAreClosedAndBusyOnesLiveOn")
 
@@ -51,7 +51,7 @@ func (c *keptConn) ask() error {
 	return err
 }
 
-// resident returns how many bytes of memory a process has.
+// resident returns the resident memory of a process in bytes.
 func (p *process) resident() int64 {
 	var pages, resident int64
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
@@ -101,7 +101,7 @@ func TestIdleConnectionsAreClosedAndBusyOnesLiveOn(t *testing.T) {
 			t.Fatalf("idle connection %d: %v, want its end", i, err)
 		}
 	}
-	t.Logf("all closed %v after the last one's request; meanwhile, %d requests over %d busy connections", time.Since(began).Round(time.Millisecond), requests.Load(), busy)
+	t.Logf("all closed %v after the last one's request; during this time, %d requests over %d busy connections", time.Since(began).Round(time.Millisecond), requests.Load(), busy)
 	stop.Store(true)
 	working.Wait()
 }

@@ -16,7 +16,7 @@ type moveCmd struct {
 
 // Help shows examples below the usage line.
 func (moveCmd) Help() string {
-	return `Gives a waiting or dead task another due time; a dead one stays dead until it is retried.
+	return `Changes the due time of a waiting or dead task. A dead task stays dead until it is retried.
 
 Examples:
 
@@ -39,7 +39,7 @@ func (c *moveCmd) Run(ctx context.Context, con *console, api *client.Client) err
 	}
 	t, err := api.Tasks.Patch(ctx, c.Name, patch)
 	if err != nil {
-		return renamed(err, "move "+c.Name)
+		return withOp(err, "move "+c.Name)
 	}
-	return sayTask(con, t, "moved %s, due %s", t.Name, wording.Instant(t.DueAt))
+	return printTask(con, t, "moved %s, due %s", t.Name, wording.Instant(t.DueAt))
 }

@@ -9,17 +9,17 @@ import (
 )
 
 type namespaceCmd struct {
-	Ls  namespaceLsCmd  `cmd:"" help:"List namespaces: what they have and what they may."`
-	Set namespaceSetCmd `cmd:"" help:"Make a namespace, change its quotas, or suspend it."`
-	Rm  namespaceRmCmd  `cmd:"" help:"Remove a namespace of which nothing is left."`
+	Ls  namespaceLsCmd  `cmd:"" help:"List namespaces with their use and quotas."`
+	Set namespaceSetCmd `cmd:"" help:"Create a namespace, change its quotas, or suspend it."`
+	Rm  namespaceRmCmd  `cmd:"" help:"Remove an empty namespace."`
 }
 
 type namespaceLsCmd struct{}
 
 // Help explains the columns below the usage line.
 func (namespaceLsCmd) Help() string {
-	return `Lists namespaces: name; how many tasks are scheduled or running, with the schedules, which count as one each, and how many may be (--max-pending);
-how many bytes the records that are kept have, and may have (--max-bytes); how many tasks may be created in a second; and whether it is suspended.`
+	return `Lists namespaces. PENDING counts scheduled and running tasks, and schedules; its MAX is --max-pending. BYTES is the size of
+all records; its MAX is --max-bytes. CREATES/S is the number of tasks that may be created per second.`
 }
 
 // Run prints the list.
@@ -49,23 +49,24 @@ func quota(n int64) string {
 }
 
 type namespaceSetCmd struct {
-	Name string `arg:"" name:"namespace" help:"Its name."`
+	Name string `arg:"" name:"namespace" help:"The name of the namespace."`
 
-	MaxPending  *wholeLimit  `placeholder:"N" help:"How many tasks may be scheduled or running."`
-	MaxBytes    *wholeLimit  `placeholder:"BYTES" help:"How many bytes all kept records may take, bodies included."`
-	CreateRate  *numberLimit `placeholder:"N" help:"How many tasks may be created in a second, at each server."`
-	CreateBurst *int         `placeholder:"N" help:"How many at once after a silence (default: as many as a second brings)."`
-	ChangeRate  *numberLimit `placeholder:"N" help:"How many tasks and schedules may be changed in a second, at each server (default: same as --create-rate)."`
-	ReadRate    *numberLimit `placeholder:"N" help:"How many reads may be made in a second, at each server (default: 1000, and 10000 at once)."`
-	EditRate    *numberLimit `placeholder:"N" help:"How many edits of queues, tokens and secrets its own tokens may make in a second, at each server (default: 2, and 50 at once)."`
-	Suspended   *bool        `negatable:"" help:"Stop the namespace: no task is created or delivered, no schedule fires, and its own tokens can only read."`
+	MaxPending  *wholeLimit  `placeholder:"N" help:"Most tasks that may be scheduled or running, schedules included."`
+	MaxBytes    *wholeLimit  `placeholder:"BYTES" help:"Most bytes that all records may take, bodies included."`
+	CreateRate  *numberLimit `placeholder:"N" help:"Tasks that may be created per second, at each server."`
+	CreateBurst *int         `placeholder:"N" help:"Tasks that may be created at once after a quiet time (default: those of one second)."`
+	ChangeRate  *numberLimit `placeholder:"N" help:"Tasks and schedules that may be changed per second, at each server (default: same as --create-rate)."`
+	ReadRate    *numberLimit `placeholder:"N" help:"Reads per second, at each server (default: 1000, and 10000 at once)."`
+	EditRate    *numberLimit `placeholder:"N" help:"Edits of queues, tokens and secrets per second by tokens of the namespace, at each server (default: 2, and 50 at once)."`
+	Suspended   *bool        `negatable:"" help:"Suspend the namespace: no task is created or delivered, no schedule fires, and the tokens of the namespace can only read."`
 }
 
 // Help shows examples below the usage line.
 func (namespaceSetCmd) Help() string {
-	return `Changes only the values that are given. The value unlimited removes a limit, or restores its default. It takes an operator's token of scope admin.
+	return `Creates a namespace, or changes the given settings and keeps the others. The value unlimited removes a limit or restores its
+default. This needs an operator's token of scope admin.
 
-While a namespace is suspended its tasks wait and spend no attempt. An operator can still cancel and change them.
+While a namespace is suspended, its tasks wait and use no attempt. An operator can still cancel and change them.
 
 Examples:
 
@@ -75,7 +76,7 @@ Examples:
     foliot namespace set acme --no-suspended --max-pending unlimited`
 }
 
-// Run makes or changes the namespace.
+// Run creates or changes the namespace.
 func (c *namespaceSetCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	n, err := api.Namespaces.Get(ctx, c.Name)
 	condition := client.IfNoneMatch()
@@ -98,7 +99,7 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console, api *client.Cli
 	set(&settings.Suspended, c.Suspended)
 	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {
-		return &fault{exitConflict, errors.New("put namespace " + c.Name + ": somebody else changed it just now; look at it with `foliot namespace ls`, and try again")}
+		return &exitError{exitConflict, errors.New("put namespace " + c.Name + ": another client has just changed it; check it with `foliot namespace ls`, and retry")}
 	}
 	if err != nil {
 		return err
@@ -111,13 +112,13 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console, api *client.Cli
 }
 
 type namespaceRmCmd struct {
-	Name string `arg:"" name:"namespace" help:"Its name."`
+	Name string `arg:"" name:"namespace" help:"The name of the namespace."`
 }
 
 // Help shows examples below the usage line.
 func (namespaceRmCmd) Help() string {
-	return `Removes a namespace with what was decided of its queues, and its secrets. Its tokens must be revoked, and no task of it may be left, finished
-ones included: they go when their retention ends.
+	return `Removes a namespace with its queue settings and its secrets. Its tokens must be revoked before, and it must contain no tasks.
+Finished tasks count too: they are removed when their retention ends.
 
 Examples:
 
@@ -128,7 +129,7 @@ Examples:
 func (c *namespaceRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	n, err := api.Namespaces.Delete(ctx, c.Name)
 	if missing(err) {
-		return &fault{exitNotFound, err}
+		return &exitError{exitNotFound, err}
 	}
 	if err != nil {
 		return err
@@ -140,8 +141,9 @@ func (c *namespaceRmCmd) Run(ctx context.Context, con *console, api *client.Clie
 	return nil
 }
 
-// missing reports whether the server says that there is no such namespace. It
-// has another code than a missing task, as a request may name both.
+// missing reports whether err means that the namespace does not exist. The
+// server has different codes for a missing namespace and a missing task, because
+// one request may name both.
 func missing(err error) bool {
 	var refused *client.Error
 	return errors.As(err, &refused) && refused.Status == http.StatusNotFound

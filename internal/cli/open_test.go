@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Secrets that no line of the log may show.
+// Secrets that the log must not contain.
 const (
 	signingSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 	urlPassword   = "hunter2"
@@ -28,7 +28,8 @@ func makeToken(t *testing.T, dir string) string {
 	return strings.TrimSpace(out)
 }
 
-// A directory whose only token is no operator's would make a server that nobody can manage.
+// If the only token of a directory were not an operator's, the server could not be
+// managed.
 func TestTheFirstTokenOfADirectoryIsAnOperators(t *testing.T) {
 	session, dir := newSession(t), t.TempDir()
 	for _, args := range [][]string{nil, {"--for", "operator"}, {"--scope", "admin"}} {
@@ -43,8 +44,8 @@ func TestTheFirstTokenOfADirectoryIsAnOperators(t *testing.T) {
 	}
 }
 
-// A receiver that hangs, strangers, forged and good tokens, broken requests:
-// each leaves its lines, and none of them a secret.
+// A receiver that hangs, requests without a token, with invalid and with valid
+// tokens, and malformed requests all write to the log, but never a secret.
 func TestNoSecretReachesTheLogOfAServer(t *testing.T) {
 	dir := t.TempDir()
 	token, forged := makeToken(t, dir), task.TokenPrefix+strings.Repeat("A", 48)
@@ -62,8 +63,8 @@ func TestNoSecretReachesTheLogOfAServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer reply.Body.Close()
-		said, _ := io.ReadAll(reply.Body)
-		return string(said)
+		text, _ := io.ReadAll(reply.Body)
+		return string(text)
 	}
 	bearer := "Bearer " + token
 	ask("GET", "/v1/tasks", "Authorization", bearer, "")

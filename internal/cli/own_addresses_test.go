@@ -25,8 +25,8 @@ func TestDoctorEgressKnowsTheStoreAndTheCollector(t *testing.T) {
 	}
 }
 
-// TestNoTaskReachesAPartOfTheServer opens every range to tasks, and calls the
-// store, a replica that follows it, the other node's API and the collector.
+// The test allows every range to tasks, and calls the store, its replica, the API
+// of the other node, and the collector.
 func TestNoTaskReachesAPartOfTheServer(t *testing.T) {
 	r := redistest.New(t)
 	replica := redistest.NewReplica(t, r.Addr)
@@ -47,7 +47,7 @@ func TestNoTaskReachesAPartOfTheServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, spelling := range []string{host, "[::ffff:" + host + "]", "localhost"} {
-			for try := 0; ; try++ { // a part that a node has to discover is closed a second later
+			for try := 0; ; try++ { // a discovered address is closed up to a second later
 				name := fmt.Sprint(c.name, i, "-", try)
 				a.must("add", "http://"+spelling+":"+port+"/v1/tasks", "--in", "0s", "--name", name, "--max-attempts", "1")
 				_, _, _ = a.foliot("get", name, "--wait")

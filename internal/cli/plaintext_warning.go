@@ -12,26 +12,26 @@ import (
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
-// exposure warns, once a command, before a token leaves this machine over plain
-// HTTP. It judges the connection, not the server's name: a name of this machine
-// needs no warning, and "localhost" may be another machine's.
-type exposure struct {
+// plaintextWarning warns once before a token leaves this machine over plain
+// HTTP. It checks the address of the connection, not the name of the server: a
+// host name may resolve to loopback, and "localhost" may not.
+type plaintextWarning struct {
 	next  http.RoundTripper
-	proxy func(*http.Request) (*url.URL, error) // as next asks it
+	proxy func(*http.Request) (*url.URL, error) // the same function that next uses
 	notes io.Writer
 	once  sync.Once
 }
 
 // RoundTrip implements http.RoundTripper.
-func (e *exposure) RoundTrip(req *http.Request) (*http.Response, error) {
+func (e *plaintextWarning) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != "http" || req.Header.Get("Authorization") == "" {
 		return e.next.RoundTrip(req)
 	}
-	if proxy, err := e.proxy(req); err == nil && proxy != nil { // plain HTTP goes through it as it is, and on from there
+	if proxy, err := e.proxy(req); err == nil && proxy != nil { // the proxy sees the token, and so does the network behind it
 		e.warn(req)
 		return e.next.RoundTrip(req)
 	}
-	trace := &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { // nothing is written yet
+	trace := &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { // called before the request is written
 		if tcp, ok := got.Conn.RemoteAddr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 			e.warn(req)
 		}
@@ -39,8 +39,8 @@ func (e *exposure) RoundTrip(req *http.Request) (*http.Response, error) {
 	return e.next.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 }
 
-func (e *exposure) warn(req *http.Request) {
+func (e *plaintextWarning) warn(req *http.Request) {
 	e.once.Do(func() {
-		fmt.Fprintf(e.notes, "foliot: warning: the access token goes to %s over plain HTTP, where others on the network can read it: use https://, or a tunnel to 127.0.0.1\n", wording.Printable(req.URL.Host))
+		fmt.Fprintf(e.notes, "foliot: warning: the access token is sent to %s over plain HTTP and can be read on the network: use https://, or a tunnel to 127.0.0.1\n", wording.Printable(req.URL.Host))
 	})
 }

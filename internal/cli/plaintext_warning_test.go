@@ -13,13 +13,13 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// elsewhere is a connection with another end that claims an address.
-type elsewhere struct {
+// fakeRemote is a connection that reports a given remote address.
+type fakeRemote struct {
 	net.Conn
 	at net.Addr
 }
 
-func (e elsewhere) RemoteAddr() net.Addr { return e.at }
+func (e fakeRemote) RemoteAddr() net.Addr { return e.at }
 
 func TestATokenDoesNotLeaveTheMachineInClearUnnoticed(t *testing.T) {
 	var arrived int
@@ -51,14 +51,14 @@ func TestATokenDoesNotLeaveTheMachineInClearUnnoticed(t *testing.T) {
 				target = secure.Listener.Addr().String()
 			}
 			conn, err := new(net.Dialer).DialContext(ctx, network, target)
-			return elsewhere{conn, &net.TCPAddr{IP: net.ParseIP(c.address), Port: 80}}, err
+			return fakeRemote{conn, &net.TCPAddr{IP: net.ParseIP(c.address), Port: 80}}, err
 		}
 		asked := func(*http.Request) (*url.URL, error) { return nil, nil }
 		if c.proxy != nil {
 			asked = c.proxy
 		}
 		var notes bytes.Buffer
-		client := &http.Client{Transport: &exposure{next: transport, proxy: asked, notes: &notes}}
+		client := &http.Client{Transport: &plaintextWarning{next: transport, proxy: asked, notes: &notes}}
 		for range 3 {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url, nil)
 			if err != nil {
@@ -75,7 +75,7 @@ func TestATokenDoesNotLeaveTheMachineInClearUnnoticed(t *testing.T) {
 		}
 		transport.CloseIdleConnections()
 		if text := notes.String(); strings.Count(text, "\n") != map[bool]int{true: 1, false: 0}[c.warns] || c.warns && !strings.Contains(text, "https://") || strings.Contains(text, "Bearer") {
-			t.Errorf("%s: it says %q", c.name, text)
+			t.Errorf("%s: it prints %q", c.name, text)
 		}
 	}
 	if arrived == 0 {
@@ -83,8 +83,9 @@ func TestATokenDoesNotLeaveTheMachineInClearUnnoticed(t *testing.T) {
 	}
 }
 
-// The address of a network interface is not loopback, though it is this machine's.
-func TestACommandWarnsBeforeItSendsATokenInClear(t *testing.T) {
+// The address of a network interface is not loopback, although it belongs to this
+// machine.
+func TestACommandWarnsBeforeItSendsATokenInPlainText(t *testing.T) {
 	var sent string
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent = r.Header.Get("Authorization")
@@ -109,7 +110,7 @@ func TestACommandWarnsBeforeItSendsATokenInClear(t *testing.T) {
 		_, errs, _ := (&session{t: t, server: srv.URL}).run("", "--token", "foliot_secret", "ls")
 		srv.Close()
 		if sent == "" || strings.Contains(errs, "warning: the access token") != (address != "127.0.0.1") {
-			t.Errorf("at %s it sends %q and says %q", address, sent, errs)
+			t.Errorf("at %s it sends %q and prints %q", address, sent, errs)
 		}
 		_, errs, code := (&session{t: t, server: strings.Replace(srv.URL, "//", "//u:hush@", 1)}).run("", "ls")
 		if code != exitUsage || strings.Contains(errs, "hush") {
@@ -118,7 +119,7 @@ func TestACommandWarnsBeforeItSendsATokenInClear(t *testing.T) {
 	}
 }
 
-// ownAddress returns an address of this machine that is not loopback, "" for none.
+// ownAddress returns an address of this machine that is not loopback, or "".
 func ownAddress() string {
 	list, _ := net.InterfaceAddrs()
 	for _, a := range list {

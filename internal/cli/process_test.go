@@ -16,16 +16,16 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// process is a foliot server in a process of its own.
+// process is a foliot server in its own process.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	url    string
 	stderr *bufio.Reader
-	log    strings.Builder // what was read of stderr
+	log    strings.Builder // read from stderr so far
 }
 
-// serveProcess starts a server and waits until it says where it listens.
+// serveProcess starts a server and waits until it prints its address.
 func serveProcess(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: foliotCommand(t, append([]string{"serve", "-o", "json"}, args...)...)}
@@ -50,13 +50,13 @@ func (p *process) start() {
 	p.t.Cleanup(p.kill)
 	var reply serveReply
 	if err := json.NewDecoder(stdout).Decode(&reply); err != nil {
-		said, _ := io.ReadAll(p.stderr)
-		p.t.Fatalf("the server did not start: %v\n%s", err, said)
+		log, _ := io.ReadAll(p.stderr)
+		p.t.Fatalf("the server did not start: %v\n%s", err, log)
 	}
 	p.url = reply.URL
 }
 
-// foliotCommand returns a command that behaves as the binary does.
+// foliotCommand returns a command that runs this test binary as foliot.
 func foliotCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -68,7 +68,7 @@ func foliotCommand(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Await reads the log up to a line that contains text.
+// await reads the log up to a line that contains text.
 func (p *process) await(text string) {
 	p.t.Helper()
 	for {
@@ -90,12 +90,12 @@ func (p *process) signal(s os.Signal) {
 	}
 }
 
-// exit waits for the process's end and returns its code, and the rest of its log.
+// exit waits for the end of the process. It returns the exit code and the log.
 func (p *process) exit() (code int, log string) {
 	p.t.Helper()
 	late := time.AfterFunc(servertest.Patience, p.killNow)
 	defer late.Stop()
-	rest, _ := io.ReadAll(p.stderr) // up to its end, whatever that is
+	rest, _ := io.ReadAll(p.stderr) // an error ends the log
 	err := p.cmd.Wait()
 	if exited := new(exec.ExitError); err != nil && !errors.As(err, &exited) {
 		p.t.Fatal(err)
@@ -103,13 +103,13 @@ func (p *process) exit() (code int, log string) {
 	return p.cmd.ProcessState.ExitCode(), p.log.String() + string(rest)
 }
 
-func (p *process) killNow() { _ = p.cmd.Process.Kill() } // dead already is dead enough
+func (p *process) killNow() { _ = p.cmd.Process.Kill() } // an error means that it has ended
 
-// kill ends the process as a power cut would, without a goodbye.
+// kill kills the process, so that it cannot shut down in an orderly way.
 func (p *process) kill() {
 	if p.cmd.ProcessState == nil {
 		p.killNow()
-		_ = p.cmd.Wait() // "signal: killed"
+		_ = p.cmd.Wait() // returns "signal: killed"
 	}
 }
 
@@ -120,7 +120,7 @@ func (p *process) foliot(args ...string) (stdout, stderr string, code int) {
 	return s.run("", args...)
 }
 
-// must runs a client command that has to succeed.
+// must runs a client command that must succeed.
 func (p *process) must(args ...string) string {
 	p.t.Helper()
 	stdout, stderr, code := p.foliot(args...)
@@ -130,7 +130,7 @@ func (p *process) must(args ...string) string {
 	return stdout
 }
 
-// task returns a task as the server shows it.
+// task returns a task from the server.
 func (p *process) task(name string) (t wire.Task) {
 	p.t.Helper()
 	if err := json.Unmarshal([]byte(p.must("get", name, "-o", "json")), &t); err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// plainEvery is how often long work speaks where nothing can be redrawn.
+// plainEvery is how often progress prints a line if it cannot redraw a bar.
 const plainEvery = 5 * time.Second
 
-// progress tells people how far long work is: a bar on a terminal, a line now
-// and then elsewhere. It may be used by many goroutines.
+// progress shows how far long work has come: a bar on a terminal, and a line
+// every plainEvery elsewhere. It may be used by many goroutines.
 type progress struct {
 	con  *console
 	verb string // "imported", "exported"
@@ -21,10 +21,10 @@ type progress struct {
 	bar   *progressbar.ProgressBar
 	tasks int
 	began time.Time
-	spoke time.Time
+	spoke time.Time // when the last line was printed
 }
 
-// newProgress begins work on size bytes; -1 when nobody knows how many.
+// newProgress begins work on size bytes, or -1 if the size is unknown.
 func newProgress(con *console, verb string, size int64) *progress {
 	p := &progress{con: con, verb: verb, began: time.Now(), spoke: time.Now()}
 	if con.errTerm {
@@ -40,14 +40,14 @@ func newProgress(con *console, verb string, size int64) *progress {
 	return p
 }
 
-// add notes that so many more tasks, and bytes of the file, are done.
+// add records that tasks more tasks and bytes more bytes of the file are done.
 func (p *progress) add(tasks int, bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tasks += tasks
 	if p.bar != nil {
 		p.bar.Describe(p.lineLocked())
-		_ = p.bar.Add64(bytes) // a bar that cannot be drawn is no reason to stop the work
+		_ = p.bar.Add64(bytes) // an error of the bar must not stop the work
 		return
 	}
 	if now := time.Now(); now.Sub(p.spoke) >= plainEvery {
@@ -56,7 +56,7 @@ func (p *progress) add(tasks int, bytes int64) {
 	}
 }
 
-// done ends the bar, so that the next line stands by itself.
+// done removes the bar, so that the next output begins on a line of its own.
 func (p *progress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,21 +11,20 @@ import (
 )
 
 type queueCmd struct {
-	Ls     queueLsCmd     `cmd:"" help:"List queues: what they have, and what was decided of them."`
+	Ls     queueLsCmd     `cmd:"" help:"List queues with task counts and settings."`
 	Get    queueGetCmd    `cmd:"" help:"Show one queue."`
-	Set    queueSetCmd    `cmd:"" help:"Decide a queue's limits, defaults and retention."`
-	Pause  queuePauseCmd  `cmd:"" help:"Start nothing of a queue any more, but what is run by hand."`
-	Resume queueResumeCmd `cmd:"" help:"Let a paused queue go on."`
-	Purge  queuePurgeCmd  `cmd:"" help:"Cancel everything that is in a queue now."`
-	Rm     queueRmCmd     `cmd:"" help:"Forget what was decided of a queue; its tasks stay."`
+	Set    queueSetCmd    `cmd:"" help:"Set the limits, defaults and retention of a queue."`
+	Pause  queuePauseCmd  `cmd:"" help:"Pause a queue: start only tasks that are run by hand."`
+	Resume queueResumeCmd `cmd:"" help:"Resume a paused queue."`
+	Purge  queuePurgeCmd  `cmd:"" help:"Cancel all tasks that are in a queue now."`
+	Rm     queueRmCmd     `cmd:"" help:"Remove the settings of a queue. Its tasks stay."`
 }
 
 type queueLsCmd struct{}
 
 // Help shows examples below the usage line.
 func (queueLsCmd) Help() string {
-	return `Lists the queues of which something was decided, and those that have tasks: name, whether it is paused, how many tasks are scheduled, running
-and dead, and its limits.
+	return `Lists the queues that have settings or tasks: name, state, number of scheduled, running and dead tasks, and limits.
 
 Examples:
 
@@ -42,7 +41,7 @@ func (queueLsCmd) Run(ctx context.Context, con *console, api *client.Client) err
 
 func count(n int64) string { return strconv.FormatInt(n, 10) }
 
-// queueState is what holds a queue, in a word.
+// queueState returns the state of a queue in words.
 func queueState(q *client.Queue) string {
 	switch {
 	case q.Purging:
@@ -55,7 +54,7 @@ func queueState(q *client.Queue) string {
 	return "paused until " + wording.Instant(q.PausedUntil)
 }
 
-// queueLimits is what bounds a queue, in words.
+// queueLimits returns the limits of a queue in words.
 func queueLimits(s client.QueueSettings) string {
 	words := ""
 	add := func(text string) {
@@ -95,11 +94,11 @@ func (c *queueGetCmd) Run(ctx context.Context, con *console, api *client.Client)
 	if err != nil {
 		return err
 	}
-	return sayQueue(con, q)
+	return printQueue(con, q)
 }
 
-// sayQueue prints a queue as rows of a word and its value.
-func sayQueue(con *console, q *client.Queue) error {
+// printQueue prints a queue as rows of a word and a value.
+func printQueue(con *console, q *client.Queue) error {
 	if con.json {
 		return con.object(q)
 	}
@@ -137,7 +136,7 @@ func sayQueue(con *console, q *client.Queue) error {
 	return out.end()
 }
 
-// queueRetry is what a queue says of retries; "" for nothing.
+// queueRetry returns the retry settings of a queue in words, or "" if it has none.
 func queueRetry(r client.Retry) string {
 	words := ""
 	for _, part := range []struct{ word, value string }{
@@ -175,14 +174,14 @@ func limitWord(d client.Duration) string {
 
 type queuePauseCmd struct {
 	Queue string        `arg:"" help:"The queue's name."`
-	For   time.Duration `placeholder:"DURATION" help:"It resumes by itself after that long."`
-	Until string        `placeholder:"TIME" help:"It resumes by itself then: 2030-01-02T15:04:05Z, or a duration from now."`
+	For   time.Duration `placeholder:"DURATION" help:"Resume the queue after this time."`
+	Until string        `placeholder:"TIME" help:"Resume the queue at this time: 2030-01-02T15:04:05Z, or a duration from now."`
 }
 
 // Help shows examples below the usage line.
 func (queuePauseCmd) Help() string {
-	return `Nothing of a paused queue starts, but what is run by hand; attempts under way go on. Its tasks are kept and come due; those that expire by
-their own wish do. A pause survives a restart.
+	return `A paused queue starts no attempts, except of tasks that are run by hand. Running attempts go on. The tasks of the queue are
+kept and become due, and tasks with expire_after expire. A pause survives a restart.
 
 Examples:
 
@@ -190,7 +189,7 @@ Examples:
     foliot queue pause mail --for 10m`
 }
 
-// Run pauses.
+// Run pauses the queue.
 func (c *queuePauseCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	var q *client.Queue
 	var err error
@@ -198,7 +197,7 @@ func (c *queuePauseCmd) Run(ctx context.Context, con *console, api *client.Clien
 	case c.For < 0:
 		return usage.Errorf("--for", "%v is negative", c.For)
 	case c.For > 0 && c.Until != "":
-		return usage.Errorf("--for, --until", "give one of them, not both")
+		return usage.Errorf("--for, --until", "give only one of them")
 	case c.For > 0:
 		q, err = api.Queues.PauseFor(ctx, c.Queue, c.For)
 	case c.Until != "":
@@ -210,11 +209,12 @@ func (c *queuePauseCmd) Run(ctx context.Context, con *console, api *client.Clien
 	default:
 		q, err = api.Queues.Pause(ctx, c.Queue)
 	}
-	return saidOf(con, q, err, "%s is %s", c.Queue, queueState)
+	return printChanged(con, q, err, "%s is %s", c.Queue, queueState)
 }
 
-// saidOf prints a queue that was changed: itself as JSON, or a sentence.
-func saidOf(con *console, q *client.Queue, err error, format, name string, word func(*client.Queue) string) error {
+// printChanged prints a changed queue as JSON, or as a sentence. It returns err
+// if that is not nil.
+func printChanged(con *console, q *client.Queue, err error, format, name string, word func(*client.Queue) string) error {
 	switch {
 	case err != nil:
 		return err
@@ -229,22 +229,25 @@ type queueResumeCmd struct {
 	Queue string `arg:"" help:"The queue's name."`
 }
 
-// Run resumes.
+// Run resumes the queue.
 func (c *queueResumeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	q, err := api.Queues.Resume(ctx, c.Queue)
-	return saidOf(con, q, err, "%s is %s", c.Queue, queueState)
+	return printChanged(con, q, err, "%s is %s", c.Queue, queueState)
 }
 
 type queuePurgeCmd struct {
 	Queue string `arg:"" help:"The queue's name."`
-	Yes   bool   `short:"y" help:"Do not ask."`
+	Yes   bool   `short:"y" help:"Do not ask for confirmation."`
 }
 
 // Help shows examples below the usage line.
 func (queuePurgeCmd) Help() string {
-	return `Cancels every task of the queue that exists then and is not finished, in the background: the server remembers it, and goes on with it after a
-restart. Nothing of the queue starts until that is done; tasks created later are not touched. An attempt under way is the last of its task.
-It asks first, with the number of tasks, and asks again if this number has changed by your answer. Without a terminal it needs --yes.
+	return `Cancels all unfinished tasks that the queue has now. The server does this in the background, and goes on after a restart.
+Until it is done, the queue starts no attempt. A running attempt is the last one of its task. Tasks that are created later are
+not cancelled.
+
+The command asks for confirmation with the number of tasks, and asks again if this number has changed when you answer.
+Without a terminal it needs --yes.
 
 Examples:
 
@@ -252,10 +255,10 @@ Examples:
     foliot queue purge mail --yes && foliot queue get mail`
 }
 
-// Run purges.
+// Run purges the queue.
 func (c *queuePurgeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	q, err := c.purge(ctx, con, api)
-	return saidOf(con, q, err, "%s is %s: what was in it is being cancelled", c.Queue, queueState)
+	return printChanged(con, q, err, "%s is %s: its tasks are being cancelled", c.Queue, queueState)
 }
 
 func (c *queuePurgeCmd) purge(ctx context.Context, con *console, api *client.Client) (*client.Queue, error) {
@@ -268,7 +271,7 @@ func (c *queuePurgeCmd) purge(ctx context.Context, con *console, api *client.Cli
 	}
 	unfinished := int(q.Counts.Scheduled + q.Counts.Running + q.Counts.Dead)
 	question := func(tasks string) string { return "cancel " + tasks + " of " + c.Queue }
-	return agreed(ctx, con, unfinished, question, func(expect *int) (*client.Queue, error) {
+	return confirmed(ctx, con, unfinished, question, func(expect *int) (*client.Queue, error) {
 		if expect == nil {
 			return api.Queues.Purge(ctx, c.Queue)
 		}
@@ -283,5 +286,5 @@ type queueRmCmd struct {
 // Run removes the settings.
 func (c *queueRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	q, err := api.Queues.Delete(ctx, c.Queue)
-	return saidOf(con, q, err, "nothing is decided of %s any more; it is %s", c.Queue, queueState)
+	return printChanged(con, q, err, "removed the settings of %s; it is %s", c.Queue, queueState)
 }

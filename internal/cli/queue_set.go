@@ -10,32 +10,33 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// queueSetCmd changes what is given and leaves the rest as it is.
+// queueSetCmd changes the given settings and keeps the others.
 type queueSetCmd struct {
 	Queue string `arg:"" help:"The queue's name."`
 
-	Rate           *numberLimit `placeholder:"N" help:"Attempts that may start in a second; 0.1: one in ten seconds."`
-	Burst          *int         `placeholder:"N" help:"How many may start at once after a silence; needs a rate (default: as many as a second brings)."`
-	Concurrency    *wholeLimit  `placeholder:"N" help:"Attempts that may be under way at once."`
-	PerDestination *wholeLimit  `placeholder:"N" help:"How many of them to one host and port."`
+	Rate           *numberLimit `placeholder:"N" help:"Attempts that may start per second; 0.1: one in ten seconds."`
+	Burst          *int         `placeholder:"N" help:"Attempts that may start at once after a quiet time; needs a rate (default: those of one second)."`
+	Concurrency    *wholeLimit  `placeholder:"N" help:"Attempts that may run at the same time."`
+	PerDestination *wholeLimit  `placeholder:"N" help:"Attempts that may run at the same time to one host and port."`
 
-	MaxAttempts *string        `placeholder:"N" help:"For tasks whose creator does not say: attempts before a task is dead; unlimited: only --max-age ends it."`
-	MinBackoff  *time.Duration `placeholder:"DURATION" help:"The wait after the first failure."`
-	MaxBackoff  *time.Duration `placeholder:"DURATION" help:"The longest wait."`
-	MaxAge      *string        `placeholder:"DURATION" help:"How long after the first attempt a task is dead; unlimited: never."`
-	Timeout     *time.Duration `placeholder:"DURATION" help:"Of one attempt."`
-	ExpireAfter *time.Duration `placeholder:"DURATION" help:"How long after its due time a task that could not start is given up."`
-	OnDead      *string        `placeholder:"URL" help:"Called, by a task of its own, when a task dies."`
+	MaxAttempts *string        `placeholder:"N" help:"Default for tasks: attempts before a task is dead; unlimited: only --max-age ends it."`
+	MinBackoff  *time.Duration `placeholder:"DURATION" help:"Default for tasks: the wait after the first failure."`
+	MaxBackoff  *time.Duration `placeholder:"DURATION" help:"Default for tasks: the longest wait between attempts."`
+	MaxAge      *string        `placeholder:"DURATION" help:"Default for tasks: a task is dead this long after its first attempt; unlimited: never."`
+	Timeout     *time.Duration `placeholder:"DURATION" help:"Default for tasks: the time limit of one attempt."`
+	ExpireAfter *time.Duration `placeholder:"DURATION" help:"Default for tasks: start no attempt later than this after the due time."`
+	OnDead      *string        `placeholder:"URL" help:"Default for tasks: call this URL, with a task of its own, when a task dies."`
 
-	KeepFinished *time.Duration `placeholder:"DURATION" help:"How long finished tasks are kept for reading."`
+	KeepFinished *time.Duration `placeholder:"DURATION" help:"How long finished tasks are kept."`
 	KeepDead     *time.Duration `placeholder:"DURATION" help:"How long dead tasks are kept."`
 	KeepBodies   *bool          `negatable:"" help:"Keep the bodies of finished tasks as long as their records, so that foliot retry can send them again."`
 }
 
 // Help shows examples below the usage line.
 func (queueSetCmd) Help() string {
-	return `Changes what is given and leaves the rest as it is. The value unlimited takes a limit away; 0, 0s or an empty value takes anything else away. Limits and retention count at once,
-defaults for tasks that are created from now on. A task that waits for its turn spends no attempt.
+	return `Changes the given settings and keeps the others. The value unlimited removes a limit. The values 0, 0s and "" remove any
+other setting. Limits and retention apply at once. Defaults apply to tasks that are created from now on. A task that waits
+because of a limit uses no attempt.
 
 Examples:
 
@@ -45,7 +46,8 @@ Examples:
     foliot queue set orders --keep-bodies --keep-finished 72h`
 }
 
-// Run reads the queue, changes it, and writes it in the version that was read.
+// Run reads the queue, changes its settings and writes them, unless another
+// client has changed the queue since.
 func (c *queueSetCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	q, err := api.Queues.Get(ctx, c.Queue)
 	condition := client.IfNoneMatch()
@@ -63,20 +65,20 @@ func (c *queueSetCmd) Run(ctx context.Context, con *console, api *client.Client)
 	}
 	q, err = api.Queues.Put(ctx, c.Queue, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {
-		return &fault{exitConflict, errors.New("put queue " + c.Queue + ": somebody else changed it just now; look at it with `foliot queue get`, and try again")}
+		return &exitError{exitConflict, errors.New("put queue " + c.Queue + ": another client has just changed it; check it with `foliot queue get`, and retry")}
 	}
 	if err != nil {
 		return err
 	}
-	return sayQueue(con, q)
+	return printQueue(con, q)
 }
 
 func (c *queueSetCmd) merge(s *client.QueueSettings) error {
 	setLimit(&s.Rate, c.Rate)
 	if s.Rate == 0 {
-		s.Burst = 0 // it goes with the rate
+		s.Burst = 0 // without a rate there is no burst
 	}
-	set(&s.Burst, c.Burst) // the server refuses one without a rate
+	set(&s.Burst, c.Burst) // the server refuses a burst without a rate
 	setLimit(&s.Concurrency, c.Concurrency)
 	setLimit(&s.PerDestination, c.PerDestination)
 	set(&s.Retry.MinBackoff, c.MinBackoff)
@@ -104,14 +106,14 @@ func (c *queueSetCmd) merge(s *client.QueueSettings) error {
 	return nil
 }
 
-// set stores *v in *field where v is given.
+// set stores *v in *field unless v is nil.
 func set[T any](field, v *T) {
 	if v != nil {
 		*field = *v
 	}
 }
 
-// unlimited is the word for a limit that there is not.
+// unlimited is the value of a flag that removes a limit.
 const unlimited = "unlimited"
 
 func attemptsOf(s string) (client.Limit, error) {

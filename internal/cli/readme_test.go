@@ -9,15 +9,15 @@ import (
 )
 
 var (
-	// fence is a block of code.
+	// fence matches a block of code.
 	fence = regexp.MustCompile("(?s)\n```(\\w*)\n(.*?)\n```")
-	// folded is where a command goes on in the next line.
+	// folded matches the place where a command continues in the next line.
 	folded = regexp.MustCompile(`\\\n +`)
-	// demo is a command that changes tasks or schedules.
+	// demo matches a command that changes tasks or schedules.
 	demo = regexp.MustCompile(`(?m)^(?:\$ )?(bin/foliot (?:add|move|cancel|touch|cron add|cron set) .*|curl [^']*(?:'[^']*')?.*)$`)
 )
 
-// The tasks of the first time are finished at the second.
+// In the second round, the tasks of the first round are finished.
 func TestTheDemosOfTheReadmeCanBeRunTwice(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -42,7 +42,7 @@ func TestTheDemosOfTheReadmeCanBeRunTwice(t *testing.T) {
 	}
 }
 
-// TestTheReadmeCallsTheBinaryThatItBuilds: nothing has put foliot on the PATH.
+// The README does not put foliot on the PATH, so it must call bin/foliot.
 func TestTheReadmeCallsTheBinaryThatItBuilds(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -88,6 +88,6 @@ func (s *session) demo(round int, line string) {
 	}
 	resp.Body.Close()
 	if resp.StatusCode >= http.StatusMultipleChoices {
-		s.t.Errorf("round %d: %s was answered with %s", round, line, resp.Status)
+		s.t.Errorf("round %d: %s: the reply is %s", round, line, resp.Status)
 	}
 }

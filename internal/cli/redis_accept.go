@@ -16,23 +16,25 @@ type redisCmd struct {
 }
 
 type redisAcceptCmd struct {
-	URL string `arg:"" optional:"" help:"The Redis, as for foliot serve --store, which is taken without it."`
-	Yes bool   `short:"y" help:"Do not ask."`
+	URL string `arg:"" optional:"" help:"The URL of the Redis, as in foliot serve --store (default: the value of --store)."`
+	Yes bool   `short:"y" help:"Do not ask for confirmation."`
 
 	config.Flags
 }
 
 // Help shows examples below the usage line.
 func (redisAcceptCmd) Help() string {
-	return `A store in Redis has an identity, which lies in each of its parts and in the memory of each server. When a part loses it (a master of a Cluster came
-back empty, the settings were deleted), all servers refuse everything and send nothing, and no server starts. Restore the data if you can: the
-servers go on by themselves. If you cannot, this command gives the identity to the parts that lost it. It lists the lost parts, and asks.
+	return `A store in Redis has an identity. Each part of the store has a copy of it, and each server remembers it. If a part loses its copy,
+for example because a master of a Cluster came back empty or the settings were deleted, all servers refuse requests, send
+nothing, and no server starts. If you can, restore the data: then the servers continue by themselves. If you cannot, use this
+command. It lists the lost parts, asks for confirmation, and writes the identity to these parts.
 
-What was lost stays lost: the tasks of those parts, and the settings with all access tokens and signing secrets. Restart every server afterwards.
-If the settings are lost, start one server on loopback first and make a token there, before any server listens beyond loopback.
+Lost data stays lost: the tasks of those parts, or the settings with all access tokens and signing secrets. Restart every server
+afterwards. If the settings are lost, first start one server on loopback and create a token there, before any server listens
+beyond loopback.
 
-A Redis that is empty, or that holds another store, needs no command: servers that are started take it as it is. Those that run know another
-store and stay closed until they are restarted.
+An empty Redis, or one with another store, does not need this command: a server that starts uses it as it is. Running servers
+remember another store and refuse requests until they are restarted.
 
 Examples:
 
@@ -46,13 +48,13 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	if err != nil {
 		return err
 	}
-	person := ctx // an answer may take longer than a Redis
+	person := ctx // a user may take longer than the time limit for Redis
 	ctx, stop := context.WithTimeout(ctx, doctor.RedisTime)
 	defer stop()
 	var refused error
 	found, err := redisstore.AcceptLoss(ctx, settings, func(f *redisstore.Found) error {
 		if !c.Yes {
-			refused = con.confirm(person, "%s. This loss is final. Go on with the rest of the store?", redischeck.Losses(f))
+			refused = con.confirm(person, "%s. This loss is final. Continue with the rest of the store?", redischeck.Losses(f))
 		}
 		return refused
 	})
@@ -67,12 +69,12 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 		con.sayf("accepted: %s", redischeck.Losses(found))
 		con.sayf("restart every server now")
 		if found.SettingsLost {
-			con.sayf("the settings are lost: start one server on loopback first, and make a token there (foliot token create)")
+			con.sayf("the settings are lost: first start one server on loopback, and create a token there (foliot token create)")
 		}
 	case found.Identity == "":
-		con.sayf("there is no store there that has an identity, so there is nothing to accept: restart every server; the first makes a store")
+		con.sayf("this Redis has no store with an identity, so there is no loss to accept: restart every server; the first one creates a store")
 	default:
-		con.sayf("the store %s is whole, so there is nothing to accept: restart the servers that refuse it, as they know another one", found.Identity)
+		con.sayf("the store %s is complete, so there is no loss to accept: restart the servers that refuse it, because they remember another store", found.Identity)
 	}
 	return nil
 }

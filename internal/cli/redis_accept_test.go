@@ -17,12 +17,12 @@ func TestALossIsAcceptedByACommandAndByNothingElse(t *testing.T) {
 			t.Errorf("accept-loss %v: %d, without %q:\n%s%s", args, code, part, stdout, stderr)
 		}
 	}
-	accept(exitOK, "nothing to accept")
+	accept(exitOK, "no loss to accept")
 	if keys, err := redistest.Command(t.Context(), r.Addr, "DBSIZE"); keys != ":0" {
 		t.Error("it has left something there:", keys, err)
 	}
 	redisNode(t, url, "--shards", "16")
-	accept(exitOK, "is whole")
+	accept(exitOK, "is complete")
 	if _, err := redistest.Command(t.Context(), r.Addr, "DEL", "foliot:meta"); err != nil {
 		t.Fatal(err)
 	}
@@ -36,5 +36,5 @@ func TestALossIsAcceptedByACommandAndByNothingElse(t *testing.T) {
 	if code != exitOK || !strings.Contains(stdout, "ok   identity") || !strings.Contains(stdout, "16 shards") {
 		t.Errorf("doctor: %d\n%s", code, stdout)
 	}
-	accept(exitOK, "is whole", "-o", "text")
+	accept(exitOK, "is complete", "-o", "text")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
-// What docs/redis.md tells to type is typed, but for the ports.
+// The test runs the commands of docs/redis.md with other ports.
 func TestThreeServersOnOneMachineAsTheDocsSay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for the end of a dead server's lease")
@@ -24,7 +24,7 @@ func TestThreeServersOnOneMachineAsTheDocsSay(t *testing.T) {
 	for _, port := range []string{"6390", "8751", "8752", "8753", "9000"} {
 		script = strings.ReplaceAll(script, port, freePort(t))
 	}
-	// Whatever fails, nothing is left running.
+	// No process must survive a failure.
 	out, err := shell(t, "redis-cli")("trap 'kill -9 $(jobs -p) 2>/dev/null || true' EXIT\n" + script)
 	if t.Logf("%s", out); err != nil {
 		t.Fatal(err)
@@ -38,8 +38,8 @@ func TestThreeServersOnOneMachineAsTheDocsSay(t *testing.T) {
 	}
 }
 
-// shell returns what runs a script in which foliot is this binary. Without bash, or one of
-// the tools, the test is skipped.
+// shell returns a function that runs a script, in which foliot is this binary. The
+// test is skipped if bash or one of the tools is missing.
 func shell(t *testing.T, tools ...string) func(script string, env ...string) (out string, err error) {
 	t.Helper()
 	for _, tool := range append(tools, "bash") {
@@ -64,7 +64,7 @@ func shell(t *testing.T, tools ...string) func(script string, env ...string) (ou
 	}
 }
 
-// typed returns what a page tells to type below a heading.
+// typed returns the commands below a heading of a page.
 func typed(t *testing.T, page, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -88,7 +88,7 @@ func typed(t *testing.T, page, heading string) string {
 	}
 }
 
-// freePort returns a port that nobody listens on.
+// freePort returns a port that no process listens on.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -99,7 +99,7 @@ func freePort(t *testing.T) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// Moving tasks is a test of its own; here, that it can be typed so.
+// Another test moves tasks. This one only checks the command lines.
 func TestTheCommandsThatMoveTasksToRedisParse(t *testing.T) {
 	text := typed(t, "../../docs/redis.md", "## From a directory to Redis, and back\n")
 	found := 0

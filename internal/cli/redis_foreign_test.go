@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// answering answers the first bytes of each connection with a text, and returns its address.
+// answering starts a server that answers the first bytes of each connection with a
+// text. It returns the address.
 func answering(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,7 +45,7 @@ func TestAPortThatSpeaksAnotherProtocolIsNamed(t *testing.T) {
 			for _, line := range []string{"serve --listen 127.0.0.1:0 --store redis://" + at, "doctor redis redis://" + at} {
 				_, stderr, code := newSession(t).run("", strings.Fields(line)...)
 				if code == exitOK || !strings.Contains(stderr, c.says) || !strings.Contains(stderr, at) {
-					t.Errorf("foliot %s ended with %d and said %q", line, code, stderr)
+					t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
 				}
 			}
 		})

@@ -16,7 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/servertest"
 )
 
-// redisNode starts a server on a Redis.
+// redisNode starts a server with a Redis as its store.
 func redisNode(t *testing.T, url string, more ...string) *process {
 	t.Helper()
 	return serveProcess(t, append([]string{"--listen", anyPort, "--store", url}, more...)...)
@@ -57,7 +57,7 @@ func TestTasksInRedisOutliveTheServer(t *testing.T) {
 	}
 }
 
-func TestAServerThatStopsLeavesItsTasksToTheOtherAtOnce(t *testing.T) {
+func TestAServerThatStopsPassesItsTasksToTheOtherAtOnce(t *testing.T) {
 	r, hook := redistest.New(t), servertest.NewReceiver(t)
 	hook.Release()
 	url := "redis://" + r.Addr
@@ -82,13 +82,13 @@ func TestAServerThatStopsLeavesItsTasksToTheOtherAtOnce(t *testing.T) {
 		servers[1].must("get", fmt.Sprint(i), "--wait")
 		latest = max(latest, servers[1].task(fmt.Sprint(i)).Attempts[0].LateMS)
 	}
-	if t.Log("the latest was late by", latest, "ms"); latest > 3000 { // a lease is twice that
+	if t.Log("the latest was late by", latest, "ms"); latest > 3000 { // half of a lease
 		t.Errorf("one was late by %v ms", latest)
 	}
 }
 
-// What a killed server had begun is begun again when its lease has ended.
-func TestAnAttemptOfAKilledServerIsMadeAgainOnRedis(t *testing.T) {
+// When the lease of a killed server has ended, its attempts are repeated.
+func TestAnAttemptOfAKilledServerIsRepeatedOnRedis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for the end of a lease")
 	}
@@ -129,7 +129,7 @@ func TestTheServerGoesOnWhenRedisComesBack(t *testing.T) {
 	}
 }
 
-// refusedStore runs serve on a store that it is to refuse, and returns what it says.
+// refusedStore runs serve with a store that it must refuse, and returns its output.
 func refusedStore(t *testing.T, url string) string {
 	t.Helper()
 	began := time.Now()
@@ -138,12 +138,12 @@ func refusedStore(t *testing.T, url string) string {
 		t.Errorf("after %v it ended: %v", took, err)
 	}
 	if strings.Contains(string(out), "sesame") {
-		t.Errorf("it tells the password: %s", out)
+		t.Errorf("it prints the password: %s", out)
 	}
 	return string(out)
 }
 
-func TestARedisThatCannotBeUsedIsToldOfWithWhatToDo(t *testing.T) {
+func TestARedisThatCannotBeUsedIsReportedWithARemedy(t *testing.T) {
 	open := redistest.New(t)
 	clustered := redistest.New(t, "--cluster-enabled", "yes")
 	closed := redistest.New(t)
@@ -171,15 +171,15 @@ func TestARedisThatCannotBeUsedIsToldOfWithWhatToDo(t *testing.T) {
 		"rediss://" + open.Addr:                           "without TLS begin with redis in the place of rediss",
 	} {
 		t.Run(url, func(t *testing.T) {
-			t.Parallel() // some wait until a time is up
+			t.Parallel() // some wait for a timeout
 			if got := refusedStore(t, url); !strings.Contains(got, says) {
-				t.Errorf("it says %q, which lacks %q", got, says)
+				t.Errorf("it prints %q, which lacks %q", got, says)
 			}
 		})
 	}
 }
 
-// A message that runs on has its reasons overlooked.
+// In one long line, users would overlook reasons.
 func TestEachReasonToRefuseARedisHasALine(t *testing.T) {
 	r := redistest.New(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
 	lines := strings.Split(strings.TrimSpace(refusedStore(t, "redis://"+r.Addr)), "\n")
@@ -193,7 +193,7 @@ func TestEachReasonToRefuseARedisHasALine(t *testing.T) {
 	}
 }
 
-func TestAStartTellsOfReplicasThatStrictNeedsAndThatDoNotFollow(t *testing.T) {
+func TestAStartReportsMissingReplicasForStrict(t *testing.T) {
 	r := redistest.New(t, "--appendfsync", "always")
 	p := redisNode(t, "redis://"+r.Addr, "--durability", "strict", "--redis-replicas", "2")
 	const says = "fewer replicas follow than must confirm each change"
@@ -235,7 +235,7 @@ func TestAClusterIsNamedByOneOfItsServers(t *testing.T) {
 	}
 }
 
-func TestRedisIsSpokenToOverTLSAsAnACLUser(t *testing.T) {
+func TestRedisIsUsedOverTLSAsAnACLUser(t *testing.T) {
 	a := servertest.NewAuthority(t)
 	f := a.Files(servertest.InAYear())
 	ca := filepath.Join(t.TempDir(), "ca.pem")
@@ -278,7 +278,7 @@ func TestRedisIsSpokenToOverTLSAsAnACLUser(t *testing.T) {
 	}
 }
 
-// aclRule returns the rule that docs/redis.md tells operators to set.
+// aclRule returns the ACL rule that docs/redis.md recommends.
 func aclRule(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/redis.md")
@@ -320,7 +320,7 @@ func TestExportsMoveBetweenADirectoryAndRedis(t *testing.T) {
 	}
 }
 
-func TestWhatADirectoryAloneHasIsMissingOnRedis(t *testing.T) {
+func TestFeaturesOfADirectoryAreMissingOnRedis(t *testing.T) {
 	p := redisNode(t, "redis://"+redistest.New(t).Addr)
 	file := filepath.Join(t.TempDir(), "backup.tar")
 	if _, errs, code := p.foliot("backup", file); code != exitFailure || !strings.Contains(errs, "back up Redis; foliot export") {
@@ -340,12 +340,12 @@ func TestWhatADirectoryAloneHasIsMissingOnRedis(t *testing.T) {
 	if !strings.Contains(string(metrics), "foliot_scrubs_total") {
 		t.Error("there are no metrics of scrubs")
 	}
-	if out, _, _ := p.foliot("doctor"); !strings.Contains(out, "what was answered is in Redis") {
+	if out, _, _ := p.foliot("doctor"); !strings.Contains(out, "confirmed changes are in Redis") {
 		t.Errorf("doctor says %s", out)
 	}
 }
 
-func TestARedisIsNoDirectory(t *testing.T) {
+func TestARedisIsNotADirectory(t *testing.T) {
 	const url = "redis://:sesame@127.0.0.1:6379"
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{

@@ -10,11 +10,11 @@ type retryCmd struct{ manyFlags }
 
 // Help shows examples below the usage line.
 func (retryCmd) Help() string {
-	return `Makes tasks that have ended due now, with all their attempts again and the same id: by name, or all that a filter chooses. Without
---state a filter chooses dead tasks. A delivered, cancelled or expired task can be sent again if its queue keeps bodies (foliot queue set --keep-bodies):
-receivers that know its webhook-id see that it is a repeat.
+	return `Makes tasks that have ended due now, by name, or all tasks that a filter selects. A retried task keeps its id and gets all
+its attempts back. Without --state, a filter selects dead tasks. A delivered, cancelled or expired task can be sent again
+if its queue keeps bodies (foliot queue set --keep-bodies). Receivers can recognise the repeat by its webhook-id.
 
-With a filter, or with --all, it counts the tasks and asks first. Without a terminal it needs --yes.
+With a filter, or with --all, the command counts the tasks and asks for confirmation. Without a terminal it needs --yes.
 
 Examples:
 
@@ -24,7 +24,7 @@ Examples:
     foliot retry --all --yes`
 }
 
-// Run retries.
+// Run retries the tasks.
 func (c *retryCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	filtered, err := c.byFilter()
 	if err != nil {
@@ -38,6 +38,6 @@ func (c *retryCmd) Run(ctx context.Context, con *console, api *client.Client) er
 		if err != nil {
 			return err
 		}
-		return sayTask(con, t, "retried %s, due now", t.Name)
+		return printTask(con, t, "retried %s, due now", t.Name)
 	})
 }

@@ -18,63 +18,63 @@ import (
 type cli struct {
 	serverFlags
 
-	Output string `short:"o" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"How results are printed: text, or json, one object a line."`
+	Output string `short:"o" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print results as text, or as JSON with one object per line."`
 
 	Serve  serveCmd  `cmd:"" group:"server" help:"Run the server."`
-	Config configCmd `cmd:"" group:"server" help:"Print what the server would go by, and check it."`
-	Listen listenCmd `cmd:"" group:"server" help:"Receive callbacks and print them, to try things out."`
-	Add    addCmd    `cmd:"" group:"tasks" help:"Call this URL at this time."`
+	Config configCmd `cmd:"" group:"server" help:"Check and print the configuration of the server."`
+	Listen listenCmd `cmd:"" group:"server" help:"Receive callbacks and print them, for tests."`
+	Add    addCmd    `cmd:"" group:"tasks" help:"Create a task: call a URL at a given time."`
 	Get    getCmd    `cmd:"" group:"tasks" help:"Show one task and its attempts."`
 	Ls     lsCmd     `cmd:"" group:"tasks" help:"List tasks."`
-	Cancel cancelCmd `cmd:"" group:"tasks" help:"Take tasks back."`
-	Move   moveCmd   `cmd:"" group:"tasks" help:"Give a task another time."`
-	Touch  touchCmd  `cmd:"" group:"tasks" help:"Restart the delay of tasks: a watchdog's heartbeat."`
+	Cancel cancelCmd `cmd:"" group:"tasks" help:"Cancel tasks."`
+	Move   moveCmd   `cmd:"" group:"tasks" help:"Change the due time of a task."`
+	Touch  touchCmd  `cmd:"" group:"tasks" help:"Restart the delay of tasks, as the heartbeat of a watchdog."`
 	Run    runCmd    `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
-	Retry  retryCmd  `cmd:"" group:"tasks" help:"Give dead tasks a new life."`
-	Import importCmd `cmd:"" group:"tasks" help:"Create tasks and schedules from a file, one JSON object a line."`
-	Export exportCmd `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that import reads."`
+	Retry  retryCmd  `cmd:"" group:"tasks" help:"Run dead or finished tasks again."`
+	Import importCmd `cmd:"" group:"tasks" help:"Create tasks and schedules from a file with one JSON object per line."`
+	Export exportCmd `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that foliot import reads."`
 
-	Cron cronCmd `cmd:"" group:"tasks" help:"Schedules: call a URL again and again."`
+	Cron cronCmd `cmd:"" group:"tasks" help:"Manage schedules, which call a URL repeatedly."`
 
-	Dead      deadCmd      `cmd:"" group:"admin" help:"Tasks that gave up: list, retry, remove."`
-	Queue     queueCmd     `cmd:"" group:"admin" help:"Limits, pauses and purges of queues."`
-	Token     tokenCmd     `cmd:"" group:"admin" help:"Access tokens."`
-	Secret    secretCmd    `cmd:"" group:"admin" help:"Secrets that sign callbacks."`
-	Namespace namespaceCmd `cmd:"" group:"admin" help:"Tenants and their quotas."`
-	Cluster   clusterCmd   `cmd:"" group:"admin" help:"Servers that share a Redis: who has what, and drains."`
-	Redis     redisCmd     `cmd:"" group:"admin" help:"A Redis that lost a part of the store."`
-	Audit     auditCmd     `cmd:"" group:"admin" help:"Who changed what."`
-	Backup    backupCmd    `cmd:"" group:"admin" help:"Copy everything a running server keeps into a file."`
-	Restore   restoreCmd   `cmd:"" group:"admin" help:"Make a data directory of a backup."`
-	Doctor    doctorCmd    `cmd:"" group:"admin" help:"Say what is wrong with a server, a data directory, or a URL."`
-	Top       topCmd       `cmd:"" group:"admin" help:"What the server is doing, live: lateness, backlog, destinations."`
+	Dead      deadCmd      `cmd:"" group:"admin" help:"List, retry and remove dead tasks."`
+	Queue     queueCmd     `cmd:"" group:"admin" help:"Manage queues: limits, pauses, purges."`
+	Token     tokenCmd     `cmd:"" group:"admin" help:"Manage access tokens."`
+	Secret    secretCmd    `cmd:"" group:"admin" help:"Manage the secrets that sign callbacks."`
+	Namespace namespaceCmd `cmd:"" group:"admin" help:"Manage namespaces and their quotas."`
+	Cluster   clusterCmd   `cmd:"" group:"admin" help:"Show and drain the servers that share a Redis."`
+	Redis     redisCmd     `cmd:"" group:"admin" help:"Go on after a Redis has lost a part of the store."`
+	Audit     auditCmd     `cmd:"" group:"admin" help:"Show the audit log."`
+	Backup    backupCmd    `cmd:"" group:"admin" help:"Copy all data of a running server into a file."`
+	Restore   restoreCmd   `cmd:"" group:"admin" help:"Create a data directory from a backup."`
+	Doctor    doctorCmd    `cmd:"" group:"admin" help:"Find the problems of a server, a data directory, a Redis or a URL."`
+	Top       topCmd       `cmd:"" group:"admin" help:"Show live lateness, backlog and destinations of a server."`
 
-	Bench   benchCmd   `cmd:"" group:"other" help:"Measure a server: create tasks, receive them, say how late they came."`
+	Bench   benchCmd   `cmd:"" group:"other" help:"Measure a server: create tasks, receive their callbacks, report how late they came."`
 	Version versionCmd `cmd:"" group:"other" help:"Print the version."`
 
-	Completion completionCmd `cmd:"" group:"other" help:"Print what makes a shell complete command lines."`
-	Complete   completeCmd   `cmd:"" hidden:"" help:"What may stand at the end of a command line."`
+	Completion completionCmd `cmd:"" group:"other" help:"Print a completion script for a shell."`
+	Complete   completeCmd   `cmd:"" hidden:"" help:"List the completions of a command line."`
 	Man        manCmd        `cmd:"" group:"other" help:"Print the manual page."`
 }
 
 const description = `Foliot calls a URL at a time: at least once, to the millisecond, cancellable until the last moment.
 
 A first callback:
-  foliot serve                                          the server
-  foliot listen --try 3s                                a receiver and a task for it, in a second terminal
+  foliot serve                                          start the server
+  foliot listen --try 3s                                in a second terminal: start a receiver, create a task for it
 
-And then:
-  foliot listen                                         the receiver alone
-  foliot add http://127.0.0.1:9000/hello --in 5s        a task, in a third terminal
+The same in single steps:
+  foliot listen                                         start a receiver
+  foliot add http://127.0.0.1:9000/hello --in 5s        in a third terminal: create a task
 
 ` + exitCodesHelp
 
-// helpShown unwinds the parser after it printed a help text: kong would go on
-// and complain about what is missing.
+// helpShown unwinds the parser after it printed a help text. Otherwise kong
+// would go on parsing and report missing arguments.
 type helpShown struct{}
 
-// run is the program: it parses args, carries the command out and returns the
-// exit code. ctx ends when the user interrupts.
+// run parses args, runs the command and returns the exit code. The caller
+// cancels ctx when the user interrupts.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		switch r := recover(); r.(type) {
@@ -89,29 +89,30 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	flags.notes = stderr
 	parsed, err := newParser(&flags, stdout, stderr).Parse(joinNegative(helpAsFlag(args)))
 	if err != nil {
-		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", oneLine(plainly(err), nil), commandOf(err))
+		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", oneLine(rewordParseError(err), nil), commandOf(err))
 		return exitUsage
 	}
 	con := newConsole(stdin, stdout, stderr, flags.Output == "json")
 	con.command = parsed.Selected()
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	if err := parsed.BindToProvider(flags.client); err != nil { // asked by the commands that speak to a server
+	if err := parsed.BindToProvider(flags.client); err != nil { // for commands that always call a server
 		panic(err)
 	}
-	parsed.Bind(dialer(flags.client)) // asked by those that may do without
+	parsed.Bind(dialer(flags.client)) // for commands that may run without a server
 	if err = checkLine(parsed); err == nil {
 		err = parsed.Run(con)
 	}
 	flags.close()
-	if !errors.Is(err, errSaid) {
+	if !errors.Is(err, errReported) {
 		for _, one := range usage.Parts(err) {
-			fmt.Fprintf(stderr, "foliot: %s\n", con.why(one))
+			fmt.Fprintf(stderr, "foliot: %s\n", con.errorText(one))
 		}
 	}
 	return exitCode(err)
 }
 
-// checkLine refuses lines that the parser accepts. Completion must not fail.
+// checkLine refuses some command lines that the parser accepts. It never
+// refuses a request for completions.
 func checkLine(parsed *kong.Context) error {
 	if _, completes := parsed.Selected().Target.Interface().(completeCmd); completes {
 		return nil
@@ -137,18 +138,18 @@ func newParser(flags *cli, stdout, stderr io.Writer) *kong.Kong {
 			{Key: "other", Title: "Other:"},
 			{Key: "filter", Title: "Filter:"},
 			{Key: "serve-file", Title: "Configuration:"},
-			{Key: "serve-listen", Title: "Clients and how they come in:"},
-			{Key: "serve-store", Title: "Tasks and how long they are kept:"},
-			{Key: "serve-redis", Title: "Tasks in a Redis or Valkey, and the servers that share it:"},
+			{Key: "serve-listen", Title: "Clients and access:"},
+			{Key: "serve-store", Title: "Storage and retention:"},
+			{Key: "serve-redis", Title: "Storage in Redis or Valkey, shared by several servers:"},
 			{Key: "serve-deliver", Title: "Deliveries:"},
-			{Key: "serve-watch", Title: "Watching:"},
+			{Key: "serve-watch", Title: "Logs, metrics and traces:"},
 		}),
 		kong.Bind(new(config.Values)),
 	}, readers...)...)
 }
 
-// helpOf returns a value's help with its default, where the text does not have it
-// already, and its variable.
+// helpOf returns the help text of a value with its variable, and with its
+// default unless the text already names it.
 func helpOf(v *kong.Value) string {
 	if v.HasDefault && v.Default != "" && !v.IsBool() && !strings.Contains(v.Help, "(default: ") {
 		return kong.DefaultHelpValueFormatter(&kong.Value{
@@ -169,8 +170,8 @@ func helpAsFlag(args []string) []string {
 	return args
 }
 
-// joinNegative writes `--since -1h` as `--since=-1h`: kong would take what begins
-// with a dash for short flags. None of ours is a digit.
+// joinNegative writes `--since -1h` as `--since=-1h`, because kong takes a word
+// that begins with a dash for short flags. No short flag of foliot is a digit.
 func joinNegative(args []string) []string {
 	joined := make([]string, 0, len(args))
 	for i, arg := range args {
@@ -187,7 +188,7 @@ func joinNegative(args []string) []string {
 	return joined
 }
 
-// commandOf names the command whose line could not be parsed.
+// commandOf names the command for which parsing failed.
 func commandOf(err error) string {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
@@ -196,6 +197,6 @@ func commandOf(err error) string {
 	return "foliot"
 }
 
-// errSaid is in the chain of an error whose parts were printed already, one by
-// one: only its exit code is left.
-var errSaid = errors.New("already reported")
+// errReported marks an error that was already printed. Only its exit code
+// still counts.
+var errReported = errors.New("already reported")

@@ -12,20 +12,20 @@ type runCmd struct {
 
 // Help shows examples below the usage line.
 func (runCmd) Help() string {
-	return `Makes waiting tasks due now. A dead one is refused: retry gives it a new life.
+	return `Makes waiting tasks due now. A dead task is refused: use foliot retry.
 
 Example:
 
     foliot run order-42-close`
 }
 
-// Run makes the tasks due.
+// Run makes the tasks due now.
 func (c *runCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return eachName(ctx, con, c.Names, func(name string) error {
 		t, err := api.Tasks.Run(ctx, name)
 		if err != nil {
 			return err
 		}
-		return sayTask(con, t, "%s is due now", t.Name)
+		return printTask(con, t, "%s is due now", t.Name)
 	})
 }

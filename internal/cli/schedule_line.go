@@ -17,8 +17,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// scheduleLine is a schedule as export writes it, and import reads it: what a PUT
-// takes, with the name. A line that has a field "task" is one.
+// scheduleLine is a schedule as a line of export and import: the body of a PUT
+// with the name. A line with a field "task" is a schedule.
 type scheduleLine struct {
 	name string
 	spec client.ScheduleSpec
@@ -37,7 +37,8 @@ func (l scheduleLine) MarshalJSON() ([]byte, error) {
 	return bytes.Join([][]byte{[]byte(`{"name":`), name, []byte(","), spec[1:]}, nil), nil
 }
 
-// lineOf returns what makes s again. As exportLine, it says what its tasks do without.
+// lineOf returns the line that creates s again. Like exportLine, it writes limits
+// that the tasks do not have.
 func lineOf(s *client.Schedule) scheduleLine {
 	l := scheduleLine{s.Name, s.ScheduleSpec}
 	paused := s.State == client.SchedulePaused
@@ -47,11 +48,12 @@ func lineOf(s *client.Schedule) scheduleLine {
 	return l
 }
 
-// scheduleToMove returns the line that makes s elsewhere, and goes on counting its runs there.
+// scheduleToMove returns the line that creates s on another server and keeps the
+// number of its runs.
 func scheduleToMove(s *client.Schedule) scheduleLine {
 	l := lineOf(s)
 	runs := s.Runs
-	if !s.WaitingAt.IsZero() { // counted, and not moved
+	if !s.WaitingAt.IsZero() { // the waiting run is counted in Runs, but it is not exported
 		runs--
 	}
 	if runs > 0 {
@@ -61,7 +63,8 @@ func scheduleToMove(s *client.Schedule) scheduleLine {
 	return l
 }
 
-// isSchedule reports whether a line is a schedule's. Most are not, and cost a search.
+// isSchedule reports whether a line is a schedule. For most tasks the substring
+// search already rules it out.
 func isSchedule(text []byte) bool {
 	if !bytes.Contains(text, []byte(`"task"`)) {
 		return false
@@ -72,8 +75,8 @@ func isSchedule(text []byte) bool {
 	return json.Unmarshal(text, &has) == nil && has.Task != nil
 }
 
-// readSchedule reads a line. What the server would not know is refused here: it
-// would not be sent.
+// readSchedule parses a line. It refuses unknown fields, because the client would
+// not send them to the server.
 func readSchedule(text []byte) (l scheduleLine, err error) {
 	var in struct {
 		Name string `json:"name"`
@@ -85,7 +88,7 @@ func readSchedule(text []byte) (l scheduleLine, err error) {
 		return l, errors.New(suggesting(strings.TrimPrefix(err.Error(), "json: ")))
 	}
 	if in.Name == "" {
-		return l, errors.New("name: a schedule needs one")
+		return l, errors.New("name: it is missing, and a schedule needs one")
 	}
 	l.name = in.Name
 	return l, json.Unmarshal(text, &l.spec)
@@ -94,7 +97,8 @@ func readSchedule(text []byte) (l scheduleLine, err error) {
 // unknownInLine matches the error of encoding/json for an unknown field in a schedule's line.
 var unknownInLine = regexp.MustCompile(`^unknown field "(.*)"$`)
 
-// suggesting adds to an error about an unknown field the one that was probably meant.
+// suggesting adds the most similar known field to an error about an unknown
+// field.
 func suggesting(text string) string {
 	if m := unknownInLine.FindStringSubmatch(text); m != nil {
 		text += usage.DidYouMean(m[1], fieldsOfLine)
@@ -102,7 +106,7 @@ func suggesting(text string) string {
 	return text
 }
 
-// fieldsOfLine are the fields of a schedule's line, and of its task.
+// fieldsOfLine lists the fields of a schedule's line and of its task.
 var fieldsOfLine = func() (names []string) {
 	for _, t := range []reflect.Type{reflect.TypeFor[wire.ScheduleInput](), reflect.TypeFor[wire.TaskInput](), reflect.TypeFor[wire.HTTPInput](), reflect.TypeFor[wire.Retry]()} {
 		for _, f := range reflect.VisibleFields(t) {
@@ -114,8 +118,8 @@ var fieldsOfLine = func() (names []string) {
 	return names
 }()
 
-// putInTurn makes or changes a schedule. What comes too fast for the namespace's rate waits its
-// turn, however long a client would wait by itself.
+// putInTurn creates or changes a schedule. If the namespace's rate is exceeded,
+// it retries until there is room or ctx ends.
 func putInTurn(ctx context.Context, api *client.Client, l scheduleLine, conds ...client.Condition) (*client.Schedule, error) {
 	for {
 		s, err := api.Schedules.Put(ctx, l.name, l.spec, conds...)
@@ -123,13 +127,13 @@ func putInTurn(ctx context.Context, api *client.Client, l scheduleLine, conds ..
 		if !errors.As(err, &refused) || refused.Code != "rate_exceeded" {
 			return s, err
 		}
-		if !pause(ctx, tooFast) {
+		if !pause(ctx, rateDelay) {
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// putSchedule makes the schedule of a batch that is one, unless there is one of that name.
+// putSchedule creates the schedule of a batch, unless the name is taken.
 func (im *importer) putSchedule(ctx context.Context, b importBatch) error {
 	_, err := putInTurn(ctx, im.api, *b.schedule, client.IfNoneMatch())
 	var refused *client.Error
@@ -147,7 +151,7 @@ func (im *importer) putSchedule(ctx context.Context, b importBatch) error {
 	case errors.As(err, &refused) && refusalCode(refused) == exitUsage:
 		im.report(badLine{Line: b.numbers[0], Code: refused.Code, Detail: wording.Shorten(refused.Message())})
 	default:
-		return fmt.Errorf("%s: %w", b.lines(), renamed(err, "import "+b.schedule.name))
+		return fmt.Errorf("%s: %w", b.lines(), withOp(err, "import "+b.schedule.name))
 	}
 	im.bar.add(1, b.size)
 	return nil

@@ -10,7 +10,8 @@ import (
 
 const schedulesPage = "../../docs/schedules.md"
 
-// atServer is shell for scripts that speak to the server that the docs name, which is at url here.
+// atServer is shell for scripts that call the server of the docs. That server is
+// at url here.
 func atServer(t *testing.T, url string) func(script string) (out string, err error) {
 	t.Helper()
 	run := shell(t, "curl")
@@ -39,7 +40,7 @@ func TestACrontabIsTakenAsTheDocsSay(t *testing.T) {
 	}
 }
 
-// TestADeadMansSwitchIsWhatTheDocsSay, but that it does not wait for 25 hours.
+// The test does not wait 25 hours as the docs do.
 func TestADeadMansSwitchIsWhatTheDocsSay(t *testing.T) {
 	alarms := make(chan string, 9)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { alarms <- r.URL.Path }))
@@ -53,7 +54,7 @@ func TestADeadMansSwitchIsWhatTheDocsSay(t *testing.T) {
 		}
 		script = strings.ReplaceAll(script, r[0], r[1])
 	}
-	for range 2 { // when it has gone off it is set again by the same lines
+	for range 2 { // after it has fired, the same lines set it again
 		if out, err := run(script); err != nil || !strings.Contains(out, "touched backup-missing") {
 			t.Fatalf("%v:\n%s", err, out)
 		}

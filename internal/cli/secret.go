@@ -10,24 +10,26 @@ import (
 )
 
 type secretCmd struct {
-	Create secretCreateCmd `cmd:"" help:"Make a signing secret; it is shown once."`
-	Ls     secretLsCmd     `cmd:"" help:"List the secrets that sign, not themselves."`
-	Rm     secretRmCmd     `cmd:"" help:"Remove secrets: they sign nothing any more."`
+	Create secretCreateCmd `cmd:"" help:"Create a signing secret. It is shown only once."`
+	Ls     secretLsCmd     `cmd:"" help:"List the signing secrets: ids and queues, without the secrets themselves."`
+	Rm     secretRmCmd     `cmd:"" help:"Remove secrets. They sign no callbacks any more."`
 }
 
 type secretCreateCmd struct {
-	Queue   string        `placeholder:"QUEUE" help:"Sign only callbacks of this queue, which then uses only its own secrets (default: all queues without a secret of their own)."`
-	Overlap time.Duration `placeholder:"DURATION" help:"How long the present secrets also sign (default: until they are removed; with the first secret of a queue, not at all)."`
+	Queue   string        `placeholder:"QUEUE" help:"Sign only callbacks of this queue, which then uses only its own secrets (default: all queues without their own secret)."`
+	Overlap time.Duration `placeholder:"DURATION" help:"How long the existing secrets also sign (default: until they are removed; with the first secret of a queue, not at all)."`
 }
 
 // Help shows examples below the usage line.
 func (secretCreateCmd) Help() string {
-	return `Prints the secret, and nothing else, on standard output: give it to the receivers, it is not shown again. From then on every callback of the
-namespace, or of the queue, is signed with it, as Standard Webhooks says; at most two secrets of each sign at once.
+	return `Prints only the secret on standard output. Pass it to the receivers: it cannot be shown again. From now on it signs every
+callback of the namespace, or of the queue, as Standard Webhooks defines it. At most two secrets sign at the same time.
 
-A receiver that knows a secret can sign callbacks with it. So give each receiver a queue and a secret of its own, unless all trust each other.
+A receiver that knows a secret can sign callbacks with it. So use a queue and a secret per receiver, unless all receivers trust
+each other.
 
-To rotate without a rejected callback: give the receivers a second secret to accept, made with --overlap 24h; both sign until then.
+To rotate a secret without a rejected callback: create a second secret with --overlap 24h, and let the receivers accept it
+within that time. Both secrets sign until then.
 
 Examples:
 
@@ -37,7 +39,7 @@ Examples:
     foliot listen --verify "$(foliot secret create)"`
 }
 
-// Run makes a secret.
+// Run creates a secret.
 func (c *secretCreateCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Overlap < 0 {
 		return usage.Errorf("--overlap", "%v is negative", c.Overlap)
@@ -54,10 +56,10 @@ func (c *secretCreateCmd) Run(ctx context.Context, con *console, api *client.Cli
 	return nil
 }
 
-// signedBy says which callbacks a secret signs.
+// signedBy names the callbacks that a secret signs.
 func signedBy(s *client.Secret) string {
 	if s.Queue == "" {
-		return "all queues without a secret of their own"
+		return "all queues without their own secret"
 	}
 	return "the queue " + s.Queue
 }
@@ -85,7 +87,7 @@ func (secretLsCmd) Run(ctx context.Context, con *console, api *client.Client) er
 }
 
 type secretRmCmd struct {
-	IDs []string `arg:"" name:"id" help:"The secrets' ids, as foliot secret ls shows them."`
+	IDs []string `arg:"" name:"id" help:"The ids of the secrets, as foliot secret ls shows them."`
 }
 
 // Run removes secrets.
@@ -98,7 +100,7 @@ func (c *secretRmCmd) Run(ctx context.Context, con *console, api *client.Client)
 		if con.json {
 			return con.object(s)
 		}
-		con.sayf("removed %s: it signs nothing any more", id)
+		con.sayf("removed %s: it signs no callbacks any more", id)
 		return nil
 	})
 }

@@ -18,14 +18,15 @@ type serveCmd struct{ config.Flags }
 
 // Help shows examples below the usage line.
 func (serveCmd) Help() string {
-	return `Runs the server until SIGTERM or SIGINT. Then it starts no more attempts, lets those under way end within --grace, and exits
-with 0; an attempt that does not end in time is made again after the next start. A second signal stops it at once.
+	return `Runs the server until SIGTERM or SIGINT. Then it starts no more attempts, waits up to --grace for the running ones, and exits with 0.
+An attempt that does not end in time is repeated after the next start. A second signal stops the server at once.
 
-Servers with the same Redis in --store share its tasks: each delivers a part of them, and takes requests for all. When one stops or dies, the others
-take over. foliot doctor redis says beforehand whether a Redis is fit for that, foliot cluster nodes who is there.
+Servers with the same Redis in --store share its tasks: each server delivers a part of them and accepts requests for all. If a
+server stops or crashes, the others take over. Before you use a Redis, check it with foliot doctor redis. foliot cluster nodes
+lists the servers.
 
-A flag goes before its variable, a variable before the file of --config, and that before the default. foliot config prints what
-comes of them.
+A flag overrides its variable, a variable overrides the file of --config, and the file overrides the default. foliot config
+prints the resulting configuration.
 
 Examples:
 
@@ -45,14 +46,14 @@ func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, 
 		return config.OriginsOf(parsed, file).Locate(err)
 	}
 	log := redact.NewLogger(con.err, c.LogFormat, c.LogLevel)
-	// What net/http has to say of receivers goes through log, not beside it, and
-	// is no more than a detail: they would fill the log otherwise.
+	// Messages of net/http about receivers go through log too, at debug level.
+	// Otherwise they would fill the log.
 	slog.SetLogLoggerLevel(slog.LevelDebug)
 	slog.SetDefault(log)
 	s, err := server.Open(ctx, cfg, log)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // it was to stop while it waited
+		return nil // interrupted while it waited
 	case err != nil:
 		return err
 	}
@@ -60,16 +61,17 @@ func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, 
 	return s.Run(ctx)
 }
 
-// serveReply is what -o json prints when the server is ready.
+// serveReply is the output of -o json, printed when the server is ready.
 type serveReply struct {
 	URL        string `json:"url"`
-	PID        int    `json:"pid"` // of the server's process
+	PID        int    `json:"pid"`
 	Data       string `json:"data,omitempty"`
 	Store      string `json:"store,omitempty"` // a Redis, without its password
 	Durability string `json:"durability"`
 }
 
-// greet says where the server listens, where its data is, and what to try.
+// greet prints the addresses of the server and of its data, and a first command
+// to try.
 func (c *serveCmd) greet(con *console, cfg config.Config, s *server.Server) {
 	scheme := "http://"
 	if cfg.TLS.Cert != "" {
@@ -81,24 +83,24 @@ func (c *serveCmd) greet(con *console, cfg config.Config, s *server.Server) {
 		if cfg.Redis != nil {
 			reply.Store = cfg.Redis.String()
 		}
-		_ = con.object(reply) // whoever started it and went away does not read
+		_ = con.object(reply) // the server runs even if its output has no reader
 		return
 	}
 	con.sayf("listening on %s%s", scheme, s.Addr())
 	if host, _, err := net.SplitHostPort(c.Listen); err != nil || host == "" {
-		con.sayf("--listen %s names no host, so it means this machine alone; 0.0.0.0:%d means all of its addresses", c.Listen, s.Addr().(*net.TCPAddr).Port)
+		con.sayf("--listen %s names no host, so only this machine can connect; 0.0.0.0:%d listens on all addresses", c.Listen, s.Addr().(*net.TCPAddr).Port)
 	}
 	switch {
 	case cfg.Redis != nil:
 		con.sayf("tasks in %s", cfg.Redis)
 	case cfg.InMemory():
-		con.sayf("tasks in memory: they are gone when the server stops")
+		con.sayf("tasks in memory: they are lost when the server stops")
 	default:
 		con.sayf("tasks in %s", cfg.Dir)
 	}
-	con.sayf("process %d; Ctrl-C, or kill %d, stops it", os.Getpid(), os.Getpid())
+	con.sayf("process %d; to stop it, press Ctrl-C or run kill %d", os.Getpid(), os.Getpid())
 	if !s.Node.LoopbackOpen() {
-		return // the trial's task would be refused
+		return // the task of listen --try would be refused
 	}
 	server := ""
 	if c.Listen != "127.0.0.1:8750" {
@@ -107,7 +109,7 @@ func (c *serveCmd) greet(con *console, cfg config.Config, s *server.Server) {
 	con.sayf("try, in another terminal: foliot listen --try 3s%s", server)
 }
 
-// reachable returns addr as a client on this machine writes it.
+// reachable returns the address that a client on this machine uses for addr.
 func reachable(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {

@@ -18,7 +18,7 @@ import (
 
 const anyPort = "127.0.0.1:0"
 
-func TestServeSaysWhereItListensWhereItsDataIsAndWhatToTry(t *testing.T) {
+func TestServePrintsItsAddressItsDataAndACommandToTry(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, c := range []struct {
 		args []string
@@ -26,7 +26,7 @@ func TestServeSaysWhereItListensWhereItsDataIsAndWhatToTry(t *testing.T) {
 	}{
 		{[]string{"--data", dir}, "tasks in " + dir},
 		{[]string{"--store", dir}, "tasks in " + dir},
-		{[]string{"--store", "memory:"}, "tasks in memory: they are gone when the server stops"},
+		{[]string{"--store", "memory:"}, "tasks in memory: they are lost when the server stops"},
 	} {
 		b := start(t, append([]string{"serve", "--listen", anyPort, "--log-level", "error"}, c.args...)...)
 		first := b.line(t, b.stdout)
@@ -37,7 +37,7 @@ func TestServeSaysWhereItListensWhereItsDataIsAndWhatToTry(t *testing.T) {
 		if got := b.line(t, b.stdout); got != c.data {
 			t.Errorf("the second line is %q, want %q", got, c.data)
 		}
-		if got, want := b.line(t, b.stdout), fmt.Sprintf("process %d; Ctrl-C, or kill %[1]d, stops it", os.Getpid()); got != want {
+		if got, want := b.line(t, b.stdout), fmt.Sprintf("process %d; to stop it, press Ctrl-C or run kill %[1]d", os.Getpid()); got != want {
 			t.Errorf("the third line is %q, want %q", got, want)
 		}
 		if got := b.line(t, b.stdout); got != "try, in another terminal: foliot listen --try 3s --server "+url {
@@ -51,7 +51,7 @@ func TestServeSaysWhereItListensWhereItsDataIsAndWhatToTry(t *testing.T) {
 	}
 }
 
-// Tasks of a secured server may not call loopback, and the trial lacks the token.
+// Tasks of a server with tokens may not call loopback, and the trial has no token.
 func TestServeProposesNoTrialThatWouldBeRefused(t *testing.T) {
 	dir := t.TempDir()
 	makeToken(t, dir)
@@ -64,11 +64,11 @@ func TestServeProposesNoTrialThatWouldBeRefused(t *testing.T) {
 	}
 }
 
-func TestAListenAddressWithoutAHostSaysThatItMeansLoopback(t *testing.T) {
+func TestAListenAddressWithoutAHostIsReportedAsLoopback(t *testing.T) {
 	for _, addr := range []string{":0", "0"} {
 		b := start(t, "serve", "--listen", addr, "--store", "memory:", "--log-level", "error")
 		b.line(t, b.stdout)
-		if got := b.line(t, b.stdout); !strings.HasPrefix(got, "--listen "+addr+" names no host, so it means this machine alone; 0.0.0.0:") {
+		if got := b.line(t, b.stdout); !strings.HasPrefix(got, "--listen "+addr+" names no host, so only this machine can connect; 0.0.0.0:") {
 			t.Errorf("the second line is %q", got)
 		}
 		for !strings.HasPrefix(b.line(t, b.stdout), "try") {
@@ -78,7 +78,7 @@ func TestAListenAddressWithoutAHostSaysThatItMeansLoopback(t *testing.T) {
 	}
 }
 
-// tryIt does what the last line says, in less time: it ends by itself.
+// tryIt runs the proposed command with a shorter time. It ends by itself.
 func tryIt(t *testing.T, url string) {
 	t.Helper()
 	l := start(t, "listen", anyPort, "--try", "10ms", "--server", url)
@@ -118,7 +118,7 @@ func TestSIGTERMLetsARunningAttemptEnd(t *testing.T) {
 	p.must("add", hook.URL, "--in", "1h", "--name", "waiting")
 	p.signal(terminate)
 	p.await("stopping")
-	p.must("add", hook.URL, "--in", "1h", "--name", "late") // a receiver may still create its next task
+	p.must("add", hook.URL, "--in", "1h", "--name", "late") // so that a receiver may still create its next task
 	hook.Release()
 	if code, log := p.exit(); code != exitOK {
 		t.Fatalf("it ended with %d:\n%s", code, log)
@@ -131,7 +131,7 @@ func TestSIGTERMLetsARunningAttemptEnd(t *testing.T) {
 	}
 }
 
-func TestAnAttemptThatOutlivesTheGraceIsMadeAgain(t *testing.T) {
+func TestAnAttemptThatOutlivesTheGraceIsRepeated(t *testing.T) {
 	hook, dir := servertest.NewReceiver(t), t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir, "--grace", "50ms")
 	p.must("add", hook.URL, "--in", "0s", "--name", "slow")
@@ -164,7 +164,7 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatWasAcceptedIsDeliveredAfterAKill(t *testing.T) {
+func TestAcceptedTasksAreDeliveredAfterAKill(t *testing.T) {
 	hook, dir := servertest.NewReceiver(t), t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
 	want := map[string]bool{}
@@ -181,16 +181,16 @@ func TestWhatWasAcceptedIsDeliveredAfterAKill(t *testing.T) {
 	}
 }
 
-func TestAddWaitOutlivesARestart(t *testing.T) {
+func TestAddWaitSurvivesARestart(t *testing.T) {
 	hook, dir := servertest.NewReceiver(t), t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
 	addr := strings.TrimPrefix(p.url, "http://")
 	waiting := start(t, "add", hook.URL, "--in", "0s", "--name", "a", "--wait", "--server", p.url)
-	waiting.line(t, waiting.stdout) // "created"
+	waiting.line(t, waiting.stdout) // the line "created …"
 	hook.Next(t)
 	p.kill()
 	if got := waiting.line(t, waiting.stderr); !strings.Contains(got, "still waiting for a") {
-		t.Errorf("while the server is away it says %q", got)
+		t.Errorf("while the server is down it prints %q", got)
 	}
 	hook.Release()
 	serveProcess(t, "--listen", addr, "--data", dir)
@@ -202,19 +202,19 @@ func TestAddWaitOutlivesARestart(t *testing.T) {
 	}
 }
 
-// refused runs serve as a process that must not start, and returns its words.
+// refused runs serve as a process that must not start, and returns its output.
 func refused(t *testing.T, args ...string) string {
 	t.Helper()
 	return refusedWith(t, exitFailure, args...)
 }
 
-// refusedWith is refused with another exit code.
+// refusedWith is refused for another exit code.
 func refusedWith(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	cmd := foliotCommand(t, append([]string{"serve"}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != code || strings.Count(string(out), "\n") != 1 || !strings.HasPrefix(string(out), "foliot: ") {
-		t.Errorf("serve %v ended with %v and said %q, want exit code %d and one line", args, err, out, code)
+		t.Errorf("serve %v ended with %v and printed %q, want exit code %d and one line", args, err, out, code)
 	}
 	return string(out)
 }
@@ -222,10 +222,10 @@ func refusedWith(t *testing.T, code int, args ...string) string {
 func TestASecondServerOnTheSameDirectoryIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
-	if said := refused(t, "--listen", anyPort, "--data", dir); !strings.Contains(said, dir) || !strings.Contains(said, "in use") {
-		t.Errorf("it said %q", said)
+	if out := refused(t, "--listen", anyPort, "--data", dir); !strings.Contains(out, dir) || !strings.Contains(out, "in use") {
+		t.Errorf("it printed %q", out)
 	}
-	p.must("ls") // the first one is unharmed
+	p.must("ls") // the first server still works
 }
 
 func TestAServerOnATakenPortIsRefused(t *testing.T) {
@@ -235,15 +235,15 @@ func TestAServerOnATakenPortIsRefused(t *testing.T) {
 	}
 	defer l.Close()
 	dir := filepath.Join(t.TempDir(), "data")
-	if said := refused(t, "--listen", l.Addr().String(), "--data", dir); !strings.Contains(said, "--listen") || !strings.Contains(said, "in use") {
-		t.Errorf("it said %q", said)
+	if out := refused(t, "--listen", l.Addr().String(), "--data", dir); !strings.Contains(out, "--listen") || !strings.Contains(out, "in use") {
+		t.Errorf("it printed %q", out)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("it left a directory behind: %v", err)
+		t.Errorf("the refused server left a directory: %v", err)
 	}
 }
 
-func TestADirectoryThatIsNotOursIsRefused(t *testing.T) {
+func TestADirectoryOfAnotherProgramIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, text, says string
 		code             int
@@ -259,8 +259,8 @@ func TestADirectoryThatIsNotOursIsRefused(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if said := refusedWith(t, c.code, "--listen", anyPort, "--data", dir); !strings.Contains(said, c.says) || !strings.Contains(said, dir) {
-				t.Errorf("it said %q", said)
+			if out := refusedWith(t, c.code, "--listen", anyPort, "--data", dir); !strings.Contains(out, c.says) || !strings.Contains(out, dir) {
+				t.Errorf("it printed %q", out)
 			}
 			entries, err := os.ReadDir(dir)
 			if err != nil || len(entries) != 1 {
@@ -270,8 +270,8 @@ func TestADirectoryThatIsNotOursIsRefused(t *testing.T) {
 	}
 }
 
-// A file size limit stands for a full disk: the write fails in the middle.
-func TestADiskThatTakesNoMoreStopsTheServerAndLosesNothing(t *testing.T) {
+// A limit of the file size simulates a full disk: a write fails in the middle.
+func TestAFullDiskStopsTheServerAndLosesNothing(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no shell to set the limit with")
@@ -289,7 +289,7 @@ func TestADiskThatTakesNoMoreStopsTheServerAndLosesNothing(t *testing.T) {
 	out, _, code := s.run(lines.String(), "import", "-", "-o", "json", "--batch", "50")
 	var sums importReply
 	if err := json.Unmarshal([]byte(out), &sums); err != nil || code == exitOK || sums.Created == 0 {
-		t.Fatalf("import ended with %d and printed %q: the limit was to be reached, and not at once", code, out)
+		t.Fatalf("import ended with %d and printed %q; it must reach the limit, and not at once", code, out)
 	}
 	if code, log := p.exit(); code != exitFailure || !strings.Contains(log, "foliot: the data directory "+dir+" failed: ") {
 		t.Errorf("the server ended with %d:\n%s", code, log)
@@ -312,7 +312,7 @@ func TestATaskCannotCallTheServerItself(t *testing.T) {
 	}
 }
 
-func TestLoopbackIsClosedToTasksWhenOthersMayCreateThem(t *testing.T) {
+func TestTasksMayNotCallLoopbackIfOthersMayCreateThem(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	hook.Release()
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ func TestASecondSignalWithin200MillisecondsDoesNotCount(t *testing.T) {
 		signals, began := make(chan os.Signal), time.Now()
 		var stopped, ended time.Duration
 		go func() {
-			obey(signals, func() { stopped = time.Since(began) })
+			awaitSecond(signals, func() { stopped = time.Since(began) })
 			ended = time.Since(began)
 		}()
 		for _, at := range []time.Duration{time.Second, time.Second + time.Millisecond, time.Second + 199*time.Millisecond, 3 * time.Second} {

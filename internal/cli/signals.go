@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/fileaccess"
 )
 
-// Main carries out the command line of this process and returns its exit code.
-// The first SIGINT or SIGTERM interrupts the command; the second ends the process.
+// Main runs the command line of this process and returns its exit code. The
+// first SIGINT or SIGTERM interrupts the command; the second ends the process.
 func Main() (code int) {
 	fileaccess.KeepPrivate()
 	ctx, stop := interruptible()
@@ -21,27 +21,28 @@ func Main() (code int) {
 	return code
 }
 
-// sameSignal is how soon after the first signal another one is part of it: a
-// terminal signals all processes of a group, and a wrapper passes its signal on.
+// sameSignal is the time in which a second signal counts as the first one. A
+// terminal signals all processes of a group, and a wrapper forwards its signal,
+// so one Ctrl-C can arrive twice.
 const sameSignal = 200 * time.Millisecond
 
-// interruptible returns a context that the first SIGINT or SIGTERM ends. The
-// second one ends the process at once: a user who asks twice does not want to
-// wait for what the first one began. The goroutine lives as long as the process.
+// interruptible returns a context that the first SIGINT or SIGTERM cancels. The
+// second signal ends the process at once, because a user who signals twice does
+// not want to wait. The goroutine lives as long as the process.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		obey(signals, cancel)
+		awaitSecond(signals, cancel)
 		fmt.Fprintln(os.Stderr, "foliot: stopped at once by a second signal")
 		os.Exit(exitFailure)
 	}()
 	return ctx, cancel
 }
 
-// obey calls stop at the first signal, and returns at the second.
-func obey(signals <-chan os.Signal, stop func()) {
+// awaitSecond calls stop at the first signal and returns at the second.
+func awaitSecond(signals <-chan os.Signal, stop func()) {
 	<-signals
 	stop()
 	first := time.Now()

@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// startServer runs a server on memory and returns its URL.
+// startServer runs a server with its tasks in memory, and returns its URL.
 func startServer(t *testing.T) (b *background, url string) {
 	t.Helper()
 	b = start(t, "serve", "--listen", anyPort, "--log-level", "error", "--store", "memory:")
@@ -25,7 +25,7 @@ func startServer(t *testing.T) (b *background, url string) {
 	return b, url
 }
 
-// post posts body, with a token where it is not "", and decodes the reply into to.
+// post posts body with a token, unless that is "", and decodes the reply into to.
 func post(t *testing.T, url, token, body string, to any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -51,8 +51,8 @@ func post(t *testing.T, url, token, body string, to any) {
 	}
 }
 
-// TestASecretOfTheAPISignsAtOnce goes through a rotation: at each step each
-// receiver that has one of the live secrets accepts.
+// The test rotates a secret. At each step, each receiver with a valid secret must
+// accept the callbacks.
 func TestASecretOfTheAPISignsAtOnce(t *testing.T) {
 	b, url := startServer(t)
 	accepts := func(secret string) bool {
@@ -78,13 +78,13 @@ func TestASecretOfTheAPISignsAtOnce(t *testing.T) {
 		t.Error("during the rotation a receiver rejects")
 	}
 	if accepts("whsec_" + strings.Repeat("A", 40)) {
-		t.Error("a secret that is none is accepted: the test proves nothing")
+		t.Error("an invalid secret is accepted, so the test proves nothing")
 	}
 	b.stop()
 	<-b.code
 }
 
-func TestASecretOfAQueueSignsItsCallbacksAlone(t *testing.T) {
+func TestOnlyTheSecretOfAQueueSignsItsCallbacks(t *testing.T) {
 	type received struct {
 		header http.Header
 		body   []byte
@@ -126,7 +126,7 @@ func TestASecretOfAQueueSignsItsCallbacksAlone(t *testing.T) {
 	<-b.code
 }
 
-func TestLoopbackClosesToTasksWithTheFirstToken(t *testing.T) {
+func TestTasksMayNotCallLoopbackAfterTheFirstToken(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	hook.Release()
 	b, url := startServer(t)

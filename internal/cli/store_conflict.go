@@ -10,21 +10,21 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// checkRead refuses to write into a directory for a server that would not read
-// it: foliot serve, started in the same place, has its tasks in a Redis. instead
-// says what to do then.
+// checkRead refuses to write into a data directory that foliot serve would not
+// read, because in this environment its store is a Redis. The text of instead
+// is the remedy in the error.
 func checkRead(parsed *kong.Context, instead string) error {
-	store, from, err := storeSaid(parsed.Model.Node)
+	store, from, err := storeOfServe(parsed.Model.Node)
 	if err != nil || !redisurl.Is(store) {
 		return err
 	}
-	return usage.Errorf("--data", "%s names a Redis as the store, and a server on that reads no directory: %s. If the directory is meant, put FOLIOT_STORE= before the command", from, instead)
+	return usage.Errorf("--data", "%s makes a Redis the store, and a server with a Redis reads no directory: %s. To use the directory, put FOLIOT_STORE= before the command", from, instead)
 }
 
-// storeSaid returns what the environment says to foliot serve of its store, by a
-// variable or by the file that one names, and where. A variable goes before the
-// file, an empty one too.
-func storeSaid(root *kong.Node) (store, from string, err error) {
+// storeOfServe returns the store that foliot serve would use in this
+// environment, and the variable or file that sets it. FOLIOT_STORE overrides
+// the file that FOLIOT_CONFIG names, even if FOLIOT_STORE is empty.
+func storeOfServe(root *kong.Node) (store, from string, err error) {
 	if store, ok := os.LookupEnv("FOLIOT_STORE"); ok {
 		return store, "FOLIOT_STORE", nil
 	}
@@ -43,11 +43,11 @@ func storeSaid(root *kong.Node) (store, from string, err error) {
 	if err != nil {
 		return "", "", usage.Errorf("FOLIOT_CONFIG", "%v", err)
 	}
-	store, _ = file.Keys["store"].Value.(string) // what is missing is ""
+	store, _ = file.Keys["store"].Value.(string) // "" if the key is missing
 	return store, "store in " + path, nil
 }
 
-// commandNamed returns a command of the model.
+// commandNamed returns the top-level command with that name, or nil.
 func commandNamed(root *kong.Node, name string) *kong.Node {
 	for _, command := range root.Children {
 		if command.Name == name {

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/servertest"
 )
 
-// Beside a Redis, what is written into a directory nobody reads.
+// With a Redis as the store, no server would read the directory.
 func TestADirectoryThatNoServerReadsIsNotWritten(t *testing.T) {
 	t.Chdir(t.TempDir())
 	file := filepath.Join(t.TempDir(), "foliot.yaml")
@@ -26,7 +26,7 @@ func TestADirectoryThatNoServerReadsIsNotWritten(t *testing.T) {
 			setAll(t, env)
 			for line, instead := range commands {
 				out, errs, code := newSession(t).runBare(strings.Fields(line)...)
-				if code != exitUsage || !strings.Contains(errs, "--data: "+name+" names a Redis") || !strings.Contains(errs, instead) || strings.Contains(out+errs, "sesame") {
+				if code != exitUsage || !strings.Contains(errs, "--data: "+name+" makes a Redis the store") || !strings.Contains(errs, instead) || strings.Contains(out+errs, "sesame") {
 					t.Errorf("%s ended with %d: %s%s", line, code, out, errs)
 				}
 			}

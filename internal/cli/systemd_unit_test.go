@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/server/httpserver"
 )
 
-// The unit of docs/operations.md starts what there is, and does not kill it
-// while attempts have their grace.
+// The unit of docs/operations.md must have a valid command line. It must not kill
+// the server before the grace of the attempts has ended.
 func TestTheUnitLeavesTimeForTheGrace(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
@@ -33,7 +33,7 @@ func TestTheUnitLeavesTimeForTheGrace(t *testing.T) {
 	if config < 0 {
 		t.Fatal("the unit names no configuration")
 	}
-	words = slices.Delete(words, config, config+2) // the file is not here
+	words = slices.Delete(words, config, config+2) // that file does not exist here
 	parsed, err := newParser(&flags, discard{}, discard{}).Parse(words[1:])
 	if err != nil || parsed.Command() != "serve" {
 		t.Fatalf("%v: %v", words, err)

@@ -14,27 +14,27 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// taskFlags say what a task is, but for its name and when it is due.
+// taskFlags describe a task, except its name and due time.
 type taskFlags struct {
-	Data   string   `short:"d" xor:"body" placeholder:"BODY" help:"Send this body as it is; @FILE reads a file, @- standard input."`
-	JSON   string   `xor:"body" placeholder:"BODY" help:"Send this body as JSON; @FILE reads a file, @- standard input."`
+	Data   string   `short:"d" xor:"body" placeholder:"BODY" help:"Send this body unchanged; @FILE reads it from a file, @- from standard input."`
+	JSON   string   `xor:"body" placeholder:"BODY" help:"Send this body as JSON; @FILE reads it from a file, @- from standard input."`
 	Header []string `short:"H" sep:"none" placeholder:"NAME:VALUE" help:"Send this header. Repeat it for more."`
 	Method string   `short:"X" placeholder:"METHOD" help:"The request's method (default: POST)."`
 
 	Queue    string   `placeholder:"NAME" help:"The task's queue (default: default)."`
-	Priority string   `placeholder:"high|normal|low" help:"Which of the due tasks go first (default: normal)."`
+	Priority string   `placeholder:"high|normal|low" help:"Among due tasks, those of higher priority start first (default: normal)."`
 	Label    []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the task. Repeat it for more."`
 
-	Timeout     string  `placeholder:"DURATION" help:"Of one attempt (default: the queue's, or 15s)."`
-	ExpireAfter string  `placeholder:"DURATION" help:"Do not start it any more when it is this late; 0s: never (default: the queue's, or never)."`
-	MaxAttempts *int    `placeholder:"N" help:"Give up after so many attempts; 0: no limit (default: the queue's, or no limit)."`
+	Timeout     string  `placeholder:"DURATION" help:"The time limit of one attempt (default: the queue's, or 15s)."`
+	ExpireAfter string  `placeholder:"DURATION" help:"Start no attempt later than this after the due time; 0s: no limit (default: the queue's, or no limit)."`
+	MaxAttempts *int    `placeholder:"N" help:"Give up after this many attempts; 0: no limit (default: the queue's, or no limit)."`
 	MinBackoff  string  `placeholder:"DURATION" help:"Wait at least this long between attempts (default: the queue's, or 1s)."`
 	MaxBackoff  string  `placeholder:"DURATION" help:"Wait at most this long between attempts (default: the queue's, or 1h)."`
-	MaxAge      string  `placeholder:"DURATION" help:"Give up this long after the first attempt; 0s: never (default: the queue's, or 24h)."`
-	OnDead      *string `placeholder:"URL" help:"Called, by a task of its own, when this one dies; an empty one: none (default: the queue's, or none)."`
+	MaxAge      string  `placeholder:"DURATION" help:"Give up this long after the first attempt; 0s: no limit (default: the queue's, or 24h)."`
+	OnDead      *string `placeholder:"URL" help:"Call this URL, with a task of its own, when the task dies; an empty value: no call (default: the queue's, or no call)."`
 }
 
-// spec returns the task that the flags ask for, which calls address.
+// spec returns the task that the flags describe. It calls address.
 func (f *taskFlags) spec(address string, stdin io.Reader) (in client.Spec, err error) {
 	in = client.Spec{
 		Queue: f.Queue, Priority: client.Priority(f.Priority),
@@ -48,7 +48,7 @@ func (f *taskFlags) spec(address string, stdin io.Reader) (in client.Spec, err e
 	}
 	if n := f.MaxAttempts; n != nil {
 		if *n < 0 {
-			return in, usage.Errorf("--max-attempts", "%d is negative; 0 is no limit", *n)
+			return in, usage.Errorf("--max-attempts", "%d is negative; 0 means no limit", *n)
 		}
 		in.Retry.MaxAttempts = cmp.Or(client.Limit(*n), client.Unlimited)
 	}
@@ -65,17 +65,17 @@ func (f *taskFlags) spec(address string, stdin io.Reader) (in client.Spec, err e
 	return in, err
 }
 
-// checkURL catches what is mistyped most, before a server is asked: "host/path"
+// checkURL finds the most common typing error before a request is sent: a URL
 // without a scheme.
 func checkURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return usage.Errorf("URL", "%q is no URL to call; it begins with http:// or https:// and a host", address)
+		return usage.Errorf("URL", "invalid URL %q: it must begin with http:// or https:// and a host", address)
 	}
 	return nil
 }
 
-// durations fills in what is a duration, in the order of the help.
+// durations sets the durations, in the order of the help.
 func (f *taskFlags) durations(in *client.Spec) error {
 	for _, of := range []struct {
 		flag, value string
@@ -98,7 +98,7 @@ func (f *taskFlags) durations(in *client.Spec) error {
 		case of.limit != nil:
 			*of.limit = cmp.Or(client.Duration(d), client.Forever)
 		case d == 0:
-			return usage.Errorf(of.flag, "%q is too short", of.value)
+			return usage.Errorf(of.flag, "%q is too short; give more than 0s, or omit the flag", of.value)
 		default:
 			*of.into = d
 		}
@@ -106,13 +106,13 @@ func (f *taskFlags) durations(in *client.Spec) error {
 	return nil
 }
 
-// body returns what --data or --json say.
+// body returns the body that --data or --json give.
 func (f *taskFlags) body(stdin io.Reader) (client.Body, error) {
 	switch {
 	case f.JSON != "":
 		data, err := readBody("--json", f.JSON, stdin)
 		if err == nil && !json.Valid(data) {
-			err = usage.Errorf("--json", "the body is no JSON; --data sends it as it is")
+			err = usage.Errorf("--json", "the body is not valid JSON; --data sends any text")
 		}
 		return client.JSON(json.RawMessage(data)), err
 	case f.Data != "":
@@ -122,7 +122,7 @@ func (f *taskFlags) body(stdin io.Reader) (client.Body, error) {
 	return client.Body{}, nil
 }
 
-// readBody returns a body that was given directly, as @FILE or as @-.
+// readBody returns a body given as text, as @FILE or as @-.
 func readBody(flag, value string, stdin io.Reader) ([]byte, error) {
 	file, isFile := strings.CutPrefix(value, "@")
 	if !isFile {
@@ -157,7 +157,7 @@ func parseHeaders(pairs []string) (map[string]string, error) {
 		name, value, ok := strings.Cut(pair, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" {
-			return nil, usage.Errorf("--header", "%q is no NAME:VALUE", pair)
+			return nil, usage.Errorf("--header", "%q is not of the form NAME:VALUE", pair)
 		}
 		if _, twice := headers[name]; twice {
 			return nil, usage.Errorf("--header", "%q is given twice", name)

@@ -23,7 +23,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// scraped returns the value of a series of /metrics, -1 where there is none.
+// scraped returns the value of a series in /metrics, or -1 if it is missing.
 func scraped(t *testing.T, text, series string) float64 {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\S+)$`).FindStringSubmatch(text)
@@ -51,7 +51,7 @@ func (p *process) fetch(path string) (status int, body string) {
 	return reply.StatusCode, string(text)
 }
 
-func TestMetricsTellWhatBecameOfTasks(t *testing.T) {
+func TestMetricsCountTheResultsOfTasks(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	hook.Release()
 	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
@@ -89,12 +89,12 @@ func TestMetricsTellWhatBecameOfTasks(t *testing.T) {
 	}
 }
 
-func TestALeaseThatACrashLeftIsCounted(t *testing.T) {
+func TestAReclaimedLeaseIsCounted(t *testing.T) {
 	hook, dir := servertest.NewReceiver(t), t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
 	p.must("add", hook.URL, "--in", "0s", "--name", "cut-off")
 	hook.Next(t)
-	p.must("add", hook.URL, "--in", "1h") // synced after the claim
+	p.must("add", hook.URL, "--in", "1h") // its sync also syncs the claim
 	p.kill()
 	again := serveProcess(t, "--listen", anyPort, "--data", dir)
 	if _, text := again.fetch("/metrics"); scraped(t, text, "foliot_reclaims_total") != 1 {
@@ -106,7 +106,7 @@ func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := task.DefaultSpec()
 	s.Name, s.ID, s.Request.URL = "poison", "id", "http://receiver.example/"
-	for life := range task.MaxReclaims { // each ends with the attempt under way
+	for life := range task.MaxReclaims { // each server ends during the attempt
 		p, err := pebblestore.Open(dir, pebblestore.Config{})
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
 	}
 	p.signal(os.Interrupt)
 	if _, log := p.exit(); !strings.Contains(log, `msg="a task died" namespace=default queue=default task=poison`) || !strings.Contains(log, "reason=reclaims_exhausted") {
-		t.Errorf("the log does not say that it died:\n%s", log)
+		t.Errorf("the log does not report its death:\n%s", log)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestADeliveryIsTracedFromItsCreate(t *testing.T) {
 	}
 }
 
-// create makes a task that is due now, as part of a trace.
+// create creates a task that is due now, as part of a trace.
 func create(t *testing.T, server, target, traceparent string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "POST", server+"/v1/tasks", strings.NewReader(`{"delay":"0s","http":{"url":"`+target+`"}}`))

@@ -14,29 +14,29 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// whenFlags say when a task is due: exactly one of them is given.
+// whenFlags set the due time of a task. Exactly one must be given.
 type whenFlags struct {
 	In string `placeholder:"DURATION" help:"Due this long from now: 500ms, 90s, 1h30m."`
 	At string `placeholder:"TIME" help:"Due at this time, in RFC 3339: 2030-11-20T20:00:00Z."`
 }
 
-// longPast is how long ago --at may be: the time is taken from a clock that
-// differs from this one, or the command was typed a moment ago.
+// longPast is how far --at may lie in the past. The time may come from another
+// clock, or the user may have typed it a moment ago.
 const longPast = time.Minute
 
-// resolve checks the flags and returns them in the API's words. A time that is long
-// past is a mistake more often than a wish.
+// resolve checks the flags and returns a time or a delay. It refuses a time that
+// is long past, which is usually a mistake.
 func (f whenFlags) resolve(now time.Time) (at time.Time, delay time.Duration, err error) {
 	switch {
 	case f.In != "" && f.At != "":
-		return at, 0, usage.Errorf("--in, --at", "give one of them, not both")
+		return at, 0, usage.Errorf("--in, --at", "give only one of them")
 	case f.In != "":
 		delay, err = parseDuration("--in", f.In)
 		return at, delay, err
 	case f.At != "":
 		at, err = parseTime("--at", f.At)
 		if ago := now.Sub(at); err == nil && ago > longPast {
-			err = usage.Errorf("--at", "%s is past, %v ago; for a task that is due now, write --in 0s", f.At, ago.Round(time.Second))
+			err = usage.Errorf("--at", "%s is %v ago; for a task that is due now, write --in 0s", f.At, ago.Round(time.Second))
 		}
 		return at, 0, err
 	}
@@ -60,13 +60,13 @@ func parseTime(flag, s string) (time.Time, error) {
 	case err != nil && wire.IsLeapSecond(s):
 		return t, usage.Errorf(flag, "%q is a leap second, which is not accepted: write the next second, 00:00:00", s)
 	case err != nil:
-		return t, usage.Errorf(flag, "%q is no time in RFC 3339; write 2030-11-20T20:00:00Z or 2030-11-20T20:00:00.250+01:00", s)
+		return t, usage.Errorf(flag, "%q is not a time in RFC 3339; write 2030-11-20T20:00:00Z or 2030-11-20T20:00:00.250+01:00", s)
 	}
 	return t, nil
 }
 
-// parseBound reads a bound of a filter: a time, or a duration from now, which
-// may be negative.
+// parseBound parses the bound of a filter: a time, or a duration from now. The
+// duration may be negative.
 func parseBound(flag, s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil {
 		return now.Add(d), nil
@@ -78,15 +78,16 @@ func parseBound(flag, s string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// parseDay is parseBound for what is about a schedule: a date alone is when that day begins in
-// the schedule's zone, which is asked for then only.
+// parseDay is parseBound for the times of a schedule. It also accepts a date,
+// and returns the time at which that day begins in the schedule's zone. It calls
+// zone only for a date.
 func parseDay(flag, s string, now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, s)
 	if err != nil {
 		return parseBound(flag, s, now)
 	}
 	if y := day.Year(); y < 1970 || y > 2399 {
-		return time.Time{}, usage.Errorf(flag, "%q is no day of the years 1970 to 2399", s)
+		return time.Time{}, usage.Errorf(flag, "%q is not a day of the years 1970 to 2399", s)
 	}
 	in, err := zone()
 	if err != nil {
@@ -95,7 +96,8 @@ func parseDay(flag, s string, now time.Time, zone func() (*time.Location, error)
 	return cron.Midnight(day, in), nil
 }
 
-// zoneNamed returns what parseDay asks for the zone of a flag, "" for UTC.
+// zoneNamed returns the argument zone of parseDay for the value of a flag; ""
+// means UTC.
 func zoneNamed(name string) func() (*time.Location, error) {
 	return func() (*time.Location, error) {
 		zone, err := cron.LoadZone(cmp.Or(name, task.DefaultZone))
@@ -106,7 +108,7 @@ func zoneNamed(name string) func() (*time.Location, error) {
 	}
 }
 
-// zoneOf returns what parseDay asks for the zone of a schedule.
+// zoneOf returns the argument zone of parseDay for a schedule on the server.
 func zoneOf(ctx context.Context, api *client.Client, name string) func() (*time.Location, error) {
 	return func() (*time.Location, error) {
 		s, err := api.Schedules.Get(ctx, name)
@@ -121,13 +123,13 @@ func zoneOf(ctx context.Context, api *client.Client, name string) func() (*time.
 	}
 }
 
-// bound is a flag that may hold a time, and where that belongs.
+// bound is the value of a flag for a time, and the variable that it sets.
 type bound struct {
 	flag, value string
 	into        *time.Time
 }
 
-// parseBounds reads those of bounds that were given.
+// parseBounds parses the bounds that are not empty.
 func parseBounds(now time.Time, bounds ...bound) (err error) {
 	for _, b := range bounds {
 		if b.value == "" {
@@ -140,10 +142,10 @@ func parseBounds(now time.Time, bounds ...bound) (err error) {
 	return nil
 }
 
-// checkNames refuses names that no task can have before anything is sent.
+// checkNames refuses names that no task can have, before a request is sent.
 func checkNames(names []string) error {
 	for _, name := range names {
-		// An occurrence of a schedule has an @ in its name; no other task can.
+		// Only the names of occurrences contain an @.
 		if err := task.ValidateName("name", strings.ReplaceAll(name, "@", ".")); err != nil {
 			return usage.Errorf("NAME", "%q: %s", name, detail(err))
 		}

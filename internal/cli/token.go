@@ -20,30 +20,33 @@ import (
 )
 
 type tokenCmd struct {
-	Create tokenCreateCmd `cmd:"" help:"Make an access token; it is shown once."`
-	Ls     tokenLsCmd     `cmd:"" help:"List tokens: what is known of them, not themselves."`
-	Revoke tokenRevokeCmd `cmd:"" help:"End tokens, at once."`
+	Create tokenCreateCmd `cmd:"" help:"Create an access token. It is shown only once."`
+	Ls     tokenLsCmd     `cmd:"" help:"List tokens: ids, scopes and uses, without the tokens themselves."`
+	Revoke tokenRevokeCmd `cmd:"" help:"Revoke tokens at once."`
 }
 
 type tokenCreateCmd struct {
 	Scope   string        `default:"write" enum:"read,write,admin" placeholder:"SCOPE" help:"read: see tasks and queues. write: change tasks too. admin: change queues, tokens and secrets too (default: write)."`
-	For     string        `placeholder:"NAMESPACE" help:"Whom it is for; operator: good for all namespaces, and for what belongs to the server (default: the namespace of the request)."`
-	Label   string        `placeholder:"TEXT" help:"To know it by."`
-	Expires time.Duration `placeholder:"DURATION" help:"How long it is good, no longer than the token that makes it (default: as long as that one, or until it is revoked)."`
-	Data    string        `placeholder:"DIR" help:"Write it into this data directory, while no server runs on it: the first token of a server that is to listen beyond loopback."`
+	For     string        `placeholder:"NAMESPACE" help:"The namespace of the token; operator: all namespaces and the server itself (default: the namespace of the request)."`
+	Label   string        `placeholder:"TEXT" help:"A label to recognise the token."`
+	Expires time.Duration `placeholder:"DURATION" help:"How long the token is valid, at most as long as the token that creates it (default: as long as that token, or until it is revoked)."`
+	Data    string        `placeholder:"DIR" help:"Write the token into this data directory, while no server uses the directory. Use it for the first token of a server that will listen beyond loopback."`
 }
 
-// operatorWord is how the command line names all namespaces: * means something to shells.
+// operatorWord means all namespaces on the command line. The API uses *, which
+// shells expand.
 const operatorWord = "operator"
 
 // Help shows examples below the usage line.
 func (tokenCreateCmd) Help() string {
-	return `Prints the token, and nothing else, on standard output: keep it, it cannot be shown again. The server keeps a hash of it.
+	return `Prints only the token on standard output. Keep it: the server stores only a hash and cannot show the token again.
 
-As soon as there is one token every request needs one, on loopback too, and tasks may call loopback no more, those that wait included (unless
---egress-allow says so). The first one is made on a server that listens on loopback, or
-with --data in the directory of a server that does not run; a server on a Redis has none, so there it is the former. It should be an operator's of
-scope admin: only that makes more of them for all.
+As soon as a token exists, every request needs one, also on loopback. From then on, tasks may not call loopback, waiting tasks
+included, unless --egress-allow permits it.
+
+Create the first token on a server that listens on loopback, or with --data in the data directory of a stopped server. A server
+with a Redis has no data directory, so use loopback there. The first token should be an operator's of scope admin, because only
+such a token can create tokens for all namespaces.
 
 Examples:
 
@@ -52,7 +55,7 @@ Examples:
     FOLIOT_TOKEN_FILE=operator.token foliot token create --for acme --scope write`
 }
 
-// Run makes a token.
+// Run creates a token.
 func (c *tokenCreateCmd) Run(ctx context.Context, con *console, api *client.Client, parsed *kong.Context) error {
 	if c.Expires < 0 {
 		return usage.Errorf("--expires", "%v is negative", c.Expires)
@@ -76,10 +79,10 @@ func (c *tokenCreateCmd) Run(ctx context.Context, con *console, api *client.Clie
 	return nil
 }
 
-// withRedis is how the first token is made where no directory holds it.
-const withRedis = "start the server with --listen 127.0.0.1:8750, make the first token there by `foliot token create --for operator --scope admin`, without --data, and then let it listen where it is to"
+// withRedis is the remedy if the store has no data directory.
+const withRedis = "start the server with --listen 127.0.0.1:8750, create the first token there with `foliot token create --for operator --scope admin`, without --data, and then restart the server with its final --listen"
 
-// offline makes the token in a directory that no server has open.
+// offline creates the token in a data directory that no server has open.
 func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong.Context) (err error) {
 	dir, err := config.LocalDir("--data", c.Data)
 	if err == nil {
@@ -116,7 +119,7 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 	}
 	switch err := replies[0].Err; {
 	case errors.Is(err, task.ErrFirstToken):
-		return usage.Errorf("--for", "the first token is an operator's, --for operator --scope admin: otherwise no token could manage the server")
+		return usage.Errorf("--for", "the first token must be an operator's, because otherwise no token could manage the server: pass --for operator --scope admin")
 	case err != nil:
 		return fmt.Errorf("create a token: %w", err)
 	}
@@ -128,7 +131,7 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 	return nil
 }
 
-// timeOf returns m, and the zero time for never.
+// timeOf returns m as a time. For 0, which means never, it is the zero time.
 func timeOf(m task.Millis) time.Time {
 	if m == 0 {
 		return time.Time{}
@@ -138,9 +141,9 @@ func timeOf(m task.Millis) time.Time {
 
 func lifetime(expires time.Time) string {
 	if expires.IsZero() {
-		return "good until it is revoked"
+		return "valid until it is revoked"
 	}
-	return "good until " + wording.Instant(expires)
+	return "valid until " + wording.Instant(expires)
 }
 
 type tokenLsCmd struct{}
@@ -154,19 +157,23 @@ func (tokenLsCmd) Run(ctx context.Context, con *console, api *client.Client) err
 }
 
 type tokenRevokeCmd struct {
-	IDs      []string `arg:"" name:"id" help:"The tokens' ids, as foliot token ls shows them."`
-	Children bool     `help:"Also revoke their children: the tokens made with them, and with those in turn."`
-	Yes      bool     `short:"y" help:"Do not ask: revoke the last operator's token of scope admin too."`
+	IDs      []string `arg:"" name:"id" help:"The ids of the tokens, as foliot token ls shows them."`
+	Children bool     `help:"Also revoke all tokens that were created with them, directly or indirectly."`
+	Yes      bool     `short:"y" help:"Do not ask for confirmation before the last operator's token of scope admin is revoked."`
 }
 
 // Help shows examples below the usage line.
 func (tokenRevokeCmd) Help() string {
-	return `A revoked token is refused from the reply on. It stays in the list as long as the audit log keeps entries, so that the log's ids go on meaning
-something. Its children, the tokens made with it, stay valid, so that it can be replaced. If it leaked, end them with --children. A server that had a
-token never opens again because its last one was revoked. Without an operator's token of scope admin nobody can manage it, so the last of those is
-revoked only after a question, or with --yes; foliot token create --data makes another while the server is stopped, unless its tasks are in a Redis.
+	return `When the command returns, the server refuses the token. The token stays in the list as long as the audit log keeps entries, so
+that the ids in the log can be looked up. Tokens that were created with it, its children, stay valid, so that a token can be
+replaced. If the token leaked, pass --children to revoke them too.
 
-To rotate a token: create the new one, give it to its users, see in foliot token ls that the old one is used no more, revoke that.
+A server that had a token stays closed to requests without one, even if its last token is revoked. Without an operator's token
+of scope admin, the server cannot be managed. So the last such token is revoked only after a confirmation, or with --yes. While
+the server is stopped, foliot token create --data creates another one, unless the store is a Redis.
+
+To rotate a token: create a new one, pass it to its users, check in foliot token ls that the old one is not used any more, and
+revoke the old one.
 
 Examples:
 
@@ -174,7 +181,7 @@ Examples:
     foliot token revoke 3f29a1c05b7d8e64 --children`
 }
 
-// Run revokes.
+// Run revokes the tokens.
 func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return eachName(ctx, con, c.IDs, func(id string) error {
 		t, err := api.Tokens.RevokeWith(ctx, id, client.RevokeOptions{Children: c.Children})
@@ -189,16 +196,17 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Clie
 		}
 		con.sayf("revoked %s", id)
 		if t.ActiveChildren > 0 {
-			con.notef("%d of its children are still valid: if it leaked, revoke it again with --children", t.ActiveChildren)
+			con.notef("%d tokens that were created with it are still valid: if it leaked, revoke it again with --children", t.ActiveChildren)
 		}
 		return nil
 	})
 }
 
-// revokeLast revokes the last token that can manage the server, after a confirmation.
+// revokeLast revokes the last token that can manage the server, after a
+// confirmation.
 func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console, api *client.Client, id string) (*client.Token, error) {
 	if !c.Yes {
-		err := con.confirm(ctx, "revoke %s, the last valid operator's token of scope admin? No token can manage the server then. With a directory, stop the server and make another with `foliot token create --data`. With Redis there is no way back.", id)
+		err := con.confirm(ctx, "revoke %s, the last valid operator's token of scope admin? Then no token can manage the server. With a data directory, you can stop the server and create another with `foliot token create --data`. With a Redis this is final.", id)
 		if err != nil {
 			return nil, err
 		}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whoever revokes the token that manages the server says so twice.
-func TestTheLastAdminTokenIsRevokedOnPurposeAlone(t *testing.T) {
+// To revoke the last token that can manage the server takes a confirmation.
+func TestTheLastAdminTokenIsRevokedOnlyWithConfirmation(t *testing.T) {
 	s := newSession(t)
 	operator := func() (id string) {
 		t.Helper()

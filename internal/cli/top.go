@@ -18,17 +18,18 @@ import (
 )
 
 type topCmd struct {
-	Every time.Duration `default:"1s" placeholder:"DURATION" help:"How often to look (default: 1s)."`
-	Once  bool          `help:"Look once and end."`
+	Every time.Duration `default:"1s" placeholder:"DURATION" help:"The refresh interval (default: 1s)."`
+	Once  bool          `help:"Print the data once and exit."`
 }
 
 // Help shows examples below the usage line.
 func (topCmd) Help() string {
-	return `Shows what a server is doing: how late attempts start, what is overdue and what it waits for, and the destinations that are slow or fail. On a
-terminal it redraws until Ctrl-C; elsewhere it prints a block, or with -o json an object, for each look.
+	return `Shows the activity of a server: how late attempts start, the overdue tasks with the reason, and the destinations that are slow or
+fail. On a terminal it redraws until Ctrl-C. Other outputs get a block of text for each refresh, or an object with -o json.
 
-LIMITED BY says what the overdue tasks of a queue wait for: rate, concurrency, destination (its breaker, its own wish, or the limit for each), or slots (foliot serve
---concurrency). BREAKER open: the destination failed again and again, and is left alone for a while; its tasks spend no attempts meanwhile.
+LIMITED BY is the reason why the overdue tasks of a queue wait: rate, concurrency, destination (its breaker, a delay that it asked
+for, or its limit), or slots (foliot serve --concurrency). BREAKER open means that the destination has failed repeatedly and gets
+no requests for a while. Its tasks use no attempts during that time.
 
 Examples:
 
@@ -38,7 +39,7 @@ Examples:
 
 const minEvery = 100 * time.Millisecond
 
-// Run looks again and again. An answer that does not come is shown, and the next look goes on.
+// Run shows live data until ctx ends. On a terminal it shows errors and goes on.
 func (c *topCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Every < minEvery {
 		return usage.Errorf("--every", "%v is shorter than %v", c.Every, minEvery)
@@ -68,7 +69,7 @@ func (c *topCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	}
 }
 
-// lines prints a block, or an object, for each look.
+// lines prints a block of text, or an object, for each refresh.
 func (c *topCmd) lines(ctx context.Context, con *console, api *client.Client, live *client.Live) error {
 	var before *client.Live
 	for {
@@ -93,8 +94,8 @@ func (c *topCmd) lines(ctx context.Context, con *console, api *client.Client, li
 	}
 }
 
-// What a terminal understands: the other screen without a cursor and back, and
-// the top left corner with nothing after it.
+// Escape sequences of terminals: switch to the alternate screen without a cursor,
+// switch back, and clear the screen.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l"
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
@@ -108,7 +109,7 @@ func (c *topCmd) draw(con *console, live, before *client.Live, err error) {
 	}
 	text := topScreen(live, before, height)
 	if err != nil {
-		text = wording.Printable(con.why(err)) + "\n\n" + text
+		text = wording.Printable(con.errorText(err)) + "\n\n" + text
 	}
 	lines := strings.Split(text, "\n")
 	if height > 0 && len(lines) > height {
@@ -122,8 +123,8 @@ func (c *topCmd) draw(con *console, live, before *client.Live, err error) {
 	fmt.Fprint(con.out, clearScreen, wording.PrintableLines(strings.Join(lines, "\n")))
 }
 
-// topScreen returns what is shown: a pure function of the last two looks.
-// height bounds each table, 0 for no bound.
+// topScreen returns the text of the screen, from the last two results. height
+// bounds each table; 0 means no bound.
 func topScreen(live, before *client.Live, height int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "foliot  %s", wording.Instant(live.At))
@@ -133,7 +134,7 @@ func topScreen(live, before *client.Live, height int) string {
 			wording.Millis(live.Late.P50), wording.Millis(live.Late.P99), wording.Millis(live.Late.Max), live.Late.Count)
 		fmt.Fprintf(&b, "attempts: %s\n", topAttempts(live, before))
 	} else {
-		b.WriteString("\nlateness and attempts are the whole server's: it tells them to operators alone\n")
+		b.WriteString("\nlateness and attempts are figures of the whole server: only an operator's token can read them\n")
 	}
 	rows := 0
 	if height > 0 {
@@ -154,7 +155,7 @@ func topScreen(live, before *client.Live, height int) string {
 	return b.String()
 }
 
-// topAttempts returns the totals, with what they grew by in a second.
+// topAttempts returns the totals and their growth per second.
 func topAttempts(live, before *client.Live) string {
 	a := live.Attempts
 	words := fmt.Sprintf("%d delivered, %d failed, %d deferred, %d refused; %d tasks dead", a.Delivered, a.Failed, a.Deferred, a.Refused, a.Dead)
@@ -183,13 +184,13 @@ func topTable(w io.Writer, most int, heading string, n int, row func(int) string
 	for i := range shown {
 		fmt.Fprintln(tw, printableRow(row(i)))
 	}
-	_ = tw.Flush() // into memory
+	_ = tw.Flush() // w is in memory and returns no error
 	if shown < n {
 		fmt.Fprintf(w, "… and %d more\n", n-shown)
 	}
 }
 
-// printableRow is printable for each field.
+// printableRow applies wording.Printable to each field.
 func printableRow(row string) string {
 	fields := strings.Split(row, "\t")
 	for i := range fields {

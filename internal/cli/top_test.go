@@ -48,10 +48,10 @@ shop\x1b[2J:443  0        12       250ms   open until 2026-11-20T20:00:01.000Z
 	}
 }
 
-// Zeros would say that all is well.
-func TestTopShowsNoNumbersThatItWasNotTold(t *testing.T) {
+// Zeros in place of unknown numbers would mean that there is no problem.
+func TestTopShowsNoUnknownNumbers(t *testing.T) {
 	screen := topScreen(&client.Live{}, nil, 0)
-	if strings.Contains(screen, "p99") || !strings.Contains(screen, "operators") {
+	if strings.Contains(screen, "p99") || !strings.Contains(screen, "an operator's token") {
 		t.Error(screen)
 	}
 }

@@ -13,22 +13,22 @@ type touchCmd struct {
 
 // Help shows examples below the usage line.
 func (touchCmd) Help() string {
-	return `Makes tasks that were created with a delay due that delay from now, with all their attempts again. A task that is touched
-more often than its delay never fires; it fires once when the touches stop: a watchdog.
+	return `Restarts the delay of tasks that were created with one, and resets their attempts. A task that is touched more often than
+its delay is never sent. When the touches stop, it is sent once: this makes it a watchdog.
 
 Example:
 
     foliot add https://alerts.example/backup-missing --name backup --in 25h
-    foliot touch backup        at the end of each backup`
+    foliot touch backup        run this at the end of each backup`
 }
 
-// Run touches.
+// Run touches the tasks.
 func (c *touchCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return eachName(ctx, con, c.Names, func(name string) error {
 		t, err := api.Tasks.Touch(ctx, name)
 		if err != nil {
 			return err
 		}
-		return sayTask(con, t, "touched %s, due %s", t.Name, wording.Instant(t.DueAt))
+		return printTask(con, t, "touched %s, due %s", t.Name, wording.Instant(t.DueAt))
 	})
 }

@@ -17,16 +17,16 @@ import (
 	"github.com/foliot/foliot/internal/store/memstore"
 )
 
-// A transcript is a file in testdata that reads like a session:
+// A transcript is a file in testdata with the commands and output of a session:
 //
-//	$ foliot get nobody        a command
+//	$ foliot get unknown       a command
 //	< {"delay": "1h"}          a line of its standard input
 //	text                       a line of its standard output
 //	! text                     a line of its standard error
-//	[3]                        its exit code, when it is not 0
+//	[3]                        its exit code, unless it is 0
 //	# text                     a remark
 //
-// What differs from run to run is replaced. UPDATE_GOLDEN=1 rewrites the files.
+// Text that differs between runs is replaced. UPDATE_GOLDEN=1 rewrites the files.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -53,8 +53,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// session runs commands in process against a server of its own, on which
-// nothing is delivered: time stands still for its tasks.
+// session runs commands in this process against its own server. That server does
+// not deliver tasks.
 type session struct {
 	t      *testing.T
 	server string
@@ -74,7 +74,7 @@ func newSession(t *testing.T) *session {
 	return &session{t: t, server: srv.URL, dir: t.TempDir()}
 }
 
-// runBare carries out a command line that names no server.
+// runBare runs a command line without adding a server.
 func (s *session) runBare(args ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
 	var out, err bytes.Buffer
@@ -82,7 +82,7 @@ func (s *session) runBare(args ...string) (stdout, stderr string, code int) {
 	return out.String(), err.String(), code
 }
 
-// run carries out one command line and returns what it printed and its code.
+// run runs a command line, and returns its output and exit code.
 func (s *session) run(stdin string, args ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
 	var out, err bytes.Buffer
@@ -90,7 +90,8 @@ func (s *session) run(stdin string, args ...string) (stdout, stderr string, code
 	return out.String(), err.String(), code
 }
 
-// replay runs a transcript's commands and returns it with what they print now.
+// replay runs the commands of a transcript, and returns the transcript with their
+// present output.
 func (s *session) replay(script string) string {
 	var b strings.Builder
 	lines := strings.Split(strings.TrimSuffix(script, "\n"), "\n")
@@ -114,8 +115,8 @@ func (s *session) replay(script string) string {
 	return b.String()
 }
 
-// words splits a command line; single quotes keep spaces, and two of them are an
-// empty word. $DIR is a directory of the session's own.
+// words splits a command line. Single quotes keep spaces, and two of them are an
+// empty word. $DIR is the directory of the session.
 func (s *session) words(line string) []string {
 	var words []string
 	for i, part := range strings.Split(strings.ReplaceAll(line, "$DIR", s.dir), "'") {
@@ -132,14 +133,14 @@ var varying = []struct {
 	pattern *regexp.Regexp
 	word    string
 }{
-	{regexp.MustCompile(`20[0-2]\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`), "TIME"}, // 2030 is what a transcript asked for
+	{regexp.MustCompile(`20[0-2]\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`), "TIME"}, // not 2030, which transcripts use in commands
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`), "ID"},
 	{regexp.MustCompile(`@\d{13}\.t\w+`), "@MILLIS.tRANDOM"},
 	{regexp.MustCompile(`in \d+\.\d s \(\d+ a second\)`), "in SECONDS (RATE)"},
 	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":SECONDS`},
 }
 
-// normal prints a command's output as transcripts have it.
+// normal returns the output of a command in the form of a transcript.
 func (s *session) normal(stdout, stderr string, code int) string {
 	text := stdout
 	for line := range strings.Lines(stderr) {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// A receiver that sends more than its reply makes net/http log that, by
-// itself: in the log's form, and not where only what matters is shown.
-func TestWhatAReceiverSendsUnaskedIsADetailOfTheLog(t *testing.T) {
+// If a receiver sends more than its reply, net/http logs that. The message must
+// have the format of the log, and the level debug.
+func TestUnsolicitedDataOfAReceiverIsLoggedAtDebugLevel(t *testing.T) {
 	l, err := net.Listen("tcp", anyPort)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func TestWhatAReceiverSendsUnaskedIsADetailOfTheLog(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = conn.Read(make([]byte, 4<<10)) // the request, or nothing: the reply is the same
+			_, _ = conn.Read(make([]byte, 4<<10)) // an error does not matter: the reply is the same
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 500 Unasked\r\n\r\n")
 			conn.Close()
 		}

@@ -12,11 +12,11 @@ import (
 	"github.com/foliot/foliot/internal/webhook"
 )
 
-// verify notes whether c is signed with one of keys, and returns it.
+// verify records and returns whether c is signed with one of keys.
 func (c *callback) verify(keys [][]byte, h http.Header, arrived time.Time, body []byte) bool {
 	err := webhook.Verify(keys, h, body, arrived)
 	if len(body) == maxRead {
-		err = fmt.Errorf("its body is longer than %d bytes, Foliot's longest", task.MaxBody)
+		err = fmt.Errorf("its body is longer than %d bytes, the longest that Foliot sends", task.MaxBody)
 	}
 	verified := err == nil
 	c.Verified = &verified
@@ -27,7 +27,7 @@ func (c *callback) verify(keys [][]byte, h http.Header, arrived time.Time, body 
 }
 
 // verifyKeys returns the keys of secrets. An entry that begins with @ names a
-// file with a secret on each line.
+// file with one secret per line.
 func verifyKeys(secrets []string) ([][]byte, error) {
 	var keys [][]byte
 	for _, s := range secrets {
@@ -39,16 +39,16 @@ func verifyKeys(secrets []string) ([][]byte, error) {
 				return nil, usage.Errorf("--verify", "%v", err)
 			}
 			if list = strings.Fields(string(text)); len(list) == 0 {
-				return nil, usage.Errorf("--verify", "there is no secret in %s", name)
+				return nil, usage.Errorf("--verify", "%s contains no secret", name)
 			}
 		}
 		for _, s := range list {
 			key, err := webhook.ParseSecret(strings.TrimSpace(s))
 			switch {
 			case err != nil && isFile:
-				return nil, usage.Errorf("--verify", "a line of %s is none: %v", name, err)
-			case err != nil: // without the value: it may be a secret all the same
-				return nil, usage.Errorf("--verify", "%v; or it names a file, as @FILE", err)
+				return nil, usage.Errorf("--verify", "a line of %s is not a secret: %v", name, err)
+			case err != nil: // without the value, because it may contain a secret
+				return nil, usage.Errorf("--verify", "%v; to name a file, write @FILE", err)
 			}
 			keys = append(keys, key)
 		}

@@ -8,7 +8,7 @@ import (
 
 type versionCmd struct{}
 
-// versionReply is what -o json prints.
+// versionReply is the output of -o json.
 type versionReply struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -16,7 +16,7 @@ type versionReply struct {
 	Platform string `json:"platform"`
 }
 
-// Run prints which build this is.
+// Run prints the version of this build.
 func (versionCmd) Run(con *console) error {
 	v := versionReply{Version: buildinfo.Version(), Commit: buildinfo.Commit(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if con.json {

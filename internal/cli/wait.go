@@ -10,53 +10,53 @@ import (
 )
 
 const (
-	// maxWait is how long one request asks the server to wait for a task's end.
+	// maxWait is how long the server may hold one request to wait for a task's end.
 	maxWait = 30 * time.Second
-	// patience is how long a wait goes on while the server does not answer: a
-	// restart ends well within it.
-	patience = 60 * time.Second
-	// askAgain is the least time between two tries.
-	askAgain = 250 * time.Millisecond
+	// maxSilence is how long a wait goes on without an answer of the server. A
+	// restart takes much less.
+	maxSilence = 60 * time.Second
+	// minPollInterval is the shortest time between two requests.
+	minPollInterval = 250 * time.Millisecond
 )
 
-// wait returns when t is finished or dead, and prints how it ended. It
-// outlives a restart of the server: the task does too.
+// wait waits until t is finished or dead, and prints how it ended. It goes on
+// during a restart of the server, which the task survives.
 func wait(ctx context.Context, con *console, api *client.Client, t *client.Task) error {
 	id := t.ID
-	var silent time.Time // since when the server has not answered; zero: it does
+	var silentSince time.Time // first request without an answer; zero if the server answers
 	for !t.State.Ended() {
 		asked := time.Now()
 		next, err := poll(ctx, api, t.Name)
 		switch {
 		case err == nil && next.ID != id:
-			return &fault{exitUndelivered, fmt.Errorf("wait for %s: another task was put in its place", t.Name)}
+			return &exitError{exitUndelivered, fmt.Errorf("wait for %s: another task replaced it", t.Name)}
 		case err == nil:
-			t, silent = next, time.Time{}
+			t, silentSince = next, time.Time{}
 		case exitCode(err) != exitUnreachable:
 			return err
-		case silent.IsZero():
-			silent = time.Now()
+		case silentSince.IsZero():
+			silentSince = time.Now()
 			con.notef("the server does not answer; still waiting for %s", wording.Printable(t.Name))
-		case time.Since(silent) > patience:
+		case time.Since(silentSince) > maxSilence:
 			return err
 		}
-		// A server that is stopping answers at once, with what it knows.
-		if !t.State.Ended() && time.Since(asked) < askAgain && !pause(ctx, askAgain) {
+		// A server that is shutting down answers at once, with the current state.
+		if !t.State.Ended() && time.Since(asked) < minPollInterval && !pause(ctx, minPollInterval) {
 			return context.Canceled
 		}
 	}
-	return sayEnd(con, t)
+	return printEnd(con, t)
 }
 
-// poll is one look: a server that takes the request and says nothing does not
-// use up more than its patience.
+// poll sends one request. It returns an error if the server accepts the request
+// and never answers.
 func poll(ctx context.Context, api *client.Client, name string) (*client.Task, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxWait+patience)
+	ctx, cancel := context.WithTimeout(ctx, maxWait+maxSilence)
 	defer cancel()
 	return api.Tasks.Poll(ctx, name, maxWait)
 }
 
-// pause returns after d, or with false as soon as ctx ends.
+// pause returns true after d, or false as soon as ctx ends.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -68,8 +68,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// sayEnd prints how t ended, and returns a fault when it was not delivered.
-func sayEnd(con *console, t *client.Task) error {
+// printEnd prints how t ended. It returns an exitError if t was not delivered.
+func printEnd(con *console, t *client.Task) error {
 	if con.json {
 		if err := con.object(t); err != nil {
 			return err
@@ -80,10 +80,10 @@ func sayEnd(con *console, t *client.Task) error {
 	if t.State == client.Delivered {
 		return nil
 	}
-	return &fault{exitUndelivered, errSaid}
+	return &exitError{exitUndelivered, errReported}
 }
 
-// ending is one sentence about how t ended.
+// ending returns a sentence about how t ended.
 func ending(t *client.Task) string {
 	s := string(t.State)
 	if t.Reason != "" && t.Reason != s {
@@ -95,7 +95,7 @@ func ending(t *client.Task) string {
 	return s
 }
 
-// attemptLine is one sentence about an attempt.
+// attemptLine returns a sentence about an attempt.
 func attemptLine(a client.Attempt) string {
 	result := a.Error
 	if a.Status != 0 {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// parseCommand returns the request of a command, and what is to be known about it.
+// parseCommand returns the request of a command, and warnings about the command.
 func parseCommand(command string) (Request, []string, error) {
 	known := readable(command)
 	switch {
 	case command == "":
-		return Request{}, nil, fmt.Errorf("there is no command after the time: %s", takes)
+		return Request{}, nil, fmt.Errorf("there is no command after the time: %s", commandForm)
 	case !known && !isURL(command):
 		return Request{}, nil, noProgram(command)
 	}
@@ -42,7 +42,7 @@ func parseCommand(command string) (Request, []string, error) {
 	return b.request(words[1:])
 }
 
-// split takes a command apart, and notes what is left out of it.
+// split splits a command into words, and warns about the parts that are ignored.
 func (b *builder) split(command string) ([]string, error) {
 	s, err := split(command)
 	for _, f := range s.files {
@@ -50,34 +50,35 @@ func (b *builder) split(command string) ([]string, error) {
 	}
 	switch {
 	case strings.HasPrefix(s.tail, "|"):
-		b.warn("%s is left out: a call that fails is tried again here", quote(s.tail))
+		b.warn("%s is ignored: Foliot retries a call that fails", quote(s.tail))
 	case s.tail != "":
-		b.warn("%s is left out: nothing here waits for a call", quote(s.tail))
+		b.warn("%s is ignored: no program waits for the call", quote(s.tail))
 	}
 	return s.words, err
 }
 
-// variable is how a word begins that sets one for a program.
+// variable matches the beginning of a word that sets a variable.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 func noProgram(command string) error {
 	word, rest := cutField(command)
 	if name := variable.FindString(word); name != "" {
-		return fmt.Errorf("%s sets a variable for a program, and none is run: write into the line what needs it", quote(name+"…"))
+		return fmt.Errorf("%s sets a variable, and Foliot runs no program that could read it: write its value where it is used", quote(name+"…"))
 	}
-	hint := "put the program behind a URL of yours"
+	hint := "to run a program, call it from a URL of your own"
 	if readable(rest) || isURL(rest) {
-		hint = "if it is the user of a system's crontab, --system reads those"
+		hint = "if it is the user in a system crontab, pass --system"
 	}
-	return fmt.Errorf("%s: foliot calls URLs and runs no programs: %s; %s", quote(word), takes, hint)
+	return fmt.Errorf("%s: foliot calls URLs and runs no programs: %s; %s", quote(word), commandForm, hint)
 }
 
-// takes says what a command may be.
-const takes = "a command is a URL that begins with http:// or https://, or a line of curl or wget that calls one"
+// commandForm describes the valid commands, for errors.
+const commandForm = "a command must be a URL that begins with http:// or https://, or curl or wget with one"
 
-const noFile = "the reply is not written to %s: `foliot get` shows the beginning of it"
+const noFile = "the reply is not written to %s: `foliot get` shows its beginning"
 
-// program returns the program that a command runs, where it is one that can be read.
+// program returns "curl" or "wget" if a command runs that program, and otherwise
+// "".
 func program(command string) string {
 	word, _ := cutField(command)
 	if name := path.Base(word); !isURL(word) && (name == "curl" || name == "wget") {
@@ -86,20 +87,22 @@ func program(command string) string {
 	return ""
 }
 
-// readable reports whether a command runs a program that can be read, by itself or behind others.
+// readable reports whether a command runs curl or wget, directly or through a
+// wrapper.
 func readable(command string) bool {
 	return program(command) != "" || wraps(command) && namesProgram(command)
 }
 
-// wraps reports whether the program that a command runs is one that runs another.
+// wraps reports whether a command begins with a wrapper: a program that runs
+// another one.
 func wraps(command string) bool {
 	word, _ := cutField(command)
 	_, known := wrappers[path.Base(word)]
 	return known && !isURL(word)
 }
 
-// namesProgram reports whether a word of a command is a program that can be read. Where
-// none is, it says nothing to take the rest apart.
+// namesProgram reports whether a word of a command is curl or wget. Otherwise the
+// command need not be split.
 func namesProgram(command string) bool {
 	for word := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t'\"", r) }) {
 		if program(word) != "" {
@@ -114,11 +117,11 @@ func isURL(s string) bool {
 	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-// alone reads a URL that is all of a command. No shell takes it apart.
+// alone parses a command that is only a URL. The URL is not split as in a shell.
 func alone(command string) (Request, error) {
 	if word, rest := cutField(command); rest != "" {
-		rest, _ = cutField(rest) // more of it may be a header's secret
-		return Request{}, fmt.Errorf("%s stands after the URL: nothing may; a line of curl gives headers and a body: curl -d BODY %s", quote(rest), word)
+		rest, _ = cutField(rest) // the next words may contain a secret
+		return Request{}, fmt.Errorf("%s follows the URL, and nothing may: to set headers and a body, use curl: curl -d BODY %s", quote(rest), word)
 	}
 	return Request{URL: command}, checkURL(command)
 }
@@ -126,7 +129,7 @@ func alone(command string) (Request, error) {
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || !isURL(s) || u.Host == "" {
-		return fmt.Errorf("%s is no URL to call: one begins with http:// or https:// and a host", quote(s))
+		return fmt.Errorf("%s is not a valid URL: it must begin with http:// or https:// and a host", quote(s))
 	}
 	return nil
 }

@@ -10,52 +10,54 @@ import (
 	"github.com/foliot/foliot/internal/cron"
 )
 
-// Config says how a crontab is read.
+// Config sets how a crontab is parsed.
 type Config struct {
-	System bool   // a user stands before each command
-	Prefix string // of all names
+	System bool   // a system crontab, with a user before each command
+	Prefix string // begins all names
 }
 
-// Table is what a crontab says.
+// Table is a parsed crontab.
 type Table struct {
 	Entries  []Entry
-	Errors   []Note // lines that cannot be taken, in their order
-	Warnings []Note // what means something else here, or nothing
+	Errors   []Note // lines that cannot be used, in their order
+	Warnings []Note // parts that are ignored, or mean something else in Foliot
 }
 
 // Entry is a line that calls a URL.
 type Entry struct {
 	Line int
-	Name string // unique in the table: from a comment, or made of the URL's host and path
-	When string // an expression that package cron takes
-	Zone string // of CRON_TZ= or TZ=, known to package cron; "": the crontab does not say
+	Name string // unique in the table: from a comment, or from the host and path of the URL
+	When string // an expression of package cron
+	Zone string // a valid zone from CRON_TZ= or TZ=; "" if the crontab sets none
 
 	Request Request
 }
 
-// Request is what is sent. What it does not say is for the caller to choose.
+// Request is the request of a line. The caller chooses the values that are not
+// set.
 type Request struct {
-	Method  string // "" of a URL that stands alone
+	Method  string // "" if the command is only a URL
 	URL     string // begins with http:// or https:// and a host
 	Headers map[string]string
 	Body    string
-	Timeout time.Duration // 0: not said
-	Alone   bool          // not while a call of the line is unfinished; false: not said
+	Timeout time.Duration // 0 if not set
+	Alone   bool          // no call while another call of the line is unfinished; false if not set
 }
 
-// Note says something about a line to its author.
+// Note is an error or a warning about a line.
 type Note struct {
 	Line int // from 1
 	Text string
 }
 
-// String returns the note as it is printed.
+// String returns the note with its line number.
 func (n Note) String() string { return fmt.Sprintf("line %d: %s", n.Line, n.Text) }
 
-// maxLine bounds a line. Crons take a thousand bytes.
+// maxLine is the longest line that is parsed. Cron programs accept about a
+// thousand bytes.
 const maxLine = 64 << 10
 
-// Parse reads a crontab. It costs microseconds for each line, however wrong it is.
+// Parse parses a crontab. Each line takes microseconds, even an invalid one.
 func Parse(text string, c Config) Table {
 	p := parser{config: c}
 	number := 0
@@ -70,7 +72,7 @@ func Parse(text string, c Config) Table {
 	}
 	if p.name != "" {
 		p.line = p.nameLine
-		p.warn("the name %s belongs to no line: what it names follows it", quote(p.name))
+		p.warn("the name %s belongs to no line: a name must be above its line", quote(p.name))
 	}
 	nameAll(p.table.Entries, c.Prefix)
 	p.unique()
@@ -78,17 +80,17 @@ func Parse(text string, c Config) Table {
 	return p.table
 }
 
-// parser carries what a line says of those below it.
+// parser holds the state that a line sets for the lines below it.
 type parser struct {
 	config Config
 	table  Table
 
 	line     int
-	name     string // of the next entry
+	name     string // for the next entry
 	nameLine int
-	zone     string // in force
-	cronTZ   bool   // it is that of CRON_TZ=
-	badZone  int    // the line whose zone would be in force, were it known; 0: none
+	zone     string // the present time zone
+	cronTZ   bool   // the zone was set by CRON_TZ=
+	badZone  int    // the line that set an unknown zone; 0 if the present zone is known
 }
 
 func (p *parser) wrong(format string, args ...any) {
@@ -104,7 +106,7 @@ var (
 	assignment  = regexp.MustCompile(`^(?:"([^"]*)"|'([^']*)'|([A-Za-z_][A-Za-z0-9_]*))[ \t]*=[ \t]*(.*)$`)
 )
 
-// read takes in a line.
+// read parses a line.
 func (p *parser) read(line string) {
 	line = strings.Trim(line, " \t\f\v")
 	if m := nameComment.FindStringSubmatch(line); m != nil {
@@ -129,7 +131,7 @@ func (p *parser) read(line string) {
 	p.table.Entries = append(p.table.Entries, entry)
 }
 
-// unquoted takes off the quotes around a value.
+// unquoted returns a value without the quotes around it.
 func unquoted(value string) string {
 	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 		return value[1 : n-1]
@@ -137,14 +139,14 @@ func unquoted(value string) string {
 	return value
 }
 
-// assign takes in NAME=VALUE.
+// assign handles NAME=VALUE.
 func (p *parser) assign(name, value string) {
 	switch {
 	case name == "MAILTO" && value != "":
-		p.warn("%s gets no mail from here: --on-dead URL calls one when a task gives up", quote(value))
+		p.warn("Foliot sends no mail to %s: pass --on-dead URL to call a URL when a task dies", quote(value))
 		return
 	case name != "CRON_TZ" && name != "TZ":
-		p.warn("%s is set for programs, and none is run: it changes nothing here", quote(name))
+		p.warn("%s is ignored: it is meant for programs, and Foliot runs none", quote(name))
 		return
 	case name == "TZ" && p.cronTZ:
 		return
@@ -158,12 +160,12 @@ func (p *parser) assign(name, value string) {
 		}
 	}
 	if name == "TZ" && value != "" {
-		p.warn("TZ=%s is taken for the time zone of the lines below; most crons take CRON_TZ alone for it, and call in the machine's", value)
+		p.warn("TZ=%s is used as the time zone of the lines below; most crons use only CRON_TZ for it, and otherwise the zone of the machine", value)
 	}
 	p.zone = value
 }
 
-// entry reads a line with a time and a command.
+// entry parses a line with a time and a command.
 func (p *parser) entry(line string) (Entry, error) {
 	when, command := cutWhen(line)
 	expr, err := cron.Parse(when)
@@ -172,12 +174,12 @@ func (p *parser) entry(line string) (Entry, error) {
 	}
 	_, every := expr.Every()
 	if p.badZone != 0 && !every {
-		return Entry{}, fmt.Errorf("its time zone is that of line %d, which is not known", p.badZone)
+		return Entry{}, fmt.Errorf("its time zone is set in line %d, and is unknown: correct that line", p.badZone)
 	}
 	if p.config.System {
 		user, rest := cutField(command)
 		if isURL(user) || program(user) != "" || wraps(user) {
-			return Entry{}, fmt.Errorf("%s stands where a system's crontab has a user: is it a user's? Leave out --system", quote(user))
+			return Entry{}, fmt.Errorf("%s is in the place of the user in a system crontab: for the crontab of a user, omit --system", quote(user))
 		}
 		command = rest
 	}
@@ -195,7 +197,7 @@ func (p *parser) entry(line string) (Entry, error) {
 	return e, nil
 }
 
-// cutWhen takes the time off a line.
+// cutWhen splits a line into the time and the rest.
 func cutWhen(line string) (when, rest string) {
 	fields := 5
 	if line[0] == '@' {
@@ -216,7 +218,7 @@ func cutWhen(line string) (when, rest string) {
 	return strings.Join(words, " "), rest
 }
 
-// cutField takes the first word off a line.
+// cutField splits a line into the first word and the rest.
 func cutField(line string) (word, rest string) {
 	end := strings.IndexAny(line, " \t")
 	if end < 0 {
@@ -225,10 +227,10 @@ func cutField(line string) (word, rest string) {
 	return line[:end], strings.TrimLeft(line[end:], " \t")
 }
 
-// longestQuote bounds what is repeated of a line.
+// longestQuote bounds the part of a line that is quoted in a note.
 const longestQuote = 60
 
-// quote returns a piece of a line as notes have it.
+// quote returns a part of a line in quotes, for notes.
 func quote(s string) string {
 	if len(s) > longestQuote {
 		s = strings.ToValidUTF8(s[:longestQuote], "") + "…"

@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const mailNote = `"ops@shop.example" gets no mail from here: --on-dead URL calls one when a task gives up`
+const mailNote = `Foliot sends no mail to "ops@shop.example": pass --on-dead URL to call a URL when a task dies`
 
-func TestWhoGotMailIsToldOfOnDead(t *testing.T) {
+func TestMAILTOGetsAWarningThatNamesOnDead(t *testing.T) {
 	for text, want := range map[string]string{
 		"MAILTO=ops@shop.example": mailNote,
-		"MAILTO=\"\"":             `"MAILTO" is set for programs, and none is run: it changes nothing here`,
+		"MAILTO=\"\"":             `"MAILTO" is ignored: it is meant for programs, and Foliot runs none`,
 	} {
 		if table := Parse(text, Config{}); len(table.Warnings) != 1 || table.Warnings[0].Text != want {
 			t.Errorf("%s: warnings %v, want %q", text, table.Warnings, want)
@@ -85,13 +85,13 @@ func TestAURLWhosePathEndsLikeAProgramIsAURL(t *testing.T) {
 	for _, url := range []string{"http://a.example/curl", "http://a.example/bin/wget", "http://curl"} {
 		table := Parse("@daily "+url+"\n", Config{})
 		if len(table.Errors) != 0 || len(table.Entries) != 1 || table.Entries[0].Request.URL != url {
-			t.Errorf("%s is read as %+v", url, table)
+			t.Errorf("%s is parsed as %+v", url, table)
 		}
 	}
 }
 
-// Whoever skips errors would have the lines below it called at other hours.
-func TestBelowAnUnknownZoneNoTimeIsTaken(t *testing.T) {
+// Otherwise, with --skip-errors, the lines below would run at other hours.
+func TestTimesBelowAnUnknownZoneAreErrors(t *testing.T) {
 	table := Parse(`
 CRON_TZ=Europe/Berlino
 0 2 * * * http://a.example/2
@@ -119,15 +119,15 @@ func TestASystemsCrontabHasUsers(t *testing.T) {
 	if len(table.Entries) != 2 || table.Entries[0].Request.Method != "GET" || table.Entries[1].Request.URL != "http://a.example/" {
 		t.Errorf("%+v", table.Entries)
 	}
-	if len(table.Errors) != 1 || table.Errors[0].Line != 3 || !strings.Contains(table.Errors[0].Text, "Leave out --system") {
+	if len(table.Errors) != 1 || table.Errors[0].Line != 3 || !strings.Contains(table.Errors[0].Text, "omit --system") {
 		t.Errorf("%v", table.Errors)
 	}
 	wrapped := Parse("@daily timeout 5 curl http://a.example/\n@daily root timeout 5 curl http://a.example/", Config{System: true})
-	if len(wrapped.Entries) != 1 || len(wrapped.Errors) != 1 || !strings.Contains(wrapped.Errors[0].Text, "Leave out --system") {
+	if len(wrapped.Entries) != 1 || len(wrapped.Errors) != 1 || !strings.Contains(wrapped.Errors[0].Text, "omit --system") {
 		t.Errorf("%+v", wrapped)
 	}
 	table = Parse(text, Config{})
-	if len(table.Errors) != 2 || !strings.Contains(table.Errors[1].Text, "--system reads those") {
+	if len(table.Errors) != 2 || !strings.Contains(table.Errors[1].Text, "pass --system") {
 		t.Errorf("%v", table.Errors)
 	}
 }
@@ -155,7 +155,7 @@ func TestNamesAreUniqueAndTheSameEachTime(t *testing.T) {
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("names\n%s, want\n%s", got, want)
 	}
-	if len(table.Errors) != 1 || table.Errors[0].String() != `line 12: the name "old-own" is that of line 10: a schedule's name is unique` {
+	if len(table.Errors) != 1 || table.Errors[0].String() != `line 12: the name "old-own" is already used in line 10: choose another name` {
 		t.Errorf("%v", table.Errors)
 	}
 	if diff := cmp.Diff(table, Parse(text, Config{Prefix: "old-"})); diff != "" {
@@ -170,22 +170,22 @@ func TestANameThatIsMadeIsShort(t *testing.T) {
 	}
 }
 
-func TestANameThatBelongsToNoLineIsNoted(t *testing.T) {
+func TestANameThatBelongsToNoLineGetsAWarning(t *testing.T) {
 	table := Parse("@daily http://a.example/\n# name: late\n\n", Config{})
 	if len(table.Warnings) != 1 || table.Warnings[0].Line != 2 {
 		t.Errorf("%v", table.Warnings)
 	}
 }
 
-// What a note repeats of a line is read on terminals and in the logs of whoever imports: the name
-// of a header or a variable is, what it holds is not.
-func TestNotesKeepSecretsToThemselves(t *testing.T) {
+// Notes appear on terminals and in logs. They may name a header or a variable, but
+// not its value.
+func TestNotesContainNoSecrets(t *testing.T) {
 	for _, row := range []struct{ line, why string }{
-		{"@daily https://a.example/ -H 'Authorization: Bearer s3cret'", `"-H" stands after the URL`},
-		{"@daily curl -H 'Authorization Bearer s3cret' https://a.example/", `"Authorization …" is no header`},
-		{"@daily curl -H X-Key: s3cret https://a.example/", `"X-Key:" is no header`},
+		{"@daily https://a.example/ -H 'Authorization: Bearer s3cret'", `"-H" follows the URL`},
+		{"@daily curl -H 'Authorization Bearer s3cret' https://a.example/", `"Authorization …" is not a header`},
+		{"@daily curl -H X-Key: s3cret https://a.example/", `"X-Key:" is not a header`},
 		{"@daily TOKEN=s3cret curl https://a.example/", `"TOKEN=…" sets a variable`},
-		{"@daily curl -u me:s3cret https://a.example/", "name and password travel in a header"},
+		{"@daily curl -u me:s3cret https://a.example/", "name and password must be in a header"},
 	} {
 		table := Parse(row.line, Config{})
 		if len(table.Errors) != 1 || !strings.Contains(table.Errors[0].Text, row.why) || strings.Contains(table.Errors[0].Text, "s3cret") {
@@ -194,8 +194,8 @@ func TestNotesKeepSecretsToThemselves(t *testing.T) {
 	}
 }
 
-// A line that cannot be taken says why; the others are read.
-func TestWhatCannotBeTaken(t *testing.T) {
+// An invalid line gets an error with the reason. The other lines are parsed.
+func TestInvalidLines(t *testing.T) {
 	for _, row := range []struct{ line, why string }{
 		{"0 21 * *", "five are minute"},
 		{"0 25 * * * http://a.example/", "hour"},
@@ -207,67 +207,67 @@ func TestWhatCannotBeTaken(t *testing.T) {
 		{"0 21 * * *", "there is no command"},
 		{"@daily /usr/local/bin/backup.sh --full 50%", `"/usr/local/bin/backup.sh": foliot calls URLs and runs no programs`},
 		{"@daily cd /srv && curl http://a.example/", `"cd"`},
-		{"@daily http://", "no URL"},
+		{"@daily http://", "not a valid URL"},
 		{"@daily ftp://a.example/", "runs no programs"},
-		{"@daily http://a.example/ -d x", "stands after the URL"},
+		{"@daily http://a.example/ -d x", "follows the URL"},
 		{"@daily http://a.example/%20", `write \%`},
 		{"@daily curl -d @- http://a.example/%line", `write \%`},
 		{"@daily curl", "has no URL"},
 		{"@daily curl -d", "-d needs a value"},
 		{"@daily curl http://a.example/ http://b.example/", "a second URL"},
-		{"@daily curl a.example", "begins with http"},
-		{"@daily curl $URL", "in the place of"},
-		{"@daily curl -H \"X: $(date)\" http://a.example/", "in the place of"},
-		{"@daily curl `cat url`", "in the place of"},
-		{"@daily curl http://a.example/?a=1&b=2", "more than one program"},
-		{"@daily curl http://a.example/ | logger", "more than one program"},
-		{"@daily curl http://a.example/ || true || false", "more than one program"},
-		{"@daily curl http://a.example/ && true", "more than one program"},
-		{"@daily curl http://a.example/ & date", "more than one program"},
-		{"@daily curl http://a.example/ || date", "more than one program"},
+		{"@daily curl a.example", "begin with http"},
+		{"@daily curl $URL", "a shell would replace"},
+		{"@daily curl -H \"X: $(date)\" http://a.example/", "a shell would replace"},
+		{"@daily curl `cat url`", "a shell would replace"},
+		{"@daily curl http://a.example/?a=1&b=2", "joins several programs"},
+		{"@daily curl http://a.example/ | logger", "joins several programs"},
+		{"@daily curl http://a.example/ || true || false", "joins several programs"},
+		{"@daily curl http://a.example/ && true", "joins several programs"},
+		{"@daily curl http://a.example/ & date", "joins several programs"},
+		{"@daily curl http://a.example/ || date", "joins several programs"},
 		{"@daily #/curl http://a.example/", "runs no programs"},
 		{"@daily >/curl", "runs no programs"},
 		{"@daily 'x/curl http://a.example/'", "runs no programs"},
 		{"@daily timeout 60 /usr/local/bin/backup.sh $X", `"timeout": foliot calls URLs and runs no programs`},
 		{"@daily timeout 60 backup.sh curl", `"backup.sh": foliot calls URLs and runs no programs`},
 		{"@daily timeout 60 http://b.example/nice curl http://a.example/", `"http://b.example/nice": foliot calls URLs and runs no programs`},
-		{"@daily timeout curl http://a.example/", `timeout: "curl" is no duration, such as 60, 90s or 5m`},
-		{"@daily timeout 1e99 curl http://a.example/", "is no duration"},
-		{"@daily timeout --what 5 curl http://a.example/", `"--what" is no option of timeout`},
-		{"@daily nice -n curl", "there is no command behind nice"},
-		{"@daily ionice -p 1 curl http://a.example/", `"-p" is no option of ionice`},
-		{"@daily flock /tmp/x curl http://a.example/", "flock waits without -n"},
-		{"@daily flock /tmp/x curl http://a.example/", "nearest to waiting is --overlap buffer_one"},
-		{"@daily flock -w 5 /tmp/x curl http://a.example/", "-w: nothing waits in a row"},
-		{"@daily flock -ns /tmp/x curl http://a.example/", "-s: a lock that others may share"},
-		{"@daily flock -n /tmp/curl", "there is no command behind flock"},
+		{"@daily timeout curl http://a.example/", `timeout: invalid duration "curl"; write 60, 90s or 5m`},
+		{"@daily timeout 1e99 curl http://a.example/", "invalid duration"},
+		{"@daily timeout --what 5 curl http://a.example/", `unknown option "--what" of timeout`},
+		{"@daily nice -n curl", "there is no command after nice"},
+		{"@daily ionice -p 1 curl http://a.example/", `unknown option "-p" of ionice`},
+		{"@daily flock /tmp/x curl http://a.example/", "flock without -n waits"},
+		{"@daily flock /tmp/x curl http://a.example/", "closest to waiting is --overlap buffer_one"},
+		{"@daily flock -w 5 /tmp/x curl http://a.example/", "-w: calls cannot wait for a lock"},
+		{"@daily flock -ns /tmp/x curl http://a.example/", "-s: a shared lock"},
+		{"@daily flock -n /tmp/curl", "there is no command after flock"},
 		{"@daily flock -n /tmp/x -c curl http://a.example/", "one command, in quotes"},
-		{"@daily flock -n /tmp/x -c 'curl http://a.example/; date'", "more than one program"},
-		{"@daily root timeout 60 curl http://a.example/", "--system reads those"},
-		{"@daily curl http://a.example/; date", "more than one program"},
-		{"@daily curl -d @- http://a.example/ < /etc/hosts", "reads none"},
-		{"@daily curl 'http://a.example/", "no end"},
-		{`@daily curl "http://a.example/`, "no end"},
-		{`@daily curl http://a.example/ \`, "continues no line"},
+		{"@daily flock -n /tmp/x -c 'curl http://a.example/; date'", "joins several programs"},
+		{"@daily root timeout 60 curl http://a.example/", "pass --system"},
+		{"@daily curl http://a.example/; date", "joins several programs"},
+		{"@daily curl -d @- http://a.example/ < /etc/hosts", "reads a file of this machine"},
+		{"@daily curl 'http://a.example/", "a closing ' is missing"},
+		{`@daily curl "http://a.example/`, `a closing " is missing`},
+		{`@daily curl http://a.example/ \`, "cannot be continued"},
 		{"@daily curl http://a.example/ >", "a file is missing"},
 		{"@daily curl http://a.example/{1,2}", "several URLs"},
 		{"@daily curl http://a.example/[1-2]", "several URLs"},
 		{"@daily curl -d @file http://a.example/", "-d: \"@file\" is a file"},
 		{"@daily curl -H @file http://a.example/", "is a file"},
 		{"@daily curl -b jar http://a.example/", "is a file"},
-		{"@daily curl -H X-Shop http://a.example/", "is no header"},
-		{"@daily curl -H 'Accept:' http://a.example/", "is no header"},
+		{"@daily curl -H X-Shop http://a.example/", "is not a header"},
+		{"@daily curl -H 'Accept:' http://a.example/", "is not a header"},
 		{"@daily curl -H 'X: 1' -H 'x: 2' http://a.example/", "given twice"},
-		{"@daily curl -m soon http://a.example/", "no number of seconds"},
-		{"@daily curl -m NaN http://a.example/", "no number of seconds"},
-		{"@daily curl -u a:b http://a.example/", "-u: name and password travel in a header"},
+		{"@daily curl -m soon http://a.example/", "not a number of seconds"},
+		{"@daily curl -m NaN http://a.example/", "not a number of seconds"},
+		{"@daily curl -u a:b http://a.example/", "-u: name and password must be in a header"},
 		{"@daily curl -fsSua:b http://a.example/", "-u: name and password"},
 		{"@daily curl -k https://a.example/", "certificates"},
-		{"@daily curl --what http://a.example/", `"--what" is no option of curl`},
-		{"@daily curl -s=1 http://a.example/", "no option"},
+		{"@daily curl --what http://a.example/", `unknown option "--what" of curl`},
+		{"@daily curl -s=1 http://a.example/", "unknown option"},
 		{"@daily curl --silent=1 http://a.example/", "takes no value"},
-		{"@daily wget -r http://a.example/", "-r: one URL"},
-		{"@daily wget --post-file=x http://a.example/", "--post-file: a file"},
+		{"@daily wget -r http://a.example/", "-r: a line calls one URL"},
+		{"@daily wget --post-file=x http://a.example/", "--post-file: the server cannot read a file"},
 		{"@daily curl " + strings.Repeat("x", maxLine), "longer than"},
 	} {
 		if row.line == "0 21 * * *" {
@@ -282,12 +282,12 @@ func TestWhatCannotBeTaken(t *testing.T) {
 			t.Errorf("%.80s: the error has %d bytes", row.line, n)
 		}
 		if len(table.Entries) != 2 {
-			t.Errorf("%.80s: %d of the other lines are read", row.line, len(table.Entries))
+			t.Errorf("%.80s: %d of the other lines are parsed", row.line, len(table.Entries))
 		}
 	}
 }
 
-// FuzzParse: whatever a file holds, what is read of it is a schedule.
+// FuzzParse checks that each entry of any crontab is a valid schedule.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"0 21 * * * curl -fsSL -d 'a=1' -H \"X: \\\"y\\\"\" https://a.example/x >/dev/null 2>&1 # why",
@@ -311,9 +311,9 @@ func FuzzParse(f *testing.F) {
 			case e.Line < 1 || e.Line > lines || names[e.Name] || !strings.HasPrefix(e.Name, "p-"):
 				t.Errorf("%+v", e)
 			case checkURL(e.Request.URL) != nil:
-				t.Errorf("%q is no URL", e.Request.URL)
+				t.Errorf("%q is not a URL", e.Request.URL)
 			case !strings.ContainsAny(e.Request.URL, " \t\\") && (len(again.Entries) != 1 || again.Entries[0].When != e.When || again.Entries[0].Request.URL != e.Request.URL):
-				t.Errorf("%+v is read again as %+v", e, again)
+				t.Errorf("%+v is parsed again as %+v", e, again)
 			}
 			names[e.Name] = true
 		}

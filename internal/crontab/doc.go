@@ -1,27 +1,29 @@
-// Package crontab reads crontabs, and says which URLs their lines call and when.
+// Package crontab parses crontabs. It returns the URLs that their lines call, and
+// the times.
 //
-// It is pure: text comes in, and what it means goes out, with a note for each
-// line that cannot be taken or that means something else here. Nothing is run,
-// and no file is read but the time zone database.
+// The package is pure. It returns a note for each line that it cannot use, or
+// that means something else in Foliot. It runs no program, and reads no file
+// except the time zone database.
 //
 // # Lines
 //
-//   - Blank ones, and comments: # stands first. "# name: nightly" names what the
-//     next line makes.
-//   - CRON_TZ=Europe/Berlin is the time zone of the lines below it; where it is
-//     unknown, they cannot be taken. TZ= is, too, where there is no CRON_TZ=;
-//     most crons take it for the command alone, so that is noted. Other assignments are noted: nothing is run that could read them.
-//   - Five fields or a word, such as @daily, as package cron has them, and the
-//     command. In a system's crontab a user stands between them.
+//   - Blank lines, and comments that begin with #. The comment "# name: nightly"
+//     names the schedule of the next line.
+//   - CRON_TZ=Europe/Berlin sets the time zone of the lines below it. If the zone
+//     is unknown, those lines are errors. Without CRON_TZ=, TZ= sets the zone too,
+//     with a warning, because most crons use TZ= only for the command. Other
+//     assignments get a warning, because no program runs that could read them.
+//   - A time and a command. The time has five fields, or is a word such as @daily;
+//     see package cron. A system crontab has a user between them.
 //
 // # Commands
 //
-// A command is a URL, or a line of curl or wget that a program can be sure of:
-// one URL, and options that are about the request, or about output, which there
-// is none of. In front of it may stand programs that run another: timeout and
-// flock -n say something of the call, nice and the like nothing. Words are quoted
-// as in a shell. What a shell would put in the place of something ($VAR, `date`),
-// pipes, lists and input are refused, but for "|| true" and & at the end; output
-// may be redirected, and goes nowhere. \% is %, which alone would be a newline, as
-// cron has it.
+// A command is a URL, or calls curl or wget with one URL. Options may set the
+// request. Options about output are ignored. Before curl and wget, timeout and
+// flock -n set properties of the call, and nice and similar programs are ignored.
+//
+// Words are quoted as in a shell. Expansions such as $VAR and `date`, pipes, lists
+// and input are refused, except "|| true" and & at the end. Output may be
+// redirected, but is not written. As in cron, \% means %, and % alone would mean a
+// newline.
 package crontab

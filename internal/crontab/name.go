@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// longestMade bounds a name that is made of a URL.
+// longestMade bounds a name that is made from a URL.
 const longestMade = 100
 
-// nameAll gives each entry its whole name. One that is made is the same whenever
-// the same crontab is read.
+// nameAll gives each entry its full name. The names are the same each time the
+// same crontab is parsed.
 func nameAll(entries []Entry, prefix string) {
 	taken := make(map[string]bool, len(entries))
 	for _, e := range entries {
@@ -26,7 +26,7 @@ func nameAll(entries []Entry, prefix string) {
 	}
 }
 
-// free returns name, or name-2 and so on.
+// free returns name if it is free, or else name-2, name-3 and so on.
 func free(name string, taken map[string]bool, used map[string]int) string {
 	for {
 		used[name]++
@@ -42,7 +42,8 @@ func free(name string, taken map[string]bool, used map[string]int) string {
 	}
 }
 
-// made returns a name for a URL: its host and path, in characters that a name may have.
+// made returns a name for a URL: its host and path, with only the characters that
+// a name may have.
 func made(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -72,14 +73,15 @@ func made(address string) string {
 	return name
 }
 
-// unique takes out the entries whose name an earlier line has.
+// unique removes the entries with the name of an earlier line, and reports them as
+// errors.
 func (p *parser) unique() {
 	first := make(map[string]int, len(p.table.Entries))
 	kept := p.table.Entries[:0]
 	for _, e := range p.table.Entries {
 		if line, twice := first[e.Name]; twice {
 			p.line = e.Line
-			p.wrong("the name %s is that of line %d: a schedule's name is unique", quote(e.Name), line)
+			p.wrong("the name %s is already used in line %d: choose another name", quote(e.Name), line)
 			continue
 		}
 		first[e.Name] = e.Line

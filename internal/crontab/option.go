@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// option is one of a program's.
+// option is an option of a program.
 type option struct {
 	names string // "-X --request", with a space between
-	value bool   // one follows
+	value bool   // the option has a value
 	take  func(b *builder, value string) error
 }
 
-// nothing is an option that says nothing here: of output, of tries, of the
-// program's own ways.
-func nothing(names ...string) (all []option) {
+// ignored returns options that are accepted and ignored, such as those for output
+// and retries.
+func ignored(names ...string) (all []option) {
 	for _, n := range names {
 		name, value := strings.CutSuffix(n, "=")
 		all = append(all, option{names: name, value: value})
@@ -22,12 +22,13 @@ func nothing(names ...string) (all []option) {
 	return all
 }
 
-// refused is an option that would make another request. how says what to do.
+// refused returns an option that is an error, because it would change the request
+// in a way that Foliot cannot. how is the remedy.
 func refused(names, how string) option {
 	return option{names: names, take: func(*builder, string) error { return fmt.Errorf("%s", how) }}
 }
 
-// options are those of a program, by name.
+// options are the options of a program by name.
 type options map[string]option
 
 func tableOf(lists ...[]option) options {
@@ -42,7 +43,7 @@ func tableOf(lists ...[]option) options {
 	return all
 }
 
-// read takes in a program's arguments.
+// read parses the arguments of a program.
 func (b *builder) read(table options, args []string) (err error) {
 	for len(args) > 0 && err == nil {
 		arg := args[0]
@@ -60,7 +61,8 @@ func (b *builder) read(table options, args []string) (err error) {
 	return err
 }
 
-// option takes in an option, or some letters of them, and returns what is left.
+// option parses an option, or several options of one letter. It returns the
+// remaining arguments.
 func (b *builder) option(table options, arg string, rest []string) ([]string, error) {
 	if table.has(arg) || strings.HasPrefix(arg, "--") {
 		return b.long(table, arg, rest)
@@ -70,7 +72,7 @@ func (b *builder) option(table options, arg string, rest []string) ([]string, er
 
 func (t options) has(name string) bool { _, ok := t[name]; return ok }
 
-// long reads an option with its name as it stands, and returns what is left.
+// long parses an option with a full name. It returns the remaining arguments.
 func (b *builder) long(table options, arg string, rest []string) ([]string, error) {
 	name, value, given := strings.Cut(arg, "=")
 	o, known := table[name]
@@ -88,8 +90,8 @@ func (b *builder) long(table options, arg string, rest []string) ([]string, erro
 	return rest, b.apply(o, name, value)
 }
 
-// short reads options of one letter that are written together, the value of the last
-// with them or after.
+// short parses options of one letter that are written together. The value of the
+// last one may follow in the same word or in the next one.
 func (b *builder) short(table options, letters string, rest []string) ([]string, error) {
 	for letters != "" {
 		name := "-" + letters[:1]
@@ -126,5 +128,5 @@ func (b *builder) apply(o option, name, value string) error {
 }
 
 func (b *builder) unknown(name string) error {
-	return fmt.Errorf("%s is no option of %s that is known here: leave it out, or make the schedule with `foliot cron add`; known are %s", quote(name), b.program, known[b.program])
+	return fmt.Errorf("unknown option %s of %s: omit it, or create the schedule with `foliot cron add`; known options are %s", quote(name), b.program, known[b.program])
 }

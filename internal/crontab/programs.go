@@ -2,15 +2,15 @@ package crontab
 
 import "errors"
 
-// programs are the options that are known. What says nothing of the request, as
-// foliot makes it, is taken and left out: it prints nothing, asks nobody, tries
-// again by itself, and judges a reply by its status.
+// programs has the known options. Options that do not change the request are
+// ignored: Foliot prints no output, asks no questions, retries by itself, and
+// judges a reply by its status.
 var programs = map[string]options{
-	"curl": tableOf(curlRequest, curlNothing, curlRefused),
-	"wget": tableOf(wgetRequest, wgetNothing, wgetRefused),
+	"curl": tableOf(curlRequest, curlIgnored, curlRefused),
+	"wget": tableOf(wgetRequest, wgetIgnored, wgetRefused),
 }
 
-// known is what errors say of the options.
+// known lists the options in errors.
 var known = map[string]string{
 	"curl":    "-X -d --data-raw --data-binary --json -H -A -e -b -m -I --url, and those of output and retries",
 	"timeout": "-k -s -f -v --preserve-status",
@@ -24,7 +24,7 @@ var known = map[string]string{
 
 func setMethod(b *builder, value string) error {
 	if value == "" {
-		return errors.New("a method is GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
+		return errors.New("the method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
 	}
 	b.method = value
 	return nil
@@ -36,7 +36,7 @@ func setUserAgent(b *builder, value string) error { return b.setHeader("User-Age
 
 func setReferer(b *builder, value string) error { return b.setHeader("Referer", value) }
 
-// toFile notes that a file is not written.
+// toFile warns that a file is not written.
 func toFile(b *builder, value string) error {
 	if value != "/dev/null" && value != "-" {
 		b.warn(noFile, quote(value))
@@ -62,12 +62,13 @@ var curlRequest = []option{
 	{"-g --globoff", false, func(b *builder, _ string) error { b.glob = false; return nil }},
 	{"-o --output", true, toFile},
 	{"-L --location", false, func(b *builder, _ string) error {
-		b.warn("redirects are not followed, and count as failures: give the URL that it leads to")
+		b.warn("redirects are not followed, and count as failures: give the URL to which it redirects")
 		return nil
 	}},
 }
 
-// setCookie sends cookies that stand in the line. Without = it is a file's name.
+// setCookie sends the given cookies. A value without = is the name of a file, and
+// is refused.
 func setCookie(b *builder, value string) error {
 	for _, c := range value {
 		if c == '=' {
@@ -77,7 +78,7 @@ func setCookie(b *builder, value string) error {
 	return noFileOf(value)
 }
 
-var curlNothing = nothing(
+var curlIgnored = ignored(
 	"-s --silent", "-S --show-error", "-f --fail", "--fail-with-body", "--fail-early", "-v --verbose", "-i --include --show-headers",
 	"-q --disable", "-# --progress-bar", "--no-progress-meter", "-N --no-buffer", "--compressed", "-O --remote-name", "--create-dirs",
 	"-w --write-out=", "--stderr=", "-D --dump-header=", "--trace=", "--trace-ascii=", "--trace-time", "--styled-output", "--no-styled-output",
@@ -88,23 +89,23 @@ var curlNothing = nothing(
 )
 
 const (
-	noLogin = "name and password travel in a header: write -H 'Authorization: Basic …', with the base64 of NAME:PASSWORD there"
-	noTrust = "the server's certificates are checked by what the server of foliot trusts: let that trust it (SSL_CERT_FILE), and leave this out"
-	noProxy = "the server of foliot calls, from where it is: its own proxy is a flag of foliot serve; leave this out"
-	noForm  = "forms of several parts are not made here: write the body with --data-raw, and its content type with -H"
+	noLogin = "name and password must be in a header: add 'Authorization: Basic …' with -H (curl) or --header (wget), with the base64 of NAME:PASSWORD"
+	noTrust = "foliot serve checks certificates with its own authorities: add yours there (SSL_CERT_FILE), and omit this option"
+	noProxy = "the request is sent by foliot serve from its own machine: set a proxy with a flag of foliot serve, and omit this option"
+	noForm  = "multipart forms are not supported: write the body with --data-raw, and its content type with -H"
 )
 
 var curlRefused = []option{
 	refused("-u --user --basic --digest --ntlm --negotiate --anyauth --oauth2-bearer --aws-sigv4 -n --netrc --netrc-file --netrc-optional", noLogin),
 	refused("-k --insecure --cacert --capath", noTrust),
-	refused("-E --cert --key --cert-type --key-type --pass", "certificates of clients are not sent: let the URL ask for a header, or for foliot's signature"),
+	refused("-E --cert --key --cert-type --key-type --pass", "client certificates are not supported: authenticate with a header, or check foliot's signature"),
 	refused("-x --proxy --socks5 --socks5-hostname --socks4 --preproxy --noproxy --interface --resolve --connect-to --unix-socket --abstract-unix-socket --dns-servers", noProxy),
 	refused("-F --form --form-string", noForm),
-	refused("-G --get", "write the data into the URL, after a ?"),
-	refused("--data-urlencode", "write the data encoded, with -d"),
-	refused("-T --upload-file", "a file of this machine is not read by the server: write what it holds with --data-raw, and -X PUT"),
-	refused("-K --config", "a file of this machine is not read by the server: write its options into the line"),
-	refused("-c --cookie-jar -j --junk-session-cookies", "cookies are not kept from one call to the next: write one with -b NAME=VALUE"),
+	refused("-G --get", "write the data into the URL after a ?"),
+	refused("--data-urlencode", "encode the data, and pass it with -d"),
+	refused("-T --upload-file", "the server cannot read a file of this machine: write its content with --data-raw, and -X PUT"),
+	refused("-K --config", "the server cannot read a file of this machine: write its options into the line"),
+	refused("-c --cookie-jar -j --junk-session-cookies", "cookies are not kept between calls: write them with -b NAME=VALUE"),
 	refused("-: --next -Z --parallel", "write a line for each URL"),
 }
 
@@ -119,7 +120,7 @@ var wgetRequest = []option{
 	{"-O --output-document -o --output-file -a --append-output", true, toFile},
 }
 
-var wgetNothing = nothing(
+var wgetIgnored = ignored(
 	"-q --quiet", "-v --verbose", "-nv --no-verbose", "-d --debug", "-S --server-response", "--show-progress", "--progress=", "-b --background",
 	"-t --tries=", "-w --wait=", "--waitretry=", "--retry-connrefused", "--retry-on-http-error=", "--connect-timeout=", "--dns-timeout=", "--max-redirect=",
 	"-nc --no-clobber", "-nd --no-directories", "-nH --no-host-directories", "-P --directory-prefix=", "--delete-after", "--content-disposition",
@@ -130,9 +131,9 @@ var wgetNothing = nothing(
 var wgetRefused = []option{
 	refused("--user --password --http-user --http-password --ask-password --use-askpass", noLogin),
 	refused("--no-check-certificate --ca-certificate --ca-directory", noTrust),
-	refused("--certificate --private-key", "certificates of clients are not sent: let the URL ask for a header, or for foliot's signature"),
+	refused("--certificate --private-key", "client certificates are not supported: authenticate with a header, or check foliot's signature"),
 	refused("-e --execute --bind-address", noProxy),
-	refused("--post-file --body-file", "a file of this machine is not read by the server: write what it holds with --body-data"),
-	refused("-i --input-file -r --recursive -m --mirror -p --page-requisites -l --level -A --accept -c --continue -N --timestamping", "one URL is called, and nothing is kept: write a line for each, without this"),
-	refused("--load-cookies --save-cookies --keep-session-cookies", "cookies are not kept from one call to the next: write one with --header 'Cookie: NAME=VALUE'"),
+	refused("--post-file --body-file", "the server cannot read a file of this machine: write its content with --body-data"),
+	refused("-i --input-file -r --recursive -m --mirror -p --page-requisites -l --level -A --accept -c --continue -N --timestamping", "a line calls one URL, and replies are not stored: write a line for each URL, without this option"),
+	refused("--load-cookies --save-cookies --keep-session-cookies", "cookies are not kept between calls: write them with --header 'Cookie: NAME=VALUE'"),
 }

@@ -10,20 +10,21 @@ import (
 	"time"
 )
 
-// builder collects what a line of curl or wget asks for, and what runs that.
+// builder collects the request of a curl or wget command, and the settings of its
+// wrappers.
 type builder struct {
 	program string
 
 	urls     []string
-	method   string // as it was given
+	method   string // as given
 	head     bool
-	glob     bool // curl makes several URLs of one
+	glob     bool // curl would expand {} and [] in the URL
 	headers  map[string]string
 	data     []string
 	hasData  bool
 	isJSON   bool
 	timeout  time.Duration
-	limit    time.Duration // of a program that runs this one
+	limit    time.Duration // the time limit of a wrapper
 	alone    bool
 	warnings []string
 }
@@ -32,7 +33,8 @@ func (b *builder) warn(format string, args ...any) {
 	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
 }
 
-// request reads the arguments of the program.
+// request parses the arguments of the program, and returns the request and the
+// warnings.
 func (b *builder) request(args []string) (Request, []string, error) {
 	b.headers, b.glob = map[string]string{}, b.program == "curl"
 	if err := b.read(programs[b.program], args); err != nil {
@@ -41,7 +43,7 @@ func (b *builder) request(args []string) (Request, []string, error) {
 	switch len(b.urls) {
 	case 1:
 	case 0:
-		return Request{}, nil, fmt.Errorf("%s has no URL: %s", b.program, takes)
+		return Request{}, nil, fmt.Errorf("%s has no URL: %s", b.program, commandForm)
 	default:
 		return Request{}, nil, fmt.Errorf("%s is a second URL: write a line for each", quote(b.urls[1]))
 	}
@@ -50,7 +52,7 @@ func (b *builder) request(args []string) (Request, []string, error) {
 		return Request{}, nil, err
 	}
 	if b.glob && globs(address) {
-		return Request{}, nil, errors.New("curl makes several URLs of one with {} or []: write a line for each, or encode them: %7B %7D %5B %5D, each % as \\%")
+		return Request{}, nil, errors.New("curl expands {} and [] to several URLs: write a line for each URL, or encode them as %7B %7D %5B %5D, with each % as \\%")
 	}
 	b.contentType()
 	glue := "&"
@@ -62,8 +64,8 @@ func (b *builder) request(args []string) (Request, []string, error) {
 	}, b.warnings, nil
 }
 
-// globs reports whether curl would make something of a URL: the brackets of an
-// address are none of its.
+// globs reports whether curl would expand a URL. It ignores the brackets around an
+// IPv6 address.
 func globs(address string) bool {
 	_, rest, _ := strings.Cut(address, "://")
 	if strings.HasPrefix(rest, "[") {
@@ -85,7 +87,7 @@ func (b *builder) verb() string {
 	return http.MethodGet
 }
 
-// contentType gives a body the type that the program would.
+// contentType sets the header that the program would set for a body.
 func (b *builder) contentType() {
 	switch {
 	case !b.hasData || b.given("Content-Type"):
@@ -117,9 +119,9 @@ func (b *builder) addHeader(line string) error {
 	case !ok || name == "" || value == "":
 		word, rest := cutField(line)
 		if rest != "" {
-			word += " …" // what a colon is missing before
+			word += " …" // the rest may contain a secret
 		}
-		return fmt.Errorf("%s is no header: write 'Name: value'", quote(word))
+		return fmt.Errorf("%s is not a header: write 'Name: value'", quote(word))
 	}
 	return b.setHeader(name, value)
 }
@@ -132,13 +134,13 @@ func (b *builder) setHeader(name, value string) error {
 	return nil
 }
 
-// addData takes in a piece of the body.
+// addData adds a part of the body.
 func (b *builder) addData(value string) error {
 	b.data, b.hasData = append(b.data, value), true
 	return nil
 }
 
-// addDataOrFile takes in a piece of the body, and refuses a file.
+// addDataOrFile adds a part of the body, and refuses a file.
 func (b *builder) addDataOrFile(value string) error {
 	if strings.HasPrefix(value, "@") {
 		return noFileOf(value)
@@ -147,14 +149,14 @@ func (b *builder) addDataOrFile(value string) error {
 }
 
 func noFileOf(value string) error {
-	return fmt.Errorf("%s is a file of this machine, and the server reads none when the time comes: write what it holds", quote(value))
+	return fmt.Errorf("%s is a file of this machine, which the server cannot read: write its content", quote(value))
 }
 
-// setTimeout reads seconds; 0 is no limit, and so says nothing.
+// setTimeout parses a number of seconds. 0 means no limit, as if it was not set.
 func (b *builder) setTimeout(value string) error {
 	seconds, err := strconv.ParseFloat(value, 64)
 	if err != nil || math.IsNaN(seconds) || seconds < 0 || seconds > 1e6 {
-		return fmt.Errorf("%s is no number of seconds, such as 30 or 2.5", quote(value))
+		return fmt.Errorf("%s is not a number of seconds, such as 30 or 2.5", quote(value))
 	}
 	b.timeout = time.Duration(math.Round(seconds*1e3)) * time.Millisecond
 	return nil

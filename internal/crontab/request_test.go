@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWhatALineAsksForIsAskedFor(t *testing.T) {
+func TestALineBecomesItsRequest(t *testing.T) {
 	const form = "application/x-www-form-urlencoded"
 	type h = map[string]string
 	for _, row := range []struct {
 		command  string
 		want     Request
-		warnings string // words of them
+		warnings string // words of the warnings
 	}{
 		{"curl http://a.example/", Request{Method: "GET", URL: "http://a.example/", Headers: h{}}, ""},
 		{"HTTPS://a.example/", Request{URL: "HTTPS://a.example/"}, ""},
@@ -65,19 +65,19 @@ func TestWhatALineAsksForIsAskedFor(t *testing.T) {
 		}
 		for _, word := range words {
 			if !strings.Contains(strings.Join(warnings, "\n"), word) {
-				t.Errorf("%s: %q do not say %s", row.command, warnings, word)
+				t.Errorf("%s: %q do not contain %s", row.command, warnings, word)
 			}
 		}
 	}
 }
 
-// What a program in front says of a call is taken, or its loss is told.
-func TestAProgramThatRunsCurlIsTakenForWhatItSays(t *testing.T) {
+// A wrapper sets properties of the call, or gets a warning that it is ignored.
+func TestWrappersOfCurlSetPropertiesOfTheCall(t *testing.T) {
 	for _, row := range []struct {
 		command  string
 		timeout  time.Duration
 		alone    bool
-		warnings string // words of them
+		warnings string // words of the warnings
 	}{
 		{"timeout 60 curl http://a.example/", time.Minute, false, ""},
 		{"/usr/bin/timeout 5m /usr/bin/curl http://a.example/", 5 * time.Minute, false, ""},
@@ -99,13 +99,13 @@ func TestAProgramThatRunsCurlIsTakenForWhatItSays(t *testing.T) {
 		{"timeout 9 flock --nonblock '/tmp/x y' -c 'curl -o f http://a.example/ || true' > log", 9 * time.Second, true, `log overlap f true`},
 		{"curl http://a.example/ || true", 0, false, `true`},
 		{"curl http://a.example/||/bin/true # why", 0, false, `true`},
-		{"curl http://a.example/ >/dev/null 2>&1 || : &", 0, false, `tried`},
+		{"curl http://a.example/ >/dev/null 2>&1 || : &", 0, false, `retries`},
 		{"curl http://a.example/ >/dev/null 2>&1&", 0, false, `waits`},
 		{"timeout 7 curl http://a.example/ || exit 0", 7 * time.Second, false, `exit`},
 	} {
 		got, warnings, err := parseCommand(row.command)
 		if err != nil || got.URL != "http://a.example/" || got.Timeout != row.timeout || got.Alone != row.alone {
-			t.Errorf("%s is read as %+v; %v", row.command, got, err)
+			t.Errorf("%s is parsed as %+v; %v", row.command, got, err)
 		}
 		words := strings.Fields(row.warnings)
 		if len(warnings) != len(words) {
@@ -113,18 +113,18 @@ func TestAProgramThatRunsCurlIsTakenForWhatItSays(t *testing.T) {
 		}
 		for _, word := range words {
 			if !strings.Contains(strings.Join(warnings, "\n"), word) {
-				t.Errorf("%s: %q do not say %s", row.command, warnings, word)
+				t.Errorf("%s: %q do not contain %s", row.command, warnings, word)
 			}
 		}
 	}
 }
 
-// An option that is in two lists would mean one or the other.
-func TestEachOptionStandsOnce(t *testing.T) {
+// An option in two lists would be ambiguous.
+func TestEachOptionIsInOneList(t *testing.T) {
 	for program, lists := range map[string][][]option{
-		"curl":  {curlRequest, curlNothing, curlRefused},
-		"wget":  {wgetRequest, wgetNothing, wgetRefused},
-		"flock": {flockOptions, flockNothing, flockRefused},
+		"curl":  {curlRequest, curlIgnored, curlRefused},
+		"wget":  {wgetRequest, wgetIgnored, wgetRefused},
+		"flock": {flockOptions, flockIgnored, flockRefused},
 	} {
 		seen := map[string]bool{}
 		for _, list := range lists {

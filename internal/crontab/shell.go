@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// simple is a command that is one program with its arguments.
+// simple is a command with only one program and its arguments.
 type simple struct {
 	words []string
-	files []string // where output went, but for /dev/null
-	tail  string   // what stands behind it that says nothing of it: "|| true", "&"
+	files []string // the targets of its output, except /dev/null
+	tail  string   // an ignored ending: "|| true", "&"
 }
 
-// split takes a command apart as a POSIX shell does, as far as that is one
-// program with its arguments. What is more than that is an error.
+// split splits a command as a POSIX shell does. It returns an error if the command
+// is more than one program with its arguments.
 func split(command string) (simple, error) {
 	var c simple
 	s := &splitter{text: command}
@@ -34,17 +34,18 @@ func split(command string) (simple, error) {
 
 // splitter reads a command from its front.
 type splitter struct {
-	text string // what is left
-	tail string // that was left out at the end
+	text string // not read yet
+	tail string // the ignored ending
 	err  error
 }
 
 func (s *splitter) fail(format string, args ...any) { s.err = fmt.Errorf(format, args...) }
 
-// endings are what a command may end with, as nobody here reads its exit code or waits for it.
+// endings matches the endings that are ignored, because the exit code is not used
+// and no program waits.
 var endings = regexp.MustCompile(`^(\|\|[ \t]*(?:true|/bin/true|/usr/bin/true|:|exit[ \t]+0))?[ \t]*(&)?[ \t]*(?:[ \t]#.*)?$`)
 
-// ends reports whether all that is left is such an ending, and takes it.
+// ends reports whether the remaining text is such an ending, and reads it.
 func (s *splitter) ends() bool {
 	if s.text == "" || s.text[0] != '|' && s.text[0] != '&' {
 		return false
@@ -57,13 +58,13 @@ func (s *splitter) ends() bool {
 	return true
 }
 
-// skipSpace goes to the next word, and reports whether there is one.
+// skipSpace moves to the next word, and reports whether there is one.
 func (s *splitter) skipSpace() bool {
 	s.text = strings.TrimLeft(s.text, " \t")
 	return s.text != "" && s.text[0] != '#'
 }
 
-// word reads a word, or a redirection and the file that it names.
+// word reads a word, or a redirection. For a redirection it returns the file.
 func (s *splitter) word() (word string, redirected bool) {
 	if target, ok := s.redirection(); ok {
 		return target, true
@@ -71,7 +72,7 @@ func (s *splitter) word() (word string, redirected bool) {
 	return s.plain(), false
 }
 
-// redirection reads one of output: >FILE, 2>>FILE, 2>&1, &>FILE.
+// redirection reads a redirection of output: >FILE, 2>>FILE, 2>&1, &>FILE.
 func (s *splitter) redirection() (target string, ok bool) {
 	rest := strings.TrimLeft(s.text, "0123456789")
 	if rest == s.text {
@@ -119,7 +120,7 @@ func (s *splitter) plain() string {
 			continue
 		case '\\':
 			if len(s.text) == 1 {
-				s.err = errors.New(`a \ at the end continues no line of a crontab: write all of it in one`)
+				s.err = errors.New(`a line of a crontab cannot be continued with \ at the end: write it in one line`)
 				return ""
 			}
 			s.text = s.text[1:]
@@ -135,18 +136,18 @@ func (s *splitter) plain() string {
 	return b.String()
 }
 
-// single reads what stands between single quotes.
+// single reads text in single quotes.
 func (s *splitter) single() string {
 	inside, after, closed := strings.Cut(s.text[1:], "'")
 	if !closed {
-		s.err = errors.New("a ' has no end: quotes come in pairs")
+		s.err = errors.New("a closing ' is missing")
 		return ""
 	}
 	s.text = after
 	return inside
 }
 
-// double reads what stands between double quotes; the first is read.
+// double reads text in double quotes. The first quote is already read.
 func (s *splitter) double(b *strings.Builder) {
 	for s.text != "" {
 		c := s.text[0]
@@ -163,22 +164,22 @@ func (s *splitter) double(b *strings.Builder) {
 		}
 		b.WriteByte(c)
 	}
-	s.err = errors.New(`a " has no end: quotes come in pairs`)
+	s.err = errors.New(`a closing " is missing`)
 }
 
-// refuse fails at a character that is more to a shell than itself.
+// refuse fails at a character with a special meaning in a shell.
 func (s *splitter) refuse(c byte) {
 	switch c {
 	case '$', '`':
-		s.fail("a shell would put something in the place of %s, and none is run: write it out, or in single quotes where it stands for itself", quote(head(s.text, c)))
+		s.fail("a shell would replace %s, and Foliot runs no shell: write the value, or put it in single quotes to keep it unchanged", quote(head(s.text, c)))
 	case '|', '&', ';', '(', ')':
-		s.fail("%q is more than one program, and none is run: a URL is called once for each line; where the character belongs to the URL, quote that", string(c))
+		s.fail("%q joins several programs, and Foliot runs none: write one line for each URL; if the character belongs to the URL, quote the URL", string(c))
 	case '<':
-		s.fail("%q is a file of this machine, and the server reads none: give the body with -d", string(c))
+		s.fail("%q reads a file of this machine, which the server cannot do: pass the body with -d", string(c))
 	}
 }
 
-// head returns the beginning of text, with c in front if that was read.
+// head returns the beginning of text. It adds c in front if c was already read.
 func head(text string, c byte) string {
 	if !strings.HasPrefix(text, string(c)) {
 		text = string(c) + text
@@ -190,9 +191,9 @@ func head(text string, c byte) string {
 	return text[:end]
 }
 
-var errPercent = errors.New(`% is a newline in a crontab, and what follows the first is a program's input: write \% where % is meant, and give a body with -d`)
+var errPercent = errors.New(`in a crontab, % is a newline, and the text after the first % is the input of a program: write \% for a %, and pass a body with -d`)
 
-// percent undoes what cron does to %. It refuses one that is a newline.
+// percent replaces \% by %, as cron does. It refuses a % that means a newline.
 func percent(command string) (string, error) {
 	for i := range len(command) {
 		if command[i] == '%' && (i == 0 || command[i-1] != '\\') {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A real shell is the judge of how words are quoted.
+// The test compares the words with those of a real shell.
 func TestWordsAreThoseOfAShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -43,7 +43,7 @@ func TestWordsAreThoseOfAShell(t *testing.T) {
 	}
 }
 
-func TestOutputIsRedirectedToNowhere(t *testing.T) {
+func TestRedirectedOutputIsIgnored(t *testing.T) {
 	for line, want := range map[string]string{
 		"curl u >/dev/null 2>&1":   "curl u",
 		"curl u &>/dev/null":       "curl u",

@@ -11,44 +11,45 @@ import (
 	"time"
 )
 
-// wrapper is a program that runs the one behind it.
+// wrapper is a program that runs another one.
 type wrapper struct {
 	options options
-	// take takes in what stands between the options and the program behind, and returns that one's words.
+	// take parses the arguments between the options and the other program. It
+	// returns the words of the other program.
 	take func(b *builder, args []string) ([]string, error)
 }
 
-// wrappers are those that are known: what they say of a call is taken, or its
-// loss is noted.
+// wrappers has the known wrappers. Their settings apply to the call, or a warning
+// says that they are ignored.
 var wrappers = map[string]wrapper{
-	"timeout": {tableOf(timeoutNothing), (*builder).takeTimeout},
-	"flock":   {tableOf(flockOptions, flockNothing, flockRefused), (*builder).takeFlock},
-	"nice":    {tableOf(nothing("-n --adjustment=")), (*builder).takeNice},
-	"ionice":  {tableOf(nothing("-c --class=", "-n --classdata=", "-t --ignore")), (*builder).takeNice},
-	"nohup":   {nil, (*builder).takeNothing},
-	"chronic": {tableOf(nothing("-v", "-e")), (*builder).takeNothing},
+	"timeout": {tableOf(timeoutIgnored), (*builder).takeTimeout},
+	"flock":   {tableOf(flockOptions, flockIgnored, flockRefused), (*builder).takeFlock},
+	"nice":    {tableOf(ignored("-n --adjustment=")), (*builder).takeNice},
+	"ionice":  {tableOf(ignored("-c --class=", "-n --classdata=", "-t --ignore")), (*builder).takeNice},
+	"nohup":   {nil, (*builder).takeAll},
+	"chronic": {tableOf(ignored("-v", "-e")), (*builder).takeAll},
 }
 
-var timeoutNothing = nothing("-k --kill-after=", "-s --signal=", "--preserve-status", "-f --foreground", "-v --verbose")
+var timeoutIgnored = ignored("-k --kill-after=", "-s --signal=", "--preserve-status", "-f --foreground", "-v --verbose")
 
 var flockOptions = []option{
 	{"-n --nb --nonblock", false, func(b *builder, _ string) error { b.alone = true; return nil }},
 }
 
-var flockNothing = nothing("-x -e --exclusive", "-o --close", "-F --no-fork", "-E --conflict-exit-code=", "--verbose")
+var flockIgnored = ignored("-x -e --exclusive", "-o --close", "-F --no-fork", "-E --conflict-exit-code=", "--verbose")
 
-const noQueue = "nothing waits in a row for a lock here: with -n the call is left out while one before it is unfinished, " +
-	"as --overlap skip has it; what comes nearest to waiting is --overlap buffer_one, without flock: one call waits for the end of those before"
+const noQueue = "calls cannot wait for a lock: with -n, a call is skipped while an earlier one is unfinished, " +
+	"as with --overlap skip; the closest to waiting is --overlap buffer_one, without flock: then one call waits until the earlier ones have ended"
 
 var flockRefused = []option{
 	refused("-w --wait --timeout", noQueue),
-	refused("-s --shared -u --unlock", "a lock that others may share keeps nothing apart: leave flock out"),
+	refused("-s --shared -u --unlock", "a shared lock does not prevent other calls: omit flock"),
 }
 
-// niceNumber is how nice takes a number by itself.
+// niceNumber matches the form of nice with only a number.
 var niceNumber = regexp.MustCompile(`^-[-+]?[0-9]+$`)
 
-// unwrap takes the programs off that run another one, and returns the words of that.
+// unwrap parses the wrappers, and returns the words of the program that they run.
 func (b *builder) unwrap(words []string) ([]string, error) {
 	for len(words) > 0 {
 		name := path.Base(words[0])
@@ -65,13 +66,13 @@ func (b *builder) unwrap(words []string) ([]string, error) {
 			return nil, err
 		}
 		if len(words) == 0 {
-			return nil, fmt.Errorf("there is no command behind %s: %s", name, takes)
+			return nil, fmt.Errorf("there is no command after %s: %s", name, commandForm)
 		}
 	}
 	return words, nil
 }
 
-// leading takes in the options before the first word that is none.
+// leading parses the options before the first other word.
 func (b *builder) leading(table options, args []string) ([]string, error) {
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		arg := args[0]
@@ -91,14 +92,14 @@ func (b *builder) leading(table options, args []string) ([]string, error) {
 	return args, nil
 }
 
-func (b *builder) takeNothing(args []string) ([]string, error) { return args, nil }
+func (b *builder) takeAll(args []string) ([]string, error) { return args, nil }
 
 func (b *builder) takeNice(args []string) ([]string, error) {
-	b.warn("%s is left out: no program runs here that could give way to others", b.program)
+	b.warn("%s is ignored: Foliot runs no program, so there is no priority to change", b.program)
 	return args, nil
 }
 
-// takeTimeout reads how long the program may take.
+// takeTimeout parses the time limit of the program.
 func (b *builder) takeTimeout(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return nil, nil
@@ -111,10 +112,11 @@ func (b *builder) takeTimeout(args []string) ([]string, error) {
 	return args[1:], nil
 }
 
-// longestPeriod is that of a timeout, in seconds. More is said of it where it is known what a call may take.
+// longestPeriod bounds a timeout, in seconds. The longest time of a call is
+// checked later.
 const longestPeriod = 1e8
 
-// period reads a duration as timeout has it: a number, and s, m, h or d.
+// period parses a duration of timeout: a number, and s, m, h or d.
 func period(text string) (time.Duration, error) {
 	number, unit := text, 1.0
 	for _, u := range []struct {
@@ -127,12 +129,12 @@ func period(text string) (time.Duration, error) {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if seconds := n * unit; err == nil && seconds >= 0 && seconds <= longestPeriod {
-		return time.Duration(math.Ceil(seconds*1e3)) * time.Millisecond, nil // 0 alone is no limit
+		return time.Duration(math.Ceil(seconds*1e3)) * time.Millisecond, nil // only 0 means no limit
 	}
-	return 0, fmt.Errorf("timeout: %s is no duration, such as 60, 90s or 5m", quote(text))
+	return 0, fmt.Errorf("timeout: invalid duration %s; write 60, 90s or 5m", quote(text))
 }
 
-// shorter returns the shorter of two limits, 0 being none.
+// shorter returns the shorter of two limits. 0 means no limit.
 func shorter(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -140,19 +142,19 @@ func shorter(a, b time.Duration) time.Duration {
 	return a
 }
 
-// takeFlock reads the file of the lock.
+// takeFlock parses the file of the lock.
 func (b *builder) takeFlock(args []string) ([]string, error) {
 	if len(args) == 0 {
-		return nil, fmt.Errorf("flock has no file: %s", takes)
+		return nil, fmt.Errorf("flock has no file: %s", commandForm)
 	}
 	if !b.alone {
-		return nil, fmt.Errorf("flock waits without -n, and %s", noQueue)
+		return nil, fmt.Errorf("flock without -n waits, and %s", noQueue)
 	}
-	b.warn("flock -n %s is taken as --overlap skip: no call while one of this line is unfinished, be it that it waits for a retry; other lines that take the file are not kept apart", quote(args[0]))
+	b.warn("flock -n %s is used as --overlap skip: no call while another call of this line is unfinished or waits for a retry; other lines with the same file are not affected", quote(args[0]))
 	args = args[1:]
 	if len(args) > 0 && (args[0] == "-c" || args[0] == "--command") {
 		if len(args) != 2 {
-			return nil, errors.New("behind flock -c stands one command, in quotes")
+			return nil, errors.New("flock -c needs one command, in quotes")
 		}
 		return b.split(args[1])
 	}

@@ -4,11 +4,12 @@ package fileaccess
 
 import "io/fs"
 
-// KeepPrivate does nothing: here, files have no such modes.
+// KeepPrivate does nothing, because files have no such modes on this system.
 func KeepPrivate() {}
 
-// accessOf reports false: here, files have no such modes and owners.
+// accessOf reports false, because files have no such modes and owners on this
+// system.
 func accessOf(fs.FileInfo) (access, bool) { return access{}, false }
 
-// mayWrite returns nil: whether files can be made shows when they are.
+// mayWrite returns nil. A missing permission shows when a file is created.
 func mayWrite(string) error { return nil }

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// KeepPrivate has all files that this process makes be its user's alone: a data
-// directory that was there before may stand open, and its files hold bodies,
+// KeepPrivate makes all new files of this process accessible only to its user. An
+// existing data directory may be open to others, and its files contain bodies,
 // headers and signing secrets.
 func KeepPrivate() { syscall.Umask(0o077) }
 
-// accessOf returns the users of a file, and whether the system knows that.
+// accessOf returns the owner and mode of a file, and whether they are known.
 func accessOf(info fs.FileInfo) (access, bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -21,7 +21,8 @@ func accessOf(info fs.FileInfo) (access, bool) {
 	return access{mode: info.Mode(), owner: int(stat.Uid)}, true
 }
 
-// mayWrite returns why this process may not make files in a directory; nil if it may.
+// mayWrite returns nil if this process may create files in a directory, and
+// otherwise the reason.
 func mayWrite(dir string) error {
 	const write, search = 2, 1
 	return syscall.Access(dir, write|search)

@@ -16,28 +16,28 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// A file that other users may write to decides for the server without its
-// operator: a configuration, an authority's certificate. One that they may read
-// gives them its secrets. Such files are refused, as ssh and PostgreSQL do.
+// Users that may write to a trusted file, such as a configuration or the
+// certificate of an authority, can control the server. Users that may read a file
+// know its secrets. Such files are refused, as ssh and PostgreSQL do.
 
-// Secrecy is the access that other users have to a file.
+// Secrecy is the access that other users may have to a file.
 type Secrecy int
 
 const (
-	Unaltered  Secrecy = iota // they may read it
-	SecretFile                // nothing; but the group may read a file of root's, as keys are often kept
-	SecretDir                 // nothing
+	Unaltered  Secrecy = iota // other users may read it
+	SecretFile                // none, but the group may read a file of root, as is common for keys
+	SecretDir                 // none
 )
 
 // access is the owner and the mode of a file.
 type access struct {
 	mode  fs.FileMode
-	owner int // a user's id
+	owner int // user id
 }
 
-// problem returns the access of users other than self that keep forbids, and
-// the command that ends that; "" if it is nothing. Root may use files of all
-// users: as for ssh, any owner will do.
+// problem returns the access of users other than self that keep forbids, and the
+// command that removes the access. It returns "" if there is none. Root may use
+// files of any owner, as in ssh.
 func (a access) problem(path string, self int, keep Secrecy) (problem, remedy string) {
 	allowed, mode := fs.FileMode(0o755), "go-w"
 	switch {
@@ -65,8 +65,9 @@ func (a access) problem(path string, self int, keep Secrecy) (problem, remedy st
 	return "other users may read it", remedy
 }
 
-// Check returns an error if other users may do more with the file than keep
-// allows. Pipes and devices are not checked: the user that passes one decides.
+// Check returns an error if other users have more access to the file than s
+// allows. It does not check pipes and devices, because the user that passes one is
+// responsible for it.
 func (s Secrecy) Check(path string, info fs.FileInfo) error {
 	a, known := accessOf(info)
 	if !known || !info.Mode().IsRegular() && !info.IsDir() {
@@ -79,8 +80,8 @@ func (s Secrecy) Check(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s has mode %04o and belongs to %s: %s. Run `%s`", path, a.mode.Perm(), userName(a.owner), problem, remedy)
 }
 
-// Read returns the content of a file, and an error if other users may do more
-// with it than keep allows. It checks the file that it reads, behind all links.
+// Read returns the content of a file, and an error if other users have more access
+// to it than keep allows. It checks the file that it reads, after following links.
 func Read(path string, keep Secrecy) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -98,8 +99,8 @@ func Read(path string, keep Secrecy) ([]byte, error) {
 	return data, keep.Check(path, info)
 }
 
-// CheckPlace returns a usage.Error that names the flag if dir is no directory that this
-// process can write to, and cannot become one.
+// CheckPlace returns a usage.Error that names the flag, unless this process can
+// write to the directory dir or create it.
 func CheckPlace(flag, dir string) error {
 	if problem := placeProblem(dir, mayWrite); problem != "" {
 		return usage.Errorf(flag, "%s", problem)
@@ -107,8 +108,9 @@ func CheckPlace(flag, dir string) error {
 	return nil
 }
 
-// placeProblem returns why dir cannot be a directory of this process; "" if it can.
-// The nearest existing directory decides: dir itself, or one above it.
+// placeProblem returns why this process cannot write to the directory dir or
+// create it, or "" if it can. It checks dir itself or the nearest existing
+// directory above.
 func placeProblem(dir string, mayWrite func(dir string) error) string {
 	missing := false
 	for path := dir; ; path = filepath.Dir(path) {
@@ -118,36 +120,36 @@ func placeProblem(dir string, mayWrite func(dir string) error) string {
 			if path == filepath.Dir(path) {
 				return err.Error()
 			}
-			continue // it does not exist, or cannot be seen from here
+			continue // path does not exist, or may not be read
 		}
-		made := ""
+		cannot := ""
 		if path != dir {
-			made = dir + " cannot be made or read: "
+			cannot = dir + " cannot be created or read: "
 		}
 		if !info.IsDir() {
-			return made + path + " is a file: name a directory"
+			return cannot + path + " is a file: name a directory"
 		}
 		err = mayWrite(path)
 		switch {
 		case err == nil:
 			return ""
 		case errors.Is(err, syscall.EROFS):
-			return made + path + " is on a read-only file system: name a directory on another one, or mount this one for writing"
+			return cannot + path + " is on a read-only file system: name a directory on another one, or mount this one for writing"
 		case !errors.Is(err, fs.ErrPermission):
-			return made + path + " cannot be written to: " + err.Error()
+			return cannot + path + " cannot be written to: " + err.Error()
 		}
 		owner, self := "another user", userName(os.Geteuid())
 		if a, known := accessOf(info); known {
 			owner = userName(a.owner)
 		}
-		return fmt.Sprintf("%s%s belongs to %s, and this process, which runs as %s, may not write to it. %s", made, path, owner, self, placeRemedy(dir, self, missing, path == dir && isHidden(dir)))
+		return fmt.Sprintf("%s%s belongs to %s, and this process, which runs as %s, may not write to it. %s", cannot, path, owner, self, placeRemedy(dir, self, missing, path == dir && isHidden(dir)))
 	}
 }
 
-// placeRemedy returns the remedy if self may not write to dir, or may not make it.
-// Only a directory that is missing, is empty or is a store may change its owner:
-// the files of another program must keep theirs. A store is closed to other users, so
-// self may not see that dir is one. Then the command looks first.
+// placeRemedy returns the remedy if self may not write to dir, or may not create
+// it. Only a missing or empty directory, or a store, may get another owner: files
+// of other programs must keep theirs. A store is closed to other users, so self
+// may not be able to see that dir is a store. Then the command checks that first.
 func placeRemedy(dir, self string, missing, hidden bool) string {
 	command := ""
 	switch {
@@ -164,7 +166,7 @@ func placeRemedy(dir, self string, missing, hidden bool) string {
 	return "Run `" + command + "` as root, or name another directory"
 }
 
-// isHidden reports whether this process may not look into dir.
+// isHidden reports whether this process may not list dir.
 func isHidden(dir string) bool {
 	f, err := os.Open(dir)
 	if err == nil {
@@ -208,7 +210,8 @@ func CheckDataDir(flag, dir string) error {
 	return usage.Errorf(flag, "%v, or name a new directory below it", err)
 }
 
-// isFresh reports whether a directory is empty, as a new file system is.
+// isFresh reports whether a directory is empty, or only has the lost+found of a
+// new file system.
 func isFresh(dir string) bool {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -219,7 +222,7 @@ func isFresh(dir string) bool {
 	return errors.Is(err, io.EOF) || len(names) == 1 && names[0] == "lost+found"
 }
 
-// userName returns how a user is called, the number if that is not known.
+// userName returns the name of a user, or the number if the name is unknown.
 func userName(id int) string {
 	number := strconv.Itoa(id)
 	if u, err := user.LookupId(number); err == nil {
@@ -228,7 +231,7 @@ func userName(id int) string {
 	return number
 }
 
-// shellWord returns s as a shell takes it for one word.
+// shellWord quotes s so that a shell reads it as one word.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%", r)

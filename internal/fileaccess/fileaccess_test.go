@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The table is that of PostgreSQL: the other users of a file, by its owner.
-func TestWhoElseMayUseAFile(t *testing.T) {
+// The rules are those of PostgreSQL: the allowed modes depend on the owner.
+func TestAccessOfOtherUsersToAFile(t *testing.T) {
 	const me, other, root = 1000, 1001, 0
 	for _, c := range []struct {
 		mode            fs.FileMode
@@ -48,7 +48,7 @@ func TestWhoElseMayUseAFile(t *testing.T) {
 			t.Errorf("%v of %d, kind %d: %q, %q", c.mode, c.owner, c.keep, problem, remedy)
 		}
 		if problem, _ := (access{c.mode, other}).problem("f", root, c.keep); strings.Contains(problem, "owns") {
-			t.Errorf("root is asked whose a file is: %s", problem)
+			t.Errorf("root must own a file: %s", problem)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestARemedyCanBePasted(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatCannotBeUsedIsToldWithItsOwner(t *testing.T) {
+func TestADirectoryThatCannotBeUsedIsReportedWithItsOwner(t *testing.T) {
 	dir, self := t.TempDir(), userName(os.Geteuid())
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -78,9 +78,9 @@ func TestADirectoryThatCannotBeUsedIsToldWithItsOwner(t *testing.T) {
 		{dir, nil, nil},
 		{fresh, nil, nil},
 		{file, nil, []string{file + " is a file"}},
-		{filepath.Join(file, "x"), nil, []string{"cannot be made", file + " is a file"}},
+		{filepath.Join(file, "x"), nil, []string{"cannot be created", file + " is a file"}},
 		{dir, syscall.EACCES, []string{dir + " belongs to " + self, "runs as " + self, "Name another directory"}},
-		{fresh, syscall.EACCES, []string{fresh + " cannot be made", dir + " belongs to " + self, "`install -d -m 700 -o " + self + " " + fresh + "`"}},
+		{fresh, syscall.EACCES, []string{fresh + " cannot be created", dir + " belongs to " + self, "`install -d -m 700 -o " + self + " " + fresh + "`"}},
 	} {
 		problem := placeProblem(c.dir, func(string) error { return c.refused })
 		if (problem == "") != (c.says == nil) {
@@ -88,14 +88,14 @@ func TestADirectoryThatCannotBeUsedIsToldWithItsOwner(t *testing.T) {
 		}
 		for _, words := range c.says {
 			if !strings.Contains(problem, words) {
-				t.Errorf("%s: %q does not say %q", c.dir, problem, words)
+				t.Errorf("%s: %q does not contain %q", c.dir, problem, words)
 			}
 		}
 	}
 }
 
-// The files of another program must keep their owner: nobody is to paste a command
-// that takes a directory of the system away from it.
+// The files of another program must keep their owner. No remedy may be a command
+// that changes the owner of a system directory.
 func TestOnlyAnEmptyDirectoryOrAStoreIsAdvisedToChangeItsOwner(t *testing.T) {
 	refused := func(string) error { return syscall.EACCES }
 	empty, store, foreign := t.TempDir(), t.TempDir(), t.TempDir()
@@ -110,13 +110,14 @@ func TestOnlyAnEmptyDirectoryOrAStoreIsAdvisedToChangeItsOwner(t *testing.T) {
 			t.Errorf("%s: %q", dir, problem)
 		}
 	}
-	// What cannot be looked at may exist: install -d would change its owner.
+	// A hidden directory may exist, and install -d would change its owner.
 	if remedy := placeRemedy("/hidden/store", "alice", false, false); strings.Contains(remedy, "`") {
-		t.Errorf("a directory that cannot be looked at: %q", remedy)
+		t.Errorf("a hidden directory: %q", remedy)
 	}
 }
 
-// A store that root made is closed to the user of a service. Another directory would leave its tasks behind.
+// A store that root created is closed to the user of a service. In another
+// directory, its tasks would be missing.
 func TestAStoreThatIsHiddenIsAdvisedToChangeItsOwnerIfItIsOne(t *testing.T) {
 	remedy := placeRemedy("/var/lib/foliot", "alice", false, true)
 	if !strings.Contains(remedy, "`test -e /var/lib/foliot/FOLIOT && chown -R alice /var/lib/foliot`") || !strings.Contains(remedy, "its tasks stay in it") {

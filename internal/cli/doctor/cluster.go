@@ -11,9 +11,9 @@ import (
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
-// servers tells how the servers are. An error says that the store is away: what
-// is asked of it next would be answered alike, after seconds. shared is
-// whether they share a store.
+// servers reports the state of all servers, and returns whether they share a
+// store. The error away means that the store is unavailable. Further requests to
+// the store would fail in the same way, after seconds.
 func (f *Report) servers(ctx context.Context, api *client.Client) (shared bool, away error) {
 	c, err := api.Admin.Cluster(ctx)
 	var shards []*client.Shard
@@ -22,13 +22,13 @@ func (f *Report) servers(ctx context.Context, api *client.Client) (shared bool, 
 	}
 	switch {
 	case errors.Is(err, client.ErrUnavailable):
-		f.add("server", false, "it answers, and does not reach its store (%s)", f.why(err))
+		f.add("server", false, "the server answers, but cannot reach its store (%s)", f.why(err))
 		return false, err
 	case errors.Is(err, client.ErrForbidden):
-		f.add("server", true, "it answers; about itself it tells operators alone (%s)", f.why(err))
+		f.add("server", true, "the server answers; its state is visible only with an operator's token (%s)", f.why(err))
 		return false, nil
 	case err != nil:
-		f.add("server", false, "it answers, and does not say how it is (%s)", f.why(err))
+		f.add("server", false, "the server answers, but its state cannot be read (%s)", f.why(err))
 		return false, nil
 	}
 	f.cluster(c)
@@ -44,9 +44,9 @@ func (f *Report) store(ctx context.Context, api *client.Client) {
 	var refused *client.Error
 	switch {
 	case errors.As(err, &refused) && (refused.Code == "unsupported" || refused.Code == "no_route"):
-		return // the store is its own; or it is of an older version, which cannot
+		return // the server has its own store, or is too old for this request
 	case err != nil:
-		f.add("redis", false, "the server does not say how its Redis is (%s): foliot doctor redis URL asks the Redis itself", f.why(err))
+		f.add("redis", false, "the server cannot examine its Redis (%s): foliot doctor redis URL examines it directly", f.why(err))
 	}
 	for _, found := range all {
 		f.add(found.Check, found.OK, "%s", found.Says)
@@ -61,7 +61,7 @@ func (f *Report) cluster(c *client.Cluster) {
 	if c.Secured {
 		f.add("access", true, "requests need a token")
 	} else {
-		f.add("access", true, "open: there are no tokens, so it must be reached from its own machine alone")
+		f.add("access", true, "open: there are no tokens, so only its own machine must be able to connect")
 	}
 }
 
@@ -70,11 +70,11 @@ func (f *Report) node(n *client.Node) {
 	switch {
 	case n.Name == "":
 	case n.NameTaken:
-		words = fmt.Sprintf("%s at %s: another server has that name, or was killed with it some seconds ago, so this one delivers nothing; where that lasts, start it with a --node of its own", n.Name, orWord(n.Address, "an address that it does not say"))
+		words = fmt.Sprintf("%s at %s: another server uses this name, or used it until it was killed some seconds ago, so this one delivers nothing; if that lasts, start it with a different --node", n.Name, orWord(n.Address, "an unknown address"))
 	case !n.Ready && !n.Self:
-		words = fmt.Sprintf("%s was last heard of at %s: it ended without a word, or cannot reach Redis; the others take its shards", n.Name, wording.Instant(n.LastSeenAt))
+		words = fmt.Sprintf("%s sent its last heartbeat at %s: it has crashed or cannot reach Redis; the others take its shards", n.Name, wording.Instant(n.LastSeenAt))
 	default:
-		words = fmt.Sprintf("%s: %s; %d shards of the %d it is to own%s", n.Name, words, n.Owned, n.Wanted, drainWords(n))
+		words = fmt.Sprintf("%s: %s; owns %d shards, should own %d%s", n.Name, words, n.Owned, n.Wanted, drainWords(n))
 	}
 	f.add("server", n.Ready, "%s", words)
 }
@@ -84,47 +84,47 @@ func drainWords(n *client.Node) string {
 	case !n.Draining:
 		return ""
 	case n.Wanted > 0:
-		return ", though it is drained: no other server takes them"
+		return ", although it is drained, because no other server can take them"
 	}
-	return ", as it is drained"
+	return ", because it is drained"
 }
 
-// shards tells whether somebody delivers from each.
+// shards reports whether each shard has an owner, which delivers its tasks.
 func (f *Report) shards(nodes []client.Node, shards []*client.Shard) {
-	nobodys := 0
+	unowned := 0
 	for _, s := range shards {
 		if s.Owner == "" {
-			nobodys++
+			unowned++
 		}
 	}
-	if nobodys == 0 {
+	if unowned == 0 {
 		f.add("shards", true, "all %d have an owner", len(shards))
 		return
 	}
-	advice := "within some seconds a server takes them; the logs of foliot serve say why none does"
+	advice := "a server should take them within seconds; otherwise the logs of foliot serve show the reason"
 	if !Delivered(nodes) {
-		advice = "no server is to have any, as all are drained: foliot cluster drain NODE --undo, or start another one"
+		advice = "all servers are drained: run foliot cluster drain NODE --undo, or start another server"
 	}
-	f.add("shards", false, "%d of %d have no owner, and nothing is delivered from them: %s", nobodys, len(shards), advice)
+	f.add("shards", false, "%d of %d have no owner, so their tasks are not delivered: %s", unowned, len(shards), advice)
 }
 
 func durabilityWords(level string) string {
 	switch level {
 	case "memory":
-		return "memory: everything is lost when the server stops; start it with --data DIR"
+		return "memory: all data is lost when the server stops; start it with --data DIR to keep it"
 	case "synced":
-		return "synced: what was answered survives a power loss"
+		return "synced: confirmed changes survive a power loss"
 	case "async":
-		return "async: what was answered is in the memory of Redis, and in its file within a second"
+		return "async: confirmed changes are in the memory of Redis, and in its file within a second"
 	case "strict":
-		return "strict: what was answered is in the synced file of Redis, and where it has replicas in theirs or their memory"
+		return "strict: confirmed changes are in the synced file of Redis, and in the file or memory of its replicas, if it has any"
 	case "default":
-		return "default: what was answered is in Redis, and survives its crash as far as its persistence says: docs/redis.md"
+		return "default: confirmed changes are in Redis; its persistence decides if they survive a crash of Redis: see docs/redis.md"
 	}
 	return level
 }
 
-// Delivered reports whether a server is to own shards.
+// Delivered reports whether at least one server should own shards.
 func Delivered(nodes []client.Node) bool {
 	return slices.ContainsFunc(nodes, func(n client.Node) bool { return n.Wanted > 0 })
 }

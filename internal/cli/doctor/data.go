@@ -22,11 +22,11 @@ func Data(ctx context.Context, dir string, f *Report) error {
 	if !info.IsDir() {
 		return usage.Errorf("DIR", "%s is a file: name a directory", dir)
 	}
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // what the database tells its log is no finding
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // log messages of the database are not findings
 	r, err := pebblestore.Verify(ctx, dir)
 	switch {
 	case errors.Is(err, pebblestore.ErrInUse):
-		return fmt.Errorf("%s: a server has it open; ask that one: foliot doctor", dir)
+		return fmt.Errorf("%s: a server has it open: stop the server, or examine the server itself with foliot doctor", dir)
 	case err != nil:
 		return fileaccess.Placed("DIR", err)
 	}
@@ -35,9 +35,9 @@ func Data(ctx context.Context, dir string, f *Report) error {
 		f.add("access", false, "%v", err)
 	}
 	if r.Clean {
-		f.add("closed", true, "in order")
+		f.add("closed", true, "cleanly")
 	} else {
-		f.add("closed", true, "not in order: the next start recovers, which is what it is built for")
+		f.add("closed", true, "not cleanly: the next start recovers, which is safe")
 	}
 	f.add("records", true, "%d tasks%s, %d entries, checksum %s", r.Tasks, wording.AndSchedules(int(r.Schedules)), r.Entries, r.Checksum)
 	for _, problem := range r.Problems {
@@ -55,12 +55,12 @@ func Data(ctx context.Context, dir string, f *Report) error {
 	return f.end()
 }
 
-// space reports whether a server would take tasks on the disk.
+// space reports whether the disk has enough room for a server to accept tasks.
 func (f *Report) space(s pebblestore.Space) {
 	enough, advice := int64(s.Free) >= s.Reserve(), ""
 	if !enough {
-		advice = ": make room, or give it more"
+		advice = ": free some space, or enlarge the disk"
 	}
-	f.add("space", enough, "%s free of %s; with less than %s a server takes no new tasks%s",
+	f.add("space", enough, "%s free of %s; below %s a server accepts no new tasks%s",
 		wording.Megabytes(int64(s.Free)), wording.Megabytes(int64(s.Total)), wording.Megabytes(s.Reserve()), advice)
 }

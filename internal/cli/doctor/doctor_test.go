@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// printing returns a report that prints lines.
+// printing returns a report that prints its findings as lines.
 func printing(out io.Writer) *Report {
 	return NewReport(func(found wire.Finding) error {
 		_, err := fmt.Fprintln(out, Line(found))
@@ -21,9 +21,9 @@ func printing(out io.Writer) *Report {
 	}, error.Error)
 }
 
-// What doctor finds bad comes with a place to look, and with enough attempts
-// that it is no accident.
-func TestDoctorSaysWhatLatenessComesOf(t *testing.T) {
+// A bad finding names a command that shows more. It needs enough attempts, so that
+// a single late one is not reported.
+func TestDoctorNamesTheCausesOfLateness(t *testing.T) {
 	for _, c := range []struct {
 		count uint64
 		p99   time.Duration
@@ -45,8 +45,8 @@ func TestDoctorSaysWhatLatenessComesOf(t *testing.T) {
 	}
 }
 
-// TestDoctorDataJudgesADiskAsAServerDoes: a small disk is not bad by itself.
-func TestDoctorDataJudgesADiskAsAServerDoes(t *testing.T) {
+// A small disk is not a bad finding by itself.
+func TestDoctorDataChecksTheDiskAsAServerDoes(t *testing.T) {
 	const mb, gb = 1 << 20, 1 << 30
 	for _, c := range []struct {
 		free, total uint64
@@ -61,27 +61,27 @@ func TestDoctorDataJudgesADiskAsAServerDoes(t *testing.T) {
 		var out bytes.Buffer
 		f := printing(&out)
 		f.space(pebblestore.Space{Free: c.free, Total: c.total})
-		if ok := f.bad == 0; ok != c.ok || strings.Contains(out.String(), "make room") == c.ok {
+		if ok := f.bad == 0; ok != c.ok || strings.Contains(out.String(), "free some space") == c.ok {
 			t.Errorf("%d of %d MB free: %s", c.free/mb, c.total/mb, out.String())
 		}
 	}
 }
 
-func TestDoctorFindsServersOfOneName(t *testing.T) {
+func TestDoctorFindsServersWithTheSameName(t *testing.T) {
 	for taken, want := range map[bool]string{
-		false: "ok   server       a: version 1.2.3, up for 0s, ready: true; 1 shards of the 1 it is to own\n",
-		true:  "BAD  server       a at h:1: another server has that name, or was killed with it some seconds ago, so this one delivers nothing; where that lasts, start it with a --node of its own\n",
+		false: "ok   server       a: version 1.2.3, up for 0s, ready: true; owns 1 shards, should own 1\n",
+		true:  "BAD  server       a at h:1: another server uses this name, or used it until it was killed some seconds ago, so this one delivers nothing; if that lasts, start it with a different --node\n",
 	} {
 		var out bytes.Buffer
 		f := printing(&out)
 		f.node(&client.Node{Name: "a", Address: "h:1", Version: "1.2.3", Ready: !taken, NameTaken: taken, Owned: 1, Wanted: 1})
 		if out.String() != want {
-			t.Errorf("it says %q, want %q", out.String(), want)
+			t.Errorf("got %q, want %q", out.String(), want)
 		}
 	}
 }
 
-func TestDoctorSaysWhichSchedulesDoNotFire(t *testing.T) {
+func TestDoctorReportsSchedulesThatDoNotFire(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 0, 0, 0, time.UTC)
 	skipped := func(ago time.Duration) *client.SkippedInstants {
 		return &client.SkippedInstants{From: at.Add(-ago), Until: at.Add(-ago), Why: "misfire"}
@@ -94,24 +94,24 @@ func TestDoctorSaysWhichSchedulesDoNotFire(t *testing.T) {
 		"none": {nil, 0, "ok   schedules    this namespace has none\n"},
 		"in time": {
 			[]*client.Schedule{{NextAt: at.Add(-overdueBound)}, {NextAt: at.Add(time.Hour)}, {State: client.SchedulePaused}},
-			0, "ok   schedules    3 of this namespace, nothing overdue, and none stuck\n",
+			0, "ok   schedules    3 in this namespace, none overdue or stuck\n",
 		},
 		"overdue": {
 			[]*client.Schedule{{Name: "a", NextAt: at.Add(-6 * time.Second)}, {Name: "b", NextAt: at.Add(-time.Minute)}, {Name: "c", NextAt: at}},
-			1, "BAD  schedules    the instants of 2 are overdue, the oldest (b) for 1m0s: the store takes nothing",
+			1, "BAD  schedules    the instants of 2 are overdue, the oldest (b) for 1m0s: the store refuses their tasks",
 		},
 		"stuck": {
 			[]*client.Schedule{{Name: "a", Problem: "time zone \"X/Y\" is unknown", NextAt: at.Add(-time.Hour)}, {Name: "b", NextAt: at}},
-			1, "BAD  schedules    a cannot be followed, and makes no task: time zone \"X/Y\" is unknown\n",
+			1, "BAD  schedules    a is stuck and creates no tasks: time zone \"X/Y\" is unknown\n",
 		},
 		"skipped": {
 			[]*client.Schedule{{Name: "a", LastSkipped: skipped(time.Hour)}, {Name: "b", LastSkipped: skipped(time.Minute)}, {Name: "c", LastSkipped: skipped(25 * time.Hour)}},
-			0, "ok   schedules    3 of this namespace, nothing overdue, and none stuck\n" +
-				"ok   schedules    2 skipped instants in the last 24h0m0s, the latest (b) 2030-01-02T02:59:00.000Z (misfire): foliot cron get NAME says",
+			0, "ok   schedules    3 in this namespace, none overdue or stuck\n" +
+				"ok   schedules    2 skipped instants in the last 24h0m0s, the latest (b) 2030-01-02T02:59:00.000Z (misfire): foliot cron get NAME shows",
 		},
 		"many stuck": {
 			[]*client.Schedule{{Problem: "p"}, {Problem: "p"}, {Problem: "p"}, {Problem: "p"}, {Problem: "p"}, {Problem: "p"}, {Problem: "p"}},
-			toldProblems + 1, "BAD  schedules    and 2 more cannot be followed: foliot cron ls calls them stuck\n",
+			namedProblems + 1, "BAD  schedules    2 more are stuck: find them with foliot cron ls\n",
 		},
 	} {
 		var out bytes.Buffer
@@ -122,7 +122,7 @@ func TestDoctorSaysWhichSchedulesDoNotFire(t *testing.T) {
 		}
 		f.scheduled(&found, at)
 		if f.bad != c.bad || !strings.Contains(out.String(), c.says) {
-			t.Errorf("%s: %d are bad, %d wanted:\n%s", name, f.bad, c.bad, out.String())
+			t.Errorf("%s: %d findings are bad, want %d:\n%s", name, f.bad, c.bad, out.String())
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/webhook"
 )
 
-// Guard returns the guard that a server with these settings has. openLoopback is
-// whether it has no token.
+// Guard returns the egress guard of a server with these settings. openLoopback
+// must be true if the server has no tokens.
 func Guard(ctx context.Context, settings config.Config, openLoopback bool) (*webhook.Guard, error) {
 	host, port, err := net.SplitHostPort(settings.Addr)
 	if err != nil {
@@ -23,7 +23,7 @@ func Guard(ctx context.Context, settings config.Config, openLoopback bool) (*web
 	}
 	own, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return nil, usage.Errorf("--listen", "%s has no address", host)
+		return nil, usage.Errorf("--listen", "cannot resolve %s: %v", host, err)
 	}
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {

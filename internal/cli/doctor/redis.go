@@ -9,11 +9,11 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore"
 )
 
-// RedisTime bounds an examination of a Redis.
+// RedisTime is the time limit for examining a Redis.
 const RedisTime = 30 * time.Second
 
-// Redis examines the servers that u names, as a server would use them that has
-// these settings.
+// Redis examines the Redis servers that u names, as foliot serve would use them
+// with these settings.
 func Redis(ctx context.Context, u *redisurl.URL, settings redisstore.Config, f *Report) error {
 	ctx, stop := context.WithTimeout(ctx, RedisTime)
 	defer stop()

@@ -8,16 +8,16 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Report collects and shows the findings of an examination.
+// Report counts and shows the findings of an examination.
 type Report struct {
 	show func(wire.Finding) error
-	why  func(error) string // an error in the command's words
-	bad  int
+	why  func(error) string // returns the text of an error
+	bad  int                // number of bad findings
 	err  error
 }
 
-// NewReport returns an empty report. It calls show for each finding, and why for
-// each error that a finding quotes.
+// NewReport returns an empty report. The report calls show with each finding, and
+// why with each error that a finding quotes.
 func NewReport(show func(wire.Finding) error, why func(error) string) *Report {
 	return &Report{show: show, why: why}
 }
@@ -38,7 +38,7 @@ func (f *Report) add(check string, ok bool, format string, args ...any) {
 	f.err = errors.Join(f.err, f.show(wire.Finding{Check: check, OK: ok, Says: fmt.Sprintf(format, args...)}))
 }
 
-// end returns the error that chooses the exit code.
+// end returns nil if no finding is bad, and otherwise the error of the command.
 func (f *Report) end() error {
 	switch {
 	case f.err != nil:

@@ -12,26 +12,27 @@ import (
 )
 
 const (
-	// examinedSchedules bounds what is read of a namespace that has very many.
+	// examinedSchedules bounds how many schedules of a namespace are read.
 	examinedSchedules = 10_000
-	// toldProblems is how many schedules that cannot be followed are told by name.
-	toldProblems = 5
-	// skippedBound is for how long it is told that instants were skipped.
+	// namedProblems is how many stuck schedules are reported by name.
+	namedProblems = 5
+	// skippedBound is how long skipped instants are reported.
 	skippedBound = 24 * time.Hour
 )
 
-// schedulesFound is what the schedules of a namespace say of themselves.
+// schedulesFound summarizes the schedules of a namespace.
 type schedulesFound struct {
 	examined int
-	more     bool // not all were
+	more     bool // some were not examined
 	problems []*client.Schedule
 	overdue  int
-	oldest   *client.Schedule // the most overdue one; nil: none is
+	oldest   *client.Schedule // the most overdue one; nil if none is overdue
 	skipped  int
-	latest   *client.Schedule // the one that skipped last; nil: none did
+	latest   *client.Schedule // the one that skipped last; nil if none skipped
 }
 
-// schedules tells whether they fire; at is the server's time. An error says that the store is away.
+// schedules reports whether the schedules fire. at is the time of the server. An
+// error means that the store is unavailable.
 func (f *Report) schedules(ctx context.Context, api *client.Client, at time.Time) (away error) {
 	var found schedulesFound
 	for s, err := range api.Schedules.List(ctx, client.ScheduleQuery{}) {
@@ -39,7 +40,7 @@ func (f *Report) schedules(ctx context.Context, api *client.Client, at time.Time
 		case errors.Is(err, client.ErrUnavailable):
 			return err
 		case lacksSchedules(err):
-			return nil // the server is older than they are
+			return nil // the server is too old to have schedules
 		case err != nil:
 			f.add("schedules", false, "cannot examine: %s", f.why(err))
 			return nil
@@ -73,33 +74,33 @@ func (k *schedulesFound) take(s *client.Schedule, at time.Time) {
 }
 
 func (f *Report) scheduled(k *schedulesFound, at time.Time) {
-	for _, s := range k.problems[:min(toldProblems, len(k.problems))] {
-		f.add("schedules", false, "%s cannot be followed, and makes no task: %s", s.Name, wording.Shorten(s.Problem))
+	for _, s := range k.problems[:min(namedProblems, len(k.problems))] {
+		f.add("schedules", false, "%s is stuck and creates no tasks: %s", s.Name, wording.Shorten(s.Problem))
 	}
-	if more := len(k.problems) - toldProblems; more > 0 {
-		f.add("schedules", false, "and %d more cannot be followed: foliot cron ls calls them stuck", more)
+	if more := len(k.problems) - namedProblems; more > 0 {
+		f.add("schedules", false, "%d more are stuck: find them with foliot cron ls", more)
 	}
 	if k.oldest != nil {
-		f.add("schedules", false, "the instants of %d are overdue, the oldest (%s) for %v: the store takes nothing of what they make, no server has their shard, or fire_all still makes up for many; the logs of foliot serve say which",
+		f.add("schedules", false, "the instants of %d are overdue, the oldest (%s) for %v: the store refuses their tasks, their shard has no owner, or fire_all still creates missed tasks; the logs of foliot serve show the reason",
 			k.overdue, k.oldest.Name, wording.Age(at.Sub(k.oldest.NextAt)))
 	}
 	if len(k.problems) == 0 && k.oldest == nil {
 		f.add("schedules", true, "%s", k.words())
 	}
 	if k.skipped > 0 {
-		f.add("schedules", true, "%d skipped instants in the last %v, the latest (%s) %s: foliot cron get NAME says which each skipped last", k.skipped, skippedBound, k.latest.Name, wording.Skipped(k.latest.LastSkipped))
+		f.add("schedules", true, "%d skipped instants in the last %v, the latest (%s) %s: foliot cron get NAME shows the last skipped instants of each", k.skipped, skippedBound, k.latest.Name, wording.Skipped(k.latest.LastSkipped))
 	}
 }
 
-// words is what there is to say where nothing is wrong.
+// words returns the text of the finding if there is no problem.
 func (k *schedulesFound) words() string {
 	switch {
 	case k.examined == 0:
 		return "this namespace has none"
 	case k.more:
-		return fmt.Sprintf("nothing overdue, and none stuck, of the first %d of this namespace; the others were not examined", k.examined)
+		return fmt.Sprintf("of the first %d in this namespace, none is overdue or stuck; the others were not examined", k.examined)
 	}
-	return fmt.Sprintf("%d of this namespace, nothing overdue, and none stuck", k.examined)
+	return fmt.Sprintf("%d in this namespace, none overdue or stuck", k.examined)
 }
 
 // lacksSchedules reports whether a server has no route for schedules.

@@ -14,11 +14,13 @@ import (
 )
 
 const (
-	// lateBound is when lateness deserves a look: ten times what is promised.
+	// lateBound is the p99 lateness above which the finding is bad: ten times the
+	// promised lateness.
 	lateBound = 100 * time.Millisecond
-	// lateSample is how many attempts a verdict on lateness takes: below, a single one decides the p99.
+	// lateSample is how many attempts are needed to judge lateness. With fewer, a
+	// single attempt decides the p99.
 	lateSample = 100
-	// overdueBound is when an overdue task that nothing holds back does.
+	// overdueBound is how long a task may be overdue before it is reported.
 	overdueBound = 5 * time.Second
 )
 
@@ -28,7 +30,7 @@ func Server(ctx context.Context, api *client.Client, f *Report) error {
 	live, err := api.Admin.Live(ctx)
 	if errors.Is(err, client.ErrUnavailable) {
 		f.add("ready", false, "the server refuses requests: %s", f.why(err))
-		f.store(ctx, api) // a server answers this even while its store is closed
+		f.store(ctx, api) // a server answers this even while its store is unavailable
 		f.unknown()
 		return f.end()
 	}
@@ -55,15 +57,15 @@ func Server(ctx context.Context, api *client.Client, f *Report) error {
 	return f.end()
 }
 
-// unknown reports findings that are unavailable while the store is away or closed.
+// unknown adds the findings that need the store while it is unavailable.
 func (f *Report) unknown() {
 	for _, check := range []string{"overdue", "schedules", "dead"} {
-		f.add(check, false, "not known while the store is away or closed")
+		f.add(check, false, "unknown while the store is unavailable")
 	}
 }
 
-// clock compares the clocks: the server's answer was written somewhere between
-// began and the end of the trip.
+// clock compares the clocks. The server read its time at after began, and before
+// the request took trip.
 func (f *Report) clock(at, began time.Time, trip time.Duration) {
 	apart := time.Duration(0)
 	switch {
@@ -74,29 +76,29 @@ func (f *Report) clock(at, began time.Time, trip time.Duration) {
 	}
 	apart = apart.Round(time.Millisecond)
 	if apart.Abs() <= redischeck.ClockBound {
-		f.add("clock", true, "this machine's and the server's are within %v", max(apart.Abs(), trip.Round(time.Millisecond)))
+		f.add("clock", true, "this machine and the server differ by at most %v", max(apart.Abs(), trip.Round(time.Millisecond)))
 		return
 	}
-	f.add("clock", false, "the server's is %v off this machine's: absolute times mean another moment there; synchronise both (chrony, systemd-timesyncd)", apart)
+	f.add("clock", false, "the clock of the server differs by %v from this machine, so absolute times mean different moments: synchronise both clocks (chrony, systemd-timesyncd)", apart)
 }
 
 func (f *Report) live(l *client.Live) {
 	f.lateness(l.Late)
 	if l.Slots > 0 {
-		f.add("slots", l.Running < l.Slots, "%d of %d in use; when all are, attempts wait (--concurrency)", l.Running, l.Slots)
+		f.add("slots", l.Running < l.Slots, "%d of %d in use; when all are in use, attempts wait (--concurrency sets the number)", l.Running, l.Slots)
 	}
 	if len(l.Suspended) > 0 {
-		f.add("suspended", true, "nothing of these namespaces is delivered or fired: %s; resume one with foliot namespace set NAME --no-suspended", strings.Join(l.Suspended, ", "))
+		f.add("suspended", true, "these namespaces are suspended, and deliver and fire nothing: %s; resume one with foliot namespace set NAME --no-suspended", strings.Join(l.Suspended, ", "))
 	}
 	for _, d := range l.Destinations {
 		if d.Breaker != "" && d.Breaker != "closed" {
-			f.add("breaker", false, "%s failed again and again: %s; its tasks wait and spend no attempts", wording.Qualified(d.Namespace, d.Destination), d.Breaker)
+			f.add("breaker", false, "%s failed repeatedly: %s; its tasks wait and use no attempts", wording.Qualified(d.Namespace, d.Destination), d.Breaker)
 		}
 	}
 }
 
-// overdue tells what is overdue on the server that was asked: of a shared store
-// it knows the tasks of its own shards alone.
+// overdue reports overdue tasks. A server with a shared store only knows the tasks
+// of its own shards.
 func (f *Report) overdue(l *client.Live, shared bool) {
 	overdue := 0
 	for _, q := range l.Queues {
@@ -109,10 +111,10 @@ func (f *Report) overdue(l *client.Live, shared bool) {
 	}
 	where := ""
 	if shared {
-		where = " in the shards of the server that was asked"
+		where = " in the shards of this server"
 	}
 	if overdue == 0 {
-		f.add("overdue", true, "nothing for longer than %v%s", overdueBound, where)
+		f.add("overdue", true, "no task for longer than %v%s", overdueBound, where)
 	}
 }
 
@@ -125,9 +127,9 @@ func (f *Report) lateness(l client.Lateness) {
 		advice = fmt.Sprintf("; too few attempts to judge: %d", l.Count)
 	case l.P99 > lateBound:
 		inTime = false
-		advice = fmt.Sprintf("; a p99 above %v comes of a restart, a queue that was paused or has a limit, no free slot, or a busy machine: foliot top tells them apart", lateBound)
+		advice = fmt.Sprintf("; a p99 above %v can come from a restart, a paused or limited queue, a lack of free slots, or a busy machine: foliot top shows which", lateBound)
 	}
-	f.add("lateness", inTime, "of the last minute: p50 %s, p99 %s, max %s over %d attempts%s", wording.Millis(l.P50), wording.Millis(l.P99), wording.Millis(l.Max), l.Count, advice)
+	f.add("lateness", inTime, "in the last minute: p50 %s, p99 %s, max %s over %d attempts%s", wording.Millis(l.P50), wording.Millis(l.P99), wording.Millis(l.Max), l.Count, advice)
 }
 
 func orWord(s, word string) string {
@@ -137,7 +139,8 @@ func orWord(s, word string) string {
 	return s
 }
 
-// dead counts the tasks that gave up. An error says that the store is away.
+// dead reports the number of dead tasks. An error means that the store is
+// unavailable.
 func (f *Report) dead(ctx context.Context, api *client.Client) (away error) {
 	var dead int64
 	for q, err := range api.Queues.List(ctx) {
@@ -151,9 +154,9 @@ func (f *Report) dead(ctx context.Context, api *client.Client) (away error) {
 		dead += q.Counts.Dead
 	}
 	if dead == 0 {
-		f.add("dead", true, "no task of this namespace gave up")
+		f.add("dead", true, "no task of this namespace is dead")
 		return nil
 	}
-	f.add("dead", true, "%d tasks of this namespace gave up: foliot dead ls says why", dead)
+	f.add("dead", true, "%d tasks of this namespace are dead: foliot dead ls shows the reasons", dead)
 	return nil
 }
