@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Scope is what an access token allows. Each includes the ones before it.
+// Scope is the set of operations that an access token allows. Each scope
+// includes the ones before it.
 type Scope uint8
 
 // The scopes. The numbers are part of the disk format.
@@ -48,9 +49,10 @@ func ParseScope(word string) (Scope, bool) {
 	return 0, false
 }
 
-// AccessToken is what is kept of a token that clients show: not the token.
+// AccessToken is the record of a token. It holds the token's hash, not the
+// token.
 type AccessToken struct {
-	ID        string `json:"id"` // the beginning of the hash: tells nothing of the token
+	ID        string `json:"id"` // the beginning of the hash: it reveals nothing of the token
 	Namespace string `json:"namespace"`
 	Scope     Scope  `json:"scope"`
 	Label     string `json:"label,omitempty"`
@@ -96,8 +98,8 @@ func MintToken() (token, hash string) {
 	return token, hashToken(token)
 }
 
-// HashToken returns the hash of what a client shows as its token, and false
-// where that cannot be one: a typing error costs no look-up.
+// HashToken returns the hash of a token that a client sent. It returns false if
+// the text cannot be a token, so that a typing error costs no lookup.
 func HashToken(token string) (hash string, ok bool) {
 	text, ok := strings.CutPrefix(token, TokenPrefix)
 	if !ok || len(text) != base64.RawURLEncoding.EncodedLen(tokenBytes+4) {
@@ -206,7 +208,7 @@ func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	return append(changes, forgotten...), nil
 }
 
-// ErrLastToken says that without the token nobody could manage the server.
+// ErrLastToken reports that no token that manages the server would be left.
 var ErrLastToken = errors.New("this is the last operator's token of scope admin that holds: make another before you revoke it, " +
 	"or say force=true; then only who has the data directory can make one, while the server is stopped")
 
@@ -290,8 +292,8 @@ func (s *Settings) lastManagers(revoked []*AccessToken, now Millis) bool {
 	return last
 }
 
-// UseToken notes when a token was used last. It is no mutation: nobody asked
-// for it, and nothing depends on it.
+// UseToken records when a token was last used. It is not audited, because no
+// client requested it and nothing depends on it.
 type UseToken struct {
 	Namespace, ID string
 	At            Millis

@@ -2,8 +2,9 @@ package task
 
 import "context"
 
-// Actor is who asked for a change, as the audit log names it. It travels in the
-// context of the calls that a store records.
+// Actor is the client or the part of the server that requested a change, as the
+// audit log names it. It is carried in the context of the store calls that the
+// audit log records.
 type Actor struct {
 	By   string // "token:<id>", "anonymous" on an open server, or a part of the server: "upkeep"
 	Addr string // the client's address, without its port; "" for a part of the server
@@ -11,12 +12,13 @@ type Actor struct {
 
 type actorKey struct{}
 
-// WithActor returns a context whose changes are recorded as a's.
+// WithActor returns a context whose changes are recorded with the actor a.
 func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, a)
 }
 
-// ActorOf returns whose changes those of ctx are. The zero Actor: nobody said.
+// ActorOf returns the actor of the changes made with ctx. It returns the zero
+// Actor if ctx has none.
 func ActorOf(ctx context.Context) Actor {
 	a, _ := ctx.Value(actorKey{}).(Actor)
 	return a

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// AuditEntry records one mutation: who changed what, and when. A store writes
-// it in the mutation's own atomic batch, so there is none without the other.
-// It never holds a secret, a token or a body.
+// AuditEntry records one mutation: its actor, its target and its time. A store
+// writes the entry in the atomic batch of the mutation, so neither exists
+// without the other. An entry never holds a secret, a token or a body.
 type AuditEntry struct {
 	Seq       uint64 // grows with each entry of the store; unique
 	At        Millis
@@ -15,10 +15,10 @@ type AuditEntry struct {
 	Addr      string
 	Namespace string
 	Action    string // the noun and the verb: "task.create", "queue.pause", "token.revoke"
-	Target    string // the name of what was changed
+	Target    string // the name of the changed record
 	ID        string // of a task's incarnation
 	Version   uint64 // that the change left behind, of a task or of a setting
-	Detail    string // what else is worth knowing: "accepted", "by filter"
+	Detail    string // further information: "accepted", "by filter"
 }
 
 // The actions of entries that belong to no change. See Registry.Record.
@@ -91,9 +91,9 @@ func audited(now Millis, who Actor, action string, r Result) AuditEntry {
 	return e
 }
 
-// AuditChange returns the entry that records what c did, and false where there
-// is nothing to record: a create or a cancel that was repeated changed nothing, and a schedule that was
-// looked at is still what its client made.
+// AuditChange returns the entry that records the effect of c. It returns false
+// if nothing changed: for a repeated create or cancel, and for a checked
+// schedule, whose definition stays the one its client made.
 func AuditChange(now Millis, who Actor, c Change, r Result) (AuditEntry, bool) {
 	if _, looked := c.(CheckSchedule); looked || r.Effect == Repeated || r.Already {
 		return AuditEntry{}, false

@@ -6,11 +6,12 @@ import (
 	"github.com/foliot/foliot/internal/cron"
 )
 
-// lastInstant is the last that RFC 3339 can write, whose years have four digits:
-// 9999-12-31T23:59:59.999Z.
+// lastInstant is the last time that RFC 3339 can write, as its years have four
+// digits: 9999-12-31T23:59:59.999Z.
 const lastInstant Millis = 253_402_300_799_999
 
-// calendar answers which instants a rule has. It knows nothing of what was fired.
+// calendar yields the instants of a rule. It has no record of the instants that
+// were fired.
 type calendar struct {
 	rule  cron.Rule // valid if every is 0
 	every Millis    // by so much instants are apart

@@ -21,7 +21,7 @@ type Change interface {
 	Apply(now Millis, old *Task, p Policy) (Result, error)
 }
 
-// Result is what a change did.
+// Result is the outcome of a change.
 type Result struct {
 	Task   *Task // the record as it is now
 	Effect Effect
@@ -38,7 +38,7 @@ type Result struct {
 	// creates it in the same atomic batch, unless its name is taken.
 	Spawned *Task
 
-	// Skipped is what a schedule skipped, for the log.
+	// Skipped lists the instants that a schedule skipped, for the log.
 	Skipped []Skip
 }
 
@@ -53,7 +53,7 @@ const (
 	Accepted                   // noted, but an attempt is or may be under way: it takes effect when that ends
 )
 
-// Precondition is what If-Match and If-None-Match ask for. The zero value asks nothing.
+// Precondition holds If-Match and If-None-Match. The zero value always matches.
 type Precondition struct {
 	IfMatch     []string // entity tags, without quotes; "*" matches any record
 	IfNoneMatch bool     // there must be no record
@@ -76,7 +76,7 @@ func (c Precondition) Check(old *Task) error {
 // ETag returns the entity tag of the record, without quotes.
 func (t *Task) ETag() string { return t.ID + "." + strconv.FormatUint(t.Version, 10) }
 
-// Create makes a task where no record of its name exists.
+// Create makes a task if no record has its name.
 type Create struct {
 	Spec        Spec
 	Idempotency *Idempotency // nil: a repeat is an error
@@ -119,12 +119,14 @@ func (c Replace) Target() Key { return c.Spec.Key }
 // Action implements Change.
 func (c Replace) Action() string { return "task.replace" }
 
-// Apply begins a new incarnation. Where an attempt of the old one is under way
-// the new one starts when that has settled, whatever its outcome: the record
-// is the new task, the lease is still the old one's. The repeat of a replace that
-// carried the same key changes nothing, even if another replace came in between or the
-// task is finished: it is recognised before the precondition is checked. Errors:
-// ErrPrecondition, ErrIdempotencyReuse.
+// Apply begins a new incarnation. If an attempt of the old incarnation is under
+// way, the new one starts after that attempt has settled, with any outcome:
+// until then the record is the new task with the old task's lease.
+//
+// A repeated replace with the same idempotency key changes nothing, even if
+// another replace came in between or the task has finished. The repeat is
+// recognised before the precondition is checked. Errors: ErrPrecondition,
+// ErrIdempotencyReuse.
 func (c Replace) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if repeated, err := old.Repeats(c.Idempotency); err != nil {
 		return Result{}, err
@@ -322,7 +324,7 @@ func (c Run) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 type Revive struct {
 	Key  Key
 	If   Precondition
-	Only *Filter // nil, or what the task must still match
+	Only *Filter // the task must also match this; nil: no condition
 }
 
 // Target returns the key of the task to revive.
@@ -331,8 +333,8 @@ func (c Revive) Target() Key { return c.Key }
 // Action implements Change.
 func (c Revive) Action() string { return "task.retry" }
 
-// Apply makes the task due now, with its attempts back to 0 and the same id: a
-// dead one, or a finished one whose body was kept. Errors: ErrNotFound,
+// Apply makes the task due now, with the same id and no attempts used. The task
+// must be dead, or finished with its body kept. Errors: ErrNotFound,
 // ErrPrecondition, *StateError.
 func (c Revive) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if err := find(old, c.If); err != nil {
@@ -359,7 +361,7 @@ func (c Revive) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 type Cancel struct {
 	Key  Key
 	If   Precondition
-	Only *Filter // nil, or what the task must still match
+	Only *Filter // the task must also match this; nil: no condition
 
 	Reason string // why; "": ReasonCancelled
 }
@@ -405,7 +407,7 @@ func (c Cancel) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	t := old.Clone()
 	t.Version++
 	if old.State == Running {
-		if !old.CancelRequested { // whose wish was first counts
+		if !old.CancelRequested { // the first cancel sets the reason
 			t.CancelRequested, t.Reason = true, c.Reason
 		}
 		return Result{Task: t, Effect: Accepted, UnderWay: true}, nil
@@ -429,8 +431,8 @@ func finished(op string, t *Task) error {
 	return &StateError{Op: op, ID: t.ID, State: t.State, Code: CodeFinished, Hint: "it is kept for reading only; put a new one in its place"}
 }
 
-// reschedule moves t to a due time that a client asked for. What is left of the wait
-// after a failure does not count against its age.
+// reschedule moves t to a due time that a client requested. The rest of a wait
+// after a failure no longer counts against the task's age.
 func (t *Task) reschedule(now, due Millis) {
 	if t.Due != t.OriginalDue {
 		t.Aged = max(t.Aged-max(t.Due.Sub(now), 0), 0)

@@ -5,24 +5,26 @@ import (
 	"errors"
 )
 
-// Cluster is what a store that several nodes share tells about them. A store that
-// one process has for itself does not implement it.
+// Cluster is the part of a store that describes the nodes sharing it. A store
+// for a single process does not implement Cluster.
 type Cluster interface {
-	// Nodes returns the nodes that were heard of lately, in the order of their
-	// names, where two say the same name who had it first; one that ended without a word stays for a while, and is not Live. Costs
-	// a read of each shard's owner.
+	// Nodes returns the nodes that sent a heartbeat recently, ordered by name.
+	// Of two nodes with the same name, the one that had the name first comes
+	// first. A node that stopped without signing off stays in the list for a
+	// while, with Live false. Nodes reads the owner of each shard.
 	Nodes(ctx context.Context) ([]Node, error)
 
 	// Shards returns all shards, in the order of their numbers. Costs a few reads of
 	// each.
 	Shards(ctx context.Context) ([]Shard, error)
 
-	// Drain carries d out, with its audit entry as ActorOf(ctx)'s in the same write.
-	// It returns when that is durable; the node obeys within a heartbeat. What is
-	// so already is left so, without an entry. Errors: *MissingError, ErrLastNode.
+	// Drain carries out d and writes its audit entry, with the actor
+	// ActorOf(ctx), in the same write. Drain returns when the write is durable;
+	// the node obeys within a heartbeat. If d changes nothing, Drain writes
+	// nothing. Errors: *MissingError, ErrLastNode.
 	Drain(ctx context.Context, now Millis, d Drain) error
 
-	// Standing returns what this node knows without asking anybody.
+	// Standing returns this node's view of the cluster, without I/O.
 	Standing() Standing
 }
 
@@ -33,7 +35,7 @@ type Node struct {
 	Version   string // of its program
 	Address   string // host:port where it serves the API; "": it did not say
 	StartedAt Millis
-	BeatAt    Millis // when it was last heard of
+	BeatAt    Millis // the time of its last heartbeat
 	Live      bool   // that is not long ago
 	Draining  bool   // it is to own no shards
 	Owned     int    // shards that it owns
@@ -41,27 +43,27 @@ type Node struct {
 	NameTaken bool   // another process has its name, and had it before: it is to own none
 }
 
-// Shard is a part of the tasks, of which one node at a time claims.
+// Shard is a part of the tasks. One node at a time claims from it.
 type Shard struct {
 	Number  int
-	Owner   string // the node; "": nobody
-	Until   Millis // when the owner's lease ends, unless it is renewed; 0: nobody owns it
+	Owner   string // the name of the node; "": no owner
+	Until   Millis // the end of the owner's lease, unless it is renewed; 0: no owner
 	Epoch   uint64 // how often it was acquired
 	NextDue Millis // not later than its earliest scheduled task is due; 0: it has none
 	Running int    // tasks that are claimed
 }
 
-// Drain asks a node to give its shards to the others, and to take none until that
-// is undone or its process ends. It goes on serving the API and finishes what
-// it has claimed. While no other node lives it owns shards all the same, unless the
-// drain was forced: then nobody delivers.
+// Drain makes a node release its shards and take no others, until the drain is
+// undone or the node's process ends. The node still serves the API and finishes
+// the tasks it has claimed. If no other node lives, a drained node keeps its
+// shards, unless the drain was forced. Then no node delivers.
 type Drain struct {
 	Node  string
 	Undo  bool
-	Force bool // also where no other node could take the shards
+	Force bool // drain even if no other node could take the shards
 }
 
-// ErrLastNode says that a drain would leave nobody to deliver.
+// ErrLastNode reports that no node would be left to deliver tasks.
 var ErrLastNode = errors.New("no other node lives that may own shards: its tasks would not be delivered until one comes; start another one first, or force it")
 
 // Action is the noun and the verb for the audit log.
@@ -81,7 +83,7 @@ func AuditDrain(now Millis, who Actor, d Drain) AuditEntry {
 	return e
 }
 
-// Standing is what a node knows of its part in a cluster.
+// Standing is a node's view of its part in a cluster.
 type Standing struct {
 	Shards    int    // there are so many
 	Owned     int    // of them by this node

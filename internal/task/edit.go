@@ -27,12 +27,12 @@ func change(r Setting) []SettingChange { return []SettingChange{{Key: r.Key(), V
 
 // EditReply is the result of one Edit of a batch.
 type EditReply struct {
-	Changes []SettingChange // what the edit left behind; none: there was nothing to do
+	Changes []SettingChange // the records that the edit changed; empty: nothing changed
 	Err     error
 }
 
-// AuditEdit returns the entry that records what e did, and false where there is
-// nothing to record.
+// AuditEdit returns the entry that records e. It returns false if nothing was
+// changed.
 func AuditEdit(now Millis, who Actor, e Edit, changes []SettingChange) (AuditEntry, bool) {
 	if e.Action() == "" || len(changes) == 0 {
 		return AuditEntry{}, false
@@ -79,7 +79,7 @@ func (e *MissingError) Error() string { return fmt.Sprintf("there is no %s %q", 
 type BusyError struct {
 	What string
 	Name string
-	Why  string // and what to do
+	Why  string // the reason, and the remedy
 }
 
 // Error returns a sentence.

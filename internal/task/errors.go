@@ -34,9 +34,9 @@ var (
 	// ErrNotDurable: the change was made, and is not as durable as the store
 	// promises: the servers that were to confirm it did not, as a *ShortError says. Repeating it is safe, where it says which task it means.
 	ErrNotDurable = errors.New("the change is not durable yet")
-	// ErrUnavailable: the servers that keep the tasks cannot be reached, or are busy
-	// with moving, loading or replacing what they keep, for longer than the store
-	// waits. Whether a change was made is not known; repeating it is safe.
+	// ErrUnavailable: the servers that keep the tasks have been unreachable, or
+	// busy moving, loading or replacing data, for longer than the store waits.
+	// The change may or may not have been made; repeating it is safe.
 	ErrUnavailable = errors.New("the store cannot be reached now")
 	// ErrStoreReplaced: the servers that keep the tasks were emptied, or are others, or
 	// a part of them is, since this process opened the store. It changes nothing there.
@@ -82,13 +82,13 @@ func (e *ExistsError) Unwrap() error { return ErrExists }
 
 func (t *Task) exists() error { return &ExistsError{t.ID, t.State} }
 
-// StateError says that a task's state does not allow what was asked.
+// StateError reports that the task's state does not allow the operation.
 type StateError struct {
 	Op    string // "touch", "run", "retry", "patch", "cancel", "claim"
 	ID    string // of the task
 	State State
 	Code  string // stable, for machines: one of the codes below
-	Hint  string // what to do instead; may be empty
+	Hint  string // the remedy; may be empty
 }
 
 // Error returns a sentence with the hint.
@@ -118,7 +118,7 @@ type ShortError struct {
 	Within            time.Duration // so long they had
 }
 
-// Error returns a sentence with what to do.
+// Error returns a sentence with the remedy.
 func (e *ShortError) Error() string {
 	return fmt.Sprintf("%v: %d of %d replicas confirmed it within %v: repeat the request; a create without a name or an Idempotency-Key may be made twice then", ErrNotDurable, e.Confirmed, e.Wanted, e.Within)
 }
@@ -126,11 +126,11 @@ func (e *ShortError) Error() string {
 // Unwrap makes e an ErrNotDurable.
 func (e *ShortError) Unwrap() error { return ErrNotDurable }
 
-// FieldError says what is wrong with one field of what a client sent.
+// FieldError reports an invalid field of a request.
 type FieldError struct {
 	Path   string // "http.headers.host"; "" for the whole
 	Code   string // stable: "bad_url", "too_long", ...
-	Detail string // a sentence that says what is allowed
+	Detail string // a sentence that states the allowed values
 }
 
 // Error returns path and detail.

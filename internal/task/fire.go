@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Fire lets a schedule make the occurrence of an instant that has come, and moves it
-// on to the next: one occurrence at most for each Fire, so that whoever has more to
-// make up for is due again at once. It is dispatch's, as a claim is.
+// Fire creates the occurrence of a due instant and moves the schedule to its
+// next instant. One Fire creates at most one occurrence. A schedule with more
+// missed instants is therefore due again at once. Dispatch applies Fire, as it
+// applies Claim.
 type Fire struct {
 	Key Key
 
@@ -22,19 +23,22 @@ type Fire struct {
 }
 
 const (
-	// stepBack is how far the clock must lie behind what a schedule has dealt with for
-	// that to mean a step: clocks of nodes that share a store differ a little.
+	// stepBack is the smallest lag of the clock behind the schedule's last
+	// instant that counts as a clock step. Smaller lags are normal, as the
+	// clocks of nodes that share a store differ a little.
 	stepBack Millis = 1000
-	// While an occurrence waits for the one before (BufferOne) the schedule is looked at
-	// again after as long as it has waited, within these bounds. That is the truth: the
-	// end of the one before is told (Task.Awaited), which is a hint.
+	// While an occurrence waits for the one before it (BufferOne), the schedule
+	// is checked at intervals equal to the time it has waited so far, within
+	// these bounds. These checks guarantee progress. The notice that the
+	// occurrence before has ended (Task.Awaited) is a hint that may be lost.
 	minLook, maxLook Millis = 1000, 30_000
 	// problemWait is after which time a rule that cannot be followed is looked at again.
 	problemWait = time.Minute
 )
 
-// Apply fires old, which carries its body. The result's Task is the schedule as it goes
-// on, without its body, Spawned the occurrence, Skipped what made none. Errors: ErrNotFound, ErrNotDue.
+// Apply fires old, which carries its body. In the result, Task is the updated
+// schedule without its body, Spawned is the occurrence, and Skipped lists the
+// instants that made none. Errors: ErrNotFound, ErrNotDue.
 func (f Fire) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if old = presentSchedule(old); old == nil {
 		return Result{}, ErrNotFound
@@ -90,8 +94,8 @@ func (t *Task) instants(now Millis) (calendar, bool) {
 	return c, false
 }
 
-// begin deals with an instant whose time has come, and returns its occurrence, nil
-// where it makes none now.
+// begin handles a due instant. It returns the instant's occurrence, or nil if
+// none begins now.
 func (t *Task) begin(c *calendar, at, now Millis, f Fire, skipped *[]Skip) *Task {
 	r := t.Recur
 	if r.Overlap != AllowOverlap && f.Unfinished > 0 {
@@ -139,8 +143,8 @@ func (r *Recurrence) choose(c *calendar, now Millis, skipped *[]Skip) Millis {
 	return at
 }
 
-// window returns for how long an instant is made up for. What has its grace was not
-// missed, however short the window is.
+// window returns for how long a missed instant is made up for. It is never
+// shorter than the grace, because an instant within its grace was not missed.
 func (r *Recurrence) window(c *calendar, latest Millis) Millis {
 	w := Millis(r.CatchupWindow / time.Millisecond)
 	if w < maxGrace {
@@ -149,9 +153,9 @@ func (r *Recurrence) window(c *calendar, latest Millis) Millis {
 	return w
 }
 
-// skipTo passes over the instants from first on that lie before to, and returns the
-// first that does not, 0 for none. What was fired before its time, as the clock was ahead,
-// is not among them.
+// skipTo records the instants from first up to, but not including, to as
+// skipped, and returns the first instant after them, or 0 if there is none.
+// Instants that were fired early, while the clock was ahead, are not recorded.
 func (r *Recurrence) skipTo(c *calendar, first, to Millis, why string, skipped *[]Skip) Millis {
 	for first != 0 && first < to {
 		r.dealt(c, c.upTo(min(to, r.firedAfter(first))-1))
@@ -209,7 +213,7 @@ func (r *Recurrence) rewind(now Millis) {
 	}
 }
 
-// arrange sets when the schedule is to be looked at next.
+// arrange sets the time at which the schedule must be checked next.
 func (t *Task) arrange(c *calendar, now Millis) {
 	r := t.Recur
 	r.Next = r.upcoming(c)
@@ -225,13 +229,13 @@ func (t *Task) arrange(c *calendar, now Millis) {
 	}
 }
 
-// occurrence returns the task that an instant makes. Its name and id follow from the
-// schedule and the instant, so that whatever is repeated makes the same. An instant that waited while the
-// clock was set back is not waited for again.
+// occurrence returns the task of an instant. The task's name and id follow from
+// the schedule and the instant, so a repeat makes the same task. If the clock
+// was set back, an instant that has already waited does not wait again.
 func (t *Task) occurrence(at, now Millis) *Task {
 	id := deriveID("occurrence", t, strconv.FormatInt(int64(at), 10))
 	s := t.Template(OccurrenceName(t.ScheduleName(), at), id, min(at, now).Add(t.jitter(at)))
-	return s.record(now) // shares t's maps: nobody writes to them
+	return s.record(now) // shares t's maps, which are never modified
 }
 
 // Template returns all that a task of the schedule is created with, of a name and an id of its own and
@@ -250,8 +254,8 @@ func (t *Task) Template(name, id string, due Millis) Spec {
 	return s
 }
 
-// jitter returns how long after its instant an occurrence is due: the same for one
-// instant whoever asks, spread evenly below Jitter.
+// jitter returns the delay of an occurrence after its instant. The delay is
+// always the same for one instant, and evenly distributed below Jitter.
 func (t *Task) jitter(at Millis) time.Duration {
 	most := uint64(t.Recur.Jitter / time.Millisecond)
 	if most == 0 {

@@ -28,20 +28,23 @@ func DeriveName(namespace, key string) string {
 	return formatUUID([16]byte(sum[:16]), 8)
 }
 
-// deriveID returns the identifier of a task that another record makes: a UUID of version 8
-// from the digest of the kind, the maker's identifier and creation, and what the maker makes
-// it for. NewID gives an identifier once in all installations, so this one is unique as
-// well. The creation tells makers apart whose identifier an older version derived from a
-// key. A maker that a backup or a failover took back makes the same identifier again, so that
-// receivers recognise what they have carried out.
-func deriveID(kind string, maker *Task, what string) string {
+// deriveID returns the identifier of a task that another record makes: a UUID
+// of version 8. It is the digest of the kind, the maker's identifier and
+// creation time, and the purpose.
+//
+// The identifier is unique because NewID never repeats a maker's identifier in
+// any installation. The creation time separates makers whose identifier an
+// older version derived from a key. A maker that was restored from a backup, or
+// taken back by a failover, makes the same identifier again, so that receivers
+// recognise requests they have already handled.
+func deriveID(kind string, maker *Task, purpose string) string {
 	created := strconv.FormatInt(int64(maker.CreatedAt), 10)
-	sum := sha256.Sum256([]byte(kind + "\x00" + maker.ID + "\x00" + created + "\x00" + what))
+	sum := sha256.Sum256([]byte(kind + "\x00" + maker.ID + "\x00" + created + "\x00" + purpose))
 	return formatUUID([16]byte(sum[:16]), 8)
 }
 
-// Digest returns what is kept of an Idempotency-Key or of a request that came
-// with one: enough to recognise it, nothing to leak.
+// Digest returns the stored digest of an Idempotency-Key or of its request. It
+// is enough to recognise a repeat, and it reveals nothing of the content.
 func Digest(parts ...[]byte) string {
 	h := sha256.New()
 	for _, p := range parts {

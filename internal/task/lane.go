@@ -6,15 +6,15 @@ type Key struct {
 	Name      string
 }
 
-// DefaultNamespace is the tenant of whoever names none.
+// DefaultNamespace is the namespace of requests that name none.
 const DefaultNamespace = "default"
 
 // DefaultQueue is the queue of a task that names none.
 const DefaultQueue = "default"
 
-// Lane is what is limited, paused or hanging together, and therefore indexed
-// and read together: a destination that does not answer fills its own lane
-// and no other.
+// Lane identifies tasks that are limited, paused or blocked together, and are
+// therefore indexed and read together. A destination that does not answer fills
+// its own lane and no other.
 type Lane struct {
 	Namespace   string
 	Queue       string
@@ -37,7 +37,8 @@ type Entry struct {
 	Hint HintKind // why a store calls its watcher with the entry; Waits in all other uses
 }
 
-// HintKind is what a store's watcher learns from an entry: see Queue.Watch.
+// HintKind is the kind of event that an entry reports to a store's watcher. See
+// Queue.Watch.
 type HintKind uint8
 
 // The kinds of hints.

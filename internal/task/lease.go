@@ -11,14 +11,16 @@ const (
 	// MaxReclaims is how many claims in a row may end without a settlement
 	// before the task is dead: a task that kills the process must not do so for ever.
 	MaxReclaims = 10
-	// QuarantineAfter is how many of them put a task into quarantine. Whatever is
-	// under way when the process dies is reclaimed, and one task alone may be to
-	// blame: in quarantine they are tried one at a time, so that the next deaths
-	// count against that one. Fewer than three would quarantine much that was
-	// under way at two restarts by chance, which costs time. With more, one that
-	// is innocent and slow could not outlive two other culprits that come while it
-	// is tried: each adds as many until it is in quarantine too, and 3 times 3 is
-	// below MaxReclaims.
+	// QuarantineAfter is the number of reclaims that put a task into
+	// quarantine. When the process dies, all attempts under way are reclaimed,
+	// although one task alone may have caused the death. Quarantined tasks run
+	// one at a time, so the next death counts against the task that caused it.
+	//
+	// With fewer than three, two restarts by chance would quarantine many
+	// harmless tasks, which delays them. With more than three, a slow and
+	// harmless task could die because of two others that crash the process
+	// while it runs: each of them adds reclaims until it is in quarantine too,
+	// and 3 times 3 is below MaxReclaims.
 	QuarantineAfter = 3
 	// MaxReplyKept is how many bytes of a reply an attempt keeps.
 	MaxReplyKept = 512
@@ -36,11 +38,11 @@ type Claim struct {
 	Trusted Millis
 }
 
-// Apply gives the lease to the claim's token. Where it returns ErrExpired the
-// result is the finished record, to be written; with any other error there is
-// nothing to write. The same token again is answered with the same record,
-// unless that is another incarnation by now, whose time may not have come.
-// Errors: ErrNotFound, ErrNotDue, ErrLaneChanged, ErrExpired, *StateError.
+// Apply gives the lease to the claim's token. If Apply returns ErrExpired, the
+// result is the finished record, which must be written. With any other error
+// there is nothing to write. A repeated claim with the same token gets the same
+// record, unless the record is now another incarnation, which may not be due
+// yet. Errors: ErrNotFound, ErrNotDue, ErrLaneChanged, ErrExpired, *StateError.
 func (c Claim) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	switch {
 	case old == nil, old.Recur != nil: // a schedule is fired
@@ -95,15 +97,15 @@ func (e Extension) Apply(_ Millis, old *Task, _ Policy) (Result, error) {
 	return Result{Task: t, Effect: Updated}, nil
 }
 
-// Settlement ends a claim with what became of its attempt.
+// Settlement ends a claim with the outcome of its attempt.
 type Settlement struct {
 	Key     Key
 	Token   Token
 	Outcome Outcome
 }
 
-// Apply ends the lease and decides what follows: delivered, tried again, dead,
-// cancelled, or the new incarnation's turn. Errors: ErrStale.
+// Apply ends the lease and applies the outcome: the task is delivered, retried,
+// dead or cancelled, or its new incarnation is next. Errors: ErrStale.
 func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	if !old.holds(s.Token) {
 		return Result{}, ErrStale
@@ -122,7 +124,7 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	} else {
 		t.Urgent = false
 		if !s.Outcome.GaveWay {
-			t.Reclaims = 0 // it can be settled: it kills nobody
+			t.Reclaims = 0 // the attempt was settled, so the task did not crash the process
 		}
 		t.record(s.Outcome.attempt(t.Tries))
 		t.age(&lease, &s.Outcome)
@@ -135,12 +137,12 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 func (t *Task) ended(now Millis) Result {
 	r := Result{Task: t, Effect: Updated}
 	if t.State == Dead {
-		r.Spawned = t.obituary(now)
+		r.Spawned = t.deadNotice(now)
 	}
 	return r
 }
 
-// follow decides what an outcome means for t, whose lease has ended.
+// follow applies an outcome to t, whose lease has ended.
 func (t *Task) follow(now Millis, o Outcome, p Policy) {
 	if o.Verdict == Success {
 		t.finish(now, Delivered, "", p)
@@ -176,12 +178,15 @@ func (t *Task) follow(now Millis, o Outcome, p Policy) {
 	}
 }
 
-// age counts the attempt that ended against Retry.MaxAge, if it was made for the receiver's
-// answer: how long it took, and for how long the receiver alone kept it back since it was
-// due, by an open breaker or by its wishes to wait. follow adds the wait that the failure
-// brings. Time in which the server was down, the store was away, or the queue was paused or
-// purged, does not count. Nor does time at the limits of the queue, but while a breaker is
-// open the limits are not told from it. Each part is measured by a clock that never steps.
+// age counts the ended attempt against Retry.MaxAge if its request was sent. It
+// adds the attempt's duration, and the time since the due time for which only
+// the receiver delayed the task, by an open breaker or by its Retry-After.
+// follow adds the wait that a failure causes.
+//
+// Time does not count while the server is down, the store is unavailable, or
+// the queue is paused or purged. Time at the limits of the queue does not count
+// either, except while a breaker is open, because then the two cannot be
+// separated. Each part is measured with a monotonic clock.
 func (t *Task) age(lease *Lease, o *Outcome) {
 	if o.Verdict != Failure && o.Verdict != Deferral {
 		return
@@ -200,7 +205,8 @@ func (t *Task) Reap(now Millis, gone bool, p Policy) Result {
 	lease := *n.Lease
 	n.State, n.Lease = Scheduled, nil
 	if !gone {
-		// Where the clock went ahead, who holds the lease has it yet, by a clock that does not step.
+		// If the clock went ahead, the holder of the lease still holds it, by a
+		// monotonic clock.
 		late := max(now-lease.Until, 0)
 		n.ZombieUntil = (lease.Until + late + min(late, max(lease.Until-lease.Since, 0))).Add(lease.Timeout)
 	}
@@ -254,8 +260,9 @@ func (t *Task) finish(now Millis, s State, reason string, p Policy) {
 // cancelReason returns why t ends, which was cancelled while it ran.
 func (t *Task) cancelReason() string { return cmp.Or(t.Reason, ReasonCancelled) }
 
-// EndReason returns why t is dead, expired or cancelled, "" where it is not: what
-// was cancelled while it runs may be delivered yet.
+// EndReason returns why t is dead, expired or cancelled, and "" for any other
+// state. A task that was cancelled while running has no end reason yet, because
+// it may still be delivered.
 func (t *Task) EndReason() string {
 	if t.State == Running {
 		return ""

@@ -2,8 +2,8 @@ package task
 
 import "time"
 
-// The limits of what a client may ask for, all in one place. docs and
-// OpenAPI repeat them.
+// The limits of client requests, all in one place. The docs and OpenAPI repeat
+// them.
 const (
 	MaxNameLen        = 256
 	MaxURLLen         = 8 << 10

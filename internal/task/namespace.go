@@ -8,8 +8,9 @@ import (
 // AllNamespaces is the namespace of an operator's token.
 const AllNamespaces = "*"
 
-// reservedNamespace is how people, and the command line, call AllNamespaces: who asked for a token of a namespace of that
-// name would be handed the whole server.
+// reservedNamespace is how users and the command line refer to AllNamespaces.
+// If a namespace could have this name, a user who requests a token for it would
+// get a token for the whole server.
 const reservedNamespace = "operator"
 
 // NamespaceSettings is a tenant and its quotas. Absent fields set no limit. Records that older
@@ -42,7 +43,7 @@ func (n *NamespaceSettings) Key() SettingKey { return SettingKey{Kind: Namespace
 // ETag returns the entity tag of the record, without quotes.
 func (n *NamespaceSettings) ETag() string { return fmt.Sprintf("%d.%d", n.CreatedAt, n.Version) }
 
-// Validate checks what a client may set. Errors: *FieldError.
+// Validate checks the fields that a client may set. Errors: *FieldError.
 func (n *NamespaceSettings) Validate() error {
 	if err := ValidateName("namespace", n.Name); err != nil {
 		return err
@@ -68,9 +69,9 @@ func (n *NamespaceSettings) Validate() error {
 	return nil
 }
 
-// Admit reports whether a change from old, nil where there was no record, to t
-// stays within the quotas, given what the namespace has now. Only what makes
-// more is refused. Errors: *QuotaError, ErrSuspended.
+// Admit checks the change from old to t against the quotas, given the
+// namespace's current counts. old is nil for a new record. Admit refuses only
+// changes that increase a count. Errors: *QuotaError, ErrSuspended.
 func (n *NamespaceSettings) Admit(have Counts, old, t *Task) error {
 	if n == nil {
 		return nil

@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// DeadQueue is the queue of on_dead tasks, in the namespace of the dead. It is one
-// of its own because what stops a queue, a pause, its rate, a purge, must not hold
-// back the news of what died in it, nor a flood of such news the queue's tasks:
-// queues take turns. (The lane of what is run by hand would pass pause and rate,
-// too, but for one attempt only, and goes before everything in its queue.)
+// DeadQueue is the queue of on_dead tasks, in the namespace of the dead task.
+// It is a queue of its own because a pause, a rate or a purge of the task's
+// queue must not hold back the notice of the death. Nor must a flood of notices
+// hold back the tasks of that queue: queues take turns. (The lane of tasks that
+// were run by hand ignores pause and rate too. But it does so for one attempt
+// only, and precedes all other tasks of the queue.)
 const DeadQueue = "on_dead"
 
-// deadNotice is the body of an on_dead task, in the shape that Standard
+// deadNoticeBody is the body of an on_dead task, in the shape that Standard
 // Webhooks recommends.
-type deadNotice struct {
+type deadNoticeBody struct {
 	Type      string   `json:"type"`
 	Timestamp string   `json:"timestamp"`
 	Data      deadTask `json:"data"`
@@ -36,10 +37,10 @@ type deadTask struct {
 	Error     string            `json:"error,omitempty"`
 }
 
-// obituary returns the task that tells t's OnDead URL of t's death at now, nil
-// where nobody wants to know. Its name is t's with what makes it unique behind
-// an @, so that it falls into t's shard. It has no OnDead of its own.
-func (t *Task) obituary(now Millis) *Task {
+// deadNotice returns the task that reports t's death at now to its OnDead URL,
+// or nil if t has none. The task's name is t's name, an @ and a unique suffix,
+// so both tasks are in the same shard. The task has no OnDead of its own.
+func (t *Task) deadNotice(now Millis) *Task {
 	if t.OnDead == "" {
 		return nil
 	}
@@ -50,7 +51,7 @@ func (t *Task) obituary(now Millis) *Task {
 	if n := len(t.History); n > 0 {
 		d.Status, d.Error = t.History[n-1].Status, t.History[n-1].Error
 	}
-	body, _ := json.Marshal(deadNotice{"task.dead", now.Time().UTC().Format(time.RFC3339Nano), d}) // plain fields: cannot fail
+	body, _ := json.Marshal(deadNoticeBody{"task.dead", now.Time().UTC().Format(time.RFC3339Nano), d}) // plain fields: cannot fail
 	name := fmt.Sprintf("%s@dead.%s.%d", t.Name, t.ID, t.Tries)
 	s := DefaultSpec()
 	s.Key, s.ID = Key{Namespace: t.Namespace, Name: name}, deriveID("on_dead", t, strconv.Itoa(t.Tries))

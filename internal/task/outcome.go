@@ -2,7 +2,7 @@ package task
 
 import "time"
 
-// Verdict says what an attempt's end means for its task.
+// Verdict is the effect of an attempt's end on its task.
 type Verdict uint8
 
 // The verdicts.
@@ -11,9 +11,9 @@ const (
 	Success Verdict = 1 + iota
 	// Failure: tried again after a backoff, unless attempts or age are exhausted.
 	Failure
-	// Deferral: the receiver said when to come back (429 or 503 with
-	// Retry-After). Waits as told, at least MinBackoff and at most MaxBackoff,
-	// and spends no attempt.
+	// Deferral: the receiver set the time of the next attempt (429 or 503 with
+	// Retry-After). The task waits as requested, at least MinBackoff and at
+	// most MaxBackoff, and uses no attempt.
 	Deferral
 	// Refusal: not to be tried again (410, Foliot-No-Retry, egress denied). Dead.
 	Refusal
@@ -41,7 +41,7 @@ type Outcome struct {
 	GaveWay    bool          // of an Interrupted: to others in quarantine, so that nothing is known of it yet
 }
 
-// Delivery is one attempt that is to be made.
+// Delivery is an attempt that dispatch hands to the sender.
 type Delivery struct {
 	Task   *Task // as claimed, with its body
 	Number int   // of the attempt, from 1
@@ -51,7 +51,7 @@ type Delivery struct {
 	Live func() error
 }
 
-// The reasons of tasks that died, beside those of a Refusal.
+// The reasons of dead tasks, in addition to those of a Refusal.
 const (
 	ReasonAttempts  = "attempts_exhausted"
 	ReasonAge       = "max_age_exceeded"

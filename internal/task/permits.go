@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// Permits is what a store has besides that several dispatchers share: limits of
-// queues that hold over all of them. Each asks for a part of a limit, has it for
-// the length of a lease, and gives back what it does not need.
+// Permits is the part of a store for limits that several dispatchers share: the
+// limits of a queue hold over all of them. Each dispatcher requests a share of
+// a limit, holds it for the length of a lease, and gives back the part it does
+// not need.
 //
-// At any moment the permits that are held come to no more than the limit, and
-// the tokens given to no more than burst + rate·time, but for what was held
-// when a limit was lowered. A part ends with its lease: what is under way then
-// goes on, and others may have it.
+// At any moment the permits held are at most the limit, and the tokens given
+// are at most burst + rate·time. The exception is a share that was held when
+// the limit was lowered. A share ends with its lease. Attempts under way then
+// continue, and others may get the share.
 type Permits interface {
 	// Shared reports whether other processes may use the store. Otherwise a
 	// dispatcher counts by itself, and asks for nothing.
@@ -23,19 +24,21 @@ type Permits interface {
 	// out: the next one of its scope makes up for it.
 	Permit(ctx context.Context, asks []PermitAsk) []PermitReply
 
-	// WatchPermits sets the function that is told of scopes of which it is worth
-	// to ask: others gave back what this process waits for, or wait for what it has.
-	// It must not block, and may miss some. nil removes it.
+	// WatchPermits sets the function that is called with scopes worth asking
+	// for again: another node released permits we need, or needs permits we
+	// hold. The function must not block. Some calls may be missing. nil removes
+	// it.
 	WatchPermits(hint func([]PermitScope))
 }
 
-// PermitScope is what a limit is of: a queue, or one destination of it.
+// PermitScope identifies a limit: a queue, or one destination of a queue.
 type PermitScope struct {
 	Namespace, Queue string
 	Destination      string // "": the queue as a whole
 }
 
-// PermitAsk says what a dispatcher has of a scope, and what it could use.
+// PermitAsk states the permits a dispatcher holds in a scope and the permits it
+// could use.
 type PermitAsk struct {
 	PermitScope
 
@@ -55,19 +58,19 @@ type PermitAsk struct {
 	Tokens  int
 }
 
-// PermitReply is what a dispatcher has from now on.
+// PermitReply is the share that a dispatcher holds from now on.
 type PermitReply struct {
 	Err error
 
 	Lease time.Duration // it ends so long after the ask was sent
 
 	Held  int // permits
-	Share int // to which Held is to fall, as others wait for the rest, -1: nobody waits
+	Share int // Held must fall to this, as others wait for the rest; -1: no other dispatcher waits
 
 	Tokens int           // on hand, those used after the ask was sent included
 	After  time.Duration // so long after the reply came the last of Tokens may be used
 
-	// Again is after how long to ask again: there may be more, or it may be somebody
-	// else's turn. 0: when something has changed.
+	// Again is when to ask again: there may be more permits, or another
+	// dispatcher may be next. 0: when something has changed.
 	Again time.Duration
 }

@@ -1,11 +1,12 @@
 package task
 
-// PurgeQueue begins a purge: everything that is in the queue is to be cancelled, in
-// the background, and nothing that comes into it later.
+// PurgeQueue begins a purge: it cancels every task in the queue in the
+// background, and no task that enters the queue later.
 //
-// No clock decides which is which, but the store's own order of changes: a task that
-// comes into the queue after this edit is marked with the purge's ID (Settings.Spare).
-// So a clock that steps, or that differs between nodes, dooms no later task.
+// The store's order of changes separates the two, not a clock. A task that
+// enters the queue after this edit is marked with the purge's ID
+// (Settings.Spare). So a clock that steps, or that differs between nodes, dooms
+// no later task.
 type PurgeQueue struct {
 	Namespace, Name string
 	ID              string // of the purge, from NewID
@@ -67,10 +68,11 @@ func (q *QueueSettings) Doomed() Filter {
 	return f
 }
 
-// Spare marks the tasks that a step brings into a queue whose purge is under way: the
-// purge spares them. r is the step's result, which nobody else has seen yet, and old the
-// record before it, nil for none. Every store calls it for every step, with
-// the settings that are in force at the step's place in the order of changes.
+// Spare marks tasks that enter a queue while its purge is under way, so that
+// the purge spares them. r is the step's result, which only this goroutine has
+// seen yet, and old is the record before it, or nil. Every store calls Spare
+// for every step, with the settings in force at the step's place in the order
+// of changes.
 func (s *Settings) Spare(old *Task, r Result) {
 	if t := r.Task; t != nil && t != old && entersQueue(old, t) {
 		t.SparedBy = s.Queue(t.Namespace, t.Queue).PurgeID

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// QueueSettings is what was decided of a queue. Zero fields decide nothing.
+// QueueSettings holds the settings of a queue. Zero fields are not set.
 type QueueSettings struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -24,7 +24,8 @@ type QueueSettings struct {
 	Concurrency    int `json:"concurrency,omitempty"`
 	PerDestination int `json:"per_destination,omitempty"`
 
-	// What tasks have whose creator does not say. Nil and zero: the server's defaults.
+	// Defaults for tasks that leave these fields open. Nil and zero: the
+	// server's defaults.
 	Retry       RetryDefaults `json:"retry"`
 	Timeout     time.Duration `json:"timeout,omitempty"`
 	ExpireAfter time.Duration `json:"expire_after,omitempty"`
@@ -39,16 +40,18 @@ type QueueSettings struct {
 	Paused      bool   `json:"paused,omitempty"`
 	PausedUntil Millis `json:"paused_until,omitempty"` // 0: until it is resumed
 
-	// PurgeBefore is when the purge under way was asked for, 0: there is none. Until
-	// the purge is done nothing of the queue is claimed. PurgeID names the purge: the
-	// store marks each task that comes into the queue meanwhile with it (Task.SparedBy),
-	// and the purge cancels all others. Without an ID, of a purge that an older version
-	// began, the tasks created until PurgeBefore are cancelled.
+	// PurgeBefore is the time at which the current purge was requested, or 0 if
+	// there is none. Until the purge is done, no task of the queue is claimed.
+	//
+	// PurgeID identifies the purge. The store marks each task that enters the
+	// queue during the purge with it (Task.SparedBy), and the purge cancels all
+	// others. A purge that an older version began has no ID: it cancels the
+	// tasks created until PurgeBefore.
 	PurgeBefore Millis `json:"purge_before,omitempty"`
 	PurgeID     string `json:"purge_id,omitempty"`
 }
 
-// RetryDefaults is a Retry of which each field may be left open.
+// RetryDefaults is a Retry in which each field may be left open.
 type RetryDefaults struct {
 	MaxAttempts *int           `json:"max_attempts,omitempty"`
 	MinBackoff  *time.Duration `json:"min_backoff,omitempty"`
@@ -68,8 +71,8 @@ const (
 // Key implements Setting.
 func (q *QueueSettings) Key() SettingKey { return SettingKey{QueueKind, q.Namespace, q.Name} }
 
-// Held reports whether nothing of the queue is to be claimed at now, but what
-// was run by hand.
+// Held reports whether only tasks that were run by hand may be claimed from the
+// queue at now.
 func (q *QueueSettings) Held(now Millis) bool {
 	return q.PurgeBefore != 0 || q.PausedAt(now)
 }
@@ -102,7 +105,7 @@ func (q *QueueSettings) Spec() Spec {
 	return s
 }
 
-// Validate checks what a client may set. Errors: *FieldError.
+// Validate checks the fields that a client may set. Errors: *FieldError.
 func (q *QueueSettings) Validate() error {
 	if err := ValidateName("queue", q.Name); err != nil {
 		return err
@@ -182,8 +185,8 @@ func (e PutQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 // ETag returns the entity tag of the record, without quotes.
 func (q *QueueSettings) ETag() string { return fmt.Sprintf("%d.%d", q.CreatedAt, q.Version) }
 
-// DropQueue forgets what was decided of a queue: its tasks stay, with the
-// defaults. A queue with a purge under way keeps its record until that is done.
+// DropQueue removes the settings of a queue. Its tasks stay, with the defaults.
+// A queue with a purge under way keeps its record until the purge is done.
 type DropQueue struct {
 	Namespace, Name string
 	If              Precondition
@@ -210,7 +213,7 @@ func (e DropQueue) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
 	return []SettingChange{{Key: e.Target()}}, nil
 }
 
-// PauseQueue pauses a queue, or resumes it. What is under way goes on.
+// PauseQueue pauses or resumes a queue. Attempts under way continue.
 type PauseQueue struct {
 	Namespace, Name string
 	Paused          bool
@@ -229,9 +232,9 @@ func (e PauseQueue) Action() string {
 // Target implements Edit.
 func (e PauseQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
-// Apply implements Edit. A queue of which nothing was decided can be paused
-// too; to resume it there is nothing to do. Errors: *MissingError for the
-// namespace, *FieldError, ErrPrecondition, *BusyError.
+// Apply implements Edit. A queue without settings can be paused too; resuming
+// it changes nothing. Errors: *MissingError for the namespace, *FieldError,
+// ErrPrecondition, *BusyError.
 func (e PauseQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	q, err := s.editQueue(now, e.Namespace, e.Name, e.If)
 	if err != nil {

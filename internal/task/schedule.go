@@ -10,22 +10,24 @@ import (
 	"github.com/foliot/foliot/internal/cron"
 )
 
-// A schedule makes tasks again and again. It is kept as a record among the tasks,
-// so that everything a store does for a task is done for it: it has its place in the
-// due index at its next instant, one stamp or batch for each change, its leases of
-// shards, its backup. Three things are special:
+// A schedule creates tasks repeatedly. Its record is kept among the tasks, so a
+// store treats it like a task: it is in the due index at its next instant, is
+// written with one batch for each change, is leased with its shard, and is in
+// the backup. Three things are special:
 //
-//   - its name begins with an @, which no task's does: "@nightly". Schedules stand
-//     together in the order of names, and what follows the @ decides the shard, so that
-//     "nightly@1732309200000", an occurrence, lies in the same;
-//   - it stands in a queue of its own, ScheduleQueue, in one lane for each namespace,
-//     that no client can name. What its occurrences shall have is in Recurrence;
-//   - it is never claimed. At its instant it is fired (Fire): in one step the occurrence
-//     begins and the schedule moves on, never ahead of time. What a crash leaves
-//     behind is either both or neither.
+// - Its name begins with an @, as no task's name does: "@nightly". So schedules
+// are adjacent in the order of names. The part after the @ selects the shard,
+// so that "nightly@1732309200000", an occurrence, is in the same shard.
+// - It is in a queue of its own, ScheduleQueue, in one lane for each namespace.
+// No client can name that queue. The settings of its occurrences are in
+// Recurrence.
+// - It is never claimed. At its instant it is fired (Fire): one step creates
+// the occurrence and moves the schedule on, never ahead of time. A crash leaves
+// either both or neither.
 //
-// Its State is Scheduled while there is a schedule, and Cancelled when it was removed:
-// then it is as good as gone. One that is paused or has ended is due Never.
+// Its State is Scheduled while the schedule exists, and Cancelled after it was
+// removed. A removed schedule counts as missing. A schedule that is paused or
+// has ended is due Never.
 
 // ScheduleQueue is the queue of all schedules.
 const ScheduleQueue = "@"
@@ -43,8 +45,9 @@ const FirstTaskName = "A"
 // ScheduleKey returns the key of the record of a schedule.
 func ScheduleKey(namespace, name string) Key { return Key{Namespace: namespace, Name: "@" + name} }
 
-// Recurrence is what a schedule has beside what its occurrences inherit: the record's own
-// labels, request, timeout, expire_after, retries and on_dead.
+// Recurrence holds the fields of a schedule that its occurrences do not
+// inherit. They inherit the record's own labels, request, timeout,
+// expire_after, retries and on_dead.
 type Recurrence struct {
 	Rule
 
@@ -61,7 +64,7 @@ type Recurrence struct {
 	Civil cron.Civil
 
 	Next    Millis // the next instant; 0: there is none
-	Waiting Millis // the instant whose occurrence waits for the end of those before (BufferOne); 0: none
+	Waiting Millis // the instant whose occurrence waits for the end of earlier ones (BufferOne); 0: none
 	Runs    int64  // occurrences that instants have made, with the one that waits
 	Limited Millis // up to here CatchupLimit has been applied
 	Fired   []Span // which instants were fired, in order, at most maxSpans
@@ -73,8 +76,8 @@ type Recurrence struct {
 type Rule struct {
 	Cron   string        // an expression; "": Every
 	Zone   string        // IANA name, valid with Cron
-	Gap    cron.Gap      // what a gap of the zone swallows
-	Fold   cron.Overlap  // what happens twice there
+	Gap    cron.Gap      // for instants in a gap of the zone
+	Fold   cron.Overlap  // for instants that happen twice in the zone
 	Every  time.Duration // valid where Cron is ""
 	Anchor Millis        // an instant that Every counts from, and that is none itself where there is no Start
 
@@ -83,12 +86,12 @@ type Rule struct {
 	Jitter     time.Duration
 
 	Misfire       Misfire
-	CatchupWindow time.Duration // what was missed longer ago is skipped
+	CatchupWindow time.Duration // instants missed longer ago are skipped
 	CatchupLimit  int           // how many FireAll makes up for
 	Overlap       Overlap
 }
 
-// The bounds of a Rule, and what a client that says nothing gets.
+// The bounds of a Rule, and its defaults.
 const (
 	MinEvery             = time.Second
 	MaxJitter            = 24 * time.Hour
@@ -98,8 +101,8 @@ const (
 	DefaultZone          = "UTC"
 )
 
-// Misfire says what becomes of instants that passed while nobody could fire them. The
-// numbers are part of the disk format.
+// Misfire is the policy for instants that passed while no server could fire
+// them. The numbers are part of the disk format.
 type Misfire uint8
 
 // The policies of misfires.
@@ -109,8 +112,8 @@ const (
 	FireAll // each, up to CatchupLimit of the latest
 )
 
-// Overlap says what happens at an instant while an occurrence is unfinished. The
-// numbers are part of the disk format.
+// Overlap is the policy for an instant that comes while an occurrence is
+// unfinished. The numbers are part of the disk format.
 type Overlap uint8
 
 // The policies of overlaps.
@@ -183,9 +186,9 @@ func OccurrenceName(schedule string, at Millis) string {
 	return schedule + "@" + strconv.FormatInt(int64(at), 10)
 }
 
-// OccurrenceOf returns the schedule that a task is an occurrence of, and its instant, 0 for
-// one that was triggered (".t…"); ok is false for any other name: what a dead task leaves
-// behind has an @ in its name, too.
+// OccurrenceOf returns the schedule of an occurrence and its instant, or 0 for
+// an occurrence that was triggered (".t…"). ok is false for any other name,
+// such as the name of an on_dead task, which contains an @ too.
 func OccurrenceOf(name string) (schedule string, at Millis, ok bool) {
 	schedule, made, ok := strings.Cut(name, "@")
 	if !ok || schedule == "" { // nearly all names
@@ -202,7 +205,7 @@ func OccurrenceOf(name string) (schedule string, at Millis, ok bool) {
 	return schedule, at, true
 }
 
-// instantOf is the inverse of what OccurrenceName does with an instant.
+// instantOf parses an instant as OccurrenceName writes it.
 func instantOf(digits string) (Millis, bool) {
 	if digits == "" || digits[0] < '0' || digits[0] > '9' || digits[0] == '0' && len(digits) > 1 {
 		return 0, false
@@ -216,9 +219,10 @@ func ScheduleLane(namespace string) Lane {
 	return Lane{Namespace: namespace, Queue: ScheduleQueue, Priority: Normal}
 }
 
-// EndedEntry returns what a store tells its watcher when old, an occurrence, becomes t
-// and ends, and its schedule may wait for that: the schedule, as OccurrenceEnded. false:
-// there is nothing to tell.
+// EndedEntry returns the entry that a store passes to its watcher when old, an
+// occurrence, becomes t and ends. The entry is the schedule's, with the hint
+// OccurrenceEnded. EndedEntry returns false if the schedule does not wait for
+// the end.
 func EndedEntry(old, t *Task) (Entry, bool) {
 	if old == nil || t == nil || !t.Awaited || !old.State.Live() || t.State.Live() {
 		return Entry{}, false
@@ -249,7 +253,8 @@ func Unfinished(old, t *Task) (line QueueKey, change int64) {
 	return ScheduleKey(r.Namespace, schedule).UnfinishedLine(), change
 }
 
-// UnfinishedLine returns the line of the schedule whose record has the key k.
+// UnfinishedLine returns the counter key of the schedule whose record has the
+// key k.
 func (k Key) UnfinishedLine() QueueKey { return QueueKey{Namespace: k.Namespace, Queue: k.Name} }
 
 // OfOccurrences reports whether k is the line of a schedule's unfinished occurrences, and no queue.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ScheduleSpec is a schedule as a client asks for it. Its Spec is what occurrences
-// are made of: the name is the schedule's, When says nothing.
+// ScheduleSpec is a schedule as a client requests it. Its Spec is the template
+// for occurrences: its name is the schedule's, and its When is ignored.
 type ScheduleSpec struct {
 	Spec
 	Rule   Rule
@@ -84,8 +84,8 @@ func (r *Rule) over(now Millis) bool {
 	return err == nil && c.after(now, 0) == 0
 }
 
-// same reports whether r, of which a client may have left the anchor open, and o
-// have the same instants, bounds aside.
+// same reports whether r and o have the same instants, ignoring their ends. A
+// client may have left the anchor of r open.
 func (r *Rule) same(o *Rule) bool {
 	return (r.Anchor == 0 || r.Anchor == o.Anchor) && r.Cron == o.Cron && r.Zone == o.Zone && r.Gap == o.Gap && r.Fold == o.Fold && r.Every == o.Every && r.Start == o.Start
 }
@@ -102,14 +102,18 @@ func (c PutSchedule) Target() Key { return ScheduleKey(c.Spec.Namespace, c.Spec.
 // Action implements Change.
 func (c PutSchedule) Action() string { return "schedule.put" }
 
-// Apply begins a schedule with the first instant after now, or goes on with what one has
-// done: what was fired is not fired again, the runs are counted on, a pause stays. Nothing
-// from before now is made up for where the instants are others now. Errors: ErrPrecondition;
-// a *FieldError where no instant is left, but not of the schedule that is there already: a
-// deployment that is repeated later finds it ended, and leaves it so. An anchor and runs in
-// the spec count only for a schedule that is made: one that exists keeps its own, so that a
-// client may put what it has read before an instant. If its instants become others, it
-// counts from now.
+// Apply begins a schedule with the first instant after now, or replaces the
+// rule of an existing one. An existing schedule keeps its history: fired
+// instants are not fired again, runs are counted on, and a pause stays.
+//
+// If the new rule has other instants, the schedule counts from now and makes up
+// for nothing before. The anchor and the runs in the spec apply only to a new
+// schedule. An existing schedule keeps its own, so a client may put a spec it
+// has read before an instant.
+//
+// Errors: ErrPrecondition, and a *FieldError if no instant is left. It is no
+// error if the existing schedule has the same rule: a deployment that is
+// repeated later finds the schedule ended, and leaves it ended.
 func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	old = presentSchedule(old)
 	if err := c.If.Check(old); err != nil {
@@ -144,7 +148,8 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	return t.resolved(now, effect), nil
 }
 
-// inherit takes over what a schedule has done so far. One that had ended has missed nothing since.
+// inherit copies the history of an existing schedule. A schedule that had ended
+// has missed nothing since.
 func (r *Recurrence) inherit(now Millis, old *Recurrence) {
 	r.Paused, r.PausedAt, r.Runs, r.Skipped, r.Waiting = old.Paused, old.PausedAt, old.Runs, old.Skipped, old.Waiting
 	same := r.same(&old.Rule)
@@ -175,8 +180,8 @@ func (r *Recurrence) giveUp() {
 	}
 }
 
-// resolved arranges t, which is a copy of its own, and is the result of what was asked.
-// Where its rule cannot be followed it says so (Problem).
+// resolved arranges t, which the caller owns, and returns it as a result. If
+// the rule cannot be followed, t's Problem says so.
 func (t *Task) resolved(now Millis, e Effect) Result {
 	if c, ok := t.instants(now); ok {
 		t.Recur.rewind(now)
@@ -203,9 +208,10 @@ func (c PauseSchedule) Action() string {
 	return "schedule.pause"
 }
 
-// Apply pauses or resumes. Occurrences that have begun go on; instants during a pause
-// make none, and are not made up for. What is as it shall be is left alone. Errors:
-// ErrNotFound, ErrPrecondition.
+// Apply pauses or resumes. Occurrences that have begun continue. Instants
+// during a pause create no occurrence and are not made up for. A schedule
+// already in the requested state does not change. Errors: ErrNotFound,
+// ErrPrecondition.
 func (c PauseSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	old = presentSchedule(old)
 	if err := findSchedule(old, c.If); err != nil {
@@ -257,8 +263,8 @@ func (c RemoveSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	return Result{Task: t, Effect: Updated}, nil
 }
 
-// CheckSchedule computes a schedule's next instant anew: after a step of the clock, or with
-// other rules of its zone. It is upkeep's.
+// CheckSchedule computes a schedule's next instant again, after a clock step or
+// a change of its zone's rules. Maintenance applies it.
 type CheckSchedule struct{ Key Key }
 
 // Target returns the key of the schedule's record.

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// SettingKind says what a setting is about. The numbers are part of the disk format.
+// SettingKind is the kind of a setting. The numbers are part of the disk
+// format.
 type SettingKind uint8
 
 // The kinds.
@@ -27,9 +28,9 @@ type SettingKey struct {
 	Name      string
 }
 
-// Setting is one record of what operators decide: *QueueSettings,
-// *NamespaceSettings, *AccessToken or *SigningSecret. One that a store or a
-// Settings holds is never written to again.
+// Setting is one record of the operators' settings: *QueueSettings,
+// *NamespaceSettings, *AccessToken or *SigningSecret. A setting that a store or
+// a Settings holds is never modified.
 type Setting interface {
 	Key() SettingKey
 }
@@ -166,11 +167,11 @@ func (s *Settings) count(kind SettingKind, namespace string) int {
 	return s.records.rank(SettingKey{Kind: kind, Namespace: namespace + "\x00"}) - s.records.rank(SettingKey{Kind: kind, Namespace: namespace})
 }
 
-// unset is the queue of which nothing was decided.
+// unset is the value of a queue without settings.
 var unset = new(QueueSettings)
 
-// Queue returns what was decided of a queue; where that is nothing, a value
-// without name and limits. Never nil.
+// Queue returns the settings of a queue. For a queue without settings it
+// returns a value without name and limits. Never nil.
 func (s *Settings) Queue(namespace, name string) *QueueSettings {
 	if q, ok := s.Get(SettingKey{QueueKind, namespace, name}).(*QueueSettings); ok {
 		return q
@@ -178,8 +179,8 @@ func (s *Settings) Queue(namespace, name string) *QueueSettings {
 	return unset
 }
 
-// Namespace returns what was decided of a namespace, nil where it does not
-// exist. The default namespace always does.
+// Namespace returns the settings of a namespace, or nil if it does not exist.
+// The default namespace always exists.
 func (s *Settings) Namespace(name string) *NamespaceSettings {
 	if n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: name}).(*NamespaceSettings); ok {
 		return n
@@ -199,13 +200,15 @@ func (s *Settings) Shared() bool {
 	return s.count(NamespaceKind, "") > own
 }
 
-// Secured reports whether requests need a token: once there was one, for ever, so that
-// revoking the last does not open the server to everybody. The mark of that is the record
-// of a token, which holds or not: ForgetTokens keeps the last one, and versions that know
-// no other mark stay closed, too.
+// Secured reports whether requests need a token. It is true forever once a
+// token has been made, so that revoking the last token does not open the server
+// to every client. The mark is the record of any token, valid or not:
+// ForgetTokens keeps the last one. Older versions know no other mark, and stay
+// closed too.
 func (s *Settings) Secured() bool { return s.hashes.len() > 0 }
 
-// Token returns the access token whose hash this is and that holds at now, or nil.
+// Token returns the access token that has this hash and is valid at now, or
+// nil.
 func (s *Settings) Token(hash string, now Millis) *AccessToken {
 	if t, _ := s.hashes.get(hashKey(hash)); t != nil && t.Holds(now) {
 		return t
@@ -284,7 +287,7 @@ func (s *Settings) Policy(base Policy, namespace, queue string) Policy {
 	return Policy{KeepFinished: cmp.Or(q.KeepFinished, base.KeepFinished), KeepDead: cmp.Or(q.KeepDead, base.KeepDead), KeepBodies: q.KeepBodies}
 }
 
-// EncodeSetting returns r as a store keeps it, behind its key: JSON, whose
+// EncodeSetting returns r as a store keeps it, under its key: JSON, whose
 // unknown fields older code ignores.
 func EncodeSetting(r Setting) ([]byte, error) { return json.Marshal(r) }
 

@@ -8,13 +8,14 @@ import (
 // Span is instants that follow each other, both ends included.
 type Span struct{ From, Until Millis }
 
-// Which instants a schedule has fired, it keeps in spans, so that none is fired twice when
-// the clock was set back. A span ends where something was skipped.
+// A schedule records its fired instants in spans, so that none is fired twice
+// when the clock was set back. A span ends where an instant was skipped.
 //
-// maxSpans is how many there may be. Where there are more, the two of the past that lie
-// closest are joined: what was skipped between them is skipped for good. So what was fired is
-// never forgotten, and an hour that the clock jumped over stays open: it lies ahead, or between
-// spans that are far apart.
+// maxSpans is the maximum number of spans. If there are more, the two closest
+// spans of the past are joined, and the instants skipped between them are
+// skipped for good. So a fired instant is never forgotten. An hour that the
+// clock jumped over stays open, because it is ahead, or between spans that are
+// far apart.
 const maxSpans = 16
 
 // fired notes that the instant at was fired.

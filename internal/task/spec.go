@@ -2,8 +2,8 @@ package task
 
 import "time"
 
-// Spec is a task as a client asks for it: everything but what its life adds.
-// DefaultSpec fills what a client leaves out.
+// Spec is a task as a client requests it, without the fields that its life
+// adds. DefaultSpec returns the defaults.
 type Spec struct {
 	Key
 	ID string // of the incarnation that the spec begins; see NewID and deriveID
@@ -64,7 +64,7 @@ func DefaultSpec() Spec {
 	}
 }
 
-// Policy is what the operator decides about records that are no longer live.
+// Policy holds the operator's settings for records that are no longer live.
 type Policy struct {
 	KeepFinished time.Duration
 	KeepDead     time.Duration

@@ -60,9 +60,9 @@ const (
 	Normal
 	Low
 
-	// Urgent is the priority of lanes whose tasks were run by hand, and
-	// Quarantine of those whose tasks may kill the process: see Task.Lane. No
-	// task has them, and no client can ask for them.
+	// Urgent is the priority of lanes whose tasks were run by hand. Quarantine
+	// is the priority of lanes whose tasks may crash the process: see
+	// Task.Lane. No task has these priorities, and no client can request them.
 	Urgent
 	Quarantine
 )

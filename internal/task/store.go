@@ -2,21 +2,23 @@ package task
 
 import "context"
 
-// Store keeps tasks. Each consumer takes only its half. Every method may be
-// called by many goroutines; time is always an argument.
+// Store keeps tasks. Each consumer takes only the parts it needs. All methods
+// may be called by many goroutines; time is always an argument.
 //
-// A nil error means that what was done, or seen, is durable at the level that
-// Durability names, or the Reply if that names a lower one. A call that fails as a whole (the context ended, the
-// medium failed, ErrClosed) may have been carried out or not; repeating it is
-// safe. After Close every method returns ErrClosed.
+// A nil error means that the change or the state returned is durable at the
+// level that Durability names, or at the level in the Reply if that is lower. A
+// call that fails as a whole (the context ended, the medium failed, ErrClosed)
+// may or may not have been carried out; repeating it is safe. After Close every
+// method returns ErrClosed.
 type Store interface {
 	Ledger
 	Queue
 	Registry
 	Scrubber
 
-	// Durability is the word for what a nil error of a mutation means:
-	// "memory", "synced", .... A Reply says if a change reached a lower level.
+	// Durability returns the level that a nil error of a mutation means:
+	// "memory", "synced", .... A Reply reports if a change reached a lower
+	// level.
 	Durability() string
 
 	// Err returns nil while the store works, and otherwise why it does not:
@@ -24,25 +26,27 @@ type Store interface {
 	// until its servers are configured as before, else it stopped for good.
 	Err() error
 
-	// Close waits for what is under way and releases the medium. Twice is fine.
+	// Close waits for calls under way and releases the medium. It may be called
+	// twice.
 	Close() error
 }
 
 // Ledger is the half that clients use, by way of the API.
 type Ledger interface {
-	// Apply carries out changes, each atomic by itself, in their order, and
+	// Apply carries out changes in their order, each atomic by itself, and
 	// returns one Reply for each. The batch is not atomic: a crash in the
-	// middle leaves a prefix of it. now is the clock rounded up (CeilMillis), as
-	// delays count from it. A reply's error is one of the Change's own
-	// errors or ErrFull. The records it returns carry their bodies only where
-	// the change set them.
+	// middle leaves a prefix of it. now is the clock rounded up (CeilMillis),
+	// as delays count from it. A reply's error is one of the Change's own
+	// errors or ErrFull. The returned records carry their bodies only if the
+	// change set them.
 	//
-	// A Create or Replace whose Idempotency key was used under another name of the same
-	// namespace, by a record that is still kept, fails with ErrIdempotencyReuse,
-	// whatever the name it asks for holds. A change that makes more than its
-	// namespace's quotas allow fails with *QuotaError (NamespaceSettings.Admit), and one
-	// that makes a record in a namespace that does not exist with *MissingError (Settings.Takes).
-	// What a change did is recorded in the audit log (AuditChange) as ActorOf(ctx)'s.
+	// A Create or Replace fails with ErrIdempotencyReuse if a kept record of
+	// the same namespace has used its Idempotency key under another name, even
+	// if another record has the requested name. A change that exceeds its
+	// namespace's quotas fails with *QuotaError (NamespaceSettings.Admit). A
+	// change that makes a record in a missing namespace fails with
+	// *MissingError (Settings.Takes). The audit log records each change
+	// (AuditChange) with the actor ActorOf(ctx).
 	Apply(ctx context.Context, now Millis, changes []Change) ([]Reply, error)
 
 	// Get returns the task with its body. Errors: ErrNotFound.
@@ -95,9 +99,10 @@ type Queue interface {
 	// store's to set.
 	Fire(ctx context.Context, now Millis, fires []Fire) ([]Reply, error)
 
-	// Settle ends claims; one reply for each, whose error is nil, ErrStale, or why the
-	// task's record cannot be read or written. A Result's Spawned task is created in the
-	// same batch, unless its name is taken.
+	// Settle ends claims and returns one reply for each. A reply's error is
+	// nil, ErrStale, or the reason why the task's record cannot be read or
+	// written. A Result's Spawned task is created in the same batch, unless its
+	// name is taken.
 	Settle(ctx context.Context, now Millis, settlements []Settlement) ([]Reply, error)
 
 	// Reap takes back at most limit leases that ended at or before now, and
@@ -106,16 +111,17 @@ type Queue interface {
 	// needs to call it.
 	Reap(ctx context.Context, now Millis, limit int) (int, error)
 
-	// Sweep removes at most limit records, of tasks and of the audit log, whose
-	// retention ended at or before now, and returns how many. The audit log goes
-	// from its oldest entry on: one that is to stay keeps those after it.
+	// Sweep removes at most limit records of tasks and of the audit log whose
+	// retention ended at or before now, and returns their number. The audit log
+	// is removed from its oldest entry on: an entry that must stay keeps those
+	// after it.
 	Sweep(ctx context.Context, now Millis, limit int) (int, error)
 
-	// Watch sets the function that is told of tasks that were created, moved
-	// or given back, after they became durable, and of schedules whose occurrence has
-	// ended (EndedEntry), where they wait for that. It must not block and may miss
-	// some: its calls are hints, Lanes and Peek are the truth. At most one
-	// watcher; nil removes it.
+	// Watch sets the function that is called with tasks that were created,
+	// moved or given back, after they became durable, and with schedules that
+	// wait for an occurrence that has ended (EndedEntry). The function must not
+	// block. Some calls may be missing: they are hints, and Lanes and Peek
+	// return the truth. There is at most one watcher; nil removes it.
 	Watch(hint func([]Entry))
 }
 

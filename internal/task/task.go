@@ -14,7 +14,7 @@ type Task struct {
 	Namespace string
 	Name      string
 	ID        string // new for each incarnation of a name; the webhook-id of all its attempts
-	Version   uint64 // counts what clients changed; attempts do not change it
+	Version   uint64 // counts the changes by clients; attempts do not change it
 
 	Queue    string
 	Priority Priority
@@ -24,7 +24,7 @@ type Task struct {
 	Timeout     time.Duration // of one attempt
 	ExpireAfter time.Duration // 0: never; counts from OriginalDue
 	Retry       Retry
-	OnDead      string // a URL that is told when the task dies; "": none
+	OnDead      string // a URL that is called when the task dies; "": none
 	Trace       string // the creator's span, as W3C traceparent; "": none
 
 	Relative bool          // it was asked for by delay, so that a touch can repeat it
@@ -41,8 +41,9 @@ type Task struct {
 	Spent          int    // attempts that count against Retry.MaxAttempts
 	Reclaims       int    // claims in a row that ended without a settlement: the process died, or the lease
 	FirstAttemptAt Millis // when the attempts that count began; 0: none yet
-	// Aged is what counts against Retry.MaxAge: the attempts that failed and the waits
-	// after them. No clock that can be set goes into it, and no downtime: see age.
+	// Aged is the time that counts against Retry.MaxAge: the failed attempts
+	// and the waits after them. It is measured with monotonic clocks and
+	// excludes downtime: see age.
 	Aged    time.Duration
 	History []Attempt // the last MaxHistory, oldest first; a finished task keeps the reply of the last one alone
 	Reason  string    // why it is dead, expired or cancelled, or will be (CancelRequested): then "" is ReasonCancelled; "" otherwise
@@ -66,7 +67,7 @@ type Task struct {
 	SparedBy string
 
 	Recur   *Recurrence // of a schedule, nil for a task
-	Awaited bool        // an occurrence for whose end its schedule may wait: tell it
+	Awaited bool        // an occurrence for whose end its schedule may wait: the store notifies the schedule
 }
 
 // Request is the HTTP request of a task.
@@ -96,7 +97,7 @@ const (
 	BinaryBody          // bytes; application/octet-stream unless a header says otherwise
 )
 
-// Lease says who runs the task and until when.
+// Lease identifies the claim that runs the task, and its end.
 type Lease struct {
 	Token  Token  // proves, at the settlement, that it is still held
 	Since  Millis // when it was claimed
@@ -124,8 +125,8 @@ type Attempt struct {
 // Key returns the task's key.
 func (t *Task) Key() Key { return Key{Namespace: t.Namespace, Name: t.Name} }
 
-// Lane returns the lane in which the task waits. Quarantine goes before Urgent:
-// what may kill the process passes nothing because somebody asked for it.
+// Lane returns the lane in which the task waits. Quarantine precedes Urgent: a
+// task that may crash the process gets no precedence when it is run by hand.
 func (t *Task) Lane() Lane {
 	l := Lane{Namespace: t.Namespace, Queue: t.Queue, Priority: t.Priority, Destination: t.Request.Destination}
 	switch {
@@ -150,11 +151,12 @@ func (t *Task) NextAttempt() Millis {
 }
 
 // Superseded reports whether the attempt under way belongs to an incarnation
-// that was replaced meanwhile.
+// that has been replaced.
 func (t *Task) Superseded() bool { return t.Lease != nil && t.Lease.TaskID != t.ID }
 
-// UnderWay reports whether an attempt may be under way at now, or may still begin although
-// the task was changed: one that has claimed the task, or one whose lease was lost.
+// UnderWay reports whether an attempt may be under way at now, or may still
+// begin although the task was changed. This is an attempt that has claimed the
+// task, or one that has lost its lease.
 func (t *Task) UnderWay(now Millis) bool { return t.State == Running || now < t.ZombieUntil }
 
 // ExpiresAt returns when the task expires, 0 for never.
@@ -166,7 +168,7 @@ func (t *Task) ExpiresAt() Millis {
 }
 
 // Clone returns a copy that shares nothing with t but the bytes of its body,
-// which nobody writes to.
+// which are never modified.
 func (t *Task) Clone() *Task {
 	c := *t
 	c.Labels = maps.Clone(t.Labels)
@@ -187,8 +189,8 @@ func (t *Task) Clone() *Task {
 	return &c
 }
 
-// WithoutBody returns t itself where no body is loaded, and otherwise a copy
-// that keeps everything but the body's bytes.
+// WithoutBody returns t itself if no body is loaded. Otherwise it returns a
+// copy without the body's bytes.
 func (t *Task) WithoutBody() *Task {
 	if t.Request.Body == nil {
 		return t

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Validate checks everything that can be said of a spec without a store and
-// derives what follows from it (the destination). now bounds an absolute due
-// time. It returns a *FieldError for the first field that is wrong.
+// Validate checks all fields that can be checked without a store, and sets the
+// destination. now bounds an absolute due time. Validate returns a *FieldError
+// for the first invalid field.
 func (s *Spec) Validate(now Millis) error {
 	if err := ValidateName("name", s.Name); err != nil {
 		return err
@@ -29,8 +29,8 @@ func (s *Spec) Validate(now Millis) error {
 	return nil
 }
 
-// Validate checks what can be said of a patch without the task it changes: the
-// merged task is checked again, by Apply.
+// Validate checks the fields of a patch that can be checked without the task.
+// Apply checks the merged task again.
 func (c *Patch) Validate(now Millis) error {
 	seen := make(map[string]bool, len(c.Headers))
 	for name := range c.Headers {
@@ -140,7 +140,7 @@ func ValidateName(path, name string) error {
 func ValidateRecordName(path, name string) error {
 	given, made, isMade := strings.Cut(name, "@")
 	if isMade && given == "" {
-		given = "@" // that is what it begins with
+		given = "@" // a schedule's name begins with an @
 	}
 	if err := ValidateName(path, given); err != nil || made == "" {
 		return err
@@ -227,8 +227,8 @@ func validPort(u *url.URL) bool {
 	return err == nil && n >= 1 && n <= 65535
 }
 
-// validHost accepts addresses and anything that a resolver could be asked for;
-// what it resolves to is judged at dial time.
+// validHost accepts addresses and any name that a resolver could look up. The
+// resolved address is checked at dial time.
 func validHost(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.Zone() == "" // a zone may hold any byte, and means something on one machine only
