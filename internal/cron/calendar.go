@@ -1,12 +1,12 @@
 package cron
 
-// The search goes through civil time alone: the day by its month's bits, then
-// hour, minute and second by theirs. What zones make of it is rule.go's matter.
+// The search runs in civil time alone: it finds the day by the bits of its
+// month, then hour, minute and second by theirs. rule.go translates civil times
+// to instants of a zone.
 
-// firstYear and endYear bound the search. They lie outside of what a rule
-// answers about, 1970 to 2400, by the day or so that zones are apart, and
-// between them lies more than the 400 years after which dates and weekdays
-// repeat.
+// firstYear and endYear bound the search. They are a little outside of the
+// years that a rule covers, 1970 to 2400, because zones are up to a day apart.
+// The range is longer than the 400 years after which dates and weekdays repeat.
 const (
 	firstYear = 1969
 	endYear   = 2401
@@ -93,8 +93,8 @@ func (s *daySet) of(year, month int) set {
 // span1 is {1 … n}.
 func span1(n int) set { return 2<<n - 2 }
 
-// weekdaysOf returns what the days of the week say about a month that begins
-// with day and has n of them.
+// weekdaysOf returns the days that the weekday field allows in a month of n
+// days that begins with day.
 func (s *daySet) weekdaysOf(day, n int) set {
 	if s.week == wholeWeek {
 		return span1(n)
@@ -119,8 +119,8 @@ func (s *daySet) weekdaysOf(day, n int) set {
 	return days
 }
 
-// next returns the first day of s at or after d, whose day may be one more than
-// its month has.
+// next returns the first day of s at or after d. The day of d may be one past
+// the end of its month.
 func (s *daySet) next(d date) (date, bool) {
 	for d.year < endYear {
 		if s.months.has(d.month) {
@@ -137,7 +137,7 @@ func (s *daySet) next(d date) (date, bool) {
 	return date{}, false
 }
 
-// prev returns the last day of s at or before d, whose day may be 0.
+// prev returns the last day of s at or before d. The day of d may be 0.
 func (s *daySet) prev(d date) (date, bool) {
 	for d.year >= firstYear {
 		if s.months.has(d.month) {

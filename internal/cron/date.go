@@ -6,8 +6,8 @@ const (
 	daySeconds    = 24 * hourSeconds
 )
 
-// Civil is what a clock shows, without the zone that it hangs in: seconds since
-// its own 1970-01-01 00:00.
+// Civil is a time on a clock, without its zone: seconds since that clock's own
+// 1970-01-01 00:00.
 type Civil int64
 
 // split returns the day that c is in, counted from 1970-01-01, and the seconds

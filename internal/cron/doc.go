@@ -1,34 +1,33 @@
-// Package cron says when a calendar rule comes due: an expression such as
-// "0 21 * * MON-FRI", a time zone, and what to do when its clocks change.
+// Package cron computes the instants of a calendar rule: an expression such as
+// "0 21 * * MON-FRI", a time zone, and policies for days when clocks change.
 //
-// It is pure: the time is an argument, and the one thing it reads is the time
-// zone database (LoadZone), which is linked in for machines that have none.
+// It is pure: the time is an argument. It reads only the time zone database
+// (LoadZone), which is linked in for machines that have none.
 //
 // # Expressions
 //
-// Five fields: minute, hour, day of month, month, day of week. Six: a second
-// stands before them. Or a word: @yearly (@annually), @monthly, @weekly, @daily
-// (@midnight), @hourly, "@every 90s".
+// An expression has five fields: minute, hour, day of month, month, day of week.
+// With six fields, the first is the second. Or it is a word: @yearly
+// (@annually), @monthly, @weekly, @daily (@midnight), @hourly, "@every 90s".
 //
 //   - A field is '*' or a list of values, ranges and steps: 1,2,5  1-5  */15
 //     10-50/20; 5/15 is 5-59/15. A step is at most as long as its field.
 //   - Months and weekdays have names, JAN-DEC and SUN-SAT, in any case. Sunday
-//     is 0 and 7. A range of weekday names goes over the week's end: FRI-MON.
+//     is 0 and 7. A range of weekday names may cross the end of the week: FRI-MON.
 //   - L is the last day of the month and L-3 the third before it, FRIL the last
 //     Friday and MON#2 the second Monday of the month.
 //   - '?' is '*' in the fields of days.
-//   - When both fields of days say something, one of them is enough, as Vixie's
-//     cron has it; when one of them begins with '*', both must hold.
-//   - What can never run (30 February) is refused.
+//   - If both fields of days are given, a day must match one of them, as in
+//     Vixie's cron. If one of them begins with '*', a day must match both.
+//   - An expression that can never run (30 February) is refused.
 //
 // # Clocks that change
 //
 // An expression is fixed if neither its minute nor its hour begins with '*'. It
 // names times of the day, and each of them comes once a day: at the first
-// instant whose clock shows it or something later. So what a spring gap
-// swallows runs when the gap ends, in one run with all else that it swallowed
-// (GapSkip: not at all), and of an autumn hour that is shown twice the first one
-// counts (OverlapBoth: both).
+// instant whose clock shows it or something later. So the times in a spring gap
+// run once, together, when the gap ends (GapSkip: they do not run). Of an autumn
+// hour that is shown twice, the first one counts (OverlapBoth: both).
 //
 // Any other expression follows elapsed time: every instant whose clock matches.
 // "*/15 * * * *" runs every quarter of an hour in both of autumn's hours, and

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// SyntaxError says what is wrong with an expression, in words for its author.
+// SyntaxError reports an invalid expression, in words for its author.
 type SyntaxError struct {
 	Field  string // "minute", "day-of-week" …; "expression" for the whole
-	Text   string // what stands there, shortened
-	Detail string // what is wrong with it, and what is allowed
+	Text   string // the invalid text, shortened
+	Detail string // the fault, and the allowed values
 }
 
 func (e *SyntaxError) Error() string {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Bounds of what Parse takes.
+// Bounds of an expression that Parse accepts.
 const (
 	MaxLength = 256                        // bytes of an expression
 	MinEvery  = time.Second                // of @every
@@ -33,8 +33,8 @@ var shorthands = map[string]string{
 	"@hourly": "0 * * * *",
 }
 
-// Parse reads an expression; the package's comment says what there is. The
-// error is a *SyntaxError. It costs microseconds.
+// Parse parses an expression; the package comment describes the syntax. The
+// error is a *SyntaxError. Parse takes microseconds.
 func Parse(text string) (*Expr, error) {
 	if len(text) > MaxLength {
 		return nil, refuse("expression", text, "it is longer than %d bytes", MaxLength)
@@ -80,8 +80,8 @@ func parseEvery(text string, words []string) (*Expr, error) {
 	return &Expr{text: text, every: every}, nil
 }
 
-// checkCount refuses what has not five or six fields, with a hint for what is
-// usual elsewhere.
+// checkCount refuses an expression without five or six fields. Its error has a
+// hint for the syntax of other programs.
 func checkCount(text string, words []string) error {
 	switch n := len(words); {
 	case n == 0:
@@ -144,7 +144,7 @@ func (e *Expr) String() string { return e.text }
 // it has no Rule.
 func (e *Expr) Every() (time.Duration, bool) { return e.every, e.every != 0 }
 
-// Fixed reports whether minute and hour are given without '*': then each time
-// that e names comes once a day, and Gap and Overlap say what becomes of it on
-// the days when clocks change.
+// Fixed reports whether minute and hour are given without '*'. Then each time
+// that e names comes once a day, and Gap and Overlap decide about it on days
+// when clocks change.
 func (e *Expr) Fixed() bool { return e.fixed }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// field is what the fields have in common: numbers from min to max, some of
-// them with names. '*' and a step without an end go to top: the week's second
-// Sunday, 7, is no day of its own.
+// field holds the common properties of a field: numbers from min to max, some
+// of them with names. '*' and a step without an end stop at top, because 7, the
+// second number of Sunday, is no day of its own.
 type field struct {
 	name          string
 	min, max, top int
@@ -28,7 +28,7 @@ var (
 
 const wholeWeek set = 1<<7 - 1
 
-// allowed says what the field takes.
+// allowed describes the values of the field.
 func (f *field) allowed() string {
 	text := fmt.Sprintf("%d-%d", f.min, f.max)
 	if f.names != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// hardDay is a day on which clocks change, and what comes due around it.
+// hardDay is a day on which clocks change, and the expected runs around it.
 type hardDay struct {
 	name    string
 	text    string

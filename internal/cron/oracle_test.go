@@ -16,14 +16,14 @@ var (
 	oracleSeed  = flag.Uint64("oracle.seed", 0, "its seed; 0: by the clock")
 )
 
-// The oracle knows nothing of the code beside it: no sets, no segments, no
-// search. It walks through time in steps of a minute, asks package time what
-// the clocks show, asks a predicate whether that matches, and writes down when.
+// The oracle shares no code with the package: no sets, no segments, no search.
+// It walks through time in steps of a minute, asks package time for the clocks,
+// asks a predicate whether they match, and lists the matches.
 
 // moment is one step of a walk.
 type moment struct {
 	at    int64 // seconds since 1970
-	shown int64 // what the clocks show, as if it were UTC
+	shown int64 // the time on the clocks, as if it were UTC
 }
 
 // walk looks at a zone's clocks at every step from an instant until another.
@@ -40,7 +40,7 @@ func walk(zone *time.Location, from, until, step int64) []moment {
 func (s sample) occurrences(moments []moment, step int64, gap Gap, overlap Overlap) []int64 {
 	named := func(civil int64) bool { return s.match(time.Unix(civil, 0).UTC()) }
 	var times []int64
-	highest := moments[0].shown // what a clock showed
+	highest := moments[0].shown // the highest time on a clock
 	for _, m := range moments {
 		if named(m.shown) && (!s.fixed || overlap == OverlapBoth || m.shown > highest) {
 			times = append(times, m.at)
@@ -109,7 +109,7 @@ func judge(rnd *rand.Rand, zone *time.Location, changed []int64, steps int) (wro
 	if step == 60 && oddOffset(zone, inner-2*86400, inner+span) {
 		step, span = 1, 6*3600
 	}
-	lead := int64(30 * 3600) // so that the walk knows what was shown before
+	lead := int64(30 * 3600) // so that the walk has seen the times before
 	want := s.occurrences(walk(zone, inner-lead, inner+span, step), step, r.Gap, r.Overlap)
 	for range steps {
 		at := time.Unix(inner+rnd.Int64N(span), []int64{0, 0, 1, 999999999}[rnd.IntN(4)])
@@ -126,8 +126,8 @@ func judge(rnd *rand.Rand, zone *time.Location, changed []int64, steps int) (wro
 	return wrong
 }
 
-// oddOffset reports whether a zone's clocks are apart from UTC by other than
-// whole minutes: then a walk by minutes would step over what they show.
+// oddOffset reports whether a zone's offset from UTC is not in whole minutes.
+// Then a walk by minutes would step over times on its clocks.
 func oddOffset(zone *time.Location, from, until int64) bool {
 	for at := from; at <= until; at += 86400 {
 		if _, offset := time.Unix(at, 0).In(zone).Zone(); offset%60 != 0 {
@@ -161,8 +161,8 @@ func comparePrev(r Rule, at time.Time, want []int64, begin int64) string {
 			before = append(before, t)
 		}
 	}
-	// What the walk meets in its first day it may hold for new because it saw
-	// no clock before.
+	// The walk may take times of its first day for new, because it saw no clock
+	// before.
 	for len(before) > 0 && before[len(before)-1] < begin+26*3600 {
 		before = nil
 	}
@@ -193,7 +193,7 @@ func TestNextAndPrevAgreeWithAWalkByMinutes(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	var (
-		mu           sync.Mutex // guards what follows
+		mu           sync.Mutex // guards the fields below
 		steps, wrong int
 		wait         sync.WaitGroup
 	)

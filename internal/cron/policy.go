@@ -2,8 +2,8 @@ package cron
 
 import "fmt"
 
-// Gap says what becomes of the times of a fixed expression that a day does not
-// have, because its clocks were put forward over them.
+// Gap is the policy for times of a fixed expression that a day does not have,
+// because its clocks were put forward over them.
 type Gap uint8
 
 // The policies for a gap. The numbers may be stored.
@@ -32,8 +32,8 @@ func ParseGap(word string) (Gap, bool) {
 	return 0, false
 }
 
-// Overlap says what becomes of the times of a fixed expression that a day has
-// twice, because its clocks were put back over them.
+// Overlap is the policy for times of a fixed expression that a day has twice,
+// because its clocks were put back over them.
 type Overlap uint8
 
 // The policies for an overlap. The numbers may be stored.

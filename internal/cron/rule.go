@@ -22,8 +22,8 @@ func (r Rule) Next(after time.Time) (time.Time, bool) {
 	return r.time(r.next(max(after.Unix(), -1) + 1))
 }
 
-// Prev returns the last occurrence before an instant: it walks back over
-// exactly what Next walks over. False says that there is none since 1970.
+// Prev returns the last occurrence before an instant. It finds exactly the
+// occurrences that Next finds. It returns false if there is none since 1970.
 func (r Rule) Prev(before time.Time) (time.Time, bool) {
 	at := min(before.Unix(), horizon)
 	if before.Nanosecond() == 0 || at == horizon {
@@ -32,17 +32,17 @@ func (r Rule) Prev(before time.Time) (time.Time, bool) {
 	return r.time(r.prev(at))
 }
 
-// Civil returns the civil time that the occurrence at an instant stands for:
-// what the zone's clocks show then; at the end of a gap, what a fixed
-// expression names last until then.
+// Civil returns the civil time of the occurrence at an instant. This is the
+// time on the zone's clocks. At the end of a gap it is the last time in the gap
+// that a fixed expression names.
 func (r Rule) Civil(at time.Time) Civil {
 	return r.civil(at.Unix())
 }
 
-// Resume is Next for a rule that ran before, and whose zone may have other
-// rules since: nothing of a fixed expression that stands for a civil time at or
-// before done, unless it is an OverlapBoth's second showing. So an evening has
-// one 21:00, whatever becomes of its clocks.
+// Resume is Next for a rule that ran before, in a zone whose rules may have
+// changed since. For a fixed expression it skips civil times at or before done,
+// except the second showing of a time with OverlapBoth. So an evening has one
+// 21:00, even if its clocks change.
 func (r Rule) Resume(after time.Time, done Civil) (time.Time, bool) {
 	at := max(after.Unix(), -1) + 1
 	if !r.Expr.fixed {
@@ -63,8 +63,9 @@ func (r Rule) Resume(after time.Time, done Civil) (time.Time, bool) {
 	}
 }
 
-// Midnight returns when a day of the years 1970 to 2399 begins in a zone: the first instant
-// whose clock shows its midnight, or what comes after where it has none. Of day, the date counts.
+// Midnight returns the beginning of a day of the years 1970 to 2399 in a zone:
+// the first instant at or after midnight by the zone's clocks. Only the date of
+// day counts.
 func Midnight(day time.Time, zone *time.Location) time.Time {
 	y, m, d := day.Date()
 	return time.Unix(Rule{Zone: zone}.reached(date{y, int(m), d}.civil()), 0).In(zone)
@@ -146,10 +147,10 @@ func (r Rule) prev(at int64) (int64, bool) {
 	return 0, false
 }
 
-// first returns the first civil time that belongs to a segment: what its clocks
-// show when it begins; for a fixed expression without what was shown before,
-// and with what was swallowed. Whoever asks is close to the segment's start, so
-// it has one.
+// first returns the first civil time of a segment: the time on its clocks when
+// it begins. For a fixed expression it excludes times shown before, and
+// includes the times in the gap. The caller's instant is close to the segment's
+// start, so the segment has a start.
 func (r Rule) first(seg segment) Civil {
 	begin := seg.civil(seg.start)
 	if !r.Expr.fixed {
@@ -179,7 +180,7 @@ func (r Rule) civil(at int64) Civil {
 
 // reached returns the first instant whose clock shows c or something later.
 func (r Rule) reached(c Civil) int64 {
-	c = min(max(c, 0), Civil(horizon)) // whatever a caller kept
+	c = min(max(c, 0), Civil(horizon)) // a caller may pass any stored value
 	for at := int64(c) - settled; ; {
 		seg := segmentAt(r.zone(), at)
 		if c < seg.civil(seg.end) {

@@ -20,7 +20,7 @@ func local(t testing.TB, text string) time.Time {
 	return at
 }
 
-// civilOf is what a clock shows, read as if it were UTC.
+// civilOf is the time on a clock, read as if it were UTC.
 func civilOf(year, month, day, hour, minute int) Civil {
 	return Civil(time.Date(year, time.Month(month), day, hour, minute, 0, 0, time.UTC).Unix())
 }
@@ -128,7 +128,7 @@ func TestCivilIsWhatAnOccurrenceStandsFor(t *testing.T) {
 	}{
 		{"30 2 * * *", "2026-03-28 02:30:00 +01:00", civilOf(2026, 3, 28, 2, 30)},
 		{"0,30 2 * * *", "2026-03-29 03:00:00 +02:00", civilOf(2026, 3, 29, 2, 30)},   // the latest one swallowed
-		{"0,30 2,3 * * *", "2026-03-29 03:00:00 +02:00", civilOf(2026, 3, 29, 3, 0)},  // and what stands at the end
+		{"0,30 2,3 * * *", "2026-03-29 03:00:00 +02:00", civilOf(2026, 3, 29, 3, 0)},  // and at the end of the gap
 		{"0,30 2,3 * * *", "2026-03-29 03:30:00 +02:00", civilOf(2026, 3, 29, 3, 30)}, // behind it
 		{"*/30 * * * *", "2026-03-29 03:00:00 +02:00", civilOf(2026, 3, 29, 3, 0)},
 		{"30 2 * * *", "2026-10-25 02:30:00 +01:00", civilOf(2026, 10, 25, 2, 30)},

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// sample is a random expression: its text, and what it means, said again.
+// sample is a random expression: its text, and its meaning, written
+// independently.
 type sample struct {
 	text  string
 	fixed bool

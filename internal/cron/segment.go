@@ -13,24 +13,23 @@ const (
 	ever   = 1 << 40
 )
 
-// settled is more than the clocks of a zone were ever put forward or back, and
-// than they are away from UTC. So, this long after a change, no clock shows
-// what it showed before it; and what a clock shows at c is shown by every clock
-// of the world within settled of the instant c.
+// settled exceeds every change of a zone's clocks, and every offset from UTC.
+// So, this long after a change, no clock shows a time that it showed before the
+// change. And every clock of the world shows c within settled of the instant c.
 const settled = 2 * daySeconds
 
-// segment is a time during which a zone's clocks run evenly: instants start to
-// end (excluded), and what to add to one for what they show. Two segments that
-// touch may have the same offset.
+// segment is a time during which a zone's clocks run evenly: the instants from
+// start to end (excluded), and the offset to add to an instant for the time on
+// the clocks. Adjacent segments may have the same offset.
 type segment struct{ start, end, offset int64 }
 
 // segmentAt returns the segment of an instant. Its end may be early, never late.
 func segmentAt(zone *time.Location, at int64) segment {
 	start, end := bounds(zone, at)
-	// For years without a table package time knows the rule of the year alone, not
-	// when the zone came under it, and names the start by the rule: for Winamac in
-	// Indiana an hour before it left another zone. What held at that start ends
-	// when the segment really begins.
+	// For years without a table, package time applies the year's rule from the
+	// rule's own start, not from the time at which the zone adopted it. For
+	// Winamac in Indiana that start is an hour before it left another zone. The
+	// state at that start ends when the segment really begins.
 	for start != always {
 		_, earlier := bounds(zone, start)
 		if earlier > at {
@@ -60,16 +59,17 @@ func bounds(zone *time.Location, at int64) (start, end int64) {
 	return start, end
 }
 
-// civil returns what the segment's clocks show at an instant.
+// civil returns the time that the segment's clocks show at an instant.
 func (s segment) civil(at int64) Civil { return Civil(at + s.offset) }
 
-// instant returns when they show c. What a gap before the segment swallowed is
-// shown when the gap ends, as far as this can be: at the segment's start.
+// instant returns the instant at which the clocks show c. The times in a gap
+// before the segment are shown at the end of the gap, which is the segment's
+// start.
 func (s segment) instant(c Civil) int64 { return max(s.start, int64(c)-s.offset) }
 
-// shownBefore returns the first civil time that no clock showed before s
-// began: what s shows below it is shown again, and what lies from it to the
-// first that s shows was swallowed. s must have a start.
+// shownBefore returns the first civil time that no clock showed before s began.
+// Times that s shows below it are shown again. Times from it to the first time
+// that s shows were in a gap. s must have a start.
 func (s segment) shownBefore(zone *time.Location) Civil {
 	shown := Civil(always)
 	for at := s.start; s.start-at < settled; {

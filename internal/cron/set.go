@@ -2,7 +2,7 @@ package cron
 
 import "math/bits"
 
-// set is a set of small numbers, 0 to 63: what one field allows.
+// set is a set of small numbers, 0 to 63: the values that one field allows.
 type set uint64
 
 // span is {from, from+step, … to}.

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Words says in a sentence when e runs: short for what is common, true for
-// everything. It speaks of what the clocks show, not of days when they change.
+// Words describes in a sentence when e runs. The sentence is short for common
+// expressions, and true for all. It is about the time on the clocks, not about
+// the days when clocks change.
 func (e *Expr) Words() string {
 	if e.every != 0 {
 		return "every " + durationWords(e.every)
@@ -19,12 +20,12 @@ func (e *Expr) Words() string {
 	return strings.Join(strings.Fields(clock+" "+days+" "+e.days.monthWords()), " ")
 }
 
-// Words is the expression's, with what the rule has chosen for the days when clocks change,
-// where that is not the usual.
+// Words returns the words of the expression. It adds the policies for days when
+// clocks change if they are not the defaults.
 func (r Rule) Words() string {
 	words := r.Expr.Words()
 	if !r.Expr.fixed {
-		return words // what a gap or an overlap holds is no question
+		return words // gaps and overlaps do not affect this expression
 	}
 	if r.Gap == GapSkip {
 		words += ", not when clocks skip it"
@@ -90,7 +91,8 @@ func runs(s set, name func(v int) string) []string {
 }
 
 // stride returns n if s is {0, n, 2n, …} through all of 0 to size-1, and n
-// divides it: what runs so does not stumble where size begins anew. 0: it isn't.
+// divides size: then the steps stay even when the field starts again. Otherwise
+// it returns 0.
 func (s set) stride(size int) int {
 	if s.first() != 0 || s.len() == 0 || size%s.len() != 0 {
 		return 0

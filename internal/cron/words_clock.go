@@ -77,7 +77,8 @@ func (s clockSet) hourWindow() string {
 
 func (s set) unbroken() bool { return s == span(s.first(), s.last(), 1) }
 
-// everyOr is "every minute", "every 15 minutes", or what numbered says, with "at".
+// everyOr returns "every minute", "every 15 minutes", or "at" and the words of
+// numbered.
 func everyOr(s set, size int, noun string) string {
 	switch n := s.stride(size); {
 	case n == 1:

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The sentence tells two rules apart that fire on different days, and says nothing that changes nothing.
+// The sentence names a choice if two rules fire on different days because of
+// it, and only then.
 func TestWordsTellOfUnusualChoicesForHardDays(t *testing.T) {
 	for _, row := range []struct {
 		text    string
@@ -121,7 +122,8 @@ func TestDifferentExpressionsHaveDifferentWords(t *testing.T) {
 	}
 }
 
-// meaning says what an expression's words must tell: its times and its days.
+// meaning returns the facts that an expression's words must contain: its times
+// and its days.
 func meaning(e *Expr) string {
 	text := fmt.Sprint(e.clock, e.days.months)
 	for year := 2024; year < 2052; year++ {

@@ -9,21 +9,21 @@ import (
 	_ "time/tzdata" // for machines without a database of their own
 )
 
-// freshFor is how long a zone is kept before it is read again: a machine's
-// administrator may bring in a new database, and nobody should have to restart
-// a service for it.
+// freshFor is how long a zone is cached before it is read again: an
+// administrator may install a new database, and this must not require a
+// restart.
 const freshFor = time.Hour
 
-// LoadZone returns the zone of a name of the IANA database, such as
-// Europe/Berlin, or UTC. It reads a zone at most once an hour; one whose rules
-// are as they were keeps its pointer, but for the first read after its clocks
-// changed. Any number of goroutines may call it.
+// LoadZone returns the zone with a name of the IANA database, such as
+// Europe/Berlin, or UTC. It reads a zone at most once an hour. If the rules are
+// unchanged, it returns the same pointer, except at the first read after the
+// clocks changed. LoadZone may be called by any number of goroutines.
 func LoadZone(name string) (*time.Location, error) {
 	return known.load(name, time.Now())
 }
 
-// zones keeps what was read. It cannot outgrow the database: a name that is
-// not there is not kept.
+// zones caches the zones read. It cannot outgrow the database, because unknown
+// names are not cached.
 type zones struct {
 	read func(name string) (*time.Location, error)
 
@@ -59,9 +59,9 @@ func (z *zones) load(name string, now time.Time) (*time.Location, error) {
 	return zone, nil
 }
 
-// plausible sorts out what package time takes and the database does not name:
-// the machine's own zone, other spellings of a file's path, and the copies of
-// the database within it, one of which counts leap seconds.
+// plausible refuses names that package time accepts and the database does not
+// have: the machine's own zone, other spellings of a file's path, and the
+// copies of the database within it, one of which counts leap seconds.
 func plausible(name string) bool {
 	switch name {
 	case "", "Local", "localtime", "Factory", "posixrules":

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// No zone of the database changes its clocks twice in two days. These do, in
-// all sizes, so that what a gap swallows is overlapped, and the like.
+// No zone of the database changes its clocks twice in two days. These zones do,
+// by all sizes, so that, for example, the times of a gap are overlapped.
 func TestNextAndPrevAgreeWithAWalkInZonesGoneMad(t *testing.T) {
 	rounds := 400
 	if testing.Short() {

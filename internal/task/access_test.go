@@ -78,8 +78,9 @@ func TestEndedTokensMakeRoomAndHoldingOnesDoNot(t *testing.T) {
 	}
 }
 
-// TestAProgramThatReplacesItsOwnTokenIsNeverLockedOut: each token is made by the one before it, which
-// is then revoked. What a token made can be found all the same.
+// TestAProgramThatReplacesItsOwnTokenIsNeverLockedOut: each token is made by
+// the one before it, which is then revoked. Descendants still finds all tokens
+// of such a chain.
 func TestAProgramThatReplacesItsOwnTokenIsNeverLockedOut(t *testing.T) {
 	records := make([]Setting, MaxTokens)
 	for i := range records {

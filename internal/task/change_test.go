@@ -323,7 +323,8 @@ func TestAPurgeOfARunningTaskIsTheReasonOfItsEnd(t *testing.T) {
 	}
 }
 
-// Nothing is known yet of what gave way to others in quarantine.
+// A task that gave way to others in quarantine stays there, as its attempt has
+// shown nothing yet.
 func TestWhatGaveWayInQuarantineStaysThereBehindTheOthers(t *testing.T) {
 	runs := standing(t)["running"].Clone()
 	runs.Reclaims = QuarantineAfter

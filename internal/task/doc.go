@@ -1,12 +1,14 @@
-// Package task is the domain of the service: what a task is, the transition
-// table of its life, and the contract that every store keeps.
+// Package task is the domain of the service: the record of a task, its states
+// and transitions, and the contract that every store keeps.
 //
-// A timer lives in memory; a task survives a crash: it is an HTTP request and
-// the time to send it. The package is pure. It reads no clock and does no I/O:
-// time is an argument, randomness arrives as ready identifiers, and each
-// transition takes an old record and returns a new one. Stores load, call a
-// transition, and write down the difference, so that all of them behave alike;
-// their shared suite is internal/store/storetest.
+// A timer lives in memory. A task survives a crash: it is an HTTP request and
+// the time to send it.
+//
+// The package is pure: it reads no clock and does no I/O. Time and random
+// identifiers are arguments. Each transition takes an old record and returns a
+// new one. A store loads a record, calls a transition, and writes the
+// difference, so all stores behave alike. Their shared test suite is
+// internal/store/storetest.
 //
 // The data goes one way:
 //
@@ -19,9 +21,10 @@
 // Invariants that every store keeps:
 //
 //   - A live task (scheduled or running) is in exactly one index and has its record.
-//   - A record leaves only through delivered, cancelled, dead, expired or by
-//     being replaced, and a finished or dead one only when its retention ended.
+//   - A live task ends as delivered, cancelled, dead or expired, or is replaced.
+//     The record of a finished or dead task is removed when its retention has
+//     ended, and not before.
 //   - Every lease ends: settled by its token, or reaped.
-//   - Nothing that is not yet durable is claimed, listed or answered.
+//   - A state is claimed, listed or returned only when it is durable.
 //   - Equal commands leave equal visible states.
 package task

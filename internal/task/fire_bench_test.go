@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// BenchmarkFire is one Fire.Apply, of an instant that has just come or of what an absence has
-// left. A store does it for each instant, in its one writer.
+// BenchmarkFire measures one Fire.Apply, either of an instant that has just
+// come or of the instants missed during an absence. A store runs it for each
+// instant, in its only writer.
 func BenchmarkFire(b *testing.B) {
 	cron := func(expr string) func(*Rule) {
 		return func(r *Rule) { r.Cron, r.Zone, r.Every = expr, "Europe/Berlin", 0 }

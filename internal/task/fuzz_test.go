@@ -36,12 +36,12 @@ func FuzzURL(f *testing.F) {
 	})
 }
 
-// FuzzMergeMap: whatever is merged, an edit wins over every key it equals, and
-// the rest stays.
+// FuzzMergeMap: for any two maps, an edit replaces every key it equals, and the
+// other keys stay.
 func FuzzMergeMap(f *testing.F) {
 	f.Add("A=1\nb=2", "a=3\nB\nc=4")
 	f.Add("", "x")
-	f.Add("ſ=1\nK=2", "S=1\nk=2") // letters whose cases are not what they look like
+	f.Add("ſ=1\nK=2", "S=1\nk=2") // letters with unexpected case folding
 	f.Fuzz(func(t *testing.T, have, edit string) {
 		m, edits := pairs(have), map[string]*string{}
 		for k, v := range pairs(edit) {

@@ -346,7 +346,8 @@ func TestALostAttemptMayStillBeOnTheWire(t *testing.T) {
 	}
 }
 
-// A watchdog that lives through ten crashes in a year kills nobody.
+// A watchdog with ten crashes in a year stays out of quarantine: its reclaims
+// are not in a row.
 func TestReclaimsCountInARow(t *testing.T) {
 	lose := func(old *Task) *Task {
 		return claim(t, old.Due, old, "token").Reap(old.Due, true, policy).Task
@@ -387,8 +388,8 @@ func TestAReplacementOfAFinishedTaskKnowsOfTheAttemptOnTheWire(t *testing.T) {
 	}
 }
 
-// TestATaskThatIsNotSettledIsPutIntoQuarantine, and leaves it with a settlement:
-// then it kills nobody.
+// TestATaskThatIsNotSettledIsPutIntoQuarantine: a settlement takes the task out
+// again, as its attempt did not crash the process.
 func TestATaskThatIsNotSettledIsPutIntoQuarantine(t *testing.T) {
 	lose := func(old *Task) *Task {
 		return claim(t, old.Due, old, "token").Reap(old.Due, true, policy).Task
@@ -427,7 +428,7 @@ func TestATaskThatIsNotSettledIsPutIntoQuarantine(t *testing.T) {
 // P6 where a store's clock goes ahead, by a step or with a server that takes another's place: every lease looks ended.
 func TestACancelAfterTheClockWentAheadSaysThatAnAttemptMayBeUnderWay(t *testing.T) {
 	runs := claim(t, t0+minute, create(t), "token")
-	now := t0 + 100*minute // a moment later, by the clock of who sends
+	now := t0 + 100*minute // a moment later, by the sender's clock
 	lost := runs.Reap(now, false, policy).Task
 	r, err := Cancel{Key: lost.Key()}.Apply(now, lost, policy)
 	if err != nil || r.Effect != Accepted {

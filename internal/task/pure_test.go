@@ -11,9 +11,8 @@ import (
 )
 
 // TestTransitionsNeverWriteToTheOldRecord drives a task through random
-// transitions. Records are shared between goroutines, so each one that ever
-// existed must still be what it was, to the last map and slice; and each new
-// one must be whole.
+// transitions. Goroutines share records. So each record must stay unchanged
+// forever, down to its maps and slices, and each new record must be valid.
 func TestTransitionsNeverWriteToTheOldRecord(t *testing.T) {
 	runs := 2000
 	if testing.Short() {
@@ -29,7 +28,7 @@ func TestTransitionsNeverWriteToTheOldRecord(t *testing.T) {
 // walk applies 60 random transitions, one after the other.
 func walk(r *rand.Rand) error {
 	var old *Task
-	records := map[*Task]*Task{} // every record there was, and what it was
+	records := map[*Task]*Task{} // every record, and a copy from when it was made
 	now := t0
 	for step := range 60 {
 		now += Millis(r.IntN(90_000))
@@ -56,7 +55,7 @@ func walk(r *rand.Rand) error {
 	return nil
 }
 
-// whole says what is wrong with a record by itself.
+// whole returns an error if a record violates an invariant by itself.
 func whole(t *Task) error {
 	ended := t.State == Dead || t.State.Finished()
 	switch {

@@ -15,15 +15,16 @@ import (
 // written with one batch for each change, is leased with its shard, and is in
 // the backup. Three things are special:
 //
-// - Its name begins with an @, as no task's name does: "@nightly". So schedules
-// are adjacent in the order of names. The part after the @ selects the shard,
-// so that "nightly@1732309200000", an occurrence, is in the same shard.
-// - It is in a queue of its own, ScheduleQueue, in one lane for each namespace.
-// No client can name that queue. The settings of its occurrences are in
-// Recurrence.
-// - It is never claimed. At its instant it is fired (Fire): one step creates
-// the occurrence and moves the schedule on, never ahead of time. A crash leaves
-// either both or neither.
+//   - Its name begins with an @, as no task's name does: "@nightly". So
+//     schedules are adjacent in the order of names. The part after the @ selects
+//     the shard, so that "nightly@1732309200000", an occurrence, is in the same
+//     shard.
+//   - It is in a queue of its own, ScheduleQueue, in one lane for each
+//     namespace. No client can name that queue. The settings of its occurrences
+//     are in Recurrence.
+//   - It is never claimed. At its instant it is fired (Fire): one step creates
+//     the occurrence and moves the schedule on, never ahead of time. A crash
+//     leaves either both or neither.
 //
 // Its State is Scheduled while the schedule exists, and Cancelled after it was
 // removed. A removed schedule counts as missing. A schedule that is paused or

@@ -39,7 +39,7 @@ func TestNothingFromBeforeTheScheduleIsMade(t *testing.T) {
 	}
 }
 
-// TestTheSameRuleGoesOn: what is changed beside the instants changes none of them.
+// TestTheSameRuleGoesOn: a change of other fields changes no instant.
 func TestTheSameRuleGoesOn(t *testing.T) {
 	s := put(t, everySpec(7*time.Second))
 	s, _, _ = run(t, s, sec(7), 0)
@@ -55,7 +55,8 @@ func TestTheSameRuleGoesOn(t *testing.T) {
 	}
 }
 
-// TestAPutTakesNoRunBack: what a client read before an instant is put after it.
+// TestAPutTakesNoRunBack: a client reads a schedule before an instant and puts
+// it back after the instant.
 func TestAPutTakesNoRunBack(t *testing.T) {
 	three := rule(func(r *Rule) { r.MaxRuns = 3 })
 	s := put(t, everySpec(time.Minute, three))
@@ -167,8 +168,9 @@ func TestPauseAndResumeAreIdempotent(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsIsGivenUp by a pause, with another rule, and where no occurrence is to wait any
-// more: it is no run then, and is told.
+// TestWhatWaitsIsGivenUp: a waiting instant is given up by a pause, by another
+// rule, and by an overlap policy without waiting. It then counts as no run, and
+// is reported as skipped.
 func TestWhatWaitsIsGivenUp(t *testing.T) {
 	waits := func() *Task {
 		s := put(t, everySpec(time.Minute, overlap(BufferOne), rule(func(r *Rule) { r.MaxRuns = 2 })))
@@ -291,8 +293,8 @@ func TestACheckLeavesAloneWhatIsRight(t *testing.T) {
 	}
 }
 
-// TestAZoneThatIsNotKnownIsAProblem and no end: the schedule waits for it, and what is asked
-// of it goes on.
+// TestAZoneThatIsNotKnownIsAProblem: an unknown zone does not end the schedule.
+// The schedule waits for the zone, and clients can still change it.
 func TestAZoneThatIsNotKnownIsAProblem(t *testing.T) {
 	daily := rule(func(r *Rule) { r.Cron, r.Zone = "0 21 * * *", "UTC" })
 	s := put(t, everySpec(0, daily))
@@ -322,7 +324,8 @@ func TestAZoneThatIsNotKnownIsAProblem(t *testing.T) {
 	}
 }
 
-// TestARuleThatThisVersionDoesNotKnowIsAProblem of its schedule alone: whoever fires goes on.
+// TestARuleThatThisVersionDoesNotKnowIsAProblem: the problem stops its own
+// schedule only, and others still fire.
 func TestARuleThatThisVersionDoesNotKnowIsAProblem(t *testing.T) {
 	for _, every := range []time.Duration{0, -time.Second, time.Microsecond} {
 		s := put(t, everySpec(5*time.Second))
@@ -334,8 +337,8 @@ func TestARuleThatThisVersionDoesNotKnowIsAProblem(t *testing.T) {
 	}
 }
 
-// TestUnfinishedOccurrencesAreCounted: each row is what a schedule's count changes by
-// where a task becomes another.
+// TestUnfinishedOccurrencesAreCounted: each row changes one task into another
+// and expects the change of the schedule's count.
 func TestUnfinishedOccurrencesAreCounted(t *testing.T) {
 	of := func(name string, state State) *Task { return &Task{Namespace: "acme", Name: name, State: state} }
 	for _, name := range []string{"nightly@1", "nightly@1.t3f", "nightly@1.b00c0ffee"} {

@@ -13,8 +13,9 @@ import (
 	"github.com/foliot/foliot/internal/cron"
 )
 
-// The page about schedules shows what runs on hard days and what policies do. It is true:
-// each row of its table is fired here, and its pictures are drawn from what schedules do.
+// The docs page about schedules shows the runs on hard days and the effect of
+// the policies. These tests prove it: they fire each row of its table, and draw
+// its pictures from real schedules.
 
 func schedulesPage(t *testing.T) string {
 	t.Helper()
@@ -25,7 +26,7 @@ func schedulesPage(t *testing.T) string {
 	return string(b)
 }
 
-// hardDay is a row: zone, day, expression, policy, what runs.
+// hardDay matches a row: zone, day, expression, policy, runs.
 var hardDay = regexp.MustCompile("^\\| `([A-Za-z_/]+)`, ([0-9]+ [A-Z][a-z]+ [0-9]+).* \\| `(.+?)` \\| (.*?) \\| (.*?) \\|$")
 
 func TestTheHardDaysOfThePageAreTrue(t *testing.T) {
@@ -79,8 +80,8 @@ func TestTheRefusalsOfThePageAreTrue(t *testing.T) {
 	}
 }
 
-// parseOnPage parses what the page shows: an expression, or one field of it. A field is taken
-// where any of the five is.
+// parseOnPage parses an expression from the page, or one field of it. A single
+// field is tried in each of the five positions.
 func parseOnPage(text string) (whole string, err error) {
 	if strings.Contains(text, " ") || text[0] == '@' {
 		_, err := cron.Parse(text)
@@ -97,8 +98,8 @@ func parseOnPage(text string) (whole string, err error) {
 	return whole, err
 }
 
-// runsOn fires a schedule over the days around one, and says what runs on it, as the
-// zone's clocks show it.
+// runsOn fires a schedule over the days around one day, and returns its runs on
+// that day as the zone's clocks show them.
 func runsOn(t *testing.T, zone, day, expr, policy string) string {
 	t.Helper()
 	at, err := time.Parse("2 January 2006", day)
@@ -149,7 +150,8 @@ func TestThePicturesOfThePageAreTrue(t *testing.T) {
 	}
 }
 
-// misfirePicture draws which instants make a run where nobody fired for a while.
+// misfirePicture draws the instants that make a run after no server fired for a
+// while.
 func misfirePicture(t *testing.T) string {
 	start := utc(1, 21, 0)
 	away, back := start+150_000, start+380_000
@@ -191,7 +193,7 @@ func misfirePicture(t *testing.T) string {
 	return b.String()
 }
 
-// mark fires s at now, and notes what becomes of its instants.
+// mark fires s at now, and records the outcome of its instants.
 func mark(marks map[Millis]string, s *Task, now Millis) *Task {
 	for {
 		r, err := fireOnce(now, s, 0)
@@ -242,8 +244,8 @@ func overlapPicture(t *testing.T) string {
 	return b.String()
 }
 
-// overlapLines returns the runs of s, as many in a line as there is room for, and then what
-// became of the other instants.
+// overlapLines returns the runs of s, as many on a line as fit, and then the
+// outcome of the other instants.
 func overlapLines(s *Task, start Millis) (lines [][]rune) {
 	const bar = "├%s───────┤" // 14 characters
 	var ends []Millis

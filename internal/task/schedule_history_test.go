@@ -77,7 +77,7 @@ func (h *history) spec() (s ScheduleSpec, unit Millis) {
 	return s, unit
 }
 
-// policies chooses what is no matter of instants.
+// policies chooses the policies, which do not affect the instants.
 func (h *history) policies(r *Rule, unit Millis) {
 	r.Misfire, r.Overlap = Misfire(h.IntN(3)), Overlap(h.IntN(3))
 	r.MaxRuns = 0
@@ -174,7 +174,7 @@ func (h *history) pause(resume bool) {
 	h.compare()
 }
 
-// check is what upkeep does now and then.
+// check applies CheckSchedule, as maintenance does now and then.
 func (h *history) check() {
 	h.note("check")
 	h.do(CheckSchedule{Key: ScheduleKey(DefaultNamespace, "nightly")})
@@ -205,7 +205,7 @@ func (h *history) keep(t *Task) {
 	h.s = &kept
 }
 
-// closed reports whether a join of spans has closed what was skipped.
+// closed reports whether a join of spans has closed a skipped instant.
 func (h *history) closed(at Millis) bool {
 	_, covered := h.s.Recur.firedAt(at)
 	return covered && h.joined
@@ -270,12 +270,12 @@ func (h *history) takeInJoins() {
 	case h.m.due != next || h.m.next() == next:
 	case h.m.waiting == 0:
 		h.m.arrange(h.now)
-	case h.s.Due <= max(h.m.next(), h.now+maxLook): // when it was looked at last nobody can tell here
+	case h.s.Due <= max(h.m.next(), h.now+maxLook): // the time of the last check is unknown here
 		h.m.due = h.s.Due
 	}
 }
 
-// passed compares what was skipped.
+// passed compares the skipped instants.
 func (h *history) passed(spans []Skip, want map[Millis]string) {
 	got := map[Millis]string{}
 	for _, s := range spans {
@@ -293,7 +293,7 @@ func (h *history) passed(spans []Skip, want map[Millis]string) {
 	}
 }
 
-// compare compares what can be seen of the schedule.
+// compare compares the visible state of the schedule.
 func (h *history) compare() {
 	h.takeInJoins()
 	r := h.s.Recur

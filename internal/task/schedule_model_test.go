@@ -9,19 +9,20 @@ import (
 	"github.com/foliot/foliot/internal/cron"
 )
 
-// A naive model judges schedules. It is written from the comments of Recurrence, Rule and
-// the changes, and shares nothing with calendar.go, fire.go and spans.go: it walks through
-// all instants of a history, one by one, and keeps what became of each in a map.
+// A naive model judges schedules. It is written from the comments of
+// Recurrence, Rule and the changes, and shares no code with calendar.go,
+// fire.go and spans.go. It walks through all instants of a history, one by one,
+// and keeps the outcome of each in a map.
 
 // modelStep divides all instants of the model's expressions, and all that clocks are apart.
 const modelStep = 5 * time.Minute
 
-// modelExpr is an expression and what it means.
+// modelExpr is an expression and its meaning.
 type modelExpr struct {
 	text  string
 	fixed bool
 	daily bool                      // it has nights without an instant
-	names func(wall time.Time) bool // wall: what the clock shows, as if it were UTC
+	names func(wall time.Time) bool // wall: the time on the clock, as if it were UTC
 }
 
 var modelExprs = []modelExpr{
@@ -163,8 +164,8 @@ func (m *scheduleModel) arrange(now Millis) {
 	}
 }
 
-// rewind takes in a clock that was set back. What stays: what was fired, and what a join of
-// spans closed for good.
+// rewind handles a clock that was set back. Two things stay: the fired
+// instants, and the instants that a join of spans closed for good.
 func (m *scheduleModel) rewind(now Millis, closed func(Millis) bool) {
 	if m.last <= now+1000 {
 		return
@@ -178,7 +179,7 @@ func (m *scheduleModel) rewind(now Millis, closed func(Millis) bool) {
 	m.unlimit(now)
 }
 
-// unlimit forgets that the limit has let through what comes after now.
+// unlimit forgets the instants after now that the limit has let through.
 func (m *scheduleModel) unlimit(now Millis) {
 	maps.DeleteFunc(m.limited, func(at Millis, _ bool) bool { return at > now })
 }
@@ -189,8 +190,8 @@ func (m *scheduleModel) forgo(now Millis) {
 	m.unlimit(now)
 }
 
-// fire returns the instant of the occurrence that begins, 0 for none, and what is skipped.
-// False: it is not due.
+// fire returns the instant of the occurrence that begins, or 0, and the skipped
+// instants. It returns false if the schedule is not due.
 func (m *scheduleModel) fire(now Millis, unfinished int, closed func(Millis) bool) (made Millis, skipped map[Millis]string, due bool) {
 	freed := m.waiting != 0 && unfinished == 0
 	if m.due > now && !freed {
@@ -223,7 +224,7 @@ func (m *scheduleModel) fire(now Millis, unfinished int, closed func(Millis) boo
 
 func (m *scheduleModel) begin(at Millis) { m.runs++; m.fired[at] = true }
 
-// choose returns the instant whose turn it is, 0 for none, and skips those that the
+// choose returns the instant to fire next, or 0, and skips those that the
 // policies pass over.
 func (m *scheduleModel) choose(now Millis, skipped map[Millis]string) Millis {
 	missed := m.open(now)

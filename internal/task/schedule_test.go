@@ -97,8 +97,8 @@ func run(t *testing.T, s *Task, now Millis, unfinished int64) (_ *Task, at []int
 
 func sec(n int64) Millis { return scheduleStart + Millis(n*1000) }
 
-// told returns what was skipped, in seconds since scheduleStart.
-func told(skipped []Skip) (all []string) {
+// skippedSeconds returns the skipped instants, in seconds since scheduleStart.
+func skippedSeconds(skipped []Skip) (all []string) {
 	for _, s := range skipped {
 		all = append(all, fmt.Sprintf("%d-%d %s", (s.From-scheduleStart)/1000, (s.Until-scheduleStart)/1000, s.Why))
 	}
@@ -123,7 +123,8 @@ func TestAScheduleFiresAtEachInstantOnce(t *testing.T) {
 	}
 }
 
-// TestTwoWeeksDownMakeOneRunOrNoneOrTheLimit: no storm follows, and what was skipped is said.
+// TestTwoWeeksDownMakeOneRunOrNoneOrTheLimit: no storm follows, and the skipped
+// instants are reported.
 func TestTwoWeeksDownMakeOneRunOrNoneOrTheLimit(t *testing.T) {
 	const down, day = 14 * 24 * 3600, 24 * 3600
 	window := fmt.Sprintf("5-%d catchup_window", down-day-5)
@@ -150,8 +151,8 @@ func TestTwoWeeksDownMakeOneRunOrNoneOrTheLimit(t *testing.T) {
 			if n := len(at); n != c.runs || n > 0 && (at[n-1] != down || at[0] != down-5*int64(n-1)) {
 				t.Errorf("runs of %v", at)
 			}
-			if fmt.Sprint(told(skipped)) != fmt.Sprint(c.skipped) {
-				t.Errorf("skipped %v, want %v", told(skipped), c.skipped)
+			if fmt.Sprint(skippedSeconds(skipped)) != fmt.Sprint(c.skipped) {
+				t.Errorf("skipped %v, want %v", skippedSeconds(skipped), c.skipped)
 			}
 			if s.Recur.Skipped != skipped[len(skipped)-1] || s.Recur.Next != sec(down+5) {
 				t.Errorf("it says that it skipped %v, and the next is %d", s.Recur.Skipped, s.Recur.Next-scheduleStart)
@@ -188,8 +189,8 @@ func TestMisfires(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, at, skipped := run(t, put(t, everySpec(time.Minute, c.edits...)), c.at, 0)
-			if fmt.Sprint(at) != c.fired || fmt.Sprint(told(skipped)) != c.skipped {
-				t.Errorf("fired %v, skipped %v, want %s and %s", at, told(skipped), c.fired, c.skipped)
+			if fmt.Sprint(at) != c.fired || fmt.Sprint(skippedSeconds(skipped)) != c.skipped {
+				t.Errorf("fired %v, skipped %v, want %s and %s", at, skippedSeconds(skipped), c.fired, c.skipped)
 			}
 			if s.Recur.Next <= c.at {
 				t.Errorf("next at %d", s.Recur.Next-scheduleStart)
@@ -198,8 +199,8 @@ func TestMisfires(t *testing.T) {
 	}
 }
 
-// TestTheLimitCountsOneAbsenceOnce: what it has let through is made up for, however long
-// that takes.
+// TestTheLimitCountsOneAbsenceOnce: all instants that the limit let through are
+// made up for, however long that takes.
 func TestTheLimitCountsOneAbsenceOnce(t *testing.T) {
 	s := put(t, everySpec(time.Minute, misfire(FireAll), rule(func(r *Rule) { r.CatchupLimit = 3 })))
 	r, err := fireOnce(sec(600), s, 0)
@@ -208,7 +209,7 @@ func TestTheLimitCountsOneAbsenceOnce(t *testing.T) {
 	}
 	s, at, skipped := run(t, r.Task, sec(780), 0)
 	if fmt.Sprint(at) != "[540 600 660 720 780]" || len(skipped) != 0 {
-		t.Errorf("fired %v, skipped %v", at, told(skipped))
+		t.Errorf("fired %v, skipped %v", at, skippedSeconds(skipped))
 	}
 	if _, at, _ = run(t, s, sec(1200), 0); fmt.Sprint(at) != "[1080 1140 1200]" {
 		t.Errorf("after another absence: %v", at)
@@ -271,7 +272,8 @@ func TestAClockThatIsSetBackRepeatsNothing(t *testing.T) {
 	}
 }
 
-// TestAJoinOfSpansClosesWhatIsPast: what is to come stays open, unless all lies ahead.
+// TestAJoinOfSpansClosesWhatIsPast: future instants stay open, unless all spans
+// lie in the future.
 func TestAJoinOfSpansClosesWhatIsPast(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	c, err := s.Recur.calendar()
@@ -313,11 +315,11 @@ func TestOfInstantsFiredAheadFireOnceTakesTheLatestThatWasNot(t *testing.T) {
 	s, _, _ = run(t, s, sec(3660), 0)
 	s = checkAt(t, sec(0), s)
 	s, at, skipped := run(t, s, sec(3665), 0) // it was down for an hour after the step
-	if fmt.Sprint(at) != "[3540]" || fmt.Sprint(told(skipped)) != "[60-3480 misfire]" {
-		t.Errorf("fired %v, skipped %v", at, told(skipped))
+	if fmt.Sprint(at) != "[3540]" || fmt.Sprint(skippedSeconds(skipped)) != "[60-3480 misfire]" {
+		t.Errorf("fired %v, skipped %v", at, skippedSeconds(skipped))
 	}
 	if _, at, skipped = run(t, s, sec(3720), 0); fmt.Sprint(at) != "[3720]" || len(skipped) != 0 {
-		t.Errorf("then fired %v, skipped %v", at, told(skipped))
+		t.Errorf("then fired %v, skipped %v", at, skippedSeconds(skipped))
 	}
 }
 
@@ -338,8 +340,8 @@ func TestOverlaps(t *testing.T) {
 			s, fired, passed = run(t, s, sec(i), min(i/6, 1))
 			at, skipped = append(at, fired...), append(skipped, passed...)
 		}
-		if fmt.Sprint(at) != c.during || fmt.Sprint(told(skipped)) != c.passed {
-			t.Errorf("%v: fired %v, skipped %v", c.overlap, at, told(skipped))
+		if fmt.Sprint(at) != c.during || fmt.Sprint(skippedSeconds(skipped)) != c.passed {
+			t.Errorf("%v: fired %v, skipped %v", c.overlap, at, skippedSeconds(skipped))
 		}
 		s, at, _ = run(t, s, sec(17), 0)
 		if fmt.Sprint(at) != c.after || s.Recur.Runs != c.runs || s.Recur.Next != sec(20) || s.Due != sec(20) {
@@ -348,7 +350,8 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsIsLookedAtAgain: the end of the occurrence before may not have been told.
+// TestWhatWaitsIsLookedAtAgain: the notice that the occurrence before has ended
+// may be lost.
 func TestWhatWaitsIsLookedAtAgain(t *testing.T) {
 	s := put(t, everySpec(time.Hour, overlap(BufferOne)))
 	s, _, _ = run(t, s, sec(3600), 1)

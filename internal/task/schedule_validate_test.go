@@ -81,7 +81,8 @@ func TestScheduleValidation(t *testing.T) {
 	}
 }
 
-// TestALongestOccurrenceNameIsAName: what is made of a schedule's name can be asked for.
+// TestALongestOccurrenceNameIsAName: clients can get any occurrence by its
+// name.
 func TestALongestOccurrenceNameIsAName(t *testing.T) {
 	name := OccurrenceName(strings.Repeat("a", MaxScheduleName), Never) + ".b01234567"
 	if err := ValidateRecordName("name", name); err != nil {

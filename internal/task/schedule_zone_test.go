@@ -25,13 +25,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// clocks is a zone's rules: what its clocks are ahead of UTC, from when on.
+// clocks is a rule of a zone: an offset from UTC and its start.
 type clocks struct {
 	from  Millis
 	ahead time.Duration
 }
 
-// zone gives Test/Town other rules. Whoever has read the zone reads it again an hour later.
+// zone gives Test/Town other rules. LoadZone reads a zone again after an hour.
 func zone(t *testing.T, rules ...clocks) {
 	t.Helper()
 	b := append([]byte("TZif"), make([]byte, 16)...)
@@ -63,9 +63,10 @@ func utc(day, hour, minute int) Millis {
 	return Millis(time.Date(2027, time.June, day, hour, minute, 0, 0, time.UTC).UnixMilli())
 }
 
-// TestAZoneWhoseRulesChange between two instants of a schedule neither repeats an evening nor
-// leaves one out, and what is about to come moves with the clocks. Each row: until noon of
-// the 2nd the clocks were two hours ahead of UTC, and 21:00 was 19:00.
+// TestAZoneWhoseRulesChange: if the rules change between two instants of a
+// schedule, no evening is repeated or left out, and the next instant moves with
+// the clocks. In each row the clocks were two hours ahead of UTC until noon of
+// the 2nd, so that 21:00 was 19:00 UTC.
 func TestAZoneWhoseRulesChange(t *testing.T) {
 	before := clocks{utc(1, 0, 0), 2 * time.Hour}
 	for _, c := range []struct {
@@ -73,7 +74,7 @@ func TestAZoneWhoseRulesChange(t *testing.T) {
 		cron  string
 		rules []clocks // as they are known later
 		known Millis   // when that is
-		want  []Millis // what fires from the 1st to the 4th
+		want  []Millis // the instants fired from the 1st to the 4th
 	}{
 		{
 			"as they were", "0 21 * * *", nil, utc(2, 12, 0),

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// cell is what a call does to a task in a state: an effect and the state that
-// follows, or an error.
+// cell is the outcome of a call on a task in one state: an effect and the next
+// state, or an error.
 type cell struct {
 	effect Effect
 	state  State
@@ -32,8 +32,8 @@ var (
 )
 
 // TestTransitionTable is the table of the service's design, row by row. The
-// three finished states share a column, and so do a running attempt and one
-// whose task was replaced meanwhile.
+// three finished states share a column, and so do a running attempt and the
+// attempt of a replaced task.
 func TestTransitionTable(t *testing.T) {
 	key := demand().Key
 	absolute := demand(func(s *Spec) { s.When = When{At: t0 + minute} })
@@ -76,8 +76,8 @@ func TestTransitionTable(t *testing.T) {
 	})
 }
 
-// TestStateComesBeforeDelay: a finished task without a delay is told that it is
-// finished, which no change of its delay would help.
+// TestStateComesBeforeDelay: the error for a finished task without a delay is
+// that it has finished, because no change of its delay would help.
 func TestStateComesBeforeDelay(t *testing.T) {
 	old := create(t, func(s *Spec) { s.When = When{At: t0} })
 	old = apply(t, t0, old, Cancel{Key: old.Key()})

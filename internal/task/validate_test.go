@@ -113,8 +113,8 @@ func manyLabels(n int) map[string]string {
 	return m
 }
 
-// wantField checks that err is the *FieldError of a path and code, or nil where
-// no code is wanted.
+// wantField checks that err is the *FieldError of a path and code, or nil if
+// code is empty.
 func wantField(err error, path, code string) error {
 	if code == "" {
 		if err != nil {

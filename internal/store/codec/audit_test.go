@@ -48,7 +48,8 @@ func TestALaterVersionsBlockIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzDecodeAuditEntries: whatever is in a store is read or refused, never a panic.
+// FuzzDecodeAuditEntries: any bytes in a store are decoded or refused, without
+// a panic.
 func FuzzDecodeAuditEntries(f *testing.F) {
 	f.Add(blockOf(audited()))
 	f.Add([]byte{Format})

@@ -59,7 +59,8 @@ func eachField(src []byte, use func(field) error) error {
 	return nil
 }
 
-// Unwrap returns what is behind a value's format byte: a part of src, not a copy.
+// Unwrap returns the bytes after a value's format byte. They are a part of src,
+// not a copy.
 func Unwrap(src []byte) ([]byte, error) {
 	if len(src) == 0 {
 		return nil, fmt.Errorf("empty: %w", ErrDamaged)
@@ -70,9 +71,9 @@ func Unwrap(src []byte) ([]byte, error) {
 	return src[1:], nil
 }
 
-// MatchRecord reports whether the record src under key matches f, having
-// decoded only the fields that f may ask for. The key's name is asked for where f names a schedule. It is that of f.Match, for a small
-// part of what DecodeRecord costs.
+// MatchRecord reports whether the record src under key matches f, as f.Match
+// would. It decodes only the fields that f can test, for a small part of the
+// cost of DecodeRecord. The key's name matters only if f names a schedule.
 func MatchRecord(src []byte, key task.Key, f *task.Filter) (bool, error) {
 	src, err := Unwrap(src)
 	if err != nil {
@@ -137,8 +138,9 @@ func DecodeRecord(key task.Key, src []byte) (*task.Task, error) {
 	return t, nil
 }
 
-// setField sets what f says. Unknown numbers are a later version's, which said
-// by the directory's format that they may be ignored.
+// setField sets the field of t that f holds. It ignores unknown numbers: they
+// are from a later version, and the directory's format says that they may be
+// ignored.
 func setField(t *task.Task, f field) error {
 	switch f.num {
 	case fieldState:

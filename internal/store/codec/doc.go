@@ -1,19 +1,20 @@
-// Package codec says how a task's record and the entries of the audit log are
-// written as bytes: the same in every store that keeps bytes, so that what one
-// version wrote in one of them every later version reads in all.
+// Package codec encodes the records of tasks and the entries of the audit log.
+// All stores that keep bytes use the same encoding, so that every later version
+// can read the bytes of an earlier one, in any store.
 //
-// It is pure: no clock, no medium. Keys, bodies and indices are each store's own.
+// The package is pure: no clock, no medium. Each store has its own keys, bodies
+// and indexes.
 package codec
 
 import "errors"
 
-// Format is the first byte of each value: of a record, and of whatever else a
-// store puts behind it, to be read with Unwrap. A field that older code may
-// ignore needs no other one.
+// Format is the first byte of each value: of a record, and of any other value
+// that a store reads with Unwrap. A new field that older code may ignore needs
+// no new format.
 const Format = 1
 
-// scheduleFormat is the first byte of a schedule's record: whoever knows no schedules
-// would take it for a task, and send it.
+// scheduleFormat is the first byte of a schedule's record. Versions without
+// schedules would take such a record for a task, and send it.
 const scheduleFormat = 2
 
 // Why a value is refused.

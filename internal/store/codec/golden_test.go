@@ -43,7 +43,7 @@ func audited() []task.AuditEntry {
 	}
 }
 
-// What is in the stores of users, of format 1: other bytes are a new format.
+// The bytes of format 1 in existing stores. Other bytes need a new format.
 const (
 	sampleBytes = "0108021084c0e285e3681a046d61696c220c0a047465616d1204626c756528023202696438074208686f73743a3434334a1168747470733a2f2f686f73742f68" +
 		"6f6f6b5203505554580260ac026880c0e285e3687082c0e285e368788090dfc04a800180a8d6b907880180e0ba84bf0390018080f89492a52798010aa0018080" +

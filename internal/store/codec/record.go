@@ -10,10 +10,11 @@ import (
 
 // A record is a format byte and then fields in Protocol Buffers' wire format,
 // each with its number. A field that has its zero value is left out. Numbers
-// are never used again for something else.
+// are never reused.
 //
-// Fields come in ascending order, and what List mostly filters by comes first:
-// a page looks at 10,000 records and decodes only those that it returns.
+// Fields come in ascending order, and the fields that List mostly filters by
+// come first: a page examines 10,000 records and decodes only those that it
+// returns.
 const (
 	fieldState    = 1
 	fieldDue      = 2
@@ -126,7 +127,8 @@ func AppendRecord(dst []byte, t *task.Task) []byte {
 	return appendLife(dst, t)
 }
 
-// appendLife appends what t's life has added to what its client asked for.
+// appendLife appends the fields that t's life has added to the client's
+// request.
 func appendLife(dst []byte, t *task.Task) []byte {
 	dst = appendBool(dst, fieldUrgent, t.Urgent)
 	dst = appendInt(dst, fieldTries, int64(t.Tries))
@@ -208,7 +210,7 @@ func appendString(dst []byte, num protowire.Number, v string) []byte {
 	return protowire.AppendString(dst, v)
 }
 
-// appendMessage appends what add appends, behind its length.
+// appendMessage appends the output of add, after its length.
 func appendMessage(dst []byte, num protowire.Number, add func([]byte) []byte) []byte {
 	dst = protowire.AppendTag(dst, num, protowire.BytesType)
 	return protowire.AppendBytes(dst, add(nil))
@@ -229,8 +231,8 @@ func pairPartSize(s string) int {
 	return protowire.SizeTag(pairFirst) + protowire.SizeBytes(len(s))
 }
 
-// appendPairs appends m in no particular order: a record is compared by what
-// it says, never by its bytes.
+// appendPairs appends m in no particular order: tests compare decoded records,
+// never bytes.
 func appendPairs(dst []byte, num protowire.Number, m map[string]string) []byte {
 	for k, v := range m {
 		dst = appendPair(dst, num, k, v)

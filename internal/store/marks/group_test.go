@@ -10,7 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A group names exactly the sets that have a lane, whatever was added, found empty or left.
+// A group lists exactly the sets that have a lane, after any adds, empty reads
+// and leaves.
 func TestAGroupKnowsWhichSetsHaveALane(t *testing.T) {
 	lanes := []task.Lane{{Namespace: "a", Queue: "q"}, {Namespace: "a", Queue: "r"}, {Namespace: "b", Queue: "q"}}
 	rapid.Check(t, func(t *rapid.T) {

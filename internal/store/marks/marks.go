@@ -8,22 +8,22 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Set is the low-water marks of an index's lanes, in memory. All methods may be
-// called by many goroutines; none blocks. New makes one.
+// Set holds the low-water marks of an index's lanes, in memory. All methods may
+// be called by many goroutines; none blocks. New makes a Set.
 //
-// The mark must never be too high, or a task sits scheduled and never fires.
-// Two rules keep it so:
+// A mark must never be too high, or a task stays scheduled and never fires. Two
+// rules ensure that:
 //
-//   - The index's writer calls Added after a batch is applied, and before it is
-//     answered: the mark is lowered to the entry where it is higher.
-//   - A read, from Begin to End, raises the mark to the first entry that it
-//     found, or to the lowest that was added since the read began, whichever is
-//     lower. An entry added before the read began is in what the read sees, as
-//     it was applied before.
+//   - The index's writer calls Added after a batch is applied and before its
+//     reply. Added lowers the mark to the new entry if the mark is higher.
+//   - A read, from Begin to End, raises the mark to the first entry found, or to
+//     the lowest entry added since the read began, whichever is lower. An entry
+//     added before the read began is visible to the read, as it was applied
+//     before.
 //
-// Without the second half of the second rule this loses an entry: the read
-// takes its snapshot, the writer applies an entry and finds the mark low
-// enough, the read raises the mark over it.
+// Without the second half of the second rule an entry is lost: the read takes
+// its snapshot, the writer applies an entry and finds the mark low enough, and
+// the read raises the mark over the entry.
 type Set struct {
 	mu sync.Mutex // guards everything below
 	m  map[task.Lane]*lane
@@ -48,8 +48,8 @@ type lane struct {
 	added  bool
 }
 
-// New returns the marks of an index that is empty. Of one that is not, the first
-// entry of each lane is to be told to Added before anybody reads.
+// New returns the marks of an empty index. If the index is not empty, pass the
+// first entry of each lane to Added before the first read.
 func New() *Set {
 	return &Set{m: make(map[task.Lane]*lane), namespaces: make(map[string][]*lane)}
 }
@@ -97,8 +97,8 @@ func (s *Set) Begin(key task.Lane) (low task.Position, ok bool) {
 	return l.low, true
 }
 
-// Finding is what a read learnt of its lane's head. The zero Finding, of a read
-// that failed too, is nothing.
+// Finding is the result of a read of a lane's head. The zero Finding, also the
+// one of a failed read, has no effect.
 type Finding struct {
 	Conclusive bool          // it began at the mark
 	Empty      bool          // and found no entry at all

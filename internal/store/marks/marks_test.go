@@ -31,14 +31,15 @@ func TestAnEntryAddedDuringAReadIsNotSkipped(t *testing.T) {
 	}
 }
 
-// index is a lane's index beside its mark: a writer that applies and then tells,
-// and readers that begin, take a snapshot, and end, in any order.
+// index is a lane's index with its mark. Its writer applies entries and then
+// passes them to Added. Its readers begin, take a snapshot and end, in any
+// order.
 type index struct {
-	set     *Set
-	lane    task.Lane
-	applied []task.Position // the index, in order
-	untold  []task.Entry    // applied, and not yet told to the set: nobody was answered
-	reads   []*read
+	set      *Set
+	lane     task.Lane
+	applied  []task.Position // the index, in order
+	unmarked []task.Entry    // applied, and not yet passed to the set or confirmed to the writer's caller
+	reads    []*read
 }
 
 type read struct {
@@ -54,13 +55,13 @@ func (x *index) apply(t *rapid.T) {
 	p := task.Position{Due: task.Millis(rapid.IntRange(0, 9).Draw(t, "due"))}
 	if at, there := slices.BinarySearchFunc(x.applied, p, compare); !there {
 		x.applied = slices.Insert(x.applied, at, p)
-		x.untold = append(x.untold, x.entry(p))
+		x.unmarked = append(x.unmarked, x.entry(p))
 	}
 }
 
 func (x *index) tell(*rapid.T) {
-	x.set.Added(x.untold)
-	x.untold = nil
+	x.set.Added(x.unmarked)
+	x.unmarked = nil
 }
 
 func (x *index) remove(t *rapid.T) {
@@ -107,7 +108,7 @@ func (r *read) find() Finding {
 // check compares the mark with the index.
 func (x *index) check(t *rapid.T) {
 	for _, p := range x.applied {
-		if e := x.entry(p); !slices.Contains(x.untold, e) && (!x.set.Covers(e) || !slices.ContainsFunc(x.set.Heads(p.Due), func(h task.LaneHead) bool { return h.Lane == e.Lane })) {
+		if e := x.entry(p); !slices.Contains(x.unmarked, e) && (!x.set.Covers(e) || !slices.ContainsFunc(x.set.Heads(p.Due), func(h task.LaneHead) bool { return h.Lane == e.Lane })) {
 			t.Fatalf("the mark is above %+v", p)
 		}
 	}
@@ -144,7 +145,7 @@ func TestWhatWasEmptiedIsForgottenByTheNextRead(t *testing.T) {
 			x.end(t)
 		}
 		x.applied = nil
-		for range 2 { // the first one may have found what was told late
+		for range 2 { // the first read may have found a late Added
 			x.begin(t)
 			x.snapshot(t)
 			x.end(t)

@@ -189,8 +189,8 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	return n, nil
 }
 
-// Watch sets the function that is told of tasks that may have become due. It
-// is called by the goroutine that made the change, before that has its reply.
+// Watch sets the function that is called with tasks that may have become due.
+// The goroutine that made the change calls it before it returns the reply.
 func (s *Store) Watch(hint func([]task.Entry)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

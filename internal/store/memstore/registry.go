@@ -10,9 +10,9 @@ import (
 // Settings returns all settings.
 func (s *Store) Settings() *task.Settings { return s.settings.Load() }
 
-// WatchSettings sets the function that is told of new settings. It is called by
-// the goroutine that made the edit, before that has its reply; it may call the
-// store, but not Configure.
+// WatchSettings sets the function that is called with new settings. The
+// goroutine that made the edit calls it before it returns the reply. The
+// function may call the store, but not Configure.
 func (s *Store) WatchSettings(tell func(*task.Settings)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,9 +127,9 @@ func (s *Store) auditLocked(e task.AuditEntry) {
 	s.log = append(s.log, e)
 }
 
-// trimLocked removes at most limit entries from the audit log's beginning whose
-// retention ended at or before now. It stops at the first that is to stay, also
-// if the clock was set back and later ones are older.
+// trimLocked removes at most limit entries from the beginning of the audit log
+// whose retention ended at or before now. It stops at the first entry that must
+// stay, even if the clock was set back and later entries are older.
 func (s *Store) trimLocked(now task.Millis, limit int) int {
 	n := 0
 	for n < min(limit, len(s.log)) && s.log[n].At.Add(s.auditKeep) <= now {

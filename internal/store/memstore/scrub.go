@@ -60,9 +60,9 @@ func (s *Store) placesLocked(after string) []place {
 	return places
 }
 
-// strayedLocked reports whether t's lease has ended, has not been extended for
-// task.StrayAfter since that was first seen, and so is held by nobody. One look
-// would not do: where the clock was set ahead, every lease looks as if it had ended.
+// strayedLocked reports whether t's lease has ended and has not been extended
+// for task.StrayAfter since a scrub first saw that. One scrub is not enough: if
+// the clock was set ahead, every lease looks ended.
 func (s *Store) strayedLocked(now task.Millis, t *task.Task) bool {
 	key := t.Key()
 	if t.State != task.Running || t.Lease.Until > now {

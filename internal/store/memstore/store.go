@@ -41,8 +41,8 @@ type Store struct {
 	records map[task.Key]*task.Task
 	bodies  map[task.Key][]byte // apart from the records, which change far more often
 	idem    map[idemKey]string  // the name of the record that was created with the key
-	hint    func([]task.Entry)  // nil: nobody watches
-	hints   []task.Entry        // what the call under way has to tell
+	hint    func([]task.Entry)  // nil: no watcher
+	hints   []task.Entry        // hints of the call under way
 	tell    func(*task.Settings)
 	log     []task.AuditEntry // the oldest first
 	seq     uint64            // of the newest entry that was ever made
@@ -53,7 +53,8 @@ type Store struct {
 // idemKey is an Idempotency-Key's digest; namespaces do not share keys.
 type idemKey struct{ namespace, digest string }
 
-// transition is what task.Change, Claim, Extension and Settlement have in common.
+// transition is the common interface of task.Change, Claim, Extension and
+// Settlement.
 type transition interface {
 	Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error)
 }
@@ -117,8 +118,8 @@ func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Chang
 	return replies, nil
 }
 
-// changeLocked carries out what a client asks for, within its quotas, and
-// records it.
+// changeLocked carries out a client's change within its quotas, and records it
+// in the audit log.
 func (s *Store) changeLocked(now task.Millis, who task.Actor, c task.Change) task.Reply {
 	old := s.records[c.Target()]
 	result, err := c.Apply(now, old, s.policyOf(old))
@@ -223,8 +224,8 @@ func (s *Store) enter(ctx context.Context) error {
 	return nil
 }
 
-// leave ends what enter began and then tells the watcher, outside the lock: it
-// may call the store.
+// leave ends the call that enter began and then calls the watcher, outside the
+// lock: the watcher may call the store.
 func (s *Store) leave() {
 	hint, entries := s.hint, s.hints
 	s.hints = nil
@@ -234,7 +235,7 @@ func (s *Store) leave() {
 	}
 }
 
-// stepLocked carries out one transition and keeps what it returns.
+// stepLocked carries out one transition and stores its result.
 func (s *Store) stepLocked(now task.Millis, key task.Key, tr transition) task.Reply {
 	return s.transitLocked(now, s.records[key], tr)
 }
@@ -249,7 +250,7 @@ func (s *Store) transitLocked(now task.Millis, old *task.Task, tr transition) ta
 	return task.Reply{Result: result, Err: err}
 }
 
-// keepLocked keeps what a transition returned.
+// keepLocked stores the result of a transition.
 func (s *Store) keepLocked(r task.Result) {
 	s.putLocked(r.Task)
 	if t := r.Spawned; t != nil && s.records[t.Key()] == nil {

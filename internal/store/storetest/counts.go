@@ -60,7 +60,7 @@ func (f *fixture) wantCounts() {
 	}
 }
 
-// checkCounts compares what a store counts with what it lists.
+// checkCounts compares the store's counts with its lists.
 func checkCounts(ctx context.Context, s task.Store, namespaces []string) error {
 	want := map[task.QueueKey]task.Counts{}
 	for _, namespace := range namespaces {

@@ -46,8 +46,8 @@ type Contents struct {
 type Reopen struct {
 	Name string // "close", "kill", ...
 
-	// Do ends s and opens what is left of it. The store it returns has reaped
-	// all leases as of now, knowing that their holders are gone.
+	// Do closes s and opens its data again. The store it returns has reaped all
+	// leases as of now, with their holders gone.
 	Do func(t *testing.T, s task.Store, now task.Millis) task.Store
 
 	// LosesClaims allows that the claims and extensions since the last other
@@ -82,14 +82,15 @@ func Differential(t *testing.T, s Subject) {
 	}
 }
 
-// divergence says what differs after which step of a script.
+// divergence is a difference between the stores, and the step of the script
+// that caused it.
 type divergence struct {
 	step int
 	what error
 }
 
-// try runs a script in a subtest, so that what Open and Do registered is
-// cleaned up after it.
+// try runs a script in a subtest, so that the cleanups of Open and Do run after
+// it.
 func (s Subject) try(t *testing.T, name string, sc script) (d *divergence) {
 	t.Run(name, func(t *testing.T) { d = s.execute(t, sc) })
 	return d
@@ -101,8 +102,8 @@ type pair struct {
 	store     task.Store
 	reference task.Store
 
-	shown   view    // what both showed last
-	base    view    // what both showed before pending
+	shown   view    // the last state of both stores
+	base    view    // the state before pending
 	pending []lease // since the last other change
 }
 
@@ -231,8 +232,8 @@ func (p *pair) compare(ctx context.Context, l line) error {
 	return p.compareLanes(ctx, l.at)
 }
 
-// remember keeps what is shown now, and which claims a crash could take back:
-// any other change that was answered made those before it durable.
+// remember keeps the current state, and the claims that a crash could take
+// back. Any other confirmed change made those before it durable.
 func (p *pair) remember(l line, now view) {
 	var made []lease
 	switch c := l.command.(type) {

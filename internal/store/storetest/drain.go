@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// drain lists page after page until there is no more, and checks what every
-// page has to keep: its limit, its order, and that the cursor moves on.
+// drain lists page after page to the end, and checks the contract of every
+// page: its limit, its order, and that the cursor moves on.
 func drain(ctx context.Context, s task.Store, filter task.Filter, page task.Page) ([]*task.Task, error) {
 	var all []*task.Task
 	for last := page.After; ; {
@@ -50,7 +50,7 @@ func DrainAll(ctx context.Context, s task.Store, namespace string, page task.Pag
 }
 
 // drainLog reads the audit log page by page and returns it with the oldest
-// entry first. It checks what every page has to keep.
+// entry first. It checks the contract of every page.
 func drainLog(ctx context.Context, s task.Store, f task.AuditFilter, limit int) ([]task.AuditEntry, error) {
 	var all []task.AuditEntry
 	for before := uint64(0); ; {

@@ -39,9 +39,9 @@ func (w world) lanes() []task.Lane {
 	return lanes
 }
 
-// generator writes a script, and runs it on a reference while it does, so that
-// it knows what is running and what could be settled. Its choices are likely to
-// be sensible and never sure to be.
+// generator writes a script and runs it on a reference at the same time. So it
+// knows the running tasks, and the claims it could settle. Its choices are
+// likely to be sensible and never sure to be.
 type generator struct {
 	*rand.Rand
 	now      task.Millis
@@ -96,8 +96,8 @@ func (g *generator) wait() {
 	}
 }
 
-// edge returns an instant at which a record changes what is allowed, or its
-// neighbour to the millisecond: bugs sit there.
+// edge returns an instant at which a record changes the allowed operations, or
+// its neighbour to the millisecond: bugs are likely there.
 func (g *generator) edge(otherwise task.Millis) task.Millis {
 	t := g.record()
 	if t == nil {
@@ -166,9 +166,10 @@ func several[T any](g *generator, one func() T) []T {
 	return out
 }
 
-// decided returns the changes of one call, or those of its first one's record alone where
-// the order of changes to different records decides what becomes of them: which comes
-// first where there are quotas, and whether a key is given back before another takes it.
+// decided returns the changes of one call. If the order of changes to different
+// records affects their outcome, it returns those of the first change's record
+// alone. The order matters if there are quotas, and if one record gives back a
+// key that another takes.
 func (g *generator) decided(changes []task.Change) []task.Change {
 	if !g.apart || !slices.ContainsFunc(g.Settings, hasQuota) && !g.contested(changes) {
 		return changes

@@ -6,8 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// idempotencyCases: a client that did not hear the answer asks again with the
-// same key, and must not get a second task, whatever happened meanwhile.
+// idempotencyCases: a client that got no reply asks again with the same key. It
+// must not get a second task, even if other changes came in between.
 var idempotencyCases = []testCase{
 	{
 		"a repeat is answered with the task it made",
@@ -162,7 +162,8 @@ var idempotencyCases = []testCase{
 	},
 }
 
-// wantRepeated fails the case unless c is the repeat of a change whose task has that id and state now.
+// wantRepeated fails the case unless c is the repeat of a change whose task has
+// that id and state now.
 func (f *fixture) wantRepeated(c task.Change, id string, s task.State) {
 	f.Helper()
 	if r := f.apply(start+9, c); r.Err != nil || r.Effect != task.Repeated || r.Task.ID != id || r.Task.State != s {

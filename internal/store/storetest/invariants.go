@@ -9,10 +9,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// CheckInvariants audits a store that nobody else uses meanwhile: what waits is
-// in its lane and nowhere else, what is in a lane waits, and every record is
-// whole. It looks into the given namespaces, or into the default one; a lane
-// of another namespace is an error. It reads every task: O(tasks).
+// CheckInvariants audits a store that has no other user at the same time. Each
+// waiting task must be in its lane and in no other, each entry of a lane must
+// wait, and every record must be valid. It checks the given namespaces, or the
+// default one; a lane of another namespace is an error. It reads every task:
+// O(tasks).
 func CheckInvariants(t testing.TB, s task.Store, now task.Millis, namespaces ...string) {
 	t.Helper()
 	if len(namespaces) == 0 {
@@ -23,7 +24,7 @@ func CheckInvariants(t testing.TB, s task.Store, now task.Millis, namespaces ...
 	}
 }
 
-// audit returns what is wrong, at most a few of each kind.
+// audit returns the violations found, at most a few of each kind.
 func audit(ctx context.Context, s task.Store, now task.Millis, namespaces []string) []error {
 	var errs []error
 	waits := map[task.Entry]bool{}
@@ -100,7 +101,8 @@ func everyLane(ctx context.Context, s task.Store) (map[task.Entry]bool, error) {
 	return indexed, nil
 }
 
-// lanesCover checks that Lanes(until) names every lane whose head is due by then.
+// lanesCover checks that Lanes(until) names every lane whose head is due by
+// then.
 func lanesCover(ctx context.Context, s task.Store, until task.Millis, heads map[task.Lane]*task.Task) error {
 	lanes, err := s.Lanes(ctx, until)
 	if err != nil {
@@ -115,7 +117,7 @@ func lanesCover(ctx context.Context, s task.Store, until task.Millis, heads map[
 	return checkLanes(lanes, until, due)
 }
 
-// whole says what is wrong with a record by itself.
+// whole returns an error if a record violates an invariant by itself.
 func whole(t *task.Task) error {
 	ended := t.State == task.Dead || t.State.Finished()
 	switch {

@@ -12,8 +12,8 @@ import (
 // forever is a bound that includes every due time.
 const forever task.Millis = math.MaxInt64
 
-// laneCases: what waits can be read lane by lane, the earliest first, without
-// being taken; a task is in exactly the lane of its record.
+// laneCases: waiting tasks can be read lane by lane, the earliest first,
+// without being taken. A task is in exactly the lane of its record.
 var laneCases = []testCase{
 	{
 		"a lane is namespace, queue, priority and destination",

@@ -8,9 +8,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// ledgerCases: what a client wrote is what it reads, one name has one record,
-// and a refused change leaves nothing behind. Which change is allowed in which
-// state is the transition table's business and tested in internal/task.
+// ledgerCases: a client reads back its writes, one name has one record, and a
+// refused change leaves no trace. internal/task tests the transition table,
+// which decides the changes that each state allows.
 var ledgerCases = []testCase{
 	{
 		"a created task is read back whole",

@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// quotaCases: a namespace gets what its quotas allow, to the task and the byte,
-// and no delivery ever fails because of one.
+// quotaCases: a namespace gets the full amount that its quotas allow, to the
+// task and the byte, and no delivery ever fails because of a quota.
 var quotaCases = []testCase{
 	{
 		"a quota is exact however many ask at once",

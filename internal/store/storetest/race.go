@@ -14,7 +14,8 @@ import (
 // crowd is how many goroutines meet in each of these cases.
 const crowd = 64
 
-// raceCases mean most under the race detector, and without it still count who won.
+// raceCases are most useful under the race detector. Without it they still
+// count the winners.
 var raceCases = []testCase{
 	{
 		"a name is created once",

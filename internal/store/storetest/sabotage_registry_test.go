@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// sabotagesOfTheRegistry are bugs in what is kept beside tasks.
+// sabotagesOfTheRegistry are bugs in settings, counts and the audit log.
 var sabotagesOfTheRegistry = map[string]func(*saboteur){
 	"answers the second edit of a call and does not make it": func(s *saboteur) {
 		s.configure = func(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// sabotagesOfSchedules are bugs in what schedules do.
+// sabotagesOfSchedules are bugs in the treatment of schedules.
 var sabotagesOfSchedules = map[string]func(*saboteur){
 	"fires a millisecond early": func(s *saboteur) {
 		s.fire = func(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
@@ -76,7 +76,8 @@ var sabotagesOfSchedules = map[string]func(*saboteur){
 	},
 }
 
-// eachFired returns what lets edit at each reply that is no refusal.
+// eachFired returns a Fire method that calls edit with each reply without an
+// error.
 func eachFired(s *saboteur, edit func(context.Context, task.Millis, *task.Reply) error) func(context.Context, task.Millis, []task.Fire) ([]task.Reply, error) {
 	return func(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
 		replies, err := s.Store.Fire(ctx, now, fires)

@@ -356,7 +356,8 @@ var scheduleCases = []testCase{
 	},
 }
 
-// schedule makes a schedule in the queue "mail" whose first instant is every from start.
+// schedule makes a schedule in the queue "mail" with an instant at each
+// multiple of every after start.
 func (f *fixture) schedule(name string, every time.Duration, edits ...func(*task.ScheduleSpec)) *task.Task {
 	f.Helper()
 	return f.must(start, task.PutSchedule{Spec: f.scheduleSpec(name, every, edits...)})
@@ -381,7 +382,7 @@ func overlap(o task.Overlap) func(*task.ScheduleSpec) {
 	return func(s *task.ScheduleSpec) { s.Rule.Overlap = o }
 }
 
-// unborn returns what stands for a schedule that there is not.
+// unborn returns the placeholder for a missing schedule.
 func (f *fixture) unborn(name string) *task.Task {
 	k := task.ScheduleKey(task.DefaultNamespace, name)
 	return &task.Task{Namespace: k.Namespace, Name: k.Name}

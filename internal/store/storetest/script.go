@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// script is what Differential does to both stores.
+// script is the list of commands that Differential runs on both stores.
 type script []line
 
 // line is a command and the time at which it is given.
@@ -76,7 +76,7 @@ func (c configure) run(ctx context.Context, s task.Store, now task.Millis) (any,
 	return answers, err
 }
 
-// scrub compares what was repaired: which sentence says so is left open.
+// scrub compares the repaired records, but not the wording of the repairs.
 func (c scrub) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
 	repairs, err := drainScrub(ctx, s, now, c.Limit)
 	names := make([]string, len(repairs))

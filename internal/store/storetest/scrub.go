@@ -8,7 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// scrubCases: a store that works has nothing to repair but what its clients left lying.
+// scrubCases: in a correct store, only claims that clients abandoned need
+// repair.
 var scrubCases = []testCase{
 	{
 		"a scrub of a healthy store finds nothing",
@@ -139,7 +140,8 @@ func (f *fixture) scrub(now task.Millis, limit int) []task.Repair {
 	return found
 }
 
-// drainScrub scrubs step by step until the end, and checks what every step has to keep.
+// drainScrub scrubs step by step until the end, and checks the contract of
+// every step.
 func drainScrub(ctx context.Context, s task.Store, now task.Millis, limit int) (found []task.Repair, err error) {
 	for cursor := ""; ; {
 		step, err := s.Scrub(ctx, now, cursor, limit)

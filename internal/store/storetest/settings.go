@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// settingsCases: what operators decide is shown as soon as it is answered, and
-// not before; two that decide at once do not overwrite each other unseen.
+// settingsCases: an edit is visible once it is confirmed, and not before. Two
+// edits at the same time do not overwrite each other unnoticed.
 var settingsCases = []testCase{
 	{
 		"an edit that was answered is shown",

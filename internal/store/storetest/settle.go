@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// settleCases: a claim ends once, by its token, and what follows is stored with
-// it in one step.
+// settleCases: a claim ends once, by its token, and the effects of its end are
+// stored with it in one step.
 var settleCases = []testCase{
 	{
 		"a success delivers",

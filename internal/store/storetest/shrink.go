@@ -5,10 +5,10 @@ import "testing"
 // maxTries bounds the search for a shorter script.
 const maxTries = 1500
 
-// shrink leaves out of a script whatever the divergence does not need: runs of
-// commands, halved from the whole script down to one, then items of batches. It
-// starts again after each success. The divergence may become another one: one
-// bug at a time.
+// shrink removes every part of a script that the divergence does not need: runs
+// of commands, halved from the whole script down to one, then items of batches.
+// It starts again after each success. The divergence may become another one:
+// one bug at a time.
 func (s Subject) shrink(t *testing.T, sc script, d *divergence) (script, *divergence) {
 	tries := 0
 	try := func(shorter script) bool {

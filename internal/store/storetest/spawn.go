@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// spawnCases: a death is told, exactly as durably as it happened.
+// spawnCases: a death notice is exactly as durable as the death.
 var spawnCases = []testCase{
 	{
 		"a death begins the task that tells of it",

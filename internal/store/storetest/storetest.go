@@ -25,7 +25,7 @@ const start task.Millis = 1_800_000_000_000
 // testCase is one rule of the contract and the steps that show it.
 type testCase struct {
 	name string
-	rule string // printed when the case fails: what the contract says, and why
+	rule string // printed when the case fails: the rule of the contract, and its reason
 	run  func(f *fixture)
 }
 
@@ -90,7 +90,7 @@ type fixture struct {
 	*testing.T
 	store task.Store
 	ids   int
-	who   task.Actor // whose changes Apply and Configure make
+	who   task.Actor // the actor of the changes of Apply and Configure
 }
 
 // namespaces are those that cases use; one is a prefix of another.
@@ -210,7 +210,7 @@ func (f *fixture) list(filter task.Filter, page task.Page) []*task.Task {
 	return all
 }
 
-// peek returns what waits in a lane until a time.
+// peek returns the tasks that wait in a lane until a time.
 func (f *fixture) peek(lane task.Lane, until task.Millis) []task.Entry {
 	f.Helper()
 	return f.read(task.LaneRead{Lane: lane, Until: until, Limit: 1000})

@@ -108,7 +108,8 @@ var sentinels = []error{
 	task.ErrNotDue, task.ErrLaneChanged, task.ErrExpired, task.ErrFull, task.ErrNotDurable, task.ErrClosed,
 }
 
-// word says what an error is to a caller who asks with errors.Is and errors.As.
+// word returns the class of an error for a caller that uses errors.Is and
+// errors.As.
 func word(err error) string {
 	if err == nil {
 		return ""
@@ -147,8 +148,8 @@ func differ(what string, want, got any) error {
 	return &difference{what: what, want: want, got: got}
 }
 
-// difference explains itself only when it is printed: that is slow, and while a
-// script is being shortened nobody reads it.
+// difference formats itself only when it is printed: formatting is slow, and
+// while a script is being shortened no difference is printed.
 type difference struct {
 	what      string
 	want, got any

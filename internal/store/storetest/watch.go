@@ -12,8 +12,8 @@ import (
 // goroutine: only a broken store reaches it.
 const patience = 10 * time.Second
 
-// watchCases: hints may be missed, so the cases ask that some come, that none
-// is false, and that the watcher can rely on what they name.
+// watchCases: hints may be missed. So the cases require that some arrive, that
+// none is false, and that the watcher can rely on their contents.
 var watchCases = []testCase{
 	{
 		"hints name what waits",
