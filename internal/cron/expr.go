@@ -87,7 +87,7 @@ func checkCount(text string, words []string) error {
 	case n == 0:
 		return refuse("expression", "", "it is empty: five fields are minute, hour, day-of-month, month and day-of-week, as in 0 21 * * MON-FRI")
 	case strings.HasPrefix(words[0], "TZ=") || strings.HasPrefix(words[0], "CRON_TZ="):
-		return refuse("expression", text, "the time zone is not a part of it: give it beside the expression")
+		return refuse("expression", text, "the time zone is not a part of it: pass it separately")
 	case n == 7:
 		return refuse("expression", text, "it has 7 fields, and years are not supported: six are second, minute, hour, day-of-month, month and day-of-week")
 	case n != 5 && n != 6:

@@ -54,7 +54,7 @@ func (f *field) parse(text string, s *set) error {
 func (f *field) items(text string, read func(item string) error) error {
 	for item := range strings.SplitSeq(text, ",") {
 		if item == "" {
-			return f.refuse(text, "a value is missing beside a comma")
+			return f.refuse(text, "a value is missing next to a comma")
 		}
 		if err := read(item); err != nil {
 			return err

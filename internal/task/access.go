@@ -210,7 +210,7 @@ func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 
 // ErrLastToken reports that no token that manages the server would be left.
 var ErrLastToken = errors.New("this is the last operator's token of scope admin that holds: make another before you revoke it, " +
-	"or say force=true; then only who has the data directory can make one, while the server is stopped")
+	"or pass force=true; then a new one can be made only by a user of the data directory, while the server is stopped")
 
 // RevokeToken ends a token. Its record stays until ForgetTokens, so that the audit log's
 // ids go on meaning something.

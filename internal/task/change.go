@@ -345,7 +345,7 @@ func (c Revive) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	}
 	switch {
 	case old.State.Finished() && !old.Whole:
-		return Result{}, &StateError{Op: "retry", ID: old.ID, State: old.State, Code: CodeFinished, Hint: "its body was not kept: put a new one in its place, and let its queue keep bodies (keep_bodies) if later ones are to be sent again"}
+		return Result{}, &StateError{Op: "retry", ID: old.ID, State: old.State, Code: CodeFinished, Hint: "its body was not kept: replace the task. To send later tasks again, set keep_bodies on their queue"}
 	case old.State.Live():
 		return Result{}, &StateError{Op: "retry", ID: old.ID, State: old.State, Code: CodeNotDead, Hint: "it is tried again by itself; run it to make it due now"}
 	}

@@ -50,7 +50,7 @@ func (n *NamespaceSettings) Validate() error {
 	}
 	switch {
 	case n.Name == reservedNamespace:
-		return &FieldError{"namespace", "bad_name", fmt.Sprintf("%q is a word for whoever runs the whole server: give the namespace another name", n.Name)}
+		return &FieldError{"namespace", "bad_name", fmt.Sprintf("%q means the operator of the whole server: choose another name for the namespace", n.Name)}
 	case n.MaxPending < 0:
 		return &FieldError{"max_pending", "out_of_range", "must be at least 1"}
 	case n.MaxBytes < 0:

@@ -255,7 +255,7 @@ func (s *Settings) roomForQueue(old *QueueSettings, namespace string) error {
 	if old.Version != 0 || s.count(QueueKind, namespace) < MaxQueues {
 		return nil
 	}
-	return &BusyError{"namespace", namespace, fmt.Sprintf("it has decided about %d queues, as many as it may: delete what was decided of others", MaxQueues)}
+	return &BusyError{"namespace", namespace, fmt.Sprintf("it has settings for %d queues, the maximum: delete the settings of another queue", MaxQueues)}
 }
 
 // editQueue returns a copy of a queue's settings to be changed, new ones where

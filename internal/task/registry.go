@@ -66,7 +66,7 @@ type Scrubber interface {
 const StrayAfter = time.Minute
 
 // FoundStray is the sentence of a Repair that took back a lease.
-const FoundStray = "its lease had ended and nobody extended it: it would never have been tried again"
+const FoundStray = "its lease had ended and was not extended: it would never have been retried"
 
 // Scrubbed is the result of one step of a scrub.
 type Scrubbed struct {

@@ -13,7 +13,7 @@ import (
 var auditCases = []testCase{
 	{
 		"every mutation has an entry",
-		"Who, from where, when, what, to which incarnation and version: one entry for each change that a client or an operator made, in their order.",
+		"One entry for each change by a client or an operator, in their order: the actor, the address, the time, the action, the incarnation and the version.",
 		func(f *fixture) {
 			f.who = task.Actor{By: "token:abc", Addr: "192.0.2.7"}
 			made := f.create("a", at(start))
@@ -40,8 +40,8 @@ var auditCases = []testCase{
 		},
 	},
 	{
-		"what changed nothing has no entry",
-		"Refused changes, repeats of a create, edits that did nothing, and what the server does by itself are not recorded.",
+		"a change without effect has no entry",
+		"Refused changes, repeated creates, edits without effect, and the server's own changes are not recorded.",
 		func(f *fixture) {
 			_, hash := task.MintToken()
 			add := task.AddToken{Namespace: task.DefaultNamespace, Scope: task.ScopeRead, Hash: hash}
@@ -50,8 +50,8 @@ var auditCases = []testCase{
 			before := len(f.log(task.AuditFilter{}))
 			f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "r")})
 			f.apply(start, task.Create{Spec: f.spec("a")})
-			f.apply(start, task.Cancel{Key: key("nobody")})
-			f.edits(task.DropQueue{Namespace: task.DefaultNamespace, Name: "nobody"},
+			f.apply(start, task.Cancel{Key: key("absent")})
+			f.edits(task.DropQueue{Namespace: task.DefaultNamespace, Name: "absent"},
 				task.UseToken{Namespace: task.DefaultNamespace, ID: add.Target().Name, At: start + 5})
 			f.claim(start, f.get("a"), "token")
 			f.settle(start, f.get("a"), "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
@@ -82,7 +82,7 @@ var auditCases = []testCase{
 		},
 	},
 	{
-		"what belongs to no change is recorded on request",
+		"an event that is no change is recorded on request",
 		"Record appends entries in their order, durable with the reply, and they go by age as all others do.",
 		func(f *fixture) {
 			f.create("a")
@@ -152,7 +152,7 @@ var auditCases = []testCase{
 	},
 	{
 		"a namespace with a quota of bytes loses its own oldest entries",
-		"What records leave of max_bytes bounds the entries of a namespace's tasks: the oldest ones go, the newest, those of settings and those of others stay, and an entry says so.",
+		"The part of max_bytes that records do not use bounds the entries of a namespace's tasks. The oldest entries go. The newest, those of settings and those of other namespaces stay, and an entry reports the loss.",
 		func(f *fixture) {
 			f.must(start, task.Replace{Spec: f.spec("a")})
 			f.edit(task.PutNamespace{Settings: task.NamespaceSettings{Name: "other", MaxBytes: 1 << 16}})

@@ -61,7 +61,7 @@ var claimCases = []testCase{
 	},
 	{
 		"a claim names the lane it read",
-		"A task that changed lanes meanwhile is ErrLaneChanged: the claim was counted against another lane's limits.",
+		"If a task has changed lanes, the error is ErrLaneChanged: the claim was counted against another lane's limits.",
 		func(f *fixture) {
 			made := f.create("a", at(start))
 			mail := "mail"
@@ -152,7 +152,7 @@ var claimCases = []testCase{
 	},
 	{
 		"a task that comes with the time of its next attempt waits for it",
-		"Its due time stays what was asked for, and expire_after counts from that.",
+		"The due time stays the requested one, and expire_after counts from it.",
 		func(f *fixture) {
 			next := func(s *task.Spec) { s.When = task.When{At: start - 60_000, Next: start + 5000} }
 			made := f.create("a", next, expireAfter(70*time.Second))

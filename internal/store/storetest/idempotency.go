@@ -27,7 +27,7 @@ var idempotencyCases = []testCase{
 	},
 	{
 		"the same key with another request is refused",
-		"A fingerprint that differs is ErrIdempotencyReuse: the client mixed up its keys, and would be told of a task it did not ask for.",
+		"A different fingerprint is ErrIdempotencyReuse: the client mixed up its keys, and must not get a reply about a task it did not request.",
 		func(f *fixture) {
 			made := f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")})
 			if r := f.apply(start, task.Create{Spec: f.spec("a", body("x")), Idempotency: idem("k", "another")}); !errors.Is(r.Err, task.ErrIdempotencyReuse) {
@@ -88,7 +88,7 @@ var idempotencyCases = []testCase{
 	},
 	{
 		"a repeat is found without the request",
-		"Repeat returns the record of the request that made it, whatever became of that, and writes nothing. A request that made none is ErrNotFound, one with the key of another ErrIdempotencyReuse.",
+		"Repeat returns the record that the request made, in its present state, and writes nothing. For a request that made no record the error is ErrNotFound, for one with another request's key ErrIdempotencyReuse.",
 		func(f *fixture) {
 			repeat := func(name, key, print string) task.Change {
 				return task.Repeat{Key: f.spec(name).Key, Idempotency: idem(key, print)}

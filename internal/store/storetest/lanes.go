@@ -32,7 +32,7 @@ var laneCases = []testCase{
 	},
 	{
 		"a lane is read in due order",
-		"Entries are ordered by due time, then by name, whatever order they were created in.",
+		"Entries are ordered by due time, then by name, and not by the order of creation.",
 		func(f *fixture) {
 			for _, c := range []struct {
 				name string
@@ -128,7 +128,7 @@ var laneCases = []testCase{
 	},
 	{
 		"lanes are read in pages, namespace by namespace",
-		"The pages of a namespace name each of its lanes that has a task due throughout, whatever comes and goes meanwhile, and none of another namespace.",
+		"The pages of a namespace name each of its lanes that has a task due throughout, even if other lanes come and go, and no lane of another namespace.",
 		func(f *fixture) {
 			var stay, other []*task.Task
 			for i := range 20 {
@@ -242,7 +242,7 @@ var laneCases = []testCase{
 		},
 	},
 	{
-		"only what waits is in a lane",
+		"only waiting tasks are in a lane",
 		"Running, dead and finished tasks are in no lane; a retried one is back.",
 		func(f *fixture) {
 			for _, name := range []string{"running", "delivered", "cancelled", "dead", "retried"} {

@@ -95,7 +95,7 @@ var ledgerCases = []testCase{
 		},
 	},
 	{
-		"a refusal says what is there",
+		"a refusal describes the existing task",
 		"ErrExists and *StateError carry the id and the state of the record.",
 		func(f *fixture) {
 			made := f.create("a", at(start))
@@ -113,7 +113,7 @@ var ledgerCases = []testCase{
 	},
 	{
 		"a change says that an old attempt may still begin",
-		"A replace and a patch of a task that is claimed, or whose lease was lost, are UnderWay; of a task that waits they are not.",
+		"A replace or a patch reports UnderWay if the task is claimed or has lost its lease, and not if it waits.",
 		func(f *fixture) {
 			patch := task.Patch{Key: key("a"), Labels: map[string]*string{"k": nil}}
 			both := func(want bool) {
@@ -158,7 +158,7 @@ var ledgerCases = []testCase{
 			f.create("a", body("kept"))
 			low := task.Low
 			if t := f.must(start, task.Patch{Key: key("a"), Priority: &low}); t.Request.Body != nil {
-				f.Errorf("the reply to a patch of the priority carries a body: it costs a read that nobody asked for")
+				f.Errorf("the reply to a patch of the priority carries a body: it costs a read that the client did not request")
 			}
 			if got := f.get("a"); string(got.Request.Body) != "kept" || got.Priority != task.Low || got.Version != 2 {
 				f.Fatalf("body %q, priority %v, version %d", got.Request.Body, got.Priority, got.Version)
@@ -226,7 +226,7 @@ var ledgerCases = []testCase{
 	},
 	{
 		"a body does not come back with a new incarnation",
-		"What a finished or replaced task had for a body must not show up in the next task of that name.",
+		"The body of a finished or replaced task must not appear in the next task of that name.",
 		func(f *fixture) {
 			f.create("a", body("secret"))
 			f.must(start, task.Cancel{Key: key("a")})

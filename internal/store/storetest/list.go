@@ -41,7 +41,7 @@ var listCases = []testCase{
 	},
 	{
 		"a schedule's tasks are found by its name",
-		"What a schedule made is listed by the schedule's name, whatever its state, and nothing else is: no schedule, no other one's, none that tells of a death.",
+		"A list of a schedule's occurrences has them in all states. It has no schedule, no other schedule's occurrences and no death notices.",
 		func(f *fixture) {
 			for _, name := range []string{"s", "s.a", "s@1000", "s@1000.b5", "s@2000.t7", "s@1000@dead.id.1", "sA", "s-@1000", "r@1000"} {
 				s := f.spec("any")

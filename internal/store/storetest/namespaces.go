@@ -82,7 +82,7 @@ var namespaceCases = []testCase{
 		},
 	},
 	{
-		"a removal that broke off stands in nobody's way",
+		"an interrupted removal blocks no other call",
 		"A store that removes a namespace in steps may end between two of them. The mark that it leaves refuses no create and no removal.",
 		func(f *fixture) {
 			spec := f.spec("a", namespace("other"))

@@ -10,7 +10,7 @@ import (
 // purgeCases: the order of changes decides which tasks a purge cancels, never a clock.
 var purgeCases = []testCase{
 	{
-		"a purge ends at its reply, whatever the clock says",
+		"a purge ends at its reply, at any time on the clock",
 		"A purge cancels the tasks that were in the queue at its edit. A task that comes into the queue after the reply stays, also if its clock is behind the purge's.",
 		func(f *fixture) {
 			f.create("before", queue("q"))
@@ -37,7 +37,7 @@ var purgeCases = []testCase{
 		},
 	},
 	{
-		"a purge cancels what an earlier one has spared",
+		"a purge cancels the tasks that an earlier one has spared",
 		"The mark of a purge spares a task from that purge alone; a change of the task keeps the mark.",
 		func(f *fixture) {
 			f.edit(purgeOf("q", "purge-1"))
@@ -62,7 +62,7 @@ var purgeCases = []testCase{
 		},
 	},
 	{
-		"a task that tells of a death is spared too",
+		"a death notice is spared too",
 		"The on_dead task that a settlement begins comes into its queue with the settlement.",
 		func(f *fixture) {
 			made := f.create("a", at(start), onDead)

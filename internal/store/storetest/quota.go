@@ -36,8 +36,8 @@ var quotaCases = []testCase{
 		},
 	},
 	{
-		"what leaves makes room",
-		"A task that ended no longer counts as pending. What makes no more is never refused: settle, patch, cancel, replace.",
+		"a task that leaves makes room",
+		"A finished task does not count as pending. A call that adds nothing is never refused: settle, patch, cancel, replace.",
 		func(f *fixture) {
 			a := f.create("a", at(start))
 			f.create("b")
@@ -75,8 +75,8 @@ var quotaCases = []testCase{
 		},
 	},
 	{
-		"what is counted when a record comes is taken off when it goes",
-		"After all records are swept the counts are empty, whatever became of the tasks.",
+		"a record takes its counts with it",
+		"After all records are swept the counts are empty, for any history of the tasks.",
 		func(f *fixture) {
 			a := f.create("a", body("0123456789"), at(start), func(s *task.Spec) {
 				s.Labels, s.Request.Headers = map[string]string{"a": "label"}, map[string]string{"x-a": "header"}
@@ -109,7 +109,7 @@ var quotaCases = []testCase{
 	},
 	{
 		"a suspended namespace takes nothing new",
-		"What would pend is refused; what is there can be cancelled and changed.",
+		"New pending tasks are refused. Existing tasks can be cancelled and changed.",
 		func(f *fixture) {
 			f.create("a")
 			b := f.create("b", at(start))

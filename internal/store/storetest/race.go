@@ -190,7 +190,7 @@ var raceCases = []testCase{
 	},
 	{
 		"a record and its body belong together",
-		"Bodies are stored apart, and whoever reads both while a task is replaced sees those of one incarnation.",
+		"Bodies are stored apart. A read of both while a task is replaced returns those of one incarnation.",
 		func(f *fixture) {
 			spec := func(who, round int) task.Spec {
 				s := task.DefaultSpec()
@@ -249,7 +249,7 @@ var raceCases = []testCase{
 		},
 	},
 	{
-		"what is unfinished stays counted while everything changes",
+		"unfinished occurrences stay counted while everything changes",
 		"Occurrences begin, are triggered, cancelled and replaced while their schedule fires, pauses and is put again; when all have ended the next instant is free.",
 		func(f *fixture) {
 			s := f.schedule("nightly", time.Second, overlap(task.SkipOverlap), func(s *task.ScheduleSpec) { s.Rule.CatchupWindow = time.Hour })

@@ -11,7 +11,7 @@ import (
 var retentionCases = []testCase{
 	{
 		"a lease that ended is taken back",
-		"Reap gives back each task whose lease ended at or before now, and no other; the lost token is stale then.",
+		"Reap gives back each task whose lease ended at or before now, and no other. The lost token is stale then.",
 		func(f *fixture) {
 			a, b, c := f.create("a", at(start)), f.create("b", at(start)), f.create("c", at(start))
 			f.claims(start,
@@ -66,7 +66,7 @@ var retentionCases = []testCase{
 	},
 	{
 		"a cancelled task whose lease is lost is cancelled",
-		"No retry follows an Accepted cancel, also when nobody settles.",
+		"No retry follows an Accepted cancel, even if the attempt is never settled.",
 		func(f *fixture) {
 			made := f.create("a", at(start))
 			held := f.claim(start, made, "token")
@@ -119,7 +119,7 @@ var retentionCases = []testCase{
 	},
 	{
 		"a record is swept when its retention ended",
-		"Finished after KeepFinished, dead after KeepDead, to the millisecond; what lives is never swept.",
+		"Finished after KeepFinished, dead after KeepDead, to the millisecond. Live tasks are never swept.",
 		func(f *fixture) {
 			for _, name := range []string{"dead", "done", "running", "waits"} {
 				f.create(name, at(start))
@@ -160,7 +160,7 @@ var retentionCases = []testCase{
 	},
 	{
 		"a revived or replaced record is not swept at its old time",
-		"What was to be swept and lives again must not be found by a sweep: its retention is void.",
+		"A sweep must not find a task that was revived: its retention is void.",
 		func(f *fixture) {
 			for _, name := range []string{"revived", "replaced", "cancelled"} {
 				made := f.create(name, at(start))

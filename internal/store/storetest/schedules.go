@@ -39,7 +39,7 @@ var scheduleCases = []testCase{
 	},
 	{
 		"a schedule that comes from elsewhere keeps its phase and its count",
-		"An anchor says what every counts from, and runs how many instants have made a task; a PUT of the schedule that is there changes neither.",
+		"The anchor is the start of every's steps, and runs counts the instants that have made a task. A PUT of an existing schedule changes neither.",
 		func(f *fixture) {
 			moved := func(s *task.ScheduleSpec) {
 				runs := int64(2)
@@ -100,8 +100,8 @@ var scheduleCases = []testCase{
 		},
 	},
 	{
-		"what is paused or removed makes nothing",
-		"A pause stops the instants and stays over a restart's reads; what was made goes on. A removed schedule is gone, and its name free.",
+		"a paused or removed schedule makes no tasks",
+		"A pause stops the instants and survives a restart. Existing occurrences go on. A removed schedule is gone, and its name is free.",
 		func(f *fixture) {
 			s := f.schedule("nightly", 5*time.Second)
 			f.fire(start+5000, s)
@@ -116,13 +116,13 @@ var scheduleCases = []testCase{
 			if r := f.fire(start+70_000, s); !errors.Is(r.Err, task.ErrNotFound) {
 				f.Errorf("removed: %+v", r)
 			}
-			f.wantNames("what was made", names(f.list(ns(), task.Page{Limit: 9})), task.OccurrenceName("nightly", start+5000))
+			f.wantNames("occurrences", names(f.list(ns(), task.Page{Limit: 9})), task.OccurrenceName("nightly", start+5000))
 			f.sweep(start+62_000, 1)
 			f.schedule("nightly", time.Minute)
 		},
 	},
 	{
-		"an instant whose name is taken is passed",
+		"an instant whose name is taken is skipped",
 		"Where a task has the occurrence's name it stays as it is, and the schedule goes on.",
 		func(f *fixture) {
 			s := f.schedule("nightly", 5*time.Second)
@@ -138,7 +138,7 @@ var scheduleCases = []testCase{
 		},
 	},
 	{
-		"an overlap counts whatever is unfinished",
+		"an overlap counts any unfinished occurrence",
 		"A waiting, a running and a failed occurrence, and one that was triggered, hold the next back; one that ended, or died, does not; its death's news does not either.",
 		func(f *fixture) {
 			s := f.schedule("nightly", 5*time.Second, overlap(task.SkipOverlap))
@@ -161,7 +161,7 @@ var scheduleCases = []testCase{
 			f.claim(start+20_000, failed, "token")
 			f.settle(start+20_000, failed, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
 			if !fired(start + 25_000) {
-				f.Error("it is dead, and what tells of its death is no occurrence")
+				f.Error("it is dead, and its death notice is no occurrence")
 			}
 			f.must(start+25_000, task.Cancel{Key: key(task.OccurrenceName("nightly", start+25_000))})
 			f.must(start+25_000, task.Create{Spec: f.triggered("nightly", start+26_000)})
@@ -181,7 +181,7 @@ var scheduleCases = []testCase{
 	},
 	{
 		"one occurrence waits for the end of the one before",
-		"With buffer_one the end of an occurrence is told, and the one that waits begins; of more than one only the first waits.",
+		"With buffer_one the end of an occurrence is reported, and the waiting one begins. Of several only the first waits.",
 		func(f *fixture) {
 			w := f.watch()
 			s := f.schedule("nightly", 5*time.Second, overlap(task.BufferOne))
@@ -206,7 +206,7 @@ var scheduleCases = []testCase{
 	},
 	{
 		"schedules are listed when they are asked for",
-		"No listing of tasks shows a schedule, whatever its filter; the queue of schedules shows them, between bounds of names. Counts tell their number.",
+		"No list of tasks shows a schedule, with any filter. The queue of schedules shows them, between bounds of names. Counts return their number.",
 		func(f *fixture) {
 			f.schedule("b", time.Minute)
 			f.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Labels = map[string]string{"k": "v"} })
@@ -252,7 +252,7 @@ var scheduleCases = []testCase{
 						f.Errorf("%s at %d: %+v", name, now-start, r)
 					}
 					if skipped && r.Task.Recur.Skipped != r.Skipped[0] {
-						f.Errorf("%s at %d: the schedule does not say what it skipped: %+v", name, now-start, r.Task.Recur)
+						f.Errorf("%s at %d: the schedule does not record the skipped instants: %+v", name, now-start, r.Task.Recur)
 					}
 				}
 				if want := []bool{i == 0, i == 0, false, false}; !slices.Equal(made, want) {
@@ -298,7 +298,7 @@ var scheduleCases = []testCase{
 	},
 	{
 		"a suspended namespace's schedules are not fired",
-		"Fire refuses, and what was missed is dealt with after the namespace is resumed.",
+		"Fire refuses. After the namespace is resumed, the missed instants are handled.",
 		func(f *fixture) {
 			s := f.schedule("nightly", 5*time.Second)
 			f.quota(task.NamespaceSettings{Suspended: true})
@@ -313,7 +313,7 @@ var scheduleCases = []testCase{
 	},
 	{
 		"a schedule is no task",
-		"What is asked of tasks finds no schedule, whatever its key.",
+		"Calls for tasks find no schedule, with any key.",
 		func(f *fixture) {
 			s := f.schedule("nightly", time.Second)
 			if r := f.tryClaim(start+1000, s, "token"); !errors.Is(r.Err, task.ErrNotFound) {
@@ -330,7 +330,7 @@ var scheduleCases = []testCase{
 	},
 	{
 		"a hundred at once",
-		"One call fires many schedules, each by itself; what each has to make up for comes one by one.",
+		"One call fires many schedules, each by itself. The missed instants of each come one by one.",
 		func(f *fixture) {
 			var fires []task.Fire
 			for i := range 100 {

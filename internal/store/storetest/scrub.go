@@ -32,8 +32,8 @@ var scrubCases = []testCase{
 		},
 	},
 	{
-		"a scrub beside everything else finds nothing",
-		"What changes while it is looked at is no damage.",
+		"a scrub during other calls finds nothing",
+		"A record that changes during the scrub is no damage.",
 		func(f *fixture) {
 			specs := make([]task.Spec, crowd)
 			for i := range specs {
@@ -53,8 +53,8 @@ var scrubCases = []testCase{
 		},
 	},
 	{
-		"a lease that nobody extends is taken back",
-		"A scrub that finds a lease ended takes it back if another one, StrayAfter later, finds it unchanged; an attempt whose holder hangs would leave its task running for ever.",
+		"a lease that is no longer extended is taken back",
+		"A scrub that finds a lease ended takes it back if another scrub, StrayAfter later, finds it unchanged. Otherwise an attempt whose holder hangs would leave its task running for ever.",
 		func(f *fixture) {
 			for _, limit := range []int{1, 3, 1000} {
 				f.takesBack(limit)

@@ -14,7 +14,7 @@ import (
 var settingsCases = []testCase{
 	{
 		"an edit that was answered is shown",
-		"After a nil error Settings shows the edit; what was kept of Settings from before does not change.",
+		"After a nil error Settings includes the edit. Earlier values of Settings do not change.",
 		func(f *fixture) {
 			before := f.store.Settings()
 			r := f.edit(task.PutQueue{Queue: queueOf("mail", func(q *task.QueueSettings) { q.Rate = 5 })})
@@ -40,7 +40,7 @@ var settingsCases = []testCase{
 			replies := f.edits(
 				task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}},
 				task.PutQueue{Queue: task.QueueSettings{Namespace: "acme", Name: "q"}},
-				task.PutQueue{Queue: task.QueueSettings{Namespace: "nobody", Name: "q"}},
+				task.PutQueue{Queue: task.QueueSettings{Namespace: "absent", Name: "q"}},
 				task.PauseQueue{Namespace: "acme", Name: "q", Paused: true},
 			)
 			for i, r := range replies {
@@ -167,7 +167,7 @@ var settingsCases = []testCase{
 	},
 	{
 		"the watcher hears of new settings in their order",
-		"Each new Settings is told after it is shown and before it is answered, an older one never after a newer.",
+		"The watcher gets each new Settings after Settings returns it and before the call returns, and never an older one after a newer.",
 		func(f *fixture) {
 			var told atomic.Uint64
 			f.store.WatchSettings(func(s *task.Settings) {
@@ -176,7 +176,7 @@ var settingsCases = []testCase{
 					f.Errorf("version %d after %d", v, old)
 				}
 				if shown := f.store.Settings().Queue(task.DefaultNamespace, "mail").Version; shown < v {
-					f.Errorf("version %d was told, %d is shown", v, shown)
+					f.Errorf("the watcher got version %d, Settings returned %d", v, shown)
 				}
 			})
 			f.together(func(int) {
@@ -186,13 +186,13 @@ var settingsCases = []testCase{
 					return
 				}
 				if v := r[0].Changes[0].Value.(*task.QueueSettings).Version; told.Load() < v {
-					f.Errorf("version %d was answered, %d was told", v, told.Load())
+					f.Errorf("the reply had version %d, the watcher got %d", v, told.Load())
 				}
 			})
 			f.store.WatchSettings(nil)
 			f.edit(task.PutQueue{Queue: queueOf("mail")})
 			if told.Load() != crowd {
-				f.Errorf("version %d was told last, want %d", told.Load(), crowd)
+				f.Errorf("the watcher last got version %d, want %d", told.Load(), crowd)
 			}
 		},
 	},

@@ -142,7 +142,7 @@ var settleCases = []testCase{
 	},
 	{
 		"a claim is settled once",
-		"The second settlement, another token's and that of a task nobody holds are ErrStale and change nothing.",
+		"The second settlement, the one with another token, and the one of an unclaimed task are ErrStale and change nothing.",
 		func(f *fixture) {
 			made := f.create("a", at(start))
 			f.claim(start, made, "token")
@@ -165,7 +165,7 @@ var settleCases = []testCase{
 	},
 	{
 		"a settlement that comes late still counts",
-		"A lease that ended is held until it is reaped: what was delivered is recorded as delivered.",
+		"A lease that ended is held until it is reaped: a delivery is recorded as delivered.",
 		func(f *fixture) {
 			made := f.create("a", at(start))
 			held := f.claim(start, made, "token")
@@ -197,7 +197,7 @@ var settleCases = []testCase{
 			}
 			f.wantNames("the new lane", waiting(f.peek(next.Lane(), forever)))
 			if r := f.tryClaim(start+500, next, "token2"); !isStateError(r.Err) {
-				f.Fatalf("a second attempt beside the first: %v", r.Err)
+				f.Fatalf("a second attempt at the same time as the first: %v", r.Err)
 			}
 			t := f.settle(start+700, made, "token", task.Outcome{Verdict: task.Success})
 			if t.ID != next.ID || t.State != task.Scheduled {

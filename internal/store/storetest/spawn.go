@@ -11,7 +11,7 @@ import (
 // spawnCases: a death notice is exactly as durable as the death.
 var spawnCases = []testCase{
 	{
-		"a death begins the task that tells of it",
+		"a death begins the task that reports it",
 		"The settlement that makes a task dead creates the on_dead task in the same step: it waits, due at once, in its own lane.",
 		func(f *fixture) {
 			w := f.watch()
@@ -32,13 +32,13 @@ var spawnCases = []testCase{
 			w.await(got.Entry())
 			f.claim(start+7, got, "token")
 			if r := f.trySettle(start+7, got, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"}); r.Err != nil || r.Spawned != nil {
-				f.Errorf("nobody is told that nobody could be told: %v, error %v", r.Spawned, r.Err)
+				f.Errorf("the failure of a death notice is reported too: %v, error %v", r.Spawned, r.Err)
 			}
 		},
 	},
 	{
 		"the detail of an error is kept, and no callback has it",
-		"What operators alone may read of a refusal stays with the attempt: the on_dead task, which a tenant's receiver gets, has the error without it.",
+		"The detail of a refusal is for operators and stays with the attempt. The on_dead task goes to a client's receiver and has the error without the detail.",
 		func(f *fixture) {
 			made := f.create("a", at(start), onDead)
 			f.claim(start, made, "token")
@@ -57,7 +57,7 @@ var spawnCases = []testCase{
 		},
 	},
 	{
-		"a death by lost leases is told too",
+		"a death by lost leases is reported too",
 		"Reap creates the on_dead task of a task that it makes dead.",
 		func(f *fixture) {
 			made, now := f.create("a", at(start), onDead), start
@@ -69,7 +69,7 @@ var spawnCases = []testCase{
 		},
 	},
 	{
-		"each death is told once",
+		"each death is reported once",
 		"A revived task that dies again is another death; where the name is taken the task that has it stays.",
 		func(f *fixture) {
 			made := f.create("a", at(start), onDead)
@@ -84,12 +84,12 @@ var spawnCases = []testCase{
 			f.wantNames("all", names(f.list(ns(), task.Page{Limit: 9})), "a",
 				fmt.Sprintf("a@dead.%s.1", made.ID), taken.Name, fmt.Sprintf("a@dead.%s.3", made.ID))
 			if got := f.load(taken.Key); string(got.Request.Body) != "mine" || got.ID != taken.ID {
-				f.Errorf("the task whose name it was: %+v", got)
+				f.Errorf("the task that already had the name: %+v", got)
 			}
 		},
 	},
 	{
-		"other ends are not told",
+		"other ends are not reported",
 		"Delivered, cancelled, expired and failed attempts begin nothing.",
 		func(f *fixture) {
 			for i, o := range []task.Outcome{{Verdict: task.Success}, {Verdict: task.Failure}, {Verdict: task.Interrupted}} {

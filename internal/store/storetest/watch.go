@@ -16,8 +16,8 @@ const patience = 10 * time.Second
 // none is false, and that the watcher can rely on their contents.
 var watchCases = []testCase{
 	{
-		"hints name what waits",
-		"The watcher is told of tasks that were created, moved or given back, each entry as the lane shows it.",
+		"hints name waiting tasks",
+		"The watcher is called with tasks that were created, moved or given back. Each entry is the one in the lane.",
 		func(f *fixture) {
 			w := f.watch()
 			made := f.create("a", at(start+70))
@@ -32,7 +32,7 @@ var watchCases = []testCase{
 	},
 	{
 		"a hint comes after its task is durable",
-		"What a hint names can be read at once: a watcher that peeks must find it, or it would sleep past it.",
+		"The task of a hint can be read at once: a watcher that peeks must find it, or it would sleep past it.",
 		func(f *fixture) {
 			hinted := make(chan task.Entry, 100) // room for all: a watcher must not block
 			f.store.Watch(func(entries []task.Entry) {
@@ -79,7 +79,7 @@ var watchCases = []testCase{
 	},
 	{
 		"a watcher can be removed",
-		"Watch(nil): nobody is told of what comes after, and the store works on.",
+		"After Watch(nil) no watcher is called, and the store works on.",
 		func(f *fixture) {
 			w := f.watch()
 			w.await(f.create("before").Entry())
@@ -88,7 +88,7 @@ var watchCases = []testCase{
 			second := f.watch()
 			second.await(f.create("later").Entry())
 			if w.has(key("after")) || w.has(key("later")) || second.has(key("after")) {
-				f.Error("a hint of a task that was created while nobody, or another, watched")
+				f.Error("a hint of a task that was created while there was no watcher, or another one")
 			}
 		},
 	},
