@@ -58,14 +58,15 @@ type AccessToken struct {
 	Label     string `json:"label,omitempty"`
 	Hash      string `json:"hash"` // SHA-256 of the token, hexadecimal
 
-	// Parent is the ID of the token that made this one, "" if none did. A token expires no
-	// later than its parent. Revoking the parent ends it only on request (Descendants), so
-	// that an operator can replace the token that made all others without ending these.
+	// Parent is the ID of the token that made this one, or "". A token expires
+	// no later than its parent. Revoking the parent revokes this token only on
+	// request (Descendants). So an operator can replace the token that made all
+	// others without ending them.
 	Parent string `json:"parent,omitempty"`
 
 	CreatedAt  Millis `json:"created_at"`
 	ExpiresAt  Millis `json:"expires_at,omitempty"` // 0: never
-	RevokedAt  Millis `json:"revoked_at,omitempty"` // 0: it is not
+	RevokedAt  Millis `json:"revoked_at,omitempty"` // 0: not revoked
 	LastUsedAt Millis `json:"last_used_at,omitempty"`
 }
 
@@ -77,7 +78,7 @@ func (t *AccessToken) Holds(now Millis) bool {
 	return t.RevokedAt == 0 && (t.ExpiresAt == 0 || now < t.ExpiresAt)
 }
 
-// Operator reports whether the token is of no single namespace.
+// Operator reports whether the token is valid in all namespaces.
 func (t *AccessToken) Operator() bool { return t.Namespace == AllNamespaces }
 
 const (
@@ -88,8 +89,8 @@ const (
 	tokenIDLen  = 16
 )
 
-// MintToken returns a new token, 256 random bits behind TokenPrefix with a
-// checksum after them, and its hash.
+// MintToken returns a new token and its hash. The token is TokenPrefix, 256
+// random bits and a checksum.
 func MintToken() (token, hash string) {
 	var raw [tokenBytes + 4]byte
 	_, _ = rand.Read(raw[:tokenBytes]) // never fails
@@ -105,7 +106,7 @@ func HashToken(token string) (hash string, ok bool) {
 	if !ok || len(text) != base64.RawURLEncoding.EncodedLen(tokenBytes+4) {
 		return "", false
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(text) // passes over line breaks, so that less may come out
+	raw, err := base64.RawURLEncoding.DecodeString(text) // ignores line breaks, so the result may be shorter
 	if err != nil || len(raw) != tokenBytes+4 || binary.BigEndian.Uint32(raw[tokenBytes:]) != crc32.ChecksumIEEE(raw[:tokenBytes]) {
 		return "", false
 	}
@@ -117,13 +118,14 @@ func hashToken(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// MaxTokens bounds the tokens of one namespace, also those that do not hold any more, and
-// MaxLabel their labels.
+// MaxTokens bounds the tokens of one namespace, invalid ones included. MaxLabel
+// bounds the bytes of their labels.
 const (
 	MaxTokens = 10_000
 	MaxLabel  = 256
 
-	// forgetAtOnce is how many tokens that ended a full namespace forgets for a new one.
+	// forgetAtOnce is how many ended tokens a full namespace forgets when a new
+	// one is made.
 	forgetAtOnce = 100
 )
 
@@ -133,18 +135,19 @@ type AddToken struct {
 	Scope     Scope
 	Label     string
 	Hash      string // from MintToken
-	ExpiresAt Millis // 0: when its parent does, or never
-	Parent    string // the ID of the token that makes it; "": none does
+	ExpiresAt Millis // 0: when its parent expires, or never
+	Parent    string // the ID of the token that makes it; "": none
 	Trusted   Millis // a full namespace forgets tokens that ended by then; 0: now
 
-	// First says that the caller has no token. Such a caller may make the first token only,
-	// and of many that do so at once one succeeds.
+	// First is set if the caller has no token. Such a caller may make the first
+	// token only. Of several such calls at the same time one succeeds.
 	First bool
 }
 
 // The errors of AddToken.First.
 var (
-	// ErrSecured: the caller has no token, and the server has had one since the caller was let in.
+	// ErrSecured: the caller has no token, and another request has made the
+	// first token since the caller was admitted.
 	ErrSecured = errors.New("another request made the first token: from then on every request needs a token")
 	// ErrFirstToken: the first token must be able to manage the server.
 	ErrFirstToken = errors.New(`the first token is an operator's, {"namespace": "*", "scope": "admin"}: otherwise no token could manage the server`)
@@ -212,13 +215,13 @@ func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 var ErrLastToken = errors.New("this is the last operator's token of scope admin that holds: make another before you revoke it, " +
 	"or pass force=true; then a new one can be made only by a user of the data directory, while the server is stopped")
 
-// RevokeToken ends a token. Its record stays until ForgetTokens, so that the audit log's
-// ids go on meaning something.
+// RevokeToken ends a token. Its record stays until ForgetTokens, so that ids in
+// the audit log can still be looked up.
 type RevokeToken struct {
 	Namespace, ID string
-	Force         bool // also the last one that can manage the server
-	// With says that the caller revokes the descendants next: if they are all that could
-	// manage the server, this is the last one.
+	Force         bool // revoke it even if it is the last one that can manage the server
+	// With is set if the caller revokes the descendants next. The check for the
+	// last managing token then treats them as revoked.
 	With bool
 }
 
@@ -249,8 +252,8 @@ func (e RevokeToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	return change(&t), nil
 }
 
-// Descendants returns the tokens that the token of that ID made, and those that they made,
-// each after the one that made it.
+// Descendants returns the tokens that the token with that ID made, and the
+// tokens those made, each after its parent.
 func (s *Settings) Descendants(id string) (all []*AccessToken) {
 	for next := 0; ; next++ {
 		s.children.walk(childKey(id, ""), func(key SettingKey, t *AccessToken) bool {
@@ -267,12 +270,13 @@ func (s *Settings) Descendants(id string) (all []*AccessToken) {
 	}
 }
 
-// manages reports whether the token may do everything at now.
+// manages reports whether the token allows everything at now.
 func (t *AccessToken) manages(now Millis) bool {
 	return t.Operator() && t.Scope == ScopeAdmin && t.Holds(now)
 }
 
-// lastManagers reports whether one of revoked manages the server at now, and no other token does.
+// lastManagers reports whether one of revoked manages the server at now, and no
+// other token does.
 func (s *Settings) lastManagers(revoked []*AccessToken, now Millis) bool {
 	if !slices.ContainsFunc(revoked, func(t *AccessToken) bool { return t.manages(now) }) {
 		return false

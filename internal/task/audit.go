@@ -17,19 +17,19 @@ type AuditEntry struct {
 	Action    string // the noun and the verb: "task.create", "queue.pause", "token.revoke"
 	Target    string // the name of the changed record
 	ID        string // of a task's incarnation
-	Version   uint64 // that the change left behind, of a task or of a setting
+	Version   uint64 // of the task or the setting, after the change
 	Detail    string // further information: "accepted", "by filter"
 }
 
 // The actions of entries that belong to no change. See Registry.Record.
 const (
 	ActionBackup       = "backup.take"  // an operator began a backup
-	ActionTokenRefused = "token.refuse" // a token was shown that does not hold, or is unknown
-	ActionScopeRefused = "scope.refuse" // a token was shown on a route that it is not good for
+	ActionTokenRefused = "token.refuse" // a request had an unknown or invalid token
+	ActionScopeRefused = "scope.refuse" // a request's token did not allow its route
 	ActionDropped      = "audit.drop"   // the store dropped entries before their retention ended
 )
 
-// AuditFilter chooses entries. Zero fields choose all.
+// AuditFilter selects entries. Zero fields select all.
 type AuditFilter struct {
 	Namespace string
 	Action    string
@@ -39,7 +39,7 @@ type AuditFilter struct {
 	Until     Millis // exclusive; 0: no bound
 }
 
-// Match reports whether e is chosen.
+// Match reports whether f selects e.
 func (f *AuditFilter) Match(e *AuditEntry) bool {
 	return (f.Namespace == "" || f.Namespace == e.Namespace) &&
 		(f.Action == "" || f.Action == e.Action) &&
@@ -51,27 +51,30 @@ func (f *AuditFilter) Match(e *AuditEntry) bool {
 // AuditPage is one page of the audit log, the newest entry first.
 type AuditPage struct {
 	Entries []AuditEntry
-	Next    uint64 // the Seq below which to go on; 0: there is no more
+	Next    uint64 // the Seq below which the next page begins; 0: this was the last page
 }
 
-// The rest of a namespace's quota of bytes, for the entries of its tasks.
+// Entries of tasks share a namespace's quota of bytes with its records.
 const (
-	// AuditEntryBytes is the size that an entry counts as: about its size in the largest store.
-	// One number for all makes the count exact and cheap.
+	// AuditEntryBytes is the size counted for each entry: about its size in the
+	// largest store. A fixed size makes the count exact and cheap.
 	AuditEntryBytes = 100
-	// MinAuditEntries stay, however much else a namespace keeps.
+	// MinAuditEntries is the number of entries that stay, even if the records
+	// use the whole quota.
 	MinAuditEntries = 1000
 )
 
-// OfTask reports whether e is about a task or a schedule. Entries about settings do not
-// count in a quota, so that no churn of tasks pushes out entries of admins.
+// OfTask reports whether e is about a task or a schedule. Entries about
+// settings do not count in a quota, so that many changes of tasks cannot push
+// out the entries of admins.
 func (e *AuditEntry) OfTask() bool { return e.ID != "" }
 
-// AuditRoom returns how many entries of its tasks a namespace may have if its records take
-// that many bytes, and false if there is no limit. Entries take the bytes that records leave of the
-// quota, and the oldest ones go if they are more. (To refuse creates instead was not
-// built: a namespace would be stopped for as long as entries are kept, though it kept
-// within its rates.)
+// AuditRoom returns how many entries of its tasks a namespace may have if its
+// records take the given number of bytes. It returns false if there is no
+// limit. Entries use the part of the quota that records leave free. If they
+// need more, the oldest ones are dropped. (Refusing creates instead would stop
+// a namespace for as long as its entries are kept, even if it stays within its
+// rates.)
 func (n *NamespaceSettings) AuditRoom(records int64) (entries int64, limited bool) {
 	if n == nil || n.MaxBytes == 0 {
 		return 0, false
@@ -101,12 +104,13 @@ func AuditChange(now Millis, who Actor, c Change, r Result) (AuditEntry, bool) {
 	return audited(now, who, c.Action(), r), true
 }
 
-// AuditKept returns how many of limit entries stay when the oldest ones are dropped: fewer,
-// so that it is not done again at once.
+// AuditKept returns how many of limit entries stay when the oldest ones are
+// dropped. It is less than limit, so that the next drop is not needed at once.
 func AuditKept(limit int64) int64 { return limit - limit/10 }
 
-// AuditDropped returns the entry that records that a store dropped the oldest entries of a
-// namespace before their retention ended, as it had more than limit.
+// AuditDropped returns the entry that records that a store dropped the oldest
+// entries of a namespace before their retention ended, because there were more
+// than limit.
 func AuditDropped(now Millis, namespace string, dropped, limit int64) AuditEntry {
 	return AuditEntry{
 		At: now, By: "sweep", Namespace: namespace, Action: ActionDropped, Target: namespace,

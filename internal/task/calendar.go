@@ -14,15 +14,16 @@ const lastInstant Millis = 253_402_300_799_999
 // were fired.
 type calendar struct {
 	rule  cron.Rule // valid if every is 0
-	every Millis    // by so much instants are apart
+	every Millis    // the distance between instants
 	*Rule
 }
 
-// calendar returns the instants of r. An error says that its zone is not, or no longer, known.
+// calendar returns the instants of r. It returns an error if the zone is
+// unknown.
 func (r *Rule) calendar() (calendar, error) {
 	c := calendar{Rule: r}
 	if r.Cron == "" {
-		if c.every = Millis(r.Every / time.Millisecond); c.every <= 0 { // a later version may know a third kind
+		if c.every = Millis(r.Every / time.Millisecond); c.every <= 0 { // a later version may have a third kind
 			return c, &FieldError{"cron", "required", "the schedule has neither cron nor every"}
 		}
 		return c, nil
@@ -39,8 +40,8 @@ func (r *Rule) calendar() (calendar, error) {
 	return c, nil
 }
 
-// after returns the first instant after m, 0 for none. Of a fixed expression none that
-// stands for a civil time at or before done.
+// after returns the first instant after m, or 0. For a fixed expression it
+// skips the instants whose civil time is at or before done.
 func (c *calendar) after(m Millis, done cron.Civil) Millis {
 	if c.Start != 0 && m < c.Start {
 		m = c.Start - 1
@@ -60,7 +61,7 @@ func (c *calendar) after(m Millis, done cron.Civil) Millis {
 	return next
 }
 
-// upTo returns the last instant at or before m, 0 for none.
+// upTo returns the last instant at or before m, or 0.
 func (c *calendar) upTo(m Millis) Millis {
 	if c.End != 0 {
 		m = min(m, c.End)
@@ -80,7 +81,8 @@ func (c *calendar) upTo(m Millis) Millis {
 	return last
 }
 
-// grid returns the last point at or before m that Every has.
+// grid returns the last multiple of Every, counted from the anchor, at or
+// before m.
 func (c *calendar) grid(m Millis) Millis {
 	steps := (m - c.Anchor) / c.every
 	if m < c.Anchor && (m-c.Anchor)%c.every != 0 {
@@ -89,7 +91,8 @@ func (c *calendar) grid(m Millis) Millis {
 	return c.Anchor + steps*c.every
 }
 
-// civil returns for which civil time the instant at stands, 0 where that says nothing.
+// civil returns the civil time of the instant at, or 0 if the rule is not a
+// fixed expression.
 func (c *calendar) civil(at Millis) cron.Civil {
 	if c.every != 0 || !c.rule.Expr.Fixed() {
 		return 0
@@ -100,8 +103,8 @@ func (c *calendar) civil(at Millis) cron.Civil {
 // The bounds of grace.
 const minGrace, maxGrace Millis = 1000, 60_000
 
-// grace is how late an instant may be fired without having been missed: a tenth of
-// the way to the next one, within bounds.
+// grace is how late an instant may be fired without counting as missed: a tenth
+// of the time to the next instant, within bounds.
 func (c *calendar) grace(at Millis) Millis {
 	next := c.after(at, 0)
 	if next == 0 {
@@ -110,8 +113,9 @@ func (c *calendar) grace(at Millis) Millis {
 	return min(max((next-at)/10, minGrace), maxGrace)
 }
 
-// Instants returns at most limit instants in [from, until], the earliest first; none lies at
-// or before 1970-01-01T00:00:00Z, as 0 is no instant. It costs microseconds for each.
+// Instants returns at most limit instants in [from, until], the earliest first.
+// None is at or before 1970-01-01T00:00:00Z, because 0 means "no instant". Each
+// instant costs microseconds.
 func (r *Rule) Instants(from, until Millis, limit int) ([]Millis, error) {
 	c, err := r.calendar()
 	if err != nil {
@@ -124,7 +128,7 @@ func (r *Rule) Instants(from, until Millis, limit int) ([]Millis, error) {
 	return all, nil
 }
 
-// Count returns how many instants lie in s, at most so many.
+// Count returns the number of instants in s, at most most.
 func (r *Rule) Count(s Span, most int) (n int) {
 	c, err := r.calendar()
 	if err != nil {

@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// Change is one mutation of one task that a client asks for. The types that
-// implement it are the rows of the transition table; Apply is the table.
+// Change is one mutation of one task, requested by a client. The types that
+// implement Change are the rows of the transition table; their Apply methods
+// are its cells.
 //
-// Apply is pure: it returns the record that replaces old (nil: there is none)
-// or an error, and never writes to old. A store applies it inside its atomic
-// batch and writes the difference.
+// Apply is pure: it returns an error, or the record that replaces old, and
+// never writes to old. old is nil if there is no record. A store calls Apply
+// inside its atomic batch and writes the difference.
 type Change interface {
 	Target() Key
 	Action() string // the noun and the verb for the audit log
@@ -26,23 +27,23 @@ type Result struct {
 	Task   *Task // the record as it is now
 	Effect Effect
 
-	// Already says that an earlier change had done it: nothing changed. The effect is the
-	// earlier one's, Repeated for Updated.
+	// Already is set if an earlier change had the same effect and nothing
+	// changed now. Effect is the earlier one's, with Repeated for Updated.
 	Already bool
 
-	// UnderWay says, of a change that a client asked for, that an attempt of the task is or may be
-	// under way, or may still begin: Task.UnderWay.
+	// UnderWay is set if an attempt of the task is or may be under way, or may
+	// still begin: see Task.UnderWay. It is valid for changes by clients.
 	UnderWay bool
 
-	// Spawned is a task that begins with this change, nil: none. The store
-	// creates it in the same atomic batch, unless its name is taken.
+	// Spawned is a task that begins with this change, or nil. The store creates
+	// it in the same atomic batch, unless its name is taken.
 	Spawned *Task
 
 	// Skipped lists the instants that a schedule skipped, for the log.
 	Skipped []Skip
 }
 
-// Effect says which of its possible effects a change had.
+// Effect is the effect that a change had.
 type Effect uint8
 
 // The effects.
@@ -50,7 +51,7 @@ const (
 	Created  Effect = 1 + iota // a new record, or a new incarnation after a finished one
 	Repeated                   // the idempotent repeat of a create: nothing changed
 	Updated                    // an existing record changed, or was replaced
-	Accepted                   // noted, but an attempt is or may be under way: it takes effect when that ends
+	Accepted                   // recorded; it takes effect when the attempt that is or may be under way has ended
 )
 
 // Precondition holds If-Match and If-None-Match. The zero value always matches.
@@ -59,7 +60,8 @@ type Precondition struct {
 	IfNoneMatch bool     // there must be no record
 }
 
-// Check returns ErrPrecondition if old, nil where there is no record, is not as c asks.
+// Check returns ErrPrecondition if old does not match c. old is nil if there is
+// no record.
 func (c Precondition) Check(old *Task) error {
 	if c.IfNoneMatch && old != nil {
 		return ErrPrecondition
@@ -185,9 +187,10 @@ func (c Patch) Target() Key { return c.Key }
 // Action implements Change.
 func (c Patch) Action() string { return "task.patch" }
 
-// Apply merges the patch. A running task keeps its due time, the rest counts
-// from the next attempt on; a dead one stays dead. Errors: ErrNotFound,
-// ErrPrecondition, *StateError, *FieldError where the merged task is not valid.
+// Apply merges the patch. A running task keeps its due time, and the other
+// fields count from the next attempt on. A dead task stays dead. Errors:
+// ErrNotFound, ErrPrecondition, *StateError, and *FieldError if the merged task
+// is not valid.
 func (c Patch) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if err := find(old, c.If); err != nil {
 		return Result{}, err
@@ -230,15 +233,15 @@ func (c Patch) merge(now Millis, t *Task) {
 	}
 }
 
-// set stores *v in *field where v is given.
+// set stores *v in *field if v is not nil.
 func set[T any](field, v *T) {
 	if v != nil {
 		*field = *v
 	}
 }
 
-// mergeMap applies edits to m: a nil value removes, another one replaces every
-// key that same calls equal.
+// mergeMap applies edits to m. An edit removes every key that equals its own by
+// same, and adds its value unless that is nil.
 func mergeMap(m map[string]string, edits map[string]*string, same func(a, b string) bool) map[string]string {
 	if len(edits) > 0 && m == nil {
 		m = make(map[string]string, len(edits))
@@ -252,7 +255,8 @@ func mergeMap(m map[string]string, edits map[string]*string, same func(a, b stri
 	return m
 }
 
-// Touch makes a waiting task due its delay from now: a watchdog's heartbeat.
+// Touch sets a waiting task's due time to now plus its delay, as for the
+// heartbeat of a watchdog.
 type Touch struct {
 	Key Key
 	If  Precondition
@@ -299,8 +303,9 @@ func (c Run) Target() Key { return c.Key }
 // Action implements Change.
 func (c Run) Action() string { return "task.run" }
 
-// Apply makes the task due and urgent: it passes pause and rate, not
-// concurrency. One in quarantine stays there, and passes nothing. Errors: ErrNotFound, ErrPrecondition, *StateError.
+// Apply makes the task due and urgent: the task ignores pause and rate, but not
+// concurrency. A quarantined task stays in quarantine and ignores nothing.
+// Errors: ErrNotFound, ErrPrecondition, *StateError.
 func (c Run) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if err := find(old, c.If); err != nil {
 		return Result{}, err
@@ -320,7 +325,7 @@ func (c Run) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	return Result{Task: t, Effect: Updated}, nil
 }
 
-// Revive gives a task that has ended a new life: the API's "retry".
+// Revive restarts a task that has ended: the API's "retry".
 type Revive struct {
 	Key  Key
 	If   Precondition
@@ -357,7 +362,7 @@ func (c Revive) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	return Result{Task: t, Effect: Updated}, nil
 }
 
-// Cancel takes a task back.
+// Cancel cancels a task.
 type Cancel struct {
 	Key  Key
 	If   Precondition
@@ -377,10 +382,11 @@ func (c Cancel) Action() string {
 	return "task.cancel"
 }
 
-// Apply cancels. Updated means that no attempt starts any more. Accepted means
-// that one is under way, or may be: no retry follows it. A task that is cancelled
-// stays as it is (Result.Already), also if the precondition names the version before. Errors:
-// ErrNotFound, ErrPrecondition, *StateError.
+// Apply cancels. Updated means that no further attempt starts. Accepted means
+// that an attempt is or may be under way, and that no retry follows it. A
+// cancelled task stays as it is (Result.Already), even if the precondition
+// names the version before the cancel. Errors: ErrNotFound, ErrPrecondition,
+// *StateError.
 func (c Cancel) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	err := find(old, c.If)
 	if errors.Is(err, ErrPrecondition) && old.State == Cancelled { // the cancel itself made this version
@@ -419,7 +425,7 @@ func (c Cancel) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	return Result{Task: t, Effect: Updated}, nil
 }
 
-// find is the beginning of every change to an existing task.
+// find does the checks that every change to an existing task begins with.
 func find(old *Task, c Precondition) error {
 	if old == nil || old.Recur != nil {
 		return ErrNotFound
@@ -440,5 +446,6 @@ func (t *Task) reschedule(now, due Millis) {
 	t.OriginalDue, t.Due, t.Urgent = due, due, false
 }
 
-// forgetAttempts gives t its full attempts and age again. History and numbers stay.
+// forgetAttempts resets t's used attempts and age. Its history and the numbers
+// of its attempts stay.
 func (t *Task) forgetAttempts() { t.Spent, t.Reclaims, t.FirstAttemptAt, t.Aged = 0, 0, 0, 0 }

@@ -14,8 +14,8 @@ type Cluster interface {
 	// while, with Live false. Nodes reads the owner of each shard.
 	Nodes(ctx context.Context) ([]Node, error)
 
-	// Shards returns all shards, in the order of their numbers. Costs a few reads of
-	// each.
+	// Shards returns all shards, in the order of their numbers. It costs a few
+	// reads for each.
 	Shards(ctx context.Context) ([]Shard, error)
 
 	// Drain carries out d and writes its audit entry, with the actor
@@ -31,16 +31,16 @@ type Cluster interface {
 // Node is one of the processes that share a store.
 type Node struct {
 	Name      string
-	Self      bool   // it is the one that was asked
+	Self      bool   // the node that this process is
 	Version   string // of its program
-	Address   string // host:port where it serves the API; "": it did not say
+	Address   string // host:port where it serves the API; "": unknown
 	StartedAt Millis
 	BeatAt    Millis // the time of its last heartbeat
-	Live      bool   // that is not long ago
-	Draining  bool   // it is to own no shards
+	Live      bool   // BeatAt is recent
+	Draining  bool   // it must own no shards
 	Owned     int    // shards that it owns
-	Wanted    int    // shards that it is to own, as things stand
-	NameTaken bool   // another process has its name, and had it before: it is to own none
+	Wanted    int    // the number of shards that it should own at present
+	NameTaken bool   // another process had its name before: it must own no shards
 }
 
 // Shard is a part of the tasks. One node at a time claims from it.
@@ -49,7 +49,7 @@ type Shard struct {
 	Owner   string // the name of the node; "": no owner
 	Until   Millis // the end of the owner's lease, unless it is renewed; 0: no owner
 	Epoch   uint64 // how often it was acquired
-	NextDue Millis // not later than its earliest scheduled task is due; 0: it has none
+	NextDue Millis // a lower bound of the due times of its scheduled tasks; 0: it has none
 	Running int    // tasks that are claimed
 }
 
@@ -85,13 +85,13 @@ func AuditDrain(now Millis, who Actor, d Drain) AuditEntry {
 
 // Standing is a node's view of its part in a cluster.
 type Standing struct {
-	Shards    int    // there are so many
-	Owned     int    // of them by this node
-	Nodes     int    // that live, as it last heard
-	Takeovers uint64 // shards that it took when the leases of others had ended
+	Shards    int    // the number of shards
+	Owned     int    // owned by this node
+	Nodes     int    // live ones, as of the last heartbeat
+	Takeovers uint64 // shards that it took after the leases of others had ended
 	Lost      uint64 // its own leases that ended before they could be renewed
-	NameTaken bool   // another process that lives had its name before: it is to own none until that ends
-	Rollbacks uint64 // times that the store went back in time: it was restored from an older copy, or a replica that was behind took over
+	NameTaken bool   // another live process had its name before: it must own no shards until that process ends
+	Rollbacks uint64 // times that the store went back in time: it was restored from an older copy, or failed over to a replica that was behind
 	Closed    bool   // the store was emptied or replaced: ErrStoreReplaced, ErrSettingsLost
 	Unfit     bool   // the store takes no new tasks, since it may lose them: ErrStoreUnfit
 }

@@ -1,8 +1,8 @@
 package task
 
-// Counts is how many records there are, by state, and how many bytes they have
-// with their bodies (Task.Stored). A store keeps it for each queue, in the same atomic batch as the
-// records themselves, so that it is always exact.
+// Counts holds the number of records by state, and their bytes with their
+// bodies (Task.Stored). A store keeps Counts for each queue in the same atomic
+// batch as the records, so they are always exact.
 type Counts struct {
 	States [Dead + 1]int64 // by State
 	Bytes  int64
@@ -11,7 +11,8 @@ type Counts struct {
 // QueueKey names a queue.
 type QueueKey struct{ Namespace, Queue string }
 
-// Move takes in that old became t. Either may be nil: no record.
+// Move updates c for the change from old to t. Either may be nil, for no
+// record.
 func (c *Counts) Move(old, t *Task) {
 	if old != nil {
 		c.States[old.State]--
@@ -31,10 +32,10 @@ func (c *Counts) Add(d Counts) {
 	c.Bytes += d.Bytes
 }
 
-// Pending returns how many tasks have an attempt before them or under way.
+// Pending returns the number of tasks that are scheduled or running.
 func (c *Counts) Pending() int64 { return c.States[Scheduled] + c.States[Running] }
 
-// Total returns how many records there are.
+// Total returns the number of records.
 func (c *Counts) Total() (n int64) {
 	for _, k := range c.States {
 		n += k
@@ -42,17 +43,20 @@ func (c *Counts) Total() (n int64) {
 	return n
 }
 
-// recordBytes is about the size of a record without its texts: keys, an index entry, numbers.
+// recordBytes is about the size of a record without its texts: keys, an index
+// entry, numbers.
 const recordBytes = 256
 
-// Stored returns about how many bytes t takes in a store, at most MaxBody. The result must be the
-// same for a record that was read back, and whether or not t carries its body: the number added to
-// the counts when a record comes is taken off when it goes.
+// Stored returns the approximate number of bytes that t takes in a store, at
+// most MaxBody. The result must be the same for a record that was read back,
+// with or without its body: the number added to the counts for a new record is
+// subtracted when the record is removed.
 func (t *Task) Stored() int64 {
 	return int64(min(recordBytes+len(t.Name)+t.Request.BodySize+t.Weight()-len(t.Request.Body), MaxBody))
 }
 
-// Remains returns the part for the counts of a finished or dead task that takes so many bytes.
+// Remains returns the fields of a finished or dead task that Counts uses, with
+// the given number of bytes.
 func Remains(k Key, queue string, state State, stored int64) *Task {
 	t := &Task{Namespace: k.Namespace, Name: k.Name, Queue: queue, State: state}
 	t.Request.BodySize = int(stored - t.Stored())

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Address returns host:port as a connection to u's host needs it: a name of
-// another alphabet in ASCII, and the scheme's port if u names none. u must be a
-// valid URL of a task.
+// Address returns host:port in the form that a connection to u's host needs:
+// names of other alphabets in ASCII, and the scheme's port if u has none. u
+// must be a valid URL of a task.
 func Address(u *url.URL) string { return net.JoinHostPort(asciiHost(u.Hostname()), portOf(u)) }
 
-// destination returns the name of the receiver of u in a lane: Address in one
-// spelling. Limits and breakers count by it, so a receiver with its host spelled
-// in another way must not get another lane. An address with
-// several names keeps a lane for each name.
+// destination returns the name of u's receiver in a lane: Address in one
+// spelling. Limits and breakers count by this name, so another spelling of the
+// host must not get another lane. An address with several names has a lane for
+// each name.
 func destination(u *url.URL) string {
 	return net.JoinHostPort(canonicalHost(asciiHost(u.Hostname())), portOf(u))
 }
@@ -34,8 +34,8 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// asciiHost returns the name that a resolver is asked for, as net/http does. A
-// name that has no form in ASCII stays as it is.
+// asciiHost returns the host as net/http passes it to a resolver. A name that
+// has no form in ASCII stays as it is.
 func asciiHost(host string) string {
 	if isASCII(host) {
 		return host

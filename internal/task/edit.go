@@ -6,18 +6,19 @@ import (
 	"strconv"
 )
 
-// Edit is one change of the settings that an operator asks for. Apply is pure:
-// it returns the records that differ afterwards, none where there is nothing
-// to do, or an error. A store writes them and the audit entry as one atomic batch.
+// Edit is one change of the settings, requested by an operator. Apply is pure:
+// it returns the records that change, or an error. It returns no records if
+// nothing changes. A store writes the records and the audit entry as one atomic
+// batch.
 type Edit interface {
-	// Action is the noun and the verb for the audit log; "" for an edit that is
-	// no mutation and is not recorded.
+	// Action is the noun and the verb for the audit log. It is "" for an edit
+	// that is not recorded.
 	Action() string
 	Target() SettingKey
 	Apply(now Millis, s *Settings) ([]SettingChange, error)
 }
 
-// SettingChange puts a record in the place of another, or removes it.
+// SettingChange replaces a record, or removes it.
 type SettingChange struct {
 	Key   SettingKey
 	Value Setting // nil: removed
@@ -55,7 +56,7 @@ func AuditEdit(now Millis, who Actor, e Edit, changes []SettingChange) (AuditEnt
 	return entry, true
 }
 
-// checkTag is check for records that are no tasks.
+// checkTag is Check for records other than tasks.
 func (c Precondition) checkTag(exists bool, tag string) error {
 	switch {
 	case c.IfNoneMatch && exists:
@@ -75,7 +76,7 @@ type MissingError struct {
 // Error returns a sentence.
 func (e *MissingError) Error() string { return fmt.Sprintf("there is no %s %q", e.What, e.Name) }
 
-// BusyError says that a setting cannot be changed so as things stand.
+// BusyError says that a setting cannot be changed in its present state.
 type BusyError struct {
 	What string
 	Name string
@@ -85,7 +86,7 @@ type BusyError struct {
 // Error returns a sentence.
 func (e *BusyError) Error() string { return fmt.Sprintf("the %s %q: %s", e.What, e.Name, e.Why) }
 
-// QuotaError says that a namespace has all it may have.
+// QuotaError says that a namespace has reached a quota.
 type QuotaError struct {
 	Namespace string
 	Quota     string // QuotaPending or QuotaBytes
@@ -106,7 +107,7 @@ func (e *QuotaError) Error() string {
 	return fmt.Sprintf("the records of the namespace %q have %d bytes, their limit: cancel tasks, wait, or ask the operator for more", e.Namespace, e.Limit)
 }
 
-// RateError says that a namespace does something faster than it may.
+// RateError says that a namespace has exceeded a rate.
 type RateError struct {
 	Namespace string
 	Rate      Rate

@@ -7,8 +7,8 @@ import (
 )
 
 // The errors of the contract. Stores return them, wrapped or bare, and
-// translate everything of their own at their border; one table in
-// internal/api maps them to HTTP.
+// translate their own errors into them. One table in internal/api maps them to
+// HTTP.
 var (
 	// ErrNotFound: no record of that name.
 	ErrNotFound = errors.New("no such task")
@@ -18,10 +18,10 @@ var (
 	ErrIdempotencyReuse = errors.New("the idempotency key was used with another request")
 	// ErrPrecondition: If-Match or If-None-Match does not hold.
 	ErrPrecondition = errors.New("the task is not in the version that the precondition names")
-	// ErrStale: the token no longer holds the task's lease; the caller has
-	// nothing to settle any more.
+	// ErrStale: the token no longer holds the task's lease, so the caller has
+	// nothing to settle.
 	ErrStale = errors.New("the lease is no longer held")
-	// ErrNotDue: the task is due later than now, it moved.
+	// ErrNotDue: the task is due later than now, because it was moved.
 	ErrNotDue = errors.New("the task is not due yet")
 	// ErrLaneChanged: the task is in another lane than the claim names.
 	ErrLaneChanged = errors.New("the task is in another lane")
@@ -31,25 +31,26 @@ var (
 	ErrFull = errors.New("the store is full")
 	// ErrSuspended: the namespace takes nothing new, or its own token may only read.
 	ErrSuspended = errors.New("the namespace is suspended: no task is created or delivered, and its tokens can only read, until an operator resumes it")
-	// ErrNotDurable: the change was made, and is not as durable as the store
-	// promises: the servers that were to confirm it did not, as a *ShortError says. Repeating it is safe, where it says which task it means.
+	// ErrNotDurable: the change was made, but it is less durable than the store
+	// promises, because servers did not confirm it. *ShortError has the
+	// details. Repeating the change is safe if it names its task.
 	ErrNotDurable = errors.New("the change is not durable yet")
 	// ErrUnavailable: the servers that keep the tasks have been unreachable, or
 	// busy moving, loading or replacing data, for longer than the store waits.
 	// The change may or may not have been made; repeating it is safe.
 	ErrUnavailable = errors.New("the store cannot be reached now")
-	// ErrStoreReplaced: the servers that keep the tasks were emptied, or are others, or
-	// a part of them is, since this process opened the store. It changes nothing there.
-	// It is an ErrUnavailable: the data may come back.
+	// ErrStoreReplaced: since this process opened the store, all or some of its
+	// servers were emptied or replaced by others. The process makes no more
+	// changes there. It is an ErrUnavailable, because the data may come back.
 	ErrStoreReplaced error = &remedyError{ErrUnavailable, "the store was emptied or replaced, or a part of it was, so this server stays closed: restore the Redis from a backup, " +
 		"and the server goes on by itself; or accept the loss with `foliot redis accept-loss` and then restart every server"}
-	// ErrSettingsLost: the store has lost the settings, the access tokens among them.
-	// It is an ErrUnavailable, as ErrStoreReplaced is.
+	// ErrSettingsLost: the store has lost the settings, including the access
+	// tokens. It is an ErrUnavailable, like ErrStoreReplaced.
 	ErrSettingsLost error = &remedyError{ErrUnavailable, "the store has lost the settings, access tokens among them, so this server stays closed: restore the Redis from a backup, " +
 		"and the server goes on by itself; or accept the loss with `foliot redis accept-loss` and then restart every server"}
-	// ErrStoreUnfit: a setting of a server that keeps the tasks may lose tasks, and was
-	// changed after this process opened the store, or after a failover. Tasks that exist go
-	// on. It is an ErrFull: the store takes no new tasks.
+	// ErrStoreUnfit: a setting of a server that keeps the tasks may lose tasks,
+	// and was changed after this process opened the store, or after a failover.
+	// Existing tasks go on. It is an ErrFull: the store accepts no new tasks.
 	ErrStoreUnfit error = &remedyError{ErrFull, "a setting of the Redis may lose tasks, so this server takes no new tasks; tasks that exist go on: " +
 		"the server's log and `foliot doctor` name the setting and the remedy"}
 	// ErrClosed: the store was closed, or stopped after an error of its medium.
@@ -115,7 +116,7 @@ const (
 // ShortError is an ErrNotDurable that says how many replicas confirmed the change.
 type ShortError struct {
 	Confirmed, Wanted int
-	Within            time.Duration // so long they had
+	Within            time.Duration // the time they had
 }
 
 // Error returns a sentence with the remedy.

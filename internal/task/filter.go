@@ -2,28 +2,29 @@ package task
 
 import "slices"
 
-// Filter chooses tasks. Zero fields choose all; a nil Filter matches everything.
+// Filter selects tasks. Zero fields select all; a nil Filter matches every
+// task.
 type Filter struct {
 	Namespace string
 	Queue     string
 	States    []State           // any of them
 	Labels    map[string]string // all of them
-	DueBefore Millis            // exclusive; 0: no bound. The due time is the one that was asked for
+	DueBefore Millis            // exclusive; 0: no bound. Compared with the due time that the client requested
 	DueAfter  Millis            // exclusive; 0: no bound
 
 	CreatedUntil Millis // inclusive; 0: no bound
 	Purge        string // tasks that the purge with this ID does not spare; "": all
-	Reason       string // why it is dead, expired or cancelled
-	Schedule     string // which made it
+	Reason       string // the reason why the task is dead, expired or cancelled
+	Schedule     string // the schedule that made the task
 }
 
-// Match reports whether t is chosen.
+// Match reports whether f selects t.
 func (f *Filter) Match(t *Task) bool {
 	switch {
 	case f == nil:
 		return true
 	case f.Namespace != "" && t.Namespace != f.Namespace,
-		t.Queue != f.Queue && (f.Queue != "" || t.Queue == ScheduleQueue), // schedules must be asked for
+		t.Queue != f.Queue && (f.Queue != "" || t.Queue == ScheduleQueue), // schedules only if the filter names their queue
 		len(f.States) > 0 && !slices.Contains(f.States, t.State),
 		f.DueBefore != 0 && t.OriginalDue >= f.DueBefore,
 		f.DueAfter != 0 && t.OriginalDue <= f.DueAfter,
@@ -46,18 +47,19 @@ func madeBy(schedule, name string) bool {
 	return ok && s == schedule
 }
 
-// Narrow returns p, cut to the names that f can choose: those of a schedule's tasks stand together.
+// Narrow returns p restricted to the names that f can select: the occurrences
+// of a schedule have adjacent names.
 func (f *Filter) Narrow(p Page) Page {
 	if f.Schedule != "" {
-		p.After, p.Before = max(p.After, f.Schedule+"@"), f.Schedule+"A" // which comes after @
+		p.After, p.Before = max(p.After, f.Schedule+"@"), f.Schedule+"A" // the character after @
 	}
 	return p
 }
 
-// Page says which part of a listing is wanted.
+// Page selects a part of a list.
 type Page struct {
-	After  string // the name after which to go on: a Listing's Next; "" from the start
-	Before string // the name before which to end; "": no bound
+	After  string // list only names after this one: a Listing's Next; "": from the start
+	Before string // list only names before this one; "": no bound
 	Limit  int    // at most this many tasks
 	Bodies bool   // load the bodies too
 }
@@ -72,11 +74,11 @@ const (
 // Listing is one page of tasks.
 type Listing struct {
 	Tasks []*Task
-	Next  string // "": there is no more
+	Next  string // "": this was the last page
 }
 
 // Weight returns about how many bytes of a page t takes: the texts of its
-// clients and receivers, and its body where that is loaded.
+// clients and receivers, and its body if that is loaded.
 func (t *Task) Weight() int {
 	n := len(t.Request.URL) + len(t.OnDead) + len(t.Request.Body)
 	for name, value := range t.Request.Headers {

@@ -14,11 +14,13 @@ import (
 type Fire struct {
 	Key Key
 
-	// Unfinished is how many occurrences of the schedule are unfinished. The store sets it.
+	// Unfinished is the number of unfinished occurrences of the schedule. The
+	// store sets it.
 	Unfinished int64
 
-	// Quota is that of the schedule's namespace. The store sets it. An instant that finds no room
-	// is skipped: it must not wait, as all those after it would wait too.
+	// Quota is the quota of the schedule's namespace. The store sets it. An
+	// instant that exceeds the quota is skipped, not delayed, because it would
+	// delay all later instants too.
 	Quota Quota
 }
 
@@ -32,7 +34,8 @@ const (
 	// these bounds. These checks guarantee progress. The notice that the
 	// occurrence before has ended (Task.Awaited) is a hint that may be lost.
 	minLook, maxLook Millis = 1000, 30_000
-	// problemWait is after which time a rule that cannot be followed is looked at again.
+	// problemWait is the interval at which a rule that cannot be followed is
+	// checked again.
 	problemWait = time.Minute
 )
 
@@ -65,12 +68,12 @@ func (f Fire) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 		}
 		t.arrange(&c, now)
 	}
-	t.Request.Body = nil // it is kept already
+	t.Request.Body = nil // the record before has it
 	return r, nil
 }
 
-// admit returns o, the occurrence of an instant, or nil if the quota has no room for it: then
-// the instant is skipped.
+// admit returns o, the occurrence of an instant, or nil if the quota does not
+// allow o. Then the instant is skipped.
 func (f *Fire) admit(o *Task, at Millis, skipped *[]Skip) *Task {
 	if err := f.Quota.Admit(nil, o); err != nil {
 		*skipped = append(*skipped, Skip{Span{at, at}, SkippedQuota})
@@ -79,8 +82,8 @@ func (f *Fire) admit(o *Task, at Millis, skipped *[]Skip) *Task {
 	return o
 }
 
-// instants returns the instants of t's rule. False: its zone is not known any more, which t
-// says, and is looked at again.
+// instants returns the instants of t's rule. It returns false if the zone is
+// not known any more. Then it sets t's Problem and the time of the next check.
 func (t *Task) instants(now Millis) (calendar, bool) {
 	c, err := t.Recur.calendar()
 	if err == nil {
@@ -114,8 +117,8 @@ func (t *Task) begin(c *calendar, at, now Millis, f Fire, skipped *[]Skip) *Task
 	return o
 }
 
-// choose returns which of the instants that have come is dealt with now, and passes
-// over those that the rule skips; 0: none is left.
+// choose returns the due instant to handle now, and skips those that the rule
+// passes over. It returns 0 if none is left.
 func (r *Recurrence) choose(c *calendar, now Millis, skipped *[]Skip) Millis {
 	first := r.upcoming(c)
 	if first == 0 || first > now {
@@ -165,10 +168,10 @@ func (r *Recurrence) skipTo(c *calendar, first, to Millis, why string, skipped *
 	return first
 }
 
-// dealt notes that all instants until at are dealt with.
+// dealt records that all instants until at have been handled.
 func (r *Recurrence) dealt(c *calendar, at Millis) { r.Last, r.Civil = at, c.civil(at) }
 
-// upcoming returns the first instant that was not dealt with, 0 for none.
+// upcoming returns the first instant that has not been handled, or 0.
 func (r *Recurrence) upcoming(c *calendar) Millis {
 	if r.MaxRuns > 0 && r.Runs >= r.MaxRuns {
 		return 0
@@ -184,7 +187,7 @@ func (r *Recurrence) upcoming(c *calendar) Millis {
 	return at
 }
 
-// latest returns the last instant at or before m that was not fired, 0 for none.
+// latest returns the last instant at or before m that was not fired, or 0.
 func (r *Recurrence) latest(c *calendar, m Millis) Millis {
 	at := c.upTo(m)
 	for at != 0 {
@@ -197,7 +200,8 @@ func (r *Recurrence) latest(c *calendar, m Millis) Millis {
 	return at
 }
 
-// back returns the first of the CatchupLimit instants up to latest, first at least.
+// back returns the first of the CatchupLimit instants up to latest, but at
+// least first.
 func (r *Recurrence) back(c *calendar, first, latest Millis) Millis {
 	for n := r.CatchupLimit; n > 1 && latest > first; n-- {
 		latest = r.latest(c, latest-1)
@@ -205,8 +209,8 @@ func (r *Recurrence) back(c *calendar, first, latest Millis) Millis {
 	return latest
 }
 
-// rewind takes in that the clock was set back: instants that were skipped because it was
-// ahead come again, those that were fired do not.
+// rewind handles a clock that was set back. Instants that were skipped while
+// the clock was ahead can fire again, and fired ones cannot.
 func (r *Recurrence) rewind(now Millis) {
 	if r.Last > now+stepBack {
 		r.Last, r.Civil, r.Limited = now, 0, min(r.Limited, now)
@@ -238,9 +242,9 @@ func (t *Task) occurrence(at, now Millis) *Task {
 	return s.record(now) // shares t's maps, which are never modified
 }
 
-// Template returns all that a task of the schedule is created with, of a name and an id of its own and
-// due when the caller wants: an occurrence, one that was triggered, or one that makes up for
-// the past. t carries its body.
+// Template returns the spec of a task of the schedule, with the given name, id
+// and due time. The task is an occurrence, a triggered task, or one that makes
+// up for the past. t carries its body.
 func (t *Task) Template(name, id string, due Millis) Spec {
 	s := Spec{
 		Key: Key{Namespace: t.Namespace, Name: name}, ID: id,

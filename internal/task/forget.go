@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// EndedAt returns when the token ceased to hold, 0 if it holds at now.
+// EndedAt returns the time at which the token became invalid, or 0 if it is
+// valid at now.
 func (t *AccessToken) EndedAt(now Millis) Millis {
 	switch {
 	case t.Holds(now):
@@ -16,9 +17,9 @@ func (t *AccessToken) EndedAt(now Millis) Millis {
 	return t.RevokedAt
 }
 
-// ended returns the tokens of a namespace that may be forgotten at now, the one that ended
-// first before the others: those that neither hold nor made a token that is still known.
-// Of all tokens that there are one stays: see Secured.
+// ended returns the tokens of a namespace that may be forgotten at now, the
+// earliest end first: those that are invalid and have made no token that is
+// still kept. One token of the server always stays: see Secured.
 func (s *Settings) ended(namespace string, now Millis) (list []*AccessToken) {
 	for _, r := range s.List(TokenKind, namespace) {
 		if t := r.(*AccessToken); s.forgettable(t, now) {
@@ -43,9 +44,9 @@ func (s *Settings) forgettable(t *AccessToken, now Millis) bool {
 	return !made && !t.Holds(now)
 }
 
-// OldTokens returns the tokens that ForgetTokens may forget: those that ended at or before
-// until, and of a namespace that has more than MaxTokens those that ended first. It costs a
-// walk over all tokens.
+// OldTokens returns the tokens that ForgetTokens may forget: those that ended
+// at or before until, and, for a namespace with more than MaxTokens, those that
+// ended first. It walks over all tokens.
 func (s *Settings) OldTokens(now, until Millis) (old []SettingKey) {
 	after := ""
 	for {
@@ -72,8 +73,8 @@ func (s *Settings) nextTokens(after string) (namespace string, more bool) {
 	return namespace, more
 }
 
-// ForgetTokens removes the records of tokens that ended, a few at a time. It is no mutation:
-// they were revoked, or expired, long ago.
+// ForgetTokens removes the records of ended tokens, a few at a time. It is not
+// audited: the tokens were revoked, or expired, long ago.
 type ForgetTokens struct{ Keys []SettingKey } // from OldTokens
 
 // Action implements Edit.
@@ -82,8 +83,8 @@ func (e ForgetTokens) Action() string { return "" }
 // Target implements Edit.
 func (e ForgetTokens) Target() SettingKey { return SettingKey{Kind: TokenKind} }
 
-// Apply implements Edit. It never fails, and never forgets the last token there is: its
-// record says that requests need a token (Secured).
+// Apply implements Edit. It never fails, and never forgets the last token: its
+// record means that requests need a token (Secured).
 func (e ForgetTokens) Apply(now Millis, s *Settings) (changes []SettingChange, _ error) {
 	for _, key := range e.Keys {
 		if t, ok := s.Get(key).(*AccessToken); ok && s.forgettable(t, now) && len(changes)+1 < s.hashes.len() {
@@ -93,10 +94,11 @@ func (e ForgetTokens) Apply(now Millis, s *Settings) (changes []SettingChange, _
 	return changes, nil
 }
 
-// forgetParents removes tokens of a namespace that ended although tokens that they made are known.
-// Those count from now on as made by the parent of the one that is removed, so Descendants still
-// finds them. Without it a program that replaces its own token, again and again, fills its
-// namespace with ended tokens, each the parent of the next.
+// forgetParents removes ended tokens of a namespace that have made tokens that
+// are still kept. Those then count as made by the parent of the removed token,
+// so Descendants still finds them. Without forgetParents a program that
+// replaces its own token, again and again, would fill its namespace with ended
+// tokens, each the parent of the next.
 func (s *Settings) forgetParents(namespace string, now Millis) (changes []SettingChange) {
 	type parent struct {
 		key      SettingKey

@@ -197,8 +197,9 @@ func (t *Task) age(lease *Lease, o *Outcome) {
 	}
 }
 
-// Reap takes back a lease that was lost. Gone says that the process which held
-// it is known to be dead, so that no attempt of it can still be on the wire.
+// Reap takes back a lease that was lost. gone is set if the process that held
+// the lease is known to be dead, so that none of its attempts can still be
+// sending.
 func (t *Task) Reap(now Millis, gone bool, p Policy) Result {
 	n := t.Clone()
 	superseded := n.Superseded()
@@ -227,7 +228,8 @@ func (t *Task) holds(token Token) bool {
 	return t != nil && t.State == Running && t.Lease.Token == token
 }
 
-// unclaim forgets the attempt that was claimed at since and never began.
+// unclaim removes the traces of the claim made at since, whose attempt never
+// began.
 func (t *Task) unclaim(since Millis) {
 	t.Tries--
 	if t.FirstAttemptAt == since { // the age began with this claim
@@ -243,9 +245,9 @@ func (t *Task) record(a Attempt) {
 	}
 }
 
-// finish ends t for good. It keeps its record and the last attempts, which say
-// why it was late; of their replies only the last one, and no body unless its
-// queue keeps them.
+// finish ends t for good. It keeps the record and the last attempts, which
+// explain a delay, but only the last attempt's reply. It keeps the body only if
+// the queue keeps bodies.
 func (t *Task) finish(now Millis, s State, reason string, p Policy) {
 	t.end(now, s, reason)
 	t.KeepUntil = now.Add(p.KeepFinished)
@@ -257,7 +259,7 @@ func (t *Task) finish(now Millis, s State, reason string, p Policy) {
 	}
 }
 
-// cancelReason returns why t ends, which was cancelled while it ran.
+// cancelReason returns the reason of a task that was cancelled while it ran.
 func (t *Task) cancelReason() string { return cmp.Or(t.Reason, ReasonCancelled) }
 
 // EndReason returns why t is dead, expired or cancelled, and "" for any other
@@ -270,7 +272,7 @@ func (t *Task) EndReason() string {
 	return t.Reason
 }
 
-// die gives t up. It keeps everything, so that it can be retried.
+// die makes t dead. The record keeps everything, so that it can be retried.
 func (t *Task) die(now Millis, reason string, p Policy) {
 	t.end(now, Dead, reason)
 	t.KeepUntil = now.Add(p.KeepDead)

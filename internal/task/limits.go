@@ -13,7 +13,7 @@ const (
 	MaxLabels         = 64
 	MaxLabelKeyLen    = 128
 	MaxLabelValueLen  = 256
-	MaxNesting        = 32 // of the JSON that a client sends
+	MaxNesting        = 32 // levels in the JSON of a request
 	MaxAttemptsLimit  = 100_000
 	MaxBatch          = 1000
 	MaxBatchBytes     = 16 << 20

@@ -13,15 +13,15 @@ const AllNamespaces = "*"
 // get a token for the whole server.
 const reservedNamespace = "operator"
 
-// NamespaceSettings is a tenant and its quotas. Absent fields set no limit. Records that older
-// versions wrote may have zeros, which mean the same.
+// NamespaceSettings is a namespace with its quotas. Absent fields set no limit.
+// Records of older versions may have zeros, which mean the same.
 type NamespaceSettings struct {
 	Name      string `json:"name"`
 	Version   uint64 `json:"version"`
 	CreatedAt Millis `json:"created_at"`
 
 	MaxPending int64 `json:"max_pending,omitempty"` // tasks scheduled or running, and schedules
-	MaxBytes   int64 `json:"max_bytes,omitempty"`   // of the records that are kept
+	MaxBytes   int64 `json:"max_bytes,omitempty"`   // of all records
 
 	// Rates are requests a second at each server. See Limit for the defaults.
 	CreateRate  float64 `json:"create_rate,omitempty"`
@@ -30,8 +30,8 @@ type NamespaceSettings struct {
 	ReadRate    float64 `json:"read_rate,omitempty"`
 	EditRate    float64 `json:"edit_rate,omitempty"`
 
-	// Suspended stops the namespace: nothing of it is created, delivered or fired, and its own
-	// tokens only read.
+	// Suspended stops the namespace: its tasks are not created, delivered or
+	// fired, and its own tokens only read.
 	Suspended bool `json:"suspended,omitempty"`
 
 	Closing string `json:"closing,omitempty"` // see CloseNamespace; "": no mark
@@ -128,23 +128,25 @@ func (e PutNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	n.Version, n.CreatedAt = n.Version+1, cmp.Or(n.CreatedAt, now)
 	changes := change(&n)
 	if s.Namespace(n.Name) == nil {
-		// A server of an older version may have deleted the namespace of that
-		// name, and does not know queues' secrets. Its former owner knows them.
+		// A server of an older version may have deleted a namespace of that
+		// name and left its queues' secrets, which that version ignores. The
+		// former owner knows them.
 		changes = append(changes, s.remove(SecretKind, n.Name)...)
 	}
 	return changes, nil
 }
 
-// DropNamespace removes a namespace that has no tasks, no schedules and no tokens that hold.
+// DropNamespace removes a namespace without tasks, schedules and valid tokens.
 type DropNamespace struct {
 	Name string
 
-	// Tasks and Schedules are how many the namespace has. The store sets them, in the step
-	// that makes the edit: no task can be created in between.
+	// Tasks and Schedules are the numbers that the namespace has. The store
+	// sets them in the step that makes the edit, so that no task can be created
+	// in between.
 	Tasks, Schedules int64
 
-	// Closing is the mark that CloseNamespace left. Only a store that needs several steps
-	// sets it.
+	// Closing is the mark that CloseNamespace left. It is set only by a store
+	// that needs several steps.
 	Closing string
 }
 
@@ -174,8 +176,8 @@ func (e DropNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	return changes, nil
 }
 
-// Count adds the counts of one of the namespace's queues. A removed schedule leaves a record
-// until the next sweep, which does not count.
+// Count adds the counts of one queue of the namespace. It ignores removed
+// schedules, whose records stay until the next sweep.
 func (e *DropNamespace) Count(queue string, c Counts) {
 	if queue == ScheduleQueue {
 		e.Schedules += c.States[Scheduled]
@@ -184,7 +186,7 @@ func (e *DropNamespace) Count(queue string, c Counts) {
 	}
 }
 
-// droppable returns the record of a namespace that has no tokens that hold. Errors:
+// droppable returns the record of a namespace without valid tokens. Errors:
 // *MissingError, *BusyError.
 func (s *Settings) droppable(now Millis, name string) (*NamespaceSettings, error) {
 	n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: name}).(*NamespaceSettings)
@@ -199,9 +201,10 @@ func (s *Settings) droppable(now Millis, name string) (*NamespaceSettings, error
 	return n, nil
 }
 
-// CloseNamespace marks a namespace that a store is about to remove in several steps. The
-// mark refuses nothing. A store that makes a task in a marked namespace removes the mark
-// first (ReopenNamespace), and then DropNamespace fails.
+// CloseNamespace marks a namespace that a store is about to remove in several
+// steps. The mark blocks nothing. A store that makes a task in a marked
+// namespace removes the mark first (ReopenNamespace), and then DropNamespace
+// fails.
 type CloseNamespace struct{ Name, Mark string }
 
 // Action implements Edit.
@@ -241,14 +244,15 @@ func (e ReopenNamespace) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
 	return change(&n), nil
 }
 
-// Closing reports whether a namespace bears the mark of CloseNamespace.
+// Closing reports whether a namespace has the mark of CloseNamespace.
 func (s *Settings) Closing(namespace string) bool {
 	n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: namespace}).(*NamespaceSettings)
 	return ok && n.Closing != ""
 }
 
-// Takes returns nil if a record of old, nil for none, may become t: nothing is made in a
-// namespace that does not exist. A store asks in the step that makes t. Errors: *MissingError.
+// Takes returns nil if old, nil for no record, may become t: no task is made in
+// a namespace that does not exist. A store calls Takes in the step that makes
+// t. Errors: *MissingError.
 func (s *Settings) Takes(old, t *Task) error {
 	if old != nil || t == nil || t.Namespace == DefaultNamespace || s.Get(SettingKey{Kind: NamespaceKind, Name: t.Namespace}) != nil {
 		return nil

@@ -9,23 +9,25 @@ type Verdict uint8
 const (
 	// Success: a 2xx. The task is delivered.
 	Success Verdict = 1 + iota
-	// Failure: tried again after a backoff, unless attempts or age are exhausted.
+	// Failure: the task is retried after a backoff, unless its attempts or its
+	// age are exhausted.
 	Failure
 	// Deferral: the receiver set the time of the next attempt (429 or 503 with
 	// Retry-After). The task waits as requested, at least MinBackoff and at
 	// most MaxBackoff, and uses no attempt.
 	Deferral
-	// Refusal: not to be tried again (410, Foliot-No-Retry, egress denied). Dead.
+	// Refusal: the task must not be retried (410, Foliot-No-Retry, egress
+	// denied). It dies.
 	Refusal
-	// Interrupted: this server stopped the attempt while it was under way. Due
-	// again at once; spends no attempt.
+	// Interrupted: this server stopped the attempt while it was under way. The
+	// task is due again at once; the attempt does not count.
 	Interrupted
-	// Unsent: nothing was written to the network. Due again at once, as if it
-	// had never been claimed.
+	// Unsent: the attempt wrote nothing to the network. The task is due again
+	// at once, as if it had never been claimed.
 	Unsent
 )
 
-// Outcome is how one attempt ended.
+// Outcome is the end of one attempt.
 type Outcome struct {
 	Verdict    Verdict
 	Reason     string        // of a Refusal: a stable code, "gone", "no_retry", "egress_denied"
@@ -34,11 +36,11 @@ type Outcome struct {
 	Detail     string        // for operators only: an address of the internal network
 	StartedAt  Millis        // when the request began to be written
 	Latency    time.Duration // from StartedAt to the reply's end, or to the error
-	Late       time.Duration // from the task's due time to the start, which StartedAt has in whole milliseconds only
-	Barred     time.Duration // for how long before the claim nothing but the receiver kept the task back: its breaker, or its wishes
+	Late       time.Duration // from the due time to the start; more precise than StartedAt, which has whole milliseconds
+	Barred     time.Duration // how long before the claim only the receiver delayed the task, by its breaker or its Retry-After
 	RetryAfter time.Duration // of a Deferral
 	Reply      string        // the reply's first bytes, at most MaxReplyKept, valid UTF-8
-	GaveWay    bool          // of an Interrupted: to others in quarantine, so that nothing is known of it yet
+	GaveWay    bool          // of an Interrupted attempt: it stopped for other tasks in quarantine, and has shown nothing yet
 }
 
 // Delivery is an attempt that dispatch hands to the sender.
@@ -46,8 +48,9 @@ type Delivery struct {
 	Task   *Task // as claimed, with its body
 	Number int   // of the attempt, from 1
 
-	// Live is asked right before the request is written, on any goroutine: an
-	// error means the lease is no longer held, and that nothing may be sent.
+	// Live is called right before the request is written, on any goroutine. An
+	// error means that the lease is lost, and that the request must not be
+	// sent.
 	Live func() error
 }
 
@@ -62,14 +65,15 @@ const (
 )
 
 // ReasonEgressDenied is the reason of a Refusal by the egress guard, and
-// EgressRefused its error. The error names no address: a namespace's own token
-// reads it, and names could be resolved by it one after another.
+// EgressRefused its error. The error names no address, because the namespace's
+// own tokens can read it. With addresses in it, a client could resolve internal
+// names one after another.
 const (
 	ReasonEgressDenied = "egress_denied"
 	EgressRefused      = "refused by the egress policy: tasks may not call the receiver's address. An operator can open addresses with --egress-allow, except those that are always closed"
 )
 
-// attempt returns o as the task's history keeps it.
+// attempt returns o as an entry of the task's history.
 func (o Outcome) attempt(number int) Attempt {
 	return Attempt{
 		Number:    number,

@@ -15,13 +15,13 @@ import (
 // the limit was lowered. A share ends with its lease. Attempts under way then
 // continue, and others may get the share.
 type Permits interface {
-	// Shared reports whether other processes may use the store. Otherwise a
-	// dispatcher counts by itself, and asks for nothing.
+	// Shared reports whether other processes may use the store. If not, a
+	// dispatcher counts by itself and sends no asks.
 	Shared() bool
 
-	// Permit carries out asks, each by itself, of different scopes. Of one scope
-	// there is one ask under way at a time. One that failed may have been carried
-	// out: the next one of its scope makes up for it.
+	// Permit carries out asks, each by itself. Their scopes differ, and each
+	// scope has at most one ask under way. A failed ask may have been carried
+	// out: the next ask of its scope corrects that.
 	Permit(ctx context.Context, asks []PermitAsk) []PermitReply
 
 	// WatchPermits sets the function that is called with scopes worth asking
@@ -42,15 +42,17 @@ type PermitScope struct {
 type PermitAsk struct {
 	PermitScope
 
-	// Concurrency is the limit of attempts under way, 0 for none. Keep is how many
-	// permits the caller goes by until it has the reply, at most: fewer than it
-	// held are given back with this. Want is how many it could use.
+	// Concurrency is the limit of attempts under way, 0 for none. Keep is the
+	// largest number of permits that the caller uses until it has the reply:
+	// any other permits it held are given back with this ask. Want is how many
+	// it could use.
 	Concurrency int
 	Keep, Want  int
 
-	// Rate and Burst are the limit of starts, 0 for none. Used is how many tokens
-	// this process has used since it began with the scope, UsedAgo how long ago the
-	// last one. Tokens is how many it could use now: fewer than it has are given back.
+	// Rate and Burst are the limit of starts, 0 for none. Used is how many
+	// tokens this process has used since it began with the scope, and UsedAgo
+	// is the time since the last one. Tokens is how many it could use now: any
+	// others it has are given back.
 	Rate    float64
 	Burst   int
 	Used    uint64
@@ -62,13 +64,13 @@ type PermitAsk struct {
 type PermitReply struct {
 	Err error
 
-	Lease time.Duration // it ends so long after the ask was sent
+	Lease time.Duration // the share ends this long after the ask was sent
 
 	Held  int // permits
 	Share int // Held must fall to this, as others wait for the rest; -1: no other dispatcher waits
 
-	Tokens int           // on hand, those used after the ask was sent included
-	After  time.Duration // so long after the reply came the last of Tokens may be used
+	Tokens int           // on hand, including those used after the ask was sent
+	After  time.Duration // the last of Tokens may be used this long after the reply came
 
 	// Again is when to ask again: there may be more permits, or another
 	// dispatcher may be next. 0: when something has changed.

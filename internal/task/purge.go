@@ -56,7 +56,7 @@ func (e EndPurge) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
 	return change(&q), nil
 }
 
-// Doomed returns the filter of the tasks that the purge under way cancels.
+// Doomed returns the filter of the tasks that the current purge cancels.
 func (q *QueueSettings) Doomed() Filter {
 	f := Filter{
 		Namespace: q.Namespace, Queue: q.Name, Purge: q.PurgeID,
@@ -82,7 +82,8 @@ func (s *Settings) Spare(old *Task, r Result) {
 	}
 }
 
-// entersQueue reports whether t, which takes the place of old, was not in its queue before.
+// entersQueue reports whether t, which replaces old, was not in its queue
+// before.
 func entersQueue(old, t *Task) bool {
 	return old == nil || old.ID != t.ID || old.Queue != t.Queue || old.State.Finished()
 }

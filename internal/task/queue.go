@@ -14,9 +14,10 @@ type QueueSettings struct {
 	Version   uint64 `json:"version"`
 	CreatedAt Millis `json:"created_at"`
 
-	// Rate is how many attempts may start in a second, and Burst how many at
-	// once after a silence: a token bucket, asked before a claim. Burst 0 with a
-	// Rate: as many as a second brings, at least one.
+	// Rate is how many attempts may start in a second, and Burst how many may
+	// start at once after an idle time. They form a token bucket that is
+	// checked before a claim. Burst 0 with a Rate means one second's worth, at
+	// least one.
 	Rate  float64 `json:"rate,omitempty"`
 	Burst int     `json:"burst,omitempty"`
 	// Concurrency is how many attempts may be under way at once, and
@@ -33,8 +34,9 @@ type QueueSettings struct {
 
 	KeepFinished time.Duration `json:"keep_finished,omitempty"`
 	KeepDead     time.Duration `json:"keep_dead,omitempty"`
-	// KeepBodies lets finished tasks keep their bodies until their retention ends,
-	// so that a delivered one can be sent again. It counts for tasks that end from now on.
+	// KeepBodies lets finished tasks keep their bodies until their retention
+	// ends, so that a delivered one can be sent again. It applies to tasks that
+	// end from now on.
 	KeepBodies bool `json:"keep_bodies,omitempty"`
 
 	Paused      bool   `json:"paused,omitempty"`
@@ -82,7 +84,8 @@ func (q *QueueSettings) PausedAt(now Millis) bool {
 	return q.Paused && (q.PausedUntil == 0 || now < q.PausedUntil)
 }
 
-// BurstOrDefault returns how many attempts may start at once after a silence.
+// BurstOrDefault returns how many attempts may start at once after an idle
+// time.
 func (q *QueueSettings) BurstOrDefault() int {
 	if q.Burst > 0 {
 		return q.Burst
@@ -132,7 +135,7 @@ func (q *QueueSettings) Validate() error {
 	return q.validateDefaults()
 }
 
-// validateDefaults checks a task that leaves everything to the queue.
+// validateDefaults checks a task that leaves all fields to the queue.
 func (q *QueueSettings) validateDefaults() error {
 	s := q.Spec()
 	if err := between("timeout", s.Timeout, MinTimeout, MaxTimeout); err != nil {
@@ -147,8 +150,8 @@ func (q *QueueSettings) validateDefaults() error {
 	return s.Retry.Validate("retry")
 }
 
-// PutQueue sets everything of a queue that a client may set; pause and purge
-// are changed by edits of their own and stay.
+// PutQueue sets all fields of a queue that a client may set. Pause and purge
+// have edits of their own, and stay.
 type PutQueue struct {
 	Queue QueueSettings
 	If    Precondition
@@ -250,7 +253,8 @@ func (e PauseQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	return change(q), nil
 }
 
-// roomForQueue refuses another queue to a namespace that has all it may. Errors: *BusyError.
+// roomForQueue refuses settings for another queue if the namespace has reached
+// MaxQueues. Errors: *BusyError.
 func (s *Settings) roomForQueue(old *QueueSettings, namespace string) error {
 	if old.Version != 0 || s.count(QueueKind, namespace) < MaxQueues {
 		return nil
@@ -258,7 +262,7 @@ func (s *Settings) roomForQueue(old *QueueSettings, namespace string) error {
 	return &BusyError{"namespace", namespace, fmt.Sprintf("it has settings for %d queues, the maximum: delete the settings of another queue", MaxQueues)}
 }
 
-// editQueue returns a copy of a queue's settings to be changed, new ones where
+// editQueue returns a copy of a queue's settings for an edit, or new ones if
 // there are none.
 func (s *Settings) editQueue(now Millis, namespace, name string, cond Precondition) (*QueueSettings, error) {
 	if s.Namespace(namespace) == nil {

@@ -11,8 +11,8 @@ const DefaultAuditKeep = 30 * 24 * time.Hour
 // Registry is the part of a store for operators: settings, counts and the audit
 // log.
 type Registry interface {
-	// Settings returns all settings as they are durable now; of a shared store,
-	// at most a second ago. Never nil. Costs one atomic load.
+	// Settings returns all settings that are durable now; in a shared store
+	// they are at most a second old. Never nil. It costs one atomic load.
 	Settings() *Settings
 
 	// WatchSettings sets the function that is called with each new Settings
@@ -30,9 +30,9 @@ type Registry interface {
 	// time.
 	Configure(ctx context.Context, now Millis, edits []Edit) ([]EditReply, error)
 
-	// Record appends entries to the audit log that belong to no change: a backup was
-	// taken, tokens were refused. Seq is the store's to set. If it fails, some may have
-	// been written.
+	// Record appends entries to the audit log that belong to no change, such as
+	// a backup or refused tokens. The store sets Seq. If Record fails, some
+	// entries may have been written.
 	Record(ctx context.Context, entries []AuditEntry) error
 
 	// Counts returns the counts of every queue that has records. O(queues), no I/O.
@@ -72,7 +72,7 @@ const FoundStray = "its lease had ended and was not extended: it would never hav
 type Scrubbed struct {
 	Examined int      // records and index entries
 	Repairs  []Repair // the violations found, all repaired
-	Next     string   // where to go on; "": this was the end
+	Next     string   // the next cursor; "": this was the end
 }
 
 // Repair is one finding of a scrub, repaired.

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Retry says how often, and how far apart, a task is tried again.
+// Retry is the policy for the number of attempts and the waits between them.
 type Retry struct {
 	MaxAttempts int           // 0: no limit, MaxAge decides
 	MinBackoff  time.Duration // before the second attempt; no wait is shorter
 	MaxBackoff  time.Duration // the waits double up to this
-	MaxAge      time.Duration // of attempts and the waits between them (Task.Aged), so that downtime kills nothing; 0: no limit
+	MaxAge      time.Duration // bounds the attempts and the waits between them (Task.Aged), without downtime; 0: no limit
 }
 
 // Backoff returns the wait before attempt n+1 of the task with the given id,
-// for n ≥ 1 failures: b·(½ + u/2) with b doubling from MinBackoff to
-// MaxBackoff and u in [0, 1) drawn from a hash of id and n, never below
-// MinBackoff. A pure function: every store comes to the same instant, and the
-// tasks of one failed minute still spread.
+// after n ≥ 1 failures. The wait is b·(½ + u/2), but never below MinBackoff. b
+// doubles from MinBackoff to MaxBackoff, and u in [0, 1) comes from a hash of
+// id and n. Backoff is a pure function: every store computes the same instant,
+// and the tasks that failed in one minute still spread.
 func (r Retry) Backoff(id string, n int) time.Duration {
 	b := r.MinBackoff
 	for i := 1; i < n && b < r.MaxBackoff; i++ {

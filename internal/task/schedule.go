@@ -33,10 +33,11 @@ import (
 // ScheduleQueue is the queue of all schedules.
 const ScheduleQueue = "@"
 
-// Never is a due time that does not come. It is exact as a floating-point number.
+// Never is a due time that never comes. It is exact as a floating-point number.
 const Never Millis = 1 << 52
 
-// MaxScheduleName is how long a schedule's name may be: the names of its occurrences are longer.
+// MaxScheduleName is the maximum length of a schedule's name: the names of its
+// occurrences are longer.
 const MaxScheduleName = 200
 
 // FirstTaskName comes after every schedule's name in the order of names, and before every
@@ -58,29 +59,29 @@ type Recurrence struct {
 	Paused   bool
 	PausedAt Millis
 
-	// Last is the last instant that was dealt with, Civil the civil time for which
-	// that of a fixed expression stood: where the rules of a zone change, one evening
-	// has one nine o'clock.
+	// Last is the last instant that was handled. Civil is its civil time if the
+	// expression is fixed: even if the rules of a zone change, one evening has
+	// one nine o'clock.
 	Last  Millis
 	Civil cron.Civil
 
 	Next    Millis // the next instant; 0: there is none
 	Waiting Millis // the instant whose occurrence waits for the end of earlier ones (BufferOne); 0: none
-	Runs    int64  // occurrences that instants have made, with the one that waits
-	Limited Millis // up to here CatchupLimit has been applied
-	Fired   []Span // which instants were fired, in order, at most maxSpans
-	Skipped Skip   // the last that were skipped; zero: none
-	Problem string // why its rule cannot be followed now
+	Runs    int64  // occurrences that instants have made, including the waiting one
+	Limited Millis // CatchupLimit has been applied up to here
+	Fired   []Span // the instants fired, in order, at most maxSpans
+	Skipped Skip   // the last instants skipped; zero: none
+	Problem string // the reason why its rule cannot be followed now
 }
 
-// Rule is when a schedule fires, as its client asked for it.
+// Rule is a client's definition of a schedule's instants.
 type Rule struct {
 	Cron   string        // an expression; "": Every
 	Zone   string        // IANA name, valid with Cron
 	Gap    cron.Gap      // for instants in a gap of the zone
 	Fold   cron.Overlap  // for instants that happen twice in the zone
 	Every  time.Duration // valid where Cron is ""
-	Anchor Millis        // an instant that Every counts from, and that is none itself where there is no Start
+	Anchor Millis        // Every counts from this instant, which is no instant of the rule unless Start is set
 
 	Start, End Millis // no instant before and after these; 0: no bound
 	MaxRuns    int64  // 0: no bound
@@ -88,7 +89,7 @@ type Rule struct {
 
 	Misfire       Misfire
 	CatchupWindow time.Duration // instants missed longer ago are skipped
-	CatchupLimit  int           // how many FireAll makes up for
+	CatchupLimit  int           // how many instants FireAll makes up for
 	Overlap       Overlap
 }
 
@@ -108,7 +109,7 @@ type Misfire uint8
 
 // The policies of misfires.
 const (
-	FireOnce Misfire = iota // the latest, for all
+	FireOnce Misfire = iota // one run, for the latest
 	SkipMissed
 	FireAll // each, up to CatchupLimit of the latest
 )
@@ -121,7 +122,7 @@ type Overlap uint8
 const (
 	AllowOverlap Overlap = iota
 	SkipOverlap
-	BufferOne // one waits for the end of those before
+	BufferOne // one occurrence waits for the end of the earlier ones
 )
 
 var (
@@ -147,22 +148,22 @@ func ParseOverlap(word string) (Overlap, bool) {
 	return Overlap(max(i, 0)), i >= 0
 }
 
-// Skip says which instants made no occurrence, and why.
+// Skip holds instants that made no occurrence, and the reason.
 type Skip struct {
 	Span
 	Why string // one of the words below
 }
 
-// Why instants made no occurrence.
+// The reasons why instants made no occurrence.
 const (
-	SkippedMisfire = "misfire"        // they were missed, and the policy of misfires says so
-	SkippedWindow  = "catchup_window" // they were missed longer ago than is made up for
-	SkippedLimit   = "catchup_limit"  // more were missed than are made up for
-	SkippedQuota   = "quota"          // the namespace had as many pending tasks or bytes as it may
+	SkippedMisfire = "misfire"        // missed; the policy of misfires skips them
+	SkippedWindow  = "catchup_window" // missed longer ago than CatchupWindow
+	SkippedLimit   = "catchup_limit"  // missed, and above CatchupLimit
+	SkippedQuota   = "quota"          // the namespace had reached its quota of pending tasks or bytes
 	SkippedOverlap = "overlap"        // an occurrence was unfinished
 )
 
-// ScheduleName returns the name of the schedule that t is, "" for a task.
+// ScheduleName returns the name of t if t is a schedule, and "" for a task.
 func (t *Task) ScheduleName() string {
 	if t.Recur == nil {
 		return ""
@@ -170,7 +171,7 @@ func (t *Task) ScheduleName() string {
 	return t.Name[1:]
 }
 
-// Ended reports whether the schedule has no instant any more.
+// Ended reports whether the schedule has no more instants.
 func (r *Recurrence) Ended() bool {
 	return r.Next == 0 && r.Waiting == 0 && !r.Paused && r.Problem == ""
 }
@@ -232,10 +233,11 @@ func EndedEntry(old, t *Task) (Entry, bool) {
 	return Entry{Name: "@" + name, Lane: ScheduleLane(t.Namespace), Hint: OccurrenceEnded}, ok
 }
 
-// Unfinished returns the line under which a store counts the unfinished occurrences of a
-// schedule, as if it were a queue, and by how much it changes where old becomes t; either
-// may be nil. The line is Scheduled's. 0: it does not change. Fire asks for that number, so
-// it is kept in the batch of each change, as all counts are.
+// Unfinished returns the counter key under which a store counts the unfinished
+// occurrences of a schedule, as if it were a queue, and the change of that
+// count when old becomes t. Either may be nil. The number is counted as
+// Scheduled. Fire needs it, so each change updates it in its batch, as it
+// updates all counts.
 func Unfinished(old, t *Task) (line QueueKey, change int64) {
 	before, after := old != nil && old.State.Live(), t != nil && t.State.Live()
 	if before == after {
@@ -258,5 +260,6 @@ func Unfinished(old, t *Task) (line QueueKey, change int64) {
 // key k.
 func (k Key) UnfinishedLine() QueueKey { return QueueKey{Namespace: k.Namespace, Queue: k.Name} }
 
-// OfOccurrences reports whether k is the line of a schedule's unfinished occurrences, and no queue.
+// OfOccurrences reports whether k is the counter key of a schedule's unfinished
+// occurrences, and not a queue.
 func (k QueueKey) OfOccurrences() bool { return len(k.Queue) > 1 && k.Queue[0] == '@' }

@@ -12,12 +12,12 @@ import (
 type ScheduleSpec struct {
 	Spec
 	Rule   Rule
-	Paused *bool  // nil: as it is
-	Runs   *int64 // Recurrence.Runs of a schedule that is made: it comes from elsewhere; nil: 0
+	Paused *bool  // nil: unchanged
+	Runs   *int64 // Recurrence.Runs of a new schedule that was moved from elsewhere; nil: 0
 }
 
-// Validate checks everything that can be said of a spec without a store. It returns
-// a *FieldError for the first field that is wrong.
+// Validate checks all fields that can be checked without a store. It returns a
+// *FieldError for the first invalid field.
 func (s *ScheduleSpec) Validate(now Millis) error {
 	if err := ValidateName("name", s.Name); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (s *ScheduleSpec) Validate(now Millis) error {
 	return within("task", t.validate())
 }
 
-// within puts a *FieldError, or nil, under a field.
+// within prefixes the path of a *FieldError with a field. It passes on nil.
 func within(field string, err error) error {
 	var inner *FieldError
 	if errors.As(err, &inner) {
@@ -78,7 +78,7 @@ func (r *Rule) validate(now Millis) error {
 	return err
 }
 
-// over reports whether r, which has its anchor, has no instant to come.
+// over reports whether r, with its anchor set, has no instant after now.
 func (r *Rule) over(now Millis) bool {
 	c, err := r.calendar()
 	return err == nil && c.after(now, 0) == 0
@@ -90,7 +90,7 @@ func (r *Rule) same(o *Rule) bool {
 	return (r.Anchor == 0 || r.Anchor == o.Anchor) && r.Cron == o.Cron && r.Zone == o.Zone && r.Gap == o.Gap && r.Fold == o.Fold && r.Every == o.Every && r.Start == o.Start
 }
 
-// PutSchedule makes a schedule, or changes everything about one.
+// PutSchedule creates a schedule or replaces its definition.
 type PutSchedule struct {
 	Spec ScheduleSpec
 	If   Precondition
@@ -144,7 +144,7 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if p := c.Spec.Paused; p != nil {
 		r.pause(now, *p)
 	}
-	t.OriginalDue = 0 // says nothing
+	t.OriginalDue = 0 // no meaning for a schedule
 	return t.resolved(now, effect), nil
 }
 
@@ -157,21 +157,21 @@ func (r *Recurrence) inherit(now Millis, old *Recurrence) {
 		r.giveUp()
 	}
 	if !same {
-		if old.Last <= now+stepBack { // as the clock of a node had it that is a little ahead
+		if old.Last <= now+stepBack { // tolerates the clock of a node that is a little ahead
 			r.Last = max(r.Last, old.Last)
 		}
 		return
 	}
-	r.Anchor, r.Last, r.Civil, r.Fired = old.Anchor, old.Last, old.Civil, old.Fired // not Limited: limit and end may be others
+	r.Anchor, r.Last, r.Civil, r.Fired = old.Anchor, old.Last, old.Civil, old.Fired // not Limited: the limit and the end may have changed
 	if old.Next == 0 {
 		r.forgo(now)
 	}
 }
 
-// forgo makes up for nothing until now.
+// forgo skips all missed instants until now.
 func (r *Recurrence) forgo(now Millis) { r.Last, r.Limited = max(r.Last, now), min(r.Limited, now) }
 
-// giveUp takes back that an instant waits for the end of an occurrence.
+// giveUp skips the instant that waits for the end of an occurrence.
 func (r *Recurrence) giveUp() {
 	if r.Waiting != 0 {
 		r.Runs--
@@ -190,7 +190,7 @@ func (t *Task) resolved(now Millis, e Effect) Result {
 	return Result{Task: t, Effect: e}
 }
 
-// PauseSchedule stops a schedule, or lets it go on.
+// PauseSchedule stops or resumes a schedule.
 type PauseSchedule struct {
 	Key    Key // of the record
 	If     Precondition
@@ -250,8 +250,8 @@ func (c RemoveSchedule) Target() Key { return c.Key }
 // Action implements Change.
 func (c RemoveSchedule) Action() string { return "schedule.delete" }
 
-// Apply removes: the record may be swept at once, and counts as none. Errors:
-// ErrNotFound, ErrPrecondition.
+// Apply marks the record as removed. It may be swept at once, and counts as
+// missing. Errors: ErrNotFound, ErrPrecondition.
 func (c RemoveSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	old = presentSchedule(old)
 	if err := findSchedule(old, c.If); err != nil {
@@ -273,26 +273,28 @@ func (c CheckSchedule) Target() Key { return c.Key }
 // Action implements Change.
 func (c CheckSchedule) Action() string { return "schedule.check" }
 
-// Apply returns the schedule due when it should be; Repeated: it is. Errors: ErrNotFound.
+// Apply recomputes the due time. The effect is Repeated if it was right.
+// Errors: ErrNotFound.
 func (c CheckSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	old = presentSchedule(old)
 	if old == nil {
 		return Result{}, ErrNotFound
 	}
 	r := old.Recur
-	if old.Due <= now || r.Paused { // it is being fired, or is not at all
+	if old.Due <= now || r.Paused { // dispatch is about to fire it, or it is paused
 		return Result{Task: old, Effect: Repeated}, nil
 	}
 	found := old.Clone().resolved(now, Updated)
 	t := found.Task
-	looks := r.Waiting != 0 || t.Recur.Problem != "" // then it is due again and again
+	looks := r.Waiting != 0 || t.Recur.Problem != "" // checked repeatedly anyway
 	if t.Recur.Problem == r.Problem && t.Recur.Next == r.Next && (t.Due == old.Due || looks && old.Due < t.Due) {
 		return Result{Task: old, Effect: Repeated}, nil
 	}
 	return found, nil
 }
 
-// presentSchedule returns the record of a schedule, nil for one that was removed.
+// presentSchedule returns old if it is an existing schedule, or nil if it was
+// removed.
 func presentSchedule(old *Task) *Task {
 	if old == nil || old.Recur == nil || old.State != Scheduled {
 		return nil

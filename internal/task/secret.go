@@ -12,14 +12,15 @@ import (
 // Standard Webhooks defines. The store keeps it in clear, because signing needs it.
 type SigningSecret struct {
 	ID        string `json:"id"`
-	Namespace string `json:"namespace"`            // with the queue behind it, see secretScope
+	Namespace string `json:"namespace"`            // see secretScope for a queue's secret
 	Queue     string `json:"-"`                    // "": it signs for all queues without a secret of their own
 	Secret    string `json:"key"`                  // "whsec_" and the key in base64
 	CreatedAt Millis `json:"created_at"`           //
 	ExpiresAt Millis `json:"expires_at,omitempty"` // when it stops signing; 0: when it is removed
 
-	// BesideUntil is set on a queue's first secret only: until then the
-	// namespace's secrets sign the queue's callbacks too. 0: they stopped at once.
+	// BesideUntil is set on a queue's first secret only. Until then the
+	// namespace's secrets also sign the queue's callbacks. 0: they stopped at
+	// once.
 	BesideUntil Millis `json:"beside_until,omitempty"`
 }
 
@@ -32,10 +33,11 @@ func (s *SigningSecret) Key() SettingKey {
 // name can contain it.
 const scopeMark = "/"
 
-// secretScope returns the namespace that a secret is stored under. For a queue's
-// secret it is "acme/orders", which is the name of no namespace. Versions before
-// queues had secrets ignore the queue of a record, and sign with all secrets that
-// are stored under a namespace. So they never sign with a queue's.
+// secretScope returns the namespace under which a secret is stored. For a
+// queue's secret it is, for example, "acme/orders", which is the name of no
+// namespace. Versions before queues had secrets ignore the queue of a record,
+// and sign with all secrets that are stored under a namespace. With this scope
+// they never sign with a queue's secret.
 func secretScope(namespace, queue string) string {
 	if queue == "" {
 		return namespace
@@ -103,10 +105,10 @@ type AddSecret struct {
 	Queue     string // "": for all queues of the namespace without a secret of their own
 	ID        string // from NewID
 	Secret    string // from MintSecret, or a client's own
-	// Overlap is how long the secrets that have signed until now go on signing: a
-	// rotation in one step. If it is 0, they sign until they are removed. But with
-	// the first secret of a queue the namespace's stop signing for the queue at
-	// once: all receivers of the namespace know them.
+	// Overlap is how long the present secrets still sign: a rotation in one
+	// step. If it is 0, they sign until they are removed. An exception is the
+	// first secret of a queue: the namespace's secrets stop signing for the
+	// queue at once, because all receivers of the namespace know them.
 	Overlap Millis
 }
 
@@ -118,9 +120,10 @@ func (e AddSecret) Target() SettingKey {
 	return SettingKey{SecretKind, secretScope(e.Namespace, e.Queue), e.ID}
 }
 
-// Apply implements Edit. The secret itself comes first in the changes. Secrets
+// Apply implements Edit. The new secret comes first in the changes. Secrets
 // that no longer sign are removed. Errors: *MissingError for the namespace,
-// *FieldError, *BusyError if too many secrets, or queues with secrets, exist.
+// *FieldError, *BusyError if there are too many secrets, or too many queues
+// with secrets.
 func (e AddSecret) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	if s.Namespace(e.Namespace) == nil {
 		return nil, &MissingError{"namespace", e.Namespace}
@@ -166,13 +169,14 @@ func (s *Settings) secretQueues(namespace string) int {
 	return s.secrets.rank(secretsKey(after)) - s.secrets.rank(secretsKey(namespace+scopeMark))
 }
 
-// secretsOf returns the secrets that a queue, or with "" the namespace, has itself.
+// secretsOf returns the own secrets of a queue, or of the namespace if queue is
+// "".
 func (s *Settings) secretsOf(namespace, queue string) []*SigningSecret {
 	list, _ := s.secrets.get(secretsKey(secretScope(namespace, queue)))
 	return list
 }
 
-// DropSecret removes a secret: it signs nothing any more. When a queue's last
+// DropSecret removes a secret, which then signs nothing. When a queue's last
 // secret is removed, the namespace's secrets sign its callbacks again.
 type DropSecret struct {
 	Namespace string

@@ -35,10 +35,10 @@ type Setting interface {
 	Key() SettingKey
 }
 
-// Settings is all that operators have decided, at one moment. It never
-// changes, so it may be read by many goroutines, and kept for as long as an
-// answer of that moment will do. An edit costs as much as the settings that it
-// changes, however many others there are.
+// Settings is a snapshot of all operators' settings. It never changes, so many
+// goroutines may read it and keep it as long as a snapshot of that time is good
+// enough. The cost of an edit depends on the settings that it changes, not on
+// their total number.
 type Settings struct {
 	records  tree[Setting]
 	hashes   tree[*AccessToken]     // by hashKey
@@ -46,10 +46,12 @@ type Settings struct {
 	secrets  tree[[]*SigningSecret] // by secretsKey, the newest first
 }
 
-// hashKey is where Settings finds a token by its hash, which begins with the token's ID.
+// hashKey returns the key of a token in Settings.hashes. A hash begins with the
+// token's ID.
 func hashKey(hash string) SettingKey { return SettingKey{Kind: TokenKind, Name: hash} }
 
-// childKey is where Settings finds the token of that ID among those that parent made.
+// childKey returns the key in Settings.children of the token with that ID, made
+// by parent.
 func childKey(parent, id string) SettingKey { return SettingKey{TokenKind, parent, id} }
 
 // NewSettings returns the settings that consist of these records.
@@ -86,7 +88,7 @@ func (s *Settings) With(changes ...SettingChange) *Settings {
 	return &n
 }
 
-// set puts a record in the place of another, nil: removes it. s is not shared yet.
+// set replaces a record, or removes it if r is nil. s must not be shared yet.
 func (s *Settings) set(key SettingKey, r Setting) {
 	old, _ := s.records.get(key)
 	if t, ok := old.(*AccessToken); ok {
@@ -108,10 +110,10 @@ func (s *Settings) set(key SettingKey, r Setting) {
 	}
 }
 
-// secretsKey is where Settings finds the secrets of a scope (secretScope).
+// secretsKey returns the key of a scope (secretScope) in Settings.secrets.
 func secretsKey(scope string) SettingKey { return SettingKey{Kind: SecretKind, Namespace: scope} }
 
-// indexSecrets sorts the secrets of a scope again: there are few.
+// indexSecrets sorts the secrets of a scope again. There are few.
 func (s *Settings) indexSecrets(scope string) {
 	var list []*SigningSecret
 	s.records.walk(secretsKey(scope), func(key SettingKey, r Setting) bool {
@@ -138,7 +140,7 @@ func (s *Settings) Get(key SettingKey) Setting {
 }
 
 // List returns the settings of a kind in the order of their namespaces and
-// names; namespace "" chooses those of all.
+// names. With namespace "" it returns those of all namespaces.
 func (s *Settings) List(kind SettingKind, namespace string) (list []Setting) {
 	collect := func(first string, mine func(namespace string) bool) {
 		s.records.walk(SettingKey{Kind: kind, Namespace: first}, func(key SettingKey, r Setting) bool {
@@ -161,8 +163,9 @@ func (s *Settings) List(kind SettingKind, namespace string) (list []Setting) {
 	return list
 }
 
-// count returns how many settings of a kind a namespace has. Namespaces themselves are those of "".
-// No name has a zero byte, so all that begins with namespace stands before it with that byte.
+// count returns the number of settings of a kind in a namespace. Namespaces
+// themselves are in namespace "". No name has a zero byte, so all keys that
+// begin with namespace sort before namespace and that byte.
 func (s *Settings) count(kind SettingKind, namespace string) int {
 	return s.records.rank(SettingKey{Kind: kind, Namespace: namespace + "\x00"}) - s.records.rank(SettingKey{Kind: kind, Namespace: namespace})
 }
@@ -216,13 +219,13 @@ func (s *Settings) Token(hash string, now Millis) *AccessToken {
 	return nil
 }
 
-// TokenByHash returns the access token with this hash, also one that does not hold, or nil.
+// TokenByHash returns the access token with this hash, valid or not, or nil.
 func (s *Settings) TokenByHash(hash string) *AccessToken {
 	t, _ := s.hashes.get(hashKey(hash))
 	return t
 }
 
-// TokenByID returns the access token of that ID, of any namespace, or nil.
+// TokenByID returns the access token with that ID, of any namespace, or nil.
 func (s *Settings) TokenByID(id string) (found *AccessToken) {
 	s.hashes.walk(hashKey(id), func(_ SettingKey, t *AccessToken) bool {
 		if t.ID == id {
@@ -234,8 +237,8 @@ func (s *Settings) TokenByID(id string) (found *AccessToken) {
 }
 
 // Secrets returns the secrets that sign the callbacks of a queue at now, the
-// newest first: the queue's own if it has one that is live, otherwise the
-// namespace's. With "" for the queue it returns the namespace's.
+// newest first: the queue's own if it has a live one, otherwise the
+// namespace's. With queue "" it returns the namespace's.
 func (s *Settings) Secrets(namespace, queue string, now Millis) []*SigningSecret {
 	if queue == "" {
 		return s.liveSecrets(namespace, "", now)
@@ -250,8 +253,9 @@ func (s *Settings) Secrets(namespace, queue string, now Millis) []*SigningSecret
 	return own
 }
 
-// AllSecrets returns all secrets of a namespace that are live at now: its own, then
-// those of its queues in the order of their names. Of each, the newest is first.
+// AllSecrets returns all secrets of a namespace that are live at now: its own,
+// then those of its queues in the order of their names. The newest of each
+// group is first.
 func (s *Settings) AllSecrets(namespace string, now Millis) []*SigningSecret {
 	all := s.liveSecrets(namespace, "", now)
 	prefix := secretScope(namespace, "") + scopeMark
@@ -265,7 +269,8 @@ func (s *Settings) AllSecrets(namespace string, now Millis) []*SigningSecret {
 	return all
 }
 
-// liveSecrets returns the secrets that a queue, or with "" the namespace, has itself.
+// liveSecrets returns the own live secrets of a queue, or of the namespace if
+// queue is "".
 func (s *Settings) liveSecrets(namespace, queue string, now Millis) []*SigningSecret {
 	return live(s.secretsOf(namespace, queue), now)
 }
@@ -280,8 +285,8 @@ func live(list []*SigningSecret, now Millis) []*SigningSecret {
 	return list
 }
 
-// Policy returns how long a queue's records are kept: as base says, where the
-// queue does not say otherwise.
+// Policy returns how long a queue's records are kept: base, with the fields
+// that the queue sets.
 func (s *Settings) Policy(base Policy, namespace, queue string) Policy {
 	q := s.Queue(namespace, queue)
 	return Policy{KeepFinished: cmp.Or(q.KeepFinished, base.KeepFinished), KeepDead: cmp.Or(q.KeepDead, base.KeepDead), KeepBodies: q.KeepBodies}

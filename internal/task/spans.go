@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Span is instants that follow each other, both ends included.
+// Span is a run of consecutive instants, both ends included.
 type Span struct{ From, Until Millis }
 
 // A schedule records its fired instants in spans, so that none is fired twice
@@ -18,7 +18,7 @@ type Span struct{ From, Until Millis }
 // far apart.
 const maxSpans = 16
 
-// fired notes that the instant at was fired.
+// fired records that the instant at was fired.
 func (r *Recurrence) fired(c *calendar, at Millis) {
 	r.Runs++
 	i, _ := slices.BinarySearchFunc(r.Fired, at, func(s Span, at Millis) int { return cmp.Compare(s.From, at) })
@@ -35,14 +35,15 @@ func (r *Recurrence) fired(c *calendar, at Millis) {
 	}
 }
 
-// join makes one span of the i-th and the next.
+// join joins span i and the next one.
 func (r *Recurrence) join(i int) {
 	r.Fired[i].Until = r.Fired[i+1].Until
 	r.Fired = slices.Delete(r.Fired, i+1, i+2)
 }
 
-// closest returns the span before the now-th that is closest to the one behind it. If none lies
-// before, which is so where the clock was set back to before them all, it is one of all.
+// closest returns the span, of the first now spans, that is closest to the next
+// one. If there is none, because the clock was set back to before them all, it
+// considers all spans.
 func (r *Recurrence) closest(now int) (i int) {
 	gap := func(i int) Millis { return r.Fired[i+1].From - r.Fired[i].Until }
 	if now == 0 {
@@ -56,7 +57,7 @@ func (r *Recurrence) closest(now int) (i int) {
 	return i
 }
 
-// firedAt returns the span of instants that were fired in which at lies.
+// firedAt returns the span of fired instants that contains at.
 func (r *Recurrence) firedAt(at Millis) (Span, bool) {
 	for _, s := range slices.Backward(r.Fired) {
 		if s.From <= at && at <= s.Until {
@@ -66,7 +67,7 @@ func (r *Recurrence) firedAt(at Millis) (Span, bool) {
 	return Span{}, false
 }
 
-// firedAfter returns the first instant after at that was fired, Never for none.
+// firedAfter returns the first fired instant after at, or Never.
 func (r *Recurrence) firedAfter(at Millis) Millis {
 	for _, s := range r.Fired {
 		if s.From > at {

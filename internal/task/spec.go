@@ -30,8 +30,8 @@ type When struct {
 	Next     Millis        // the first attempt starts no earlier, if not Relative; 0: at the due time
 }
 
-// due resolves w at now, which a ledger's caller rounds up (CeilMillis), so that
-// a delay is never cut short. It is fixed here, once.
+// due resolves w at now. The caller of Apply rounds now up (CeilMillis), so
+// that a delay is never cut short. The due time is fixed here, once.
 func (w When) due(now Millis) Millis {
 	if w.Relative {
 		return now.Add(w.Delay)
@@ -93,7 +93,8 @@ func (s *Spec) begin(now Millis) *Task {
 	return s.record(now).Clone() // the maps are the caller's
 }
 
-// beginOnce is begin for a request that is marked with i, nil for none.
+// beginOnce is begin for a request with the idempotency key i, which may be
+// nil.
 func (s *Spec) beginOnce(now Millis, i *Idempotency) *Task {
 	t := s.begin(now)
 	if i != nil {

@@ -2,8 +2,7 @@ package task
 
 import "fmt"
 
-// State is where a task stands in its life. The numbers are part of the disk
-// format.
+// State is the state of a task. The numbers are part of the disk format.
 type State uint8
 
 // The states. The zero State is no state: a record that lacks one is damaged.
@@ -11,9 +10,9 @@ const (
 	Scheduled State = 1 + iota // waits for its due time
 	Running                    // an attempt holds its lease
 	Delivered                  // a 2xx arrived
-	Cancelled                  // its client took it back
+	Cancelled                  // its client cancelled it
 	Expired                    // expire_after passed before an attempt could start
-	Dead                       // gave up; kept until retention, can be retried
+	Dead                       // no more attempts; kept until its retention ends, can be retried
 )
 
 var stateNames = [...]string{
@@ -21,7 +20,7 @@ var stateNames = [...]string{
 	Cancelled: "cancelled", Expired: "expired", Dead: "dead",
 }
 
-// Live reports whether the task still has an attempt before it or under way.
+// Live reports whether the task is scheduled or running.
 func (s State) Live() bool { return s == Scheduled || s == Running }
 
 // Finished reports whether the task ended for good: delivered, cancelled or expired.
@@ -48,9 +47,9 @@ func ParseState(word string) (State, bool) {
 	return 0, false
 }
 
-// Priority orders the lanes of a queue: a lane of higher priority is served
-// first among tasks that are due. The numbers are part of the disk format and
-// sort the keys: the most urgent first.
+// Priority orders the lanes of a queue: a lane of higher priority goes first
+// among tasks that are due. The numbers are part of the disk format and sort
+// the keys: the most urgent first.
 type Priority uint8
 
 // The priorities. The zero value is High on disk, so a Spec must name one;

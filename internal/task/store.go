@@ -21,9 +21,10 @@ type Store interface {
 	// level.
 	Durability() string
 
-	// Err returns nil while the store works, and otherwise why it does not:
-	// ErrUnavailable if that may end by itself, ErrStoreUnfit if it takes no new tasks
-	// until its servers are configured as before, else it stopped for good.
+	// Err returns nil while the store works, and otherwise the reason why it
+	// does not: ErrUnavailable if the failure may end by itself, ErrStoreUnfit
+	// if the store accepts no new tasks until its servers are configured as
+	// before. With any other error the store has stopped for good.
 	Err() error
 
 	// Close waits for calls under way and releases the medium. It may be called
@@ -31,7 +32,7 @@ type Store interface {
 	Close() error
 }
 
-// Ledger is the half that clients use, by way of the API.
+// Ledger is the part of a store that the API uses.
 type Ledger interface {
 	// Apply carries out changes in their order, each atomic by itself, and
 	// returns one Reply for each. The batch is not atomic: a crash in the
@@ -57,46 +58,49 @@ type Ledger interface {
 	List(ctx context.Context, f Filter, page Page) (Listing, error)
 }
 
-// Queue is the half that dispatch uses. Its now is the clock rounded down
-// (FloorMillis): no claim is early.
+// Queue is the part of a store that dispatch uses. Its now is the clock rounded
+// down (FloorMillis): no claim is early.
 type Queue interface {
 	// Lanes returns the lanes that have, or may have, a scheduled task due at
-	// or before until, the earliest first. Costs O(lanes), no I/O.
+	// or before until, the earliest first. It costs O(lanes), no I/O.
 	Lanes(ctx context.Context, until Millis) ([]LaneHead, error)
 
 	// LaneNamespaces returns the namespaces that have, or may have, a scheduled
 	// task, in no order. It costs O(namespaces), for each shard.
 	LaneNamespaces(ctx context.Context) ([]string, error)
 
-	// LanePages is Lanes for one namespace after the other, in pages, so that no
-	// call costs more than the pages it asks for. It returns one page for each
-	// read. The heads are in no order, and a lane may be named more than once. The
-	// pages from the zero LaneCursor to Last name each lane that has a task due at or
-	// before until throughout; a lane that is added during the read may be missing.
+	// LanePages is Lanes for one namespace after the other, in pages, so that
+	// no call costs more than the pages it requests. It returns one page for
+	// each read. The heads are in no order, and a lane may be named more than
+	// once. The pages from the zero LaneCursor to Last name each lane that has
+	// a task due at or before until throughout. A lane that is added during the
+	// read may be missing.
 	LanePages(ctx context.Context, until Millis, reads []LanePageRead) ([]LanePage, error)
 
 	// Peek reads lanes' indexes without taking anything: for each read, its
 	// entries in order.
 	Peek(ctx context.Context, reads []LaneRead) ([][]Entry, error)
 
-	// Claim, Extend and Settle answer ErrUnavailable for single items where their part of
-	// the store is away and others are not: they may have been carried out or not.
+	// Claim, Extend and Settle return ErrUnavailable for single items if only
+	// some shards are unavailable. Such items may or may not have been carried
+	// out.
 
-	// Claim takes due tasks, each by itself, with their bodies. The errors of
-	// a reply are those of Claim.Apply. A claim alone need not be durable: after
-	// a crash each one that was not settled has been reaped, or never made.
+	// Claim claims due tasks, each by itself, and returns them with their
+	// bodies. The errors of a reply are those of Claim.Apply. A claim alone
+	// need not be durable: after a crash each claim that was not settled has
+	// been reaped, or is as if never made.
 	Claim(ctx context.Context, now Millis, claims []Claim) ([]Reply, error)
 
-	// Extend keeps leases for longer; one error, nil or ErrStale, for each. It
-	// is as durable as a claim.
+	// Extend extends leases and returns one error, nil or ErrStale, for each.
+	// An extension is as durable as a claim.
 	Extend(ctx context.Context, now Millis, extensions []Extension) ([]error, error)
 
-	// Fire lets schedules make the occurrences of instants that have come, each by
-	// itself: the occurrence is created, unless its name is taken, in the same step in
-	// which its schedule goes on, and both are durable with the reply. A schedule that
-	// has more to make up for is due again at once. The errors of a reply are those of
-	// Fire.Apply, ErrFull and, as with claims, ErrUnavailable. Fire.Unfinished is the
-	// store's to set.
+	// Fire makes schedules create the occurrences of due instants, each by
+	// itself. One step creates the occurrence, unless its name is taken, and
+	// moves the schedule on. Both are durable when Fire returns. A schedule
+	// with more missed instants is due again at once. The errors of a reply are
+	// those of Fire.Apply, ErrFull and, as with claims, ErrUnavailable. The
+	// store sets Fire.Unfinished.
 	Fire(ctx context.Context, now Millis, fires []Fire) ([]Reply, error)
 
 	// Settle ends claims and returns one reply for each. A reply's error is
@@ -106,9 +110,9 @@ type Queue interface {
 	Settle(ctx context.Context, now Millis, settlements []Settlement) ([]Reply, error)
 
 	// Reap takes back at most limit leases that ended at or before now, and
-	// returns how many; Spawned tasks as with Settle. A store that one process has
-	// for itself does this when it is opened, for every lease; its owner never
-	// needs to call it.
+	// returns how many. It treats Spawned tasks as Settle does. A store for a
+	// single process reaps every lease when it is opened; its owner never needs
+	// to call Reap.
 	Reap(ctx context.Context, now Millis, limit int) (int, error)
 
 	// Sweep removes at most limit records of tasks and of the audit log whose
@@ -125,25 +129,25 @@ type Queue interface {
 	Watch(hint func([]Entry))
 }
 
-// LanePageRead asks for a page of the lanes of a namespace.
+// LanePageRead requests a page of the lanes of a namespace.
 type LanePageRead struct {
 	Namespace string
 	From      LaneCursor // zero: the first page
-	Limit     int        // about how many lanes the call looks at
+	Limit     int        // about how many lanes the call examines
 }
 
 // LanePage is a page of the lanes of a namespace.
 type LanePage struct {
 	Heads []LaneHead
-	Next  LaneCursor // where the next page begins, valid unless Last
+	Next  LaneCursor // the beginning of the next page, valid unless Last
 	Last  bool       // there is no further page
 }
 
-// LaneCursor is a place among the lanes of a namespace. Only the store that made
-// it can read it.
+// LaneCursor is a position among the lanes of a namespace. Only the store that
+// made it can read it.
 type LaneCursor struct{ Shard, Left int }
 
-// LaneRead asks for a part of a lane.
+// LaneRead requests a part of a lane.
 type LaneRead struct {
 	Lane  Lane
 	After Position // exclusive; zero: from the start
@@ -156,7 +160,7 @@ type Reply struct {
 	Result
 	Err error
 
-	// Durability is the level that the change reached, if that is lower than the
-	// level that the store's Durability names; otherwise "".
+	// Durability is the level that the change reached, if that is lower than
+	// the level that the store's Durability names. Otherwise it is "".
 	Durability string
 }

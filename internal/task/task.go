@@ -8,8 +8,8 @@ import (
 
 // Task is the record of a durable HTTP request and the time to send it.
 //
-// A *Task that was handed to a store, or came from one, is never written to
-// again: transitions copy it first. So it may be read by many goroutines.
+// A *Task that was passed to a store, or came from one, is never modified:
+// transitions copy it first. So it may be read by many goroutines.
 type Task struct {
 	Namespace string
 	Name      string
@@ -27,43 +27,43 @@ type Task struct {
 	OnDead      string // a URL that is called when the task dies; "": none
 	Trace       string // the creator's span, as W3C traceparent; "": none
 
-	Relative bool          // it was asked for by delay, so that a touch can repeat it
+	Relative bool          // it was created with a delay, so that a touch can repeat it
 	Delay    time.Duration // valid if Relative
 
 	CreatedAt   Millis
-	OriginalDue Millis // the due time a client last asked for; retries do not move it
-	Due         Millis // when the next attempt is to start
+	OriginalDue Millis // the due time that a client last requested; retries do not move it
+	Due         Millis // the start of the next attempt
 
 	State  State
-	Urgent bool // run by hand: waits in the lane that passes pause and rate, unless it is in quarantine
+	Urgent bool // run by hand: waits in the lane that ignores pause and rate, unless it is in quarantine
 
 	Tries          int    // attempts ever started in this incarnation; the last one's number
 	Spent          int    // attempts that count against Retry.MaxAttempts
-	Reclaims       int    // claims in a row that ended without a settlement: the process died, or the lease
-	FirstAttemptAt Millis // when the attempts that count began; 0: none yet
+	Reclaims       int    // claims in a row that ended without a settlement, because the process died or the lease ended
+	FirstAttemptAt Millis // the start of the first attempt that counts; 0: none yet
 	// Aged is the time that counts against Retry.MaxAge: the failed attempts
 	// and the waits after them. It is measured with monotonic clocks and
 	// excludes downtime: see age.
 	Aged    time.Duration
 	History []Attempt // the last MaxHistory, oldest first; a finished task keeps the reply of the last one alone
-	Reason  string    // why it is dead, expired or cancelled, or will be (CancelRequested): then "" is ReasonCancelled; "" otherwise
+	Reason  string    // the reason why it is dead, expired or cancelled, or will be (CancelRequested): then "" is ReasonCancelled; "" otherwise
 
-	Lease           *Lease // exactly while Running
+	Lease           *Lease // set exactly while Running
 	CancelRequested bool   // cancelled while running: no retry follows
 
-	// ZombieUntil is set when a lease was lost, not settled: until then the
-	// attempt that lost it may still be on the wire, and a cancel says so.
+	// ZombieUntil is set when a lease was lost and not settled. Until then the
+	// attempt that lost it may still be sending, and a cancel reports that.
 	ZombieUntil Millis
 
-	FinishedAt Millis // when it became finished or dead
-	KeepUntil  Millis // when a finished or dead record may be swept
+	FinishedAt Millis // the time at which it became finished or dead
+	KeepUntil  Millis // the time from which a finished or dead record may be swept
 	Whole      bool   // of a finished task: its queue kept the body, so it can be sent again
 
-	Idempotency *Idempotency  // recognises a repeat of the request that made it; nil: there was no key
-	Replaced    []Idempotency // of the incarnations before: the newest first, at most maxReplaced
+	Idempotency *Idempotency  // recognises a repeat of the request that made it; nil: no key
+	Replaced    []Idempotency // of earlier incarnations: the newest first, at most maxReplaced
 
-	// SparedBy is the purge that was under way when the task came into its queue. That
-	// purge does not cancel it. "": there was none.
+	// SparedBy is the ID of the purge that was under way when the task entered
+	// its queue. That purge does not cancel the task. "": none.
 	SparedBy string
 
 	Recur   *Recurrence // of a schedule, nil for a task
@@ -75,31 +75,33 @@ type Request struct {
 	URL         string
 	Method      string
 	Headers     map[string]string // names as the client wrote them, unique ignoring case
-	Destination string            // host:port of URL in one spelling: derived, names the lane
+	Destination string            // host:port of URL in one spelling: derived, part of the lane
 
 	BodyKind BodyKind
 	BodySize int // derived from a Spec's Body
 	// Body is stored apart from the record, so that a claim does not rewrite
-	// it. Where it was not loaded it is nil although BodySize is not 0; where
-	// it is set it has BodySize bytes. A finished task keeps none, unless it is Whole.
+	// it. If it is not loaded, it is nil although BodySize is not 0. If it is
+	// set, it has BodySize bytes. A finished task keeps none, unless it is
+	// Whole.
 	Body []byte
 }
 
-// BodyKind says how a body was given, so that a reply can show it the same way
-// and delivery can choose a content type. The numbers are part of the disk format.
+// BodyKind is the form in which a body was given. A reply shows the body in the
+// same form, and delivery chooses a content type by it. The numbers are part of
+// the disk format.
 type BodyKind uint8
 
 // The kinds of body.
 const (
 	NoBody     BodyKind = iota
 	TextBody            // a JSON string; text/plain unless a header says otherwise
-	JSONBody            // any other JSON value, byte for byte as it came
+	JSONBody            // any other JSON value, byte for byte as received
 	BinaryBody          // bytes; application/octet-stream unless a header says otherwise
 )
 
 // Lease identifies the claim that runs the task, and its end.
 type Lease struct {
-	Token  Token  // proves, at the settlement, that it is still held
+	Token  Token  // proves, at the settlement, that the lease is still held
 	Since  Millis // when it was claimed
 	Until  Millis // by the store's clock
 	TaskID string // the incarnation being delivered; not the record's ID after a replace
@@ -141,7 +143,7 @@ func (t *Task) Lane() Lane {
 // Entry returns the task as its lane's index shows it.
 func (t *Task) Entry() Entry { return Entry{Name: t.Name, Lane: t.Lane(), Due: t.Due} }
 
-// NextAttempt returns when the next attempt is to start, 0 if none is known to
+// NextAttempt returns the start of the next attempt, or 0 if none is known to
 // follow: the task has ended, or the attempt under way may be its last.
 func (t *Task) NextAttempt() Millis {
 	if t.State == Scheduled || t.Superseded() {

@@ -35,7 +35,7 @@ func (c *Patch) Validate(now Millis) error {
 	seen := make(map[string]bool, len(c.Headers))
 	for name := range c.Headers {
 		lower := strings.ToLower(name)
-		if seen[lower] { // which of the two would win is a matter of map order
+		if seen[lower] { // the order of the map would decide which one wins
 			return &FieldError{"http.headers." + name, "duplicate_key", "the header is given twice"}
 		}
 		seen[lower] = true
@@ -135,8 +135,8 @@ func ValidateName(path, name string) error {
 	return nil
 }
 
-// ValidateRecordName checks the name of a record that there may be: one that a
-// client gave, or one that was made of it here and has more behind an @.
+// ValidateRecordName checks the name of a record: one that a client gave, or
+// one derived from it by an @ and a suffix.
 func ValidateRecordName(path, name string) error {
 	given, made, isMade := strings.Cut(name, "@")
 	if isMade && given == "" {
@@ -176,7 +176,8 @@ func plainText(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }
 
-// methods are those a task may use. CONNECT and TRACE are not for callbacks.
+// methods lists the methods that a task may use. CONNECT and TRACE are not for
+// callbacks.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 func (r *Request) validate() error {
@@ -231,7 +232,7 @@ func validPort(u *url.URL) bool {
 // resolved address is checked at dial time.
 func validHost(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
-		return addr.Zone() == "" // a zone may hold any byte, and means something on one machine only
+		return addr.Zone() == "" // a zone may hold any byte, and is valid on one machine only
 	}
 	if len(host) > 253 {
 		return false
@@ -244,8 +245,9 @@ func validHost(host string) bool {
 	return true
 }
 
-// forbiddenHeaders belong to the connection, or to Foliot. CGI makes of Proxy the
-// variable HTTP_PROXY, by which programs choose where their own requests go.
+// forbiddenHeaders belong to the connection, or to Foliot. CGI turns Proxy into
+// the variable HTTP_PROXY, which programs use as the proxy of their own
+// requests.
 var forbiddenHeaders = []string{
 	"host", "proxy", "te", "content-length", "connection", "transfer-encoding", "expect", "upgrade", "trailer", "keep-alive",
 }
@@ -277,9 +279,9 @@ func validateHeaders(headers map[string]string) error {
 	return nil
 }
 
-// ForbiddenHeader reports whether a task may not set the header of that name, or
-// one that a receiver may take for it: CGI, WSGI and PHP read _ as -, and some
-// servers any character that is no letter and no digit.
+// ForbiddenHeader reports whether a task must not set the header of that name,
+// or one that a receiver may take for it: CGI, WSGI and PHP read _ as -, and
+// some servers read any character except letters and digits so.
 func ForbiddenHeader(name string) bool {
 	lower := strings.Map(plainHeaderRune, name)
 	return slices.Contains(forbiddenHeaders, lower) ||
