@@ -12,8 +12,8 @@ const (
 	endYear   = 2401
 )
 
-// clockSet holds the times of the day of an expression: each of its seconds of
-// each of its minutes of each of its hours.
+// clockSet holds the times of day of an expression: all combinations of its
+// hours, minutes and seconds.
 type clockSet struct{ hours, minutes, seconds set }
 
 func (s clockSet) at(hour, minute, second int) int {
@@ -26,8 +26,8 @@ func (s clockSet) first() int {
 
 func (s clockSet) last() int { return s.at(s.hours.last(), s.minutes.last(), s.seconds.last()) }
 
-// next returns the first time of the day at or after from; false: the day has
-// no further one. Both are seconds since midnight.
+// next returns the first time of day at or after from, in seconds since
+// midnight. It returns false if the day has no further one.
 func (s clockSet) next(from int) (int, bool) {
 	hour, minute, second := from/hourSeconds, from/minuteSeconds%60, from%60
 	if s.hours.has(hour) {
@@ -71,10 +71,11 @@ type daySet struct {
 	week   set    // days of the week
 	nth    [7]set // by the day of the week: 2 is the second one of the month, 0 the last
 
-	both bool // the day of the month and that of the week must hold; otherwise one of them is enough
+	both bool // a day must match both the day of the month and the day of the week; otherwise one of them is enough
 }
 
-// of returns the days that s has in a month, whether or not it has the month.
+// of returns the days that s has in a month of a year. It does not check if s
+// has the month.
 func (s *daySet) of(year, month int) set {
 	n := length(year, month)
 	dates := s.dates

@@ -31,8 +31,8 @@ const (
 	epochDays = 719468
 )
 
-// dateOf returns the date of a day counted from 1970-01-01. The day lies after
-// 0000-03-01, as everything here does.
+// dateOf returns the date of a day counted from 1970-01-01. The day must be
+// after 0000-03-01, as all days in this package are.
 func dateOf(day int) date {
 	day += epochDays
 	era, day := day/eraDays, day%eraDays

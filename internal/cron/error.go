@@ -19,7 +19,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s %q: %s", e.Field, e.Text, e.Detail)
 }
 
-const longestQuote = 40 // bytes of an expression that an error repeats
+const longestQuote = 40 // the maximum number of bytes that an error quotes
 
 func refuse(field, text, format string, args ...any) error {
 	if len(text) > longestQuote {

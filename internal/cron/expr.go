@@ -17,14 +17,14 @@ const (
 // goroutines may use it.
 type Expr struct {
 	text  string
-	every time.Duration // of @every; nothing below is set then
+	every time.Duration // of @every; the fields below are then unset
 
 	clock clockSet
 	days  daySet
 	fixed bool
 }
 
-// shorthands are the words that stand for five fields.
+// shorthands maps words to the five fields they stand for.
 var shorthands = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 	"@monthly": "0 0 1 * *",
@@ -100,7 +100,7 @@ func checkCount(text string, words []string) error {
 	return nil
 }
 
-// parseFields reads five or six fields.
+// parseFields parses five or six fields.
 func parseFields(text string, words []string) (*Expr, error) {
 	e := &Expr{text: text}
 	second := "0"
@@ -136,12 +136,12 @@ func (e *Expr) refuseNever(dates, months, week string) error {
 	return refuse("day-of-month", dates, "none of the months %q has such a day, so it would never run; L is a month's last day", months)
 }
 
-// String returns the expression as it was written, with one space between its
-// fields. Parse takes it back.
+// String returns the expression as it was written, with one space between
+// fields. Parse accepts the result.
 func (e *Expr) String() string { return e.text }
 
-// Every returns the interval of an @every. It begins where its user says, so
-// it has no Rule.
+// Every returns the interval of an @every expression. Its user chooses the
+// start, so it has no Rule.
 func (e *Expr) Every() (time.Duration, bool) { return e.every, e.every != 0 }
 
 // Fixed reports whether minute and hour are given without '*'. Then each time

@@ -41,7 +41,7 @@ func (f *field) refuse(text, format string, args ...any) error {
 	return refuse(f.name, text, format, args...)
 }
 
-// parse reads a list into s.
+// parse parses a list into s.
 func (f *field) parse(text string, s *set) error {
 	return f.items(text, func(item string) error {
 		members, err := f.item(item)
@@ -63,7 +63,7 @@ func (f *field) items(text string, read func(item string) error) error {
 	return nil
 }
 
-// item reads '*', a value or a range, and the step behind it.
+// item parses '*', a value or a range, and the step after it.
 func (f *field) item(item string) (set, error) {
 	body, stepText, stepped := strings.Cut(item, "/")
 	step := 1
@@ -96,8 +96,8 @@ func (f *field) item(item string) (set, error) {
 	return f.span(item, from, to, step, fromNamed && toNamed)
 }
 
-// span is the set of a range. One of weekday names goes over the week's end,
-// and its days are counted on from Saturday.
+// span returns the set of a range. A range of weekday names may cross the end
+// of the week; its days are counted on from Saturday.
 func (f *field) span(item string, from, to, step int, named bool) (set, error) {
 	if from <= to {
 		return span(from, to, step), nil
@@ -112,7 +112,7 @@ func (f *field) span(item string, from, to, step int, named bool) (set, error) {
 	return 0, f.refuse(item, "the range runs backwards: write two, such as %s,%s", f.write(from, f.top, named), f.write(f.min, to, named))
 }
 
-// write returns the range that item reads as from to to.
+// write returns the text that item parses as the range from from to to.
 func (f *field) write(from, to int, named bool) string {
 	first, last := strconv.Itoa(from), strconv.Itoa(to)
 	if named {
@@ -124,7 +124,7 @@ func (f *field) write(from, to int, named bool) string {
 	return first + "-" + last
 }
 
-// value reads a number or a name.
+// value parses a number or a name.
 func (f *field) value(item, text string) (v int, named bool, err error) {
 	for i, name := range f.names {
 		if strings.EqualFold(name, text) {
@@ -137,7 +137,7 @@ func (f *field) value(item, text string) (v int, named bool, err error) {
 	return 0, false, f.refuse(item, "%q is not %s", text, f.allowed())
 }
 
-// number reads one to three digits and nothing else.
+// number parses one to three digits and nothing else.
 func number(text string) (int, bool) {
 	if len(text) == 0 || len(text) > 3 {
 		return 0, false

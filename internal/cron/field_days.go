@@ -2,11 +2,10 @@ package cron
 
 import "strings"
 
-// longestEnd is the most that can stand behind L-: the first day of the
-// longest months.
+// longestEnd is the maximum after L-: the first day of the longest months.
 const longestEnd = 30
 
-// parseDates reads the day-of-month field: a list that may hold L and L-3.
+// parseDates parses the day-of-month field: a list that may have L and L-3.
 func (s *daySet) parseDates(text string) error {
 	if text == "?" {
 		text = "*"
@@ -34,7 +33,8 @@ func (s *daySet) parseDates(text string) error {
 	})
 }
 
-// parseWeek reads the day-of-week field: a list that may hold 7, FRIL and MON#2.
+// parseWeek parses the day-of-week field: a list that may have 7, FRIL and
+// MON#2.
 func (s *daySet) parseWeek(text string) error {
 	if text == "?" {
 		text = "*"
@@ -61,7 +61,7 @@ func (s *daySet) parseWeek(text string) error {
 	})
 }
 
-// addNth adds the nth such weekday of the month; the 0th is the last.
+// addNth adds the nth weekday of that name in the month; n = 0 is the last.
 func (s *daySet) addNth(item, day string, n int) error {
 	w, _, err := weekField.value(item, day)
 	if err != nil {

@@ -321,8 +321,8 @@ func TestAnOffsetMayHaveSeconds(t *testing.T) {
 	}
 }
 
-// Package time's answers about a zone have their quirks; the search relies on
-// no more than this.
+// Package time has quirks in its answers about a zone. The search relies only
+// on these properties.
 func TestASegmentHasOneOffset(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	offset := func(zone *time.Location, at int64) int64 {

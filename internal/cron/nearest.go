@@ -7,8 +7,9 @@ import (
 	"github.com/foliot/foliot/internal/spelling"
 )
 
-// names are the database's, one in a line: nothing in the standard library
-// lists them. They serve to correct typing errors, so a missing one is no harm.
+// names lists the names of the database, one per line, because the standard
+// library has no list. It is used only to correct typing errors, so a missing
+// name does no harm.
 //
 //go:embed names.txt
 var names string

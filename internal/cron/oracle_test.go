@@ -26,7 +26,7 @@ type moment struct {
 	shown int64 // the time on the clocks, as if it were UTC
 }
 
-// walk looks at a zone's clocks at every step from an instant until another.
+// walk reads a zone's clocks at every step from one instant to another.
 func walk(zone *time.Location, from, until, step int64) []moment {
 	var moments []moment
 	for at := from; at < until; at += step {
@@ -36,7 +36,7 @@ func walk(zone *time.Location, from, until, step int64) []moment {
 	return moments
 }
 
-// occurrences reads the rules off a walk.
+// occurrences applies the rules to a walk.
 func (s sample) occurrences(moments []moment, step int64, gap Gap, overlap Overlap) []int64 {
 	named := func(civil int64) bool { return s.match(time.Unix(civil, 0).UTC()) }
 	var times []int64
@@ -73,7 +73,7 @@ func changes(zone *time.Location) []int64 {
 	return found
 }
 
-// window is where one walk takes place: long ones by minutes, short ones by
+// window is the time of one walk: a long one by minutes, or a short one by
 // seconds.
 func window(rnd *rand.Rand, changed []int64, span int64) int64 {
 	from := rnd.Int64N(130 * 365 * 86400)
@@ -83,7 +83,7 @@ func window(rnd *rand.Rand, changed []int64, span int64) int64 {
 	return max(2*86400, from-from%60)
 }
 
-// judge walks once and asks Next and Prev steps times about instants in it.
+// judge walks once, and compares Next and Prev with the walk at steps instants.
 func judge(rnd *rand.Rand, zone *time.Location, changed []int64, steps int) (wrong []string) {
 	seconds := rnd.IntN(8) == 0
 	step, span := int64(60), int64(20+rnd.IntN(60))*86400
@@ -97,7 +97,7 @@ func judge(rnd *rand.Rand, zone *time.Location, changed []int64, steps int) (wro
 	e, err := Parse(s.text)
 	if err != nil {
 		if strings.Contains(err.Error(), "never run") {
-			return nil // its own test's business
+			return nil // another test covers this
 		}
 		return []string{err.Error()}
 	}

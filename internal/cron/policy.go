@@ -8,7 +8,7 @@ type Gap uint8
 
 // The policies for a gap. The numbers may be stored.
 const (
-	GapNext Gap = iota // they run when the gap ends, all of them in one run
+	GapNext Gap = iota // they run together, once, when the gap ends
 	GapSkip            // they do not run
 )
 

@@ -2,22 +2,22 @@ package cron
 
 import "time"
 
-// Rule is an expression in a zone: all it takes to say when it comes due. It
-// is a value, its zero Gap and Overlap are the defaults, and any number of
-// goroutines may use one. An expression of @every has no Rule.
+// Rule is an expression in a zone, with policies for days when clocks change.
+// It is a value: any number of goroutines may use one. Its zero Gap and Overlap
+// are the defaults. An @every expression has no Rule.
 //
-// Its occurrences are whole seconds. A search looks at the few changes of clocks
-// between its start and its result, never at minutes: 0.1 to 2 µs, without an
-// allocation.
+// Its occurrences are whole seconds. A search looks at the few changes of
+// clocks between its start and its result, never at minutes: 0.1 to 2 µs,
+// without an allocation.
 type Rule struct {
 	Expr    *Expr
 	Zone    *time.Location // nil is UTC
-	Gap     Gap            // of a fixed expression; others have none
-	Overlap Overlap        // the same
+	Gap     Gap            // used by fixed expressions only
+	Overlap Overlap        // used by fixed expressions only
 }
 
 // Next returns the first occurrence after an instant, in the rule's zone. No
-// occurrence lies before 1970, and false says that none follows before 2400.
+// occurrence is before 1970. Next returns false if none follows before 2400.
 func (r Rule) Next(after time.Time) (time.Time, bool) {
 	return r.time(r.next(max(after.Unix(), -1) + 1))
 }
@@ -71,8 +71,8 @@ func Midnight(day time.Time, zone *time.Location) time.Time {
 	return time.Unix(Rule{Zone: zone}.reached(date{y, int(m), d}.civil()), 0).In(zone)
 }
 
-// Count returns the number of occurrences from an instant until another, both
-// included, and at most most. Its cost grows with the result.
+// Count returns the number of occurrences between two instants, both included,
+// but at most most. Its cost grows with the result.
 func (r Rule) Count(from, until time.Time, most int) int {
 	n := 0
 	for after := from.Add(-1); n < most; n++ {
@@ -118,7 +118,7 @@ func (r Rule) next(at int64) (int64, bool) {
 			return t, t < horizon
 		}
 		skip := seg.end
-		if seg.end-at >= settled { // nothing from here to c is shown again later on
+		if seg.end-at >= settled { // no time from here to c is shown again later
 			skip = max(skip, int64(c)-settled)
 		}
 		at = skip
@@ -139,7 +139,7 @@ func (r Rule) prev(at int64) (int64, bool) {
 			return t, t >= 0
 		}
 		skip := seg.start - 1
-		if at-seg.start >= settled { // nothing from c to here was shown before
+		if at-seg.start >= settled { // no time from c to here was shown before
 			skip = min(skip, int64(c)+settled)
 		}
 		at = skip
@@ -165,7 +165,7 @@ func (r Rule) first(seg segment) Civil {
 	return begin
 }
 
-// civil returns the civil time that the occurrence at an instant stands for.
+// civil returns the civil time of the occurrence at an instant.
 func (r Rule) civil(at int64) Civil {
 	seg := segmentAt(r.zone(), at)
 	c := seg.civil(at)
@@ -190,7 +190,7 @@ func (r Rule) reached(c Civil) int64 {
 	}
 }
 
-// repeats reports whether a clock showed the same before.
+// repeats reports whether a clock showed the same time before.
 func (r Rule) repeats(at int64) bool {
 	seg := segmentAt(r.zone(), at)
 	return at-seg.start < settled && seg.civil(at) < seg.shownBefore(r.zone())

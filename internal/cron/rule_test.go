@@ -127,9 +127,9 @@ func TestCivilIsWhatAnOccurrenceStandsFor(t *testing.T) {
 		want     Civil
 	}{
 		{"30 2 * * *", "2026-03-28 02:30:00 +01:00", civilOf(2026, 3, 28, 2, 30)},
-		{"0,30 2 * * *", "2026-03-29 03:00:00 +02:00", civilOf(2026, 3, 29, 2, 30)},   // the latest one swallowed
+		{"0,30 2 * * *", "2026-03-29 03:00:00 +02:00", civilOf(2026, 3, 29, 2, 30)},   // the latest time in the gap
 		{"0,30 2,3 * * *", "2026-03-29 03:00:00 +02:00", civilOf(2026, 3, 29, 3, 0)},  // and at the end of the gap
-		{"0,30 2,3 * * *", "2026-03-29 03:30:00 +02:00", civilOf(2026, 3, 29, 3, 30)}, // behind it
+		{"0,30 2,3 * * *", "2026-03-29 03:30:00 +02:00", civilOf(2026, 3, 29, 3, 30)}, // after the gap
 		{"*/30 * * * *", "2026-03-29 03:00:00 +02:00", civilOf(2026, 3, 29, 3, 0)},
 		{"30 2 * * *", "2026-10-25 02:30:00 +01:00", civilOf(2026, 10, 25, 2, 30)},
 	} {
@@ -145,8 +145,8 @@ func TestCivilIsWhatAnOccurrenceStandsFor(t *testing.T) {
 	}
 }
 
-// A zone's new rules put its clocks back under a rule that ran already, or
-// forward: the evening has one 21:00 still.
+// A zone's new rules put its clocks back, or forward, under a rule that ran
+// already: the evening still has one 21:00.
 func TestAnEveningHasOneNineOClockWhateverBecomesOfItsZone(t *testing.T) {
 	expr := mustParse(t, "0 21 * * *")
 	east, west := time.FixedZone("", 3*3600), time.FixedZone("", 2*3600)
@@ -188,7 +188,7 @@ func TestResumeIsNextWhileTheZoneStaysAsItIs(t *testing.T) {
 		for range 50 {
 			e, err := Parse(randomSample(rnd, false).text)
 			if err != nil {
-				continue // it never runs
+				continue // the expression never runs
 			}
 			from := rnd.Int64N(130 * 365 * daySeconds)
 			if len(changed) > 0 {

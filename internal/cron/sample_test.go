@@ -13,7 +13,7 @@ import (
 type sample struct {
 	text  string
 	fixed bool
-	match func(clock time.Time) bool // is this civil time named?
+	match func(clock time.Time) bool // reports whether the expression names this civil time
 }
 
 // item is a piece of a field: its text, and the numbers that it names.
@@ -129,7 +129,8 @@ func randomWeek(rnd *rand.Rand) dayRule {
 	return dayRule{f.text, func(day time.Time) bool { return f.has(int(day.Weekday())) }}
 }
 
-// randomSample makes an expression; one in eight has seconds if they are asked for.
+// randomSample makes an expression. If seconds is set, one in eight has
+// seconds.
 func randomSample(rnd *rand.Rand, seconds bool) sample {
 	second := item{"0", func(v int) bool { return v == 0 }}
 	if seconds {

@@ -2,12 +2,12 @@ package cron
 
 import "time"
 
-// horizon is the first instant that no rule answers about: the year 2400. The
-// last is 1970. Both are seconds since 1970-01-01 UTC, as all instants here.
+// horizon is the first instant after the range of rules: the year 2400. The
+// first instant of the range is 1970. All instants here are seconds since
+// 1970-01-01 UTC.
 const horizon int64 = 13569465600
 
-// Zones have been where they are for ever before their first change, and will be
-// after their last.
+// The first segment of a zone begins at always, and the last one ends at ever.
 const (
 	always = -1 << 40
 	ever   = 1 << 40
@@ -41,7 +41,7 @@ func segmentAt(zone *time.Location, at int64) segment {
 	return segment{start, end, int64(offset)}
 }
 
-// bounds is package time's word about the segment of an instant.
+// bounds returns the segment of an instant as package time has it.
 func bounds(zone *time.Location, at int64) (start, end int64) {
 	from, until := time.Unix(at, 0).In(zone).ZoneBounds()
 	start, end = always, ever
@@ -52,8 +52,9 @@ func bounds(zone *time.Location, at int64) (start, end int64) {
 		end = until.Unix()
 	}
 	if end <= at {
-		// The years to come have 365 days there, and on the last day of a leap year
-		// the segment is over. It lasts until the year ends.
+		// For future years, package time assumes 365 days, so on the last day
+		// of a leap year its segment is over. In fact it lasts until the year
+		// ends.
 		end = at - at%daySeconds + daySeconds
 	}
 	return start, end

@@ -5,7 +5,7 @@ import "math/bits"
 // set is a set of small numbers, 0 to 63: the values that one field allows.
 type set uint64
 
-// span is {from, from+step, … to}.
+// span returns {from, from+step, … to}.
 func span(from, to, step int) set {
 	var s set
 	for v := from; v <= to; v += step {
@@ -19,12 +19,12 @@ func (s set) len() int       { return bits.OnesCount64(uint64(s)) }
 func (s set) first() int     { return bits.TrailingZeros64(uint64(s)) }
 func (s set) last() int      { return 63 - bits.LeadingZeros64(uint64(s)) }
 
-// from returns the members that are at least v, and to those that are at most
-// v. v lies between -1 and 63.
+// from returns the members that are at least v, and to the members that are at
+// most v. v must be between -1 and 63.
 func (s set) from(v int) set { return s >> v << v }
 func (s set) to(v int) set   { return s & (1<<(v+1) - 1) }
 
-// each calls f with every member, the least first.
+// each calls f with every member in ascending order.
 func (s set) each(f func(v int)) {
 	for ; s != 0; s &= s - 1 {
 		f(s.first())

@@ -18,7 +18,7 @@ type Registry interface {
 	// WatchSettings sets the function that is called with each new Settings
 	// after it is durable. The function must not block. There is at most one
 	// watcher; nil removes it.
-	WatchSettings(tell func(*Settings))
+	WatchSettings(notify func(*Settings))
 
 	// Configure carries out edits in their order, each atomic by itself, and
 	// returns one reply for each. A reply's error is one of the Edit's own.

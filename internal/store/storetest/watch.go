@@ -8,9 +8,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// patience is how long a case waits for something that comes from another
+// maxWait is how long a case waits for something that comes from another
 // goroutine: only a broken store reaches it.
-const patience = 10 * time.Second
+const maxWait = 10 * time.Second
 
 // watchCases: hints may be missed. So the cases require that some arrive, that
 // none is false, and that the watcher can rely on their contents.
@@ -47,7 +47,7 @@ var watchCases = []testCase{
 					if t := f.load(e.Key()); t.Entry() != e {
 						f.Fatalf("a hint of %+v, the record is at %+v", e, t.Entry())
 					}
-				case <-time.After(patience):
+				case <-time.After(maxWait):
 					f.Fatal("no hint of a task created in a quiet store")
 				}
 			}
@@ -123,7 +123,7 @@ func (w *watcher) hint(entries []task.Entry) {
 // await returns when e was hinted. A quiet store has no reason to miss one.
 func (w *watcher) await(e task.Entry) {
 	w.f.Helper()
-	tooLong := time.After(patience)
+	tooLong := time.After(maxWait)
 	for {
 		w.mu.Lock()
 		ok, news := w.seen[e], w.news
