@@ -7,7 +7,7 @@ const (
 	allMinutes set = 1<<60 - 1
 )
 
-// mostTimes is how many times of a day a sentence lists.
+// the maximum number of times of day that a sentence lists
 const mostTimes = 6
 
 func (s clockSet) words() string {
@@ -44,7 +44,7 @@ func (s clockSet) times() []string {
 	return times
 }
 
-// minuteWords is for expressions without seconds.
+// minuteWords describes the times of an expression without seconds.
 func (s clockSet) minuteWords() string {
 	minute := s.minutes.first()
 	switch hours := s.hours.stride(24); {
@@ -64,7 +64,7 @@ func (s clockSet) minuteWords() string {
 	return fmt.Sprintf("at minute %d of %s", minute, numbered(s.hours, "hour"))
 }
 
-// hourWindow says during which hours something happens again and again.
+// hourWindow describes the hours during which something repeats.
 func (s clockSet) hourWindow() string {
 	switch {
 	case s.hours == allHours:
@@ -89,7 +89,7 @@ func everyOr(s set, size int, noun string) string {
 	return "at " + numbered(s, noun)
 }
 
-// numbered is "minute 5", "minutes 5, 7 and 10 to 12", "every hour".
+// numbered returns "minute 5", "minutes 5, 7 and 10 to 12", "every hour".
 func numbered(s set, noun string) string {
 	switch {
 	case noun == "hour" && s == allHours, noun == "minute" && s == allMinutes:

@@ -16,7 +16,7 @@ var (
 	nthNames = [...]string{"last", "first", "second", "third", "fourth", "fifth"}
 )
 
-// words says on which days of the months; "" is every day.
+// words describes the days; "" means every day.
 func (s *daySet) words() string {
 	everyDate, everyWeekday := s.dates == allDates, s.week == wholeWeek
 	switch {
@@ -34,12 +34,13 @@ func (s *daySet) words() string {
 	return "on " + s.dateWords("the month") + " and also on " + s.weekWords()
 }
 
-// namesMonth reports whether words names the month: "on the 1st of January".
+// namesMonth reports whether words includes the month: "on the 1st of January".
 func (s *daySet) namesMonth() bool {
 	return s.months.len() == 1 && s.both && s.week == wholeWeek && s.dates != allDates
 }
 
-// dateWords is "the 1st, the 15th and the last day of January".
+// dateWords returns, for example, "the 1st, the 15th and the last day of
+// January".
 func (s *daySet) dateWords(month string) string {
 	of := " of " + month
 	if every := s.everyNth(); every != "" {
@@ -59,7 +60,8 @@ func (s *daySet) dateWords(month string) string {
 	return list(days) + of
 }
 
-// everyNth is "every 2nd day from the 1st", of a step through the whole month.
+// everyNth returns, for example, "every 2nd day from the 1st", for a step
+// through the whole month.
 func (s *daySet) everyNth() string {
 	first := s.dates.first()
 	if s.ends != 0 || s.dates.len() < 4 {
@@ -72,7 +74,7 @@ func (s *daySet) everyNth() string {
 	return fmt.Sprintf("every %s day from the %s", ordinal(step), ordinal(first))
 }
 
-// weekWords is "Mondays and the second Friday of the month".
+// weekWords returns, for example, "Mondays and the second Friday of the month".
 func (s *daySet) weekWords() string {
 	var days []string
 	if s.week != 0 {
@@ -106,8 +108,8 @@ func weekdayWords(week set) []string {
 	return names
 }
 
-// weekRun returns the ends of a week's unbroken run, which may go over the
-// week's end.
+// weekRun returns the ends of a run of consecutive weekdays, which may cross
+// the end of the week.
 func weekRun(week set) (from, to int, ok bool) {
 	for from = range 7 {
 		n := week.len()
@@ -119,8 +121,8 @@ func weekRun(week set) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// monthWords is "from June to August", "in January and March"; "" is every
-// month, or one that words names.
+// monthWords returns, for example, "from June to August" or "in January and
+// March". "" means every month, or a month that words includes.
 func (s *daySet) monthWords() string {
 	if s.months == allMonths || s.namesMonth() {
 		return ""

@@ -101,7 +101,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// If two expressions that differ had the same sentence, it would be untrue of one.
+// If two different expressions had the same sentence, it would be wrong for one
+// of them.
 func TestDifferentExpressionsHaveDifferentWords(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	said := map[string]*Expr{}

@@ -24,9 +24,9 @@ func TestNextAndPrevAgreeWithAWalkInZonesGoneMad(t *testing.T) {
 	}
 }
 
-// madZone makes a zone of a few changes within days, to offsets within half a
-// day of UTC. Every other one comes under a rule then, between two changes of
-// the rule's own.
+// madZone makes a zone with a few changes within days, to offsets within half a
+// day of UTC. Every other zone then adopts a rule, between two changes of that
+// rule.
 func madZone(t *testing.T, rnd *rand.Rand) (zone *time.Location, changed []int64) {
 	t.Helper()
 	offsets := []int32{int32(rnd.IntN(145)-72) * 600}
@@ -47,10 +47,10 @@ func madZone(t *testing.T, rnd *rand.Rand) (zone *time.Location, changed []int64
 	return zone, changed
 }
 
-// tzdata writes a zone as RFC 9636 has it: the offsets before the first change
-// and after each, and the rule for the time behind the last.
+// tzdata encodes a zone by RFC 9636: the offsets before the first change and
+// after each change, and the rule for the time after the last.
 func tzdata(offsets []int32, changed []int64, rule string) []byte {
-	data := tzheader(0, 0, 0) // the first version's, for readers of long ago
+	data := tzheader(0, 0, 0) // version 1, for old readers
 	data = append(data, tzheader(len(changed), len(offsets), 4)...)
 	for _, at := range changed {
 		data = binary.BigEndian.AppendUint64(data, uint64(at))

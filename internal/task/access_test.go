@@ -56,8 +56,8 @@ func TestATokenHoldsUntilItIsRevokedOrExpires(t *testing.T) {
 	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, Label: "a\nb"})
 }
 
-// TestEndedTokensMakeRoomAndHoldingOnesDoNot: all tokens of a namespace count, so that no client fills
-// the settings with tokens that ended.
+// TestEndedTokensMakeRoomAndHoldingOnesDoNot: ended tokens of a namespace count
+// too, so that no client fills the settings with them.
 func TestEndedTokensMakeRoomAndHoldingOnesDoNot(t *testing.T) {
 	records := make([]Setting, MaxTokens)
 	for i := range records {
@@ -106,7 +106,8 @@ func TestAProgramThatReplacesItsOwnTokenIsNeverLockedOut(t *testing.T) {
 	}
 }
 
-// TestForgettingTokensNeverOpensTheServer: the last record of a token says that requests need one.
+// TestForgettingTokensNeverOpensTheServer: the last record of a token means
+// that requests need one.
 func TestForgettingTokensNeverOpensTheServer(t *testing.T) {
 	s := NewSettings()
 	var ids []string
@@ -128,7 +129,8 @@ func TestForgettingTokensNeverOpensTheServer(t *testing.T) {
 	if len(all) != 1 || all[0].Key().Name != ids[3] || !s.Secured() {
 		t.Errorf("left: %v; want the one that ended last", all)
 	}
-	// For all requests, also by another node that knows other settings.
+	// This holds for all requests, also for those of another node with older
+	// settings.
 	s = edit(t, later, s, ForgetTokens{[]SettingKey{all[0].Key()}})
 	if !s.Secured() {
 		t.Error("the last token was forgotten, and the server opened")
@@ -163,7 +165,8 @@ func TestATokenNeverOutlivesTheOneThatMadeIt(t *testing.T) {
 	_ = refused[*FieldError](t, t0, s, add)
 	add.ExpiresAt, add.Parent = 0, "nobody"
 	_ = refused[*MissingError](t, t0, s, add)
-	// Made after the parent has ended, but asked for before.
+	// The token is made after its parent has ended, although it was requested
+	// before.
 	add.Parent = brief
 	_ = refused[*MissingError](t, t0, edit(t, t0, s, RevokeToken{Namespace: AllNamespaces, ID: brief}), add)
 	_ = refused[*MissingError](t, t0+minute, s, add)
@@ -171,12 +174,14 @@ func TestATokenNeverOutlivesTheOneThatMadeIt(t *testing.T) {
 	if all := s.Descendants(root); len(all) != 3 || all[0].ID != brief || all[1].ID != child || all[2].ID != grandchild {
 		t.Errorf("descendants: %v", all)
 	}
-	// A token with a known child is not forgotten: its descendants could be ended no more.
+	// A token with a known child is not forgotten: otherwise its descendants
+	// could not be revoked.
 	s = edit(t, t0+1, s, RevokeToken{Namespace: AllNamespaces, ID: brief})
 	if old := s.OldTokens(t0+1, t0+1); len(old) != 1 || old[0].Name != grandchild {
 		t.Errorf("to be forgotten: %v", old)
 	}
-	// With all that it made, a token may be the last that can manage the server.
+	// Together with its descendants, a token may be the last one that can
+	// manage the server.
 	s, only := make(NewSettings(), "", 0)
 	s, _ = make(s, only, 0)
 	edit(t, t0, s, RevokeToken{Namespace: AllNamespaces, ID: only})
@@ -217,10 +222,10 @@ func TestTheLastManagersTokenIsRevokedOnlyByForce(t *testing.T) {
 			t.Errorf("%+v at %d: %v", last.e, last.now, err)
 		}
 	}
-	for _, e := range []RevokeToken{reader, tenant} { // they never could
+	for _, e := range []RevokeToken{reader, tenant} { // they could never manage the server
 		edit(t, t0, s, e)
 	}
-	edit(t, t0+minute, s, other) // it has expired: nothing is lost by it
+	edit(t, t0+minute, s, other) // it has expired, so its end loses nothing
 	other.Force = true
 	edit(t, t0, s, other)
 }

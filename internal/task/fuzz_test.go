@@ -112,8 +112,8 @@ func touched(edits map[string]*string, k string) bool {
 	return false
 }
 
-// FuzzOccurrenceOf: a name that is an occurrence's is one that could have been made of
-// its schedule's, and each that is made is known again.
+// FuzzOccurrenceOf: OccurrenceOf accepts only names that an occurrence of its
+// schedule can have, and recognises each of them.
 func FuzzOccurrenceOf(f *testing.F) {
 	f.Add("nightly@1732309200000", int64(1_732_309_200_000))
 	f.Add("nightly@1732309200000.t3f", int64(0))
@@ -145,8 +145,8 @@ func FuzzOccurrenceOf(f *testing.F) {
 	})
 }
 
-// FuzzHeaderName: no name that a task may set becomes, where a receiver reads
-// headers as CGI variables do, one that Foliot or the connection sets.
+// FuzzHeaderName: a task can set no header that a receiver with CGI variables
+// reads as one that Foliot or the connection sets.
 func FuzzHeaderName(f *testing.F) {
 	for _, seed := range []string{"X-Shop", "webhook_id", "foliot.task", "Proxy", "proxy~x", "content!length", "Host", "-host", "h\u00f6st"} {
 		f.Add(seed)

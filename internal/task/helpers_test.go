@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// t0 is when everything begins.
+// t0 is the start of every test.
 const t0 Millis = 1_800_000_000_000
 
 const minute Millis = 60_000
@@ -34,7 +34,7 @@ func demand(edits ...func(*Spec)) Spec {
 
 func another(s *Spec) { s.ID, s.Request.Body = "id-2", []byte("another body") }
 
-// apply carries out a change that has to succeed.
+// apply carries out a change that must succeed.
 func apply(t *testing.T, now Millis, old *Task, c Change) *Task {
 	t.Helper()
 	r, err := c.Apply(now, old, policy)
@@ -75,7 +75,7 @@ func attempt(t *testing.T, old *Task, o Outcome) *Task {
 	return settle(t, old.Due, claim(t, old.Due, old, "token"), o)
 }
 
-// edit carries out an edit that has to succeed.
+// edit carries out an edit that must succeed.
 func edit(t *testing.T, now Millis, s *Settings, e Edit) *Settings {
 	t.Helper()
 	changes, err := e.Apply(now, s)
@@ -85,7 +85,7 @@ func edit(t *testing.T, now Millis, s *Settings, e Edit) *Settings {
 	return s.With(changes...)
 }
 
-// refused carries out an edit that has to fail, with an error of type E.
+// refused carries out an edit that must fail with an error of type E.
 func refused[E error](t *testing.T, now Millis, s *Settings, e Edit) E {
 	t.Helper()
 	changes, err := e.Apply(now, s)
@@ -96,7 +96,7 @@ func refused[E error](t *testing.T, now Millis, s *Settings, e Edit) E {
 	return want
 }
 
-// standing returns a task in each state there is, reached by transitions alone.
+// standing returns a task in each state, reached by transitions alone.
 func standing(t *testing.T) map[string]*Task {
 	t.Helper()
 	waits := create(t)

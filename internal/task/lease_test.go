@@ -87,7 +87,7 @@ func TestExpiryCountsFromTheDueTimeTheClientAskedFor(t *testing.T) {
 	if create(t).ExpiresAt() != 0 {
 		t.Error("a task without expire_after expires")
 	}
-	// Downtime alone kills nothing.
+	// Downtime alone uses up no attempts and no age.
 	claim(t, create(t).Due+1_000_000*minute, create(t), "token")
 }
 
@@ -209,7 +209,7 @@ const day = 25 * 60 * minute
 
 func TestDowntimeNeverKillsATask(t *testing.T) {
 	late := create(t)
-	late.Due += day // its first attempt comes late, too
+	late.Due += day // its first attempt is late too
 	got := attempt(t, late, Outcome{Verdict: Failure})
 	for _, verdict := range []Verdict{Failure, Deferral, Failure, Failure} {
 		again := got.Due + day // the server was down, the queue paused, or the clock was ahead
@@ -319,7 +319,8 @@ func TestReapOfASupersededAttemptBeginsTheNewTask(t *testing.T) {
 }
 
 // TestALostAttemptMayStillBeOnTheWire: until lease and timeout have passed, a
-// cancel says Accepted. Where the holder is known to be dead it need not.
+// cancel returns Accepted. If the holder is known to be dead, it returns
+// Updated.
 func TestALostAttemptMayStillBeOnTheWire(t *testing.T) {
 	runs := standing(t)["running"]
 	lost, gone := runs.Reap(runs.Lease.Until, false, policy).Task, runs.Reap(runs.Lease.Until, true, policy).Task
@@ -367,7 +368,8 @@ func TestReclaimsCountInARow(t *testing.T) {
 	}
 }
 
-// A patch counts from the next attempt on: the one on the wire has its own timeout.
+// A patch counts from the next attempt on. The attempt under way keeps its own
+// timeout.
 func TestALostAttemptIsOnTheWireForTheTimeoutItBeganWith(t *testing.T) {
 	runs := standing(t)["running"]
 	shorter := time.Millisecond
@@ -425,7 +427,8 @@ func TestATaskThatIsNotSettledIsPutIntoQuarantine(t *testing.T) {
 	}
 }
 
-// P6 where a store's clock goes ahead, by a step or with a server that takes another's place: every lease looks ended.
+// This is promise P6 when a store's clock goes ahead, by a step or because
+// another server takes over: every lease looks ended.
 func TestACancelAfterTheClockWentAheadSaysThatAnAttemptMayBeUnderWay(t *testing.T) {
 	runs := claim(t, t0+minute, create(t), "token")
 	now := t0 + 100*minute // a moment later, by the sender's clock
@@ -434,7 +437,7 @@ func TestACancelAfterTheClockWentAheadSaysThatAnAttemptMayBeUnderWay(t *testing.
 	if err != nil || r.Effect != Accepted {
 		t.Errorf("effect %v, %v", r.Effect, err)
 	}
-	left := runs.Lease.Until - runs.Lease.Since // the most that its holder may have yet
+	left := runs.Lease.Until - runs.Lease.Since // the most that its holder may still have
 	if end := now + left; lost.ZombieUntil < end.Add(runs.Timeout) {
 		t.Errorf("zombie until %+d of the end of what it may begin", lost.ZombieUntil-end)
 	}

@@ -88,7 +88,8 @@ func TestOnlyQueuesThatCanWorkAreTaken(t *testing.T) {
 	_ = refused[*MissingError](t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "other", Name: "q"}})
 }
 
-// A tenant's admin must not fill the memory of the server with settings of queues.
+// A namespace's admin must not fill the memory of the server with settings of
+// queues.
 func TestANamespaceDecidesAboutABoundedNumberOfQueues(t *testing.T) {
 	records := []Setting{&NamespaceSettings{Name: "n", Version: 1}, &NamespaceSettings{Name: "m", Version: 1}}
 	for i := range MaxQueues {

@@ -37,7 +37,8 @@ func TestBackoffDoubles(t *testing.T) {
 	}
 }
 
-// TestBackoffSpreads: the tasks of one failed minute must not come back in one.
+// TestBackoffSpreads: tasks that failed in one minute must not all come back in
+// one minute.
 func TestBackoffSpreads(t *testing.T) {
 	r := Retry{MinBackoff: time.Second, MaxBackoff: 8 * time.Second}
 	var buckets [8]int

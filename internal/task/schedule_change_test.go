@@ -91,7 +91,8 @@ func TestAnotherRuleMakesUpForNothing(t *testing.T) {
 	if s.Recur.Next != sec(607) || s.Due != sec(607) || s.Recur.Runs != 0 {
 		t.Errorf("next %d, due %d", s.Recur.Next-scheduleStart, s.Due-scheduleStart)
 	}
-	// Another node's clock is a little behind that which fired it.
+	// The clock of another node is a little behind the clock of the node that
+	// fired the schedule.
 	s, _, _ = run(t, s, sec(607), 0)
 	s = putAt(t, sec(607)-300, s, everySpec(0, rule(func(r *Rule) { r.Cron, r.Zone = "* * * * * *", "UTC" })))
 	if s.Recur.Next != sec(608) {
@@ -131,7 +132,8 @@ func TestInstantsOfAPauseAreNotMadeUp(t *testing.T) {
 	}
 }
 
-// TestAPauseStaysWhateverIsPut but where the request itself says so.
+// TestAPauseStaysWhateverIsPut: a put keeps the pause unless the request itself
+// changes it.
 func TestAPauseStaysWhateverIsPut(t *testing.T) {
 	paused := func(p *bool) func(*ScheduleSpec) { return func(s *ScheduleSpec) { s.Paused = p } }
 	s := put(t, everySpec(time.Minute, paused(ptr(true))))
@@ -200,8 +202,9 @@ func TestWhatWaitsIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestARuleWithoutAnInstantToComeIsRefused, but where the schedule has it already: a deployment
-// that is repeated after its end is no mistake, and wakes nothing.
+// TestARuleWithoutAnInstantToComeIsRefused: a put is refused unless the
+// schedule has the same rule already. A deployment that is repeated after the
+// end is no mistake, and must not restart the schedule.
 func TestARuleWithoutAnInstantToComeIsRefused(t *testing.T) {
 	until := func(end Millis) ScheduleSpec { return everySpec(time.Minute, rule(func(r *Rule) { r.End = end })) }
 	ended, _, _ := run(t, put(t, until(sec(60))), sec(60), 0)
@@ -273,7 +276,8 @@ func TestSchedulesHonourPreconditions(t *testing.T) {
 	}
 }
 
-// TestACheckLeavesAloneWhatIsRight, so that it writes nothing.
+// TestACheckLeavesAloneWhatIsRight: a check of a correct schedule writes
+// nothing.
 func TestACheckLeavesAloneWhatIsRight(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	fired, _, _ := run(t, s, sec(60), 0)

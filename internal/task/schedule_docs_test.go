@@ -51,8 +51,8 @@ func TestTheHardDaysOfThePageAreTrue(t *testing.T) {
 	}
 }
 
-// TestTheRefusalsOfThePageAreTrue: each expression in the table of refusals is refused, and
-// each in the table of the grammar is taken.
+// TestTheRefusalsOfThePageAreTrue: each expression in the table of refusals is
+// refused, and each in the table of the grammar is accepted.
 func TestTheRefusalsOfThePageAreTrue(t *testing.T) {
 	_, section, ok := strings.Cut(schedulesPage(t), "## Expressions")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -215,13 +215,14 @@ func mark(marks map[Millis]string, s *Task, now Millis) *Task {
 	}
 }
 
-// overlapChar is the time that a character of a picture stands for.
+// overlapChar is the time for which a character of a picture stands.
 const overlapChar Millis = 10_000
 
-// overlapWidth is how many it has.
+// overlapWidth is the number of characters in a line of a picture.
 const overlapWidth = 45
 
-// overlapPicture draws runs that take longer than their instants are apart.
+// overlapPicture draws runs that take longer than the time between their
+// instants.
 func overlapPicture(t *testing.T) string {
 	start := utc(1, 21, 0)
 	var b bytes.Buffer
@@ -274,7 +275,7 @@ func overlapLines(s *Task, start Millis) (lines [][]rune) {
 	return append(lines, marks)
 }
 
-// draw puts a bar into the first line that has room for it.
+// draw puts a bar on the first line that has room for it.
 func draw(lines [][]rune, column int, bar string) [][]rune {
 	line := []rune(strings.Repeat(" ", overlapWidth))
 	if i := slices.IndexFunc(lines, func(l []rune) bool { return strings.TrimSpace(string(l[column:])) == "" }); i >= 0 {

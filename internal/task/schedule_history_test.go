@@ -11,21 +11,21 @@ import (
 	"github.com/foliot/foliot/internal/cron"
 )
 
-// history is a schedule and its model on their way through a random life.
+// history is a schedule and its model in a random sequence of events.
 type history struct {
 	*rand.Rand
 	t    *testing.T
 	s    *Task
 	m    scheduleModel
 	now  Millis
-	unit Millis // about so far are instants apart
+	unit Millis // about the distance between instants
 
-	from, until Millis // between them all instants are known
+	from, until Millis // all instants between these are known
 
 	unfinished []Millis
 	gone       map[Millis]bool // occurrences that this rule has made
-	joined     bool            // spans were joined: not all that they cover was fired
-	ended      bool            // the rule has had an end, over which spans are not joined
+	joined     bool            // spans were joined, so they may cover instants that were not fired
+	ended      bool            // the rule has had an end, and spans are not joined over it
 	trace      []string
 }
 
@@ -51,7 +51,7 @@ func stamp(m Millis) string {
 // one returns one of choices.
 func one[T any](h *history, choices ...T) T { return choices[h.IntN(len(choices))] }
 
-// spec returns a random schedule, and about how far its instants are apart.
+// spec returns a random schedule, and about the distance between its instants.
 func (h *history) spec() (s ScheduleSpec, unit Millis) {
 	s = everySpec(0)
 	r := &s.Rule
@@ -113,18 +113,18 @@ func (h *history) put(s ScheduleSpec, unit Millis) {
 	h.changed()
 }
 
-// takes reports whether the schedule can be made so.
+// takes reports whether the schedule is accepted.
 func (h *history) takes(s ScheduleSpec) bool {
 	_, err := PutSchedule{Spec: s}.Apply(h.now, h.s, policy)
 	return err == nil && s.Validate(h.now) == nil
 }
 
-// sameInstants reports whether a and b differ in policies and bounds alone.
+// sameInstants reports whether a and b differ only in policies and bounds.
 func sameInstants(a, b *Rule) bool {
 	return a.Cron == b.Cron && a.Every == b.Every && a.Zone == b.Zone && a.Gap == b.Gap && a.Fold == b.Fold && a.Start == b.Start
 }
 
-// putSame changes the policies and bounds alone.
+// putSame changes only the policies and bounds.
 func (h *history) putSame() {
 	s := everySpec(0)
 	s.Rule = h.m.rule
@@ -198,7 +198,7 @@ func (h *history) do(c Change) {
 	h.keep(r.Task)
 }
 
-// keep keeps the record as a store does: its body stays.
+// keep stores the record as a store does: its body stays.
 func (h *history) keep(t *Task) {
 	kept := *t
 	kept.Request.Body = []byte("{}")
@@ -211,7 +211,8 @@ func (h *history) closed(at Millis) bool {
 	return covered && h.joined
 }
 
-// fireAll fires as a dispatcher does: until nothing is due. most bounds it, as a crash does.
+// fireAll fires as a dispatcher does, until nothing is due. most limits the
+// number, as a crash does.
 func (h *history) fireAll(most int) {
 	for range most {
 		if !h.fire() {
@@ -253,7 +254,8 @@ func (h *history) fire() bool {
 	return true
 }
 
-// takeInJoins lets the model know which instants to come a join of spans has closed.
+// takeInJoins marks in the model the future instants that a join of spans has
+// closed.
 func (h *history) takeInJoins() {
 	if !h.joined && len(h.s.Recur.Fired) < maxSpans {
 		return
@@ -301,7 +303,7 @@ func (h *history) compare() {
 		h.fatalf("next %s, due %s, waiting %s, runs %d, paused %v; the model says %s, %s, %s, %d, %v", stamp(r.Next), stamp(h.s.Due), stamp(r.Waiting), r.Runs, r.Paused,
 			stamp(h.m.next()), stamp(h.m.due), stamp(h.m.waiting), h.m.runs, h.m.paused)
 	}
-	runs := 0 // of instants that were fired and follow each other
+	runs := 0 // of consecutive fired instants
 	for i, at := range h.m.all {
 		_, covered := r.firedAt(at)
 		if fired := h.m.fired[at]; fired && !covered || covered && !fired && len(r.Fired) < maxSpans && !h.joined {
@@ -318,7 +320,7 @@ func (h *history) compare() {
 	}
 }
 
-// step is the next thing that happens.
+// step makes the next event.
 func (h *history) step() {
 	h.unfinished = slices.DeleteFunc(h.unfinished, func(Millis) bool { return h.IntN(3) == 0 })
 	switch n := h.IntN(100); {
@@ -358,10 +360,10 @@ func (h *history) step() {
 	h.fireAll(one(h, 1, 1_000_000, 1_000_000))
 }
 
-// jump returns by how much the clock is set: up to an hour, or fifty instants.
+// jump returns a clock step: up to an hour, or fifty instants.
 func (h *history) jump() Millis { return Millis(h.Int64N(int64(min(3_600_000, 50*h.unit)))) }
 
-// live runs a history until it has had so many steps, or its time is over.
+// live runs a history for a number of steps, or until its time is over.
 func (h *history) live(steps int) {
 	day := one(h, modelDays...)
 	begin, err := time.Parse(time.DateOnly, day.day)

@@ -14,7 +14,8 @@ import (
 // fire.go and spans.go. It walks through all instants of a history, one by one,
 // and keeps the outcome of each in a map.
 
-// modelStep divides all instants of the model's expressions, and all that clocks are apart.
+// modelStep divides all instants of the model's expressions, and all offsets of
+// clocks.
 const modelStep = 5 * time.Minute
 
 // modelExpr is an expression and its meaning.
@@ -74,7 +75,7 @@ func walkThrough(r *Rule, from, until Millis) (all []Millis) {
 		panic(err)
 	}
 	const step = Millis(modelStep / time.Millisecond)
-	shown := time.Time{} // the latest that a clock showed
+	shown := time.Time{} // the latest time shown on a clock
 	for at := from/step*step - 3*24*3_600_000; at <= until; at += step {
 		_, ahead := at.Time().In(zone).Zone()
 		wall := at.Add(time.Duration(ahead) * time.Second).Time()
@@ -88,8 +89,8 @@ func walkThrough(r *Rule, from, until Millis) (all []Millis) {
 	return all
 }
 
-// names reports whether the rule has an instant where the clock goes on to wall, and had shown
-// everything until shown.
+// names reports whether the rule has an instant where the clock goes on to
+// wall, after it had shown all times until shown.
 func names(x modelExpr, r *Rule, shown, wall time.Time) bool {
 	switch {
 	case !x.fixed:
@@ -109,7 +110,7 @@ func names(x modelExpr, r *Rule, shown, wall time.Time) bool {
 	return false
 }
 
-// scheduleModel is a schedule as the rules of misfires and overlaps say.
+// scheduleModel is a schedule by the documented rules of misfires and overlaps.
 type scheduleModel struct {
 	rule    Rule
 	all     []Millis // the instants, in order, as if there were no end; the history ends before the last
@@ -117,15 +118,15 @@ type scheduleModel struct {
 	waiting Millis
 	runs    int64
 
-	floor   Millis // nothing until here is made: the schedule's beginning, a pause's end
-	last    Millis // up to here instants were dealt with
+	floor   Millis // no instant until here makes an occurrence: the schedule's beginning, or a pause's end
+	last    Millis // instants up to here were handled
 	fired   map[Millis]bool
 	skipped map[Millis]string
-	limited map[Millis]bool // catchup_limit has let it through
+	limited map[Millis]bool // instants that catchup_limit has let through
 	due     Millis
 }
 
-// open returns the instants that may still make an occurrence, until a time.
+// open returns the instants until a time that may still make an occurrence.
 func (m *scheduleModel) open(until Millis) (open []Millis) {
 	if m.rule.MaxRuns > 0 && m.runs >= m.rule.MaxRuns {
 		return nil
@@ -142,10 +143,10 @@ func (m *scheduleModel) open(until Millis) (open []Millis) {
 	return open
 }
 
-// over reports whether an instant lies after the schedule's end.
+// over reports whether an instant is after the schedule's end.
 func (m *scheduleModel) over(at Millis) bool { return m.rule.End != 0 && at > m.rule.End }
 
-// next returns the first instant to come, 0 for none.
+// next returns the first future instant, or 0.
 func (m *scheduleModel) next() Millis {
 	if open := m.open(Never); len(open) > 0 {
 		return open[0]
@@ -153,7 +154,7 @@ func (m *scheduleModel) next() Millis {
 	return 0
 }
 
-// arrange says when the schedule wants to be looked at.
+// arrange returns the time of the schedule's next check.
 func (m *scheduleModel) arrange(now Millis) {
 	m.due = Never
 	if next := m.next(); next != 0 && !m.paused {
@@ -184,7 +185,7 @@ func (m *scheduleModel) unlimit(now Millis) {
 	maps.DeleteFunc(m.limited, func(at Millis, _ bool) bool { return at > now })
 }
 
-// forgo makes up for nothing until now.
+// forgo skips all missed instants until now.
 func (m *scheduleModel) forgo(now Millis) {
 	m.floor, m.last = max(m.floor, now), max(m.last, now)
 	m.unlimit(now)
@@ -271,7 +272,7 @@ func (m *scheduleModel) grace(at Millis) Millis {
 	return min(60_000, max(1000, (m.all[i]-at)/10))
 }
 
-// giveUp takes back the run that waits.
+// giveUp cancels the waiting run.
 func (m *scheduleModel) giveUp() {
 	if m.waiting != 0 {
 		m.runs--

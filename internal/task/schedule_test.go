@@ -34,7 +34,7 @@ func put(t *testing.T, s ScheduleSpec) *Task {
 	return putAt(t, scheduleStart, nil, s)
 }
 
-// putAt puts a schedule in the place of old.
+// putAt replaces the schedule old.
 func putAt(t *testing.T, now Millis, old *Task, s ScheduleSpec) *Task {
 	t.Helper()
 	if err := s.Validate(now); err != nil {
@@ -58,7 +58,7 @@ func checkAt(t *testing.T, now Millis, old *Task) *Task {
 	return apply(t, now, old, CheckSchedule{Key: old.Key()})
 }
 
-// fireOnce fires s once, as a store does: the body stays where it is.
+// fireOnce fires s once, as a store does: the body stays.
 func fireOnce(now Millis, s *Task, unfinished int64) (Result, error) {
 	r, err := Fire{Key: s.Key(), Unfinished: unfinished}.Apply(now, s, Policy{})
 	if err == nil {
@@ -161,7 +161,8 @@ func TestTwoWeeksDownMakeOneRunOrNoneOrTheLimit(t *testing.T) {
 	}
 }
 
-// TestMisfires: each row is a schedule of each 60 s that was not fired for a while.
+// TestMisfires: each row is a schedule with an interval of 60 s that was not
+// fired for a while.
 func TestMisfires(t *testing.T) {
 	window := func(d time.Duration, m Misfire) []func(*ScheduleSpec) {
 		return []func(*ScheduleSpec){misfire(m), rule(func(r *Rule) { r.CatchupWindow = d })}
@@ -216,11 +217,11 @@ func TestTheLimitCountsOneAbsenceOnce(t *testing.T) {
 	}
 }
 
-// TestAClockThatWasAheadFreezesAndRepeatsNothing also where more spans of fired instants
-// would be needed than there may be.
+// TestAClockThatWasAheadFreezesAndRepeatsNothing: this holds even if the fired
+// instants need more spans than the maximum.
 func TestAClockThatWasAheadFreezesAndRepeatsNothing(t *testing.T) {
 	for _, policy := range []Misfire{FireOnce, SkipMissed, FireAll} {
-		for _, every := range []int64{1, 2} { // each occurrence ends at once, or is in the way of the next
+		for _, every := range []int64{1, 2} { // each occurrence ends at once, or blocks the next
 			s := put(t, everySpec(time.Minute, misfire(policy), overlap(SkipOverlap)))
 			seen := map[int64]int{}
 			walk := func(from, until int64) {
@@ -368,7 +369,8 @@ func TestWhatWaitsIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestWhatWaitedOverAStepOfTheClockBeginsAtOnce: in the way of others it would be a freeze.
+// TestWhatWaitedOverAStepOfTheClockBeginsAtOnce: if it waited again, the
+// schedule would freeze.
 func TestWhatWaitedOverAStepOfTheClockBeginsAtOnce(t *testing.T) {
 	s := put(t, everySpec(time.Minute, overlap(BufferOne)))
 	s, _, _ = run(t, s, sec(3600), 1)
@@ -427,8 +429,10 @@ func TestAnOccurrenceIsMadeOfItsSchedule(t *testing.T) {
 	}
 }
 
-// A schedule that a failover or a backup took back makes the same occurrence again, and receivers
-// must recognise it. Another schedule of that name, or one of another installation, must not be mistaken for it.
+// A schedule that was taken back by a failover or a backup makes the same
+// occurrence again, and receivers must recognise it. They must not mistake an
+// occurrence of another schedule of that name, or of another installation, for
+// it.
 func TestAnOccurrencesIDIsThatOfItsScheduleAndInstant(t *testing.T) {
 	seen := map[string]int{}
 	made := func(id string, created Millis, at, now Millis) {
@@ -493,7 +497,7 @@ func TestInstantsAndTheirNumber(t *testing.T) {
 		from, until Millis
 		limit, want int
 	}{
-		{&s.Rule, sec(-600), sec(600), 100, 10}, // it has none before it began
+		{&s.Rule, sec(-600), sec(600), 100, 10}, // no instants before its start
 		{&s.Rule, sec(60), sec(60), 100, 1},
 		{&s.Rule, sec(61), sec(119), 100, 0},
 		{&s.Rule, sec(60), sec(6000), 7, 7},

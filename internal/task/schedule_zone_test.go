@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestMain lets tests make time zones of their own: package time looks where ZONEINFO says
-// first, and reads that variable once.
+// TestMain lets tests define their own time zones: package time looks at
+// ZONEINFO first, and reads that variable once.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "foliot-zones")
 	if err == nil {
@@ -72,8 +72,8 @@ func TestAZoneWhoseRulesChange(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		cron  string
-		rules []clocks // as they are known later
-		known Millis   // when that is
+		rules []clocks // the rules that are known later
+		known Millis   // the time from which they are known
 		want  []Millis // the instants fired from the 1st to the 4th
 	}{
 		{

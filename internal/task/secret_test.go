@@ -54,7 +54,7 @@ func TestAQueueWithASecretOfItsOwnIsSignedWithItAlone(t *testing.T) {
 			t.Errorf("%d ms on, %q: %v sign, want %v", at-t0, queue, got, want)
 		}
 	}
-	expect(t0, "billing", "b1") // the namespace's stops at once: the other receivers know it
+	expect(t0, "billing", "b1") // the namespace's secret stops at once: the other receivers know it
 	expect(t0, "mail", "m1", "all")
 	expect(t0+minute, "mail", "m1")
 	expect(t0, "other", "all")
@@ -70,16 +70,17 @@ func TestAQueueWithASecretOfItsOwnIsSignedWithItAlone(t *testing.T) {
 	_ = refused[*BusyError](t, t0+2, s, add("mail", "m3", 0))
 
 	s = edit(t, t0, s, PutQueue{Queue: QueueSettings{Namespace: "default", Name: "mail", Rate: 1}})
-	s = edit(t, t0, s, DropQueue{Namespace: "default", Name: "mail"}) // it forgets limits, not keys
+	s = edit(t, t0, s, DropQueue{Namespace: "default", Name: "mail"}) // this removes limits, not secrets
 	expect(t0+minute, "mail", "m2")
 	s = edit(t, t0, s, DropSecret{Namespace: "default", Queue: "mail", ID: "m2"})
 	expect(t0+minute, "mail", "all")
-	_ = refused[*MissingError](t, t0, s, DropSecret{Namespace: "default", ID: "b1"}) // it is the queue's
+	_ = refused[*MissingError](t, t0, s, DropSecret{Namespace: "default", ID: "b1"}) // the secret belongs to the queue
 	_ = refused[*FieldError](t, t0, s, add("no/name", "x", 0))
 }
 
-// Versions before queues had secrets sign with every secret with a record that names
-// the namespace. The record of a queue's secret names none that can exist.
+// Versions before queues had secrets sign with every secret whose record names
+// the namespace. The record of a queue's secret names a namespace that cannot
+// exist.
 func TestAnOlderVersionNeverSignsWithAQueuesSecret(t *testing.T) {
 	data, err := EncodeSetting(&SigningSecret{ID: "b", Namespace: "default", Queue: "billing", Secret: MintSecret(), CreatedAt: t0})
 	if err != nil {
@@ -95,7 +96,8 @@ func TestAnOlderVersionNeverSignsWithAQueuesSecret(t *testing.T) {
 	if ValidateName("namespace", older.Namespace) == nil {
 		t.Errorf("an older version signs all callbacks of the namespace %q with it", older.Namespace)
 	}
-	// It also compares the record with the key that it is stored under.
+	// Such a version also compares the record with the key that it is stored
+	// under.
 	if key := (&SigningSecret{ID: "b", Namespace: "default", Queue: "billing"}).Key(); key != (SettingKey{SecretKind, older.Namespace, older.ID}) {
 		t.Errorf("an older version takes the record for damaged: it is under %+v", key)
 	}

@@ -30,7 +30,7 @@ func TestATreeIsASortedMapThatNeverChanges(t *testing.T) {
 				now = now.put(key, i)
 				model[key] = i
 			}
-			if i == 3000 { // from here on as it would have been read
+			if i == 3000 { // from here on, the tree is as if read from a store
 				var entries []treeEntry[int]
 				for k, v := range model {
 					entries = append(entries, treeEntry[int]{k, -1}, treeEntry[int]{k, v})
@@ -80,8 +80,8 @@ func TestATreeIsASortedMapThatNeverChanges(t *testing.T) {
 	}
 }
 
-// TestAnEditCostsTheSameHoweverManySettingsThereAre: the tokens and queues of some namespaces make
-// the edits of others no slower.
+// TestAnEditCostsTheSameHoweverManySettingsThereAre: the tokens and queues of
+// some namespaces do not slow down the edits of others.
 func TestAnEditCostsTheSameHoweverManySettingsThereAre(t *testing.T) {
 	const namespaces, each = 10, 10_000
 	var records []Setting

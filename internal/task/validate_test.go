@@ -135,7 +135,7 @@ func TestForbiddenHeadersInAnySpelling(t *testing.T) {
 		"Proxy", "Proxy-Authorization", "Proxy-Connection", "Foliot-Task", "Foliot-", "Webhook-Id", "webhook-signature",
 	} {
 		spellings := []string{name, strings.ToLower(name), strings.ToUpper(name)}
-		for _, c := range "_.!#$%&'*+^`|~" { // servers make - or _ of all of them, or the same variable
+		for _, c := range "_.!#$%&'*+^`|~" { // servers turn all of these into - or _, or into the same variable
 			spellings = append(spellings, strings.ReplaceAll(name, "-", string(c)))
 		}
 		for _, spelling := range spellings {
@@ -192,7 +192,7 @@ func TestURLs(t *testing.T) {
 		"http://[2001:DB8::1]/":     "[2001:db8::1]:80",
 		"http://a_b.c-d":            "a_b.c-d:80",
 
-		// One receiver, one destination.
+		// Each receiver has one destination.
 		"http://a.example.":                      "a.example:80",
 		"http://A.EXAMPLE.:080/":                 "a.example:80",
 		"https://a:0443":                         "a:443",

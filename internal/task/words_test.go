@@ -111,7 +111,8 @@ func TestPolicyDefaultsFillZeroFields(t *testing.T) {
 	}
 }
 
-// TestEveryErrorIsItsOwn: one table maps them to HTTP, so none may pass for another.
+// TestEveryErrorIsItsOwn: one table maps errors to HTTP, so none may match
+// another.
 func TestEveryErrorIsItsOwn(t *testing.T) {
 	all := []error{ErrNotFound, ErrExists, ErrIdempotencyReuse, ErrPrecondition, ErrStale, ErrNotDue, ErrLaneChanged, ErrExpired, ErrFull, ErrNotDurable, ErrClosed}
 	for i, a := range all {

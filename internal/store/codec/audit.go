@@ -11,9 +11,9 @@ import (
 )
 
 // A block of audit entries is a format byte and then the entries, the oldest
-// first, each behind its length in Protocol Buffers' wire format. A field that
-// is as in the entry before is left out, which is most of them. The entries'
-// numbers are not in it.
+// first, each after its length in Protocol Buffers' wire format. A field with
+// the same value as in the entry before is left out; most fields are. The
+// entries' numbers are not encoded.
 
 // The fields of an entry.
 const (
@@ -23,11 +23,11 @@ const (
 	entryNamespace = 4
 	entryAction    = 5
 	entryTarget    = 6
-	entryID        = 7 // left out where it is the target, as that of a task without a name of its own
+	entryID        = 7 // left out if it equals the target, as for a task without a name of its own
 	entryVersion   = 8
 	entryDetail    = 9
 	entryOwnName   = 10
-	entrySame      = 11 // which fields are as in the entry before: the bits below
+	entrySame      = 11 // the fields with the same value as in the entry before: the bits below
 )
 
 const (
@@ -38,8 +38,8 @@ const (
 	sameAction
 )
 
-// AppendAuditEntry appends e to a block, which begins with Format. before is the
-// entry that was appended last, the zero AuditEntry where e is the first one.
+// AppendAuditEntry appends e to a block, which begins with Format. before is
+// the entry appended last, or the zero AuditEntry for the first one.
 func AppendAuditEntry(block []byte, before, e *task.AuditEntry) []byte {
 	start := len(block)
 	block = appendEntry(block, before, e)
@@ -138,7 +138,7 @@ func decodeEntry(before *task.AuditEntry, src []byte) (e task.AuditEntry, err er
 	return e, err
 }
 
-// repeat sets the fields of e that are as before.
+// repeat copies the fields of e that were left out from before.
 func repeat(e, before *task.AuditEntry, same uint64) {
 	if same&sameAt != 0 {
 		e.At = before.At

@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// field is one field of a record, still encoded: num decides which of bytes
-// and number holds it.
+// field is one field of a record, still encoded: num decides if bytes or number
+// has the value.
 type field struct {
 	num    protowire.Number
 	bytes  []byte
@@ -35,7 +35,7 @@ func nextField(src []byte) (field, []byte, error) {
 		f.number, n = protowire.ConsumeVarint(src)
 	case protowire.BytesType:
 		f.bytes, n = protowire.ConsumeBytes(src)
-	default: // a later version's field; it is skipped below like any unknown number
+	default: // a later version's field: skipped below like any unknown number
 		n = protowire.ConsumeFieldValue(num, typ, src)
 	}
 	if n < 0 {
@@ -94,7 +94,7 @@ func MatchRecord(src []byte, key task.Key, f *task.Filter) (bool, error) {
 			if schedule := string(got.bytes) == task.ScheduleQueue; string(got.bytes) != f.Queue && (f.Queue != "" || schedule) {
 				return false, nil
 			}
-			t.Queue = f.Queue // spares the copy that a conversion makes
+			t.Queue = f.Queue // avoids the allocation of a conversion
 		case got.num == fieldLabel && len(f.Labels) == 0:
 		default:
 			if err := setField(&t, got); err != nil {
@@ -106,7 +106,7 @@ func MatchRecord(src []byte, key task.Key, f *task.Filter) (bool, error) {
 	return f.Match(&t), nil
 }
 
-// lastFieldOf returns the last field that f asks for.
+// lastFieldOf returns the last field that f can test.
 func lastFieldOf(f *task.Filter) protowire.Number {
 	switch {
 	case f.Purge != "":
@@ -121,8 +121,8 @@ func lastFieldOf(f *task.Filter) protowire.Number {
 	return lastFilterNum
 }
 
-// DecodeRecord returns the record src of the task of that key, without its body.
-// Nothing of it refers to src. Its errors name the task.
+// DecodeRecord returns the record src of the task with that key, without its
+// body. The result does not refer to src. Errors name the task.
 func DecodeRecord(key task.Key, src []byte) (*task.Task, error) {
 	t := &task.Task{Namespace: key.Namespace, Name: key.Name}
 	fields, err := Unwrap(src)

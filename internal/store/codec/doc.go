@@ -17,10 +17,11 @@ const Format = 1
 // schedules would take such a record for a task, and send it.
 const scheduleFormat = 2
 
-// Why a value is refused.
+// The reasons why a value is refused.
 var (
-	// ErrDamaged: this code cannot have written it.
+	// ErrDamaged: this code cannot have written the value.
 	ErrDamaged = errors.New("damaged")
-	// ErrNewerFormat: a newer version wrote it in a way that this one would misread.
+	// ErrNewerFormat: a newer version wrote the value in a way that this
+	// version would misread.
 	ErrNewerFormat = errors.New("the data was written by a newer version of foliot")
 )

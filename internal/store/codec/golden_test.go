@@ -34,7 +34,7 @@ func sample() *task.Task {
 	}
 }
 
-// audited is entries that repeat each other, and do not.
+// audited returns entries with and without repeated fields.
 func audited() []task.AuditEntry {
 	return []task.AuditEntry{
 		{At: 1_800_000_000_000, By: "token", Addr: "192.0.2.1", Namespace: "ns", Action: "task.create", Target: "a", ID: "a", Version: 1},

@@ -60,7 +60,7 @@ const (
 	fieldAwaited         = 39
 	fieldRecur           = 40 // of a schedule: the fields in recur.go
 	fieldWhole           = 41 // versions that do not know it cannot retry the task
-	fieldReplaced        = 42 // repeated: key, fingerprint; versions that do not know it leave it out
+	fieldReplaced        = 42 // repeated: key, fingerprint; older versions drop it
 	fieldSparedBy        = 45
 	fieldAged            = 46
 )
@@ -80,7 +80,7 @@ const (
 	attemptLatency   = 5
 	attemptLate      = 6
 	attemptReply     = 7
-	attemptDetail    = 8 // versions that do not know it leave it out
+	attemptDetail    = 8 // older versions drop it
 )
 
 // The fields of a lease.

@@ -57,7 +57,7 @@ func drawTask(t *rapid.T) *task.Task {
 		r.Idempotency = &task.Idempotency{Key: text.Draw(t, "key"), Fingerprint: text.Draw(t, "fingerprint")}
 	}
 	if len(r.Labels) == 0 {
-		r.Labels = nil // which of the two a record had is not kept
+		r.Labels = nil // the codec does not tell a nil map from an empty one
 	}
 	if len(r.Request.Headers) == 0 {
 		r.Request.Headers = nil

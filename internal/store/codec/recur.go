@@ -35,7 +35,7 @@ const (
 	recurRuns     = 23
 	recurLimited  = 24
 	recurFired    = 25 // repeated: a span
-	recurSkipped  = 26 // a span and why
+	recurSkipped  = 26 // a span and a reason
 	recurProblem  = 27
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestEveryFieldOfAScheduleIsKept fills each field with something of its own: one that
-// the codec forgets comes back as zero.
+// TestEveryFieldOfAScheduleIsKept sets each field to a different value: one
+// that the codec misses comes back as zero.
 func TestEveryFieldOfAScheduleIsKept(t *testing.T) {
 	r := &task.Recurrence{}
 	fillValue(reflect.ValueOf(r).Elem(), rand.New(rand.NewPCG(1, 2)))
@@ -61,7 +61,7 @@ func TestTheBytesOfAScheduleStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// fillValue sets all of v to something that is not zero.
+// fillValue sets all fields of v to values other than zero.
 func fillValue(v reflect.Value, g *rand.Rand) {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -7,9 +7,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Group is the sets of an index that has many parts. It knows which of them have a lane.
-// Most lanes are in few parts. A read that asked each set would look into hundreds of maps
-// to find one entry. All methods may be called by many goroutines.
+// Group is the sets of an index that has many parts. It knows the sets that
+// have a lane. Most lanes are in few parts. A read of all sets would look into
+// hundreds of maps to find one entry. All methods may be called by many
+// goroutines.
 type Group struct {
 	mu   sync.Mutex // guards sets; taken while a set's lock is held
 	sets map[task.Lane][]*Set
@@ -18,8 +19,8 @@ type Group struct {
 // NewGroup returns a group without sets.
 func NewGroup() *Group { return &Group{sets: make(map[task.Lane][]*Set)} }
 
-// New returns the marks of one more part. If the part has entries, the same holds as for
-// the function New.
+// New returns the marks of another part. If the part has entries, the rule of
+// the function New holds.
 func (g *Group) New() *Set {
 	s := New()
 	s.group = g

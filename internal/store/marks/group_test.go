@@ -21,7 +21,7 @@ func TestAGroupKnowsWhichSetsHaveALane(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"new": func(*rapid.T) { members = append(members, g.New()) },
 			"add": func(*rapid.T) {
-				if all := slices.Concat(members, gone); len(all) > 0 { // a set that left may still hear of entries
+				if all := slices.Concat(members, gone); len(all) > 0 { // a set may still get entries after it left
 					draw(all).Added([]task.Entry{{Lane: rapid.SampledFrom(lanes).Draw(t, "lane")}})
 				}
 			},

@@ -32,14 +32,14 @@ type Set struct {
 	// leaves its place to the last one: see Page.
 	namespaces map[string][]*lane
 
-	group *Group // that s belongs to, or nil
+	group *Group // the group of s, or nil
 }
 
 type lane struct {
 	key task.Lane
-	at  int // its place among the lanes of its namespace
+	at  int // its position among the lanes of its namespace
 
-	low   task.Position // no entry is below
+	low   task.Position // no entry is below this
 	reads int           // that have begun and not ended
 
 	// lowest is the lowest entry added since the oldest of these reads began,
@@ -54,7 +54,7 @@ func New() *Set {
 	return &Set{m: make(map[task.Lane]*lane), namespaces: make(map[string][]*lane)}
 }
 
-// Added notes entries that were applied to the index.
+// Added records entries that were applied to the index.
 func (s *Set) Added(entries []task.Entry) {
 	if len(entries) == 0 {
 		return
@@ -83,9 +83,10 @@ func (s *Set) addLocked(key task.Lane, p task.Position) {
 	}
 }
 
-// Begin announces a read of a lane and returns its mark, where the read is to
-// begin; false where the lane has no entries. The read's snapshot must be taken
-// afterwards, and where Begin returned true End be called when it is over.
+// Begin starts a read of a lane and returns the lane's mark, where the read
+// must begin. It returns false if the lane has no entries. If it returns true,
+// the read must take its snapshot afterwards, and must call End when it is
+// over.
 func (s *Set) Begin(key task.Lane) (low task.Position, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,16 +101,16 @@ func (s *Set) Begin(key task.Lane) (low task.Position, ok bool) {
 // Finding is the result of a read of a lane's head. The zero Finding, also the
 // one of a failed read, has no effect.
 type Finding struct {
-	Conclusive bool          // it began at the mark
-	Empty      bool          // and found no entry at all
-	Head       task.Position // or this one first
+	Conclusive bool          // the read began at the mark
+	Empty      bool          // and found no entry
+	Head       task.Position // or found this one first
 }
 
 // End ends a read that Begin announced. A lane that was found empty is forgotten.
 func (s *Set) End(key task.Lane, f Finding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.m[key] // there: only the last of its reads removes it
+	l := s.m[key] // not nil: only the last of its reads removes it
 	l.reads--
 	if f.Conclusive {
 		l.raise(f)
@@ -150,7 +151,8 @@ func (l *lane) raise(f Finding) {
 	}
 }
 
-// pageSize is how many lanes Heads looks at while it holds the lock once.
+// pageSize is the number of lanes that Heads examines for each hold of the
+// lock.
 const pageSize = 1024
 
 // Heads returns the lanes that may have an entry due at or before until, the
@@ -179,12 +181,12 @@ func (s *Set) Namespaces() []string {
 	return all
 }
 
-// Page looks at no more than limit lanes of a namespace, and appends to heads those
-// that may have an entry due at or before until. left is the state that the page before
-// returned, or 0 for the first page. Page returns 0 if it was the last one.
+// Page examines at most limit lanes of a namespace, and appends to heads those
+// that may have an entry due at or before until. left is the result of the page
+// before, or 0 for the first page. Page returns 0 if it was the last one.
 //
-// Pages go from the last lane to the first. When a lane goes, the last one takes
-// its place: that one was in a page before, so no lane is left out.
+// Pages go from the last lane to the first. When a lane is removed, the last
+// one takes its place. That one was in an earlier page, so no lane is left out.
 func (s *Set) Page(heads []task.LaneHead, namespace string, until task.Millis, left, limit int) ([]task.LaneHead, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +203,8 @@ func (s *Set) Page(heads []task.LaneHead, namespace string, until task.Millis, l
 	return heads, left
 }
 
-// Covers reports whether e would be found: whether its lane's mark is not above it.
+// Covers reports whether a read would find e: whether its lane's mark is not
+// above e.
 func (s *Set) Covers(e task.Entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

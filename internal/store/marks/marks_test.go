@@ -85,7 +85,7 @@ func (x *index) snapshot(t *rapid.T) {
 	}
 }
 
-// end ends a read, which has failed where it has no snapshot.
+// end ends a read. A read without a snapshot has failed.
 func (x *index) end(t *rapid.T) {
 	if n := len(x.reads); n > 0 {
 		i := rapid.IntRange(0, n-1).Draw(t, "which")

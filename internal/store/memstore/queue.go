@@ -59,7 +59,7 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.L
 	return pages, nil
 }
 
-// Peek reads lanes without taking anything.
+// Peek reads lanes without claiming.
 func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 	return replies, nil
 }
 
-// Fire lets schedules make the occurrences of instants that have come.
+// Fire makes schedules create the occurrences of due instants.
 func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([
 	return replies, nil
 }
 
-// unfinishedLocked returns how many occurrences of a schedule are unfinished.
+// unfinishedLocked returns the number of unfinished occurrences of a schedule.
 func (s *Store) unfinishedLocked(schedule task.Key) (n int64) {
 	for _, t := range s.records {
 		if line, change := task.Unfinished(nil, t); line == schedule.UnfinishedLine() {
@@ -120,7 +120,7 @@ func (s *Store) unfinishedLocked(schedule task.Key) (n int64) {
 	return n
 }
 
-// Extend keeps leases for longer.
+// Extend extends leases.
 func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -197,8 +197,8 @@ func (s *Store) Watch(hint func([]task.Entry)) {
 	s.hint = hint
 }
 
-// scheduledLocked returns the tasks that wait and are due by until, in the
-// order of their due times, then of their names.
+// scheduledLocked returns the tasks that wait and are due by until, ordered by
+// due time, then by name.
 func (s *Store) scheduledLocked(until task.Millis) []*task.Task {
 	return s.sortedLocked(
 		func(t *task.Task) bool { return t.State == task.Scheduled && t.Due <= until },

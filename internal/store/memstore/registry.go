@@ -94,7 +94,8 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 	return counts, nil
 }
 
-// admitLocked reports whether the namespace exists, and its quotas allow that old becomes t.
+// admitLocked checks that the namespace exists, and that its quotas allow the
+// change from old to t.
 func (s *Store) admitLocked(old, t *task.Task) error {
 	if err := s.settings.Load().Takes(old, t); err != nil {
 		return err
@@ -139,8 +140,8 @@ func (s *Store) trimLocked(now task.Millis, limit int) int {
 	return n
 }
 
-// boundLogLocked removes the oldest entries of the tasks of each namespace that has more
-// than its quota of bytes leaves for them.
+// boundLogLocked removes the oldest entries of a namespace's tasks if they
+// exceed its quota of bytes.
 func (s *Store) boundLogLocked(now task.Millis) {
 	for _, setting := range s.settings.Load().List(task.NamespaceKind, "") {
 		n := setting.(*task.NamespaceSettings)

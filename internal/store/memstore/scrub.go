@@ -12,11 +12,11 @@ import (
 type stray struct {
 	token task.Token
 	until task.Millis
-	seen  task.Millis // when it was first found so
+	seen  task.Millis // when a scrub first found it ended
 }
 
-// Scrub looks for lost leases: there is no index here that could be wrong. The
-// cursor is the last name that was examined.
+// Scrub looks for lost leases. The store has no index that could be wrong. The
+// cursor is the last name examined.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
 	if err := s.enter(ctx); err != nil {
 		return task.Scrubbed{}, err
@@ -38,7 +38,7 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 	return done, nil
 }
 
-// place is a record's place in the order of scrubs.
+// place is the position of a record in the order of scrubs.
 type place struct {
 	name string
 	key  task.Key

@@ -13,10 +13,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Config says how a Store behaves. The zero Config works.
+// Config configures a Store. The zero Config works.
 type Config struct {
-	// Policy says how long records are kept after their end. Zero fields
-	// have the defaults of task.Policy.
+	// Policy sets how long records are kept after their end. Zero fields have
+	// the defaults of task.Policy.
 	Policy task.Policy
 
 	// AuditKeep is how long entries of the audit log are kept. Default: 30 days;
@@ -33,8 +33,8 @@ type Store struct {
 
 	// settings is written by Configure under mu, and read by Settings without it.
 	settings atomic.Pointer[task.Settings]
-	// configuring is held over all of a Configure, so that the watcher hears of
-	// the settings in their order. It is taken before mu.
+	// configuring is held during all of Configure, so that the watcher gets the
+	// settings in their order. It is taken before mu.
 	configuring sync.Mutex
 
 	mu      sync.Mutex // guards everything below
@@ -45,7 +45,7 @@ type Store struct {
 	hints   []task.Entry        // hints of the call under way
 	tell    func(*task.Settings)
 	log     []task.AuditEntry // the oldest first
-	seq     uint64            // of the newest entry that was ever made
+	seq     uint64            // of the newest entry ever made
 	strays  map[task.Key]stray
 	closed  bool
 }
@@ -73,15 +73,15 @@ func New(c Config) *Store {
 	return s
 }
 
-// Contents is all that can be seen of a store.
+// Contents is the visible state of a store.
 type Contents struct {
 	Records  []*task.Task // with their bodies
 	Settings []task.Setting
 	Audit    []task.AuditEntry // the oldest first
 }
 
-// Restore returns a Store that holds c, as it is after the process that held
-// its leases died: each lease is reaped as of now.
+// Restore returns a Store that holds c, as after the death of the process that
+// held its leases: each lease is reaped as of now.
 func Restore(config Config, now task.Millis, c Contents) *Store {
 	s := New(config)
 	s.settings.Store(task.NewSettings(c.Settings...))
@@ -189,7 +189,7 @@ func (s *Store) namesLocked(namespace string, page task.Page) []string {
 	return names
 }
 
-// Durability returns "memory": nothing outlives the process.
+// Durability returns "memory": no state outlives the process.
 func (s *Store) Durability() string { return "memory" }
 
 // Err returns nil until Close, then task.ErrClosed.
@@ -211,7 +211,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter takes the lock for a call, unless the call cannot be made.
+// enter takes the lock for a call. It fails if the call cannot be made.
 func (s *Store) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -266,8 +266,8 @@ func (s *Store) policyOf(t *task.Task) task.Policy {
 	return s.settings.Load().Policy(s.policy, t.Namespace, t.Queue)
 }
 
-// putLocked keeps t in the place of the record of its name. A body that t does
-// not carry although it has one is the one that is kept already.
+// putLocked replaces the record of t's name with t. If t does not carry its
+// body, the stored body stays.
 func (s *Store) putLocked(t *task.Task) {
 	key, old := t.Key(), s.records[t.Key()]
 	switch {
@@ -289,7 +289,7 @@ func (s *Store) putLocked(t *task.Task) {
 	}
 }
 
-// removeLocked forgets t and all that belongs to it.
+// removeLocked removes t and all its data.
 func (s *Store) removeLocked(t *task.Task) {
 	delete(s.records, t.Key())
 	delete(s.bodies, t.Key())
@@ -303,8 +303,8 @@ func (s *Store) forgetKeyLocked(t *task.Task) {
 	}
 }
 
-// reusesKeyLocked reports whether c carries an Idempotency-Key that
-// made a task of another name, which is still kept.
+// reusesKeyLocked reports whether c carries an Idempotency-Key that made a task
+// of another name, which is still kept.
 func (s *Store) reusesKeyLocked(c task.Change) bool {
 	digest := task.KeyOf(c)
 	if digest == "" {
@@ -321,8 +321,8 @@ func (s *Store) withBodyLocked(t *task.Task) *task.Task {
 	return &c
 }
 
-// sortedLocked returns the records that keep chooses, the earliest by when
-// first, those of one instant in the order of their names.
+// sortedLocked returns the records for which keep returns true, ordered by
+// when, then by name.
 func (s *Store) sortedLocked(keep func(*task.Task) bool, when func(*task.Task) task.Millis) []*task.Task {
 	all := slices.Collect(maps.Values(s.records))
 	chosen := slices.DeleteFunc(all, func(t *task.Task) bool { return !keep(t) })

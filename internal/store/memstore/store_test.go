@@ -16,7 +16,7 @@ func TestStore(t *testing.T) {
 }
 
 // TestTheReferenceEqualsItself proves the comparison, not the store: commands
-// are reproducible, and Restore brings back all that is visible.
+// are reproducible, and Restore brings back the whole visible state.
 func TestTheReferenceEqualsItself(t *testing.T) {
 	storetest.Differential(t, storetest.Subject{
 		Open:      func(*testing.T) task.Store { return memstore.New(config) },
@@ -30,7 +30,7 @@ func restore(now task.Millis, c storetest.Contents) task.Store {
 	return memstore.Restore(config, now, memstore.Contents(c))
 }
 
-// reopen carries all that is visible over into a new store.
+// reopen copies the whole visible state into a new store.
 func reopen(t *testing.T, s task.Store, now task.Millis) task.Store {
 	var all []*task.Task
 	for _, namespace := range []string{"default", "default2"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// auditCases: for each mutation there is one entry, for anything else none.
+// auditCases: each mutation has one entry, and nothing else has one.
 var auditCases = []testCase{
 	{
 		"every mutation has an entry",
@@ -189,7 +189,7 @@ var auditCases = []testCase{
 		"the log is read in parts, the newest first",
 		"Pages that follow each other miss nothing and repeat nothing, with any filter and any limit.",
 		func(f *fixture) {
-			f.spec("x", namespace("other")) // makes it: an entry, too
+			f.spec("x", namespace("other")) // the created namespace has an entry too
 			for i := range 40 {
 				f.who = task.Actor{By: []string{"x", "y"}[i%2]}
 				f.must(start+task.Millis(i), task.Replace{Spec: f.spec(numbered(i%5), namespace([]string{task.DefaultNamespace, "other"}[i%3%2]))})

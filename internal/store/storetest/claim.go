@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// claimCases: one token holds a task at a time, and nothing is claimed early,
+// claimCases: one token holds a task at a time. No task is claimed early,
 // twice, from another lane, or after its cancel.
 var claimCases = []testCase{
 	{

@@ -6,7 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// closeCases: the end of a store is not the end of its callers.
+// closeCases: a closed store fails its callers, and does not hang or crash
+// them.
 var closeCases = []testCase{
 	{
 		"a closed store says so",

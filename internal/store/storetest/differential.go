@@ -18,24 +18,26 @@ type Subject struct {
 	// Open returns an empty store, opened with Policy and AuditKeep.
 	Open func(t *testing.T) task.Store
 
-	// Reference returns the reference store, opened so, holding c, as it is
-	// after its process died: each lease is reaped as of now.
+	// Reference returns the reference store with the contents c, opened in the
+	// same way, as after the death of its process: each lease is reaped as of
+	// now.
 	Reference func(now task.Millis, c Contents) task.Store
 
 	// Reopens are the ways in which the store can end and be opened again.
 	// Empty for a store that cannot.
 	Reopens []Reopen
 
-	// OrderOfRecords says that the store keeps the order of changes to one record
-	// only: the audit log may show those of one instant to others in any order.
+	// OrderOfRecords is set if the store keeps the order of changes to one
+	// record only: the audit log may show changes of other records at the same
+	// instant in any order.
 	OrderOfRecords bool
 
-	// Scripts is how many random scripts are run. Default: 200, and 20 in
-	// short tests.
+	// Scripts is the number of random scripts. Default: 200, and 20 in short
+	// tests.
 	Scripts int
 }
 
-// Contents is all that outlives a store's process.
+// Contents is the state that outlives a store's process.
 type Contents struct {
 	Records  []*task.Task // with their bodies
 	Settings []task.Setting
@@ -50,19 +52,19 @@ type Reopen struct {
 	// leases as of now, with their holders gone.
 	Do func(t *testing.T, s task.Store, now task.Millis) task.Store
 
-	// LosesClaims allows that the claims and extensions since the last other
-	// change, or the last few of them, are not there afterwards.
+	// LosesClaims allows the loss of claims and extensions made since the last
+	// other change.
 	LosesClaims bool
 }
 
-// scriptLength is how many commands a script has.
+// scriptLength is the number of commands in a script.
 const scriptLength = 150
 
-// Differential drives the store and the reference with the same random
-// commands, time included, and demands after each that both answered alike and
-// show the same: all records with their bodies, all lanes in their order. Where
-// they differ it prints the shortest script it can find that still makes them.
-// A seed always gives the same script.
+// Differential runs the same random commands, with their times, on the store
+// and the reference. After each command both must have returned the same, and
+// must have the same state: all records with their bodies, all lanes in their
+// order. If they differ, Differential prints the shortest script it can find
+// that still makes them differ. A seed always gives the same script.
 func Differential(t *testing.T, s Subject) {
 	scripts := s.Scripts
 	if scripts == 0 {
@@ -107,7 +109,7 @@ type pair struct {
 	pending []lease // since the last other change
 }
 
-// lease is a claim or an extension, and when it was made.
+// lease is a claim or an extension, and the time it was made.
 type lease struct {
 	at   task.Millis
 	key  task.Key
@@ -116,7 +118,7 @@ type lease struct {
 	}
 }
 
-// execute runs a script and returns the first divergence, nil if there is none.
+// execute runs a script and returns the first divergence, or nil.
 func (s Subject) execute(t *testing.T, sc script) *divergence {
 	p := &pair{subject: s, store: s.Open(t), reference: s.Reference(start, Contents{})}
 	defer func() { _ = p.store.Close() }()
@@ -161,14 +163,15 @@ func (p *pair) look(ctx context.Context, s task.Store) (view, error) {
 	return v, err
 }
 
-// compareKinds orders entries about a schedule and a task of one name: they are of two records.
+// compareKinds orders entries about a schedule and a task with the same name:
+// they are different records.
 func compareKinds(a, b task.AuditEntry) int {
 	kind := func(e task.AuditEntry) string { kind, _, _ := strings.Cut(e.Action, "."); return kind }
 	return cmp.Compare(kind(a), kind(b))
 }
 
-// reopen ends the store and opens it again. The reference is put into the one
-// state of those allowed that the store is in.
+// reopen closes the store and opens it again. It puts the reference into that
+// one of the allowed states that the store is in.
 func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
 	p.store = way.Do(t, p.store, now)
 	got, err := p.look(t.Context(), p.store)
@@ -199,7 +202,7 @@ func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
 	return errors.Join(differences...)
 }
 
-// leaseAll returns records as they are after leases.
+// leaseAll applies leases to records.
 func leaseAll(c Contents, leases []lease) []*task.Task {
 	records, settings := slices.Clone(c.Records), task.NewSettings(c.Settings...)
 	for _, l := range leases {
@@ -215,7 +218,7 @@ func leaseAll(c Contents, leases []lease) []*task.Task {
 	return records
 }
 
-// compare looks at both stores and at the lanes that the store names.
+// compare compares both stores, and the lanes that the store names.
 func (p *pair) compare(ctx context.Context, l line) error {
 	want, err := p.look(ctx, p.reference)
 	if err != nil {
@@ -257,7 +260,7 @@ func (p *pair) remember(l line, now view) {
 	p.shown = now
 }
 
-// compareLanes demands that Lanes hides nothing. It may show too much.
+// compareLanes checks that Lanes hides no lane. It may return too many.
 func (p *pair) compareLanes(ctx context.Context, now task.Millis) error {
 	heads := map[task.Lane]*task.Task{}
 	for _, t := range p.shown.Records {

@@ -11,10 +11,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// universe is small, so that random commands meet each other.
+// universe is small, so that random commands often concern the same records.
 var universe = world{
 	namespaces: []string{"default", "default2"},
-	names:      []string{"a", "a-", "a.b", "a0", "b"}, // beginnings of each other
+	names:      []string{"a", "a-", "a.b", "a0", "b"}, // some are prefixes of others
 	queues:     []string{"default", "default-"},
 	urls:       []string{"https://receiver.example/hook", "http://[::1]:8080/"},
 	keys:       []string{"k1", "k2", "k3"},
@@ -45,10 +45,10 @@ func (w world) lanes() []task.Lane {
 type generator struct {
 	*rand.Rand
 	now      task.Millis
-	Contents      // as they stand in the reference
+	Contents      // of the reference
 	serial   int  // the last identifier and token
-	ways     int  // how many ways there are to reopen
-	apart    bool // the subject has an OrderOfRecords only
+	ways     int  // the number of ways to reopen
+	apart    bool // Subject.OrderOfRecords
 }
 
 // generate returns the script of a seed.
@@ -79,8 +79,9 @@ func generate(s Subject, seed uint64, length int) script {
 	return sc
 }
 
-// wait moves the clock: mostly a little, sometimes over a retention, often to
-// where something is about to happen, and now and then back, as wall clocks do.
+// wait moves the clock: mostly a little, sometimes past a retention, often to a
+// time at which something is about to happen, and now and then back, as wall
+// clocks do.
 func (g *generator) wait() {
 	switch g.IntN(20) {
 	case 0:
@@ -157,7 +158,7 @@ func (g *generator) command() command {
 	return reopen{g.IntN(g.ways)}
 }
 
-// several returns one to four, mostly one.
+// several returns one to four items, mostly one.
 func several[T any](g *generator, one func() T) []T {
 	out := []T{one()}
 	for len(out) < 4 && g.IntN(3) == 0 {
@@ -183,14 +184,16 @@ func hasQuota(s task.Setting) bool {
 	return ok && (n.MaxPending > 0 || n.MaxBytes > 0 || n.Suspended)
 }
 
-// contested reports whether one of changes wants a key of a record that another changes.
+// contested reports whether one of changes needs a key of a record that another
+// changes.
 func (g *generator) contested(changes []task.Change) bool {
 	return slices.ContainsFunc(changes, func(c task.Change) bool {
 		return task.KeyOf(c) != "" && slices.ContainsFunc(changes, func(other task.Change) bool { return g.hasKey(other.Target(), c) })
 	})
 }
 
-// hasKey reports whether the record k is another one than c makes, and has c's key.
+// hasKey reports whether the record k is a different record from c's and has
+// c's key.
 func (g *generator) hasKey(k task.Key, c task.Change) bool {
 	return k != c.Target() && k.Namespace == c.Target().Namespace && slices.ContainsFunc(g.Records, func(t *task.Task) bool {
 		return t.Key() == k && t.Idempotency != nil && t.Idempotency.Key == task.KeyOf(c)
@@ -203,8 +206,8 @@ func (g *generator) key() task.Key {
 	return task.Key{Namespace: g.oneOf(universe.namespaces), Name: g.oneOf(universe.names)}
 }
 
-// record returns a record in one of the states where there is one, and
-// otherwise, or sometimes, any; nil if there is none.
+// record returns a record in one of the states if there is one. Otherwise, and
+// sometimes anyway, it returns any record. It returns nil if there is none.
 func (g *generator) record(states ...task.State) *task.Task {
 	if len(g.Records) == 0 {
 		return nil
@@ -223,7 +226,7 @@ func (g *generator) record(states ...task.State) *task.Task {
 	return fitting[g.IntN(len(fitting))]
 }
 
-// keyOf returns the key of a record in one of the states, mostly.
+// keyOf returns the key of a record, mostly of one in one of the states.
 func (g *generator) keyOf(states ...task.State) task.Key {
 	if t := g.record(states...); t != nil && g.IntN(10) > 0 {
 		return t.Key()
@@ -299,8 +302,8 @@ func (g *generator) spec() task.Spec {
 		panic(fmt.Sprintf("storetest: generated spec: %v", err))
 	}
 	if g.IntN(3) > 0 && len(g.Records) > 4 {
-		if key := g.keyOf(task.Delivered, task.Cancelled, task.Dead); key.Name[0] != '@' { // no schedule's
-			s.Key = key // also one that no client could choose
+		if key := g.keyOf(task.Delivered, task.Cancelled, task.Dead); key.Name[0] != '@' { // not a schedule
+			s.Key = key // possibly a name that no client could choose
 		}
 	}
 	return s

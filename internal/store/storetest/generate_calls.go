@@ -72,7 +72,7 @@ func (g *generator) patch() task.Change {
 		c.When = &w
 	}
 	maybe(g, &c.Queue, g.oneOf(universe.queues))
-	maybe(g, &c.Priority, task.Priority(g.IntN(4))) // one of them does not exist
+	maybe(g, &c.Priority, task.Priority(g.IntN(4))) // one of these priorities does not exist
 	maybe(g, &c.URL, g.oneOf(append(universe.urls, "ftp://x")))
 	maybe(g, &c.Body, g.body())
 	maybe(g, &c.ExpireAfter, g.duration(0, time.Second, -time.Second))

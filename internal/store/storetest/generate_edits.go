@@ -8,7 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// universePurges are the purges' IDs, "" for a purge that an older version began.
+// universePurges are the IDs of purges; "" is a purge that an older version
+// began.
 var universePurges = []string{"", "purge-1", "purge-2"}
 
 // edit returns an edit of a setting: of a queue, mostly.
@@ -43,7 +44,7 @@ func (g *generator) queueSettings(namespace, name string) task.QueueSettings {
 	return q
 }
 
-// tag returns a precondition: none, the present version, or one that is wrong.
+// tag returns a precondition: none, the present version, or a wrong one.
 func (g *generator) tag(key task.SettingKey) task.Precondition {
 	switch g.IntN(6) {
 	case 0:
@@ -58,7 +59,7 @@ func (g *generator) tag(key task.SettingKey) task.Precondition {
 	return task.Precondition{}
 }
 
-// credential returns an edit of a token or a secret, mostly of one there is.
+// credential returns an edit of a token or a secret, mostly of an existing one.
 func (g *generator) credential(namespace string) task.Edit {
 	var tokens []*task.AccessToken
 	var secrets []*task.SigningSecret

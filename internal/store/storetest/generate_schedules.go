@@ -20,7 +20,7 @@ func (g *generator) scheduleChange() task.Change {
 	return task.PutSchedule{Spec: g.scheduleSpec(), If: g.precondition()}
 }
 
-// schedule returns the key of a schedule that there is, mostly.
+// schedule returns the key of a schedule, mostly of an existing one.
 func (g *generator) schedule() task.Key {
 	for range 10 {
 		if t := g.record(task.Scheduled); t != nil && t.Recur != nil {

@@ -68,7 +68,7 @@ var idempotencyCases = []testCase{
 					f.Errorf("create %q: %v", c.Spec.Name, r.Err)
 				}
 			}
-			f.must(start, task.Create{Spec: f.spec("d"), Idempotency: idem("k2", "request")}) // the refused ones took no key
+			f.must(start, task.Create{Spec: f.spec("d"), Idempotency: idem("k2", "request")}) // the refused changes took no key
 		},
 	},
 	{
@@ -171,12 +171,13 @@ func (f *fixture) wantRepeated(c task.Change, id string, s task.State) {
 	}
 }
 
-// idem marks a create with the digests of a key and of a request.
+// idem returns the idempotency mark of a key and a request.
 func idem(k, request string) *task.Idempotency {
 	return &task.Idempotency{Key: task.Digest([]byte(k)), Fingerprint: task.Digest([]byte(request))}
 }
 
-// sweep sweeps until nothing is left and fails the case unless want records went.
+// sweep sweeps until nothing is left and fails the case unless want records
+// were removed.
 func (f *fixture) sweep(now task.Millis, want int) {
 	f.Helper()
 	got, err := drainCount(func() (int, error) { return f.store.Sweep(f.Context(), now, 100) })

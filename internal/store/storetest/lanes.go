@@ -144,7 +144,7 @@ var laneCases = []testCase{
 				f.Fatalf("namespaces %q, error %v", names, err)
 			}
 			gone := 0
-			f.wantPages(stay, start+1000, func() { // lanes go, and now and then another comes
+			f.wantPages(stay, start+1000, func() { // lanes are removed, and sometimes another is added
 				if gone < 20 {
 					key := key(fmt.Sprintf("goes%d", gone))
 					lane := f.get(key.Name).Lane()
@@ -263,7 +263,7 @@ var laneCases = []testCase{
 }
 
 // wantLanes fails the case unless Lanes(until) names the lane of each head, at
-// a time not after its due time, the earliest first, each lane once. More
+// a time not after its due time, the earliest first, and each lane once. More
 // lanes may be named.
 func (f *fixture) wantLanes(until task.Millis, heads ...*task.Task) {
 	f.Helper()
@@ -324,7 +324,8 @@ func (f *fixture) wantPages(tasks []*task.Task, until task.Millis, between func(
 	}
 }
 
-// wantHead fails the case unless t is the first of its lane, and known as such.
+// wantHead fails the case unless t is the first of its lane, and Lanes reports
+// it.
 func (f *fixture) wantHead(t *task.Task) {
 	f.Helper()
 	f.wantLanes(t.Due, t)

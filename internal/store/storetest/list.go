@@ -7,8 +7,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// listCases: a listing shows every task that matches, once, in the order of
-// names, however it is cut into pages.
+// listCases: a list has every matching task once, in the order of names, in
+// pages of any size.
 var listCases = []testCase{
 	{
 		"pages join to the whole",
@@ -45,7 +45,7 @@ var listCases = []testCase{
 		func(f *fixture) {
 			for _, name := range []string{"s", "s.a", "s@1000", "s@1000.b5", "s@2000.t7", "s@1000@dead.id.1", "sA", "s-@1000", "r@1000"} {
 				s := f.spec("any")
-				s.Name = name // those with an @ are the server's to give
+				s.Name = name // only the server makes names with an @
 				f.must(start, task.Create{Spec: s})
 			}
 			f.must(start, task.Cancel{Key: key("s@1000")})
@@ -177,5 +177,5 @@ var listCases = []testCase{
 	},
 }
 
-// ns is the filter that chooses the whole default namespace.
+// ns is the filter that selects the whole default namespace.
 func ns() task.Filter { return task.Filter{Namespace: task.DefaultNamespace} }

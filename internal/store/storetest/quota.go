@@ -42,7 +42,7 @@ var quotaCases = []testCase{
 			a := f.create("a", at(start))
 			f.create("b")
 			f.create("c")
-			f.quota(task.NamespaceSettings{MaxPending: 2}) // less than there are
+			f.quota(task.NamespaceSettings{MaxPending: 2}) // fewer than there are
 			f.wantFull(task.Create{Spec: f.spec("d")}, task.QuotaPending)
 			f.must(start, task.Replace{Spec: f.spec("b")})
 			f.claim(start, a, "token")
@@ -68,7 +68,7 @@ var quotaCases = []testCase{
 			long := "a label"
 			f.wantFull(task.Patch{Key: key("b"), Labels: map[string]*string{"x": &long}}, task.QuotaBytes)
 			f.wantFull(task.Patch{Key: key("b"), Headers: map[string]*string{"x-more": &long}}, task.QuotaBytes)
-			f.must(start, task.Cancel{Key: key("a")}) // its body goes, its record stays
+			f.must(start, task.Cancel{Key: key("a")}) // its body is removed, its record stays
 			f.wantFull(task.Create{Spec: f.spec("c", noBody)}, task.QuotaBytes)
 			limit(3*n - 10)
 			f.create("d", body("9876543210"))
@@ -154,7 +154,7 @@ func (f *fixture) quota(n task.NamespaceSettings) {
 	f.edit(task.PutNamespace{Settings: n})
 }
 
-// wantFull carries out a change that a quota has to refuse.
+// wantFull carries out a change that a quota must refuse.
 func (f *fixture) wantFull(c task.Change, quota string) {
 	f.Helper()
 	if r := f.apply(start, c); !full(r.Err, quota) || r.Task != nil {

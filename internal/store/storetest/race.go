@@ -11,7 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// crowd is how many goroutines meet in each of these cases.
+// crowd is the number of goroutines in each of these cases.
 const crowd = 64
 
 // raceCases are most useful under the race detector. Without it they still
@@ -343,8 +343,8 @@ var raceCases = []testCase{
 	},
 }
 
-// together runs part in a crowd of goroutines that begin at once, and waits for
-// them. They must not end the test, only fail it.
+// together runs part in a crowd of goroutines that begin at the same time, and
+// waits for them. part may fail the test, but must not end it.
 func (f *fixture) together(part func(i int)) {
 	begin := make(chan struct{})
 	var wg sync.WaitGroup

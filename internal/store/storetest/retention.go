@@ -7,7 +7,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// retentionCases: leases end, records go, and nothing else does.
+// retentionCases: a lease ends and a record is removed at their times, and not
+// before.
 var retentionCases = []testCase{
 	{
 		"a lease that ended is taken back",
@@ -172,7 +173,7 @@ var retentionCases = []testCase{
 			f.must(start, task.Replace{Spec: f.spec("finished")})
 			f.must(start, task.Revive{Key: key("revived")})
 			f.must(start, task.Replace{Spec: f.spec("replaced")})
-			f.must(start, task.Cancel{Key: key("cancelled")}) // dead before: now it ends earlier
+			f.must(start, task.Cancel{Key: key("cancelled")}) // it was dead: now its retention ends earlier
 			f.sweep(start.Add(Policy.KeepFinished), 1)
 			f.sweep(start.Add(Policy.KeepDead), 0)
 			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "finished", "replaced", "revived")

@@ -30,7 +30,7 @@ type saboteur struct {
 	scrub     func(context.Context, task.Millis, string, int) (task.Scrubbed, error)
 }
 
-// sabotages are bugs that stores have had, here or elsewhere.
+// sabotages are bugs that stores have had, in this project or elsewhere.
 var sabotages = map[string]func(*saboteur){
 	"claims a millisecond early": func(s *saboteur) {
 		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]task.Reply, error) {
@@ -115,7 +115,7 @@ var sabotages = map[string]func(*saboteur){
 		s.list = func(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
 			l, err := s.Store.List(ctx, f, page)
 			if l.Next != "" {
-				l.Next += "~" // behind all names that begin with it
+				l.Next += "~" // after all names that begin with it
 			}
 			return l, err
 		}
@@ -161,8 +161,8 @@ func restore(now task.Millis, c Contents) task.Store {
 	return memstore.Restore(memstore.Config{Policy: Policy, AuditKeep: AuditKeep}, now, memstore.Contents(c))
 }
 
-// TestDifferentialCatchesEverySabotage: a checker that finds nothing has to
-// show that it could, and its scripts have to be short enough to read.
+// TestDifferentialCatchesEverySabotage: a checker must prove that it can find
+// bugs, and its scripts must be short enough to read.
 func TestDifferentialCatchesEverySabotage(t *testing.T) {
 	for name, sabotage := range sabotages {
 		t.Run(name, func(t *testing.T) { caught(t, subject(sabotage), 6) })
@@ -175,8 +175,8 @@ func TestDifferentialCatchesEverySabotage(t *testing.T) {
 	}
 }
 
-// TestDifferentialCatchesWhatAReopenLoses: the last settlement is gone after a
-// crash, or a claim where that is not allowed.
+// TestDifferentialCatchesWhatAReopenLoses: after a crash the last settlement is
+// lost, or a claim although that is not allowed.
 func TestDifferentialCatchesWhatAReopenLoses(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -205,7 +205,7 @@ func TestDifferentialCatchesWhatAReopenLoses(t *testing.T) {
 // to at most most commands.
 func caught(t *testing.T, s Subject, most int) {
 	t.Helper()
-	long := 0 // scripts that caught it and did not get short enough: which ones do is the generator's chance
+	long := 0 // scripts that caught it and stayed too long; chance decides which ones do
 	for seed := range 100 {
 		sc := generate(s, uint64(seed), scriptLength)
 		d := s.try(t, fmt.Sprintf("seed %d", seed), sc)
@@ -225,10 +225,10 @@ func caught(t *testing.T, s Subject, most int) {
 	t.Errorf("not caught by short scripts among 100, %d long ones", long)
 }
 
-// TestAClaimMayBeLostWhereThatIsAllowed: the comparison follows the store into
-// whichever of the allowed states it is in.
+// TestAClaimMayBeLostWhereThatIsAllowed: the comparison adopts the allowed
+// state that the store is in.
 func TestAClaimMayBeLostWhereThatIsAllowed(t *testing.T) {
-	var kept *Contents // as they were before the last claims
+	var kept *Contents // the contents before the last claims
 	s := subject(func(s *saboteur) {
 		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]task.Reply, error) {
 			v, err := look(ctx, s.Store)

@@ -72,7 +72,7 @@ var scheduleCases = []testCase{
 				s := f.schedule("nightly", 5*time.Second)
 				made := f.fire(start+5000, s).Spawned
 				ids[made.ID] = true
-				f.spec("x", namespace("other")) // makes it
+				f.spec("x", namespace("other")) // creates the namespace
 				other := f.must(start, task.PutSchedule{Spec: f.scheduleSpec("nightly", 5*time.Second, scheduleIn("other"))})
 				ids[f.fire(start+5000, other).Spawned.ID] = true
 				for _, t := range []*task.Task{s, other} {
@@ -236,7 +236,7 @@ var scheduleCases = []testCase{
 					s.Request.BodyKind, s.Request.BodySize = task.TextBody, 3
 				})
 				if i == 0 {
-					n.MaxPending = 1 // the schedule, and two of its tasks
+					n.MaxPending = 1 // the schedule and two of its tasks
 					f.quota(n)
 					f.wantFull(task.PutSchedule{Spec: f.scheduleSpec("another", 5*time.Second)}, task.QuotaPending)
 					f.must(start, task.PutSchedule{Spec: f.scheduleSpec(name, 5*time.Second)})
@@ -264,7 +264,7 @@ var scheduleCases = []testCase{
 					}
 				}
 				f.quota(task.NamespaceSettings{})
-				if r := f.fire(start+25_000, s); r.Spawned == nil { // there is room again
+				if r := f.fire(start+25_000, s); r.Spawned == nil { // the quota has room again
 					f.Errorf("%s: %+v", name, r)
 				}
 				f.must(start+25_000, task.RemoveSchedule{Key: s.Key()})
@@ -388,7 +388,7 @@ func (f *fixture) unborn(name string) *task.Task {
 	return &task.Task{Namespace: k.Namespace, Name: k.Name}
 }
 
-// triggered returns the spec of an occurrence that was asked for by hand.
+// triggered returns the spec of an occurrence that was triggered by hand.
 func (f *fixture) triggered(schedule string, at task.Millis) task.Spec {
 	f.Helper()
 	s := f.spec("x", queue("mail"))

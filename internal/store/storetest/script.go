@@ -13,13 +13,13 @@ import (
 // script is the list of commands that Differential runs on both stores.
 type script []line
 
-// line is a command and the time at which it is given.
+// line is a command and its time.
 type line struct {
 	at      task.Millis
 	command command
 }
 
-// String prints one command a line, with its time from the beginning.
+// String prints one command a line, with the time since the beginning.
 func (sc script) String() string {
 	var b strings.Builder
 	for _, l := range sc {
@@ -28,12 +28,12 @@ func (sc script) String() string {
 	return b.String()
 }
 
-// command is one call. It stands for itself: keys, tokens, lanes and versions
-// are in it, so that it still means the same when the commands before it are
-// left out.
+// command is one call. It is self-contained: it has its keys, tokens, lanes and
+// versions, so it keeps its meaning when earlier commands are removed.
 type command interface {
 	run(ctx context.Context, s task.Store, now task.Millis) (answer any, err error)
-	// without returns the command with one of its n items left out.
+	// items returns the number of items n, and a function that returns the
+	// command without one of them.
 	items() (n int, without func(i int) command)
 }
 
@@ -108,7 +108,7 @@ func (c extend) run(ctx context.Context, s task.Store, now task.Millis) (any, er
 
 func (c settle) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
 	replies, err := s.Settle(ctx, now, c.Settlements)
-	return views(replies, false), err // whether a body is loaded is left open here
+	return views(replies, false), err // the contract does not say if a body is loaded here
 }
 
 func (c reap) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
@@ -119,8 +119,8 @@ func (c sweep) run(ctx context.Context, s task.Store, now task.Millis) (any, err
 	return drainLimited(c.Limit, func() (int, error) { return s.Sweep(ctx, now, c.Limit) })
 }
 
-// drainLimited is drainCount that checks the limit: which records go first is
-// left open, so only the end is compared.
+// drainLimited is drainCount with a check of the limit. The order in which
+// records are removed is not part of the contract, so only the end is compared.
 func drainLimited(limit int, step func() (int, error)) (int, error) {
 	return drainCount(func() (int, error) {
 		n, err := step()
@@ -136,7 +136,8 @@ func (c get) run(ctx context.Context, s task.Store, _ task.Millis) (any, error) 
 	return reply{Task: plain(t), Err: word(err)}, nil
 }
 
-// list compares the pages put together: where each one ends is left open.
+// list compares all pages together: the end of each page is not part of the
+// contract.
 func (c list) run(ctx context.Context, s task.Store, _ task.Millis) (any, error) {
 	tasks, err := drain(ctx, s, c.Filter, c.Page)
 	for i, t := range tasks {

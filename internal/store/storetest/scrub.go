@@ -80,7 +80,7 @@ var scrubCases = []testCase{
 	},
 }
 
-// takesBack lets go of one lease and holds another.
+// takesBack abandons one lease and holds another.
 func (f *fixture) takesBack(limit int) {
 	f.Helper()
 	made := f.create(fmt.Sprintf("a%d", limit), at(start))

@@ -239,7 +239,7 @@ var settingsCases = []testCase{
 				f.claim(start, made, "token")
 				f.settle(start, made, "token", task.Outcome{Verdict: task.Success, Status: 200})
 			}
-			f.edit(task.PutQueue{Queue: queueOf("kept")}) // counts for tasks that end from now on
+			f.edit(task.PutQueue{Queue: queueOf("kept")}) // applies to tasks that end from now on
 			if got := f.get("kept"); got.State != task.Delivered || string(got.Request.Body) != "body of kept" || got.Request.BodyKind != task.TextBody {
 				f.Fatalf("%v, body %q", got.State, got.Request.Body)
 			}
@@ -287,7 +287,7 @@ func (f *fixture) edits(edits ...task.Edit) []task.EditReply {
 	return replies
 }
 
-// edit carries out one edit, which has to succeed.
+// edit carries out one edit, which must succeed.
 func (f *fixture) edit(e task.Edit) task.EditReply {
 	f.Helper()
 	r := f.edits(e)[0]

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// show prints a command the way one would write it: fields that are zero are
-// left out, pointers are followed, long texts are cut.
+// show prints a command as a Go literal would show it: zero fields are left
+// out, pointers are followed, long texts are cut.
 func show(v any) string {
 	var b strings.Builder
 	write(&b, reflect.ValueOf(v))

@@ -18,11 +18,11 @@ var Policy = task.Policy{KeepFinished: time.Minute, KeepDead: 5 * time.Minute}
 // AuditKeep is how long the audit log of a store under test must be kept.
 const AuditKeep = 10 * time.Minute
 
-// start is the instant at which every case begins: any will do, as long as it
-// is not near zero.
+// start is the instant at which every case begins: any instant not near zero
+// would do.
 const start task.Millis = 1_800_000_000_000
 
-// testCase is one rule of the contract and the steps that show it.
+// testCase is one rule of the contract and the steps that check it.
 type testCase struct {
 	name string
 	rule string // printed when the case fails: the rule of the contract, and its reason
@@ -84,8 +84,8 @@ func (c testCase) check(t *testing.T, open func(t *testing.T) task.Store) {
 	}
 }
 
-// fixture is a store and the short words in which cases speak to it. Its
-// methods end the case when a call fails as a whole.
+// fixture is a store with short methods for the cases. The methods end the case
+// when a call fails as a whole.
 type fixture struct {
 	*testing.T
 	store task.Store
@@ -97,7 +97,7 @@ type fixture struct {
 var namespaces = []string{task.DefaultNamespace, "default2", "other"}
 
 // spec returns a valid spec due a second after start, with a body. It makes the
-// namespace if there is none.
+// namespace if that does not exist.
 func (f *fixture) spec(name string, edits ...func(*task.Spec)) task.Spec {
 	f.Helper()
 	f.ids++
@@ -122,7 +122,7 @@ func setBody(s *task.Spec, body string) {
 	s.Request.BodyKind, s.Request.Body, s.Request.BodySize = task.TextBody, []byte(body), len(body)
 }
 
-// The edits of a spec.
+// Edits of a spec.
 func at(due task.Millis) func(*task.Spec) {
 	return func(s *task.Spec) { s.When = task.When{At: due} }
 }
@@ -167,7 +167,7 @@ func (f *fixture) batch(now task.Millis, changes ...task.Change) []task.Reply {
 	return replies
 }
 
-// must carries out a change that has to succeed, and returns its task.
+// must carries out a change that must succeed, and returns its task.
 func (f *fixture) must(now task.Millis, c task.Change) *task.Task {
 	f.Helper()
 	r := f.apply(now, c)
@@ -183,7 +183,7 @@ func (f *fixture) create(name string, edits ...func(*task.Spec)) *task.Task {
 	return f.must(start, task.Create{Spec: f.spec(name, edits...)})
 }
 
-// get returns a task of the default namespace that has to exist.
+// get returns a task of the default namespace, which must exist.
 func (f *fixture) get(name string) *task.Task {
 	f.Helper()
 	return f.load(key(name))
@@ -240,7 +240,7 @@ func (f *fixture) claims(now task.Millis, claims ...task.Claim) []task.Reply {
 	return replies
 }
 
-// claim claims t, which has to succeed.
+// claim claims t, which must succeed.
 func (f *fixture) claim(now task.Millis, t *task.Task, token task.Token) *task.Task {
 	f.Helper()
 	r := f.tryClaim(now, t, token)
@@ -260,7 +260,7 @@ func (f *fixture) trySettle(now task.Millis, t *task.Task, token task.Token, o t
 	return replies[0]
 }
 
-// settle ends a claim, which has to succeed.
+// settle ends a claim, which must succeed.
 func (f *fixture) settle(now task.Millis, t *task.Task, token task.Token, o task.Outcome) *task.Task {
 	f.Helper()
 	r := f.trySettle(now, t, token, o)
@@ -296,8 +296,8 @@ func (f *fixture) wantNames(what string, got []string, want ...string) {
 	}
 }
 
-// same fails the case unless two records are equal. How a record was kept may
-// turn an empty map, slice or body into a nil one.
+// same fails the case unless two records are equal. An empty map, slice or body
+// equals a nil one, because storing may turn one into the other.
 func (f *fixture) same(what string, got, want *task.Task) {
 	f.Helper()
 	if d := diff(want, got); d != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// view is all that can be seen of a store from outside.
+// view is the state of a store as seen from outside.
 type view struct {
 	Contents
 	Lanes  [][]task.Entry
@@ -37,7 +37,7 @@ func look(ctx context.Context, s task.Store) (view, error) {
 		return view{}, fmt.Errorf("peek: %w", err)
 	}
 	for _, entries := range found {
-		v.Lanes = append(v.Lanes, append([]task.Entry(nil), entries...)) // nil where there are none
+		v.Lanes = append(v.Lanes, append([]task.Entry(nil), entries...)) // nil if there are none
 	}
 	for kind := task.QueueKind; kind <= task.SecretKind; kind++ {
 		v.Settings = append(v.Settings, s.Settings().List(kind, "")...)
@@ -49,13 +49,13 @@ func look(ctx context.Context, s task.Store) (view, error) {
 		return view{}, fmt.Errorf("audit: %w", err)
 	}
 	for i := range v.Audit {
-		v.Audit[i].Seq = uint64(i + 1) // which numbers a store gives is left open
+		v.Audit[i].Seq = uint64(i + 1) // the contract does not fix the numbers
 	}
 	return v, nil
 }
 
-// plain returns t with its empty maps, slices and bodies nil: keeping a record
-// may turn one into the other.
+// plain returns t with its empty maps, slices and bodies nil: storing may turn
+// one into the other.
 func plain(t *task.Task) *task.Task {
 	if t == nil {
 		return nil
@@ -80,7 +80,7 @@ func plain(t *task.Task) *task.Task {
 	return &c
 }
 
-// reply is a task.Reply as it is compared.
+// reply is a task.Reply in comparable form.
 type reply struct {
 	Task    *task.Task
 	Effect  task.Effect
@@ -102,7 +102,7 @@ func views(replies []task.Reply, bodies bool) []reply {
 	return out
 }
 
-// sentinels are the errors of the contract that carry nothing.
+// sentinels are the errors of the contract without data.
 var sentinels = []error{
 	task.ErrNotFound, task.ErrExists, task.ErrIdempotencyReuse, task.ErrPrecondition, task.ErrStale,
 	task.ErrNotDue, task.ErrLaneChanged, task.ErrExpired, task.ErrFull, task.ErrNotDurable, task.ErrClosed,

@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// maxWait is how long a case waits for something that comes from another
-// goroutine: only a broken store reaches it.
+// maxWait is how long a case waits for an event from another goroutine. Only a
+// broken store reaches it.
 const maxWait = 10 * time.Second
 
 // watchCases: hints may be missed. So the cases require that some arrive, that
@@ -34,7 +34,7 @@ var watchCases = []testCase{
 		"a hint comes after its task is durable",
 		"The task of a hint can be read at once: a watcher that peeks must find it, or it would sleep past it.",
 		func(f *fixture) {
-			hinted := make(chan task.Entry, 100) // room for all: a watcher must not block
+			hinted := make(chan task.Entry, 100) // room for all hints: a watcher must not block
 			f.store.Watch(func(entries []task.Entry) {
 				for _, e := range entries {
 					hinted <- e
@@ -67,7 +67,7 @@ var watchCases = []testCase{
 			f.claim(start, dead, "token")
 			f.settle(start, dead, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
 			last := f.create("last")
-			w.await(last.Entry()) // hints come in order: the others would have come before
+			w.await(last.Entry()) // hints come in order: earlier ones would have arrived
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			for e := range w.seen {
@@ -120,7 +120,7 @@ func (w *watcher) hint(entries []task.Entry) {
 	w.news = make(chan struct{})
 }
 
-// await returns when e was hinted. A quiet store has no reason to miss one.
+// await returns when e was hinted. An idle store must not miss a hint.
 func (w *watcher) await(e task.Entry) {
 	w.f.Helper()
 	tooLong := time.After(maxWait)
