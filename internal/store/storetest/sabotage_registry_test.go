@@ -48,7 +48,7 @@ var sabotagesOfTheRegistry = map[string]func(*saboteur){
 			return s.Store.Configure(ctx, now, edits)
 		}
 	},
-	"tells nobody of a death": func(s *saboteur) {
+	"reports no death": func(s *saboteur) {
 		s.apply = eachChange(s, func(c task.Change) task.Change {
 			if create, ok := c.(task.Create); ok {
 				create.Spec.OnDead = ""
