@@ -86,27 +86,6 @@ type BusyError struct {
 // Error returns a sentence.
 func (e *BusyError) Error() string { return fmt.Sprintf("the %s %q: %s", e.What, e.Name, e.Why) }
 
-// QuotaError says that a namespace has reached a quota.
-type QuotaError struct {
-	Namespace string
-	Quota     string // QuotaPending or QuotaBytes
-	Limit     int64
-}
-
-// The quotas of a namespace.
-const (
-	QuotaPending = "max_pending"
-	QuotaBytes   = "max_bytes"
-)
-
-// Error returns a sentence with the remedy.
-func (e *QuotaError) Error() string {
-	if e.Quota == QuotaPending {
-		return fmt.Sprintf("the namespace %q has %d pending tasks and schedules, as many as it may: cancel some, wait, or ask the operator for more", e.Namespace, e.Limit)
-	}
-	return fmt.Sprintf("the records of the namespace %q have %d bytes, their limit: cancel tasks, wait, or ask the operator for more", e.Namespace, e.Limit)
-}
-
 // RateError says that a namespace has exceeded a rate.
 type RateError struct {
 	Namespace string

@@ -46,7 +46,7 @@ func (f Fire) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if old = presentSchedule(old); old == nil {
 		return Result{}, ErrNotFound
 	}
-	if s := f.Quota.Settings; s != nil && s.Suspended {
+	if f.Quota.Suspended {
 		return Result{}, ErrNotDue
 	}
 	freed := old.Recur.Waiting != 0 && f.Unfinished == 0

@@ -69,34 +69,14 @@ func (n *NamespaceSettings) Validate() error {
 	return nil
 }
 
-// Admit checks the change from old to t against the quotas, given the
-// namespace's current counts. old is nil for a new record. Admit refuses only
-// changes that increase a count. Errors: *QuotaError, ErrSuspended.
-func (n *NamespaceSettings) Admit(have Counts, old, t *Task) error {
+// Quota returns the namespace's quotas with its present counts. A nil n has no
+// limits.
+func (n *NamespaceSettings) Quota(have Counts) Quota {
 	if n == nil {
-		return nil
+		return Quota{}
 	}
-	var diff Counts
-	diff.Move(old, t)
-	switch {
-	case n.Suspended && diff.Pending() > 0:
-		return ErrSuspended
-	case n.MaxPending > 0 && diff.Pending() > 0 && have.Pending()+diff.Pending() > n.MaxPending:
-		return &QuotaError{t.Namespace, QuotaPending, n.MaxPending}
-	case n.MaxBytes > 0 && diff.Bytes > 0 && have.Bytes+diff.Bytes > n.MaxBytes:
-		return &QuotaError{t.Namespace, QuotaBytes, n.MaxBytes}
-	}
-	return nil
+	return Quota{Suspended: n.Suspended, MaxPending: n.MaxPending, MaxBytes: n.MaxBytes, Have: have}
 }
-
-// Quota holds the limits of a namespace and its counts. The zero value sets no limit.
-type Quota struct {
-	Settings *NamespaceSettings
-	Have     Counts
-}
-
-// Admit is NamespaceSettings.Admit.
-func (q *Quota) Admit(old, t *Task) error { return q.Settings.Admit(q.Have, old, t) }
 
 // PutNamespace makes a namespace or sets its quotas.
 type PutNamespace struct {

@@ -37,13 +37,15 @@ func TestQuotasRefuseOnlyWhatMakesMore(t *testing.T) {
 		{"a patch of the body", full, fresh, bigger, QuotaBytes},
 		{"a patch that makes no more", full, bigger, fresh, ""},
 	} {
-		err := n.Admit(c.have, c.old, c.t)
+		limits := n.Quota(c.have)
+		err := limits.Admit(c.old, c.t)
 		var quota *QuotaError
 		if errors.As(err, &quota) != (c.quota != "") || quota != nil && quota.Quota != c.quota {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if err := (*NamespaceSettings)(nil).Admit(full, nil, fresh); err != nil {
+	none := (*NamespaceSettings)(nil).Quota(full)
+	if err := none.Admit(nil, fresh); err != nil {
 		t.Error(err)
 	}
 }

@@ -44,7 +44,7 @@ type Ledger interface {
 	// A Create or Replace fails with ErrIdempotencyReuse if a kept record of
 	// the same namespace has used its Idempotency key under another name, even
 	// if another record has the requested name. A change that exceeds its
-	// namespace's quotas fails with *QuotaError (NamespaceSettings.Admit). A
+	// namespace's quotas fails with *QuotaError (Quota.Admit). A
 	// change that makes a record in a missing namespace fails with
 	// *MissingError (Settings.Takes). The audit log records each change
 	// (AuditChange) with the actor ActorOf(ctx).

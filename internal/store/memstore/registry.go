@@ -106,8 +106,8 @@ func (s *Store) admitLocked(old, t *task.Task) error {
 
 // quotaLocked returns the limits of a namespace, and its counts if they matter.
 func (s *Store) quotaLocked(namespace string) task.Quota {
-	q := task.Quota{Settings: s.settings.Load().Namespace(namespace)}
-	if q.Settings == nil || q.Settings.MaxPending == 0 && q.Settings.MaxBytes == 0 {
+	q := s.settings.Load().Namespace(namespace).Quota(task.Counts{})
+	if q.MaxPending == 0 && q.MaxBytes == 0 {
 		return q
 	}
 	for _, r := range s.records {

@@ -99,7 +99,7 @@ func (c *committer) quota(namespace string) task.Quota {
 	if !ok {
 		return task.Quota{}
 	}
-	return task.Quota{Settings: n, Have: c.counters.namespace(namespace)}
+	return n.Quota(c.counters.namespace(namespace))
 }
 
 // dirty returns the number of the newest batch that must be synced.

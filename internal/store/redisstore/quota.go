@@ -123,7 +123,8 @@ func (q *quotas) admit(s *task.Settings, old, t *task.Task) (counted bool, err e
 	u := q.usageLocked(t.Namespace)
 	have := u.counts
 	have.Add(u.underWay)
-	if err := n.Admit(have, old, t); err != nil {
+	quota := n.Quota(have)
+	if err := quota.Admit(old, t); err != nil {
 		return false, err
 	}
 	u.underWay.Move(old, t)
@@ -142,7 +143,7 @@ func (q *quotas) of(s *task.Settings, namespace string) task.Quota {
 	u := q.usageLocked(namespace)
 	have := u.counts
 	have.Add(u.underWay)
-	return task.Quota{Settings: n, Have: have}
+	return n.Quota(have)
 }
 
 // spawn counts t, which a Fire creates, as under way.

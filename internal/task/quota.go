@@ -1,0 +1,53 @@
+package task
+
+import "fmt"
+
+// Quota holds the limits of a namespace and its present counts. The zero value
+// sets no limit.
+type Quota struct {
+	Suspended  bool  // the namespace is stopped
+	MaxPending int64 // tasks scheduled or running, and schedules; 0: no limit
+	MaxBytes   int64 // of all records; 0: no limit
+	Have       Counts
+}
+
+// Admit checks the change from old to t against the limits. old is nil for a new
+// record. Admit refuses only changes that increase a count. Errors: *QuotaError,
+// ErrSuspended.
+func (q *Quota) Admit(old, t *Task) error {
+	if !q.Suspended && q.MaxPending == 0 && q.MaxBytes == 0 {
+		return nil
+	}
+	var diff Counts
+	diff.Move(old, t)
+	switch {
+	case q.Suspended && diff.Pending() > 0:
+		return ErrSuspended
+	case q.MaxPending > 0 && diff.Pending() > 0 && q.Have.Pending()+diff.Pending() > q.MaxPending:
+		return &QuotaError{t.Namespace, QuotaPending, q.MaxPending}
+	case q.MaxBytes > 0 && diff.Bytes > 0 && q.Have.Bytes+diff.Bytes > q.MaxBytes:
+		return &QuotaError{t.Namespace, QuotaBytes, q.MaxBytes}
+	}
+	return nil
+}
+
+// QuotaError says that a namespace has reached a quota.
+type QuotaError struct {
+	Namespace string
+	Quota     string // QuotaPending or QuotaBytes
+	Limit     int64
+}
+
+// The quotas of a namespace.
+const (
+	QuotaPending = "max_pending"
+	QuotaBytes   = "max_bytes"
+)
+
+// Error returns a sentence with the remedy.
+func (e *QuotaError) Error() string {
+	if e.Quota == QuotaPending {
+		return fmt.Sprintf("the namespace %q has %d pending tasks and schedules, as many as it may: cancel some, wait, or ask the operator for more", e.Namespace, e.Limit)
+	}
+	return fmt.Sprintf("the records of the namespace %q have %d bytes, their limit: cancel tasks, wait, or ask the operator for more", e.Namespace, e.Limit)
+}
