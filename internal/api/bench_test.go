@@ -21,7 +21,7 @@ func (devNull) Err() error         { return nil }
 func (devNull) Apply(_ context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
 	replies := make([]task.Reply, len(changes))
 	for i, c := range changes {
-		replies[i].Result, replies[i].Err = c.Apply(now, nil, task.Policy{})
+		replies[i].Result, replies[i].Err = c.Apply(now, nil, task.Facts{})
 	}
 	return replies, nil
 }

@@ -10,7 +10,7 @@ import (
 func TestTheAuditLogSaysWhatChanged(t *testing.T) {
 	who := Actor{By: "token:1", Addr: "10.0.0.1"}
 	c := Create{Spec: demand()}
-	r, _ := c.Apply(t0, nil, policy)
+	r, _ := c.Apply(t0, nil, facts)
 	got, ok := AuditChange(t0, who, c, r)
 	want := AuditEntry{At: t0, By: "token:1", Addr: "10.0.0.1", Namespace: "default", Action: "task.create", Target: "a", ID: "id-1", Version: 1}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || !ok {

@@ -19,7 +19,28 @@ import (
 type Change interface {
 	Target() Key
 	Action() string // the noun and the verb for the audit log
-	Apply(now Millis, old *Task, p Policy) (Result, error)
+	Transition
+}
+
+// Transition is one step in the life of a record. Each Change is a Transition,
+// and so are Claim, Extension, Settlement and Fire.
+type Transition interface {
+	Apply(now Millis, old *Task, f Facts) (Result, error)
+}
+
+// Facts holds the facts that a transition needs and that its record does not
+// have. The store gathers them.
+type Facts struct {
+	Policy
+
+	// Unfinished is the number of unfinished occurrences of the schedule, for a
+	// Fire.
+	Unfinished int64
+
+	// Quota is the quota of the schedule's namespace, for a Fire. An instant that
+	// exceeds the quota is skipped, not delayed, because it would delay all later
+	// instants too.
+	Quota Quota
 }
 
 // Result is the outcome of a change.
@@ -92,7 +113,7 @@ func (c Create) Action() string { return "task.create" }
 
 // Apply creates the task, or recognises the repeat of the create that made it.
 // Errors: ErrExists, ErrIdempotencyReuse.
-func (c Create) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+func (c Create) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	if old != nil {
 		if old.Idempotency == nil {
 			return Result{}, old.exists()
@@ -129,7 +150,7 @@ func (c Replace) Action() string { return "task.replace" }
 // another replace came in between or the task has finished. The repeat is
 // recognised before the precondition is checked. Errors: ErrPrecondition,
 // ErrIdempotencyReuse.
-func (c Replace) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+func (c Replace) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	if repeated, err := old.Repeats(c.Idempotency); err != nil {
 		return Result{}, err
 	} else if repeated {
@@ -191,7 +212,7 @@ func (c Patch) Action() string { return "task.patch" }
 // fields count from the next attempt on. A dead task stays dead. Errors:
 // ErrNotFound, ErrPrecondition, *StateError, and *FieldError if the merged task
 // is not valid.
-func (c Patch) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+func (c Patch) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	if err := find(old, c.If); err != nil {
 		return Result{}, err
 	}
@@ -270,7 +291,7 @@ func (c Touch) Action() string { return "task.touch" }
 
 // Apply restarts the delay and forgets the failed attempts. Errors:
 // ErrNotFound, ErrPrecondition, *StateError.
-func (c Touch) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+func (c Touch) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	if err := find(old, c.If); err != nil {
 		return Result{}, err
 	}
@@ -306,7 +327,7 @@ func (c Run) Action() string { return "task.run" }
 // Apply makes the task due and urgent: the task ignores pause and rate, but not
 // concurrency. A quarantined task stays in quarantine and ignores nothing.
 // Errors: ErrNotFound, ErrPrecondition, *StateError.
-func (c Run) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+func (c Run) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	if err := find(old, c.If); err != nil {
 		return Result{}, err
 	}
@@ -341,7 +362,7 @@ func (c Revive) Action() string { return "task.retry" }
 // Apply makes the task due now, with the same id and no attempts used. The task
 // must be dead, or finished with its body kept. Errors: ErrNotFound,
 // ErrPrecondition, *StateError.
-func (c Revive) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+func (c Revive) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	if err := find(old, c.If); err != nil {
 		return Result{}, err
 	}
@@ -387,7 +408,7 @@ func (c Cancel) Action() string {
 // cancelled task stays as it is (Result.Already), even if the precondition
 // names the version before the cancel. Errors: ErrNotFound, ErrPrecondition,
 // *StateError.
-func (c Cancel) Apply(now Millis, old *Task, p Policy) (Result, error) {
+func (c Cancel) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	err := find(old, c.If)
 	if errors.Is(err, ErrPrecondition) && old.State == Cancelled { // the cancel itself made this version
 		before := *old
@@ -418,7 +439,7 @@ func (c Cancel) Apply(now Millis, old *Task, p Policy) (Result, error) {
 		}
 		return Result{Task: t, Effect: Accepted, UnderWay: true}, nil
 	}
-	t.finish(now, Cancelled, cmp.Or(c.Reason, ReasonCancelled), p)
+	t.finish(now, Cancelled, cmp.Or(c.Reason, ReasonCancelled), f.Policy)
 	if t.UnderWay(now) {
 		return Result{Task: t, Effect: Accepted, UnderWay: true}, nil
 	}

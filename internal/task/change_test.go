@@ -45,18 +45,18 @@ func TestCreateRecognisesItsRepeat(t *testing.T) {
 	mark := func(key, request string) *Idempotency { return &Idempotency{Key: key, Fingerprint: request} }
 	first := apply(t, t0, nil, Create{Spec: demand(), Idempotency: mark("k", "r")})
 	for _, old := range []*Task{first, attempt(t, first, Outcome{Verdict: Success}), attempt(t, first, Outcome{Verdict: Refusal})} {
-		r, err := Create{Spec: demand(another), Idempotency: mark("k", "r")}.Apply(t0+9, old, policy)
+		r, err := Create{Spec: demand(another), Idempotency: mark("k", "r")}.Apply(t0+9, old, facts)
 		if err != nil || r.Effect != Repeated || r.Task != old {
 			t.Errorf("repeat when %v: effect %d, error %v", old.State, r.Effect, err)
 		}
 	}
-	if _, err := (Create{Spec: demand(), Idempotency: mark("k", "other")}).Apply(t0, first, policy); !errors.Is(err, ErrIdempotencyReuse) {
+	if _, err := (Create{Spec: demand(), Idempotency: mark("k", "other")}).Apply(t0, first, facts); !errors.Is(err, ErrIdempotencyReuse) {
 		t.Errorf("the key with another request: %v", err)
 	}
-	if _, err := (Create{Spec: demand(), Idempotency: mark("other", "r")}).Apply(t0, first, policy); !errors.Is(err, ErrExists) {
+	if _, err := (Create{Spec: demand(), Idempotency: mark("other", "r")}).Apply(t0, first, facts); !errors.Is(err, ErrExists) {
 		t.Errorf("another key: %v", err)
 	}
-	if _, err := (Create{Spec: demand(), Idempotency: mark("k", "r")}).Apply(t0, create(t), policy); !errors.Is(err, ErrExists) {
+	if _, err := (Create{Spec: demand(), Idempotency: mark("k", "r")}).Apply(t0, create(t), facts); !errors.Is(err, ErrExists) {
 		t.Errorf("over a task made without a key: %v", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestPreconditions(t *testing.T) {
 		{"if none", Precondition{IfNoneMatch: true}, old, false},
 		{"if none, absent", Precondition{IfNoneMatch: true}, nil, true},
 	} {
-		_, err := Replace{Spec: demand(another), If: c.If}.Apply(t0, c.old, policy)
+		_, err := Replace{Spec: demand(another), If: c.If}.Apply(t0, c.old, facts)
 		if c.ok != (err == nil) || !c.ok && !errors.Is(err, ErrPrecondition) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -128,7 +128,7 @@ func TestPreconditionComesBeforeState(t *testing.T) {
 	finished, stale := standing(t)["delivered"], Precondition{IfMatch: []string{"other.1"}}
 	key := finished.Key()
 	for _, c := range []Change{Patch{Key: key, If: stale}, Touch{Key: key, If: stale}, Run{Key: key, If: stale}, Revive{Key: key, If: stale}, Cancel{Key: key, If: stale}} {
-		if _, err := c.Apply(t0, finished, policy); !errors.Is(err, ErrPrecondition) {
+		if _, err := c.Apply(t0, finished, facts); !errors.Is(err, ErrPrecondition) {
 			t.Errorf("%T: %v", c, err)
 		}
 	}
@@ -196,7 +196,7 @@ func TestPatchRefusesWhatTheMergeMakesInvalid(t *testing.T) {
 		"queue":             {Queue: ptr("")},
 	} {
 		c.Key = old.Key()
-		r, err := c.Apply(t0, old, policy)
+		r, err := c.Apply(t0, old, facts)
 		if field, ok := errors.AsType[*FieldError](err); !ok || field.Path != path || r.Task != nil {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -250,7 +250,7 @@ func TestWhatWasRunByHandWaitsInALaneOfItsOwn(t *testing.T) {
 		t.Errorf("%+v", urgent.Lane())
 	}
 	runs := claim(t, t0, urgent, "x")
-	r, err := Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Failure}}.Apply(t0, runs, policy)
+	r, err := Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Failure}}.Apply(t0, runs, facts)
 	if err != nil || r.Task.Lane() != made.Lane() {
 		t.Errorf("%+v, %v: a retry is no longer urgent", r.Task.Lane(), err)
 	}
@@ -274,7 +274,7 @@ func TestBulkChangesLeaveAloneWhatNoLongerMatches(t *testing.T) {
 	waits, dead := create(t), standing(t)["dead"]
 	only := &Filter{Queue: "another"}
 	for old, c := range map[*Task]Change{waits: Cancel{Key: waits.Key(), Only: only}, dead: Revive{Key: dead.Key(), Only: only}} {
-		if _, err := c.Apply(t0, old, policy); !errors.Is(err, ErrPrecondition) {
+		if _, err := c.Apply(t0, old, facts); !errors.Is(err, ErrPrecondition) {
 			t.Errorf("%T: %v", c, err)
 		}
 	}

@@ -11,18 +11,7 @@ import (
 // next instant. One Fire creates at most one occurrence. A schedule with more
 // missed instants is therefore due again at once. Dispatch applies Fire, as it
 // applies Claim.
-type Fire struct {
-	Key Key
-
-	// Unfinished is the number of unfinished occurrences of the schedule. The
-	// store sets it.
-	Unfinished int64
-
-	// Quota is the quota of the schedule's namespace. The store sets it. An
-	// instant that exceeds the quota is skipped, not delayed, because it would
-	// delay all later instants too.
-	Quota Quota
-}
+type Fire struct{ Key Key }
 
 const (
 	// stepBack is the smallest lag of the clock behind the schedule's last
@@ -42,7 +31,7 @@ const (
 // Apply fires old, which carries its body. In the result, Task is the updated
 // schedule without its body, Spawned is the occurrence, and Skipped lists the
 // instants that made none. Errors: ErrNotFound, ErrNotDue.
-func (f Fire) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+func (Fire) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	if old = presentSchedule(old); old == nil {
 		return Result{}, ErrNotFound
 	}
@@ -58,10 +47,10 @@ func (f Fire) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if c, ok := t.instants(now); ok {
 		t.Recur.rewind(now)
 		if freed {
-			r.Spawned = f.admit(t.occurrence(t.Recur.Waiting, now), t.Recur.Waiting, &r.Skipped)
+			r.Spawned = f.Quota.occurrence(t.occurrence(t.Recur.Waiting, now), t.Recur.Waiting, &r.Skipped)
 			t.Recur.Waiting = 0
 		} else if at := t.Recur.choose(&c, now, &r.Skipped); at != 0 {
-			r.Spawned = t.begin(&c, at, now, f, &r.Skipped)
+			r.Spawned = t.begin(&c, at, now, &f, &r.Skipped)
 		}
 		if n := len(r.Skipped); n > 0 {
 			t.Recur.Skipped = r.Skipped[n-1]
@@ -72,10 +61,10 @@ func (f Fire) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	return r, nil
 }
 
-// admit returns o, the occurrence of an instant, or nil if the quota does not
-// allow o. Then the instant is skipped.
-func (f *Fire) admit(o *Task, at Millis, skipped *[]Skip) *Task {
-	if err := f.Quota.Admit(nil, o); err != nil {
+// occurrence returns o, the occurrence of an instant, or nil if the quota does
+// not allow o. Then the instant is skipped.
+func (q *Quota) occurrence(o *Task, at Millis, skipped *[]Skip) *Task {
+	if err := q.Admit(nil, o); err != nil {
 		*skipped = append(*skipped, Skip{Span{at, at}, SkippedQuota})
 		return nil
 	}
@@ -99,7 +88,7 @@ func (t *Task) instants(now Millis) (calendar, bool) {
 
 // begin handles a due instant. It returns the instant's occurrence, or nil if
 // none begins now.
-func (t *Task) begin(c *calendar, at, now Millis, f Fire, skipped *[]Skip) *Task {
+func (t *Task) begin(c *calendar, at, now Millis, f *Facts, skipped *[]Skip) *Task {
 	r := t.Recur
 	if r.Overlap != AllowOverlap && f.Unfinished > 0 {
 		if r.Overlap == BufferOne && r.Waiting == 0 {
@@ -110,7 +99,7 @@ func (t *Task) begin(c *calendar, at, now Millis, f Fire, skipped *[]Skip) *Task
 		}
 		return nil
 	}
-	o := f.admit(t.occurrence(at, now), at, skipped)
+	o := f.Quota.occurrence(t.occurrence(at, now), at, skipped)
 	if o != nil {
 		r.fired(c, at)
 	}

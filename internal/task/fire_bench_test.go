@@ -35,19 +35,19 @@ func BenchmarkFire(b *testing.B) {
 			if err := spec.Validate(scheduleStart); err != nil {
 				b.Fatal(err)
 			}
-			r, err := PutSchedule{Spec: spec}.Apply(scheduleStart, nil, Policy{})
+			r, err := PutSchedule{Spec: spec}.Apply(scheduleStart, nil, Facts{})
 			if err != nil {
 				b.Fatal(err)
 			}
 			s := r.Task
-			if r, err = (Fire{}).Apply(s.Due, s, Policy{}); err != nil { // the first span is there
+			if r, err = (Fire{}).Apply(s.Due, s, Facts{}); err != nil { // the first span is there
 				b.Fatal(err)
 			}
 			s = r.Task
 			now := s.Due.Add(c.late)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := (Fire{Unfinished: 1}).Apply(now, s, Policy{}); err != nil {
+				if _, err := (Fire{}).Apply(now, s, Facts{Unfinished: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -16,6 +16,8 @@ const minute Millis = 60_000
 
 var policy = Policy{KeepFinished: time.Hour, KeepDead: 30 * time.Hour}
 
+var facts = Facts{Policy: policy}
+
 // demand is a valid spec that is due a minute after t0.
 func demand(edits ...func(*Spec)) Spec {
 	s := DefaultSpec()
@@ -37,7 +39,7 @@ func another(s *Spec) { s.ID, s.Request.Body = "id-2", []byte("another body") }
 // apply carries out a change that must succeed.
 func apply(t *testing.T, now Millis, old *Task, c Change) *Task {
 	t.Helper()
-	r, err := c.Apply(now, old, policy)
+	r, err := c.Apply(now, old, facts)
 	if err != nil {
 		t.Fatalf("%T: %v", c, err)
 	}
@@ -52,7 +54,7 @@ func create(t *testing.T, edits ...func(*Spec)) *Task {
 // claim claims old when it is due.
 func claim(t *testing.T, now Millis, old *Task, token Token) *Task {
 	t.Helper()
-	r, err := Claim{Key: old.Key(), Lane: old.Lane(), Token: token, Until: now + minute}.Apply(now, old, policy)
+	r, err := Claim{Key: old.Key(), Lane: old.Lane(), Token: token, Until: now + minute}.Apply(now, old, facts)
 	if err != nil {
 		t.Fatalf("claim: %v", err)
 	}
@@ -62,7 +64,7 @@ func claim(t *testing.T, now Millis, old *Task, token Token) *Task {
 // settle ends the lease that old has.
 func settle(t *testing.T, now Millis, old *Task, o Outcome) *Task {
 	t.Helper()
-	r, err := Settlement{Key: old.Key(), Token: old.Lease.Token, Outcome: o}.Apply(now, old, policy)
+	r, err := Settlement{Key: old.Key(), Token: old.Lease.Token, Outcome: o}.Apply(now, old, facts)
 	if err != nil {
 		t.Fatalf("settle: %v", err)
 	}
@@ -117,7 +119,7 @@ func expired(t *testing.T) *Task {
 	t.Helper()
 	waits := create(t, func(s *Spec) { s.ExpireAfter = time.Second })
 	now := waits.Due + 1001
-	r, err := Claim{Key: waits.Key(), Lane: waits.Lane(), Token: "token", Until: now + 1}.Apply(now, waits, policy)
+	r, err := Claim{Key: waits.Key(), Lane: waits.Lane(), Token: "token", Until: now + 1}.Apply(now, waits, facts)
 	if !errors.Is(err, ErrExpired) {
 		t.Fatalf("claim of an expired task: %v", err)
 	}

@@ -77,7 +77,7 @@ func (c Repeat) Action() string { return "task.create" }
 
 // Apply returns the task that the request made, as it is now. Errors: ErrNotFound if the request
 // made none, ErrIdempotencyReuse.
-func (c Repeat) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+func (c Repeat) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	switch repeated, err := old.Repeats(c.Idempotency); {
 	case err != nil:
 		return Result{}, err

@@ -43,7 +43,7 @@ type Claim struct {
 // there is nothing to write. A repeated claim with the same token gets the same
 // record, unless the record is now another incarnation, which may not be due
 // yet. Errors: ErrNotFound, ErrNotDue, ErrLaneChanged, ErrExpired, *StateError.
-func (c Claim) Apply(now Millis, old *Task, p Policy) (Result, error) {
+func (c Claim) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	switch {
 	case old == nil, old.Recur != nil: // a schedule is fired
 		return Result{}, ErrNotFound
@@ -58,7 +58,7 @@ func (c Claim) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	}
 	t := old.Clone()
 	if end := t.ExpiresAt(); end != 0 && now > end && cmp.Or(c.Trusted, now) > end {
-		t.finish(now, Expired, ReasonExpired, p)
+		t.finish(now, Expired, ReasonExpired, f.Policy)
 		return Result{Task: t, Effect: Updated}, ErrExpired
 	}
 	t.State = Running
@@ -88,7 +88,7 @@ type Extension struct {
 }
 
 // Apply moves the lease's end. Errors: ErrStale.
-func (e Extension) Apply(_ Millis, old *Task, _ Policy) (Result, error) {
+func (e Extension) Apply(_ Millis, old *Task, _ Facts) (Result, error) {
 	if !old.holds(e.Token) {
 		return Result{}, ErrStale
 	}
@@ -106,7 +106,7 @@ type Settlement struct {
 
 // Apply ends the lease and applies the outcome: the task is delivered, retried,
 // dead or cancelled, or its new incarnation is next. Errors: ErrStale.
-func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
+func (s Settlement) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	if !old.holds(s.Token) {
 		return Result{}, ErrStale
 	}
@@ -115,7 +115,7 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	t.State, t.Lease = Scheduled, nil
 	if superseded {
 		if t.CancelRequested {
-			t.finish(now, Cancelled, t.cancelReason(), p)
+			t.finish(now, Cancelled, t.cancelReason(), f.Policy)
 		}
 		return Result{Task: t, Effect: Updated}, nil
 	}
@@ -129,7 +129,7 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 		t.record(s.Outcome.attempt(t.Tries))
 		t.age(&lease, &s.Outcome)
 	}
-	t.follow(now, s.Outcome, p)
+	t.follow(now, s.Outcome, f.Policy)
 	return t.ended(now), nil
 }
 

@@ -20,7 +20,7 @@ func TestClaimTable(t *testing.T) {
 	} {
 		old := tasks[state]
 		c := Claim{Key: demand().Key, Lane: tasks["scheduled"].Lane(), Token: "another", Until: t0 + 2*minute}
-		if err := want.check(c.Apply(t0+minute, old, policy)); err != nil {
+		if err := want.check(c.Apply(t0+minute, old, facts)); err != nil {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
@@ -29,10 +29,10 @@ func TestClaimTable(t *testing.T) {
 func TestClaimIsNeverEarly(t *testing.T) {
 	old := create(t)
 	c := Claim{Key: old.Key(), Lane: old.Lane(), Token: "token", Until: old.Due + minute}
-	if _, err := c.Apply(old.Due-1, old, policy); !errors.Is(err, ErrNotDue) {
+	if _, err := c.Apply(old.Due-1, old, facts); !errors.Is(err, ErrNotDue) {
 		t.Errorf("a millisecond early: %v", err)
 	}
-	if _, err := c.Apply(old.Due, old, policy); err != nil {
+	if _, err := c.Apply(old.Due, old, facts); err != nil {
 		t.Errorf("at the due time: %v", err)
 	}
 }
@@ -47,7 +47,7 @@ func TestClaimChecksEachPartOfTheLane(t *testing.T) {
 	} {
 		c := Claim{Key: old.Key(), Lane: old.Lane(), Token: "token"}
 		edit(&c.Lane)
-		if _, err := c.Apply(old.Due, old, policy); !errors.Is(err, ErrLaneChanged) {
+		if _, err := c.Apply(old.Due, old, facts); !errors.Is(err, ErrLaneChanged) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -56,7 +56,7 @@ func TestClaimChecksEachPartOfTheLane(t *testing.T) {
 func TestClaimAgainIsAnsweredAlike(t *testing.T) {
 	runs := standing(t)["running"]
 	c := Claim{Key: runs.Key(), Lane: runs.Lane(), Token: runs.Lease.Token, Until: t0 + 99*minute}
-	r, err := c.Apply(runs.Due+5, runs, policy)
+	r, err := c.Apply(runs.Due+5, runs, facts)
 	if err != nil || r.Effect != Repeated || r.Task != runs {
 		t.Errorf("effect %d, error %v", r.Effect, err)
 	}
@@ -66,7 +66,7 @@ func TestClaimAgainNeverStartsTheReplacement(t *testing.T) {
 	runs := standing(t)["running"]
 	replaced := apply(t, runs.Due, runs, Replace{Spec: demand(another, func(s *Spec) { s.When = When{At: t0 + 99*minute} })})
 	c := Claim{Key: runs.Key(), Lane: replaced.Lane(), Token: runs.Lease.Token, Until: t0 + 99*minute}
-	if err := isRunning.check(c.Apply(runs.Due+5, replaced, policy)); err != nil {
+	if err := isRunning.check(c.Apply(runs.Due+5, replaced, facts)); err != nil {
 		t.Errorf("the new task is due in 98 minutes: %v", err)
 	}
 }
@@ -95,11 +95,11 @@ func TestOnlyTheHolderExtendsAndSettles(t *testing.T) {
 	for state, old := range standing(t) {
 		for _, token := range []Token{"token", "another", ""} {
 			holds := (state == "running" || state == "superseded") && token == "token"
-			_, err := Extension{Key: demand().Key, Token: token, Until: 5}.Apply(t0, old, policy)
+			_, err := Extension{Key: demand().Key, Token: token, Until: 5}.Apply(t0, old, facts)
 			if holds != (err == nil) || !holds && !errors.Is(err, ErrStale) {
 				t.Errorf("extend %s with %q: %v", state, token, err)
 			}
-			_, err = Settlement{Key: demand().Key, Token: token, Outcome: Outcome{Verdict: Success}}.Apply(t0, old, policy)
+			_, err = Settlement{Key: demand().Key, Token: token, Outcome: Outcome{Verdict: Success}}.Apply(t0, old, facts)
 			if holds != (err == nil) || !holds && !errors.Is(err, ErrStale) {
 				t.Errorf("settle %s with %q: %v", state, token, err)
 			}
@@ -109,7 +109,7 @@ func TestOnlyTheHolderExtendsAndSettles(t *testing.T) {
 
 func TestExtensionMovesTheLeasesEndAlone(t *testing.T) {
 	runs := standing(t)["running"]
-	r, err := Extension{Key: runs.Key(), Token: "token", Until: t0 + 9*minute}.Apply(t0, runs, policy)
+	r, err := Extension{Key: runs.Key(), Token: "token", Until: t0 + 9*minute}.Apply(t0, runs, facts)
 	want := runs.Clone()
 	want.Lease.Until = t0 + 9*minute
 	if d := diff(want, r.Task); err != nil || d != "" {
@@ -340,7 +340,7 @@ func TestALostAttemptMayStillBeOnTheWire(t *testing.T) {
 		{"over", lost, zombie, Updated},
 		{"holder dead", gone, zombie - 1, Updated},
 	} {
-		r, err := Cancel{Key: c.old.Key()}.Apply(c.now, c.old, policy)
+		r, err := Cancel{Key: c.old.Key()}.Apply(c.now, c.old, facts)
 		if err != nil || r.Effect != c.want || r.Task.State != Cancelled {
 			t.Errorf("%s: effect %d, %v, error %v", c.name, r.Effect, r.Task.State, err)
 		}
@@ -385,7 +385,7 @@ func TestAReplacementOfAFinishedTaskKnowsOfTheAttemptOnTheWire(t *testing.T) {
 	lost := claim(t, old.Due, old, "token").Reap(old.Due, false, policy).Task
 	ended := apply(t, old.Due, lost, Cancel{Key: old.Key()})
 	again := apply(t, old.Due, ended, Replace{Spec: demand(another)})
-	if r, err := (Cancel{Key: old.Key()}).Apply(old.Due, again, policy); err != nil || r.Effect != Accepted {
+	if r, err := (Cancel{Key: old.Key()}).Apply(old.Due, again, facts); err != nil || r.Effect != Accepted {
 		t.Errorf("cancel while the lost attempt may be on the wire: %v, %v", r.Effect, err)
 	}
 }
@@ -407,7 +407,7 @@ func TestATaskThatIsNotSettledIsPutIntoQuarantine(t *testing.T) {
 		t.Fatalf("it waits as %v, and is %v", p, lost.Priority)
 	}
 	stale := Claim{Key: lost.Key(), Lane: create(t).Lane(), Token: "other", Until: lost.Due + minute}
-	if _, err := stale.Apply(lost.Due, lost, policy); !errors.Is(err, ErrLaneChanged) {
+	if _, err := stale.Apply(lost.Due, lost, facts); !errors.Is(err, ErrLaneChanged) {
 		t.Errorf("a claim in its old lane: %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -433,7 +433,7 @@ func TestACancelAfterTheClockWentAheadSaysThatAnAttemptMayBeUnderWay(t *testing.
 	runs := claim(t, t0+minute, create(t), "token")
 	now := t0 + 100*minute // a moment later, by the sender's clock
 	lost := runs.Reap(now, false, policy).Task
-	r, err := Cancel{Key: lost.Key()}.Apply(now, lost, policy)
+	r, err := Cancel{Key: lost.Key()}.Apply(now, lost, facts)
 	if err != nil || r.Effect != Accepted {
 		t.Errorf("effect %v, %v", r.Effect, err)
 	}

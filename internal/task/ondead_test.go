@@ -9,7 +9,7 @@ import (
 func TestADeathIsToldToWhoeverWantsToKnow(t *testing.T) {
 	made := create(t, func(s *Spec) { s.OnDead, s.Retry.MaxAttempts = "https://ops.example/dead?x=1", 1 })
 	runs := claim(t, made.Due, made, "x")
-	r, err := Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Failure, Status: 500, Error: "boom"}}.Apply(made.Due+5, runs, policy)
+	r, err := Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Failure, Status: 500, Error: "boom"}}.Apply(made.Due+5, runs, facts)
 	if err != nil || r.Task.State != Dead || r.Spawned == nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -27,7 +27,7 @@ func TestADeathIsToldToWhoeverWantsToKnow(t *testing.T) {
 	}
 	silent := create(t, func(s *Spec) { s.Retry.MaxAttempts = 1 })
 	runs = claim(t, silent.Due, silent, "x")
-	if r, _ := (Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Refusal}}).Apply(made.Due, runs, policy); r.Spawned != nil {
+	if r, _ := (Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Refusal}}).Apply(made.Due, runs, facts); r.Spawned != nil {
 		t.Errorf("%+v", r.Spawned)
 	}
 }

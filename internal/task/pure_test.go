@@ -110,10 +110,10 @@ func randomStep(r *rand.Rand, now Millis, old *Task) (string, *Task, error) {
 		if old != nil {
 			lane = old.Lane()
 		}
-		res, err := Claim{Key: key, Lane: lane, Token: token, Until: now + minute}.Apply(now, old, policy)
+		res, err := Claim{Key: key, Lane: lane, Token: token, Until: now + minute}.Apply(now, old, facts)
 		return "claim", res.Task, err
 	case 12:
-		res, err := Extension{Key: key, Token: token, Until: now + minute}.Apply(now, old, policy)
+		res, err := Extension{Key: key, Token: token, Until: now + minute}.Apply(now, old, facts)
 		return "extend", res.Task, err
 	case 13:
 		if old == nil || old.State != Running {
@@ -122,10 +122,10 @@ func randomStep(r *rand.Rand, now Millis, old *Task) (string, *Task, error) {
 		return "reap", old.Reap(now, r.IntN(2) == 0, policy).Task, nil
 	default:
 		o := Outcome{Verdict: Verdict(1 + r.IntN(6)), Reason: "gone", StartedAt: now, Error: "e", RetryAfter: time.Minute}
-		res, err := Settlement{Key: key, Token: token, Outcome: o}.Apply(now, old, policy)
+		res, err := Settlement{Key: key, Token: token, Outcome: o}.Apply(now, old, facts)
 		return "settle", res.Task, err
 	}
-	res, err := change.Apply(now, old, policy)
+	res, err := change.Apply(now, old, facts)
 	return fmt.Sprintf("%T", change), res.Task, err
 }
 

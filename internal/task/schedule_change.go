@@ -114,7 +114,7 @@ func (c PutSchedule) Action() string { return "schedule.put" }
 // Errors: ErrPrecondition, and a *FieldError if no instant is left. It is no
 // error if the existing schedule has the same rule: a deployment that is
 // repeated later finds the schedule ended, and leaves it ended.
-func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+func (c PutSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	old = presentSchedule(old)
 	if err := c.If.Check(old); err != nil {
 		return Result{}, err
@@ -212,7 +212,7 @@ func (c PauseSchedule) Action() string {
 // during a pause create no occurrence and are not made up for. A schedule
 // already in the requested state does not change. Errors: ErrNotFound,
 // ErrPrecondition.
-func (c PauseSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+func (c PauseSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	old = presentSchedule(old)
 	if err := findSchedule(old, c.If); err != nil {
 		return Result{}, err
@@ -252,7 +252,7 @@ func (c RemoveSchedule) Action() string { return "schedule.delete" }
 
 // Apply marks the record as removed. It may be swept at once, and counts as
 // missing. Errors: ErrNotFound, ErrPrecondition.
-func (c RemoveSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+func (c RemoveSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	old = presentSchedule(old)
 	if err := findSchedule(old, c.If); err != nil {
 		return Result{}, err
@@ -275,7 +275,7 @@ func (c CheckSchedule) Action() string { return "schedule.check" }
 
 // Apply recomputes the due time. The effect is Repeated if it was right.
 // Errors: ErrNotFound.
-func (c CheckSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+func (c CheckSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	old = presentSchedule(old)
 	if old == nil {
 		return Result{}, ErrNotFound

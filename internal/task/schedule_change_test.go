@@ -16,11 +16,11 @@ func TestAScheduleIsNoTask(t *testing.T) {
 		t.Error("a task has a schedule's name")
 	}
 	for _, c := range []Change{Cancel{Key: s.Key()}, Run{Key: s.Key()}, Touch{Key: s.Key()}, Patch{Key: s.Key()}, Revive{Key: s.Key()}} {
-		if _, err := c.Apply(sec(60), s, policy); !errors.Is(err, ErrNotFound) {
+		if _, err := c.Apply(sec(60), s, facts); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%T: %v", c, err)
 		}
 	}
-	if _, err := (Claim{Key: s.Key(), Lane: s.Lane(), Token: "token", Until: sec(120)}).Apply(sec(60), s, policy); !errors.Is(err, ErrNotFound) {
+	if _, err := (Claim{Key: s.Key(), Lane: s.Lane(), Token: "token", Until: sec(120)}).Apply(sec(60), s, facts); !errors.Is(err, ErrNotFound) {
 		t.Errorf("claim: %v", err)
 	}
 }
@@ -158,7 +158,7 @@ func TestPauseAndResumeAreIdempotent(t *testing.T) {
 	for _, c := range []PauseSchedule{{Key: s.Key(), Resume: true}, {Key: s.Key()}} {
 		before := s
 		for i := range 2 {
-			r, err := c.Apply(sec(int64(i)), s, policy)
+			r, err := c.Apply(sec(int64(i)), s, facts)
 			if want := s.Recur.Paused != c.Resume; err != nil || (r.Effect == Repeated) != want || want && r.Task != s {
 				t.Errorf("resume %v, call %d: effect %v, error %v", c.Resume, i, r.Effect, err)
 			}
@@ -223,7 +223,7 @@ func TestARuleWithoutAnInstantToComeIsRefused(t *testing.T) {
 		"another rule that has ended":     {ended, sec(90), otherRule, false},
 		"an end to come":                  {ended, sec(90), until(sec(120)), true},
 	} {
-		r, err := PutSchedule{Spec: c.spec}.Apply(c.now, c.old, policy)
+		r, err := PutSchedule{Spec: c.spec}.Apply(c.now, c.old, facts)
 		if !c.ok {
 			if err := wantField(err, "end", "never_fires"); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -244,12 +244,12 @@ func TestARemovedScheduleIsAsGoodAsGone(t *testing.T) {
 	}
 	for _, c := range []Change{RemoveSchedule{}, PauseSchedule{}, PauseSchedule{Resume: true}, CheckSchedule{}} {
 		for _, old := range []*Task{gone, nil, create(t)} {
-			if _, err := c.Apply(sec(20), old, policy); !errors.Is(err, ErrNotFound) {
+			if _, err := c.Apply(sec(20), old, facts); !errors.Is(err, ErrNotFound) {
 				t.Errorf("%T: %v", c, err)
 			}
 		}
 	}
-	r, err := PutSchedule{Spec: everySpec(time.Minute, func(s *ScheduleSpec) { s.ID = "id-2" })}.Apply(sec(20), gone, policy)
+	r, err := PutSchedule{Spec: everySpec(time.Minute, func(s *ScheduleSpec) { s.ID = "id-2" })}.Apply(sec(20), gone, facts)
 	if err != nil || r.Effect != Created || r.Task.ID != "id-2" || r.Task.Version != 1 || r.Task.Due != sec(80) {
 		t.Errorf("put again: %v, %+v", err, r)
 	}
@@ -263,15 +263,15 @@ func TestSchedulesHonourPreconditions(t *testing.T) {
 		{PauseSchedule{Key: s.Key(), If: fresh}, PauseSchedule{Key: s.Key(), If: stale}},
 		{RemoveSchedule{Key: s.Key(), If: fresh}, RemoveSchedule{Key: s.Key(), If: stale}},
 	} {
-		if _, err := c.stale.Apply(sec(1), s, policy); !errors.Is(err, ErrPrecondition) {
+		if _, err := c.stale.Apply(sec(1), s, facts); !errors.Is(err, ErrPrecondition) {
 			t.Errorf("%T: %v", c.stale, err)
 		}
-		if _, err := c.fresh.Apply(sec(1), s, policy); err != nil {
+		if _, err := c.fresh.Apply(sec(1), s, facts); err != nil {
 			t.Errorf("%T: %v", c.fresh, err)
 		}
 	}
 	fired, _, _ := run(t, s, sec(60), 0)
-	if _, err := (PauseSchedule{Key: s.Key(), If: fresh}).Apply(sec(61), fired, policy); err != nil {
+	if _, err := (PauseSchedule{Key: s.Key(), If: fresh}).Apply(sec(61), fired, facts); err != nil {
 		t.Errorf("an instant has changed the version: %v", err)
 	}
 }
@@ -291,7 +291,7 @@ func TestACheckLeavesAloneWhatIsRight(t *testing.T) {
 		"due": {fired, sec(600)}, "paused": {pauseAt(t, sec(61), fired), sec(70)},
 		"a clock that is a little behind": {fired, sec(60) - 900}, "a clock that was set back and will find it fired": {fired, sec(30)},
 	} {
-		if r, err := (CheckSchedule{}).Apply(c.now, c.s, policy); err != nil || r.Effect != Repeated || r.Task != c.s {
+		if r, err := (CheckSchedule{}).Apply(c.now, c.s, facts); err != nil || r.Effect != Repeated || r.Task != c.s {
 			t.Errorf("%s: %v, effect %v", name, err, r.Effect)
 		}
 	}

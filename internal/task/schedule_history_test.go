@@ -115,7 +115,7 @@ func (h *history) put(s ScheduleSpec, unit Millis) {
 
 // takes reports whether the schedule is accepted.
 func (h *history) takes(s ScheduleSpec) bool {
-	_, err := PutSchedule{Spec: s}.Apply(h.now, h.s, policy)
+	_, err := PutSchedule{Spec: s}.Apply(h.now, h.s, facts)
 	return err == nil && s.Validate(h.now) == nil
 }
 
@@ -191,7 +191,7 @@ func (h *history) check() {
 }
 
 func (h *history) do(c Change) {
-	r, err := c.Apply(h.now, h.s, Policy{})
+	r, err := c.Apply(h.now, h.s, Facts{})
 	if err != nil {
 		h.fatalf("%T: %v", c, err)
 	}
@@ -222,7 +222,7 @@ func (h *history) fireAll(most int) {
 }
 
 func (h *history) fire() bool {
-	r, err := Fire{Key: h.s.Key(), Unfinished: int64(len(h.unfinished))}.Apply(h.now, h.s, Policy{})
+	r, err := Fire{Key: h.s.Key()}.Apply(h.now, h.s, Facts{Unfinished: int64(len(h.unfinished))})
 	made, skipped, due := h.m.fire(h.now, len(h.unfinished), h.closed)
 	if due != (err == nil) {
 		h.fatalf("the model says due %v, Fire %v", due, err)

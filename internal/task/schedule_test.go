@@ -60,7 +60,7 @@ func checkAt(t *testing.T, now Millis, old *Task) *Task {
 
 // fireOnce fires s once, as a store does: the body stays.
 func fireOnce(now Millis, s *Task, unfinished int64) (Result, error) {
-	r, err := Fire{Key: s.Key(), Unfinished: unfinished}.Apply(now, s, Policy{})
+	r, err := Fire{Key: s.Key()}.Apply(now, s, Facts{Unfinished: unfinished})
 	if err == nil {
 		kept := *r.Task
 		kept.Request.Body = s.Request.Body
@@ -480,7 +480,7 @@ func TestWhatIsNoScheduleIsNotFired(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	removed := apply(t, sec(1), s, RemoveSchedule{Key: s.Key()})
 	for name, old := range map[string]*Task{"nothing": nil, "a task": create(t), "one that was removed": removed} {
-		if _, err := (Fire{}).Apply(sec(1e6), old, Policy{}); !errors.Is(err, ErrNotFound) {
+		if _, err := (Fire{}).Apply(sec(1e6), old, Facts{}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

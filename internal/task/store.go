@@ -99,8 +99,7 @@ type Queue interface {
 	// itself. One step creates the occurrence, unless its name is taken, and
 	// moves the schedule on. Both are durable when Fire returns. A schedule
 	// with more missed instants is due again at once. The errors of a reply are
-	// those of Fire.Apply, ErrFull and, as with claims, ErrUnavailable. The
-	// store sets Fire.Unfinished.
+	// those of Fire.Apply, ErrFull and, as with claims, ErrUnavailable.
 	Fire(ctx context.Context, now Millis, fires []Fire) ([]Reply, error)
 
 	// Settle ends claims and returns one reply for each. A reply's error is

@@ -62,7 +62,7 @@ func TestTransitionTable(t *testing.T) {
 		}
 		for state, want := range cells {
 			t.Run(row.call+"/"+state, func(t *testing.T) {
-				if err := want.check(row.change.Apply(t0+5, tasks[state], policy)); err != nil {
+				if err := want.check(row.change.Apply(t0+5, tasks[state], facts)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -70,7 +70,7 @@ func TestTransitionTable(t *testing.T) {
 	}
 	t.Run("touch/no delay", func(t *testing.T) {
 		old := apply(t, t0, nil, Create{Spec: absolute})
-		if err := noDelay.check(Touch{Key: key}.Apply(t0, old, policy)); err != nil {
+		if err := noDelay.check(Touch{Key: key}.Apply(t0, old, facts)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -81,7 +81,7 @@ func TestTransitionTable(t *testing.T) {
 func TestStateComesBeforeDelay(t *testing.T) {
 	old := create(t, func(s *Spec) { s.When = When{At: t0} })
 	old = apply(t, t0, old, Cancel{Key: old.Key()})
-	if err := isFinished.check(Touch{Key: old.Key()}.Apply(t0, old, policy)); err != nil {
+	if err := isFinished.check(Touch{Key: old.Key()}.Apply(t0, old, facts)); err != nil {
 		t.Error(err)
 	}
 }

@@ -78,7 +78,7 @@ func delivery(t testing.TB, url string, edits ...func(*task.Spec)) task.Delivery
 	if err := spec.Validate(spec.When.At); err != nil {
 		t.Fatalf("a task for the test: %v", err)
 	}
-	made, err := task.Create{Spec: spec}.Apply(spec.When.At, nil, task.Policy{})
+	made, err := task.Create{Spec: spec}.Apply(spec.When.At, nil, task.Facts{})
 	if err != nil {
 		t.Fatalf("a task for the test: %v", err)
 	}

@@ -100,12 +100,13 @@ func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([
 	defer s.leave()
 	replies := make([]task.Reply, len(fires))
 	for i, f := range fires {
-		f.Unfinished, f.Quota = s.unfinishedLocked(f.Key), s.quotaLocked(f.Key.Namespace)
 		old := s.records[f.Key]
+		facts := s.factsOf(old)
+		facts.Unfinished, facts.Quota = s.unfinishedLocked(f.Key), s.quotaLocked(f.Key.Namespace)
 		if old != nil {
 			old = s.withBodyLocked(old)
 		}
-		replies[i] = s.transitLocked(now, old, f)
+		replies[i] = s.transitLocked(now, old, f, facts)
 	}
 	return replies, nil
 }

@@ -53,12 +53,6 @@ type Store struct {
 // idemKey is an Idempotency-Key's digest; namespaces do not share keys.
 type idemKey struct{ namespace, digest string }
 
-// transition is the common interface of task.Change, Claim, Extension and
-// Settlement.
-type transition interface {
-	Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error)
-}
-
 // New returns an empty Store.
 func New(c Config) *Store {
 	s := &Store{
@@ -122,7 +116,7 @@ func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Chang
 // in the audit log.
 func (s *Store) changeLocked(now task.Millis, who task.Actor, c task.Change) task.Reply {
 	old := s.records[c.Target()]
-	result, err := c.Apply(now, old, s.policyOf(old))
+	result, err := c.Apply(now, old, s.factsOf(old))
 	if err == nil && result.Task != old {
 		err = s.admitLocked(old, result.Task)
 	}
@@ -236,12 +230,13 @@ func (s *Store) leave() {
 }
 
 // stepLocked carries out one transition and stores its result.
-func (s *Store) stepLocked(now task.Millis, key task.Key, tr transition) task.Reply {
-	return s.transitLocked(now, s.records[key], tr)
+func (s *Store) stepLocked(now task.Millis, key task.Key, tr task.Transition) task.Reply {
+	old := s.records[key]
+	return s.transitLocked(now, old, tr, s.factsOf(old))
 }
 
-func (s *Store) transitLocked(now task.Millis, old *task.Task, tr transition) task.Reply {
-	result, err := tr.Apply(now, old, s.policyOf(old))
+func (s *Store) transitLocked(now task.Millis, old *task.Task, tr task.Transition, f task.Facts) task.Reply {
+	result, err := tr.Apply(now, old, f)
 	if err != nil && !errors.Is(err, task.ErrExpired) {
 		return task.Reply{Err: err}
 	}
@@ -258,12 +253,13 @@ func (s *Store) keepLocked(r task.Result) {
 	}
 }
 
-// policyOf returns the retention of t's queue; t may be nil.
-func (s *Store) policyOf(t *task.Task) task.Policy {
+// factsOf returns the facts for a transition of t, which may be nil: the
+// retention of its queue.
+func (s *Store) factsOf(t *task.Task) task.Facts {
 	if t == nil {
-		return s.policy
+		return task.Facts{Policy: s.policy}
 	}
-	return s.settings.Load().Policy(s.policy, t.Namespace, t.Queue)
+	return task.Facts{Policy: s.settings.Load().Policy(s.policy, t.Namespace, t.Queue)}
 }
 
 // putLocked replaces the record of t's name with t. If t does not carry its

@@ -353,7 +353,7 @@ func (c *client) change(ctx context.Context, s *Store, name string) error {
 
 // apply makes one change. The transition determines the expected record.
 func (c *client) apply(ctx context.Context, s *Store, e *expected, change task.Change) error {
-	next, err := change.Apply(benchStart, e.record, storetest.Policy)
+	next, err := change.Apply(benchStart, e.record, task.Facts{Policy: storetest.Policy})
 	if err != nil {
 		return fmt.Errorf("the test itself is wrong: %T: %w", change, err)
 	}
@@ -375,7 +375,7 @@ func (c *client) attempt(ctx context.Context, s *Store, e *expected, old *task.T
 		outcome = task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: now, Error: "500"}
 	}
 	settlement := task.Settlement{Key: old.Key(), Token: token, Outcome: outcome}
-	next, err := settlement.Apply(now, replies[0].Task, storetest.Policy)
+	next, err := settlement.Apply(now, replies[0].Task, task.Facts{Policy: storetest.Policy})
 	if err != nil {
 		return err
 	}

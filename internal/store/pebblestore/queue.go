@@ -35,12 +35,7 @@ type request struct {
 type step struct {
 	key        task.Key
 	kind       kind
-	transition transition
-}
-
-// transition is the common part of task.Change, Claim, Extension and Settlement.
-type transition interface {
-	Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error)
+	transition task.Transition
 }
 
 // kind is the type of a step, besides its transition.

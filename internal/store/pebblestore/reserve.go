@@ -67,7 +67,7 @@ func pends(t *task.Task) bool {
 }
 
 // ends reports whether a change only frees space.
-func ends(t transition) bool {
+func ends(t task.Transition) bool {
 	switch t.(type) {
 	case task.Cancel, task.RemoveSchedule, task.PauseSchedule:
 		return true

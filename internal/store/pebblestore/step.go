@@ -20,14 +20,14 @@ func (c *committer) step(r *request, st *step) (task.Reply, error) {
 	if err != nil {
 		return task.Reply{}, err
 	}
-	apply := st.transition
+	facts := task.Facts{Policy: c.policyOf(old)}
 	if st.kind == fire && old != nil {
 		if old, err = c.withBody(old); err != nil {
 			return task.Reply{}, err
 		}
-		apply = task.Fire{Key: st.key, Unfinished: c.counters.unfinished(st.key), Quota: c.quota(st.key.Namespace)}
+		facts.Unfinished, facts.Quota = c.counters.unfinished(st.key), c.quota(st.key.Namespace)
 	}
-	result, refusal := apply.Apply(r.now, old, c.policyOf(old))
+	result, refusal := st.transition.Apply(r.now, old, facts)
 	if refusal == nil && st.kind == change && result.Task != old {
 		refusal = c.admit(r, old, result.Task)
 	}

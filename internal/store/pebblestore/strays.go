@@ -70,11 +70,11 @@ type lost struct {
 	until task.Millis
 }
 
-// Apply implements transition. It takes the lease back if it has not changed.
+// Apply implements task.Transition. It takes the lease back if it has not changed.
 // Errors: task.ErrStale.
-func (l lost) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error) {
+func (l lost) Apply(now task.Millis, old *task.Task, f task.Facts) (task.Result, error) {
 	if old == nil || old.State != task.Running || old.Lease.Token != l.token || old.Lease.Until != l.until {
 		return task.Result{}, task.ErrStale
 	}
-	return old.Reap(now, false, p), nil
+	return old.Reap(now, false, f.Policy), nil
 }

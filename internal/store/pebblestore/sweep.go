@@ -124,8 +124,8 @@ type reaping struct {
 	blameless bool // the process ended because of its medium, not because of an attempt
 }
 
-// Apply implements transition. Errors: task.ErrStale.
-func (g reaping) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error) {
+// Apply implements task.Transition. Errors: task.ErrStale.
+func (g reaping) Apply(now task.Millis, old *task.Task, f task.Facts) (task.Result, error) {
 	if old == nil || old.State != task.Running || !g.gone && old.Lease.Until > now {
 		return task.Result{}, task.ErrStale
 	}
@@ -134,7 +134,7 @@ func (g reaping) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Res
 		before.Reclaims-- // Reap adds it again
 		old = &before
 	}
-	return old.Reap(now, g.gone, p), nil
+	return old.Reap(now, g.gone, f.Policy), nil
 }
 
 // reap takes back at most limit leases that ended at or before until. It

@@ -205,7 +205,7 @@ func wantOne(n int) error {
 
 // taskOf returns the record that a spec creates.
 func taskOf(s task.Spec) *task.Task {
-	r, err := task.Create{Spec: s}.Apply(benchStart, nil, task.Policy{})
+	r, err := task.Create{Spec: s}.Apply(benchStart, nil, task.Facts{})
 	if err != nil {
 		panic(err)
 	}

@@ -65,21 +65,21 @@ func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.
 // sending.
 type reapOne struct{}
 
-// Apply implements transition. Errors: task.ErrStale if there is nothing to
+// Apply implements task.Transition. Errors: task.ErrStale if there is nothing to
 // reap.
-func (reapOne) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error) {
+func (reapOne) Apply(now task.Millis, old *task.Task, f task.Facts) (task.Result, error) {
 	if old == nil || old.State != task.Running || old.Lease.Until > now {
 		return task.Result{}, task.ErrStale
 	}
-	return old.Reap(now, false, p), nil
+	return old.Reap(now, false, f.Policy), nil
 }
 
 // removeOne removes a record whose retention has ended.
 type removeOne struct{}
 
-// Apply implements transition. Errors: task.ErrStale if there is nothing to
+// Apply implements task.Transition. Errors: task.ErrStale if there is nothing to
 // remove.
-func (removeOne) Apply(now task.Millis, old *task.Task, _ task.Policy) (task.Result, error) {
+func (removeOne) Apply(now task.Millis, old *task.Task, _ task.Facts) (task.Result, error) {
 	if old == nil || old.State.Live() || old.KeepUntil > now {
 		return task.Result{}, task.ErrStale
 	}
@@ -103,7 +103,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 
 // retire carries out a transition on tasks whose time in one of the indexes has
 // come: at most limit, earliest first. It returns how many tasks it changed.
-func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, tr transition, indexes func(*keyspace.Shard) []string) (int, error) {
+func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, tr task.Transition, indexes func(*keyspace.Shard) []string) (int, error) {
 	keys, err := s.overdue(ctx, now, limit, indexes)
 	if err != nil {
 		return 0, s.failure(err)

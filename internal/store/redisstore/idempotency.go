@@ -37,7 +37,7 @@ type ask struct {
 
 // digestOf returns the Idempotency-Key of a create or a replace, "" if it has
 // none.
-func digestOf(tr transition) string { return task.KeyOf(tr) }
+func digestOf(tr task.Transition) string { return task.KeyOf(tr) }
 
 // reserve takes the keys of creates that have none yet, and refuses creates
 // whose keys belong to other names.

@@ -112,7 +112,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		claimed, err := c.Apply(a.now(), found[0].Task, a.config.Policy)
+		claimed, err := c.Apply(a.now(), found[0].Task, task.Facts{Policy: a.config.Policy})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()
 	now := task.CeilMillis(time.Now())
-	created, err := task.Create{Spec: specOf(t, "a", now+60_000)}.Apply(now, nil, task.Policy{})
+	created, err := task.Create{Spec: specOf(t, "a", now+60_000)}.Apply(now, nil, task.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}

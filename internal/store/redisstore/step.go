@@ -42,17 +42,12 @@ func (s *Store) giveWay(ctx context.Context, round int) {
 	}
 }
 
-// transition is the common part of task.Change, Claim, Extension and
-// Settlement.
-type transition interface {
-	Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error)
-}
-
 // step is one item of a call.
 type step struct {
 	key        task.Key
-	transition transition
+	transition task.Transition
 	kind       kind
+	unfinished int64 // occurrences of the schedule, for a fire
 
 	certainty certainty
 	old       records.Record
@@ -250,12 +245,11 @@ func (s *Store) apply(r *request, st *step) bool {
 	if st.done || st.certainty == unknown {
 		return false
 	}
-	transition := st.transition
-	if f, ok := transition.(task.Fire); ok {
-		f.Quota = s.quotas.of(s.Settings(), st.key.Namespace)
-		transition = f
+	facts := task.Facts{Policy: s.policyOf(st.old.Task)}
+	if st.kind == fire {
+		facts.Unfinished, facts.Quota = st.unfinished, s.quotas.of(s.Settings(), st.key.Namespace)
 	}
-	result, err := transition.Apply(r.now, st.old.Task, s.policyOf(st.old.Task))
+	result, err := st.transition.Apply(r.now, st.old.Task, facts)
 	st.note = nil
 	if errors.Is(err, task.ErrExpired) {
 		st.note, err = err, nil

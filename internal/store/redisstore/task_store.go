@@ -158,7 +158,7 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 		if err != nil && !rueidis.IsRedisNil(err) {
 			return err
 		}
-		asking[i].transition = task.Fire{Key: asking[i].key, Unfinished: n}
+		asking[i].unfinished = n
 	}
 	return nil
 }

@@ -113,9 +113,7 @@ type pair struct {
 type lease struct {
 	at   task.Millis
 	key  task.Key
-	made interface {
-		Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error)
-	}
+	made task.Transition
 }
 
 // execute runs a script and returns the first divergence, or nil.
@@ -210,7 +208,7 @@ func leaseAll(c Contents, leases []lease) []*task.Task {
 			if t.Key() != l.key {
 				continue
 			}
-			if r, _ := l.made.Apply(l.at, t, settings.Policy(Policy, t.Namespace, t.Queue)); r.Task != nil { // with ErrExpired too
+			if r, _ := l.made.Apply(l.at, t, task.Facts{Policy: settings.Policy(Policy, t.Namespace, t.Queue)}); r.Task != nil { // with ErrExpired too
 				records[i] = r.Task
 			}
 		}
