@@ -448,7 +448,7 @@ func (c Cancel) Apply(now Millis, old *Task, f Facts) (Result, error) {
 
 // find does the checks that every change to an existing task begins with.
 func find(old *Task, c Precondition) error {
-	if old == nil || old.Recur != nil {
+	if old == nil || old.IsSchedule() {
 		return ErrNotFound
 	}
 	return c.Check(old)

@@ -45,7 +45,7 @@ type Claim struct {
 // yet. Errors: ErrNotFound, ErrNotDue, ErrLaneChanged, ErrExpired, *StateError.
 func (c Claim) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	switch {
-	case old == nil, old.Recur != nil: // a schedule is fired
+	case old == nil, old.IsSchedule(): // a schedule is fired
 		return Result{}, ErrNotFound
 	case old.holds(c.Token) && !old.Superseded():
 		return Result{Task: old, Effect: Repeated}, nil

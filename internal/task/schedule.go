@@ -163,9 +163,13 @@ const (
 	SkippedOverlap = "overlap"        // an occurrence was unfinished
 )
 
+// IsSchedule reports whether t is the record of a schedule. A schedule has a
+// Recurrence, and a task has none: a field for the kind could contradict that.
+func (t *Task) IsSchedule() bool { return t.Recur != nil }
+
 // ScheduleName returns the name of t if t is a schedule, and "" for a task.
 func (t *Task) ScheduleName() string {
-	if t.Recur == nil {
+	if !t.IsSchedule() {
 		return ""
 	}
 	return t.Name[1:]

@@ -296,7 +296,7 @@ func (c CheckSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 // presentSchedule returns old if it is an existing schedule, or nil if it was
 // removed.
 func presentSchedule(old *Task) *Task {
-	if old == nil || old.Recur == nil || old.State != Scheduled {
+	if old == nil || !old.IsSchedule() || old.State != Scheduled {
 		return nil
 	}
 	return old

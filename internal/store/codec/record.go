@@ -95,7 +95,7 @@ const (
 // AppendRecord appends the record of t, without its body, to dst. Two calls for
 // one task may append different bytes: its labels and headers come in no order.
 func AppendRecord(dst []byte, t *task.Task) []byte {
-	if t.Recur != nil {
+	if t.IsSchedule() {
 		dst = append(dst, scheduleFormat)
 	} else {
 		dst = append(dst, Format)

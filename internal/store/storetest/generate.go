@@ -105,7 +105,7 @@ func (g *generator) edge(otherwise task.Millis) task.Millis {
 		return otherwise
 	}
 	edges := []task.Millis{t.Due, t.Due, t.KeepUntil, t.ExpiresAt(), t.ZombieUntil}
-	if t.Recur != nil {
+	if t.IsSchedule() {
 		edges = []task.Millis{t.Due}
 	}
 	if t.Lease != nil {

@@ -23,7 +23,7 @@ func (g *generator) scheduleChange() task.Change {
 // schedule returns the key of a schedule, mostly of an existing one.
 func (g *generator) schedule() task.Key {
 	for range 10 {
-		if t := g.record(task.Scheduled); t != nil && t.Recur != nil {
+		if t := g.record(task.Scheduled); t != nil && t.IsSchedule() {
 			return t.Key()
 		}
 	}

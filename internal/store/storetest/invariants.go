@@ -123,7 +123,7 @@ func whole(t *task.Task) error {
 	switch {
 	case !t.State.Valid():
 		return fmt.Errorf("state %d", t.State)
-	case (t.Recur != nil) != (t.Name[0] == '@') || (t.Recur != nil) != (t.Queue == task.ScheduleQueue):
+	case t.IsSchedule() != (t.Name[0] == '@') || t.IsSchedule() != (t.Queue == task.ScheduleQueue):
 		return fmt.Errorf("a schedule %v in the queue %q", t.Recur, t.Queue)
 	case (t.Lease != nil) != (t.State == task.Running):
 		return fmt.Errorf("%v with lease %+v", t.State, t.Lease)

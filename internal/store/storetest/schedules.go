@@ -259,7 +259,7 @@ var scheduleCases = []testCase{
 					f.Errorf("%s: instants made tasks: %v, want %v", name, made, want)
 				}
 				for _, t := range f.list(ns(), task.Page{Limit: 9}) {
-					if t.Recur == nil && t.State == task.Scheduled {
+					if !t.IsSchedule() && t.State == task.Scheduled {
 						f.must(start+20_000, task.Cancel{Key: t.Key()})
 					}
 				}
