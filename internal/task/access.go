@@ -170,11 +170,11 @@ func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	case e.Namespace != AllNamespaces && s.Namespace(e.Namespace) == nil:
 		return nil, &MissingError{"namespace", e.Namespace}
 	case !e.Scope.Valid():
-		return nil, &FieldError{"scope", "bad_scope", "a scope is read, write or admin"}
-	case len(e.Label) > MaxLabel || !plainText(e.Label):
-		return nil, &FieldError{"label", "bad_label", fmt.Sprintf("a label has at most %d bytes of text without control characters", MaxLabel)}
+		return nil, &FieldError{Path: "scope", Code: "bad_scope", Detail: "a scope is read, write or admin"}
+	case len(e.Label) > MaxLabel || !PlainText(e.Label):
+		return nil, &FieldError{Path: "label", Code: "bad_label", Detail: fmt.Sprintf("a label has at most %d bytes of text without control characters", MaxLabel)}
 	case e.ExpiresAt != 0 && e.ExpiresAt <= now:
-		return nil, &FieldError{"expires_at", "out_of_range", "the token would have expired already"}
+		return nil, &FieldError{Path: "expires_at", Code: "out_of_range", Detail: "the token would have expired already"}
 	case e.First && (e.Namespace != AllNamespaces || e.Scope != ScopeAdmin):
 		return nil, ErrFirstToken
 	}
@@ -186,7 +186,7 @@ func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		case e.ExpiresAt == 0:
 			e.ExpiresAt = parent.ExpiresAt
 		case parent.ExpiresAt != 0 && e.ExpiresAt > parent.ExpiresAt:
-			return nil, &FieldError{"expires_at", "out_of_range", "a token expires no later than the one that makes it, which ends at " + parent.ExpiresAt.Time().UTC().Format(time.RFC3339)}
+			return nil, &FieldError{Path: "expires_at", Code: "out_of_range", Detail: "a token expires no later than the one that makes it, which ends at " + parent.ExpiresAt.Time().UTC().Format(time.RFC3339)}
 		}
 	}
 	changes := change(&AccessToken{

@@ -96,6 +96,17 @@ func (c Precondition) Check(old *Task) error {
 	return nil
 }
 
+// CheckTag is Check for records other than tasks.
+func (c Precondition) CheckTag(exists bool, tag string) error {
+	switch {
+	case c.IfNoneMatch && exists:
+		return ErrPrecondition
+	case len(c.IfMatch) > 0 && (!exists || !slices.Contains(c.IfMatch, "*") && !slices.Contains(c.IfMatch, tag)):
+		return ErrPrecondition
+	}
+	return nil
+}
+
 // ETag returns the entity tag of the record, without quotes.
 func (t *Task) ETag() string { return t.ID + "." + strconv.FormatUint(t.Version, 10) }
 

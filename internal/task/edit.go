@@ -2,7 +2,6 @@ package task
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 )
 
@@ -54,17 +53,6 @@ func AuditEdit(now Millis, who Actor, e Edit, changes []SettingChange) (AuditEnt
 		entry.Version = r.Version
 	}
 	return entry, true
-}
-
-// checkTag is Check for records other than tasks.
-func (c Precondition) checkTag(exists bool, tag string) error {
-	switch {
-	case c.IfNoneMatch && exists:
-		return ErrPrecondition
-	case len(c.IfMatch) > 0 && (!exists || !slices.Contains(c.IfMatch, "*") && !slices.Contains(c.IfMatch, tag)):
-		return ErrPrecondition
-	}
-	return nil
 }
 
 // MissingError says that a setting does not exist.

@@ -18,7 +18,7 @@ func FuzzURL(f *testing.F) {
 			return
 		}
 		d := destination(u)
-		if !plainText(d) || strings.ContainsAny(d, "/\\ %@?#") || d != strings.ToLower(d) {
+		if !PlainText(d) || strings.ContainsAny(d, "/\\ %@?#") || d != strings.ToLower(d) {
 			t.Errorf("%q has the destination %q", raw, d)
 		}
 		if again, err := url.Parse("http://" + d); err != nil || destination(again) != d {

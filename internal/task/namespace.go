@@ -50,13 +50,13 @@ func (n *NamespaceSettings) Validate() error {
 	}
 	switch {
 	case n.Name == reservedNamespace:
-		return &FieldError{"namespace", "bad_name", fmt.Sprintf("%q means the operator of the whole server: choose another name for the namespace", n.Name)}
+		return &FieldError{Path: "namespace", Code: "bad_name", Detail: fmt.Sprintf("%q means the operator of the whole server: choose another name for the namespace", n.Name)}
 	case n.MaxPending < 0:
-		return &FieldError{"max_pending", "out_of_range", "must be at least 1"}
+		return &FieldError{Path: "max_pending", Code: "out_of_range", Detail: "must be at least 1"}
 	case n.MaxBytes < 0:
-		return &FieldError{"max_bytes", "out_of_range", "must be at least 1"}
+		return &FieldError{Path: "max_bytes", Code: "out_of_range", Detail: "must be at least 1"}
 	case n.CreateBurst < 0 || n.CreateBurst > MaxConcurrency:
-		return &FieldError{"create_burst", "out_of_range", fmt.Sprintf("must be between 0 (one second's worth) and %d", MaxConcurrency)}
+		return &FieldError{Path: "create_burst", Code: "out_of_range", Detail: fmt.Sprintf("must be between 0 (one second's worth) and %d", MaxConcurrency)}
 	}
 	for _, r := range []struct {
 		field Rate
@@ -102,7 +102,7 @@ func (e PutNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		tag = old.ETag()
 		n.Version, n.CreatedAt = old.Version, old.CreatedAt
 	}
-	if err := e.If.checkTag(exists, tag); err != nil {
+	if err := e.If.CheckTag(exists, tag); err != nil {
 		return nil, err
 	}
 	n.Version, n.CreatedAt = n.Version+1, cmp.Or(n.CreatedAt, now)

@@ -23,7 +23,7 @@ func TestQuotasRefuseOnlyWhatMakesMore(t *testing.T) {
 	full.States[Scheduled], full.Bytes = 2, 2*fresh.Stored()
 	room.States[Running], room.Bytes = 1, fresh.Stored()
 	cancelled := apply(t, t0, fresh, Cancel{Key: fresh.Key()})
-	bigger := apply(t, t0, fresh, Patch{Key: fresh.Key(), Body: &Body{TextBody, []byte("1234567890")}})
+	bigger := apply(t, t0, fresh, Patch{Key: fresh.Key(), Body: &Body{Kind: TextBody, Bytes: []byte("1234567890")}})
 	for _, c := range []struct {
 		name   string
 		have   Counts

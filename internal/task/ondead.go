@@ -65,8 +65,8 @@ func (t *Task) deadNotice(now Millis) *Task {
 	return n
 }
 
-// validateOnDead checks the URL of an on_dead callback.
-func validateOnDead(raw string) error {
+// ValidateOnDead checks the URL of an on_dead callback.
+func ValidateOnDead(raw string) error {
 	if raw == "" {
 		return nil
 	}

@@ -101,11 +101,18 @@ func (q *QueueSettings) Spec() Spec {
 	}
 	s.Timeout = cmp.Or(q.Timeout, s.Timeout)
 	s.ExpireAfter, s.OnDead = q.ExpireAfter, q.OnDead
-	set(&s.Retry.MaxAttempts, q.Retry.MaxAttempts)
-	set(&s.Retry.MinBackoff, q.Retry.MinBackoff)
-	set(&s.Retry.MaxBackoff, q.Retry.MaxBackoff)
-	set(&s.Retry.MaxAge, q.Retry.MaxAge)
+	override(&s.Retry.MaxAttempts, q.Retry.MaxAttempts)
+	override(&s.Retry.MinBackoff, q.Retry.MinBackoff)
+	override(&s.Retry.MaxBackoff, q.Retry.MaxBackoff)
+	override(&s.Retry.MaxAge, q.Retry.MaxAge)
 	return s
+}
+
+// override stores *v in *field if v is not nil.
+func override[T any](field, v *T) {
+	if v != nil {
+		*field = *v
+	}
 }
 
 // Validate checks the fields that a client may set. Errors: *FieldError.
@@ -118,18 +125,18 @@ func (q *QueueSettings) Validate() error {
 	}
 	switch {
 	case q.Burst < 0 || q.Burst > MaxConcurrency:
-		return &FieldError{"burst", "out_of_range", fmt.Sprintf("must be between 0 (one second's worth) and %d", MaxConcurrency)}
+		return &FieldError{Path: "burst", Code: "out_of_range", Detail: fmt.Sprintf("must be between 0 (one second's worth) and %d", MaxConcurrency)}
 	case q.Burst > 0 && q.Rate == 0:
-		return &FieldError{"burst", "out_of_range", "a burst needs a rate"}
+		return &FieldError{Path: "burst", Code: "out_of_range", Detail: "a burst needs a rate"}
 	case q.Concurrency < 0 || q.Concurrency > MaxConcurrency:
-		return &FieldError{"concurrency", "out_of_range", fmt.Sprintf("must be between 0 (no limit) and %d", MaxConcurrency)}
+		return &FieldError{Path: "concurrency", Code: "out_of_range", Detail: fmt.Sprintf("must be between 0 (no limit) and %d", MaxConcurrency)}
 	case q.PerDestination < 0 || q.PerDestination > MaxConcurrency:
-		return &FieldError{"per_destination", "out_of_range", fmt.Sprintf("must be between 0 (no limit) and %d", MaxConcurrency)}
+		return &FieldError{Path: "per_destination", Code: "out_of_range", Detail: fmt.Sprintf("must be between 0 (no limit) and %d", MaxConcurrency)}
 	}
-	if err := between("keep_finished", q.KeepFinished, 0, MaxDuration); err != nil {
+	if err := ValidateDuration("keep_finished", q.KeepFinished, 0, MaxDuration); err != nil {
 		return err
 	}
-	if err := between("keep_dead", q.KeepDead, 0, MaxDuration); err != nil {
+	if err := ValidateDuration("keep_dead", q.KeepDead, 0, MaxDuration); err != nil {
 		return err
 	}
 	return q.validateDefaults()
@@ -138,13 +145,13 @@ func (q *QueueSettings) Validate() error {
 // validateDefaults checks a task that leaves all fields to the queue.
 func (q *QueueSettings) validateDefaults() error {
 	s := q.Spec()
-	if err := between("timeout", s.Timeout, MinTimeout, MaxTimeout); err != nil {
+	if err := ValidateDuration("timeout", s.Timeout, MinTimeout, MaxTimeout); err != nil {
 		return err
 	}
-	if err := between("expire_after", s.ExpireAfter, 0, MaxDuration); err != nil {
+	if err := ValidateDuration("expire_after", s.ExpireAfter, 0, MaxDuration); err != nil {
 		return err
 	}
-	if err := validateOnDead(s.OnDead); err != nil {
+	if err := ValidateOnDead(s.OnDead); err != nil {
 		return err
 	}
 	return s.Retry.Validate("retry")
@@ -176,7 +183,7 @@ func (e PutQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	if err := s.roomForQueue(old, q.Namespace); err != nil {
 		return nil, err
 	}
-	if err := e.If.checkTag(old.Version != 0, old.ETag()); err != nil {
+	if err := e.If.CheckTag(old.Version != 0, old.ETag()); err != nil {
 		return nil, err
 	}
 	q.Version, q.CreatedAt = old.Version+1, cmp.Or(old.CreatedAt, now)
@@ -207,7 +214,7 @@ func (e DropQueue) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
 	if old.Version == 0 {
 		return nil, &MissingError{"queue", e.Name}
 	}
-	if err := e.If.checkTag(true, old.ETag()); err != nil {
+	if err := e.If.CheckTag(true, old.ETag()); err != nil {
 		return nil, err
 	}
 	if old.PurgeBefore != 0 {
@@ -272,7 +279,7 @@ func (s *Settings) editQueue(now Millis, namespace, name string, cond Preconditi
 		return nil, err
 	}
 	q := *s.Queue(namespace, name)
-	if err := cond.checkTag(q.Version != 0, q.ETag()); err != nil {
+	if err := cond.CheckTag(q.Version != 0, q.ETag()); err != nil {
 		return nil, err
 	}
 	if err := s.roomForQueue(&q, namespace); err != nil {

@@ -67,9 +67,9 @@ func rateLimit(perSecond float64) RateLimit {
 func validateRate(field string, rate float64, stop string) error {
 	switch {
 	case math.IsNaN(rate) || rate < 0 || rate > MaxRate:
-		return &FieldError{field, "out_of_range", fmt.Sprintf("must be between one a day and %d a second", int(MaxRate))}
+		return &FieldError{Path: field, Code: "out_of_range", Detail: fmt.Sprintf("must be between one a day and %d a second", int(MaxRate))}
 	case rate > 0 && rate < minRate:
-		return &FieldError{field, "out_of_range", fmt.Sprintf("must be at least one a day (0.0000116); to stop everything, %s", stop)}
+		return &FieldError{Path: field, Code: "out_of_range", Detail: fmt.Sprintf("must be at least one a day (0.0000116); to stop everything, %s", stop)}
 	}
 	return nil
 }

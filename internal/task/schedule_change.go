@@ -68,10 +68,10 @@ func (r *Rule) validate(now Millis) error {
 	case r.CatchupLimit < 1 || r.CatchupLimit > MaxCatchupLimit:
 		return &FieldError{"catchup_limit", "out_of_range", fmt.Sprintf("must be between 1 and %d", MaxCatchupLimit)}
 	}
-	if err := between("jitter", r.Jitter, 0, MaxJitter); err != nil {
+	if err := ValidateDuration("jitter", r.Jitter, 0, MaxJitter); err != nil {
 		return err
 	}
-	if err := between("catchup_window", r.CatchupWindow, 0, MaxDuration); err != nil {
+	if err := ValidateDuration("catchup_window", r.CatchupWindow, 0, MaxDuration); err != nil {
 		return err
 	}
 	_, err := r.calendar()

@@ -79,13 +79,13 @@ func (t *Task) validate() error {
 	if err := t.Request.validate(); err != nil {
 		return err
 	}
-	if err := between("timeout", t.Timeout, MinTimeout, MaxTimeout); err != nil {
+	if err := ValidateDuration("timeout", t.Timeout, MinTimeout, MaxTimeout); err != nil {
 		return err
 	}
-	if err := between("expire_after", t.ExpireAfter, 0, MaxDuration); err != nil {
+	if err := ValidateDuration("expire_after", t.ExpireAfter, 0, MaxDuration); err != nil {
 		return err
 	}
-	if err := validateOnDead(t.OnDead); err != nil {
+	if err := ValidateOnDead(t.OnDead); err != nil {
 		return err
 	}
 	return t.Retry.Validate("retry")
@@ -96,19 +96,21 @@ func (r Retry) Validate(path string) error {
 	if r.MaxAttempts < 0 || r.MaxAttempts > MaxAttemptsLimit {
 		return &FieldError{path + ".max_attempts", "out_of_range", fmt.Sprintf("must be between 0 (no limit) and %d", MaxAttemptsLimit)}
 	}
-	if err := between(path+".min_backoff", r.MinBackoff, MinBackoff, MaxDuration); err != nil {
+	if err := ValidateDuration(path+".min_backoff", r.MinBackoff, MinBackoff, MaxDuration); err != nil {
 		return err
 	}
-	if err := between(path+".max_backoff", r.MaxBackoff, MinBackoff, MaxDuration); err != nil {
+	if err := ValidateDuration(path+".max_backoff", r.MaxBackoff, MinBackoff, MaxDuration); err != nil {
 		return err
 	}
 	if r.MaxBackoff < r.MinBackoff {
 		return &FieldError{path + ".max_backoff", "out_of_range", "must not be shorter than the minimum backoff"}
 	}
-	return between(path+".max_age", r.MaxAge, 0, MaxDuration)
+	return ValidateDuration(path+".max_age", r.MaxAge, 0, MaxDuration)
 }
 
-func between(path string, d, low, high time.Duration) error {
+// ValidateDuration checks that d lies between low and high; path names it in the
+// *FieldError.
+func ValidateDuration(path string, d, low, high time.Duration) error {
 	if d >= low && d <= high {
 		return nil
 	}
@@ -159,17 +161,17 @@ func validateLabels(labels map[string]string) error {
 	for k, v := range labels {
 		path := "labels." + k
 		switch {
-		case k == "" || len(k) > MaxLabelKeyLen || !plainText(k) || strings.ContainsRune(k, '='):
+		case k == "" || len(k) > MaxLabelKeyLen || !PlainText(k) || strings.ContainsRune(k, '='):
 			return &FieldError{path, "bad_label", fmt.Sprintf("a label's key has 1 to %d bytes of text without '=' and control characters", MaxLabelKeyLen)}
-		case len(v) > MaxLabelValueLen || !plainText(v):
+		case len(v) > MaxLabelValueLen || !PlainText(v):
 			return &FieldError{path, "bad_label", fmt.Sprintf("a label's value has at most %d bytes of text without control characters", MaxLabelValueLen)}
 		}
 	}
 	return nil
 }
 
-// plainText reports whether s is UTF-8 without control characters.
-func plainText(s string) bool {
+// PlainText reports whether s is UTF-8 without control characters.
+func PlainText(s string) bool {
 	if !utf8.ValidString(s) {
 		return false
 	}
@@ -201,7 +203,7 @@ func parseURL(path, raw string) (*url.URL, error) {
 		return nil, bad("too_long", fmt.Sprintf("a URL has at most %d bytes", MaxURLLen))
 	}
 	u, err := url.Parse(raw)
-	if err != nil || !plainText(raw) || strings.ContainsRune(raw, ' ') {
+	if err != nil || !PlainText(raw) || strings.ContainsRune(raw, ' ') {
 		return nil, bad("bad_url", "the URL cannot be parsed")
 	}
 	switch {
