@@ -14,10 +14,6 @@ import (
 type Fire struct{ Key Key }
 
 const (
-	// stepBack is the smallest lag of the clock behind the schedule's last
-	// instant that counts as a clock step. Smaller lags are normal, as the
-	// clocks of nodes that share a store differ a little.
-	stepBack Millis = 1000
 	// While an occurrence waits for the one before it (BufferOne), the schedule
 	// is checked at intervals equal to the time it has waited so far, within
 	// these bounds. These checks guarantee progress. The notice that the
@@ -45,11 +41,11 @@ func (Fire) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	t := old.Clone()
 	r := Result{Task: t, Effect: Updated}
 	if c, ok := t.instants(now); ok {
-		t.Recur.rewind(now)
+		t.Recur.Rewind(now)
 		if freed {
 			r.Spawned = f.Quota.occurrence(t.occurrence(t.Recur.Waiting, now), t.Recur.Waiting, &r.Skipped)
 			t.Recur.Waiting = 0
-		} else if at := t.Recur.choose(&c, now, &r.Skipped); at != 0 {
+		} else if at := t.Recur.Choose(&c, now, &r.Skipped); at != 0 {
 			r.Spawned = t.begin(&c, at, now, &f, &r.Skipped)
 		}
 		if n := len(r.Skipped); n > 0 {
@@ -73,8 +69,8 @@ func (q *Quota) occurrence(o *Task, at Millis, skipped *[]Skip) *Task {
 
 // instants returns the instants of t's rule. It returns false if the zone is
 // not known any more. Then it sets t's Problem and the time of the next check.
-func (t *Task) instants(now Millis) (calendar, bool) {
-	c, err := t.Recur.calendar()
+func (t *Task) instants(now Millis) (Calendar, bool) {
+	c, err := t.Recur.Calendar()
 	if err == nil {
 		t.Recur.Problem = ""
 		return c, true
@@ -88,12 +84,12 @@ func (t *Task) instants(now Millis) (calendar, bool) {
 
 // begin handles a due instant. It returns the instant's occurrence, or nil if
 // none begins now.
-func (t *Task) begin(c *calendar, at, now Millis, f *Facts, skipped *[]Skip) *Task {
+func (t *Task) begin(c *Calendar, at, now Millis, f *Facts, skipped *[]Skip) *Task {
 	r := t.Recur
 	if r.Overlap != AllowOverlap && f.Unfinished > 0 {
 		if r.Overlap == BufferOne && r.Waiting == 0 {
 			r.Waiting = at
-			r.fired(c, at)
+			r.MarkFired(c, at)
 		} else {
 			*skipped = append(*skipped, Skip{Span{at, at}, SkippedOverlap})
 		}
@@ -101,115 +97,15 @@ func (t *Task) begin(c *calendar, at, now Millis, f *Facts, skipped *[]Skip) *Ta
 	}
 	o := f.Quota.occurrence(t.occurrence(at, now), at, skipped)
 	if o != nil {
-		r.fired(c, at)
+		r.MarkFired(c, at)
 	}
 	return o
 }
 
-// choose returns the due instant to handle now, and skips those that the rule
-// passes over. It returns 0 if none is left.
-func (r *Recurrence) choose(c *calendar, now Millis, skipped *[]Skip) Millis {
-	first := r.upcoming(c)
-	if first == 0 || first > now {
-		return 0
-	}
-	latest := r.latest(c, now)
-	first = r.skipTo(c, first, now-r.window(c, latest), SkippedWindow, skipped)
-	at := latest
-	switch {
-	case first == 0 || first > now:
-		return 0
-	case r.Misfire == FireAll:
-		if first > r.Limited {
-			first = r.skipTo(c, first, r.back(c, first, latest), SkippedLimit, skipped)
-			r.Limited = now
-		}
-		at = first
-	case r.Misfire == SkipMissed && now-latest > c.grace(latest):
-		r.skipTo(c, first, latest+1, SkippedMisfire, skipped)
-		return 0
-	default:
-		r.skipTo(c, first, latest, SkippedMisfire, skipped)
-	}
-	r.dealt(c, at)
-	return at
-}
-
-// window returns for how long a missed instant is made up for. It is never
-// shorter than the grace, because an instant within its grace was not missed.
-func (r *Recurrence) window(c *calendar, latest Millis) Millis {
-	w := Millis(r.CatchupWindow / time.Millisecond)
-	if w < maxGrace {
-		w = max(w, c.grace(latest))
-	}
-	return w
-}
-
-// skipTo records the instants from first up to, but not including, to as
-// skipped, and returns the first instant after them, or 0 if there is none.
-// Instants that were fired early, while the clock was ahead, are not recorded.
-func (r *Recurrence) skipTo(c *calendar, first, to Millis, why string, skipped *[]Skip) Millis {
-	for first != 0 && first < to {
-		r.dealt(c, c.upTo(min(to, r.firedAfter(first))-1))
-		*skipped = append(*skipped, Skip{Span{first, r.Last}, why})
-		first = r.upcoming(c)
-	}
-	return first
-}
-
-// dealt records that all instants until at have been handled.
-func (r *Recurrence) dealt(c *calendar, at Millis) { r.Last, r.Civil = at, c.civil(at) }
-
-// upcoming returns the first instant that has not been handled, or 0.
-func (r *Recurrence) upcoming(c *calendar) Millis {
-	if r.MaxRuns > 0 && r.Runs >= r.MaxRuns {
-		return 0
-	}
-	at := c.after(r.Last, r.Civil)
-	for at != 0 {
-		s, ok := r.firedAt(at)
-		if !ok {
-			break
-		}
-		at = c.after(s.Until, 0)
-	}
-	return at
-}
-
-// latest returns the last instant at or before m that was not fired, or 0.
-func (r *Recurrence) latest(c *calendar, m Millis) Millis {
-	at := c.upTo(m)
-	for at != 0 {
-		s, ok := r.firedAt(at)
-		if !ok {
-			break
-		}
-		at = c.upTo(s.From - 1)
-	}
-	return at
-}
-
-// back returns the first of the CatchupLimit instants up to latest, but at
-// least first.
-func (r *Recurrence) back(c *calendar, first, latest Millis) Millis {
-	for n := r.CatchupLimit; n > 1 && latest > first; n-- {
-		latest = r.latest(c, latest-1)
-	}
-	return latest
-}
-
-// rewind handles a clock that was set back. Instants that were skipped while
-// the clock was ahead can fire again, and fired ones cannot.
-func (r *Recurrence) rewind(now Millis) {
-	if r.Last > now+stepBack {
-		r.Last, r.Civil, r.Limited = now, 0, min(r.Limited, now)
-	}
-}
-
 // arrange sets the time at which the schedule must be checked next.
-func (t *Task) arrange(c *calendar, now Millis) {
+func (t *Task) arrange(c *Calendar, now Millis) {
 	r := t.Recur
-	r.Next = r.upcoming(c)
+	r.Next = r.Upcoming(c)
 	t.Due = Never
 	switch {
 	case r.Paused:

@@ -2,12 +2,10 @@ package task
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/foliot/foliot/internal/cron"
 )
 
 // A schedule creates tasks repeatedly. Its record is kept among the tasks, so a
@@ -51,117 +49,26 @@ func ScheduleKey(namespace, name string) Key { return Key{Namespace: namespace, 
 // inherit. They inherit the record's own labels, request, timeout,
 // expire_after, retries and on_dead.
 type Recurrence struct {
-	Rule
+	Progress
 
 	Queue    string // of its occurrences
 	Priority Priority
-
-	Paused   bool
-	PausedAt Millis
-
-	// Last is the last instant that was handled. Civil is its civil time if the
-	// expression is fixed: even if the rules of a zone change, one evening has
-	// one nine o'clock.
-	Last  Millis
-	Civil cron.Civil
-
-	Next    Millis // the next instant; 0: there is none
-	Waiting Millis // the instant whose occurrence waits for the end of earlier ones (BufferOne); 0: none
-	Runs    int64  // occurrences that instants have made, including the waiting one
-	Limited Millis // CatchupLimit has been applied up to here
-	Fired   []Span // the instants fired, in order, at most maxSpans
-	Skipped Skip   // the last instants skipped; zero: none
-	Problem string // the reason why its rule cannot be followed now
 }
 
-// Rule is a client's definition of a schedule's instants.
-type Rule struct {
-	Cron   string        // an expression; "": Every
-	Zone   string        // IANA name, valid with Cron
-	Gap    cron.Gap      // for instants in a gap of the zone
-	Fold   cron.Overlap  // for instants that happen twice in the zone
-	Every  time.Duration // valid where Cron is ""
-	Anchor Millis        // Every counts from this instant, which is no instant of the rule unless Start is set
-
-	Start, End Millis // no instant before and after these; 0: no bound
-	MaxRuns    int64  // 0: no bound
-	Jitter     time.Duration
-
-	Misfire       Misfire
-	CatchupWindow time.Duration // instants missed longer ago are skipped
-	CatchupLimit  int           // how many instants FireAll makes up for
-	Overlap       Overlap
+// Instants is Rule.Instants. Errors: *FieldError.
+func (r *Recurrence) Instants(from, until Millis, limit int) ([]Millis, error) {
+	all, err := r.Progress.Instants(from, until, limit)
+	return all, fieldError(err)
 }
 
-// The bounds of a Rule, and its defaults.
-const (
-	MinEvery             = time.Second
-	MaxJitter            = 24 * time.Hour
-	DefaultCatchupWindow = 24 * time.Hour
-	DefaultCatchupLimit  = 100
-	MaxCatchupLimit      = 10_000
-	DefaultZone          = "UTC"
-)
-
-// Misfire is the policy for instants that passed while no server could fire
-// them. The numbers are part of the disk format.
-type Misfire uint8
-
-// The policies of misfires.
-const (
-	FireOnce Misfire = iota // one run, for the latest
-	SkipMissed
-	FireAll // each, up to CatchupLimit of the latest
-)
-
-// Overlap is the policy for an instant that comes while an occurrence is
-// unfinished. The numbers are part of the disk format.
-type Overlap uint8
-
-// The policies of overlaps.
-const (
-	AllowOverlap Overlap = iota
-	SkipOverlap
-	BufferOne // one occurrence waits for the end of the earlier ones
-)
-
-var (
-	misfireNames = [...]string{FireOnce: "fire_once", SkipMissed: "skip", FireAll: "fire_all"}
-	overlapNames = [...]string{AllowOverlap: "allow", SkipOverlap: "skip", BufferOne: "buffer_one"}
-)
-
-// String returns the policy's word, as it stands in JSON.
-func (m Misfire) String() string { return misfireNames[min(int(m), len(misfireNames)-1)] }
-
-// String returns the policy's word, as it stands in JSON.
-func (o Overlap) String() string { return overlapNames[min(int(o), len(overlapNames)-1)] }
-
-// ParseMisfire is the inverse of String.
-func ParseMisfire(word string) (Misfire, bool) {
-	i := slices.Index(misfireNames[:], word)
-	return Misfire(max(i, 0)), i >= 0
+// fieldError returns err as a *FieldError if it is a *RuleError.
+func fieldError(err error) error {
+	var e *RuleError
+	if errors.As(err, &e) {
+		return &FieldError{e.Field, e.Code, e.Detail}
+	}
+	return err
 }
-
-// ParseOverlap is the inverse of String.
-func ParseOverlap(word string) (Overlap, bool) {
-	i := slices.Index(overlapNames[:], word)
-	return Overlap(max(i, 0)), i >= 0
-}
-
-// Skip holds instants that made no occurrence, and the reason.
-type Skip struct {
-	Span
-	Why string // one of the words below
-}
-
-// The reasons why instants made no occurrence.
-const (
-	SkippedMisfire = "misfire"        // missed; the policy of misfires skips them
-	SkippedWindow  = "catchup_window" // missed longer ago than CatchupWindow
-	SkippedLimit   = "catchup_limit"  // missed, and above CatchupLimit
-	SkippedQuota   = "quota"          // the namespace had reached its quota of pending tasks or bytes
-	SkippedOverlap = "overlap"        // an occurrence was unfinished
-)
 
 // IsSchedule reports whether t is the record of a schedule. A schedule has a
 // Recurrence, and a task has none: a field for the kind could contradict that.
@@ -173,11 +80,6 @@ func (t *Task) ScheduleName() string {
 		return ""
 	}
 	return t.Name[1:]
-}
-
-// Ended reports whether the schedule has no more instants.
-func (r *Recurrence) Ended() bool {
-	return r.Next == 0 && r.Waiting == 0 && !r.Paused && r.Problem == ""
 }
 
 // clone returns a copy that shares nothing with r.

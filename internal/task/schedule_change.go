@@ -25,7 +25,7 @@ func (s *ScheduleSpec) Validate(now Millis) error {
 	if len(s.Name) > MaxScheduleName {
 		return &FieldError{"name", "bad_name", fmt.Sprintf("a schedule's name has 1 to %d characters: those of its occurrences are longer", MaxScheduleName)}
 	}
-	if err := s.Rule.validate(now); err != nil {
+	if err := validateRule(&s.Rule, now); err != nil {
 		return err
 	}
 	if s.Runs != nil && *s.Runs < 0 {
@@ -44,8 +44,8 @@ func within(field string, err error) error {
 	return err
 }
 
-// validate checks a rule.
-func (r *Rule) validate(now Millis) error {
+// validateRule checks a rule.
+func validateRule(r *Rule, now Millis) error {
 	switch {
 	case r.Cron == "" && r.Every == 0:
 		return &FieldError{"cron", "required", "a schedule needs cron, an expression, or every, a duration"}
@@ -61,7 +61,7 @@ func (r *Rule) validate(now Millis) error {
 		return &FieldError{"start", "out_of_range", "must be after 1970-01-01T00:00:00Z and at most 100 years ahead"}
 	case r.End != 0 && r.End < r.Start:
 		return &FieldError{"end", "out_of_range", "the end lies before the start"}
-	case r.End > lastInstant:
+	case r.End > LastInstant:
 		return &FieldError{"end", "out_of_range", "an end lies before the year 10000: without one, a schedule goes on"}
 	case r.MaxRuns < 0:
 		return &FieldError{"max_runs", "out_of_range", "must be 0 (no limit) or more"}
@@ -74,20 +74,8 @@ func (r *Rule) validate(now Millis) error {
 	if err := ValidateDuration("catchup_window", r.CatchupWindow, 0, MaxDuration); err != nil {
 		return err
 	}
-	_, err := r.calendar()
-	return err
-}
-
-// over reports whether r, with its anchor set, has no instant after now.
-func (r *Rule) over(now Millis) bool {
-	c, err := r.calendar()
-	return err == nil && c.after(now, 0) == 0
-}
-
-// same reports whether r and o have the same instants, ignoring their ends. A
-// client may have left the anchor of r open.
-func (r *Rule) same(o *Rule) bool {
-	return (r.Anchor == 0 || r.Anchor == o.Anchor) && r.Cron == o.Cron && r.Zone == o.Zone && r.Gap == o.Gap && r.Fold == o.Fold && r.Every == o.Every && r.Start == o.Start
+	_, err := r.Calendar()
+	return fieldError(err)
 }
 
 // PutSchedule creates a schedule or replaces its definition.
@@ -120,7 +108,7 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 		return Result{}, err
 	}
 	t := c.Spec.begin(now)
-	r := &Recurrence{Rule: c.Spec.Rule, Queue: t.Queue, Priority: t.Priority, Last: now}
+	r := &Recurrence{Progress: Progress{Rule: c.Spec.Rule, Last: now}, Queue: t.Queue, Priority: t.Priority}
 	t.Name, t.Queue, t.Priority, t.Recur = c.Target().Name, ScheduleQueue, Normal, r
 	t.Request.Destination = "" // one lane for all of a namespace
 	effect := Created
@@ -133,58 +121,26 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	if old != nil {
 		effect = Updated
 		t.ID, t.Version, t.CreatedAt = old.ID, old.Version+1, old.CreatedAt
-		r.inherit(now, old.Recur)
+		r.Inherit(now, &old.Recur.Progress)
 	}
 	if r.Anchor == 0 {
 		r.Anchor = cmp.Or(r.Start, now)
 	}
-	if r.over(now) && (old == nil || !r.same(&old.Recur.Rule) || r.End != old.Recur.End) {
+	if r.Over(now) && (old == nil || !r.Same(&old.Recur.Rule) || r.End != old.Recur.End) {
 		return Result{}, &FieldError{"end", "never_fires", "the schedule has no instant between now and its end"}
 	}
 	if p := c.Spec.Paused; p != nil {
-		r.pause(now, *p)
+		r.Pause(now, *p)
 	}
 	t.OriginalDue = 0 // no meaning for a schedule
 	return t.resolved(now, effect), nil
-}
-
-// inherit copies the history of an existing schedule. A schedule that had ended
-// has missed nothing since.
-func (r *Recurrence) inherit(now Millis, old *Recurrence) {
-	r.Paused, r.PausedAt, r.Runs, r.Skipped, r.Waiting = old.Paused, old.PausedAt, old.Runs, old.Skipped, old.Waiting
-	same := r.same(&old.Rule)
-	if !same || r.Overlap != BufferOne {
-		r.giveUp()
-	}
-	if !same {
-		if old.Last <= now+stepBack { // tolerates the clock of a node that is a little ahead
-			r.Last = max(r.Last, old.Last)
-		}
-		return
-	}
-	r.Anchor, r.Last, r.Civil, r.Fired = old.Anchor, old.Last, old.Civil, old.Fired // not Limited: the limit and the end may have changed
-	if old.Next == 0 {
-		r.forgo(now)
-	}
-}
-
-// forgo skips all missed instants until now.
-func (r *Recurrence) forgo(now Millis) { r.Last, r.Limited = max(r.Last, now), min(r.Limited, now) }
-
-// giveUp skips the instant that waits for the end of an occurrence.
-func (r *Recurrence) giveUp() {
-	if r.Waiting != 0 {
-		r.Runs--
-		r.Skipped = Skip{Span{r.Waiting, r.Waiting}, SkippedOverlap}
-		r.Waiting = 0
-	}
 }
 
 // resolved arranges t, which the caller owns, and returns it as a result. If
 // the rule cannot be followed, t's Problem says so.
 func (t *Task) resolved(now Millis, e Effect) Result {
 	if c, ok := t.instants(now); ok {
-		t.Recur.rewind(now)
+		t.Recur.Rewind(now)
 		t.arrange(&c, now)
 	}
 	return Result{Task: t, Effect: e}
@@ -222,20 +178,8 @@ func (c PauseSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	}
 	t := old.Clone()
 	t.Version++
-	t.Recur.pause(now, !c.Resume)
+	t.Recur.Pause(now, !c.Resume)
 	return t.resolved(now, Updated), nil
-}
-
-func (r *Recurrence) pause(now Millis, paused bool) {
-	switch {
-	case paused == r.Paused:
-	case paused:
-		r.Paused, r.PausedAt = true, now
-		r.giveUp()
-	default:
-		r.Paused, r.PausedAt = false, 0
-		r.forgo(now)
-	}
 }
 
 // RemoveSchedule ends a schedule. Its occurrences stay.

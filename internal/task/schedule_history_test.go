@@ -207,7 +207,7 @@ func (h *history) keep(t *Task) {
 
 // closed reports whether a join of spans has closed a skipped instant.
 func (h *history) closed(at Millis) bool {
-	_, covered := h.s.Recur.firedAt(at)
+	_, covered := h.s.Recur.FiredAt(at)
 	return covered && h.joined
 }
 
@@ -257,13 +257,13 @@ func (h *history) fire() bool {
 // takeInJoins marks in the model the future instants that a join of spans has
 // closed.
 func (h *history) takeInJoins() {
-	if !h.joined && len(h.s.Recur.Fired) < maxSpans {
+	if !h.joined && len(h.s.Recur.Fired) < MaxSpans {
 		return
 	}
 	next := h.m.next()
 	for _, at := range h.m.all {
 		if at > h.m.floor && !h.m.fired[at] && h.m.skipped[at] == "" {
-			if _, covered := h.s.Recur.firedAt(at); covered {
+			if _, covered := h.s.Recur.FiredAt(at); covered {
 				h.m.skipped[at], h.joined = "joined", true
 			}
 		}
@@ -305,17 +305,17 @@ func (h *history) compare() {
 	}
 	runs := 0 // of consecutive fired instants
 	for i, at := range h.m.all {
-		_, covered := r.firedAt(at)
-		if fired := h.m.fired[at]; fired && !covered || covered && !fired && len(r.Fired) < maxSpans && !h.joined {
+		_, covered := r.FiredAt(at)
+		if fired := h.m.fired[at]; fired && !covered || covered && !fired && len(r.Fired) < MaxSpans && !h.joined {
 			h.fatalf("%s: fired %v, in a span %v: %v", stamp(at), fired, covered, r.Fired)
 		}
 		if h.m.fired[at] && (i == 0 || !h.m.fired[h.m.all[i-1]]) {
 			runs++
 		}
 	}
-	h.joined = h.joined || runs > maxSpans
+	h.joined = h.joined || runs > MaxSpans
 	h.ended = h.ended || r.End != 0
-	if n := len(r.Fired); n > maxSpans || !h.joined && (n < runs || n > runs && !h.ended) {
+	if n := len(r.Fired); n > MaxSpans || !h.joined && (n < runs || n > runs && !h.ended) {
 		h.fatalf("%d spans: %v, the model has %d", len(r.Fired), r.Fired, runs)
 	}
 }

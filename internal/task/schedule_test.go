@@ -277,7 +277,7 @@ func TestAClockThatIsSetBackRepeatsNothing(t *testing.T) {
 // lie in the future.
 func TestAJoinOfSpansClosesWhatIsPast(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
-	c, err := s.Recur.calendar()
+	c, err := s.Recur.Calendar()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,15 +296,15 @@ func TestAJoinOfSpansClosesWhatIsPast(t *testing.T) {
 		{[]int64{10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 145, 202, 204}, 150, "145-150"},
 		{[]int64{10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 202, 204}, 5, "202-204"},
 	} {
-		r := &Recurrence{Rule: s.Recur.Rule, Fired: spans(row.have...)}
-		r.fired(&c, sec(60*row.at))
+		r := &Progress{Rule: s.Recur.Rule, Fired: spans(row.have...)}
+		r.MarkFired(&c, sec(60*row.at))
 		got := ""
 		for _, f := range r.Fired {
 			if f.From != f.Until {
 				got += fmt.Sprintf("%d-%d", (f.From-scheduleStart)/60_000, (f.Until-scheduleStart)/60_000)
 			}
 		}
-		if len(r.Fired) != maxSpans || got != row.want {
+		if len(r.Fired) != MaxSpans || got != row.want {
 			t.Errorf("at %d: joined %q, want %q: %v", row.at, got, row.want, r.Fired)
 		}
 	}

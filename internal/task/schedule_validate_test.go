@@ -52,8 +52,8 @@ func TestScheduleValidation(t *testing.T) {
 		{"start and end at one instant", rule(func(r *Rule) { r.Start, r.End = sec(60), sec(60) }), "", ""},
 		{"end before start", rule(func(r *Rule) { r.Start, r.End = sec(120), sec(60) }), "end", "out_of_range"},
 		{"end before 1970", rule(func(r *Rule) { r.End = -1 }), "end", "out_of_range"},
-		{"latest end", rule(func(r *Rule) { r.End = lastInstant }), "", ""},
-		{"an end of five digits", rule(func(r *Rule) { r.End = lastInstant + 1 }), "end", "out_of_range"},
+		{"latest end", rule(func(r *Rule) { r.End = LastInstant }), "", ""},
+		{"an end of five digits", rule(func(r *Rule) { r.End = LastInstant + 1 }), "end", "out_of_range"},
 
 		{"negative runs", rule(func(r *Rule) { r.MaxRuns = -1 }), "max_runs", "out_of_range"},
 		{"most runs", rule(func(r *Rule) { r.MaxRuns = math.MaxInt64 }), "", ""},

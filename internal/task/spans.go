@@ -11,15 +11,15 @@ type Span struct{ From, Until Millis }
 // A schedule records its fired instants in spans, so that none is fired twice
 // when the clock was set back. A span ends where an instant was skipped.
 //
-// maxSpans is the maximum number of spans. If there are more, the two closest
+// MaxSpans is the maximum number of spans. If there are more, the two closest
 // spans of the past are joined, and the instants skipped between them are
 // skipped for good. So a fired instant is never forgotten. An hour that the
 // clock jumped over stays open, because it is ahead, or between spans that are
 // far apart.
-const maxSpans = 16
+const MaxSpans = 16
 
-// fired records that the instant at was fired.
-func (r *Recurrence) fired(c *calendar, at Millis) {
+// MarkFired records that the instant at was fired.
+func (r *Progress) MarkFired(c *Calendar, at Millis) {
 	r.Runs++
 	i, _ := slices.BinarySearchFunc(r.Fired, at, func(s Span, at Millis) int { return cmp.Compare(s.From, at) })
 	r.Fired = slices.Insert(r.Fired, i, Span{at, at})
@@ -30,13 +30,13 @@ func (r *Recurrence) fired(c *calendar, at Millis) {
 		i--
 		r.join(i)
 	}
-	if len(r.Fired) > maxSpans {
+	if len(r.Fired) > MaxSpans {
 		r.join(r.closest(i))
 	}
 }
 
 // join joins span i and the next one.
-func (r *Recurrence) join(i int) {
+func (r *Progress) join(i int) {
 	r.Fired[i].Until = r.Fired[i+1].Until
 	r.Fired = slices.Delete(r.Fired, i+1, i+2)
 }
@@ -44,7 +44,7 @@ func (r *Recurrence) join(i int) {
 // closest returns the span, of the first now spans, that is closest to the next
 // one. If there is none, because the clock was set back to before them all, it
 // considers all spans.
-func (r *Recurrence) closest(now int) (i int) {
+func (r *Progress) closest(now int) (i int) {
 	gap := func(i int) Millis { return r.Fired[i+1].From - r.Fired[i].Until }
 	if now == 0 {
 		now = len(r.Fired) - 1
@@ -57,8 +57,8 @@ func (r *Recurrence) closest(now int) (i int) {
 	return i
 }
 
-// firedAt returns the span of fired instants that contains at.
-func (r *Recurrence) firedAt(at Millis) (Span, bool) {
+// FiredAt returns the span of fired instants that contains at.
+func (r *Progress) FiredAt(at Millis) (Span, bool) {
 	for _, s := range slices.Backward(r.Fired) {
 		if s.From <= at && at <= s.Until {
 			return s, true
@@ -68,7 +68,7 @@ func (r *Recurrence) firedAt(at Millis) (Span, bool) {
 }
 
 // firedAfter returns the first fired instant after at, or Never.
-func (r *Recurrence) firedAfter(at Millis) Millis {
+func (r *Progress) firedAfter(at Millis) Millis {
 	for _, s := range r.Fired {
 		if s.From > at {
 			return s.From

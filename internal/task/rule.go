@@ -1,0 +1,142 @@
+package task
+
+import (
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/cron"
+)
+
+// Rule is a client's definition of a schedule's instants.
+type Rule struct {
+	Cron   string        // an expression; "": Every
+	Zone   string        // IANA name, valid with Cron
+	Gap    cron.Gap      // for instants in a gap of the zone
+	Fold   cron.Overlap  // for instants that happen twice in the zone
+	Every  time.Duration // valid where Cron is ""
+	Anchor Millis        // Every counts from this instant, which is no instant of the rule unless Start is set
+
+	Start, End Millis // no instant before and after these; 0: no bound
+	MaxRuns    int64  // 0: no bound
+	Jitter     time.Duration
+
+	Misfire       Misfire
+	CatchupWindow time.Duration // instants missed longer ago are skipped
+	CatchupLimit  int           // how many instants FireAll makes up for
+	Overlap       Overlap
+}
+
+// The bounds of a Rule, and its defaults.
+const (
+	MinEvery             = time.Second
+	MaxJitter            = 24 * time.Hour
+	DefaultCatchupWindow = 24 * time.Hour
+	DefaultCatchupLimit  = 100
+	MaxCatchupLimit      = 10_000
+	DefaultZone          = "UTC"
+)
+
+// Misfire is the policy for instants that passed while no server could fire
+// them. The numbers are part of the disk format.
+type Misfire uint8
+
+// The policies of misfires.
+const (
+	FireOnce Misfire = iota // one run, for the latest
+	SkipMissed
+	FireAll // each, up to CatchupLimit of the latest
+)
+
+// Overlap is the policy for an instant that comes while an occurrence is
+// unfinished. The numbers are part of the disk format.
+type Overlap uint8
+
+// The policies of overlaps.
+const (
+	AllowOverlap Overlap = iota
+	SkipOverlap
+	BufferOne // one occurrence waits for the end of the earlier ones
+)
+
+var (
+	misfireNames = [...]string{FireOnce: "fire_once", SkipMissed: "skip", FireAll: "fire_all"}
+	overlapNames = [...]string{AllowOverlap: "allow", SkipOverlap: "skip", BufferOne: "buffer_one"}
+)
+
+// String returns the policy's word, as it stands in JSON.
+func (m Misfire) String() string { return misfireNames[min(int(m), len(misfireNames)-1)] }
+
+// String returns the policy's word, as it stands in JSON.
+func (o Overlap) String() string { return overlapNames[min(int(o), len(overlapNames)-1)] }
+
+// ParseMisfire is the inverse of String.
+func ParseMisfire(word string) (Misfire, bool) {
+	i := slices.Index(misfireNames[:], word)
+	return Misfire(max(i, 0)), i >= 0
+}
+
+// ParseOverlap is the inverse of String.
+func ParseOverlap(word string) (Overlap, bool) {
+	i := slices.Index(overlapNames[:], word)
+	return Overlap(max(i, 0)), i >= 0
+}
+
+// Skip holds instants that made no occurrence, and the reason.
+type Skip struct {
+	Span
+	Why string // one of the words below
+}
+
+// The reasons why instants made no occurrence.
+const (
+	SkippedMisfire = "misfire"        // missed; the policy of misfires skips them
+	SkippedWindow  = "catchup_window" // missed longer ago than CatchupWindow
+	SkippedLimit   = "catchup_limit"  // missed, and above CatchupLimit
+	SkippedQuota   = "quota"          // the namespace had reached its quota of pending tasks or bytes
+	SkippedOverlap = "overlap"        // an occurrence was unfinished
+)
+
+// RuleError says that a field of a Rule is not valid.
+type RuleError struct{ Field, Code, Detail string }
+
+// Error returns the field and the detail.
+func (e *RuleError) Error() string { return e.Field + ": " + e.Detail }
+
+// Over reports whether r, with its anchor set, has no instant after now.
+func (r *Rule) Over(now Millis) bool {
+	c, err := r.Calendar()
+	return err == nil && c.after(now, 0) == 0
+}
+
+// Same reports whether r and o have the same instants, ignoring their ends. A
+// client may have left the anchor of r open.
+func (r *Rule) Same(o *Rule) bool {
+	return (r.Anchor == 0 || r.Anchor == o.Anchor) && r.Cron == o.Cron && r.Zone == o.Zone && r.Gap == o.Gap && r.Fold == o.Fold && r.Every == o.Every && r.Start == o.Start
+}
+
+// Instants returns at most limit instants in [from, until], the earliest first.
+// None is at or before 1970-01-01T00:00:00Z, because 0 means "no instant". Each
+// instant costs microseconds.
+func (r *Rule) Instants(from, until Millis, limit int) ([]Millis, error) {
+	c, err := r.Calendar()
+	if err != nil {
+		return nil, err
+	}
+	var all []Millis
+	for at := c.after(max(from-1, 0), 0); at != 0 && at <= until && len(all) < limit; at = c.after(at, 0) {
+		all = append(all, at)
+	}
+	return all, nil
+}
+
+// Count returns the number of instants in s, at most most.
+func (r *Rule) Count(s Span, most int) (n int) {
+	c, err := r.Calendar()
+	if err != nil {
+		return 0
+	}
+	if c.every != 0 {
+		return int(min(Millis(most), (s.Until-s.From)/c.every+1))
+	}
+	return c.rule.Count(s.From.Time(), s.Until.Time(), most)
+}
