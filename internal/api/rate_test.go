@@ -43,7 +43,8 @@ func TestZerosOfOlderRecordsAreNoLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := old.(*task.NamespaceSettings)
-	if !n.Limit(task.CreateRate).None() || n.Admit(task.Counts{}, nil, &task.Task{State: task.Scheduled}) != nil {
+	quota := n.Quota(task.Counts{})
+	if !n.Limit(task.CreateRate).None() || quota.Admit(nil, &task.Task{State: task.Scheduled}) != nil {
 		t.Errorf("%+v", n)
 	}
 }

@@ -78,7 +78,7 @@ var sabotages = map[string]func(*saboteur){
 			for i, c := range changes {
 				if _, ok := c.(task.Cancel); ok {
 					old, _ := s.Get(ctx, c.Target())
-					replies[i].Result, replies[i].Err = c.Apply(now, old, Policy)
+					replies[i].Result, replies[i].Err = c.Apply(now, old, task.Facts{Policy: Policy})
 					if t := replies[i].Task; t != nil {
 						replies[i].Task = t.WithoutBody()
 					}
