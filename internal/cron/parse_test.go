@@ -90,7 +90,7 @@ func TestARefusalSaysWhichFieldAndWhatIsAllowed(t *testing.T) {
 		{"*/0 * * * *", "minute", "*/0", "between 1 and 60"},
 		{"*/90 * * * *", "minute", "*/90", "between 1 and 60"},
 		{"*/ * * * *", "minute", "*/", "between 1 and 60"},
-		{"5, * * * *", "minute", "5,", "missing beside a comma"},
+		{"5, * * * *", "minute", "5,", "missing next to a comma"},
 		{"5-1 * * * *", "minute", "5-1", "backwards"},
 		{"1-2-3 * * * *", "minute", "1-2-3", `"2-3" is not`},
 		{"** * * * *", "minute", "**", "0-59"},
