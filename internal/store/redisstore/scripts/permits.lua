@@ -188,7 +188,7 @@ local function tokens(interval, depth, used, ago, want)
       else
         gone[#gone + 1] = stored[i]
         out = out + p.out
-        dead[#waiting + 1] = p
+        dead[#dead + 1] = p
       end
     end
   end
