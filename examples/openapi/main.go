@@ -1,11 +1,13 @@
-// Command openapi writes a client in TypeScript or Python from an OpenAPI document, and from nothing else: its reader knows no word of Foliot's.
+// Command openapi generates a client in TypeScript or Python from an OpenAPI
+// document alone: it knows nothing of Foliot.
 //
 //	curl -s http://127.0.0.1:8750/openapi.json | go run -C examples ./openapi -lang typescript >foliot.ts
 //	curl -s http://127.0.0.1:8750/openapi.json | go run -C examples ./openapi -lang python >foliot.py
 //
-// It understands what Foliot's document uses of OpenAPI 3.1, and stops at what it does not understand. What it writes depends on no library:
-// fetch, and Python's standard library from 3.11 on. Any other generator will do as well; this one is small enough to be read, and shows that the
-// document is enough.
+// It understands the parts of OpenAPI 3.1 that Foliot's document uses, and stops
+// at any other. The generated code needs no library: only fetch, or Python's
+// standard library from 3.11 on. Any other generator works as well. This one is
+// small enough to read, and shows that the document is sufficient.
 package main
 
 import (

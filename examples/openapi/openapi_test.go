@@ -21,7 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The programs of docs/clients.md, on clients that are written from what the server says of itself, do what the page says.
+// The programs of docs/clients.md use clients that are generated from the
+// server's own document. They must print the output on the page.
 func TestTheDocumentIsEnough(t *testing.T) {
 	server := foliot.Start(t)
 	var callbacks atomic.Int64
@@ -71,7 +72,8 @@ func TestTheDocumentIsEnough(t *testing.T) {
 	}
 }
 
-// compile takes the types out of a program and puts its modules together: older versions of Node cannot do that themselves.
+// compile removes the types of a program and joins its modules: older versions
+// of Node cannot do that themselves.
 func compile(t *testing.T, program string) string {
 	t.Helper()
 	out := strings.TrimSuffix(program, ".ts") + ".mjs"
@@ -100,7 +102,7 @@ func fetch(t *testing.T, url string) string {
 	return string(body)
 }
 
-// theProgram returns a program, which the page must show as it is.
+// theProgram returns a program, which the page must show unchanged.
 func theProgram(t *testing.T, file string) []byte {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("testdata", file))

@@ -113,7 +113,7 @@ func pySchema(b *strings.Builder, name string, s *schema) {
 	b.WriteString("\n\n")
 }
 
-// pyFunctional writes a type with a field that no class may have: for.
+// pyFunctional writes a type with a field name that a class may not use: for.
 func pyFunctional(b *strings.Builder, name string, s *schema) {
 	fmt.Fprintf(b, "%s = TypedDict(%q, {\n", name, name)
 	for _, p := range sorted(s.Properties) {
@@ -204,7 +204,8 @@ func pyOperation(b *strings.Builder, op operation) {
 	fmt.Fprintf(b, "        return self._call(%q, %s, %s, %s%s)\n", op.method, path, pyPick(op.options, "query"), pyPick(op.options, "header"), rest)
 }
 
-// pyPick returns the options that go into the query or the header, by the document's names.
+// pyPick returns the options for the query or the header, by the document's
+// names.
 func pyPick(options []parameter, in string) string {
 	var fields []string
 	for _, p := range options {
@@ -215,7 +216,8 @@ func pyPick(options []parameter, in string) string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// pyName returns a name as a variable: If-Match is if_match, createTask create_task, from from_.
+// pyName returns a name as a variable: If-Match is if_match, createTask
+// create_task, from from_.
 func pyName(name string) string {
 	var b strings.Builder
 	for i, r := range strings.Join(words(name), "_") {
@@ -233,7 +235,8 @@ func pyName(name string) string {
 	return b.String()
 }
 
-// pyKeyword reports whether name is one of those of Python's keywords that a document may have for a name.
+// pyKeyword reports whether name is a Python keyword that may be a name in the
+// document.
 func pyKeyword(name string) bool {
 	return slices.Contains([]string{"from", "in", "is", "not", "and", "or", "for", "if", "with", "as", "class", "def", "global", "import", "pass"}, name)
 }

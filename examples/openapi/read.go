@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// api is what a client is written from.
+// api is the content of a document that a client needs.
 type api struct {
 	title      string
 	schemas    map[string]*schema
@@ -28,14 +28,14 @@ type operation struct {
 	secured bool
 }
 
-// parameter is one that a caller gives.
+// parameter is one argument of a caller.
 type parameter struct {
 	Name, In, Description string
 	Required              bool
 	Schema                *schema
 }
 
-// body is what an operation takes.
+// body is the body of a request.
 type body struct {
 	media    string  // "": none
 	schema   *schema // of JSON; nil: bytes of any type
@@ -66,7 +66,7 @@ func (t *types) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(t))
 }
 
-// additional is what a map holds; nil: it is no map.
+// additional is the type of a map's values; nil: it is not a map.
 type additional struct{ *schema }
 
 func (a *additional) UnmarshalJSON(data []byte) error {
@@ -85,7 +85,7 @@ type response struct {
 	Content media
 }
 
-// document is the part of OpenAPI 3.1 that is read.
+// document is the part of OpenAPI 3.1 that this program reads.
 type document struct {
 	OpenAPI string
 	Info    struct{ Title string }
@@ -129,7 +129,7 @@ func read(r io.Reader) (*api, error) {
 		}
 	}
 	if a.problem == "" {
-		return nil, errors.New("no operation says what its errors look like")
+		return nil, errors.New("no operation has a schema for its errors")
 	}
 	return a, nil
 }
@@ -173,7 +173,7 @@ func (d *document) operation(a *api, path, method string) (operation, error) {
 	return op, d.replies(a, &op, o.Responses)
 }
 
-// replies finds what a success and an error look like.
+// replies finds the schemas of a success and of an error.
 func (d *document) replies(a *api, op *operation, replies map[string]response) error {
 	for _, status := range sorted(replies) {
 		r := replies[status]
@@ -195,7 +195,7 @@ func (d *document) replies(a *api, op *operation, replies map[string]response) e
 	return nil
 }
 
-// name returns the schema that s refers to, "" where it is one of its own.
+// name returns the name of the schema that s refers to, "" if s is its own.
 func name(s *schema) string {
 	if s == nil {
 		return ""
@@ -206,7 +206,8 @@ func name(s *schema) string {
 
 func (s *schema) requires(property string) bool { return slices.Contains(s.Required, property) }
 
-// words returns what a name in the document is made of: If-Match, due_before, createTask.
+// words returns the words of a name in the document: If-Match, due_before,
+// createTask.
 func words(name string) []string {
 	return strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == '.' })
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// typescript writes types that a compiler erases and nothing else of its own: Node runs it as it is from version 22.18 on.
+// typescript writes only types that can be erased, so Node 22.18 and newer runs
+// the result without a build.
 func typescript(a *api) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, tsHead, a.title, a.problem)
@@ -166,7 +167,8 @@ func tsOperation(b *strings.Builder, op operation) {
 	fmt.Fprintf(b, "    return this.call(%q, %s, %s, %s%s);\n  }\n", op.method, path, tsPick(op.options, "query"), tsPick(op.options, "header"), rest)
 }
 
-// tsOptions returns the last argument: what a caller may, or must, say by name.
+// tsOptions returns the last parameter: the named options, which may be
+// required.
 func tsOptions(options []parameter) string {
 	fields := make([]string, len(options))
 	must := false
@@ -181,7 +183,8 @@ func tsOptions(options []parameter) string {
 	return arg
 }
 
-// tsPick returns the options that go into the query or the header, by the document's names.
+// tsPick returns the options for the query or the header, by the document's
+// names.
 func tsPick(options []parameter, in string) string {
 	var fields []string
 	for _, p := range options {
