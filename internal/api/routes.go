@@ -263,8 +263,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	if err != nil {
 		return err
 	}
-	if s.cfg.Admitted != nil && !rt.public {
-		s.cfg.Admitted(r.Context(), caller.namespace, caller.tokenID())
+	if s.cfg.Authenticated != nil && !rt.public {
+		s.cfg.Authenticated(r.Context(), caller.namespace, caller.tokenID())
 	}
 	query, err := readQuery(r, rt.query)
 	if err != nil {

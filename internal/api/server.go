@@ -62,10 +62,10 @@ type Config struct {
 	// Log receives errors of the server. Default: slog.Default().
 	Log *slog.Logger
 
-	// Admitted is called with the namespace and the token id of a request before
+	// Authenticated is called with the namespace and the token id of a request before
 	// it is carried out. The id is "" if no token was required. ctx is the
 	// request's. It must return quickly. Default: none.
-	Admitted func(ctx context.Context, namespace, token string)
+	Authenticated func(ctx context.Context, namespace, token string)
 	// Observe is called after each request with the route's path as in OpenAPI
 	// ("other" for no route), the method, the status and the duration. Status 0
 	// means that the connection ended before a reply. It must return quickly.
