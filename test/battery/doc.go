@@ -1,24 +1,24 @@
 // Command battery drives the foliot binary from outside and counts what was
 // lost, early, doubled or late.
 //
-// Three logs are its evidence, and the server writes none of them: what the
-// client was promised (synced after each 2xx), what the receiver got (synced
-// before its 2xx), and the faults that were inflicted. Pure functions of package
-// verify turn them into a verdict. Their tests show which faults they catch.
+// Its evidence is three logs, and the server writes none of them: the promises to
+// the client (synced after each 2xx), the callbacks (synced before each 2xx of the
+// receiver), and the faults. Pure functions of package verify turn them into a
+// verdict. Their tests show which faults they catch.
 //
 //	verify/              compares the logs
 //	harness/             starts servers, nodes, Redis and clients; makes the load
 //	harness/receiver/    the servers that callbacks go to
 //	harness/journal/     append-only logs on disk
-//	harness/system/      processes, and what the operating system tells of them
+//	harness/system/      processes, and the operating system's figures about them
 //	harness/timing/      waits, rates and goroutines
 //	scenario/directory/  the promises of a server with a data directory
 //	scenario/scale/      many tasks, many schedules, hosts that hang
 //	scenario/redis/      several nodes on a Redis
 //	scenario/tenants/    attacks by one namespace or a stranger
 //
-// If the load is millions of tasks, the receiver is a process of its own, whose
-// log is on the disk at its end, and verify.Numbered judges by number.
+// If the load is millions of tasks, the receiver is a process of its own. It writes
+// its log to the disk at its end, and verify.Numbered judges tasks by number.
 //
 //	go run ./test/battery --help
 //	go run ./test/battery steady kill

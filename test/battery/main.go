@@ -21,8 +21,8 @@ import (
 	"github.com/foliot/foliot/test/battery/scenario/tenants"
 )
 
-// scenario is one line of what must be shown. Its run ends in bounded time,
-// whatever the server does.
+// scenario checks some promises. Its run ends in bounded time, even if the server
+// hangs.
 type scenario struct {
 	name string
 	what string
@@ -151,7 +151,7 @@ func runAll(ctx context.Context, chosen []scenario, opts harness.Options, dir st
 			return failed, err
 		}
 		fmt.Fprintf(stdout, "\n%s: %s\n", s.name, s.what)
-		syscall.Sync() // what a compiler or the scenario before wrote must not hold up the syncs that are measured
+		syscall.Sync() // earlier writes, such as a compiler's, must not delay the measured syncs
 		began := time.Now()
 		err := s.run(ctx, t)
 		if err != nil {

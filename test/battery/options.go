@@ -108,7 +108,7 @@ func list(w io.Writer, all []scenario) {
 	}
 }
 
-// fullSizes are what -full sets.
+// fullSizes are the values that -full sets.
 var fullSizes = map[string]string{
 	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "spread": "60s", "failovers": "50", "cluster-failovers": "20", "redis-kills": "50", "slot-moves": "20",
 	"rivals": "100000", "rival-schedules": "100000", "ticks": "200", "schedules": "100000", "watched": "2m",
@@ -130,7 +130,7 @@ func enlarge(flags *flag.FlagSet) error {
 	return nil
 }
 
-// checkOptions refuses what no scenario can run with.
+// checkOptions refuses values that no scenario can use.
 func checkOptions(o *harness.Options) error {
 	for name, size := range map[string]int{
 		"kills": o.Kills, "tasks": o.Tasks, "stuck": o.Stuck, "hosts": o.Hosts, "herd": o.Herd / 5,

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// serverPackage is what is driven.
+// serverPackage is the program under test.
 const serverPackage = "github.com/foliot/foliot/cmd/foliot"
 
 // Build compiles the binary into dir, with the profiler if that is asked for.

@@ -56,7 +56,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body any) (int, 
 	return c.CallWith(ctx, nil, method, path, body)
 }
 
-// CallWith is Call with header fields beside those of every call.
+// CallWith is Call with additional header fields.
 func (c *Client) CallWith(ctx context.Context, fields map[string]string, method, path string, body any) (int, []byte, error) {
 	var r io.Reader
 	if body != nil {
@@ -126,7 +126,7 @@ func (c *Client) Create(ctx context.Context, in wire.TaskInput) (bool, error) {
 	return true, nil
 }
 
-// CreateAll makes tasks in batches, all of which must succeed.
+// CreateAll creates tasks in batches. Every batch must succeed.
 func (c *Client) CreateAll(ctx context.Context, tasks []wire.TaskInput) error {
 	const most = 1000
 	for len(tasks) > 0 {

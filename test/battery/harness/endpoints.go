@@ -24,7 +24,7 @@ type Endpoints struct {
 // Endpoint is one node's. Others are not sent to one that is shut.
 type Endpoint struct {
 	*Client
-	Closed atomic.Bool // by who stops the node; whoever calls reads it
+	Closed atomic.Bool // set when the node is stopped; callers read it
 }
 
 const (
@@ -39,7 +39,7 @@ func newEndpoint(server string) *Endpoint {
 	return d
 }
 
-// Next returns the endpoint whose turn it is. It skips those that are closed, unless all are.
+// Next returns the endpoints in turn. It skips closed ones, unless all are closed.
 func (ds *Endpoints) Next() *Endpoint {
 	for range ds.List {
 		if d := ds.List[int(ds.turn.Add(1))%len(ds.List)]; !d.Closed.Load() {
@@ -49,8 +49,8 @@ func (ds *Endpoints) Next() *Endpoint {
 	return ds.List[0]
 }
 
-// Create makes one task, whose name is its Idempotency-Key too: what has no
-// answer, or a 5xx, is asked for again at the next node.
+// Create creates one task. The name of the task is its Idempotency-Key too. After a
+// 5xx, or without a reply, Create repeats the request at the next node.
 func (ds *Endpoints) Create(ctx context.Context, in wire.TaskInput) (bool, error) {
 	ctx, stop := context.WithTimeout(ctx, callTimeout)
 	defer stop()
@@ -84,7 +84,7 @@ func (ds *Endpoints) Cancel(ctx context.Context, name string) int {
 		case err == nil && status < http.StatusInternalServerError:
 			return status
 		case errors.As(err, &op) && op.Op == "dial" && timing.Pause(ctx, callPause):
-			continue // nobody was asked
+			continue // no node got the request
 		}
 		return 0
 	}

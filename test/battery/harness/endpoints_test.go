@@ -73,13 +73,13 @@ func TestACreateThatIsRefusedIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A second answer would say of a task that the first cancelled that it has
-// finished, which is no word of what the first was.
+// If the first cancel succeeds, the reply to a second one only says that the task
+// has finished. It does not show the reply to the first.
 func TestACancelAsksOneNodeOnce(t *testing.T) {
 	for status, want := range map[int]int{200: 200, 202: 202, 409: 409, 503: 0, 0: 0} {
 		a := startNode(t, status)
 		gone := httptest.NewServer(nil)
-		gone.Close() // nobody is asked there
+		gone.Close() // no node gets requests there
 		if got := doorsOf(t, gone.URL, a.URL).Cancel(t.Context(), "task"); got != want || len(a.asked()) != 1 {
 			t.Errorf("a node that answers %d: %d, asked %d times", status, got, len(a.asked()))
 		}

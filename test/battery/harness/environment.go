@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Environment is a server, a receiver and a client with their logs: what most
-// scenarios need. Close ends all of them and leaves the logs.
+// Environment is a server, a receiver and a client with their logs. Most scenarios
+// need one. Close ends all of them and leaves the logs.
 type Environment struct {
 	Dir       string
 	Server    *Server
@@ -46,7 +46,7 @@ func (t *Run) NewEnvironmentIn(ctx context.Context, sub string, flags ...string)
 	return st, nil
 }
 
-// PrepareEnvironment returns an environment whose server does not run yet.
+// PrepareEnvironment returns an environment. Its server does not run yet.
 func (t *Run) PrepareEnvironment(sub string, flags ...string) (*Environment, error) {
 	st, err := t.OpenLogs(sub)
 	if err != nil {
@@ -121,8 +121,8 @@ func (st *Environment) Evidence() (e verify.Evidence, err error) {
 	return e, err
 }
 
-// AwaitPromised returns when what was accepted and not cancelled has arrived, or
-// patience has ended: Check says then what is missing.
+// AwaitPromised returns when all tasks have arrived that were accepted and not
+// cancelled. It also returns when patience has ended; Check then finds the missing tasks.
 func (st *Environment) AwaitPromised(ctx context.Context, patience time.Duration) error {
 	e, err := st.Evidence()
 	if err != nil {
@@ -148,8 +148,8 @@ func (st *Environment) Promised(name string, due time.Time) error {
 	return st.accepted.Append(verify.Accepted{Name: name, Due: due, At: time.Now()})
 }
 
-// Judge reads the logs, prints what every scenario promises, and returns the
-// verdict for what it promises beside that.
+// Judge reads the logs and checks the promises of every scenario. It returns the
+// verdict, so that a scenario can check further promises.
 func (st *Environment) Judge() (verify.Verdict, error) {
 	e, err := st.Evidence()
 	if err != nil {

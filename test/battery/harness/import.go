@@ -37,12 +37,12 @@ func (st *Environment) ImportNumbered(ctx context.Context, n verify.Numbered, qu
 
 // LeadFor is how far ahead tasks must be due so that they can be imported before.
 func LeadFor(count int) time.Duration {
-	const slowest = 20_000 // a second: what million promises
+	const slowest = 20_000 // a second: the promise of million
 	return 5*time.Second + time.Duration(count)*time.Second/slowest
 }
 
-// RunFoliot runs a command of the binary and reads what it prints as JSON into
-// out, unless that is nil.
+// RunFoliot runs a command of the binary. It decodes the JSON output into out,
+// unless out is nil.
 func (st *Environment) RunFoliot(ctx context.Context, out any, args ...string) error {
 	cmd := exec.CommandContext(ctx, st.Server.binary, append(args, "-o", "json")...)
 	var stdout, stderr bytes.Buffer
@@ -76,7 +76,7 @@ func WriteInputs(path string, count int, of func(i int) wire.TaskInput) error {
 	return w.Flush()
 }
 
-// ImportFile runs foliot import and returns what it says; the time is ours.
+// ImportFile runs foliot import and returns its report, with the time measured here.
 func (st *Environment) ImportFile(ctx context.Context, file string) (created int, seconds float64, err error) {
 	var reply struct{ Created int }
 	began := time.Now()

@@ -19,18 +19,18 @@ const (
 	MaxInFlight = 1024            // attempts that a server may have under way, flag --concurrency
 )
 
-// Target is what a load speaks to: a server, or several.
+// Target is the server, or the servers, that a load is sent to.
 type Target interface {
 	Create(ctx context.Context, in wire.TaskInput) (bool, error)
 	Cancel(ctx context.Context, name string) int
 }
 
-// Load creates tasks at a fixed rate and cancels some of them. Run is its
-// only goroutine beside those of the requests, and waits for them.
+// Load creates tasks at a fixed rate and cancels some of them. Run uses one
+// goroutine and one for each request, and waits for all of them.
 type Load struct {
 	Environment *Environment
 	Target      Target
-	Rate        int           // creates a second, whatever the server does
+	Rate        int           // creates a second, even if the server is slow
 	DueWithin   time.Duration // tasks are due up to this long from their creation; 0: loadDue
 	CancelShare float64       // is cancelled
 
@@ -52,8 +52,8 @@ func (l *Load) During(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// live creates one task and cancels some. The dice are the task's own: what it
-// does depends on the seed alone.
+// live creates one task and may cancel it. Each task has its own random source, so
+// its actions depend only on the seed.
 func (l *Load) live(ctx context.Context, i int) {
 	dice := rand.New(rand.NewPCG(l.Environment.Run.Options.Seed, uint64(i)))
 	name, due := fmt.Sprintf("kill-%d", i), timing.DueIn(time.Duration(dice.Int64N(int64(cmp.Or(l.DueWithin, loadDue)))))
@@ -87,7 +87,7 @@ func (l *Load) cancel(ctx context.Context, name string) {
 	l.mu.Unlock()
 }
 
-// Report prints what was answered, and judges the cancels.
+// Report prints the replies, and judges the cancels.
 func (l *Load) Report(t *Run, v verify.Verdict) {
 	t.Note("creates without an answer %d", l.Unanswered)
 	t.Note("cancels answered 200: %d, 202: %d, 409: %d, not at all: %d", l.Cancels[200], l.Cancels[202], l.Cancels[409], l.Cancels[0])

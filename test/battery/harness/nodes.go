@@ -15,10 +15,10 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Nodes are foliot processes that share a Redis, and what an environment has beside
-// its server. Close ends all of them.
+// Nodes are foliot processes that share a Redis, with the receiver and the logs of
+// an environment. Close ends all of them.
 type Nodes struct {
-	*Environment // whose server and client there are not
+	*Environment // without server and client
 	Servers      []*Server
 	Endpoints    *Endpoints
 	after        []func() // to be called when the nodes have ended
@@ -130,12 +130,12 @@ func (n *Nodes) ConcludeUnder(ctx context.Context, load *Load, do func() error) 
 	return n.Conclude(ctx)
 }
 
-// Conclude waits for what is outstanding, stops all nodes and judges.
+// Conclude waits for the outstanding tasks, stops all nodes and judges.
 func (n *Nodes) Conclude(ctx context.Context) (verify.Verdict, error) {
 	if err := n.AwaitPromised(ctx, 60*time.Second); err != nil {
 		return verify.Verdict{}, err
 	}
-	timing.Pause(ctx, n.Run.Options.TaskLease+2*time.Second) // what comes twice or after its cancel would come by now
+	timing.Pause(ctx, n.Run.Options.TaskLease+2*time.Second) // time for repeats, and for callbacks after a cancel
 	if err := n.StopAll(25 * time.Second); err != nil {
 		return verify.Verdict{}, err
 	}
@@ -147,7 +147,7 @@ func (n *Nodes) Conclude(ctx context.Context) (verify.Verdict, error) {
 	return v, err
 }
 
-// RecordFault writes down what was done at that moment.
+// RecordFault logs a fault at that moment.
 func (n *Nodes) RecordFault(kind string, at time.Time) error {
 	return n.Faults.Append(verify.Fault{Kind: kind, At: at})
 }
@@ -159,7 +159,7 @@ func (n *Nodes) rest() {
 	}
 }
 
-// Close ends the processes and what was started for them.
+// Close ends the processes and the servers that were started for them.
 func (n *Nodes) Close() {
 	n.rest()
 	for _, s := range n.Servers {

@@ -15,9 +15,9 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// A profile needs the help of the process it is of, and the server has no command
-// for that. So the binary that is measured gets another source file, which is
-// no part of what is shipped, by the compiler's own means (-overlay).
+// A process must profile itself, and the server has no command for it. So the
+// measured binary gets one more source file by the compiler's flag -overlay. The
+// shipped binary does not have this file.
 //
 //go:embed overlay/profile.go.txt
 var profiler []byte
@@ -25,7 +25,7 @@ var profiler []byte
 // profileVariable names the file that a profile is written to.
 const profileVariable = "BATTERY_PROFILE"
 
-// overlay writes what go build -overlay takes, and returns its path.
+// overlay writes the file for go build -overlay, and returns its path.
 func overlay(dir string) (string, error) {
 	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", serverPackage).Output()
 	if err != nil {
@@ -57,7 +57,7 @@ func (st *Environment) Profile(name string) (stop func(context.Context) error, e
 		if err := st.Server.Cmd.Process.Signal(syscall.SIGUSR2); err != nil {
 			return fmt.Errorf("end the profile: %w", err)
 		}
-		timing.Pause(ctx, time.Second) // it is written meanwhile
+		timing.Pause(ctx, time.Second) // time to write it
 		kept := filepath.Join(st.Run.Dir, name+".pprof")
 		if err := os.Rename(st.Server.profileFile(), kept); err != nil {
 			return fmt.Errorf("keep the profile: %w", err)
@@ -66,8 +66,8 @@ func (st *Environment) Profile(name string) (stop func(context.Context) error, e
 	}, nil
 }
 
-// showProfile prints where the time went: first by what was running, then, of
-// what can be named, by what it was running for.
+// showProfile prints the processor time: first by function, then by the labels of
+// the work, if it has any.
 func (t *Run) showProfile(ctx context.Context, path string) error {
 	t.Note("%s:", path)
 	for _, view := range [][]string{

@@ -53,8 +53,8 @@ func (t *Run) Lateness(of string, late []time.Duration) time.Duration {
 	return p99
 }
 
-// MustTally prints the tally of a fast receiver's log, and compares it with what
-// every scenario promises.
+// MustTally prints the tally of a fast receiver's log, and checks the promises of
+// every scenario.
 func (t *Run) MustTally(n verify.Numbered, path string) (verify.Tally, error) {
 	v, err := n.Tally(receiver.ReadDeliveries(path))
 	if err != nil {

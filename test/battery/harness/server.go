@@ -46,8 +46,8 @@ func NewServer(binary, dir string, flags ...string) (*Server, error) {
 	return &Server{binary: binary, Addr: addr, Dir: filepath.Join(dir, "data"), Log: log, Flags: flags}, nil
 }
 
-// freeAddr returns a loopback address that nobody listens on. The server takes
-// it again after each kill, so it cannot choose one by itself.
+// freeAddr returns a free loopback address. The server uses it again after each
+// kill, so it cannot choose one by itself.
 func freeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Server) Run(ctx context.Context) error {
 // KillNow sends SIGKILL and returns when that happened, by the clock. It may be
 // called while another goroutine waits.
 func (s *Server) KillNow() time.Time {
-	_ = s.Cmd.Process.Kill() // it may be dead already, which is what is wanted
+	_ = s.Cmd.Process.Kill() // it may be dead already, which is fine
 	return time.Now()
 }
 

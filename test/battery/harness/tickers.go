@@ -43,7 +43,7 @@ func (st *Environment) StartTickers(ctx context.Context, pairs int) (k Tickers, 
 	return k, nil
 }
 
-// StopTickers ends them, and writes down what they promised.
+// StopTickers ends the schedules, and logs their promises.
 func (st *Environment) StopTickers(ctx context.Context, k Tickers) error {
 	for _, name := range k.names {
 		if err := st.promiseInstants(ctx, name, k.start); err != nil {
@@ -53,8 +53,8 @@ func (st *Environment) StopTickers(ctx context.Context, k Tickers) error {
 	return nil
 }
 
-// promiseInstants ends a schedule, and writes down what it promised: an occurrence for each
-// second from its start until then.
+// promiseInstants ends a schedule, and logs its promise: an occurrence for each second
+// from its start until then.
 func (st *Environment) promiseInstants(ctx context.Context, name string, start time.Time) error {
 	var s wire.Schedule
 	if err := st.Client.Do(ctx, http.MethodPost, "/schedules/"+name+"/pause", nil, &s); err != nil {

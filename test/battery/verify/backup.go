@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// BackupReport is what a backup says of itself, and what foliot restore prints
-// after it has counted again.
+// BackupReport is the manifest of a backup. foliot restore prints the same after it
+// has counted again.
 type BackupReport struct {
 	Tasks    int    `json:"tasks"`
 	Checksum string `json:"checksum"`
@@ -24,7 +24,7 @@ type BackupEvidence struct {
 	Taken, Given BackupReport     // by backup and by restore
 }
 
-// BackupVerdict is what the evidence says.
+// BackupVerdict is the result of CheckBackup.
 type BackupVerdict struct {
 	Before, During, Since int // accepted, by when that was
 	DuringRestored        int
@@ -35,8 +35,8 @@ type BackupVerdict struct {
 	Unknown []string // restored, never asked for
 }
 
-// CheckBackup judges. It is a pure function. Of the restored tasks it looks at
-// those that a seeder creates: others come and go meanwhile.
+// CheckBackup judges a backup. It is a pure function. It checks only the tasks of a
+// seeder, because other tasks come and go during the backup.
 func CheckBackup(e BackupEvidence) (v BackupVerdict) {
 	restored := map[string]wire.TaskInput{}
 	for _, r := range e.Restored {

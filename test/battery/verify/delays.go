@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Delays are how late first arrivals were, by what can have delayed them. Only
-// what is due can be claimed: so a task that was due after the last fault before
-// its arrival was in nobody's hands when that happened.
+// Delays are the lateness of first arrivals, by possible cause. Only a due task can
+// be claimed. So if a task was due after the last fault before its arrival, no node
+// had claimed it at that fault.
 type Delays struct {
 	Untouched []time.Duration // no fault between its due time and its arrival: since it was due; ascending
 	Touched   []time.Duration // it was due at a fault: since the last one; ascending
 }
 
-// Delays sorts the first arrivals of what was accepted. A task that was accepted
-// after it was due is due when that was answered.
+// Delays sorts the first arrivals of accepted tasks. If a task was accepted after its
+// due time, the time of the reply counts as its due time.
 func (e Evidence) Delays() (d Delays) {
 	first := map[string]time.Time{}
 	for _, a := range e.Arrived {

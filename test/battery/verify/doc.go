@@ -1,3 +1,3 @@
-// Package verify compares the logs of a run: what clients were promised, what
-// receivers got, and which faults were inflicted. Its functions are pure.
+// Package verify compares the logs of a run: promises to clients, callbacks at
+// receivers, and faults. Its functions are pure.
 package verify

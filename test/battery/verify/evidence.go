@@ -32,7 +32,7 @@ type Arrived struct {
 	At   time.Time `json:"at"` // when the handler began
 }
 
-// Fault is a line of the log of what was done to the server.
+// Fault is a line of the log of faults.
 type Fault struct {
 	Kind string    `json:"kind"`
 	At   time.Time `json:"at"`
@@ -46,8 +46,8 @@ type Evidence struct {
 	Faults    []Fault
 }
 
-// Split divides the evidence by tasks: those of which something was heard before
-// an instant, and others. The faults are those of both.
+// Split divides the evidence by tasks: those that the logs name before an instant,
+// and others. Both parts have all faults.
 func (e Evidence) Split(at time.Time) (before, after Evidence) {
 	early := map[string]bool{}
 	for _, a := range e.Accepted {
@@ -90,7 +90,7 @@ func (e Evidence) DueWithin(from, until time.Time) Evidence {
 	return part
 }
 
-// Unexpected returns the names of arrivals that nobody was promised.
+// Unexpected returns the names of arrivals without a promise.
 func (e Evidence) Unexpected() (names []string) {
 	known := map[string]bool{}
 	for _, a := range e.Accepted {

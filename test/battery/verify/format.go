@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Examples shows the first of what went wrong.
+// Examples shows the first few failures.
 func Examples(list []string) string {
 	if len(list) == 0 {
 		return ""
@@ -18,7 +18,7 @@ func Millis(d time.Duration) string {
 	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
 }
 
-// Offences counts what went wrong, and keeps the first few to be shown.
+// Offences counts failures, and keeps the first few as examples.
 type Offences struct {
 	Count int
 	First []string

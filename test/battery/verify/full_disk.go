@@ -75,7 +75,7 @@ type DiskVerdict struct {
 	Runs, Ended, Restarts int // runs; how often the server ended by itself, and how often of that at a start
 
 	Fates map[string]map[string]int // tasks by the answers that they had and by their last state
-	Wrong []string                  // tasks whose last state contradicts their answers, with their history
+	Wrong []string                  // tasks with a last state that contradicts the replies, with their history
 }
 
 // JudgeDisk judges one run. It is a pure function of the logs.

@@ -15,11 +15,11 @@ type FailoverRun struct {
 	lost      int
 }
 
-// Losses is what a level lost in some runs.
+// Losses are the losses of a level in some runs.
 type Losses struct {
 	Level, fault string
 	runs         []FailoverRun
-	hurt, worst  int // the runs that lost some, and what one lost at most
+	hurt, worst  int // the runs with losses, and the largest loss
 	Verdict
 }
 
@@ -36,7 +36,7 @@ func (l Losses) Row() string {
 		len(l.AfterCancel), l.Duplicates, Percentile(silences, 50), Percentile(silences, 100))
 }
 
-// JudgeLosses says what was lost in which run: that which had begun last when the
+// JudgeLosses assigns each lost task to a run: the latest run that had begun when the
 // task was promised.
 func JudgeLosses(level, fault string, runs []FailoverRun, e Evidence) Losses {
 	l := Losses{Level: level, fault: fault, runs: runs, Verdict: Check(e)}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Numbered is many tasks that differ by their number alone: prefix-0, prefix-1
-// … What Check does for some thousands by name, Tally does for millions.
+// Numbered is many tasks that differ only by their number: prefix-0, prefix-1 …
+// Check works by name for some thousands of tasks, Tally by number for millions.
 type Numbered struct {
 	Prefix string
 	Count  int
@@ -52,7 +52,7 @@ func (n Numbered) Before(end time.Time) Numbered {
 }
 
 // Occurrences yields the callbacks of schedules that n names, each under its schedule's name:
-// those of the first count schedules alone. What is of no instant keeps its name, which n
+// only those of the first count schedules. Other callbacks keep their name, which n
 // does not know.
 func (n Numbered) Occurrences(lines iter.Seq2[Delivery, error], count int) iter.Seq2[Delivery, error] {
 	return func(yield func(Delivery, error) bool) {

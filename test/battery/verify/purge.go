@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// PurgeVerdict is what the logs say about a purge.
+// PurgeVerdict is the result of CheckPurge.
 type PurgeVerdict struct {
 	Lost       []string // due a second before the purge was asked for, never arrived
 	After      []string // arrived when nothing that was under way could any more
@@ -14,8 +14,8 @@ type PurgeVerdict struct {
 	Duplicates int
 }
 
-// CheckPurge judges the tasks of a queue whose purge was asked for and answered
-// at these moments. It is a pure function of the logs.
+// CheckPurge judges the tasks of a queue after a purge. The request and the reply of
+// the purge were at these moments. It is a pure function of the logs.
 func CheckPurge(e Evidence, asked, answered time.Time, doomed []string) (v PurgeVerdict) {
 	arrival := map[string]time.Time{}
 	for _, a := range e.Arrived {

@@ -11,15 +11,15 @@ type Probe struct {
 	Status int // 0: no reply came
 }
 
-// Revocation is what probes say about the revocation of a token.
+// Revocation is the result of CheckRevocation.
 type Revocation struct {
 	Before, RefusedBefore int           // answered before it was asked for
 	After, Accepted       int           // sent later than a second after its answer
 	Last                  time.Duration // from that answer to the last probe that was sent and accepted
 }
 
-// CheckRevocation judges probes of a token whose revocation was asked for and
-// answered at these moments. It is a pure function.
+// CheckRevocation judges the probes of a token around its revocation. The request and
+// the reply of the revocation were at these moments. It is a pure function.
 func CheckRevocation(probes []Probe, asked, answered time.Time) (v Revocation) {
 	for _, p := range probes {
 		accepted := p.Status == http.StatusOK

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Tally is what the log of a fast receiver says about numbered tasks.
+// Tally summarises the log of a fast receiver for numbered tasks.
 type Tally struct {
 	Arrived int
 	Lost    Offences // never arrived

@@ -15,7 +15,7 @@ const (
 	WireDelay    = 250 * time.Millisecond
 )
 
-// Verdict is what the evidence says.
+// Verdict is the result of Check.
 type Verdict struct {
 	Accepted, Arrived, Faults int // tasks, callbacks, faults
 
@@ -50,7 +50,7 @@ func Check(e Evidence) Verdict {
 	return v
 }
 
-// cancels finds what was sent although its cancel was answered with 200.
+// cancels finds tasks that were sent although the reply to their cancel was 200.
 func (v *Verdict) cancels(cancels []Cancelled, arrivals map[string][]Arrived) {
 	for _, c := range cancels {
 		if c.Status != 200 {
@@ -64,9 +64,9 @@ func (v *Verdict) cancels(cancels []Cancelled, arrivals map[string][]Arrived) {
 	}
 }
 
-// deliveries finds what never came, came early, and how late the rest was.
+// deliveries finds lost and early tasks, and the lateness of the others.
 func (v *Verdict) deliveries(e Evidence, arrivals map[string][]Arrived) {
-	maybe := map[string]bool{} // whose cancel took effect, or may have
+	maybe := map[string]bool{} // tasks with a cancel that took effect, or may have
 	for _, c := range e.Cancelled {
 		if c.MayHold() {
 			maybe[c.Name] = true

@@ -107,8 +107,8 @@ func (j *Journal) Close() error {
 	return j.file.Close()
 }
 
-// Read returns a journal's lines. What the battery judges is what
-// stands on the disk, not what it remembers.
+// Read returns a journal's lines. The battery judges the data on the disk, not the
+// data in memory.
 func Read[T any](path string) ([]T, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -26,7 +26,7 @@ func TestAJournalKeepsEveryLineThatWasAppended(t *testing.T) {
 		})
 	}
 	writers.Wait()
-	// Before close: what was appended is in the file already.
+	// Before close: the appended line is already in the file.
 	lines, err := Read[testLine](path)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ type callback struct {
 
 var errInvalidRequest = errors.New("this is no request that a sink reads")
 
-// readCallback reads one request. It understands what the server sends:
+// readCallback reads one request. It understands only requests of the server:
 // HTTP/1.1, canonical header names, a body of a known length.
 func readCallback(r *bufio.Reader) (c callback, err error) {
 	if _, err = r.ReadSlice('\n'); err != nil {

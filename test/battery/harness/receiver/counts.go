@@ -1,6 +1,6 @@
 package receiver
 
-// Counts is what a fast receiver has seen so far.
+// Counts is the number of callbacks that a fast receiver has seen so far.
 type Counts struct {
 	Arrived  int `json:"arrived"`
 	Signed   int `json:"signed"`   // that carried a signature
@@ -8,8 +8,8 @@ type Counts struct {
 	Rejected int `json:"rejected"` // of the sample: not so
 }
 
-// sample is how many callbacks there are to one whose signature is verified,
-// while the receiver knows a secret.
+// sample is the number of callbacks for one that the receiver verifies, while it
+// knows a secret.
 const sample = 16
 
 // RightlySigned reports whether all were signed, and the sample by the right secret.

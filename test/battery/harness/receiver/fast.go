@@ -15,8 +15,8 @@ import (
 )
 
 // FastCommand is the hidden scenario under which the battery runs itself again
-// as a fast receiver: in a process of its own it shares no scheduler and no collector
-// with what measures, and the system says what it costs.
+// as a fast receiver. A process of its own shares no scheduler and no garbage collector
+// with the measurement, and the system reports its processor time.
 const FastCommand = "sink"
 
 // fastOrder is a line of its standard input; it answers each with its counts.
@@ -91,7 +91,7 @@ func (p *Fast) Know(secrets ...string) (Counts, error) {
 	return p.order(fastOrder{Know: &secrets})
 }
 
-// Counts returns what the receiver has seen so far.
+// Counts returns the number of callbacks so far.
 func (p *Fast) Counts() (Counts, error) { return p.order(fastOrder{}) }
 
 func (p *Fast) order(o fastOrder) (c Counts, err error) {
@@ -104,7 +104,7 @@ func (p *Fast) order(o fastOrder) (c Counts, err error) {
 	return c, nil
 }
 
-// End makes sure that no process is left, whatever it has logged.
+// End ends the process, even if its log is incomplete.
 func (p *Fast) End() { _ = p.Close() }
 
 // AwaitDeliveries returns when so many callbacks have come to a fast receiver, or when none
@@ -121,7 +121,7 @@ func AwaitDeliveries(ctx context.Context, sink *Fast, count int, due time.Time, 
 			last, progress = c.Arrived, now
 		}
 		if now.Sub(progress) > patience || !timing.Pause(ctx, 50*time.Millisecond) {
-			return ctx.Err() // what is missing, the tally says
+			return ctx.Err() // the tally reports the missing tasks
 		}
 	}
 }

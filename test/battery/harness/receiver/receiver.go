@@ -24,8 +24,8 @@ type Receiver struct {
 	// Before is called with each callback before it is logged; nil does nothing.
 	Before func(name string)
 
-	// Accept returns the status to answer; what it does not accept is not
-	// logged. nil accepts everything, with a 200.
+	// Accept returns the status of the reply. Callbacks that are not accepted
+	// are not logged. If Accept is nil, every callback gets a 200.
 	Accept func(req *http.Request) int
 
 	mu   sync.Mutex // guards everything below

@@ -4,6 +4,6 @@ import (
 	"syscall"
 )
 
-// ChildAttributes makes the kernel kill a process whose battery has died, however that
-// came about.
+// ChildAttributes makes the kernel kill a process when the battery has died, for any
+// reason.
 func ChildAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

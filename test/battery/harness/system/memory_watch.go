@@ -16,7 +16,7 @@ type MemoryWatch struct {
 	seen MemoryUse // of the goroutine until done is closed
 }
 
-// MemoryUse is what a MemoryWatch has seen, in bytes.
+// MemoryUse is the memory that a MemoryWatch has measured, in bytes.
 type MemoryUse struct{ start, Peak, end int64 }
 
 func (m MemoryUse) String() string {
@@ -39,7 +39,7 @@ func WatchMemory(ctx context.Context, pid int) *MemoryWatch {
 func (w *MemoryWatch) look(pid int) {
 	now, _, err := MemoryOf(pid)
 	if err != nil {
-		return // it is gone: what was seen so far stands
+		return // the process is gone: keep the figures so far
 	}
 	if w.seen.start == 0 {
 		w.seen.start = now
@@ -47,7 +47,7 @@ func (w *MemoryWatch) look(pid int) {
 	w.seen.Peak, w.seen.end = max(w.seen.Peak, now), now
 }
 
-// End returns what was seen. Twice is fine.
+// End returns the figures. A second call is allowed.
 func (w *MemoryWatch) End() MemoryUse {
 	w.stop()
 	<-w.done

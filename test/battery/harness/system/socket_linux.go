@@ -11,7 +11,7 @@ import (
 )
 
 // HoldsSocket reports whether a process has the TCP socket that is connected
-// from one IPv4 address to another, as the system tells it.
+// from one IPv4 address to another.
 func HoldsSocket(pid int, from, to netip.AddrPort) (bool, error) {
 	inode, err := socketInode(from, to)
 	if err != nil {
@@ -32,8 +32,8 @@ func HoldsSocket(pid int, from, to netip.AddrPort) (bool, error) {
 }
 
 // The kernel's interface for one socket (sock_diag(7)): a header, and an
-// inet_diag_req_v2 or, in the reply, an inet_diag_msg. /proc/net/tcp instead is a
-// list of all, of which a reader misses some while others come and go.
+// inet_diag_req_v2 or, in the reply, an inet_diag_msg. /proc/net/tcp lists all
+// sockets, but its reader misses some while others open and close.
 const (
 	netlinkSockDiag = 4
 	sockDiagFamily  = 20

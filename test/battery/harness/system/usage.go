@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// MemoryOf returns a process's resident memory now and at its peak, in bytes,
-// as the system tells it.
+// MemoryOf returns a process's resident memory now and at its peak, in bytes.
 func MemoryOf(pid int) (now, peak int64, err error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

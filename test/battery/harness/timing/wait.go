@@ -21,12 +21,12 @@ func Pause(ctx context.Context, d time.Duration) bool {
 func Until(ctx context.Context, t time.Time) bool { return Pause(ctx, time.Until(t)) }
 
 // SpreadOver returns the i-th of count instants that divide a span evenly. The
-// step is divided first: i times a day in nanoseconds overflows at i = 106,752,
-// and what is then due lies in the past.
+// step is divided first: i times a day in nanoseconds overflows at i = 106,752, and
+// the instant would lie in the past.
 func SpreadOver(start time.Time, span time.Duration, i, count int) time.Time {
 	return start.Add(time.Duration(i) * (span / time.Duration(count)))
 }
 
-// DueIn returns the instant that far from now, in whole milliseconds: what the
-// API keeps, so that nothing is judged against a time that was never asked for.
+// DueIn returns the instant that far from now, in whole milliseconds. The API keeps
+// milliseconds, so each task is judged against the time that was requested.
 func DueIn(d time.Duration) time.Time { return time.Now().Add(d).Truncate(time.Millisecond) }

@@ -16,7 +16,7 @@ import (
 )
 
 // Backup: a backup while tasks are created and delivered, restored into
-// another directory, and compared with what clients were promised.
+// another directory, and compared with the promises to clients.
 func Backup(ctx context.Context, t *harness.Run) error {
 	st, err := t.NewEnvironmentIn(ctx, "original")
 	if err != nil {
@@ -72,7 +72,7 @@ func Backup(ctx context.Context, t *harness.Run) error {
 	return mustRefuseDamage(ctx, t, file)
 }
 
-// restoreBackup restores a backup, starts a server on it and lists what it has.
+// restoreBackup restores a backup, starts a server on it and lists the tasks.
 func restoreBackup(ctx context.Context, t *harness.Run, file string, e *verify.BackupEvidence) error {
 	st, err := t.PrepareEnvironment("restored")
 	if err != nil {
@@ -137,7 +137,7 @@ func mustBeBackup(t *harness.Run, e verify.BackupEvidence) {
 	t.Note("accepted while it ran %d, of which it has %d", v.During, v.DuringRestored)
 }
 
-// readManifest returns what a backup says of itself, in its last entry.
+// readManifest returns the manifest of a backup, its last entry.
 func readManifest(path string) (r verify.BackupReport, err error) {
 	f, err := os.Open(path)
 	if err != nil {

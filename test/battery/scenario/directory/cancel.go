@@ -34,7 +34,7 @@ func Cancel(ctx context.Context, t *harness.Run) error {
 	if err != nil {
 		return err
 	}
-	v, err := st.Conclude(ctx, 2*time.Second, 10*time.Second) // what comes after its cancel would come by now
+	v, err := st.Conclude(ctx, 2*time.Second, 10*time.Second) // time for callbacks after a cancel
 	if err != nil {
 		return err
 	}

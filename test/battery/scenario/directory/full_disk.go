@@ -285,8 +285,8 @@ func (r *diskRun) lastRecord(ctx context.Context, name string, deadline time.Tim
 	}
 }
 
-// live creates one task, and changes and cancels some. What a task is to go through depends
-// on the seed alone.
+// live creates one task, and may change and cancel it. The actions depend only on
+// the seed.
 func (r *diskRun) live(ctx context.Context, seed uint64, i int) {
 	dice := rand.New(rand.NewPCG(seed, uint64(i)))
 	name := fmt.Sprintf("disk-%d", i)

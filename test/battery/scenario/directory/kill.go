@@ -57,7 +57,7 @@ func concludeKills(ctx context.Context, st *harness.Environment, load *harness.L
 	if err := st.AwaitPromised(ctx, 60*time.Second); err != nil {
 		return err
 	}
-	v, err := st.Conclude(ctx, 2*time.Second, 25*time.Second) // what comes twice or after its cancel would come by now
+	v, err := st.Conclude(ctx, 2*time.Second, 25*time.Second) // time for repeats, and for callbacks after a cancel
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Limits: what a queue is limited to, as the receiver sees it.
+// Limits: the limits of a queue, as the receiver sees them.
 func Limits(ctx context.Context, t *harness.Run) error {
 	for _, part := range []struct {
 		name string
@@ -25,7 +25,7 @@ func Limits(ctx context.Context, t *harness.Run) error {
 	return nil
 }
 
-// runLimit runs one part in an environment of its own, and judges what every scenario is judged by.
+// runLimit runs one part in an environment of its own, and checks the promises of every scenario.
 func runLimit(ctx context.Context, t *harness.Run, name string, run func(context.Context, *harness.Environment) error) error {
 	st, err := t.NewEnvironmentIn(ctx, name)
 	if err != nil {
@@ -62,8 +62,8 @@ func limitedRate(ctx context.Context, st *harness.Environment) error {
 		return err
 	}
 	arrivals := verify.ArrivalTimes(e)
-	// How much nearer two requests may arrive to each other than they were
-	// sent: one of them was late, by what this machine is late at its worst.
+	// The longest delay of this machine. Two requests may arrive closer together
+	// than they were sent, by up to this much, because one of them was late.
 	allowed := 1 + rate*(jitter+5*time.Millisecond).Seconds()
 	over := verify.RateExcess(arrivals, rate, burst)
 	st.Run.Must(missing == 0, "delivered %d of %d", count-missing, count)

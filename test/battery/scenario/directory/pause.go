@@ -10,7 +10,7 @@ import (
 )
 
 // paused: a queue is paused while it delivers, and resumed; then paused for a
-// while, so that it resumes by itself. What waits meanwhile comes afterwards.
+// while, so that it resumes by itself. The tasks that waited come afterwards.
 func paused(ctx context.Context, st *harness.Environment) error {
 	const perSecond, lasts = 200, 9 * time.Second
 	start := timing.DueIn(time.Second)

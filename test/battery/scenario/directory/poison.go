@@ -12,9 +12,9 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Poison: a task whose attempt kills the server, again and again, beside tasks
-// that do not. Some of these are slow: they are under way beside it, and each
-// death of the server may be theirs as well.
+// Poison: one task kills the server at each attempt. Other tasks do not. Some of
+// these are slow, so they are under way at the same time, and each crash counts
+// against them too.
 func Poison(ctx context.Context, t *harness.Run) error {
 	st, err := t.NewEnvironment(ctx)
 	if err != nil {

@@ -13,9 +13,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Purge: a queue is purged while it delivers: nothing of it starts after the
-// answer, what is created after the answer is delivered, and a neighbour does
-// not notice.
+// Purge: a queue is purged while it delivers. After the reply no task of it starts,
+// except tasks that are created later. Another queue is not affected.
 func Purge(ctx context.Context, t *harness.Run) error {
 	st, err := t.NewEnvironment(ctx)
 	if err != nil {
@@ -91,7 +90,7 @@ func awaitPurge(ctx context.Context, st *harness.Environment, queue string) (tim
 	return 0, errors.New("the purge was not done within 30 s")
 }
 
-// mustBePurged asks what became of tasks that were not due yet.
+// mustBePurged checks the state of tasks that were not due yet.
 func mustBePurged(ctx context.Context, st *harness.Environment, names []string) error {
 	purged := 0
 	for _, name := range names {
@@ -114,7 +113,7 @@ func purgeRounds(ctx context.Context, st *harness.Environment, rounds int) error
 	for i := range rounds {
 		in := harness.Task(fmt.Sprintf("right-after-%d", i), st.Receiver.URL(), timing.DueIn(0))
 		in.Queue = fmt.Sprintf("purged-%d", i)
-		if err := st.Client.PutQueue(ctx, in.Queue, wire.QueueInput{}); err != nil { // one that nobody knows is not purged
+		if err := st.Client.PutQueue(ctx, in.Queue, wire.QueueInput{}); err != nil { // an unknown queue cannot be purged
 			return err
 		}
 		if err := st.Client.PurgeQueue(ctx, in.Queue); err != nil {

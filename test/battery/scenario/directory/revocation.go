@@ -41,9 +41,9 @@ func (p *prober) end() []verify.Probe {
 	return p.probes
 }
 
-// mustPassBeside shows a revoked token as a client does that nobody told of the
-// revocation: again and again, from an address that others share, as all do
-// who come through a proxy. A good token must pass meanwhile.
+// mustPassBeside uses a revoked token as a client does that does not know of the
+// revocation: again and again, and from an address that other clients share, as
+// behind a proxy. A valid token must pass during this time.
 func mustPassBeside(ctx context.Context, t *harness.Run, revoked, good *harness.Client) error {
 	const shown = 50
 	var last int

@@ -51,7 +51,7 @@ func Rotate(ctx context.Context, t *harness.Run) error {
 	return r.conclude(ctx)
 }
 
-// rotation is the load and what it has met. conclude is called when the load has ended.
+// rotation is the load and its results. conclude is called when the load has ended.
 type rotation struct {
 	st       *harness.Environment
 	verifier *verifier
@@ -85,7 +85,7 @@ func (r *rotation) begin(ctx context.Context) error {
 func (r *rotation) create(ctx context.Context, i int) {
 	r.mu.Lock()
 	token := r.token
-	token.uses.Add(1) // under mu: nobody waits for a token that is still the one of the moment
+	token.uses.Add(1) // under mu: no goroutine waits for a token that is still in use
 	r.mu.Unlock()
 	defer token.uses.Done()
 	due := timing.DueIn(time.Second)
@@ -161,7 +161,7 @@ func (r *rotation) nextToken(ctx context.Context) (old *heldToken, err error) {
 
 func (r *rotation) conclude(ctx context.Context) error {
 	r.st.Receiver.AwaitAll(ctx, r.created, 20*time.Second)
-	v, err := r.st.Conclude(ctx, time.Second, 10*time.Second) // what comes twice would come by now
+	v, err := r.st.Conclude(ctx, time.Second, 10*time.Second) // time for repeats
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// seeder creates tasks that nobody delivers before a backup is judged.
+// seeder creates tasks that are due only after a backup is judged.
 type seeder struct {
 	st  *harness.Environment
 	log *journal.Journal
@@ -23,7 +23,7 @@ type seeder struct {
 	err error      // of the log: the first
 }
 
-// newSeeder prepares a seeder, whose log end closes.
+// newSeeder prepares a seeder. end closes its log.
 func newSeeder(st *harness.Environment) (*seeder, error) {
 	log, err := journal.Open(st.Path("asked"))
 	return &seeder{st: st, log: log, due: timing.DueIn(24 * time.Hour)}, err
@@ -49,7 +49,7 @@ func (k *seeder) bulk(ctx context.Context, count int) error {
 	})
 }
 
-// create makes one task and writes down what came of it.
+// create creates one task and logs the reply.
 func (k *seeder) create(ctx context.Context, i int) {
 	in := k.input(verify.Numbered{Prefix: "keep"}.Name(i))
 	line := verify.SeededTask{Name: in.Name, URL: in.HTTP.URL, Due: k.due, Sent: time.Now()}
@@ -63,7 +63,7 @@ func (k *seeder) create(ctx context.Context, i int) {
 	}
 }
 
-// end returns what the log says.
+// end returns the contents of the log.
 func (k *seeder) end() ([]verify.SeededTask, error) {
 	if err := k.log.Close(); err != nil {
 		return nil, err

@@ -12,9 +12,9 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// verifier is what a receiver knows about signing secrets at each moment: the one
-// that it verifies with, and the one before, which it trusts no longer. The
-// official library verifies. Many goroutines may use it.
+// verifier holds the signing secrets of a receiver: the current one, and the one
+// before, which it no longer trusts. The official library verifies. Many goroutines
+// may use it.
 type verifier struct {
 	mu      sync.Mutex // guards everything below
 	known   *webhooks.Webhook
@@ -24,7 +24,7 @@ type verifier struct {
 	counts verifierCounts
 }
 
-// verifierCounts is what a verifier has seen.
+// verifierCounts counts the results of a verifier.
 type verifierCounts struct {
 	Accepted int
 	Rejected verify.Offences // the known secret had not signed them
@@ -44,7 +44,7 @@ func (r *verifier) replace(secret string) error {
 	return nil
 }
 
-// retire tells that the secret before the known one may sign nothing from then on.
+// retire marks the secret before the current one: from now on it must sign nothing.
 func (r *verifier) retire(from time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

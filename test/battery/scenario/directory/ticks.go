@@ -13,9 +13,9 @@ const (
 	// A kill comes so long before its tick at most, or after: an instant is dealt with, synced,
 	// sent, answered and settled in this time.
 	killBeforeTick, killAfterTick = 20 * time.Millisecond, 60 * time.Millisecond
-	// A quarter of the kills come so soon after a start, which makes up for what was missed.
+	// A quarter of the kills come this soon after a start, while the server makes up for missed instants.
 	killAfterStart = 600 * time.Millisecond
-	// After an eighth of them nobody starts the server for up to so long: instants pass.
+	// After an eighth of the kills no server runs for up to this long, so instants pass.
 	longDown = 3 * time.Second
 )
 
@@ -34,14 +34,14 @@ func Ticks(ctx context.Context, t *harness.Run) error {
 	if err := killAtTicks(ctx, st, t.Options.Ticks); err != nil {
 		return err
 	}
-	timing.Pause(ctx, 5*time.Second) // for what is to be made up for
+	timing.Pause(ctx, 5*time.Second) // time to make up for missed instants
 	if err := st.StopTickers(ctx, k); err != nil {
 		return err
 	}
 	if err := st.AwaitPromised(ctx, 60*time.Second); err != nil {
 		return err
 	}
-	v, err := st.Conclude(ctx, 2*time.Second, 25*time.Second) // what comes twice would come by now
+	v, err := st.Conclude(ctx, 2*time.Second, 25*time.Second) // time for repeats
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func killAtTicks(ctx context.Context, st *harness.Environment, kills int) error 
 	return err
 }
 
-// aim returns when the server, which was started just now, is to be killed.
+// aim returns the time at which to kill the server, which was started just now.
 func aim(ctx context.Context, st *harness.Environment) (time.Time, error) {
 	if st.Run.Rand.IntN(4) == 0 {
 		return time.Now().Add(time.Duration(st.Run.Rand.Int64N(int64(killAfterStart)))), nil

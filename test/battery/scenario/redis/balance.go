@@ -24,7 +24,7 @@ const (
 )
 
 // Balance: tasks that are due within a minute, on three masters, by three nodes.
-// Which process sent a callback the system tells.
+// The operating system shows the process that sent a callback.
 func Balance(ctx context.Context, t *harness.Run) error {
 	c, err := redistest.StartCluster(t.Path("redis"), 3, 0)
 	if err != nil {
@@ -96,7 +96,7 @@ type senders struct {
 	pids []int          // set before the first callback
 
 	mu     sync.Mutex     // guards everything below
-	known  map[string]int // address of a connection → index of its process, -1: nobody's
+	known  map[string]int // address of a connection → index of its process, -1: no process
 	counts []int
 	others int
 	err    error // of the first connection that could not be asked for

@@ -31,7 +31,7 @@ func Blackout(ctx context.Context, t *harness.Run) error {
 	if !timing.Pause(ctx, blackoutLoad) {
 		return ctx.Err()
 	}
-	quit() // what is under way meets dead nodes
+	quit() // requests under way meet dead nodes
 	for _, s := range n.Servers {
 		if err := n.RecordFault("kill -9", s.KillNow()); err != nil {
 			return err

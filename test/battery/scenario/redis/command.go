@@ -18,7 +18,7 @@ func detachReplicas(ctx context.Context, s *redistest.Server) error {
 	return sendCommand(ctx, s, "CLIENT", "KILL", "TYPE", "replica")
 }
 
-// allowReplicas undoes detachReplicas, where the server was not started anew.
+// allowReplicas undoes detachReplicas, unless the server was started again.
 func allowReplicas(ctx context.Context, s *redistest.Server) error {
 	return sendCommand(ctx, s, "ACL", "SETUSER", "default", "+@all")
 }

@@ -15,7 +15,7 @@ import (
 
 const (
 	cutting  = 10 * time.Second
-	cutEvery = 199 // commands of a kind, beside the first, second, fourth …
+	cutEvery = 199 // commands of a kind, besides the first, second, fourth …
 )
 
 // CutReplies: connections are cut instead of the reply to each kind of command,
@@ -45,7 +45,7 @@ func CutReplies(ctx context.Context, t *harness.Run) error {
 	return nil
 }
 
-// cutter says whose replies are cut, while it is on.
+// cutter chooses the replies to cut, while it is on.
 type cutter struct {
 	on atomic.Bool // set by the scenario, read by the proxy
 

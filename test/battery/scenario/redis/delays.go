@@ -7,9 +7,9 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// mustDelays prints them and holds them against what is promised of a node's
-// death: untouched tasks come within its shard lease and a second, those in
-// flight within their own lease and a second.
+// mustDelays prints the delays and compares them with the promise for the death of a
+// node: untouched tasks come within its shard lease and a second, those in flight
+// within their own lease and a second.
 func mustDelays(n *harness.Nodes) error {
 	e, err := n.Evidence()
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 )
 
 // Deploy: an operator restarts each of three nodes in turn, and then one that is
-// alone. Nobody dies: nothing comes twice, and nothing waits for a lease.
+// alone. No node is killed: no task comes twice, and none waits for a lease.
 func Deploy(ctx context.Context, t *harness.Run) error {
 	for _, of := range []struct {
 		sub   string
@@ -57,7 +57,7 @@ func deployOf(ctx context.Context, t *harness.Run, sub string, count int) error 
 	slices.SortFunc(gaps, func(a, b gap) int { return cmp.Compare(a.stop+a.start, b.stop+b.start) })
 	longest := gaps[len(gaps)-1]
 	t.Note("%d restarts; longest from the signal until the process had ended %s, and until the next was ready %s more", len(gaps), verify.Millis(longest.stop), verify.Millis(longest.start))
-	machines := verify.Percentile(n.Idle, 100) // how late whatever runs here may be
+	machines := verify.Percentile(n.Idle, 100) // the longest delay of any process on this machine
 	mustArriveWithin(t, "over restarts", e.Delays().Untouched, deployLate+machines)
 	return nil
 }

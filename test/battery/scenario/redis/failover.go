@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// redisGroup is servers with replicas, one master of which is struck again and again.
-// One goroutine drives it.
+// redisGroup is servers with replicas. A scenario strikes one of its masters again
+// and again. One goroutine drives it.
 type redisGroup interface {
 	url() string
 	// victim returns the master that is struck next.
@@ -32,23 +32,23 @@ const (
 	failoverDue  = 5 * time.Second        // tasks are due up to this long from their creation
 	serviceAgain = 100                    // answered creates that show that service is there again
 	strikeWithin = 2 * time.Minute        // a busy machine elects slowly
-	deserted     = 300 * time.Millisecond // a master answers without replicas, where it shall have what nobody else has
+	deserted     = 300 * time.Millisecond // a master replies without replicas, so that it alone has these writes
 )
 
 // levels are the durability levels, weakest first.
 var levels = []string{"async", "default", "strict"}
 
-// failover strikes masters at every level, and prints what each lost. What was
-// answered at the strict one must be there, whatever happened to one master:
-// without exception, since whoever is struck has all its replicas at first.
+// failover strikes masters at every level, and prints the losses of each level. A
+// write that was acknowledged at the strict level must never be lost: each master
+// has all its replicas when it is struck.
 //
-// The control is in the same runs. The last of each level, one in ten, strike a
-// master from which its replicas were taken a moment before: what is answered
-// then no successor has. At async these tasks must be seen to be lost, or nothing that
-// was not lost means anything; strict must not have answered them.
+// The control is in the same runs. The last runs of each level, one in ten, remove
+// the replicas of a master a moment before the strike. No successor has the writes
+// that it then acknowledges. At async these tasks must be lost, or the absence of
+// losses elsewhere proves nothing. Strict must not acknowledge them.
 //
-// Duplicates are counted and not judged: claims wait for no replica, and a create
-// without an answer may be made again where the first was lost.
+// Duplicates are counted and not judged: claims wait for no replica, and a client
+// may repeat a create without a reply after the first one was lost.
 func failover(ctx context.Context, t *harness.Run, fault string, runs int, open func(dir, level string) (redisGroup, error)) error {
 	var table []verify.Losses
 	for _, level := range levels {
@@ -75,11 +75,11 @@ func failover(ctx context.Context, t *harness.Run, fault string, runs int, open 
 	return nil
 }
 
-// mustHold holds what a level lost against what it promises. No run is excused:
-// the sentinels of these groups elect one master for each strike, and how many they
-// elected is printed. Of cancels docs/redis.md admits what could be seen here: a task
-// that a node sends by a claim that only the old master had, while the new one
-// answers its cancel.
+// mustHold compares the losses of a level with its promise. No run is excused: the
+// sentinels of these groups elect one master for each strike, and the number of
+// elections is printed. One exception for cancels is documented in docs/redis.md: a
+// node sends a task by a claim that only the old master had, while the new master
+// acknowledges the cancel.
 func mustHold(t *harness.Run, l verify.Losses) {
 	t.Must(len(l.Early) == 0, "%s: early %d%s", l, len(l.Early), verify.Examples(l.Early))
 	if l.Level != "strict" {
@@ -131,7 +131,7 @@ func strikeOnce(ctx context.Context, n *harness.Nodes, w redisGroup, alone bool)
 	r.Began = time.Now()
 	quiet := time.Second + time.Duration(n.Run.Rand.Int64N(int64(time.Second)))
 	if alone {
-		quiet += failoverDue // what this one costs is none of the tasks from before it
+		quiet += failoverDue // the cost of this strike is not that of earlier tasks
 	}
 	if !timing.Pause(ctx, quiet) {
 		return r, ctx.Err()

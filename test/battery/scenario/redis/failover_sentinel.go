@@ -24,7 +24,7 @@ type sentinelGroup struct {
 	next   int // that of its successor
 }
 
-// masterFault is what is done to a master, and what undoes it.
+// masterFault is a fault of a master, and its reversal.
 type masterFault struct {
 	inflict func(w *sentinelGroup)
 	undo    func(ctx context.Context, w *sentinelGroup) error
@@ -43,8 +43,9 @@ var killing = masterFault{
 	},
 }
 
-// stopping: SIGSTOP, and let go on when there is a successor: what was sent to
-// it meanwhile it then carries out and answers, until it hears of that.
+// stopping stops a master by SIGSTOP, and lets it continue when there is a
+// successor. It then carries out the commands that were sent to it, and replies,
+// until it learns of the successor.
 var stopping = masterFault{
 	inflict: func(w *sentinelGroup) { w.Servers[w.master].Pause() },
 	undo: func(ctx context.Context, w *sentinelGroup) error {
@@ -69,7 +70,7 @@ var splitting = masterFault{
 // leave it in that for ten seconds.
 const oldMasterTime = 2 * time.Second
 
-// demote tells an old master, after a while, of its successor.
+// demote makes an old master, after a while, a replica of its successor.
 func (w *sentinelGroup) demote(ctx context.Context) error {
 	timing.Pause(ctx, oldMasterTime)
 	host, port, err := net.SplitHostPort(w.Addr(w.next))

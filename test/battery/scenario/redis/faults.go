@@ -50,7 +50,7 @@ func evidenceOf(ctx context.Context, t *harness.Run, sub, url string, ahead time
 	if err := n.AwaitPromised(ctx, 15*time.Second); err != nil {
 		return e, nil, err
 	}
-	timing.Pause(ctx, 4*time.Second) // what comes twice or after its cancel would come by now
+	timing.Pause(ctx, 4*time.Second) // time for repeats, and for callbacks after a cancel
 	if err := n.StopAll(25 * time.Second); err != nil {
 		return e, nil, err
 	}
@@ -58,7 +58,7 @@ func evidenceOf(ctx context.Context, t *harness.Run, sub, url string, ahead time
 	return e, load, err
 }
 
-// mustKeep holds v against what is promised while Redis itself loses nothing.
+// mustKeep checks the promises for a Redis that loses no data.
 func mustKeep(t *harness.Run, v verify.Verdict) {
 	t.Must(v.Accepted > 0 && len(v.Lost) == 0, "lost %d of %d%s", len(v.Lost), v.Accepted, verify.Examples(v.Lost))
 	t.Must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))

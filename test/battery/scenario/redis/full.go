@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Full: a Redis whose memory ends refuses creates, and nothing else.
+// Full: when the memory of Redis is full, servers refuse creates, and nothing else.
 func Full(ctx context.Context, t *harness.Run) error {
 	r, end, err := t.StartRedis("--maxmemory", "64mb")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// LostStore: what an operator, or a package's configuration, does to a Redis under
-// three nodes. Each must notice within noticedIn after the Redis is back.
+// LostStore: an operator, or a configuration, damages the Redis of three nodes. Each
+// node must notice within noticedIn after the Redis is back.
 func LostStore(ctx context.Context, t *harness.Run) error {
 	for _, c := range storeFaults {
 		if err := strikeStore(ctx, t, c); err != nil {
@@ -191,7 +191,7 @@ func strikeStore(ctx context.Context, t *harness.Run, c storeFault) error {
 	switch {
 	case c.closes:
 		t.Must(sentSoon+sentOld == 0, "a closed store sends nothing")
-	case c.dir == "restored": // what was accepted after the copy is lost, as it says
+	case c.dir == "restored": // tasks accepted after the copy are lost, as the page says
 		t.Must(sentOld == len(old), "what is in the copy is delivered")
 	default:
 		t.Must(sentOld == len(old) && sentSoon == len(soon), "nothing that was accepted is lost")

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	mutePoll   = 250 * time.Millisecond // how often a node looks for what others have put in
+	mutePoll   = 250 * time.Millisecond // how often a node looks for tasks that other nodes added
 	muteMargin = 500 * time.Millisecond
 )
 
-// Mute: no node hears of what another has put into its shards, and finds it all the same.
+// Mute: no node receives wake-ups from others, and each finds their tasks all the same.
 func Mute(ctx context.Context, t *harness.Run) error {
 	p, end, err := t.StartProxiedRedis()
 	if err != nil {

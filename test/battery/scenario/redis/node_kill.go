@@ -27,8 +27,8 @@ func KillNodes(ctx context.Context, t *harness.Run) error {
 }
 
 // killNodesRepeatedly kills one node at a time, and starts it again. Between two
-// deaths there is time for what the first has delayed that nobody had in his
-// hands, so that its lateness has one cause.
+// kills there is time for the unclaimed tasks that the first one delayed, so that
+// each lateness has one cause.
 func killNodesRepeatedly(ctx context.Context, n *harness.Nodes, deaths int) error {
 	o := n.Run.Options
 	for i := range deaths {

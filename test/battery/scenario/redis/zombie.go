@@ -19,16 +19,15 @@ const (
 	zombieHerd  = 300                    // tasks due at one instant
 	zombieStop  = 40 * time.Millisecond  // the node is stopped at most so long after that
 	zombieAhead = 500 * time.Millisecond // they are created so long before
-	zombieQuiet = time.Second            // in which a woken node would send what it should not
+	zombieQuiet = time.Second            // time in which a woken node could send cancelled tasks
 	zombieShort = time.Second            // timeout of every other task; the others have the server's
 )
 
 // Zombie: a node is stopped by SIGSTOP among the deliveries of a herd, until its
-// leases have ended and others have taken back what it had claimed. Half of what
-// has not arrived is cancelled then, before the node goes on: it must send none
-// of that, and settle none. A cancel is answered with 202 instead of 200 for as
-// long as a request may be on the wire, which depends on the task's timeout:
-// both happens.
+// leases have ended and other nodes have taken back its claimed tasks. Then half of
+// the outstanding tasks are cancelled, before the node continues. It must send and
+// settle none of them. While a request may be on the wire, which depends on the
+// timeout of the task, the reply to a cancel is 202 instead of 200. Both happen.
 func Zombie(ctx context.Context, t *harness.Run) error {
 	n, err := t.StartNodes(ctx, ".", 3)
 	if err != nil {
@@ -70,8 +69,8 @@ type zombies struct {
 	fromHands     map[int]int // cancels of claimed tasks, by status; 0: any other
 }
 
-// round is one stop. The queue is paused while the node sleeps: what others take
-// back from it waits, so that there is something to cancel.
+// round is one stop. The queue is paused while the node sleeps, so the tasks that
+// other nodes take back wait and can be cancelled.
 func (z *zombies) round(ctx context.Context, i int) error {
 	index := z.Run.Rand.IntN(len(z.Servers))
 	victim, other := z.Endpoints.List[index], z.Endpoints.List[(index+1)%len(z.Servers)]
@@ -168,8 +167,8 @@ func (z *zombies) outstanding(ctx context.Context, at *harness.Endpoint, tasks [
 	return claimed, others, err
 }
 
-// cancelHalf cancels two in a row and leaves two, so that it meets tasks of
-// either timeout, and tells the status of each.
+// cancelHalf cancels two in a row and leaves two, so that it meets tasks of either
+// timeout. It returns the status of each.
 func (z *zombies) cancelHalf(ctx context.Context, at *harness.Endpoint, names []string, told func(status int)) error {
 	for i, name := range names {
 		if i%4 >= 2 {
@@ -190,8 +189,8 @@ func (z *zombies) cancelHalf(ctx context.Context, at *harness.Endpoint, names []
 	return nil
 }
 
-// mustStayCancelled asks for what was cancelled: a settlement of the woken node
-// must not have changed that.
+// mustStayCancelled reads the cancelled tasks: a settlement of the woken node must
+// not have changed them.
 func (z *zombies) mustStayCancelled(ctx context.Context) error {
 	var changed []string
 	for name := range z.silent {
@@ -207,7 +206,7 @@ func (z *zombies) mustStayCancelled(ctx context.Context) error {
 	return nil
 }
 
-// mustStaySilent judges what a woken node has sent, whatever the cancel's status.
+// mustStaySilent judges the callbacks of a woken node, for any status of the cancel.
 func (z *zombies) mustStaySilent() error {
 	e, err := z.Evidence()
 	if err != nil {

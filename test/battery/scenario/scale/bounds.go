@@ -30,7 +30,7 @@ func mustRestart(ctx context.Context, st *harness.Environment) error {
 	return nil
 }
 
-// mustFit holds the server's memory against what is promised.
+// mustFit compares the server's memory with its bound.
 func mustFit(st *harness.Environment, when string) error {
 	const promised = 400 << 20
 	now, peak, err := st.Server.Memory()
@@ -41,8 +41,8 @@ func mustFit(st *harness.Environment, when string) error {
 	return nil
 }
 
-// mustList pages through some of the list and holds the slowest page against
-// what is promised.
+// mustList pages through some of the list and compares the slowest page with its
+// bound.
 func mustList(ctx context.Context, st *harness.Environment) error {
 	const pages, size, promised = 200, 100, 50 * time.Millisecond
 	var times []time.Duration

@@ -57,7 +57,7 @@ func Fair(ctx context.Context, t *harness.Run) error {
 	if err != nil {
 		return err
 	}
-	// In turns it is as many as the few, and what was under way when they came due.
+	// With turns, the backlog starts as many tasks as the small queue, plus those under way when it came due.
 	const atMost = 2*few + 2*slots
 	t.Must(first <= atMost, "of the backlog came %d before the last of the few %d, at most %d", first, few, atMost)
 	return nil

@@ -24,12 +24,12 @@ func Crowd(ctx context.Context, t *harness.Run) error {
 	return besideHanging(ctx, t, hanging{tasks: t.Options.Stuck, hosts: 1, queue: "crowd", timeout: t.Options.Timeout, phase: t.Options.Phase})
 }
 
-// Hosts: the same again over many hosts, each of which gets slots of its own.
+// Hosts: the same over many hosts. Each host gets slots of its own.
 func Hosts(ctx context.Context, t *harness.Run) error {
 	return besideHanging(ctx, t, hanging{tasks: t.Options.Stuck, hosts: t.Options.Hosts, queue: "crowd", timeout: t.Options.Timeout, phase: t.Options.Phase})
 }
 
-// hanging is what stands beside the healthy tasks.
+// hanging describes the tasks that hang next to the healthy ones.
 type hanging struct {
 	tasks   int
 	hosts   int
@@ -38,10 +38,10 @@ type hanging struct {
 	phase   time.Duration // for which lateness is measured, without them and with them
 }
 
-// besideHanging measures the lateness of tasks to a host that answers, alone
-// first and then beside those that hang: in one run, on one server.
+// besideHanging measures the lateness of tasks to a host that replies: first alone,
+// then next to tasks that hang, in one run on one server.
 func besideHanging(ctx context.Context, t *harness.Run, h hanging) error {
-	st, err := t.NewEnvironment(ctx, "--grace", "1s") // what hangs at the end is not waited for
+	st, err := t.NewEnvironment(ctx, "--grace", "1s") // do not wait for hanging tasks at the end
 	if err != nil {
 		return err
 	}

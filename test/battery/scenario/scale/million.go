@@ -54,8 +54,8 @@ func Million(ctx context.Context, t *harness.Run) error {
 	return st.Server.Stop(20 * time.Second)
 }
 
-// writeTasks writes a file for import: due over a day that begins in an hour,
-// so that nothing is delivered meanwhile.
+// writeTasks writes a file for import. The tasks are due over a day that begins in
+// an hour, so none is delivered during the scenario.
 func writeTasks(path string, count int, callback string) error {
 	start := timing.DueIn(time.Hour)
 	return harness.WriteInputs(path, count, func(i int) wire.TaskInput {

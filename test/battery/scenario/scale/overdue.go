@@ -15,8 +15,8 @@ import (
 )
 
 // Overdue: a server that comes back after a day, with everything of that day
-// overdue. The day is not waited for: the store, which is told the time, is
-// filled as the server would have filled it yesterday.
+// overdue. The scenario does not wait a day. It fills the store with an earlier time,
+// as a server would have filled it yesterday.
 func Overdue(ctx context.Context, t *harness.Run) error {
 	st, err := t.PrepareEnvironment(".")
 	if err != nil {

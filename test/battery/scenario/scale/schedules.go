@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Schedules: many schedules, each of which fires once an hour: spread over that hour,
-// then in one minute of it, then at one instant.
+// Schedules: many schedules that fire once an hour: spread over that hour, then in one
+// minute of it, then at one instant.
 func Schedules(ctx context.Context, t *harness.Run) error {
 	for _, c := range []scheduleCrowd{
 		{"hour", time.Hour, t.Options.Watched, 50 * time.Millisecond},
@@ -32,7 +32,7 @@ func Schedules(ctx context.Context, t *harness.Run) error {
 type scheduleCrowd struct {
 	name    string
 	spread  time.Duration // over so long
-	watched time.Duration // of which so long is judged
+	watched time.Duration // the part of it that is judged
 	p99     time.Duration // of the lateness, at most
 }
 

@@ -12,9 +12,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Second: a herd of tasks that are all due within one second, beside another
-// queue with a few tasks a second. Twice, to show whether memory grows with
-// the backlog.
+// Second: many tasks are due within one second, next to a queue with a few tasks a
+// second. Two sizes show whether memory grows with the backlog.
 func Second(ctx context.Context, t *harness.Run) error {
 	small, err := runHerd(ctx, t, "small-herd", t.Options.Herd/5)
 	if err != nil {
@@ -38,8 +37,8 @@ func mustBeFlat(t *harness.Run, small, large system.MemoryUse) {
 	t.Must(flat(small.Peak, large.Peak), "memory's peak %d MB with %d tasks, %d MB with %d", small.Peak>>20, t.Options.Herd/5, large.Peak>>20, t.Options.Herd)
 }
 
-// flat reports whether a peak does not grow with the backlog, but for a quarter
-// and what a garbage collector may differ by from run to run.
+// flat reports whether a peak does not grow with the backlog, apart from a quarter
+// and the variation of the garbage collector from run to run.
 func flat(small, large int64) bool { return large <= small+small/4+32<<20 }
 
 // runHerd runs one herd on a server of its own and returns that server's memory,

@@ -59,7 +59,7 @@ func Throughput(ctx context.Context, t *harness.Run) error {
 	return nil
 }
 
-// drain is the delivery of a backlog and what it cost.
+// drain is the delivery of a backlog and its cost.
 type drain struct {
 	tasks        verify.Numbered
 	signed       bool
@@ -116,8 +116,8 @@ func drainSignedBacklog(ctx context.Context, st *harness.Environment, sink *rece
 	return d, st.Client.DropSecret(ctx, secret.ID)
 }
 
-// mustDrain prints a drain, holds it against what is promised of any, and
-// returns its rate.
+// mustDrain prints a drain, checks the promises of every scenario, and returns its
+// rate.
 func mustDrain(t *harness.Run, d drain, log string) (float64, error) {
 	v, err := t.MustTally(d.tasks, log)
 	if err != nil {

@@ -78,7 +78,7 @@ func (s *attackRun) prepare(ctx context.Context) (err error) {
 		s.Run.Note("the server runs without a bound of its memory: %v", err)
 	} else {
 		s.Server.Group = group
-		s.after = append(s.after, func() { _ = group.Close() }) // of no use to anybody now
+		s.after = append(s.after, func() { _ = group.Close() }) // not used any more
 	}
 	if s.attack.tinyDisk {
 		if err := s.fillDisk(); err != nil {

@@ -48,7 +48,7 @@ func (r *tenantsRow) judge(e verify.Evidence) {
 	}
 }
 
-// shift is how much later the victim's p99 is beside the attack.
+// shift is the increase of the victim's p99 during the attack.
 func (r *tenantsRow) shift() time.Duration {
 	return verify.Percentile(r.beside.victim, 99) - verify.Percentile(r.alone.victim, 99)
 }

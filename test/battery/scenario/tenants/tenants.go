@@ -64,7 +64,7 @@ func carryOutAttack(ctx context.Context, t *harness.Run, a attack, onRedis bool)
 	}
 }
 
-// reportRow prints what a turn measured.
+// reportRow prints the figures of a turn.
 func reportRow(t *harness.Run, row *tenantsRow) {
 	t.Note("requests %d, replies %v (0: none), %d MB; the rival's deliveries %d", row.attacker.Requests, row.attacker.Statuses, row.attacker.Bytes>>20, row.delivered)
 	for _, s := range []struct {
