@@ -1,4 +1,4 @@
-# Every target says what it is for: `make help`.
+# `make help` lists the targets with their purpose.
 #
 # Nothing is installed by hand. Go fetches the modules, the linter comes from a
 # modfile of its own (tools/lint.mod), and a C compiler is the one thing asked
@@ -68,7 +68,7 @@ cron-long: tooled ## Next and Prev of calendars against a walk by minutes: 10^6 
 	@$(GO) test -v -timeout 1h -run '^TestNextAndPrevAgreeWithAWalk' ./internal/cron -oracle.steps 1000000
 	@ZONEINFO="$$($(GO) env GOROOT)/lib/time/zoneinfo.zip" $(GO) test -v -timeout 1h -run '^TestNextAndPrevAgreeWithAWalk' ./internal/cron -oracle.steps 1000000
 
-# checked is what must hold before a test is worth running.
+# checked is the condition for all tests: formatted, vetted, built.
 .PHONY: checked
 checked: tooled
 	@unformatted=$$(find . -name '*.go' -not -path './.cache/*' -print0 | xargs -0r "$$($(GO) env GOROOT)/bin/gofmt" -l); \
@@ -76,7 +76,7 @@ checked: tooled
 	@CGO_ENABLED=1 $(GO) vet $(RACE) ./...
 	@CGO_ENABLED=1 $(GO) build $(RACE) ./...
 
-# tooled names, in one line each, what is missing on this machine.
+# tooled names each missing tool in one line.
 .PHONY: tooled
 tooled:
 	@command -v $(GO) >/dev/null || { echo "make: $(GO) is not on PATH: install Go 1.26 or newer from https://go.dev/dl/" >&2; exit 1; }
@@ -100,10 +100,10 @@ fuzz: ## each fuzz target for FUZZTIME (30s), JOBS (1) of them at a time
 microbench: ## benchmarks of PKG matching BENCH, COUNT times
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
 
-# bench/ is a module of its own: what it is compared with is nothing that a user of Foliot should download. Nor is it a
+# bench/ is a module of its own: users of Foliot should not download the libraries that it measures. Nor is it a
 # part of `make test`, for the same reason.
 .PHONY: bench
-bench: ## Foliot beside other timers, into docs/benchmarks.md (20 minutes; ARGS=-quick, -help)
+bench: ## measure Foliot next to other timers, into docs/benchmarks.md (20 minutes; ARGS=-quick, -help)
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench .
 	@exec bin/foliot-bench $(ARGS)
 
@@ -113,7 +113,7 @@ bench-idle: ## real and virtual connections under package idle and others, into 
 	@exec bin/foliot-bench-idle $(ARGS)
 
 .PHONY: bench-redis
-bench-redis: build ## Foliot on Redis beside asynq and the original design, into docs/redis-benchmarks.md (6 minutes; ARGS=-quick, -help)
+bench-redis: build ## measure Foliot on Redis next to asynq and the original design, into docs/redis-benchmarks.md (6 minutes; ARGS=-quick, -help)
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-redis ./redis
 	@exec bin/foliot-bench-redis $(ARGS)
 
@@ -152,7 +152,7 @@ run: build ## build, then foliot serve with ARGS
 	@exec bin/foliot serve $(ARGS)
 
 .PHONY: battery
-battery: ## drive the binary from outside: kill -9 under load, and count what was lost
+battery: ## drive the binary from outside: kill -9 under load, and count lost tasks
 	@$(GO) run ./test/battery $(ARGS)
 
 .PHONY: battery-redis

@@ -1,4 +1,4 @@
-// Command battery drives the foliot binary from outside and counts what was
+// Command battery drives the foliot binary from outside and counts the tasks that were
 // lost, early, doubled or late.
 //
 // Its evidence is three logs, and the server writes none of them: the promises to
