@@ -24,7 +24,7 @@ type serverFlags struct {
 	Server    string `default:"http://127.0.0.1:8750" env:"FOLIOT_SERVER" placeholder:"URL" help:"The URL of the server. If the server answers 503, for example while its store is unavailable, the command retries for at most four seconds."`
 	Token     string `env:"FOLIOT_TOKEN" placeholder:"TOKEN" help:"The access token. Other users of this machine can see a command line, so prefer the variable or --token-file."`
 	TokenFile string `env:"FOLIOT_TOKEN_FILE" placeholder:"FILE" help:"The file that contains the access token."`
-	Namespace string `env:"FOLIOT_NAMESPACE" placeholder:"NAME" help:"Act in this namespace. A token must be an operator's for this (default: the token's namespace, or default)."`
+	Namespace string `env:"FOLIOT_NAMESPACE" placeholder:"NAME" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the token's namespace, or default)."`
 	CACert    string `name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
 
 	notes     io.Writer       // standard error

@@ -19,7 +19,7 @@ import (
 )
 
 type cronImportCmd struct {
-	File       string `arg:"" help:"The crontab to read; - is standard input."`
+	File       string `arg:"" help:"The crontab to read; - means standard input."`
 	Timezone   string `placeholder:"ZONE" help:"The time zone of lines without a CRON_TZ= above them. Give the zone of the crontab's machine (default: UTC)."`
 	Prefix     string `placeholder:"PREFIX" help:"Begin the name of each schedule with this prefix."`
 	System     bool   `help:"Read a system crontab such as /etc/crontab, which has a user before each command."`

@@ -68,7 +68,8 @@ func TestDoctorIncludesAllThatDoctorRedisFinds(t *testing.T) {
 	examine(bad("identity", "accept-loss"))
 }
 
-// closes waits until the server of p refuses requests because its store was replaced.
+// closes waits until the server of p refuses requests because its store was
+// replaced.
 func closes(t *testing.T, p *process) {
 	t.Helper()
 	redistest.Until(t, 5*time.Second, "the server is closed", func() bool {

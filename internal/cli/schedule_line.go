@@ -94,7 +94,8 @@ func readSchedule(text []byte) (l scheduleLine, err error) {
 	return l, json.Unmarshal(text, &l.spec)
 }
 
-// unknownInLine matches the error of encoding/json for an unknown field in a schedule's line.
+// unknownInLine matches the error of encoding/json for an unknown field in a
+// schedule's line.
 var unknownInLine = regexp.MustCompile(`^unknown field "(.*)"$`)
 
 // suggesting adds the most similar known field to an error about an unknown

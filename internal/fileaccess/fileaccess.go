@@ -175,7 +175,8 @@ func isHidden(dir string) bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// Placed names the flag of a directory that holds the files of another program.
+// Placed returns err as a usage.Error that names the flag if err means that the
+// directory contains files of another program. It returns other errors unchanged.
 func Placed(flag string, err error) error {
 	if errors.Is(err, pebblestore.ErrForeign) {
 		return usage.Errorf(flag, "%v", err)
@@ -183,12 +184,14 @@ func Placed(flag string, err error) error {
 	return err
 }
 
-// CheckDataDir returns a usage.Error that names the flag if the data directory cannot be
-// used, or if other users may read or write it. One that does not exist is made for this user alone.
-// An empty one of this user, such as the root of a new volume, is closed to the
-// others here, as initdb does. The files below need no check: no other user reaches
-// them. A directory of something else is not judged: the store refuses it, and
-// its mode must not be changed.
+// CheckDataDir returns a usage.Error that names the flag if the data directory
+// cannot be used, or if other users may read or write it. A missing directory is
+// accepted, because the store creates it only for this user.
+//
+// CheckDataDir closes an empty directory of this user, such as the root of a new
+// volume, to other users, as initdb does. Files in the directory need no check,
+// because other users cannot reach them. A directory of another program is
+// accepted here: the store refuses it, and its mode must not change.
 func CheckDataDir(flag, dir string) error {
 	if err := CheckPlace(flag, dir); err != nil {
 		return err
