@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Reply(NamedTuple, Generic[T]):
-    """What was answered: the status tells successes apart."""
+    """A reply. Its status distinguishes the kinds of success."""
 
     status: int
     headers: Message

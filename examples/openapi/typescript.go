@@ -24,7 +24,7 @@ func typescript(a *api) string {
 
 const tsHead = `// Written from the OpenAPI document of %s. Do not edit.
 
-/** What was answered: the status tells successes apart. */
+/** A reply. Its status distinguishes the kinds of success. */
 export interface Reply<T> {
   status: number;
   headers: Headers;

@@ -45,7 +45,7 @@ Answers GET /, GET /slow?for=5s and POST /upload. Interrupt it to end it: reques
 	var limit limits
 	flags.DurationVar(&limit.idle, "idle", 2*time.Minute,
 		"close a connection without a request for this `time`; behind a proxy or load balancer more than that keeps its own; 0: never")
-	flags.DurationVar(&limit.age, "age", time.Hour, "close a connection that is older than this `time` once its request is done, so that clients spread anew; 0: never")
+	flags.DurationVar(&limit.age, "age", time.Hour, "close a connection that is older than this `time` once its request is done, so that clients spread again; 0: never")
 	flags.DurationVar(&limit.header, "header", 10*time.Second, "a request's header must come within this `time`; 0: no limit")
 	flags.DurationVar(&limit.stall, "stall", 30*time.Second, "an upload may be silent for this `time`")
 	command.Parse(flags)
