@@ -52,8 +52,8 @@
 // All other calls are repeated only if the server certainly did not apply them:
 // no connection could be made, or the server replied 429. These are Patch, Run,
 // Retry, CreateBatch, CancelMany, RetryMany, Purge, Create of a token or a
-// secret, each Delete, and each call with a [Condition] except Put of a task.
-// With a condition, a repeat could fail because the first request succeeded.
+// secret, each Delete, and the calls of the last item with a [Condition]: a
+// repeat of those could fail because the first request succeeded.
 //
 // The client obeys Retry-After. The context and [RetryPolicy] bound the whole
 // call: if a repeat would start after the context's deadline, the call returns
