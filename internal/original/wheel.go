@@ -34,7 +34,8 @@ type Task struct {
 	Body string `json:"body,omitempty"`
 }
 
-// Wheel is a node's view of the tasks in Redis. Its methods may be called by many goroutines.
+// Wheel is a node's view of the tasks in Redis. Its methods may be called by
+// many goroutines.
 type Wheel struct {
 	client rueidis.Client
 	call   func(context.Context, Task)

@@ -20,8 +20,9 @@ type Clock struct {
 	env  []string
 }
 
-// NewClock returns a clock that shows the right time. It skips the test if there is no C
-// compiler: the clock is a library that is loaded into redis-server.
+// NewClock returns a clock that shows the right time. It skips the test if
+// there is no C compiler: the clock is a library that is loaded into
+// redis-server.
 func NewClock(t testing.TB) *Clock {
 	t.Helper()
 	Need(t)

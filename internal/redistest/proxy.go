@@ -43,7 +43,8 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// StartProxy starts a proxy to target, which need not be there yet. Close ends it.
+// StartProxy starts a proxy to target, which need not be there yet. Close ends
+// it.
 func StartProxy(target string) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -65,8 +65,8 @@ func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.
 // sending.
 type reapOne struct{}
 
-// Apply implements task.Transition. Errors: task.ErrStale if there is nothing to
-// reap.
+// Apply implements task.Transition. Errors: task.ErrStale if there is nothing
+// to reap.
 func (reapOne) Apply(now task.Millis, old *task.Task, f task.Facts) (task.Result, error) {
 	if old == nil || old.State != task.Running || old.Lease.Until > now {
 		return task.Result{}, task.ErrStale
@@ -77,8 +77,8 @@ func (reapOne) Apply(now task.Millis, old *task.Task, f task.Facts) (task.Result
 // removeOne removes a record whose retention has ended.
 type removeOne struct{}
 
-// Apply implements task.Transition. Errors: task.ErrStale if there is nothing to
-// remove.
+// Apply implements task.Transition. Errors: task.ErrStale if there is nothing
+// to remove.
 func (removeOne) Apply(now task.Millis, old *task.Task, _ task.Facts) (task.Result, error) {
 	if old == nil || old.State.Live() || old.KeepUntil > now {
 		return task.Result{}, task.ErrStale

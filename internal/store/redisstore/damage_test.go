@@ -80,8 +80,8 @@ func TestAScheduleThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestATaskThatCannotBeTakenBackIsLogged: it is logged once and not at each reap.
-// No other part reports it, because the node that sent it may be gone.
+// TestATaskThatCannotBeTakenBackIsLogged: it is logged once and not at each
+// reap. No other part reports it, because the node that sent it may be gone.
 func TestATaskThatCannotBeTakenBackIsLogged(t *testing.T) {
 	r := redistest.New(t)
 	var log bytes.Buffer

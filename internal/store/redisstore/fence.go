@@ -79,7 +79,8 @@ func (f *fences) passed(tokens fenceTokens) bool {
 	return true
 }
 
-// bySlot returns the ownership keys of all shards, by slot, and one shard of each slot.
+// bySlot returns the ownership keys of all shards, by slot, and one shard of
+// each slot.
 func (s *Store) bySlot() (keys map[uint16][]string, one map[uint16]*keyspace.Shard) {
 	keys, one = map[uint16][]string{}, map[uint16]*keyspace.Shard{}
 	for _, sh := range s.shards {

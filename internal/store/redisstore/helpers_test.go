@@ -139,8 +139,8 @@ func (w *hints) all() map[string]time.Time {
 	return all
 }
 
-// await waits until the watcher of s was called with those of tasks that lie in the
-// shards of s.
+// await waits until the watcher of s was called with those of tasks that lie in
+// the shards of s.
 func (w *hints) await(t *testing.T, s *Store, tasks []*task.Task) time.Duration {
 	t.Helper()
 	return eventually(t, 2*time.Second, "its watcher is called with its tasks", func() bool {

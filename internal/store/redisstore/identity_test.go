@@ -94,8 +94,8 @@ func (k *known) refuses(t *testing.T, kind error) {
 	}
 }
 
-// closes fails the test unless the node closes in time, stays closed, and never shows settings
-// without tokens.
+// closes fails the test unless the node closes in time, stays closed, and never
+// shows settings without tokens.
 func (k *known) closes(t *testing.T, since time.Time, kind error) {
 	t.Helper()
 	eventually(t, 2*time.Second-time.Since(since), "it has noticed", func() bool { return errors.Is(k.Err(), kind) })
@@ -149,7 +149,8 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 	}
 }
 
-// A write that waits for a replica is followed by a seal, which writes a key of its own.
+// A write that waits for a replica is followed by a seal, which writes a key of
+// its own.
 func TestAWriteThatWaitsForAReplicaLeavesNoKeyInAnEmptiedRedis(t *testing.T) {
 	p := newPair(t)
 	s := openLevel(t, redisconn.Default, 0, p.master.Addr)

@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The clock of a real server steps ahead while attempts are under way on two nodes. A third
-// node starts after the step.
+// The clock of a real server steps ahead while attempts are under way on two
+// nodes. A third node starts after the step.
 func TestLeasesSurviveAStepOfTheServersClock(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{20 * time.Second, 48 * time.Hour} {

@@ -154,7 +154,8 @@ func shardStream(sh *keyspace.Shard, namespace string) stream {
 	return stream{keyspace.LogOf(sh.Log, namespace), sh.Number, sh, sh.Logs, namespace}
 }
 
-// streams returns the streams of the settings, of the nodes and of these shards.
+// streams returns the streams of the settings, of the nodes and of these
+// shards.
 func (l *Log) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream, error) {
 	members := func(key string) redisconn.Command {
 		return func(b rueidis.Builder) rueidis.Completed { return b.Hkeys().Key(key).Build() }

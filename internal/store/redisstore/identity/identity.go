@@ -43,8 +43,8 @@ type Bearer struct {
 	Key, Field string
 }
 
-// Differs returns the message for a bearer that holds the value found instead of
-// the identity.
+// Differs returns the message for a bearer that holds the value found instead
+// of the identity.
 func (b Bearer) Differs(found string) string {
 	if found == "" {
 		return fmt.Sprintf("the identity of the store is missing in %s (key %s)", b.Name, b.Key)
@@ -146,8 +146,8 @@ func (w *Watch) Verify(ctx context.Context, now time.Time, doubt bool) error {
 }
 
 // compare returns a *redisconn.Loss if a part of the store has another identity
-// or none. It cannot compare parts on a server that is away: it returns that error
-// if no other part is lost.
+// or none. It cannot compare parts on a server that is away: it returns that
+// error if no other part is lost.
 func (w *Watch) compare(ctx context.Context, all bool) error {
 	shards := w.shards
 	if !all && !w.servers.Cluster { // one server has all parts

@@ -18,8 +18,8 @@ import (
 // NoOwner is an owner id that no shard has.
 const NoOwner = "no owner"
 
-// OwnedShard is a shard that this process owns. If the shard is lost and acquired
-// again, a new OwnedShard replaces it.
+// OwnedShard is a shard that this process owns. If the shard is lost and
+// acquired again, a new OwnedShard replaces it.
 type OwnedShard struct {
 	*keyspace.Shard
 	ID     string // the owner's id, which put compares; "": there are no leases

@@ -226,8 +226,8 @@ func (l *pipeline) sendBatch(all []*scriptRun) {
 	}
 }
 
-// confirmed reads the end of a batch. It reports whether too few replicas confirmed
-// its writes, and returns an error if the level does not accept that.
+// confirmed reads the end of a batch. It reports whether too few replicas
+// confirmed its writes, and returns an error if the level does not accept that.
 func (l *pipeline) confirmed(tail []rueidis.RedisResult, wanted int) (short bool, err error) {
 	for _, r := range tail {
 		if err := r.Error(); err != nil {

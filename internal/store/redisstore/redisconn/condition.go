@@ -127,9 +127,9 @@ func loading(info map[string]string) string {
 	return fmt.Sprintf("%s %%, %s s to go", info["loading_loaded_perc"], info["loading_eta_seconds"])
 }
 
-// deriveLimit sets the limit of c if neither the server nor Config.Memory has one:
-// half of the machine's memory, divided among the masters on that machine. Redis
-// needs the other half while it rewrites its file.
+// deriveLimit sets the limit of c if neither the server nor Config.Memory has
+// one: half of the machine's memory, divided among the masters on that machine.
+// Redis needs the other half while it rewrites its file.
 func (c condition) deriveLimit(masters int) condition {
 	if c.limit == 0 && c.facts.machine > 0 {
 		c.limit, c.derived = c.facts.machine/2/int64(max(masters, 1)), true

@@ -98,7 +98,8 @@ func (s *Servers) CheckMasters(ctx context.Context) error {
 	return err
 }
 
-// readMasters does the work of CheckMasters. It returns how many masters answered.
+// readMasters does the work of CheckMasters. It returns how many masters
+// answered.
 func (s *Servers) readMasters(ctx context.Context) (answered int, err error) {
 	spans, err := s.spans(ctx)
 	if err != nil {

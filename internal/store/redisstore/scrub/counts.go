@@ -55,7 +55,8 @@ func steady(a, b map[string]string) bool {
 	return maps.EqualFunc(a, b, func(a, b string) bool { return a == b && a != "" })
 }
 
-// countRecords returns the stamps of a shard's records, and the fields of their counts.
+// countRecords returns the stamps of a shard's records, and the fields of their
+// counts.
 func (sc *scrub) countRecords(ctx context.Context, sh *keyspace.Shard) (stamps map[string]string, counts map[string]int64, err error) {
 	stamps, counts = map[string]string{}, map[string]int64{}
 	it := redisconn.Item{Shard: sh}

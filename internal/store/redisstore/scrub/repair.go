@@ -23,7 +23,8 @@ func (s *Scrubber) mend(ctx context.Context, r *redisconn.Repair) (bool, error) 
 	return n > 0, err
 }
 
-// examineRecords examines records: their names, their index entries, and those of their lanes.
+// examineRecords examines records: their names, their index entries, and those
+// of their lanes.
 func (sc *scrub) examineRecords(ctx context.Context, sh *keyspace.Shard, part []member) error {
 	var all []records.Record
 	var commands []redisconn.Command

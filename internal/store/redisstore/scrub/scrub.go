@@ -87,7 +87,8 @@ type Scrubber struct {
 type Config struct {
 	Logger *slog.Logger
 
-	// TakeBack takes back the lease of a task if it has ended, and reports whether it had.
+	// TakeBack takes back the lease of a task if it has ended, and reports
+	// whether it had.
 	TakeBack func(ctx context.Context, now task.Millis, key task.Key) (bool, error)
 }
 
