@@ -25,7 +25,7 @@ func TestSIGHUPHasAServerReadItsCertificateAgain(t *testing.T) {
 	p.must("ls", "--ca-cert", ca)
 	a.Renew(files, servertest.InAYear())
 	p.signal(syscall.SIGHUP)
-	p.await("TLS has read its files again")
+	p.await("TLS loaded new files")
 	p.must("ls", "--ca-cert", ca)
 	p.signal(terminate)
 	if code, log := p.exit(); code != exitOK {

@@ -157,18 +157,18 @@ func TestARedisThatCannotBeUsedIsReportedWithARemedy(t *testing.T) {
 		}
 	}
 	for url, says := range map[string]string{
-		"redis://u:sesame@127.0.0.1:1":                    "see that it runs, that the address is right",
-		"redis://:sesame@host.invalid":                    "see that it runs, that the address is right",
-		"redis+cluster://:sesame@127.0.0.1:1,127.0.0.1:2": "see that it runs, that the address is right",
-		"redis+sentinel://:sesame@127.0.0.1:1/m":          "see that it runs, that the address is right",
-		"redis://:sesame@" + closed.Addr:                  "give a user and a password that are good there",
-		"redis://foliot:sesame@" + closed.Addr:            "give a user and a password that are good there",
-		"redis://" + closed.Addr:                          "give a user and a password that are good there",
-		"redis://weak:open@" + closed.Addr:                "its user lacks a right; docs/redis.md",
-		"redis+cluster://" + open.Addr:                    "it is no Cluster; name it by redis://" + open.Addr,
-		"redis+sentinel://" + open.Addr + "/m":            "it is no Sentinel, but a Redis; name the Sentinels that watch it, mostly at port 26379, or, where there are none, the Redis itself by redis://" + open.Addr,
-		"redis://" + clustered.Addr:                       "the server belongs to a Cluster: name it by redis+cluster://" + clustered.Addr,
-		"rediss://" + open.Addr:                           "without TLS begin with redis in the place of rediss",
+		"redis://u:sesame@127.0.0.1:1":                    "check that it runs, that the address is correct",
+		"redis://:sesame@host.invalid":                    "check that it runs, that the address is correct",
+		"redis+cluster://:sesame@127.0.0.1:1,127.0.0.1:2": "check that it runs, that the address is correct",
+		"redis+sentinel://:sesame@127.0.0.1:1/m":          "check that it runs, that the address is correct",
+		"redis://:sesame@" + closed.Addr:                  "pass a valid user and password",
+		"redis://foliot:sesame@" + closed.Addr:            "pass a valid user and password",
+		"redis://" + closed.Addr:                          "pass a valid user and password",
+		"redis://weak:open@" + closed.Addr:                "its user lacks a permission; docs/redis.md",
+		"redis+cluster://" + open.Addr:                    "this is not a Cluster; use redis://" + open.Addr,
+		"redis+sentinel://" + open.Addr + "/m":            "this is a Redis, not a Sentinel; pass the addresses of its Sentinels, usually at port 26379, or, if it has none, use redis://" + open.Addr,
+		"redis://" + clustered.Addr:                       "the server belongs to a Cluster: use redis+cluster://" + clustered.Addr,
+		"rediss://" + open.Addr:                           "without TLS, begin the URL with redis instead of rediss",
 	} {
 		t.Run(url, func(t *testing.T) {
 			t.Parallel() // some wait for a timeout
@@ -218,7 +218,7 @@ func TestSentinelsAreAskedForTheMaster(t *testing.T) {
 	if size, err := redistest.Command(t.Context(), s.Servers[0].Addr, "DBSIZE"); err != nil || size == ":0" {
 		t.Errorf("the master has %s keys, %v", size, err)
 	}
-	if got := refusedStore(t, "redis://"+s.Sentinels[0].Addr); !strings.Contains(got, "the server is a sentinel: name it by redis+sentinel://"+s.Sentinels[0].Addr+"/MASTER") {
+	if got := refusedStore(t, "redis://"+s.Sentinels[0].Addr); !strings.Contains(got, "the server is a sentinel: use redis+sentinel://"+s.Sentinels[0].Addr+"/MASTER") {
 		t.Error(got)
 	}
 }
@@ -273,7 +273,7 @@ func TestRedisIsUsedOverTLSAsAnACLUser(t *testing.T) {
 	if got := refusedStore(t, "rediss://"+addr); !strings.Contains(got, "name who signed it by ca=FILE") {
 		t.Error(got)
 	}
-	if got := refusedStore(t, "redis://"+addr); !strings.Contains(got, "if it speaks TLS on that port") {
+	if got := refusedStore(t, "redis://"+addr); !strings.Contains(got, "if it expects TLS on that port") {
 		t.Error(got)
 	}
 }

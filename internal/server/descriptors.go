@@ -7,36 +7,37 @@ import (
 	"github.com/foliot/foliot/internal/store/pebblestore"
 )
 
-// descriptors is how a process's file descriptors are shared. A store that
-// finds none left has failed for good, whoever took them: so clients and
-// attempts get what remains beside it, and no more.
+// descriptors divides the file descriptors of the process. A store that gets
+// none fails for good, whichever part took the last one. So its share is
+// reserved, and clients and attempts divide the rest.
 type descriptors struct {
-	clients int // connections to the API; for further ones the idlest go
-	slots   int // attempts under way; while it dials, one may hold two (IPv4 and IPv6 are tried side by side)
+	clients int // connections to the API; more close the idlest ones
+	slots   int // attempts at once; while one dials, it may hold two descriptors (IPv4 and IPv6 are tried in parallel)
 	idle    int // connections kept open between attempts
 }
 
 const (
-	// reserved is the store's part, with room for its log, a compaction's
-	// files, standard streams, the resolver's sockets and the runtime's own.
+	// reserved is the store's share. It includes room for its log, the files of
+	// a compaction, the standard streams, and the sockets of the resolver and
+	// the runtime.
 	reserved = pebblestore.MaxOpenFiles + 128
-	// manyDescriptors is as many as are ever used: more change nothing.
+	// manyDescriptors is the largest limit that makes a difference.
 	manyDescriptors = 1 << 20
 	maxIdleConns    = 4096
-	// maxClients is as many connections as a gigabyte of memory holds while they
-	// are idle.
+	// maxClients is the number of idle connections that fit into a gigabyte of
+	// memory.
 	maxClients = 1 << 16
-	// leastDescriptors is what a server with one attempt at a time needs.
+	// leastDescriptors is enough for a server with one attempt at a time.
 	leastDescriptors = reserved + 64
 )
 
-// shareDescriptors divides limit: a quarter of what is not reserved is for
-// clients, and of the rest a third each for attempts, their second dials, and
-// connections that are kept. No more slots are given than were asked for, and
-// what that leaves is for clients too.
+// shareDescriptors divides limit. A quarter of the unreserved descriptors is
+// for clients. The rest is divided into thirds: attempts, their second dials,
+// and kept connections. It grants at most slots attempts, and gives the
+// remainder to clients.
 func shareDescriptors(limit uint64, slots int) (descriptors, error) {
 	if limit < leastDescriptors {
-		return descriptors{}, fmt.Errorf("the process may open %d files, a server needs %d at least: raise the limit (ulimit -n)", limit, leastDescriptors)
+		return descriptors{}, fmt.Errorf("the process may open %d files, but a server needs at least %d: raise the limit (ulimit -n)", limit, leastDescriptors)
 	}
 	free := int(min(limit, manyDescriptors)) - reserved
 	rest := free - free/4
@@ -45,13 +46,13 @@ func shareDescriptors(limit uint64, slots int) (descriptors, error) {
 	return descriptors{clients: min(free-2*slots-idle, maxClients), slots: slots, idle: idle}, nil
 }
 
-// budget shares out this process's descriptors, and says so where that leaves
-// less than was asked for.
+// budget divides the descriptors of this process. It logs a warning if slots
+// attempts do not fit.
 func budget(slots int, log *slog.Logger) (descriptors, error) {
 	limit := fileLimit()
 	d, err := shareDescriptors(limit, slots)
 	if err == nil && d.slots < slots {
-		log.Warn("fewer attempts at once than --concurrency says: the limit of open files is low (ulimit -n)",
+		log.Warn("running fewer attempts at once than --concurrency: the limit of open files is too low (ulimit -n)",
 			"concurrency", d.slots, "asked", slots, "open_files", limit)
 	}
 	return d, err

@@ -2,6 +2,6 @@
 
 package server
 
-// fileLimit returns how many descriptors this process may have open: here, no
-// number is set.
+// fileLimit returns the number of descriptors that this process may open. This
+// system sets no limit.
 func fileLimit() uint64 { return manyDescriptors }

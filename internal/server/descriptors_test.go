@@ -33,7 +33,8 @@ func TestTheStoreAlwaysHasDescriptorsLeft(t *testing.T) {
 	}
 }
 
-// The unit of docs/operations.md leaves room for the default of --concurrency.
+// The systemd unit of docs/operations.md leaves room for the default of
+// --concurrency.
 func TestTheUnitLeavesRoomForTheAttempts(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {

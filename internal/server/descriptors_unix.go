@@ -4,8 +4,8 @@ package server
 
 import "syscall"
 
-// fileLimit returns how many descriptors this process may have open. Go's
-// runtime has raised the soft limit to the hard one by now.
+// fileLimit returns the number of descriptors that this process may open. Go's
+// runtime has already raised the soft limit to the hard limit.
 func fileLimit() uint64 {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {

@@ -17,10 +17,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const anyPort = "127.0.0.1:0"
 
-// makeToken writes an operator's token into a directory.
+// makeToken creates an operator's token in a directory.
 func makeToken(t *testing.T, dir string) string {
 	t.Helper()
-	if err := fileaccess.CheckDataDir("--data", dir); err != nil { // it closes the directory to others
+	if err := fileaccess.CheckDataDir("--data", dir); err != nil { // restricts the access to the directory
 		t.Fatal(err)
 	}
 	store, err := pebblestore.Open(dir, pebblestore.Config{Logger: slog.New(slog.DiscardHandler)})

@@ -18,7 +18,7 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
+func TestOtherMachinesReachAServerOnlyWithTokensAndEncryption(t *testing.T) {
 	bare, secured := filepath.Join(t.TempDir(), "bare"), filepath.Join(t.TempDir(), "secured")
 	makeToken(t, secured)
 	written := servertest.NewAuthority(t).Files(servertest.InAYear())
@@ -60,7 +60,7 @@ func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
 			if err == nil {
 				n.listener.Close()
 				ended := make(chan error, 1)
-				ended <- nil // it never served
+				ended <- nil // it was never started
 				if err := n.http.Shutdown(ended); err != nil {
 					t.Error(err)
 				}
@@ -75,7 +75,7 @@ func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
 	}
 }
 
-func TestAccessAndAuditLogSayWhoAskedForWhat(t *testing.T) {
+func TestAccessAndAuditLogNameTheCaller(t *testing.T) {
 	dir := t.TempDir()
 	token := makeToken(t, dir)
 	cfg := testConfig()

@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/webhook"
 )
 
-// redisConfig returns how the store in the servers that the configuration names is
-// opened. An error names a file of their URL.
+// redisConfig returns the options of the Redis store. An error names a file of
+// the URL.
 func (s *Server) redisConfig() (*redisstore.Config, error) {
 	client, err := s.cfg.Redis.Options()
 	if err != nil {
@@ -25,8 +25,9 @@ func (s *Server) redisConfig() (*redisstore.Config, error) {
 	return &c, nil
 }
 
-// advertised returns where others reach a listener, as far as it tells: by the
-// machine's name, where it listens at all of its addresses.
+// advertised returns the address at which other machines reach a listener, as
+// far as the listener shows it. If it listens on all addresses, the host is the
+// name of the machine.
 func advertised(at net.Addr) string {
 	tcp, ok := at.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {
@@ -39,12 +40,12 @@ func advertised(at net.Addr) string {
 	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
-// apisOf returns where a listener on all addresses of the machine is reached
-// from other machines, host:port.
+// apisOf returns, as host:port, each address at which other machines reach a
+// listener on all addresses. It returns nil for a listener on one address.
 func apisOf(at net.Addr) []string {
 	tcp, ok := at.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {
-		return nil // its own address says it
+		return nil // advertised returns its one address
 	}
 	addrs, err := webhook.InterfaceAddrs()
 	if err != nil {

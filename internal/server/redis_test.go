@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/webhook"
 )
 
-func TestWhereAServerIsReachedIsWhatItListensAt(t *testing.T) {
+func TestAServerAdvertisesItsListener(t *testing.T) {
 	for given, want := range map[string]string{"127.0.0.1:80": "127.0.0.1:80", "[::1]:80": "[::1]:80"} {
 		at, err := net.ResolveTCPAddr("tcp", given)
 		if err != nil {
@@ -25,9 +25,9 @@ func TestWhereAServerIsReachedIsWhatItListensAt(t *testing.T) {
 	}
 }
 
-// TestAServerOnAllAddressesTellsTheOthersEachOfThem: they close these for their tasks,
-// and the machine's name may mean nothing to them.
-func TestAServerOnAllAddressesTellsTheOthersEachOfThem(t *testing.T) {
+// The other servers close these addresses for their tasks. They may be unable
+// to resolve the machine's name.
+func TestAServerOnAllAddressesAdvertisesEachOfThem(t *testing.T) {
 	machine, err := webhook.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)

@@ -19,8 +19,8 @@ import (
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
-// Server is a node behind its listener, put together from its parts in the
-// order of their start. run starts its goroutines, stops them and waits.
+// Server is a node behind its listener. Open builds the parts in the order of
+// their start. Run starts its goroutines, stops them and waits for them.
 type Server struct {
 	cfg      config.Config
 	log      *slog.Logger
@@ -32,9 +32,9 @@ type Server struct {
 	http     *httpserver.Server
 }
 
-// Open takes the address and opens the store. Nothing is served or sent
-// before run, but connections wait from here on: a restart refuses nobody. ctx
-// ends the wait for a Redis that reads its file.
+// Open listens on the address and opens the store. It serves and sends nothing
+// before Run, but clients can already connect: a restart refuses no connection.
+// ctx ends the wait for a Redis that is loading its file.
 func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, err error) {
 	s := &Server{cfg: cfg, log: log}
 	if s.files, err = budget(cfg.Concurrency, log); err != nil {
@@ -64,7 +64,7 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 		return nil, errors.Join(err, s.Node.Store.Close())
 	}
 	if !secured && len(cfg.Hosts) > 0 {
-		log.Warn("there is no access token: whoever reaches this server by the names of --host, through a proxy, may do everything", "hosts", cfg.Hosts)
+		log.Warn("no access token exists: every client that reaches this server by a name of --host has full access", "hosts", cfg.Hosts)
 	}
 	s.Node.Connect(ctx, s.tracer)
 	s.http = httpserver.New(s.listener, s.Node.API, httpserver.Config{
@@ -73,8 +73,8 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 	return s, nil
 }
 
-// openNode opens the store. An error names the flag that names the store, or
-// says what to do about its servers.
+// openNode opens the store. An error names the flag of the store, or gives
+// advice about its servers.
 func (s *Server) openNode(ctx context.Context) (err error) {
 	cfg := s.nodeConfig()
 	switch {
@@ -97,7 +97,7 @@ func (s *Server) openNode(ctx context.Context) (err error) {
 	return fileaccess.Placed("--data", err)
 }
 
-// nodeConfig returns the configuration in the node's words.
+// nodeConfig translates the configuration for the node.
 func (s *Server) nodeConfig() node.Config {
 	cfg := node.Config{
 		Dir: s.cfg.Dir, Keep: s.cfg.Keep, AuditKeep: s.cfg.AuditKeep,
@@ -114,14 +114,15 @@ func (s *Server) nodeConfig() node.Config {
 	return cfg
 }
 
-// Addr returns where the server listens.
+// Addr returns the address of the listener.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Durability returns what an accepted task survives.
+// Durability returns which failures an accepted task survives.
 func (s *Server) Durability() string { return s.Node.Store.Durability() }
 
-// Run serves until ctx ends, and then stops in an orderly way. An error means
-// that a part failed; then nothing is waited for, as it may not come.
+// Run serves until ctx ends, and then stops in an orderly way. It returns an
+// error if a part failed. Then it waits for no other part, because that could
+// take forever.
 func (s *Server) Run(ctx context.Context) error {
 	working := context.WithoutCancel(ctx)
 	dispatching, stopDispatch := context.WithCancel(working)
@@ -142,10 +143,10 @@ func (s *Server) Run(ctx context.Context) error {
 	case err := <-dispatched:
 		return s.Node.Failure(err)
 	}
-	s.log.Info("stopping: no more attempts are started", "grace", s.cfg.Grace.String())
-	// First /readyz says no and each reply is its connection's last, so that
-	// balancers and clients go elsewhere. Until dispatch has ended the API answers
-	// nevertheless: a receiver may create its next task.
+	s.log.Info("stopping: no new attempts start", "grace", s.cfg.Grace.String())
+	// First /readyz fails and each reply is its connection's last, so that
+	// balancers and clients use other servers. The API still answers until
+	// dispatch has ended: a receiver may create its next task.
 	s.Node.API.Stop()
 	s.http.Leave()
 	stopDispatch()
@@ -159,8 +160,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.close(served, func() { stopKeeping(); kept() })
 }
 
-// keep starts the background work until ctx ends: the node's maintenance and the
-// look at the certificates. wait waits for both.
+// keep starts the background work until ctx ends: the maintenance of the node
+// and the check of the certificates. wait waits for both.
 func (s *Server) keep(ctx context.Context) (wait func()) {
 	var working sync.WaitGroup
 	working.Go(func() { s.Node.Maintain(ctx) })
@@ -175,8 +176,8 @@ func (s *Server) keep(ctx context.Context) (wait func()) {
 	return working.Wait
 }
 
-// close releases the parts in the opposite order of their start. ended receives
-// what serve returned.
+// close releases the parts in the reverse order of their start. ended receives
+// the result of Serve.
 func (s *Server) close(ended <-chan error, stopKeeping func()) error {
 	err := s.http.Shutdown(ended)
 	stopKeeping()

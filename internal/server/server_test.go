@@ -16,13 +16,13 @@ import (
 	"github.com/foliot/foliot/internal/servertest"
 )
 
-// testConfig is a server in memory, on any port.
+// testConfig returns the configuration of a server in memory, on any port.
 func testConfig() config.Config {
 	return config.Config{Addr: anyPort, BodyLimit: 256 << 10, Concurrency: 1, Idle: 2 * time.Minute}
 }
 
-// runNode runs a server in this process until the test ends, with what prepare
-// has changed of it.
+// runNode runs a server in this process until the test ends. prepare may change
+// the server before.
 func runNode(t *testing.T, prepare func(*Server)) *Server {
 	t.Helper()
 	return runNodeWith(t, testConfig(), slog.New(slog.DiscardHandler), prepare)
@@ -49,9 +49,10 @@ func runNodeWith(t *testing.T, cfg config.Config, log *slog.Logger, prepare func
 	return n
 }
 
-// A page of bodies is larger than the system's buffers: without a bound on
-// replies, each client that does not read would keep one in memory for ever.
-func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
+// A page of bodies is larger than the buffers of the system. Without a bound on
+// replies, each client that does not read would keep one page in memory
+// forever.
+func TestAClientThatReadsNoReplyIsDisconnected(t *testing.T) {
 	closed := make(chan struct{}, 1)
 	n := runNode(t, func(n *Server) {
 		if n.http.HTTP.WriteTimeout <= n.http.HTTP.ReadTimeout {
@@ -64,7 +65,7 @@ func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 			}
 		}
 	})
-	item := `{"delay": "1h", "http": {"url": "http://127.0.0.1:9/", "body": "` + strings.Repeat(`\u0001`, 250<<10) + `"}}` // six bytes each, in the reply too
+	item := `{"delay": "1h", "http": {"url": "http://127.0.0.1:9/", "body": "` + strings.Repeat(`\u0001`, 250<<10) + `"}}` // six bytes each, also in the reply
 	r := httptest.NewRequest("POST", "/v1/tasks/batch", strings.NewReader(`{"tasks": [`+strings.Repeat(item+", ", 8)+item+`]}`))
 	r.Host = "localhost"
 	r.Header.Set("Content-Type", "application/json")
@@ -113,7 +114,7 @@ func TestNoRequestPassesTheHostCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n") // net/http has an answer of its own
+	fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n") // net/http would answer this by itself
 	if reply, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(reply), "HTTP/1.1 421 ") {
 		t.Errorf("%v: %s", err, reply)
 	}

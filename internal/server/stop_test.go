@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/servertest"
 )
 
-// While attempts end, a server that stops says on every reply that it is the
-// connection's last, takes new connections, and is not ready.
+// While attempts end, a stopping server marks every reply as the last of its
+// connection. It still accepts connections, and it is not ready.
 func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	cfg := testConfig()
@@ -53,7 +53,7 @@ func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 		polled <- reply
 	}()
 	stop()
-	if reply := <-polled; reply != nil { // it returns early with what it knows, and does not hold up the end
+	if reply := <-polled; reply != nil { // the poll returns early with the present state, and does not delay the stop
 		reply.Body.Close()
 		if reply.StatusCode != http.StatusOK {
 			t.Errorf("the poll under way: %s", reply.Status)

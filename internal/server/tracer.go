@@ -10,12 +10,13 @@ import (
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
-// otlpHeaders is OpenTelemetry's own variable for what a collector wants to
-// see, such as a key: it is no flag, so that it is in no list of processes and in
-// no printed configuration.
+// otlpHeaders is OpenTelemetry's own variable for the headers that a collector
+// requires, such as a key. It is not a flag, so that no list of processes and
+// no printed configuration contains it.
 const otlpHeaders = "OTEL_EXPORTER_OTLP_HEADERS"
 
-// newTracer returns what the configuration asks for, nil for none.
+// newTracer returns the tracer of the configuration, or nil if it names no
+// collector.
 func newTracer(cfg config.Config, log *slog.Logger) (*tracing.Tracer, error) {
 	if cfg.OTLP == "" {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// put creates a task over n's API.
+// put creates a task through n's API.
 func (n *Server) put(t *testing.T, name, body string) {
 	t.Helper()
 	w, r := httptest.NewRecorder(), httptest.NewRequest("PUT", "http://localhost/v1/tasks/"+name, strings.NewReader(body))
@@ -81,7 +81,7 @@ func TestTheBreakerIsAsConfigured(t *testing.T) {
 	}
 }
 
-func TestTheServersLogSaysWhatDiedAndWhichBreakerOpened(t *testing.T) {
+func TestTheLogNamesDeadTasksAndOpenBreakers(t *testing.T) {
 	cfg, j := testConfig(), servertest.NewJournal()
 	cfg.BreakerFailures, cfg.BreakerMax = 1, time.Hour
 	n := runNodeWith(t, cfg, j.Logger(), nil)
@@ -90,7 +90,7 @@ func TestTheServersLogSaysWhatDiedAndWhichBreakerOpened(t *testing.T) {
 	j.Await(t, `msg="breaker opened" namespace=default destination=127.0.0.1:1 failures=1`)
 }
 
-func TestMetricsTellOfTheCertificate(t *testing.T) {
+func TestMetricsShowTheCertificate(t *testing.T) {
 	cfg, files := testConfig(), servertest.NewAuthority(t).Files(servertest.InAYear())
 	cfg.Metrics, cfg.TLS = true, httpserver.TLSFiles{Cert: files.Cert, Key: files.Key}
 	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
@@ -101,7 +101,7 @@ func TestMetricsTellOfTheCertificate(t *testing.T) {
 	}
 }
 
-func TestWhatOperatorsDecideReachesDispatchAtOnce(t *testing.T) {
+func TestSettingsReachDispatchAtOnce(t *testing.T) {
 	cfg := testConfig()
 	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 	hook := servertest.NewReceiver(t)
@@ -152,7 +152,8 @@ func TestAllPartsGoByOneClock(t *testing.T) {
 		})
 		return got
 	}
-	// The API's, the dispatcher's and the sender's instants, and then upkeep's.
+	// Times set by the API, the dispatcher and the sender, and then by
+	// maintenance.
 	a := get("a")
 	for what, at := range map[string]task.Millis{"created": a.CreatedAt, "begun": a.History[0].StartedAt, "finished": a.FinishedAt} {
 		if at < began {

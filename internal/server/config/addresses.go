@@ -5,7 +5,8 @@ import (
 	"net/url"
 )
 
-// CollectorAddr returns host:port of the collector of traces; none if there is none.
+// CollectorAddr returns host:port of the trace collector, or nil if there is
+// none.
 func (c *Config) CollectorAddr() []string {
 	u, err := url.Parse(c.OTLP)
 	if c.OTLP == "" || err != nil {
@@ -22,7 +23,7 @@ func (c *Config) CollectorAddr() []string {
 	return []string{net.JoinHostPort(u.Hostname(), port)}
 }
 
-// StoreAddrs returns host:port of the servers that --store names.
+// StoreAddrs returns host:port of the Redis servers of --store, or nil.
 func (c *Config) StoreAddrs() []string {
 	if c.Redis == nil {
 		return nil

@@ -16,18 +16,18 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// Config is what the flags of serve mean, checked as far as that goes
-// without opening anything.
+// Config is the checked meaning of serve's flags. Checks that must open a file
+// or a store come later.
 type Config struct {
 	Addr     string
 	Hosts    []string
 	TLS      httpserver.TLSFiles
-	Proxies  []netip.Prefix // that may say for whom they ask
-	Idle     time.Duration  // a connection without a request
-	Insecure bool           // the operator takes the risk of listening as it is
+	Proxies  []netip.Prefix // trusted to name the client of a request
+	Idle     time.Duration  // how long a connection may be without a request
+	Insecure bool           // the operator accepts to listen without tokens or TLS
 
-	Dir       string        // "": they are not in a directory
-	Redis     *redisurl.URL // nil: nor in a Redis; then they are in memory
+	Dir       string        // "": not in a directory
+	Redis     *redisurl.URL // nil: not in a Redis; if Dir is "" too, the tasks are in memory
 	Sharing   Sharing
 	BodyLimit int
 	Keep      task.Policy
@@ -41,12 +41,12 @@ type Config struct {
 	Grace           time.Duration
 
 	Metrics bool
-	OTLP    string // "" traces nothing
+	OTLP    string // "": no tracing
 	Sample  float64
 }
 
-// MaxConcurrency is more attempts than a process has descriptors for; room is
-// set aside for as many as are asked for.
+// MaxConcurrency is more attempts than a process has descriptors for. Memory is
+// reserved for the number that the flag sets.
 const MaxConcurrency = 1_000_000
 
 // Resolve checks the flags. An error is a usage.Error, which names the flag.
@@ -93,43 +93,43 @@ func (f *Flags) Resolve() (cfg Config, err error) {
 	return cfg, nil
 }
 
-// directory returns where the tasks are, "" for memory.
+// directory returns the directory of the tasks, or "" for memory.
 func (f *Flags) directory() (string, error) {
 	dir := f.Data
 	switch scheme, _, isURL := strings.Cut(f.Store, ":"); {
 	case f.Store == "memory:":
 		return "", nil
 	case isURL && len(scheme) > 1: // one letter is a Windows drive
-		return "", usage.Errorf("--store", "%q is no store of this version; it is memory:, a directory, or the URL of a Redis, such as %s", redact.Text(f.Store), redisurl.Example)
+		return "", usage.Errorf("--store", "%q is not a store: pass memory:, a directory or the URL of a Redis, such as %s", redact.Text(f.Store), redisurl.Example)
 	case f.Store != "":
 		dir = f.Store
 	case dir == "":
-		return "", usage.Errorf("--data", "it needs a directory; --store memory: needs none")
+		return "", usage.Errorf("--data", "a directory is required, unless you pass --store memory:")
 	}
 	return LocalDir("--data", dir)
 }
 
-// LocalDir returns a directory's full path. A Redis, which is none, would become
-// one of a strange name.
+// LocalDir returns the full path of a directory. It refuses the URL of a Redis,
+// which would otherwise become a directory of a strange name.
 func LocalDir(flag, dir string) (string, error) {
 	if redisurl.Is(dir) {
-		return "", usage.Errorf(flag, "it needs a directory, and this is the URL of a Redis: only foliot serve --store and foliot doctor redis take one")
+		return "", usage.Errorf(flag, "a directory is required, but this is the URL of a Redis: only foliot serve --store and foliot doctor redis accept one")
 	}
 	return filepath.Abs(dir)
 }
 
-// InMemory reports whether the tasks end with the process.
+// InMemory reports whether the tasks are lost when the process ends.
 func (c *Config) InMemory() bool { return c.Dir == "" && c.Redis == nil }
 
-// firstToken says how to make the first token.
+// firstToken returns the instructions to create the first token.
 func (c *Config) firstToken() string {
 	if c.Redis != nil {
-		return "start it once with --listen 127.0.0.1:8750 and make one with `foliot token create --for operator --scope admin`"
+		return "start the server once with --listen 127.0.0.1:8750 and create one with `foliot token create --for operator --scope admin`"
 	}
-	return "make one with `foliot token create --for operator --scope admin --data " + c.Dir + "`"
+	return "create one with `foliot token create --for operator --scope admin --data " + c.Dir + "`"
 }
 
-// parsePrefixes reads CIDRs; an address alone is a prefix of its own.
+// parsePrefixes parses CIDRs. A single address is a prefix of full length.
 func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
 	for _, s := range list {
@@ -139,7 +139,7 @@ func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
 		}
 		p, err := netip.ParsePrefix(s)
 		if err != nil {
-			return nil, usage.Errorf(flag, "%q is no CIDR, such as 10.0.0.0/8", s)
+			return nil, usage.Errorf(flag, "%qis not a CIDR, such as 10.0.0.0/8", s)
 		}
 		prefixes = append(prefixes, p)
 	}
@@ -149,21 +149,21 @@ func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
 func (f *Flags) checkListening(proxies []netip.Prefix) error {
 	for _, host := range f.Host {
 		if host == "" || strings.ContainsAny(host, "/?#@*, ") {
-			return usage.Errorf("--host", "%q is no host name, such as foliot.example", host)
+			return usage.Errorf("--host", "%q is not a host name, such as foliot.example", host)
 		}
 	}
 	for _, proxy := range proxies {
 		if proxy.Bits() == 0 {
-			return usage.Errorf("--trusted-proxy", "%v is everybody: name the addresses of the proxies", proxy)
+			return usage.Errorf("--trusted-proxy", "%v includes every address: pass the addresses of the proxies only", proxy)
 		}
 	}
 	switch {
 	case f.TLSCert == "" && f.TLSKey != "":
-		return usage.Errorf("--tls-key", "it needs --tls-cert, the certificate of this key")
+		return usage.Errorf("--tls-key", "--tls-cert is missing: pass the certificate for this key")
 	case f.TLSCert != "" && f.TLSKey == "":
-		return usage.Errorf("--tls-cert", "it needs --tls-key, the key of this certificate")
+		return usage.Errorf("--tls-cert", "--tls-key is missing: pass the key for this certificate")
 	case f.TLSClientCA != "" && f.TLSCert == "":
-		return usage.Errorf("--tls-client-ca", "it needs --tls-cert and --tls-key: only TLS asks clients for certificates")
+		return usage.Errorf("--tls-client-ca", "--tls-cert and --tls-key are missing: clients send certificates only over TLS")
 	}
 	return nil
 }
@@ -217,40 +217,43 @@ func (f *Flags) checkTracing() error {
 	}
 	u, err := url.Parse(f.OTLPEndpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usage.Errorf("--otlp-endpoint", "%q is no URL of a collector, such as http://127.0.0.1:4318", redact.Text(f.OTLPEndpoint))
+		return usage.Errorf("--otlp-endpoint", "%q is not the URL of a collector, such as http://127.0.0.1:4318", redact.Text(f.OTLPEndpoint))
 	}
 	return nil
 }
 
-// Private reports whether nobody but this machine's users can create tasks, as
-// long as there is no token: whoever may use one need not be here. They could
-// call loopback themselves; others must not through us.
+// Private reports whether, as long as there is no token, only users of this
+// machine can create tasks. Such users could call loopback themselves. A client
+// on another machine must not call it through this server. A token may be used
+// from anywhere.
 func (c *Config) Private() bool {
 	return isLoopback(c.Addr) && len(c.Hosts) == 0 && len(c.Proxies) == 0
 }
 
-// CheckOpen refuses to listen where others reach the server while it asks for
-// no token, or where the tokens would cross a network in the clear.
+// CheckOpen refuses to listen if other machines could reach the server and it
+// requires no token. It also refuses if clients would send tokens over a
+// network unencrypted. secured reports whether a token exists.
 func (c *Config) CheckOpen(secured bool) error {
 	switch {
 	case c.Insecure, isLoopback(c.Addr) && (secured || len(c.Proxies) == 0):
 		return nil
 	case isLoopback(c.Addr) && c.InMemory():
-		return usage.Errorf("--trusted-proxy", "a proxy lets others reach %s, and a store in memory begins without an access token: give a directory by --data, or pass --insecure-listen", c.Addr)
+		return usage.Errorf("--trusted-proxy", "other machines can reach %s through the proxy, and a store in memory starts without an access token: pass --data with a directory, or pass --insecure-listen", c.Addr)
 	case isLoopback(c.Addr):
-		return usage.Errorf("--trusted-proxy", "a proxy lets others reach %s, and there is no access token yet: %s, or pass --insecure-listen", c.Addr, c.firstToken())
+		return usage.Errorf("--trusted-proxy", "other machines can reach %s through the proxy, and no access token exists yet: %s, or pass --insecure-listen", c.Addr, c.firstToken())
 	case !secured && c.InMemory():
-		return usage.Errorf("--listen", "%s is reached from other machines, and a store in memory begins without an access token: listen on 127.0.0.1, give a directory by --data, or pass --insecure-listen", c.Addr)
+		return usage.Errorf("--listen", "other machines can reach %s, and a store in memory starts without an access token: listen on 127.0.0.1, pass --data with a directory, or pass --insecure-listen", c.Addr)
 	case !secured:
-		return usage.Errorf("--listen", "%s is reached from other machines, and there is no access token yet: %s, listen on 127.0.0.1, or pass --insecure-listen", c.Addr, c.firstToken())
+		return usage.Errorf("--listen", "other machines can reach %s, and no access token exists yet: %s, listen on 127.0.0.1, or pass --insecure-listen", c.Addr, c.firstToken())
 	case c.TLS.Cert == "" && len(c.Proxies) == 0:
-		return usage.Errorf("--listen", "tokens would reach %s unencrypted: give --tls-cert and --tls-key, name the proxy that speaks TLS in front by --trusted-proxy, or pass --insecure-listen", c.Addr)
+		return usage.Errorf("--listen", "clients would send tokens to %s unencrypted: pass --tls-cert and --tls-key, name the proxy that handles TLS with --trusted-proxy, or pass --insecure-listen", c.Addr)
 	}
 	return nil
 }
 
-// CheckUnopened is CheckOpen before the store is opened, as far as it is clear
-// then: what does not exist holds no token, and is not made to find that out.
+// CheckUnopened runs CheckOpen before the store is opened, if the result is
+// certain already: a directory that does not exist holds no token, and this
+// check must not create it.
 func (c *Config) CheckUnopened() error {
 	if c.Redis != nil {
 		return nil
@@ -263,7 +266,7 @@ func (c *Config) CheckUnopened() error {
 	return c.CheckOpen(false)
 }
 
-// isLoopback reports whether a listen address is reached from this machine only.
+// isLoopback reports whether only this machine can reach a listen address.
 func isLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -22,11 +22,12 @@ import (
 // File is the flag that names a configuration file.
 type File string
 
-// MaxFile is more than any configuration needs.
+// MaxFile bounds the bytes of a configuration file. No configuration needs as
+// many.
 const MaxFile = 1 << 20
 
 // BeforeResolve reads the file. kong calls it for the flag on the command line
-// and for its variable, of every command that has such a flag.
+// and for its variable, for each command with such a flag.
 func (File) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *Values) error {
 	command := ctx.Selected()
 	if command == nil || !slices.Contains(command.Flags, trace.Flag) {
@@ -52,8 +53,8 @@ func (File) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *Values) e
 	return nil
 }
 
-// Read returns the content of the file, and its access from the system. It
-// refuses one that other users may write to.
+// Read returns the content and the access mode of the file. It refuses a file
+// that other users may write to.
 func Read(path string) ([]byte, fs.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,7 +66,7 @@ func Read(path string) ([]byte, fs.FileInfo, error) {
 	case err != nil:
 		return nil, nil, err
 	case len(data) > MaxFile:
-		return nil, nil, fmt.Errorf("%s is longer than %d bytes: is it a configuration?", path, MaxFile)
+		return nil, nil, fmt.Errorf("%s is longer than %d bytes: is this a configuration file?", path, MaxFile)
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -94,24 +95,24 @@ func FileFlags(command *kong.Node) []*kong.Flag {
 	})
 }
 
-// Values is what a configuration file says: kong asks it for the flags
-// that the command line leaves open. The zero value says nothing.
+// Values holds the values of a configuration file. kong asks it for the flags
+// that are not on the command line. The zero value is an empty file.
 type Values struct {
 	path string
 	Keys map[string]Value
 }
 
-// Value is the value of a key, and the line on which the key stands.
+// Value is the value of a key, and the line of the key.
 type Value struct {
 	line  int
-	Value any // a string, or []any of strings for a list: as kong reads them
+	Value any // a string, or []any of strings for a list, as kong expects
 }
 
-// Validate implements kong.Resolver: Parse has done so.
+// Validate implements kong.Resolver. Parse has already checked the values.
 func (v *Values) Validate(*kong.Application) error { return nil }
 
-// Resolve implements kong.Resolver. A variable goes before the file; kong itself
-// would prefer the file.
+// Resolve implements kong.Resolver. A variable takes precedence over the file;
+// kong itself would prefer the file.
 func (v *Values) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if VariableOf(flag) != "" {
 		return nil, nil
@@ -119,7 +120,7 @@ func (v *Values) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, e
 	return v.Keys[flag.Name].Value, nil
 }
 
-// VariableOf returns the name of the variable that sets flag now, or "".
+// VariableOf returns the name of the variable that sets flag, or "".
 func VariableOf(flag *kong.Flag) string {
 	for _, name := range flag.Tag.Envs {
 		if _, ok := os.LookupEnv(name); ok {
@@ -129,8 +130,8 @@ func VariableOf(flag *kong.Flag) string {
 	return ""
 }
 
-// Parse reads a configuration: one mapping from the names of flags to
-// their values. Errors name the file and the line.
+// Parse parses a configuration: one mapping from the names of flags to their
+// values. Errors name the file and the line.
 func Parse(path string, data []byte, flags []*kong.Flag) (Values, error) {
 	values := Values{path: path, Keys: map[string]Value{}}
 	root, err := parseDocument(data)
@@ -144,7 +145,7 @@ func Parse(path string, data []byte, flags []*kong.Flag) (Values, error) {
 		return fmt.Errorf("%s:%d: %w", path, n.Line, fmt.Errorf(format, args...))
 	}
 	if root.Kind != yaml.MappingNode {
-		return values, at(root, "a configuration is a list of lines like `listen: 127.0.0.1:8750`")
+		return values, at(root, "a configuration is a list of lines such as `listen: 127.0.0.1:8750`")
 	}
 	for i := 0; i < len(root.Content); i += 2 {
 		key, node := root.Content[i], root.Content[i+1]
@@ -153,7 +154,7 @@ func Parse(path string, data []byte, flags []*kong.Flag) (Values, error) {
 			return values, at(key, "%s", unknownKey(key, flags))
 		}
 		if before, twice := values.Keys[flag.Name]; twice {
-			return values, at(key, "%s stands in line %d already", flag.Name, before.line)
+			return values, at(key, "%s is already set in line %d", flag.Name, before.line)
 		}
 		value, err := readValue(flag, node)
 		if err != nil {
@@ -164,7 +165,8 @@ func Parse(path string, data []byte, flags []*kong.Flag) (Values, error) {
 	return values, nil
 }
 
-// parseDocument returns the one document's content, nil for an empty file.
+// parseDocument returns the content of the only document, or nil for an empty
+// file.
 func parseDocument(data []byte) (*yaml.Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
@@ -178,7 +180,7 @@ func parseDocument(data []byte) (*yaml.Node, error) {
 		if err != nil {
 			return nil, plainYAML(err)
 		}
-		return nil, fmt.Errorf("line %d: a second document begins; a configuration is one", second.Line)
+		return nil, fmt.Errorf("line %d: a second document begins, but a configuration has only one", second.Line)
 	}
 	if root := doc.Content[0]; root.Kind != yaml.ScalarNode || root.Tag != "!!null" {
 		return root, nil
@@ -186,7 +188,7 @@ func parseDocument(data []byte) (*yaml.Node, error) {
 	return nil, nil
 }
 
-// plainYAML drops the library's name from its error.
+// plainYAML removes the library's name from its error.
 func plainYAML(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "yaml: ")) }
 
 func findFlag(flags []*kong.Flag, key *yaml.Node) *kong.Flag {
@@ -200,13 +202,14 @@ func findFlag(flags []*kong.Flag, key *yaml.Node) *kong.Flag {
 	return flags[i]
 }
 
-// unknownKey says so, and what was meant where that is easy to tell.
+// unknownKey returns the message for an unknown key. It suggests a similar key,
+// if there is one.
 func unknownKey(key *yaml.Node, flags []*kong.Flag) string {
-	said := fmt.Sprintf("there is no key %q", key.Value)
+	said := fmt.Sprintf("unknown key %q", key.Value)
 	meant := strings.ReplaceAll(strings.ToLower(strings.TrimLeft(key.Value, "-")), "_", "-")
 	for _, f := range flags {
 		if f.Name == meant {
-			return said + fmt.Sprintf("; it is called %q", f.Name)
+			return said + fmt.Sprintf("; did you mean %q?", f.Name)
 		}
 	}
 	names := make([]string, len(flags))
@@ -216,8 +219,8 @@ func unknownKey(key *yaml.Node, flags []*kong.Flag) string {
 	return said + usage.DidYouMean(key.Value, names) + "; `foliot config --example` prints all keys"
 }
 
-// readValue returns what a node says for flag, as kong takes it, once it is
-// known that the flag can take it.
+// readValue returns the value of node, in the form that kong expects, after a
+// trial run of kong's decoder for flag.
 func readValue(flag *kong.Flag, node *yaml.Node) (any, error) {
 	value, err := plainValue(flag, node)
 	if err != nil {
@@ -237,18 +240,18 @@ func readValue(flag *kong.Flag, node *yaml.Node) (any, error) {
 func plainValue(flag *kong.Flag, node *yaml.Node) (any, error) {
 	switch {
 	case node.Kind == yaml.ScalarNode && node.Tag == "!!null":
-		return nil, errors.New("it has no value; leave the line out for the default")
+		return nil, errors.New("the value is missing; delete the line to use the default")
 	case node.Kind == yaml.ScalarNode:
 		return node.Value, nil
 	case node.Kind != yaml.SequenceNode:
-		return nil, errors.New("it has one value, or a list of them")
+		return nil, errors.New("the value must be a plain value or a list of plain values")
 	case !flag.IsSlice():
-		return nil, errors.New("it has one value, not a list")
+		return nil, errors.New("the value must be a plain value, not a list")
 	}
 	list := make([]any, 0, len(node.Content))
 	for _, item := range node.Content {
 		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
-			return nil, fmt.Errorf("line %d: an entry of the list is no plain value", item.Line)
+			return nil, fmt.Errorf("line %d: an entry of the list is not a plain value", item.Line)
 		}
 		list = append(list, item.Value)
 	}

@@ -2,10 +2,10 @@ package config
 
 import "time"
 
-// Flags is the one definition of what can be said about a server: the
-// flags and their variables are made from it, the keys of the configuration
-// file, `foliot config`, completion, the man page and docs/configuration.md.
-// A default stands in its tag alone, never in its help.
+// Flags is the only definition of a server's settings. From it come the flags
+// and their variables, the keys of the configuration file, `foliot config`,
+// completion, the man page and docs/configuration.md. A default is in its tag
+// only, never in the help text.
 type Flags struct {
 	Config File `env:"FOLIOT_CONFIG" group:"serve-file" placeholder:"FILE" file:"-" help:"Read settings from this YAML file, unless a flag or a variable sets them. Its keys are the names of the flags."`
 

@@ -11,16 +11,16 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// Origin is where a flag's value comes from.
+// Origin is the source of a flag's value.
 type Origin struct {
 	Kind string // "flag", "environment", "file", "default"
 	Name string // of the variable, or the file and its line
 }
 
-// String returns the origin as people read it.
+// String returns the origin as text for people.
 func (o Origin) String() string { return strings.TrimSpace(o.Kind + " " + o.Name) }
 
-// Origins tells where the values of the selected command's flags come from.
+// Origins finds the sources of the selected command's flags.
 type Origins struct {
 	parsed *kong.Context
 	file   *Values
@@ -29,7 +29,7 @@ type Origins struct {
 // OriginsOf returns the origins for a parsed command line and its file.
 func OriginsOf(parsed *kong.Context, file *Values) Origins { return Origins{parsed, file} }
 
-// Of returns where the value of a flag comes from.
+// Of returns the source of a flag's value.
 func (o Origins) Of(flag *kong.Flag) Origin {
 	onLine := func(p *kong.Path) bool { return p.Flag == flag && !p.Resolved }
 	if slices.ContainsFunc(o.parsed.Path, onLine) {
@@ -44,8 +44,9 @@ func (o Origins) Of(flag *kong.Flag) Origin {
 	return Origin{Kind: "default"}
 }
 
-// Locate adds to what is wrong with a flag where its value stands, if that is
-// not the command line: what nobody typed is hard to find.
+// Locate adds the place of a flag's value to an error about this flag, unless
+// the value is on the command line. A value that the user did not type is hard
+// to find.
 func (o Origins) Locate(err error) error {
 	var input *usage.Error
 	if !errors.As(err, &input) {

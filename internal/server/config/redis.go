@@ -16,28 +16,29 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// ShardCount is a number of shards; 0: nobody said one, which nobody can say.
+// ShardCount is a number of shards. 0 means that the flag is not set; a user
+// cannot pass 0.
 type ShardCount int
 
-// Sharing is what the flags say of how servers share a Redis.
+// Sharing holds the flags about servers that share a Redis.
 type Sharing struct {
 	node       string
-	shards     int // 0: not said
+	shards     int // 0: not set
 	lease      time.Duration
 	durability redisstore.Durability
-	replicas   int   // 0: none; below 0: one, once there was one
-	memory     int64 // bytes; 0: not said
+	replicas   int   // 0: none; below 0: at least one, once the master had one
+	memory     int64 // bytes; 0: not set
 
 	unsafeEviction, unsafePersistence bool
 }
 
-// StoreConfig returns r in the store's words.
+// StoreConfig translates r for the store.
 func (r Sharing) StoreConfig() redisstore.Config {
 	c := redisstore.Config{
 		Node: r.node, Shards: r.shards, ShardLease: r.lease, Durability: r.durability, Replicas: r.replicas, Memory: r.memory,
 		UnsafeEviction: r.unsafeEviction, UnsafePersistence: r.unsafePersistence,
 	}
-	switch { // there, 0 is the default
+	switch { // in redisstore.Config, 0 means the default
 	case r.replicas == 0:
 		c.Replicas = -1
 	case r.replicas < 0:
@@ -46,20 +47,21 @@ func (r Sharing) StoreConfig() redisstore.Config {
 	return c
 }
 
-// Bounds of what can be said of a Redis.
+// Bounds of the flags about Redis.
 const (
-	MaxShards     = 4096 // each costs commands every second
+	MaxShards     = 4096 // each shard costs commands every second
 	minShardLease = 500 * time.Millisecond
-	maxShardLease = 10 * time.Minute // a minute of silence is a long one already
+	maxShardLease = 10 * time.Minute // a minute without a heartbeat is already long
 	maxReplicas   = 100
 	minMemory     = 1 << 20
 )
 
-// nodeName is how servers may be called: where names stand, in keys, URLs and
-// logs, these need no quotes.
+// nodeName matches valid names of servers. They need no quotes in keys, URLs
+// and logs.
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
-// redisStore returns the servers that --store names, and how they are shared.
+// redisStore returns the servers of --store, and the settings of servers that
+// share them.
 func (f *Flags) redisStore() (*redisurl.URL, Sharing, error) {
 	r := Sharing{
 		node: f.Node, shards: int(f.Shards), lease: f.ShardLease, durability: redisstore.Durability(f.Durability), replicas: f.RedisReplicas,
@@ -71,18 +73,18 @@ func (f *Flags) redisStore() (*redisurl.URL, Sharing, error) {
 	}
 	switch {
 	case r.node != "" && !nodeName.MatchString(r.node):
-		return nil, r, usage.Errorf("--node", "%q is no name of at most 63 letters, digits, dots, dashes and underscores, the first a letter or a digit", r.node)
+		return nil, r, usage.Errorf("--node", "%q is not a valid name: use at most 63 letters, digits, dots, dashes and underscores, and begin with a letter or a digit", r.node)
 	case r.lease < minShardLease || r.lease > maxShardLease:
 		return nil, r, usage.Errorf("--shard-lease", "%v does not lie between %v and %v", r.lease, minShardLease, maxShardLease)
 	case r.replicas < -1 || r.replicas > maxReplicas:
 		return nil, r, usage.Errorf("--redis-replicas", "%d does not lie between -1 and %d", r.replicas, maxReplicas)
 	case r.replicas > 0 && r.durability != redisstore.Strict:
-		return nil, r, usage.Errorf("--redis-replicas", "so many are waited for with --durability strict only: say that too, or take 0 or -1")
+		return nil, r, usage.Errorf("--redis-replicas", "a number above 0 requires --durability strict: pass that too, or use 0 or -1")
 	}
 	if f.RedisMemory != "" {
 		n, ok := parseSize(f.RedisMemory)
 		if !ok || n < minMemory {
-			return nil, r, usage.Errorf("--redis-memory", "%q is no size of at least 1mb, such as 512mb, 4gb or 4294967296", f.RedisMemory)
+			return nil, r, usage.Errorf("--redis-memory", "%q is not a size of at least 1mb, such as 512mb, 4gb or 4294967296", f.RedisMemory)
 		}
 		r.memory = n
 	}
@@ -92,7 +94,8 @@ func (f *Flags) redisStore() (*redisurl.URL, Sharing, error) {
 	return &u, r, nil
 }
 
-// inventNode returns a name that no other server has, and that says where it runs.
+// inventNode returns a name that begins with the host's name and that no other
+// server has.
 func inventNode() string {
 	host, _ := os.Hostname()
 	host = strings.Map(func(r rune) rune {
@@ -108,8 +111,8 @@ func inventNode() string {
 	return host + "-" + strings.ToLower(rand.Text()[:8])
 }
 
-// checkNoRedis refuses what is said of a Redis where there is none: it would be
-// believed to hold.
+// checkNoRedis refuses flags about Redis if the store is not a Redis. Otherwise
+// the operator would believe that they have an effect.
 func (f *Flags) checkNoRedis() error {
 	for _, flag := range []struct {
 		name string
@@ -125,7 +128,7 @@ func (f *Flags) checkNoRedis() error {
 		{"--redis-unsafe-persistence", f.RedisUnsafePersistence},
 	} {
 		if flag.said {
-			return usage.Errorf(flag.name, "it is for servers that share a Redis, and --store names none, such as redis://127.0.0.1:6379")
+			return usage.Errorf(flag.name, "this flag is for servers that share a Redis: pass its URL with --store, such as redis://127.0.0.1:6379")
 		}
 	}
 	return nil
@@ -148,8 +151,8 @@ var sizes = []struct {
 	{"", 1},
 }
 
-// parseSize reads a number of bytes as Redis does: 1gb is 1024 times 1mb, and 1g
-// is 1000 times 1m.
+// parseSize parses a number of bytes as Redis does: 1gb is 1024 times 1mb, and
+// 1g is 1000 times 1m.
 func parseSize(text string) (n int64, ok bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
@@ -166,8 +169,8 @@ func parseSize(text string) (n int64, ok bool) {
 	return 0, false
 }
 
-// RedisAt returns the servers that url names, or --store without it, and how a
-// store in them is opened.
+// RedisAt returns the servers of url, or of --store if url is "", and the
+// options of a store in them.
 func (f *Flags) RedisAt(url string, parsed *kong.Context, file *Values) (*redisurl.URL, redisstore.Config, error) {
 	what := "--store"
 	if url != "" {
@@ -175,7 +178,7 @@ func (f *Flags) RedisAt(url string, parsed *kong.Context, file *Values) (*redisu
 	}
 	var config redisstore.Config
 	if !redisurl.Is(f.Store) {
-		return nil, config, usage.Errorf(what, "it names no Redis, such as %s", redisurl.Example)
+		return nil, config, usage.Errorf(what, "the URL of a Redis is required, such as %s", redisurl.Example)
 	}
 	u, sharing, err := f.redisStore()
 	if err != nil {

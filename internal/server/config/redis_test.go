@@ -33,7 +33,7 @@ func FuzzSize(f *testing.F) {
 	})
 }
 
-func TestWhatTheFlagsSayTheStoreHears(t *testing.T) {
+func TestTheStoreGetsTheFlags(t *testing.T) {
 	f := Flags{
 		Listen: "127.0.0.1:0", Store: "redis://127.0.0.1", Node: "a", Shards: 16, ShardLease: time.Second, Durability: "strict", RedisMemory: "4gb",
 		RedisUnsafeEviction: true, RedisUnsafePersistence: true,
@@ -68,7 +68,7 @@ func TestTheFirstTokenInRedisIsMadeOnLoopback(t *testing.T) {
 		if err := cfg.CheckUnopened(); err != nil {
 			t.Errorf("nobody knows yet whether there is a token: %v", err)
 		}
-		if err := cfg.CheckOpen(false); err == nil || !strings.Contains(err.Error(), "start it once with --listen 127.0.0.1:8750 and make one with `foliot token create --for operator --scope admin`") {
+		if err := cfg.CheckOpen(false); err == nil || !strings.Contains(err.Error(), "start the server once with --listen 127.0.0.1:8750 and create one with `foliot token create --for operator --scope admin`") {
 			t.Errorf("it says %v", err)
 		}
 		if err := cfg.CheckOpen(true); err != nil {

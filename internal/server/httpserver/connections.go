@@ -15,46 +15,51 @@ import (
 )
 
 const (
-	// connAge is about how long a client's connection is used: those behind a
-	// balancer spread anew, and none outlives a certificate for long. Up to a
-	// tenth less, so that those that came together do not come back together.
+	// connAge is how long a client's connection is used, roughly. Clients
+	// behind a balancer then spread over the servers again, and no connection
+	// is used long after its certificate ended. Up to a tenth of it is
+	// subtracted at random, so that clients that connected together do not
+	// reconnect together.
 	connAge = time.Hour
-	// evictAfter is how long a new connection has for its first request before it
-	// may have to go: else a full server would close who has just come.
+	// evictAfter is how long a new connection is safe from eviction, so that it
+	// can send its first request. Otherwise a full server would close the
+	// newest connections.
 	evictAfter = time.Second
-	// evictRetry is how often a full server looks for a connection that can go.
+	// evictRetry is how often a full server looks for a connection to close.
 	evictRetry = 50 * time.Millisecond
 )
 
-// connections are the clients' connections to the API: no more than there are
-// descriptors for, watched by package idle. A full server closes those that
-// nobody used for the longest time, a few at once so that the next ones find
-// room. One with a request under way goes for that only where nobody was let in
-// on it: who shows no token must not keep out those who have one.
+// connections holds the clients' connections to the API, at most as many as
+// there are descriptors. Package idle watches them. A full server closes the
+// connections that were unused for the longest time, several at once to make
+// room for the next ones. It closes a connection with a request under way only
+// if no request on it was authenticated: clients without a token must not keep
+// out clients that have one.
 type connections struct {
 	group *idle.Group[net.Conn]
 
-	// exempt reports whether an address passes the connections of many clients on,
-	// so that no bound for one address applies. Set before the first connection.
+	// exempt reports whether an address is a proxy, whose connections carry the
+	// requests of many clients. Bounds for one address do not apply to it. It
+	// must be set before the first connection.
 	exempt func(netip.Addr) bool
 
-	mu        sync.Mutex                // guards strangers and byAddr
-	strangers list.List                 // of *clientConn, not authenticated yet; the oldest first
-	byAddr    map[netip.Addr]*list.List // the same by network, without those exempt
+	mu              sync.Mutex                // guards unauthenticated and byAddr
+	unauthenticated list.List                 // of *clientConn; the oldest first
+	byAddr          map[netip.Addr]*list.List // the same by network, without exempt ones
 
-	handshakes chan struct{} // has an element for each TLS handshake that computes
+	handshakes chan struct{} // has an element for each TLS handshake that is computing
 
-	slots chan struct{} // has an element for each connection, and for the one that is awaited
-	batch int           // how many are closed to make room
+	slots chan struct{} // has an element for each connection, and for the one that Accept waits for
+	batch int           // how many are closed at once to make room
 
 	// Written by Accept and leave, read for each reply.
-	crowded atomic.Bool // a newcomer waits, and everybody has a request under way
-	going   atomic.Bool // the server stops
+	crowded  atomic.Bool // a new connection waits, and every open one has a request under way
+	stopping atomic.Bool // the server is stopping
 }
 
-// watchConnections bounds the connections of srv, which must not serve yet, to
-// most. timeout is how long one may be without a request; how long its first
-// one may take is srv.ReadHeaderTimeout's.
+// watchConnections bounds the connections of srv to most. It must be called
+// before srv serves. timeout is how long a connection may be without a request.
+// srv.ReadHeaderTimeout bounds the wait for its first request.
 func watchConnections(srv *http.Server, most int, timeout time.Duration) *connections {
 	c := &connections{
 		slots: make(chan struct{}, most), batch: max(1, most/32),
@@ -69,7 +74,7 @@ func watchConnections(srv *http.Server, most int, timeout time.Duration) *connec
 	return c
 }
 
-// judge is asked by the group about a connection.
+// judge decides for the group whether a connection is closed.
 func (c *connections) judge(conn net.Conn, why idle.Reason) idle.Verdict {
 	client := clientOf(conn)
 	if why == idle.Evicted && client != nil && time.Since(client.born) < evictAfter {
@@ -78,36 +83,37 @@ func (c *connections) judge(conn net.Conn, why idle.Reason) idle.Verdict {
 	return idle.Close
 }
 
-// saysGoodbye has each reply that is its connection's last say so, which over
-// HTTP/2 becomes a GOAWAY: the client then begins no request that would be cut
-// off. Old connections end so, and not by package idle, which would close them
-// while the next request may be on its way, and never those of HTTP/2 that
-// always have a request under way.
-func (c *connections) saysGoodbye(next http.Handler) http.Handler {
+// limitAge marks the last reply of a connection with Connection: close, which
+// becomes a GOAWAY in HTTP/2. The client then starts no request that would be
+// cut off. So old connections end with a reply. Package idle could close them
+// while the next request is on its way. It would also never close connections
+// of HTTP/2 that always have a request under way.
+func (c *connections) limitAge(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		client, _ := r.Context().Value(connKey{}).(*clientConn)
-		if c.going.Load() || c.crowded.Load() || client != nil && time.Now().After(client.last) {
+		if c.stopping.Load() || c.crowded.Load() || client != nil && time.Now().After(client.last) {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
 		if client != nil && !client.exempt && r.ProtoMajor == 2 && r.Context().Err() != nil {
-			client.tookBack(time.Now())
+			client.countReset(time.Now())
 		}
 	})
 }
 
-// leave makes every reply its connection's last, from now on.
-func (c *connections) leave() { c.going.Store(true) }
+// leave marks every reply from now on as its connection's last.
+func (c *connections) leave() { c.stopping.Store(true) }
 
-// close forgets what is still watched; whoever shuts the server down closes it.
+// close stops watching. It closes no connection: that is the job of the
+// server's Shutdown.
 func (c *connections) close() { c.group.Close() }
 
-// listen returns l with the bound on its connections.
+// listen returns l with a bound on its connections.
 func (c *connections) listen(l net.Listener) net.Listener {
 	return &boundListener{Listener: l, conns: c, closed: make(chan struct{})}
 }
 
-// boundListener accepts while there is room, and makes room.
+// boundListener accepts connections while there is room, and makes room.
 type boundListener struct {
 	net.Listener
 	conns  *connections
@@ -128,14 +134,14 @@ func (l *boundListener) Accept() (net.Conn, error) {
 	return l.conns.take(conn), nil
 }
 
-// Close ends Accept too where it waits for room.
+// Close also ends an Accept that waits for room.
 func (l *boundListener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return l.Listener.Close()
 }
 
-// enter takes a slot, having closed others where none is free. It returns false
-// when closed is.
+// enter takes a slot. If none is free, it closes other connections. It returns
+// false if closed is closed.
 func (c *connections) enter(closed <-chan struct{}) bool {
 	select {
 	case c.slots <- struct{}{}:
@@ -146,7 +152,7 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 	defer retry.Stop()
 	defer c.crowded.Store(false)
 	for {
-		c.crowded.Store(c.dismiss(c.batch)+c.group.EvictIdlest(c.batch) == 0)
+		c.crowded.Store(c.evictUnauthenticated(c.batch)+c.group.EvictIdlest(c.batch) == 0)
 		select {
 		case c.slots <- struct{}{}:
 			return true
@@ -157,34 +163,35 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 	}
 }
 
-// take returns conn as a stranger's connection, which has a slot.
+// take returns conn, which has a slot, as an unauthenticated connection.
 func (c *connections) take(conn net.Conn) *clientConn {
 	now := time.Now()
 	client := &clientConn{Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10)), gone: make(chan struct{}), known: make(chan struct{}), handshakes: c.handshakes}
 	addr, known := addressOf(client)
 	client.exempt = known && c.exempt(addr)
-	leaves := c.meet(client)
+	evicted := c.add(client)
 	client.leave = sync.OnceFunc(func() {
 		close(client.gone)
-		client.meet()
+		client.markAuthenticated()
 		<-c.slots
 	})
-	if leaves != nil {
-		_ = leaves.Close() // there is no reader of the error
+	if evicted != nil {
+		_ = evicted.Close() // no caller could use the error
 	}
 	return client
 }
 
-// meet notes a stranger. If its address has too many, it returns the one that leaves: the oldest, or
-// client itself while the oldest is new. Thousands of clients of one address that reconnect at
-// once would otherwise end each other just before their first request.
-func (c *connections) meet(client *clientConn) (leaves *clientConn) {
+// add records an unauthenticated connection. If its address has too many, add
+// returns one that must be closed: the oldest, or client itself if the oldest
+// is new. Otherwise thousands of clients of one address that reconnect at once
+// would end each other just before their first requests.
+func (c *connections) add(client *clientConn) (evicted *clientConn) {
 	addr, bound := addressOf(client)
 	bound = bound && !client.exempt
 	addr = networkOf(addr)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	place := c.strangers.PushBack(client)
+	place := c.unauthenticated.PushBack(client)
 	var same *list.List
 	var among *list.Element
 	if bound {
@@ -193,17 +200,17 @@ func (c *connections) meet(client *clientConn) (leaves *clientConn) {
 			c.byAddr[addr] = same
 		}
 		among = same.PushBack(client)
-		if same.Len() > maxStrangers {
-			if leaves = same.Front().Value.(*clientConn); time.Since(leaves.born) < evictAfter {
-				leaves = client
+		if same.Len() > maxUnauthenticated {
+			if evicted = same.Front().Value.(*clientConn); time.Since(evicted.born) < evictAfter {
+				evicted = client
 			}
 		}
 	}
-	client.meet = sync.OnceFunc(func() {
+	client.markAuthenticated = sync.OnceFunc(func() {
 		close(client.known)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.strangers.Remove(place)
+		c.unauthenticated.Remove(place)
 		if same == nil {
 			return
 		}
@@ -211,22 +218,22 @@ func (c *connections) meet(client *clientConn) (leaves *clientConn) {
 			delete(c.byAddr, addr)
 		}
 	})
-	return leaves
+	return evicted
 }
 
-// welcome notes that somebody was let in on the connection of a request's context.
-func welcome(ctx context.Context) {
+// markAuthenticated records that a request with this context was authenticated.
+func markAuthenticated(ctx context.Context) {
 	if client, ok := ctx.Value(connKey{}).(*clientConn); ok && client != nil {
-		client.meet()
+		client.markAuthenticated()
 	}
 }
 
-// dismiss closes at most most of the strangers' connections, the oldest first,
-// whatever goes on there, and returns how many those were.
-func (c *connections) dismiss(most int) int {
+// evictUnauthenticated closes at most most unauthenticated connections, the
+// oldest first, even if requests are under way. It returns how many it closed.
+func (c *connections) evictUnauthenticated(most int) int {
 	c.mu.Lock()
 	var leaving []*clientConn
-	for e := c.strangers.Front(); e != nil && len(leaving) < most; e = e.Next() {
+	for e := c.unauthenticated.Front(); e != nil && len(leaving) < most; e = e.Next() {
 		client := e.Value.(*clientConn)
 		if time.Since(client.born) < evictAfter {
 			break
@@ -235,40 +242,41 @@ func (c *connections) dismiss(most int) int {
 	}
 	c.mu.Unlock()
 	for _, client := range leaving {
-		_ = client.Close() // nobody is there to be told
+		_ = client.Close() // no caller could use the error
 	}
 	return len(leaving)
 }
 
-// clientConn is a client's connection. It gives its slot back when it is closed.
+// clientConn is a client's connection. Its slot becomes free when it is closed.
 type clientConn struct {
 	net.Conn
-	born, last time.Time // the first reply after last is the connection's last
-	exempt     bool      // see connections.exempt
-	meet       func()    // its client is a stranger no longer
-	leave      func()
-	gone       chan struct{} // closed when it is closed
-	known      chan struct{} // closed when its client is a stranger no longer
-	sent       spending      // of a stranger; for Read alone
+	born, last        time.Time // the first reply after last is the connection's last
+	exempt            bool      // see connections.exempt
+	markAuthenticated func()    // marks the connection as authenticated
+	leave             func()
+	gone              chan struct{} // closed when it is closed
+	known             chan struct{} // closed when the connection is authenticated
+	sent              usageMeter    // bytes before the authentication; only Read uses it
 
 	handshakes chan struct{} // connections.handshakes
-	computing  atomic.Bool   // its handshake has an element there
+	computing  atomic.Bool   // this connection has an element in handshakes
 
 	mu     sync.Mutex // guards resets
-	resets spending   // requests that were taken back
+	resets usageMeter // requests that the client reset
 }
 
-// Close closes the connection. Twice is fine.
+// Close closes the connection. It may be called twice.
 func (c *clientConn) Close() error {
 	defer c.leave()
 	defer c.computed()
 	return c.Conn.Close()
 }
 
-// Read receives into b. A stranger that sends too much has to wait.
+// Read receives into b. It delays an unauthenticated client that sends too
+// much.
 func (c *clientConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.hinder(n)
+	c.throttle(n)
 	return n, err
 }
 
@@ -278,8 +286,8 @@ func (c *clientConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// CloseWrite says that nothing more will be sent: net/http does so before it
-// closes, so that a client that is still sending reads why.
+// CloseWrite ends the sending direction. net/http calls it before Close, so
+// that a client that is still sending can read the reply.
 func (c *clientConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -289,8 +297,8 @@ func (c *clientConn) CloseWrite() error {
 
 type connKey struct{}
 
-// clientOf returns the connection beneath conn, or beneath its TLS; nil for one
-// that boundListener did not accept.
+// clientOf returns the connection below conn, or below its TLS. It returns nil
+// if boundListener did not accept the connection.
 func clientOf(conn net.Conn) *clientConn {
 	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = secure.NetConn()

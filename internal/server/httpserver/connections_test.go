@@ -17,8 +17,8 @@ import (
 	"github.com/foliot/foliot/internal/servertest"
 )
 
-// pipes is a listener whose connections stay within this process, so that time
-// can be fake.
+// pipes is a listener for connections within this process, so that time can be
+// fake.
 type pipes struct {
 	dialled chan net.Conn
 	closed  chan struct{}
@@ -74,12 +74,13 @@ func (p *peer) answer() http.Header {
 	_, _ = io.Copy(io.Discard, reply.Body)
 	reply.Body.Close()
 	if reply.Close {
-		reply.Header.Set("Connection", "close") // net/http takes it out
+		reply.Header.Set("Connection", "close") // net/http removes it
 	}
 	return reply.Header
 }
 
-// ended reads what comes, and then says that the connection has ended.
+// ended discards all replies. It closes its channel when the connection has
+// ended.
 func (p *peer) ended() <-chan struct{} {
 	end := make(chan struct{})
 	go func() {
@@ -98,26 +99,26 @@ func isOver(end <-chan struct{}) bool {
 	}
 }
 
-// bed is a server of at most so many connections in a bubble of fake time.
-type bed struct {
+// testServer is a server in a bubble of fake time.
+type testServer struct {
 	*pipes
 	srv     *http.Server
 	conns   *connections
-	release chan struct{} // a slow request waits for it
+	release chan struct{} // a slow request waits until it is closed
 }
 
-func inBubble(t *testing.T, most int, test func(*testing.T, *bed)) {
+func inFakeTime(t *testing.T, most int, test func(*testing.T, *testServer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bed{pipes: newPipes(), release: make(chan struct{})}
+		b := &testServer{pipes: newPipes(), release: make(chan struct{})}
 		srv := newServer(slog.New(slog.DiscardHandler))
-		srv.WriteTimeout = 0 // a slow request is as slow as the test wants
+		srv.WriteTimeout = 0 // the test decides how long a slow request takes
 		clearHTTP2(srv)
 		b.srv = srv
 		b.conns = watchConnections(srv, most, 2*time.Minute)
-		srv.Handler = b.conns.saysGoodbye(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Stranger") == "" {
-				welcome(r.Context())
+		srv.Handler = b.conns.limitAge(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Unauthenticated") == "" {
+				markAuthenticated(r.Context())
 			}
 			if r.Header.Get("Slow") != "" {
 				<-b.release
@@ -135,7 +136,7 @@ func inBubble(t *testing.T, most int, test func(*testing.T, *bed)) {
 }
 
 // dialSlow returns a connection with a request under way.
-func (b *bed) dialSlow(t *testing.T) *peer {
+func (b *testServer) dialSlow(t *testing.T) *peer {
 	t.Helper()
 	c := b.dial(t)
 	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\nSlow: 1\r\n\r\n"); err != nil {
@@ -145,7 +146,7 @@ func (b *bed) dialSlow(t *testing.T) *peer {
 }
 
 func TestAnIdleConnectionIsClosedAndABusyOneIsNot(t *testing.T) {
-	inBubble(t, 10, func(t *testing.T, b *bed) {
+	inFakeTime(t, 10, func(t *testing.T, b *testServer) {
 		idle, used, busy := b.dial(t), b.dial(t), b.dialSlow(t)
 		idle.get()
 		end := idle.ended()
@@ -166,7 +167,7 @@ func TestAnIdleConnectionIsClosedAndABusyOneIsNot(t *testing.T) {
 }
 
 func TestAConnectionThatSaysNothingOrDripsItsHeaderIsClosed(t *testing.T) {
-	inBubble(t, 10, func(t *testing.T, b *bed) {
+	inFakeTime(t, 10, func(t *testing.T, b *testServer) {
 		silent, drips, second := b.dial(t), b.dial(t), b.dial(t)
 		second.get()
 		ends := map[string]<-chan struct{}{"the silent one": silent.ended(), "the dripping one": drips.ended(), "the one that drips after a request": second.ended()}
@@ -188,8 +189,8 @@ func TestAConnectionThatSaysNothingOrDripsItsHeaderIsClosed(t *testing.T) {
 	})
 }
 
-func TestAnOldConnectionEndsWithAReplyThatSaysSo(t *testing.T) {
-	inBubble(t, 10, func(t *testing.T, b *bed) {
+func TestAnOldConnectionEndsWithAMarkedReply(t *testing.T) {
+	inFakeTime(t, 10, func(t *testing.T, b *testServer) {
 		c := b.dial(t)
 		began := time.Now()
 		for c.get().Get("Connection") != "close" {
@@ -205,12 +206,12 @@ func TestAnOldConnectionEndsWithAReplyThatSaysSo(t *testing.T) {
 	})
 }
 
-// The newcomer finds room at once, whatever those that came before do: those
-// that are silent or drip go; those with a request under way, or one now and
-// then, stay.
+// A new connection gets room at once. The server closes connections that are
+// silent or send their header slowly. It keeps those with a request under way
+// or with regular requests.
 func TestAFullServerClosesTheIdlestForANewcomer(t *testing.T) {
 	const most = 64
-	inBubble(t, most, func(t *testing.T, b *bed) {
+	inFakeTime(t, most, func(t *testing.T, b *testServer) {
 		var busy []*peer
 		for range 8 {
 			busy = append(busy, b.dialSlow(t))
@@ -243,7 +244,7 @@ func TestAFullServerClosesTheIdlestForANewcomer(t *testing.T) {
 }
 
 func TestAServerThatIsFullOfRequestsHasRoomWhenOneEnds(t *testing.T) {
-	inBubble(t, 4, func(t *testing.T, b *bed) {
+	inFakeTime(t, 4, func(t *testing.T, b *testServer) {
 		for range 4 {
 			go b.dialSlow(t).answer()
 		}
@@ -267,14 +268,14 @@ func TestAServerThatIsFullOfRequestsHasRoomWhenOneEnds(t *testing.T) {
 	})
 }
 
-// A request that is refused has a body too, which may never come.
-func TestWhoWasNotLetInKeepsNobodyOut(t *testing.T) {
-	inBubble(t, 4, func(t *testing.T, b *bed) {
+// A refused request has a body too, which may never arrive.
+func TestUnauthenticatedClientsDoNotKeepOthersOut(t *testing.T) {
+	inFakeTime(t, 4, func(t *testing.T, b *testServer) {
 		known := b.dialSlow(t)
 		var ends []<-chan struct{}
 		for range 3 {
 			c := b.dial(t)
-			_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: localhost\r\nStranger: 1\r\nContent-Length: 9\r\n\r\n")
+			_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: localhost\r\nUnauthenticated: 1\r\nContent-Length: 9\r\n\r\n")
 			ends = append(ends, c.ended())
 		}
 		synctest.Wait()
@@ -294,7 +295,7 @@ func TestWhoWasNotLetInKeepsNobodyOut(t *testing.T) {
 	})
 }
 
-func TestAServerThatStopsSaysGoodbyeOverHTTP2(t *testing.T) {
+func TestAStoppingServerSendsGoawayOverHTTP2(t *testing.T) {
 	a := servertest.NewAuthority(t)
 	n := newSecureServer(t, a, slog.New(slog.DiscardHandler), "")
 	client := secureClient(t, a, func(c *tls.Config) {})
@@ -320,7 +321,7 @@ func TestAServerThatStopsSaysGoodbyeOverHTTP2(t *testing.T) {
 		t.Fatal("connections are not kept: the test proves nothing")
 	}
 	n.Leave()
-	reused() // is told
+	reused() // receives the GOAWAY
 	for deadline := time.Now().Add(servertest.Patience); reused(); {
 		if time.Now().After(deadline) {
 			t.Fatal("the connection goes on")
@@ -328,7 +329,7 @@ func TestAServerThatStopsSaysGoodbyeOverHTTP2(t *testing.T) {
 	}
 }
 
-func TestAListenerThatIsClosedLetsGoOfWhoWaitsForRoom(t *testing.T) {
+func TestAClosedListenerEndsAnAcceptThatWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conns := watchConnections(new(http.Server), 1, time.Minute)
 		inner := newPipes()
@@ -357,8 +358,8 @@ func TestAListenerThatIsClosedLetsGoOfWhoWaitsForRoom(t *testing.T) {
 	})
 }
 
-// What drips, a header or a body, has an end: the tests of that (connections_test.go,
-// api's slow_test.go) serve with timeouts of their own.
+// A header or body that arrives slowly has a deadline. The tests of these
+// deadlines (here and in api's slow_test.go) set timeouts of their own.
 func TestTheServerBoundsHeadersAndBodies(t *testing.T) {
 	s := newServer(slog.New(slog.DiscardHandler))
 	if s.ReadHeaderTimeout <= 0 || s.ReadHeaderTimeout > HeaderTimeout || s.ReadTimeout <= 0 || s.ReadTimeout > BodyTimeout || s.MaxHeaderBytes > maxHeader {

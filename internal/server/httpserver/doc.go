@@ -1,3 +1,3 @@
-// Package httpserver serves a handler to clients: TLS with certificates that are
-// read again, trusted proxies, bounds for connections, the access log.
+// Package httpserver serves a handler to clients: TLS with certificates that
+// are reloaded, trusted proxies, bounds on connections, the access log.
 package httpserver

@@ -6,26 +6,28 @@ import (
 	"strings"
 )
 
-// maxHops bounds how much of a chain of proxies is read.
+// maxHops bounds the elements that are read of a chain of proxies.
 const maxHops = 32
 
-// ClientAddr returns what says who sent a request: the other end of its
-// connection or, where that is a trusted proxy, the client that it passes the
-// request on for. What others say is not read: anybody can send a header.
+// ClientAddr returns a function that finds the client of a request: the peer of
+// its connection or, if that is a trusted proxy, the client that the proxy
+// names. Headers from other peers are ignored, because any client can send
+// them.
 func ClientAddr(proxies []netip.Prefix) func(*http.Request) netip.Addr {
 	return func(r *http.Request) netip.Addr {
 		peer, err := netip.ParseAddrPort(r.RemoteAddr)
 		if err != nil {
-			return netip.Addr{} // no TCP: all of them are one
+			return netip.Addr{} // not TCP: all such clients count as one
 		}
 		return clientBehind(proxies, peer.Addr(), r.Header)
 	}
 }
 
-// clientBehind returns the address for which peer asks: the last one of the
-// chain that no trusted proxy has added. Proxies write Forwarded (RFC 7239) or
-// X-Forwarded-For and pass on the other one as it came, from anybody: where
-// the two disagree neither is believed.
+// clientBehind returns the client for which peer sent a request: the last
+// address of the chain that is not a trusted proxy. Proxies write either
+// Forwarded (RFC 7239) or X-Forwarded-For, and pass the other header on
+// unchanged. So that one may come from any client. If the two headers disagree,
+// neither is used.
 func clientBehind(proxies []netip.Prefix, peer netip.Addr, h http.Header) netip.Addr {
 	peer = peer.Unmap().WithZone("")
 	var standard []string
@@ -43,8 +45,9 @@ func clientBehind(proxies []netip.Prefix, peer netip.Addr, h http.Header) netip.
 	return byStandard
 }
 
-// follow goes from peer up the chain, whose last element peer has added, while
-// the one that says so is trusted. It ends before what is no address.
+// follow walks up the chain from peer, which added its last element. It
+// continues while the address that added an element is trusted. It stops at an
+// element that is not an address.
 func follow(proxies []netip.Prefix, peer netip.Addr, chain []string) netip.Addr {
 	for hop := 0; hop < maxHops && len(chain) > 0 && within(proxies, peer); hop++ {
 		addr, ok := hopAddr(chain[len(chain)-1])
@@ -65,8 +68,8 @@ func within(prefixes []netip.Prefix, addr netip.Addr) bool {
 	return false
 }
 
-// listOf splits the lines of a header at their commas. Quoted commas do not
-// occur in what we look for; what has one is no address.
+// listOf splits the lines of a header at commas. It also splits at quoted
+// commas, but an element that contains one is never an address.
 func listOf(lines []string) []string {
 	var list []string
 	for _, line := range lines {
@@ -88,8 +91,9 @@ func forParameter(element string) string {
 	return ""
 }
 
-// hopAddr reads an address as proxies write it: with a port or without, IPv6 in
-// brackets or not. "unknown" and names that hide an address are none.
+// hopAddr parses an address as proxies write it: with or without a port, IPv6
+// with or without brackets. It returns false for "unknown" and for names that
+// hide an address.
 func hopAddr(text string) (netip.Addr, bool) {
 	if ap, err := netip.ParseAddrPort(text); err == nil {
 		return ap.Addr().Unmap().WithZone(""), true

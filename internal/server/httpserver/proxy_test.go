@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestOnlyATrustedProxySaysWhoAsks(t *testing.T) {
+func TestOnlyATrustedProxyNamesTheClient(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
 	for _, c := range []struct {
 		remote              string
@@ -20,7 +20,7 @@ func TestOnlyATrustedProxySaysWhoAsks(t *testing.T) {
 		{"10.0.0.1:99", []string{"198.51.100.7"}, nil, "198.51.100.7"},
 		{"[::ffff:10.0.0.1]:99", []string{"198.51.100.7"}, nil, "198.51.100.7"},
 		{"[fd00::1]:99", []string{"2001:db8::7"}, nil, "2001:db8::7"},
-		// What the client wrote itself stands before what the proxy added.
+		// The client's own text precedes the text that the proxy added.
 		{"10.0.0.1:99", []string{"1.1.1.1, 198.51.100.7"}, nil, "198.51.100.7"},
 		{"10.0.0.1:99", []string{"1.1.1.1", "198.51.100.7"}, nil, "198.51.100.7"},
 		{"10.0.0.1:99", []string{"1.1.1.1, 198.51.100.7, 10.9.9.9"}, nil, "198.51.100.7"},
@@ -34,7 +34,7 @@ func TestOnlyATrustedProxySaysWhoAsks(t *testing.T) {
 		{"10.0.0.1:99", nil, []string{`proto=https;for="[2001:db8::7]"`}, "2001:db8::7"},
 		{"10.0.0.1:99", nil, []string{"for=_hidden"}, "10.0.0.1"},
 		{"10.0.0.1:99", nil, []string{"proto=https"}, "10.0.0.1"},
-		// The proxy wrote one and passed the other on.
+		// The proxy wrote one header and passed the other on.
 		{"10.0.0.1:99", []string{"198.51.100.7"}, []string{"for=1.1.1.1"}, "10.0.0.1"},
 		{"10.0.0.1:99", []string{"198.51.100.7"}, []string{"for=198.51.100.7"}, "198.51.100.7"},
 		{"@", []string{"198.51.100.7"}, nil, "invalid IP"},
@@ -48,8 +48,8 @@ func TestOnlyATrustedProxySaysWhoAsks(t *testing.T) {
 	}
 }
 
-// FuzzClientBehind: whatever a chain holds, an untrusted peer stays who it is,
-// and nobody is invented.
+// FuzzClientBehind checks two rules for any chain: an untrusted peer keeps its
+// own address, and each result is an address from the input.
 func FuzzClientBehind(f *testing.F) {
 	f.Add("10.0.0.1", "1.1.1.1, 2.2.2.2", "")
 	f.Add("10.0.0.1", "", `for="[2001:db8::7]:1";by=x, for=_a`)

@@ -17,31 +17,32 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// TLSFiles name what TLS needs, in PEM. No certificate: no TLS.
+// TLSFiles names the files for TLS, in PEM. If Cert is "", there is no TLS.
 type TLSFiles struct{ Cert, Key, ClientCA string }
 
 const (
-	// reloadEvery is how often the files are looked at. They are read, not
-	// asked for their times: whoever replaces a directory behind a symbolic link
-	// changes the content and nothing else that could be trusted.
+	// reloadEvery is how often the files are read. Their times are not checked:
+	// if a directory behind a symbolic link is replaced, only the content
+	// reliably changes.
 	reloadEvery = 5 * time.Second
-	// expiresSoon is when the log begins to tell of a certificate's end, once a day.
+	// expiresSoon is how long before the end of a certificate the log begins to
+	// warn, once a day.
 	expiresSoon = 14 * 24 * time.Hour
 )
 
-// Certificates is the server's side of TLS: what the files held when they were
-// last in order. watch reads them again; handshakes go on meanwhile, and
-// connections keep what they began with.
+// Certificates is the server's side of TLS: the last valid content of the
+// files. Watch reads them again. New handshakes use the new content, and
+// connections keep the content that they began with.
 type Certificates struct {
 	files TLSFiles
 	log   *slog.Logger
 
-	live   atomic.Pointer[liveTLS] // written by load, read by every handshake
-	broken atomic.Bool             // the files, as they are now, are of no use; for metrics
+	live   atomic.Pointer[liveTLS] // written by load and reload, read by every handshake
+	broken atomic.Bool             // the present files cannot be used; for metrics
 
-	// Of the goroutine that loads: node.Open's, and then watch's.
-	seen   [sha256.Size]byte // of the last reading, in order or not
-	warned time.Time         // of the certificate's end
+	// Used by one goroutine at a time: LoadCertificates, then Watch.
+	seen   [sha256.Size]byte // checksum of the last read, valid or not
+	warned time.Time         // the last warning about the certificate's end
 }
 
 type liveTLS struct {
@@ -49,7 +50,8 @@ type liveTLS struct {
 	notAfter time.Time
 }
 
-// LoadCertificates reads the files. An error is a usage.Error, which names the flag.
+// LoadCertificates reads the files. An error is a usage.Error, which names the
+// flag.
 func LoadCertificates(files TLSFiles, log *slog.Logger, now time.Time) (*Certificates, error) {
 	c := &Certificates{files: files, log: log}
 	content, err := c.read()
@@ -66,7 +68,8 @@ func LoadCertificates(files TLSFiles, log *slog.Logger, now time.Time) (*Certifi
 	return c, nil
 }
 
-// config returns what a server needs: each handshake gets what the files held last.
+// config returns the configuration of the server. Each handshake uses the last
+// valid content of the files.
 func (c *Certificates) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -75,13 +78,13 @@ func (c *Certificates) config() *tls.Config {
 	}
 }
 
-// State returns what metrics tell.
+// State returns the values for metrics.
 func (c *Certificates) State() metrics.Certificate {
 	return metrics.Certificate{NotAfter: c.live.Load().notAfter, Broken: c.broken.Load()}
 }
 
-// Watch reads the files again every few seconds, and at once when hangup tells,
-// until ctx ends.
+// Watch reads the files again every few seconds, and at once after a signal on
+// hangup. It returns when ctx ends.
 func (c *Certificates) Watch(ctx context.Context, hangup <-chan os.Signal) {
 	tick := time.NewTicker(reloadEvery)
 	defer tick.Stop()
@@ -97,8 +100,9 @@ func (c *Certificates) Watch(ctx context.Context, hangup <-chan os.Signal) {
 	}
 }
 
-// reload takes what the files hold now, if it is in order. What is not is told
-// of once, and again whenever somebody asks; what was in use stays in use.
+// reload uses the present content of the files, if it is valid. If not, the
+// previous content stays in use, and reload logs the error once, or again if
+// asked is true.
 func (c *Certificates) reload(now time.Time, asked bool) {
 	defer c.remind(now)
 	content, err := c.read()
@@ -112,32 +116,32 @@ func (c *Certificates) reload(now time.Time, asked bool) {
 		live, err = content.parse(c.files)
 	}
 	if err == nil && now.After(live.notAfter) && now.Before(c.live.Load().notAfter) {
-		err = fmt.Errorf("--tls-cert: %s ended on %s, and the one in use has not", c.files.Cert, live.notAfter.Format(time.RFC3339))
+		err = fmt.Errorf("--tls-cert: %s expired on %s, but the certificate in use has not", c.files.Cert, live.notAfter.Format(time.RFC3339))
 	}
 	c.broken.Store(err != nil)
 	if err != nil {
-		c.log.Error("TLS goes on with the certificate it has: the new files are of no use", "error", err, "not_after", c.live.Load().notAfter)
+		c.log.Error("TLS keeps its present certificate: the new files cannot be used", "error", err, "not_after", c.live.Load().notAfter)
 		return
 	}
 	c.live.Store(live)
 	c.warned = time.Time{}
-	c.log.Info("TLS has read its files again", "certificate", c.files.Cert, "not_after", live.notAfter)
+	c.log.Info("TLS loaded new files", "certificate", c.files.Cert, "not_after", live.notAfter)
 }
 
-// remind tells once a day of an end that is near or past.
+// remind logs once a day that the certificate expires soon or has expired.
 func (c *Certificates) remind(now time.Time) {
 	left := c.live.Load().notAfter.Sub(now)
 	if left > expiresSoon || now.Sub(c.warned) < 24*time.Hour {
 		return
 	}
 	c.warned = now
-	c.log.Warn("the TLS certificate ends soon, or has ended", "certificate", c.files.Cert, "not_after", c.live.Load().notAfter)
+	c.log.Warn("the TLS certificate expires soon or has expired", "certificate", c.files.Cert, "not_after", c.live.Load().notAfter)
 }
 
-// tlsContent is what the files hold.
+// tlsContent is the content of the files.
 type tlsContent struct{ cert, key, clientCA []byte }
 
-// read returns what could be read, also beside an error.
+// read returns the content of all readable files, even if err is not nil.
 func (c *Certificates) read() (content tlsContent, err error) {
 	for _, f := range []struct {
 		flag, path string
@@ -160,8 +164,9 @@ func (c *Certificates) read() (content tlsContent, err error) {
 	return content, err
 }
 
-// sum returns a value that differs if the files do, or the reason that they cannot be used:
-// a mode can be mended without a change of the content.
+// sum returns a checksum of the files and of the reason that they cannot be
+// used: a change of a file's mode can solve a problem without a change of its
+// content.
 func (t tlsContent) sum(problem error) [sha256.Size]byte {
 	return sha256.Sum256(bytes.Join([][]byte{t.cert, t.key, t.clientCA, []byte(fmt.Sprint(problem))}, []byte{0}))
 }
@@ -175,7 +180,7 @@ func (t tlsContent) parse(files TLSFiles) (*liveTLS, error) {
 	live := &liveTLS{notAfter: pair.Leaf.NotAfter, config: &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"h2", "http/1.1"},
-		// It is asked again after a client had to choose another key.
+		// It is called again if a client had to choose another key.
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, compute(hello) },
 	}}
 	if files.ClientCA != "" {

@@ -52,7 +52,7 @@ func TestANewCertificateIsTakenWithoutARestart(t *testing.T) {
 	})
 }
 
-func TestABrokenCertificateKeepsTheOldOneAndIsToldOfOnce(t *testing.T) {
+func TestABrokenCertificateIsLoggedOnceAndTheOldOneStays(t *testing.T) {
 	a := servertest.NewAuthority(t)
 	for name, spoil := range map[string]func(servertest.KeyFiles){
 		"no PEM": func(f servertest.KeyFiles) { servertest.WriteFile(t, f.Cert, []byte("half a cert")) },
@@ -98,8 +98,8 @@ func TestABrokenCertificateKeepsTheOldOneAndIsToldOfOnce(t *testing.T) {
 	}
 }
 
-// TestANewKeyIsTakenWhenItIsClosedToOthers: many programs write a key first, and
-// close it then. The server may read it in between.
+// Many programs write a key first and then restrict its mode. The server may
+// read the key in between.
 func TestANewKeyIsTakenWhenItIsClosedToOthers(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files have no modes")
@@ -127,7 +127,7 @@ func TestANewKeyIsTakenWhenItIsClosedToOthers(t *testing.T) {
 	}
 }
 
-func TestTheEndOfACertificateIsToldOfOnceADay(t *testing.T) {
+func TestTheEndOfACertificateIsLoggedOnceADay(t *testing.T) {
 	a, j := servertest.NewAuthority(t), servertest.NewJournal()
 	now := time.Now()
 	c, err := LoadCertificates(tlsOf(a.Files(now.Add(expiresSoon+36*time.Hour))), j.Logger(), now)
@@ -139,12 +139,12 @@ func TestTheEndOfACertificateIsToldOfOnceADay(t *testing.T) {
 			c.reload(now.Add(time.Duration(24*day+hour)*time.Hour), false)
 		}
 	}
-	if said := strings.Count(j.String(), "level=WARN"); said != 3 { // from 36 h on, that is three times in 96 h
+	if said := strings.Count(j.String(), "level=WARN"); said != 3 { // from 36 hours on: three times in 96 hours
 		t.Errorf("it was told of %d times:\n%s", said, j)
 	}
 }
 
-func TestTLSFilesThatAreOfNoUseAreRefusedByName(t *testing.T) {
+func TestInvalidTLSFilesAreRefusedByName(t *testing.T) {
 	a := servertest.NewAuthority(t)
 	good := a.Files(servertest.InAYear())
 	other := a.Files(servertest.InAYear())
@@ -163,7 +163,8 @@ func TestTLSFilesThatAreOfNoUseAreRefusedByName(t *testing.T) {
 	}
 }
 
-// secureServer is a server with a certificate of a's, which answers everything with 200.
+// secureServer is a server with a certificate of a. It answers every request
+// with 200.
 type secureServer struct {
 	*Server
 
@@ -172,8 +173,8 @@ type secureServer struct {
 	certs *Certificates
 }
 
-// newSecureServer runs a server until the test ends. Its clients need a
-// certificate of the authority in the file ca, unless that is "".
+// newSecureServer runs a server until the test ends. If ca is not "", clients
+// need a certificate from the authority in that file.
 func newSecureServer(t *testing.T, a *servertest.Authority, log *slog.Logger, ca string) *secureServer {
 	t.Helper()
 	s := &secureServer{files: a.Files(servertest.InAYear())}
@@ -243,7 +244,7 @@ func TestTLSSpeaksHTTP2AndNothingOlderThanItShould(t *testing.T) {
 	}
 }
 
-func TestAStrangersHandshakeIsNoWarning(t *testing.T) {
+func TestAFailedHandshakeIsNoWarning(t *testing.T) {
 	j := servertest.NewJournal()
 	n := newSecureServer(t, servertest.NewAuthority(t), j.Logger(), "")
 	conn, err := net.Dial("tcp", n.addr)

@@ -10,32 +10,35 @@ import (
 	"time"
 )
 
-// Clients that show no token are bounded for each connection and each
-// address, so that deliveries find a processor.
+// Clients without a token are bounded for each connection and each address, so
+// that deliveries get processor time.
 const (
-	// maxStrangers bounds the connections of one address that are not authenticated
-	// yet. For a further one the oldest goes: a client with a token is let in with its
-	// first request, in a few milliseconds.
-	maxStrangers = 1024
-	// resetBurst and resetRate bound the requests that a client takes back on one
-	// HTTP/2 connection, at once and a second. A connection with more is closed.
+	// maxUnauthenticated bounds the unauthenticated connections of one address.
+	// A further one closes the oldest: a client with a token is authenticated
+	// with its first request, in a few milliseconds.
+	maxUnauthenticated = 1024
+	// resetBurst and resetRate bound the requests that a client resets on one
+	// HTTP/2 connection, at once and per second. A connection with more is
+	// closed.
 	resetBurst, resetRate = 100, 10
-	// sentBurst and sentRate bound the bytes that are read from a stranger, at once
-	// and a second. A first request is a few kilobytes long. Frames of HTTP/2 are
-	// short, and each costs some processor time, also those that end a request.
+	// sentBurst and sentRate bound the bytes that are read from an
+	// unauthenticated client, at once and per second. A first request is a few
+	// kilobytes long. Frames of HTTP/2 are short, and each costs processor
+	// time, even a frame that ends a request.
 	sentBurst, sentRate = 32 << 10, 16 << 10
 )
 
-// newHandshakes returns room for the TLS handshakes that compute at once: each takes
-// a processor for about a millisecond, and half of them are for deliveries.
+// newHandshakes returns room for the TLS handshakes that compute at once. Each
+// takes a processor for about a millisecond. Half of the processors remain for
+// deliveries.
 func newHandshakes() chan struct{} {
 	return make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 }
 
 var errHandshakes = errors.New("too many handshakes at once")
 
-// compute waits for room for the handshake of hello. The handshake has it until it
-// writes, or its connection is closed.
+// compute waits for room for the handshake of hello. The handshake keeps the
+// room until it writes, or until its connection is closed.
 func compute(hello *tls.ClientHelloInfo) error {
 	client := clientOf(hello.Conn)
 	if client == nil {
@@ -61,47 +64,48 @@ func (c *clientConn) compute(ctx context.Context) error {
 		return errHandshakes
 	}
 	select {
-	case <-c.gone: // closed before: nothing ends it any more
+	case <-c.gone: // Close came first, so nothing else would free the room
 		c.computed()
 	default:
 	}
 	return nil
 }
 
-// computed gives back the place that compute took, if anything.
+// computed frees the room that compute took, if any.
 func (c *clientConn) computed() {
 	if c.computing.Load() && c.computing.CompareAndSwap(true, false) {
 		<-c.handshakes
 	}
 }
 
-// tookBack counts a request that the client took back, and closes a connection that
-// has too many.
-func (c *clientConn) tookBack(now time.Time) {
+// countReset counts a request that the client reset, and closes a connection
+// with too many.
+func (c *clientConn) countReset(now time.Time) {
 	c.mu.Lock()
 	over := c.resets.use(1, now, resetBurst, resetRate) > 0
 	c.mu.Unlock()
 	if over {
-		_ = c.Close() // there is no reader of the error
+		_ = c.Close() // no caller could use the error
 	}
 }
 
-// spending counts the use of an allowance that refills at a steady rate.
-type spending struct {
+// usageMeter measures the use of an allowance that refills at a constant rate.
+type usageMeter struct {
 	used float64
-	at   time.Time // of used
+	at   time.Time // the time of used
 }
 
-// use notes n at now, and returns how long it takes until used is back at burst.
-func (b *spending) use(n int, now time.Time, burst, rate float64) time.Duration {
+// use adds n at now, and returns the time until used is back at burst.
+func (b *usageMeter) use(n int, now time.Time, burst, rate float64) time.Duration {
 	b.used = max(0, b.used-now.Sub(b.at).Seconds()*rate) + float64(n)
 	b.at = now
 	return max(0, time.Duration((b.used-burst)/rate*float64(time.Second)))
 }
 
-// hinder waits after a stranger has sent n bytes, if these are too many. It ends
-// when the client is let in, or the connection is closed.
-func (c *clientConn) hinder(n int) {
+// throttle waits after an unauthenticated client has sent n bytes, if these are
+// too many. It returns early when the client is authenticated or the connection
+// is closed.
+func (c *clientConn) throttle(n int) {
 	if c.exempt {
 		return
 	}
@@ -123,7 +127,7 @@ func (c *clientConn) hinder(n int) {
 	}
 }
 
-// addressOf returns the other end of a connection; false if it has none.
+// addressOf returns the address of the peer. It returns false if there is none.
 func addressOf(conn net.Conn) (netip.Addr, bool) {
 	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
 	if !ok {
@@ -132,11 +136,12 @@ func addressOf(conn net.Conn) (netip.Addr, bool) {
 	return tcp.AddrPort().Addr().Unmap().WithZone(""), true
 }
 
-// networkOf is the range that counts as one address: one machine has 2^64 of IPv6.
+// networkOf returns the range that counts as one address: a single machine has
+// 2^64 addresses of IPv6.
 func networkOf(addr netip.Addr) netip.Addr {
 	if !addr.Is6() {
 		return addr
 	}
-	p, _ := addr.Prefix(64) // fits every IPv6 address
+	p, _ := addr.Prefix(64) // valid for every IPv6 address
 	return p.Addr()
 }

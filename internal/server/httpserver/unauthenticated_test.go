@@ -22,7 +22,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// from is a connection from an address.
+// from is a connection from a given address.
 type from struct {
 	net.Conn
 	addr string
@@ -37,10 +37,11 @@ func (p *pipes) dialFrom(addr string) net.Conn {
 	return ours
 }
 
-// Strangers of one address, or of one network of IPv6, leave room for others; those of other
-// addresses, and authenticated clients, stay.
-func TestStrangersOfOneAddressAreBounded(t *testing.T) {
-	inBubble(t, 4*maxStrangers, func(t *testing.T, b *bed) {
+// Unauthenticated connections of one address, or of one IPv6 network, leave
+// room for others. Connections of other addresses and authenticated connections
+// stay open.
+func TestUnauthenticatedConnectionsOfOneAddressAreBounded(t *testing.T) {
+	inFakeTime(t, 4*maxUnauthenticated, func(t *testing.T, b *testServer) {
 		ended := func(c net.Conn) <-chan struct{} { return (&peer{c, t, bufio.NewReader(c)}).ended() }
 		known := b.dialFrom("192.0.2.1")
 		go func() { _, _ = io.WriteString(known, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") }()
@@ -48,7 +49,7 @@ func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 		other := ended(b.dialFrom("192.0.2.2"))
 		synctest.Wait()
 		var ends []<-chan struct{}
-		for range maxStrangers {
+		for range maxUnauthenticated {
 			ends = append(ends, ended(b.dialFrom("192.0.2.1")))
 		}
 		burst := ended(b.dialFrom("192.0.2.1"))
@@ -70,22 +71,22 @@ func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 			}
 		}
 		if over != 10 || isOver(knownEnd) || isOver(other) {
-			t.Errorf("%d connections of strangers were closed, not 10; one that was let in: %v, one of another address: %v", over, isOver(knownEnd), isOver(other))
+			t.Errorf("%d unauthenticated connections were closed, not 10; one that was let in: %v, one of another address: %v", over, isOver(knownEnd), isOver(other))
 		}
 		var six []<-chan struct{}
-		for i := range maxStrangers + 1 {
-			if i == maxStrangers {
+		for i := range maxUnauthenticated + 1 {
+			if i == maxUnauthenticated {
 				time.Sleep(evictAfter)
 			}
 			six = append(six, ended(b.dialFrom("2001:db8::"+string("0123456789abcdef"[i%16]))))
 		}
 		synctest.Wait()
 		if !isOver(six[0]) {
-			t.Error("a network of IPv6 has more strangers than one address may have")
+			t.Error("a network of IPv6 has more unauthenticated connections than one address may have")
 		}
 		b.conns.exempt = func(a netip.Addr) bool { return a.String() == "192.0.2.9" }
 		var proxied []<-chan struct{}
-		for range maxStrangers + 10 {
+		for range maxUnauthenticated + 10 {
 			proxied = append(proxied, ended(b.dialFrom("192.0.2.9")))
 		}
 		synctest.Wait()
@@ -95,8 +96,8 @@ func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 	})
 }
 
-// A handshake computes only when there is room, waits no longer than its connection lives,
-// and gives back its place.
+// A handshake computes only if there is room. It waits no longer than its
+// connection lives, and it frees its room.
 func TestHandshakesThatComputeAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &connections{slots: make(chan struct{}, 10), exempt: func(netip.Addr) bool { return false }, byAddr: nil, handshakes: make(chan struct{}, 1)}
@@ -137,18 +138,18 @@ func TestHandshakesThatComputeAreBounded(t *testing.T) {
 	})
 }
 
-// frames is a client of HTTP/2 without rules.
+// frames is an HTTP/2 client that may break the protocol.
 type frames struct {
 	*http2.Framer
 	t    *testing.T
 	conn net.Conn
 	next uint32
 	goes <-chan struct{} // closed when the server has closed the connection
-	ends chan uint32     // of streams that the server ended before their time
+	ends chan uint32     // streams that the server ended early
 }
 
-// speak begins HTTP/2 on a connection, with a window for each stream.
-func speak(t *testing.T, conn net.Conn, window uint32) *frames {
+// startHTTP2 begins HTTP/2 on a connection, with a window for each stream.
+func startHTTP2(t *testing.T, conn net.Conn, window uint32) *frames {
 	gone := make(chan struct{})
 	f := &frames{http2.NewFramer(conn, conn), t, conn, 1, gone, make(chan uint32, 1000)}
 	go func() {
@@ -173,7 +174,7 @@ func speak(t *testing.T, conn net.Conn, window uint32) *frames {
 	return f
 }
 
-// get begins a request on a stream of its own.
+// get begins a request on a new stream.
 func (f *frames) get(path string) (stream uint32, err error) {
 	var block bytes.Buffer
 	enc := hpack.NewEncoder(&block)
@@ -185,19 +186,19 @@ func (f *frames) get(path string) (stream uint32, err error) {
 	return stream, f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true})
 }
 
-// clearHTTP2 lets srv speak HTTP/2 without TLS, as tests do.
+// clearHTTP2 allows HTTP/2 without TLS on srv, for tests.
 func clearHTTP2(srv *http.Server) {
 	srv.Protocols = new(http.Protocols)
 	srv.Protocols.SetHTTP1(true)
 	srv.Protocols.SetUnencryptedHTTP2(true)
 }
 
-// A client that takes requests back as fast as it makes them loses its connection; one that
-// takes some back does not.
+// A client that resets requests as fast as it sends them loses its connection.
+// A client that resets a few does not.
 func TestAConnectionOfRapidResetsIsClosed(t *testing.T) {
-	inBubble(t, 10, func(t *testing.T, b *bed) {
-		b.srv.Handler = b.conns.saysGoodbye(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-		calm, rapid := speak(t, b.dialFrom("192.0.2.1"), 1<<16), speak(t, b.dialFrom("192.0.2.1"), 1<<16)
+	inFakeTime(t, 10, func(t *testing.T, b *testServer) {
+		b.srv.Handler = b.conns.limitAge(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		calm, rapid := startHTTP2(t, b.dialFrom("192.0.2.1"), 1<<16), startHTTP2(t, b.dialFrom("192.0.2.1"), 1<<16)
 		for range resetBurst {
 			stream, _ := calm.get("/")
 			_ = calm.WriteRSTStream(stream, http2.ErrCodeCancel)
@@ -223,13 +224,14 @@ func TestAConnectionOfRapidResetsIsClosed(t *testing.T) {
 	})
 }
 
-// The requests of many clients come on one connection of a trusted proxy: resets or floods of
-// one client neither end nor delay the requests of the others.
+// One connection of a trusted proxy carries the requests of many clients.
+// Resets or floods of one client neither end nor delay the requests of the
+// others.
 func TestAConnectionOfATrustedProxyIsNotBoundAsOfOneClient(t *testing.T) {
-	inBubble(t, 10, func(t *testing.T, b *bed) {
+	inFakeTime(t, 10, func(t *testing.T, b *testServer) {
 		b.conns.exempt = func(a netip.Addr) bool { return a.String() == "192.0.2.9" }
-		b.srv.Handler = b.conns.saysGoodbye(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-		proxy, began := speak(t, b.dialFrom("192.0.2.9"), 1<<16), time.Now()
+		b.srv.Handler = b.conns.limitAge(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		proxy, began := startHTTP2(t, b.dialFrom("192.0.2.9"), 1<<16), time.Now()
 		for range 3 * resetBurst {
 			stream, err := proxy.get("/?" + strings.Repeat("x", 1000))
 			if err != nil || proxy.WriteRSTStream(stream, http2.ErrCodeCancel) != nil {
@@ -244,10 +246,11 @@ func TestAConnectionOfATrustedProxyIsNotBoundAsOfOneClient(t *testing.T) {
 	})
 }
 
-// A reply that its client does not take ends after 30 seconds: over HTTP/2 with a window of 0, and over
-// HTTP/1 to a client that does not read. One that is taken slowly goes on.
-func TestAReplyThatNobodyTakesEnds(t *testing.T) {
-	inBubble(t, 10, func(t *testing.T, b *bed) {
+// A reply that the client does not accept ends after 30 seconds: over HTTP/2
+// with a window of 0, and over HTTP/1 to a client that does not read. A reply
+// that the client reads slowly continues.
+func TestAReplyThatIsNotReadEnds(t *testing.T) {
+	inFakeTime(t, 10, func(t *testing.T, b *testServer) {
 		b.srv.WriteTimeout = replyTimeout
 		store := memstore.New(memstore.Config{})
 		var changes []task.Change
@@ -267,10 +270,10 @@ func TestAReplyThatNobodyTakesEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.srv.Handler = b.conns.saysGoodbye(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
+		b.srv.Handler = b.conns.limitAge(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
 		const path = "/v1/tasks?limit=1000&include=body"
 		began := time.Now()
-		two := speak(t, b.dialFrom("192.0.2.1"), 0)
+		two := startHTTP2(t, b.dialFrom("192.0.2.1"), 0)
 		for range maxStreams {
 			_, _ = two.get(path)
 		}
@@ -308,7 +311,7 @@ func TestAReplyThatNobodyTakesEnds(t *testing.T) {
 	})
 }
 
-func TestAStrangerWhoSendsTooMuchIsReadSlowly(t *testing.T) {
+func TestAnUnauthenticatedClientThatSendsTooMuchIsReadSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &http.Server{ReadHeaderTimeout: time.Minute}
 		conns := watchConnections(server, 10, time.Hour)
@@ -318,7 +321,7 @@ func TestAStrangerWhoSendsTooMuchIsReadSlowly(t *testing.T) {
 		client := conns.take(ours)
 		defer client.Close()
 		go func() {
-			for { // frames, as many as there is room for
+			for { // frames, as many as fit
 				if _, err := theirs.Write(make([]byte, 1024)); err != nil {
 					return
 				}
@@ -337,7 +340,7 @@ func TestAStrangerWhoSendsTooMuchIsReadSlowly(t *testing.T) {
 		if took := read(10 * sentRate); took < 9*time.Second || took > 11*time.Second {
 			t.Errorf("what should take 10 s took %v", took)
 		}
-		time.AfterFunc(time.Second/2, client.meet)
+		time.AfterFunc(time.Second/2, client.markAuthenticated)
 		if took := read(100 * sentRate); took > time.Second {
 			t.Errorf("it was let in after half a second, and waited %v", took)
 		}

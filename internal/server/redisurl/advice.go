@@ -19,8 +19,8 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// Explain adds to each reason why the store could not be opened, or examined, what
-// to do about it.
+// Explain adds advice to each reason why the store could not be opened or
+// examined.
 func (u *URL) Explain(doing string, err error) error {
 	var all []error
 	for _, reason := range usage.Parts(err) {
@@ -37,7 +37,8 @@ func (u *URL) explainOne(doing string, err error) error {
 	return err
 }
 
-// foreignReply matches the client's error for a reply in another protocol. The error names the first byte.
+// foreignReply matches the client's error for a reply in another protocol. The
+// error contains the first byte.
 var foreignReply = regexp.MustCompile(`unknown message type: (\d+)`)
 
 func (u *URL) advice(err error) string {
@@ -49,41 +50,41 @@ func (u *URL) advice(err error) string {
 	foreign := foreignReply.FindStringSubmatch(text)
 	switch {
 	case errors.Is(err, redisstore.ErrUnfit), errors.Is(err, redisstore.ErrDiffers), errors.Is(err, task.ErrStoreReplaced), errors.Is(err, task.ErrSettingsLost):
-		return "" // it says what to do
+		return "" // the error contains advice already
 	case errors.Is(err, redisstore.ErrCluster):
-		return "name it by " + u.as(cluster)
+		return "use " + u.as(cluster)
 	case errors.Is(err, redisstore.ErrSentinel):
-		return "name it by " + u.as(sentinel) + "MASTER"
+		return "use " + u.as(sentinel) + "MASTER"
 	case u.form == sentinel && strings.Contains(text, "unknown command"):
-		return "it is no Sentinel, but a Redis; name the Sentinels that watch it, mostly at port 26379, or, where there are none, the Redis itself by " + u.as(single)
+		return "this is a Redis, not a Sentinel; pass the addresses of its Sentinels, usually at port 26379, or, if it has none, use " + u.as(single)
 	case strings.Contains(text, "cluster support disabled"):
-		return "it is no Cluster; name it by " + u.as(single)
+		return "this is not a Cluster; use " + u.as(single)
 	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "NOAUTH"), strings.Contains(text, "without any password configured"):
-		return "give a user and a password that are good there, USER:PASSWORD@ before the address, or :PASSWORD@ for its default user"
+		return "pass a valid user and password: USER:PASSWORD@ before the address, or :PASSWORD@ for the default user"
 	case strings.Contains(text, "NOPERM"):
-		return "its user lacks a right; docs/redis.md has the rule that gives all that are needed"
-	case foreign != nil && foreign[1] == "21": // the type of TLS's alerts
-		return "it speaks TLS on that port; begin with rediss in the place of redis"
+		return "its user lacks a permission; docs/redis.md has the ACL rule with all that are needed"
+	case foreign != nil && foreign[1] == "21": // the type of a TLS alert
+		return "the server expects TLS on that port; begin the URL with rediss instead of redis"
 	case foreign != nil && foreign[1] == "72": // the H of HTTP/1.1
-		return "a server that speaks HTTP listens on that port, and no Redis; see that the address is right"
+		return "an HTTP server, not a Redis, listens on that port; check the address"
 	case foreign != nil:
-		return "another program listens on that port, and no Redis; see that the address is right"
+		return "another program, not a Redis, listens on that port; check the address"
 	case errors.As(err, &reply):
-		return "what it says is Redis's own: look into its log"
+		return "this is an error from Redis itself: check its log"
 	case errors.As(err, &unknown):
-		return "its certificate is signed by nobody who is known here; name who signed it by ca=FILE after a ?"
+		return "its certificate is signed by an unknown authority; pass the authority's certificate as ca=FILE after a ?"
 	case strings.Contains(text, "x509: "):
-		return "its certificate is not for that name; server-name=NAME after a ? says what it is for"
+		return "its certificate is not valid for that name; pass the name in the certificate as server-name=NAME after a ?"
 	case strings.Contains(text, "certificate required"), strings.Contains(text, "bad certificate"):
-		return "it wants a certificate of ours that it knows the signer of; cert=FILE&key=FILE after a ? name one"
+		return "the server requires a client certificate from an authority that it trusts; pass one as cert=FILE&key=FILE after a ?"
 	case errors.As(err, &plain), u.tls && errors.Is(err, context.DeadlineExceeded):
-		return "see that it runs and speaks TLS on that port; without TLS begin with redis in the place of rediss"
+		return "check that it runs and expects TLS on that port; without TLS, begin the URL with redis instead of rediss"
 	case !u.tls && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
-		return "it breaks connections off; if it speaks TLS on that port, begin with rediss in the place of redis; if not, it is no Redis"
+		return "it drops connections; if it expects TLS on that port, begin the URL with rediss instead of redis; if not, it is not a Redis"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &broken):
-		return "see that it runs, that the address is right, and that nothing on the way keeps connections from it"
+		return "check that it runs, that the address is correct, and that no firewall blocks the connection"
 	}
-	return "see that it runs, and what its log says"
+	return "check that it runs, and check its log"
 }
 
 // as returns the beginning of the same URL in another form.

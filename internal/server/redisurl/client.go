@@ -12,20 +12,20 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// dialTimeout is how long a server may take to answer a new connection. One that is
-// not there when foliot serve starts is not waited for any longer: who starts it,
-// systemd or Kubernetes, tries again, and shows why it is not up. Only one that reads
-// its file is: it is there, and that takes as long as it takes.
+// dialTimeout is how long a server may take to answer a new connection. A start
+// of foliot serve does not wait longer for an absent Redis: systemd or
+// Kubernetes starts the process again and shows the reason. Only a Redis that
+// is loading its file is waited for without a limit, because it is present.
 const dialTimeout = 3 * time.Second
 
-// Options returns what u says in the client's words, with the files that it names.
+// Options translates u for the client. It reads the files that u names.
 func (u *URL) Options() (rueidis.ClientOption, error) {
 	o := rueidis.ClientOption{
 		InitAddress: u.Addrs, Username: u.user, Password: u.password, SelectDB: u.db, ClientName: "foliot",
 		Dialer: net.Dialer{Timeout: dialTimeout}, DisableCache: true, ForceSingleClient: u.form == single,
 	}
 	if u.form == cluster && len(u.Addrs) == 1 {
-		o.InitAddress = append(u.Addrs[:1:1], u.Addrs[0]) // for a single one the client also takes a server that is no Cluster
+		o.InitAddress = append(u.Addrs[:1:1], u.Addrs[0]) // with a single address the client also accepts a server that is not a Cluster
 	}
 	if u.tls {
 		config, err := u.tlsConfig()

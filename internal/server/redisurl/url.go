@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// URL is what a URL says of the Redis or Valkey that holds the tasks.
+// URL is the parsed URL of the Redis or Valkey that holds the tasks.
 type URL struct {
 	form  topology
 	tls   bool
-	Addrs []string // host:port; of sentinels where those are asked
+	Addrs []string // host:port; with Sentinels, their addresses
 
 	user, password                 string
-	master                         string // what the sentinels call it
+	master                         string // the master's name in the Sentinels
 	sentinelUser, sentinelPassword string
 	db                             int
 
 	ca, cert, key string // files, in PEM
-	serverName    string // what certificates are to say instead of the host
+	serverName    string // the name in the server's certificate, if it is not the host
 }
 
-// topology is how the servers belong together.
+// topology is the arrangement of the servers.
 type topology int
 
 const (
@@ -35,38 +35,40 @@ const (
 	cluster
 )
 
-// forms says how each form is written. Of each scheme there is one that
-// begins with rediss, for TLS.
+// forms describes the URL of each topology. Each scheme has a variant for TLS
+// that begins with rediss.
 var forms = []struct {
 	scheme, example string
 	port            string
-	params          []string // beyond those of TLS
+	params          []string // in addition to those of TLS
 }{
 	single:   {"redis", "redis://USER:PASSWORD@HOST:6379?db=0", "6379", []string{"db"}},
 	sentinel: {"redis+sentinel", "redis+sentinel://USER:PASSWORD@HOST1:26379,HOST2:26379/MASTER", "26379", []string{"db", "sentinel-user", "sentinel-password"}},
 	cluster:  {"redis+cluster", "redis+cluster://USER:PASSWORD@HOST1:6379,HOST2:6379", "6379", nil},
 }
 
-// Example is a URL that shows how a Redis is named.
+// Example is the URL of a single Redis, for messages.
 var Example = forms[single].example
 
 var tlsParams = []string{"ca", "cert", "key", "server-name"}
 
-// Is reports whether a value of --store means a Redis, however badly.
+// Is reports whether a value of --store is meant as the URL of a Redis. The URL
+// may be invalid.
 func Is(text string) bool {
 	scheme, _, ok := strings.Cut(strings.ToLower(text), ":")
 	return ok && (strings.HasPrefix(scheme, "redis") || strings.HasPrefix(scheme, "valkey"))
 }
 
-// Parse reads a URL. Errors quote nothing of it but its scheme: what
-// is wrong with a URL is often that a part of its password stands elsewhere.
+// Parse parses a URL. Errors quote only its scheme: a common mistake is a
+// password with a character that splits the URL, so any part may contain a
+// piece of it.
 func Parse(text string) (URL, error) {
 	var u URL
 	scheme, rest, ok := strings.Cut(text, "://")
 	if form, secure := formOf(scheme); ok && form >= 0 {
 		u.form, u.tls = form, secure
 	} else {
-		return u, errors.New("it begins with redis://, redis+sentinel:// or redis+cluster://, for Valkey too, or with rediss in the place of redis for TLS, such as " + forms[single].example)
+		return u, errors.New("the URL of a Redis or Valkey begins with redis://, redis+sentinel:// or redis+cluster://, or with rediss instead of redis for TLS, such as " + forms[single].example)
 	}
 	if err := u.parse(rest); err != nil {
 		return u, fmt.Errorf("%w, such as %s", err, u.example())
@@ -74,7 +76,8 @@ func Parse(text string) (URL, error) {
 	return u, nil
 }
 
-// formOf returns the form that a scheme names, below 0 for none.
+// formOf returns the topology of a scheme, or a number below 0 if it is
+// unknown.
 func formOf(scheme string) (form topology, secure bool) {
 	scheme = strings.ToLower(scheme)
 	if plain, ok := strings.CutPrefix(scheme, "rediss"); ok {
@@ -112,13 +115,13 @@ func (u *URL) String() string {
 	return text
 }
 
-// parse reads what follows the scheme.
+// parse parses the URL after the scheme.
 func (u *URL) parse(rest string) error {
 	if strings.ContainsFunc(rest, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return errors.New("there is a space or a control character in it")
+		return errors.New("a space or a control character is not allowed")
 	}
 	if strings.Contains(rest, "#") {
-		return errors.New("there is a # in it: it is written %23")
+		return errors.New("a # is not allowed: write it as %23")
 	}
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		if err := u.parseUser(rest[:at]); err != nil {
@@ -137,17 +140,17 @@ func (u *URL) parse(rest string) error {
 	return u.parseQuery(query)
 }
 
-// parseUser reads the credentials.
+// parseUser parses the credentials.
 func (u *URL) parseUser(text string) (err error) {
 	if strings.ContainsAny(text, "@/?,[]") {
-		return errors.New("before the last @ there are a user and a password alone: in them, and in all that follows, @ is written %40, / %2F, ? %3F, a comma %2C, [ %5B and ] %5D")
+		return errors.New("the part before the last @ must be a user and a password: in them, and in the rest of the URL, write @ as %40, / as %2F, ? as %3F, a comma as %2C, [ as %5B and ] as %5D")
 	}
 	user, password, ok := strings.Cut(text, ":")
 	if !ok || password == "" {
-		return errors.New("before the @ there is no password: without a user it is written :PASSWORD@")
+		return errors.New("the part before the @ has no password: without a user, write :PASSWORD@")
 	}
 	if strings.Contains(password, ":") {
-		return errors.New("a colon in the user or the password is written %3A")
+		return errors.New("write a colon in the user or the password as %3A")
 	}
 	if u.user, err = unescape(user); err == nil {
 		u.password, err = unescape(password)
@@ -155,18 +158,18 @@ func (u *URL) parseUser(text string) (err error) {
 	return err
 }
 
-// unescape decodes text. What is wrong with it is not quoted.
+// unescape decodes text. Its error does not quote the text.
 func unescape(text string) (string, error) {
 	plain, err := url.PathUnescape(text)
 	if err != nil {
-		return "", errors.New("a % is written %25, unless two hexadecimal digits follow it for a character")
+		return "", errors.New("write % as %25, unless two hexadecimal digits follow it to encode a character")
 	}
 	return plain, nil
 }
 
 func (u *URL) parseHosts(text string) error {
 	if text == "" {
-		return errors.New("no host is named")
+		return errors.New("no host is given")
 	}
 	for host := range strings.SplitSeq(text, ",") {
 		addr, err := redisAddr(host, forms[u.form].port)
@@ -174,42 +177,42 @@ func (u *URL) parseHosts(text string) error {
 			return fmt.Errorf("address %d: %w", len(u.Addrs)+1, err)
 		}
 		if slices.Contains(u.Addrs, addr) {
-			return fmt.Errorf("address %d is named twice", len(u.Addrs)+1)
+			return fmt.Errorf("address %d is given twice", len(u.Addrs)+1)
 		}
 		u.Addrs = append(u.Addrs, addr)
 	}
 	if u.form == single && len(u.Addrs) > 1 {
-		return errors.New("one server has one address: several are those of sentinels (redis+sentinel://) or of a Cluster (redis+cluster://)")
+		return errors.New("redis:// takes one address: use redis+sentinel:// for the addresses of Sentinels, and redis+cluster:// for those of a Cluster")
 	}
 	return nil
 }
 
-// redisAddr returns text, a host and perhaps a port, as host:port.
+// redisAddr returns text, a host with an optional port, as host:port.
 func redisAddr(text, port string) (string, error) {
 	var host string
 	if strings.HasPrefix(text, "[") {
 		end := strings.IndexByte(text, ']')
 		if end < 0 {
-			return "", errors.New("an IPv6 address ends with ]")
+			return "", errors.New("an IPv6 address must end with ]")
 		}
 		host, text = text[1:end], text[end+1:]
 		if ip, err := netip.ParseAddr(host); err != nil || !ip.Is6() {
-			return "", errors.New("there is no IPv6 address between [ and ]")
+			return "", errors.New("the text between [ and ] is not an IPv6 address")
 		}
 	} else {
 		host, _, _ = strings.Cut(text, ":")
 		text = text[len(host):]
 		if strings.Count(text, ":") > 1 {
-			return "", errors.New("it has more than one colon: an IPv6 address stands in brackets, [::1]:6379")
+			return "", errors.New("more than one colon: put an IPv6 address in brackets, as in [::1]:6379")
 		}
 		if host == "" || strings.ContainsFunc(host, notOfHosts) {
-			return "", errors.New("it has no host name of letters, digits, dots and dashes")
+			return "", errors.New("the host name must consist of letters, digits, dots and dashes")
 		}
 	}
 	if text != "" {
 		n, err := strconv.ParseUint(strings.TrimPrefix(text, ":"), 10, 16)
 		if text[0] != ':' || err != nil || n == 0 {
-			return "", errors.New("its port is no number from 1 to 65535")
+			return "", errors.New("the port must be a number from 1 to 65535")
 		}
 		port = strconv.FormatUint(n, 10)
 	}
@@ -220,19 +223,19 @@ func notOfHosts(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_')
 }
 
-// parsePath reads the master's name, or the number of a database, as other
-// clients take it.
+// parsePath parses the master's name, or the number of a database as other
+// clients accept it.
 func (u *URL) parsePath(text string) (err error) {
 	switch {
 	case u.form == sentinel && (text == "" || strings.Contains(text, "/")):
-		return errors.New("after the addresses there is the name by which the sentinels know the master")
+		return errors.New("add the name of the master, as the Sentinels know it, after the addresses")
 	case u.form == sentinel:
 		u.master, err = unescape(text)
 		return err
 	case text == "":
 		return nil
 	case u.form == cluster:
-		return errors.New("nothing follows the addresses of a Cluster: it has one database")
+		return errors.New("nothing may follow the addresses of a Cluster, because it has only one database")
 	}
 	return u.setDB(text)
 }
@@ -240,13 +243,13 @@ func (u *URL) parsePath(text string) (err error) {
 func (u *URL) setDB(text string) error {
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return errors.New("the database is no number")
+		return errors.New("the database must be a number")
 	}
 	u.db = int(n)
 	return nil
 }
 
-// parseQuery reads the parameters.
+// parseQuery parses the parameters.
 func (u *URL) parseQuery(text string) error {
 	if text == "" {
 		return nil
@@ -260,13 +263,13 @@ func (u *URL) parseQuery(text string) error {
 		case err != nil:
 			return err
 		case !slices.Contains(known, name):
-			return fmt.Errorf("a parameter after the ? is none of %s", strings.Join(known, ", "))
+			return fmt.Errorf("a parameter after the ? is not one of %s", strings.Join(known, ", "))
 		case seen[name]:
-			return fmt.Errorf("the parameter %s stands there twice", name)
+			return fmt.Errorf("the parameter %s is given twice", name)
 		case value == "":
 			return fmt.Errorf("the parameter %s has no value", name)
 		case !u.tls && slices.Contains(tlsParams, name):
-			return fmt.Errorf("the parameter %s is for TLS, which begins with rediss", name)
+			return fmt.Errorf("the parameter %s is for TLS: begin the URL with rediss", name)
 		}
 		seen[name] = true
 		if err := u.set(name, value); err != nil {
@@ -275,9 +278,9 @@ func (u *URL) parseQuery(text string) error {
 	}
 	switch {
 	case seen["cert"] != seen["key"]:
-		return errors.New("the parameters cert and key go together")
+		return errors.New("the parameters cert and key must be given together")
 	case seen["sentinel-user"] && !seen["sentinel-password"]:
-		return errors.New("a sentinel-user needs a sentinel-password")
+		return errors.New("sentinel-user requires sentinel-password")
 	}
 	return nil
 }

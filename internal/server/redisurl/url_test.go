@@ -33,31 +33,31 @@ func TestARedisURLSaysWhichServersAndHow(t *testing.T) {
 	}
 }
 
-func TestARedisURLThatIsWrongIsToldWhatToWrite(t *testing.T) {
+func TestErrorsOfARedisURLShowHowToWriteIt(t *testing.T) {
 	for text, says := range map[string]string{
-		"redis:localhost":                      "it begins with redis://",
-		"redisss://localhost":                  "it begins with redis://",
-		"redis+tls://localhost":                "it begins with redis://",
-		"valkey://localhost":                   "for Valkey too",
+		"redis:localhost":                      "begins with redis://",
+		"redisss://localhost":                  "begins with redis://",
+		"redis+tls://localhost":                "begins with redis://",
+		"valkey://localhost":                   "a Redis or Valkey",
 		"redis://":                             "no host",
 		"redis://:zqzq@":                       "no host",
-		"redis://a:":                           "its port",
-		"redis://a:0":                          "its port",
-		"redis://a:65536":                      "its port",
-		"redis://:zqzq":                        "no host name",
-		"redis://u:zqzq":                       "its port",
+		"redis://a:":                           "the port",
+		"redis://a:0":                          "the port",
+		"redis://a:65536":                      "the port",
+		"redis://:zqzq":                        "the host name",
+		"redis://u:zqzq":                       "the port",
 		"redis://::1":                          "in brackets",
-		"redis://[::1":                         "ends with ]",
-		"redis://[zqzq]":                       "no IPv6 address",
+		"redis://[::1":                         "must end with ]",
+		"redis://[zqzq]":                       "not an IPv6 address",
 		"redis://a,b":                          "redis+cluster://",
-		"redis://a, b":                         "a space",
+		"redis://a, b":                         "a space or",
 		"redis://a/zqzq":                       "the database",
 		"redis://a?db=-1":                      "the database",
 		"redis://a?db=1&db=2":                  "twice",
 		"redis://a?db=":                        "no value",
-		"redis://a?zqzq=1":                     "none of db, ca",
-		"redis://a?ca=/f":                      "begins with rediss",
-		"rediss://a?cert=/f":                   "go together",
+		"redis://a?zqzq=1":                     "not one of db, ca",
+		"redis://a?ca=/f":                      "begin the URL with rediss",
+		"rediss://a?cert=/f":                   "given together",
 		"rediss://a?ca=%zz":                    "%25",
 		"redis://u:zq/ame@a":                   "%2F",
 		"redis://u:zq@ame@a":                   "%40",
@@ -65,11 +65,11 @@ func TestARedisURLThatIsWrongIsToldWhatToWrite(t *testing.T) {
 		"redis://u:zq:ame@a":                   "%3A",
 		"redis://u:zq%ame@a":                   "%25",
 		"redis://zqzq@a":                       ":PASSWORD@",
-		"redis+sentinel://a":                   "the name by which the sentinels know the master, such as redis+sentinel://USER:PASSWORD@HOST1:26379,HOST2:26379/MASTER",
-		"redis+sentinel://a/b/c":               "the master",
+		"redis+sentinel://a":                   "after the addresses, such as redis+sentinel://USER:PASSWORD@HOST1:26379,HOST2:26379/MASTER",
+		"redis+sentinel://a/b/c":               "name of the master",
 		"redis+sentinel://a/b?sentinel-user=u": "sentinel-password",
-		"redis+cluster://a/0":                  "one database, such as redis+cluster://USER:PASSWORD@HOST1:6379,HOST2:6379",
-		"redis+cluster://a?db=1":               "none of ca",
+		"redis+cluster://a/0":                  "only one database, such as redis+cluster://USER:PASSWORD@HOST1:6379,HOST2:6379",
+		"redis+cluster://a?db=1":               "not one of ca",
 		"redis+cluster://a,,b":                 "address 2",
 		"redis+cluster://a,a:6379":             "twice",
 	} {
@@ -82,8 +82,8 @@ func TestARedisURLThatIsWrongIsToldWhatToWrite(t *testing.T) {
 	}
 }
 
-// FuzzRedisURL looks for a password that an error or a name of the store tells,
-// and for one that is not read as it was written.
+// FuzzRedisURL looks for passwords in errors and in store names, and for
+// passwords that are decoded incorrectly.
 func FuzzRedisURL(f *testing.F) {
 	f.Add("redis", "secret", "localhost:6379?db=1")
 	f.Add("rediss+sentinel", "s:cr/t@?#%", "a,b:1,[::1]/master?sentinel-password=x")
