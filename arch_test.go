@@ -102,7 +102,7 @@ var layers = []layer{
 		why:   "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",
 	},
 	{
-		path: "internal/upkeep", may: []string{"internal/task"},
+		path: "internal/maintenance", may: []string{"internal/task"},
 		tests: []string{"internal/dispatch", "internal/trusted"}, // what becomes of schedules and tokens when the clock is set
 		why:   "what runs in the background works through the store's contract, like everybody else",
 	},
@@ -238,7 +238,7 @@ var layers = []layer{
 		path: "internal/node",
 		may: []string{
 			"internal/api", "internal/buildinfo", "internal/dispatch", "internal/redischeck", "internal/store", "internal/task", "internal/telemetry", "internal/trusted",
-			"internal/upkeep", "internal/webhook", "internal/wire",
+			"internal/maintenance", "internal/webhook", "internal/wire",
 		},
 		why: "a node is wired here: flags, listeners and certificates belong to the server in front of it",
 	},

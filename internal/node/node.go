@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/maintenance"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/store/redisstore"
@@ -19,7 +20,6 @@ import (
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 	"github.com/foliot/foliot/internal/trusted"
-	"github.com/foliot/foliot/internal/upkeep"
 	"github.com/foliot/foliot/internal/webhook"
 )
 
@@ -57,22 +57,22 @@ type Config struct {
 // maintenance. It listens nowhere: the API is a handler. Whoever opens it calls
 // Connect once, then Deliver and Maintain in goroutines of their own, then Close.
 type Node struct {
-	cfg      Config
-	log      *slog.Logger
-	Now      func() time.Time // see clock
-	latest   func() time.Time // see requestClock; nil: now
-	Trusted  func() time.Time // see Connect; the time by which things end
-	Fatal    chan error       // the store's medium failed: at most one error, sent by the store
-	metrics  *metrics.Metrics
-	tracer   *tracing.Tracer // nil: no tracing
-	Store    task.Store
-	own      *OwnAddresses
-	refusals refusals
-	deaths   deaths
-	sender   *webhook.Sender
-	API      *api.Server
-	dispatch *dispatch.Dispatcher
-	upkeep   *upkeep.Upkeep
+	cfg         Config
+	log         *slog.Logger
+	Now         func() time.Time // see clock
+	latest      func() time.Time // see requestClock; nil: now
+	Trusted     func() time.Time // see Connect; the time by which things end
+	Fatal       chan error       // the store's medium failed: at most one error, sent by the store
+	metrics     *metrics.Metrics
+	tracer      *tracing.Tracer // nil: no tracing
+	Store       task.Store
+	own         *OwnAddresses
+	refusals    refusals
+	deaths      deaths
+	sender      *webhook.Sender
+	API         *api.Server
+	dispatch    *dispatch.Dispatcher
+	maintenance *maintenance.Worker
 }
 
 // Open opens the store. ctx ends the wait for a Redis that reads its file.
@@ -199,7 +199,7 @@ func (n *Node) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		Trusted:         n.Trusted,
 		Logger:          n.log,
 	}, notifying{n.metrics.Watch(n.Store), n.API.Notify}, n.sender.Deliver)
-	n.upkeep = upkeep.New(upkeep.Config{Uses: n.API.TokenUses, Refusals: n.API.Refusals, KeepTokens: n.cfg.AuditKeep, Now: n.requestClock, Trusted: n.Trusted, Logger: n.log}, n.Store)
+	n.maintenance = maintenance.New(maintenance.Config{Uses: n.API.TokenUses, Refusals: n.API.Refusals, KeepTokens: n.cfg.AuditKeep, Now: n.requestClock, Trusted: n.Trusted, Logger: n.log}, n.Store)
 	n.Store.WatchSettings(n.configured)
 	n.configured(n.Store.Settings())
 	n.metrics.Ask(n.sources())
@@ -223,7 +223,7 @@ func (n *Node) requestClock() time.Time {
 // configured hands on what operators have decided anew.
 func (n *Node) configured(s *task.Settings) {
 	n.dispatch.Configure(s)
-	n.upkeep.Look()
+	n.maintenance.Look()
 }
 
 // unlessZero turns a duration or number of none into what the parts call that.
@@ -241,7 +241,7 @@ func (n *Node) Deliver(ctx context.Context) error { return n.dispatch.Run(ctx) }
 // addresses.
 func (n *Node) Maintain(ctx context.Context) {
 	var working sync.WaitGroup
-	working.Go(func() { n.upkeep.Run(ctx) })
+	working.Go(func() { n.maintenance.Run(ctx) })
 	working.Go(func() { n.own.run(ctx) })
 	working.Wait()
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// watched is a queue whose upkeep is counted.
+// watched is a queue whose maintenance is counted.
 type watched struct {
 	task.Queue
 	metrics *Metrics

@@ -1,4 +1,4 @@
-package upkeep
+package maintenance
 
 import (
 	"context"
@@ -18,12 +18,12 @@ var actor = task.Actor{By: "upkeep"}
 // purges carries out all purges that the settings ask for: a page of each in
 // turn, so that one of millions does not hold up another's queue, which starts
 // nothing until its own is done.
-func (u *Upkeep) purges(ctx context.Context) {
+func (w *Worker) purges(ctx context.Context) {
 	ctx = task.WithActor(ctx, actor)
 	begun := map[task.SettingKey]*purge{}
 	for failed := map[task.SettingKey]bool{}; ctx.Err() == nil; {
 		open := 0
-		for _, r := range u.store.Settings().List(task.QueueKind, "") {
+		for _, r := range w.store.Settings().List(task.QueueKind, "") {
 			q, key := r.(*task.QueueSettings), r.Key()
 			if q.PurgeBefore == 0 || failed[key] {
 				continue
@@ -34,9 +34,9 @@ func (u *Upkeep) purges(ctx context.Context) {
 				p = &purge{id: q.PurgeID, before: q.PurgeBefore, doomed: q.Doomed()}
 				begun[key] = p
 			}
-			if err := u.step(ctx, p); err != nil {
+			if err := w.step(ctx, p); err != nil {
 				failed[key] = true
-				u.complain(ctx, "purge the queue "+q.Name, err)
+				w.complain(ctx, "purge the queue "+q.Name, err)
 			}
 		}
 		if open == 0 {
@@ -58,12 +58,12 @@ type purge struct {
 // mark away. Nothing of the queue is claimed meanwhile, and the store marks the
 // tasks that come into the queue meanwhile, so one round through the queue sees
 // every task that the purge cancels.
-func (u *Upkeep) step(ctx context.Context, p *purge) error {
-	page, err := u.store.List(ctx, p.doomed, task.Page{After: p.after, Limit: purgePage})
+func (w *Worker) step(ctx context.Context, p *purge) error {
+	page, err := w.store.List(ctx, p.doomed, task.Page{After: p.after, Limit: purgePage})
 	if err != nil {
 		return err
 	}
-	n, err := u.cancel(ctx, &p.doomed, page.Tasks)
+	n, err := w.cancel(ctx, &p.doomed, page.Tasks)
 	p.cancelled += n
 	if err != nil {
 		return err
@@ -72,16 +72,16 @@ func (u *Upkeep) step(ctx context.Context, p *purge) error {
 		return nil
 	}
 	f := &p.doomed
-	if _, err := u.store.Configure(ctx, u.now(), []task.Edit{task.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: p.before, ID: p.id}}); err != nil {
+	if _, err := w.store.Configure(ctx, w.now(), []task.Edit{task.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: p.before, ID: p.id}}); err != nil {
 		return err
 	}
-	u.config.Logger.LogAttrs(ctx, slog.LevelInfo, "purged a queue",
+	w.config.Logger.LogAttrs(ctx, slog.LevelInfo, "purged a queue",
 		slog.String("namespace", f.Namespace), slog.String("queue", f.Queue), slog.Int("cancelled", p.cancelled))
 	return nil
 }
 
 // cancel cancels tasks that still match, and returns how many those were.
-func (u *Upkeep) cancel(ctx context.Context, still *task.Filter, tasks []*task.Task) (n int, err error) {
+func (w *Worker) cancel(ctx context.Context, still *task.Filter, tasks []*task.Task) (n int, err error) {
 	if len(tasks) == 0 {
 		return 0, nil
 	}
@@ -89,7 +89,7 @@ func (u *Upkeep) cancel(ctx context.Context, still *task.Filter, tasks []*task.T
 	for i, t := range tasks {
 		changes[i] = task.Cancel{Key: t.Key(), Only: still, Reason: task.ReasonPurged}
 	}
-	replies, err := u.store.Apply(ctx, u.now(), changes)
+	replies, err := w.store.Apply(ctx, w.now(), changes)
 	if err != nil {
 		return 0, err
 	}

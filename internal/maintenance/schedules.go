@@ -1,4 +1,4 @@
-package upkeep
+package maintenance
 
 import (
 	"context"
@@ -17,21 +17,21 @@ const schedulePage = 500
 // instant was computed from the time and the rules of its zone as they were: where the clock
 // was set back it would stand still until then, and where a zone has other rules it would fire
 // at another time of the day.
-func (u *Upkeep) rounds(ctx context.Context) {
-	base, tick := time.Now(), time.NewTicker(u.config.Every)
+func (w *Worker) rounds(ctx context.Context) {
+	base, tick := time.Now(), time.NewTicker(w.config.Every)
 	defer tick.Stop()
 	clocks := func() (wall, steady time.Duration) {
-		return u.config.Now().Round(0).Sub(base.Round(0)), time.Since(base)
+		return w.config.Now().Round(0).Sub(base.Round(0)), time.Since(base)
 	}
 	for r := newRounds(clocks()); ; {
 		if step, due := r.due(clocks()); due {
 			if step != 0 {
-				u.config.Logger.LogAttrs(ctx, slog.LevelWarn, "the wall clock was set: the next instants of all schedules are computed anew", slog.String("by", step.Round(time.Millisecond).String()))
+				w.config.Logger.LogAttrs(ctx, slog.LevelWarn, "the wall clock was set: the next instants of all schedules are computed anew", slog.String("by", step.Round(time.Millisecond).String()))
 			}
 			wall, steady := clocks()
 			r.begin(wall, steady, rand.Float64())
-			if err := u.checkAll(ctx); err != nil {
-				u.complain(ctx, "look at the schedules", err)
+			if err := w.checkAll(ctx); err != nil {
+				w.complain(ctx, "look at the schedules", err)
 				_, steady = clocks()
 				r.failed(steady)
 			}
@@ -45,8 +45,8 @@ func (u *Upkeep) rounds(ctx context.Context) {
 }
 
 // checkAll looks at every schedule.
-func (u *Upkeep) checkAll(ctx context.Context) error {
-	counts, err := u.store.Counts(ctx)
+func (w *Worker) checkAll(ctx context.Context) error {
+	counts, err := w.store.Counts(ctx)
 	if err != nil {
 		return err
 	}
@@ -55,27 +55,27 @@ func (u *Upkeep) checkAll(ctx context.Context) error {
 		if key.Queue != task.ScheduleQueue || c.States[task.Scheduled] == 0 {
 			continue
 		}
-		n, err := u.checkNamespace(ctx, key.Namespace)
+		n, err := w.checkNamespace(ctx, key.Namespace)
 		if moved += n; err != nil {
 			return err
 		}
 	}
 	if moved > 0 {
-		u.config.Logger.LogAttrs(ctx, slog.LevelInfo, "schedules have another next instant, as the clock was set, or their zones have other rules", slog.Int("schedules", moved))
+		w.config.Logger.LogAttrs(ctx, slog.LevelInfo, "schedules have another next instant, as the clock was set, or their zones have other rules", slog.Int("schedules", moved))
 	}
 	return nil
 }
 
 // checkNamespace looks at the schedules of a namespace, and returns how many were moved.
-func (u *Upkeep) checkNamespace(ctx context.Context, namespace string) (moved int, err error) {
+func (w *Worker) checkNamespace(ctx context.Context, namespace string) (moved int, err error) {
 	schedules := task.Filter{Namespace: namespace, Queue: task.ScheduleQueue, States: []task.State{task.Scheduled}}
 	begin := task.ScheduleKey(namespace, "").Name // before it stand tasks: what was named by its id begins with a digit
 	for page := (task.Page{After: begin, Before: task.FirstTaskName, Limit: schedulePage}); ; {
-		listing, err := u.store.List(ctx, schedules, page)
+		listing, err := w.store.List(ctx, schedules, page)
 		if err != nil {
 			return moved, err
 		}
-		n, err := u.check(ctx, listing.Tasks)
+		n, err := w.check(ctx, listing.Tasks)
 		if moved += n; err != nil || listing.Next == "" {
 			return moved, err
 		}
@@ -84,7 +84,7 @@ func (u *Upkeep) checkNamespace(ctx context.Context, namespace string) (moved in
 }
 
 // check looks at some schedules, and returns how many it changed.
-func (u *Upkeep) check(ctx context.Context, schedules []*task.Task) (moved int, err error) {
+func (w *Worker) check(ctx context.Context, schedules []*task.Task) (moved int, err error) {
 	if len(schedules) == 0 {
 		return 0, nil
 	}
@@ -92,7 +92,7 @@ func (u *Upkeep) check(ctx context.Context, schedules []*task.Task) (moved int, 
 	for i, t := range schedules {
 		changes[i] = task.CheckSchedule{Key: t.Key()}
 	}
-	replies, err := u.store.Apply(ctx, u.now(), changes)
+	replies, err := w.store.Apply(ctx, w.now(), changes)
 	if err != nil {
 		return 0, err
 	}

@@ -1,4 +1,4 @@
-// Package upkeep carries out what operators asked for and what takes longer
+// Package maintenance carries out what operators asked for and what takes longer
 // than a request: it ends purges, notes when tokens were used last, and forgets
 // those that ended long ago. It also
 // computes the next instants of schedules anew where the clock was set or a
@@ -8,4 +8,4 @@
 // that whatever is interrupted, by a crash too, is begun again: a purge is a
 // mark in its queue's settings until its last task is cancelled. Schedules are
 // looked at at each start.
-package upkeep
+package maintenance

@@ -1,4 +1,4 @@
-package upkeep
+package maintenance
 
 import (
 	"context"
@@ -74,8 +74,8 @@ func configure(t *testing.T, s task.Registry, edits ...task.Edit) {
 	}
 }
 
-// run starts an Upkeep that ends with the test.
-func run(t *testing.T, c Config, s Store) *Upkeep {
+// run starts a Worker that ends with the test.
+func run(t *testing.T, c Config, s Store) *Worker {
 	u := New(c, s)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})

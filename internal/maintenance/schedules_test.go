@@ -1,4 +1,4 @@
-package upkeep
+package maintenance
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// server is a store, what delivers from it and an Upkeep, by a clock that can be set.
+// server is a store, what delivers from it and a Worker, by a clock that can be set.
 type server struct {
 	*testing.T
 	store *memstore.Store

@@ -1,4 +1,4 @@
-package upkeep
+package maintenance
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Store is what the upkeep needs of one.
+// Store is what a Worker needs of one.
 type Store interface {
 	Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error)
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
@@ -21,7 +21,7 @@ type Store interface {
 	Record(ctx context.Context, entries []task.AuditEntry) error
 }
 
-// Config says how an Upkeep works.
+// Config says how a Worker works.
 type Config struct {
 	// Every is how often the settings are looked at, whatever Look said, and the
 	// clocks. Default: 1 s.
@@ -80,23 +80,23 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Upkeep is the background work of a server.
-type Upkeep struct {
+// Worker is the background work of a server.
+type Worker struct {
 	config Config
 	store  Store
 	look   chan struct{} // there may be something to do: has room for one
 }
 
-// New returns an Upkeep. Nothing happens before Run.
-func New(config Config, store Store) *Upkeep {
-	return &Upkeep{config: config.withDefaults(), store: store, look: make(chan struct{}, 1)}
+// New returns a Worker. Nothing happens before Run.
+func New(config Config, store Store) *Worker {
+	return &Worker{config: config.withDefaults(), store: store, look: make(chan struct{}, 1)}
 }
 
 // Look says that the settings have changed: a hint, they are looked at every
 // Config.Every. It does not block.
-func (u *Upkeep) Look() {
+func (w *Worker) Look() {
 	select {
-	case u.look <- struct{}{}:
+	case w.look <- struct{}{}:
 	default:
 	}
 }
@@ -104,28 +104,28 @@ func (u *Upkeep) Look() {
 // Run works until ctx ends, in the caller's goroutine and one beside it, for which it
 // waits. What is under way then is given up, and begun again by the next Run; the uses of
 // tokens are noted.
-func (u *Upkeep) Run(ctx context.Context) {
+func (w *Worker) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	beside.Go(func() { u.rounds(ctx) }) // a purge of millions must not hold up what a step of the clock asks for
-	every, uses, forget := time.NewTicker(u.config.Every), time.NewTicker(u.config.UsesEvery), time.NewTicker(u.config.ForgetEvery)
+	beside.Go(func() { w.rounds(ctx) }) // a purge of millions must not hold up what a step of the clock asks for
+	every, uses, forget := time.NewTicker(w.config.Every), time.NewTicker(w.config.UsesEvery), time.NewTicker(w.config.ForgetEvery)
 	defer every.Stop()
 	defer uses.Stop()
 	defer forget.Stop()
 	for {
 		select {
-		case <-u.look:
-			u.purges(ctx)
+		case <-w.look:
+			w.purges(ctx)
 		case <-every.C:
-			u.purges(ctx)
+			w.purges(ctx)
 		case <-uses.C:
-			u.noteUses(ctx)
+			w.noteUses(ctx)
 		case <-forget.C:
-			u.forgetTokens(ctx)
+			w.forgetTokens(ctx)
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 			defer cancel()
-			u.noteUses(last)
+			w.noteUses(last)
 			return
 		}
 	}
@@ -134,15 +134,15 @@ func (u *Upkeep) Run(ctx context.Context) {
 // lastWords is how long Run may take after its context has ended.
 const lastWords = 2 * time.Second
 
-func (u *Upkeep) noteUses(ctx context.Context) {
-	if edits := u.config.Uses(); len(edits) > 0 {
-		if _, err := u.store.Configure(ctx, u.now(), edits); err != nil {
-			u.complain(ctx, "note when tokens were used", err)
+func (w *Worker) noteUses(ctx context.Context) {
+	if edits := w.config.Uses(); len(edits) > 0 {
+		if _, err := w.store.Configure(ctx, w.now(), edits); err != nil {
+			w.complain(ctx, "note when tokens were used", err)
 		}
 	}
-	if entries := u.config.Refusals(); len(entries) > 0 {
-		if err := u.store.Record(ctx, entries); err != nil {
-			u.complain(ctx, "record which tokens were refused", err)
+	if entries := w.config.Refusals(); len(entries) > 0 {
+		if err := w.store.Record(ctx, entries); err != nil {
+			w.complain(ctx, "record which tokens were refused", err)
 		}
 	}
 }
@@ -151,11 +151,11 @@ func (u *Upkeep) noteUses(ctx context.Context) {
 const forgetPage = 500
 
 // forgetTokens removes the records of tokens that ended long ago.
-func (u *Upkeep) forgetTokens(ctx context.Context) {
-	now := task.FloorMillis(u.config.Trusted())
-	for keys := range slices.Chunk(u.store.Settings().OldTokens(now, now.Add(-u.config.KeepTokens)), forgetPage) {
-		if _, err := u.store.Configure(ctx, now, []task.Edit{task.ForgetTokens{Keys: keys}}); err != nil {
-			u.complain(ctx, "forget tokens that ended", err)
+func (w *Worker) forgetTokens(ctx context.Context) {
+	now := task.FloorMillis(w.config.Trusted())
+	for keys := range slices.Chunk(w.store.Settings().OldTokens(now, now.Add(-w.config.KeepTokens)), forgetPage) {
+		if _, err := w.store.Configure(ctx, now, []task.Edit{task.ForgetTokens{Keys: keys}}); err != nil {
+			w.complain(ctx, "forget tokens that ended", err)
 			return
 		}
 	}
@@ -163,14 +163,14 @@ func (u *Upkeep) forgetTokens(ctx context.Context) {
 
 // complain logs a failure, unless it only says that we are to stop. That the
 // store cannot be reached it tells itself.
-func (u *Upkeep) complain(ctx context.Context, doing string, err error) {
+func (w *Worker) complain(ctx context.Context, doing string, err error) {
 	level := slog.LevelError
 	if errors.Is(err, task.ErrUnavailable) {
 		level = slog.LevelDebug
 	}
 	if ctx.Err() == nil {
-		u.config.Logger.LogAttrs(ctx, level, doing+": failed, tried again soon", slog.Any("error", err))
+		w.config.Logger.LogAttrs(ctx, level, doing+": failed, tried again soon", slog.Any("error", err))
 	}
 }
 
-func (u *Upkeep) now() task.Millis { return task.CeilMillis(u.config.Now()) }
+func (w *Worker) now() task.Millis { return task.CeilMillis(w.config.Now()) }
