@@ -306,7 +306,7 @@ func TestATaskCannotCallTheServerItself(t *testing.T) {
 	if code != exitUndelivered || !strings.Contains(out, "egress_denied") {
 		t.Errorf("add --wait ended with %d and printed %q", code, out)
 	}
-	p.await(`msg="a task was refused by the egress policy" namespace=default task=`)
+	p.await(`msg="the egress policy refused a task" namespace=default task=`)
 	if log := p.log.String(); !strings.Contains(log, strings.TrimPrefix(p.url, "http://")+" is an address of this server itself") {
 		t.Errorf("the log does not name the address:\n%s", log)
 	}

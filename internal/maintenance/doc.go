@@ -1,11 +1,10 @@
-// Package maintenance carries out what operators asked for and what takes longer
-// than a request: it ends purges, notes when tokens were used last, and forgets
-// those that ended long ago. It also
-// computes the next instants of schedules anew where the clock was set or a
-// zone has other rules.
+// Package maintenance does background work that takes longer than a request. It
+// carries out purges, records the last uses of tokens, and removes tokens that
+// ended long ago. It also computes the next instants of schedules again when
+// the clock was set or the rules of a time zone changed.
 //
-// Nothing is remembered here. What is to be done stands in the settings, so
-// that whatever is interrupted, by a crash too, is begun again: a purge is a
-// mark in its queue's settings until its last task is cancelled. Schedules are
-// looked at at each start.
+// The package keeps no state of its own. The settings hold the work to do: a
+// purge is a mark in its queue's settings until its last task is cancelled. So
+// after an interruption, even a crash, the work starts again. Schedules are
+// checked at each start.
 package maintenance

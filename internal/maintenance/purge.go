@@ -8,16 +8,17 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// purgePage is how many tasks one call cancels: few enough that creates and
-// claims of others go on in between.
+// purgePage is how many tasks one call cancels: few enough that other callers'
+// creates and claims continue between the calls.
 const purgePage = 500
 
-// actor is who the audit log names.
+// actor appears in the audit log. Entries with this name are stored, so the
+// name must not change.
 var actor = task.Actor{By: "upkeep"}
 
-// purges carries out all purges that the settings ask for: a page of each in
-// turn, so that one of millions does not hold up another's queue, which starts
-// nothing until its own is done.
+// purges carries out all purges in the settings. It does a page of each in
+// turn, so that a purge of millions does not delay another queue's purge: a
+// queue starts no tasks until its purge is done.
 func (w *Worker) purges(ctx context.Context) {
 	ctx = task.WithActor(ctx, actor)
 	begun := map[task.SettingKey]*purge{}
@@ -30,13 +31,13 @@ func (w *Worker) purges(ctx context.Context) {
 			}
 			open++
 			p := begun[key]
-			if p == nil || p.id != q.PurgeID || p.before != q.PurgeBefore { // another was asked for: from the start
+			if p == nil || p.id != q.PurgeID || p.before != q.PurgeBefore { // a new purge: start from the beginning
 				p = &purge{id: q.PurgeID, before: q.PurgeBefore, doomed: q.Doomed()}
 				begun[key] = p
 			}
 			if err := w.step(ctx, p); err != nil {
 				failed[key] = true
-				w.complain(ctx, "purge the queue "+q.Name, err)
+				w.logFailure(ctx, "purge queue "+q.Name, err)
 			}
 		}
 		if open == 0 {
@@ -45,19 +46,19 @@ func (w *Worker) purges(ctx context.Context) {
 	}
 }
 
-// purge is one that is under way.
+// purge is the progress of one purge.
 type purge struct {
 	id        string
 	before    task.Millis
 	doomed    task.Filter
-	after     string // the name of the last task that was looked at
+	after     string // the name of the last task that was checked
 	cancelled int
 }
 
-// step cancels a page of what p is about; after the last it takes the queue's
-// mark away. Nothing of the queue is claimed meanwhile, and the store marks the
-// tasks that come into the queue meanwhile, so one round through the queue sees
-// every task that the purge cancels.
+// step cancels one page of the tasks of p. After the last page it removes the
+// mark of the queue. Until then no task of the queue is claimed, and the store
+// marks tasks that enter the queue. So one pass through the queue sees every
+// task that the purge must cancel.
 func (w *Worker) step(ctx context.Context, p *purge) error {
 	page, err := w.store.List(ctx, p.doomed, task.Page{After: p.after, Limit: purgePage})
 	if err != nil {
@@ -80,7 +81,7 @@ func (w *Worker) step(ctx context.Context, p *purge) error {
 	return nil
 }
 
-// cancel cancels tasks that still match, and returns how many those were.
+// cancel cancels the tasks that still match, and returns how many it cancelled.
 func (w *Worker) cancel(ctx context.Context, still *task.Filter, tasks []*task.Task) (n int, err error) {
 	if len(tasks) == 0 {
 		return 0, nil
@@ -99,7 +100,7 @@ func (w *Worker) cancel(ctx context.Context, still *task.Filter, tasks []*task.T
 		case r.Already:
 		case r.Err == nil:
 			n++
-		case errors.Is(r.Err, task.ErrNotFound), errors.Is(r.Err, task.ErrPrecondition), errors.As(r.Err, &state): // ended, or replaced, meanwhile
+		case errors.Is(r.Err, task.ErrNotFound), errors.Is(r.Err, task.ErrPrecondition), errors.As(r.Err, &state): // the task ended or was replaced
 		default:
 			return n, r.Err
 		}

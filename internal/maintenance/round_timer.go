@@ -3,44 +3,47 @@ package maintenance
 import "time"
 
 const (
-	// roundEvery is how often all schedules are looked at: the rules of zones change with a
-	// new database, which cron reads within an hour.
+	// roundEvery is how often all schedules are checked. Zone rules change with
+	// a new database, which package cron reads within an hour.
 	roundEvery = time.Hour
-	// roundSpread is the part of it that is left to chance: nodes that share a store and
-	// were started together do not all look at once for ever.
+	// roundSpread is the random part of the period: nodes that share a store
+	// and started together must not check at the same time forever.
 	roundSpread = roundEvery / 4
-	// roundAgain is after what time a round that failed is begun again.
+	// roundAgain is the delay before a failed round is repeated.
 	roundAgain = 10 * time.Second
-	// stepSeen is by how much the wall clock must have gone another way than the steady one
-	// since the last round for that to be a step. Clocks that drift apart come to it, too.
+	// stepSeen is how far the wall clock must move away from the monotonic
+	// clock since the last round to count as a step. Clocks that drift apart
+	// reach it too.
 	stepSeen = time.Second
 )
 
-// rounds decides when all schedules are to be looked at: at the start, once an hour, and
-// after a step of the wall clock. It is pure: it is told what both clocks show, the wall clock
-// and one that never steps, as durations since any two moments.
-type rounds struct {
-	ahead time.Duration // of the wall clock before the steady one, when the last round began
-	next  time.Duration // when the next one begins, by the steady clock
+// roundTimer decides when all schedules are checked: at the start, once an
+// hour, and after a step of the wall clock. It is pure: the readings of the
+// wall clock and of a monotonic clock are arguments, as durations since any two
+// fixed moments.
+type roundTimer struct {
+	ahead time.Duration // the wall clock minus the monotonic clock when the last round began
+	next  time.Duration // the monotonic time of the next round
 }
 
-func newRounds(wall, steady time.Duration) *rounds {
-	return &rounds{ahead: wall - steady, next: steady}
+func newRoundTimer(wall, monotonic time.Duration) *roundTimer {
+	return &roundTimer{ahead: wall - monotonic, next: monotonic}
 }
 
-// due reports whether a round is to begin, and by how much the wall clock stepped, 0: it did not.
-func (r *rounds) due(wall, steady time.Duration) (step time.Duration, due bool) {
-	if step = wall - steady - r.ahead; step.Abs() <= stepSeen {
+// due reports whether a round must begin. step is how far the wall clock was
+// set, 0 if it was not.
+func (r *roundTimer) due(wall, monotonic time.Duration) (step time.Duration, due bool) {
+	if step = wall - monotonic - r.ahead; step.Abs() <= stepSeen {
 		step = 0
 	}
-	return step, step != 0 || steady >= r.next
+	return step, step != 0 || monotonic >= r.next
 }
 
-// begin notes that a round begins. chance lies in [0, 1).
-func (r *rounds) begin(wall, steady time.Duration, chance float64) {
-	r.ahead = wall - steady
-	r.next = steady + roundEvery - time.Duration(chance*float64(roundSpread))
+// begin records the start of a round. chance is in [0, 1).
+func (r *roundTimer) begin(wall, monotonic time.Duration, chance float64) {
+	r.ahead = wall - monotonic
+	r.next = monotonic + roundEvery - time.Duration(chance*float64(roundSpread))
 }
 
-// failed notes that the round that was begun last came to no end.
-func (r *rounds) failed(steady time.Duration) { r.next = steady + roundAgain }
+// failed records that the last round did not finish.
+func (r *roundTimer) failed(monotonic time.Duration) { r.next = monotonic + roundAgain }

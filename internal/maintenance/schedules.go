@@ -10,30 +10,30 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// schedulePage is how many schedules one call looks at.
+// schedulePage is how many schedules one call checks.
 const schedulePage = 500
 
-// rounds looks at all schedules whenever that is due, until ctx ends. A schedule's next
-// instant was computed from the time and the rules of its zone as they were: where the clock
-// was set back it would stand still until then, and where a zone has other rules it would fire
-// at another time of the day.
-func (w *Worker) rounds(ctx context.Context) {
+// checkSchedules checks all schedules whenever this is due, until ctx ends. The
+// next instant of a schedule was computed with the time and the zone rules of
+// then. After a step back of the clock, the schedule would not fire until that
+// instant. With new zone rules, it would fire at another time of day.
+func (w *Worker) checkSchedules(ctx context.Context) {
 	base, tick := time.Now(), time.NewTicker(w.config.Every)
 	defer tick.Stop()
-	clocks := func() (wall, steady time.Duration) {
+	clocks := func() (wall, monotonic time.Duration) {
 		return w.config.Now().Round(0).Sub(base.Round(0)), time.Since(base)
 	}
-	for r := newRounds(clocks()); ; {
+	for r := newRoundTimer(clocks()); ; {
 		if step, due := r.due(clocks()); due {
 			if step != 0 {
-				w.config.Logger.LogAttrs(ctx, slog.LevelWarn, "the wall clock was set: the next instants of all schedules are computed anew", slog.String("by", step.Round(time.Millisecond).String()))
+				w.config.Logger.LogAttrs(ctx, slog.LevelWarn, "the wall clock was set: computing the next instants of all schedules again", slog.String("by", step.Round(time.Millisecond).String()))
 			}
-			wall, steady := clocks()
-			r.begin(wall, steady, rand.Float64())
+			wall, monotonic := clocks()
+			r.begin(wall, monotonic, rand.Float64())
 			if err := w.checkAll(ctx); err != nil {
-				w.complain(ctx, "look at the schedules", err)
-				_, steady = clocks()
-				r.failed(steady)
+				w.logFailure(ctx, "check the schedules", err)
+				_, monotonic = clocks()
+				r.failed(monotonic)
 			}
 		}
 		select {
@@ -44,7 +44,7 @@ func (w *Worker) rounds(ctx context.Context) {
 	}
 }
 
-// checkAll looks at every schedule.
+// checkAll checks every schedule.
 func (w *Worker) checkAll(ctx context.Context) error {
 	counts, err := w.store.Counts(ctx)
 	if err != nil {
@@ -61,15 +61,16 @@ func (w *Worker) checkAll(ctx context.Context) error {
 		}
 	}
 	if moved > 0 {
-		w.config.Logger.LogAttrs(ctx, slog.LevelInfo, "schedules have another next instant, as the clock was set, or their zones have other rules", slog.Int("schedules", moved))
+		w.config.Logger.LogAttrs(ctx, slog.LevelInfo, "changed the next instants of schedules, because the clock was set or time zone rules changed", slog.Int("schedules", moved))
 	}
 	return nil
 }
 
-// checkNamespace looks at the schedules of a namespace, and returns how many were moved.
+// checkNamespace checks the schedules of a namespace, and returns how many it
+// changed.
 func (w *Worker) checkNamespace(ctx context.Context, namespace string) (moved int, err error) {
 	schedules := task.Filter{Namespace: namespace, Queue: task.ScheduleQueue, States: []task.State{task.Scheduled}}
-	begin := task.ScheduleKey(namespace, "").Name // before it stand tasks: what was named by its id begins with a digit
+	begin := task.ScheduleKey(namespace, "").Name // skips unnamed tasks: they sort first, because their name is an id, which begins with a digit
 	for page := (task.Page{After: begin, Before: task.FirstTaskName, Limit: schedulePage}); ; {
 		listing, err := w.store.List(ctx, schedules, page)
 		if err != nil {
@@ -83,7 +84,7 @@ func (w *Worker) checkNamespace(ctx context.Context, namespace string) (moved in
 	}
 }
 
-// check looks at some schedules, and returns how many it changed.
+// check checks some schedules, and returns how many it changed.
 func (w *Worker) check(ctx context.Context, schedules []*task.Task) (moved int, err error) {
 	if len(schedules) == 0 {
 		return 0, nil
@@ -100,7 +101,7 @@ func (w *Worker) check(ctx context.Context, schedules []*task.Task) (moved int, 
 		switch {
 		case r.Err == nil && r.Effect != task.Repeated:
 			moved++
-		case r.Err != nil && !errors.Is(r.Err, task.ErrNotFound): // which was removed meanwhile
+		case r.Err != nil && !errors.Is(r.Err, task.ErrNotFound): // not if the schedule was removed
 			return moved, r.Err
 		}
 	}

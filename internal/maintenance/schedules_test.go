@@ -21,18 +21,19 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// server is a store, what delivers from it and a Worker, by a clock that can be set.
+// server is a store with a dispatcher and a Worker. Its clock can be set.
 type server struct {
 	*testing.T
 	store *memstore.Store
-	ahead atomic.Int64 // of our clock
+	ahead atomic.Int64 // of the server's clock
 	log   strings.Builder
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	came []arrival
 }
 
-// arrival is a delivery: what the server's clock showed then, and ours.
+// arrival is a delivery, with its time by the server's clock and by the real
+// one.
 type arrival struct {
 	name    string
 	at, our time.Time
@@ -69,7 +70,7 @@ func (s *server) deliver(_ context.Context, d task.Delivery) task.Outcome {
 	return task.Outcome{Verdict: task.Success, Status: 200, StartedAt: task.FloorMillis(s.now())}
 }
 
-// schedule makes a schedule.
+// schedule creates a schedule.
 func (s *server) schedule(name string, rule task.Rule) {
 	s.Helper()
 	spec := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: rule}
@@ -85,15 +86,15 @@ func (s *server) schedule(name string, rule task.Rule) {
 	}
 }
 
-// set sets the clock and lets it be noticed.
+// set sets the clock and waits until the server noticed.
 func (s *server) set(by time.Duration) {
 	s.ahead.Add(int64(by))
 	time.Sleep(2 * time.Second)
 	synctest.Wait()
 }
 
-// instants returns how many instants came since our clock showed a time, and checks
-// that none ever came twice, or early.
+// instants returns how many instants came since a time of the real clock. It
+// checks that none came twice or early.
 func (s *server) instants(since time.Time) (n int) {
 	s.Helper()
 	s.mu.Lock()
@@ -145,7 +146,7 @@ func TestAClockThatIsSetBackFreezesNoScheduleAndRepeatsNone(t *testing.T) {
 	})
 }
 
-func TestAClockThatIsSetAheadFiresWhatWasMissedOnceAndGoesOn(t *testing.T) {
+func TestAClockThatIsSetAheadFiresMissedInstantsOnceAndGoesOn(t *testing.T) {
 	inBubble(t, func(s *server) {
 		s.schedule("every", task.Rule{Every: 5 * time.Second})
 		s.schedule("nightly", task.Rule{Cron: "0 21 * * *", Zone: "UTC"})
@@ -176,8 +177,8 @@ func TestAClockThatIsSetForthAndBackLosesNoInstant(t *testing.T) {
 	})
 }
 
-// TestARoundThatFailedIsBegunAgain soon: until it has come to its end a step of the clock may have
-// left schedules standing.
+// A failed round is repeated soon: until a round succeeds, schedules may not
+// fire after a step of the clock.
 func TestARoundThatFailedIsBegunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &failsOnce{Store: memstore.New(memstore.Config{})}
@@ -217,8 +218,8 @@ func (p *pages) List(ctx context.Context, f task.Filter, page task.Page) (task.L
 	return p.Store.List(ctx, f, page)
 }
 
-// TestARoundReadsSchedulesAlone, however many tasks there are: who gives them no names has them
-// called by their ids, which stand before all schedules.
+// The number of tasks does not matter. The name of an unnamed task is its id,
+// which sorts before all schedules.
 func TestARoundReadsSchedulesAlone(t *testing.T) {
 	s := &pages{Store: memstore.New(memstore.Config{})}
 	add(t, s, "0", task.MaxPageExamined+1)
@@ -229,8 +230,8 @@ func TestARoundReadsSchedulesAlone(t *testing.T) {
 	}
 }
 
-// TestAnEveningHasOneNineOClock: a zone gets other rules while its schedule waits, and again
-// right after it was fired.
+// A zone gets other rules while its schedule waits, and again right after it
+// fired.
 func TestAnEveningHasOneNineOClock(t *testing.T) {
 	zone := func(offset int) {
 		if err := os.WriteFile(filepath.Join(zones, "Changing"), zoneFile(offset), 0o600); err != nil {
@@ -246,7 +247,7 @@ func TestAnEveningHasOneNineOClock(t *testing.T) {
 		}
 		until(2, 10, 0)
 		zone(2)
-		until(2, 19, 30) // it is half past nine there, and was half past eight
+		until(2, 19, 30) // it is 21:30 in the new zone, and 20:30 in the old one
 		zone(1)
 		until(4, 21, 0)
 		var at []string
@@ -260,10 +261,10 @@ func TestAnEveningHasOneNineOClock(t *testing.T) {
 	})
 }
 
-// zones is where zones of tests are read from: see TestMain.
+// zones is the directory of the tests' time zones: see TestMain.
 var zones string
 
-// zoneFile returns a zone that is so many hours ahead of UTC, for ever: RFC 9636, version 2.
+// zoneFile returns a zone with a constant offset from UTC: RFC 9636, version 2.
 func zoneFile(hours int) []byte {
 	var b bytes.Buffer
 	header := func(types, chars uint32) {

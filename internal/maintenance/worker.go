@@ -11,7 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Store is what a Worker needs of one.
+// Store is the part of the store contract that a Worker uses.
 type Store interface {
 	Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error)
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
@@ -21,30 +21,32 @@ type Store interface {
 	Record(ctx context.Context, entries []task.AuditEntry) error
 }
 
-// Config says how a Worker works.
+// Config holds the settings of a Worker.
 type Config struct {
-	// Every is how often the settings are looked at, whatever Look said, and the
-	// clocks. Default: 1 s.
+	// Every is how often the settings and the clocks are checked, in addition
+	// to Wake. Default: 1 s.
 	Every time.Duration
-	// UsesEvery is how often the last uses of tokens are noted. Default: 1 min.
+	// UsesEvery is how often the last uses of tokens are recorded. Default: 1
+	// min.
 	UsesEvery time.Duration
-	// Uses returns, and forgets, the uses of tokens since it was called last.
-	// Default: none.
+	// Uses returns the uses of tokens since the previous call. Default: none.
 	Uses func() []task.Edit
-	// Refusals returns, and forgets, entries of the audit log that were collected since it
-	// was called last. They are recorded as often as the uses of tokens. Default: none.
+	// Refusals returns the entries of the audit log that were collected since
+	// the previous call. They are recorded as often as the uses of tokens.
+	// Default: none.
 	Refusals func() []task.AuditEntry
-	// ForgetEvery is how often tokens that ended are looked for, and KeepTokens how long
-	// their records are kept: as long as the audit log, which names their ids. Defaults:
-	// 10 min; task.DefaultAuditKeep, below zero not at all.
+	// ForgetEvery is how often ended tokens are removed. KeepTokens is how long
+	// their records are kept: as long as the audit log, which names their ids.
+	// Defaults: 10 min; task.DefaultAuditKeep. Below zero, records are not
+	// kept.
 	ForgetEvery, KeepTokens time.Duration
-	// Now reads the wall clock, which must be the one that the store's other callers
-	// go by. Default: time.Now.
+	// Now reads the wall clock. It must be the clock of the store's other
+	// callers. Default: time.Now.
 	Now func() time.Time
-	// Trusted is the time by which tokens are forgotten: Now, but behind it while Now
-	// may be wrong. Default: Now.
+	// Trusted is the time for the removal of tokens. It equals Now, but is
+	// behind while Now may be wrong. Default: Now.
 	Trusted func() time.Time
-	// Logger is told what was done, and what failed. Default: none.
+	// Logger logs completed work and failures. Default: none.
 	Logger *slog.Logger
 }
 
@@ -80,69 +82,69 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Worker is the background work of a server.
+// Worker does the background work of a server.
 type Worker struct {
 	config Config
 	store  Store
-	look   chan struct{} // there may be something to do: has room for one
+	wake   chan struct{} // the settings may have changed; has room for one
 }
 
-// New returns a Worker. Nothing happens before Run.
+// New returns a Worker. It does nothing before Run.
 func New(config Config, store Store) *Worker {
-	return &Worker{config: config.withDefaults(), store: store, look: make(chan struct{}, 1)}
+	return &Worker{config: config.withDefaults(), store: store, wake: make(chan struct{}, 1)}
 }
 
-// Look says that the settings have changed: a hint, they are looked at every
-// Config.Every. It does not block.
-func (w *Worker) Look() {
+// Wake lets the Worker check the settings now instead of after Config.Every. It
+// does not block.
+func (w *Worker) Wake() {
 	select {
-	case w.look <- struct{}{}:
+	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Run works until ctx ends, in the caller's goroutine and one beside it, for which it
-// waits. What is under way then is given up, and begun again by the next Run; the uses of
-// tokens are noted.
+// Run works until ctx ends, in the caller's goroutine and in one more, for
+// which it waits. At the end it gives up unfinished work, which the next Run
+// starts again, and records the uses of tokens.
 func (w *Worker) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	beside.Go(func() { w.rounds(ctx) }) // a purge of millions must not hold up what a step of the clock asks for
+	beside.Go(func() { w.checkSchedules(ctx) }) // a purge of millions of tasks must not delay the work after a clock step
 	every, uses, forget := time.NewTicker(w.config.Every), time.NewTicker(w.config.UsesEvery), time.NewTicker(w.config.ForgetEvery)
 	defer every.Stop()
 	defer uses.Stop()
 	defer forget.Stop()
 	for {
 		select {
-		case <-w.look:
+		case <-w.wake:
 			w.purges(ctx)
 		case <-every.C:
 			w.purges(ctx)
 		case <-uses.C:
-			w.noteUses(ctx)
+			w.recordUses(ctx)
 		case <-forget.C:
 			w.forgetTokens(ctx)
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 			defer cancel()
-			w.noteUses(last)
+			w.recordUses(last)
 			return
 		}
 	}
 }
 
-// lastWords is how long Run may take after its context has ended.
-const lastWords = 2 * time.Second
+// stopTimeout is how long Run may take after its context has ended.
+const stopTimeout = 2 * time.Second
 
-func (w *Worker) noteUses(ctx context.Context) {
+func (w *Worker) recordUses(ctx context.Context) {
 	if edits := w.config.Uses(); len(edits) > 0 {
 		if _, err := w.store.Configure(ctx, w.now(), edits); err != nil {
-			w.complain(ctx, "note when tokens were used", err)
+			w.logFailure(ctx, "record the last uses of tokens", err)
 		}
 	}
 	if entries := w.config.Refusals(); len(entries) > 0 {
 		if err := w.store.Record(ctx, entries); err != nil {
-			w.complain(ctx, "record which tokens were refused", err)
+			w.logFailure(ctx, "record refused tokens", err)
 		}
 	}
 }
@@ -155,21 +157,21 @@ func (w *Worker) forgetTokens(ctx context.Context) {
 	now := task.FloorMillis(w.config.Trusted())
 	for keys := range slices.Chunk(w.store.Settings().OldTokens(now, now.Add(-w.config.KeepTokens)), forgetPage) {
 		if _, err := w.store.Configure(ctx, now, []task.Edit{task.ForgetTokens{Keys: keys}}); err != nil {
-			w.complain(ctx, "forget tokens that ended", err)
+			w.logFailure(ctx, "remove records of ended tokens", err)
 			return
 		}
 	}
 }
 
-// complain logs a failure, unless it only says that we are to stop. That the
-// store cannot be reached it tells itself.
-func (w *Worker) complain(ctx context.Context, doing string, err error) {
+// logFailure logs a failure, unless ctx has ended. An unreachable store logs
+// that by itself, so this line has level debug.
+func (w *Worker) logFailure(ctx context.Context, doing string, err error) {
 	level := slog.LevelError
 	if errors.Is(err, task.ErrUnavailable) {
 		level = slog.LevelDebug
 	}
 	if ctx.Err() == nil {
-		w.config.Logger.LogAttrs(ctx, level, doing+": failed, tried again soon", slog.Any("error", err))
+		w.config.Logger.LogAttrs(ctx, level, doing+": failed, will retry", slog.Any("error", err))
 	}
 }
 

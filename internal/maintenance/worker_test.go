@@ -18,7 +18,8 @@ import (
 	"github.com/foliot/foliot/internal/trusted"
 )
 
-// TestMain lets package time read zones of our own: it looks for their place once.
+// TestMain lets package time read time zones of the tests. It looks for their
+// directory only once.
 func TestMain(m *testing.M) {
 	var err error
 	if zones, err = os.MkdirTemp("", "foliot-zones-"); err == nil {
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 
 func now() task.Millis { return task.CeilMillis(time.Now()) }
 
-// add creates tasks of a queue.
+// add creates tasks in a queue.
 func add(t *testing.T, s task.Ledger, queue string, count int) {
 	t.Helper()
 	changes := make([]task.Change, count)
@@ -84,7 +85,7 @@ func run(t *testing.T, c Config, s Store) *Worker {
 	return u
 }
 
-func TestAPurgeCancelsWhatWasThereAndNothingElse(t *testing.T) {
+func TestAPurgeCancelsExistingTasksAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memstore.New(memstore.Config{})
 		add(t, s, "doomed", 3*purgePage/2)
@@ -96,7 +97,7 @@ func TestAPurgeCancelsWhatWasThereAndNothingElse(t *testing.T) {
 		if _, err := s.Apply(t.Context(), now().Add(-time.Hour), []task.Change{task.Create{Spec: young}}); err != nil { // the clock was set back
 			t.Fatal(err)
 		}
-		run(t, Config{}, s).Look()
+		run(t, Config{}, s).Wake()
 		synctest.Wait()
 
 		counts, err := s.Counts(t.Context())
@@ -121,13 +122,13 @@ func TestAPurgeCancelsWhatWasThereAndNothingElse(t *testing.T) {
 	})
 }
 
-func TestAPurgeThatNobodyToldOfIsFound(t *testing.T) {
+func TestAPurgeIsFoundWithoutAWake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memstore.New(memstore.Config{})
 		add(t, s, "doomed", 1)
 		run(t, Config{}, s)
 		synctest.Wait()
-		configure(t, s, task.PurgeQueue{Namespace: "default", Name: "doomed"}) // no Look
+		configure(t, s, task.PurgeQueue{Namespace: "default", Name: "doomed"}) // no Wake
 		time.Sleep(1500 * time.Millisecond)
 		if q := s.Settings().Queue("default", "doomed"); q.PurgeBefore != 0 {
 			t.Errorf("%+v", q)
@@ -135,7 +136,7 @@ func TestAPurgeThatNobodyToldOfIsFound(t *testing.T) {
 	})
 }
 
-// faulty fails so often before it works.
+// faulty fails a number of times before it works.
 type faulty struct {
 	*memstore.Store
 	fails int
@@ -164,7 +165,7 @@ func TestAPurgeThatFailsIsBegunAgain(t *testing.T) {
 	})
 }
 
-// watching notes how many pages were cancelled when each purge ended.
+// watching records how many pages were cancelled when each purge ended.
 type watching struct {
 	*memstore.Store
 	pages int
@@ -199,7 +200,7 @@ func TestAPurgeOfManyDoesNotHoldUpThatOfAFew(t *testing.T) {
 	})
 }
 
-func TestUsesOfTokensAreNotedOnceAMinuteAndAtTheEnd(t *testing.T) {
+func TestUsesOfTokensAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memstore.New(memstore.Config{})
 		_, hash := task.MintToken()
@@ -304,23 +305,23 @@ func TestRefusalsAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
 	})
 }
 
-// timed notes what time its callers say it is.
+// timed records the times that its callers pass.
 type timed struct {
 	*memstore.Store
-	told []task.Millis
+	times []task.Millis
 }
 
 func (s *timed) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
-	s.told = append(s.told, now)
+	s.times = append(s.times, now)
 	return s.Store.Apply(ctx, now, changes)
 }
 
 func (s *timed) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
-	s.told = append(s.told, now)
+	s.times = append(s.times, now)
 	return s.Store.Configure(ctx, now, edits)
 }
 
-func TestWhatIsDoneIsRecordedByTheGivenClock(t *testing.T) {
+func TestChangesAreRecordedByTheGivenClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &timed{Store: memstore.New(memstore.Config{})}
 		_, hash := task.MintToken()
@@ -331,8 +332,8 @@ func TestWhatIsDoneIsRecordedByTheGivenClock(t *testing.T) {
 		run(t, Config{Now: at.Time, Uses: func() []task.Edit { return uses }}, s)
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
-		if want := []task.Millis{at, at, at}; !slices.Equal(s.told, want) { // the page, the end of the purge, the uses
-			t.Errorf("the store was told it is %v, want %v", s.told, want)
+		if want := []task.Millis{at, at, at}; !slices.Equal(s.times, want) { // the page, the end of the purge, the uses
+			t.Errorf("the store was told it is %v, want %v", s.times, want)
 		}
 		if got, err := s.Get(t.Context(), task.Key{Namespace: "default", Name: "doomed-0"}); err != nil || got.FinishedAt != at {
 			t.Errorf("cancelled at %v, want %v: %v", got.FinishedAt, at, err)

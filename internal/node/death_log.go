@@ -11,31 +11,32 @@ import (
 )
 
 const (
-	// deathWindow is the time in which at most deathLines deaths of one kind are
-	// logged one by one, and at most deathKinds kinds are counted apart.
+	// In each deathWindow, at most deathLines deaths of a kind are logged one
+	// by one, and at most deathKinds kinds are counted separately.
 	deathWindow = 10 * time.Second
 	deathLines  = 5
 	deathKinds  = 20
 )
 
-// deaths logs the tasks that gave up, and why. A receiver that is down can kill
-// thousands a second: at the end of a window one line for each kind counts the
-// tasks that had no line of their own, so the log is short and misses nothing.
+// deaths logs tasks that died, with the reason. A receiver that is down can
+// cause thousands of deaths a second. So at the end of a window one line per
+// kind counts the deaths that had no line of their own. The log is short and
+// still complete.
 type deaths struct {
 	log *slog.Logger
 
 	mu    sync.Mutex // guards the fields below
 	kinds map[deathKind]*deathCount
-	timer *time.Timer // ends the window; nil: there is no window
+	timer *time.Timer // ends the window; nil: no window is open
 }
 
-// deathKind is what the deaths that share a limit have in common. The zero
-// value stands for all kinds beyond the first deathKinds.
+// deathKind groups deaths that share a limit of lines. The zero value stands
+// for all kinds beyond the first deathKinds.
 type deathKind struct{ namespace, queue, reason string }
 
 type deathCount struct{ lines, silent int }
 
-// note logs the death that t may be.
+// note logs t if it died.
 func (d *deaths) note(t *task.Task) {
 	if t == nil || t.State != task.Dead {
 		return
@@ -45,7 +46,7 @@ func (d *deaths) note(t *task.Task) {
 	}
 }
 
-// turn counts a death of that kind and reports whether it has a line of its own.
+// turn counts a death of a kind, and reports whether it gets a line of its own.
 func (d *deaths) turn(kind deathKind) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -84,7 +85,7 @@ func (d *deaths) write(t *task.Task) {
 	d.log.Warn("a task died", attrs...)
 }
 
-// flush ends the window: it logs how many deaths had no line of their own.
+// flush ends the window. It logs the number of deaths without a line.
 func (d *deaths) flush() {
 	d.mu.Lock()
 	if d.timer != nil {

@@ -47,7 +47,7 @@ func TestManyDeathsFillNoLogAndNoneIsLeftOut(t *testing.T) {
 		for i := range 1000 {
 			d.note(deadTask("mail", fmt.Sprint("mail-", i)))
 		}
-		d.note(deadTask("orders", "order-42")) // is not hidden by the flood
+		d.note(deadTask("orders", "order-42")) // is logged in spite of the flood
 		for i := range 100 {
 			d.note(deadTask(fmt.Sprint("queue-", i), "one"))
 		}

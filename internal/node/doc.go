@@ -1,3 +1,3 @@
 // Package node wires a store, the dispatcher, the maintenance and the API
-// together. A node listens nowhere and reads no flags.
+// together. A node does not listen and reads no flags.
 package node

@@ -8,17 +8,18 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// LookupTimeout is how long a name may take to resolve.
+// LookupTimeout is how long the resolution of a name may take.
 const LookupTimeout = 10 * time.Second
 
-// egress explains the verdict of this server's guard on a URL to an operator.
+// egress explains to an operator whether this server's guard lets tasks call a
+// URL.
 func (n *Node) egress(ctx context.Context, url string) wire.Egress {
 	ctx, cancel := context.WithTimeout(ctx, LookupTimeout)
 	defer cancel()
 	return ShowEgress(url, n.sender.Explain(ctx, url))
 }
 
-// ShowEgress returns e as the API shows it.
+// ShowEgress converts e for the API.
 func ShowEgress(url string, e webhook.Explanation) wire.Egress {
 	shown := wire.Egress{URL: url, Scheme: e.Scheme, Host: e.Host, Port: e.Port, Open: e.Open(), Problem: e.Problem, Addresses: []wire.EgressAddress{}}
 	for _, j := range e.Addresses {

@@ -10,11 +10,11 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// examineTime bounds an examination of the Redis by a server that runs.
+// examineTime bounds the examination of a Redis by a running server.
 const examineTime = 5 * time.Second
 
-// examiner returns the function by which the API examines the store's servers, nil if
-// there are none.
+// examiner returns the function with which the API examines the Redis servers
+// of the store, or nil if there are none.
 func (n *Node) examiner() func(context.Context) []wire.Finding {
 	s, shared := n.Store.(*redisstore.Store)
 	if !shared {
@@ -26,7 +26,7 @@ func (n *Node) examiner() func(context.Context) []wire.Finding {
 		x, err := s.Examine(ctx)
 		list := redischeck.Judge(x, *n.cfg.Redis, "the server's clock")
 		if err != nil {
-			list = append(list, wire.Finding{Check: "format", Says: fmt.Sprintf("it cannot be read how tasks are kept: %v", err)})
+			list = append(list, wire.Finding{Check: "format", Says: fmt.Sprintf("cannot read the format of the store: %v", err)})
 		}
 		return list
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// backup returns what copies the store, nil where nothing outlives the process.
+// backup returns the function that copies the store, or nil if the store has no
+// files.
 func (n *Node) backup() func(context.Context, io.Writer) error {
 	s, ok := n.Store.(*pebblestore.Store)
 	if !ok {
@@ -22,13 +23,13 @@ func (n *Node) backup() func(context.Context, io.Writer) error {
 	return func(ctx context.Context, w io.Writer) error {
 		err := s.Backup(ctx, w)
 		if errors.Is(err, pebblestore.ErrBackupRunning) {
-			return &task.FieldError{Code: "busy", Detail: err.Error() + ": wait for its end"}
+			return &task.FieldError{Code: "busy", Detail: err.Error() + ": wait until it ends"}
 		}
 		return err
 	}
 }
 
-// live returns what the server is doing.
+// live returns the present work of the server.
 func (n *Node) live() wire.Live {
 	now := n.clock()
 	s := n.dispatch.Stats()
@@ -65,7 +66,7 @@ func (n *Node) live() wire.Live {
 
 func msOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// lateness is l in the API's words; nil where nothing was sent.
+// lateness converts l for the API. It returns nil if no task was sent.
 func lateness(l dispatch.Lateness) *wire.Lateness {
 	if l.Count == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestASecondBackupAtTheSameTimeIsToldToWait(t *testing.T) {
+func TestASecondBackupAtTheSameTimeIsRefused(t *testing.T) {
 	n, err := Open(t.Context(), Config{Dir: t.TempDir()}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -19,7 +19,7 @@ func TestASecondBackupAtTheSameTimeIsToldToWait(t *testing.T) {
 	reader, writer := io.Pipe()
 	first := make(chan error)
 	go func() { first <- backup(t.Context(), writer) }()
-	if _, err := io.ReadFull(reader, make([]byte, 1)); err != nil { // it is under way
+	if _, err := io.ReadFull(reader, make([]byte, 1)); err != nil { // the backup is running
 		t.Fatal(err)
 	}
 	var busy *task.FieldError

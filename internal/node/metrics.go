@@ -16,7 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 )
 
-// newMetrics returns metrics of a node whose store is not open yet.
+// newMetrics returns the metrics of a node. The store need not be open yet.
 func (n *Node) newMetrics() *metrics.Metrics {
 	return metrics.New(metrics.Config{
 		Version:  buildinfo.Version(),
@@ -26,7 +26,8 @@ func (n *Node) newMetrics() *metrics.Metrics {
 	})
 }
 
-// metricsHandler serves /metrics, nil where it is not to be served.
+// metricsHandler returns the handler of /metrics, or nil if the configuration
+// disables it.
 func (n *Node) metricsHandler() http.Handler {
 	if !n.cfg.Metrics {
 		return nil
@@ -34,14 +35,15 @@ func (n *Node) metricsHandler() http.Handler {
 	return n.metrics.Handler()
 }
 
-// settled is told of each attempt, after its settlement.
+// settled is called for each attempt after its settlement.
 func (n *Node) settled(e dispatch.Event) {
 	n.refusals.note(e, time.Now())
 	n.deaths.note(e.After)
 	n.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
 }
 
-// sources are what metrics ask the open node for.
+// sources returns the functions that provide values for the metrics of an open
+// node.
 func (n *Node) sources() metrics.Sources {
 	s := metrics.Sources{
 		Counts: n.Store.Counts,
@@ -84,7 +86,7 @@ func diskUsage(dir string) (metrics.Disk, error) {
 			info, err = entry.Info()
 		}
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // it was compacted away meanwhile
+		case errors.Is(err, fs.ErrNotExist): // a compaction removed it
 			return nil
 		case err != nil:
 			return err
@@ -99,8 +101,8 @@ func diskUsage(dir string) (metrics.Disk, error) {
 	return d, nil
 }
 
-// closeTracer exports the last spans, for as long as the tracer allows itself.
-// That it failed is no reason to end with an error.
+// closeTracer exports the last spans within the time limit of the tracer. It
+// only logs an error: lost spans are no reason for a failed exit.
 func (n *Node) closeTracer() {
 	if err := n.tracer.Close(context.Background()); err != nil {
 		n.log.Warn("some spans are lost", "error", err)

@@ -23,23 +23,23 @@ import (
 	"github.com/foliot/foliot/internal/webhook"
 )
 
-// Config says what a node keeps, what it may call, and how much it does at once.
+// Config holds the settings of a node.
 type Config struct {
 	Dir       string             // "": not in a directory
-	Redis     *redisstore.Config // nil: not in a Redis; then in memory. Open sets what the node decides
+	Redis     *redisstore.Config // nil: not in a Redis; if Dir is "" too, in memory. Open sets the fields that the node decides
 	Keep      task.Policy
 	AuditKeep time.Duration
 
-	Listen    netip.AddrPort  // of the API
-	Collector func() []string // host:port of what takes the traces
+	Listen    netip.AddrPort  // the address of the API
+	Collector func() []string // host:port of the trace collector
 
 	BodyLimit  int
-	Hosts      []string // names that requests may be for
+	Hosts      []string // host names that requests may use
 	ClientAddr func(*http.Request) netip.Addr
-	Admitted   func(ctx context.Context, namespace, token string) // called for each request that is let in
+	Admitted   func(ctx context.Context, namespace, token string) // called for each authenticated request
 
-	Allow, Deny []netip.Prefix // what tasks may call
-	Private     bool           // only users of this machine can create tasks, as long as there is no token
+	Allow, Deny []netip.Prefix // addresses that tasks may or may not call
+	Private     bool           // as long as there is no token, only users of this machine can create tasks
 
 	Slots           int // attempts at once
 	MaxIdle         int // connections kept open between attempts
@@ -48,21 +48,22 @@ type Config struct {
 	BreakerFailures int // 0: no breaker
 	BreakerMax      time.Duration
 
-	Metrics     bool // serve them
+	Metrics     bool // serve /metrics
 	Connections func() int
 	Certificate func() metrics.Certificate // nil: no TLS
 }
 
-// Node is a store and all that works on it: the API, the dispatcher, the
-// maintenance. It listens nowhere: the API is a handler. Whoever opens it calls
-// Connect once, then Deliver and Maintain in goroutines of their own, then Close.
+// Node is a store with the parts that use it: the API, the dispatcher, the
+// maintenance. It does not listen: the API is a handler. After Open, call
+// Connect once, then Deliver and Maintain in goroutines of their own, then
+// Close.
 type Node struct {
 	cfg         Config
 	log         *slog.Logger
 	Now         func() time.Time // see clock
-	latest      func() time.Time // see requestClock; nil: now
-	Trusted     func() time.Time // see Connect; the time by which things end
-	Fatal       chan error       // the store's medium failed: at most one error, sent by the store
+	latest      func() time.Time // see requestClock; nil: Now
+	Trusted     func() time.Time // the time that decides about ends, such as expiry; see package trusted
+	Fatal       chan error       // the store's medium failed; the store sends at most one error
 	metrics     *metrics.Metrics
 	tracer      *tracing.Tracer // nil: no tracing
 	Store       task.Store
@@ -75,7 +76,7 @@ type Node struct {
 	maintenance *maintenance.Worker
 }
 
-// Open opens the store. ctx ends the wait for a Redis that reads its file.
+// Open opens the store. ctx ends the wait for a Redis that is loading its file.
 func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Node, error) {
 	n := &Node{cfg: cfg, log: log, Now: time.Now, Fatal: make(chan error, 1), deaths: deaths{log: log}}
 	n.metrics = n.newMetrics()
@@ -86,7 +87,7 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Node, error) {
 	return n, nil
 }
 
-// openStore opens the store, which tells the metrics of its syncs.
+// openStore opens the store, and connects it to the metrics.
 func (n *Node) openStore(ctx context.Context) (err error) {
 	if n.cfg.Redis != nil {
 		return n.openRedis(ctx)
@@ -101,7 +102,7 @@ func (n *Node) openStore(ctx context.Context) (err error) {
 		AuditKeep: n.cfg.AuditKeep,
 		OnSync:    n.metrics.Sync,
 		OnReap:    func(left []*task.Task) { reaped = left },
-		OnFatal:   func(err error) { n.Fatal <- err }, // once: there is room for it
+		OnFatal:   func(err error) { n.Fatal <- err }, // called at most once, and the channel has room
 		Logger:    n.log,
 	})
 	if err != nil {
@@ -125,7 +126,8 @@ func (n *Node) openRedis(ctx context.Context) error {
 	return nil
 }
 
-// reaped counts and logs the deaths among tasks whose leases the store took back.
+// reaped counts and logs the deaths among tasks whose leases the store took
+// back.
 func (n *Node) reaped(left []*task.Task) {
 	n.metrics.Died(left)
 	for _, t := range left {
@@ -133,23 +135,24 @@ func (n *Node) reaped(left []*task.Task) {
 	}
 }
 
-// redisReap is how often lost leases are taken back: other than a directory's,
-// a Redis's are not while it is opened. What a dead node had in flight is sent again
-// within its lease and a second: of that second this is half, so that what else takes
-// time has the other. (With a whole one, 7 of 2,444 tasks came some milliseconds after
-// it, or just before.) It costs each master one ZRANGE a shard.
+// redisReap is how often lost leases are taken back. A directory does this when
+// it is opened, a Redis does not. The attempts of a dead node must be repeated
+// within its lease and one second. This period uses half of the second, and the
+// other half is for all other delays. (With a period of one second, 7 of 2,444
+// tasks came a few milliseconds before or after the limit.) Each run costs a
+// master one ZRANGE per shard.
 const redisReap = 500 * time.Millisecond
 
-// reapEvery returns how often leases are taken back that nobody holds any more.
+// reapEvery returns how often abandoned leases are taken back.
 func (n *Node) reapEvery() time.Duration {
 	if n.cfg.Redis == nil {
-		return 0 // when the store was opened
+		return 0 // only when the store is opened
 	}
 	return redisReap
 }
 
-// Connect builds what stands on the store and tells each part of the others
-// that it has to know. The node closes tracer.
+// Connect builds the parts on top of the store and connects them. The node
+// closes tracer.
 func (n *Node) Connect(ctx context.Context, tracer *tracing.Tracer) {
 	cfg := n.cfg
 	n.tracer = tracer
@@ -205,14 +208,15 @@ func (n *Node) Connect(ctx context.Context, tracer *tracing.Tracer) {
 	n.metrics.Ask(n.sources())
 }
 
-// clock reads the clock by which tasks are due. It is one for all who tell the
-// store what time it is: a Redis's own where they are there, this machine's wall
-// clock otherwise.
+// clock reads the clock that decides when tasks are due. All callers of the
+// store use it: the clock of the Redis servers, if there are any, otherwise the
+// wall clock of this machine.
 func (n *Node) clock() time.Time { return n.Now() }
 
-// requestClock reads the same clock for what counts from a request: it is not
-// behind clock, where several servers' clocks differ or one is not known exactly. So
-// nothing happens earlier after a request than it says.
+// requestClock reads the same clock for times that count from a request. If
+// servers' clocks differ, or one is not known exactly, it returns the latest
+// possible time. So nothing happens earlier after a request than the request
+// allows.
 func (n *Node) requestClock() time.Time {
 	if n.latest != nil {
 		return n.latest()
@@ -220,13 +224,14 @@ func (n *Node) requestClock() time.Time {
 	return n.Now()
 }
 
-// configured hands on what operators have decided anew.
+// configured passes new settings to the parts.
 func (n *Node) configured(s *task.Settings) {
 	n.dispatch.Configure(s)
-	n.maintenance.Look()
+	n.maintenance.Wake()
 }
 
-// unlessZero turns a duration or number of none into what the parts call that.
+// unlessZero converts zero, which means none here, to the value that means none
+// in the parts' configurations.
 func unlessZero[T int | time.Duration](v T) T {
 	if v == 0 {
 		return -1
@@ -237,8 +242,8 @@ func unlessZero[T int | time.Duration](v T) T {
 // Deliver runs the dispatcher until ctx ends, and returns its error.
 func (n *Node) Deliver(ctx context.Context) error { return n.dispatch.Run(ctx) }
 
-// Maintain does the background work until ctx ends: upkeep, and the list of own
-// addresses.
+// Maintain does the background work until ctx ends: the maintenance, and the
+// list of own addresses.
 func (n *Node) Maintain(ctx context.Context) {
 	var working sync.WaitGroup
 	working.Go(func() { n.maintenance.Run(ctx) })
@@ -246,11 +251,11 @@ func (n *Node) Maintain(ctx context.Context) {
 	working.Wait()
 }
 
-// Stats returns what the dispatcher has done.
+// Stats returns the counters of the dispatcher.
 func (n *Node) Stats() dispatch.Stats { return n.dispatch.Stats() }
 
-// Release lets other servers on the same store have the tasks that this one has
-// not begun, before it waits for those that it has.
+// Release gives the tasks that this server has not started to other servers on
+// the same store. Call it before you wait for the attempts under way.
 func (n *Node) Release() {
 	if s, ok := n.Store.(interface{ Release() }); ok {
 		s.Release()
@@ -258,7 +263,7 @@ func (n *Node) Release() {
 }
 
 // storeEndpoints returns host:port of the store's servers and of the other
-// nodes' APIs; none if no servers hold the store.
+// nodes' APIs, or nil if no servers hold the store.
 func (n *Node) storeEndpoints() []string {
 	if s, shared := n.Store.(interface{ Endpoints() []string }); shared {
 		return s.Endpoints()
@@ -266,8 +271,9 @@ func (n *Node) storeEndpoints() []string {
 	return nil
 }
 
-// Failure returns why dispatch ended: what the store says of itself is the
-// cause, what dispatch saw of it only the consequence.
+// Failure returns the reason why dispatch ended. If the store reported an error
+// of its own, that is the cause, and the dispatcher's error is only the
+// consequence.
 func (n *Node) Failure(err error) error {
 	select {
 	case cause := <-n.Fatal:
@@ -277,8 +283,8 @@ func (n *Node) Failure(err error) error {
 	}
 }
 
-// Close ends what is left after deliver and maintain have returned, and closes the
-// store.
+// Close releases the remaining parts and closes the store. Call it after
+// Deliver and Maintain have returned.
 func (n *Node) Close() error {
 	n.deaths.flush()
 	n.sender.Close()

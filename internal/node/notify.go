@@ -6,15 +6,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// notifying is a queue that tells the API which tasks were settled, so that
-// the long polls waiting for them answer at once.
+// notifying is a queue that notifies the API of settled tasks, so that long
+// polls for them answer at once.
 type notifying struct {
 	task.Queue
 
 	notify func(keys ...task.Key)
 }
 
-// Settle settles, and then notifies: what a poll is told of is durable.
+// Settle settles, and then notifies: a poll sees durable outcomes only.
 func (q notifying) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]task.Reply, error) {
 	replies, err := q.Queue.Settle(ctx, now, settlements)
 	if err == nil {

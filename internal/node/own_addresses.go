@@ -16,43 +16,45 @@ import (
 )
 
 const (
-	ownEvery     = time.Second      // how often the parts of the server are listed
-	ownNameEvery = 10 * time.Second // how often a name among them is resolved
-	ownNameTime  = 3 * time.Second  // how long that may take
+	ownEvery       = time.Second      // how often the services are listed
+	ownNameEvery   = 10 * time.Second // how often the host name of a service is resolved
+	ownNameTimeout = 3 * time.Second  // how long a resolution may take
 
-	// ownLinger is how long an address stays closed after the last list that had
-	// it: a master that failed over comes back, and a name with many addresses
-	// gives some of them at a time.
-	ownLinger = 10 * time.Minute
+	// ownKeep is how long an address stays closed after the last list that
+	// contained it. A master that failed over may come back, and a name with
+	// many addresses returns a few of them at a time.
+	ownKeep = 10 * time.Minute
 )
 
-// OwnAddresses are the addresses of the server's own parts, which tasks must
-// not reach: its API, its store, the other nodes, the collector. They change:
-// a failover brings another master, a name gets another address.
+// OwnAddresses are the addresses of the server's own services, which tasks must
+// not reach: its API, its store, the other nodes, the collector. They change: a
+// failover promotes another master, or a name gets another address.
 //
-// run owns the goroutine that keeps the set. Any goroutine may read the set.
+// The goroutine of run keeps the set up to date. Any goroutine may read the
+// set.
 type OwnAddresses struct {
 	fixed   []netip.AddrPort
-	sources []func() []string // each returns host:port of parts; they may name one several times
+	sources []func() []string // each returns host:port of services; duplicates are allowed
 	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	machine func() ([]netip.Addr, error) // the addresses of this machine
 	log     *slog.Logger
 
-	Set atomic.Pointer[webhook.Own] // the goroutine of run writes it
+	Set atomic.Pointer[webhook.Own] // written by the goroutine of run
 
-	// The rest belongs to the goroutine of run.
+	// The goroutine of run owns these fields.
 	names map[string]resolution
-	seen  map[netip.AddrPort]time.Time // when it was listed last
-	blind bool                         // the addresses of this machine cannot be read; the log says so
+	seen  map[netip.AddrPort]time.Time // the time of the last list that contained it
+	blind bool                         // the addresses of this machine cannot be read, and this was logged
 }
 
 // resolution is the result of resolving a name.
 type resolution struct {
 	addrs []netip.Addr
-	at    time.Time // when the name was looked up last
+	at    time.Time // the time of the last lookup
 }
 
-// NewOwnAddresses returns the set of fixed and of the sources' addresses.
+// NewOwnAddresses returns the set of the fixed addresses and those of the
+// sources.
 func NewOwnAddresses(log *slog.Logger, fixed []netip.AddrPort, sources ...func() []string) *OwnAddresses {
 	return &OwnAddresses{
 		fixed: fixed, sources: sources, lookup: net.DefaultResolver.LookupNetIP, machine: webhook.InterfaceAddrs, log: log,
@@ -74,8 +76,8 @@ func (o *OwnAddresses) run(ctx context.Context) {
 	}
 }
 
-// Refresh lists the parts again. Addresses are closed before names are
-// resolved, so a resolver that hangs delays names alone.
+// Refresh lists the services again. It closes their addresses before it
+// resolves names, so a slow resolver delays names only.
 func (o *OwnAddresses) Refresh(ctx context.Context, now time.Time) {
 	byName := map[string][]uint16{}
 	for _, source := range o.sources {
@@ -83,7 +85,7 @@ func (o *OwnAddresses) Refresh(ctx context.Context, now time.Time) {
 			host, port, err := net.SplitHostPort(part)
 			number, err2 := strconv.ParseUint(port, 10, 16)
 			if err != nil || err2 != nil || host == "" || number == 0 {
-				continue // a part that did not say where it is
+				continue // the address of this service is unknown
 			}
 			if a, err := netip.ParseAddr(host); err == nil {
 				o.seen[netip.AddrPortFrom(a, uint16(number))] = now
@@ -98,7 +100,7 @@ func (o *OwnAddresses) Refresh(ctx context.Context, now time.Time) {
 	}
 }
 
-// publish replaces the set by the present one.
+// publish replaces the set with the present one.
 func (o *OwnAddresses) publish(byName map[string][]uint16, now time.Time) {
 	for name, ports := range byName {
 		for _, a := range o.names[name].addrs {
@@ -107,23 +109,24 @@ func (o *OwnAddresses) publish(byName map[string][]uint16, now time.Time) {
 			}
 		}
 	}
-	maps.DeleteFunc(o.seen, func(_ netip.AddrPort, at time.Time) bool { return now.Sub(at) > ownLinger })
+	maps.DeleteFunc(o.seen, func(_ netip.AddrPort, at time.Time) bool { return now.Sub(at) > ownKeep })
 	o.Set.Store(webhook.NewOwn(slices.Concat(o.fixed, slices.Collect(maps.Keys(o.seen)), o.here())))
 }
 
-// here returns an address that stands for all of this machine, for each port at
-// which a part is on this machine. A part may listen on more addresses than the one
-// by which the server knows it: a Redis at 127.0.0.1 is mostly at ::1 too, and one in
-// a container at every address of the machine.
+// here returns one wildcard address for each port at which a service runs on
+// this machine. It closes the port at all addresses of the machine. A service
+// may listen on more addresses than the one that the server knows: a Redis at
+// 127.0.0.1 usually listens on ::1 too, and one in a container on every address
+// of the machine.
 func (o *OwnAddresses) here() (all []netip.AddrPort) {
 	machine, err := o.machine()
 	if err != nil && !o.blind {
-		o.log.Warn("cannot read the addresses of this machine, so tasks may reach its services there: let the server open netlink sockets (AF_NETLINK in RestrictAddressFamilies of systemd), or close the addresses with --egress-deny", "error", err)
+		o.log.Warn("cannot read the addresses of this machine, so tasks may reach the store or the collector there: allow netlink sockets (AF_NETLINK in RestrictAddressFamilies of systemd), or close the addresses with --egress-deny", "error", err)
 	}
 	o.blind = err != nil
 	for part := range o.seen {
 		if slices.Contains(o.fixed, part) {
-			continue // the server knows where it listens itself
+			continue // the server knows all addresses of its own listener
 		}
 		if a := part.Addr().Unmap().WithZone(""); a.IsLoopback() || slices.Contains(machine, a) {
 			all = append(all, netip.AddrPortFrom(netip.IPv6Unspecified(), part.Port()))
@@ -132,8 +135,8 @@ func (o *OwnAddresses) here() (all []netip.AddrPort) {
 	return all
 }
 
-// resolve looks up the names that it is time for, and reports whether there
-// were any. A name that does not resolve keeps its addresses.
+// resolve looks up the names that are due, and reports whether there were any.
+// A name keeps its addresses if it does not resolve.
 func (o *OwnAddresses) resolve(ctx context.Context, names []string, now time.Time) bool {
 	maps.DeleteFunc(o.names, func(name string, _ resolution) bool { return !slices.Contains(names, name) })
 	names = slices.DeleteFunc(names, func(name string) bool {
@@ -143,7 +146,7 @@ func (o *OwnAddresses) resolve(ctx context.Context, names []string, now time.Tim
 	if len(names) == 0 {
 		return false
 	}
-	ctx, stop := context.WithTimeout(ctx, ownNameTime)
+	ctx, stop := context.WithTimeout(ctx, ownNameTimeout)
 	defer stop()
 	found := make([][]netip.Addr, len(names))
 	var all sync.WaitGroup
@@ -151,7 +154,7 @@ func (o *OwnAddresses) resolve(ctx context.Context, names []string, now time.Tim
 		all.Go(func() {
 			addrs, err := o.lookup(ctx, "ip", name)
 			if err != nil {
-				o.log.Debug("cannot resolve a part of the server", "host", name, "error", err)
+				o.log.Debug("cannot resolve an address of the store, a node or the collector", "host", name, "error", err)
 			}
 			found[i] = addrs
 		})

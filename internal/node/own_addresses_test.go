@@ -13,7 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/webhook"
 )
 
-// closedBy reports whether the set closes addr, though all else is open.
+// closedBy reports whether the set closes addr, although all other rules open
+// it.
 func closedBy(o *OwnAddresses, addr string) bool {
 	guard := webhook.NewGuard(webhook.Config{
 		AllowLoopback: func() bool { return true },
@@ -57,14 +58,13 @@ func TestOwnAddressesFollowFailoversAndNames(t *testing.T) {
 		t.Errorf("the name was looked up %d times within %v", lookups, ownNameEvery)
 	}
 	delete(names, "redis.internal")
-	check(2*ownLinger, "much later, while the resolver is away", map[string]bool{
+	check(2*ownKeep, "much later, while the resolver is away", map[string]bool{
 		"10.0.0.4:6379": true, "10.0.0.3:6379": true, "10.0.0.1:6379": false, "10.0.0.2:6379": false, "127.0.0.1:8750": true,
 	})
 }
 
-// TestAPartOnThisMachineIsClosedAtEachOfItsAddresses: the store's URL names one of
-// the addresses that a Redis listens on.
-func TestAPartOnThisMachineIsClosedAtEachOfItsAddresses(t *testing.T) {
+// The URL of the store has only one of the addresses that a Redis listens on.
+func TestAServiceOnThisMachineIsClosedAtEachOfItsAddresses(t *testing.T) {
 	machine, err := webhook.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)
@@ -84,8 +84,8 @@ func TestAPartOnThisMachineIsClosedAtEachOfItsAddresses(t *testing.T) {
 	}
 	for addr, closed := range map[string]bool{
 		"127.0.0.1:6379": true, "[::1]:6379": true, "127.0.0.2:6379": true, "127.0.0.1:4318": true, "10.0.0.5:4318": true,
-		"127.0.0.1:26379": false, "127.0.0.1:80": false, // no part is there
-		"127.0.0.1:8750": true, "127.0.0.2:8750": false, // the server knows where it listens
+		"127.0.0.1:26379": false, "127.0.0.1:80": false, // no service runs there
+		"127.0.0.1:8750": true, "127.0.0.2:8750": false, // the server knows its own listener
 	} {
 		if got := closedBy(o, addr); got != closed {
 			t.Errorf("%s is closed: %v, want %v", addr, got, closed)
@@ -93,8 +93,8 @@ func TestAPartOnThisMachineIsClosedAtEachOfItsAddresses(t *testing.T) {
 	}
 }
 
-// TestAServerThatCannotReadItsAddressesSaysSo: a sandbox may keep it from that.
-func TestAServerThatCannotReadItsAddressesSaysSo(t *testing.T) {
+// A sandbox may keep the server from reading the addresses.
+func TestAServerThatCannotReadItsAddressesLogsIt(t *testing.T) {
 	j := servertest.NewJournal()
 	o := NewOwnAddresses(j.Logger(), nil, func() []string { return []string{"127.0.0.1:6379"} })
 	now, refused := time.Unix(1_800_000_000, 0), errors.New("address family not supported by protocol")

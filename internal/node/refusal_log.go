@@ -9,20 +9,21 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// refusalEvery is how often a refusal is logged: a tenant can cause thousands a second.
+// refusalEvery is the shortest time between two logged refusals. A namespace
+// can cause thousands a second.
 const refusalEvery = time.Second
 
-// refusals logs which addresses the egress guard kept tasks from. The tasks'
-// own errors do not name them, except to operators.
+// refusals logs the addresses that the egress guard refused. The errors of the
+// tasks name them only for operators.
 type refusals struct {
 	log *slog.Logger
 
 	mu     sync.Mutex // guards the fields below
-	last   time.Time  // when one was logged last
+	last   time.Time  // the time of the last logged refusal
 	silent int        // not logged since then
 }
 
-// note logs the refusal that e may be.
+// note logs e if it is a refusal by the egress guard.
 func (r *refusals) note(e dispatch.Event, now time.Time) {
 	if e.Outcome.Verdict != task.Refusal || e.Outcome.Reason != task.ReasonEgressDenied {
 		return
@@ -33,6 +34,6 @@ func (r *refusals) note(e dispatch.Event, now time.Time) {
 		r.silent++
 		return
 	}
-	r.log.Warn("a task was refused by the egress policy", "namespace", e.Claimed.Namespace, "task", e.Claimed.Name, "why", e.Outcome.Detail, "not_logged_before", r.silent)
+	r.log.Warn("the egress policy refused a task", "namespace", e.Claimed.Namespace, "task", e.Claimed.Name, "why", e.Outcome.Detail, "not_logged_before", r.silent)
 	r.last, r.silent = now, 0
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestATenantCannotFillTheLogWithRefusals: a task without a due time in the future is
-// refused as fast as it is made.
-func TestATenantCannotFillTheLogWithRefusals(t *testing.T) {
+// A task that is due at once is refused as fast as it is created.
+func TestANamespaceCannotFillTheLogWithRefusals(t *testing.T) {
 	j := servertest.NewJournal()
 	r := refusals{log: j.Logger()}
 	refused := dispatch.Event{

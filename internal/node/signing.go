@@ -5,15 +5,16 @@ import (
 	"github.com/foliot/foliot/internal/webhook"
 )
 
-// signingKeys returns the keys that sign a queue's callbacks now, the newest first. They are read from the settings for each attempt: a new secret
-// signs at once, and one that ended signs nothing more.
+// signingKeys returns the keys that now sign a queue's callbacks, the newest
+// first. It reads the settings for each attempt: a new secret signs at once,
+// and an ended one no longer signs.
 func (n *Node) signingKeys(namespace, queue string) [][]byte {
 	secrets := n.Store.Settings().Secrets(namespace, queue, task.FloorMillis(n.clock()))
 	keys := make([][]byte, 0, len(secrets))
 	for _, s := range secrets {
 		key, err := webhook.ParseSecret(s.Secret)
-		if err != nil { // none that was accepted is
-			n.log.Error("a signing secret cannot be read and does not sign", "namespace", namespace, "queue", s.Queue, "id", s.ID)
+		if err != nil { // cannot happen: a secret is parsed before it is accepted
+			n.log.Error("a signing secret is invalid and does not sign", "namespace", namespace, "queue", s.Queue, "id", s.ID)
 			continue
 		}
 		keys = append(keys, key)
@@ -21,6 +22,6 @@ func (n *Node) signingKeys(namespace, queue string) [][]byte {
 	return keys
 }
 
-// LoopbackOpen reports whether tasks may call loopback: as long as whoever can
-// create them could do that without us.
+// LoopbackOpen reports whether tasks may call loopback: only as long as every
+// client that can create tasks could call loopback itself.
 func (n *Node) LoopbackOpen() bool { return n.cfg.Private && !n.Store.Settings().Secured() }

@@ -9,13 +9,14 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// ClockBound is how far two clocks may be apart before times that people
-// compare are misread. A delay is counted by the server alone.
+// ClockBound is the largest acceptable difference of two clocks. Beyond it
+// people misread times that they compare. Delays are not affected: only the
+// server counts them.
 const ClockBound = 100 * time.Millisecond
 
-// report gathers the findings of one examination.
+// report collects the findings of one examination.
 type report struct {
-	clock string // what the masters' clocks are compared with
+	clock string // the clock with which the masters' clocks are compared
 	list  []wire.Finding
 }
 
@@ -23,8 +24,8 @@ func (r *report) add(check string, ok bool, format string, args ...any) {
 	r.list = append(r.list, wire.Finding{Check: check, OK: ok, Says: fmt.Sprintf(format, args...)})
 }
 
-// Judge judges an examination by the settings of a server. clock names the
-// clock with which the masters' clocks were compared.
+// Judge checks an examination against the settings of a server. clock is the
+// name of the clock with which the masters' clocks were compared.
 func Judge(x *redisstore.Examination, c redisstore.Config, clock string) []wire.Finding {
 	r := report{clock: clock}
 	for i := range x.Masters {
@@ -38,7 +39,7 @@ func Judge(x *redisstore.Examination, c redisstore.Config, clock string) []wire.
 	return r.list
 }
 
-// master tells how one master is.
+// master reports the state of one master.
 func (r *report) master(m *redisstore.Examined, level redisstore.Durability, expected int) {
 	if m.Failed != nil {
 		r.add("server", false, "%s: %v", m.Addr, m.Failed)
@@ -53,9 +54,9 @@ func (r *report) master(m *redisstore.Examined, level redisstore.Durability, exp
 	}
 	switch {
 	case m.Limit == 0:
-		r.add("memory", true, "%s: %s used, of no limit", m.Addr, megabytes(m.Used))
+		r.add("memory", true, "%s: %s used, no limit", m.Addr, megabytes(m.Used))
 	case m.Crowded():
-		r.add("memory", false, "%s: %s of %s used: no new tasks are taken from 85 %% on; give it more, or more masters", m.Addr, megabytes(m.Used), megabytes(m.Limit))
+		r.add("memory", false, "%s: %s of %s used: above 85 %% the store accepts no new tasks; give this Redis more memory, or add masters", m.Addr, megabytes(m.Used), megabytes(m.Limit))
 	default:
 		r.add("memory", true, "%s: %s of %s used", m.Addr, megabytes(m.Used), megabytes(m.Limit))
 	}
@@ -70,40 +71,40 @@ func persistence(m *redisstore.Examined) string {
 	case !m.File:
 		return "no append-only file: a restart loses tasks"
 	case m.Sync == "":
-		return "an append-only file; the user may not know when it is synced (ACL: +config|get)"
+		return "an append-only file; this user may not read when it is synced (missing ACL rule: +config|get)"
 	}
 	return "an append-only file with appendfsync " + m.Sync
 }
 
-// cutOffBound is how long a master that is cut off may go on taking writes before that
-// is worth a word.
+// cutOffBound is how long a master that is cut off may accept writes without a
+// remark.
 const cutOffBound = 3 * time.Second
 
-// replicas tells how a master's replicas are, of which so many are expected to
-// confirm what is strict.
+// replicas reports the state of a master's replicas. expected is how many of
+// them must confirm a write with durability strict.
 func (r *report) replicas(m *redisstore.Examined, level redisstore.Durability, expected int) {
 	fit := 0
 	for _, follower := range m.Replicas {
 		if follower.Fit {
 			fit++
 		}
-		r.add("replica", follower.Fit, "%s of %s: %s, %d bytes behind, heard %v ago", follower.Addr, m.Addr, follower.State, follower.Behind, follower.Silent)
+		r.add("replica", follower.Fit, "%s of %s: %s, %d bytes behind, last contact %v ago", follower.Addr, m.Addr, follower.State, follower.Behind, follower.Silent)
 	}
 	switch {
 	case m.MinReplicas > fit:
-		r.add("replicas", false, "%s takes no writes: min-replicas-to-write is %d, and %d follow", m.Addr, m.MinReplicas, fit)
+		r.add("replicas", false, "%s accepts no writes: min-replicas-to-write is %d, but only %d follow", m.Addr, m.MinReplicas, fit)
 	case level == redisstore.Strict && fit < expected:
-		r.add("replicas", false, "%s: %d must confirm each change (--redis-replicas), and %d follow: every change is refused (503 durability_not_met)", m.Addr, expected, fit)
+		r.add("replicas", false, "%s: %d must confirm each change (--redis-replicas), but only %d follow: every change is refused (503 durability_not_met)", m.Addr, expected, fit)
 	case len(m.Replicas) == 0:
-		r.add("replicas", true, "%s has none: if it is lost, so are the tasks that are not in its file", m.Addr)
+		r.add("replicas", true, "%s has no replica: if it is lost, all tasks that are not in its file are lost", m.Addr)
 	case level == redisstore.Strict && m.MinReplicas == 0:
-		r.add("replicas", false, "%s takes writes without any replica, and a master that was replaced does so for a while: write min-replicas-to-write 1 into redis.conf, or CONFIG SET it and run CONFIG REWRITE", m.Addr)
+		r.add("replicas", false, "%s accepts writes without a replica, and so does a replaced master until it notices: set min-replicas-to-write 1 in redis.conf, or with CONFIG SET and CONFIG REWRITE", m.Addr)
 	case m.MinReplicas > 0 && m.MaxLag > cutOffBound:
-		r.add("replicas", true, "%s: a master that is cut off from its replicas stops taking writes after %v; min-replicas-max-lag 2 makes that 2s", m.Addr, m.MaxLag)
+		r.add("replicas", true, "%s: a master that is cut off from its replicas refuses writes after %v; set min-replicas-max-lag 2 to make this 2s", m.Addr, m.MaxLag)
 	}
 }
 
-// clocks compares the masters' clocks with each other's and ours.
+// clocks compares the masters' clocks with each other and with ours.
 func (r *report) clocks(masters []redisstore.Examined) {
 	var first, last *redisstore.Examined
 	for i := range masters {
@@ -119,18 +120,18 @@ func (r *report) clocks(masters []redisstore.Examined) {
 		}
 		near := m.Ahead.Abs() <= ClockBound+m.Unsure
 		r.add("clock", near, "%s is %s%s", m.Addr, apart(m.Ahead, m.Unsure, r.clock), adviceUnless(near,
-			": absolute times mean another moment there; synchronise both (chrony, systemd-timesyncd)"))
+			": tasks with an absolute time start early or late by this much; synchronise both clocks (chrony, systemd-timesyncd)"))
 	}
 	if first == nil || first == last {
 		return
 	}
 	between := last.Ahead - first.Ahead
 	near := between <= ClockBound+first.Unsure+last.Unsure
-	r.add("clocks", near, "those of %s and %s are %v apart%s", first.Addr, last.Addr, between.Round(100*time.Microsecond), adviceUnless(near,
-		": tasks are late by as much, and where one takes the other's place leases end early and attempts are repeated; synchronise them"))
+	r.add("clocks", near, "the clocks of %s and %s are %v apart%s", first.Addr, last.Addr, between.Round(100*time.Microsecond), adviceUnless(near,
+		": tasks are late by this much, and when one server replaces the other, leases end early and attempts are repeated; synchronise the clocks"))
 }
 
-// apart says how far a clock is from ours.
+// apart describes the difference between a clock and ours.
 func apart(ahead, unsure time.Duration, ours string) string {
 	if ahead.Abs()+unsure < time.Millisecond {
 		return "within a millisecond of " + ours
@@ -149,29 +150,31 @@ func adviceUnless(ok bool, advice string) string {
 	return advice
 }
 
-// layout tells how tasks are kept. shards is what --shards says, 0 for nothing.
+// layout reports how tasks are stored. shards is the value of --shards, 0 if it
+// is not set.
 func (r *report) layout(l redisstore.Layout, shards int) {
 	switch {
 	case l.Unreadable != nil:
 		r.add("format", false, "%v", l.Unreadable)
 	case l.Format == 0:
-		r.add("format", true, "no server has kept tasks there yet")
+		r.add("format", true, "no server has stored tasks there yet")
 	case shards != 0 && shards != l.Shards:
-		r.add("format", false, "tasks are divided into %d shards, and --shards says %d: leave it out", l.Shards, shards)
+		r.add("format", false, "tasks are divided into %d shards, but --shards is %d: omit the flag", l.Shards, shards)
 	default:
-		r.add("format", true, "tasks are kept in format %d, in %d shards; others take those of a server that says nothing for %v", l.Format, l.Shards, l.Lease)
+		r.add("format", true, "tasks are kept in format %d, in %d shards; a server without a heartbeat for %v loses its shards to the others", l.Format, l.Shards, l.Lease)
 	}
 }
 
-// identity reports which store the Redis holds, and which parts are lost. found is
-// nil if that cannot be read. closed says why the server that examines is closed:
-// it knows its store, which a Redis that is empty or holds another store does not show.
+// identity reports which store the Redis holds, and which parts are lost. found
+// is nil if the identity cannot be read. closed is the reason why the examining
+// server refuses requests: only that server knows its store, because an empty
+// or foreign Redis cannot show it.
 func (r *report) identity(found *redisstore.Found, closed string) {
 	switch {
 	case found != nil && !found.Whole():
-		r.add("identity", false, "%s; servers refuse everything until the data is back: restore it, or accept the loss with foliot redis accept-loss", Losses(found))
+		r.add("identity", false, "%s; servers refuse all requests until the data is back: restore it, or accept the loss with foliot redis accept-loss", Losses(found))
 	case closed != "":
-		r.add("identity", false, "the server is closed: %s. If you restore the data, the server goes on by itself. If you cannot, stop every server and start them again: they take the Redis as it is", closed)
+		r.add("identity", false, "the server refuses all requests: %s. If you restore the data, the server continues by itself. If you cannot, stop every server and start them again: they accept the Redis as it is", closed)
 	case found != nil && found.Identity != "":
 		r.add("identity", true, "the store is %s, in all of its %d parts", found.Identity, found.Parts)
 	}
@@ -182,11 +185,11 @@ func Losses(f *redisstore.Found) string {
 	const shown = 3
 	all := f.Lost
 	if f.SettingsLost {
-		all = append([]string{"the settings are gone, access tokens and signing secrets among them"}, all...)
+		all = append([]string{"the settings are gone, including access tokens and signing secrets"}, all...)
 	}
 	more := ""
 	if n := len(all) - shown; n > 0 {
-		more = fmt.Sprintf("; and %d parts more", n)
+		more = fmt.Sprintf("; and %d more parts", n)
 	}
 	return strings.Join(all[:min(len(all), shown)], "; ") + more
 }

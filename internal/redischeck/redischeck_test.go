@@ -10,14 +10,14 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-func TestWhatTheDoctorSaysOfMasters(t *testing.T) {
+func TestFindingsAboutMasters(t *testing.T) {
 	fine := redisstore.Examined{Addr: "a:1", Policy: "noeviction", File: true, Sync: "always", Used: 10, Limit: 100}
 	with := func(edit func(*redisstore.Examined)) redisstore.Examined { e := fine; edit(&e); return e }
 	replica := redisstore.Replica{Addr: "b:2", State: "online", Fit: true}
 	for _, c := range []struct {
 		master redisstore.Examined
 		level  redisstore.Durability
-		bad    string // a part of the one bad finding, "": none
+		bad    string // a part of the one bad finding; "": none
 
 		expected int // replicas
 	}{
@@ -28,7 +28,7 @@ func TestWhatTheDoctorSaysOfMasters(t *testing.T) {
 		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{replica} }), redisstore.Default, "", 0},
 		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{replica} }), redisstore.Strict, "min-replicas-to-write 1", 0},
 		{with(func(e *redisstore.Examined) { e.Replicas, e.MinReplicas = []redisstore.Replica{replica}, 1 }), redisstore.Strict, "", 0},
-		{with(func(e *redisstore.Examined) { e.Replicas, e.MinReplicas = []redisstore.Replica{replica}, 2 }), redisstore.Strict, "takes no writes", 0},
+		{with(func(e *redisstore.Examined) { e.Replicas, e.MinReplicas = []redisstore.Replica{replica}, 2 }), redisstore.Strict, "accepts no writes", 0},
 		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{{Addr: "b:2", State: "wait_bgsave"}} }), redisstore.Default, "wait_bgsave", 0},
 		{with(func(e *redisstore.Examined) { e.Ahead, e.Unsure = -time.Second, time.Millisecond }), redisstore.Default, "1s behind", 0},
 		{with(func(e *redisstore.Examined) { e.Ahead, e.Unsure = 99*time.Millisecond, time.Millisecond }), redisstore.Default, "", 0},

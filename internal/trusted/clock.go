@@ -7,19 +7,22 @@ import (
 )
 
 const (
-	// Lasts is how long a clock must have been ahead until that is believed.
+	// Lasts is how long a clock must have been ahead before the step is
+	// believed.
 	Lasts = 5 * time.Minute
 
-	// stepSeen is by how much a wall clock must go another way than a steady one between
-	// two looks to have been set: what is less is a correction. drift is the part of the
-	// time between the looks by which two sound clocks may part besides.
+	// A wall clock was set if it moves away from a monotonic clock by more than
+	// stepSeen between two reads. A smaller difference is a correction. drift
+	// adds a tolerance: two good clocks may move apart by 1/drift of the time
+	// between the reads.
 	stepSeen = time.Second
 	drift    = 1000
 )
 
-// Clock follows a wall clock, which may be set. After a step ahead it goes on as if there
-// had been none, until the step has lasted for Lasts. A step back it follows at once:
-// then things end later, not earlier. A machine that slept seems to have stepped ahead.
+// Clock follows a wall clock, which may be set. It ignores a step ahead until
+// the step has lasted for Lasts. It follows a step back at once, because then
+// things end later, not earlier. A suspend of the machine looks like a step
+// ahead.
 //
 // Any goroutine may call its methods.
 type Clock struct {
@@ -31,8 +34,8 @@ type Clock struct {
 	doubt doubt
 }
 
-// New returns a Clock that follows wall from now on. noticed is called at each step
-// ahead, without any lock; it may be nil.
+// New returns a Clock that follows wall from now on. noticed is called after
+// each step ahead, without a lock held. It may be nil.
 func New(wall func() time.Time, noticed func(ahead time.Duration)) *Clock {
 	return NewWithin(func() (earliest, latest time.Time) {
 		now := wall()
@@ -40,9 +43,10 @@ func New(wall func() time.Time, noticed func(ahead time.Duration)) *Clock {
 	}, noticed)
 }
 
-// NewWithin is New for a wall clock that is known only within bounds: another machine's,
-// for example, which was last heard of some time ago. The Clock follows the earliest time.
-// It takes a change of the bounds for a step only if no time fits both the old and the new.
+// NewWithin is like New for a wall clock that is known only within bounds, such
+// as the clock of another machine some time after its last reply. The Clock
+// follows the earliest time. A change of the bounds counts as a step only if no
+// time fits both the old and the new bounds.
 func NewWithin(wall func() (earliest, latest time.Time), noticed func(ahead time.Duration)) *Clock {
 	c := &Clock{wall: wall, noticed: noticed, base: time.Now()}
 	c.doubt = newDoubt(c.read())
@@ -52,7 +56,7 @@ func NewWithin(wall func() (earliest, latest time.Time), noticed func(ahead time
 // Warn returns a function for New that logs each step.
 func Warn(log *slog.Logger) func(ahead time.Duration) {
 	return func(ahead time.Duration) {
-		log.Warn("the clock went ahead: tasks expire, records and tokens are removed and lost leases are taken back by the old time until the step has lasted",
+		log.Warn("the clock jumped ahead: for now, expiry, removal of records and tokens, and lost leases follow the old time",
 			"by", ahead.Round(time.Millisecond).String(), "must_last", Lasts.String())
 	}
 }
@@ -60,17 +64,18 @@ func Warn(log *slog.Logger) func(ahead time.Duration) {
 // read reads both clocks.
 func (c *Clock) read() reading {
 	earliest, latest := c.wall()
-	steady, base := time.Since(c.base), c.base.Round(0)
-	return reading{steady: steady, low: earliest.Sub(base) - steady, high: latest.Sub(base) - steady}
+	monotonic, base := time.Since(c.base), c.base.Round(0)
+	return reading{monotonic: monotonic, low: earliest.Sub(base) - monotonic, high: latest.Sub(base) - monotonic}
 }
 
-// look reads both clocks and returns the trusted time, and by how much that is behind the
-// wall clock. Both rest on one reading: the wall clock may step before another.
+// look reads both clocks. It returns the trusted time, and how far that is
+// behind the wall clock. Both results use one reading, because the wall clock
+// may step between two readings.
 func (c *Clock) look() (now time.Time, lag time.Duration) {
 	c.mu.Lock()
 	r := c.read()
 	ahead := c.doubt.look(r)
-	now, lag = c.base.Round(0).Add(r.steady+c.doubt.believed), c.doubt.lag()
+	now, lag = c.base.Round(0).Add(r.monotonic+c.doubt.believed), c.doubt.lag()
 	c.mu.Unlock()
 	if c.noticed != nil && ahead > 0 {
 		c.noticed(ahead)
@@ -78,7 +83,7 @@ func (c *Clock) look() (now time.Time, lag time.Duration) {
 	return now, lag
 }
 
-// Lag returns by how much the trusted time is behind the wall clock.
+// Lag returns how far the trusted time is behind the wall clock.
 func (c *Clock) Lag() time.Duration {
 	_, lag := c.look()
 	return lag
@@ -90,47 +95,48 @@ func (c *Clock) Now() time.Time {
 	return now
 }
 
-// reading is what the clocks show: a steady one, and by how much the wall clock is ahead
-// of it, at least and at most.
+// reading is one reading of both clocks: the monotonic clock, and how far the
+// wall clock is ahead of it, at least and at most.
 type reading struct {
-	steady, low, high time.Duration
+	monotonic, low, high time.Duration
 }
 
-// doubt is what a Clock knows of its wall clock, compared with a steady one. It is pure:
+// doubt compares a wall clock with a monotonic one. It is pure: the readings of
 // both clocks are arguments.
 type doubt struct {
-	believed time.Duration // by how much the wall clock is ahead, as far as that is believed
+	believed time.Duration // how far the wall clock is ahead, without the steps in doubt
 	last     reading
-	steps    []step // ahead, not believed yet, the oldest first: each by less than the next
+	steps    []step // steps ahead that are still in doubt, the oldest first; each step's to is larger than the one before
 }
 
 // step is a step ahead.
 type step struct {
-	to time.Duration // by how much the wall clock is ahead since
-	at time.Duration // of the steady clock
+	to time.Duration // how far the wall clock is ahead after the step
+	at time.Duration // the time of the monotonic clock
 }
 
-// maxSteps bounds how many steps are in doubt one by one. One more counts as one with the last.
+// maxSteps bounds how many steps are in doubt one by one. A further step is
+// merged with the last one.
 const maxSteps = 16
 
 func newDoubt(r reading) doubt { return doubt{believed: r.low, last: r} }
 
-// look takes in a reading, and returns the size of the step ahead that it shows, 0 if none.
-// Each step is believed by itself, however many follow it.
+// look processes a reading. It returns the size of the step ahead that the
+// reading shows, or 0. Each step is believed by itself, even if others follow.
 func (d *doubt) look(r reading) (ahead time.Duration) {
 	r.high = max(r.low, r.high)
-	if tolerance := stepSeen + (r.steady-d.last.steady)/drift; r.low-d.last.high > tolerance {
-		d.steps = append(d.steps[:min(len(d.steps), maxSteps-1)], step{r.low, r.steady})
+	if tolerance := stepSeen + (r.monotonic-d.last.monotonic)/drift; r.low-d.last.high > tolerance {
+		d.steps = append(d.steps[:min(len(d.steps), maxSteps-1)], step{r.low, r.monotonic})
 		ahead = r.low - d.last.low
 	}
 	d.last = r
-	for len(d.steps) > 0 && r.steady-d.steps[0].at >= Lasts {
+	for len(d.steps) > 0 && r.monotonic-d.steps[0].at >= Lasts {
 		d.believed, d.steps = d.steps[0].to, d.steps[1:]
 	}
 	for n := len(d.steps); n > 1 && r.low <= d.steps[n-2].to; n = len(d.steps) { // set back
 		d.steps = d.steps[:n-1]
 	}
-	if n := len(d.steps); n > 0 { // corrected, or set back by a part of the step
+	if n := len(d.steps); n > 0 { // corrected, or a part of the step was set back
 		d.steps[n-1].to = r.low
 	}
 	if len(d.steps) == 0 || r.low-d.believed <= stepSeen {

@@ -9,13 +9,13 @@ import (
 )
 
 // exactly is a reading of a wall clock that is known exactly.
-func exactly(ahead, steady time.Duration) reading { return reading{steady, ahead, ahead} }
+func exactly(ahead, monotonic time.Duration) reading { return reading{monotonic, ahead, ahead} }
 
 func TestAStepAheadIsBelievedWhenItHasLasted(t *testing.T) {
 	const h, s = time.Hour, time.Second
 	for _, c := range []struct {
 		name  string
-		looks [][3]time.Duration // the steady clock, by how much the wall clock was set altogether, the lag
+		looks [][3]time.Duration // the monotonic clock, the sum of all steps of the wall clock, the lag
 	}{
 		{"never set", [][3]time.Duration{{0, 0, 0}, {h, 0, 0}, {48 * h, 0, 0}}},
 		{"ahead for 1.5 s", [][3]time.Duration{{10 * s, 0, 0}, {11 * s, h, h}, {12 * s, h, h}, {12*s + s/2, 0, 0}, {h, 0, 0}}},
@@ -42,7 +42,8 @@ func TestAStepAheadIsBelievedWhenItHasLasted(t *testing.T) {
 	}
 }
 
-// A clock that is set again and again is followed all the same, and what is kept of it is bounded.
+// A clock that is set again and again is still followed, and the memory for its
+// steps is bounded.
 func TestEachStepIsBelievedHoweverManyFollow(t *testing.T) {
 	const by = time.Minute
 	for _, every := range []time.Duration{time.Second, 10 * time.Second, time.Minute, Lasts - 1} {
@@ -56,8 +57,8 @@ func TestEachStepIsBelievedHoweverManyFollow(t *testing.T) {
 	}
 }
 
-// A server's clock is not heard for a while, and what is known of it becomes less exact.
-// Looks go on all the time.
+// A server's clock is unknown for a while, and its bounds widen. Readings
+// continue all the time.
 func TestTimeWithoutNewsIsNoStep(t *testing.T) {
 	const every = time.Second
 	for _, away := range []time.Duration{time.Minute, 17 * time.Minute, 2 * time.Hour, 30 * time.Hour} {
@@ -93,7 +94,8 @@ func TestTimeWithoutNewsIsNoStep(t *testing.T) {
 	}
 }
 
-// The wall clock steps between two readings: there is no moment at which the trusted time has.
+// The wall clock steps between two readings. The trusted time must never show
+// the step.
 func TestTheTrustedTimeDoesNotStepWithTheWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for steps := range 8 {
@@ -113,7 +115,7 @@ func TestTheTrustedTimeDoesNotStepWithTheWallClock(t *testing.T) {
 	})
 }
 
-// Real clocks are never read at quite the same moment.
+// Real clocks are never read at exactly the same moment.
 func TestAStepIsNoticedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noticed := 0

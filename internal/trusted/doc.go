@@ -1,5 +1,6 @@
-// Package trusted tells the time by which things may end: tasks expire, records and
-// tokens are removed, lost leases are taken back. None of that can be undone, and a
-// wall clock may be wrong for a moment: somebody sets it, or a Redis server with another
-// clock takes a master's place. So a step ahead is believed only when it has lasted.
+// Package trusted provides the time that decides about ends: tasks expire,
+// records and tokens are removed, lost leases are taken back. These steps
+// cannot be undone, and a wall clock may be wrong for a moment: a user sets it,
+// or a Redis server with another clock replaces a master. So a step ahead
+// counts only after it has lasted.
 package trusted

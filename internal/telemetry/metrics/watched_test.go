@@ -18,7 +18,7 @@ type rounds struct {
 func (r rounds) Sweep(context.Context, task.Millis, int) (int, error) { return r.n, r.err }
 func (r rounds) Reap(context.Context, task.Millis, int) (int, error)  { return r.n, r.err }
 
-func TestWhatUpkeepRemovesAndTakesBackIsCounted(t *testing.T) {
+func TestRemovedAndReclaimedTasksAreCounted(t *testing.T) {
 	m := New(Config{})
 	if n, err := m.Watch(rounds{n: 3}).Sweep(t.Context(), 0, 10); n != 3 || err != nil {
 		t.Errorf("Sweep: %d, %v", n, err)
