@@ -35,7 +35,7 @@ func TestDoctorEgressExplainsAVerdict(t *testing.T) {
 		{"http://127.0.0.1:8751/ --open-loopback --listen 0.0.0.0:8751", exitDenied, "this server itself", "egress_denied"},
 		{"http://169.254.169.254/ --egress-allow 0.0.0.0/0", exitDenied, "a cloud metadata address, which --egress-allow does not open", "egress_denied"},
 		{"ftp://shop.test/", exitUsage, "", "URL: a URL begins with http:// or https://"},
-		{"http://10.1.2.3/ --egress-deny private", exitUsage, "", "--egress-deny: \"private\"is not a CIDR"},
+		{"http://10.1.2.3/ --egress-deny private", exitUsage, "", "--egress-deny: \"private\" is not a CIDR"},
 		{"http://10.1.2.3/ --egress-allow 10.0.0.0/33", exitUsage, "", "--egress-allow"},
 		{"http://10.1.2.3/ --listen nonsense", exitUsage, "", "--listen"},
 	} {

@@ -204,7 +204,7 @@ func TestListenVerifiesSignatures(t *testing.T) {
 			{"both secrets, and an empty body", "", [][]byte{newer, older}, nil, 200, ""},
 			{"the longest body", strings.Repeat("x", task.MaxBody), [][]byte{newer}, nil, 200, ""},
 			{"a body too long", strings.Repeat("x", task.MaxBody+1), [][]byte{newer}, nil, 401, "longer than"},
-			{"another secret", "hello", [][]byte{other}, nil, 401, "no signature fits"},
+			{"another secret", "hello", [][]byte{other}, nil, 401, "no signature matches"},
 			{"no signature", "hello", nil, nil, 401, "no signature"},
 			{"a replay", "hello", [][]byte{older}, late, 401, "older than 5 minutes"},
 		} {
@@ -236,7 +236,7 @@ func TestListenPrintsTheResultOfTheVerification(t *testing.T) {
 		want string
 	}{
 		{[][]byte{key}, "  POST  /hook  verified  hello"},
-		{nil, "  POST  /hook  REFUSED: it carries no signature  hello"},
+		{nil, "  POST  /hook  REFUSED: the callback has no signature  hello"},
 	} {
 		answer := make(chan int, 1)
 		go func() { answer <- callSigned(t, url+"/hook", "hello", nil, c.keys...) }()

@@ -9,9 +9,9 @@ import (
 
 var broadcast = netip.MustParseAddr("255.255.255.255")
 
-// metadata are the addresses at which clouds hand credentials to whoever asks
-// from inside a machine, and their neighbours that steer the machine. No task
-// has business there, so no flag opens them.
+// metadata are the addresses at which clouds give credentials to any process on
+// a machine, and related addresses that control the machine. No task needs
+// them, so no flag opens them.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("169.254.169.254/32"),    // AWS, Google, Azure, Oracle, DigitalOcean, Hetzner, OpenStack
 	netip.MustParsePrefix("169.254.169.253/32"),    // AWS: the resolver
@@ -21,7 +21,7 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("169.254.42.42/32"),      // Scaleway
 	netip.MustParsePrefix("169.254.0.23/32"),       // Tencent
 	netip.MustParsePrefix("100.100.100.200/32"),    // Alibaba
-	netip.MustParsePrefix("168.63.129.16/32"),      // Azure: the host's agent; a public address, no registry lists it
+	netip.MustParsePrefix("168.63.129.16/32"),      // Azure: the host's agent; a public address that no registry lists
 	netip.MustParsePrefix("169.254.128.0/22"),      // Azure App Service, Container Apps: credentials of an app
 	netip.MustParsePrefix("192.0.0.192/32"),        // Oracle Classic
 	netip.MustParsePrefix("fd00:ec2::/32"),         // AWS: metadata, credentials and resolver over IPv6
@@ -32,12 +32,12 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("fd00:100::100:200/128"), // Alibaba over IPv6
 }
 
-// isMetadata reports whether a, which must be plain, is a metadata address or
-// an IPv6 address in which one stands, in any of the places where a translator
-// looks. Operators choose their own translation prefixes, so the prefix says
-// nothing; that an honest address has these very bytes there is a matter of
-// one in a hundred million. (Not so for the wider prefixes of the list: they count
-// where the translation is a well-known one.)
+// isMetadata reports whether a, which must be plain, is a metadata address, or
+// an IPv6 address that contains one at any position where a translator reads
+// it. Operators choose their own translation prefixes, so the prefix is not
+// checked. An unrelated address has these bytes there by chance once in a
+// hundred million. (The wider prefixes of the list would match more often, so
+// they count only in well-known translations.)
 func isMetadata(a netip.Addr) bool {
 	if within(metadata, a) {
 		return true
@@ -53,9 +53,9 @@ func isMetadata(a netip.Addr) bool {
 	return slices.ContainsFunc(carried(a), func(inner netip.Addr) bool { return within(metadata, inner) })
 }
 
-// embeddings are the places where a translator looks for the bytes of an IPv4
-// address, for prefixes of 32, 40, 48, 56, 64 and 96 bits (RFC 6052, section
-// 2.2). Byte 8 is skipped.
+// embeddings are the positions of the bytes of an IPv4 address in a
+// translator's IPv6 address, for prefixes of 32, 40, 48, 56, 64 and 96 bits
+// (RFC 6052, section 2.2). Byte 8 is skipped.
 var embeddings = [][4]int{
 	{4, 5, 6, 7}, {5, 6, 7, 9}, {6, 7, 9, 10}, {7, 9, 10, 11}, {9, 10, 11, 12}, {12, 13, 14, 15},
 }
@@ -76,8 +76,8 @@ var (
 	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
 )
 
-// carried returns the IPv4 addresses that the IPv6 address a may stand for
-// under one of the well-known translations and tunnels.
+// carried returns the IPv4 addresses for which the IPv6 address a may stand in
+// a well-known translation or tunnel.
 func carried(a netip.Addr) []netip.Addr {
 	if a.Is4() || a == netip.IPv6Loopback() || a.IsUnspecified() {
 		return nil
@@ -90,28 +90,28 @@ func carried(a netip.Addr) []netip.Addr {
 		inner = append(inner, last)
 	case sixToFour.Contains(a):
 		inner = append(inner, netip.AddrFrom4([4]byte(b[2:6])))
-	case teredo.Contains(a): // the client's address, with each bit turned over
+	case teredo.Contains(a): // the client's address, with all bits inverted
 		inner = append(inner, netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]}))
 	case localNAT64.Contains(a):
-		// The operator chose where in it the bytes stand. What begins with a
-		// zero is the padding of another choice.
+		// The operator chose the position of the bytes. A result that begins
+		// with zero is the padding of another position.
 		for _, at := range embeddings[2:] {
 			if v4 := embedded(a, at); !thisNetwork.Contains(v4) {
 				inner = append(inner, v4)
 			}
 		}
 	}
-	if b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe { // ISATAP, under whatever prefix
+	if b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe { // ISATAP, under any prefix
 		inner = append(inner, last)
 	}
 	return inner
 }
 
-// plain returns a without a zone, and an IPv4 address that is written as IPv6
-// as what the system makes of it: IPv4. Prefixes contain no zoned address.
+// plain returns a without a zone, and converts an IPv4-mapped IPv6 address to
+// IPv4, as the system does. Prefixes contain no zoned address.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
-// plainPrefix is plain for prefixes.
+// plainPrefix is like plain, for prefixes.
 func plainPrefix(p netip.Prefix) netip.Prefix {
 	if p.Addr().Is4In6() && p.Bits() >= 96 {
 		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
@@ -142,10 +142,10 @@ func within(prefixes []netip.Prefix, a netip.Addr) bool {
 	return ok
 }
 
-// public says which addresses are of the public internet.
+// public decides whether an address belongs to the public internet.
 var public = ssrf.New(ssrf.WithAnyPort())
 
-// kind says what the address a is, whether it is open or not.
+// kind describes the address a, open or not.
 func kind(a netip.Addr) string {
 	switch {
 	case public.SafeAddr(a) == nil:

@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// answerer answers each request with 200 at next to no cost, so that what is
-// measured is the sender's side.
+// answerer replies to each request with 200 at almost no cost, so that the
+// benchmark measures the sender.
 func answerer(b *testing.B) string {
 	return rawServer(b, func(_ int, c net.Conn) {
 		in := bufio.NewReader(c)
@@ -52,9 +52,9 @@ func BenchmarkAttempt(b *testing.B) {
 	}
 }
 
-// BenchmarkAttemptsAtOnce keeps 256 signed attempts under way: to a receiver at
-// next to no cost, to one made with net/http, and over TLS to such a one. All of
-// them share the processors with the sender.
+// BenchmarkAttemptsAtOnce keeps 256 signed attempts under way: to a receiver
+// with almost no cost, to one made with net/http, and to one made with net/http
+// over TLS. All of them share the processors with the sender.
 func BenchmarkAttemptsAtOnce(b *testing.B) {
 	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	plain, secure := httptest.NewServer(ok), httptest.NewUnstartedServer(ok)

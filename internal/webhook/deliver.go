@@ -9,18 +9,19 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// errTimeout is why an attempt's context ended when its time was up.
-var errTimeout = errors.New("the attempt's time is up")
+// errTimeout is the cause of an attempt's context that ended by the task's
+// timeout.
+var errTimeout = errors.New("the attempt timed out")
 
-// Deliver makes one attempt, and returns when the reply has been read, the
+// Deliver makes one attempt. It returns when the reply has been read, the
 // task's timeout has passed, or ctx has ended, whichever comes first.
 //
-// d.Live is asked when the connection is ready, and again in the call that begins
-// to write the request, on another goroutine. When it returns an error, nothing
-// is sent and the attempt is Unsent.
+// d.Live is called when the connection is ready, and again in the call that
+// begins to write the request, on another goroutine. If it returns an error,
+// nothing is sent and the attempt is Unsent.
 //
 // When ctx ends, the attempt ends: Unsent if nothing was written, otherwise
-// Interrupted. A reply that arrived before is judged by its status, even where
+// Interrupted. A reply that arrived earlier is judged by its status, even if
 // the rest of its body did not come.
 func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 	began, wall := time.Now(), s.now()
@@ -31,8 +32,8 @@ func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 	if trace == "" {
 		trace = parentOf(d)
 	}
-	// One context with a timer beside it, and not a context for each of the
-	// two: contexts are what an attempt costs most, after the system calls.
+	// One context and a timer are used instead of two contexts: after the
+	// system calls, contexts are the largest cost of an attempt.
 	attempt, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	defer time.AfterFunc(timeoutOf(d.Task), func() { giveUp(errTimeout) }).Stop()
@@ -49,14 +50,14 @@ func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 	return o
 }
 
-// send is Deliver without the clock's side of it.
+// send is Deliver without the times.
 func (s *Sender) send(g *gate, d task.Delivery, now time.Time, trace string) task.Outcome {
 	request, err := s.newRequest(g, d, now, trace)
 	if err != nil {
 		return task.Outcome{Verdict: task.Failure, Error: err.Error()}
 	}
-	// The transport and not an http.Client: it follows no redirect, keeps no
-	// cookie, and adds no header.
+	// RoundTrip is used instead of an http.Client, so that no redirect is
+	// followed, no cookie is kept, and no header is added.
 	reply, err := s.transport.RoundTrip(request)
 	if err != nil {
 		return failed(g, err, d.Task)
@@ -65,7 +66,7 @@ func (s *Sender) send(g *gate, d task.Delivery, now time.Time, trace string) tas
 
 	o := judge(reply, now)
 	o.Status = reply.StatusCode
-	if reply.StatusCode != http.StatusSwitchingProtocols { // its "body" is the bare connection
+	if reply.StatusCode != http.StatusSwitchingProtocols { // the "body" of this reply is the raw connection
 		o.Reply = readReply(reply.Body, reply.ContentLength)
 	}
 	return o

@@ -29,7 +29,7 @@ type seen struct {
 	body string
 }
 
-// receiver answers 204 and keeps what it saw.
+// receiver replies 204 and records the requests.
 func receiver(t testing.TB) (url string, requests chan seen) {
 	requests = make(chan seen, 16)
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,8 @@ func TestAnAttemptCarriesTheTasksNameAndTime(t *testing.T) {
 	}
 }
 
-// What a schedule makes tells of it, and for which instant it stands: the due time may be later.
+// A task of a schedule names the schedule and its instant. The due time may be
+// later than the instant.
 func TestAReceiverSeesWhichScheduleCalls(t *testing.T) {
 	for name, want := range map[string]string{
 		"nightly@1795294800250": "nightly 2026-11-21T21:00:00.250Z", "nightly@1795294800000.b0123abcd": "nightly 2026-11-21T21:00:00.000Z",
@@ -103,7 +104,7 @@ func TestAReceiverSeesWhichScheduleCalls(t *testing.T) {
 
 func TestTheDueTimeOnTheWireIsTheOneThatWasAskedFor(t *testing.T) {
 	d := delivery(t, "http://127.0.0.1/")
-	d.Task.Due += 60_000 // a retry's
+	d.Task.Due += 60_000 // the due time of a retry
 	h := headers(d, time.Now(), "", "")
 	if got := h.Get("Foliot-Due-At"); got != "2026-11-20T20:00:00.250Z" {
 		t.Errorf("got %s", got)
@@ -121,7 +122,8 @@ func TestATaskMaySetItsOwnHeadersButNotOurs(t *testing.T) {
 	url, requests := receiver(t)
 	d := delivery(t, url, body(task.JSONBody, "1"), header("content-type", "application/cbor"), header("User-Agent", "shop"),
 		header("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"))
-	// A record older than the list of forbidden headers: validation saw none of these.
+	// A record may be older than the list of forbidden headers, so validation
+	// saw none of these.
 	for name, value := range map[string]string{
 		"Host": "evil.test", "TE": "trailers", "Content-Length": "7", "Connection": "close", "Transfer-Encoding": "chunked",
 		"Expect": "100-continue", "Upgrade": "h2c", "Trailer": "X-T", "Keep-Alive": "9", "Proxy-Authorization": "x",
@@ -273,8 +275,8 @@ func TestALostLeaseSendsNothing(t *testing.T) {
 	}
 }
 
-// net/http writes on another goroutine, which an ended context stops nearly
-// always; a closed connection stops it always.
+// net/http writes on another goroutine. An ended context stops that nearly
+// always, and a closed connection stops it always.
 func TestARefusedConnectionCarriesNothingMore(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -333,9 +335,9 @@ func TestTheLeaseIsAskedForWhenTheConnectionIsReadyAndNothingIsWritten(t *testin
 	}
 }
 
-// A process that is stopped between the two looks at the lease has lost it when
-// it goes on.
-func TestALeaseThatIsLostBetweenTheGateAndTheWriteSendsNothing(t *testing.T) {
+// A process that is stopped between the two checks of the lease has lost the
+// lease when it continues.
+func TestALeaseThatIsLostBetweenTheSendGuardAndTheWriteSendsNothing(t *testing.T) {
 	var requests atomic.Int32
 	count := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) })
 	plain, secure := httptest.NewServer(count), httptest.NewTLSServer(count)
@@ -432,7 +434,7 @@ func TestLateIsFromTheDueTimeToTheMomentTheRequestIsWritten(t *testing.T) {
 	d.Task.Due = task.FloorMillis(time.Now()) - 40
 	var ready time.Time
 	d.Live = func() error {
-		if ready.IsZero() { // later it is being written
+		if ready.IsZero() { // later reads are part of the request
 			ready = time.Now()
 		}
 		return nil

@@ -13,14 +13,14 @@ import (
 
 const (
 	connectTimeout = 10 * time.Second
-	keepAlive      = 15 * time.Second // between the probes that find out that a peer has vanished
+	keepAlive      = 15 * time.Second // between the probes that detect a lost peer
 )
 
-// dialer connects to what the guard leaves open.
+// dialer connects to addresses that the guard leaves open.
 type dialer struct {
 	net.Dialer
 	guard   *Guard
-	closing context.Context // ends when the Sender is closed, and every dial with it
+	closing context.Context // ends when the Sender is closed, and ends all dials
 }
 
 func newDialer(closing context.Context, guard *Guard) *dialer {
@@ -31,13 +31,13 @@ func newDialer(closing context.Context, guard *Guard) *dialer {
 	}
 }
 
-// following returns a context that also ends when the attempt does that asked
-// for the dial of ctx, or when the Sender is closed.
+// following returns a context that also ends when the attempt of the dial ends,
+// or when the Sender is closed.
 //
-// net/http cuts a dial off from the end of the attempt that asks for it, and
-// dials on for the sake of a later one. But attempts at a host that does not
-// answer then leave a dial each behind, with its descriptor: short timeouts
-// take all the process has, and its store is the next to open a file.
+// net/http separates a dial from the end of its attempt, and continues it for a
+// later attempt. But then each attempt at a host that does not answer leaves a
+// dial with its descriptor: short timeouts could use all descriptors of the
+// process, and the store could open no file.
 func (d *dialer) following(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stops := []func() bool{context.AfterFunc(d.closing, cancel)}
@@ -52,17 +52,17 @@ func (d *dialer) following(ctx context.Context) (context.Context, context.Cancel
 	}
 }
 
-// errPartlyDenied is no EgressDenied: another attempt may find the open
-// addresses of the name up.
-var errPartlyDenied = errors.New("some of its addresses are denied by the egress guard, the others do not answer")
+// errPartlyDenied is not an EgressDenied: another attempt may succeed at the
+// open addresses of the name.
+var errPartlyDenied = errors.New("the egress guard denies some of its addresses, and the others do not answer")
 
 // DialContext connects to one of the addresses of a host. Its error is an
-// *EgressDenied only where the guard denied each of them.
+// *EgressDenied only if the guard denied all of them.
 func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, end := d.following(ctx)
 	defer end()
 
-	var permitted atomic.Bool // set by the guard's calls: IPv6 and IPv4 are tried at the same time; read when they are over
+	var permitted atomic.Bool // set by calls of the guard, at the same time for IPv6 and IPv4; read after the dial
 	each := d.Dialer
 	each.ControlContext = func(ctx context.Context, network, address string, c syscall.RawConn) error {
 		if err := d.guard.control(ctx, network, address, c); err != nil {
@@ -85,8 +85,8 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	return nil, err
 }
 
-// dialPlain is DialContext for net/http, which knows the pool of a connection
-// and not its address.
+// dialPlain is DialContext for net/http, which passes the pool's name instead
+// of an address.
 func (d *dialer) dialPlain(ctx context.Context, network, _ string) (net.Conn, error) {
 	address, err := addressIn(ctx)
 	if err != nil {
@@ -95,11 +95,11 @@ func (d *dialer) dialPlain(ctx context.Context, network, _ string) (net.Conn, er
 	return d.DialContext(ctx, network, address)
 }
 
-// errHandshake is the end of tlsTimeout.
+// errHandshake is the cause of a context that ended after tlsTimeout.
 var errHandshake = errors.New("TLS handshake timeout")
 
-// dialTLS connects like DialContext and shakes hands as config says. net/http
-// could do the second by itself, but not end it with the attempt.
+// dialTLS connects like DialContext and does the handshake of config. net/http
+// could do the handshake, but could not end it with the attempt.
 func (d *dialer) dialTLS(ctx context.Context, network, address string, config *tls.Config) (net.Conn, error) {
 	raw, err := d.DialContext(ctx, network, address)
 	if err != nil {
@@ -111,7 +111,7 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string, config *t
 	defer cancel()
 	conn := tls.Client(raw, config)
 	if err := conn.HandshakeContext(ctx); err != nil {
-		_ = raw.Close() // the handshake's error is the news
+		_ = raw.Close() // the handshake's error is returned
 		if errors.Is(context.Cause(ctx), errHandshake) {
 			return nil, errHandshake
 		}

@@ -13,11 +13,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// errNoConnect keeps what the guard lets through from leaving the machine.
+// errNoConnect stops dials that the guard permits, so that no test connects to
+// the internet.
 var errNoConnect = errors.New("not connected, for the test")
 
-// stopped returns a Sender whose dials end where a connect would follow, and
-// the addresses at which they did.
+// stopped returns a Sender whose dials stop just before they connect, and the
+// addresses at which they stopped.
 func stopped(t *testing.T, cfg Config, answer names) (*Sender, func() []string) {
 	s := New(cfg)
 	t.Cleanup(s.Close)
@@ -39,9 +40,9 @@ func stopped(t *testing.T, cfg Config, answer names) (*Sender, func() []string) 
 	}
 }
 
-// TestWhereAnAttemptMayConnectTo goes all the way from a task's URL to the
-// moment before the connect. What a host of digits means is the resolver's
-// matter (some read 0x7f.1 as 127.0.0.1); whatever it says is judged.
+// TestWhereAnAttemptMayConnectTo covers the whole way from a task's URL to the
+// moment before the connect. The resolver decides about hosts of digits (some
+// read 0x7f.1 as 127.0.0.1); every result is judged.
 func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 	const (
 		loopback  = "a loopback address"
@@ -49,7 +50,7 @@ func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 		linkLocal = "a link-local address"
 		special   = "a special-purpose address"
 		metadata  = "a cloud metadata address"
-		nowhere   = "no destination"
+		nowhere   = "not a valid destination"
 		own       = "this server itself"
 		closed    = DenyFlag
 		open      = ""
@@ -61,8 +62,8 @@ func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 		Deny:  prefixes("10.20.30.0/24", "198.51.100.0/24", "93.184.215.0/24", "2606:4700:bad::/48"),
 		Own:   owning("10.20.0.1:8750", "93.184.216.99:8750"),
 	}
-	// Hosts of a table's row, at port 80 unless they name one; where a name is
-	// followed by "=", what it resolves to follows.
+	// Hosts of tasks, at port 80 unless they have a port. After a name and "="
+	// comes the address to which it resolves.
 	for _, c := range []struct{ host, is string }{
 		{"93.184.216.34", open},
 		{"example.test=93.184.216.34", open},
@@ -71,7 +72,7 @@ func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 		{"[::ffff:5db8:d822]", open},
 		{"[64:ff9b::5db8:d822]", open},
 		{"10.20.0.2", open},
-		{"10.20.0.1", open}, // ours, on another port
+		{"10.20.0.1", open}, // our address, on another port
 		{"[fd20:0:0:1::7]", open},
 
 		// Loopback.
@@ -89,14 +90,14 @@ func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 		{"[64:ff9b::127.0.0.1]", loopback},
 		{"[64:ff9b:1::7f00:1]", special},
 		{"[2002:7f00:1::1]", special},
-		{"[2001:0:4136:e378:8000:63bf:80ff:fffe]", special}, // Teredo, 127.0.0.1 turned over
+		{"[2001:0:4136:e378:8000:63bf:80ff:fffe]", special}, // Teredo, 127.0.0.1 with inverted bits
 		{"[2606:4700::5efe:127.0.0.1]", loopback},           // ISATAP
 		{"localhost=127.0.0.1", loopback},
 		{"LOCALHOST.=127.0.0.1", loopback},
 		{"inside.test=127.0.0.1", loopback},
 		{"inside.test=127.0.0.53", loopback},
 
-		// Spellings of IPv4 that some resolvers know; for those see below.
+		// Spellings of IPv4 that some resolvers accept; see the next test.
 		{"0177.0.0.1=127.0.0.1", unresolved},
 		{"0x7f.0.0.1=127.0.0.1", loopback},
 		{"0x7f000001=127.0.0.1", loopback},
@@ -124,7 +125,7 @@ func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 		{"[2606:4700::200:5efe:192.168.1.1]", private},
 		{"[fc00::1]", private},
 		{"[fd12:3456:789a::1]", private},
-		{"[fd20:0:0:2::7]", private}, // beside the prefix that is allowed
+		{"[fd20:0:0:2::7]", private}, // next to the prefix that is allowed
 		{"169.254.1.1", linkLocal},
 		{"[fe80::1]", linkLocal},
 		{"[fec0::1]", special},
@@ -145,7 +146,7 @@ func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 		{"intranet.test=10.1.2.3", private},
 		{"both.test=10.1.2.3,192.168.0.1", private},
 
-		// No destination.
+		// Invalid destinations.
 		{"0.0.0.0", nowhere},
 		{"[::]", nowhere},
 		{"[::ffff:0.0.0.0]", nowhere},
@@ -186,7 +187,7 @@ func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 		{"metadata.google.internal=169.254.169.254", metadata},
 		{"nip.test=168.63.129.16", metadata},
 
-		// Our own, and what the configuration closes.
+		// Our own addresses, and those that the configuration closes.
 		{"10.20.0.1:8750", own},
 		{"[::ffff:10.20.0.1]:8750", own},
 		{"[64:ff9b::93.184.216.99]:8750", own},
@@ -223,9 +224,9 @@ func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 	}
 }
 
-// The C library's resolver makes addresses of numbers in any base. It is asked
-// in a process of its own, as which resolver is used is settled at its start.
-func TestWhatTheSystemMakesOfOddSpellingsIsJudged(t *testing.T) {
+// The C library's resolver accepts numbers in any base. The test uses a process
+// of its own, because the resolver is chosen at the start of a process.
+func TestOddSpellingsAreJudgedAsTheSystemResolvesThem(t *testing.T) {
 	if !inChild(t, "GODEBUG=netdns=cgo") {
 		return
 	}
@@ -249,7 +250,7 @@ func TestWhatTheSystemMakesOfOddSpellingsIsJudged(t *testing.T) {
 	t.Logf("the system made addresses of %d of them", read)
 }
 
-// A record from elsewhere may hold a zone; validation refuses them.
+// A record from elsewhere may contain a zone; validation refuses zones.
 func TestAZoneOpensNothing(t *testing.T) {
 	for _, host := range []string{"fe80::1%eth0", "::1%lo", "fd12::1%eth0", "::ffff:127.0.0.1%eth0", "fe80::a9fe:a9fe%eth0"} {
 		s, reached := stopped(t, Config{}, func(string) []netip.Addr { return nil })
@@ -260,8 +261,8 @@ func TestAZoneOpensNothing(t *testing.T) {
 	}
 }
 
-// Between two attempts a name may change its address, and within one attempt
-// too: what counts is what is connected to.
+// The address of a name may change between two attempts, and even within one
+// attempt. The address of the connect counts.
 func TestEachAnswerOfAResolverIsJudged(t *testing.T) {
 	asked := 0
 	s, reached := stopped(t, Config{}, func(string) []netip.Addr {

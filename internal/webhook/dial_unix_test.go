@@ -12,9 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestAnAttemptThatEndsLeavesNoDialBehind: otherwise short timeouts at a host
-// that does not answer take every descriptor that the process may have, and
-// the store cannot open its next file.
+// Otherwise short timeouts at a host that does not answer would use all
+// descriptors of the process, and the store could not open its next file.
 func TestAnAttemptThatEndsLeavesNoDialBehind(t *testing.T) {
 	for _, c := range []struct{ name, url string }{
 		{"no answer to the connect", "http://" + blackHole(t)},
@@ -28,7 +27,7 @@ func TestAnAttemptThatEndsLeavesNoDialBehind(t *testing.T) {
 					t.Fatalf("verdict %v (%s), want a failure", o.Verdict, o.Error)
 				}
 			}
-			// What was cancelled needs a moment to return; far less than the connect timeout.
+			// far less than the connect timeout
 			for end := time.Now().Add(connectTimeout / 4); runtime.NumGoroutine() > before+20; runtime.Gosched() {
 				if time.Now().After(end) {
 					t.Fatalf("%d goroutines more than before 200 attempts that have ended", runtime.NumGoroutine()-before)
@@ -38,7 +37,7 @@ func TestAnAttemptThatEndsLeavesNoDialBehind(t *testing.T) {
 	}
 }
 
-// blackHole returns an address that does not answer to connects, as its
+// blackHole returns an address that does not answer to connects, because its
 // backlog is full.
 func blackHole(t *testing.T) string {
 	t.Helper()
@@ -69,7 +68,7 @@ func blackHole(t *testing.T) string {
 	return ""
 }
 
-// tarPit returns an address that accepts connections and says nothing.
+// tarPit returns an address that accepts connections and sends nothing.
 func tarPit(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,15 +1,16 @@
 // Package webhook makes one attempt to deliver a task: it sends the request
-// through the egress guard, reads a bounded part of the reply, and judges it.
+// through the egress guard, reads a bounded part of the reply, and judges the
+// reply.
 //
-// An attempt is a function from a delivery to an outcome. When it starts, how
-// often it is repeated and what is stored of it are the dispatcher's matter.
+// An attempt is a function from a delivery to an outcome. The dispatcher
+// decides when it starts, how often it is repeated, and the stored part of it.
 //
-// Three promises are kept here and nowhere else:
+// Only this package keeps three promises:
 //
-//   - Nothing is sent to an address the guard denies. The decision falls when a
-//     connection is dialled, on the address that is being dialled.
-//   - Nothing is sent once the lease is lost: it is checked when the connection
-//     is ready and the next thing to happen is the first byte of the request.
+//   - Nothing is sent to an address that the guard denies. The guard decides
+//     about each connection when it is dialled, by the dialled address.
+//   - Nothing is sent after the lease is lost. The lease is checked when the
+//     connection is ready, just before the first byte of the request.
 //   - An attempt is at most one request. net/http repeats some requests by
-//     itself on connections that break; here it cannot.
+//     itself if a connection breaks; here it cannot.
 package webhook

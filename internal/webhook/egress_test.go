@@ -12,7 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// serveAt counts requests at an address of loopback, on a port that addr names or that is free.
+// serveAt counts requests at an address of loopback, on the port of addr or on
+// a free one.
 func serveAt(t *testing.T, addr string, requests *atomic.Int32) (port string) {
 	t.Helper()
 	l, err := net.Listen("tcp4", addr)
@@ -76,8 +77,7 @@ func TestTheServersOwnPortIsDeniedThoughLoopbackIsOpen(t *testing.T) {
 	}
 }
 
-// TestLoopbackClosesForKeptConnectionsToo: with the first token there are
-// others who may create tasks.
+// Once a first token exists, users of other machines may create tasks.
 func TestLoopbackClosesForKeptConnectionsToo(t *testing.T) {
 	var dials, requests atomic.Int32
 	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) })
@@ -190,7 +190,7 @@ func TestARedirectIsAFailureAndIsNotFollowed(t *testing.T) {
 func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 	var proxied, direct atomic.Int32
 	proxy := "http://127.0.0.1:" + serveAt(t, "127.0.0.1:0", &proxied)
-	// net/http reads the environment once, in this process perhaps before this test.
+	// net/http reads the environment once, and in this process perhaps earlier.
 	if !inChild(t, "HTTP_PROXY="+proxy, "http_proxy="+proxy, "ALL_PROXY="+proxy, "NO_PROXY=", "no_proxy=") {
 		if n := proxied.Load(); n != 0 {
 			t.Errorf("%d requests went by way of the proxy", n)
@@ -200,7 +200,7 @@ func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 	port := serveAt(t, "127.0.0.2:0", &direct)
 	s := newSender(t, Config{AllowLoopback: always})
 	s.dialer.Resolver = names(func(string) []netip.Addr { return addrs("127.0.0.2") }).resolver()
-	// A name: net/http never sends 127.0.0.1 by way of a proxy.
+	// The URL has a name, because net/http never uses a proxy for 127.0.0.1.
 	o := s.Deliver(t.Context(), delivery(t, "http://proxied.test:"+port+"/"))
 	if o.Verdict != task.Success || direct.Load() != 1 {
 		t.Errorf("got %+v, %d requests arrived", o, direct.Load())

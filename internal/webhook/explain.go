@@ -13,21 +13,21 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Explanation is what a guard thinks of a URL: the report of what an attempt
-// would meet, made without connecting to anything.
+// Explanation is the guard's report about a URL: the result that an attempt
+// would get. To make it, nothing is connected to.
 type Explanation struct {
 	Scheme, Host string
 	Port         uint16
 
-	// Addresses are what the host is or resolves to, in the resolver's order.
+	// Addresses are the addresses of the host, in the resolver's order.
 	Addresses []Judgement
 
-	// Problem says why there is no address to judge: the URL is none that a
-	// task may have, or its host does not resolve. Otherwise it is "".
+	// Problem explains why there are no addresses: the URL is invalid for a
+	// task, or its host does not resolve. Otherwise it is "".
 	Problem string
 }
 
-// Open reports whether a request can be sent: one open address is enough, an
+// Open reports whether a request can be sent. One open address is enough: an
 // attempt does not try the others.
 func (e Explanation) Open() bool {
 	for _, j := range e.Addresses {
@@ -38,18 +38,18 @@ func (e Explanation) Open() bool {
 	return false
 }
 
-// Judgement is what a guard thinks of one address.
+// Judgement is the guard's verdict on one address.
 type Judgement struct {
 	Addr   netip.AddrPort
-	Is     string        // what the address is: "a private address"
-	Opener netip.Prefix  // of an open address: what opens it, if it is not open to all
-	Denied *EgressDenied // nil: it is open
+	Is     string        // the kind of the address: "a private address"
+	Opener netip.Prefix  // the prefix that opens an open address, if it is not open by default
+	Denied *EgressDenied // nil: the address is open
 }
 
 // Open reports whether requests may be sent to the address.
 func (j Judgement) Open() bool { return j.Denied == nil }
 
-// Reason says in words why the address is open or denied, and what would change that.
+// Reason explains why the address is open or denied, and how to change that.
 func (j Judgement) Reason() string {
 	switch {
 	case j.Open() && j.Opener.IsValid():
@@ -62,13 +62,13 @@ func (j Judgement) Reason() string {
 	return j.Is + j.Denied.remedy()
 }
 
-// Explain is Guard.Explain with the resolver that attempts use.
+// Explain is Guard.Explain with the resolver of attempts.
 func (s *Sender) Explain(ctx context.Context, rawURL string) Explanation {
 	return s.dialer.guard.Explain(ctx, rawURL, net.DefaultResolver.LookupNetIP)
 }
 
-// Explain judges each address of a URL's host, as of now. lookup is asked for
-// the addresses of a name, as net.Resolver's LookupNetIP with the network "ip".
+// Explain checks each address of a URL's host now. lookup resolves a name, like
+// net.Resolver's LookupNetIP with the network "ip".
 func (g *Guard) Explain(ctx context.Context, rawURL string, lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)) Explanation {
 	e, err := parts(rawURL)
 	if err != nil {
@@ -100,7 +100,7 @@ func (g *Guard) judge(addr netip.AddrPort) Judgement {
 	return j
 }
 
-// parts takes apart a URL, as a task's delivery does.
+// parts splits a URL as the delivery of a task does.
 func parts(rawURL string) (e Explanation, err error) {
 	spec := task.DefaultSpec()
 	spec.Name, spec.ID, spec.Request.URL = "explained", "explained", rawURL

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// answers returns a lookup that gives these addresses, or, for none, no such host.
+// answers returns a lookup that yields these addresses, or no such host if
+// there are none.
 func answers(list ...string) func(context.Context, string, string) ([]netip.Addr, error) {
 	return func(_ context.Context, _, host string) ([]netip.Addr, error) {
 		if len(list) == 0 {
@@ -19,7 +20,7 @@ func answers(list ...string) func(context.Context, string, string) ([]netip.Addr
 	}
 }
 
-func TestAnExplanationSaysWhatAnAttemptWouldMeet(t *testing.T) {
+func TestAnExplanationPredictsAnAttempt(t *testing.T) {
 	guard := NewGuard(Config{
 		Allow:         prefixes("10.20.0.0/16", "64:ff9b::/96"),
 		Deny:          prefixes("10.20.30.0/24", "93.184.215.0/24"),
@@ -35,7 +36,7 @@ func TestAnExplanationSaysWhatAnAttemptWouldMeet(t *testing.T) {
 		{"https://SHOP.test:8443/x?y", "93.184.216.34", true, "93.184.216.34:8443 a public address"},
 		{"https://10.20.1.1", "", true, "10.20.1.1:443 a private address, in 10.20.0.0/16, which the configuration opens"},
 		{"http://localhost:9000/", "127.0.0.1", true, "127.0.0.1:9000 a loopback address"},
-		{"http://127.0.0.1:8750/v1/tasks", "", false, "127.0.0.1:8750 an address of this server itself, of another node, of the store, or of the collector of traces, which --egress-allow does not open"},
+		{"http://127.0.0.1:8750/v1/tasks", "", false, "127.0.0.1:8750 an address of this server, of another node, of the store or of the trace collector, which --egress-allow does not open"},
 		{"http://10.1.2.3/", "", false, "10.1.2.3:80 a private address; --egress-allow 10.1.2.3/32 opens it"},
 		{"http://[::ffff:10.1.2.3]/", "", false, "10.1.2.3:80 a private address; --egress-allow 10.1.2.3/32 opens it"},
 		{"http://[fd00::1]/", "", false, "[fd00::1]:80 a private address; --egress-allow fd00::1/128 opens it"},

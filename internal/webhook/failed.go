@@ -13,16 +13,16 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// failed says what it means for the task that no reply came. Who ended the
-// attempt decides: we ourselves before the receiver, because what net/http
-// reports of a connection that we closed is no news of the receiver.
+// failed returns the outcome of an attempt without a reply. Reasons on our side
+// are checked first: if we closed the connection, net/http's error does not
+// describe the receiver.
 func failed(g *gate, err error, t *task.Task) task.Outcome {
 	cause := context.Cause(g)
 	var denied *EgressDenied
 	switch {
 	case errors.Is(g.refusal, errLease):
 		return task.Outcome{Verdict: task.Unsent, Error: clip(g.refusal.Error())}
-	case errors.Is(cause, errLease): // lost between the gate and the write
+	case errors.Is(cause, errLease): // lost between the sendGuard and the write
 		return task.Outcome{Verdict: task.Unsent, Error: clip(cause.Error())}
 	case errors.Is(g.refusal, errRepeat):
 		return task.Outcome{Verdict: task.Failure, Error: errRepeat.Error()}
@@ -33,7 +33,7 @@ func failed(g *gate, err error, t *task.Task) task.Outcome {
 	case cause != nil && g.passed.IsZero():
 		return task.Outcome{Verdict: task.Unsent, Error: "stopped before the request was sent"}
 	case cause != nil:
-		return task.Outcome{Verdict: task.Interrupted, Error: "stopped by the server while the receiver was at work: " + cause.Error()}
+		return task.Outcome{Verdict: task.Interrupted, Error: "stopped by this server before the receiver replied: " + cause.Error()}
 	}
 	return task.Outcome{Verdict: task.Failure, Error: clip(sentence(err, t.Request.Destination))}
 }
@@ -45,8 +45,8 @@ func timedOut(t *task.Task, g *gate) string {
 	return fmt.Sprintf("no reply within %s", timeoutOf(t))
 }
 
-// sentence says in a person's words why no reply came from destination. What
-// it does not know it repeats.
+// sentence explains in plain words why no reply came from destination. It
+// quotes errors that it does not know.
 func sentence(err error, destination string) string {
 	var (
 		dns    *net.DNSError
@@ -67,9 +67,9 @@ func sentence(err error, destination string) string {
 	case errors.As(err, &cert):
 		return fmt.Sprintf("TLS with %s: %s", destination, cert.Err)
 	case errors.As(err, &notTLS):
-		return fmt.Sprintf("TLS with %s: it does not speak TLS", destination)
+		return fmt.Sprintf("TLS with %s: the server does not use TLS", destination)
 	case op.Op == "remote error":
-		return fmt.Sprintf("TLS with %s: it refused: %s", destination, innermost(op))
+		return fmt.Sprintf("TLS with %s: the server refused the handshake: %s", destination, innermost(op))
 	case says(err, "TLS handshake timeout"):
 		return fmt.Sprintf("TLS with %s: no handshake within %s", destination, tlsTimeout)
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
@@ -82,8 +82,8 @@ func sentence(err error, destination string) string {
 	return fmt.Sprintf("no readable reply: %s", innermost(err))
 }
 
-// unresolved says why name has no address, without naming the resolver, whose
-// address is nobody's business.
+// unresolved explains why name has no address. It does not name the resolver,
+// whose address must stay private.
 func unresolved(err error, name string) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
@@ -92,7 +92,7 @@ func unresolved(err error, name string) string {
 	return fmt.Sprintf("cannot resolve %s: %s", name, innermost(err))
 }
 
-// says is for the errors of net/http that have neither a name nor a type.
+// says matches errors of net/http that have neither a name nor a type.
 func says(err error, text string) bool { return strings.Contains(err.Error(), text) }
 
 // innermost returns the last error of a chain: "connection refused" instead of

@@ -9,26 +9,28 @@ import (
 	"time"
 )
 
-// gate stands between a connection that is ready and the request that would be
-// written onto it next: the last moment at which nothing has been sent. It lets
-// one request through, once, and only while the lease is held; see wire too.
+// sendGuard checks each ready connection before the request is written to it.
+// That is the last moment at which nothing has been sent. It lets one request
+// through, once, and only while the lease is held. leaseConn then checks the
+// lease again.
 //
-// net/http repeats a request by itself when a kept connection breaks and it
-// takes the request for harmless: a GET, say, or a POST with an
-// Idempotency-Key. The receiver may have seen the first one. A request with a
-// body is not repeated because its body cannot be read again; one without is
-// stopped here, on its way to the second connection.
+// net/http repeats a request by itself if a kept connection breaks and it
+// considers the request harmless, such as a GET, or a POST with an
+// Idempotency-Key. The receiver may have seen the first request. A request with
+// a body is not repeated, because its body cannot be read again. A request
+// without a body is stopped here, on its way to the second connection.
 //
-// It is the context of the attempt too: what a dial on its behalf follows
-// (see dialer). All of it but ask runs on the goroutine of the attempt: no lock.
+// A sendGuard is also the context of the attempt, which the dialer uses (see
+// dialer). All methods except checkLease run on the goroutine of the attempt,
+// so there is no lock.
 type gate struct {
 	context.Context
-	giveUp context.CancelCauseFunc // ends it
+	giveUp context.CancelCauseFunc // ends the context
 	live   func() error            // nil: there is no lease to lose
 	guard  *Guard
-	trace  httptrace.ClientTrace // how net/http tells which connection it means to use
+	trace  httptrace.ClientTrace // net/http calls it with each connection that it is about to use
 
-	address string // host:port that a dial on its behalf connects to; newRequest sets it
+	address string // host:port for the dials of this attempt; set by newRequest
 
 	passed  time.Time // when the request was let through; zero: nothing was sent
 	refusal error     // why a connection was not used
@@ -39,19 +41,19 @@ var (
 	errLease  = errors.New("the lease is no longer held")
 )
 
-// newGate returns the gate of an attempt whose context is ctx and ends by giveUp.
+// newSendGuard returns the sendGuard of an attempt. giveUp ends ctx.
 func newGate(ctx context.Context, giveUp context.CancelCauseFunc, guard *Guard, live func() error) *gate {
 	g := &gate{Context: ctx, giveUp: giveUp, guard: guard, live: live}
 	g.trace.GotConn = g.gotConn
 	return g
 }
 
-// watching returns the context under which net/http asks the gate for each
-// connection that it means to use.
+// watching returns the context for net/http. With it, net/http passes each
+// connection to the sendGuard before it uses the connection.
 func (g *gate) watching() context.Context { return httptrace.WithClientTrace(g, &g.trace) }
 
-// addressIn returns the address that a dial under ctx, the context of an
-// attempt, connects to.
+// addressIn returns the address for a dial under ctx, the context of an
+// attempt.
 func addressIn(ctx context.Context) (string, error) {
 	g, ok := ctx.Value(gateKey{}).(*gate)
 	if !ok || g.address == "" {
@@ -60,9 +62,9 @@ func addressIn(ctx context.Context) (string, error) {
 	return g.address, nil
 }
 
-var errNoAddress = errors.New("the dial belongs to no attempt")
+var errNoAddress = errors.New("the dial does not belong to an attempt")
 
-// gateKey is the key under which the context of an attempt knows its gate.
+// sendGuardKey is the key of the sendGuard in the context of an attempt.
 type gateKey struct{}
 
 // Value implements context.Context.
@@ -78,7 +80,8 @@ func (g *gate) gotConn(info httptrace.GotConnInfo) {
 		g.refuse(info.Conn, errRepeat)
 		return
 	}
-	// A kept connection was judged when it was dialled; loopback may be closed since.
+	// A kept connection was checked when it was dialled; loopback may be closed
+	// since.
 	if err := g.guard.Verdict(remote(info.Conn)); err != nil {
 		g.refuse(info.Conn, err)
 		return
@@ -87,7 +90,7 @@ func (g *gate) gotConn(info httptrace.GotConnInfo) {
 		g.refuse(info.Conn, err)
 		return
 	}
-	if err := g.Err(); err != nil { // last: asking for the lease may have taken its time
+	if err := g.Err(); err != nil { // last, because the check of the lease may take time
 		g.refuse(info.Conn, err)
 		return
 	}
@@ -97,7 +100,7 @@ func (g *gate) gotConn(info httptrace.GotConnInfo) {
 	}
 }
 
-// bare returns what lies below TLS.
+// bare returns the connection below TLS.
 func bare(conn net.Conn) net.Conn {
 	if t, ok := conn.(secure); ok {
 		return t.NetConn()
@@ -105,8 +108,7 @@ func bare(conn net.Conn) net.Conn {
 	return conn
 }
 
-// remote returns the address of the other side, the zero value of a connection
-// that has none.
+// remote returns the address of the peer, or the zero value if there is none.
 func remote(conn net.Conn) netip.AddrPort {
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		return a.AddrPort()
@@ -114,10 +116,10 @@ func remote(conn net.Conn) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// refuse keeps net/http from using conn: what it writes next fails on a closed
-// connection, and the ended context keeps it from looking for another one.
+// refuse keeps net/http from using conn. Its next write fails on the closed
+// connection, and the ended context keeps it from opening another one.
 func (g *gate) refuse(conn net.Conn, why error) {
 	g.refusal = why
 	g.giveUp(why)
-	bare(conn).Close() // closing what lies above may block on its farewell
+	bare(conn).Close() // closing the TLS layer could block on its last alert
 }

@@ -10,36 +10,35 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// The flags that open and close addresses, as errors name them.
+// The flags that open and close addresses, for error messages.
 const (
 	Flag     = "--egress-allow"
 	DenyFlag = "--egress-deny"
 )
 
 // ownKind describes the addresses in Config.Own.
-const ownKind = "an address of this server itself, of another node, of the store, or of the collector of traces"
+const ownKind = "an address of this server, of another node, of the store or of the trace collector"
 
 // Guard decides which addresses a task's request may reach.
 //
 // Addresses of the public internet are open. Private and other special ones
-// need a prefix in Config.Allow. This machine's own addresses, loopback and those
-// of its interfaces, also need one, unless Config.AllowLoopback returns true.
-// Config.Deny closes addresses that would be open. Cloud metadata, Config.Own and
-// addresses that are no destination at all are closed whatever the
-// configuration says.
+// need a prefix in Config.Allow. So do this machine's own addresses, loopback
+// and those of its interfaces, unless Config.AllowLoopback returns true.
+// Config.Deny closes addresses that would be open. Cloud metadata, Config.Own
+// and addresses that are not valid destinations are always closed.
 //
-// A Guard may be used by many goroutines. Only this changes: the result of
+// Many goroutines may use a Guard. Only three things change: the results of
 // Config.AllowLoopback and Config.Own, and the list of interfaces.
 type Guard struct {
 	own      func() *Own
 	deny     []netip.Prefix
 	open     []netip.Prefix // opened by the configuration
-	loopback func() bool    // whether loopback is open
+	loopback func() bool    // reports whether loopback is open
 	machine  *machine
 	guardian *ssrf.Guardian
 }
 
-// NewGuard returns the guard that cfg describes.
+// NewGuard returns the guard for cfg.
 func NewGuard(cfg Config) *Guard {
 	g := &Guard{machine: newMachine(InterfaceAddrs, time.Now), open: plainPrefixes(cfg.Allow), deny: plainPrefixes(cfg.Deny)}
 	if g.loopback = cfg.AllowLoopback; g.loopback == nil {
@@ -60,23 +59,24 @@ func NewGuard(cfg Config) *Guard {
 	return g
 }
 
-// EgressDenied says why the guard refuses an address, and what would open it.
+// EgressDenied is the reason why the guard refuses an address, with the flag
+// that would open it.
 type EgressDenied struct {
 	Addr   netip.AddrPort
-	Is     string       // what the address is: "a private address"
-	Opener netip.Prefix // what Flag must name to open it; not valid: Flag does not open it
-	Closer netip.Prefix // what DenyFlag names; not valid: it is not closed by that
+	Is     string       // the kind of the address: "a private address"
+	Opener netip.Prefix // the value of Flag that opens the address; not valid: Flag does not open it
+	Closer netip.Prefix // the value of DenyFlag that closes it; not valid: DenyFlag does not close it
 }
 
-// Error returns a sentence that names the address and the flag. It is for
-// operators: the address may be one of the internal network.
+// Error returns a sentence with the address and the flag. Only operators may
+// see it, because the address may belong to the internal network.
 func (e *EgressDenied) Error() string {
 	return "egress denied: " + e.detail()
 }
 
 func (e *EgressDenied) detail() string { return fmt.Sprintf("%s is %s%s", e.Addr, e.Is, e.remedy()) }
 
-// remedy says what would open the address: it goes on from what that is.
+// remedy returns the end of the sentence: how to open the address.
 func (e *EgressDenied) remedy() string {
 	switch {
 	case e.Closer.IsValid():
@@ -88,13 +88,13 @@ func (e *EgressDenied) remedy() string {
 }
 
 // Verdict returns nil if a request may be sent to addr, and otherwise an
-// *EgressDenied. It sends nothing. It costs well under a microsecond, and once
-// a second a look at the machine's interfaces.
+// *EgressDenied. It sends nothing. It takes well under a microsecond. Once a
+// second it also reads the machine's interfaces.
 func (g *Guard) Verdict(addr netip.AddrPort) error {
 	a := plain(addr.Addr())
 	switch {
 	case !a.IsValid() || a.IsUnspecified() || a.IsMulticast() || a == broadcast:
-		return &EgressDenied{Addr: addr, Is: "no destination"}
+		return &EgressDenied{Addr: addr, Is: "not a valid destination"}
 	case g.isOwn(a, addr.Port()):
 		return &EgressDenied{Addr: addr, Is: ownKind}
 	case isMetadata(a):
@@ -106,8 +106,8 @@ func (g *Guard) Verdict(addr netip.AddrPort) error {
 	if !g.isOpen(a) {
 		return &EgressDenied{Addr: addr, Is: g.kind(a), Opener: netip.PrefixFrom(a, a.BitLen())}
 	}
-	// Whoever opens a translator's prefix opens the way to the addresses behind
-	// it: those must be open by themselves.
+	// An operator who opens a translator's prefix opens a way to the addresses
+	// behind it. Those addresses must be open by themselves.
 	for _, inner := range carried(a) {
 		if err := g.Verdict(netip.AddrPortFrom(inner, addr.Port())); err != nil {
 			return err
@@ -116,7 +116,7 @@ func (g *Guard) Verdict(addr netip.AddrPort) error {
 	return nil
 }
 
-// isOpen reports whether the configuration leaves the plain address a open.
+// isOpen reports whether the configuration opens the plain address a.
 func (g *Guard) isOpen(a netip.Addr) bool {
 	if g.isLocal(a) {
 		return g.loopback() || within(g.open, a)
@@ -125,11 +125,10 @@ func (g *Guard) isOpen(a netip.Addr) bool {
 }
 
 // isLocal reports whether the plain address a leads to this machine. Services
-// that listen on all interfaces trust such an address as little, or as much, as
-// they trust loopback.
+// that listen on all interfaces trust such an address as much as loopback.
 func (g *Guard) isLocal(a netip.Addr) bool { return a.IsLoopback() || g.machine.has(a) }
 
-// kind describes the plain address a, whether it is open or not.
+// kind describes the plain address a, open or not.
 func (g *Guard) kind(a netip.Addr) string {
 	if !a.IsLoopback() && g.machine.has(a) {
 		return "an address of this machine"
@@ -137,11 +136,11 @@ func (g *Guard) kind(a netip.Addr) string {
 	return kind(a)
 }
 
-// control is asked by a net.Dialer before each connect, with the address that
-// the name resolved to.
+// control is called by a net.Dialer before each connect, with the resolved
+// address.
 func (g *Guard) control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
-		return fmt.Errorf("egress denied: %s is no network for requests", network)
+		return fmt.Errorf("egress denied: requests must not use network %s", network)
 	}
 	addr, err := netip.ParseAddrPort(address)
 	if err != nil {

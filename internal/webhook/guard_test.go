@@ -18,7 +18,7 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// owning is for Config.Own.
+// owning returns a function for Config.Own.
 func owning(list ...string) func() *Own {
 	var addrs []netip.AddrPort
 	for _, a := range list {
@@ -82,7 +82,7 @@ func TestSpecialAddressesAreClosedUntilTheFlagNamesThem(t *testing.T) {
 		{"fe80::1", "link-local"},
 		{"fe80::1%eth0", "link-local"},
 
-		// What the registries set aside.
+		// Ranges that the registries reserve.
 		{"0.1.2.3", "special-purpose"},
 		{"100.64.0.1", "special-purpose"},
 		{"100.127.255.255", "special-purpose"},
@@ -107,14 +107,14 @@ func TestSpecialAddressesAreClosedUntilTheFlagNamesThem(t *testing.T) {
 		{"2606:4700::200:5efe:127.0.0.1", "loopback"},
 		{"2606:4700::5efe:1.1.1.1", ""},
 
-		// No destination.
-		{"0.0.0.0", "no destination"},
-		{"::", "no destination"},
-		{"::ffff:0.0.0.0", "no destination"},
-		{"224.0.0.1", "no destination"},
-		{"239.255.255.255", "no destination"},
-		{"255.255.255.255", "no destination"},
-		{"ff02::1", "no destination"},
+		// Invalid destinations.
+		{"0.0.0.0", "not a valid destination"},
+		{"::", "not a valid destination"},
+		{"::ffff:0.0.0.0", "not a valid destination"},
+		{"224.0.0.1", "not a valid destination"},
+		{"239.255.255.255", "not a valid destination"},
+		{"255.255.255.255", "not a valid destination"},
+		{"ff02::1", "not a valid destination"},
 
 		// Metadata, in each spelling.
 		{"169.254.169.254", "metadata"},
@@ -176,12 +176,12 @@ func TestTheFlagOpensWhatItNames(t *testing.T) {
 		{prefixes("fe80::/10"), "fe80::1%eth0", ""},
 		{prefixes("100.64.0.0/10"), "100.64.0.1", ""},
 
-		// A translator's prefix opens the way, not what lies behind.
+		// A translator's prefix opens the way, not the addresses behind it.
 		{prefixes("64:ff9b::/96"), "64:ff9b::1.1.1.1", ""},
 		{prefixes("64:ff9b::/96"), "64:ff9b::10.0.0.1", "private"},
 		{prefixes("64:ff9b::/96", "10.0.0.0/8"), "64:ff9b::10.0.0.1", ""},
 		{prefixes("64:ff9b::/96"), "64:ff9b::127.0.0.1", "loopback"},
-		{prefixes("64:ff9b::/96"), "64:ff9b::0.0.0.0", "no destination"},
+		{prefixes("64:ff9b::/96"), "64:ff9b::0.0.0.0", "not a valid destination"},
 		{prefixes("2002::/16"), "2002:a00:1::1", "private"},
 		{prefixes("2002::/16"), "2002:101:101::1", ""},
 		{prefixes("2001::/32"), "2001:0:4136:e378:8000:63bf:3fff:fdd2", "special-purpose"}, // 192.0.2.45
@@ -189,12 +189,12 @@ func TestTheFlagOpensWhatItNames(t *testing.T) {
 		{prefixes("::ffff:0:0:0/96"), "::ffff:0:10.0.0.1", "private"},
 		{prefixes("64:ff9b:1::/48"), "64:ff9b:1::10.0.0.1", "private"}, // the last four bytes
 		{prefixes("64:ff9b:1::/48"), "64:ff9b:1::1.1.1.1", ""},
-		{prefixes("64:ff9b:1::/48"), "64:ff9b:1:a00:0:100::", "private"}, // RFC 6052's place for a prefix of 48 bits
+		{prefixes("64:ff9b:1::/48"), "64:ff9b:1:a00:0:100::", "private"}, // the position of RFC 6052 for a prefix of 48 bits
 		{prefixes("64:ff9b:1::/48"), "64:ff9b:1:101:1:100::", ""},
 		{prefixes("64:ff9b:1::/48"), "64:ff9b:1:a00:1:100:a00:1", "private"},
 		{prefixes("fe80::/10"), "fe80::5efe:192.168.0.1", "private"},
 
-		// Some stay closed whatever it names.
+		// Some stay closed under any prefix.
 		{everything, "10.0.0.1", ""},
 		{everything, "127.0.0.1", ""},
 		{everything, "169.254.0.1", ""},
@@ -206,9 +206,9 @@ func TestTheFlagOpensWhatItNames(t *testing.T) {
 		{everything, "64:ff9b:1:a9fe:a9:fe00::", "metadata"},
 		{everything, "2002:a9fe:a9fe::1", "metadata"},
 		{everything, "::ffff:169.254.169.254", "metadata"},
-		{everything, "0.0.0.0", "no destination"},
-		{everything, "::", "no destination"},
-		{everything, "255.255.255.255", "no destination"},
+		{everything, "0.0.0.0", "not a valid destination"},
+		{everything, "::", "not a valid destination"},
+		{everything, "255.255.255.255", "not a valid destination"},
 		{prefixes("169.254.169.254/32"), "169.254.169.254", "metadata"},
 	} {
 		t.Run(c.addr, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestTheFlagOpensWhatItNames(t *testing.T) {
 	}
 }
 
-func TestWhatIsDeniedStaysClosedWhateverIsAllowed(t *testing.T) {
+func TestDeniedAddressesStayClosedIfTheyAreAllowedToo(t *testing.T) {
 	everything := prefixes("0.0.0.0/0", "::/0")
 	for _, c := range []struct {
 		deny []netip.Prefix
@@ -278,7 +278,7 @@ func TestTheServersOwnAddressesAreAlwaysClosed(t *testing.T) {
 		{"10.0.0.7:6379", "10.0.0.7:6379", self},
 		{"10.0.0.7:6379", "10.0.0.8:6379", ""},
 
-		// Listening on every interface: each address of the machine is ours.
+		// A listener on every interface makes each address of the machine ours.
 		{"0.0.0.0:8750", "127.0.0.1:8750", self},
 		{"0.0.0.0:8750", "127.8.8.8:8750", self},
 		{"[::]:8750", "[::1]:8750", self},
@@ -305,8 +305,8 @@ func TestTheMachinesOwnAddressesAreKnown(t *testing.T) {
 	}
 }
 
-// expect checks that err denies addr because of what it is, and that it names
-// the address and the flag; is "" expects no denial.
+// expect checks that err denies addr as an address of kind is, and that the
+// error names the address and the flag. If is is "", expect requires no error.
 func expect(t *testing.T, err error, addr netip.AddrPort, is string) {
 	t.Helper()
 	if is == "" {
@@ -352,8 +352,8 @@ func BenchmarkVerdict(b *testing.B) {
 	}
 }
 
-// FuzzNoCarrierLeadsAround: where an IPv4 address is closed, so is each IPv6
-// address that stands for it, though all of IPv6 is open.
+// FuzzNoCarrierLeadsAround checks that for each closed IPv4 address, each IPv6
+// address that stands for it is closed too, even if all of IPv6 is open.
 func FuzzNoCarrierLeadsAround(f *testing.F) {
 	for _, a := range []string{"127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "198.51.100.7", "1.1.1.1", "0.0.0.0", "169.254.129.2"} {
 		b := netip.MustParseAddr(a).As4()
@@ -391,8 +391,8 @@ func FuzzNoCarrierLeadsAround(f *testing.F) {
 	})
 }
 
-// TestAddressesOfThisMachineCountAsLoopback: a service on every interface trusts
-// loopback and a public address of its own machine alike.
+// A service on every interface trusts loopback and a public address of its own
+// machine alike.
 func TestAddressesOfThisMachineCountAsLoopback(t *testing.T) {
 	const local = "an address of this machine"
 	var open atomic.Bool
@@ -467,8 +467,8 @@ func TestInterfacesThatCannotBeReadStayAsTheyWere(t *testing.T) {
 	}
 }
 
-// TestOwnAddressesAreClosedInEverySpelling: no configuration opens them, and an
-// address that comes later is closed from then on.
+// No configuration opens them. An address that is added later is closed from
+// then on.
 func TestOwnAddressesAreClosedInEverySpelling(t *testing.T) {
 	var own atomic.Pointer[Own]
 	guard := NewGuard(Config{AllowLoopback: always, Allow: prefixes("0.0.0.0/0", "::/0"), Own: own.Load})
@@ -494,8 +494,8 @@ func TestOwnAddressesAreClosedInEverySpelling(t *testing.T) {
 	}
 }
 
-// FuzzNoCarrierLeadsToOwn: for all translators that an operator opens, it does not
-// lead to an address of ours.
+// FuzzNoCarrierLeadsToOwn checks that no translator that an operator opens
+// leads to one of our addresses.
 func FuzzNoCarrierLeadsToOwn(f *testing.F) {
 	f.Add(byte(10), byte(0), byte(0), byte(7), uint64(0x2a00_1450_0000_0000), uint16(6379))
 	f.Add(byte(93), byte(184), byte(216), byte(34), uint64(0x64_ff9b_0001_0000), uint16(443))
@@ -517,9 +517,9 @@ func FuzzNoCarrierLeadsToOwn(f *testing.F) {
 	})
 }
 
-// TestAPublicAddressIsOursOnlyIfItLeadsToUs: a server that listens on all addresses
-// at port 443 calls receivers at that port, with IPv6 addresses that have bytes of all
-// kinds in the places of a translator.
+// A server that listens on all addresses at port 443 calls receivers at that
+// port. Their IPv6 addresses have arbitrary bytes at the positions of a
+// translator.
 func TestAPublicAddressIsOursOnlyIfItLeadsToUs(t *testing.T) {
 	for _, own := range []string{"0.0.0.0:443", "[::]:443"} {
 		guard := NewGuard(Config{Own: owning(own), Allow: prefixes("64:ff9b::/96")})

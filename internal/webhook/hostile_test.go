@@ -18,7 +18,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// brief is long enough for an attempt on loopback to get as far as it will.
+// brief is long enough for any attempt on loopback.
 const brief = 500 * time.Millisecond
 
 // answering reads one request and then lets answer misbehave.
@@ -31,7 +31,8 @@ func answering(answer func(c net.Conn)) func(int, net.Conn) {
 	}
 }
 
-// drip writes text, and then unit again and again, pausing between, until the other side has had enough.
+// drip writes text, and then unit again and again with pauses, until the peer
+// closes.
 func drip(c net.Conn, text, unit string, pause time.Duration) {
 	for _, err := io.WriteString(c, text); err == nil; _, err = io.WriteString(c, unit) {
 		if pause > 0 {
@@ -40,7 +41,7 @@ func drip(c net.Conn, text, unit string, pause time.Duration) {
 	}
 }
 
-// awaitEnd returns when the other side closes.
+// awaitEnd returns when the peer closes.
 func awaitEnd(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
 func TestAReceiverThatMisbehavesCostsOneAttemptAndNoMore(t *testing.T) {
@@ -50,7 +51,7 @@ func TestAReceiverThatMisbehavesCostsOneAttemptAndNoMore(t *testing.T) {
 		verdict task.Verdict
 		status  int
 		text    string // part of the error
-		full    bool   // takes the whole of its timeout; the others, on a busy machine, perhaps
+		full    bool   // the attempt takes its whole timeout; others may do so on a busy machine
 	}{
 		{"never answers", awaitEnd, task.Failure, 0, "no reply within 500ms", true},
 		{"drips its header", func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\n", "x", 10*time.Millisecond) }, task.Failure, 0, "no reply within 500ms", true},
@@ -69,7 +70,7 @@ func TestAReceiverThatMisbehavesCostsOneAttemptAndNoMore(t *testing.T) {
 			drip(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", "x", 10*time.Millisecond)
 		}, task.Failure, 101, "101 Switching Protocols", false},
 
-		// Once the status is there it counts, whatever becomes of the rest.
+		// Once the status has arrived it counts, even if the rest fails.
 		{"endless body", func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\n\r\n", strings.Repeat("a", 4096), 0) }, task.Success, 200, "", false},
 		{"endless body of a failure", func(c net.Conn) { drip(c, "HTTP/1.1 500 Oh\r\n\r\n", strings.Repeat("a", 4096), 0) }, task.Failure, 500, "500 Internal Server Error", false},
 		{"drips its body", func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\n\r\n", "a", 10*time.Millisecond) }, task.Success, 200, "", true},
@@ -110,8 +111,8 @@ func TestAReceiverThatDoesNotReadEndsAtTheTimeout(t *testing.T) {
 	}
 }
 
-func TestWhatKeepsAConnectionFromComingUpIsSaid(t *testing.T) {
-	const nobody = "127.0.0.1:9" // a port that was free a moment ago may be anybody's by now
+func TestAFailedConnectionIsExplained(t *testing.T) {
+	const nobody = "127.0.0.1:9" // another process may have taken a port that was free before
 	ok := func(http.ResponseWriter, *http.Request) {}
 	secure := serveTLS(t, &tls.Config{MinVersion: tls.VersionTLS12})
 	picky := serveTLS(t, &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12})
@@ -127,7 +128,7 @@ func TestWhatKeepsAConnectionFromComingUpIsSaid(t *testing.T) {
 		{"no such name", "http://nowhere.test/", nil, "cannot resolve nowhere.test"},
 		{"unknown certificate", secure.URL, nil, "certificate signed by unknown authority"},
 		{"certificate of another name", strings.Replace(secure.URL, "127.0.0.1", "other.test", 1), secure, "other.test"},
-		{"certificate asked of us", picky.URL, picky, "it refused"},
+		{"certificate asked of us", picky.URL, picky, "refused the handshake"},
 		{"no TLS", "https" + strings.TrimPrefix(plain.URL, "http"), nil, "does not speak TLS"},
 		{"silent instead of TLS", "https" + strings.TrimPrefix(silent, "http"), nil, "no connection to 127.0.0.1"},
 	} {
@@ -150,7 +151,7 @@ func TestWhatKeepsAConnectionFromComingUpIsSaid(t *testing.T) {
 	}
 }
 
-// serveTLS runs a server whose complaints about handshakes are not printed.
+// serveTLS runs a server that does not print failed handshakes.
 func serveTLS(t *testing.T, cfg *tls.Config) *httptest.Server {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	server.TLS = cfg

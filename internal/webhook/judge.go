@@ -12,19 +12,19 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The reasons of a Refusal.
+// Reasons of a Refusal.
 const (
 	ReasonGone         = "gone"                  // 410
-	ReasonNoRetry      = "no_retry"              // the reply says Foliot-No-Retry: true
+	ReasonNoRetry      = "no_retry"              // the reply has Foliot-No-Retry: true
 	ReasonEgressDenied = task.ReasonEgressDenied // the guard denies every address of the host
 )
 
-// maxReplyRead is how much of a reply's body is read, so that the connection
-// can be kept. What is longer costs the connection.
+// maxReplyRead is how much of a reply's body is read so that the connection can
+// be kept. A longer body closes the connection.
 const maxReplyRead = 64 << 10
 
-// judge says what a reply means for its task. It reads status and header only:
-// a receiver has answered with its status line, whatever becomes of the rest.
+// judge returns the outcome that a reply means for its task. It reads only the
+// status and the header: the status line is the answer, even if the rest fails.
 func judge(r *http.Response, now time.Time) task.Outcome {
 	code := r.StatusCode
 	switch {
@@ -58,15 +58,15 @@ func redirected(r *http.Response) string {
 	return answered(r.StatusCode) + ": redirects are not followed"
 }
 
-// retryAfter reads RFC 9110's Retry-After: seconds, or a date. A date is taken
-// relative to the reply's own Date, so that a receiver whose clock is wrong
-// still means what it says; without one, relative to now.
+// retryAfter parses Retry-After of RFC 9110: seconds, or a date. A date counts
+// relative to the reply's own Date, so that a receiver with a wrong clock still
+// gets the delay that it asks for. Without Date, it counts relative to now.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if allDigits(value) {
 		seconds, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || seconds > int64(task.MaxDuration/time.Second) {
-			return task.MaxDuration, true // digits enough, but no duration any more
+			return task.MaxDuration, true // valid digits, but more than any duration
 		}
 		return time.Duration(seconds) * time.Second, true
 	}
@@ -84,14 +84,15 @@ func allDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// readReply returns the beginning of a body, and reads on to its end where that
-// is near. An error ends it like an end: the status has been judged. length is
-// what the reply says of its body's, -1 for nothing. Two bounds keep what is kept
-// small: room is that of the bytes, bounded that of the text, which can be longer.
+// readReply returns the beginning of a body. It also reads to the end if that
+// is near. An error counts as the end, because the status has already been
+// judged. length is the length in the reply's header, -1 if there is none. Two
+// limits apply: room bounds the bytes, and bounded bounds the text, which can
+// be longer.
 func readReply(body io.Reader, length int64) string {
 	room := task.MaxReplyKept
 	if length >= 0 && length < task.MaxReplyKept {
-		room = int(length) + 1 // one more than there is, so that the same read finds the end
+		room = int(length) + 1 // one more than the length, so that the same read finds the end
 	}
 	kept := make([]byte, room)
 	n, err := io.ReadFull(body, kept)
@@ -101,14 +102,14 @@ func readReply(body io.Reader, length int64) string {
 	return bounded(string(kept[:n]), task.MaxReplyKept)
 }
 
-// maxErrorKept bounds an error's text: parts of it may be the receiver's.
+// maxErrorKept bounds an error's text: parts of it may come from the receiver.
 const maxErrorKept = 512
 
 // clip bounds the text of an error.
 func clip(s string) string { return bounded(s, maxErrorKept) }
 
-// bounded returns at most limit bytes of s, as valid UTF-8 and without a rune
-// cut in two at its end.
+// bounded returns at most limit bytes of s, as valid UTF-8, without a partial
+// rune at the end.
 func bounded(s string, limit int) string {
 	if s = strings.ToValidUTF8(s, "\uFFFD"); len(s) <= limit {
 		return s

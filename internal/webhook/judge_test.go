@@ -89,7 +89,7 @@ func TestRetryAfterIsSecondsOrADate(t *testing.T) {
 		{"Friday, 20-Nov-26 20:01:30 GMT", "", 90 * time.Second, true},
 		{"Fri Nov 20 20:01:30 2026", "", 90 * time.Second, true},
 		{"Fri, 20 Nov 2026 19:00:00 GMT", "", 0, true},
-		// A receiver whose clock is an hour ahead means 90 s all the same.
+		// A receiver whose clock is an hour ahead still means 90 s.
 		{"Fri, 20 Nov 2026 21:01:30 GMT", "Fri, 20 Nov 2026 21:00:00 GMT", 90 * time.Second, true},
 		{"Fri, 20 Nov 2026 20:01:30 GMT", "yesterday", 90 * time.Second, true},
 		{"", "", 0, false},
@@ -126,7 +126,7 @@ func TestOnlyTheBeginningOfAReplyIsKept(t *testing.T) {
 	}
 }
 
-// asked notes the room that its first read was given.
+// asked records the size of its first read.
 type asked struct {
 	io.Reader
 	room int
@@ -139,8 +139,9 @@ func (a *asked) Read(p []byte) (int, error) {
 	return a.Reader.Read(p)
 }
 
-// What is kept is bounded twice: as bytes, when they are read, and as text, which
-// is longer where bytes are no UTF-8 (above). Here it is the first.
+// The kept text has two limits: one for the bytes that are read, and one for
+// the text, which is longer if bytes are invalid UTF-8 (above). This test is
+// about the first.
 func TestNoMoreOfAReplyTakesMemoryThanIsKept(t *testing.T) {
 	for _, length := range []int64{-1, 0, 100, 511, 512, 513, 1 << 40} {
 		a := &asked{Reader: strings.NewReader(strings.Repeat("x", 5000))}

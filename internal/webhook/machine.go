@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// interfacesAge is how old the list of this machine's addresses may be. Reading
-// it takes some ten microseconds, which is too much for each attempt.
+// interfacesAge is how old the list of this machine's addresses may be. To read
+// the list takes some ten microseconds, which is too much for each attempt.
 const interfacesAge = time.Second
 
-// machine knows the addresses of this machine's interfaces. They change while
-// a process runs: an address that moves between machines comes and goes.
+// machine holds the addresses of this machine's interfaces. They change while a
+// process runs: an address may move to another machine and back.
 type machine struct {
 	read func() ([]netip.Addr, error)
 	now  func() time.Time
 
-	known   atomic.Pointer[interfaces] // the holder of reading writes it, every attempt reads it
+	known   atomic.Pointer[interfaces] // the goroutine that holds reading writes it, every attempt reads it
 	reading sync.Mutex                 // held while the list is read
 }
 
-// interfaces is the list as it was read once. It never changes.
+// interfaces is the list at one time. It never changes.
 type interfaces struct {
 	addrs map[netip.Addr]struct{}
 	at    time.Time
@@ -35,8 +35,8 @@ func newMachine(read func() ([]netip.Addr, error), now func() time.Time) *machin
 	return m
 }
 
-// has reports whether the plain address a belongs to an interface. The answer
-// is at most interfacesAge old, unless another goroutine reads the list now.
+// has reports whether the plain address a belongs to an interface. The list is
+// at most interfacesAge old, unless another goroutine is reading it now.
 func (m *machine) has(a netip.Addr) bool {
 	if now := m.now(); now.Sub(m.known.Load().at) >= interfacesAge {
 		m.refresh(now)
@@ -45,8 +45,8 @@ func (m *machine) has(a netip.Addr) bool {
 	return found
 }
 
-// refresh reads the list. It returns at once if another goroutine does so. A
-// list that cannot be read leaves the last one in place.
+// refresh reads the list. It returns at once if another goroutine is reading.
+// If the list cannot be read, the previous one stays.
 func (m *machine) refresh(now time.Time) {
 	if !m.reading.TryLock() {
 		return
@@ -66,7 +66,7 @@ func (m *machine) refresh(now time.Time) {
 	m.known.Store(next)
 }
 
-// InterfaceAddrs returns the addresses of this machine's interfaces, now.
+// InterfaceAddrs returns the present addresses of this machine's interfaces.
 func InterfaceAddrs() ([]netip.Addr, error) {
 	nets, err := net.InterfaceAddrs()
 	if err != nil {

@@ -23,12 +23,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// childOf in the environment names the test that a process was started for.
+// childOf is the environment variable with the test for which a process was
+// started.
 const childOf = "FOLIOT_TEST_CHILD_OF"
 
-// inChild reports whether this is the process that it started before, for this
-// test alone and with env in its environment. Otherwise it starts that process,
-// fails the test if the process fails, and reports false.
+// inChild reports whether this is a child process that runs only this test,
+// with env in its environment. Otherwise it starts the child, fails the test if
+// the child fails, and reports false.
 func inChild(t *testing.T, env ...string) bool {
 	t.Helper()
 	if os.Getenv(childOf) == t.Name() {
@@ -44,10 +45,10 @@ func inChild(t *testing.T, env ...string) bool {
 	return false
 }
 
-// always is for Config.AllowLoopback.
+// always is a value for Config.AllowLoopback.
 func always() bool { return true }
 
-// newSender returns a Sender that may use loopback and is closed with the test.
+// newSender returns a Sender that may use loopback. The test closes it.
 func newSender(t testing.TB, cfg Config) *Sender {
 	if cfg.AllowLoopback == nil && len(cfg.Allow) == 0 {
 		cfg.AllowLoopback = always
@@ -57,7 +58,7 @@ func newSender(t testing.TB, cfg Config) *Sender {
 	return s
 }
 
-// trust makes s accept the certificate of a test server.
+// trust lets s accept the certificate of a test server.
 func trust(s *Sender, server *httptest.Server) {
 	pool := x509.NewCertPool()
 	pool.AddCert(server.Certificate())
@@ -111,8 +112,9 @@ func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 	return server
 }
 
-// rawServer gives each connection to handle, with its number from 1 on, and
-// returns the URL. When the test ends, connections are closed and handlers waited for.
+// rawServer passes each connection to handle, with its number from 1 on, and
+// returns the URL. When the test ends, it closes connections and waits for
+// handlers.
 func rawServer(t testing.TB, handle func(n int, c net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -148,15 +150,16 @@ func rawServer(t testing.TB, handle func(n int, c net.Conn)) string {
 	return "http://" + l.Addr().String()
 }
 
-// names answers questions for a name's IPv4 addresses; an empty answer means
-// that there is no such name.
+// names returns the IPv4 addresses of a name. No addresses means that there is
+// no such name.
 type names func(name string) []netip.Addr
 
-// resolver returns a resolver that asks names, over a pipe. The pipe's goroutine
-// ends when the resolver closes its side, which may be after the test: goleak waits.
+// resolver returns a resolver that calls names, over a pipe. The goroutine of
+// the pipe ends when the resolver closes its side, perhaps after the test;
+// goleak waits.
 func (answer names) resolver() *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		ours, theirs := net.Pipe() // no PacketConn: the resolver speaks DNS over TCP
+		ours, theirs := net.Pipe() // not a PacketConn, so the resolver uses DNS over TCP
 		go func() { defer ours.Close(); answer.serve(ours) }()
 		return theirs, nil
 	}}

@@ -6,18 +6,18 @@ import (
 )
 
 // Own is a set of addresses that no configuration opens: the API of this server
-// and of the other nodes, the store, and the collector of traces. An
-// unspecified address (0.0.0.0, ::) stands for every address of this machine.
+// and of the other nodes, the store, and the trace collector. An unspecified
+// address (0.0.0.0, ::) stands for every address of this machine.
 //
 // An Own never changes. A nil Own is empty.
 type Own struct {
 	ports map[uint16]onPort
 }
 
-// onPort describes the addresses of a port.
+// onPort holds the addresses of a port.
 type onPort struct {
-	addrs map[netip.Addr]struct{} // none of them is unspecified
-	local bool                    // every address of this machine is one of them
+	addrs map[netip.Addr]struct{} // without unspecified ones
+	local bool                    // every address of this machine is included
 }
 
 // NewOwn returns the set of the addresses in list.
@@ -38,19 +38,19 @@ func NewOwn(list []netip.AddrPort) *Own {
 	return o
 }
 
-// isOwn reports whether the plain address a leads to an address of ours at
-// port: by itself, or through a translator. Operators choose the prefixes of
-// their translators, so an address of ours counts in each place of a. All of
-// 127.0.0.0/8 counts as this machine only where a itself is loopback, or stands
-// for it by a well-known translation (see carried): one public IPv6 address in a
-// hundred has the byte 127 in one of these places.
+// isOwn reports whether the plain address a leads to one of our addresses at
+// port, directly or through a translator. Operators choose the prefixes of
+// their translators, so our address counts at each position in a. 127.0.0.0/8
+// counts as this machine only if a itself is loopback or a well-known
+// translation of it (see carried): one public IPv6 address in a hundred has the
+// byte 127 at one of these positions.
 func (g *Guard) isOwn(a netip.Addr, port uint16) bool {
 	own := g.own()
 	if own == nil {
 		return false
 	}
 	at, used := own.ports[port]
-	if !used { // mostly
+	if !used { // the usual case
 		return false
 	}
 	if at.has(a) || at.local && g.isLocal(a) {
@@ -62,8 +62,8 @@ func (g *Guard) isOwn(a netip.Addr, port uint16) bool {
 	})
 }
 
-// has reports whether a is one of the addresses itself. An unspecified one never
-// is: most IPv6 addresses have four zeros in one of the places.
+// has reports whether a itself is one of the addresses. An unspecified address
+// never is: most IPv6 addresses have four zero bytes at one of the positions.
 func (p onPort) has(a netip.Addr) bool {
 	_, found := p.addrs[a]
 	return found

@@ -66,9 +66,9 @@ func TestAKeptConnectionServesOneNamespaceOnly(t *testing.T) {
 	}
 }
 
-// deafToBodies answers each request without reading its body, as some receivers
-// do with GET: it takes the bytes after a header for the next request. It answers with
-// the X-Secret that it read last.
+// deafToBodies replies to each request without reading its body, as some
+// receivers do with GET: it takes the bytes after a header for the next
+// request. It replies with the last X-Secret that it read.
 func deafToBodies(t *testing.T, closes *atomic.Int32) string {
 	return rawServer(t, func(_ int, c net.Conn) {
 		in := bufio.NewReader(c)
@@ -77,20 +77,20 @@ func deafToBodies(t *testing.T, closes *atomic.Int32) string {
 			if err != nil {
 				return
 			}
-			if r.Close { // it must not use the connection again, and does
+			if r.Close { // the client must not use the connection again, but does
 				closes.Add(1)
 			}
 			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(r.Header.Get("X-Secret")), r.Header.Get("X-Secret"))
-			if r.Method == http.MethodPost || r.Method == http.MethodPut { // these it reads
+			if r.Method == http.MethodPost || r.Method == http.MethodPut { // the body of these is read
 				_, _ = io.CopyN(io.Discard, in, r.ContentLength)
 			}
 		}
 	})
 }
 
-// TestABodyThatAReceiverIgnoresTakesNobodysReply: the body holds the beginning of a
-// request, which would swallow the header of the next one on the connection.
-func TestABodyThatAReceiverIgnoresTakesNobodysReply(t *testing.T) {
+// The body contains the beginning of a request, which would swallow the header
+// of the next request on the connection.
+func TestABodyThatAReceiverIgnoresTakesNoOtherReply(t *testing.T) {
 	for _, m := range []string{"GET", "HEAD", "DELETE", "OPTIONS"} {
 		var closes atomic.Int32
 		url := deafToBodies(t, &closes)
@@ -135,8 +135,7 @@ func TestMethodsWhoseBodyIsReadKeepTheirConnection(t *testing.T) {
 	}
 }
 
-// TestTenThousandNamespacesKeepNoMoreConnectionsThanOne: the bound of idle
-// connections holds over all of them.
+// The limit of idle connections applies to all namespaces together.
 func TestTenThousandNamespacesKeepNoMoreConnectionsThanOne(t *testing.T) {
 	const most = 16
 	namespaces := 10_000
@@ -165,12 +164,12 @@ func TestTenThousandNamespacesKeepNoMoreConnectionsThanOne(t *testing.T) {
 			t.Fatalf("%+v", o)
 		}
 	}
-	if n := highest.Load(); n > 4*most { // the server hears of a close a little later
+	if n := highest.Load(); n > 4*most { // the server notices a close a little later
 		t.Errorf("up to %d connections were open, %d may be idle", n, most)
 	}
 }
 
-// TestAPoolsNameLeaksNowhere: a receiver sees the host of the URL, and errors name it.
+// A receiver sees the host of the URL, and errors name it.
 func TestAPoolsNameLeaksNowhere(t *testing.T) {
 	got := make(chan string, 1)
 	server := serve(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Host + " " + r.RequestURI })

@@ -19,19 +19,20 @@ const (
 	timeLayout = "2006-01-02T15:04:05.000Z07:00"
 )
 
-// contentTypes are what a body is sent as unless the task's own header says.
+// contentTypes are the default content types, for tasks without a Content-Type
+// header of their own.
 var contentTypes = map[task.BodyKind]string{
 	task.TextBody:   "text/plain; charset=utf-8",
 	task.JSONBody:   "application/json",
 	task.BinaryBody: "application/octet-stream",
 }
 
-// newRequest returns the request of a delivery as it is written at now, signed,
-// with trace as its traceparent. It sets g's address.
+// newRequest returns the signed request of a delivery, sent at now, with trace
+// as its traceparent. It sets g's address.
 func (s *Sender) newRequest(g *gate, d task.Delivery, now time.Time, trace string) (*http.Request, error) {
 	t := d.Task
 	if len(t.Request.Body) != t.Request.BodySize {
-		return nil, fmt.Errorf("build the request: %d bytes of the body are at hand, it has %d", len(t.Request.Body), t.Request.BodySize)
+		return nil, fmt.Errorf("build the request: only %d bytes of the body are loaded, of %d", len(t.Request.Body), t.Request.BodySize)
 	}
 	r, err := http.NewRequestWithContext(g.watching(), t.Request.Method, t.Request.URL, http.NoBody)
 	if err != nil {
@@ -40,8 +41,9 @@ func (s *Sender) newRequest(g *gate, d task.Delivery, now time.Time, trace strin
 	g.address = task.Address(r.URL)
 	r.URL.Host = pool(t.Namespace, g.address) // r.Host stays as in the URL
 	if len(t.Request.Body) > 0 {
-		// Without GetBody, which NewRequest would have set: what cannot be read
-		// again is not sent again. (See gate for requests without a body.)
+		// NewRequest would set GetBody. Without it, net/http cannot read the
+		// body again, so it cannot send the request again. (See sendGuard for
+		// requests without a body.)
 		r.Body = io.NopCloser(bytes.NewReader(t.Request.Body))
 		r.ContentLength = int64(len(t.Request.Body))
 		r.Close = slices.Contains(bodiless, r.Method)
@@ -54,16 +56,16 @@ func (s *Sender) newRequest(g *gate, d task.Delivery, now time.Time, trace strin
 	return r, nil
 }
 
-// bodiless are the methods with a body that some receivers leave unread. They take
-// it for the next request on the connection, and its reply for the reply to the
-// request that follows. So that connection is not used again.
+// bodiless are the methods for which some receivers do not read the body. Such
+// a receiver takes the body for the next request on the connection, and its
+// reply for the reply to that request. So these connections are not used again.
 var bodiless = []string{http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions}
 
-// pool names the connections that a namespace keeps to an address, as a host of
-// which net/http keeps connections. Requests of one namespace must not share a
-// connection with those of another: the bytes that one of them leaves on it, a receiver
-// that reads it in another way than meant adds to the other's request. The
-// bounds of the transport hold over all pools together.
+// pool returns the name of a namespace's connections to an address. net/http
+// keeps connections by host, and this name takes the place of the host.
+// Requests of two namespaces must not share a connection: if a receiver
+// misreads where a request ends, the rest becomes the beginning of the other
+// namespace's request. The limits of the transport apply to all pools together.
 func pool(namespace, address string) string {
 	b := make([]byte, 0, 2*(len(namespace)+len(address))+1)
 	b = hex.AppendEncode(b, []byte(namespace))
@@ -71,7 +73,8 @@ func pool(namespace, address string) string {
 	return string(b)
 }
 
-// headers returns the task's headers and Foliot's, which nothing can override.
+// headers returns the task's headers and Foliot's. A task cannot override
+// Foliot's.
 func headers(d task.Delivery, now time.Time, trace, signature string) http.Header {
 	t := d.Task
 	ours := 11
@@ -80,7 +83,7 @@ func headers(d task.Delivery, now time.Time, trace, signature string) http.Heade
 		ours += 2
 	}
 	h := make(http.Header, ours+len(t.Request.Headers))
-	values := make([]string, 0, ours+len(t.Request.Headers)) // one array for all of them: Header.Set would make one for each
+	values := make([]string, 0, ours+len(t.Request.Headers)) // one array for all values: Header.Set would allocate one for each
 	set := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)]
@@ -91,7 +94,7 @@ func headers(d task.Delivery, now time.Time, trace, signature string) http.Heade
 		set("Content-Type", kind)
 	}
 	for name, value := range t.Request.Headers {
-		if !task.ForbiddenHeader(name) { // a record may be older than the list
+		if !task.ForbiddenHeader(name) { // a record may be older than the list of forbidden headers
 			set(http.CanonicalHeaderKey(name), value)
 		}
 	}
@@ -114,8 +117,8 @@ func headers(d task.Delivery, now time.Time, trace, signature string) http.Heade
 	return h
 }
 
-// parentOf returns the traceparent of an attempt that nobody traces here: the
-// one that the task was created in, or one that stands for the task.
+// parentOf returns the traceparent of an attempt without a tracer: the one with
+// which the task was created, or one that stands for the task.
 func parentOf(d task.Delivery) string {
 	if d.Task.Trace != "" {
 		return d.Task.Trace
@@ -124,8 +127,9 @@ func parentOf(d task.Delivery) string {
 }
 
 // traceparent returns a W3C trace context: one trace for all attempts of a
-// task, a span for each. It is marked as sampled, because the usual sampler
-// follows its parent: unmarked, the receiver's own spans would vanish.
+// task, and a span for each. It is marked as sampled, because the usual sampler
+// follows its parent: without the mark the receiver's own spans would be
+// dropped.
 func traceparent(id string, number int) string {
 	var room [128]byte
 	seed := append(room[:0], id...)

@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// cutter answers the first request of each connection, and reads the second
-// one and cuts the connection: what a restart of the receiver looks like.
+// cutter replies to the first request of each connection. It reads the second
+// one and cuts the connection, like a restart of the receiver.
 func cutter(t *testing.T, requests *atomic.Int32) (url string) {
 	return rawServer(t, func(_ int, c net.Conn) {
 		in := bufio.NewReader(c)
@@ -70,8 +70,9 @@ func TestNothingIsResentOnAConnectionThatBreaks(t *testing.T) {
 	}
 }
 
-// The promise above is worth something only where net/http would break it.
-func TestWithoutTheGateNetHTTPResends(t *testing.T) {
+// The promise of the test above matters only if net/http would resend the
+// request.
+func TestWithoutTheSendGuardNetHTTPResends(t *testing.T) {
 	for _, c := range []struct {
 		method, key string
 	}{{"GET", ""}, {"POST", "k"}} {

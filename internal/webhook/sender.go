@@ -13,23 +13,23 @@ import (
 
 const (
 	// idleTimeout is shorter than the 5 s after which Node, Apache and uvicorn
-	// close an idle connection. A request written onto a connection that is
-	// being closed is lost in a way that cannot be told from a request that was
-	// carried out; a handshake every few seconds is the smaller harm.
+	// close an idle connection. If a request is written while the receiver
+	// closes the connection, the sender cannot know whether it was processed. A
+	// handshake every few seconds is the smaller harm.
 	idleTimeout = 4 * time.Second
 
-	// As many connections stay open as one burst to one destination uses at the
-	// default concurrency; how many are used at once is the dispatcher's matter.
+	// These limits suffice for a burst to one destination at the default
+	// concurrency. The dispatcher limits how many connections are in use.
 	maxIdlePerHost = 1024
 	maxIdle        = 4096
 
 	tlsTimeout     = 10 * time.Second
-	maxReplyHeader = 64 << 10 // of a reply, its 1xx forerunners included
+	maxReplyHeader = 64 << 10 // of a reply, including its 1xx replies
 )
 
-// Sender makes attempts. It may be used by many goroutines, and keeps
-// connections between attempts; their goroutines belong to net/http and end
-// with the connections, at the latest by Close and idleTimeout.
+// Sender makes attempts. Many goroutines may use it. It keeps connections
+// between attempts. Their goroutines belong to net/http and end with the
+// connections, at the latest idleTimeout after Close.
 type Sender struct {
 	secrets   func(namespace, queue string) [][]byte
 	now       func() time.Time
@@ -39,15 +39,16 @@ type Sender struct {
 	close     context.CancelFunc
 }
 
-// New returns a Sender whose requests pass the guard that cfg describes.
+// New returns a Sender. The guard of cfg checks its requests.
 func New(cfg Config) *Sender {
 	closing, cancel := context.WithCancel(context.Background())
 	dialer := newDialer(closing, NewGuard(cfg))
 
-	// HTTP/1.1 alone: an attempt has its connection for itself, so giving one
-	// up cannot touch another, and whether a request was written is known. On a
-	// shared HTTP/2 connection net/http repeats requests by the server's word,
-	// and one stalled connection would hold up every attempt to its host.
+	// Only HTTP/1.1 is used. Each attempt has a connection of its own: to give
+	// one up affects no other attempt, and it is known whether the request was
+	// written. On a shared HTTP/2 connection, net/http repeats requests when
+	// the server says that it may, and one stalled connection would delay all
+	// attempts to its host.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 
@@ -58,7 +59,7 @@ func New(cfg Config) *Sender {
 		dialer:  dialer,
 		close:   cancel,
 		transport: &http.Transport{
-			Proxy:                  nil, // the environment's proxy would decide where requests go, behind the guard's back
+			Proxy:                  nil, // a proxy from the environment would bypass the guard
 			DialContext:            dialer.dialPlain,
 			Protocols:              &protocols,
 			DisableCompression:     true,
@@ -81,7 +82,7 @@ func New(cfg Config) *Sender {
 	return s
 }
 
-// tlsConfig returns what a handshake with the host of address is to be like.
+// tlsConfig returns the configuration of a handshake with the host of address.
 func (s *Sender) tlsConfig(address string) *tls.Config {
 	config := s.transport.TLSClientConfig.Clone()
 	if config == nil {
@@ -94,8 +95,8 @@ func (s *Sender) tlsConfig(address string) *tls.Config {
 	return config
 }
 
-// Close ends dials that are under way and closes idle connections. Attempts
-// that are under way keep theirs: end them first, by their context.
+// Close ends dials under way and closes idle connections. Attempts under way
+// keep theirs: cancel their contexts first.
 func (s *Sender) Close() {
 	s.close()
 	s.transport.CloseIdleConnections()

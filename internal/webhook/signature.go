@@ -19,32 +19,32 @@ const (
 	HeaderSignature = "Webhook-Signature"
 )
 
-// Tolerance is how far a callback's timestamp may lie from the receiver's
-// clock, on either side. What is older may be a replay.
+// Tolerance is how far a callback's timestamp may differ from the receiver's
+// clock, in either direction. An older callback may be a replay.
 const Tolerance = 5 * time.Minute
 
-// Why Verify refuses a callback.
+// The reasons for which Verify refuses a callback.
 var (
-	ErrUnsigned  = errors.New("it carries no signature")
-	ErrMalformed = errors.New("its signature headers are malformed")
-	ErrTooOld    = errors.New("it is older than 5 minutes by this clock")
-	ErrTooNew    = errors.New("it is from more than 5 minutes ahead of this clock")
-	ErrNoMatch   = errors.New("no signature fits: another secret, or another body, id or time than was signed")
+	ErrUnsigned  = errors.New("the callback has no signature")
+	ErrMalformed = errors.New("the signature headers are malformed")
+	ErrTooOld    = errors.New("the callback is more than 5 minutes old by this clock")
+	ErrTooNew    = errors.New("the callback's time is more than 5 minutes ahead of this clock")
+	ErrNoMatch   = errors.New("no signature matches: the secret is different, or the body, id or time was changed")
 )
 
 const (
 	secretPrefix = "whsec_"
 	versionOne   = "v1,"
-	mostDigits   = 18 // of a timestamp: what every int64 holds
+	mostDigits   = 18 // of a timestamp: every int64 can hold them
 )
 
 var errSecret = errors.New("a signing secret is whsec_ followed by 24 to 64 bytes in base64")
 
-// ParseSecret returns the key that a secret in the standard's form stands for:
-// "whsec_" and 24 to 64 bytes in padded base64. The error tells nothing of s.
+// ParseSecret returns the key of a secret in the form of the standard: "whsec_"
+// and 24 to 64 bytes in padded base64. The error does not quote s.
 func ParseSecret(s string) ([]byte, error) {
 	encoded, ok := strings.CutPrefix(s, secretPrefix)
-	if !ok || strings.ContainsAny(encoded, "\r\n") { // which the decoder would skip
+	if !ok || strings.ContainsAny(encoded, "\r\n") { // the decoder would skip these
 		return nil, errSecret
 	}
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
@@ -54,16 +54,16 @@ func ParseSecret(s string) ([]byte, error) {
 	return key, nil
 }
 
-// FormatSecret returns key as ParseSecret reads it.
+// FormatSecret returns key in the form that ParseSecret accepts.
 func FormatSecret(key []byte) string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(key)
 }
 
-// Sign returns the value of HeaderSignature for a message that is sent at at:
-// a signature by each key, in the order of keys. Without a key it is "".
+// Sign returns the value of HeaderSignature for a message that is sent at at: a
+// signature with each key, in the order of keys. Without a key it returns "".
 //
-// The parts are joined by dots, so neither of the first two may hold one: id
-// is a task's ID, which this server made, and never what a client chose.
+// Dots join the parts, so the first two must not contain a dot. id is the ID of
+// a task, which this server creates. A client never chooses it.
 func Sign(keys [][]byte, id string, at time.Time, body []byte) string {
 	if len(keys) == 0 {
 		return ""
@@ -81,14 +81,14 @@ func Sign(keys [][]byte, id string, at time.Time, body []byte) string {
 	return string(signatures)
 }
 
-// Verify returns nil if one of the signatures that h carries was made by one of
-// keys, for this body and for the id and time that h states, and that time lies
-// within Tolerance of now. Signatures of other versions are skipped. Otherwise
-// it returns one of the errors above, perhaps wrapped. Which one is for people:
-// the answer to each is 401.
+// Verify returns nil if one of the signatures in h was made with one of keys,
+// for this body and for the id and time in h, and if that time is within
+// Tolerance of now. It skips signatures of other versions. Otherwise it returns
+// one of the errors above, perhaps wrapped. The errors are for people: the
+// reply to each is 401.
 //
-// body is what came over the wire, byte for byte. That the callback is new is
-// for the caller to find out, by its id.
+// body must be the bytes as they were received. The caller must find out, by
+// the id, whether the callback is new.
 func Verify(keys [][]byte, h http.Header, body []byte, now time.Time) error {
 	id, stamp, signatures, err := signed(h)
 	if err != nil {
@@ -107,7 +107,7 @@ func Verify(keys [][]byte, h http.Header, body []byte, now time.Time) error {
 	for _, key := range keys {
 		want := base64.StdEncoding.AppendEncode([]byte(versionOne), mac(key, head, body))
 		for one := range strings.SplitSeq(signatures, " ") {
-			if hmac.Equal([]byte(one), want) { // takes as long wherever they differ
+			if hmac.Equal([]byte(one), want) { // takes the same time wherever they differ
 				return nil
 			}
 		}
@@ -115,14 +115,14 @@ func Verify(keys [][]byte, h http.Header, body []byte, now time.Time) error {
 	return ErrNoMatch
 }
 
-// signed returns the headers that a signature consists of and covers. Each
-// stands there once: of two, somebody else may read the other one.
+// signed returns the headers that form a signature or that it covers. Each must
+// occur once: of two headers, another program may read the other one.
 func signed(h http.Header) (id, stamp, signatures string, err error) {
 	var values [3]string
 	for i, name := range []string{HeaderID, HeaderTimestamp, HeaderSignature} {
 		switch all := h.Values(name); {
 		case len(all) > 1:
-			return "", "", "", fmt.Errorf("%w: %s is there %d times", ErrMalformed, strings.ToLower(name), len(all))
+			return "", "", "", fmt.Errorf("%w: %s occurs %d times", ErrMalformed, strings.ToLower(name), len(all))
 		case len(all) == 1:
 			values[i] = all[0]
 		}
@@ -132,25 +132,25 @@ func signed(h http.Header) (id, stamp, signatures string, err error) {
 	case signatures == "":
 		return "", "", "", ErrUnsigned
 	case id == "":
-		return "", "", "", fmt.Errorf("%w: there is no webhook-id", ErrMalformed)
+		return "", "", "", fmt.Errorf("%w: webhook-id is missing", ErrMalformed)
 	case strings.Contains(id, "."):
-		// Otherwise the signature of id "a", time 1 and body "2.x" would be one
-		// of id "a.1", time 2 and body "x".
-		return "", "", "", fmt.Errorf("%w: the webhook-id holds a dot", ErrMalformed)
+		// Otherwise the signature of id "a", time 1 and body "2.x" would also
+		// be valid for id "a.1", time 2 and body "x".
+		return "", "", "", fmt.Errorf("%w: webhook-id contains a dot", ErrMalformed)
 	}
 	return id, stamp, signatures, nil
 }
 
-// parseTimestamp reads seconds since 1970, digits alone.
+// parseTimestamp parses seconds since 1970, digits only.
 func parseTimestamp(s string) (time.Time, error) {
 	if !allDigits(s) || len(s) > mostDigits {
-		return time.Time{}, fmt.Errorf("%w: the webhook-timestamp is no number of seconds", ErrMalformed)
+		return time.Time{}, fmt.Errorf("%w: webhook-timestamp is not a number of seconds", ErrMalformed)
 	}
 	seconds, err := strconv.ParseInt(s, 10, 64)
 	return time.Unix(seconds, 0), err
 }
 
-// appendHead appends what is signed before the body.
+// appendHead appends the signed bytes before the body.
 func appendHead(b []byte, id, stamp string) []byte {
 	b = append(append(b, id...), '.')
 	return append(append(b, stamp...), '.')

@@ -24,7 +24,7 @@ var (
 	newer = key(2, 32)
 )
 
-// officially says whether the standard's own library accepts a callback.
+// officially reports whether the standard's own library accepts a callback.
 func officially(t *testing.T, secret []byte, h http.Header, body []byte) error {
 	t.Helper()
 	w, err := official.NewWebhook(FormatSecret(secret))
@@ -43,7 +43,7 @@ func signedHeaders(keys [][]byte, id string, at time.Time, body string) http.Hea
 	return h
 }
 
-// The example of the standard's own documentation.
+// The example in the standard's own documentation.
 func TestTheStandardsExampleHasItsSignature(t *testing.T) {
 	secret, err := ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {
@@ -112,8 +112,9 @@ func TestANamespaceWithoutASecretIsNotSigned(t *testing.T) {
 	}
 }
 
-// A receiver can pass on, or sign itself, any callback that its secret is good for. With
-// a secret for each queue that is nothing at the receiver of another queue.
+// A receiver can forward, or sign by itself, any callback for which its secret
+// is valid. With one secret for each queue, the receiver of another queue
+// refuses such a callback.
 func TestAQueuesReceiverCanNeitherRelayNorForgeToAnother(t *testing.T) {
 	url, requests := receiver(t)
 	settings := task.NewSettings()
@@ -150,15 +151,15 @@ func TestAQueuesReceiverCanNeitherRelayNorForgeToAnother(t *testing.T) {
 	}
 }
 
-// TestARotationRejectsNothing: one receiver has the old secret all along, one
-// changes to the new one in the middle of it.
+// One receiver keeps the old secret, and one changes to the new secret in the
+// middle of the rotation.
 func TestARotationRejectsNothing(t *testing.T) {
 	url, requests := receiver(t)
 	var live [][]byte
 	s := newSender(t, Config{Secrets: func(string, string) [][]byte { return live }})
 	for _, step := range []struct {
 		signs    [][]byte
-		receiver [][]byte // each of them has to accept
+		receiver [][]byte // each of them must accept
 	}{
 		{[][]byte{older}, [][]byte{older}},
 		{[][]byte{newer, older}, [][]byte{older, newer}},
@@ -351,7 +352,8 @@ func FuzzVerify(f *testing.F) {
 		if Verify([][]byte{newer, older}, h, body, now) != nil {
 			return
 		}
-		// What is accepted was signed: making the signature again gives one of them.
+		// An accepted callback was signed: a new signature of it equals one of
+		// its signatures.
 		at, err := parseTimestamp(stamp)
 		if err != nil || now.Sub(at).Abs() > Tolerance || id == "" || strings.Contains(id, ".") {
 			t.Fatalf("accepted id %q at %q", id, stamp)

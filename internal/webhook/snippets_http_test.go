@@ -15,9 +15,10 @@ import (
 	"time"
 )
 
-// A server decides which bytes verify sees: it joins headers, and may have parsed the
-// body. So the snippets also run behind real ones, which answer with the data they would
-// go on to use. All trusted data must be signed data, and nothing else.
+// A server decides which bytes reach verify: it joins headers, and may have
+// parsed the body. So the snippets also run behind real servers, which reply
+// with the data that they would use. All trusted data must be signed data, and
+// nothing else.
 func TestBehindARealServerOnlyWhatWasSignedIsTrusted(t *testing.T) {
 	for _, c := range []struct {
 		harnessed
@@ -41,7 +42,8 @@ func TestBehindARealServerOnlyWhatWasSignedIsTrusted(t *testing.T) {
 	}
 }
 
-// serveSnippet starts a server and returns its address when it accepts connections.
+// serveSnippet starts a server and returns its address when it accepts
+// connections.
 func serveSnippet(t *testing.T, dir string, command []string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -79,10 +81,10 @@ func serveSnippet(t *testing.T, dir string, command []string) string {
 type rawCall struct {
 	name, text string
 	signed     string // the body that was signed for callID
-	trusted    bool   // whether it must be; none of the others may be unless it was signed
+	trusted    bool   // verify must trust it; if false, verify must not trust it unless it was signed
 }
 
-// check sends the request and judges the answer.
+// check sends the request and checks the reply.
 func (r *rawCall) check(t *testing.T, addr string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -92,7 +94,7 @@ func (r *rawCall) check(t *testing.T, addr string) {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	if _, err := io.WriteString(conn, r.text); err != nil {
-		t.Logf("%s: %v", r.name, err) // the server may refuse it before it has read all
+		t.Logf("%s: %v", r.name, err) // the server may refuse it before it has read everything
 	}
 	reply, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -145,7 +147,7 @@ func rawCalls(now time.Time) (list []rawCall) {
 	add("nothing signed", "POST", "", false, length(form)+multipart, form)
 	add("another body", "POST", "", false, head("")+length(text), text)
 	add("GET with a body", "GET", "", false, head("")+length(text), text)
-	// The form is not signed: a callback without a body is sent again with it.
+	// The form is not signed: an attacker adds it to a callback without a body.
 	add("multipart", "POST", "", false, head("")+multipart+length(form), form)
 	add("multipart in capitals", "POST", "", false, head("")+strings.ToUpper(multipart[:34])+multipart[34:]+length(form), form)
 	add("multipart in chunks", "POST", "", false, head("")+multipart+chunked, chunks(form))
@@ -157,7 +159,7 @@ func rawCalls(now time.Time) (list []rawCall) {
 	add("multipart in chunks and with a length", "POST", "", false, head("")+multipart+"Content-Length: 0\r\n"+chunked, chunks(form))
 	add("an encoded form", "POST", "", false, head("")+encoded+length("pay=100"), "pay=100")
 	add("an encoded form in chunks", "POST", "", false, head("")+encoded+chunked, chunks("pay=100"))
-	// Headers that are there twice: the program uses the verified one.
+	// Headers that occur twice: the program uses the verified one.
 	const evil = "webhook-id: evil\r\n"
 	add("another id behind it", "POST", text, false, head(text)+evil+length(text), text)
 	add("another id before it", "POST", text, false, evil+head(text)+length(text), text)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// snippet returns the block of docs/webhooks.md that is written in language.
-// There is one for each.
+// snippet returns the block of docs/webhooks.md in a language. Each language
+// has one.
 func snippet(t *testing.T, language string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/webhooks.md")
@@ -29,8 +29,8 @@ func snippet(t *testing.T, language string) string {
 	return block + "\n"
 }
 
-// call is a callback as a receiver's framework hands it to verify, and whether
-// it is to be trusted.
+// call is a callback as a receiver's framework passes it to verify, and whether
+// verify must trust it.
 type call struct {
 	name, id, stamp, signatures string
 
@@ -38,13 +38,13 @@ type call struct {
 	body                   string
 	shape                  string // of the body in Node: see main.mjs.txt
 	trusted                bool
-	only                   string // the languages with a verify that can know; "": all
+	only                   string // the languages in which verify can decide this; "": all
 }
 
 // absent is the value of a header that the request does not have.
 const absent = "\x00absent"
 
-// line returns the call as the harnesses read it.
+// line returns the call in the format of the harnesses.
 func (c *call) line() string {
 	fields := []string{c.id, c.stamp, c.signatures, c.kind, c.length, c.transfer, c.body}
 	for i, f := range fields {
@@ -154,8 +154,8 @@ func calls(now time.Time) []call {
 	} {
 		add(empty, name, true, edit)
 	}
-	// A callback without a body, sent again with one that the framework parsed
-	// away before verify saw it.
+	// A callback without a body, sent again with a body that the framework
+	// parsed before verify was called.
 	for name, edit := range map[string]func(c *call){
 		"multipart":             func(c *call) { c.kind, c.length = "multipart/form-data; boundary=x", "120" },
 		"multipart in chunks":   func(c *call) { c.kind, c.length, c.transfer = "multipart/form-data; boundary=x", absent, "chunked" },
@@ -180,7 +180,8 @@ func calls(now time.Time) []call {
 	return list
 }
 
-// typesOf removes types. Not every node reads them, and they are not tested here.
+// typesOf removes types. Some versions of Node cannot parse them, and this test
+// does not check them.
 var typesOf = strings.NewReplacer("import type { IncomingHttpHeaders } from \"node:http\";", "",
 	": string", "", ": IncomingHttpHeaders", "", ": unknown", "", ": boolean", "")
 
@@ -192,8 +193,8 @@ type harnessed struct {
 	command  []string
 }
 
-// write writes both into a new folder. It returns that folder and the path of the
-// command. Without the command it skips the test.
+// write writes both files to a new directory. It returns the directory and the
+// path of the command. It skips the test if the command is missing.
 func (h *harnessed) write(t *testing.T) (dir, path string) {
 	t.Helper()
 	path, err := exec.LookPath(h.command[0])
@@ -208,7 +209,7 @@ func (h *harnessed) write(t *testing.T) (dir, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.language == "java" { // it runs a single file by its first class
+	if h.language == "java" { // java runs a single file by its first class
 		harness, text = []byte(strings.Replace(text, "class Webhooks", string(harness)+"\nclass Webhooks", 1)), ""
 	}
 	dir = t.TempDir()
@@ -217,9 +218,9 @@ func (h *harnessed) write(t *testing.T) (dir, path string) {
 	return dir, path
 }
 
-// TestTheSnippetsOfTheDocumentation runs each with a harness in testdata that
-// reads callbacks from its standard input, one a line, and answers true or
-// false to each. The secret is its argument.
+// TestTheSnippetsOfTheDocumentation runs each snippet with a harness in
+// testdata. The harness reads callbacks from standard input, one per line, and
+// writes true or false for each. The secret is its argument.
 func TestTheSnippetsOfTheDocumentation(t *testing.T) {
 	for _, c := range []harnessed{
 		{"go", [2]string{"verify.go", "main.go"}, strings.NewReplacer("package receiver", "package main"), []string{"go"}},
@@ -232,7 +233,7 @@ func TestTheSnippetsOfTheDocumentation(t *testing.T) {
 		t.Run(c.language, func(t *testing.T) {
 			t.Parallel()
 			dir, path := c.write(t)
-			if c.language == "go" { // what it takes to compile must not make the callbacks older
+			if c.language == "go" { // the time to compile must not make the callbacks older
 				cmd := exec.CommandContext(t.Context(), path, append([]string{"build", "-o", "verify"}, c.files[:]...)...)
 				cmd.Dir = dir
 				if out, err := cmd.CombinedOutput(); err != nil {
@@ -267,7 +268,7 @@ func TestTheSnippetsOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestTheShellsSnippet signs what we sign.
+// The shell's snippet signs the same bytes as Sign.
 func TestTheShellsSnippet(t *testing.T) {
 	for _, tool := range []string{"sh", "openssl", "base64", "od"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -8,19 +8,21 @@ import (
 	"time"
 )
 
-// wire is a connection that asks for the lease once more in the very call that
-// writes a request's first bytes. Between the gate and that call lies a change
-// of goroutines, which takes as long as others take that are ready to run: a
-// process that is stopped among hundreds of attempts has some just there, and
-// would send them when it goes on, long after others have made them.
+// leaseConn is a connection that checks the lease again in the call that writes
+// the first bytes of a request. Between sendGuard and that call, another
+// goroutine takes over, which may take as long as other ready goroutines run.
+// If a process with hundreds of attempts is stopped, some of them are at this
+// point. Without the check they would send their requests when the process
+// continues, long after other nodes have repeated the attempts.
 type wire struct {
 	net.Conn
 
-	// next is the gate of the request that the next write begins; nil: none. The
-	// gate sets it, on the goroutine of the attempt, and net/http's writer takes it.
+	// next is the sendGuard of the request that the next write begins, or nil.
+	// sendGuard sets it, on the goroutine of the attempt, and net/http's writer
+	// takes it.
 	next atomic.Pointer[gate]
 
-	closed atomic.Bool // by the first Close; a Write that begins later fails
+	closed atomic.Bool // set by the first Close; a Write that begins later fails
 }
 
 // Write implements net.Conn.
@@ -30,7 +32,7 @@ func (w *wire) Write(b []byte) (int, error) {
 	}
 	if g := w.next.Swap(nil); g != nil {
 		if err := g.ask(); err != nil {
-			g.giveUp(err) // before net/http hears of it: it would look for another connection
+			g.giveUp(err) // before net/http gets the error: it would open another connection
 			return 0, err
 		}
 	}
@@ -39,10 +41,11 @@ func (w *wire) Write(b []byte) (int, error) {
 
 // Close implements net.Conn. It does not wait until the connection is closed.
 //
-// The Close of package net waits for the goroutine that reads, which net/http always
-// has. When too many connections are idle, net/http closes the oldest one while it
-// holds the lock of its whole pool. On a busy machine that goroutine takes many
-// milliseconds to run, and every attempt of every namespace waited for that lock.
+// The Close of package net waits for the goroutine that reads, and net/http
+// always has one. If too many connections are idle, net/http closes the oldest
+// one while it holds the lock of its whole pool. On a busy machine the reading
+// goroutine took many milliseconds to run, and all attempts of all namespaces
+// waited for that lock.
 func (w *wire) Close() error {
 	if w.closed.Swap(true) {
 		return net.ErrClosed
@@ -51,11 +54,12 @@ func (w *wire) Close() error {
 	return nil
 }
 
-// farewell is how long a connection that is closed may take to tell its receiver.
+// alertTimeout is how long TLS may take to send its last alert.
 const farewell = 100 * time.Millisecond
 
-// SetWriteDeadline implements net.Conn. TLS alone calls it: it allows its last
-// alert five seconds. A receiver that reads nothing would keep the descriptor as long.
+// SetWriteDeadline implements net.Conn. Only TLS calls it, with five seconds
+// for its last alert. A receiver that reads nothing would keep the descriptor
+// for that time.
 func (w *wire) SetWriteDeadline(t time.Time) error {
 	if most := time.Now().Add(farewell); t.After(most) {
 		t = most
@@ -63,18 +67,19 @@ func (w *wire) SetWriteDeadline(t time.Time) error {
 	return w.Conn.SetWriteDeadline(t)
 }
 
-// secure is TLS over a wire.
+// tlsConn is TLS over a leaseConn.
 type secure struct{ *tls.Conn }
 
-// Close implements net.Conn. It does not wait until TLS has written its last alert,
-// for the reason that wire's Close has: a receiver that does not read the bytes it was
-// sent decides how long that takes.
+// Close implements net.Conn. It does not wait until TLS has written its last
+// alert, for the reason in leaseConn.Close: a receiver that does not read
+// decides how long that takes.
 func (s secure) Close() error {
 	go s.Conn.Close()
 	return nil
 }
 
-// ask asks for the lease. It may be called on any goroutine.
+// checkLease returns an error if the lease is lost. It may be called on any
+// goroutine.
 func (g *gate) ask() error {
 	if g.live == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// slowToClose is a connection: its Close waits, as that of package net waits for
-// the goroutine that reads.
+// slowToClose is a connection with a Close that waits, as the Close of package
+// net waits for the goroutine that reads.
 type slowToClose struct {
 	net.Conn
 	may, closed chan struct{}
@@ -26,8 +26,7 @@ func (c *slowToClose) Close() error {
 	return nil
 }
 
-// TestACloseDoesNotHoldUpThePool: net/http calls Close under the lock that every
-// attempt needs.
+// net/http calls Close under the lock that every attempt needs.
 func TestACloseDoesNotHoldUpThePool(t *testing.T) {
 	inner := &slowToClose{may: make(chan struct{}), closed: make(chan struct{})}
 	w := &wire{Conn: inner}
@@ -47,10 +46,10 @@ func TestACloseDoesNotHoldUpThePool(t *testing.T) {
 	<-inner.closed
 }
 
-// TestAFarewellDoesNotHoldUpThePool: the last alert of TLS waits until there is room
-// for it, which a receiver that reads nothing does not make. net/http closes idle
-// connections under the lock that every attempt needs.
-func TestAFarewellDoesNotHoldUpThePool(t *testing.T) {
+// The last alert of TLS waits until there is room for it, and a receiver that
+// reads nothing never makes room. net/http closes idle connections under the
+// lock that every attempt needs.
+func TestALastAlertDoesNotHoldUpThePool(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // no request comes
 	server.StartTLS()
@@ -81,7 +80,7 @@ func TestAFarewellDoesNotHoldUpThePool(t *testing.T) {
 		}
 		time.Sleep(farewell)
 		synctest.Wait()
-		_ = there.SetReadDeadline(time.Now()) // a closed connection reports EOF, and not that
+		_ = there.SetReadDeadline(time.Now()) // a closed connection reports EOF, not a timeout
 		if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("the connection is not closed after %v: %v", farewell, err)
 		}

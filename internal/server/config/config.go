@@ -139,7 +139,7 @@ func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
 		}
 		p, err := netip.ParsePrefix(s)
 		if err != nil {
-			return nil, usage.Errorf(flag, "%qis not a CIDR, such as 10.0.0.0/8", s)
+			return nil, usage.Errorf(flag, "%q is not a CIDR, such as 10.0.0.0/8", s)
 		}
 		prefixes = append(prefixes, p)
 	}
