@@ -38,7 +38,7 @@ func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 	defer giveUp(nil)
 	defer time.AfterFunc(timeoutOf(d.Task), func() { giveUp(errTimeout) }).Stop()
 
-	g := newGate(attempt, giveUp, s.dialer.guard, d.Live)
+	g := newSendGuard(attempt, giveUp, s.dialer.guard, d.Live)
 	o := s.send(g, d, began, trace)
 	if !g.passed.IsZero() {
 		began, wall = g.passed, wall.Add(g.passed.Sub(began))
@@ -51,7 +51,7 @@ func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 }
 
 // send is Deliver without the times.
-func (s *Sender) send(g *gate, d task.Delivery, now time.Time, trace string) task.Outcome {
+func (s *Sender) send(g *sendGuard, d task.Delivery, now time.Time, trace string) task.Outcome {
 	request, err := s.newRequest(g, d, now, trace)
 	if err != nil {
 		return task.Outcome{Verdict: task.Failure, Error: err.Error()}

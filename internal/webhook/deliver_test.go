@@ -287,7 +287,7 @@ func TestARefusedConnectionCarriesNothingMore(t *testing.T) {
 	} {
 		ours, theirs := connected(t)
 		ctx, cancel := context.WithCancelCause(t.Context())
-		g := newGate(ctx, cancel, NewGuard(Config{AllowLoopback: always}), func() error { return io.ErrUnexpectedEOF })
+		g := newSendGuard(ctx, cancel, NewGuard(Config{AllowLoopback: always}), func() error { return io.ErrUnexpectedEOF })
 		g.gotConn(httptrace.GotConnInfo{Conn: c.over(ours)})
 		if _, err := ours.Write([]byte("GET")); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("%s: writing gave %v", c.name, err)

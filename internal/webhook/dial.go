@@ -41,7 +41,7 @@ func newDialer(closing context.Context, guard *Guard) *dialer {
 func (d *dialer) following(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stops := []func() bool{context.AfterFunc(d.closing, cancel)}
-	if attempt, ok := ctx.Value(gateKey{}).(*gate); ok {
+	if attempt, ok := ctx.Value(sendGuardKey{}).(*sendGuard); ok {
 		stops = append(stops, context.AfterFunc(attempt, cancel))
 	}
 	return ctx, func() {
@@ -76,7 +76,7 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	}
 	conn, err := each.DialContext(ctx, network, address)
 	if err == nil {
-		return &wire{Conn: conn}, nil
+		return &leaseConn{Conn: conn}, nil
 	}
 	var denied *EgressDenied
 	if errors.As(err, &denied) && permitted.Load() {
@@ -117,5 +117,5 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string, config *t
 		}
 		return nil, err
 	}
-	return secure{conn}, nil
+	return tlsConn{conn}, nil
 }

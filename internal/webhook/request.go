@@ -29,7 +29,7 @@ var contentTypes = map[task.BodyKind]string{
 
 // newRequest returns the signed request of a delivery, sent at now, with trace
 // as its traceparent. It sets g's address.
-func (s *Sender) newRequest(g *gate, d task.Delivery, now time.Time, trace string) (*http.Request, error) {
+func (s *Sender) newRequest(g *sendGuard, d task.Delivery, now time.Time, trace string) (*http.Request, error) {
 	t := d.Task
 	if len(t.Request.Body) != t.Request.BodySize {
 		return nil, fmt.Errorf("build the request: only %d bytes of the body are loaded, of %d", len(t.Request.Body), t.Request.BodySize)

@@ -23,7 +23,7 @@ import (
 // A sendGuard is also the context of the attempt, which the dialer uses (see
 // dialer). All methods except checkLease run on the goroutine of the attempt,
 // so there is no lock.
-type gate struct {
+type sendGuard struct {
 	context.Context
 	giveUp context.CancelCauseFunc // ends the context
 	live   func() error            // nil: there is no lease to lose
@@ -42,20 +42,20 @@ var (
 )
 
 // newSendGuard returns the sendGuard of an attempt. giveUp ends ctx.
-func newGate(ctx context.Context, giveUp context.CancelCauseFunc, guard *Guard, live func() error) *gate {
-	g := &gate{Context: ctx, giveUp: giveUp, guard: guard, live: live}
+func newSendGuard(ctx context.Context, giveUp context.CancelCauseFunc, guard *Guard, live func() error) *sendGuard {
+	g := &sendGuard{Context: ctx, giveUp: giveUp, guard: guard, live: live}
 	g.trace.GotConn = g.gotConn
 	return g
 }
 
 // watching returns the context for net/http. With it, net/http passes each
 // connection to the sendGuard before it uses the connection.
-func (g *gate) watching() context.Context { return httptrace.WithClientTrace(g, &g.trace) }
+func (g *sendGuard) watching() context.Context { return httptrace.WithClientTrace(g, &g.trace) }
 
 // addressIn returns the address for a dial under ctx, the context of an
 // attempt.
 func addressIn(ctx context.Context) (string, error) {
-	g, ok := ctx.Value(gateKey{}).(*gate)
+	g, ok := ctx.Value(sendGuardKey{}).(*sendGuard)
 	if !ok || g.address == "" {
 		return "", errNoAddress
 	}
@@ -65,17 +65,17 @@ func addressIn(ctx context.Context) (string, error) {
 var errNoAddress = errors.New("the dial does not belong to an attempt")
 
 // sendGuardKey is the key of the sendGuard in the context of an attempt.
-type gateKey struct{}
+type sendGuardKey struct{}
 
 // Value implements context.Context.
-func (g *gate) Value(key any) any {
-	if key == (gateKey{}) {
+func (g *sendGuard) Value(key any) any {
+	if key == (sendGuardKey{}) {
 		return g
 	}
 	return g.Context.Value(key)
 }
 
-func (g *gate) gotConn(info httptrace.GotConnInfo) {
+func (g *sendGuard) gotConn(info httptrace.GotConnInfo) {
 	if !g.passed.IsZero() {
 		g.refuse(info.Conn, errRepeat)
 		return
@@ -86,7 +86,7 @@ func (g *gate) gotConn(info httptrace.GotConnInfo) {
 		g.refuse(info.Conn, err)
 		return
 	}
-	if err := g.ask(); err != nil {
+	if err := g.checkLease(); err != nil {
 		g.refuse(info.Conn, err)
 		return
 	}
@@ -95,14 +95,14 @@ func (g *gate) gotConn(info httptrace.GotConnInfo) {
 		return
 	}
 	g.passed = time.Now()
-	if w, ok := bare(info.Conn).(*wire); ok {
+	if w, ok := bare(info.Conn).(*leaseConn); ok {
 		w.next.Store(g)
 	}
 }
 
 // bare returns the connection below TLS.
 func bare(conn net.Conn) net.Conn {
-	if t, ok := conn.(secure); ok {
+	if t, ok := conn.(tlsConn); ok {
 		return t.NetConn()
 	}
 	return conn
@@ -118,7 +118,7 @@ func remote(conn net.Conn) netip.AddrPort {
 
 // refuse keeps net/http from using conn. Its next write fails on the closed
 // connection, and the ended context keeps it from opening another one.
-func (g *gate) refuse(conn net.Conn, why error) {
+func (g *sendGuard) refuse(conn net.Conn, why error) {
 	g.refusal = why
 	g.giveUp(why)
 	bare(conn).Close() // closing the TLS layer could block on its last alert

@@ -29,7 +29,7 @@ func (c *slowToClose) Close() error {
 // net/http calls Close under the lock that every attempt needs.
 func TestACloseDoesNotHoldUpThePool(t *testing.T) {
 	inner := &slowToClose{may: make(chan struct{}), closed: make(chan struct{})}
-	w := &wire{Conn: inner}
+	w := &leaseConn{Conn: inner}
 	returned := make(chan struct{})
 	go func() { _ = w.Close(); close(returned) }()
 	select {
@@ -60,7 +60,7 @@ func TestALastAlertDoesNotHoldUpThePool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := dialled.(secure); !ok {
+	if _, ok := dialled.(tlsConn); !ok {
 		t.Errorf("a connection to a receiver is a %T", dialled)
 	}
 	_ = dialled.Close()
@@ -70,7 +70,7 @@ func TestALastAlertDoesNotHoldUpThePool(t *testing.T) {
 		receiver := tls.Server(there, server.TLS)
 		shaken := make(chan error, 1)
 		go func() { shaken <- receiver.Handshake() }()
-		conn := secure{tls.Client(&wire{Conn: here}, s.tlsConfig("127.0.0.1:443"))}
+		conn := secure{tls.Client(&leaseConn{Conn: here}, s.tlsConfig("127.0.0.1:443"))}
 		if err := errors.Join(conn.Handshake(), <-shaken); err != nil {
 			t.Fatal(err)
 		}
@@ -78,11 +78,11 @@ func TestALastAlertDoesNotHoldUpThePool(t *testing.T) {
 		if err := conn.Close(); err != nil || time.Since(began) != 0 {
 			t.Errorf("Close took %v: %v", time.Since(began), err)
 		}
-		time.Sleep(farewell)
+		time.Sleep(alertTimeout)
 		synctest.Wait()
 		_ = there.SetReadDeadline(time.Now()) // a closed connection reports EOF, not a timeout
 		if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			t.Errorf("the connection is not closed after %v: %v", farewell, err)
+			t.Errorf("the connection is not closed after %v: %v", alertTimeout, err)
 		}
 	})
 }

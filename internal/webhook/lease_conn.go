@@ -14,24 +14,24 @@ import (
 // If a process with hundreds of attempts is stopped, some of them are at this
 // point. Without the check they would send their requests when the process
 // continues, long after other nodes have repeated the attempts.
-type wire struct {
+type leaseConn struct {
 	net.Conn
 
 	// next is the sendGuard of the request that the next write begins, or nil.
 	// sendGuard sets it, on the goroutine of the attempt, and net/http's writer
 	// takes it.
-	next atomic.Pointer[gate]
+	next atomic.Pointer[sendGuard]
 
 	closed atomic.Bool // set by the first Close; a Write that begins later fails
 }
 
 // Write implements net.Conn.
-func (w *wire) Write(b []byte) (int, error) {
+func (w *leaseConn) Write(b []byte) (int, error) {
 	if w.closed.Load() {
 		return 0, net.ErrClosed
 	}
 	if g := w.next.Swap(nil); g != nil {
-		if err := g.ask(); err != nil {
+		if err := g.checkLease(); err != nil {
 			g.giveUp(err) // before net/http gets the error: it would open another connection
 			return 0, err
 		}
@@ -46,7 +46,7 @@ func (w *wire) Write(b []byte) (int, error) {
 // one while it holds the lock of its whole pool. On a busy machine the reading
 // goroutine took many milliseconds to run, and all attempts of all namespaces
 // waited for that lock.
-func (w *wire) Close() error {
+func (w *leaseConn) Close() error {
 	if w.closed.Swap(true) {
 		return net.ErrClosed
 	}
@@ -55,32 +55,32 @@ func (w *wire) Close() error {
 }
 
 // alertTimeout is how long TLS may take to send its last alert.
-const farewell = 100 * time.Millisecond
+const alertTimeout = 100 * time.Millisecond
 
 // SetWriteDeadline implements net.Conn. Only TLS calls it, with five seconds
 // for its last alert. A receiver that reads nothing would keep the descriptor
 // for that time.
-func (w *wire) SetWriteDeadline(t time.Time) error {
-	if most := time.Now().Add(farewell); t.After(most) {
+func (w *leaseConn) SetWriteDeadline(t time.Time) error {
+	if most := time.Now().Add(alertTimeout); t.After(most) {
 		t = most
 	}
 	return w.Conn.SetWriteDeadline(t)
 }
 
 // tlsConn is TLS over a leaseConn.
-type secure struct{ *tls.Conn }
+type tlsConn struct{ *tls.Conn }
 
 // Close implements net.Conn. It does not wait until TLS has written its last
 // alert, for the reason in leaseConn.Close: a receiver that does not read
 // decides how long that takes.
-func (s secure) Close() error {
+func (s tlsConn) Close() error {
 	go s.Conn.Close()
 	return nil
 }
 
 // checkLease returns an error if the lease is lost. It may be called on any
 // goroutine.
-func (g *gate) ask() error {
+func (g *sendGuard) checkLease() error {
 	if g.live == nil {
 		return nil
 	}

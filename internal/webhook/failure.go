@@ -16,7 +16,7 @@ import (
 // failed returns the outcome of an attempt without a reply. Reasons on our side
 // are checked first: if we closed the connection, net/http's error does not
 // describe the receiver.
-func failed(g *gate, err error, t *task.Task) task.Outcome {
+func failed(g *sendGuard, err error, t *task.Task) task.Outcome {
 	cause := context.Cause(g)
 	var denied *EgressDenied
 	switch {
@@ -38,7 +38,7 @@ func failed(g *gate, err error, t *task.Task) task.Outcome {
 	return task.Outcome{Verdict: task.Failure, Error: clip(sentence(err, t.Request.Destination))}
 }
 
-func timedOut(t *task.Task, g *gate) string {
+func timedOut(t *task.Task, g *sendGuard) string {
 	if g.passed.IsZero() {
 		return fmt.Sprintf("no connection to %s within %s", t.Request.Destination, timeoutOf(t))
 	}
