@@ -70,7 +70,7 @@ func TestALastAlertDoesNotHoldUpThePool(t *testing.T) {
 		receiver := tls.Server(there, server.TLS)
 		shaken := make(chan error, 1)
 		go func() { shaken <- receiver.Handshake() }()
-		conn := secure{tls.Client(&leaseConn{Conn: here}, s.tlsConfig("127.0.0.1:443"))}
+		conn := tlsConn{tls.Client(&leaseConn{Conn: here}, s.tlsConfig("127.0.0.1:443"))}
 		if err := errors.Join(conn.Handshake(), <-shaken); err != nil {
 			t.Fatal(err)
 		}

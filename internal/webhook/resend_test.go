@@ -95,7 +95,7 @@ func TestWithoutTheSendGuardNetHTTPResends(t *testing.T) {
 		}
 		bare.CloseIdleConnections()
 		if n := requests.Load(); n != 3 {
-			t.Errorf("net/http made %d requests of two, %s: is the gate still needed?", n, c.method)
+			t.Errorf("net/http made %d requests of two, %s: is sendGuard still needed?", n, c.method)
 		}
 	}
 }

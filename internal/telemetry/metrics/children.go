@@ -8,14 +8,14 @@ import (
 	"sync/atomic"
 )
 
-// children holds series that were resolved once, so that an event costs one
-// look-up in a map and no lock. The zero children is empty.
+// children caches resolved series, so that an event costs one map lookup and no
+// lock. The zero value is empty.
 type children[K comparable, V any] struct {
-	m  atomic.Pointer[map[K]*V] // never written to again: add replaces it. Read without mu
+	m  atomic.Pointer[map[K]*V] // the map never changes: add replaces it. Read without mu
 	mu sync.Mutex               // held by add
 }
 
-// get returns the series of key, nil where there are none yet.
+// get returns the series of key, or nil if there are none yet.
 func (c *children[K, V]) get(key K) *V {
 	if m := c.m.Load(); m != nil {
 		return (*m)[key]
@@ -23,8 +23,8 @@ func (c *children[K, V]) get(key K) *V {
 	return nil
 }
 
-// add returns the series of key, made by make where there are none. It copies
-// the map: it is for keys of which there are few.
+// add returns the series of key. If there are none, it creates them with make.
+// It copies the map, so it suits small numbers of keys only.
 func (c *children[K, V]) add(key K, make func() *V) *V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,10 +41,10 @@ func (c *children[K, V]) add(key K, make func() *V) *V {
 	return next[key]
 }
 
-// len returns how many keys have series.
+// len returns the number of keys with series.
 func (c *children[K, V]) len() int { return len(c.all()) }
 
-// all returns what there is, for reading only.
+// all returns the present map. The caller must not change it.
 func (c *children[K, V]) all() map[K]*V {
 	if m := c.m.Load(); m != nil {
 		return *m
@@ -52,5 +52,5 @@ func (c *children[K, V]) all() map[K]*V {
 	return nil
 }
 
-// sentence joins what a logger was given.
+// sentence joins the arguments of a logger.
 func sentence(v []any) string { return strings.TrimSpace(fmt.Sprintln(v...)) }

@@ -6,13 +6,14 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// other is the label of whatever is not counted apart. No name begins with an underscore.
+// other is the label of queues without their own series. No name begins with an
+// underscore.
 const other = "_other"
 
-// others is what is counted together without regard to its namespace.
+// others are the labels for queues of unknown namespaces.
 var others = task.QueueKey{Namespace: other, Queue: other}
 
-// How attempts end, in the order of their counters.
+// Outcomes of attempts, in the order of their counters.
 const (
 	delivered = iota
 	replaced
@@ -29,19 +30,20 @@ var outcomeNames = [...]string{
 	refused: "refused", interrupted: "interrupted", unsent: "unsent", stale: "stale",
 }
 
-// reasonNames are why tasks die; others, should there be any, are counted last.
+// reasonNames are the reasons of deaths. Unknown reasons count under the last
+// one.
 var reasonNames = [...]string{
 	"gone", "no_retry", "egress_denied",
 	task.ReasonAttempts, task.ReasonAge, task.ReasonReclaims, other,
 }
 
-// Buckets for those who do not take native histograms.
+// Buckets for scrapers without native histograms.
 var (
 	lateBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 	tookBuckets = []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 )
 
-// deliveries counts what becomes of tasks, by queue.
+// deliveries counts the outcomes of tasks by queue.
 type deliveries struct {
 	config   Config
 	late     *prometheus.HistogramVec
@@ -52,7 +54,7 @@ type deliveries struct {
 	queues *children[task.QueueKey, queue]
 }
 
-// queue is the series of one queue.
+// queue holds the series of one queue.
 type queue struct {
 	late, took prometheus.Observer
 	outcomes   [len(outcomeNames)]prometheus.Counter
@@ -66,7 +68,7 @@ func newDeliveries(r prometheus.Registerer, config Config) deliveries {
 		queues: new(children[task.QueueKey, queue]),
 		late: prometheus.NewHistogramVec(native(prometheus.HistogramOpts{
 			Name: "foliot_lateness_seconds", Buckets: lateBuckets,
-			Help: "From the due time of an attempt to the first byte sent; of a retry, from the time it was due again. Where no connection came about, to the start of the attempt.",
+			Help: "From the due time of an attempt to its first byte sent. For a retry, from the time it was due again. Without a connection, to the start of the attempt.",
 		}), labels),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "foliot_attempt_duration_seconds", Buckets: tookBuckets,
@@ -74,30 +76,30 @@ func newDeliveries(r prometheus.Registerer, config Config) deliveries {
 		}, labels),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "foliot_attempts_total",
-			Help: "Attempts that were settled, by how they ended. replaced: a success of a task that a PUT had replaced meanwhile; unsent: nothing was written to the network; stale: the lease was lost before, so the task is delivered again.",
+			Help: "Settled attempts by outcome. replaced: a success, but a PUT had replaced the task before the end; unsent: nothing was written to the network; stale: the lease was lost before, so the task is delivered again.",
 		}, append(labels, "outcome")),
 		dead: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "foliot_dead_total",
-			Help: "Tasks that gave up, by reason.",
+			Help: "Tasks that died, by reason.",
 		}, append(labels, "reason")),
 	}
 	r.MustRegister(d.late, d.took, d.attempts, d.dead)
 	home := task.QueueKey{Namespace: task.DefaultNamespace, Queue: task.DefaultQueue}
-	d.queues.add(home, func() *queue { return d.resolve(home) }) // seen at zero from the start
+	d.queues.add(home, func() *queue { return d.resolve(home) }) // exposed as zero from the start
 	return d
 }
 
-// native makes a histogram native beside its buckets: each of its own
-// buckets is 9 % wide, and it grows to at most 160 of them.
+// native adds a native histogram to the buckets of o. Its own buckets are 9 %
+// wide, and it has at most 160 of them.
 func native(o prometheus.HistogramOpts) prometheus.HistogramOpts {
 	o.NativeHistogramBucketFactor = 1.1
 	o.NativeHistogramMaxBucketNumber = 160
 	return o
 }
 
-// Attempt counts an attempt of a queue's task that was settled: how it ended,
-// and the record that the settlement left, nil where the lease was lost before.
-// It costs less than 100 ns where the queue is counted apart, and allocates nothing.
+// Attempt counts a settled attempt of a queue's task. after is the record after
+// the settlement, nil if the lease was lost before. If the queue has its own
+// series, the call takes less than 100 ns and allocates nothing.
 func (m *Metrics) Attempt(namespace, name string, o task.Outcome, after *task.Task) {
 	q := m.deliveries.of(namespace, name)
 	q.outcomes[outcomeOf(o.Verdict, after)].Inc()
@@ -157,8 +159,8 @@ func (d *deliveries) of(namespace, name string) *queue {
 	return q
 }
 
-// fold returns the labels under which a queue is counted, and its series,
-// which it makes where there are none yet.
+// fold returns the labels under which a queue is counted, and its series. It
+// creates missing series.
 func (d *deliveries) fold(key task.QueueKey) (task.QueueKey, *queue) {
 	key = d.apart(key)
 	q := d.queues.get(key)
@@ -172,7 +174,7 @@ func (d *deliveries) fold(key task.QueueKey) (task.QueueKey, *queue) {
 	return key, q
 }
 
-// apart returns the labels that a queue would have, if there is room.
+// apart returns the labels that a queue would have without the limit.
 func (d *deliveries) apart(key task.QueueKey) task.QueueKey {
 	s := d.config.Settings()
 	switch {
@@ -186,8 +188,8 @@ func (d *deliveries) apart(key task.QueueKey) task.QueueKey {
 	return key
 }
 
-// resolve makes the series of a queue. All of its counters show from then on,
-// so that the first event of a kind is an increase, too.
+// resolve creates the series of a queue. It exposes all counters at zero, so
+// that the first event of a kind counts as an increase.
 func (d *deliveries) resolve(key task.QueueKey) *queue {
 	q := &queue{
 		late: d.late.WithLabelValues(key.Namespace, key.Queue),

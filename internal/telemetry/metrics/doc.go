@@ -1,12 +1,13 @@
-// Package metrics counts what the server does and tells Prometheus.
+// Package metrics counts the work of the server, and exposes the counts to
+// Prometheus.
 //
-// It is told by plain functions (Attempt, Request, Sync, …), which the parts
-// take as fields of their Config, and asks what it is not told (Sources) while
-// a scrape is under way. No part imports it.
+// Other parts take its plain functions (Attempt, Request, Sync, …) as fields of
+// their Config and call them for each event. Sources provide further values
+// during a scrape. No part imports this package.
 //
-// How many series there are does not depend on what clients send. A queue
-// has series of its own if an operator has decided something about it, or if it is the
-// default queue of a namespace that exists, up to Config.MaxQueues. All
-// others are counted together: under their namespace with the queue "_other", which
-// no queue can be called, or under "_other" altogether.
+// The number of series does not depend on the requests of clients. A queue has
+// its own series if an operator configured it, or if it is the default queue of
+// a namespace that exists, up to Config.MaxQueues. All other queues of a
+// namespace share the queue label "_other", which no queue can have as its
+// name. Queues of unknown namespaces use "_other" for both labels.
 package metrics

@@ -22,7 +22,7 @@ const (
 	tableEnd   = "<!-- metrics: end -->"
 )
 
-// families are the metrics of ours, in the order of their names.
+// families returns our metrics, in the order of their names.
 func families(t *testing.T) []*dto.MetricFamily {
 	t.Helper()
 	var ours []*dto.MetricFamily
@@ -42,7 +42,7 @@ func labelsOf(f *dto.MetricFamily) (names []string) {
 	return names
 }
 
-func TestTheDocumentedTableIsWhatIsExposed(t *testing.T) {
+func TestTheDocumentedTableIsExposed(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| metric | type | labels | meaning |\n|---|---|---|---|\n")
 	for _, f := range families(t) {
@@ -82,10 +82,12 @@ func TestNamesAndHelpsPassPrometheusOwnLinter(t *testing.T) {
 	}
 }
 
-// A word that PromQL may hold: the metrics of ours, of the runtime and of the process.
+// metricWord matches names of metrics in PromQL: ours, those of the runtime and
+// of the process.
 var metricWord = regexp.MustCompile(`\b(foliot|go|process)_[a-z0-9_]+\b`)
 
-// checkQueries complains about each metric and label of an expression that is not exposed.
+// checkQueries reports each metric and label of an expression that is not
+// exposed.
 func checkQueries(t *testing.T, where string, exprs []string) {
 	t.Helper()
 	exposed := gather(t, full(t))
@@ -126,7 +128,7 @@ var (
 	matcher  = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!~|!=|=)\s*"`)
 )
 
-// labelsIn returns the labels that an expression groups by, or chooses by.
+// labelsIn returns the labels by which an expression groups or selects.
 func labelsIn(expr string) (names []string) {
 	for _, m := range grouping.FindAllStringSubmatch(expr, -1) {
 		for name := range strings.SplitSeq(m[1], ",") {
@@ -141,7 +143,7 @@ func labelsIn(expr string) (names []string) {
 	return names
 }
 
-func TestTheDashboardAsksForWhatIsExposedAlone(t *testing.T) {
+func TestTheDashboardUsesExposedMetricsOnly(t *testing.T) {
 	data, err := os.ReadFile(docs + "grafana/foliot.json")
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +155,7 @@ func TestTheDashboardAsksForWhatIsExposedAlone(t *testing.T) {
 	checkQueries(t, "grafana/foliot.json", append(texts(board, "expr"), texts(board, "definition")...))
 }
 
-// texts returns the strings that stand under a key anywhere in a JSON value.
+// texts returns all strings under a key in a JSON value, at any depth.
 func texts(v any, key string) (found []string) {
 	switch v := v.(type) {
 	case []any:
@@ -171,7 +173,7 @@ func texts(v any, key string) (found []string) {
 	return found
 }
 
-func TestTheAlertsAskForWhatIsExposedAlone(t *testing.T) {
+func TestTheAlertsUseExposedMetricsOnly(t *testing.T) {
 	data, err := os.ReadFile(docs + "grafana/alerts.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +181,7 @@ func TestTheAlertsAskForWhatIsExposedAlone(t *testing.T) {
 	checkQueries(t, "grafana/alerts.yaml", indented(string(data), "expr: |"))
 }
 
-func TestThePageAsksForWhatIsExposedAlone(t *testing.T) {
+func TestThePageUsesExposedMetricsOnly(t *testing.T) {
 	page, err := os.ReadFile(docs + "observability.md")
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +198,7 @@ func TestThePageAsksForWhatIsExposedAlone(t *testing.T) {
 	checkQueries(t, "observability.md", exprs)
 }
 
-// indented returns the blocks of YAML that follow a line that ends in head.
+// indented returns the indented blocks of YAML after lines that end in head.
 func indented(text, head string) (blocks []string) {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -15,8 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// configured returns the settings of an operator who decided something about
-// each of these queues and namespaces.
+// configured returns settings with records for these queues and namespaces.
 func configured(records ...task.Setting) func() *task.Settings {
 	s := task.NewSettings(records...)
 	return func() *task.Settings { return s }
@@ -30,7 +29,8 @@ func left(state task.State, reason string) *task.Task {
 	return &task.Task{State: state, Reason: reason}
 }
 
-// index is a store's index by hand: what the lanes claim, and what is in them.
+// index is an index with fixed contents: the heads of the lanes, and the tasks
+// in them.
 type index struct {
 	heads   []task.LaneHead
 	entries map[task.Lane]task.Entry
@@ -51,7 +51,7 @@ func (i *index) Peek(_ context.Context, reads []task.LaneRead) ([][]task.Entry, 
 	return found, nil
 }
 
-// full returns metrics in which everything has happened once.
+// full returns metrics after one event of every kind.
 func full(t *testing.T) *Metrics {
 	t.Helper()
 	m := New(Config{Version: "1.2.3"})
@@ -96,7 +96,8 @@ func gather(t *testing.T, m *Metrics) map[string]*dto.MetricFamily {
 	return families
 }
 
-// find returns the one metric of a family that has these labels (name, value, …), or nil.
+// find returns the only metric of a family with these labels (name, value, …),
+// or nil.
 func find(t *testing.T, m *Metrics, name string, labels ...string) *dto.Metric {
 	t.Helper()
 	for _, metric := range gather(t, m)[name].GetMetric() {
@@ -113,7 +114,8 @@ func find(t *testing.T, m *Metrics, name string, labels ...string) *dto.Metric {
 	return nil
 }
 
-// value returns a counter's or gauge's value, -1 where there is no such series.
+// value returns the value of a counter or gauge, or -1 if there is no such
+// series.
 func value(t *testing.T, m *Metrics, name string, labels ...string) float64 {
 	t.Helper()
 	metric := find(t, m, name, labels...)

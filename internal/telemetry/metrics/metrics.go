@@ -13,26 +13,26 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Config says what is counted apart. The zero Config works.
+// Config holds the settings of Metrics. The zero Config works.
 type Config struct {
-	// Version is what foliot_build_info shows. Default: "dev".
+	// Version is the version in foliot_build_info. Default: "dev".
 	Version string
 
-	// Settings decide which queues have series of their own. It is called by
-	// many goroutines and must not block. Default: there are none, and only the
-	// default queue of the default namespace is counted apart.
+	// Settings decides which queues have their own series. It is called by many
+	// goroutines and must not block. Default: no settings, so only the default
+	// queue of the default namespace has its own series.
 	Settings func() *task.Settings
 
-	// Unsynced says that the store has no log of its own that it syncs: there are
-	// no metrics of syncs then.
+	// Unsynced is true if the store syncs no log of its own. Then there are no
+	// metrics about syncs.
 	Unsynced bool
 
-	// MaxQueues bounds the queues that have series of their own: each costs
-	// about 60 series, or 40 where native histograms are taken. A queue keeps its
-	// series until the process ends. Default: 100.
+	// MaxQueues bounds the queues with their own series. Each costs about 60
+	// series, or 40 with native histograms. A queue keeps its series until the
+	// process ends. Default: 100.
 	MaxQueues int
 
-	// Logger is told what failed while a scrape was under way. Default: none.
+	// Logger logs the failures during scrapes. Default: none.
 	Logger *slog.Logger
 }
 
@@ -53,8 +53,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Metrics are the counts of one process. It starts no goroutine. All methods
-// may be called by many goroutines.
+// Metrics are the counts of one process. It starts no goroutine. Many
+// goroutines may call all methods.
 type Metrics struct {
 	config   Config
 	registry *prometheus.Registry
@@ -71,7 +71,7 @@ func New(config Config) *Metrics {
 	m.requests = newRequests(m.registry)
 	m.store = newStore(m.registry, m.config.Unsynced)
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "foliot_build_info", Help: "Always 1; the labels say which build this is.",
+		Name: "foliot_build_info", Help: "Always 1. The labels name the build.",
 	}, []string{"version", "go_version"})
 	build.WithLabelValues(m.config.Version, runtime.Version()).Set(1)
 	m.registry.MustRegister(build,
@@ -79,12 +79,13 @@ func New(config Config) *Metrics {
 	return m
 }
 
-// Ask makes scrapes ask sources, too. It may be called once, when they exist.
+// Ask adds sources, whose values are read during each scrape. It may be called
+// once.
 func (m *Metrics) Ask(sources Sources) {
 	if sources.Now == nil {
 		sources.Now = time.Now
 	}
-	m.registry.MustRegister(&asker{sources: sources, deliveries: &m.deliveries, settings: m.config.Settings, logger: m.config.Logger})
+	m.registry.MustRegister(&sourceCollector{sources: sources, deliveries: &m.deliveries, settings: m.config.Settings, logger: m.config.Logger})
 }
 
 const (
@@ -92,8 +93,9 @@ const (
 	scrapeTimeout = 10 * time.Second
 )
 
-// Handler answers scrapes: as text or, to those who accept it, as protobuf,
-// which alone carries native histograms. A source that fails is left out, and logged.
+// Handler answers scrapes: as text or, if the client accepts it, as protobuf,
+// which is the only format with native histograms. It leaves out a source that
+// fails, and logs the failure.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog:            scrapeLog{m.config.Logger},
@@ -106,4 +108,4 @@ func (m *Metrics) Handler() http.Handler {
 // scrapeLog is promhttp's logger.
 type scrapeLog struct{ *slog.Logger }
 
-func (l scrapeLog) Println(v ...any) { l.Warn("scrape metrics", "error", sentence(v)) }
+func (l scrapeLog) Println(v ...any) { l.Warn("scrape failed", "error", sentence(v)) }

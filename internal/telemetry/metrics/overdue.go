@@ -7,18 +7,18 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// How many lanes one scrape looks into: each costs a read of the index.
+// Bounds of the lanes that one scrape reads. Each costs a read of the index.
 const (
 	overdueLanes    = 512
 	overduePerQueue = 16
 )
 
-// overdue tells how old the oldest overdue task of each queue is, and the oldest instant of
-// a schedule. What the
-// lanes say of their heads is only a lower bound of the due time (what was
-// delivered may stand there until the next read), so it looks into those that seem the
-// oldest: a metric that wakes people must not cry for a task that is gone.
-func (a *asker) overdue(ctx context.Context, to *collection) {
+// overdue reports the age of the oldest overdue task of each queue, and of the
+// oldest overdue instant of a schedule. The head of a lane is only a lower
+// bound of the due time, because it may be a delivered task until the next
+// read. So overdue reads the lanes that seem the oldest: an alert must not be
+// caused by a task that is gone.
+func (a *sourceCollector) overdue(ctx context.Context, to *collection) {
 	now := task.FloorMillis(a.sources.Now())
 	heads, err := a.sources.Index.Lanes(ctx, now)
 	if err != nil {
@@ -50,8 +50,9 @@ func (a *asker) overdue(ctx context.Context, to *collection) {
 	}
 }
 
-// suspects are the reads of the lanes that seem the most overdue, which come first in heads.
-func (a *asker) suspects(heads []task.LaneHead, now task.Millis) []task.LaneRead {
+// suspects returns reads of the lanes that seem the most overdue. These come
+// first in heads.
+func (a *sourceCollector) suspects(heads []task.LaneHead, now task.Millis) []task.LaneRead {
 	settings := a.settings()
 	reads := []task.LaneRead{}
 	taken := map[task.QueueKey]int{}

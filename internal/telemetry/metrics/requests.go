@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxAnswers bounds what requests are told apart by, should a caller name
-// routes by something else than its own table.
+// maxAnswers bounds the series, in case a caller passes routes that are not
+// from a fixed table.
 const maxAnswers = 2000
 
 var requestBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
@@ -20,7 +20,7 @@ type requests struct {
 	answers  *children[answer, answered]
 }
 
-// answer is what requests are told apart by.
+// answer holds the labels of a request.
 type answer struct {
 	route, method string
 	status        int
@@ -35,19 +35,19 @@ func newRequests(r prometheus.Registerer) requests {
 	q := requests{
 		answers: new(children[answer, answered]),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "foliot_api_requests_total", Help: "Requests that the API answered. The route is other where none took it; the status is 0 where the client went away before there was one.",
+			Name: "foliot_api_requests_total", Help: "Requests that the API answered. The route is other if no route matched. The status is 0 if the client disconnected before the reply.",
 		}, []string{"route", "method", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "foliot_api_request_duration_seconds", Buckets: requestBuckets,
-			Help: "From a request's header to the end of its reply. A read with ?wait= takes as long as it waits.",
+			Help: "From a request's header to the end of its reply. A read with ?wait= includes its wait.",
 		}, []string{"route", "method"}),
 	}
 	r.MustRegister(q.total, q.duration)
 	return q
 }
 
-// Request counts a request that was answered: route is the pattern that took
-// it, such as /v1/tasks/{name}, never its path, and method one of a few.
+// Request counts an answered request. route must be the pattern that matched,
+// such as /v1/tasks/{name}, never the path. method must be one of a few values.
 func (m *Metrics) Request(route, method string, status int, d time.Duration) {
 	r := &m.requests
 	key := answer{route, method, status}
@@ -59,7 +59,8 @@ func (m *Metrics) Request(route, method string, status int, d time.Duration) {
 	a.duration.Observe(d.Seconds())
 }
 
-// answer makes the series of an answer, while there is room for more.
+// answer creates the series of an answer, or returns the shared series if there
+// are too many.
 func (r *requests) answer(a answer) *answered {
 	if r.answers.len() >= maxAnswers {
 		a = answer{route: other, method: other}

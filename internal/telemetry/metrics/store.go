@@ -13,7 +13,7 @@ var (
 	batchBuckets = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 )
 
-// store counts what the store does.
+// store counts the work of the store.
 type store struct {
 	sync, batch prometheus.Histogram
 
@@ -29,17 +29,17 @@ func newStore(r prometheus.Registerer, unsynced bool) store {
 	s := store{
 		sync: prometheus.NewHistogram(native(prometheus.HistogramOpts{
 			Name: "foliot_sync_seconds", Buckets: syncBuckets,
-			Help: "From the moment at which a batch of changes is applied to the moment at which the log that holds it is synced. No reply is faster.",
+			Help: "From the time a batch of changes is applied until the log with these changes is synced. No reply is faster.",
 		})),
 		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "foliot_sync_batch_changes", Buckets: batchBuckets,
 			Help: "Changes that shared a sync.",
 		}),
-		reclaims: counter("foliot_reclaims_total", "Leases that were taken back because their attempt was never settled: the process died, or lost them."),
+		reclaims: counter("foliot_reclaims_total", "Leases that were taken back because their attempt was not settled: the process died or lost them."),
 		swept:    counter("foliot_swept_total", "Records that were removed because their retention had ended."),
-		scrubs:   counter("foliot_scrubs_total", "Scrubs that went through the whole store."),
+		scrubs:   counter("foliot_scrubs_total", "Completed scrubs of the whole store."),
 		examined: counter("foliot_scrub_examined_total", "Records and index entries that scrubs examined."),
-		repairs:  counter("foliot_scrub_repairs_total", "What scrubs found broken, and repaired. Any is a fault of Foliot or of the disk."),
+		repairs:  counter("foliot_scrub_repairs_total", "Errors that scrubs found and repaired. Each is a fault of Foliot or of the disk."),
 	}
 	if !unsynced {
 		r.MustRegister(s.sync, s.batch)
@@ -47,8 +47,8 @@ func newStore(r prometheus.Registerer, unsynced bool) store {
 	return s
 }
 
-// Sync counts a sync of the log: how long it took, and how many changes
-// were waiting for it.
+// Sync counts a sync of the log: how long it took, and how many changes waited
+// for it.
 func (m *Metrics) Sync(d time.Duration, changes int) {
 	m.store.sync.Observe(d.Seconds())
 	m.store.batch.Observe(float64(changes))
@@ -57,8 +57,8 @@ func (m *Metrics) Sync(d time.Duration, changes int) {
 // Reclaimed counts leases that were taken back.
 func (m *Metrics) Reclaimed(n int) { m.store.reclaims.Add(float64(n)) }
 
-// Died counts those tasks, of some whose leases the store took back, that died of
-// it. The Settings must be there by then.
+// Died counts the dead tasks in left, the tasks whose leases the store took
+// back. Config.Settings must work by then.
 func (m *Metrics) Died(left []*task.Task) {
 	for _, t := range left {
 		m.deliveries.of(t.Namespace, t.Queue).ended(t)

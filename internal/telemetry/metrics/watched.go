@@ -6,13 +6,13 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// watched is a queue whose maintenance is counted.
+// watched is a queue that counts swept records and reclaimed leases.
 type watched struct {
 	task.Queue
 	metrics *Metrics
 }
 
-// Watch returns q, and counts what it sweeps and takes back.
+// Watch returns q with counters for swept records and reclaimed leases.
 func (m *Metrics) Watch(q task.Queue) task.Queue { return watched{Queue: q, metrics: m} }
 
 // Sweep sweeps, and counts.

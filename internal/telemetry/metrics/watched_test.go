@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// rounds is a queue that answers what the test says.
+// rounds is a queue with replies that the test sets.
 type rounds struct {
 	task.Queue
 	n   int

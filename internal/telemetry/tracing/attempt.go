@@ -15,9 +15,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Attempt begins the span of an attempt. The attempt is to run under the
-// context that it returns and to send the traceparent that it returns, which
-// is "" of a nil Tracer; end is called once, with how the attempt ended.
+// Attempt begins the span of an attempt. The attempt must use the returned
+// context and send the returned traceparent, which is "" if t is nil. It must
+// call end once, with its outcome.
 func (t *Tracer) Attempt(ctx context.Context, d task.Delivery) (_ context.Context, traceparent string, end func(task.Outcome)) {
 	if t == nil {
 		return ctx, "", ignore
@@ -32,7 +32,7 @@ func (t *Tracer) Attempt(ctx context.Context, d task.Delivery) (_ context.Contex
 	}
 	span.SetAttributes(about(d)...)
 	return ctx, write(span.SpanContext()), func(o task.Outcome) {
-		span.SetAttributes(became(o)...)
+		span.SetAttributes(outcomeAttributes(o)...)
 		if o.Verdict != task.Success {
 			span.SetStatus(codes.Error, withoutQuery(o.Error))
 		}
@@ -42,7 +42,7 @@ func (t *Tracer) Attempt(ctx context.Context, d task.Delivery) (_ context.Contex
 
 func ignore(task.Outcome) {}
 
-// about is what is known of an attempt before it is made.
+// about returns the attributes that are known before the attempt.
 func about(d task.Delivery) []attribute.KeyValue {
 	t := d.Task
 	list := []attribute.KeyValue{
@@ -67,8 +67,8 @@ var verdictNames = [...]string{
 	task.Refusal: "refused", task.Interrupted: "interrupted", task.Unsent: "unsent",
 }
 
-// became is what an attempt's end adds.
-func became(o task.Outcome) []attribute.KeyValue {
+// outcomeAttributes returns the attributes of an attempt's outcome.
+func outcomeAttributes(o task.Outcome) []attribute.KeyValue {
 	outcome := "failed"
 	if int(o.Verdict) < len(verdictNames) {
 		outcome = cmp.Or(verdictNames[o.Verdict], outcome)
@@ -90,14 +90,14 @@ func became(o task.Outcome) []attribute.KeyValue {
 	return list
 }
 
-// withoutQuery cuts an error where a URL's query would begin: the errors of a
-// delivery name none, and this keeps it so.
+// withoutQuery cuts an error at the position where a URL's query would begin.
+// Errors of deliveries contain no query, and this makes sure of it.
 func withoutQuery(text string) string {
 	text, _, _ = strings.Cut(text, "?")
 	return text
 }
 
-// parse reads a W3C traceparent; what is none gives an invalid context.
+// parse parses a W3C traceparent. If it is invalid, so is the returned context.
 func parse(traceparent string) trace.SpanContext {
 	if traceparent == "" {
 		return trace.SpanContext{}

@@ -17,14 +17,14 @@ import (
 
 const (
 	requestTimeout = 10 * time.Second // of one request to the collector
-	uploadTimeout  = 30 * time.Second // of a batch, its repeats included
-	firstRepeat    = time.Second      // then twice as long each time
-	maxRefusal     = 64 << 10         // of a reply that is read, so that the connection can be used again
+	uploadTimeout  = 30 * time.Second // of a batch, including its repeats
+	firstRepeat    = time.Second      // doubled each time
+	maxRefusal     = 64 << 10         // how much of a reply is read, so that the connection can be used again
 )
 
 // collector sends batches to an OpenTelemetry collector: OTLP over HTTP, as
-// protobuf. The exporter that OpenTelemetry has for this links gRPC, although it
-// does not speak it: 4 MB of the binary.
+// protobuf. OpenTelemetry's own exporter for this links gRPC without using it,
+// which adds 4 MB to the binary.
 type collector struct {
 	target  string
 	headers map[string]string
@@ -39,13 +39,14 @@ func newCollector(target string, headers map[string]string) *collector {
 	c.client = &http.Client{
 		Transport: &http.Transport{MaxIdleConns: 1, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true},
 		Timeout:   requestTimeout,
-		// Whoever redirects would be sent the headers, with what is secret in them.
+		// After a redirect, another server would get the headers with their
+		// secrets.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c
 }
 
-// close makes an upload under way, and all later ones, fail at once.
+// close makes the present upload and all later ones fail at once.
 func (c *collector) close() {
 	c.end()
 	c.client.CloseIdleConnections()
@@ -57,10 +58,11 @@ func (c *collector) Start(context.Context) error { return nil }
 // Stop implements otlptrace.Client.
 func (c *collector) Stop(context.Context) error { return nil }
 
-// UploadTraces sends one batch, and repeats it while the collector says that
-// this may help. It fails at once after close.
+// UploadTraces sends one batch. It repeats the batch while the collector's
+// replies allow this. It fails at once after close.
 func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	// The same bytes as an ExportTraceServiceRequest, whose package links gRPC.
+	// The bytes equal those of an ExportTraceServiceRequest, but that package
+	// links gRPC.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
 		return fmt.Errorf("encode spans: %w", err)
@@ -81,10 +83,10 @@ func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceS
 	}
 }
 
-// refusal says whether a failed batch may be sent again, and when.
+// refusal reports whether a failed batch may be sent again, and when.
 type refusal struct {
 	final bool
-	wait  time.Duration // as the collector says
+	wait  time.Duration // the collector's Retry-After
 }
 
 func (c *collector) send(ctx context.Context, body []byte) (refusal, error) {
@@ -105,16 +107,16 @@ func (c *collector) send(ctx context.Context, body []byte) (refusal, error) {
 	if reply.StatusCode/100 == 2 {
 		return refusal{}, nil
 	}
-	err = fmt.Errorf("the collector at %s answered %d", r.URL.Host, reply.StatusCode)
+	err = fmt.Errorf("the collector at %s replied %d", r.URL.Host, reply.StatusCode)
 	switch reply.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		seconds, _ := strconv.Atoi(reply.Header.Get("Retry-After")) // of a date it makes 0: our own wait
+		seconds, _ := strconv.Atoi(reply.Header.Get("Retry-After")) // 0 for a date: our own wait applies
 		return refusal{wait: time.Duration(min(max(seconds, 0), 60)) * time.Second}, err
 	}
 	return refusal{final: true}, err
 }
 
-// unreached shortens what net/http says: the URL is known, the cause is not.
+// unreached shortens net/http's error to its cause, without the URL.
 func (c *collector) unreached(err error) error {
 	if u := new(url.Error); errors.As(err, &u) {
 		err = u.Err

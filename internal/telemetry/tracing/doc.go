@@ -1,17 +1,21 @@
-// Package tracing tells an OpenTelemetry collector what the server does.
+// Package tracing exports spans of the server's work to an OpenTelemetry
+// collector.
 //
-// A request to the API is a span of the caller's trace. Each attempt to
-// deliver a task is the root of a trace of its own, which its receiver goes
-// on with, and is linked to the span that created the task: a trace that
-// begins with a click and ends with a retry three days later is of no use in any viewer.
+// A request to the API is a span of the caller's trace. Each attempt to deliver
+// a task is the root of a new trace, which the receiver continues. It has a
+// link to the span that created the task. One trace for both would be useless
+// in any viewer: it would begin with a click and end with a retry three days
+// later.
 //
-// Whether a trace is kept is decided once. A request follows its caller, an
-// attempt follows its creator, and where there is neither, the ratio decides. So a
-// task that is seen at all is seen from its creation to its end.
+// The decision to keep a trace is made once. A request follows its caller, an
+// attempt follows the span that created its task, and without either, the ratio
+// decides. So a task is either traced from its creation to its end, or not at
+// all.
 //
-// What leaves the process: names, ids and numbers of tasks, host and port of
-// their destinations, statuses and errors. No URLs, headers or bodies.
+// These values leave the process: names, ids and numbers of tasks, host and
+// port of their destinations, statuses and errors. URLs, headers and bodies do
+// not.
 //
-// Spans wait in a queue of fixed length. A collector that is slow, or gone, costs
-// spans, which are counted; it never costs a delivery, nor memory.
+// Spans wait in a queue of fixed length. A slow or absent collector costs
+// spans, which are counted. It costs no delivery and no memory.
 package tracing

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// ParseHeaders reads headers for the collector as OTEL_EXPORTER_OTLP_HEADERS
-// has them: name=value, separated by commas, values percent-encoded. Errors
-// name no value.
+// ParseHeaders parses headers for the collector in the format of
+// OTEL_EXPORTER_OTLP_HEADERS: name=value, separated by commas, with
+// percent-encoded values. Errors do not contain values.
 func ParseHeaders(list string) (map[string]string, error) {
 	headers := map[string]string{}
 	for i, item := range strings.Split(list, ",") {

@@ -27,7 +27,7 @@ func TestHeadersAreReadAsOpenTelemetryWritesThem(t *testing.T) {
 			t.Errorf("%q: %v, %v", c.list, got, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("the error tells the secret: %v", err)
+			t.Errorf("the error contains the secret: %v", err)
 		}
 	}
 }

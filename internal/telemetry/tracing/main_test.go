@@ -19,12 +19,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// receiver is a collector that keeps what it is sent, as it came and decoded.
+// receiver is a collector that records its requests, raw and decoded.
 type receiver struct {
 	*httptest.Server
-	answer func(http.ResponseWriter) bool // before a batch is taken; false: not taken
+	answer func(http.ResponseWriter) bool // called before a batch is accepted; false: the batch is refused
 
-	mu       sync.Mutex // guards everything below
+	mu       sync.Mutex // guards the fields below
 	bodies   [][]byte
 	headers  []http.Header
 	paths    []string
@@ -96,7 +96,7 @@ func attributes(list []*commonpb.KeyValue) map[string]any {
 	return m
 }
 
-// tracer returns one that exports to r, and is closed at the end at the latest.
+// tracer returns a Tracer that exports to endpoint. The test closes it.
 func tracer(t testing.TB, endpoint string, edits ...func(*Config)) *Tracer {
 	t.Helper()
 	c := Config{Endpoint: endpoint, Ratio: 1, Version: "1.2.3"}
@@ -124,7 +124,7 @@ func closed(t *testing.T, tr *Tracer) {
 
 func ratio(r float64) func(*Config) { return func(c *Config) { c.Ratio = r } }
 
-// delivery is an attempt of a task that holds everything that must not be told.
+// delivery is an attempt of a task with all kinds of secrets.
 func delivery(trace string) task.Delivery {
 	return task.Delivery{Number: 3, Task: &task.Task{
 		Namespace: "acme", Name: "order-42", ID: "0198-id", Queue: "mails", Trace: trace,

@@ -14,34 +14,35 @@ import (
 const (
 	// maxWaiting bounds the spans in memory, about 2 kB each.
 	maxWaiting = 4096
-	// maxBatch is how many spans one request carries, and batchWait how long a
+	// maxBatch is the number of spans in one request. batchWait is how long a
 	// span waits for others.
 	maxBatch  = 512
 	batchWait = time.Second
 
-	// complainEvery is how often a collector that takes nothing is logged.
-	complainEvery = time.Minute
+	// logEvery is the shortest time between two log lines about failed exports.
+	logEvery = time.Minute
 )
 
-// outbox is a span processor: what has ended waits in a queue of fixed length
-// for the one goroutine that exports it. newOutbox starts that, Shutdown stops it and waits.
+// outbox is a span processor. Ended spans wait in a queue of fixed length for
+// the one goroutine that exports them. newOutbox starts the goroutine, Shutdown
+// stops it and waits.
 //
-// The SDK's own batch processor does not say what it dropped, and at a stop it
-// goes on for a batch's timeout after it has returned.
+// The SDK's own batch processor does not report the spans that it dropped. At a
+// stop it continues for the timeout of a batch after it has returned.
 type outbox struct {
 	exporter sdk.SpanExporter
-	giveUp   func() // makes an export under way, and all later ones, fail at once
+	giveUp   func() // makes the present export and all later ones fail at once
 	log      *slog.Logger
 
 	waiting chan sdk.ReadOnlySpan
 	stop    chan struct{}
 	done    chan struct{} // closed when the goroutine has ended
 	once    sync.Once     // sets before, and closes stop
-	before  uint64        // failed, when the first Shutdown came
+	before  uint64        // the value of failed at the first Shutdown
 
 	exported, failed, dropped atomic.Uint64
 
-	complained time.Time // of the goroutine alone
+	logged time.Time // the last log line; only for the goroutine
 }
 
 func newOutbox(exporter sdk.SpanExporter, giveUp func(), log *slog.Logger) *outbox {
@@ -74,11 +75,12 @@ func (b *outbox) OnEnd(s sdk.ReadOnlySpan) {
 	}
 }
 
-// ForceFlush implements sdk.SpanProcessor. Nobody here needs it.
+// ForceFlush implements sdk.SpanProcessor. It does nothing.
 func (b *outbox) ForceFlush(context.Context) error { return nil }
 
-// Shutdown exports what waits, until ctx ends. It returns when the goroutine
-// has ended; an error says how many spans were not taken since the first call.
+// Shutdown exports the waiting spans until ctx ends. It returns when the
+// goroutine has ended. Its error contains the number of spans that failed since
+// the first call.
 func (b *outbox) Shutdown(ctx context.Context) error {
 	b.once.Do(func() {
 		b.before = b.failed.Load()
@@ -91,7 +93,7 @@ func (b *outbox) Shutdown(ctx context.Context) error {
 	b.giveUp()
 	<-b.done
 	if n := b.failed.Load() - b.before; n > 0 {
-		return fmt.Errorf("the collector did not take %d of them", n)
+		return fmt.Errorf("the collector did not accept %d of them", n)
 	}
 	return nil
 }
@@ -106,8 +108,8 @@ func (b *outbox) run() {
 	}
 }
 
-// gather waits for a span and then, for a moment, for others. It reports false
-// when nothing more will come.
+// gather waits for a span and then for up to batchWait for others. It reports
+// false if no more spans will come.
 func (b *outbox) gather() (batch []sdk.ReadOnlySpan, more bool) {
 	select {
 	case s := <-b.waiting:
@@ -143,9 +145,9 @@ func (b *outbox) export(batch []sdk.ReadOnlySpan) {
 		return
 	}
 	b.failed.Add(n)
-	if now := time.Now(); now.Sub(b.complained) >= complainEvery {
-		b.complained = now
-		b.log.Warn("export spans", "error", err, "spans", n)
+	if now := time.Now(); now.Sub(b.logged) >= logEvery {
+		b.logged = now
+		b.log.Warn("exporting spans failed", "error", err, "spans", n)
 	}
 }
 

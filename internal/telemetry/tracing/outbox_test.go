@@ -21,7 +21,8 @@ func attempts(t *testing.T, tr *Tracer, n int) {
 	}
 }
 
-// hanging returns a collector that takes a batch and never answers, until the test ends.
+// hanging returns a collector that accepts a batch but does not answer until
+// the test ends.
 func hanging(t *testing.T) *receiver {
 	r, release := receive(t), make(chan struct{})
 	r.answer = func(http.ResponseWriter) bool { <-release; return false }
@@ -32,7 +33,7 @@ func hanging(t *testing.T) *receiver {
 func TestACollectorThatHangsCostsSpansAndNothingElse(t *testing.T) {
 	const many = 2 * maxWaiting
 	tr := tracer(t, hanging(t).URL)
-	attempts(t, tr, many) // if one waited for the collector it would wait for the test's end
+	attempts(t, tr, many) // if one waited for the collector, it would wait until the end of the test
 	c := tr.Counts()
 	if waiting := many - c.Dropped; waiting > maxWaiting+2*maxBatch {
 		t.Errorf("%d spans are in memory, at most %d may be", waiting, maxWaiting+2*maxBatch)
@@ -105,11 +106,11 @@ func TestACollectorThatRefusesIsLoggedOnceAndNotAskedAgain(t *testing.T) {
 			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		})
 		attempts(t, tr, maxBatch+7)
-		_ = tr.Close(t.Context()) // says that some were not taken
+		_ = tr.Close(t.Context()) // reports that some were not accepted
 		if c := tr.Counts(); c.Failed != maxBatch+7 || calls.Load() < 2 || calls.Load() > 4 {
 			t.Errorf("%d: %+v after %d calls", status, c, calls.Load())
 		}
-		if n := strings.Count(log.String(), "export spans"); n != 1 || strings.Contains(log.String(), "secret") {
+		if n := strings.Count(log.String(), "exporting spans failed"); n != 1 || strings.Contains(log.String(), "secret") {
 			t.Errorf("%d: logged %d times:\n%s", status, n, log.String())
 		}
 	}

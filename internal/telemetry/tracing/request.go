@@ -12,8 +12,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Handler returns a handler whose requests to the API (/v1/) are spans, each a child of
-// the caller's span where it names one. What Parent says is known to next.
+// Handler returns a handler that makes a span of each API request (/v1/), as a
+// child of the caller's span if the request has one. In next, Parent returns
+// this span.
 func (t *Tracer) Handler(next http.Handler) http.Handler {
 	if t == nil {
 		return next
@@ -31,17 +32,18 @@ func (t *Tracer) serve(next http.Handler, w http.ResponseWriter, r *http.Request
 	ctx := format.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	ctx, span := t.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
 	inner := r.WithContext(ctx)
-	defer func() { r.Pattern = inner.Pattern }() // the mux sets it: whoever called us looks for it in r
+	defer func() { r.Pattern = inner.Pattern }() // the mux sets it in inner, and our caller reads it in r
 	if !span.IsRecording() {
 		next.ServeHTTP(w, inner)
 		return
 	}
 	reply := &reply{ResponseWriter: w}
-	defer answered(span, inner, reply) // after a panic, too: it goes on to whoever handles it
+	defer answered(span, inner, reply) // also after a panic, which continues to its handler
 	next.ServeHTTP(reply, inner)
 }
 
-// answered ends the span of a request. What a client can make up is not in its name.
+// answered ends the span of a request. The span's name never contains text of
+// the client.
 func answered(span trace.Span, r *http.Request, reply *reply) {
 	method, status := r.Method, reply.code()
 	if !slices.Contains(methods, method) {
@@ -60,12 +62,12 @@ func answered(span trace.Span, r *http.Request, reply *reply) {
 
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
-// Parent returns the W3C traceparent of the span that a request's context
-// carries, "" where there is none: what a task that it creates remembers.
+// Parent returns the W3C traceparent of the span in a request's context, or ""
+// if there is none. A created task stores it.
 func Parent(ctx context.Context) string { return write(trace.SpanContextFromContext(ctx)) }
 
-// reply notes the status of a reply. http.ResponseController finds the writer
-// below by Unwrap.
+// reply records the status of a reply. http.ResponseController finds the
+// underlying writer with Unwrap.
 type reply struct {
 	http.ResponseWriter
 	status int
@@ -73,7 +75,7 @@ type reply struct {
 
 func (r *reply) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// WriteHeader notes the first status that is final.
+// WriteHeader records the first final status.
 func (r *reply) WriteHeader(status int) {
 	if r.status == 0 && status >= 200 {
 		r.status = status

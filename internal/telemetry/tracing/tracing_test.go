@@ -20,7 +20,8 @@ import (
 
 const callers = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-// create sends a request to an API of one route, and returns what a task that it creates remembers.
+// create sends a request to an API with one route, and returns the traceparent
+// that a created task would store.
 func create(tr *Tracer, header string, status int) (remembered string) {
 	api := http.NewServeMux()
 	api.HandleFunc("POST /v1/tasks", func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +40,7 @@ func TestADeliveryIsLinkedToTheSpanThatCreatedItsTask(t *testing.T) {
 	r := receive(t)
 	tr := tracer(t, r.URL)
 	remembered := create(tr, callers, 201)
-	other, _, endOther := tr.Attempt(t.Context(), delivery(strings.TrimSuffix(callers, "01")+"00")) // whatever span runs here
+	other, _, endOther := tr.Attempt(t.Context(), delivery(strings.TrimSuffix(callers, "01")+"00")) // the span that runs here does not matter
 	defer endOther(task.Outcome{})
 	_, sent, end := tr.Attempt(other, delivery(remembered))
 	end(task.Outcome{Verdict: task.Success, Status: 204, Late: 12500 * time.Microsecond})
@@ -71,7 +72,7 @@ func TestADeliveryIsLinkedToTheSpanThatCreatedItsTask(t *testing.T) {
 	}
 }
 
-func TestASpanTellsWhatTheAttemptWas(t *testing.T) {
+func TestASpanDescribesItsAttempt(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		outcome task.Outcome
@@ -150,7 +151,7 @@ func TestNothingSecretLeavesTheProcess(t *testing.T) {
 	}
 }
 
-func TestWhoeverCreatedATaskDecidesWhetherItIsSeen(t *testing.T) {
+func TestTheCreatorOfATaskDecidesWhetherItIsTraced(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		ratio  float64
@@ -224,7 +225,7 @@ func TestProbesAndScrapesAreNoSpans(t *testing.T) {
 	}
 }
 
-func TestWhoeverStandsBeforeTheTracerSeesTheRoute(t *testing.T) {
+func TestTheCallerOfTheTracerSeesTheRoute(t *testing.T) {
 	for _, kept := range []float64{0, 1} {
 		tr := tracer(t, "http://127.0.0.1:1", ratio(kept))
 		api := http.NewServeMux()
@@ -249,7 +250,7 @@ func TestARequestThatPanicsHasItsSpan(t *testing.T) {
 	r.named(t, "HTTP")
 }
 
-func TestWhatAClientMakesUpIsInNoName(t *testing.T) {
+func TestTextOfAClientIsInNoSpanName(t *testing.T) {
 	r := receive(t)
 	tr := tracer(t, r.URL)
 	api := http.NewServeMux()
@@ -268,7 +269,7 @@ func TestWhatAClientMakesUpIsInNoName(t *testing.T) {
 	}
 }
 
-func TestAReplyKeepsWhatItsWriterCan(t *testing.T) {
+func TestAReplyKeepsTheAbilitiesOfItsWriter(t *testing.T) {
 	tr := tracer(t, "http://127.0.0.1:1")
 	var err error
 	server := httptest.NewServer(tr.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -313,7 +314,7 @@ func TestANilTracerTracesNothingAndAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestAWrongConfigurationIsSaidWithoutItsSecrets(t *testing.T) {
+func TestErrorsOfAConfigurationContainNoSecrets(t *testing.T) {
 	for _, c := range []Config{
 		{},
 		{Endpoint: "127.0.0.1:4318"},
@@ -330,7 +331,7 @@ func TestAWrongConfigurationIsSaidWithoutItsSecrets(t *testing.T) {
 			_ = tr.Close(t.Context())
 			t.Errorf("%+v is taken", c)
 		} else if strings.Contains(err.Error(), "secret") {
-			t.Errorf("the error tells the secret: %v", err)
+			t.Errorf("the error contains the secret: %v", err)
 		}
 	}
 }
@@ -352,7 +353,7 @@ func FuzzTraceparent(f *testing.F) {
 	})
 }
 
-// BenchmarkAttempt: what tracing adds to an attempt.
+// BenchmarkAttempt measures the cost that tracing adds to an attempt.
 func BenchmarkAttempt(b *testing.B) {
 	o := task.Outcome{Verdict: task.Success, Status: 200}
 	bench := func(name string, tr *Tracer, d task.Delivery) {

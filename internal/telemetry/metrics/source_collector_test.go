@@ -85,7 +85,7 @@ func TestSchedulesAreCountedByNamespaceAndAreNoTasks(t *testing.T) {
 	}
 }
 
-func TestAnInstantThatNobodyDealsWithIsOverdueAndNoQueueIs(t *testing.T) {
+func TestAnInstantThatDoesNotFireIsOverdueAndNoQueueIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, due := task.ScheduleLane("default"), task.FloorMillis(time.Now()).Add(-time.Minute)
 		m := New(Config{})
@@ -93,7 +93,7 @@ func TestAnInstantThatNobodyDealsWithIsOverdueAndNoQueueIs(t *testing.T) {
 		if got := value(t, m, "foliot_schedule_overdue_seconds"); got != 60 {
 			t.Errorf("%v, want 60", got)
 		}
-		if list := gather(t, m)["foliot_oldest_overdue_seconds"].GetMetric(); len(list) != 1 || list[0].GetGauge().GetValue() != 0 { // that of default
+		if list := gather(t, m)["foliot_oldest_overdue_seconds"].GetMetric(); len(list) != 1 || list[0].GetGauge().GetValue() != 0 { // that of the default queue
 			t.Errorf("a queue is overdue: %v", list)
 		}
 	})
@@ -112,10 +112,10 @@ func TestOverdueIsTheOldestTaskThatIsReallyThere(t *testing.T) {
 		paused.Paused = true
 		m := New(Config{Settings: configured(queueNamed("default", "mails"), queueNamed("default", "quiet"), paused)})
 		heads := []task.LaneHead{
-			{Lane: lane("mails", 0), Due: ago(time.Hour)}, // its head was delivered: what is there is younger
+			{Lane: lane("mails", 0), Due: ago(time.Hour)}, // the head was delivered; the remaining task is younger
 			{Lane: lane("mails", 1), Due: ago(time.Minute)},
 			{Lane: lane("paused", 0), Due: ago(time.Hour)},
-			{Lane: lane("quiet", 0), Due: ago(time.Second)}, // nothing is left in it
+			{Lane: lane("quiet", 0), Due: ago(time.Second)}, // the lane is empty
 		}
 		m.Ask(Sources{Index: &index{heads: heads, entries: map[task.Lane]task.Entry{
 			lane("mails", 0):  {Lane: lane("mails", 0), Due: ago(3 * time.Second)},

@@ -11,90 +11,91 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// askTimeout is shorter than the timeout of a scrape, so that one source that hangs does
-// not hide the others.
-const askTimeout = 5 * time.Second
+// sourceTimeout is shorter than the timeout of a scrape, so that one slow source
+// does not hide the others.
+const sourceTimeout = 5 * time.Second
 
 var queueLabels = []string{"namespace", "queue"}
 
-// What the asker exposes.
+// The metrics of the sources.
 var (
 	tasksDesc = prometheus.NewDesc("foliot_tasks",
-		"Tasks in the store, by state. Of servers that share a store each tells the number of all of it: take the largest, and do not add them up.", append(queueLabels, "state"), nil)
+		"Tasks in the store, by state. Servers that share a store all report its total: take the largest, do not add them up.", append(queueLabels, "state"), nil)
 	bodiesDesc = prometheus.NewDesc("foliot_task_body_bytes",
 		"Bytes of task records in the store, bodies included. Servers that share a store all report its total: take the largest, do not add them up.", queueLabels, nil)
 	overdueDesc = prometheus.NewDesc("foliot_oldest_overdue_seconds",
-		"How long the oldest task that waits to be sent has been due. 0 where none is; paused queues are left out.", queueLabels, nil)
+		"Seconds since the oldest waiting task was due. 0 if no task is overdue. Paused queues are excluded.", queueLabels, nil)
 
 	schedulesDesc = prometheus.NewDesc("foliot_schedules",
-		"Schedules in the store, with those that are paused or have ended. Of servers that share a store each tells the number of all of it: take the largest, and do not add them up.", []string{"namespace"}, nil)
+		"Schedules in the store, including paused and ended ones. Servers that share a store all report its total: take the largest, do not add them up.", []string{"namespace"}, nil)
 	scheduleOverdueDesc = prometheus.NewDesc("foliot_schedule_overdue_seconds",
-		"How long the instant of a schedule has come that was not dealt with. 0 where none is: each is, within milliseconds, as long as the store takes what it makes.", nil, nil)
+		"Seconds since the oldest due instant that has not fired yet. 0 if none. Instants fire within milliseconds while the store accepts their tasks.", nil, nil)
 	occurrencesDesc = prometheus.NewDesc("foliot_schedule_occurrences_total",
-		"Tasks that schedules made at their instants.", nil, nil)
+		"Tasks that schedules created at their instants.", nil, nil)
 	skippedDesc = prometheus.NewDesc("foliot_schedule_skipped_total",
-		"Instants of schedules that made no task, by reason. misfire, catchup_window, catchup_limit: no server ran, or its clock was set. quota: the namespace had no room. overlap: a task of the schedule was unfinished. If tens of thousands were missed at once, some are not counted.", []string{"why"}, nil)
+		"Instants of schedules that created no task, by reason. misfire, catchup_window, catchup_limit: no server ran, or its clock was set. quota: the namespace was full. overlap: a task of the schedule was unfinished. If tens of thousands were missed at once, some are not counted.", []string{"why"}, nil)
 
 	runningDesc = prometheus.NewDesc("foliot_attempts_running",
 		"Attempts under way, from the claim to the settlement.", nil, nil)
 	freeDesc = prometheus.NewDesc("foliot_slots_free",
-		"How many more attempts may be under way.", nil, nil)
+		"Attempts that may start now: --concurrency minus those under way.", nil, nil)
 	windowTasksDesc = prometheus.NewDesc("foliot_window_tasks",
-		"Tasks and schedules in the near window: read from the store, waiting in memory for their due time or a slot.", nil, nil)
+		"Tasks and schedules in the near window. They are read from the store and wait in memory for their due time or a slot.", nil, nil)
 	windowLanesDesc = prometheus.NewDesc("foliot_window_lanes",
 		"Lanes (queue, priority and destination) in the near window.", nil, nil)
 	claimsDesc = prometheus.NewDesc("foliot_claims_total",
-		"Claims of tasks that seemed due, by what they found: granted, expired, moved (due later, or in another lane), gone (cancelled, finished or running).", []string{"result"}, nil)
+		"Claims of tasks that seemed due, by result: granted, expired, moved (due later, or in another lane), gone (cancelled, finished or running).", []string{"result"}, nil)
 	hintsDesc = prometheus.NewDesc("foliot_hints_total",
-		"Tasks that the store told the dispatcher of.", nil, nil)
+		"Hints from the store to the dispatcher about new or changed tasks.", nil, nil)
 	pollsDesc = prometheus.NewDesc("foliot_polls_total",
-		"Polls of the store for what is due.", nil, nil)
+		"Polls of the store for due tasks.", nil, nil)
 
 	storeDesc = prometheus.NewDesc("foliot_store_bytes",
-		"Bytes that the store takes on disk.", nil, nil)
+		"Bytes that the store uses on disk.", nil, nil)
 	diskFreeDesc = prometheus.NewDesc("foliot_disk_free_bytes",
-		"Bytes that are free on the store's file system. At none, the server stops.", nil, nil)
+		"Free bytes on the store's file system. At 0, the server stops.", nil, nil)
 	diskSizeDesc = prometheus.NewDesc("foliot_disk_size_bytes",
-		"Bytes of the store's file system.", nil, nil)
+		"Size of the store's file system in bytes.", nil, nil)
 
 	connectionsDesc = prometheus.NewDesc("foliot_api_connections",
-		"Connections of API clients that are open.", nil, nil)
+		"Open connections of API clients.", nil, nil)
 	certificateDesc = prometheus.NewDesc("foliot_tls_not_after_timestamp_seconds",
-		"When the TLS certificate in use ends, in seconds since 1970.", nil, nil)
+		"Time at which the TLS certificate in use expires, in seconds since 1970.", nil, nil)
 	brokenDesc = prometheus.NewDesc("foliot_tls_files_broken",
-		"1 while the files of the TLS certificate hold something that is of no use, and the one before it goes on.", nil, nil)
+		"1 while the TLS files cannot be used and the previous certificate stays in use, 0 otherwise.", nil, nil)
 	breakersDesc = prometheus.NewDesc("foliot_breakers_open",
-		"Destinations that are not called for now, because they kept failing.", nil, nil)
+		"Destinations that are not called now, because they kept failing.", nil, nil)
 	ownedDesc = prometheus.NewDesc("foliot_shards_owned",
-		"Shards of a shared store whose tasks this server delivers. The sum of all servers is below foliot_shards only while some change hands.", nil, nil)
+		"Shards of a shared store that this server delivers. The sum over all servers is below foliot_shards only while shards change their owner.", nil, nil)
 	shardsDesc = prometheus.NewDesc("foliot_shards",
-		"Shards that a shared store is divided into.", nil, nil)
+		"Shards into which a shared store is divided.", nil, nil)
 	nodesDesc = prometheus.NewDesc("foliot_nodes",
-		"Servers that share the store and live, as this one last heard.", nil, nil)
+		"Live servers that share the store, by this server's last information.", nil, nil)
 	takeoversDesc = prometheus.NewDesc("foliot_shard_takeovers_total",
-		"Shards that this server took over when the leases of others had ended: they died, stood still, or could not reach Redis.", nil, nil)
+		"Shards that this server took over after other servers' leases had ended. Those servers died, stalled, or could not reach Redis.", nil, nil)
 	closedDesc = prometheus.NewDesc("foliot_store_closed",
-		"1 while this server refuses everything because the shared store was emptied or replaced, or has lost its settings; 0 otherwise.", nil, nil)
+		"1 while this server refuses all requests because the shared store was emptied or replaced, or has lost its settings; 0 otherwise.", nil, nil)
 	unfitDesc = prometheus.NewDesc("foliot_store_unfit",
 		"1 while this server refuses new tasks because a setting of its Redis may lose tasks; 0 otherwise.", nil, nil)
 	rollbacksDesc = prometheus.NewDesc("foliot_store_rollbacks_total",
 		"How often this server saw the shared store go back in time. It was restored from an older copy, or a replica that was behind took over.", nil, nil)
 	lostDesc = prometheus.NewDesc("foliot_shard_leases_lost_total",
-		"Leases of shards that ended before this server could renew them: it stood still, or could not reach Redis.", nil, nil)
+		"Shard leases that ended before this server could renew them: it stalled, or could not reach Redis.", nil, nil)
 	spansDesc = prometheus.NewDesc("foliot_spans_total",
-		"Spans by what became of them: exported, failed (the collector did not take them), dropped (the queue was full).", []string{"result"}, nil)
+		"Spans by result: exported, failed (the collector refused them), dropped (the queue was full).", []string{"result"}, nil)
 )
 
-// asker is the collector of what sources say.
-type asker struct {
+// sourceCollector collects the values of the sources.
+type sourceCollector struct {
 	sources    Sources
 	deliveries *deliveries
 	settings   func() *task.Settings
 	logger     *slog.Logger
 }
 
-// Describe implements prometheus.Collector: only what will be collected.
-func (a *asker) Describe(out chan<- *prometheus.Desc) {
+// Describe implements prometheus.Collector. It describes only metrics that will
+// be collected.
+func (a *sourceCollector) Describe(out chan<- *prometheus.Desc) {
 	describe := func(asked bool, descs ...*prometheus.Desc) {
 		for _, d := range descs {
 			if asked {
@@ -115,8 +116,8 @@ func (a *asker) Describe(out chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (a *asker) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+func (a *sourceCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), sourceTimeout)
 	defer cancel()
 	s, to := a.sources, &collection{out: out}
 	if s.Counts != nil {
@@ -150,13 +151,13 @@ func (a *asker) Collect(out chan<- prometheus.Metric) {
 		to.standing(s.Standing())
 	}
 	if to.err != nil {
-		a.logger.Warn("metrics are missing from a scrape, as what they count could not be read", "metrics", strings.Join(to.missing, ", "), "error", to.err)
+		a.logger.Warn("scrape without some metrics: a source failed", "metrics", strings.Join(to.missing, ", "), "error", to.err)
 	}
 }
 
-// counts tells how many tasks there are, under the labels of their queues, and how many
+// counts reports the number of tasks, with the labels of their queues, and of
 // schedules.
-func (a *asker) counts(ctx context.Context, to *collection) {
+func (a *sourceCollector) counts(ctx context.Context, to *collection) {
 	counts, err := a.sources.Counts(ctx)
 	if err != nil {
 		to.failed(err, "foliot_tasks", "foliot_task_body_bytes", "foliot_schedules")
@@ -185,19 +186,19 @@ func (a *asker) counts(ctx context.Context, to *collection) {
 	}
 }
 
-// namespace returns the label of a namespace: one that exists has its own.
-func (a *asker) namespace(name string) string {
+// namespace returns the label of a namespace: its name if it exists.
+func (a *sourceCollector) namespace(name string) string {
 	if a.settings().Namespace(name) == nil {
 		return other
 	}
 	return name
 }
 
-// collection is where the metrics of one scrape go.
+// collection receives the metrics of one scrape.
 type collection struct {
 	out     chan<- prometheus.Metric
 	missing []string // metrics whose source failed
-	err     error    // why the first one did
+	err     error    // the first error
 }
 
 func (c *collection) gauge(d *prometheus.Desc, v float64, labels ...string) {

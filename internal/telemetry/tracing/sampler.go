@@ -5,12 +5,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// follow is a sampler that keeps what its parent or, without one, what it is
-// linked to has kept. Where there is neither it asks another.
-type follow struct{ otherwise sdk.Sampler }
+// followSampler decides like the parent span or, without a parent, like the
+// linked span. Without either it calls otherwise.
+type followSampler struct{ otherwise sdk.Sampler }
 
 // ShouldSample implements sdk.Sampler.
-func (f follow) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult {
+func (f followSampler) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult {
 	leader := trace.SpanContextFromContext(p.ParentContext)
 	if !leader.IsValid() && len(p.Links) > 0 {
 		leader = p.Links[0].SpanContext
@@ -26,4 +26,4 @@ func (f follow) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult {
 }
 
 // Description implements sdk.Sampler.
-func (f follow) Description() string { return "follow(" + f.otherwise.Description() + ")" }
+func (f followSampler) Description() string { return "follow(" + f.otherwise.Description() + ")" }
