@@ -138,7 +138,7 @@ func TestAClockThatIsSetBackFreezesNoScheduleAndRepeatsNone(t *testing.T) {
 			t.Errorf("%d instants in the next ten minutes", n)
 		}
 		if !strings.Contains(s.log.String(), "by=-1h0m0s") || !strings.Contains(s.log.String(), "schedules=2") {
-			t.Errorf("the log does not say what happened:\n%s", s.log.String())
+			t.Errorf("the log does not report the step:\n%s", s.log.String())
 		}
 		if log, err := s.store.Audit(t.Context(), task.AuditFilter{}, 0, 10); err != nil || len(log.Entries) != 2 {
 			t.Errorf("the audit log has more than the two creates: %+v, %v", log, err)

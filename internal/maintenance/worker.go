@@ -107,9 +107,9 @@ func (w *Worker) Wake() {
 // which it waits. At the end it gives up unfinished work, which the next Run
 // starts again, and records the uses of tokens.
 func (w *Worker) Run(ctx context.Context) {
-	var beside sync.WaitGroup
-	defer beside.Wait()
-	beside.Go(func() { w.checkSchedules(ctx) }) // a purge of millions of tasks must not delay the work after a clock step
+	var rounds sync.WaitGroup
+	defer rounds.Wait()
+	rounds.Go(func() { w.checkSchedules(ctx) }) // a purge of millions of tasks must not delay the work after a clock step
 	every, uses, forget := time.NewTicker(w.config.Every), time.NewTicker(w.config.UsesEvery), time.NewTicker(w.config.ForgetEvery)
 	defer every.Stop()
 	defer uses.Stop()

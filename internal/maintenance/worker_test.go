@@ -333,7 +333,7 @@ func TestChangesAreRecordedByTheGivenClock(t *testing.T) {
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
 		if want := []task.Millis{at, at, at}; !slices.Equal(s.times, want) { // the page, the end of the purge, the uses
-			t.Errorf("the store was told it is %v, want %v", s.times, want)
+			t.Errorf("the store got the times %v, want %v", s.times, want)
 		}
 		if got, err := s.Get(t.Context(), task.Key{Namespace: "default", Name: "doomed-0"}); err != nil || got.FinishedAt != at {
 			t.Errorf("cancelled at %v, want %v: %v", got.FinishedAt, at, err)

@@ -33,14 +33,14 @@ func TestAServerOnAllAddressesAdvertisesEachOfThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, all := range []net.IP{net.IPv4zero, net.IPv6zero} {
-		told := apisOf(&net.TCPAddr{IP: all, Port: 8750})
+		apis := apisOf(&net.TCPAddr{IP: all, Port: 8750})
 		for _, a := range machine {
-			if at := netip.AddrPortFrom(a, 8750).String(); slices.Contains(told, at) != a.IsGlobalUnicast() {
-				t.Errorf("a server at %v tells %v of %s", all, told, at)
+			if at := netip.AddrPortFrom(a, 8750).String(); slices.Contains(apis, at) != a.IsGlobalUnicast() {
+				t.Errorf("a server at %v advertises %v, about %s", all, apis, at)
 			}
 		}
 	}
-	if told := apisOf(&net.TCPAddr{IP: net.IPv4(10, 0, 0, 5), Port: 8750}); told != nil {
-		t.Errorf("a server at one address tells %v too", told)
+	if apis := apisOf(&net.TCPAddr{IP: net.IPv4(10, 0, 0, 5), Port: 8750}); apis != nil {
+		t.Errorf("a server at one address also advertises %v", apis)
 	}
 }

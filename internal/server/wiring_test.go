@@ -177,6 +177,6 @@ func TestAllPartsGoByOneClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if at, err := time.Parse(time.RFC3339, live.At); err != nil || task.CeilMillis(at) < began {
-		t.Errorf("what the server does is said to be of %v, %v", at, err)
+		t.Errorf("the time of the live data is %v, %v", at, err)
 	}
 }

@@ -329,7 +329,7 @@ func expect(t *testing.T, err error, addr netip.AddrPort, is string) {
 	if denied.Opener.IsValid() {
 		reopened := NewGuard(Config{Allow: []netip.Prefix{denied.Opener}})
 		if err := reopened.Verdict(denied.Addr); err != nil && len(carried(plain(denied.Addr.Addr()))) == 0 {
-			t.Errorf("%v does not open what it was offered for: %v", denied.Opener, err)
+			t.Errorf("%v does not open its address: %v", denied.Opener, err)
 		}
 	}
 }

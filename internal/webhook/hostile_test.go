@@ -112,7 +112,7 @@ func TestAReceiverThatDoesNotReadEndsAtTheTimeout(t *testing.T) {
 }
 
 func TestAFailedConnectionIsExplained(t *testing.T) {
-	const nobody = "127.0.0.1:9" // another process may have taken a port that was free before
+	const closedPort = "127.0.0.1:9" // another process may have taken a port that was free before
 	ok := func(http.ResponseWriter, *http.Request) {}
 	secure := serveTLS(t, &tls.Config{MinVersion: tls.VersionTLS12})
 	picky := serveTLS(t, &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12})
@@ -124,7 +124,7 @@ func TestAFailedConnectionIsExplained(t *testing.T) {
 		trusted   *httptest.Server
 		text      string
 	}{
-		{"nobody listens", "http://" + nobody, nil, "cannot connect to " + nobody + ": connection refused"},
+		{"closed port", "http://" + closedPort, nil, "cannot connect to " + closedPort + ": connection refused"},
 		{"no such name", "http://nowhere.test/", nil, "cannot resolve nowhere.test"},
 		{"unknown certificate", secure.URL, nil, "certificate signed by unknown authority"},
 		{"certificate of another name", strings.Replace(secure.URL, "127.0.0.1", "other.test", 1), secure, "other.test"},

@@ -238,7 +238,7 @@ func TestForgedCallbacksAreRefused(t *testing.T) {
 		{"spaces alone", func(h http.Header) { h.Set(HeaderSignature, "   ") }, text, ErrNoMatch},
 		{"a comma between signatures", func(h http.Header) { signature(h, func(s string) string { return "v1,x," + s }) }, text, ErrNoMatch},
 
-		{"others beside the right one", func(h http.Header) {
+		{"others next to the right one", func(h http.Header) {
 			signature(h, func(s string) string { return "v2,abc v1a,def v1,short  nonsense " + s + " v1," })
 		}, text, nil},
 

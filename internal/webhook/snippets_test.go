@@ -131,7 +131,7 @@ func calls(now time.Time) []call {
 		add(good, name, false, edit)
 	}
 	for name, edit := range map[string]func(c *call){
-		"unknown versions beside it":       func(c *call) { c.signatures = "v1a,abc v2, " + c.signatures + " v3" },
+		"unknown versions next to it":      func(c *call) { c.signatures = "v1a,abc v2, " + c.signatures + " v3" },
 		"a thousand signatures before it":  func(c *call) { c.signatures = strings.Repeat("v1,AAAA ", 1000) + c.signatures },
 		"one that is not UTF-8 before it":  func(c *call) { c.signatures = "v1,\xff\xfe " + c.signatures },
 		"sent in chunks":                   func(c *call) { c.length, c.transfer = absent, "chunked" },

@@ -28,7 +28,7 @@ func TestAnAttemptCarriesTheTraceItBelongsTo(t *testing.T) {
 		edit   func(*task.Spec)
 		want   string
 	}{
-		{"nobody traces", Config{}, func(*task.Spec) {}, traceparent("0198c0de-0000-7000-8000-000000000042", 1)},
+		{"no tracer", Config{}, func(*task.Spec) {}, traceparent("0198c0de-0000-7000-8000-000000000042", 1)},
 		{"the creator traces", Config{}, func(s *task.Spec) { s.Trace = theirs }, theirs},
 		{"we trace", Config{Trace: traced}, func(s *task.Spec) { s.Trace = theirs }, ours},
 		{"we trace, but not this one", Config{Trace: silent}, func(s *task.Spec) { s.Trace = theirs }, theirs},

@@ -35,7 +35,7 @@ type Flags struct {
 	RedisUnsafePersistence bool          `env:"FOLIOT_REDIS_UNSAFE_PERSISTENCE" group:"serve-redis" help:"Accept a Redis without an append-only file, or with one that is not synced as --durability requires: tasks may get lost when it stops."`
 
 	EgressAllow     []string      `env:"FOLIOT_EGRESS_ALLOW" group:"serve-deliver" placeholder:"CIDR" help:"Let tasks call these addresses, such as 10.0.0.0/8. The public internet is open. This machine's own addresses, loopback and those of its interfaces, are open until there is a token, or --listen, --host or --trusted-proxy let others in."`
-	EgressDeny      []string      `env:"FOLIOT_EGRESS_DENY" group:"serve-deliver" placeholder:"CIDR" help:"Keep tasks from calling these addresses, whatever else allows them."`
+	EgressDeny      []string      `env:"FOLIOT_EGRESS_DENY" group:"serve-deliver" placeholder:"CIDR" help:"Keep tasks from calling these addresses, even if another setting allows them."`
 	Concurrency     int           `default:"1024" env:"FOLIOT_CONCURRENCY" group:"serve-deliver" placeholder:"N" help:"How many attempts may be under way at once."`
 	Lease           time.Duration `default:"15s" env:"FOLIOT_LEASE" group:"serve-deliver" placeholder:"DURATION" help:"How long an attempt belongs to a server that does not renew its lease. Servers renew leases while attempts go on. The attempts of a dead server are repeated after this time."`
 	BreakerFailures int           `default:"10" env:"FOLIOT_BREAKER_FAILURES" group:"serve-deliver" placeholder:"N" help:"Open the breaker of a destination after so many failed attempts in a row: its tasks wait. 0: never."`

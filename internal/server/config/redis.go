@@ -172,13 +172,13 @@ func parseSize(text string) (n int64, ok bool) {
 // RedisAt returns the servers of url, or of --store if url is "", and the
 // options of a store in them.
 func (f *Flags) RedisAt(url string, parsed *kong.Context, file *Values) (*redisurl.URL, redisstore.Config, error) {
-	what := "--store"
+	flag := "--store"
 	if url != "" {
-		what, f.Store = "URL", url
+		flag, f.Store = "URL", url
 	}
 	var config redisstore.Config
 	if !redisurl.Is(f.Store) {
-		return nil, config, usage.Errorf(what, "the URL of a Redis is required, such as %s", redisurl.Example)
+		return nil, config, usage.Errorf(flag, "the URL of a Redis is required, such as %s", redisurl.Example)
 	}
 	u, sharing, err := f.redisStore()
 	if err != nil {

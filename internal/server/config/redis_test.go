@@ -66,7 +66,7 @@ func TestTheFirstTokenInRedisIsMadeOnLoopback(t *testing.T) {
 	for _, addr := range []string{"0.0.0.0:0", "127.0.0.1:0"} {
 		cfg.Addr, cfg.Proxies = addr, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 		if err := cfg.CheckUnopened(); err != nil {
-			t.Errorf("nobody knows yet whether there is a token: %v", err)
+			t.Errorf("CheckUnopened refuses, although a token may exist: %v", err)
 		}
 		if err := cfg.CheckOpen(false); err == nil || !strings.Contains(err.Error(), "start the server once with --listen 127.0.0.1:8750 and create one with `foliot token create --for operator --scope admin`") {
 			t.Errorf("it says %v", err)

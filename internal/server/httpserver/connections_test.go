@@ -181,9 +181,9 @@ func TestAConnectionThatSaysNothingOrDripsItsHeaderIsClosed(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		synctest.Wait()
-		for who, end := range ends {
+		for name, end := range ends {
 			if !isOver(end) {
-				t.Errorf("%s is kept", who)
+				t.Errorf("%s is kept", name)
 			}
 		}
 	})
@@ -219,7 +219,7 @@ func TestAFullServerClosesTheIdlestForANewcomer(t *testing.T) {
 		used := b.dial(t)
 		for i := range 500 {
 			if used.get().Get("Connection") == "close" {
-				t.Fatal("a connection in use was told to go")
+				t.Fatal("a connection in use was closed")
 			}
 			switch c := b.dial(t); i % 3 {
 			case 0:
@@ -290,7 +290,7 @@ func TestUnauthenticatedClientsDoNotKeepOthersOut(t *testing.T) {
 		}
 		close(b.release)
 		if known.answer().Get("Date") == "" {
-			t.Error("who was let in had to go")
+			t.Error("an authenticated connection was closed")
 		}
 	})
 }

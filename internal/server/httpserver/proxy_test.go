@@ -62,7 +62,7 @@ func FuzzClientBehind(f *testing.F) {
 		}
 		got := clientBehind(proxies, addr, http.Header{"X-Forwarded-For": {forwarded}, "Forwarded": {standard}})
 		if !got.IsValid() {
-			t.Errorf("%s became nobody", peer)
+			t.Errorf("%s became an invalid address", peer)
 		}
 		if plain := addr.Unmap().WithZone(""); !proxies[0].Contains(plain) && got != plain {
 			t.Errorf("%s became %s", peer, got)

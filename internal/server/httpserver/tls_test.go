@@ -82,11 +82,11 @@ func TestABrokenCertificateIsLoggedOnceAndTheOldOneStays(t *testing.T) {
 				t.Errorf("the certificate in use ends %v, want %v; broken: %v", now.NotAfter, end, now.Broken)
 			}
 			if said := strings.Count(j.String(), "level=ERROR"); said != 1 || !strings.Contains(j.String(), filepath.Dir(files.Cert)) {
-				t.Errorf("it was told of %d times:\n%s", said, j)
+				t.Errorf("it was logged %d times:\n%s", said, j)
 			}
 			c.reload(time.Now(), true)
 			if said := strings.Count(j.String(), "level=ERROR"); said != 2 {
-				t.Errorf("after SIGHUP it was told of %d times", said)
+				t.Errorf("after SIGHUP it was logged %d times", said)
 			}
 			later := end.Add(time.Hour)
 			a.Renew(files, later)
@@ -140,7 +140,7 @@ func TestTheEndOfACertificateIsLoggedOnceADay(t *testing.T) {
 		}
 	}
 	if said := strings.Count(j.String(), "level=WARN"); said != 3 { // from 36 hours on: three times in 96 hours
-		t.Errorf("it was told of %d times:\n%s", said, j)
+		t.Errorf("it was logged %d times:\n%s", said, j)
 	}
 }
 
@@ -302,16 +302,16 @@ func TestAClientWithoutACertificateIsTurnedAwayWhereOneIsAskedFor(t *testing.T) 
 		}
 	}
 	for _, c := range []struct {
-		who     string
+		name    string
 		change  func(*tls.Config)
 		welcome bool
-	}{{"nobody", nil, false}, {"a stranger", shows(stranger), false}, {"a client", shows(a), true}} {
+	}{{"no certificate", nil, false}, {"a foreign certificate", shows(stranger), false}, {"a valid certificate", shows(a), true}} {
 		reply, err := secureClient(t, a, c.change).Get(url)
 		if err == nil {
 			reply.Body.Close()
 		}
 		if (err == nil) != c.welcome {
-			t.Errorf("%s: %v", c.who, err)
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }

@@ -338,7 +338,7 @@ func TestAnUnauthenticatedClientThatSendsTooMuchIsReadSlowly(t *testing.T) {
 			t.Errorf("a first request took %v", took)
 		}
 		if took := read(10 * sentRate); took < 9*time.Second || took > 11*time.Second {
-			t.Errorf("what should take 10 s took %v", took)
+			t.Errorf("a read that should take 10 s took %v", took)
 		}
 		time.AfterFunc(time.Second/2, client.markAuthenticated)
 		if took := read(100 * sentRate); took > time.Second {

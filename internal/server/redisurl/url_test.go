@@ -94,12 +94,12 @@ func FuzzRedisURL(f *testing.F) {
 			u, err := Parse(scheme + "://user:" + written + "@" + rest)
 			if err != nil {
 				if strings.Contains(err.Error(), mark) && !strings.Contains(scheme, mark) {
-					t.Errorf("the error tells the password: %v", err)
+					t.Errorf("the error contains the password: %v", err)
 				}
 				continue
 			}
 			if !strings.HasSuffix(u.password, mark) || strings.Contains(u.String(), mark) && !strings.Contains(rest, mark) {
-				t.Errorf("%q was read as %q, and is told as %q", written, u.password, u.String())
+				t.Errorf("%q was read as %q, and written as %q", written, u.password, u.String())
 			}
 			again, err := Parse(u.String())
 			if err != nil || again.String() != u.String() || len(u.Addrs) == 0 {

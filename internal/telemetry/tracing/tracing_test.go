@@ -160,8 +160,8 @@ func TestTheCreatorOfATaskDecidesWhetherItIsTraced(t *testing.T) {
 	}{
 		{"the caller keeps its trace", 0, callers, true},
 		{"the caller does not keep its trace", 1, strings.TrimSuffix(callers, "01") + "00", false},
-		{"nobody asked, all are kept", 1, "", true},
-		{"nobody asked, none is kept", 0, "", false},
+		{"no caller decided, all are kept", 1, "", true},
+		{"no caller decided, none is kept", 0, "", false},
 		{"the caller sends nonsense", 0, "00-nonsense-01", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
