@@ -43,10 +43,10 @@ func New(wall func() time.Time, noticed func(ahead time.Duration)) *Clock {
 	}, noticed)
 }
 
-// NewWithin is like New for a wall clock that is known only within bounds, such
-// as the clock of another machine some time after its last reply. The Clock
-// follows the earliest time. A change of the bounds counts as a step only if no
-// time fits both the old and the new bounds.
+// NewWithin is like New for a wall clock that is known only within bounds. An
+// example is the clock of another machine some time after its last reply. The
+// Clock follows the earliest time. A change of the bounds counts as a step only
+// if no time fits both the old and the new bounds.
 func NewWithin(wall func() (earliest, latest time.Time), noticed func(ahead time.Duration)) *Clock {
 	c := &Clock{wall: wall, noticed: noticed, base: time.Now()}
 	c.doubt = newDoubt(c.read())

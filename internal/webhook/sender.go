@@ -29,7 +29,7 @@ const (
 
 // Sender makes attempts. Many goroutines may use it. It keeps connections
 // between attempts. Their goroutines belong to net/http and end with the
-// connections, at the latest idleTimeout after Close.
+// connections: idleTimeout and Close end the idle ones.
 type Sender struct {
 	secrets   func(namespace, queue string) [][]byte
 	now       func() time.Time

@@ -81,11 +81,11 @@ func Sign(keys [][]byte, id string, at time.Time, body []byte) string {
 	return string(signatures)
 }
 
-// Verify returns nil if one of the signatures in h was made with one of keys,
-// for this body and for the id and time in h, and if that time is within
-// Tolerance of now. It skips signatures of other versions. Otherwise it returns
-// one of the errors above, perhaps wrapped. The errors are for people: the
-// reply to each is 401.
+// Verify returns nil if one of keys made one of the signatures in h. The
+// signature must cover this body and the id and time in h, and that time must
+// be within Tolerance of now. Verify skips signatures of other versions.
+// Otherwise it returns one of the errors above, perhaps wrapped. The errors are
+// for people: the reply to each is 401.
 //
 // body must be the bytes as they were received. The caller must find out, by
 // the id, whether the callback is new.

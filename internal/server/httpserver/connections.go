@@ -83,12 +83,14 @@ func (c *connections) judge(conn net.Conn, why idle.Reason) idle.Verdict {
 	return idle.Close
 }
 
-// limitAge marks the last reply of a connection with Connection: close, which
-// becomes a GOAWAY in HTTP/2. The client then starts no request that would be
-// cut off. So old connections end with a reply. Package idle could close them
-// while the next request is on its way. It would also never close connections
-// of HTTP/2 that always have a request under way.
-func (c *connections) limitAge(next http.Handler) http.Handler {
+// markLastReplies adds Connection: close to the last reply of a connection: the
+// server stops or is full, or the connection is old. In HTTP/2 the header
+// becomes a GOAWAY. The client then starts no request that would be cut off.
+//
+// Package idle must not end old connections. It could close them while the next
+// request is on its way. It would also never close connections of HTTP/2 that
+// always have a request under way.
+func (c *connections) markLastReplies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		client, _ := r.Context().Value(connKey{}).(*clientConn)
 		if c.stopping.Load() || c.crowded.Load() || client != nil && time.Now().After(client.last) {

@@ -116,7 +116,7 @@ func inFakeTime(t *testing.T, most int, test func(*testing.T, *testServer)) {
 		clearHTTP2(srv)
 		b.srv = srv
 		b.conns = watchConnections(srv, most, 2*time.Minute)
-		srv.Handler = b.conns.limitAge(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		srv.Handler = b.conns.markLastReplies(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Unauthenticated") == "" {
 				markAuthenticated(r.Context())
 			}

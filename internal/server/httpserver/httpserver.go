@@ -151,7 +151,7 @@ func New(l net.Listener, handler http.Handler, cfg Config) *Server {
 	// The access log must be next to the API. Spans pass a copy of the request
 	// on, and the API sets the route in the request that it receives.
 	access := accessLog{cfg.Log, ClientAddr(cfg.Proxies)}
-	s.HTTP.Handler = cfg.Trace(access.handler(s.conns.limitAge(handler)))
+	s.HTTP.Handler = cfg.Trace(access.handler(s.conns.markLastReplies(handler)))
 	return s
 }
 

@@ -37,7 +37,7 @@ type Certificates struct {
 	files TLSFiles
 	log   *slog.Logger
 
-	live   atomic.Pointer[liveTLS] // written by load and reload, read by every handshake
+	live   atomic.Pointer[liveTLS] // written by LoadCertificates and reload, read by every handshake
 	broken atomic.Bool             // the present files cannot be used; for metrics
 
 	// Used by one goroutine at a time: LoadCertificates, then Watch.

@@ -197,7 +197,7 @@ func clearHTTP2(srv *http.Server) {
 // A client that resets a few does not.
 func TestAConnectionOfRapidResetsIsClosed(t *testing.T) {
 	inFakeTime(t, 10, func(t *testing.T, b *testServer) {
-		b.srv.Handler = b.conns.limitAge(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		b.srv.Handler = b.conns.markLastReplies(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 		calm, rapid := startHTTP2(t, b.dialFrom("192.0.2.1"), 1<<16), startHTTP2(t, b.dialFrom("192.0.2.1"), 1<<16)
 		for range resetBurst {
 			stream, _ := calm.get("/")
@@ -230,7 +230,7 @@ func TestAConnectionOfRapidResetsIsClosed(t *testing.T) {
 func TestAConnectionOfATrustedProxyIsNotBoundAsOfOneClient(t *testing.T) {
 	inFakeTime(t, 10, func(t *testing.T, b *testServer) {
 		b.conns.exempt = func(a netip.Addr) bool { return a.String() == "192.0.2.9" }
-		b.srv.Handler = b.conns.limitAge(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		b.srv.Handler = b.conns.markLastReplies(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 		proxy, began := startHTTP2(t, b.dialFrom("192.0.2.9"), 1<<16), time.Now()
 		for range 3 * resetBurst {
 			stream, err := proxy.get("/?" + strings.Repeat("x", 1000))
@@ -270,7 +270,7 @@ func TestAReplyThatIsNotReadEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.srv.Handler = b.conns.limitAge(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
+		b.srv.Handler = b.conns.markLastReplies(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
 		const path = "/v1/tasks?limit=1000&include=body"
 		began := time.Now()
 		two := startHTTP2(t, b.dialFrom("192.0.2.1"), 0)
