@@ -82,7 +82,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/trusted",
-		why:  "a clock is a function of two others: what ends by it is its callers' business",
+		why:  "a clock is a function of two others: its callers decide which things end by it",
 	},
 	{
 		path: "internal/dispatch/planner", may: []string{"internal/task"},
@@ -104,11 +104,11 @@ var layers = []layer{
 	{
 		path: "internal/maintenance", may: []string{"internal/task"},
 		tests: []string{"internal/dispatch", "internal/trusted"}, // what becomes of schedules and tokens when the clock is set
-		why:   "what runs in the background works through the store's contract, like everybody else",
+		why:   "background work uses the store's contract, like every other caller",
 	},
 	{
 		path: "internal/webhook", may: []string{"internal/task"}, tech: []string{"code.dny.dev/ssrf"},
-		why: "an attempt is a function from a task to an outcome: where tasks come from and go to is not its business",
+		why: "an attempt is a function from a task to an outcome: it does not know the source of tasks or the use of outcomes",
 	},
 	{
 		path: "internal/api/decode", may: []string{"internal/task"},
@@ -120,7 +120,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/telemetry/metrics", may: []string{"internal/task"}, tech: []string{"github.com/prometheus"},
-		why: "metrics are told by plain functions and ask through closures: no part of the server needs to know Prometheus",
+		why: "other parts call plain functions, and closures provide values: no part of the server needs to know Prometheus",
 	},
 	{
 		path: "internal/telemetry/tracing", may: []string{"internal/task"},
@@ -224,7 +224,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/server/redisurl", may: []string{"internal/task", "internal/store/redisstore", "internal/fileaccess", "internal/usage"}, tech: []string{"github.com/redis/rueidis"},
-		why: "a URL and what is wrong with it: what a server does with its Redis is decided above",
+		why: "a URL and its errors: the packages above decide how a server uses its Redis",
 	},
 	{
 		path: "internal/servertest", may: []string{"internal/redact"},
@@ -232,7 +232,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/redischeck", may: []string{"internal/wire", "internal/task", "internal/store/redisstore"},
-		why: "findings are a pure function of an examination and the settings: asking the servers is the store's business",
+		why: "findings are a pure function of an examination and the settings: the store examines the servers",
 	},
 	{
 		path: "internal/node",
@@ -247,7 +247,7 @@ var layers = []layer{
 		may:   []string{"idle", "internal/fileaccess", "internal/telemetry/metrics", "internal/usage"},
 		tech:  []string{"golang.org/x/net/http2"},        // its tests speak in frames, as hostile clients do
 		tests: []string{"internal/api", "internal/task"}, // a reply of the API that nobody takes
-		why:   "clients are served and bounded here, whatever the handler does",
+		why:   "this package serves and bounds clients for any handler",
 	},
 	{
 		path: "internal/server/config",
@@ -256,7 +256,7 @@ var layers = []layer{
 			"internal/task", "internal/usage",
 		},
 		tech: []string{"github.com/alecthomas/kong", "go.yaml.in/yaml/v3"},
-		why:  "a configuration is checked without opening anything: a server is made of it above",
+		why:  "a configuration is checked without opening a file or store: the package above makes a server of it",
 	},
 	{
 		path: "internal/server",
@@ -265,7 +265,7 @@ var layers = []layer{
 			"internal/telemetry/tracing", "internal/usage", "internal/webhook",
 		},
 		tests: []string{"internal/api", "internal/redact", "internal/task", "internal/wire", "internal/store/pebblestore"},
-		why:   "a server is a node, a listener and what stands between them: commands and their output are the command line's",
+		why:   "a server is a node, a listener and the parts between them: commands and their output belong to internal/cli",
 	},
 	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
