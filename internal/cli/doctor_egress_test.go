@@ -30,9 +30,9 @@ func TestDoctorEgressExplainsAVerdict(t *testing.T) {
 		{"http://10.1.2.3/ --egress-allow 10.0.0.0/8 --egress-deny 10.1.0.0/16", exitDenied, "--egress-deny 10.1.0.0/16 closes it\n", "egress_denied"},
 		{"http://127.0.0.1:9000/", exitDenied, "a loopback address; --egress-allow 127.0.0.1/32 opens it", "egress_denied"},
 		{"http://127.0.0.1:9000/ --open-loopback", exitOK, "127.0.0.1\topen\ta loopback address", ""},
-		{"http://127.0.0.1:8750/ --open-loopback", exitDenied, "this server itself", "egress_denied"},
+		{"http://127.0.0.1:8750/ --open-loopback", exitDenied, "an address of this server", "egress_denied"},
 		{"http://127.0.0.1:9000/ --open-loopback --host foliot.example", exitDenied, "a loopback address", "egress_denied"},
-		{"http://127.0.0.1:8751/ --open-loopback --listen 0.0.0.0:8751", exitDenied, "this server itself", "egress_denied"},
+		{"http://127.0.0.1:8751/ --open-loopback --listen 0.0.0.0:8751", exitDenied, "an address of this server", "egress_denied"},
 		{"http://169.254.169.254/ --egress-allow 0.0.0.0/0", exitDenied, "a cloud metadata address, which --egress-allow does not open", "egress_denied"},
 		{"ftp://shop.test/", exitUsage, "", "URL: a URL begins with http:// or https://"},
 		{"http://10.1.2.3/ --egress-deny private", exitUsage, "", "--egress-deny: \"private\" is not a CIDR"},
@@ -63,7 +63,7 @@ func TestDoctorEgressGivesTheVerdictOfTheServerItAsks(t *testing.T) {
 		{"http://10.1.2.3/", exitOK, "10.1.2.3\topen\ta private address, in 10.0.0.0/8, which the configuration opens\n", ""},
 		{"http://192.168.7.7/", exitDenied, "192.168.7.7\tdenied\ta private address; --egress-allow 192.168.7.7/32 opens it\n", "egress_denied"},
 		{"http://127.0.0.1:9000/", exitDenied, "127.0.0.1\tdenied\ta loopback address", "egress_denied"},
-		{p.url, exitDenied, "this server itself", "egress_denied"},
+		{p.url, exitDenied, "an address of this server", "egress_denied"},
 		{"ftp://shop.test/", exitUsage, "", "URL: a URL begins with http:// or https://"},
 	} {
 		if out, errs, code := p.foliot("doctor", "egress", c.url); code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || (errs == "") != (c.errs == "") {
@@ -135,7 +135,7 @@ func TestDoctorEgressReadsTheServersConfiguration(t *testing.T) {
 	written("egress-allow: [10.0.0.0/8]\negress-deny: [10.1.0.0/16]\nlisten: 127.0.0.1:9999\ngrace: 5s\n")
 	judged(exitOK, "open", "http://10.2.0.1/", "--config", file)
 	judged(exitDenied, "10.1.0.0/16 closes it", "http://10.1.0.1/", "--config", file)
-	judged(exitDenied, "this server itself", "http://127.0.0.1:9999/", "--config", file, "--open-loopback")
+	judged(exitDenied, "an address of this server", "http://127.0.0.1:9999/", "--config", file, "--open-loopback")
 	judged(exitOK, "open", "http://127.0.0.1:9000/", "--config", file, "--open-loopback")
 
 	t.Setenv("FOLIOT_CONFIG", file)

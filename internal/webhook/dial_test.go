@@ -51,7 +51,7 @@ func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 		special   = "a special-purpose address"
 		metadata  = "a cloud metadata address"
 		nowhere   = "not a valid destination"
-		own       = "this server itself"
+		own       = "an address of this server"
 		closed    = DenyFlag
 		open      = ""
 

@@ -261,7 +261,7 @@ func TestLoopbackIsOpenOnlyWhileTheConfigurationSaysSo(t *testing.T) {
 }
 
 func TestTheServersOwnAddressesAreAlwaysClosed(t *testing.T) {
-	const self = "this server itself"
+	const self = "an address of this server"
 	open := Config{AllowLoopback: always, Allow: prefixes("0.0.0.0/0", "::/0")}
 	for _, c := range []struct {
 		own  string

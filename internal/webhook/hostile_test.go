@@ -129,7 +129,7 @@ func TestAFailedConnectionIsExplained(t *testing.T) {
 		{"unknown certificate", secure.URL, nil, "certificate signed by unknown authority"},
 		{"certificate of another name", strings.Replace(secure.URL, "127.0.0.1", "other.test", 1), secure, "other.test"},
 		{"certificate asked of us", picky.URL, picky, "refused the handshake"},
-		{"no TLS", "https" + strings.TrimPrefix(plain.URL, "http"), nil, "does not speak TLS"},
+		{"no TLS", "https" + strings.TrimPrefix(plain.URL, "http"), nil, "does not use TLS"},
 		{"silent instead of TLS", "https" + strings.TrimPrefix(silent, "http"), nil, "no connection to 127.0.0.1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
