@@ -206,7 +206,7 @@ func TestListenVerifiesSignatures(t *testing.T) {
 			{"a body too long", strings.Repeat("x", task.MaxBody+1), [][]byte{newer}, nil, 401, "longer than"},
 			{"another secret", "hello", [][]byte{other}, nil, 401, "no signature matches"},
 			{"no signature", "hello", nil, nil, 401, "no signature"},
-			{"a replay", "hello", [][]byte{older}, late, 401, "older than 5 minutes"},
+			{"a replay", "hello", [][]byte{older}, late, 401, "more than 5 minutes old"},
 		} {
 			answer := make(chan int, 1)
 			go func() { answer <- callSigned(t, url+"/hook", c.body, c.edit, c.keys...) }()

@@ -35,10 +35,10 @@ func answering(t *testing.T, text string) string {
 
 func TestAPortThatSpeaksAnotherProtocolIsNamed(t *testing.T) {
 	for name, c := range map[string]struct{ reply, says string }{
-		"HTTP": {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "speaks HTTP"},
-		"TLS":  {"\x15\x03\x01\x00\x02\x02\x46", "begin with rediss"},
+		"HTTP": {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "an HTTP server"},
+		"TLS":  {"\x15\x03\x01\x00\x02\x02\x46", "begin the URL with rediss"},
 		"SSH":  {"SSH-2.0-OpenSSH_9.2\r\n", "another program"},
-		"none": {"", "it is no Redis"},
+		"none": {"", "it is not a Redis"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := answering(t, c.reply)

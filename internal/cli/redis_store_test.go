@@ -270,7 +270,7 @@ func TestRedisIsUsedOverTLSAsAnACLUser(t *testing.T) {
 	if denied, err := redistest.Command(t.Context(), r.Addr, "ACL", "LOG"); denied != "*0" {
 		t.Errorf("the user lacks rights: ACL LOG has %s entries, %v", denied, err)
 	}
-	if got := refusedStore(t, "rediss://"+addr); !strings.Contains(got, "name who signed it by ca=FILE") {
+	if got := refusedStore(t, "rediss://"+addr); !strings.Contains(got, "pass the authority's certificate as ca=FILE") {
 		t.Error(got)
 	}
 	if got := refusedStore(t, "redis://"+addr); !strings.Contains(got, "if it expects TLS on that port") {
@@ -352,7 +352,7 @@ func TestARedisIsNotADirectory(t *testing.T) {
 		{"serve", "--data", url}, {"restore", "backup.tar", "--data", url}, {"doctor", "data", url}, {"token", "create", "--data", url},
 	} {
 		out, errs, code := newSession(t).runBare(args...)
-		if code != exitUsage || !strings.Contains(errs, "only foliot serve --store and foliot doctor redis take one") || strings.Contains(out+errs, "sesame") {
+		if code != exitUsage || !strings.Contains(errs, "only foliot serve --store and foliot doctor redis accept one") || strings.Contains(out+errs, "sesame") {
 			t.Errorf("%v ended with %d: %s%s", args, code, out, errs)
 		}
 	}
