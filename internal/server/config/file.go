@@ -232,7 +232,7 @@ func readValue(flag *kong.Flag, node *yaml.Node) (any, error) {
 		return nil, err
 	}
 	if flag.Enum != "" && !flag.EnumMap()[fmt.Sprint(value)] {
-		return nil, fmt.Errorf("%q is none of %s", value, strings.Join(flag.EnumSlice(), ", "))
+		return nil, fmt.Errorf("%q is not one of %s", value, strings.Join(flag.EnumSlice(), ", "))
 	}
 	return value, nil
 }
