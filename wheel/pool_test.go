@@ -494,6 +494,7 @@ func TestATimerThatARunnerRefusesIsDropped(t *testing.T) {
 		w.Add(time.Second, 1)
 		w.Add(time.Second, 2)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		for _, f := range late {
 			f() // too late: Run has refused it
 		}
