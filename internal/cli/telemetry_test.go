@@ -59,11 +59,15 @@ func TestMetricsCountTheResultsOfTasks(t *testing.T) {
 	p.must("add", hook.URL, "--in", "1h")
 	_, _, _ = p.foliot("add", "http://127.0.0.1:1/refused", "--in", "0s", "--max-attempts", "1", "--wait")
 
-	status, text := p.fetch("/metrics")
+	const home = `namespace="default",queue="default"`
+	status, text := 0, ""
+	servertest.Eventually(t, "both attempts are counted", func() bool { // a moment after their settlement, on which --wait waits
+		status, text = p.fetch("/metrics")
+		return status != http.StatusOK || scraped(t, text, `foliot_lateness_seconds_count{`+home+`}`) == 2
+	})
 	if status != http.StatusOK {
 		t.Fatalf("%d: %s", status, text)
 	}
-	const home = `namespace="default",queue="default"`
 	for series, want := range map[string]float64{
 		`foliot_attempts_total{namespace="default",outcome="delivered",queue="default"}`:     1,
 		`foliot_attempts_total{namespace="default",outcome="failed",queue="default"}`:        1,
