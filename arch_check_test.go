@@ -8,14 +8,14 @@ import (
 )
 
 // check returns one sentence for each import that the table forbids, and one for
-// each package it does not know.
+// each package without a row.
 func check(table []layer, pkgs []pkg) []string {
 	var broken []string
 	for _, p := range pkgs {
 		from := relative(p.ImportPath)
 		l, known := lookup(table, from)
 		if !known {
-			broken = append(broken, fmt.Sprintf("%s is not in the import table: give it a line in layers (arch_test.go) that says what it may import and why", from))
+			broken = append(broken, fmt.Sprintf("%s is not in the import table: give it a row in layers (arch_test.go) with the imports that it may have, and the reason", from))
 			continue
 		}
 		for _, to := range p.Imports {
@@ -32,7 +32,7 @@ func check(table []layer, pkgs []pkg) []string {
 	return broken
 }
 
-// forbids gives the reason why from, whose line l is, must not import to, or "".
+// forbids returns the reason why from, with the row l, must not import to, or "".
 func (l layer) forbids(from, to string) string {
 	if isStd(to) || to == "C" {
 		return ""
@@ -90,6 +90,38 @@ func lookup(table []layer, path string) (layer, bool) {
 	return layer{}, false
 }
 
+// maxLines and maxFiles bound a package, without tests. Beyond them it is split, or its
+// row says why not.
+const maxLines, maxFiles = 2500, 25
+
+// checkSizes returns one sentence for each package that is too large without a
+// reason, and for each reason without need.
+func checkSizes(table []layer, pkgs []pkg) (broken []string) {
+	for _, p := range pkgs {
+		name := relative(p.ImportPath)
+		l, _ := lookup(table, name)
+		large := p.Lines > maxLines || len(p.GoFiles) > maxFiles
+		switch {
+		case large && l.size == "":
+			broken = append(broken, fmt.Sprintf("%s has %d lines in %d files, at most %d and %d: split it, or give its row in layers (arch_test.go) a size with the reason", name, p.Lines, len(p.GoFiles), maxLines, maxFiles))
+		case !large && l.size != "":
+			broken = append(broken, fmt.Sprintf("%s has %d lines in %d files: its row needs no size", name, p.Lines, len(p.GoFiles)))
+		}
+	}
+	return broken
+}
+
+// staleRows returns one sentence for each row that names no package.
+func staleRows(table []layer, pkgs []pkg) (stale []string) {
+	for _, l := range table {
+		if strings.HasSuffix(l.path, "...") || slices.ContainsFunc(pkgs, func(p pkg) bool { return relative(p.ImportPath) == l.path }) {
+			continue
+		}
+		stale = append(stale, fmt.Sprintf("the row %s of layers (arch_test.go) names no package: delete it", l.path))
+	}
+	return stale
+}
+
 // reach returns a shortest chain of imports from root to a package that hit
 // accepts, or nil. pkgs is the closure that `go list -deps` printed.
 func reach(pkgs []pkg, root string, hit func(string) bool) []string {
@@ -118,7 +150,7 @@ func reach(pkgs []pkg, root string, hit func(string) bool) []string {
 	return nil
 }
 
-// isStd: the standard library is what has no dot in its first element.
+// isStd reports whether a package is of the standard library: its first element has no dot.
 func isStd(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")
@@ -218,6 +250,28 @@ func TestTheCheckerSeesEachForbiddenArrow(t *testing.T) {
 func TestAPackageOutsideTheTableIsRefused(t *testing.T) {
 	got := check(layers, []pkg{{ImportPath: module + "/internal/util"}})
 	if len(got) != 1 || !strings.Contains(got[0], "internal/util is not in the import table") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestALargePackageNeedsAReason(t *testing.T) {
+	table := []layer{{path: "small"}, {path: "long"}, {path: "wide"}, {path: "excused", size: "why"}, {path: "shrunk", size: "why"}}
+	files := make([]string, maxFiles+1)
+	got := checkSizes(table, []pkg{
+		{ImportPath: module + "/small", Lines: maxLines, GoFiles: files[1:]},
+		{ImportPath: module + "/long", Lines: maxLines + 1, GoFiles: files[1:]},
+		{ImportPath: module + "/wide", Lines: 1, GoFiles: files},
+		{ImportPath: module + "/excused", Lines: maxLines + 1, GoFiles: files},
+		{ImportPath: module + "/shrunk", Lines: maxLines, GoFiles: files[1:]},
+	})
+	if len(got) != 3 || !strings.HasPrefix(got[0], "long has 2501 lines") || !strings.HasPrefix(got[1], "wide has 1 lines in 26 files") || !strings.HasPrefix(got[2], "shrunk") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAStaleRowIsFound(t *testing.T) {
+	got := staleRows([]layer{{path: "a"}, {path: "gone"}, {path: "all/..."}}, []pkg{{ImportPath: module + "/a"}})
+	if len(got) != 1 || !strings.Contains(got[0], "the row gone of layers") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -16,17 +17,18 @@ import (
 
 const module = "github.com/foliot/foliot"
 
-// layer is one line of the import table: a package of ours and what it may
-// import beside the standard library, which is free to all.
+// layer is one row of the import table: a package of this module, and the packages
+// that it may import. Every package may import the standard library.
 type layer struct {
 	path string   // relative to the module; "examples/..." stands for all below
 	may  []string // packages of ours; "any" for all of them
 	tech []string // modules of others, by prefix; "any" for all of them
-	why  string   // printed when the line is broken
+	why  string   // printed when the row is broken
+	size string   // why the package has more than maxLines lines or maxFiles files; "": it must not
 
 	tests []string // packages of ours that its tests alone may import too
 
-	shipped bool // linked into what users run or import: must not reach package testing
+	shipped bool // linked into programs of users: must not reach package testing
 }
 
 // layers is the whole table. A package that is not here fails the test, so that
@@ -35,21 +37,25 @@ var layers = []layer{
 	{path: ".", why: "the root holds no code"},
 	{
 		path: "wheel", shipped: true,
-		why: "the engine is a library: whoever imports it must not inherit anything from us or from others",
+		why:  "the engine is a library: a program that imports it must not inherit further packages",
+		size: "users import one package: its types share locks and nodes, which a cut would export",
 	},
 	{
 		path: "idle", may: []string{"wheel"}, shipped: true,
-		why: "idle is a library on top of the engine: the standard library and wheel are its whole cost",
+		why:  "idle is a library on top of the engine: the standard library and wheel are its whole cost",
+		size: "users import one package: its connections and the group share locks, which a cut would export",
 	},
 	{
 		path: "client", may: []string{"internal/wire"}, shipped: true,
 		tests: []string{"internal/api", "internal/task", "internal/store/memstore"}, // against the server as it is
 		why:   "the client is a library: it speaks the wire format and knows nothing of the server's inside",
+		size:  "users import one package: a file for each noun of the API, and its types",
 	},
 	{
 		path: "internal/task", may: []string{"internal/cron"}, // a schedule's rule: which instant comes is decided inside a transition
 		tech: []string{"golang.org/x/net/idna"}, // a receiver has one lane, in every alphabet of its name
 		why:  "the domain stands below everything: an import here would tie each store and each layer to it",
+		size: "the transitions of tasks, schedules and settings are one table, and each reads the others' types",
 	},
 	{
 		path: "internal/wire",
@@ -78,19 +84,17 @@ var layers = []layer{
 	},
 	{
 		path: "internal/crontab", may: []string{"internal/cron"},
-		why: "what a file of another program says is judged by itself: what becomes of it is the command line's business",
+		why: "a crontab is read by itself: the command line decides how to use the result",
 	},
 	{
 		path: "internal/trusted",
-		why:  "a clock is a function of two others: its callers decide which things end by it",
+		why:  "a clock is a function of two others: its callers decide what ends by it",
 	},
 	{
 		path: "internal/dispatch/planner", may: []string{"internal/task"},
 		tests: []string{"internal/dispatch/permittest"},
-		why:   "the planner is a pure function of the time, the hints and the reads: what it imports is pure as well, so neither a clock, a timer nor a store can get in",
-		// It has more than 2,500 lines. Each pick looks at lanes, queues, destinations, slots and
-		// limits, and each end of an attempt changes all of them: parts of it in other packages
-		// would have to show each other all their fields.
+		why:   "the planner is a pure function of the time, the hints and the reads. Its imports are pure as well, so it cannot reach a clock, a timer or a store",
+		size:  "each pick reads lanes, queues, destinations, slots and limits, and each end of an attempt changes all of them: a cut would export all their fields",
 	},
 	{
 		path: "internal/dispatch/permittest", may: []string{"internal/task"},
@@ -102,9 +106,9 @@ var layers = []layer{
 		why:   "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",
 	},
 	{
-		path: "internal/maintenance", may: []string{"internal/task"},
-		tests: []string{"internal/dispatch", "internal/trusted"}, // what becomes of schedules and tokens when the clock is set
-		why:   "background work uses the store's contract, like every other caller",
+		path: "internal/upkeep", may: []string{"internal/task"},
+		tests: []string{"internal/dispatch", "internal/trusted"}, // schedules and tokens when the clock is set
+		why:   "work in the background uses the store's contract, as all other packages do",
 	},
 	{
 		path: "internal/webhook", may: []string{"internal/task"}, tech: []string{"code.dny.dev/ssrf"},
@@ -116,20 +120,17 @@ var layers = []layer{
 	},
 	{
 		path: "internal/api", may: []string{"internal/api/decode", "internal/task", "internal/wire", "internal/cron", "internal/spelling"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
-		why: "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
+		why:  "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
+		size: "a file for each noun of the API; they share authentication, quotas and the problem replies",
 	},
 	{
 		path: "internal/telemetry/metrics", may: []string{"internal/task"}, tech: []string{"github.com/prometheus"},
-		why: "other parts call plain functions, and closures provide values: no part of the server needs to know Prometheus",
+		why: "the server reports metrics through plain functions: no other package needs to know Prometheus",
 	},
 	{
 		path: "internal/telemetry/tracing", may: []string{"internal/task"},
 		tech: []string{"go.opentelemetry.io", "google.golang.org/protobuf/proto", "golang.org/x/net/http/httpguts"},
 		why:  "OpenTelemetry is heavy, and off by default: it stays behind a few functions",
-	},
-	{
-		path: "internal/dashboard",
-		why:  "the dashboard is a page over the public API: what it cannot do with that, others cannot do either",
 	},
 	{
 		path: "internal/store/memstore", may: []string{"internal/task"},
@@ -141,43 +142,43 @@ var layers = []layer{
 	},
 	{
 		path: "internal/store/marks", may: []string{"internal/task"},
-		why: "marks are arithmetic under a lock: what the index is kept in is the store's business",
+		why: "marks are arithmetic under a lock: the store decides where the index lies",
 	},
 	{
 		path: "internal/store/pebblestore", may: []string{"internal/task", "internal/store/codec", "internal/store/marks"},
 		tech: []string{"github.com/cockroachdb/pebble/v2"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and marks",
+		size: "one committer applies each change to records, indexes, counts and the audit log in one batch: they share its state",
 	},
 	{
 		path: "internal/store/redisstore/keyspace", may: []string{"internal/task", "internal/store/codec"},
-		why: "a key's name is a pure function of what lies there: all packages of the store in Redis use the same names",
+		why: "a key's name is a pure function of its contents: all packages of the store in Redis use the same names",
 	},
 	{
 		path:  "internal/store/redisstore/serverclock",
-		tests: []string{"internal/trusted"}, // what becomes of the time of expiry when a server's clock is set
-		why:   "the clocks of servers are a function of their answers: who asks them is above",
+		tests: []string{"internal/trusted"}, // the time of expiry when a server's clock is set
+		why:   "the clocks of servers are a function of their replies: the requests are made above",
 	},
 	{
-		// 2,600 lines in 18 files: a write needs its batch, its retry, the master's state and its durability,
-		// and each of them is a method of Servers. A cut would export the fields of Servers.
 		path: "internal/store/redisstore/redisconn", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock"},
 		tech: []string{"github.com/redis/rueidis"},
-		why:  "connections, retries and durability are the same whatever a script writes: records, settings and shard leases are above",
+		why:  "connections, retries and durability are the same for every script: records, settings and shard leases are above",
+		size: "a write needs its batch, its retry, the master's state and its durability, and each is a method of Servers: a cut would export the fields of Servers",
 	},
 	{
 		path: "internal/store/redisstore/membership", may: []string{"internal/task", "internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
 		tech: []string{"github.com/redis/rueidis"},
-		why:  "which node owns a shard follows from heartbeats and leases: what lies in the shard is the store's, which it calls back",
+		why:  "heartbeats and leases decide the owner of a shard: the store, which it calls back, knows the contents",
 	},
 	{
 		path: "internal/store/redisstore/records", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
 		tech: []string{"github.com/redis/rueidis"},
-		why:  "how a record lies in its keys follows from the record alone: who changes it, and why, is above",
+		why:  "the record alone decides how it lies in its keys: the changes are made above",
 	},
 	{
 		path: "internal/store/redisstore/lanes", may: []string{"internal/task", "internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
 		tech: []string{"github.com/redis/rueidis"},
-		why:  "what waits in a shard is found in its index of lanes: the records that put it there are the store's",
+		why:  "the index of lanes finds the waiting tasks of a shard: their records belong to the store",
 	},
 	{
 		path: "internal/store/redisstore/audit", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
@@ -187,23 +188,23 @@ var layers = []layer{
 	{
 		path: "internal/store/redisstore/identity", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
 		tech: []string{"github.com/redis/rueidis"},
-		why:  "which store lies in the servers is asked before there is a store, and by a doctor that opens none",
+		why:  "the identity of a store is needed before a store is open, and by a doctor that opens none",
 	},
 	{
 		path: "internal/store/redisstore/scrub", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/lanes", "internal/store/redisstore/records"},
 		tech: []string{"github.com/redis/rueidis"},
-		why:  "repairs look at keys, not at calls: what they need of the store is one function",
+		why:  "repairs look at keys, not at calls: they need one function of the store",
 	},
 	{
-		// 3,000 lines in 21 files: a step reads, applies, puts and learns in one loop, with the quotas, the
-		// fences and the settings of its moment. They lock and change each other.
 		path: "internal/store/redisstore", may: []string{"internal/task", "internal/trusted", "internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and marks",
+		size: "a step reads, applies, puts and learns in one loop, with the quotas, the fences and the settings of its moment, and they lock each other",
 	},
 	{
 		path: "internal/store/storetest", may: []string{"internal/task"}, tech: testTools,
-		why: "the suite knows the contract alone: if it knew a store, that store would be its measure",
+		why:  "the suite knows the contract alone: if it knew a store, that store would be its measure",
+		size: "a suite: a file for each part of the contract, and each is read alone",
 	},
 	{
 		path: "internal/prose",
@@ -211,24 +212,24 @@ var layers = []layer{
 	},
 	{
 		path: "internal/redistest",
-		why:  "servers for tests are processes and sockets: what is stored in them is the tests' business",
+		why:  "servers for tests are processes and sockets: the tests know the data",
 	},
 	{
 		path: "internal/original", tech: []string{"github.com/redis/rueidis"},
-		tests: []string{"internal/task", "internal/dispatch", "internal/store/redisstore"}, // what ours do in the same place
-		why:   "what was there before is measured beside ours and seen failing: neither knows the other",
+		tests: []string{"internal/task", "internal/dispatch", "internal/store/redisstore"}, // our store in the same situation
+		why:   "the earlier design is measured next to ours, and its faults are shown: neither knows the other",
 	},
 	{
 		path: "internal/buildinfo",
-		why:  "the version is what the Go tool stamped: it knows no package",
+		why:  "the Go tool stamps the version: it knows no package",
 	},
 	{
 		path: "internal/server/redisurl", may: []string{"internal/task", "internal/store/redisstore", "internal/fileaccess", "internal/usage"}, tech: []string{"github.com/redis/rueidis"},
-		why: "a URL and its errors: the packages above decide how a server uses its Redis",
+		why: "a URL and its errors: the use of the Redis is decided above",
 	},
 	{
 		path: "internal/servertest", may: []string{"internal/redact"},
-		why: "what tests of servers share knows no server, so that each of their packages can use it",
+		why: "the shared parts of server tests know no server, so that each package can use them",
 	},
 	{
 		path: "internal/redischeck", may: []string{"internal/wire", "internal/task", "internal/store/redisstore"},
@@ -246,8 +247,8 @@ var layers = []layer{
 		path:  "internal/server/httpserver",
 		may:   []string{"idle", "internal/fileaccess", "internal/telemetry/metrics", "internal/usage"},
 		tech:  []string{"golang.org/x/net/http2"},        // its tests speak in frames, as hostile clients do
-		tests: []string{"internal/api", "internal/task"}, // a reply of the API that nobody takes
-		why:   "this package serves and bounds clients for any handler",
+		tests: []string{"internal/api", "internal/task"}, // a reply of the API that no client takes
+		why:   "clients are served and bounded here, for any handler",
 	},
 	{
 		path: "internal/server/config",
@@ -265,11 +266,11 @@ var layers = []layer{
 			"internal/telemetry/tracing", "internal/usage", "internal/webhook",
 		},
 		tests: []string{"internal/api", "internal/redact", "internal/task", "internal/wire", "internal/store/pebblestore"},
-		why:   "a server is a node, a listener and the parts between them: commands and their output belong to internal/cli",
+		why:   "a server is a node behind a listener: commands and their output belong to the command line",
 	},
 	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
-		why: "main reads the flags and runs the scenarios: what they do is theirs",
+		why: "main reads the flags and runs the scenarios, and knows no more of them",
 	},
 	{
 		path: battery + "/verify", may: []string{"internal/wire"},
@@ -277,11 +278,11 @@ var layers = []layer{
 	},
 	{
 		path: battery + "/harness/timing",
-		why:  "waiting and repeating know nothing of what is waited for",
+		why:  "waiting and repeating do not know the condition",
 	},
 	{
 		path: battery + "/harness/journal",
-		why:  "a journal is lines on a disk: what they mean is its callers' business",
+		why:  "a journal is lines on a disk: its callers know the meaning",
 	},
 	{
 		path: battery + "/harness/system", may: []string{battery + "/harness/timing"},
@@ -310,13 +311,12 @@ var layers = []layer{
 	},
 	{
 		path: "internal/cli/wording", may: []string{"client", "internal/wire"},
-		why: "values become text here: which text a command prints is its own business",
+		why: "values become text here: each command chooses the text that it prints",
 	},
 	{
-		// It is large: some sixty commands, a file for each, which share the console,
-		// the filters and the flags of a task.
 		path: "internal/cli", may: []string{"any"}, tech: []string{"any"},
-		why: "commands put everything together",
+		why:  "commands put everything together",
+		size: "some sixty commands, a file for each, share the console, the filters and the flags of a task",
 	},
 	{
 		path: "cmd/foliot", may: []string{"internal/cli"}, shipped: true,
@@ -324,45 +324,45 @@ var layers = []layer{
 	},
 	{
 		path: "examples/...", may: []string{"wheel", "idle", "client"}, tech: []string{"any"},
-		why: "an example shows what a user can do: a user cannot import internal packages",
+		why: "an example is written as by a user, and a user cannot import internal packages",
 	},
 }
 
-// testTools is what tests may use everywhere: it is linked into nothing we ship.
+// testTools lists the modules that all tests may use. No shipped program links them.
 var testTools = []string{
 	"go.uber.org/goleak", "github.com/google/go-cmp", "pgregory.net/rapid", "github.com/anishathalye/porcupine",
 	"github.com/standard-webhooks/standard-webhooks/libraries",
 }
 
-// battery is the test program that drives the binary from outside. It links what
-// only tests may use.
+// battery is the test program that drives the binary from outside. It links packages
+// that only tests may use.
 const battery = "test/battery"
 
-// stores are named by the packages of wiring and the battery alone, whatever another importer's
-// own line says. In tests the reference store is the fake everybody uses, and
-// the suite is there to be run.
+// stores is the prefix of the stores. Only the packages of wiring and the battery may
+// import them, even if their rows allow more. Tests of all packages may use the fakes.
 const stores = "internal/store/"
 
 var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest"}
 
-// wiring lists the packages that may name stores: the binary, and what it is
-// made of.
+// wiring lists the packages that may import stores.
 var wiring = []string{"internal/cli", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
 
-// shared is what stands below internal/store without being a store: whoever's
-// line allows it may import it.
+// shared lists the packages below internal/store that are no stores: a row may allow
+// them.
 var shared = []string{"internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
 var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/original", "internal/prose"}
 
-// pkg is what `go list -json` says about a package, and what check needs.
+// pkg is the part of the output of `go list -json` that check needs.
 type pkg struct {
 	ImportPath     string
 	Dir            string
 	Imports        []string
 	TestImports    []string
 	XTestImports   []string
+	GoFiles        []string
+	Lines          int      // of GoFiles; list does not fill it in
 	IgnoredGoFiles []string // files behind a build tag that is off: a tag must not hide an arrow
 }
 
@@ -387,17 +387,17 @@ func TestNothingShippedReachesPackageTesting(t *testing.T) {
 			continue
 		}
 		if chain := reach(list(t, "-deps", "./"+l.path), root, isTesting); chain != nil {
-			t.Errorf("%s is linked into what users run, and reaches package testing:\n\t%s\nTesting helpers belong into _test.go files or into a package that only tests import.",
+			t.Errorf("%s is linked into users' programs, and reaches package testing:\n\t%s\nTesting helpers belong into _test.go files or into a package that only tests import.",
 				l.path, strings.Join(chain, "\n\t→ "))
 		}
 	}
 }
 
-// list runs go list: the one that this test was built by is the first on PATH.
+// list runs the go list that is first on PATH: the one that built this test.
 func list(t *testing.T, args ...string) []pkg {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{
-		"list", "-buildvcs=false", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,IgnoredGoFiles",
+		"list", "-buildvcs=false", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,GoFiles,IgnoredGoFiles",
 	}, args...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -414,6 +414,35 @@ func list(t *testing.T, args ...string) []pkg {
 		}
 		pkgs = append(pkgs, p)
 	}
+}
+
+func TestEveryRowNamesAPackage(t *testing.T) {
+	for _, row := range staleRows(layers, list(t, "./...")) {
+		t.Error(row)
+	}
+}
+
+func TestNoPackageIsTooLarge(t *testing.T) {
+	pkgs := list(t, "./...")
+	for i := range pkgs {
+		pkgs[i].Lines = lines(t, pkgs[i])
+	}
+	for _, broken := range checkSizes(layers, pkgs) {
+		t.Error(broken)
+	}
+}
+
+// lines counts the lines of a package's files, without tests.
+func lines(t *testing.T, p pkg) (sum int) {
+	t.Helper()
+	for _, name := range p.GoFiles {
+		text, err := os.ReadFile(filepath.Join(p.Dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += bytes.Count(text, []byte("\n"))
+	}
+	return sum
 }
 
 // hiddenImports reads the files that go list left out because of a build tag.
