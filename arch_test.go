@@ -106,7 +106,7 @@ var layers = []layer{
 		why:   "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",
 	},
 	{
-		path: "internal/upkeep", may: []string{"internal/task"},
+		path: "internal/maintenance", may: []string{"internal/task"},
 		tests: []string{"internal/dispatch", "internal/trusted"}, // schedules and tokens when the clock is set
 		why:   "work in the background uses the store's contract, as all other packages do",
 	},
