@@ -141,13 +141,13 @@ var layers = []layer{
 		why: "bytes are a pure function of the record: the same in each store that keeps some",
 	},
 	{
-		path: "internal/store/marks", may: []string{"internal/task"},
+		path: "internal/store/lowwater", may: []string{"internal/task"},
 		why: "marks are arithmetic under a lock: the store decides where the index lies",
 	},
 	{
-		path: "internal/store/pebblestore", may: []string{"internal/task", "internal/store/codec", "internal/store/marks"},
+		path: "internal/store/pebblestore", may: []string{"internal/task", "internal/store/codec", "internal/store/lowwater"},
 		tech: []string{"github.com/cockroachdb/pebble/v2"},
-		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and marks",
+		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and lowwater",
 		size: "one committer applies each change to records, indexes, counts and the audit log in one batch: they share its state",
 	},
 	{
@@ -166,7 +166,7 @@ var layers = []layer{
 		size: "a write needs its batch, its retry, the master's state and its durability, and each is a method of Servers: a cut would export the fields of Servers",
 	},
 	{
-		path: "internal/store/redisstore/membership", may: []string{"internal/task", "internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
+		path: "internal/store/redisstore/membership", may: []string{"internal/task", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "heartbeats and leases decide the owner of a shard: the store, which it calls back, knows the contents",
 	},
@@ -176,7 +176,7 @@ var layers = []layer{
 		why:  "the record alone decides how it lies in its keys: the changes are made above",
 	},
 	{
-		path: "internal/store/redisstore/lanes", may: []string{"internal/task", "internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
+		path: "internal/store/redisstore/lanes", may: []string{"internal/task", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "the index of lanes finds the waiting tasks of a shard: their records belong to the store",
 	},
@@ -196,9 +196,9 @@ var layers = []layer{
 		why:  "repairs look at keys, not at calls: they need one function of the store",
 	},
 	{
-		path: "internal/store/redisstore", may: []string{"internal/task", "internal/trusted", "internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
+		path: "internal/store/redisstore", may: []string{"internal/task", "internal/trusted", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
 		tech: []string{"github.com/redis/rueidis"},
-		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and marks",
+		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and lowwater",
 		size: "a step reads, applies, puts and learns in one loop, with the quotas, the fences and the settings of its moment, and they lock each other",
 	},
 	{
@@ -349,7 +349,7 @@ var wiring = []string{"internal/cli", "internal/cli/doctor", "internal/server", 
 
 // shared lists the packages below internal/store that are no stores: a row may allow
 // them.
-var shared = []string{"internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
+var shared = []string{"internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
 var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/original", "internal/prose"}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/foliot/foliot/internal/store/marks"
+	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -96,7 +96,7 @@ type peek struct {
 	task.LaneRead
 	low     task.Position // the lane's mark
 	into    *[]task.Entry
-	finding marks.Finding
+	finding lowwater.Finding
 }
 
 // run reads up to the first entry after Until. That entry is not returned, but
@@ -114,7 +114,7 @@ func (p *peek) run(it *pebble.Iterator) error {
 	it.SetBounds(from, prefixEnd(prefix))
 	ok := it.First()
 	if ok && conclusive {
-		p.finding = marks.Finding{Conclusive: true, Head: parsePosition(it.Key()[len(prefix):])}
+		p.finding = lowwater.Finding{Conclusive: true, Head: parsePosition(it.Key()[len(prefix):])}
 	}
 	for ; ok && len(*p.into) < p.Limit; ok = it.Next() {
 		at := parsePosition(it.Key()[len(prefix):])
@@ -124,19 +124,19 @@ func (p *peek) run(it *pebble.Iterator) error {
 		*p.into = append(*p.into, task.Entry{Name: at.Name, Lane: p.Lane, Due: at.Due})
 	}
 	if err := it.Error(); err != nil {
-		p.finding = marks.Finding{}
+		p.finding = lowwater.Finding{}
 		return err
 	}
 	if conclusive && !p.finding.Conclusive {
-		p.finding = marks.Finding{Conclusive: true, Empty: true}
+		p.finding = lowwater.Finding{Conclusive: true, Empty: true}
 	}
 	return nil
 }
 
 // loadLanes finds the lanes and their first entries. It seeks from lane to
 // lane.
-func loadLanes(db *pebble.DB) (lanes *marks.Set, err error) {
-	lanes = marks.New()
+func loadLanes(db *pebble.DB) (lanes *lowwater.Set, err error) {
+	lanes = lowwater.New()
 	space := []byte(duePrefix)
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/foliot/foliot/internal/store/codec"
-	"github.com/foliot/foliot/internal/store/marks"
+	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -202,7 +202,7 @@ func wantExactCounts(t testing.TB, s *Store) {
 }
 
 func TestAScrubFindsALaneWithAnUnknownBeginning(t *testing.T) {
-	for name, lie := range map[string]marks.Finding{
+	for name, lie := range map[string]lowwater.Finding{
 		"the mark is too late": {Conclusive: true, Head: task.Position{Due: benchStart + 1_000_000}},
 		"the lane is unknown":  {Conclusive: true, Empty: true},
 	} {

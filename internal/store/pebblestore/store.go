@@ -10,7 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/foliot/foliot/internal/store/marks"
+	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -33,7 +33,7 @@ type Store struct {
 
 	watermark *watermark // only the syncer writes it
 
-	lanes    *marks.Set
+	lanes    *lowwater.Set
 	progress progress
 	queue    queue
 	watcher  atomic.Pointer[func([]task.Entry)] // set by Watch, read by syncer; one word, so no lock

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/foliot/foliot/internal/store/marks"
+	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -80,7 +80,7 @@ func pageOf(owned []*membership.OwnedShard, until task.Millis, r task.LanePageRe
 
 // Peek returns the first entries of lanes, for each of reads.
 func (l *Index) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
-	all, owned := make([]*merge, len(reads)), make(map[*marks.Set]*membership.OwnedShard, len(l.shards))
+	all, owned := make([]*merge, len(reads)), make(map[*lowwater.Set]*membership.OwnedShard, len(l.shards))
 	for _, h := range l.own.Owned() {
 		owned[h.Marks] = h
 	}
@@ -115,7 +115,7 @@ func (l *Index) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry
 type strand struct {
 	read    *merge
 	shard   *keyspace.Shard
-	marks   *marks.Set
+	marks   *lowwater.Set
 	from    task.Position // exclusive; or the lower bound of the whole strand
 	low     task.Position // the mark when the read began
 	atMark  bool          // the strand begins at the mark
@@ -132,7 +132,7 @@ type merge struct {
 }
 
 // begin announces the read of a lane in each shard that may have entries of it.
-func (l *Index) begin(owned map[*marks.Set]*membership.OwnedShard, r task.LaneRead) *merge {
+func (l *Index) begin(owned map[*lowwater.Set]*membership.OwnedShard, r task.LaneRead) *merge {
 	m := &merge{LaneRead: r}
 	if r.Limit <= 0 {
 		return m
@@ -213,7 +213,7 @@ func (m *merge) entries() (all []task.Entry) {
 // end passes the results of the read to the marks.
 func (l *Index) end(m *merge) {
 	for _, st := range m.strands {
-		f := marks.Finding{Conclusive: st.atMark && st.asked}
+		f := lowwater.Finding{Conclusive: st.atMark && st.asked}
 		switch {
 		case len(st.entries) > 0:
 			f.Head = st.entries[0].Position()

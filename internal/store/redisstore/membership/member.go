@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/foliot/foliot/internal/store/marks"
+	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -23,7 +23,7 @@ const NoOwner = "no owner"
 type OwnedShard struct {
 	*keyspace.Shard
 	ID     string // the owner's id, which put compares; "": there are no leases
-	Marks  *marks.Set
+	Marks  *lowwater.Set
 	Ready  atomic.Bool  // Marks holds the shard's lanes
 	Polled atomic.Int64 // the number of lanes that the poll has read in this round
 	until  atomic.Int64 // the end of the lease, in nanoseconds after Member.base
@@ -69,7 +69,7 @@ type Member struct {
 	Process string // self's process
 	base    time.Time
 	owned   []atomic.Pointer[OwnedShard] // by shard; nil: not owned
-	Marks   *marks.Group                 // of the owned shards
+	Marks   *lowwater.Group              // of the owned shards
 
 	news        chan struct{}   // something has changed among the nodes
 	leaving     chan struct{}   // closed by Release
@@ -118,7 +118,7 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member
 	o := &Member{
 		config: c, servers: servers, shards: shards,
 		self: self, Process: self.process(), base: now, states: make([]claimState, len(shards)),
-		owned: make([]atomic.Pointer[OwnedShard], len(shards)), Marks: marks.NewGroup(),
+		owned: make([]atomic.Pointer[OwnedShard], len(shards)), Marks: lowwater.NewGroup(),
 		orphans: map[int]bool{}, adopted: map[int]time.Time{},
 		news: make(chan struct{}, 1), leaving: make(chan struct{}), Ended: make(chan struct{}),
 	}

@@ -1,4 +1,4 @@
-// Package marks keeps a low-water mark for each lane of a due index: a position
+// Package lowwater keeps a low-water mark for each lane of a due index: a position
 // below which the lane has no entry. A read of a lane begins there.
 //
 // A queue's index is deleted from its head. In an LSM tree the deleted entries
@@ -7,4 +7,4 @@
 // ms, against microseconds from the mark. So no read seeks to a lane's start.
 // In a store where such a read costs nothing, the marks still list, without any
 // I/O, the lanes that have entries.
-package marks
+package lowwater
