@@ -76,7 +76,7 @@ func inBattery(path string) bool { return path == battery || strings.HasPrefix(p
 
 func allows(list []string, path string) bool {
 	return slices.ContainsFunc(list, func(p string) bool {
-		return p == "any" || path == p || strings.HasPrefix(path, p+"/")
+		return p == "any" || path == p || p != contracts && strings.HasPrefix(path, p+"/")
 	})
 }
 

@@ -58,6 +58,14 @@ var layers = []layer{
 		size: "the transitions of tasks, schedules and settings are one table, and each reads the others' types",
 	},
 	{
+		path: "internal/settings", may: []string{"internal/task"},
+		why: "settings are the domain's second half: rules about queues, namespaces and tokens use the task, and no store",
+	},
+	{
+		path: "internal/store", may: []string{"internal/task", "internal/settings"},
+		why: "the contract of all stores is made of the domain's words: a technology here would tie all stores to it",
+	},
+	{
 		path: "internal/wire",
 		why:  "the JSON's shapes are linked into the client: they know neither rules nor the server",
 	},
@@ -71,7 +79,7 @@ var layers = []layer{
 	},
 	{
 		path:  "internal/redact",
-		tests: []string{"internal/task"}, // tokens and secrets as they are made
+		tests: []string{"internal/task", "internal/settings"}, // tokens and secrets as they are made
 		why:   "a secret is recognised by its form alone",
 	},
 	{
@@ -91,40 +99,41 @@ var layers = []layer{
 		why:  "a clock is a function of two others: its callers decide what ends by it",
 	},
 	{
-		path: "internal/dispatch/planner", may: []string{"internal/task"},
+		path: "internal/dispatch/planner", may: []string{"internal/task", "internal/store", "internal/settings"},
 		tests: []string{"internal/dispatch/permittest"},
 		why:   "the planner is a pure function of the time, the hints and the reads. Its imports are pure as well, so it cannot reach a clock, a timer or a store",
 		size:  "each pick reads lanes, queues, destinations, slots and limits, and each end of an attempt changes all of them: a cut would export all their fields",
 	},
 	{
-		path: "internal/dispatch/permittest", may: []string{"internal/task"},
+		path: "internal/dispatch/permittest", may: []string{"internal/task", "internal/store"},
 		why: "the model of shared limits knows the contract alone: if it knew the planner, that would be its measure",
 	},
 	{
-		path: "internal/dispatch", may: []string{"wheel", "internal/task", "internal/dispatch/planner"},
+		path: "internal/dispatch", may: []string{"wheel", "internal/task", "internal/store", "internal/settings", "internal/dispatch/planner"},
 		tests: []string{"internal/store/redisstore", "internal/trusted", "internal/dispatch/permittest"}, // limits that several dispatchers share; a clock as the server has it
 		why:   "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",
 	},
 	{
-		path: "internal/maintenance", may: []string{"internal/task"},
+		path: "internal/maintenance", may: []string{"internal/task", "internal/store", "internal/settings"},
 		tests: []string{"internal/dispatch", "internal/trusted"}, // schedules and tokens when the clock is set
 		why:   "work in the background uses the store's contract, as all other packages do",
 	},
 	{
 		path: "internal/webhook", may: []string{"internal/task"}, tech: []string{"code.dny.dev/ssrf"},
-		why: "an attempt is a function from a task to an outcome: it does not know the source of tasks or the use of outcomes",
+		tests: []string{"internal/settings"},
+		why:   "an attempt is a function from a task to an outcome: it does not know the source of tasks or the use of outcomes",
 	},
 	{
 		path: "internal/api/decode", may: []string{"internal/task"},
 		why: "strict JSON is a format: it knows the domain's field errors and limits, and no type of the API",
 	},
 	{
-		path: "internal/api", may: []string{"internal/api/decode", "internal/task", "internal/wire", "internal/cron", "internal/spelling"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
+		path: "internal/api", may: []string{"internal/api/decode", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
 		why:  "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
 		size: "a file for each noun of the API; they share authentication, quotas and the problem replies",
 	},
 	{
-		path: "internal/telemetry/metrics", may: []string{"internal/task"}, tech: []string{"github.com/prometheus"},
+		path: "internal/telemetry/metrics", may: []string{"internal/task", "internal/store", "internal/settings"}, tech: []string{"github.com/prometheus"},
 		why: "the server reports metrics through plain functions: no other package needs to know Prometheus",
 	},
 	{
@@ -133,11 +142,11 @@ var layers = []layer{
 		why:  "OpenTelemetry is heavy, and off by default: it stays behind a few functions",
 	},
 	{
-		path: "internal/store/memstore", may: []string{"internal/task"},
+		path: "internal/store/memstore", may: []string{"internal/task", "internal/store", "internal/settings"},
 		why: "the reference is judged by reading it: a map, a mutex and the domain",
 	},
 	{
-		path: "internal/store/codec", may: []string{"internal/task", "internal/cron"}, tech: []string{"google.golang.org/protobuf/encoding/protowire"},
+		path: "internal/store/codec", may: []string{"internal/task", "internal/settings", "internal/cron"}, tech: []string{"google.golang.org/protobuf/encoding/protowire"},
 		why: "bytes are a pure function of the record: the same in each store that keeps some",
 	},
 	{
@@ -145,7 +154,7 @@ var layers = []layer{
 		why: "marks are arithmetic under a lock: the store decides where the index lies",
 	},
 	{
-		path: "internal/store/pebblestore", may: []string{"internal/task", "internal/store/codec", "internal/store/lowwater"},
+		path: "internal/store/pebblestore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/lowwater"},
 		tech: []string{"github.com/cockroachdb/pebble/v2"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and lowwater",
 		size: "one committer applies each change to records, indexes, counts and the audit log in one batch: they share its state",
@@ -166,7 +175,7 @@ var layers = []layer{
 		size: "a write needs its batch, its retry, the master's state and its durability, and each is a method of Servers: a cut would export the fields of Servers",
 	},
 	{
-		path: "internal/store/redisstore/membership", may: []string{"internal/task", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
+		path: "internal/store/redisstore/membership", may: []string{"internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "heartbeats and leases decide the owner of a shard: the store, which it calls back, knows the contents",
 	},
@@ -176,12 +185,12 @@ var layers = []layer{
 		why:  "the record alone decides how it lies in its keys: the changes are made above",
 	},
 	{
-		path: "internal/store/redisstore/lanes", may: []string{"internal/task", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
+		path: "internal/store/redisstore/lanes", may: []string{"internal/task", "internal/store", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "the index of lanes finds the waiting tasks of a shard: their records belong to the store",
 	},
 	{
-		path: "internal/store/redisstore/audit", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
+		path: "internal/store/redisstore/audit", may: []string{"internal/task", "internal/settings", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "the audit log is read and trimmed by itself: scripts of others append to it",
 	},
@@ -191,18 +200,18 @@ var layers = []layer{
 		why:  "the identity of a store is needed before a store is open, and by a doctor that opens none",
 	},
 	{
-		path: "internal/store/redisstore/scrub", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/lanes", "internal/store/redisstore/records"},
+		path: "internal/store/redisstore/scrub", may: []string{"internal/task", "internal/store", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/lanes", "internal/store/redisstore/records"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "repairs look at keys, not at calls: they need one function of the store",
 	},
 	{
-		path: "internal/store/redisstore", may: []string{"internal/task", "internal/trusted", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
+		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/trusted", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and lowwater",
 		size: "a step reads, applies, puts and learns in one loop, with the quotas, the fences and the settings of its moment, and they lock each other",
 	},
 	{
-		path: "internal/store/storetest", may: []string{"internal/task"}, tech: testTools,
+		path: "internal/store/storetest", may: []string{"internal/task", "internal/store", "internal/settings"}, tech: testTools,
 		why:  "the suite knows the contract alone: if it knew a store, that store would be its measure",
 		size: "a suite: a file for each part of the contract, and each is read alone",
 	},
@@ -216,7 +225,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/original", tech: []string{"github.com/redis/rueidis"},
-		tests: []string{"internal/task", "internal/dispatch", "internal/store/redisstore"}, // our store in the same situation
+		tests: []string{"internal/task", "internal/store", "internal/dispatch", "internal/store/redisstore"}, // our store in the same situation
 		why:   "the earlier design is measured next to ours, and its faults are shown: neither knows the other",
 	},
 	{
@@ -238,6 +247,10 @@ var layers = []layer{
 	{
 		path: "internal/node",
 		may: []string{
+			"internal/store/redisstore",
+			"internal/store/pebblestore",
+			"internal/store/memstore",
+			"internal/settings",
 			"internal/api", "internal/buildinfo", "internal/dispatch", "internal/redischeck", "internal/store", "internal/task", "internal/telemetry", "internal/trusted",
 			"internal/maintenance", "internal/webhook", "internal/wire",
 		},
@@ -265,7 +278,7 @@ var layers = []layer{
 			"internal/buildinfo", "internal/fileaccess", "internal/node", "internal/server", "internal/store/pebblestore", "internal/store/redisstore",
 			"internal/telemetry/tracing", "internal/usage", "internal/webhook",
 		},
-		tests: []string{"internal/api", "internal/redact", "internal/task", "internal/wire", "internal/store/pebblestore"},
+		tests: []string{"internal/api", "internal/redact", "internal/task", "internal/settings", "internal/wire", "internal/store/pebblestore"},
 		why:   "a server is a node behind a listener: commands and their output belong to the command line",
 	},
 	{
@@ -341,6 +354,10 @@ const battery = "test/battery"
 // stores is the prefix of the stores. Only the packages of wiring and the battery may
 // import them, even if their rows allow more. Tests of all packages may use the fakes.
 const stores = "internal/store/"
+
+// contracts is the package with the contract of all stores. A row that allows it
+// does not allow the packages below it.
+const contracts = "internal/store"
 
 var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest"}
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -43,7 +44,7 @@ type gathering struct {
 	awaited sync.WaitGroup
 }
 
-func (g *gathering) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+func (g *gathering) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	g.awaited.Done()
 	g.awaited.Wait()
 	return g.Store.Configure(ctx, now, edits)
@@ -67,7 +68,7 @@ func TestOfTenFirstTokensOneIsMade(t *testing.T) {
 			r.problem(401, "token_required", "")
 		}
 	}
-	if kept := len(s.store.Settings().List(task.TokenKind, "")); made != 1 || kept != 1 {
+	if kept := len(s.store.Settings().List(settings.TokenKind, "")); made != 1 || kept != 1 {
 		t.Errorf("%d first tokens were answered, %d are kept, want 1", made, kept)
 	}
 }
@@ -168,18 +169,18 @@ func TestOneOfTheTokensThatManageTheServerIsLeft(t *testing.T) {
 	var wg sync.WaitGroup
 	begin := make(chan struct{})
 	for range n {
-		_, hash := task.MintToken()
-		s.configure(task.AddToken{Namespace: "*", Scope: task.ScopeAdmin, Hash: hash})
+		_, hash := settings.MintToken()
+		s.configure(settings.AddToken{Namespace: "*", Scope: settings.ScopeAdmin, Hash: hash})
 		wg.Go(func() {
 			<-begin
-			_, _ = s.store.Configure(t.Context(), task.CeilMillis(time.Now()), []task.Edit{task.RevokeToken{Namespace: "*", ID: hash[:16]}})
+			_, _ = s.store.Configure(t.Context(), task.CeilMillis(time.Now()), []settings.Edit{settings.RevokeToken{Namespace: "*", ID: hash[:16]}})
 		})
 	}
 	close(begin)
 	wg.Wait()
 	left := 0
-	for _, r := range s.store.Settings().List(task.TokenKind, "*") {
-		if r.(*task.AccessToken).RevokedAt == 0 {
+	for _, r := range s.store.Settings().List(settings.TokenKind, "*") {
+		if r.(*settings.AccessToken).RevokedAt == 0 {
 			left++
 		}
 	}
@@ -190,10 +191,10 @@ func TestOneOfTheTokensThatManageTheServerIsLeft(t *testing.T) {
 
 func TestATokenIsShownOnce(t *testing.T) {
 	s := serve(t)
-	operator := s.token("*", task.ScopeAdmin)
+	operator := s.token("*", settings.ScopeAdmin)
 	var made wire.Token
 	s.do("POST", "/v1/tokens", `{"scope": "write", "label": "shop"}`, operator).want(201, &made)
-	hash, _ := task.HashToken(made.Token)
+	hash, _ := settings.HashToken(made.Token)
 	for _, r := range []reply{
 		s.do("GET", "/v1/tokens", "", operator), s.do("DELETE", "/v1/tokens/"+made.ID, "", operator), s.do("DELETE", "/v1/tokens/"+made.ID, "", operator), s.do("GET", "/v1/audit", "", operator),
 	} {
@@ -207,7 +208,7 @@ func TestATokenIsShownOnce(t *testing.T) {
 
 func TestBadTokensAreRefused(t *testing.T) {
 	s := serve(t)
-	operator, admin := s.token("*", task.ScopeAdmin), s.token("default", task.ScopeAdmin)
+	operator, admin := s.token("*", settings.ScopeAdmin), s.token("default", settings.ScopeAdmin)
 	for body, want := range map[string]string{
 		`{}`: "400 required scope", `{"scope": "root"}`: "400 bad_scope scope", `{"scope": 1}`: "400 wrong_type scope", `{"scope": "read", "namespace": "a b"}`: "400 bad_name namespace",
 		`{"scope": "read", "namespace": "missing"}`: "404 unknown_namespace ", `{"scope": "read", "expires_in": "0s"}`: "400 out_of_range expires_in",

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -14,7 +15,7 @@ var actions = []string{
 	"queue.put", "queue.delete", "queue.pause", "queue.resume", "queue.purge", "queue.purged",
 	"namespace.put", "namespace.delete", "token.create", "token.revoke", "secret.create", "secret.delete",
 	"node.drain", "node.undrain",
-	task.ActionBackup, task.ActionTokenRefused, task.ActionScopeRefused, task.ActionDropped,
+	settings.ActionBackup, settings.ActionTokenRefused, settings.ActionScopeRefused, settings.ActionDropped,
 }
 
 var auditParams = []param{
@@ -49,9 +50,9 @@ func (s *Server) audit(w http.ResponseWriter, r *request) error {
 
 // auditFilter reads the filter of the audit log. It selects the namespace of r.
 // If an operator named none, it selects all namespaces and the server itself.
-func (r *request) auditFilter() (f task.AuditFilter, err error) {
+func (r *request) auditFilter() (f settings.AuditFilter, err error) {
 	q := r.query
-	f = task.AuditFilter{Action: q.Get("action"), Target: q.Get("target"), By: q.Get("by")}
+	f = settings.AuditFilter{Action: q.Get("action"), Target: q.Get("target"), By: q.Get("by")}
 	if !r.all {
 		f.Namespace = r.namespace
 	}
@@ -81,7 +82,7 @@ func (r *request) auditFilter() (f task.AuditFilter, err error) {
 	return f, nil
 }
 
-func showEntry(e task.AuditEntry) wire.AuditEntry {
+func showEntry(e settings.AuditEntry) wire.AuditEntry {
 	return wire.AuditEntry{
 		At: showTime(e.At), By: e.By, Addr: e.Addr, Namespace: e.Namespace,
 		Action: e.Action, Target: e.Target, ID: e.ID, Version: e.Version, Detail: e.Detail,

@@ -10,14 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
 // caller is the sender of a request, with the namespace of the request.
 type caller struct {
-	settings  *task.Settings // one snapshot for the whole request
-	token     *task.AccessToken
+	settings  *settings.Settings // one snapshot for the whole request
+	token     *settings.AccessToken
 	addr      netip.Addr
 	namespace string
 	// all is set for an operator that named no namespace. Lists of the server's
@@ -44,13 +45,13 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, rt *route)
 		}
 		c.operator = c.token.Operator()
 		if err := authorize(w, rt, c.token); err != nil {
-			s.noteRefusal(r, rt, task.ActionScopeRefused, c.token, c.addr, err)
+			s.noteRefusal(r, rt, settings.ActionScopeRefused, c.token, c.addr, err)
 			return c, err
 		}
 	}
 	if err := c.selectNamespace(r); err != nil {
 		if !c.operator {
-			s.noteRefusal(r, rt, task.ActionScopeRefused, c.token, c.addr, err)
+			s.noteRefusal(r, rt, settings.ActionScopeRefused, c.token, c.addr, err)
 		}
 		return c, err
 	}
@@ -68,7 +69,7 @@ func (c *caller) checkSuspended(rt *route) error {
 }
 
 // login returns the token of r.
-func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, settings *task.Settings, addr netip.Addr) (_ *task.AccessToken, err error) {
+func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, current *settings.Settings, addr netip.Addr) (_ *settings.AccessToken, err error) {
 	if _, given := r.Header["Authorization"]; !given {
 		return nil, challenge(w, r, "", refuse("token_required", "Authorization", "this server requires a token: authorization: Bearer foliot_…"))
 	}
@@ -79,18 +80,18 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, settin
 	// same address. The address may be a proxy, or a machine with another client
 	// that still has an old token.
 	now := s.now()
-	if token := settings.Token(hash, now); ok && token != nil {
+	if token := current.Token(hash, now); ok && token != nil {
 		s.uses.note(token, now)
 		return token, nil
 	}
-	defer func() { s.noteRefusal(r, rt, task.ActionTokenRefused, settings.TokenByHash(hash), addr, err) }()
+	defer func() { s.noteRefusal(r, rt, settings.ActionTokenRefused, current.TokenByHash(hash), addr, err) }()
 	if wait := s.logins.wait(addr, at); wait > 0 {
 		closing(w, r)
 		return nil, waitFor(w, wait, refuse("too_many_logins", "Authorization", "too many invalid tokens from this address, and this one is invalid too: send a valid token, or wait"))
 	}
 	s.logins.failed(addr, at)
 	if !ok {
-		return nil, challenge(w, r, "invalid_token", refuse("token_malformed", "Authorization", "invalid token: the header must be Bearer and a token, which begins with "+task.TokenPrefix+"; look for a typing error"))
+		return nil, challenge(w, r, "invalid_token", refuse("token_malformed", "Authorization", "invalid token: the header must be Bearer and a token, which begins with "+settings.TokenPrefix+"; look for a typing error"))
 	}
 	return nil, challenge(w, r, "invalid_token", invalidToken())
 }
@@ -106,11 +107,11 @@ func bearer(r *http.Request) (hash string, ok bool) {
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return "", false
 	}
-	return task.HashToken(strings.Trim(token, " "))
+	return settings.HashToken(strings.Trim(token, " "))
 }
 
 // authorize checks that a token has the scope of a route.
-func authorize(w http.ResponseWriter, rt *route, t *task.AccessToken) error {
+func authorize(w http.ResponseWriter, rt *route, t *settings.AccessToken) error {
 	switch {
 	case rt.operator && !t.Operator():
 		return refuse("operator_only", "Authorization", "this route concerns the whole server and needs an operator's token")
@@ -155,7 +156,7 @@ func (c *caller) selectNamespace(r *http.Request) error {
 // server.
 func (c *caller) account(rt *route) string {
 	if c.all || rt.operator {
-		return task.AllNamespaces
+		return settings.AllNamespaces
 	}
 	return c.namespace
 }
@@ -179,8 +180,8 @@ func invalidToken() error {
 }
 
 // actor returns the caller as the audit log names it.
-func (c *caller) actor() task.Actor {
-	a := task.Actor{By: "anonymous"}
+func (c *caller) actor() settings.Actor {
+	a := settings.Actor{By: "anonymous"}
 	if id := c.tokenID(); id != "" {
 		a.By = "token:" + id
 	}
@@ -212,10 +213,10 @@ func (c *caller) since() task.Millis {
 // caller's.
 func (r *request) Context() context.Context {
 	ctx := context.WithValue(r.Request.Context(), responseKey{}, r.out)
-	if r.scope <= task.ScopeRead { // a read
+	if r.scope <= settings.ScopeRead { // a read
 		return ctx
 	}
-	return task.WithActor(ctx, r.actor())
+	return settings.WithActor(ctx, r.actor())
 }
 
 // challenge sets WWW-Authenticate and returns err.

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
 // configure applies edits in the store.
-func (s *service) configure(edits ...task.Edit) {
+func (s *service) configure(edits ...settings.Edit) {
 	s.Helper()
 	replies, err := s.store.Configure(s.Context(), task.CeilMillis(time.Now()), edits)
 	if err != nil {
@@ -32,17 +33,17 @@ func (s *service) configure(edits ...task.Edit) {
 }
 
 // token creates a token and returns the header with it.
-func (s *service) token(namespace string, scope task.Scope) string {
+func (s *service) token(namespace string, scope settings.Scope) string {
 	s.Helper()
-	token, hash := task.MintToken()
-	s.configure(task.AddToken{Namespace: namespace, Scope: scope, Hash: hash})
+	token, hash := settings.MintToken()
+	s.configure(settings.AddToken{Namespace: namespace, Scope: scope, Hash: hash})
 	return "Authorization: Bearer " + token
 }
 
 // namespace creates a namespace.
 func (s *service) namespace(name string) {
 	s.Helper()
-	s.configure(task.PutNamespace{Settings: task.NamespaceSettings{Name: name}})
+	s.configure(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: name}})
 }
 
 // access has the required scope of each route. It repeats the scopes here, so
@@ -148,7 +149,7 @@ func TestEveryRouteRequiresAToken(t *testing.T) {
 	s.namespace("other")
 	callers := map[string]string{"no token": ""}
 	for _, namespace := range []string{"acme", "*"} {
-		for scope := task.ScopeRead; scope <= task.ScopeAdmin; scope++ {
+		for scope := settings.ScopeRead; scope <= settings.ScopeAdmin; scope++ {
 			callers[namespace+" "+scope.String()] = s.token(namespace, scope)
 		}
 	}
@@ -212,9 +213,9 @@ func TestNoRequestNeedsATokenBeforeTheFirstExists(t *testing.T) {
 
 func TestAnInvalidTokenIsRefused(t *testing.T) {
 	s := serve(t, func(c *api.Config) { c.ClientAddr = eachItsOwn() })
-	good := strings.TrimPrefix(s.token("default", task.ScopeRead), "Authorization: ")
+	good := strings.TrimPrefix(s.token("default", settings.ScopeRead), "Authorization: ")
 	token := strings.TrimPrefix(good, "Bearer ")
-	unknown, _ := task.MintToken()
+	unknown, _ := settings.MintToken()
 	for value, want := range map[string]string{
 		good: "let in", "bearer " + token: "let in", "BEARER  " + token + " ": "let in",
 		"": "token_malformed", "Bearer": "token_malformed", "Bearer ": "token_malformed", token: "token_malformed", "Basic " + token: "token_malformed",
@@ -244,11 +245,11 @@ func TestAnInvalidTokenIsRefused(t *testing.T) {
 func TestExpiredRevokedAndUnknownTokensLookTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, func(c *api.Config) { c.ClientAddr = eachItsOwn() })
-		operator := s.token("*", task.ScopeAdmin)
+		operator := s.token("*", settings.ScopeAdmin)
 		var short, revoked wire.Token
 		s.do("POST", "/v1/tokens", `{"scope": "read", "expires_in": "10m"}`, operator).want(201, &short)
 		s.do("POST", "/v1/tokens", `{"scope": "read"}`, operator).want(201, &revoked)
-		unknown, _ := task.MintToken()
+		unknown, _ := settings.MintToken()
 		s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+short.Token).want(200, nil)
 		time.Sleep(10*time.Minute - time.Second)
 		s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+short.Token).want(200, nil)
@@ -278,7 +279,7 @@ func TestARevokedTokenWaitsNoLonger(t *testing.T) {
 		began := time.Now()
 		go func() { anonymous <- s.do("GET", "/v1/tasks/a?wait=5m", "") }()
 		time.Sleep(10 * time.Second)
-		operator := s.token("*", task.ScopeAdmin)
+		operator := s.token("*", settings.ScopeAdmin)
 		(<-anonymous).problem(401, "token_required", "Authorization")
 		if d := time.Since(began); d > 11*time.Second {
 			t.Errorf("a request without a token waited for %v", d)
@@ -314,7 +315,7 @@ func TestABodyAfterTheEndOfItsTokenChangesNothing(t *testing.T) {
 			s := serve(t)
 			// A request without a token was accepted before there was a token.
 			operator := ""
-			s.late(c.method, c.path, c.body, func() { operator = s.token("*", task.ScopeAdmin) }).problem(401, "token_required", "Authorization")
+			s.late(c.method, c.path, c.body, func() { operator = s.token("*", settings.ScopeAdmin) }).problem(401, "token_required", "Authorization")
 			// A token was revoked during the request.
 			var made wire.Token
 			s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`, operator).want(201, &made)
@@ -354,7 +355,7 @@ func (d during) Read([]byte) (int, error) {
 // arrive.
 func TestARequestWithoutATokenIsRefusedBeforeItsBody(t *testing.T) {
 	s := serve(t)
-	s.token("*", task.ScopeAdmin)
+	s.token("*", settings.ScopeAdmin)
 	r := httptest.NewRequest("POST", "/v1/tasks", unreadable{t})
 	r.Host, r.ContentLength = "localhost", 1<<40
 	r.Header.Set("Content-Type", "application/json")
@@ -380,7 +381,7 @@ func TestAnOperatorNamesTheNamespace(t *testing.T) {
 		s.namespace("acme")
 		headers := []string{}
 		if secured {
-			headers = append(headers, s.token("*", task.ScopeAdmin))
+			headers = append(headers, s.token("*", settings.ScopeAdmin))
 		}
 		in := func(namespace string) []string { return append(slices.Clone(headers), "Foliot-Namespace: "+namespace) }
 		s.do("POST", "/v1/tasks", hour, in("acme")...).want(201, nil)
@@ -399,7 +400,7 @@ func TestAnOperatorNamesTheNamespace(t *testing.T) {
 func TestTheLastUseOfTokensIsDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
-		used, unused := s.token("default", task.ScopeRead), s.token("default", task.ScopeRead)
+		used, unused := s.token("default", settings.ScopeRead), s.token("default", settings.ScopeRead)
 		if edits := s.TokenUses(); len(edits) != 0 {
 			t.Errorf("uses without a token: %v", edits)
 		}
@@ -409,7 +410,7 @@ func TestTheLastUseOfTokensIsDrained(t *testing.T) {
 		}
 		at := task.CeilMillis(time.Now())
 		edits := s.TokenUses()
-		if len(edits) != 1 || edits[0].(task.UseToken).At != at {
+		if len(edits) != 1 || edits[0].(settings.UseToken).At != at {
 			t.Fatalf("uses %+v, want one at %d", edits, at)
 		}
 		if again := s.TokenUses(); len(again) != 0 {
@@ -417,7 +418,7 @@ func TestTheLastUseOfTokensIsDrained(t *testing.T) {
 		}
 		s.configure(edits...)
 		var list wire.TokenList
-		s.do("GET", "/v1/tokens", "", s.token("*", task.ScopeAdmin)).want(200, &list)
+		s.do("GET", "/v1/tokens", "", s.token("*", settings.ScopeAdmin)).want(200, &list)
 		shown := 0
 		for _, token := range list.Tokens {
 			if token.LastUsedAt != "" {
@@ -434,13 +435,13 @@ func TestTheLastUseOfTokensIsDrained(t *testing.T) {
 func TestTheAuditLogNamesTokenAndAddress(t *testing.T) {
 	s := serve(t)
 	s.do("POST", "/v1/tasks", hour).want(201, nil)
-	token := s.token("default", task.ScopeWrite)
+	token := s.token("default", settings.ScopeWrite)
 	s.do("DELETE", "/v1/tasks/a", "", token).want(200, nil)
-	page, err := s.store.Audit(t.Context(), task.AuditFilter{Target: "a"}, 0, 10)
+	page, err := s.store.Audit(t.Context(), settings.AuditFilter{Target: "a"}, 0, 10)
 	if err != nil || len(page.Entries) != 2 {
 		t.Fatal(err, page)
 	}
-	hash, _ := task.HashToken(strings.TrimPrefix(token, "Authorization: Bearer "))
+	hash, _ := settings.HashToken(strings.TrimPrefix(token, "Authorization: Bearer "))
 	cancel, create := page.Entries[0], page.Entries[1]
 	if create.By != "anonymous" || create.Addr != "192.0.2.1" || create.Action != "task.create" {
 		t.Errorf("create: %+v", create)

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -90,7 +92,7 @@ func (b *batch) item(r *reader, i int) error {
 		b.changes = append(b.changes, task.Create{Spec: spec})
 		b.places = append(b.places, i)
 	}
-	b.results = append(b.results, batchResult(task.Reply{Err: refusal}))
+	b.results = append(b.results, batchResult(store.Reply{Err: refusal}))
 	return nil
 }
 
@@ -98,14 +100,14 @@ func (b *batch) item(r *reader, i int) error {
 // are the last ones. Each gets the refusal as its result.
 func (b *batch) checkRate() {
 	n := b.request.settings.Namespace(b.request.namespace)
-	taken, _ := b.server.rates.take(n, task.CreateRate, len(b.changes), time.Now())
+	taken, _ := b.server.rates.take(n, settings.CreateRate, len(b.changes), time.Now())
 	for _, place := range b.places[taken:] {
-		b.results[place] = batchResult(task.Reply{Err: overRate(n, task.CreateRate)})
+		b.results[place] = batchResult(store.Reply{Err: overRate(n, settings.CreateRate)})
 	}
 	b.changes, b.places = b.changes[:taken], b.places[:taken]
 }
 
-func batchResult(reply task.Reply) wire.BatchResult {
+func batchResult(reply store.Reply) wire.BatchResult {
 	if reply.Err != nil {
 		p := problemOf(reply.Err)
 		return wire.BatchResult{

@@ -8,18 +8,20 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // devNull is a store that applies changes and stores nothing, so that only the
 // API is measured.
-type devNull struct{ settings *task.Settings }
+type devNull struct{ settings *settings.Settings }
 
 func (devNull) Durability() string { return "none" }
 func (devNull) Err() error         { return nil }
 
-func (devNull) Apply(_ context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
-	replies := make([]task.Reply, len(changes))
+func (devNull) Apply(_ context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
+	replies := make([]store.Reply, len(changes))
 	for i, c := range changes {
 		replies[i].Result, replies[i].Err = c.Apply(now, nil, task.Facts{})
 	}
@@ -32,18 +34,18 @@ func (devNull) List(context.Context, task.Filter, task.Page) (task.Listing, erro
 	return task.Listing{}, nil
 }
 
-func (d devNull) Settings() *task.Settings { return d.settings }
+func (d devNull) Settings() *settings.Settings { return d.settings }
 
-func (devNull) Configure(context.Context, task.Millis, []task.Edit) ([]task.EditReply, error) {
+func (devNull) Configure(context.Context, task.Millis, []settings.Edit) ([]settings.EditReply, error) {
 	return nil, nil
 }
 
-func (devNull) Record(context.Context, []task.AuditEntry) error { return nil }
+func (devNull) Record(context.Context, []settings.AuditEntry) error { return nil }
 
 func (devNull) Counts(context.Context) (map[task.QueueKey]task.Counts, error) { return nil, nil }
 
-func (devNull) Audit(context.Context, task.AuditFilter, uint64, int) (task.AuditPage, error) {
-	return task.AuditPage{}, nil
+func (devNull) Audit(context.Context, settings.AuditFilter, uint64, int) (settings.AuditPage, error) {
+	return settings.AuditPage{}, nil
 }
 
 func post(b *testing.B, s *api.Server, target, body string, want int, token ...string) {
@@ -64,7 +66,7 @@ func item(i int) string {
 }
 
 func BenchmarkCreate(b *testing.B) {
-	s := api.New(api.Config{}, devNull{task.NewSettings()})
+	s := api.New(api.Config{}, devNull{settings.NewSettings()})
 	body := item(42)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -74,8 +76,8 @@ func BenchmarkCreate(b *testing.B) {
 
 // The cost of a token is its hash, two lookups and the record of its last use.
 func BenchmarkCreateWithAToken(b *testing.B) {
-	token, hash := task.MintToken()
-	s := api.New(api.Config{}, devNull{task.NewSettings(&task.AccessToken{ID: hash[:16], Hash: hash, Namespace: task.DefaultNamespace, Scope: task.ScopeWrite})})
+	token, hash := settings.MintToken()
+	s := api.New(api.Config{}, devNull{settings.NewSettings(&settings.AccessToken{ID: hash[:16], Hash: hash, Namespace: task.DefaultNamespace, Scope: settings.ScopeWrite})})
 	body := item(42)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -84,7 +86,7 @@ func BenchmarkCreateWithAToken(b *testing.B) {
 }
 
 func BenchmarkBatchOf1000(b *testing.B) {
-	s := api.New(api.Config{}, devNull{task.NewSettings()})
+	s := api.New(api.Config{}, devNull{settings.NewSettings()})
 	items := make([]string, 1000)
 	for i := range items {
 		items[i] = item(i)

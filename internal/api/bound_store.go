@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/foliot/foliot/internal/api/decode"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -34,19 +36,19 @@ func (l *boundStore) Get(ctx context.Context, key task.Key) (t *task.Task, err e
 }
 
 // Apply implements Store.
-func (l *boundStore) Apply(ctx context.Context, now task.Millis, changes []task.Change) (replies []task.Reply, err error) {
+func (l *boundStore) Apply(ctx context.Context, now task.Millis, changes []task.Change) (replies []store.Reply, err error) {
 	outside(ctx, func() { replies, err = l.Store.Apply(ctx, now, changes) })
 	return replies, err
 }
 
 // Configure implements Store.
-func (l *boundStore) Configure(ctx context.Context, now task.Millis, edits []task.Edit) (replies []task.EditReply, err error) {
+func (l *boundStore) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) (replies []settings.EditReply, err error) {
 	outside(ctx, func() { replies, err = l.Store.Configure(ctx, now, edits) })
 	return replies, err
 }
 
 // Record implements Store.
-func (l *boundStore) Record(ctx context.Context, entries []task.AuditEntry) (err error) {
+func (l *boundStore) Record(ctx context.Context, entries []settings.AuditEntry) (err error) {
 	outside(ctx, func() { err = l.Store.Record(ctx, entries) })
 	return err
 }
@@ -83,7 +85,7 @@ func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (l
 }
 
 // Audit implements Store.
-func (l *boundStore) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
+func (l *boundStore) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {
 	err = inTurn(ctx, func() error {
 		page, err = l.Store.Audit(ctx, f, before, limit)
 		if o := responseOf(ctx); err == nil && o != nil {
@@ -118,22 +120,22 @@ func inTurn(ctx context.Context, work func() error) (err error) {
 
 // boundCluster is the cluster as requests use it: a request has no place while
 // it waits for a reply.
-type boundCluster struct{ task.Cluster }
+type boundCluster struct{ store.Cluster }
 
-// Nodes implements task.Cluster.
-func (c boundCluster) Nodes(ctx context.Context) (nodes []task.Node, err error) {
+// Nodes implements store.Cluster.
+func (c boundCluster) Nodes(ctx context.Context) (nodes []store.Node, err error) {
 	outside(ctx, func() { nodes, err = c.Cluster.Nodes(ctx) })
 	return nodes, err
 }
 
-// Shards implements task.Cluster.
-func (c boundCluster) Shards(ctx context.Context) (shards []task.Shard, err error) {
+// Shards implements store.Cluster.
+func (c boundCluster) Shards(ctx context.Context) (shards []store.Shard, err error) {
 	outside(ctx, func() { shards, err = c.Cluster.Shards(ctx) })
 	return shards, err
 }
 
-// Drain implements task.Cluster.
-func (c boundCluster) Drain(ctx context.Context, now task.Millis, d task.Drain) (err error) {
+// Drain implements store.Cluster.
+func (c boundCluster) Drain(ctx context.Context, now task.Millis, d store.Drain) (err error) {
 	outside(ctx, func() { err = c.Cluster.Drain(ctx, now, d) })
 	return err
 }
@@ -165,7 +167,7 @@ func pageSize(tasks []*task.Task) (size int) {
 	return size + decode.Escaped*largest
 }
 
-func auditSize(entries []task.AuditEntry) (size int) {
+func auditSize(entries []settings.AuditEntry) (size int) {
 	const others = 256
 	for i := range entries {
 		size += others + len(entries[i].Detail) + len(entries[i].Target)

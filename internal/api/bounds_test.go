@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -126,7 +128,7 @@ func (b *busy) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	return b.Store.Get(ctx, key)
 }
 
-func (b *busy) Record(ctx context.Context, entries []task.AuditEntry) error {
+func (b *busy) Record(ctx context.Context, entries []settings.AuditEntry) error {
 	if b.disk != nil {
 		<-b.disk
 	}
@@ -141,7 +143,7 @@ func (b *busy) List(ctx context.Context, f task.Filter, page task.Page) (task.Li
 	return b.Store.List(ctx, f, page)
 }
 
-func (b *busy) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
+func (b *busy) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
 	defer b.enter()()
 	if b.gate != nil {
 		<-b.gate
@@ -149,7 +151,7 @@ func (b *busy) Audit(ctx context.Context, f task.AuditFilter, before uint64, lim
 	return b.Store.Audit(ctx, f, before, limit)
 }
 
-func (b *busy) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+func (b *busy) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
 	b.steps.Add(1)
 	b.inStep.Store(max(b.inStep.Load(), int64(len(changes))))
 	return b.Store.Apply(ctx, now, changes)
@@ -310,8 +312,8 @@ func TestViewersShareASampleOfLiveData(t *testing.T) {
 			}
 		})
 		s.namespace("acme")
-		operator, tenant := s.token("*", task.ScopeRead), s.token("acme", task.ScopeRead)
-		s.token("*", task.ScopeAdmin)
+		operator, tenant := s.token("*", settings.ScopeRead), s.token("acme", settings.ScopeRead)
+		s.token("*", settings.ScopeAdmin)
 		var viewing sync.WaitGroup
 		for range 64 {
 			viewing.Go(func() {

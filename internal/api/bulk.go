@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -132,7 +133,7 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, chan
 		changes[i] = change(keys[i], f)
 	}
 	for step := range slices.Chunk(changes, bulkStep) {
-		var replies []task.Reply
+		var replies []store.Reply
 		err := inTurn(r.Context(), func() (err error) {
 			replies, err = s.store.Apply(r.Context(), s.now(), step) // each step reads the clock
 			return err
@@ -154,7 +155,7 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, chan
 
 // countReply adds one reply to count. A task that changed after the listing is
 // skipped. A refusal of the store is an error.
-func countReply(reply task.Reply, count *wire.BulkReply) error {
+func countReply(reply store.Reply, count *wire.BulkReply) error {
 	var state *task.StateError
 	switch err := reply.Err; {
 	case reply.Already:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -42,7 +43,7 @@ func TestRecordedTimesDependOnTheGivenClock(t *testing.T) {
 		}
 	}
 	want := task.CeilMillis(elsewhen)
-	log, err := s.store.Audit(t.Context(), task.AuditFilter{}, 0, 100)
+	log, err := s.store.Audit(t.Context(), settings.AuditFilter{}, 0, 100)
 	if err != nil || len(log.Entries) < len(requests) {
 		t.Errorf("%d entries of %d requests, %v", len(log.Entries), len(requests), err)
 	}

@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -20,26 +21,26 @@ const (
 func clusterRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: clusterPath, serve: (*Server).cluster, scope: task.ScopeRead, operator: true, tag: "server",
+			method: "GET", path: clusterPath, serve: (*Server).cluster, scope: settings.ScopeRead, operator: true, tag: "server",
 			id: "cluster", summary: "List the servers",
 			about:   "A server with a store of its own lists only itself.",
 			replies: []reply{{status: 200, about: "The nodes, and the durability of the store.", body: wire.Cluster{}}},
 		},
 		{
-			method: "GET", path: clusterPath + "/shards", serve: (*Server).listShards, scope: task.ScopeRead, operator: true, extra: true, tag: "server",
+			method: "GET", path: clusterPath + "/shards", serve: (*Server).listShards, scope: settings.ScopeRead, operator: true, extra: true, tag: "server",
 			id: "listShards", summary: "List the shards of a shared store",
 			about:   "All shards in the order of their numbers, with their owner and content.",
 			replies: []reply{{status: 200, about: "The shards.", body: wire.ShardList{}}},
 		},
 		{
-			method: "GET", path: clusterPath + "/store", serve: (*Server).examineStore, scope: task.ScopeRead, operator: true, extra: true, diagnostic: true, tag: "server",
+			method: "GET", path: clusterPath + "/store", serve: (*Server).examineStore, scope: settings.ScopeRead, operator: true, extra: true, diagnostic: true, tag: "server",
 			id: "examineStore", summary: "Examine the servers of a shared store",
 			about: "The findings of foliot doctor redis, for the settings of the server that replies: fitness, memory, replicas, clocks, format and identity. " +
 				"It changes nothing, and also works while the store is closed (store_replaced).",
 			replies: []reply{{status: 200, about: "The findings.", body: wire.Examination{}}},
 		},
 		{
-			method: "POST", path: nodePath + "/drain", serve: (*Server).drainNode, scope: task.ScopeAdmin, operator: true, extra: true, tag: "server",
+			method: "POST", path: nodePath + "/drain", serve: (*Server).drainNode, scope: settings.ScopeAdmin, operator: true, extra: true, tag: "server",
 			id: "drainNode", summary: "Move the shards of a node to the others",
 			about: "Takes effect within a heartbeat, usually at once. A drain lasts until it is undone or the node's process ends. The node finishes its attempts and still serves this API. " +
 				"If all other nodes end, it takes their shards nevertheless. 409 last_node if no other live node could take its shards.",
@@ -47,7 +48,7 @@ func clusterRoutes() []route {
 			replies: []reply{{status: 200, about: "Durable. owned falls to 0 while the others take over.", body: wire.Node{}}},
 		},
 		{
-			method: "DELETE", path: nodePath + "/drain", serve: (*Server).undrainNode, scope: task.ScopeAdmin, operator: true, extra: true, tag: "server",
+			method: "DELETE", path: nodePath + "/drain", serve: (*Server).undrainNode, scope: settings.ScopeAdmin, operator: true, extra: true, tag: "server",
 			id: "undrainNode", summary: "Let a node own shards again",
 			replies: []reply{{status: 200, about: "Durable. owned rises while the others give shards to it.", body: wire.Node{}}},
 		},
@@ -76,7 +77,7 @@ func (s *Server) cluster(w http.ResponseWriter, r *request) error {
 
 func uptime(d time.Duration) string { return max(d, 0).Truncate(time.Second).String() }
 
-func (s *Server) showNode(n *task.Node) wire.Node {
+func (s *Server) showNode(n *store.Node) wire.Node {
 	return wire.Node{
 		Name: n.Name, Self: n.Self, Address: n.Address, Version: cmp.Or(n.Version, "unknown"), StartedAt: showTime(n.StartedAt),
 		Uptime: uptime(n.BeatAt.Sub(n.StartedAt)), Ready: n.Live && !n.NameTaken && (!n.Self || s.ready() == nil),
@@ -121,15 +122,15 @@ func (s *Server) drainNode(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.drain(w, r, task.Drain{Force: force})
+	return s.drain(w, r, store.Drain{Force: force})
 }
 
 func (s *Server) undrainNode(w http.ResponseWriter, r *request) error {
-	return s.drain(w, r, task.Drain{Undo: true})
+	return s.drain(w, r, store.Drain{Undo: true})
 }
 
 // drain applies d to the node in the path of r, and replies with that node.
-func (s *Server) drain(w http.ResponseWriter, r *request, d task.Drain) error {
+func (s *Server) drain(w http.ResponseWriter, r *request, d store.Drain) error {
 	if err := noBody(r); err != nil {
 		return err
 	}
@@ -151,5 +152,5 @@ func (s *Server) drain(w http.ResponseWriter, r *request, d task.Drain) error {
 			return nil
 		}
 	}
-	return &task.MissingError{What: "node", Name: d.Node} // it has ended since
+	return &settings.MissingError{What: "node", Name: d.Node} // it has ended since
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -15,28 +17,28 @@ import (
 // shared is the reference store with nodes.
 type shared struct {
 	*memstore.Store
-	nodes  []task.Node
+	nodes  []store.Node
 	taken  bool // another node has its name
-	drains []task.Drain
+	drains []store.Drain
 	by     []string
 	err    error // returned by drains
 }
 
-func (s *shared) Nodes(context.Context) ([]task.Node, error) { return s.nodes, nil }
+func (s *shared) Nodes(context.Context) ([]store.Node, error) { return s.nodes, nil }
 
-func (s *shared) Shards(context.Context) ([]task.Shard, error) {
-	return []task.Shard{{Owner: "a", Until: 2_000_000_000_000, Epoch: 3, NextDue: 1_999_999_999_000, Running: 2}, {Number: 1}}, nil
+func (s *shared) Shards(context.Context) ([]store.Shard, error) {
+	return []store.Shard{{Owner: "a", Until: 2_000_000_000_000, Epoch: 3, NextDue: 1_999_999_999_000, Running: 2}, {Number: 1}}, nil
 }
 
-func (s *shared) Standing() task.Standing {
-	return task.Standing{Shards: 2, Owned: 1, Nodes: 2, NameTaken: s.taken}
+func (s *shared) Standing() store.Standing {
+	return store.Standing{Shards: 2, Owned: 1, Nodes: 2, NameTaken: s.taken}
 }
 
-func (s *shared) Drain(ctx context.Context, _ task.Millis, d task.Drain) error {
+func (s *shared) Drain(ctx context.Context, _ task.Millis, d store.Drain) error {
 	if s.err != nil {
 		return s.err
 	}
-	s.drains, s.by = append(s.drains, d), append(s.by, task.ActorOf(ctx).By)
+	s.drains, s.by = append(s.drains, d), append(s.by, settings.ActorOf(ctx).By)
 	for i := range s.nodes {
 		if s.nodes[i].Name == d.Node {
 			s.nodes[i].Draining = !d.Undo
@@ -48,7 +50,7 @@ func (s *shared) Drain(ctx context.Context, _ task.Millis, d task.Drain) error {
 // serveShared serves a store of two nodes.
 func serveShared(t *testing.T) (*service, *shared) {
 	began := task.FloorMillis(time.Now())
-	s := &shared{Store: memstore.New(memstore.Config{}), nodes: []task.Node{
+	s := &shared{Store: memstore.New(memstore.Config{}), nodes: []store.Node{
 		{Name: "a", Self: true, Version: "1.0", StartedAt: began, BeatAt: began.Add(time.Minute), Live: true, Owned: 1, Wanted: 2},
 		{Name: "b", Address: "10.0.0.7:8080", StartedAt: began, BeatAt: began},
 	}}
@@ -93,10 +95,10 @@ func TestNodesAndShardsAreShown(t *testing.T) {
 }
 
 func TestAServerWithATakenNameIsNotReady(t *testing.T) {
-	s, store := serveShared(t)
+	s, shared := serveShared(t)
 	s.do("GET", "/readyz", "").want(200, nil)
-	store.taken = true
-	store.nodes = []task.Node{{Name: "a", Live: true, Owned: 2, Wanted: 2}, {Name: "a", Self: true, Live: true, NameTaken: true}}
+	shared.taken = true
+	shared.nodes = []store.Node{{Name: "a", Live: true, Owned: 2, Wanted: 2}, {Name: "a", Self: true, Live: true, NameTaken: true}}
 	if p := s.do("GET", "/readyz", "").problem(503, "unavailable", ""); !strings.Contains(p.Detail, "--node") {
 		t.Error(p.Detail)
 	}
@@ -110,7 +112,7 @@ func TestAServerWithATakenNameIsNotReady(t *testing.T) {
 }
 
 func TestDrainsAreTheOperatorsAndHaveAnAuthor(t *testing.T) {
-	s, store := serveShared(t)
+	s, shared := serveShared(t)
 	var n wire.Node
 	s.do("POST", "/v1/cluster/nodes/b/drain", "").want(200, &n)
 	if n.Name != "b" || !n.Draining || n.Ready {
@@ -122,17 +124,17 @@ func TestDrainsAreTheOperatorsAndHaveAnAuthor(t *testing.T) {
 	if n.Draining {
 		t.Errorf("%+v", n)
 	}
-	want := []task.Drain{{Node: "b"}, {Node: "b", Force: true}, {Node: "b", Undo: true}}
-	for i, d := range store.drains {
-		if d != want[i] || store.by[i] != "anonymous" {
-			t.Errorf("%+v by %s, want %+v", d, store.by[i], want[i])
+	want := []store.Drain{{Node: "b"}, {Node: "b", Force: true}, {Node: "b", Undo: true}}
+	for i, d := range shared.drains {
+		if d != want[i] || shared.by[i] != "anonymous" {
+			t.Errorf("%+v by %s, want %+v", d, shared.by[i], want[i])
 		}
 	}
 	s.do("POST", "/v1/cluster/nodes/b/drain?force=perhaps", "").problem(400, "bad_parameter", "force")
 	s.do("DELETE", "/v1/cluster/nodes/b/drain?force=true", "").problem(400, "unknown_parameter", "force")
 	s.do("POST", "/v1/cluster/nodes/b/drain", "x").problem(400, "unexpected_body", "")
-	store.err = task.ErrLastNode
+	shared.err = store.ErrLastNode
 	s.do("POST", "/v1/cluster/nodes/b/drain", "").problem(409, "last_node", "")
-	store.err = &task.MissingError{What: "node", Name: "c"}
+	shared.err = &settings.MissingError{What: "node", Name: "c"}
 	s.do("POST", "/v1/cluster/nodes/c/drain", "").problem(404, "not_found", "")
 }

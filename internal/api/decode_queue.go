@@ -1,11 +1,11 @@
 package api
 
 import (
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 )
 
 // decodeQueue reads the settings of a queue. Absent fields set nothing.
-func (r *reader) decodeQueue(q *task.QueueSettings) error {
+func (r *reader) decodeQueue(q *settings.QueueSettings) error {
 	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
@@ -43,7 +43,7 @@ func (r *reader) decodeQueue(q *task.QueueSettings) error {
 
 const pauseIt = "to stop the queue, pause it"
 
-func (r *reader) decodeDefaults(d *task.RetryDefaults) error {
+func (r *reader) decodeDefaults(d *settings.RetryDefaults) error {
 	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "max_attempts":

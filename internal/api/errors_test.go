@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -31,7 +32,7 @@ func TestANamespacesTokenReadsTheVerdictAndAnOperatorTheAddress(t *testing.T) {
 			t.Fatal(err, replies)
 		}
 	}
-	operator, tenant := s.token(task.AllNamespaces, task.ScopeAdmin), s.token(task.DefaultNamespace, task.ScopeAdmin)
+	operator, tenant := s.token(settings.AllNamespaces, settings.ScopeAdmin), s.token(task.DefaultNamespace, settings.ScopeAdmin)
 	for _, target := range []string{"/v1/tasks/now", "/v1/tasks/old", "/v1/tasks/now?wait=1s", "/v1/tasks?state=dead", "/v1/audit"} {
 		r := s.do("GET", target, "", tenant)
 		r.want(200, nil)

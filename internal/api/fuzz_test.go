@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // A header is accepted as a token only in the one valid form.
 func FuzzBearer(f *testing.F) {
-	token, hash := task.MintToken()
+	token, hash := settings.MintToken()
 	for _, seed := range []string{"Bearer " + token, "bearer  " + token, token, "Basic " + token, "Bearer " + token[:20], "Bearer ", "", "Bearer foliot_" + strings.Repeat("A", 48)} {
 		f.Add(seed)
 	}
@@ -26,7 +27,7 @@ func FuzzBearer(f *testing.F) {
 		}
 		scheme, shown, _ := strings.Cut(value, " ")
 		shown = strings.Trim(shown, " ")
-		if !strings.EqualFold(scheme, "bearer") || !strings.HasPrefix(shown, task.TokenPrefix) || len(shown) != len(token) {
+		if !strings.EqualFold(scheme, "bearer") || !strings.HasPrefix(shown, settings.TokenPrefix) || len(shown) != len(token) {
 			t.Fatalf("%q is taken for a token", value)
 		}
 		if got == hash && shown != token {
@@ -65,9 +66,9 @@ func FuzzSettings(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		q, n := task.QueueSettings{Name: "q"}, task.NamespaceSettings{Name: "q"}
+		q, n := settings.QueueSettings{Name: "q"}, settings.NamespaceSettings{Name: "q"}
 		now := func() task.Millis { return task.CeilMillis(time.Now()) }
-		token, secret, pause := task.AddToken{}, task.AddSecret{}, end{now: now}
+		token, secret, pause := settings.AddToken{}, settings.AddSecret{}, end{now: now}
 		at := now()
 		errs := []error{
 			document(data, func(r *reader) error { return r.decodeQueue(&q) }),
@@ -85,7 +86,7 @@ func FuzzSettings(f *testing.F) {
 		switch {
 		case errs[2] == nil && (!token.Scope.Valid() || token.ExpiresAt != 0 && token.ExpiresAt <= at || token.ExpiresAt > end):
 			t.Fatalf("%q is a token: %+v", data, token)
-		case errs[3] == nil && (secret.Overlap < 0 || secret.Overlap > end || secret.Secret != "" && !strings.HasPrefix(secret.Secret, task.SecretPrefix)):
+		case errs[3] == nil && (secret.Overlap < 0 || secret.Overlap > end || secret.Secret != "" && !strings.HasPrefix(secret.Secret, settings.SecretPrefix)):
 			t.Fatalf("%q is a secret: %+v", data, secret)
 		case errs[4] == nil && (pause.at != 0 && pause.at < at || pause.at > end):
 			t.Fatalf("%q is a pause: %+v", data, pause)

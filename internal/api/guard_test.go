@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -72,7 +73,7 @@ func TestOtherSitesPagesReadNothingWithoutTokens(t *testing.T) {
 		for _, path := range []string{"/", "/healthz", "/readyz", "/openapi.json"} {
 			s.do("GET", path, "", header).want(200, nil)
 		}
-		s.token("*", task.ScopeAdmin)
+		s.token("*", settings.ScopeAdmin)
 		s.do("GET", "/v1/tasks", "", header).problem(401, "token_required", "Authorization")
 	}
 	s := serve(t)

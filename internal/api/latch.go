@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -15,7 +16,7 @@ type latch struct{ secured atomic.Bool }
 
 // lost returns task.ErrSettingsLost if the present settings have lost their
 // tokens.
-func (l *latch) lost(settings *task.Settings) error {
+func (l *latch) lost(settings *settings.Settings) error {
 	switch {
 	case settings.Secured():
 		if !l.secured.Load() {
@@ -39,7 +40,7 @@ func storeLost(err error) error {
 // closed returns the reason to refuse r with any token: the store or its
 // settings are lost. While the settings are valid, metrics and examinations are
 // served, because they show the loss.
-func (s *Server) closed(settings *task.Settings, rt *route) error {
+func (s *Server) closed(settings *settings.Settings, rt *route) error {
 	if err := s.latch.lost(settings); err != nil || rt.diagnostic {
 		return err
 	}

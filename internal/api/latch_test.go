@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -15,11 +16,11 @@ import (
 // forgetful is a store that loses its content.
 type forgetful struct {
 	Store
-	settings atomic.Pointer[task.Settings] // nil: those of the store
+	settings atomic.Pointer[settings.Settings] // nil: those of the store
 	why      atomic.Pointer[error]
 }
 
-func (f *forgetful) Settings() *task.Settings {
+func (f *forgetful) Settings() *settings.Settings {
 	if s := f.settings.Load(); s != nil {
 		return s
 	}
@@ -37,10 +38,10 @@ func (f *forgetful) Err() error {
 func secured(t *testing.T) (*forgetful, string) {
 	t.Helper()
 	store := memstore.New(memstore.Config{})
-	token, hash := task.MintToken()
-	replies, err := store.Configure(t.Context(), 1, []task.Edit{
-		task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash},
-		task.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true},
+	token, hash := settings.MintToken()
+	replies, err := store.Configure(t.Context(), 1, []settings.Edit{
+		settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash},
+		settings.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true},
 	})
 	if err != nil || replies[0].Err != nil || replies[1].Err != nil {
 		t.Fatal(replies, err)
@@ -49,8 +50,8 @@ func secured(t *testing.T) (*forgetful, string) {
 }
 
 // withoutTokens returns the settings without tokens.
-func withoutTokens(s *task.Settings) *task.Settings {
-	return task.NewSettings(s.List(task.QueueKind, "")...)
+func withoutTokens(s *settings.Settings) *settings.Settings {
+	return settings.NewSettings(s.List(settings.QueueKind, "")...)
 }
 
 // every calls each route that is not public, with and without a token. It
@@ -82,7 +83,7 @@ func TestAServerThatWasSecuredStaysClosedWhenItsSettingsAreLost(t *testing.T) {
 		lose func(*forgetful)
 		code string
 	}{
-		"no settings at all":        {func(f *forgetful) { f.settings.Store(task.NewSettings()) }, "settings_lost"},
+		"no settings at all":        {func(f *forgetful) { f.settings.Store(settings.NewSettings()) }, "settings_lost"},
 		"the tokens alone are gone": {func(f *forgetful) { f.settings.Store(withoutTokens(f.Store.Settings())) }, "settings_lost"},
 		"another store":             {func(f *forgetful) { f.why.Store(&replaced) }, "store_replaced"},
 	} {

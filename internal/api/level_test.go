@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -24,7 +25,7 @@ func (w *weak) Durability() string { return "default" }
 
 func (w *weak) Err() error { return w.err }
 
-func (w *weak) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+func (w *weak) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
 	if w.short {
 		return nil, task.ErrNotDurable
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -110,12 +110,12 @@ func (s *samples) render(r *request, from *liveSample, v view) (body []byte, err
 }
 
 // of returns the part of l that v sees.
-func (v view) of(l wire.Live, settings *task.Settings) wire.Live {
+func (v view) of(l wire.Live, current *settings.Settings) wire.Live {
 	if !v.operator {
 		l.Running, l.Slots, l.Late, l.Attempts = 0, 0, nil, nil
 	}
-	for _, n := range settings.List(task.NamespaceKind, "") {
-		if n := n.(*task.NamespaceSettings); n.Suspended && (v.namespace == "" || v.namespace == n.Name) {
+	for _, n := range current.List(settings.NamespaceKind, "") {
+		if n := n.(*settings.NamespaceSettings); n.Suspended && (v.namespace == "" || v.namespace == n.Name) {
 			l.Suspended = append(l.Suspended, n.Name)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 )
 
 // eachItsOwn gives each request another address.
@@ -33,14 +33,14 @@ func from(c *api.Config) {
 
 // guess sends an invalid token.
 func (s *service) guess(addr string) reply {
-	token, _ := task.MintToken()
+	token, _ := settings.MintToken()
 	return s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+token, "X-From: "+addr)
 }
 
 func TestGuessesAtTokensAreSlowedDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, from)
-		good := s.token("default", task.ScopeRead)
+		good := s.token("default", settings.ScopeRead)
 		for range 10 {
 			s.guess("192.0.2.1").problem(401, "token_invalid", "Authorization")
 		}
@@ -68,7 +68,7 @@ func TestGuessesAtTokensAreSlowedDown(t *testing.T) {
 
 func TestAValidTokenIsNeverLockedOut(t *testing.T) {
 	s := serve(t, from)
-	good := s.token("default", task.ScopeRead)
+	good := s.token("default", settings.ScopeRead)
 	for i := range 20_000 { // twice the number of remembered addresses
 		s.guess(netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, uint32(0x0a000000+i/5)))).String())
 	}
@@ -97,7 +97,7 @@ func TestRememberingGuessesTakesBoundedMemory(t *testing.T) {
 		n = 50_000
 	}
 	s := serve(t, from)
-	s.token("default", task.ScopeRead)
+	s.token("default", settings.ScopeRead)
 	before := heap()
 	for i := range n {
 		s.guess(netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, uint32(0x0a000000+i)))).String())

@@ -4,13 +4,14 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
 func (s *Server) listNamespaces(w http.ResponseWriter, r *request) error {
 	names := []string{task.DefaultNamespace}
-	for _, setting := range r.settings.List(task.NamespaceKind, "") {
+	for _, setting := range r.settings.List(settings.NamespaceKind, "") {
 		names = append(names, setting.Key().Name)
 	}
 	slices.Sort(names)
@@ -62,13 +63,13 @@ func (s *Server) getNamespace(w http.ResponseWriter, r *request) error {
 	}
 	n := r.settings.Namespace(name)
 	if n == nil {
-		return &task.MissingError{What: "namespace", Name: name}
+		return &settings.MissingError{What: "namespace", Name: name}
 	}
 	return s.replyNamespace(w, r, http.StatusOK, n)
 }
 
 func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
-	n := task.NamespaceSettings{Name: r.PathValue("name")}
+	n := settings.NamespaceSettings{Name: r.PathValue("name")}
 	if err := task.ValidateName("namespace", n.Name); err != nil {
 		return err
 	}
@@ -79,11 +80,11 @@ func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeNamespace(&n) }); err != nil {
 		return err
 	}
-	changes, err := s.configure(w, r, "namespace", task.PutNamespace{Settings: n, If: cond})
+	changes, err := s.configure(w, r, "namespace", settings.PutNamespace{Settings: n, If: cond})
 	if err != nil {
 		return err
 	}
-	made := changes[0].Value.(*task.NamespaceSettings) // a put always returns it
+	made := changes[0].Value.(*settings.NamespaceSettings) // a put always returns it
 	return s.replyNamespace(w, r, putStatus(w, namespacesPath, made.Name, made.Version), made)
 }
 
@@ -97,9 +98,9 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 	}
 	n := r.settings.Namespace(name)
 	if n == nil { // or it was created just now
-		n = &task.NamespaceSettings{Name: name}
+		n = &settings.NamespaceSettings{Name: name}
 	}
-	if _, err := s.configure(w, r, "namespace", task.DropNamespace{Name: name}); err != nil {
+	if _, err := s.configure(w, r, "namespace", settings.DropNamespace{Name: name}); err != nil {
 		return err
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, showNamespace(n, holdings{}))
@@ -107,7 +108,7 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 }
 
 // replyNamespace replies with a namespace.
-func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, n *task.NamespaceSettings) error {
+func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, n *settings.NamespaceSettings) error {
 	totals, err := s.totals(r)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, n
 }
 
 // decodeNamespace reads the quotas of a namespace. Absent quotas set no limit.
-func (r *reader) decodeNamespace(n *task.NamespaceSettings) error {
+func (r *reader) decodeNamespace(n *settings.NamespaceSettings) error {
 	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
@@ -160,7 +161,7 @@ func bound[N int | int64 | float64](r *reader, read func() (N, error), stop stri
 	return n, err
 }
 
-func showNamespace(n *task.NamespaceSettings, has holdings) wire.Namespace {
+func showNamespace(n *settings.NamespaceSettings, has holdings) wire.Namespace {
 	return wire.Namespace{
 		NamespaceInput: wire.NamespaceInput{
 			MaxPending: n.MaxPending, MaxBytes: n.MaxBytes, CreateRate: n.CreateRate, CreateBurst: n.CreateBurst,

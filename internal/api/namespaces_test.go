@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -45,7 +47,7 @@ func (s *spy) ask(namespace string) {
 	s.asked[namespace] = true
 }
 
-func (s *spy) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+func (s *spy) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
 	for _, c := range changes {
 		s.ask(c.Target().Namespace)
 	}
@@ -62,12 +64,12 @@ func (s *spy) List(ctx context.Context, f task.Filter, page task.Page) (task.Lis
 	return s.Store.List(ctx, f, page)
 }
 
-func (s *spy) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
+func (s *spy) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
 	s.ask(f.Namespace)
 	return s.Store.Audit(ctx, f, before, limit)
 }
 
-func (s *spy) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+func (s *spy) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	for _, e := range edits {
 		s.ask(e.Target().Namespace)
 	}
@@ -91,7 +93,7 @@ func settle(t *testing.T, alice bool) *town {
 	v := &town{spy: store, service: &service{T: t, store: store.Store, Server: api.New(api.Config{Live: live, Log: slog.New(slog.DiscardHandler)}, store)}}
 	v.namespace("alice")
 	v.namespace("bob")
-	v.bob = v.token("bob", task.ScopeAdmin)
+	v.bob = v.token("bob", settings.ScopeAdmin)
 	v.id = "0123456789abcdef"
 	if alice {
 		v.furnish()
@@ -108,7 +110,7 @@ func named(name string) string { return strings.Replace(hour, `"a"`, `"`+name+`"
 
 // furnish creates some records of each kind in the first namespace.
 func (v *town) furnish() {
-	v.alice = v.service.token("alice", task.ScopeAdmin)
+	v.alice = v.service.token("alice", settings.ScopeAdmin)
 	for i := range 20 {
 		v.do("POST", "/v1/tasks", named(fmt.Sprintf("a%02d", i)), v.alice, fmt.Sprintf("Idempotency-Key: k%d", i)).want(201, nil)
 	}
@@ -239,7 +241,7 @@ func (s *service) holdings(namespace string) string {
 			fmt.Fprintf(&b, "%s %s %d %s\n", t.Name, t.ID, t.Version, t.State)
 		}
 	}
-	for kind := task.QueueKind; kind <= task.SecretKind; kind++ {
+	for kind := settings.QueueKind; kind <= settings.SecretKind; kind++ {
 		for _, setting := range s.store.Settings().List(kind, namespace) {
 			fmt.Fprintf(&b, "%+v\n", setting)
 		}
@@ -250,7 +252,7 @@ func (s *service) holdings(namespace string) string {
 // An operator sees all of them, each with its namespace.
 func TestAnOperatorSeesEveryNamespace(t *testing.T) {
 	v := settle(t, true)
-	operator := v.service.token("*", task.ScopeAdmin)
+	operator := v.service.token("*", settings.ScopeAdmin)
 	var tokens, ours wire.TokenList
 	v.do("GET", "/v1/tokens", "", operator).want(200, &tokens)
 	v.do("GET", "/v1/tokens", "", operator, "Foliot-Namespace: alice").want(200, &ours)
@@ -283,7 +285,7 @@ func TestAnOperatorSeesEveryNamespace(t *testing.T) {
 func TestARecreatedNamespaceRevealsNothingOfTheOldOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
-		operator := s.token("*", task.ScopeAdmin)
+		operator := s.token("*", settings.ScopeAdmin)
 		const acme = "Foliot-Namespace: acme"
 		tenant := func() (id, header string) {
 			s.do("PUT", "/v1/namespaces/acme", `{}`, operator).want(201, nil)
@@ -314,7 +316,7 @@ func TestARecreatedNamespaceRevealsNothingOfTheOldOne(t *testing.T) {
 		if entries, tokens := seen(operator, acme); entries != 4 || tokens != 2 {
 			t.Errorf("the operator sees %d entries, %d tokens", entries, tokens)
 		}
-		own := s.token("default", task.ScopeAdmin)
+		own := s.token("default", settings.ScopeAdmin)
 		time.Sleep(time.Second)
 		s.do("PUT", "/v1/namespaces/default", `{}`, operator).want(201, nil) // it was there all the time
 		if entries, tokens := seen(own); entries != 1 || tokens != 1 {

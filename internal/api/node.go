@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -33,8 +34,8 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	// Record the backup before its first byte: the caller is known even if it
 	// fails.
 	actor := r.actor()
-	entry := task.AuditEntry{At: s.now(), By: actor.By, Addr: actor.Addr, Action: task.ActionBackup}
-	if err := s.store.Record(r.Context(), []task.AuditEntry{entry}); err != nil {
+	entry := settings.AuditEntry{At: s.now(), By: actor.By, Addr: actor.Addr, Action: settings.ActionBackup}
+	if err := s.store.Record(r.Context(), []settings.AuditEntry{entry}); err != nil {
 		h.Del("Content-Disposition")
 		return err
 	}

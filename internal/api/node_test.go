@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/memstore"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -92,7 +92,7 @@ func TestABackupEndsWithItsToken(t *testing.T) {
 			if _, err := w.Write([]byte("x")); err != nil {
 				return err
 			}
-			s.configure(task.RevokeToken{Namespace: "*", ID: operator.ID, Force: true})
+			s.configure(settings.RevokeToken{Namespace: "*", ID: operator.ID, Force: true})
 			_, err := w.Write([]byte("y"))
 			return err
 		}
@@ -219,7 +219,7 @@ func TestOperatorsReadTheServersOwnEgressVerdict(t *testing.T) {
 			return wire.Egress{URL: url, Host: "10.1.2.3", Open: true, Addresses: []wire.EgressAddress{{Address: "10.1.2.3", Open: true}}}
 		}
 	})
-	operator, tenant := s.token("*", task.ScopeRead), s.token("default", task.ScopeAdmin)
+	operator, tenant := s.token("*", settings.ScopeRead), s.token("default", settings.ScopeAdmin)
 	var got wire.Egress
 	if s.do("GET", "/v1/egress?url=http://10.1.2.3/", "", operator).want(200, &got); !got.Open || got.URL != "http://10.1.2.3/" || len(got.Addresses) != 1 {
 		t.Errorf("%+v", got)
@@ -244,7 +244,7 @@ func TestMetricsAndTheClusterAreTheOperators(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	s.Stop()
-	operator := s.token("*", task.ScopeRead)
+	operator := s.token("*", settings.ScopeRead)
 	s.do("GET", "/v1/cluster", "", operator).want(200, &c)
 	if c.Nodes[0].Ready || !c.Secured {
 		t.Errorf("%+v", c)

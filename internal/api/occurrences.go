@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -101,5 +102,5 @@ func (s *Server) previewSchedule(w http.ResponseWriter, r *request) error {
 // ruleError returns the error for a schedule with a rule that this server
 // cannot follow.
 func ruleError(t *task.Task, err error) error {
-	return &task.BusyError{What: "schedule", Name: t.ScheduleName(), Why: err.Error()}
+	return &settings.BusyError{What: "schedule", Name: t.ScheduleName(), Why: err.Error()}
 }

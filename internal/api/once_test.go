@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -12,7 +13,7 @@ import (
 // audited returns the number of audit entries with this action.
 func (s *service) audited(action string) int {
 	s.Helper()
-	page, err := s.store.Audit(s.Context(), task.AuditFilter{Action: action}, 0, 1000)
+	page, err := s.store.Audit(s.Context(), settings.AuditFilter{Action: action}, 0, 1000)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -91,10 +92,10 @@ func (s *Server) limits() string {
 		{"a wait", maxWait.String()},
 		{"requests that wait at once", strconv.Itoa(maxPolls) + ", of one namespace half of them"},
 		{"a request that changes a setting", bytesText(settingLimit)},
-		{"the tokens of a namespace, including revoked ones", strconv.Itoa(task.MaxTokens)},
-		{"a token's label", strconv.Itoa(task.MaxLabel) + " bytes"},
-		{"signing secrets of a namespace, and of a queue", strconv.Itoa(task.MaxSecrets)},
-		{"queues of a namespace with signing secrets of their own", strconv.Itoa(task.MaxSecretQueues)},
+		{"the tokens of a namespace, including revoked ones", strconv.Itoa(settings.MaxTokens)},
+		{"a token's label", strconv.Itoa(settings.MaxLabel) + " bytes"},
+		{"signing secrets of a namespace, and of a queue", strconv.Itoa(settings.MaxSecrets)},
+		{"queues of a namespace with signing secrets of their own", strconv.Itoa(settings.MaxSecretQueues)},
 		{"failed logins of an address (IPv6: a /64)", strconv.Itoa(loginBurst) + " at once, then 10 a minute"},
 	}
 	var b strings.Builder

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api/decode"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -26,10 +28,10 @@ var sentinels = []struct {
 	{task.ErrExists, "exists"},
 	{task.ErrIdempotencyReuse, "idempotency_key_reused"},
 	{task.ErrPrecondition, "precondition_failed"},
-	{task.ErrLastToken, "last_admin_token"},
-	{task.ErrFirstToken, "first_token"},
-	{task.ErrSecured, "token_required"},
-	{task.ErrLastNode, "last_node"},
+	{settings.ErrLastToken, "last_admin_token"},
+	{settings.ErrFirstToken, "first_token"},
+	{settings.ErrSecured, "token_required"},
+	{store.ErrLastNode, "last_node"},
 	{task.ErrStoreUnfit, "store_unfit"}, // before ErrFull, which it wraps
 	{task.ErrFull, "capacity"},
 	{task.ErrSuspended, "namespace_suspended"},
@@ -46,7 +48,7 @@ func problemOf(err error) wire.Problem {
 	var field *task.FieldError
 	var state *task.StateError
 	var quota *task.QuotaError
-	var rate *task.RateError
+	var rate *settings.RateError
 	var short *task.ShortError
 	var exists *task.ExistsError
 	var part *backfillError
@@ -103,8 +105,8 @@ func problemOf(err error) wire.Problem {
 
 // settingProblem is problemOf for the errors of edits.
 func settingProblem(err error) (wire.Problem, bool) {
-	var missing *task.MissingError
-	var busy *task.BusyError
+	var missing *settings.MissingError
+	var busy *settings.BusyError
 	switch {
 	case errors.As(err, &missing):
 		return missingProblem(missing), true
@@ -120,7 +122,7 @@ func settingProblem(err error) (wire.Problem, bool) {
 var lists = map[string]string{"queue": queuesPath, "schedule": schedulesPath, "node": clusterPath, "token": tokensPath, "secret": secretsPath}
 
 // missingProblem returns the problem for a record that does not exist.
-func missingProblem(missing *task.MissingError) wire.Problem {
+func missingProblem(missing *settings.MissingError) wire.Problem {
 	code, detail := "not_found", missing.Error()
 	if missing.What == "namespace" {
 		code = "unknown_namespace"

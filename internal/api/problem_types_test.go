@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/api/decode"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -65,14 +66,14 @@ func TestProblemsHaveFactsForPrograms(t *testing.T) {
 			wire.Problem{Code: "bad_priority", Field: "priority", Allowed: []string{"high", "low"}},
 		},
 		"a missing record has its kind and name": {
-			&task.MissingError{What: "queue", Name: "q"},
+			&settings.MissingError{What: "queue", Name: "q"},
 			wire.Problem{Code: "not_found", Kind: "queue", Name: "q"},
 		},
 		"a missing task has its kind":    {task.ErrNotFound, wire.Problem{Code: "not_found", Kind: "task"}},
-		"a missing namespace has a code": {&task.MissingError{What: "namespace", Name: "n"}, wire.Problem{Code: "unknown_namespace", Kind: "namespace", Name: "n"}},
-		"a busy record has its kind":     {&task.BusyError{What: "queue", Name: "q", Why: "it is being purged"}, wire.Problem{Code: "busy", Kind: "queue", Name: "q"}},
+		"a missing namespace has a code": {&settings.MissingError{What: "namespace", Name: "n"}, wire.Problem{Code: "unknown_namespace", Kind: "namespace", Name: "n"}},
+		"a busy record has its kind":     {&settings.BusyError{What: "queue", Name: "q", Why: "it is being purged"}, wire.Problem{Code: "busy", Kind: "queue", Name: "q"}},
 		"a quota has its value":          {&task.QuotaError{Quota: task.QuotaPending, Limit: 5}, wire.Problem{Code: "quota_exceeded", Field: task.QuotaPending, Limit: &limit}},
-		"a rate has its value":           {&task.RateError{Rate: task.CreateRate, Limit: 5}, wire.Problem{Code: "rate_exceeded", Field: string(task.CreateRate), Limit: &limit}},
+		"a rate has its value":           {&settings.RateError{Rate: settings.CreateRate, Limit: 5}, wire.Problem{Code: "rate_exceeded", Field: string(settings.CreateRate), Limit: &limit}},
 		"a task has its id and state":    {&task.StateError{ID: "i", State: task.Dead, Code: task.CodeDead}, wire.Problem{Code: task.CodeDead, ID: "i", State: "dead"}},
 	} {
 		got := problemOf(c.err)

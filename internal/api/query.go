@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/spelling"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -193,11 +194,11 @@ func (f *listFilter) states(words []string) error {
 }
 
 // keep removes from a page the tasks that the store's filter cannot exclude.
-func (f *listFilter) keep(s *task.Settings, now task.Millis, page []*task.Task) []*task.Task {
+func (f *listFilter) keep(s *settings.Settings, now task.Millis, page []*task.Task) []*task.Task {
 	if !f.heldOnly {
 		return page
 	}
-	return slices.DeleteFunc(page, func(t *task.Task) bool { return t.State == task.Scheduled && holdOf(s, now, t) == task.NotHeld })
+	return slices.DeleteFunc(page, func(t *task.Task) bool { return t.State == task.Scheduled && holdOf(s, now, t) == settings.NotHeld })
 }
 
 // dueBounds reads due_before and due_after. Due times are whole milliseconds,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -20,7 +21,7 @@ func (s *Server) listQueues(w http.ResponseWriter, r *request) error {
 	for name := range counts {
 		known[name] = true
 	}
-	for _, setting := range r.settings.List(task.QueueKind, r.namespace) {
+	for _, setting := range r.settings.List(settings.QueueKind, r.namespace) {
 		known[setting.Key().Name] = true
 	}
 	names, next, err := pageOf(r.query, slices.Sorted(maps.Keys(known)), func(name string) string { return name })
@@ -72,7 +73,7 @@ func (s *Server) knows(r *request, name string) error {
 		return err
 	}
 	if _, used := counts[name]; !used {
-		return &task.MissingError{What: "queue", Name: name}
+		return &settings.MissingError{What: "queue", Name: name}
 	}
 	return nil
 }
@@ -82,11 +83,11 @@ func (s *Server) putQueue(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	q := task.QueueSettings{Namespace: r.namespace, Name: name}
+	q := settings.QueueSettings{Namespace: r.namespace, Name: name}
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeQueue(&q) }); err != nil {
 		return err
 	}
-	changes, err := s.configure(w, r, "queue", task.PutQueue{Queue: q, If: cond})
+	changes, err := s.configure(w, r, "queue", settings.PutQueue{Queue: q, If: cond})
 	if err != nil {
 		return err
 	}
@@ -95,14 +96,14 @@ func (s *Server) putQueue(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) deleteQueue(w http.ResponseWriter, r *request) error {
-	return s.editQueue(w, r, http.StatusOK, func(name string, cond task.Precondition) task.Edit {
-		return task.DropQueue{Namespace: r.namespace, Name: name, If: cond}
+	return s.editQueue(w, r, http.StatusOK, func(name string, cond task.Precondition) settings.Edit {
+		return settings.DropQueue{Namespace: r.namespace, Name: name, If: cond}
 	})
 }
 
 func (s *Server) resumeQueue(w http.ResponseWriter, r *request) error {
-	return s.editQueue(w, r, http.StatusOK, func(name string, cond task.Precondition) task.Edit {
-		return task.PauseQueue{Namespace: r.namespace, Name: name, If: cond}
+	return s.editQueue(w, r, http.StatusOK, func(name string, cond task.Precondition) settings.Edit {
+		return settings.PauseQueue{Namespace: r.namespace, Name: name, If: cond}
 	})
 }
 
@@ -111,8 +112,8 @@ func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	purge := func(name string, cond task.Precondition) task.Edit {
-		return task.PurgeQueue{Namespace: r.namespace, Name: name, ID: task.NewID(s.now()), If: cond}
+	purge := func(name string, cond task.Precondition) settings.Edit {
+		return settings.PurgeQueue{Namespace: r.namespace, Name: name, ID: task.NewID(s.now()), If: cond}
 	}
 	if expected == nil {
 		return s.editQueue(w, r, http.StatusAccepted, purge)
@@ -130,7 +131,7 @@ func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
 
 // editQueue applies an edit to a queue that exists. The edit depends only on
 // path, query and headers. checks may refuse it.
-func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, edit func(string, task.Precondition) task.Edit, checks ...func() error) error {
+func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, edit func(string, task.Precondition) settings.Edit, checks ...func() error) error {
 	name, cond, err := r.queue()
 	if err != nil {
 		return err
@@ -158,7 +159,7 @@ func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
 	if err := s.readOptional(w, r, until.decodePause); err != nil {
 		return err
 	}
-	changes, err := s.configure(w, r, "queue", task.PauseQueue{Namespace: r.namespace, Name: name, Paused: true, Until: until.at, If: cond})
+	changes, err := s.configure(w, r, "queue", settings.PauseQueue{Namespace: r.namespace, Name: name, Paused: true, Until: until.at, If: cond})
 	if err != nil {
 		return err
 	}
@@ -183,17 +184,17 @@ func (r *request) queueName() (string, error) {
 
 // queueAfter returns the queue as an edit left it. Later edits of other
 // requests do not belong in the reply.
-func queueAfter(changes []task.SettingChange) *task.QueueSettings {
+func queueAfter(changes []settings.SettingChange) *settings.QueueSettings {
 	for _, c := range changes {
-		if q, ok := c.Value.(*task.QueueSettings); ok {
+		if q, ok := c.Value.(*settings.QueueSettings); ok {
 			return q
 		}
 	}
-	return new(task.QueueSettings)
+	return new(settings.QueueSettings)
 }
 
 // replyQueue replies with a queue.
-func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name string, q *task.QueueSettings) error {
+func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name string, q *settings.QueueSettings) error {
 	counts, err := s.counts(r.Context(), r.namespace)
 	if err != nil {
 		return err
@@ -202,7 +203,7 @@ func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name 
 }
 
 // showQueue returns a queue as the API shows it now.
-func showQueue(q *task.QueueSettings, name string, counts task.Counts, now task.Millis) wire.Queue {
+func showQueue(q *settings.QueueSettings, name string, counts task.Counts, now task.Millis) wire.Queue {
 	shown := wire.Queue{
 		QueueInput: wire.QueueInput{
 			Rate: q.Rate, Burst: q.Burst, Concurrency: q.Concurrency, PerDestination: q.PerDestination,
@@ -219,8 +220,8 @@ func showQueue(q *task.QueueSettings, name string, counts task.Counts, now task.
 }
 
 // showDefaults returns the retry defaults of a queue, or nil if it has none.
-func showDefaults(d task.RetryDefaults) *wire.Retry {
-	if d == (task.RetryDefaults{}) {
+func showDefaults(d settings.RetryDefaults) *wire.Retry {
+	if d == (settings.RetryDefaults{}) {
 		return nil
 	}
 	text := func(d *time.Duration) string {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -172,7 +173,7 @@ func TestAnUnknownQueueIsNeitherResumedNorPurged(t *testing.T) {
 	if q := s.do("POST", "/v1/queues/default/resume", "").queue(200); q.Version != 0 || q.Counts.Scheduled != 1 { // it has tasks
 		t.Errorf("%+v", q)
 	}
-	if n := len(s.store.Settings().List(task.QueueKind, "")); n != 0 {
+	if n := len(s.store.Settings().List(settings.QueueKind, "")); n != 0 {
 		t.Errorf("%d records were made", n)
 	}
 	s.do("POST", "/v1/queues/default/purge", "").want(202, nil)
@@ -422,7 +423,7 @@ func TestAClockStepBackDuringAPurgeDelaysNoReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
 		ahead := task.CeilMillis(time.Now().Add(time.Hour))
-		if _, err := s.store.Configure(t.Context(), ahead, []task.Edit{task.PurgeQueue{Namespace: task.DefaultNamespace, Name: "q"}}); err != nil {
+		if _, err := s.store.Configure(t.Context(), ahead, []settings.Edit{settings.PurgeQueue{Namespace: task.DefaultNamespace, Name: "q"}}); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()

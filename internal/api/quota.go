@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -19,12 +20,12 @@ type rates struct {
 
 type rateKey struct {
 	namespace string
-	rate      task.Rate
+	rate      settings.Rate
 }
 
 // take takes up to n units of a rate for the namespace. It returns the number
 // taken and, if that is less than n, the time until the next unit.
-func (r *rates) take(ns *task.NamespaceSettings, rate task.Rate, n int, now time.Time) (taken int, wait time.Duration) {
+func (r *rates) take(ns *settings.NamespaceSettings, rate settings.Rate, n int, now time.Time) (taken int, wait time.Duration) {
 	limit := ns.Limit(rate)
 	if limit.None() {
 		return n, 0
@@ -35,7 +36,7 @@ func (r *rates) take(ns *task.NamespaceSettings, rate task.Rate, n int, now time
 }
 
 // wait returns the time until a unit is available. It takes none.
-func (r *rates) wait(ns *task.NamespaceSettings, rate task.Rate, now time.Time) time.Duration {
+func (r *rates) wait(ns *settings.NamespaceSettings, rate settings.Rate, now time.Time) time.Duration {
 	limit := ns.Limit(rate)
 	if limit.None() {
 		return 0
@@ -58,7 +59,7 @@ func (r *rates) freeRefusal(namespace string, now time.Time) bool {
 // debit takes n units even if they are not available: later requests wait for
 // them. The wait is at most a minute, so that one request does not stop the
 // namespace for a day.
-func (r *rates) debit(ns *task.NamespaceSettings, rate task.Rate, n int, now time.Time) {
+func (r *rates) debit(ns *settings.NamespaceSettings, rate settings.Rate, n int, now time.Time) {
 	const longest = 60 // seconds
 	limit := ns.Limit(rate)
 	if limit.None() || n == 0 {
@@ -74,7 +75,7 @@ func (r *rates) debit(ns *task.NamespaceSettings, rate task.Rate, n int, now tim
 
 // takeAll takes n units if one is available: later requests wait for the rest.
 // Otherwise it takes none, and returns the time until one is.
-func (r *rates) takeAll(ns *task.NamespaceSettings, rate task.Rate, n int, now time.Time) (wait time.Duration) {
+func (r *rates) takeAll(ns *settings.NamespaceSettings, rate settings.Rate, n int, now time.Time) (wait time.Duration) {
 	limit := ns.Limit(rate)
 	if limit.None() || n == 0 {
 		return 0
@@ -102,11 +103,11 @@ func (r *rates) bucketLocked(key rateKey) *bucket {
 }
 
 // quotas returns the settings of r's namespace.
-func (r *request) quotas() *task.NamespaceSettings { return r.settings.Namespace(r.namespace) }
+func (r *request) quotas() *settings.NamespaceSettings { return r.settings.Namespace(r.namespace) }
 
 // checkRate takes one unit of a rate of r's namespace. If none is left, it sets
 // Retry-After and returns the refusal.
-func (s *Server) checkRate(w http.ResponseWriter, r *request, rate task.Rate) error {
+func (s *Server) checkRate(w http.ResponseWriter, r *request, rate settings.Rate) error {
 	n := r.quotas()
 	if taken, wait := s.rates.take(n, rate, 1, time.Now()); taken == 0 {
 		return waitFor(w, wait, overRate(n, rate))
@@ -119,8 +120,8 @@ func (s *Server) checkRate(w http.ResponseWriter, r *request, rate task.Rate) er
 // burst, no repeat would ever be accepted.
 func (s *Server) checkCreateRate(w http.ResponseWriter, r *request, creates int) error {
 	n := r.quotas()
-	if wait := s.rates.takeAll(n, task.CreateRate, creates, time.Now()); wait > 0 {
-		return waitFor(w, wait, overRate(n, task.CreateRate))
+	if wait := s.rates.takeAll(n, settings.CreateRate, creates, time.Now()); wait > 0 {
+		return waitFor(w, wait, overRate(n, settings.CreateRate))
 	}
 	return nil
 }
@@ -132,32 +133,32 @@ func (s *Server) checkPutRate(w http.ResponseWriter, r *request) error {
 	if err := s.checkChangeRate(w, r); err != nil {
 		return err
 	}
-	return s.checkRate(w, r, task.CreateRate)
+	return s.checkRate(w, r, settings.CreateRate)
 }
 
 // checkChangeRate is checkRate for a request that does not know its number of
 // changes yet. It takes none: changed does.
 func (s *Server) checkChangeRate(w http.ResponseWriter, r *request) error {
 	n := r.quotas()
-	if wait := s.rates.wait(n, task.ChangeRate, time.Now()); wait > 0 {
-		return waitFor(w, wait, overRate(n, task.ChangeRate))
+	if wait := s.rates.wait(n, settings.ChangeRate, time.Now()); wait > 0 {
+		return waitFor(w, wait, overRate(n, settings.ChangeRate))
 	}
 	return nil
 }
 
 // changed takes n changes after they were made.
 func (s *Server) changed(r *request, n int) {
-	s.rates.debit(r.quotas(), task.ChangeRate, n, time.Now())
+	s.rates.debit(r.quotas(), settings.ChangeRate, n, time.Now())
 }
 
-func overRate(n *task.NamespaceSettings, rate task.Rate) error {
-	return &task.RateError{Namespace: n.Name, Rate: rate, Limit: n.Limit(rate).PerSecond}
+func overRate(n *settings.NamespaceSettings, rate settings.Rate) error {
+	return &settings.RateError{Namespace: n.Name, Rate: rate, Limit: n.Limit(rate).PerSecond}
 }
 
 // refusedWhole reports whether err means that the store made no part of a
 // change.
 func refusedWhole(err error) bool {
 	var quota *task.QuotaError
-	var rate *task.RateError
+	var rate *settings.RateError
 	return errors.As(err, &quota) || errors.As(err, &rate) || errors.Is(err, task.ErrFull) || errors.Is(err, task.ErrSuspended)
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -38,13 +39,13 @@ func TestAQuotaOfZeroIsRefusedAndNullSetsNone(t *testing.T) {
 
 // A record of an older version with zeros has no limits.
 func TestZerosOfOlderRecordsAreNoLimits(t *testing.T) {
-	old, err := task.DecodeSetting(task.NamespaceKind, []byte(`{"name":"acme","version":1,"created_at":1,"max_pending":0,"create_rate":0}`))
+	old, err := settings.DecodeSetting(settings.NamespaceKind, []byte(`{"name":"acme","version":1,"created_at":1,"max_pending":0,"create_rate":0}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := old.(*task.NamespaceSettings)
+	n := old.(*settings.NamespaceSettings)
 	quota := n.Quota(task.Counts{})
-	if !n.Limit(task.CreateRate).None() || quota.Admit(nil, &task.Task{State: task.Scheduled}) != nil {
+	if !n.Limit(settings.CreateRate).None() || quota.Admit(nil, &task.Task{State: task.Scheduled}) != nil {
 		t.Errorf("%+v", n)
 	}
 }
@@ -140,9 +141,9 @@ func TestAChangeByFilterCountsEachTaskThatItChanged(t *testing.T) {
 func TestEditsOfANamespacesOwnTokensHaveARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
-		operator := s.token(task.AllNamespaces, task.ScopeAdmin)
+		operator := s.token(settings.AllNamespaces, settings.ScopeAdmin)
 		s.namespace("acme")
-		own := s.token("acme", task.ScopeAdmin)
+		own := s.token("acme", settings.ScopeAdmin)
 		edits := []func() reply{
 			func() reply { return s.do("PUT", "/v1/queues/q", `{"concurrency": 1}`, own) },
 			func() reply { return s.do("POST", "/v1/queues/q/pause", "", own) },
@@ -153,8 +154,8 @@ func TestEditsOfANamespacesOwnTokensHaveARate(t *testing.T) {
 		for s.do("POST", "/v1/queues/q/pause", "", own).status < 300 {
 			made++
 		}
-		if made != int(task.DefaultEdits.Burst) {
-			t.Errorf("%d edits at once, want %v", made, task.DefaultEdits.Burst)
+		if made != int(settings.DefaultEdits.Burst) {
+			t.Errorf("%d edits at once, want %v", made, settings.DefaultEdits.Burst)
 		}
 		for _, edit := range edits {
 			edit().problem(429, "rate_exceeded", "edit_rate")
@@ -171,9 +172,9 @@ func TestEditsOfANamespacesOwnTokensHaveARate(t *testing.T) {
 
 func TestASuspendedNamespaceIsReadAndNothingElse(t *testing.T) {
 	s := serve(t)
-	operator := s.token(task.AllNamespaces, task.ScopeAdmin)
+	operator := s.token(settings.AllNamespaces, settings.ScopeAdmin)
 	s.namespace("acme")
-	own, acme := s.token("acme", task.ScopeAdmin), "Foliot-Namespace: acme"
+	own, acme := s.token("acme", settings.ScopeAdmin), "Foliot-Namespace: acme"
 	s.do("POST", "/v1/tasks", named("a"), own).want(201, nil)
 	s.do("POST", "/v1/tasks", named("b"), own).want(201, nil)
 	s.do("PUT", "/v1/schedules/n", `{"cron": "0 9 * * *", "task": {"http": {"url": "http://example.com/"}}}`, own).want(201, nil)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -70,11 +71,11 @@ func (l *refusals) note(k refusal, now time.Time) {
 
 // take returns the entries of the refusals since the last call, and clears
 // them.
-func (l *refusals) take(now task.Millis) (entries []task.AuditEntry) {
+func (l *refusals) take(now task.Millis) (entries []settings.AuditEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for k, r := range l.seen {
-		e := task.AuditEntry{At: now, By: "unknown", Addr: k.addr.String(), Namespace: k.namespace, Action: k.action, Target: k.token}
+		e := settings.AuditEntry{At: now, By: "unknown", Addr: k.addr.String(), Namespace: k.namespace, Action: k.action, Target: k.token}
 		if k.token != "" {
 			e.By = "token:" + k.token
 		}
@@ -82,13 +83,13 @@ func (l *refusals) take(now task.Millis) (entries []task.AuditEntry) {
 		entries = append(entries, e)
 	}
 	for k, r := range l.beyond {
-		entries = append(entries, task.AuditEntry{
+		entries = append(entries, settings.AuditEntry{
 			At: now, By: "unknown", Namespace: k.namespace, Action: k.action,
 			Detail: fmt.Sprintf("%d more since %s, with other addresses, tokens or routes", r.times, r.first.UTC().Format(time.RFC3339)),
 		})
 	}
 	l.seen, l.of, l.beyond = nil, nil, nil
-	slices.SortFunc(entries, func(a, b task.AuditEntry) int {
+	slices.SortFunc(entries, func(a, b settings.AuditEntry) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Detail, b.Detail))
 	})
 	return entries
@@ -103,11 +104,11 @@ func times(n int64) string {
 
 // Refusals returns the refusals of tokens since the last call as entries for
 // Store.Record, and clears them. No entry contains a token.
-func (s *Server) Refusals() []task.AuditEntry { return s.refusals.take(s.now()) }
+func (s *Server) Refusals() []settings.AuditEntry { return s.refusals.take(s.now()) }
 
 // noteRefusal counts a request that was refused because of its token. token is
 // nil if it is unknown.
-func (s *Server) noteRefusal(r *http.Request, rt *route, action string, token *task.AccessToken, addr netip.Addr, err error) {
+func (s *Server) noteRefusal(r *http.Request, rt *route, action string, token *settings.AccessToken, addr netip.Addr, err error) {
 	k := refusal{action: action, addr: network(addr), route: r.Method + " " + rt.path, code: problemOf(err).Code}
 	if token != nil {
 		k.namespace, k.token = token.Namespace, token.ID

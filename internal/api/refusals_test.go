@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/api"
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -29,7 +29,7 @@ func (s *service) auditLog(action, token string, headers ...string) (lines []str
 	s.Helper()
 	var log wire.AuditList
 	r := s.do("GET", "/v1/audit?limit=1000&action="+action, "", append(headers, "Authorization: Bearer "+token)...).want(200, &log)
-	if strings.Contains(string(r.body), task.TokenPrefix) {
+	if strings.Contains(string(r.body), settings.TokenPrefix) {
 		s.Errorf("a token is in the log: %s", r.body)
 	}
 	for _, e := range log.Entries {
@@ -48,7 +48,7 @@ func TestRefusedTokensAndScopesAreInTheAuditLog(t *testing.T) {
 	reader := s.makeToken(root.Token, `{"namespace": "acme", "scope": "read"}`)
 	old := s.makeToken(root.Token, `{"namespace": "acme", "scope": "read"}`)
 	s.do("DELETE", "/v1/tokens/"+old.ID, "", "Authorization: Bearer "+root.Token).want(200, nil)
-	unknown, _ := task.MintToken()
+	unknown, _ := settings.MintToken()
 
 	for range 3 {
 		s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+old.Token).want(401, nil)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -68,7 +69,7 @@ func (s *Server) show(r *request, t *task.Task) wire.Task {
 	shown.NextAt, shown.Traceparent = showOptional(t.NextAttempt()), t.Trace
 	shown.FinishedAt = showOptional(t.FinishedAt)
 	shown.Schedule, shown.Instant = showOrigin(t.Name)
-	if hold := holdOf(r.settings, s.now(), t); hold != task.NotHeld {
+	if hold := holdOf(r.settings, s.now(), t); hold != settings.NotHeld {
 		shown.State, shown.HeldBy = held, string(hold)
 	}
 	showBody(&shown.HTTP, t.Request)
@@ -76,9 +77,9 @@ func (s *Server) show(r *request, t *task.Task) wire.Task {
 }
 
 // holdOf returns the reason that a due task is not claimed.
-func holdOf(s *task.Settings, now task.Millis, t *task.Task) task.Hold {
+func holdOf(s *settings.Settings, now task.Millis, t *task.Task) settings.Hold {
 	if t.State != task.Scheduled {
-		return task.NotHeld
+		return settings.NotHeld
 	}
 	return s.Hold(t.Lane(), now)
 }

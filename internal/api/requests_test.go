@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -413,7 +414,7 @@ func TestBodiesTakeBoundedMemoryTogether(t *testing.T) {
 	s := serve(t)
 	s.namespace("acme")
 	s.namespace("other")
-	acme, other := s.token("acme", task.ScopeWrite), s.token("other", task.ScopeWrite)
+	acme, other := s.token("acme", settings.ScopeWrite), s.token("other", settings.ScopeWrite)
 	const whole = 16 << 20
 	stuck, read := make(chan struct{}), make(chan struct{})
 	replies := make(chan reply)

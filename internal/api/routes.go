@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -21,7 +23,7 @@ type route struct {
 
 	// scope is the scope that a token needs. New panics if a route has no scope
 	// and is not public.
-	scope      task.Scope
+	scope      settings.Scope
 	operator   bool // belongs to the whole server: the token must be an operator's
 	public     bool // needs no token, and has no namespace
 	costly     bool // refused to pages of other sites, although it changes nothing
@@ -61,7 +63,7 @@ func shows(status int, about string) reply {
 type request struct {
 	*http.Request
 	caller
-	scope task.Scope // of its route
+	scope settings.Scope // of its route
 	query url.Values
 	load  int    // bytes of its body that are counted in Server.loads
 	made  bool   // the store made a change, or confirmed an earlier one
@@ -70,7 +72,7 @@ type request struct {
 }
 
 // reached records the durability of changes of r.
-func (r *request) reached(replies []task.Reply) {
+func (r *request) reached(replies []store.Reply) {
 	for i := range replies {
 		if err := replies[i].Err; err == nil || errors.Is(err, task.ErrExists) {
 			r.made, r.lower = true, cmp.Or(replies[i].Durability, r.lower)
@@ -104,19 +106,19 @@ func createRoutes() []route {
 	created := shows(201, "Created, and durable. The reply to a repeat with the same Idempotency-Key is the task that the first create made.")
 	return []route{
 		{
-			method: "POST", path: tasksPath, serve: (*Server).create, scope: task.ScopeWrite, tag: "tasks",
+			method: "POST", path: tasksPath, serve: (*Server).create, scope: settings.ScopeWrite, tag: "tasks",
 			id: "createTask", summary: "Create a task",
 			headers: []param{idempotencyHeader}, body: wire.TaskInput{}, replies: []reply{created},
 		},
 		{
-			method: "POST", path: tasksPath + "/batch", serve: (*Server).batch, scope: task.ScopeWrite, tag: "tasks",
+			method: "POST", path: tasksPath + "/batch", serve: (*Server).batch, scope: settings.ScopeWrite, tag: "tasks",
 			id: "createTasks", summary: "Create up to 1000 tasks",
 			about: "Not atomic: each item is created or refused by itself. The results have the order of the items. " +
 				"At most 16 MiB. Invalid JSON refuses the whole batch; any other error in an item refuses only that item.",
 			body: batchInput{}, replies: []reply{{status: 200, about: "A result for each item.", body: wire.BatchReply{}}},
 		},
 		{
-			method: "PUT", path: taskPath, serve: (*Server).put, scope: task.ScopeWrite, tag: "tasks",
+			method: "PUT", path: taskPath, serve: (*Server).put, scope: settings.ScopeWrite, tag: "tasks",
 			id: "putTask", summary: "Create or replace a task",
 			about: "If an attempt of the old task is under way, the new task starts after that attempt, with any outcome. " +
 				"Without an Idempotency-Key each PUT makes a new task, so a PUT that a client or a proxy repeats may be delivered twice.",
@@ -127,7 +129,7 @@ func createRoutes() []route {
 			},
 		},
 		{
-			method: "POST", path: wire.Version + "/publish", serve: (*Server).publish, scope: task.ScopeWrite, tag: "tasks",
+			method: "POST", path: wire.Version + "/publish", serve: (*Server).publish, scope: settings.ScopeWrite, tag: "tasks",
 			id: "publish", summary: "Forward this request, later",
 			about: "Creates a task that POSTs this body, of any content type, to url. The task sends the headers that describe the body " +
 				"(Content-Type, Content-Encoding, Content-Language, Content-Disposition, Content-Digest), and each Foliot-Forward-<header> without that prefix, " +
@@ -143,36 +145,36 @@ func taskRoutes() []route {
 	conditions := []param{ifMatchHeader}
 	return []route{
 		{
-			method: "GET", path: taskPath, serve: (*Server).get, scope: task.ScopeRead, tag: "tasks",
+			method: "GET", path: taskPath, serve: (*Server).get, scope: settings.ScopeRead, tag: "tasks",
 			id: "getTask", summary: "Read a task",
 			about:   "The entity tag counts changes by clients. Attempts and the states after them do not change it. It is for If-Match; a read always returns the whole task.",
 			query:   []param{waitParam},
 			replies: []reply{shows(200, "The task, with its body.")},
 		},
 		{
-			method: "PATCH", path: taskPath, serve: (*Server).patch, scope: task.ScopeWrite, tag: "tasks",
+			method: "PATCH", path: taskPath, serve: (*Server).patch, scope: settings.ScopeWrite, tag: "tasks",
 			id: "patchTask", summary: "Change some fields of a task",
 			about: "A merge patch (RFC 7396) with two differences: labels and headers as a whole cannot be null, and a JSON body is replaced, not merged. " +
 				"During an attempt the due time cannot change, and other changes take effect at the next attempt. A dead task stays dead.",
 			headers: conditions, body: wire.TaskPatch{}, bodies: []string{jsonType, mergePatchType}, replies: []reply{shows(200, "Changed, and durable. under_way is true if an attempt of the old version may be under way, or may still begin.")},
 		},
 		{
-			method: "POST", path: taskPath + "/touch", serve: (*Server).touch, scope: task.ScopeWrite, tag: "tasks",
+			method: "POST", path: taskPath + "/touch", serve: (*Server).touch, scope: settings.ScopeWrite, tag: "tasks",
 			id: "touchTask", summary: "Restart the delay of a task, as a heartbeat of a watchdog does",
 			headers: conditions, replies: []reply{shows(200, "Due after its delay from now, with 0 attempts.")},
 		},
 		{
-			method: "POST", path: taskPath + "/run", serve: (*Server).runNow, scope: task.ScopeWrite, tag: "tasks",
+			method: "POST", path: taskPath + "/run", serve: (*Server).runNow, scope: settings.ScopeWrite, tag: "tasks",
 			id: "runTask", summary: "Make a task due now",
 			headers: conditions, replies: []reply{shows(200, "Due now. The task ignores pause and rate, but not concurrency.")},
 		},
 		{
-			method: "POST", path: taskPath + "/retry", serve: (*Server).retry, scope: task.ScopeWrite, tag: "tasks",
+			method: "POST", path: taskPath + "/retry", serve: (*Server).retry, scope: settings.ScopeWrite, tag: "tasks",
 			id: "retryTask", summary: "Retry a dead task, or a finished one if its queue keeps bodies",
 			headers: conditions, replies: []reply{shows(200, "Due now, with 0 attempts and the same id.")},
 		},
 		{
-			method: "DELETE", path: taskPath, serve: (*Server).cancel, scope: task.ScopeWrite, tag: "tasks",
+			method: "DELETE", path: taskPath, serve: (*Server).cancel, scope: settings.ScopeWrite, tag: "tasks",
 			id: "cancelTask", summary: "Cancel a task",
 			headers: conditions,
 			replies: []reply{
@@ -190,19 +192,19 @@ func filterRoutes() []route {
 	bulk := []reply{{status: 200, about: "The number of changed tasks.", body: wire.BulkReply{}}}
 	return []route{
 		{
-			method: "GET", path: tasksPath, serve: (*Server).list, scope: task.ScopeRead, tag: "tasks",
+			method: "GET", path: tasksPath, serve: (*Server).list, scope: settings.ScopeRead, tag: "tasks",
 			id: "listTasks", summary: "List tasks",
 			about:   "The order is not specified. A page may be short or empty and still have a next_cursor, because one page examines at most 10,000 records.",
 			query:   append(slices.Clone(filterParams), limitParam, cursorParam, includeParam),
 			replies: []reply{{status: 200, about: "A page of tasks.", body: wire.TaskList{}}},
 		},
 		{
-			method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, scope: task.ScopeWrite, tag: "tasks",
+			method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, scope: settings.ScopeWrite, tag: "tasks",
 			id: "cancelTasks", summary: "Cancel the tasks that match", about: about + "Without state: all tasks that are not finished.",
 			query: append(slices.Clone(filterParams), allParam, expectParam), replies: bulk,
 		},
 		{
-			method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, scope: task.ScopeWrite, tag: "tasks",
+			method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, scope: settings.ScopeWrite, tag: "tasks",
 			id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: dead tasks. Finished tasks can be retried if their queue kept their bodies; others are skipped.",
 			query: append(slices.Clone(filterParams), allParam, expectParam), replies: bulk,
 		},
@@ -279,7 +281,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	asked := &request{Request: r, caller: caller, scope: rt.scope, query: query, out: out}
 	defer func() { s.loads.give(asked.namespace, asked.load) }()
 	if out.reads && !rt.operator {
-		if err := s.checkRate(w, asked, task.ReadRate); err != nil {
+		if err := s.checkRate(w, asked, settings.ReadRate); err != nil {
 			return err
 		}
 	}

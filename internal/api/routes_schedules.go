@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -26,18 +26,18 @@ func scheduleRoutes() []route {
 func scheduleRecordRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: schedulesPath, serve: (*Server).listSchedules, scope: task.ScopeRead, tag: "schedules",
+			method: "GET", path: schedulesPath, serve: (*Server).listSchedules, scope: settings.ScopeRead, tag: "schedules",
 			id: "listSchedules", summary: "List schedules", about: "In the order of their names.",
 			query: []param{labelParam, limitParam, cursorParam, includeParam}, replies: []reply{{status: 200, about: "A page of schedules.", body: wire.ScheduleList{}}},
 		},
 		{
-			method: "GET", path: schedulePath, serve: (*Server).getSchedule, scope: task.ScopeRead, tag: "schedules",
+			method: "GET", path: schedulePath, serve: (*Server).getSchedule, scope: settings.ScopeRead, tag: "schedules",
 			id: "getSchedule", summary: "Read a schedule",
 			about:   "The entity tag counts changes by clients, not the steps of the schedule. It is for If-Match; a read always returns the whole schedule.",
 			replies: []reply{showsSchedule(200, "The schedule, with the body of its tasks.")},
 		},
 		{
-			method: "PUT", path: schedulePath, serve: (*Server).putSchedule, scope: task.ScopeWrite, tag: "schedules",
+			method: "PUT", path: schedulePath, serve: (*Server).putSchedule, scope: settings.ScopeWrite, tag: "schedules",
 			id: "putSchedule", summary: "Create or change a schedule",
 			about: "Replaces all fields. The id, the runs and a pause stay. Instants that fired do not fire again, and existing tasks stay as they are. " +
 				"A new schedule, and one with other instants than before, begins with the first instant after the PUT.",
@@ -45,17 +45,17 @@ func scheduleRecordRoutes() []route {
 			replies: []reply{showsSchedule(200, "Changed, and durable."), showsSchedule(201, "Created, and durable.")},
 		},
 		{
-			method: "DELETE", path: schedulePath, serve: (*Server).deleteSchedule, scope: task.ScopeWrite, tag: "schedules",
+			method: "DELETE", path: schedulePath, serve: (*Server).deleteSchedule, scope: settings.ScopeWrite, tag: "schedules",
 			id: "deleteSchedule", summary: "Delete a schedule", about: "Its tasks stay: cancel them if they must not run.",
 			headers: []param{ifMatchHeader}, replies: []reply{showsSchedule(200, "The deleted schedule. It creates no task after this reply.")},
 		},
 		{
-			method: "POST", path: schedulePath + "/pause", serve: (*Server).pauseSchedule, scope: task.ScopeWrite, tag: "schedules",
+			method: "POST", path: schedulePath + "/pause", serve: (*Server).pauseSchedule, scope: settings.ScopeWrite, tag: "schedules",
 			id: "pauseSchedule", summary: "Pause a schedule", about: "It creates no task until it is resumed, except by a trigger or backfill. Existing tasks go on. Pausing again changes nothing.",
 			headers: []param{ifMatchHeader}, replies: []reply{showsSchedule(200, "Paused, and durable.")},
 		},
 		{
-			method: "POST", path: schedulePath + "/resume", serve: (*Server).resumeSchedule, scope: task.ScopeWrite, tag: "schedules",
+			method: "POST", path: schedulePath + "/resume", serve: (*Server).resumeSchedule, scope: settings.ScopeWrite, tag: "schedules",
 			id: "resumeSchedule", summary: "Resume a schedule", about: "It continues with the next instant. The instants during the pause create no tasks, unless a backfill creates them. Resuming again changes nothing.",
 			headers: []param{ifMatchHeader}, replies: []reply{showsSchedule(200, "Resumed, and durable.")},
 		},
@@ -66,14 +66,14 @@ func scheduleRecordRoutes() []route {
 func occurrenceRoutes() []route {
 	return []route{
 		{
-			method: "POST", path: schedulePath + "/trigger", serve: (*Server).triggerSchedule, scope: task.ScopeWrite, tag: "schedules",
+			method: "POST", path: schedulePath + "/trigger", serve: (*Server).triggerSchedule, scope: settings.ScopeWrite, tag: "schedules",
 			id: "triggerSchedule", summary: "Create a task of a schedule now",
 			about:   "The task is due now, even if the schedule is paused or has ended, or another task of it is unfinished. For later instants it counts as an unfinished task. It does not count in runs.",
 			headers: []param{idempotencyHeader, ifMatchHeader},
 			replies: []reply{shows(201, "Created, and durable. The reply to a repeat with the same Idempotency-Key is the task that the first trigger created; If-Match is ignored.")},
 		},
 		{
-			method: "POST", path: schedulePath + "/backfill", serve: (*Server).backfillSchedule, scope: task.ScopeWrite, tag: "schedules",
+			method: "POST", path: schedulePath + "/backfill", serve: (*Server).backfillSchedule, scope: settings.ScopeWrite, tag: "schedules",
 			id: "backfillSchedule", summary: "Create the tasks of past instants",
 			about: "Creates a task for each instant of the rule between two times, even if it fired then, at most 1000. All are due now, and each carries its instant. Also works while the schedule is paused. " +
 				"Not atomic: a request that ends early, for example at a quota, has created a part, and detail has the number. The same request again creates the rest, and none twice.",
@@ -81,7 +81,7 @@ func occurrenceRoutes() []route {
 			replies: []reply{{status: 200, about: "The number of created tasks, which are durable.", body: wire.BackfillReply{}}},
 		},
 		{
-			method: "GET", path: schedulePath + "/preview", serve: (*Server).previewSchedule, scope: task.ScopeRead, tag: "schedules",
+			method: "GET", path: schedulePath + "/preview", serve: (*Server).previewSchedule, scope: settings.ScopeRead, tag: "schedules",
 			id: "previewSchedule", summary: "Preview the instants of a schedule",
 			about: "The instants of the rule from now on, or from another time, between start and end. Whether they fired or were paused does not matter. A preview from now on ends at max_runs. 409 if the server no longer knows the time zone of the schedule.",
 			query: []param{previewParam, fromParam}, mayConflict: true, replies: []reply{{status: 200, about: "The instants, the earliest first.", body: wire.Preview{}}},

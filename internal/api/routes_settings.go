@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -27,31 +27,31 @@ func showsQueue(status int, about string) reply {
 func queueRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: queuesPath, serve: (*Server).listQueues, scope: task.ScopeRead, tag: "queues",
+			method: "GET", path: queuesPath, serve: (*Server).listQueues, scope: settings.ScopeRead, tag: "queues",
 			id: "listQueues", summary: "List queues",
 			about: "Queues with settings or tasks, in the order of their names.",
 			query: pageParams, replies: []reply{{status: 200, about: "A page of queues.", body: wire.QueueList{}}},
 		},
 		{
-			method: "GET", path: queuePath, serve: (*Server).getQueue, scope: task.ScopeRead, tag: "queues",
+			method: "GET", path: queuePath, serve: (*Server).getQueue, scope: settings.ScopeRead, tag: "queues",
 			id: "getQueue", summary: "Read a queue",
 			replies: []reply{showsQueue(200, "Its settings and counts. 404 if it has neither settings nor tasks.")},
 		},
 		{
-			method: "PUT", path: queuePath, serve: (*Server).putQueue, scope: task.ScopeAdmin, tag: "queues",
+			method: "PUT", path: queuePath, serve: (*Server).putQueue, scope: settings.ScopeAdmin, tag: "queues",
 			id: "putQueue", summary: "Set the limits, defaults and retention of a queue",
 			about:   "Replaces all settings, except pause and purge. Limits and retention take effect at once, and defaults for tasks that are created later.",
 			headers: []param{ifMatchHeader, ifNoneMatchHeader}, body: wire.QueueInput{},
 			replies: []reply{showsQueue(200, "Replaced, and durable."), showsQueue(201, "Created, and durable.")},
 		},
 		{
-			method: "DELETE", path: queuePath, serve: (*Server).deleteQueue, scope: task.ScopeAdmin, tag: "queues",
+			method: "DELETE", path: queuePath, serve: (*Server).deleteQueue, scope: settings.ScopeAdmin, tag: "queues",
 			id: "deleteQueue", summary: "Delete the settings of a queue",
 			about:   "Its tasks stay, with the server's defaults, and a paused queue resumes. Its signing secrets stay too: delete them separately. 409 during a purge.",
 			headers: []param{ifMatchHeader}, replies: []reply{showsQueue(200, "Deleted. The reply shows the queue without settings.")},
 		},
 		{
-			method: "POST", path: queuePath + "/pause", serve: (*Server).pauseQueue, scope: task.ScopeAdmin, tag: "queues",
+			method: "POST", path: queuePath + "/pause", serve: (*Server).pauseQueue, scope: settings.ScopeAdmin, tag: "queues",
 			id: "pauseQueue", summary: "Pause a queue",
 			about: "No attempt of the queue starts, except of tasks that are run by hand. Attempts under way go on. Tasks wait, are shown as held, " +
 				"and spend no attempt. Pausing again changes the time at which the queue resumes by itself. A queue can be paused before it has tasks.",
@@ -62,13 +62,13 @@ func queueRoutes() []route {
 			},
 		},
 		{
-			method: "POST", path: queuePath + "/resume", serve: (*Server).resumeQueue, scope: task.ScopeAdmin, tag: "queues",
+			method: "POST", path: queuePath + "/resume", serve: (*Server).resumeQueue, scope: settings.ScopeAdmin, tag: "queues",
 			id: "resumeQueue", summary: "Resume a queue",
 			about:   "Tasks that became due during the pause start at once, within the limits of the queue. 404 if it has neither settings nor tasks.",
 			headers: []param{ifMatchHeader}, replies: []reply{showsQueue(200, "Resumed, and durable.")},
 		},
 		{
-			method: "POST", path: queuePath + "/purge", serve: (*Server).purgeQueue, scope: task.ScopeAdmin, tag: "queues",
+			method: "POST", path: queuePath + "/purge", serve: (*Server).purgeQueue, scope: settings.ScopeAdmin, tag: "queues",
 			id: "purgeQueue", summary: "Cancel all tasks of a queue",
 			about: "Cancels in the background all tasks that were created before this reply and are not finished, dead tasks included. " +
 				"Until that is done, no attempt of the queue starts. An attempt under way goes on, and no retry follows it. 404 if the queue has neither settings nor tasks. " +
@@ -82,20 +82,20 @@ func queueRoutes() []route {
 func accessRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: tokensPath, serve: (*Server).listTokens, scope: task.ScopeAdmin, tag: "access",
+			method: "GET", path: tokensPath, serve: (*Server).listTokens, scope: settings.ScopeAdmin, tag: "access",
 			id: "listTokens", summary: "List tokens",
 			about: "Includes revoked and expired tokens for as long as the audit log is kept (--audit-keep), but never the token itself. Without a namespace, an operator sees those of all namespaces.",
 			query: pageParams, replies: []reply{{status: 200, about: "A page of tokens, in the order of their ids.", body: wire.TokenList{}}},
 		},
 		{
-			method: "POST", path: tokensPath, serve: (*Server).createToken, scope: task.ScopeAdmin, tag: "access",
+			method: "POST", path: tokensPath, serve: (*Server).createToken, scope: settings.ScopeAdmin, tag: "access",
 			id: "createToken", summary: "Create a token",
 			about: "Only this reply shows the token. After the first token exists, every request needs one. The first must be an operator's, with scope admin. " +
 				"A token expires no later than its parent, the token that created it. Without expires_at and expires_in it expires together with its parent.",
 			body: wire.TokenInput{}, replies: []reply{{status: 201, about: "The token and its record.", body: wire.Token{}, placed: true}},
 		},
 		{
-			method: "DELETE", path: tokensPath + "/{id}", serve: (*Server).revokeToken, scope: task.ScopeAdmin, tag: "access",
+			method: "DELETE", path: tokensPath + "/{id}", serve: (*Server).revokeToken, scope: settings.ScopeAdmin, tag: "access",
 			id: "revokeToken", summary: "Revoke a token",
 			about: "This server refuses the token after this reply, and other servers of the same store within a second. A long poll with the token ends. Revoking again changes nothing. " +
 				"Its children stay valid, so that a token can be replaced, unless children=true. The reply counts them. If the token leaked, revoke them too. " +
@@ -104,12 +104,12 @@ func accessRoutes() []route {
 			replies: []reply{{status: 200, about: "Revoked, and durable.", body: wire.Token{}}},
 		},
 		{
-			method: "GET", path: secretsPath, serve: (*Server).listSecrets, scope: task.ScopeAdmin, tag: "access",
+			method: "GET", path: secretsPath, serve: (*Server).listSecrets, scope: settings.ScopeAdmin, tag: "access",
 			id: "listSecrets", summary: "List the active signing secrets",
 			replies: []reply{{status: 200, about: "The secrets of the namespace, then those of its queues, each with the newest first. No secret itself is shown.", body: wire.SecretList{}}},
 		},
 		{
-			method: "POST", path: secretsPath, serve: (*Server).createSecret, scope: task.ScopeAdmin, tag: "access",
+			method: "POST", path: secretsPath, serve: (*Server).createSecret, scope: settings.ScopeAdmin, tag: "access",
 			id: "createSecret", summary: "Create a signing secret",
 			about: "It signs the deliveries of the namespace, or of the named queue, from now on. The secret before it also signs for overlap, or until it is deleted. " +
 				"At most two secrets of a namespace, and of a queue, sign at once. If a queue has secrets of its own, only those sign its callbacks. So its receiver can neither forge nor relay callbacks to receivers of other queues. " +
@@ -117,12 +117,12 @@ func accessRoutes() []route {
 			body: wire.SecretInput{}, optional: true, replies: []reply{{status: 201, about: "The secret and its record.", body: wire.Secret{}, placed: true}},
 		},
 		{
-			method: "DELETE", path: secretsPath + "/{id}", serve: (*Server).deleteSecret, scope: task.ScopeAdmin, tag: "access",
+			method: "DELETE", path: secretsPath + "/{id}", serve: (*Server).deleteSecret, scope: settings.ScopeAdmin, tag: "access",
 			id: "deleteSecret", summary: "Delete a signing secret",
 			replies: []reply{{status: 200, about: "Deleted, and durable: it no longer signs. After the last secret of a queue is deleted, the namespace's secrets sign for the queue again.", body: wire.Secret{}}},
 		},
 		{
-			method: "GET", path: wire.Version + "/audit", serve: (*Server).audit, scope: task.ScopeAdmin, tag: "access",
+			method: "GET", path: wire.Version + "/audit", serve: (*Server).audit, scope: settings.ScopeAdmin, tag: "access",
 			id: "listAudit", summary: "Read the audit log",
 			about:   "Each change, the newest first, with its actor, time, address and target. An operator that names no namespace sees those of all namespaces and of the server itself. Only operators see entries that are older than the namespace.",
 			query:   append(slices.Clone(auditParams), limitParam, cursorParam),
@@ -137,23 +137,23 @@ func namespaceRoutes() []route {
 	}
 	return []route{
 		{
-			method: "GET", path: namespacesPath, serve: (*Server).listNamespaces, scope: task.ScopeRead, operator: true, tag: "namespaces",
+			method: "GET", path: namespacesPath, serve: (*Server).listNamespaces, scope: settings.ScopeRead, operator: true, tag: "namespaces",
 			id: "listNamespaces", summary: "List namespaces", query: pageParams,
 			replies: []reply{{status: 200, about: "A page of namespaces, in the order of their names.", body: wire.NamespaceList{}}},
 		},
 		{
-			method: "GET", path: namespacePath, serve: (*Server).getNamespace, scope: task.ScopeRead, operator: true, tag: "namespaces",
+			method: "GET", path: namespacePath, serve: (*Server).getNamespace, scope: settings.ScopeRead, operator: true, tag: "namespaces",
 			id: "getNamespace", summary: "Read a namespace", replies: []reply{shows(200, "Its quotas and counts.")},
 		},
 		{
-			method: "PUT", path: namespacePath, serve: (*Server).putNamespace, scope: task.ScopeAdmin, operator: true, tag: "namespaces",
+			method: "PUT", path: namespacePath, serve: (*Server).putNamespace, scope: settings.ScopeAdmin, operator: true, tag: "namespaces",
 			id: "putNamespace", summary: "Create a namespace, or set its quotas",
 			about:   "Replaces all quotas. Existing tasks stay, even if they exceed a quota.",
 			headers: []param{ifMatchHeader, ifNoneMatchHeader}, body: wire.NamespaceInput{},
 			replies: []reply{shows(200, "Replaced, and durable."), shows(201, "Created, and durable.")},
 		},
 		{
-			method: "DELETE", path: namespacePath, serve: (*Server).deleteNamespace, scope: task.ScopeAdmin, operator: true, tag: "namespaces",
+			method: "DELETE", path: namespacePath, serve: (*Server).deleteNamespace, scope: settings.ScopeAdmin, operator: true, tag: "namespaces",
 			id: "deleteNamespace", summary: "Delete a namespace",
 			about:   "Also deletes its queues and secrets. 409 while it has tasks, finished ones included, or valid tokens.",
 			replies: []reply{{status: 200, about: "The deleted namespace.", body: wire.Namespace{}}},
@@ -164,27 +164,27 @@ func namespaceRoutes() []route {
 func serverRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: wire.Version + "/live", serve: (*Server).live, scope: task.ScopeRead, extra: true, tag: "server",
+			method: "GET", path: wire.Version + "/live", serve: (*Server).live, scope: settings.ScopeRead, extra: true, tag: "server",
 			id: "live", summary: "Show the current activity of the server",
 			about:   "Active queues and destinations, and for an operator the lateness of attempts. A namespace's own token sees only its own queues and destinations.",
 			replies: []reply{{status: 200, about: "The activity at this moment.", body: wire.Live{}}},
 		},
 		{
-			method: "GET", path: wire.Version + "/egress", serve: (*Server).egress, scope: task.ScopeRead, operator: true, costly: true, extra: true, tag: "server",
+			method: "GET", path: wire.Version + "/egress", serve: (*Server).egress, scope: settings.ScopeRead, operator: true, costly: true, extra: true, tag: "server",
 			id: "explainEgress", summary: "Check whether tasks may call a URL",
 			about:   "Applies the egress policy of the server that replies. It resolves the host as for an attempt, but does not connect.",
 			query:   []param{{name: "url", about: "The URL that a task would call.", required: true}},
 			replies: []reply{{status: 200, about: "The verdict on each address.", body: wire.Egress{}}},
 		},
 		{
-			method: "GET", path: wire.Version + "/backup", serve: (*Server).backup, scope: task.ScopeAdmin, operator: true, costly: true, extra: true, tag: "server",
+			method: "GET", path: wire.Version + "/backup", serve: (*Server).backup, scope: settings.ScopeAdmin, operator: true, costly: true, extra: true, tag: "server",
 			id: "backup", summary: "Take a backup",
 			about: "A consistent copy of all data, signing secrets included. The server continues to work. An incomplete transfer is not a backup: its connection ends without the last chunk. " +
 				"A transfer also ends if the client reads nothing for 30 seconds. Only one backup runs at a time; another gets 409. HEAD takes no backup, and reports whether the server supports them.",
 			replies: []reply{{status: 200, about: "A tar archive, for foliot restore.", body: []byte(nil), media: "application/x-tar"}},
 		},
 		{
-			method: "GET", path: "/metrics", serve: (*Server).metrics, scope: task.ScopeRead, operator: true, extra: true, diagnostic: true, tag: "server",
+			method: "GET", path: "/metrics", serve: (*Server).metrics, scope: settings.ScopeRead, operator: true, extra: true, diagnostic: true, tag: "server",
 			id: "metrics", summary: "Metrics, for Prometheus",
 			replies: []reply{{status: 200, about: "In the text format, or in the format of Accept.", body: []byte(nil), media: "text/plain"}},
 		},

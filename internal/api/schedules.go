@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -129,7 +130,7 @@ func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, change func(ta
 	if err := noBody(r); err != nil {
 		return err
 	}
-	if err := s.checkRate(w, r, task.ChangeRate); err != nil {
+	if err := s.checkRate(w, r, settings.ChangeRate); err != nil {
 		return err
 	}
 	done, err := s.apply(r, s.now(), change(key, cond))
@@ -154,7 +155,7 @@ func (r *request) scheduleTarget() (task.Key, task.Precondition, error) {
 func ofSchedule(r *request, err error) error {
 	switch {
 	case errors.Is(err, task.ErrNotFound):
-		return &task.MissingError{What: "schedule", Name: r.PathValue("name")}
+		return &settings.MissingError{What: "schedule", Name: r.PathValue("name")}
 	case errors.Is(err, task.ErrPrecondition):
 		return refuse("precondition_failed", "", "the schedule does not have the version of the precondition")
 	}

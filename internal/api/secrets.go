@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -21,18 +22,18 @@ func (s *Server) listSecrets(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) createSecret(w http.ResponseWriter, r *request) error {
-	e := task.AddSecret{Namespace: r.namespace, ID: task.NewID(s.now())}
+	e := settings.AddSecret{Namespace: r.namespace, ID: task.NewID(s.now())}
 	if err := s.readOptional(w, r, func(rd *reader) error { return rd.decodeSecret(&e) }); err != nil {
 		return err
 	}
 	if e.Secret == "" {
-		e.Secret = task.MintSecret()
+		e.Secret = settings.MintSecret()
 	}
 	changes, err := s.configure(w, r, "secret", e)
 	if err != nil {
 		return err
 	}
-	made := changes[0].Value.(*task.SigningSecret) // the new one comes first
+	made := changes[0].Value.(*settings.SigningSecret) // the new one comes first
 	shown := showSecret(made)
 	shown.Secret = made.Secret
 	w.Header().Set("Location", secretsPath+"/"+made.ID)
@@ -45,11 +46,11 @@ func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	live, id := r.settings.AllSecrets(r.namespace, s.now()), r.id()
-	i := slices.IndexFunc(live, func(secret *task.SigningSecret) bool { return secret.ID == id })
+	i := slices.IndexFunc(live, func(secret *settings.SigningSecret) bool { return secret.ID == id })
 	if i < 0 {
-		return &task.MissingError{What: "secret", Name: id}
+		return &settings.MissingError{What: "secret", Name: id}
 	}
-	if _, err := s.configure(w, r, "secret", task.DropSecret{Namespace: r.namespace, Queue: live[i].Queue, ID: id}); err != nil {
+	if _, err := s.configure(w, r, "secret", settings.DropSecret{Namespace: r.namespace, Queue: live[i].Queue, ID: id}); err != nil {
 		return err
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, showSecret(live[i]))
@@ -57,7 +58,7 @@ func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
 }
 
 // decodeSecret reads the request for a signing secret.
-func (r *reader) decodeSecret(e *task.AddSecret) error {
+func (r *reader) decodeSecret(e *settings.AddSecret) error {
 	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "secret":
@@ -83,7 +84,7 @@ func (r *reader) secret() (string, error) {
 		return "", err
 	}
 	const shortest, longest = 24, 64 // Standard Webhooks
-	encoded, ok := strings.CutPrefix(text, task.SecretPrefix)
+	encoded, ok := strings.CutPrefix(text, settings.SecretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || len(key) < shortest || len(key) > longest {
 		return "", refuse("bad_secret", "", "must be whsec_ and 24 to 64 bytes in base64; if absent, the server makes a secret")
@@ -92,6 +93,6 @@ func (r *reader) secret() (string, error) {
 }
 
 // showSecret returns the record of a secret, without the secret.
-func showSecret(secret *task.SigningSecret) wire.Secret {
+func showSecret(secret *settings.SigningSecret) wire.Secret {
 	return wire.Secret{ID: secret.ID, Queue: secret.Queue, BesideUntil: showOptional(secret.BesideUntil), CreatedAt: showTime(secret.CreatedAt), ExpiresAt: showOptional(secret.ExpiresAt)}
 }

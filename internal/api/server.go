@@ -12,18 +12,20 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
 // Store is the part of a store that the API uses.
 type Store interface {
-	task.Ledger
-	Settings() *task.Settings
-	Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error)
+	store.TaskStore
+	Settings() *settings.Settings
+	Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error)
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
-	Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error)
-	Record(ctx context.Context, entries []task.AuditEntry) error
+	Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error)
+	Record(ctx context.Context, entries []settings.AuditEntry) error
 	Durability() string
 	Err() error
 }
@@ -31,7 +33,7 @@ type Store interface {
 // Config has the operator's settings of the API and its connections to other
 // parts of the server. The zero Config works on loopback.
 //
-// Until the first token exists (task.Settings.Secured), every client that
+// Until the first token exists (settings.Settings.Secured), every client that
 // reaches the server is an operator. The caller must ensure that only loopback
 // can reach it then.
 type Config struct {
@@ -118,7 +120,7 @@ func (c Config) withDefaults() Config {
 type Server struct {
 	cfg     Config
 	store   *boundStore
-	nodes   task.Cluster // nil: an embedded store
+	nodes   store.Cluster // nil: an embedded store
 	guard   *guard
 	mux     *http.ServeMux
 	openAPI func() openAPI // built at the first call
@@ -145,19 +147,19 @@ type Server struct {
 	stopped  sync.Once // closes stop
 }
 
-// New returns a server for the tasks in store, and for its nodes if store
-// implements task.Cluster. The http.Server around it should bound the time of
+// New returns a server for the tasks of st, and for its nodes if st
+// implements store.Cluster. The http.Server around it should bound the time of
 // headers and of whole requests (ReadHeaderTimeout, ReadTimeout). Routes that
 // take longer extend their own deadlines.
-func New(cfg Config, store Store) *Server {
+func New(cfg Config, st Store) *Server {
 	s := &Server{cfg: cfg.withDefaults(), cursors: newSealer(), started: time.Now(), stop: make(chan struct{}), places: newPlaces()}
 	s.loads.most, s.replies.most, s.polls.most, s.underWay.most = maxLoad, maxReplies, maxPolls, maxUnderWay
-	if nodes, ok := store.(task.Cluster); ok {
+	if nodes, ok := st.(store.Cluster); ok {
 		s.nodes = boundCluster{nodes}
 	}
-	s.store = &boundStore{store}
+	s.store = &boundStore{st}
 	s.turns = newTurns(s.nodes != nil)
-	_ = s.latch.lost(store.Settings()) // never an error: these are the first settings
+	_ = s.latch.lost(st.Settings()) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
 	s.openAPI = sync.OnceValue(func() openAPI { return newOpenAPI(s.describe(routes())) })

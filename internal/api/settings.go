@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -15,12 +16,12 @@ const settingLimit = 64 << 10
 // configure applies one edit and returns its changes. noun names the record in
 // errors. The rate of edits binds tokens of a namespace, but not operators.
 // checks may refuse the edit, but it counts for the rate.
-func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e task.Edit, checks ...func() error) ([]task.SettingChange, error) {
+func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e settings.Edit, checks ...func() error) ([]settings.SettingChange, error) {
 	if err := s.revalidate(&r.caller); err != nil {
 		return nil, err
 	}
 	if !r.operator {
-		if err := s.checkRate(w, r, task.EditRate); err != nil {
+		if err := s.checkRate(w, r, settings.EditRate); err != nil {
 			return nil, err
 		}
 	}
@@ -29,7 +30,7 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e tas
 			return nil, err
 		}
 	}
-	replies, err := s.store.Configure(r.Context(), s.now(), []task.Edit{e})
+	replies, err := s.store.Configure(r.Context(), s.now(), []settings.Edit{e})
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 )
 
 // A slow body is abandoned when the server's time for it ends, and no part of
@@ -19,7 +19,7 @@ func TestASlowBodyIsAbandoned(t *testing.T) {
 	for _, secured := range []bool{false, true} {
 		s := serve(t)
 		if secured {
-			s.token("*", task.ScopeAdmin)
+			s.token("*", settings.ScopeAdmin)
 		}
 		server := httptest.NewUnstartedServer(s)
 		server.Config.ReadTimeout = patience

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -40,7 +41,7 @@ func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, s
 	if idem == nil {
 		return refused
 	}
-	if err := s.checkRate(w, r, task.CreateRate); err != nil {
+	if err := s.checkRate(w, r, settings.CreateRate); err != nil {
 		return err
 	}
 	done, err := s.apply(r, s.now(), task.Repeat{Key: spec.Key, Idempotency: idem})
@@ -96,7 +97,7 @@ func idempotency(key string, parts ...[]byte) *task.Idempotency {
 
 // createSpec creates a task and replies.
 func (s *Server) createSpec(w http.ResponseWriter, r *request, at task.Millis, spec task.Spec, idem *task.Idempotency) error {
-	if err := s.checkRate(w, r, task.CreateRate); err != nil {
+	if err := s.checkRate(w, r, settings.CreateRate); err != nil {
 		return err
 	}
 	done, err := s.apply(r, at, task.Create{Spec: spec, Idempotency: idem})
@@ -249,7 +250,7 @@ func (s *Server) target(r *request) (task.Key, task.Precondition, error) {
 
 // change applies a change to an existing task and replies.
 func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c task.Change) error {
-	if err := s.checkRate(w, r, task.ChangeRate); err != nil {
+	if err := s.checkRate(w, r, settings.ChangeRate); err != nil {
 		return err
 	}
 	done, err := s.apply(r, at, c)

@@ -6,14 +6,15 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
 func (s *Server) listTokens(w http.ResponseWriter, r *request) error {
 	list := r.tokens(s.now())
-	slices.SortFunc(list, func(a, b *task.AccessToken) int { return cmp.Compare(a.ID, b.ID) })
-	part, next, err := pageOf(r.query, list, func(t *task.AccessToken) string { return t.ID })
+	slices.SortFunc(list, func(a, b *settings.AccessToken) int { return cmp.Compare(a.ID, b.ID) })
+	part, next, err := pageOf(r.query, list, func(t *settings.AccessToken) string { return t.ID })
 	if err != nil {
 		return err
 	}
@@ -27,13 +28,13 @@ func (s *Server) listTokens(w http.ResponseWriter, r *request) error {
 
 // tokens returns the tokens that r may list: those of its namespace, or all of
 // them for an operator that named no namespace.
-func (r *request) tokens(now task.Millis) (list []*task.AccessToken) {
+func (r *request) tokens(now task.Millis) (list []*settings.AccessToken) {
 	namespace := r.namespace
 	if r.all {
 		namespace = ""
 	}
-	for _, setting := range r.settings.List(task.TokenKind, namespace) {
-		if t := setting.(*task.AccessToken); r.seesToken(t, now) {
+	for _, setting := range r.settings.List(settings.TokenKind, namespace) {
+		if t := setting.(*settings.AccessToken); r.seesToken(t, now) {
 			list = append(list, t)
 		}
 	}
@@ -42,13 +43,13 @@ func (r *request) tokens(now task.Millis) (list []*task.AccessToken) {
 
 // seesToken reports whether r may see t. A token that ended before the
 // namespace was created belonged to an earlier namespace of the same name.
-func (r *request) seesToken(t *task.AccessToken, now task.Millis) bool {
+func (r *request) seesToken(t *settings.AccessToken, now task.Millis) bool {
 	return (r.all || t.Namespace == r.namespace) && (t.CreatedAt >= r.since() || t.Holds(now))
 }
 
 func (s *Server) createToken(w http.ResponseWriter, r *request) error {
-	token, hash := task.MintToken()
-	e := task.AddToken{Namespace: r.namespace, Hash: hash, Parent: r.tokenID(), First: r.token == nil, Trusted: task.FloorMillis(s.cfg.Trusted())}
+	token, hash := settings.MintToken()
+	e := settings.AddToken{Namespace: r.namespace, Hash: hash, Parent: r.tokenID(), First: r.token == nil, Trusted: task.FloorMillis(s.cfg.Trusted())}
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeToken(&e, s.now) }); err != nil {
 		return err
 	}
@@ -56,13 +57,13 @@ func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 		return refuse("wrong_namespace", "namespace", "the token of the request belongs to another namespace: leave this out")
 	}
 	changes, err := s.configure(w, r, "token", e)
-	if errors.Is(err, task.ErrSecured) {
+	if errors.Is(err, settings.ErrSecured) {
 		return challenge(w, r.Request, "", err)
 	}
 	if err != nil {
 		return err
 	}
-	made := changes[0].Value.(*task.AccessToken)
+	made := changes[0].Value.(*settings.AccessToken)
 	shown := showToken(made, s.now())
 	shown.Token = token
 	w.Header().Set("Location", tokensPath+"/"+made.ID)
@@ -85,9 +86,9 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 	id := r.id()
 	t := r.settings.TokenByID(id)
 	if t == nil || !r.seesToken(t, s.now()) {
-		return &task.MissingError{What: "token", Name: id}
+		return &settings.MissingError{What: "token", Name: id}
 	}
-	if _, err := s.configure(w, r, "token", task.RevokeToken{Namespace: t.Namespace, ID: id, Force: force, With: children}); err != nil {
+	if _, err := s.configure(w, r, "token", settings.RevokeToken{Namespace: t.Namespace, ID: id, Force: force, With: children}); err != nil {
 		return err
 	}
 	if children {
@@ -96,7 +97,7 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 		}
 	}
 	now := s.now()
-	shown := showToken(r.settings.Get(t.Key()).(*task.AccessToken), now)
+	shown := showToken(r.settings.Get(t.Key()).(*settings.AccessToken), now)
 	for _, d := range r.settings.Descendants(id) {
 		if d.Holds(now) {
 			shown.ActiveChildren++
@@ -111,10 +112,10 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 // The edits skip the check of the caller's token, which may be one of them.
 func (s *Server) revokeDescendants(r *request, id string) error {
 	for {
-		var edits []task.Edit
+		var edits []settings.Edit
 		for _, t := range r.settings.Descendants(id) {
 			if t.RevokedAt == 0 && (r.operator || t.Namespace == r.namespace) {
-				edits = append(edits, task.RevokeToken{Namespace: t.Namespace, ID: t.ID, Force: true})
+				edits = append(edits, settings.RevokeToken{Namespace: t.Namespace, ID: t.ID, Force: true})
 			}
 		}
 		if len(edits) == 0 {
@@ -125,7 +126,7 @@ func (s *Server) revokeDescendants(r *request, id string) error {
 			return err
 		}
 		for _, reply := range replies {
-			if missing := (*task.MissingError)(nil); reply.Err != nil && !errors.As(reply.Err, &missing) {
+			if missing := (*settings.MissingError)(nil); reply.Err != nil && !errors.As(reply.Err, &missing) {
 				return reply.Err
 			}
 		}
@@ -140,7 +141,7 @@ func (r *request) id() string {
 }
 
 // decodeToken reads the request for a token.
-func (r *reader) decodeToken(e *task.AddToken, now func() task.Millis) error {
+func (r *reader) decodeToken(e *settings.AddToken, now func() task.Millis) error {
 	until := end{now: now}
 	scoped := false
 	err := r.Object(func(key []byte) (err error) {
@@ -168,12 +169,12 @@ func (r *reader) decodeToken(e *task.AddToken, now func() task.Millis) error {
 	return err
 }
 
-func (r *reader) scope() (task.Scope, error) {
+func (r *reader) scope() (settings.Scope, error) {
 	word, err := r.Text()
 	if err != nil {
 		return 0, err
 	}
-	scope, ok := task.ParseScope(word)
+	scope, ok := settings.ParseScope(word)
 	if !ok {
 		err = notAllowed("bad_scope", "", []string{"read", "write", "admin"})
 	}
@@ -183,14 +184,14 @@ func (r *reader) scope() (task.Scope, error) {
 // namespace reads the namespace of a token.
 func (r *reader) namespace() (string, error) {
 	name, err := r.Text()
-	if err == nil && name != task.AllNamespaces {
+	if err == nil && name != settings.AllNamespaces {
 		err = task.ValidateName("", name)
 	}
 	return name, err
 }
 
 // showToken returns t as the API shows it now.
-func showToken(t *task.AccessToken, now task.Millis) wire.Token {
+func showToken(t *settings.AccessToken, now task.Millis) wire.Token {
 	shown := wire.Token{
 		ID: t.ID, Namespace: t.Namespace, Scope: t.Scope.String(), Label: t.Label, Parent: t.Parent, State: "active",
 		CreatedAt: showTime(t.CreatedAt), ExpiresAt: showOptional(t.ExpiresAt),

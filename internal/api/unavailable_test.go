@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -23,7 +24,7 @@ type ill struct {
 	why, whole error
 }
 
-func (l ill) Apply(context.Context, task.Millis, []task.Change) ([]task.Reply, error) {
+func (l ill) Apply(context.Context, task.Millis, []task.Change) ([]store.Reply, error) {
 	return nil, l.why
 }
 func (l ill) Err() error { return l.whole }
@@ -84,7 +85,7 @@ func TestAFullStoreIsLoggedSparsely(t *testing.T) {
 // unsure is a store that makes changes and cannot confirm their durability.
 type unsure struct{ Store }
 
-func (l unsure) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+func (l unsure) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
 	if _, err := l.Store.Apply(ctx, now, changes); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -18,13 +20,13 @@ import (
 // sharing is the reference store, shared by several nodes.
 type sharing struct {
 	*memstore.Store
-	nodes []task.Node
+	nodes []store.Node
 }
 
-func (s *sharing) Nodes(context.Context) ([]task.Node, error) { return s.nodes, nil }
+func (s *sharing) Nodes(context.Context) ([]store.Node, error) { return s.nodes, nil }
 
-func (s *sharing) Shards(context.Context) ([]task.Shard, error) {
-	return []task.Shard{
+func (s *sharing) Shards(context.Context) ([]store.Shard, error) {
+	return []store.Shard{
 		{Number: 0, Owner: "b", Until: 2_000_000_000_000, Epoch: 3, NextDue: 1_999_999_999_000, Running: 2},
 		{Number: 1, Owner: "a", Until: 2_000_000_001_000, Epoch: 1},
 		{Number: 2, Epoch: 4},
@@ -32,13 +34,13 @@ func (s *sharing) Shards(context.Context) ([]task.Shard, error) {
 	}, nil
 }
 
-func (s *sharing) Standing() task.Standing { return task.Standing{Shards: 4} }
+func (s *sharing) Standing() store.Standing { return store.Standing{Shards: 4} }
 
-func (s *sharing) Drain(_ context.Context, _ task.Millis, d task.Drain) error {
+func (s *sharing) Drain(_ context.Context, _ task.Millis, d store.Drain) error {
 	for i := range s.nodes {
 		if n := &s.nodes[i]; n.Name == d.Node && n.Live {
 			if n.Self && !d.Undo && !d.Force {
-				return task.ErrLastNode
+				return store.ErrLastNode
 			}
 			n.Draining, n.Wanted = !d.Undo, 2
 			if n.Draining {
@@ -47,12 +49,12 @@ func (s *sharing) Drain(_ context.Context, _ task.Millis, d task.Drain) error {
 			return nil
 		}
 	}
-	return &task.MissingError{What: "node", Name: d.Node}
+	return &settings.MissingError{What: "node", Name: d.Node}
 }
 
 func newShared(t *testing.T) *session {
 	began := task.Millis(1_900_000_000_000)
-	store := &sharing{memstore.New(memstore.Config{}), []task.Node{
+	store := &sharing{memstore.New(memstore.Config{}), []store.Node{
 		{Name: "a", Self: true, Version: "1.2.3", Address: "127.0.0.1:8750", StartedAt: began, BeatAt: began.Add(time.Minute), Live: true, Owned: 1, Wanted: 2},
 		{Name: "b", Version: "1.2.3", StartedAt: began, BeatAt: began.Add(time.Minute), Live: true, Owned: 2, Wanted: 2},
 		{Name: "c", Version: "1.2.2", StartedAt: began, BeatAt: began.Add(time.Second)},

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/servertest"
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 )
 
 // A directory that another program created, such as the volume of a container, may
@@ -73,7 +73,7 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 	if err := os.Chmod(tls.Key, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, token := task.MintToken()
+	_, token := settings.MintToken()
 	for _, c := range []struct{ args, path, mode, remedy string }{
 		{"serve --data " + data, data, "0750", "chmod 700 "},
 		{"token create --data " + data, data, "0750", "chmod 700 "},
@@ -82,7 +82,7 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 		{"serve --store memory: --listen 127.0.0.1:0 --tls-cert " + tls.Cert + " --tls-key " + tls.Key, tls.Key, "0644", "chmod 6"},
 		{"ls --token-file " + file("token", token, 0o644), "token", "0644", "chmod 6"},
 		{"ls --ca-cert " + file("ca.pem", "x", 0o666), "ca.pem", "0666", "chmod go-w "},
-		{"listen --verify @" + file("secret", task.MintSecret(), 0o604), "secret", "0604", "chmod 6"},
+		{"listen --verify @" + file("secret", settings.MintSecret(), 0o604), "secret", "0604", "chmod 6"},
 	} {
 		ctx, end := context.WithTimeout(t.Context(), 10*time.Second) // a server that accepts the file would not end
 		var out, errOut bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 )
 
 // Secrets that the log must not contain.
@@ -48,7 +48,7 @@ func TestTheFirstTokenOfADirectoryIsAnOperators(t *testing.T) {
 // tokens, and malformed requests all write to the log, but never a secret.
 func TestNoSecretReachesTheLogOfAServer(t *testing.T) {
 	dir := t.TempDir()
-	token, forged := makeToken(t, dir), task.TokenPrefix+strings.Repeat("A", 48)
+	token, forged := makeToken(t, dir), settings.TokenPrefix+strings.Repeat("A", 48)
 	p := serveProcess(t, "--listen", anyPort, "--data", dir, "--log-format", "json", "--log-level", "debug")
 	ask := func(method, path, header, value, body string) string {
 		t.Helper()
@@ -91,7 +91,7 @@ func TestNoSecretReachesTheLogOfAServer(t *testing.T) {
 	var answers struct{ Token, Secret string }
 	_ = json.Unmarshal([]byte(made), &answers)
 	_ = json.Unmarshal([]byte(secret), &answers)
-	if !strings.HasPrefix(answers.Token, task.TokenPrefix) || !strings.HasPrefix(answers.Secret, task.SecretPrefix) {
+	if !strings.HasPrefix(answers.Token, settings.TokenPrefix) || !strings.HasPrefix(answers.Secret, settings.SecretPrefix) {
 		t.Fatalf("no secrets were made: the test proves nothing: %s %s", made, secret)
 	}
 	for _, hidden := range []string{token, forged, urlPassword, signingSecret, answers.Token, answers.Secret, "x-key"} {

@@ -14,6 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/server/config"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
@@ -99,26 +100,26 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 		return fileaccess.Placed("--data", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	scope, _ := task.ParseScope(c.Scope) // kong has checked the word
-	token, hash := task.MintToken()
-	e := task.AddToken{Namespace: c.For, Scope: scope, Label: c.Label, Hash: hash}
+	scope, _ := settings.ParseScope(c.Scope) // kong has checked the word
+	token, hash := settings.MintToken()
+	e := settings.AddToken{Namespace: c.For, Scope: scope, Label: c.Label, Hash: hash}
 	switch c.For {
 	case "":
 		e.Namespace = task.DefaultNamespace
 	case operatorWord:
-		e.Namespace = task.AllNamespaces
+		e.Namespace = settings.AllNamespaces
 	}
 	e.First = !store.Settings().Secured()
 	now := task.CeilMillis(time.Now())
 	if c.Expires > 0 {
 		e.ExpiresAt = now.Add(c.Expires)
 	}
-	replies, err := store.Configure(task.WithActor(ctx, task.Actor{By: "foliot token create --data"}), now, []task.Edit{e})
+	replies, err := store.Configure(settings.WithActor(ctx, settings.Actor{By: "foliot token create --data"}), now, []settings.Edit{e})
 	if err != nil {
 		return err
 	}
 	switch err := replies[0].Err; {
-	case errors.Is(err, task.ErrFirstToken):
+	case errors.Is(err, settings.ErrFirstToken):
 		return usage.Errorf("--for", "the first token must be an operator's, because otherwise no token could manage the server: pass --for operator --scope admin")
 	case err != nil:
 		return fmt.Errorf("create a token: %w", err)

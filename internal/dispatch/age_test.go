@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -25,7 +27,7 @@ func TestNoPauseKillsATask(t *testing.T) {
 				})
 				b.pass(2 * time.Minute)
 				before := b.get("t").Tries
-				b.Configure(limit("default", task.QueueSettings{Paused: true}))
+				b.Configure(limit("default", settings.QueueSettings{Paused: true}))
 				b.pass(25 * time.Hour)
 				if got := b.get("t"); got.Tries != before || before == 0 {
 					t.Fatalf("%d attempts before the pause, %d at its end", before, got.Tries)
@@ -42,11 +44,11 @@ func TestNoPauseKillsATask(t *testing.T) {
 
 // closed is a queue whose store can be unavailable, like a Redis.
 type closed struct {
-	task.Queue
+	store.LeaseStore
 	away atomic.Bool
 }
 
-func (c *closed) over(q task.Queue) task.Queue { c.Queue = q; return c }
+func (c *closed) over(q store.LeaseStore) store.LeaseStore { c.LeaseStore = q; return c }
 
 func (c *closed) err() error {
 	if c.away.Load() {
@@ -59,28 +61,28 @@ func (c *closed) LaneNamespaces(ctx context.Context) ([]string, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	return c.Queue.LaneNamespaces(ctx)
+	return c.LeaseStore.LaneNamespaces(ctx)
 }
 
-func (c *closed) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+func (c *closed) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	return c.Queue.Claim(ctx, now, claims)
+	return c.LeaseStore.Claim(ctx, now, claims)
 }
 
-func (c *closed) Settle(ctx context.Context, now task.Millis, all []task.Settlement) ([]task.Reply, error) {
+func (c *closed) Settle(ctx context.Context, now task.Millis, all []task.Settlement) ([]store.Reply, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	return c.Queue.Settle(ctx, now, all)
+	return c.LeaseStore.Settle(ctx, now, all)
 }
 
-func (c *closed) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+func (c *closed) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	return c.Queue.Peek(ctx, reads)
+	return c.LeaseStore.Peek(ctx, reads)
 }
 
 // The tasks wait behind an open breaker when the store becomes unavailable. At
@@ -94,7 +96,7 @@ func TestNoOutageOfTheStoreKillsATask(t *testing.T) {
 	}
 	whole, part := &closed{}, &partly{}
 	for name, c := range map[string]struct {
-		over  func(task.Queue) task.Queue
+		over  func(store.LeaseStore) store.LeaseStore
 		away  *atomic.Bool
 		reply receiver
 	}{
@@ -151,7 +153,7 @@ func TestTheTasksOfAReceiverThatAlwaysAsksForPatienceDie(t *testing.T) {
 		return task.Outcome{Verdict: task.Deferral, Status: 429, RetryAfter: delay, StartedAt: millis(), Latency: 2 * promptly}
 	}
 	inBubble(t, Config{Poll: time.Minute}, nil, ask, func(b *bed) {
-		b.Configure(limit("default", task.QueueSettings{PerDestination: 1}))
+		b.Configure(limit("default", settings.QueueSettings{PerDestination: 1}))
 		for i := range tasks {
 			b.create(fmt.Sprint(i), 0, retry(task.Retry{MaxAge: maxAge, MinBackoff: time.Second, MaxBackoff: time.Hour}))
 		}

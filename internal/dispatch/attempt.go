@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/wheel"
 )
@@ -51,7 +52,7 @@ type attempt struct {
 
 // claimed applies the reply to a claim. start is when the claim was sent, by
 // the monotonic clock, and now is the same moment by the wall clock.
-func (a *attempt) claimed(r task.Reply, start time.Duration, now task.Millis) {
+func (a *attempt) claimed(r store.Reply, start time.Duration, now task.Millis) {
 	a.refused, a.task, a.unavailable = r.Err, r.Task, errors.Is(r.Err, task.ErrUnavailable)
 	if r.Err == nil {
 		a.extended(start, r.Task.Lease.Until.Sub(now))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/trusted"
 )
@@ -25,13 +26,13 @@ func (s *shifted) now() time.Time       { return time.Now().Add(time.Duration(s.
 // timeRecorder wraps a queue and records the time that each call carries, as the
 // difference from our clock.
 type timeRecorder struct {
-	task.Queue
+	store.LeaseStore
 
 	mu    sync.Mutex // guards calls
 	calls map[string]map[time.Duration]int
 }
 
-func (q *timeRecorder) over(inner task.Queue) task.Queue { q.Queue = inner; return q }
+func (q *timeRecorder) over(inner store.LeaseStore) store.LeaseStore { q.LeaseStore = inner; return q }
 
 func (q *timeRecorder) note(op string, now task.Millis) {
 	q.mu.Lock()
@@ -45,42 +46,42 @@ func (q *timeRecorder) note(op string, now task.Millis) {
 	q.calls[op][now.Sub(millis())]++
 }
 
-func (q *timeRecorder) LanePages(ctx context.Context, until task.Millis, reads []task.LanePageRead) ([]task.LanePage, error) {
+func (q *timeRecorder) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	q.note("lanes", until)
-	return q.Queue.LanePages(ctx, until, reads)
+	return q.LeaseStore.LanePages(ctx, until, reads)
 }
 
-func (q *timeRecorder) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+func (q *timeRecorder) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
 	q.note("claim", now)
 	for _, c := range claims {
 		q.note("claim until", c.Until)
 	}
-	return q.Queue.Claim(ctx, now, claims)
+	return q.LeaseStore.Claim(ctx, now, claims)
 }
 
 func (q *timeRecorder) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
 	q.note("extend", now)
-	return q.Queue.Extend(ctx, now, extensions)
+	return q.LeaseStore.Extend(ctx, now, extensions)
 }
 
-func (q *timeRecorder) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]task.Reply, error) {
+func (q *timeRecorder) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]store.Reply, error) {
 	q.note("settle", now)
-	return q.Queue.Settle(ctx, now, settlements)
+	return q.LeaseStore.Settle(ctx, now, settlements)
 }
 
 func (q *timeRecorder) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	q.note("sweep", now)
-	return q.Queue.Sweep(ctx, now, limit)
+	return q.LeaseStore.Sweep(ctx, now, limit)
 }
 
 func (q *timeRecorder) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	q.note("reap", now)
-	return q.Queue.Reap(ctx, now, limit)
+	return q.LeaseStore.Reap(ctx, now, limit)
 }
 
-func (q *timeRecorder) Scrub(_ context.Context, now task.Millis, _ string, _ int) (task.Scrubbed, error) {
+func (q *timeRecorder) Scrub(_ context.Context, now task.Millis, _ string, _ int) (store.Scrubbed, error) {
 	q.note("scrub", now)
-	return task.Scrubbed{}, nil
+	return store.Scrubbed{}, nil
 }
 
 func TestATaskIsClaimedWhenTheGivenClockSaysThatItIsDue(t *testing.T) {

@@ -4,7 +4,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 )
 
 // Config configures a Dispatcher. The zero Config works.
@@ -39,7 +40,7 @@ type Config struct {
 
 	// Settings are the settings of queues and namespaces; see Configure.
 	// Default: none.
-	Settings *task.Settings
+	Settings *settings.Settings
 
 	// BreakerFailures is the number of failures in a row that open the breaker
 	// of a destination (host:port, as one namespace uses it). A missing reply
@@ -65,13 +66,13 @@ type Config struct {
 	// fast as a small part of its time allows. OnScrub is called with the
 	// result of each step, by the goroutine that makes the steps. Defaults: the
 	// queue if it is a Scrubber, and an hour; negative: never.
-	Scrubber   task.Scrubber
+	Scrubber   store.Scrubber
 	ScrubEvery time.Duration
-	OnScrub    func(task.Scrubbed)
+	OnScrub    func(store.Scrubbed)
 
 	// Permits counts the limits that hold over all nodes. Default: the queue if
 	// it is a Permits. If Permits is not shared, this process counts by itself.
-	Permits task.Permits
+	Permits store.PermitStore
 
 	// Now reads the wall clock. Due times and all times passed to the store are
 	// times of this clock. Other users of the store must use the same clock. It

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/wheel"
 )
@@ -39,7 +41,7 @@ var (
 // them and waits for them.
 type Dispatcher struct {
 	config  Config
-	queue   task.Queue
+	queue   store.LeaseStore
 	deliver Deliver
 	clock   *monotonicClock // read by monotonic
 	logs    sparseLog
@@ -72,13 +74,13 @@ type Dispatcher struct {
 }
 
 // New returns a Dispatcher. It does nothing before Run.
-func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
+func New(config Config, queue store.LeaseStore, deliver Deliver) *Dispatcher {
 	c := config.withDefaults()
 	if c.Scrubber == nil {
-		c.Scrubber, _ = queue.(task.Scrubber)
+		c.Scrubber, _ = queue.(store.Scrubber)
 	}
 	if c.Permits == nil {
-		c.Permits, _ = queue.(task.Permits)
+		c.Permits, _ = queue.(store.PermitStore)
 	}
 	if c.Permits != nil && !c.Permits.Shared() {
 		c.Permits = nil
@@ -119,8 +121,8 @@ func (d *Dispatcher) Stats() Stats {
 }
 
 // Configure applies settings at once. s may be nil. The settings come from a
-// task.Registry. The cost is O(queues with lanes).
-func (d *Dispatcher) Configure(s *task.Settings) {
+// store.SettingsStore. The cost is O(queues with lanes).
+func (d *Dispatcher) Configure(s *settings.Settings) {
 	d.update(func(now task.Millis) { d.planner.Configure(now, s) })
 }
 

@@ -1,6 +1,9 @@
 package dispatch
 
-import "github.com/foliot/foliot/internal/task"
+import (
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
 
 // Event is one attempt and its settlement.
 type Event struct {
@@ -10,7 +13,7 @@ type Event struct {
 }
 
 // observe calls Observe with each settled attempt.
-func (d *Dispatcher) observe(batch []*attempt, replies []task.Reply) {
+func (d *Dispatcher) observe(batch []*attempt, replies []store.Reply) {
 	if d.config.Observe == nil {
 		return
 	}

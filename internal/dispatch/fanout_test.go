@@ -6,20 +6,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // slowPeek is a queue with slow reads.
 type slowPeek struct {
-	task.Queue
+	store.LeaseStore
 	takes time.Duration
 }
 
-func (q slowPeek) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+func (q slowPeek) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	if !pause(ctx, q.takes) {
 		return nil, ctx.Err()
 	}
-	return q.Queue.Peek(ctx, reads)
+	return q.LeaseStore.Peek(ctx, reads)
 }
 
 // TestManyLanesDoNotHoldUpTheSurvey: until all lanes had been read once, no
@@ -27,7 +28,7 @@ func (q slowPeek) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Ent
 // found.
 func TestManyLanesDoNotHoldUpTheSurvey(t *testing.T) {
 	const takes, lanes = time.Second, 1000
-	slow := func(q task.Queue) task.Queue { return slowPeek{q, takes} }
+	slow := func(q store.LeaseStore) store.LeaseStore { return slowPeek{q, takes} }
 	inBubble(t, Config{}, slow, accept, func(b *bed) {
 		b.store.Watch(nil) // as after a restart: no hints
 		changes := make([]task.Change, lanes)

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -20,7 +21,7 @@ var errBroken = errors.New("the medium has hiccups")
 
 // faults wraps a queue and fails calls. The zero faults fails none.
 type faults struct {
-	task.Queue
+	store.LeaseStore
 
 	mu    sync.Mutex // guards the fields below
 	calls map[string]int
@@ -29,7 +30,7 @@ type faults struct {
 	deaf  bool                                         // no hints
 }
 
-func (f *faults) over(q task.Queue) task.Queue { f.Queue = q; return f }
+func (f *faults) over(q store.LeaseStore) store.LeaseStore { f.LeaseStore = q; return f }
 
 // verdict returns the errors of a call, before or after it is carried out.
 func (f *faults) verdict(op string) (before, after error) {
@@ -59,29 +60,29 @@ func around[T any](f *faults, op string, do func() (T, error)) (T, error) {
 	return v, err
 }
 
-func (f *faults) LanePages(ctx context.Context, until task.Millis, reads []task.LanePageRead) ([]task.LanePage, error) {
-	return around(f, "lanes", func() ([]task.LanePage, error) { return f.Queue.LanePages(ctx, until, reads) })
+func (f *faults) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
+	return around(f, "lanes", func() ([]store.LanePage, error) { return f.LeaseStore.LanePages(ctx, until, reads) })
 }
 
-func (f *faults) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
-	return around(f, "peek", func() ([][]task.Entry, error) { return f.Queue.Peek(ctx, reads) })
+func (f *faults) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
+	return around(f, "peek", func() ([][]task.Entry, error) { return f.LeaseStore.Peek(ctx, reads) })
 }
 
-func (f *faults) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
-	return around(f, "claim", func() ([]task.Reply, error) { return f.Queue.Claim(ctx, now-f.slow, claims) })
+func (f *faults) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
+	return around(f, "claim", func() ([]store.Reply, error) { return f.LeaseStore.Claim(ctx, now-f.slow, claims) })
 }
 
 func (f *faults) Extend(ctx context.Context, now task.Millis, e []task.Extension) ([]error, error) {
-	return around(f, "extend", func() ([]error, error) { return f.Queue.Extend(ctx, now, e) })
+	return around(f, "extend", func() ([]error, error) { return f.LeaseStore.Extend(ctx, now, e) })
 }
 
-func (f *faults) Settle(ctx context.Context, now task.Millis, s []task.Settlement) ([]task.Reply, error) {
-	return around(f, "settle", func() ([]task.Reply, error) { return f.Queue.Settle(ctx, now, s) })
+func (f *faults) Settle(ctx context.Context, now task.Millis, s []task.Settlement) ([]store.Reply, error) {
+	return around(f, "settle", func() ([]store.Reply, error) { return f.LeaseStore.Settle(ctx, now, s) })
 }
 
 func (f *faults) Watch(hint func([]task.Entry)) {
 	if !f.deaf {
-		f.Queue.Watch(hint)
+		f.LeaseStore.Watch(hint)
 	}
 }
 
@@ -102,12 +103,12 @@ func TestWithoutAnyHintNothingIsLaterThanAPoll(t *testing.T) {
 
 // unreadable refuses claims of the task "bad" with an error that no healthy
 // task can get.
-type unreadable struct{ task.Queue }
+type unreadable struct{ store.LeaseStore }
 
-func (u *unreadable) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
-	replies, err := u.Queue.Claim(ctx, now, slices.DeleteFunc(slices.Clone(claims), isBad))
+func (u *unreadable) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
+	replies, err := u.LeaseStore.Claim(ctx, now, slices.DeleteFunc(slices.Clone(claims), isBad))
 	if i := slices.IndexFunc(claims, isBad); i >= 0 && err == nil {
-		replies = slices.Insert(replies, i, task.Reply{Err: errBroken})
+		replies = slices.Insert(replies, i, store.Reply{Err: errBroken})
 	}
 	return replies, err
 }
@@ -117,7 +118,7 @@ func isBad(c task.Claim) bool { return c.Key.Name == "bad" }
 func TestATaskThatCannotBeClaimedIsLoggedAndDelaysNoOther(t *testing.T) {
 	var log bytes.Buffer
 	c := Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	over := func(q task.Queue) task.Queue { return &unreadable{q} }
+	over := func(q store.LeaseStore) store.LeaseStore { return &unreadable{q} }
 	inBubble(t, c, over, accept, func(b *bed) {
 		b.create("bad", 0)
 		for i := range 5 {
@@ -133,10 +134,10 @@ func TestATaskThatCannotBeClaimedIsLoggedAndDelaysNoOther(t *testing.T) {
 }
 
 // unsettled refuses settlements with an error other than that of a lost lease.
-type unsettled struct{ task.Queue }
+type unsettled struct{ store.LeaseStore }
 
-func (u *unsettled) Settle(_ context.Context, _ task.Millis, s []task.Settlement) ([]task.Reply, error) {
-	return slices.Repeat([]task.Reply{{Err: errBroken}}, len(s)), nil
+func (u *unsettled) Settle(_ context.Context, _ task.Millis, s []task.Settlement) ([]store.Reply, error) {
+	return slices.Repeat([]store.Reply{{Err: errBroken}}, len(s)), nil
 }
 
 // TestATaskThatCannotBeSettledIsLogged: the log must not say that its
@@ -144,7 +145,7 @@ func (u *unsettled) Settle(_ context.Context, _ task.Millis, s []task.Settlement
 func TestATaskThatCannotBeSettledIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	c := Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	over := func(q task.Queue) task.Queue { return &unsettled{q} }
+	over := func(q store.LeaseStore) store.LeaseStore { return &unsettled{q} }
 	inBubble(t, c, over, accept, func(b *bed) {
 		b.create("bad", 0)
 		b.pass(time.Second)

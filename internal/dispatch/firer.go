@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -40,7 +41,7 @@ func (d *Dispatcher) firer(stopping, calls context.Context) {
 // it fired are no longer due when the call is repeated. Refused schedules stay
 // due, and the poll finds them.
 func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (some bool) {
-	var replies []task.Reply
+	var replies []store.Reply
 	_ = d.retry(stopping, calls, "fire schedules", func(bool) (err error) {
 		replies, err = d.queue.Fire(calls, d.now(), fires)
 		return err
@@ -75,7 +76,7 @@ func refusedForNow(err error) bool {
 }
 
 // logFired logs why a schedule could not be fired.
-func (d *Dispatcher) logFired(ctx context.Context, f task.Fire, r task.Reply) {
+func (d *Dispatcher) logFired(ctx context.Context, f task.Fire, r store.Reply) {
 	switch {
 	// The schedule was moved, paused, removed, or is owned by another node.
 	case errors.Is(r.Err, task.ErrNotDue), errors.Is(r.Err, task.ErrNotFound), errors.Is(r.Err, task.ErrLaneChanged):

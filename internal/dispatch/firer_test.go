@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -99,7 +100,7 @@ func TestAnOccurrenceThatWaitsBeginsWhenTheOneBeforeEnds(t *testing.T) {
 }
 
 func TestALostHintOfAnEndDelaysTheOneThatWaitsByASecondOrTwo(t *testing.T) {
-	deaf := func(q task.Queue) task.Queue { return deafQueue{q} }
+	deaf := func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }
 	inBubble(t, Config{}, deaf, after(2500*time.Millisecond), func(b *bed) {
 		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = task.BufferOne })
 		b.pass(time.Minute)
@@ -110,12 +111,12 @@ func TestALostHintOfAnEndDelaysTheOneThatWaitsByASecondOrTwo(t *testing.T) {
 }
 
 // deafQueue gives no hints.
-type deafQueue struct{ task.Queue }
+type deafQueue struct{ store.LeaseStore }
 
 func (deafQueue) Watch(func([]task.Entry)) {}
 
 func TestSchedulesAreFoundWithoutHints(t *testing.T) {
-	inBubble(t, Config{}, func(q task.Queue) task.Queue { return deafQueue{q} }, accept, func(b *bed) {
+	inBubble(t, Config{}, func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }, accept, func(b *bed) {
 		b.schedule("a", 10*time.Second)
 		b.pass(101 * time.Second)
 		b.wantInstants(10, 2*250*time.Millisecond)
@@ -125,7 +126,7 @@ func TestSchedulesAreFoundWithoutHints(t *testing.T) {
 // TestMissedInstantsWaitForNoPoll, with and without hints from the store.
 func TestMissedInstantsWaitForNoPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBed(t, Config{}, func(q task.Queue) task.Queue { return deafQueue{q} }, accept)
+		b := newBed(t, Config{}, func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }, accept)
 		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = task.FireAll })
 		b.pass(100*time.Minute + time.Second)
 		b.start()
@@ -142,7 +143,7 @@ func TestMissedInstantsWaitForNoPoll(t *testing.T) {
 // TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll: the others are read while
 // the first are fired.
 func TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll(t *testing.T) {
-	inBubble(t, Config{WindowTasks: 64}, func(q task.Queue) task.Queue { return deafQueue{q} }, accept, func(b *bed) {
+	inBubble(t, Config{WindowTasks: 64}, func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }, accept, func(b *bed) {
 		for i := range 1000 {
 			b.schedule(fmt.Sprint("s", i), time.Minute)
 		}
@@ -191,8 +192,8 @@ func TestTwoWeeksDown(t *testing.T) {
 
 func TestAStoreThatFailsFiresEachInstantOnceAllTheSame(t *testing.T) {
 	var failing *failingFires
-	wrap := func(q task.Queue) task.Queue {
-		failing = &failingFires{Queue: q}
+	wrap := func(q store.LeaseStore) store.LeaseStore {
+		failing = &failingFires{LeaseStore: q}
 		return failing
 	}
 	inBubble(t, Config{}, wrap, accept, func(b *bed) {
@@ -204,35 +205,35 @@ func TestAStoreThatFailsFiresEachInstantOnceAllTheSame(t *testing.T) {
 
 // failingFires fails two calls of three: one before it is carried out, one after.
 type failingFires struct {
-	task.Queue
+	store.LeaseStore
 	calls int
 }
 
-func (f *failingFires) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+func (f *failingFires) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
 	f.calls++
 	switch f.calls % 3 {
 	case 1:
 		return nil, fmt.Errorf("it did not come to that")
 	case 2:
-		_, _ = f.Queue.Fire(ctx, now, fires)
+		_, _ = f.LeaseStore.Fire(ctx, now, fires)
 		return nil, fmt.Errorf("the answer was lost")
 	}
-	return f.Queue.Fire(ctx, now, fires)
+	return f.LeaseStore.Fire(ctx, now, fires)
 }
 
 // fullQueue has no room for occurrences until room is set.
 type fullQueue struct {
-	task.Queue
+	store.LeaseStore
 	room  atomic.Bool
 	fires atomic.Int64
 }
 
-func (q *fullQueue) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+func (q *fullQueue) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
 	if q.room.Load() {
-		return q.Queue.Fire(ctx, now, fires)
+		return q.LeaseStore.Fire(ctx, now, fires)
 	}
 	q.fires.Add(int64(len(fires)))
-	replies := make([]task.Reply, len(fires))
+	replies := make([]store.Reply, len(fires))
 	for i := range replies {
 		replies[i].Err = task.ErrFull
 	}
@@ -241,7 +242,7 @@ func (q *fullQueue) Fire(ctx context.Context, now task.Millis, fires []task.Fire
 
 func TestAStoreWithoutRoomIsAskedNowAndThenAndLosesNothing(t *testing.T) {
 	full := &fullQueue{}
-	wrap := func(q task.Queue) task.Queue { full.Queue = q; return full }
+	wrap := func(q store.LeaseStore) store.LeaseStore { full.LeaseStore = q; return full }
 	inBubble(t, Config{}, wrap, accept, func(b *bed) {
 		for i := range 1000 {
 			b.schedule(fmt.Sprint("s", i), 10*time.Minute)
@@ -258,19 +259,19 @@ func TestAStoreWithoutRoomIsAskedNowAndThenAndLosesNothing(t *testing.T) {
 }
 
 // slowFires takes a while to fire.
-type slowFires struct{ task.Queue }
+type slowFires struct{ store.LeaseStore }
 
-func (q slowFires) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+func (q slowFires) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
 	time.Sleep(3 * time.Second)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return q.Queue.Fire(ctx, now, fires)
+	return q.LeaseStore.Fire(ctx, now, fires)
 }
 
 func TestAStopSeesAFireThroughAndBeginsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBed(t, Config{}, func(q task.Queue) task.Queue { return slowFires{q} }, accept)
+		b := newBed(t, Config{}, func(q store.LeaseStore) store.LeaseStore { return slowFires{q} }, accept)
 		b.start()
 		synctest.Wait()
 		b.schedule("a", time.Second)

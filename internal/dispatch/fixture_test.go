@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -61,7 +63,7 @@ func millis() task.Millis { return task.FloorMillis(time.Now()) }
 
 // inBubble runs f with a bed in a bubble and stops the dispatcher at the end.
 // If wrap is not nil, the dispatcher uses its result in place of the store.
-func inBubble(t *testing.T, c Config, wrap func(task.Queue) task.Queue, r receiver, f func(b *bed)) {
+func inBubble(t *testing.T, c Config, wrap func(store.LeaseStore) store.LeaseStore, r receiver, f func(b *bed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, c, wrap, r)
@@ -74,9 +76,9 @@ func inBubble(t *testing.T, c Config, wrap func(task.Queue) task.Queue, r receiv
 	})
 }
 
-func newBed(t *testing.T, c Config, wrap func(task.Queue) task.Queue, r receiver) *bed {
+func newBed(t *testing.T, c Config, wrap func(store.LeaseStore) store.LeaseStore, r receiver) *bed {
 	b := &bed{t: t, store: memstore.New(memstore.Config{})}
-	var queue task.Queue = b.store
+	var queue store.LeaseStore = b.store
 	if wrap != nil {
 		queue = wrap(queue)
 	}
@@ -143,8 +145,8 @@ func (b *bed) apply(changes ...task.Change) {
 	b.t.Helper()
 	for _, c := range changes {
 		if name := c.Target().Namespace; b.store.Settings().Namespace(name) == nil {
-			edit := task.PutNamespace{Settings: task.NamespaceSettings{Name: name}}
-			if _, err := b.store.Configure(context.Background(), task.CeilMillis(time.Now()), []task.Edit{edit}); err != nil {
+			edit := settings.PutNamespace{Settings: settings.NamespaceSettings{Name: name}}
+			if _, err := b.store.Configure(context.Background(), task.CeilMillis(time.Now()), []settings.Edit{edit}); err != nil {
 				b.t.Fatalf("make the namespace %s: %v", name, err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -160,16 +161,16 @@ func TestADeferralHoldsNothingBackForLongerThanItsTask(t *testing.T) {
 }
 
 // slowPeeks replies to each Peek some time after it has read.
-type slowPeeks struct{ task.Queue }
+type slowPeeks struct{ store.LeaseStore }
 
-func (q slowPeeks) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
-	found, err := q.Queue.Peek(ctx, reads)
+func (q slowPeeks) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
+	found, err := q.LeaseStore.Peek(ctx, reads)
 	time.Sleep(20 * time.Millisecond)
 	return found, err
 }
 
 func TestATaskThatIsCreatedWhileItsLaneIsReadIsOnTime(t *testing.T) {
-	inBubble(t, Config{Slots: 4000}, func(q task.Queue) task.Queue { return slowPeeks{q} }, accept, func(b *bed) {
+	inBubble(t, Config{Slots: 4000}, func(q store.LeaseStore) store.LeaseStore { return slowPeeks{q} }, accept, func(b *bed) {
 		due := at(task.CeilMillis(time.Now().Add(time.Second)))
 		b.pass(240 * time.Millisecond)
 		for i := range 10 { // over a poll, which reads the lane in two parts

@@ -7,18 +7,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 )
 
 // withOffice runs f with a bed that shares its limits through a counter.
 func withOffice(t *testing.T, wide time.Duration, r receiver, f func(b *bed, c *counter)) {
 	t.Helper()
 	var c *counter
-	wrap := func(q task.Queue) task.Queue {
+	wrap := func(q store.LeaseStore) store.LeaseStore {
 		c = newCounter(wide)
 		return struct {
-			task.Queue
-			task.Permits
+			store.LeaseStore
+			store.PermitStore
 		}{q, c}
 	}
 	inBubble(t, Config{}, wrap, r, func(b *bed) { f(b, c) })
@@ -26,7 +27,7 @@ func withOffice(t *testing.T, wide time.Duration, r receiver, f func(b *bed, c *
 
 func TestQueuesWithoutLimitsAndPausedOnesAskNothing(t *testing.T) {
 	withOffice(t, time.Millisecond, accept, func(b *bed, c *counter) {
-		b.Configure(limit("paused", task.QueueSettings{Paused: true, Concurrency: 5, Rate: 10}))
+		b.Configure(limit("paused", settings.QueueSettings{Paused: true, Concurrency: 5, Rate: 10}))
 		b.apply(crowd(t, "p", 20, in("paused"))...)
 		b.apply(crowd(t, "t", 100)...)
 		b.pass(time.Minute)
@@ -43,7 +44,7 @@ func TestQueuesWithoutLimitsAndPausedOnesAskNothing(t *testing.T) {
 func TestTheWayToTheStoreLimitsNothing(t *testing.T) {
 	const takes = 10 * time.Millisecond
 	withOffice(t, 20*time.Millisecond, after(takes), func(b *bed, c *counter) {
-		b.Configure(limit("limited", task.QueueSettings{Concurrency: 5, Rate: 1000, Burst: 1000}))
+		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 5, Rate: 1000, Burst: 1000}))
 		for i := range 5 {
 			b.apply(crowd(t, fmt.Sprint("limited", i), 100, in("limited"), to(fmt.Sprint("host", i)), at(millis()+1000))...)
 		}
@@ -60,7 +61,7 @@ func TestTheWayToTheStoreLimitsNothing(t *testing.T) {
 
 func TestATaskIsNotLateForWantOfAPermit(t *testing.T) {
 	withOffice(t, 20*time.Millisecond, accept, func(b *bed, c *counter) {
-		b.Configure(limit("limited", task.QueueSettings{Concurrency: 5, PerDestination: 3, Rate: 100}))
+		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 5, PerDestination: 3, Rate: 100}))
 		for i := range 20 {
 			b.create(fmt.Sprint("t", i), time.Duration(i+1)*7*time.Second, in("limited"))
 		}
@@ -75,7 +76,7 @@ func TestATaskIsNotLateForWantOfAPermit(t *testing.T) {
 
 func TestUnusedPermitsAreGivenBack(t *testing.T) {
 	withOffice(t, time.Millisecond, after(100*time.Millisecond), func(b *bed, c *counter) {
-		b.Configure(limit("limited", task.QueueSettings{Concurrency: 50, PerDestination: 20, Rate: 1000}))
+		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 50, PerDestination: 20, Rate: 1000}))
 		b.apply(crowd(t, "t", 100, in("limited"))...)
 		b.pass(time.Second)
 		b.wantCalls(100)
@@ -96,7 +97,7 @@ func TestUnusedPermitsAreGivenBack(t *testing.T) {
 
 func TestAStoppingNodeGivesItsPermitsBack(t *testing.T) {
 	withOffice(t, time.Millisecond, after(3*time.Second), func(b *bed, c *counter) {
-		b.Configure(limit("limited", task.QueueSettings{Concurrency: 50, Rate: 1000}))
+		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 50, Rate: 1000}))
 		b.apply(crowd(t, "t", 5, in("limited"), patient)...)
 		b.pass(time.Second)
 		b.apply(crowd(t, "u", 50, in("limited"), patient)...)
@@ -118,16 +119,16 @@ func TestAStoppingNodeGivesItsPermitsBack(t *testing.T) {
 func TestWithoutTheStoreNothingStartsInLimitedQueuesAfterTheLease(t *testing.T) {
 	var log strings.Builder
 	var c *counter
-	wrap := func(q task.Queue) task.Queue {
+	wrap := func(q store.LeaseStore) store.LeaseStore {
 		c = newCounter(time.Millisecond)
 		return struct {
-			task.Queue
-			task.Permits
+			store.LeaseStore
+			store.PermitStore
 		}{q, c}
 	}
 	conf := Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	inBubble(t, conf, wrap, after(100*time.Millisecond), func(b *bed) {
-		b.Configure(limit("limited", task.QueueSettings{Concurrency: 2}))
+		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 2}))
 		b.apply(crowd(t, "t", 1000, in("limited"))...)
 		b.pass(time.Second)
 		n := len(b.seen())
@@ -161,18 +162,18 @@ func TestWithoutTheStoreNothingStartsInLimitedQueuesAfterTheLease(t *testing.T) 
 func TestNewSharedLimitsTakeEffectAtOnce(t *testing.T) {
 	withOffice(t, time.Millisecond, after(time.Minute), func(b *bed, _ *counter) {
 		steps := []struct {
-			q    task.QueueSettings
+			q    settings.QueueSettings
 			want int
 		}{
-			{task.QueueSettings{Concurrency: 3}, 3},
-			{task.QueueSettings{Concurrency: 5}, 5},
-			{task.QueueSettings{Concurrency: 2}, 5},
-			{task.QueueSettings{PerDestination: 4}, 5},
-			{task.QueueSettings{PerDestination: 9}, 9},
-			{task.QueueSettings{Rate: 0.001, Burst: 4}, 13},
-			{task.QueueSettings{Rate: 0.001, Burst: 9}, 18},
-			{task.QueueSettings{Rate: 0.001, Burst: 9, Paused: true}, 18},
-			{task.QueueSettings{Concurrency: 20}, 20},
+			{settings.QueueSettings{Concurrency: 3}, 3},
+			{settings.QueueSettings{Concurrency: 5}, 5},
+			{settings.QueueSettings{Concurrency: 2}, 5},
+			{settings.QueueSettings{PerDestination: 4}, 5},
+			{settings.QueueSettings{PerDestination: 9}, 9},
+			{settings.QueueSettings{Rate: 0.001, Burst: 4}, 13},
+			{settings.QueueSettings{Rate: 0.001, Burst: 9}, 18},
+			{settings.QueueSettings{Rate: 0.001, Burst: 9, Paused: true}, 18},
+			{settings.QueueSettings{Concurrency: 20}, 20},
 		}
 		b.Configure(limit("default", steps[0].q))
 		b.apply(crowd(t, "t", 300, patient)...)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -15,19 +17,19 @@ type generous struct{}
 
 func (generous) Shared() bool { return true }
 
-func (generous) WatchPermits(func([]task.PermitScope)) {}
+func (generous) WatchPermits(func([]store.PermitScope)) {}
 
-func (generous) Permit(_ context.Context, asks []task.PermitAsk) []task.PermitReply {
-	replies := make([]task.PermitReply, len(asks))
+func (generous) Permit(_ context.Context, asks []store.PermitAsk) []store.PermitReply {
+	replies := make([]store.PermitReply, len(asks))
 	for i, a := range asks {
-		replies[i] = task.PermitReply{Lease: 6 * time.Second, Held: max(a.Keep, a.Want), Share: -1, Tokens: a.Tokens}
+		replies[i] = store.PermitReply{Lease: 6 * time.Second, Held: max(a.Keep, a.Want), Share: -1, Tokens: a.Tokens}
 	}
 	return replies
 }
 
 func TestAQueueWithLimitsThatFoundNoSlotGoesOnWhenThereIsOne(t *testing.T) {
 	const last = 20 * time.Second // after that no other event comes
-	limits := task.NewSettings(&task.QueueSettings{Namespace: "default", Name: "limited", Concurrency: 2, Version: 1})
+	limits := settings.NewSettings(&settings.QueueSettings{Namespace: "default", Name: "limited", Concurrency: 2, Version: 1})
 	takes := func(ctx context.Context, d task.Delivery) task.Outcome {
 		if strings.HasPrefix(d.Task.Name, "hog") {
 			time.Sleep(10 * time.Second)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -17,9 +18,9 @@ import (
 func in(queue string) edit { return func(s *task.Spec) { s.Queue = queue } }
 
 // limit returns the settings of one queue of the default namespace.
-func limit(name string, q task.QueueSettings) *task.Settings {
+func limit(name string, q settings.QueueSettings) *settings.Settings {
 	q.Namespace, q.Name = task.DefaultNamespace, name
-	return task.NewSettings(&q)
+	return settings.NewSettings(&q)
 }
 
 // after is a receiver that replies after d.
@@ -50,7 +51,7 @@ func (b *bed) most(prefix string, takes time.Duration) int {
 }
 
 func TestARateIsKeptAndUsed(t *testing.T) {
-	for _, q := range []task.QueueSettings{{Rate: 10, Burst: 5}, {Rate: 100}, {Rate: 3, Burst: 1}} {
+	for _, q := range []settings.QueueSettings{{Rate: 10, Burst: 5}, {Rate: 100}, {Rate: 3, Burst: 1}} {
 		t.Run(fmt.Sprint(q.Rate, " a second, bursts of ", q.BurstOrDefault()), func(t *testing.T) {
 			inBubble(t, Config{}, nil, accept, func(b *bed) {
 				b.Configure(limit("limited", q))
@@ -84,7 +85,7 @@ func TestARateIsKeptAndUsed(t *testing.T) {
 
 func TestARefusedClaimCostsNoToken(t *testing.T) {
 	inBubble(t, Config{}, nil, accept, func(b *bed) {
-		b.Configure(limit("limited", task.QueueSettings{Rate: 1.0 / 60, Burst: 1}))
+		b.Configure(limit("limited", settings.QueueSettings{Rate: 1.0 / 60, Burst: 1}))
 		for i := range 100 {
 			b.create(fmt.Sprint("cancelled", i), time.Second, in("limited"))
 		}
@@ -105,7 +106,7 @@ func TestARefusedClaimCostsNoToken(t *testing.T) {
 func TestConcurrencyIsNeverExceededAndAlwaysUsed(t *testing.T) {
 	const takes = 100 * time.Millisecond
 	inBubble(t, Config{}, nil, after(takes), func(b *bed) {
-		b.Configure(limit("limited", task.QueueSettings{Concurrency: 7}))
+		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 7}))
 		for i := range 5 {
 			b.apply(crowd(t, fmt.Sprint("limited", i), 14, in("limited"), to(fmt.Sprint("host", i)))...)
 		}
@@ -122,7 +123,7 @@ func TestConcurrencyIsNeverExceededAndAlwaysUsed(t *testing.T) {
 func TestConcurrencyForEachDestinationLeavesTheOthersAlone(t *testing.T) {
 	const takes = 100 * time.Millisecond
 	inBubble(t, Config{}, nil, after(takes), func(b *bed) {
-		b.Configure(limit("limited", task.QueueSettings{PerDestination: 2}))
+		b.Configure(limit("limited", settings.QueueSettings{PerDestination: 2}))
 		for i, p := range []task.Priority{task.High, task.Normal, task.Low} {
 			b.apply(crowd(t, fmt.Sprint("a", i), 10, in("limited"), to("a"), priority(p))...)
 		}
@@ -145,7 +146,7 @@ func TestAPausedQueueCostsNothingAndStarvesNoOther(t *testing.T) {
 		n = 2000
 	}
 	inBubble(t, Config{WindowTasks: 1000}, nil, accept, func(b *bed) {
-		b.Configure(limit("paused", task.QueueSettings{Paused: true}))
+		b.Configure(limit("paused", settings.QueueSettings{Paused: true}))
 		for i := range 10 {
 			b.apply(crowd(t, fmt.Sprint("paused", i), n/10, in("paused"), to(fmt.Sprint("host", i)))...)
 		}
@@ -175,7 +176,7 @@ func TestAPauseHoldsKnownTasksAndEndsByItself(t *testing.T) {
 			b.create(fmt.Sprint("t", i), time.Second)
 		}
 		until := task.CeilMillis(time.Now().Add(90 * time.Second))
-		b.Configure(limit("default", task.QueueSettings{Paused: true, PausedUntil: until}))
+		b.Configure(limit("default", settings.QueueSettings{Paused: true, PausedUntil: until}))
 		if s := b.Stats(); s.Known != 0 {
 			t.Errorf("stats: %+v", s)
 		}
@@ -189,18 +190,18 @@ func TestAPauseHoldsKnownTasksAndEndsByItself(t *testing.T) {
 func TestAPurgeHoldsItsQueueUntilItIsDone(t *testing.T) {
 	inBubble(t, Config{}, nil, accept, func(b *bed) {
 		b.create("t", time.Second)
-		b.Configure(limit("default", task.QueueSettings{PurgeBefore: millis()}))
+		b.Configure(limit("default", settings.QueueSettings{PurgeBefore: millis()}))
 		b.create("new", time.Second)
 		b.pass(10 * time.Second)
 		b.wantCalls(0)
-		b.Configure(limit("default", task.QueueSettings{}))
+		b.Configure(limit("default", settings.QueueSettings{}))
 		b.pass(tick)
 		b.wantCalls(2)
 	})
 }
 
 func TestATaskRunByHandPassesPauseAndRateButNotConcurrency(t *testing.T) {
-	for name, q := range map[string]task.QueueSettings{
+	for name, q := range map[string]settings.QueueSettings{
 		"paused": {Paused: true}, "purged": {PurgeBefore: 1}, "rate": {Rate: 1.0 / 3600, Burst: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -220,7 +221,7 @@ func TestATaskRunByHandPassesPauseAndRateButNotConcurrency(t *testing.T) {
 		})
 	}
 	inBubble(t, Config{}, nil, accept, func(b *bed) { // nor does it use up a rate
-		b.Configure(limit("default", task.QueueSettings{Rate: 1, Burst: 1}))
+		b.Configure(limit("default", settings.QueueSettings{Rate: 1, Burst: 1}))
 		for i := range 10 {
 			b.create(fmt.Sprint("hand", i), time.Hour)
 			b.apply(task.Run{Key: key(fmt.Sprint("hand", i))})
@@ -233,7 +234,7 @@ func TestATaskRunByHandPassesPauseAndRateButNotConcurrency(t *testing.T) {
 		b.wantCalls(12)
 	})
 	inBubble(t, Config{}, nil, after(time.Minute), func(b *bed) {
-		b.Configure(limit("default", task.QueueSettings{Concurrency: 1}))
+		b.Configure(limit("default", settings.QueueSettings{Concurrency: 1}))
 		b.create("first", 0, patient)
 		b.pass(time.Second)
 		b.create("t", time.Hour)
@@ -248,18 +249,18 @@ func TestATaskRunByHandPassesPauseAndRateButNotConcurrency(t *testing.T) {
 func TestNewLimitsTakeEffectAtOnce(t *testing.T) {
 	inBubble(t, Config{Poll: time.Hour}, nil, after(time.Minute), func(b *bed) {
 		steps := []struct {
-			q    task.QueueSettings
+			q    settings.QueueSettings
 			want int
 		}{
-			{task.QueueSettings{Concurrency: 3}, 3},
-			{task.QueueSettings{Concurrency: 5}, 5},
-			{task.QueueSettings{Concurrency: 2}, 5},
-			{task.QueueSettings{PerDestination: 4}, 5},
-			{task.QueueSettings{PerDestination: 9}, 9},
-			{task.QueueSettings{Rate: 0.001, Burst: 4}, 13},
-			{task.QueueSettings{Rate: 0.001, Burst: 9}, 18},
-			{task.QueueSettings{Rate: 0.001, Burst: 9, Paused: true}, 18},
-			{task.QueueSettings{Concurrency: 20}, 20},
+			{settings.QueueSettings{Concurrency: 3}, 3},
+			{settings.QueueSettings{Concurrency: 5}, 5},
+			{settings.QueueSettings{Concurrency: 2}, 5},
+			{settings.QueueSettings{PerDestination: 4}, 5},
+			{settings.QueueSettings{PerDestination: 9}, 9},
+			{settings.QueueSettings{Rate: 0.001, Burst: 4}, 13},
+			{settings.QueueSettings{Rate: 0.001, Burst: 9}, 18},
+			{settings.QueueSettings{Rate: 0.001, Burst: 9, Paused: true}, 18},
+			{settings.QueueSettings{Concurrency: 20}, 20},
 		}
 		b.Configure(limit("default", steps[0].q))
 		b.apply(crowd(t, "t", 300, patient)...)
@@ -286,25 +287,25 @@ func TestAQueueReportsItsLimit(t *testing.T) {
 				t.Errorf("%s until %v, want in %v", l, got, next)
 			}
 		}
-		configure := func(q task.QueueSettings) {
+		configure := func(q settings.QueueSettings) {
 			b.Configure(limit("default", q))
 			b.pass(tick)
 		}
-		configure(task.QueueSettings{Rate: 0.1, Burst: 1})
+		configure(settings.QueueSettings{Rate: 0.1, Burst: 1})
 		b.apply(crowd(t, "t", 20, patient)...)
 		b.pass(tick)
 		want(planner.LimitRate, 10*time.Second-tick, 19)
-		configure(task.QueueSettings{Concurrency: 1})
+		configure(settings.QueueSettings{Concurrency: 1})
 		want(planner.LimitConcurrency, 0, 19)
-		configure(task.QueueSettings{PerDestination: 1})
+		configure(settings.QueueSettings{PerDestination: 1})
 		want(planner.LimitDestination, 0, 19)
-		configure(task.QueueSettings{Paused: true})
+		configure(settings.QueueSettings{Paused: true})
 		want(planner.LimitPause, 0, 0)
-		configure(task.QueueSettings{Paused: true, PausedUntil: millis().Add(time.Second)})
+		configure(settings.QueueSettings{Paused: true, PausedUntil: millis().Add(time.Second)})
 		want(planner.LimitPause, time.Second-tick, 0)
-		configure(task.QueueSettings{PurgeBefore: 1})
+		configure(settings.QueueSettings{PurgeBefore: 1})
 		want(planner.LimitPurge, 0, 0)
-		configure(task.QueueSettings{})
+		configure(settings.QueueSettings{})
 		b.create("elsewhere", 0, to("elsewhere"), patient)
 		b.create("here", 0, to("here"), patient)
 		b.pass(tick)
@@ -324,7 +325,7 @@ func TestALimitedQueueTakesNoMoreOfTheWindowThanItStarts(t *testing.T) {
 		if s := b.Stats(); s.Known != 3000 {
 			t.Errorf("stats: %+v", s)
 		}
-		b.Configure(limit("default", task.QueueSettings{Rate: 10, Burst: 1}))
+		b.Configure(limit("default", settings.QueueSettings{Rate: 10, Burst: 1}))
 		b.pass(tick)
 		if s := b.Stats(); s.Known > reserve+50 {
 			t.Errorf("stats: %+v", s)
@@ -351,11 +352,11 @@ func TestAPauseDoesNotHoldBackTheNewsOfADeath(t *testing.T) {
 		return accept(ctx, d)
 	}
 	inBubble(t, Config{}, nil, r, func(b *bed) {
-		b.Configure(limit("q", task.QueueSettings{Rate: 1.0 / 3600, Burst: 1}))
+		b.Configure(limit("q", settings.QueueSettings{Rate: 1.0 / 3600, Burst: 1}))
 		b.create("dies", 0, in("q"), func(s *task.Spec) { s.OnDead = "http://alarm/" })
 		b.create("waits", 0, in("q"))
 		b.pass(500 * time.Millisecond)
-		b.Configure(limit("q", task.QueueSettings{Paused: true}))
+		b.Configure(limit("q", settings.QueueSettings{Paused: true}))
 		b.pass(time.Minute)
 		b.wantState("dies", task.Dead)
 		b.wantState("waits", task.Scheduled)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -29,7 +30,7 @@ func (d *Dispatcher) requestPermits(calls context.Context, all *sync.WaitGroup) 
 	for range permitRequesters {
 		all.Go(func() { d.permitRequester(calls) })
 	}
-	d.config.Permits.WatchPermits(func(scopes []task.PermitScope) {
+	d.config.Permits.WatchPermits(func(scopes []store.PermitScope) {
 		d.update(func(task.Millis) { d.planner.HintPermits(scopes) })
 	})
 }
@@ -44,7 +45,7 @@ func (d *Dispatcher) permitRequester(calls context.Context) {
 		}
 		for calls.Err() == nil {
 			var leases []*planner.LimitLease
-			var asks []task.PermitAsk
+			var asks []store.PermitAsk
 			d.update(func(now task.Millis) { leases, asks = d.planner.Asks(now, askBatch) })
 			if len(asks) == 0 {
 				break
@@ -57,7 +58,7 @@ func (d *Dispatcher) permitRequester(calls context.Context) {
 }
 
 // granted applies the replies to requests that were sent at start.
-func (d *Dispatcher) granted(calls context.Context, leases []*planner.LimitLease, replies []task.PermitReply, start time.Duration) {
+func (d *Dispatcher) granted(calls context.Context, leases []*planner.LimitLease, replies []store.PermitReply, start time.Duration) {
 	var failed error
 	quiet := false
 	d.update(func(now task.Millis) {

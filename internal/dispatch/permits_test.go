@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/permittest"
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/store"
 )
 
 // counter is an Office as a node at that distance sees it.
@@ -15,9 +15,9 @@ type counter struct {
 	mu    sync.Mutex // guards the fields below
 	o     *permittest.Office
 	away  bool // it does not reply
-	hint  func([]task.PermitScope)
-	last  map[task.PermitScope]task.PermitAsk
-	asked map[task.PermitScope]int
+	hint  func([]store.PermitScope)
+	last  map[store.PermitScope]store.PermitAsk
+	asked map[store.PermitScope]int
 
 	wide  time.Duration // round-trip time
 	began time.Time
@@ -28,21 +28,21 @@ var errAway = errors.New("away")
 func newCounter(wide time.Duration) *counter {
 	return &counter{
 		o: permittest.NewOffice(6 * time.Second), wide: wide, began: time.Now(),
-		last: map[task.PermitScope]task.PermitAsk{}, asked: map[task.PermitScope]int{},
+		last: map[store.PermitScope]store.PermitAsk{}, asked: map[store.PermitScope]int{},
 	}
 }
 
 func (c *counter) Shared() bool { return true }
 
-func (c *counter) WatchPermits(hint func([]task.PermitScope)) {
+func (c *counter) WatchPermits(hint func([]store.PermitScope)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hint = hint
 }
 
-func (c *counter) Permit(ctx context.Context, asks []task.PermitAsk) []task.PermitReply {
+func (c *counter) Permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {
 	pause(ctx, c.wide/2)
-	replies := make([]task.PermitReply, len(asks))
+	replies := make([]store.PermitReply, len(asks))
 	c.mu.Lock()
 	for i, a := range asks {
 		c.last[a.PermitScope] = a

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -29,7 +30,7 @@ func liveAt(t *testing.T, s *memstore.Store, slower time.Duration) *memstore.Sto
 		}
 		return nil, nil
 	}}
-	b := newBed(t, Config{Grace: -1}, func(task.Queue) task.Queue { return f.over(s) },
+	b := newBed(t, Config{Grace: -1}, func(store.LeaseStore) store.LeaseStore { return f.over(s) },
 		func(ctx context.Context, d task.Delivery) task.Outcome {
 			if strings.Contains(d.Task.Name, "poison") {
 				if !pause(ctx, slower*50*time.Millisecond) {

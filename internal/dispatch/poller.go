@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -75,11 +76,11 @@ func (d *Dispatcher) work(ctx context.Context) {
 }
 
 // readPages reads pages of lanes.
-func (d *Dispatcher) readPages(ctx context.Context, pages []planner.Page) ([]task.LanePage, error) {
+func (d *Dispatcher) readPages(ctx context.Context, pages []planner.Page) ([]store.LanePage, error) {
 	if len(pages) == 0 {
 		return nil, nil
 	}
-	requests := make([]task.LanePageRead, len(pages))
+	requests := make([]store.LanePageRead, len(pages))
 	for i, p := range pages {
 		requests[i] = p.LanePageRead
 	}
@@ -104,8 +105,8 @@ func (d *Dispatcher) peek(ctx context.Context, reads []planner.Read) ([][]task.E
 	return found, nil
 }
 
-func laneReads(reads []planner.Read) []task.LaneRead {
-	out := make([]task.LaneRead, len(reads))
+func laneReads(reads []planner.Read) []store.LaneRead {
+	out := make([]store.LaneRead, len(reads))
 	for i, r := range reads {
 		out[i] = r.LaneRead
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/store"
 )
 
 const (
@@ -35,7 +35,7 @@ func (d *Dispatcher) scrubber(ctx context.Context) {
 
 // scrub makes one round. A step that fails ends the round, and the next round
 // begins at the start.
-func (d *Dispatcher) scrub(ctx context.Context, s task.Scrubber) {
+func (d *Dispatcher) scrub(ctx context.Context, s store.Scrubber) {
 	for cursor := ""; ; {
 		began := d.monotonic()
 		found, err := s.Scrub(ctx, d.now(), cursor, scrubStep)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -27,24 +28,24 @@ type attic struct {
 	at    []time.Time
 }
 
-func (a *attic) Scrub(ctx context.Context, _ task.Millis, cursor string, limit int) (task.Scrubbed, error) {
+func (a *attic) Scrub(ctx context.Context, _ task.Millis, cursor string, limit int) (store.Scrubbed, error) {
 	a.mu.Lock()
 	a.calls, a.at = append(a.calls, cursor), append(a.at, time.Now())
 	a.mu.Unlock()
 	pause(ctx, a.takes)
 	if a.fail != nil && a.fail(cursor) != nil {
-		return task.Scrubbed{}, a.fail(cursor)
+		return store.Scrubbed{}, a.fail(cursor)
 	}
 	n := 0
 	if cursor != "" {
 		n, _ = strconv.Atoi(cursor)
 	}
-	found := task.Scrubbed{Examined: limit}
+	found := store.Scrubbed{Examined: limit}
 	if n++; n < a.steps {
 		found.Next = fmt.Sprint(n)
 	}
 	if n == 3 {
-		found.Repairs = []task.Repair{{Key: key("lost"), Found: "it had no entry"}}
+		found.Repairs = []store.Repair{{Key: key("lost"), Found: "it had no entry"}}
 	}
 	return found, nil
 }
@@ -59,7 +60,7 @@ func TestAScrubRunsOnceAnHourAndLogsItsRepairs(t *testing.T) {
 	a := &attic{steps: 10}
 	var log bytes.Buffer
 	var examined, repairs atomic.Int64
-	c := Config{Scrubber: a, Logger: slog.New(slog.NewTextHandler(&log, nil)), OnScrub: func(s task.Scrubbed) {
+	c := Config{Scrubber: a, Logger: slog.New(slog.NewTextHandler(&log, nil)), OnScrub: func(s store.Scrubbed) {
 		examined.Add(int64(s.Examined))
 		repairs.Add(int64(len(s.Repairs)))
 	}}

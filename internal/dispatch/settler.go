@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -62,7 +63,7 @@ func (d *Dispatcher) settle(calls context.Context, retries *sync.WaitGroup, batc
 
 // splitAnswered splits a batch into settled attempts, with replies, and attempts
 // whose shard is unavailable.
-func splitAnswered(batch []*attempt, replies []task.Reply) (done []*attempt, answers []task.Reply, away []*attempt) {
+func splitAnswered(batch []*attempt, replies []store.Reply) (done []*attempt, answers []store.Reply, away []*attempt) {
 	for i, a := range batch {
 		if errors.Is(replies[i].Err, task.ErrUnavailable) {
 			away = append(away, a)
@@ -75,7 +76,7 @@ func splitAnswered(batch []*attempt, replies []task.Reply) (done []*attempt, ans
 
 // settled releases the slots. repeated means that an earlier call may have been
 // carried out, so a stale token is no sign of a lost lease.
-func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bool) {
+func (d *Dispatcher) settled(batch []*attempt, replies []store.Reply, repeated bool) {
 	stale := 0
 	d.update(func(now task.Millis) {
 		for i, a := range batch {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -51,17 +53,17 @@ func (f *fleet) stalled() time.Duration {
 
 // counting counts the requests of a fleet.
 type counting struct {
-	task.Permits
+	store.PermitStore
 	f *fleet
 }
 
-func (c counting) Permit(ctx context.Context, asks []task.PermitAsk) []task.PermitReply {
+func (c counting) Permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {
 	c.f.mu.Lock()
 	for _, a := range asks {
 		c.f.asks[a.Queue]++
 	}
 	c.f.mu.Unlock()
-	return c.Permits.Permit(ctx, asks)
+	return c.PermitStore.Permit(ctx, asks)
 }
 
 // span is an attempt.
@@ -71,10 +73,10 @@ type span struct {
 	begin, end  time.Time
 }
 
-func newFleet(t *testing.T, n int, takes func(queue string) time.Duration, limits ...task.Setting) *fleet {
+func newFleet(t *testing.T, n int, takes func(queue string) time.Duration, limits ...settings.Setting) *fleet {
 	t.Helper()
 	f := &fleet{t: t, addr: redistest.New(t).Addr, asks: map[string]int{}}
-	settings := task.NewSettings(limits...)
+	settings := settings.NewSettings(limits...)
 	for i := range n {
 		c := redisstore.Config{
 			Node: fmt.Sprint("n", i), Shards: 24,
@@ -219,12 +221,12 @@ func perNode(spans []span) map[int]int {
 // queue.
 func TestLimitsHoldOverAllNodesAndAreUsed(t *testing.T) {
 	takes := map[string]time.Duration{"five": 60 * time.Millisecond, "one": 5 * time.Millisecond, "each": 20 * time.Millisecond}
-	limits := map[string]*task.QueueSettings{
+	limits := map[string]*settings.QueueSettings{
 		"five": {Concurrency: 5}, "one": {Concurrency: 1}, "each": {PerDestination: 2},
 		"slow": {Rate: 25, Burst: 2}, "fast": {Rate: 400, Burst: 100},
 	}
 	tasks := map[string]int{"five": 180, "one": 150, "each": 100, "slow": 50, "fast": 900}
-	var settings []task.Setting
+	var settings []settings.Setting
 	for name, q := range limits {
 		q.Namespace, q.Name = task.DefaultNamespace, name
 		settings = append(settings, q)
@@ -260,7 +262,7 @@ func TestLimitsHoldOverAllNodesAndAreUsed(t *testing.T) {
 
 // wantRate checks that a rate was kept, and that long runs used it. A busy
 // machine is late everywhere, so short runs prove nothing.
-func wantRate(t *testing.T, q *task.QueueSettings, spans []span, stalled time.Duration) {
+func wantRate(t *testing.T, q *settings.QueueSettings, spans []span, stalled time.Duration) {
 	t.Helper()
 	slices.SortFunc(spans, func(a, b span) int { return a.begin.Compare(b.begin) })
 	for i, from := range spans {

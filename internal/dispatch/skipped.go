@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -29,7 +30,7 @@ type stretch struct {
 }
 
 // skippedBy returns the instants that schedules skipped when they were fired.
-func skippedBy(replies []task.Reply) (all []stretch) {
+func skippedBy(replies []store.Reply) (all []stretch) {
 	left := countMost
 	for _, r := range replies {
 		for _, s := range r.Skipped {
@@ -65,7 +66,7 @@ func (c *counters) skipped(all []stretch) {
 }
 
 // fired counts the occurrence that a Fire has created.
-func (c *counters) fired(r task.Reply) {
+func (c *counters) fired(r store.Reply) {
 	if r.Spawned != nil {
 		c.Fired++
 	}

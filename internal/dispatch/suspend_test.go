@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // suspended suspends the namespace of these tests.
-var suspended = task.NewSettings(&task.NamespaceSettings{Name: task.DefaultNamespace, Suspended: true})
+var suspended = settings.NewSettings(&settings.NamespaceSettings{Name: task.DefaultNamespace, Suspended: true})
 
 func TestOfASuspendedNamespaceNothingStartsAlsoByHand(t *testing.T) {
 	inBubble(t, Config{}, nil, accept, func(b *bed) {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -16,19 +17,19 @@ import (
 // with names that begin with "away". A call for such a task waits as for a
 // server and fails, but may be carried out all the same.
 type partly struct {
-	task.Queue
+	store.LeaseStore
 	away, does atomic.Bool
 }
 
-func (p *partly) over(q task.Queue) task.Queue { p.Queue = q; return p }
+func (p *partly) over(q store.LeaseStore) store.LeaseStore { p.LeaseStore = q; return p }
 
 // of carries out the calls for the available shard, and returns a reply for
 // each item.
-func of[T any](p *partly, all []T, name func(T) string, do func([]T) ([]task.Reply, error)) ([]task.Reply, error) {
+func of[T any](p *partly, all []T, name func(T) string, do func([]T) ([]store.Reply, error)) ([]store.Reply, error) {
 	if !p.away.Load() {
 		return do(all)
 	}
-	replies, there, places := make([]task.Reply, len(all)), []T(nil), []int(nil)
+	replies, there, places := make([]store.Reply, len(all)), []T(nil), []int(nil)
 	for i, one := range all {
 		gone := strings.HasPrefix(name(one), "away")
 		if gone {
@@ -50,12 +51,12 @@ func of[T any](p *partly, all []T, name func(T) string, do func([]T) ([]task.Rep
 	return replies, err
 }
 
-func (p *partly) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
-	return of(p, claims, func(c task.Claim) string { return c.Key.Name }, func(c []task.Claim) ([]task.Reply, error) { return p.Queue.Claim(ctx, now, c) })
+func (p *partly) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
+	return of(p, claims, func(c task.Claim) string { return c.Key.Name }, func(c []task.Claim) ([]store.Reply, error) { return p.LeaseStore.Claim(ctx, now, c) })
 }
 
-func (p *partly) Settle(ctx context.Context, now task.Millis, all []task.Settlement) ([]task.Reply, error) {
-	return of(p, all, func(s task.Settlement) string { return s.Key.Name }, func(s []task.Settlement) ([]task.Reply, error) { return p.Queue.Settle(ctx, now, s) })
+func (p *partly) Settle(ctx context.Context, now task.Millis, all []task.Settlement) ([]store.Reply, error) {
+	return of(p, all, func(s task.Settlement) string { return s.Key.Name }, func(s []task.Settlement) ([]store.Reply, error) { return p.LeaseStore.Settle(ctx, now, s) })
 }
 
 func TestAPartOfTheStoreThatIsAwayDoesNotStopTheOthersTasks(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -14,18 +15,18 @@ const purgePage = 500
 
 // actor appears in the audit log. Entries with this name are stored, so the
 // name must not change.
-var actor = task.Actor{By: "upkeep"}
+var actor = settings.Actor{By: "upkeep"}
 
 // purges carries out all purges in the settings. It does a page of each in
 // turn, so that a purge of millions does not delay another queue's purge: a
 // queue starts no tasks until its purge is done.
 func (w *Worker) purges(ctx context.Context) {
-	ctx = task.WithActor(ctx, actor)
-	begun := map[task.SettingKey]*purge{}
-	for failed := map[task.SettingKey]bool{}; ctx.Err() == nil; {
+	ctx = settings.WithActor(ctx, actor)
+	begun := map[settings.SettingKey]*purge{}
+	for failed := map[settings.SettingKey]bool{}; ctx.Err() == nil; {
 		open := 0
-		for _, r := range w.store.Settings().List(task.QueueKind, "") {
-			q, key := r.(*task.QueueSettings), r.Key()
+		for _, r := range w.store.Settings().List(settings.QueueKind, "") {
+			q, key := r.(*settings.QueueSettings), r.Key()
 			if q.PurgeBefore == 0 || failed[key] {
 				continue
 			}
@@ -73,7 +74,7 @@ func (w *Worker) step(ctx context.Context, p *purge) error {
 		return nil
 	}
 	f := &p.doomed
-	if _, err := w.store.Configure(ctx, w.now(), []task.Edit{task.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: p.before, ID: p.id}}); err != nil {
+	if _, err := w.store.Configure(ctx, w.now(), []settings.Edit{settings.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: p.before, ID: p.id}}); err != nil {
 		return err
 	}
 	w.config.Logger.LogAttrs(ctx, slog.LevelInfo, "purged a queue",

@@ -8,17 +8,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // Store is the part of the store contract that a Worker uses.
 type Store interface {
-	Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error)
+	Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error)
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
 	List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error)
-	Settings() *task.Settings
-	Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error)
-	Record(ctx context.Context, entries []task.AuditEntry) error
+	Settings() *settings.Settings
+	Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error)
+	Record(ctx context.Context, entries []settings.AuditEntry) error
 }
 
 // Config holds the settings of a Worker.
@@ -30,14 +32,14 @@ type Config struct {
 	// min.
 	UsesEvery time.Duration
 	// Uses returns the uses of tokens since the previous call. Default: none.
-	Uses func() []task.Edit
+	Uses func() []settings.Edit
 	// Refusals returns the entries of the audit log that were collected since
 	// the previous call. They are recorded as often as the uses of tokens.
 	// Default: none.
-	Refusals func() []task.AuditEntry
+	Refusals func() []settings.AuditEntry
 	// ForgetEvery is how often ended tokens are removed. KeepTokens is how long
 	// their records are kept: as long as the audit log, which names their ids.
-	// Defaults: 10 min; task.DefaultAuditKeep. Below zero, records are not
+	// Defaults: 10 min; store.DefaultAuditKeep. Below zero, records are not
 	// kept.
 	ForgetEvery, KeepTokens time.Duration
 	// Now reads the wall clock. It must be the clock of the store's other
@@ -61,14 +63,14 @@ func (c Config) withDefaults() Config {
 		c.ForgetEvery = 10 * time.Minute
 	}
 	if c.KeepTokens == 0 {
-		c.KeepTokens = task.DefaultAuditKeep
+		c.KeepTokens = store.DefaultAuditKeep
 	}
 	c.KeepTokens = max(c.KeepTokens, 0)
 	if c.Uses == nil {
-		c.Uses = func() []task.Edit { return nil }
+		c.Uses = func() []settings.Edit { return nil }
 	}
 	if c.Refusals == nil {
-		c.Refusals = func() []task.AuditEntry { return nil }
+		c.Refusals = func() []settings.AuditEntry { return nil }
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -156,7 +158,7 @@ const forgetPage = 500
 func (w *Worker) forgetTokens(ctx context.Context) {
 	now := task.FloorMillis(w.config.Trusted())
 	for keys := range slices.Chunk(w.store.Settings().OldTokens(now, now.Add(-w.config.KeepTokens)), forgetPage) {
-		if _, err := w.store.Configure(ctx, now, []task.Edit{task.ForgetTokens{Keys: keys}}); err != nil {
+		if _, err := w.store.Configure(ctx, now, []settings.Edit{settings.ForgetTokens{Keys: keys}}); err != nil {
 			w.logFailure(ctx, "remove records of ended tokens", err)
 			return
 		}

@@ -13,6 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/trusted"
@@ -37,7 +39,7 @@ func TestMain(m *testing.M) {
 func now() task.Millis { return task.CeilMillis(time.Now()) }
 
 // add creates tasks in a queue.
-func add(t *testing.T, s task.Ledger, queue string, count int) {
+func add(t *testing.T, s store.TaskStore, queue string, count int) {
 	t.Helper()
 	changes := make([]task.Change, count)
 	for i := range changes {
@@ -62,7 +64,7 @@ func add(t *testing.T, s task.Ledger, queue string, count int) {
 	}
 }
 
-func configure(t *testing.T, s task.Registry, edits ...task.Edit) {
+func configure(t *testing.T, s store.SettingsStore, edits ...settings.Edit) {
 	t.Helper()
 	replies, err := s.Configure(t.Context(), now(), edits)
 	if err != nil {
@@ -90,7 +92,7 @@ func TestAPurgeCancelsExistingTasksAndNothingElse(t *testing.T) {
 		s := memstore.New(memstore.Config{})
 		add(t, s, "doomed", 3*purgePage/2)
 		add(t, s, "other", 3)
-		configure(t, s, task.PurgeQueue{Namespace: "default", Name: "doomed", ID: "purge"})
+		configure(t, s, settings.PurgeQueue{Namespace: "default", Name: "doomed", ID: "purge"})
 		young := task.DefaultSpec()
 		young.Name, young.ID, young.Queue, young.Request.URL = "young", "young", "doomed", "https://receiver.example/"
 		young.When = task.When{Relative: true, Delay: time.Hour}
@@ -115,7 +117,7 @@ func TestAPurgeCancelsExistingTasksAndNothingElse(t *testing.T) {
 		if q := s.Settings().Queue("default", "doomed"); q.PurgeBefore != 0 {
 			t.Errorf("the purge has no end: %+v", q)
 		}
-		log, err := s.Audit(t.Context(), task.AuditFilter{Action: "queue.purged"}, 0, 10)
+		log, err := s.Audit(t.Context(), settings.AuditFilter{Action: "queue.purged"}, 0, 10)
 		if err != nil || len(log.Entries) != 1 || log.Entries[0].By != "upkeep" {
 			t.Errorf("%+v, %v", log, err)
 		}
@@ -128,7 +130,7 @@ func TestAPurgeIsFoundWithoutAWake(t *testing.T) {
 		add(t, s, "doomed", 1)
 		run(t, Config{}, s)
 		synctest.Wait()
-		configure(t, s, task.PurgeQueue{Namespace: "default", Name: "doomed"}) // no Wake
+		configure(t, s, settings.PurgeQueue{Namespace: "default", Name: "doomed"}) // no Wake
 		time.Sleep(1500 * time.Millisecond)
 		if q := s.Settings().Queue("default", "doomed"); q.PurgeBefore != 0 {
 			t.Errorf("%+v", q)
@@ -142,7 +144,7 @@ type faulty struct {
 	fails int
 }
 
-func (f *faulty) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+func (f *faulty) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
 	if f.fails > 0 {
 		f.fails--
 		return nil, errors.New("the disk is on holiday")
@@ -154,7 +156,7 @@ func TestAPurgeThatFailsIsBegunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &faulty{Store: memstore.New(memstore.Config{}), fails: 0}
 		add(t, s, "doomed", purgePage+1)
-		configure(t, s, task.PurgeQueue{Namespace: "default", Name: "doomed"})
+		configure(t, s, settings.PurgeQueue{Namespace: "default", Name: "doomed"})
 		s.fails = 3
 		run(t, Config{}, s)
 		time.Sleep(10 * time.Second)
@@ -172,12 +174,12 @@ type watching struct {
 	ended map[string]int // by queue
 }
 
-func (w *watching) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+func (w *watching) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
 	w.pages++
 	return w.Store.Apply(ctx, now, changes)
 }
 
-func (w *watching) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+func (w *watching) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	for _, e := range edits {
 		w.ended[e.Target().Name] = w.pages
 	}
@@ -189,7 +191,7 @@ func TestAPurgeOfManyDoesNotHoldUpThatOfAFew(t *testing.T) {
 		s := &watching{Store: memstore.New(memstore.Config{}), ended: map[string]int{}}
 		add(t, s, "few", 1)
 		add(t, s, "crowd", 10*purgePage)
-		configure(t, s.Store, task.PurgeQueue{Namespace: "default", Name: "crowd"}, task.PurgeQueue{Namespace: "default", Name: "few"})
+		configure(t, s.Store, settings.PurgeQueue{Namespace: "default", Name: "crowd"}, settings.PurgeQueue{Namespace: "default", Name: "few"})
 		s.pages = 0
 		run(t, Config{}, s)
 		time.Sleep(time.Minute)
@@ -203,13 +205,13 @@ func TestAPurgeOfManyDoesNotHoldUpThatOfAFew(t *testing.T) {
 func TestUsesOfTokensAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memstore.New(memstore.Config{})
-		_, hash := task.MintToken()
-		configure(t, s, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeRead, Hash: hash})
+		_, hash := settings.MintToken()
+		configure(t, s, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeRead, Hash: hash})
 		id := s.Settings().Token(hash, now()).ID
-		var pending []task.Edit
-		uses := func() []task.Edit { taken := pending; pending = nil; return taken }
+		var pending []settings.Edit
+		uses := func() []settings.Edit { taken := pending; pending = nil; return taken }
 		use := func(at task.Millis) {
-			pending = append(pending, task.UseToken{Namespace: task.AllNamespaces, ID: id, At: at})
+			pending = append(pending, settings.UseToken{Namespace: settings.AllNamespaces, ID: id, At: at})
 		}
 		use(1)
 		u := New(Config{Uses: uses}, s)
@@ -235,16 +237,16 @@ func TestTokensThatEndedAreForgottenAfterTheAuditLogsRetention(t *testing.T) {
 		s := memstore.New(memstore.Config{})
 		const many = 2*forgetPage + 7
 		for range many {
-			_, hash := task.MintToken()
-			configure(t, s, task.AddToken{Namespace: task.DefaultNamespace, Scope: task.ScopeRead, Hash: hash, ExpiresAt: now() + 1})
+			_, hash := settings.MintToken()
+			configure(t, s, settings.AddToken{Namespace: task.DefaultNamespace, Scope: settings.ScopeRead, Hash: hash, ExpiresAt: now() + 1})
 		}
-		_, hash := task.MintToken()
-		configure(t, s, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash})
+		_, hash := settings.MintToken()
+		configure(t, s, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash})
 		u := New(Config{KeepTokens: 24 * time.Hour}, s)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); u.Run(ctx) }()
-		left := func() int { return len(s.Settings().List(task.TokenKind, "")) }
+		left := func() int { return len(s.Settings().List(settings.TokenKind, "")) }
 		time.Sleep(23 * time.Hour)
 		synctest.Wait()
 		if n := left(); n != many+1 {
@@ -265,10 +267,10 @@ func TestAClockThatIsAheadForAMomentForgetsNoToken(t *testing.T) {
 		var ahead atomic.Int64
 		clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 		s := memstore.New(memstore.Config{})
-		_, operator := task.MintToken()
-		_, hash := task.MintToken()
-		configure(t, s, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: operator},
-			task.AddToken{Namespace: task.DefaultNamespace, Scope: task.ScopeRead, Hash: hash, ExpiresAt: now().Add(time.Hour)})
+		_, operator := settings.MintToken()
+		_, hash := settings.MintToken()
+		configure(t, s, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: operator},
+			settings.AddToken{Namespace: task.DefaultNamespace, Scope: settings.ScopeRead, Hash: hash, ExpiresAt: now().Add(time.Hour)})
 		run(t, Config{Now: clock, Trusted: trusted.New(clock, nil).Now, KeepTokens: time.Hour, ForgetEvery: time.Second}, s)
 		time.Sleep(10 * time.Second)
 		ahead.Store(int64(365 * 24 * time.Hour))
@@ -290,8 +292,8 @@ func TestAClockThatIsAheadForAMomentForgetsNoToken(t *testing.T) {
 func TestRefusalsAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memstore.New(memstore.Config{})
-		refusals := func() []task.AuditEntry {
-			return []task.AuditEntry{{At: now(), Action: task.ActionTokenRefused}}
+		refusals := func() []settings.AuditEntry {
+			return []settings.AuditEntry{{At: now(), Action: settings.ActionTokenRefused}}
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -299,7 +301,7 @@ func TestRefusalsAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
 		time.Sleep(2*time.Minute + time.Second)
 		stop()
 		<-done
-		if page, err := s.Audit(t.Context(), task.AuditFilter{}, 0, 10); err != nil || len(page.Entries) != 3 {
+		if page, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 10); err != nil || len(page.Entries) != 3 {
 			t.Errorf("%d entries after two minutes and the end, error %v", len(page.Entries), err)
 		}
 	})
@@ -311,12 +313,12 @@ type timed struct {
 	times []task.Millis
 }
 
-func (s *timed) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+func (s *timed) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
 	s.times = append(s.times, now)
 	return s.Store.Apply(ctx, now, changes)
 }
 
-func (s *timed) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+func (s *timed) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	s.times = append(s.times, now)
 	return s.Store.Configure(ctx, now, edits)
 }
@@ -324,12 +326,12 @@ func (s *timed) Configure(ctx context.Context, now task.Millis, edits []task.Edi
 func TestChangesAreRecordedByTheGivenClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &timed{Store: memstore.New(memstore.Config{})}
-		_, hash := task.MintToken()
+		_, hash := settings.MintToken()
 		add(t, s.Store, "doomed", 1)
-		configure(t, s.Store, task.PurgeQueue{Namespace: "default", Name: "doomed"}, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeRead, Hash: hash})
+		configure(t, s.Store, settings.PurgeQueue{Namespace: "default", Name: "doomed"}, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeRead, Hash: hash})
 		at := now().Add(time.Hour)
-		uses := []task.Edit{task.UseToken{Namespace: task.AllNamespaces, ID: s.Settings().Token(hash, at).ID, At: at}}
-		run(t, Config{Now: at.Time, Uses: func() []task.Edit { return uses }}, s)
+		uses := []settings.Edit{settings.UseToken{Namespace: settings.AllNamespaces, ID: s.Settings().Token(hash, at).ID, At: at}}
+		run(t, Config{Now: at.Time, Uses: func() []settings.Edit { return uses }}, s)
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
 		if want := []task.Millis{at, at, at}; !slices.Equal(s.times, want) { // the page, the end of the purge, the uses

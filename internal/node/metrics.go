@@ -11,8 +11,9 @@ import (
 
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/pebblestore"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 )
 
@@ -22,7 +23,7 @@ func (n *Node) newMetrics() *metrics.Metrics {
 		Version:  buildinfo.Version(),
 		Logger:   n.log,
 		Unsynced: n.cfg.Dir == "",
-		Settings: func() *task.Settings { return n.Store.Settings() },
+		Settings: func() *settings.Settings { return n.Store.Settings() },
 	})
 }
 
@@ -64,7 +65,7 @@ func (n *Node) sources() metrics.Sources {
 	if n.cfg.Dir != "" {
 		s.Disk = func() (metrics.Disk, error) { return diskUsage(n.cfg.Dir) }
 	}
-	if c, shared := n.Store.(task.Cluster); shared {
+	if c, shared := n.Store.(store.Cluster); shared {
 		s.Standing = c.Standing
 	}
 	if n.tracer != nil {

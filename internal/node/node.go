@@ -13,6 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/maintenance"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/store/redisstore"
@@ -66,7 +68,7 @@ type Node struct {
 	Fatal       chan error       // the store's medium failed; the store sends at most one error
 	metrics     *metrics.Metrics
 	tracer      *tracing.Tracer // nil: no tracing
-	Store       task.Store
+	Store       store.Store
 	own         *OwnAddresses
 	refusals    refusals
 	deaths      deaths
@@ -186,7 +188,7 @@ func (n *Node) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		Trusted:       n.Trusted,
 		Log:           n.log,
 	}, n.Store)
-	permits, _ := n.Store.(task.Permits)
+	permits, _ := n.Store.(store.PermitStore)
 	n.dispatch = dispatch.New(dispatch.Config{
 		Slots:           cfg.Slots,
 		LeaseFor:        cfg.Lease,
@@ -225,7 +227,7 @@ func (n *Node) requestClock() time.Time {
 }
 
 // configured passes new settings to the parts.
-func (n *Node) configured(s *task.Settings) {
+func (n *Node) configured(s *settings.Settings) {
 	n.dispatch.Configure(s)
 	n.maintenance.Wake()
 }

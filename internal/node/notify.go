@@ -3,20 +3,21 @@ package node
 import (
 	"context"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // notifying is a queue that notifies the API of settled tasks, so that long
 // polls for them answer at once.
 type notifying struct {
-	task.Queue
+	store.LeaseStore
 
 	notify func(keys ...task.Key)
 }
 
 // Settle settles, and then notifies: a poll sees durable outcomes only.
-func (q notifying) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]task.Reply, error) {
-	replies, err := q.Queue.Settle(ctx, now, settlements)
+func (q notifying) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]store.Reply, error) {
+	replies, err := q.LeaseStore.Settle(ctx, now, settlements)
 	if err == nil {
 		for _, s := range settlements {
 			q.notify(s.Key)
@@ -26,8 +27,8 @@ func (q notifying) Settle(ctx context.Context, now task.Millis, settlements []ta
 }
 
 // Claim claims, and notifies of tasks that it found expired.
-func (q notifying) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
-	replies, err := q.Queue.Claim(ctx, now, claims)
+func (q notifying) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
+	replies, err := q.LeaseStore.Claim(ctx, now, claims)
 	for i := range replies {
 		if replies[i].Err != nil && i < len(claims) {
 			q.notify(claims[i].Key)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -15,8 +16,8 @@ func TestASecretSignsAsLongAsTheNodesClockSays(t *testing.T) {
 	n := &Node{Store: memstore.New(memstore.Config{}), log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
 	for _, overlap := range []time.Duration{0, time.Hour} {
 		at := task.CeilMillis(now)
-		e := task.AddSecret{Namespace: task.DefaultNamespace, ID: task.NewID(at), Secret: task.MintSecret(), Overlap: task.Millis(overlap.Milliseconds())}
-		replies, err := n.Store.Configure(t.Context(), at, []task.Edit{e})
+		e := settings.AddSecret{Namespace: task.DefaultNamespace, ID: task.NewID(at), Secret: settings.MintSecret(), Overlap: task.Millis(overlap.Milliseconds())}
+		replies, err := n.Store.Configure(t.Context(), at, []settings.Edit{e})
 		if err = errors.Join(err, replies[0].Err); err != nil {
 			t.Fatal(err)
 		}

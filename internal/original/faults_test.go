@@ -33,13 +33,13 @@ func TestTheOriginalLosesWhatADeadNodeHadTaken(t *testing.T) {
 
 func TestWhatADeadNodeHadTakenIsTakenAgain(t *testing.T) {
 	addr := redistest.New(t).Addr
-	dead := store(t, addr)
+	dead := openStore(t, addr)
 	create(t, dead, spec("a", instant))
 	if r := claim(t, dead, instant, "a", "dead"); r.Err != nil {
 		t.Fatal(r.Err)
 	}
 	// The node is killed here. Its lease lasts 15 seconds.
-	other := store(t, addr)
+	other := openStore(t, addr)
 	later := instant.Add(15 * time.Second)
 	if n, err := other.Reap(t.Context(), task.FloorMillis(later), 10); n != 1 || err != nil {
 		t.Fatalf("%d leases were taken back, %v", n, err)
@@ -65,7 +65,7 @@ func TestTheOriginalNeverCallsWhatIsDueInASkippedSecond(t *testing.T) {
 }
 
 func TestWhatCameDueWhileNobodyLookedIsDelivered(t *testing.T) {
-	s := store(t, redistest.New(t).Addr)
+	s := openStore(t, redistest.New(t).Addr)
 	for i, name := range []string{"a", "b", "c", "d", "e"} {
 		create(t, s, spec(name, instant.Add(time.Duration(i)*time.Second)))
 	}
@@ -96,7 +96,7 @@ func TestTheOriginalCallsWhatWasCancelledTwoMinutesBefore(t *testing.T) {
 }
 
 func TestWhatWasCancelledIsNotCalledHoweverMuchLater(t *testing.T) {
-	s := store(t, redistest.New(t).Addr)
+	s := openStore(t, redistest.New(t).Addr)
 	create(t, s, spec("cancelled", instant), spec("kept", instant))
 	apply(t, s, instant.Add(-time.Hour), task.Cancel{Key: spec("cancelled", instant).Key})
 	if got := dispatches(t, s, instant, "kept"); got != "kept" {
@@ -118,7 +118,7 @@ func TestTheOriginalCallsAlmostASecondEarly(t *testing.T) {
 }
 
 func TestNothingIsTakenAMillisecondEarly(t *testing.T) {
-	s := store(t, redistest.New(t).Addr)
+	s := openStore(t, redistest.New(t).Addr)
 	create(t, s, spec("a", instant.Add(999*time.Millisecond)))
 	for _, before := range []time.Duration{999 * time.Millisecond, time.Millisecond, time.Nanosecond} {
 		if r := claim(t, s, instant.Add(999*time.Millisecond-before), "a", "early"); !errors.Is(r.Err, task.ErrNotDue) {
@@ -143,7 +143,7 @@ func TestTheOriginalCancelsNothingWithoutTheDueTime(t *testing.T) {
 }
 
 func TestACancelNeedsTheNameAlone(t *testing.T) {
-	s := store(t, redistest.New(t).Addr)
+	s := openStore(t, redistest.New(t).Addr)
 	create(t, s, spec("a", instant))
 	apply(t, s, instant.Add(-time.Minute), task.Cancel{Key: task.Key{Namespace: task.DefaultNamespace, Name: "a"}})
 	if got, err := s.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: "a"}); err != nil || got.State != task.Cancelled {

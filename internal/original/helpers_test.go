@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -83,8 +84,8 @@ func runs(t *testing.T, w *Wheel, first, last time.Time) {
 	one.Wait()
 }
 
-// store returns a Foliot node that uses the time of its callers.
-func store(t *testing.T, addrs ...string) *redisstore.Store {
+// openStore returns a Foliot node that uses the time of its callers.
+func openStore(t *testing.T, addrs ...string) *redisstore.Store {
 	t.Helper()
 	s, err := redisstore.Open(t.Context(), redisstore.Config{Client: options(addrs...), CallersClock: true})
 	if err != nil {
@@ -125,7 +126,7 @@ func apply(t *testing.T, s *redisstore.Store, now time.Time, changes ...task.Cha
 }
 
 // claim claims a task for the node with this name.
-func claim(t *testing.T, s *redisstore.Store, now time.Time, name, node string) task.Reply {
+func claim(t *testing.T, s *redisstore.Store, now time.Time, name, node string) store.Reply {
 	t.Helper()
 	one, err := s.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
 	if err != nil {

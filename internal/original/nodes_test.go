@@ -31,7 +31,7 @@ func TestTheOriginalPutsAMinuteOnOneMaster(t *testing.T) {
 
 func TestAMinuteIsSpreadEvenlyOverTheMasters(t *testing.T) {
 	c := redistest.NewCluster(t, 3, 0)
-	s := store(t, c.Addrs()...)
+	s := openStore(t, c.Addrs()...)
 	specs := make([]task.Spec, 3000)
 	for i := range specs {
 		specs[i] = spec(fmt.Sprint("order-", i), instant.Truncate(time.Minute).Add(time.Duration(i)*20*time.Millisecond))

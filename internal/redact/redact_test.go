@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 )
 
 // Secrets that must never be logged.
@@ -21,7 +21,7 @@ const (
 )
 
 func TestNoSecretIsLogged(t *testing.T) {
-	token, _ := task.MintToken()
+	token, _ := settings.MintToken()
 	header := http.Header{"Authorization": {"Bearer " + token}, "Webhook-Signature": {"v1,abcdefghijklmnop"}}
 	for _, format := range []string{"text", "json"} {
 		var out bytes.Buffer
@@ -64,9 +64,9 @@ func FuzzRedact(f *testing.F) {
 	f.Add("://", "@")
 	f.Add("?token=", "&x=")
 	f.Add("foliot_", "foliot_")
-	token, _ := task.MintToken()
+	token, _ := settings.MintToken()
 	f.Fuzz(func(t *testing.T, before, after string) {
-		if got := Text(before + token + after); strings.Contains(got, token[len(task.TokenPrefix):]) {
+		if got := Text(before + token + after); strings.Contains(got, token[len(settings.TokenPrefix):]) {
 			t.Errorf("%q + a token + %q became %q", before, after, got)
 		}
 	})

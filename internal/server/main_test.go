@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -27,9 +28,9 @@ func makeToken(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, hash := task.MintToken()
-	edit := task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash, First: true}
-	replies, err := store.Configure(t.Context(), task.CeilMillis(time.Now()), []task.Edit{edit})
+	token, hash := settings.MintToken()
+	edit := settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash, First: true}
+	replies, err := store.Configure(t.Context(), task.CeilMillis(time.Now()), []settings.Edit{edit})
 	if err == nil {
 		err = replies[0].Err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/servertest"
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -108,12 +108,12 @@ func TestAccessAndAuditLogNameTheCaller(t *testing.T) {
 			}
 		}
 	}
-	hash, _ := task.HashToken(token)
+	hash, _ := settings.HashToken(token)
 	if line.Level != "DEBUG" || line.Method != "POST" || line.Route != "POST /v1/queues/{queue}/pause" || line.Remote != "198.51.100.7" ||
 		line.Namespace != "default" || line.Status != 201 || line.Took <= 0 || line.TokenID == "" || !strings.HasPrefix(hash, line.TokenID) {
 		t.Errorf("%+v", line)
 	}
-	audit, err := n.Node.Store.Audit(t.Context(), task.AuditFilter{}, 0, 1)
+	audit, err := n.Node.Store.Audit(t.Context(), settings.AuditFilter{}, 0, 1)
 	if err != nil || len(audit.Entries) != 1 || audit.Entries[0].Addr != line.Remote || audit.Entries[0].By != "token:"+line.TokenID {
 		t.Errorf("the audit log has %+v, %v", audit.Entries, err)
 	}

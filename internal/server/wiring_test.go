@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/servertest"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -48,7 +49,7 @@ func TestRetentionIsAsConfigured(t *testing.T) {
 				if err != nil && !errors.Is(err, task.ErrNotFound) {
 					t.Fatal(err)
 				}
-				page, err2 := n.Node.Store.Audit(t.Context(), task.AuditFilter{}, 0, 10)
+				page, err2 := n.Node.Store.Audit(t.Context(), settings.AuditFilter{}, 0, 10)
 				if err2 != nil {
 					t.Fatal(err2)
 				}
@@ -106,14 +107,14 @@ func TestSettingsReachDispatchAtOnce(t *testing.T) {
 	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 	hook := servertest.NewReceiver(t)
 	hook.Release()
-	decide := func(e task.Edit) {
+	decide := func(e settings.Edit) {
 		t.Helper()
-		replies, err := n.Node.Store.Configure(t.Context(), task.CeilMillis(time.Now()), []task.Edit{e})
+		replies, err := n.Node.Store.Configure(t.Context(), task.CeilMillis(time.Now()), []settings.Edit{e})
 		if err := errors.Join(err, replies[0].Err); err != nil {
 			t.Fatal(err)
 		}
 	}
-	decide(task.PauseQueue{Namespace: task.DefaultNamespace, Name: task.DefaultQueue, Paused: true})
+	decide(settings.PauseQueue{Namespace: task.DefaultNamespace, Name: task.DefaultQueue, Paused: true})
 	n.put(t, "a", `{"delay": "0s", "http": {"url": "`+hook.URL+`"}}`)
 	n.put(t, "b", `{"delay": "0s", "queue": "other", "http": {"url": "`+hook.URL+`"}}`)
 	if name := hook.Next(t); name != "b" {
@@ -122,7 +123,7 @@ func TestSettingsReachDispatchAtOnce(t *testing.T) {
 	if s := n.Node.Stats(); s.Claimed != 1 {
 		t.Errorf("%d claims, want 1", s.Claimed)
 	}
-	decide(task.PauseQueue{Namespace: task.DefaultNamespace, Name: task.DefaultQueue})
+	decide(settings.PauseQueue{Namespace: task.DefaultNamespace, Name: task.DefaultQueue})
 	if name := hook.Next(t); name != "a" {
 		t.Errorf("%s arrived", name)
 	}

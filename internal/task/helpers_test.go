@@ -77,27 +77,6 @@ func attempt(t *testing.T, old *Task, o Outcome) *Task {
 	return settle(t, old.Due, claim(t, old.Due, old, "token"), o)
 }
 
-// edit carries out an edit that must succeed.
-func edit(t *testing.T, now Millis, s *Settings, e Edit) *Settings {
-	t.Helper()
-	changes, err := e.Apply(now, s)
-	if err != nil {
-		t.Fatalf("%T: %v", e, err)
-	}
-	return s.With(changes...)
-}
-
-// refused carries out an edit that must fail with an error of type E.
-func refused[E error](t *testing.T, now Millis, s *Settings, e Edit) E {
-	t.Helper()
-	changes, err := e.Apply(now, s)
-	var want E
-	if !errors.As(err, &want) || changes != nil {
-		t.Errorf("%+v: changes %v, error %v, want a %T", e, changes, err, want)
-	}
-	return want
-}
-
 // standing returns a task in each state, reached by transitions alone.
 func standing(t *testing.T) map[string]*Task {
 	t.Helper()

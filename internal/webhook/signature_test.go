@@ -13,6 +13,7 @@ import (
 
 	official "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -117,18 +118,18 @@ func TestANamespaceWithoutASecretIsNotSigned(t *testing.T) {
 // refuses such a callback.
 func TestAQueuesReceiverCanNeitherRelayNorForgeToAnother(t *testing.T) {
 	url, requests := receiver(t)
-	settings := task.NewSettings()
+	current := settings.NewSettings()
 	secrets := map[string][]byte{}
 	for i, queue := range []string{"", "billing", "mail"} {
 		secrets[queue] = key(byte(i+1), 32)
-		changes, err := task.AddSecret{Namespace: "default", Queue: queue, ID: fmt.Sprint(i), Secret: FormatSecret(secrets[queue])}.Apply(1, settings)
+		changes, err := settings.AddSecret{Namespace: "default", Queue: queue, ID: fmt.Sprint(i), Secret: FormatSecret(secrets[queue])}.Apply(1, current)
 		if err != nil {
 			t.Fatal(err)
 		}
-		settings = settings.With(changes...)
+		current = current.With(changes...)
 	}
 	s := newSender(t, Config{Secrets: func(namespace, queue string) (keys [][]byte) {
-		for _, secret := range settings.Secrets(namespace, queue, 2) {
+		for _, secret := range current.Secrets(namespace, queue, 2) {
 			k, err := ParseSecret(secret.Secret)
 			if err != nil {
 				t.Error(err)

@@ -1,4 +1,4 @@
-// Package permittest is a model of task.Permits for tests: limits that nodes
+// Package permittest is a model of store.PermitStore for tests: limits that nodes
 // share.
 package permittest
 
@@ -6,11 +6,11 @@ import (
 	"math"
 	"time"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/store"
 )
 
 // Office grants permits and tokens to any number of nodes. It keeps the
-// promises of task.Permits in the simplest way. The time is an argument.
+// promises of store.PermitStore in the simplest way. The time is an argument.
 type Office struct {
 	// Share returns the number of permits to which a node must return, and when
 	// the node must ask again. nil: no node waits for permits.
@@ -42,9 +42,9 @@ func NewOffice(lease time.Duration) *Office {
 }
 
 // Permit returns the reply to a node's request at the time now.
-func (o *Office) Permit(now time.Duration, node int, ask task.PermitAsk) task.PermitReply {
+func (o *Office) Permit(now time.Duration, node int, ask store.PermitAsk) store.PermitReply {
 	o.asks++
-	r := task.PermitReply{Lease: o.lease, Share: -1}
+	r := store.PermitReply{Lease: o.lease, Share: -1}
 	if ask.Concurrency > 0 {
 		others, mine := 0, o.permits[node]
 		for n, d := range o.permits {
@@ -76,7 +76,7 @@ func (o *Office) Permit(now time.Duration, node int, ask task.PermitAsk) task.Pe
 	return r
 }
 
-func (o *Office) tokens(now time.Duration, node int, ask task.PermitAsk) int {
+func (o *Office) tokens(now time.Duration, node int, ask store.PermitAsk) int {
 	b, interval := &o.bucket, float64(time.Second)/ask.Rate
 	for n, d := range b.holding {
 		if d.ends <= now {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -12,8 +13,8 @@ import (
 // lane is chosen, its task is taken and released, and the lane gets another
 // task.
 func BenchmarkPick(b *testing.B) {
-	limits := map[string]task.QueueSettings{
-		"": {}, ", limited": {Rate: task.MaxRate, Burst: task.MaxConcurrency, Concurrency: 100, PerDestination: 10},
+	limits := map[string]settings.QueueSettings{
+		"": {}, ", limited": {Rate: settings.MaxRate, Burst: settings.MaxConcurrency, Concurrency: 100, PerDestination: 10},
 	}
 	for _, lanes := range []int{1, 1000, 100_000} {
 		for name, q := range limits {
@@ -22,11 +23,11 @@ func BenchmarkPick(b *testing.B) {
 	}
 }
 
-func benchPick(b *testing.B, lanes int, q task.QueueSettings) {
+func benchPick(b *testing.B, lanes int, q settings.QueueSettings) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000_000, BreakAfter: 10, BreakMost: time.Minute}, 1024)
 	q.Name = "q"
 	now, n := task.Millis(1_000_000), 0
-	pl.Configure(now, task.NewSettings(&q))
+	pl.Configure(now, settings.NewSettings(&q))
 	names := make([]task.Lane, lanes)
 	for i := range names {
 		names[i] = task.Lane{Queue: "q", Priority: task.Normal, Destination: fmt.Sprint("host", i)}

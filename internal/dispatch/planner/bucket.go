@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 )
 
 // bucket limits how many attempts start. Over any time t at most burst + rate·t
@@ -34,7 +34,7 @@ type bucket struct {
 
 // configure changes the limit. Tokens that were used under the old limit still
 // count, up to the depth of the new bucket.
-func (b *bucket) configure(q *task.QueueSettings, now time.Duration) {
+func (b *bucket) configure(q *settings.QueueSettings, now time.Duration) {
 	debt := b.debt(now)
 	b.mark++
 	if q.Rate == 0 {

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 )
 
 // naive is a token bucket that knows all starts and computes from them alone.
@@ -45,7 +45,7 @@ type charged struct {
 
 func TestOverAnyTimeNoMoreStartsThanBurstAndRateAndNoFewer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := &task.QueueSettings{Rate: rapid.Float64Range(0.5, 5000).Draw(t, "rate"), Burst: rapid.IntRange(0, 8).Draw(t, "burst")}
+		q := &settings.QueueSettings{Rate: rapid.Float64Range(0.5, 5000).Draw(t, "rate"), Burst: rapid.IntRange(0, 8).Draw(t, "burst")}
 		n := &naive{rate: q.Rate, burst: float64(q.BurstOrDefault())}
 		var b bucket
 		b.configure(q, 0)
@@ -94,7 +94,7 @@ func TestOverAnyTimeNoMoreStartsThanBurstAndRateAndNoFewer(t *testing.T) {
 
 func TestATokenIsThereWhenItWasSaidToBe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := &task.QueueSettings{Rate: rapid.Float64Range(0.01, task.MaxRate).Draw(t, "rate"), Burst: rapid.IntRange(1, 4).Draw(t, "burst")}
+		q := &settings.QueueSettings{Rate: rapid.Float64Range(0.01, settings.MaxRate).Draw(t, "rate"), Burst: rapid.IntRange(1, 4).Draw(t, "burst")}
 		var b bucket
 		b.configure(q, 0)
 		now, n := time.Duration(0), 0
@@ -118,7 +118,7 @@ func TestATokenIsThereWhenItWasSaidToBe(t *testing.T) {
 
 func TestAnUnsentStartCostsNoToken(t *testing.T) {
 	var b bucket
-	b.configure(&task.QueueSettings{Rate: 1.0 / 3600, Burst: 3}, 0)
+	b.configure(&settings.QueueSettings{Rate: 1.0 / 3600, Burst: 3}, 0)
 	for range 2 {
 		var marks []uint64
 		for b.next(time.Second) <= time.Second {
@@ -136,7 +136,7 @@ func TestAnUnsentStartCostsNoToken(t *testing.T) {
 
 func TestAnUnsentStartGivesBackNoRefilledToken(t *testing.T) {
 	var b bucket
-	b.configure(&task.QueueSettings{Rate: 1, Burst: 3}, 0)
+	b.configure(&settings.QueueSettings{Rate: 1, Burst: 3}, 0)
 	b.reserved++
 	unsent := b.charge(0)
 	n := 0
@@ -154,16 +154,16 @@ func TestAnUnsentStartGivesBackNoRefilledToken(t *testing.T) {
 
 func TestANewRateCountsFromNow(t *testing.T) {
 	var b bucket
-	b.configure(&task.QueueSettings{Rate: 1.0 / 3600, Burst: 100}, 0)
+	b.configure(&settings.QueueSettings{Rate: 1.0 / 3600, Burst: 100}, 0)
 	for range 100 {
 		b.reserved++
 		b.end(b.charge(0), false)
 	}
-	b.configure(&task.QueueSettings{Rate: 10, Burst: 1}, 0)
+	b.configure(&settings.QueueSettings{Rate: 10, Burst: 1}, 0)
 	if at := b.next(0); at != 100*time.Millisecond {
 		t.Errorf("after a rate of one an hour became ten a second the next token comes after %v", at)
 	}
-	b.configure(&task.QueueSettings{}, 0)
+	b.configure(&settings.QueueSettings{}, 0)
 	if at := b.next(0); at != 0 {
 		t.Errorf("without a rate the next token comes after %v", at)
 	}

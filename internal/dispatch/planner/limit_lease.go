@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/store"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 )
 
 // LimitLease is this node's part of the limits of a queue, or of one
-// destination of a queue, if nodes share them: see task.Permits. Queues without
+// destination of a queue, if nodes share them: see store.PermitStore. Queues without
 // limits have no lease; neither do single-node stores.
 //
 // Held permits and tokens count until the lease ends. The lease is counted from
@@ -35,7 +35,7 @@ const (
 // Permits that a request gives back are given up before it is sent. Permits
 // that it gains count from the reply on.
 type LimitLease struct {
-	scope       task.PermitScope
+	scope       store.PermitScope
 	queue       *queue
 	destination *queueDestination // nil: the lease is for the whole queue
 	wakeup      Wakeup

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/permittest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"pgregory.net/rapid"
 )
@@ -16,9 +18,9 @@ import (
 type flight struct {
 	node    int
 	lease   *LimitLease
-	reply   task.PermitReply
+	reply   store.PermitReply
 	carried bool
-	ask     task.PermitAsk
+	ask     store.PermitAsk
 	sent    time.Duration
 }
 
@@ -32,7 +34,7 @@ type start struct {
 // Requests and replies between them take time, get lost, or find a lease ended.
 func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := &task.QueueSettings{Name: "q"}
+		q := &settings.QueueSettings{Name: "q"}
 		kinds := rapid.IntRange(1, 3).Draw(t, "limits")
 		if kinds&1 > 0 {
 			q.Concurrency = rapid.IntRange(1, 6).Draw(t, "concurrency")
@@ -52,7 +54,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 		for i := range planners {
 			pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
 			pl.config.Shared = true
-			pl.Configure(noon, task.NewSettings(q))
+			pl.Configure(noon, settings.NewSettings(q))
 			planners[i] = pl
 		}
 		var flights []*flight
@@ -128,7 +130,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 						}
 						f.carried = true
 						if rapid.IntRange(0, 9).Draw(t, "reply lost") == 0 {
-							f.reply = task.PermitReply{Err: context.DeadlineExceeded}
+							f.reply = store.PermitReply{Err: context.DeadlineExceeded}
 						}
 						break
 					}
@@ -182,7 +184,7 @@ func expiredAny(planners []*Planner, running [][]*Pick, monotonic time.Duration)
 func TestTokensThatAreGivenBackAreNotUsed(t *testing.T) {
 	pl, o, now := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100), permittest.NewOffice(time.Second), noon
 	pl.config.Shared = true
-	pl.Configure(now, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 5}))
+	pl.Configure(now, settings.NewSettings(&settings.QueueSettings{Name: "q", Rate: 1, Burst: 5}))
 	pl.Tick(time.Second)
 	hint := func(name string) {
 		pl.Hint(now, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: now})

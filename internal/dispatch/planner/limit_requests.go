@@ -3,12 +3,13 @@ package planner
 import (
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // newLimitLease returns a lease that holds no permits yet.
 func newLimitLease(q *queue, destination string, o *queueDestination) *LimitLease {
-	s := &LimitLease{scope: task.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, destination: o, share: -1}
+	s := &LimitLease{scope: store.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, destination: o, share: -1}
 	s.wakeup.owner = s
 	return s
 }
@@ -65,7 +66,7 @@ func (pl *Planner) requestNow(s *LimitLease) {
 
 // HintPermits requests permits for scopes worth asking for again: another node
 // released permits that we may need, or needs permits that we hold.
-func (pl *Planner) HintPermits(scopes []task.PermitScope) {
+func (pl *Planner) HintPermits(scopes []store.PermitScope) {
 	for _, scope := range scopes {
 		q := pl.queues[queueKey{scope.Namespace, scope.Queue}]
 		if q == nil {
@@ -226,12 +227,12 @@ func (pl *Planner) due(s *LimitLease, now task.Millis) int {
 }
 
 // Asks returns at most limit requests, and the lease of each.
-func (pl *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []task.PermitAsk) {
+func (pl *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []store.PermitAsk) {
 	n := min(len(pl.pending), limit)
 	if n == 0 {
 		return nil, nil
 	}
-	leases, asks := pl.pending[:n:n], make([]task.PermitAsk, n)
+	leases, asks := pl.pending[:n:n], make([]store.PermitAsk, n)
 	pl.pending = pl.pending[n:]
 	pl.asking += n
 	for i, s := range leases {
@@ -257,7 +258,7 @@ func (pl *Planner) Stop() {
 }
 
 // ask returns the request of s, and gives up the permits that it gives back.
-func (pl *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
+func (pl *Planner) ask(s *LimitLease, now task.Millis) store.PermitAsk {
 	q, due := s.queue.settings, pl.due(s, now)
 	if pl.short(s) {
 		due = max(due, 1) // else s would ask again at once, whatever due has counted
@@ -267,7 +268,7 @@ func (pl *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 	}
 	s.pending, s.asking, s.hinted, s.reported, s.requested = false, true, false, s.used, [2]int{}
 	s.mark++
-	ask := task.PermitAsk{PermitScope: s.scope, Concurrency: s.limit(), Used: s.used, UsedAgo: pl.monotonic - s.usedAt}
+	ask := store.PermitAsk{PermitScope: s.scope, Concurrency: s.limit(), Used: s.used, UsedAgo: pl.monotonic - s.usedAt}
 	if s.rated() {
 		ask.Rate, ask.Burst, ask.Tokens = q.Rate, q.BurstOrDefault(), s.reserved+min(due, q.BurstOrDefault())
 		s.tokens = min(s.tokens, ask.Tokens)
@@ -292,7 +293,7 @@ func (pl *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 }
 
 // Granted applies the reply to a request that was sent at start.
-func (pl *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration, now task.Millis) {
+func (pl *Planner) Granted(s *LimitLease, r store.PermitReply, start time.Duration, now task.Millis) {
 	pl.asking--
 	s.asking, s.replied = false, pl.monotonic
 	if r.Err != nil {

@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
 func TestTheClocksStepsDoNotMoveARate(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
-	pl.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 3}))
+	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", Rate: 1, Burst: 3}))
 	now, started := noon, 0
 	for i := range 60 {
 		pl.Tick(time.Duration(i) * time.Second)

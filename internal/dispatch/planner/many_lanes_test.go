@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -89,7 +90,7 @@ func TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers(t *testing.T) {
 		if n := left - pl.namespaces["crowd"].round.lane; n > most {
 			t.Fatalf("one step looks at %d lanes under the lock, at most %d", n, most)
 		}
-		shown := make([]task.LanePage, len(pages))
+		shown := make([]store.LanePage, len(pages))
 		for i, p := range pages {
 			if p.Limit > most {
 				t.Fatalf("a page has %d lanes, at most %d", p.Limit, most)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -22,7 +23,7 @@ func (w *world) poll(disturb func()) {
 			w.Fatal("the rounds never end")
 		}
 		pages := w.planner.Pages(w.now)
-		shown := make([]task.LanePage, len(pages))
+		shown := make([]store.LanePage, len(pages))
 		for i, p := range pages {
 			shown[i] = w.page(p.LanePageRead)
 		}

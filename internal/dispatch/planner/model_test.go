@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -23,7 +25,7 @@ type world struct {
 
 	tasks     map[task.Key]*record
 	lanes     []task.Lane
-	queues    map[task.SettingKey]task.Setting
+	queues    map[settings.SettingKey]settings.Setting
 	suspended map[string]bool
 	picks     []*Pick // claimed and running
 	names     int
@@ -42,7 +44,7 @@ type record struct {
 func newWorld(t *testing.T, seed uint64, lossy float64) *world {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	w := &world{T: t, rnd: rnd, now: 1_000_000_000, tasks: map[task.Key]*record{}, freed: map[task.Key]int{}, lossy: lossy, failing: lossy / 10}
-	w.queues, w.suspended = map[task.SettingKey]task.Setting{}, map[string]bool{}
+	w.queues, w.suspended = map[settings.SettingKey]settings.Setting{}, map[string]bool{}
 	w.planner = New(Config{Window: 5 * time.Second, Tasks: 50 + rnd.IntN(500), BreakAfter: rnd.IntN(4), BreakMost: 8 * time.Second}, 1+rnd.IntN(60))
 	w.planner.pieces = 1 + rnd.IntN(40)
 	for i := range rnd.IntN(3) {
@@ -136,7 +138,7 @@ func (w *world) heads(until task.Millis) []task.LaneHead {
 	return heads
 }
 
-func (w *world) peek(r task.LaneRead) []task.Entry {
+func (w *world) peek(r store.LaneRead) []task.Entry {
 	var found []task.Entry
 	for k, rec := range w.tasks {
 		if rec.running || rec.due > r.Until || rec.lane != r.Lane {
@@ -156,7 +158,7 @@ func (w *world) peek(r task.LaneRead) []task.Entry {
 }
 
 // page does the work of LanePages for one page of a few lanes.
-func (w *world) page(r task.LanePageRead) (p task.LanePage) {
+func (w *world) page(r store.LanePageRead) (p store.LanePage) {
 	heads := w.heads(w.now.Add(w.planner.config.Window))
 	heads = slices.DeleteFunc(heads, func(h task.LaneHead) bool { return h.Lane.Namespace != r.Namespace })
 	place := func(h task.LaneHead) int { return slices.Index(w.lanes, h.Lane) + 1 } // the index stays the same while lanes come and go
@@ -185,7 +187,7 @@ func (w *world) decide() {
 	if lane.Queue == task.ScheduleQueue { // it has no settings
 		return
 	}
-	q := &task.QueueSettings{Namespace: lane.Namespace, Name: lane.Queue}
+	q := &settings.QueueSettings{Namespace: lane.Namespace, Name: lane.Queue}
 	if w.chance(0.4) {
 		q.Rate, q.Burst = w.rnd.Float64()*100+0.1, w.rnd.IntN(20)
 	}
@@ -208,9 +210,9 @@ func (w *world) decide() {
 }
 
 func (w *world) configure() {
-	settings := slices.Collect(maps.Values(w.queues))
+	records := slices.Collect(maps.Values(w.queues))
 	for name, suspended := range w.suspended {
-		settings = append(settings, &task.NamespaceSettings{Name: name, Suspended: suspended})
+		records = append(records, &settings.NamespaceSettings{Name: name, Suspended: suspended})
 	}
-	w.planner.Configure(w.now, task.NewSettings(settings...))
+	w.planner.Configure(w.now, settings.NewSettings(records...))
 }

@@ -3,6 +3,7 @@ package planner
 import (
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -35,7 +36,7 @@ const (
 // slots.
 type Planner struct {
 	config    Config
-	settings  *task.Settings
+	settings  *settings.Settings
 	monotonic time.Duration // now by the monotonic clock: the argument of the last Tick
 	away      time.Duration // when the store last failed to reply to a claim or a settlement
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"pgregory.net/rapid"
 )
@@ -85,13 +86,13 @@ func count(picks []Pick, is func(*Pick) bool) (n int) {
 
 func TestALimitedLaneDoesNotWaitForTheQuarantineSlot(t *testing.T) {
 	lane := func(queue string) task.Lane { return task.Lane{Queue: queue, Priority: task.Quarantine} }
-	for name, q := range map[string]task.QueueSettings{
+	for name, q := range map[string]settings.QueueSettings{
 		"paused": {Paused: true}, "rate": {Rate: 1, Burst: 1}, "concurrency": {Concurrency: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 8)
 			q.Name = "limited"
-			pl.Configure(noon, task.NewSettings(&q))
+			pl.Configure(noon, settings.NewSettings(&q))
 			if name != "paused" { // use up its tokens or permits
 				pl.Hint(noon, task.Entry{Name: "routine", Lane: task.Lane{Queue: "limited"}, Due: noon})
 				p := pl.Take(noon, 1)[0]

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -40,7 +41,7 @@ func (t *namespace) reserve(window int) int {
 type queue struct {
 	key          queueKey
 	namespace    *namespace
-	settings     *task.QueueSettings
+	settings     *settings.QueueSettings
 	bands        [task.Quarantine + 1]priorityBand // by priority
 	destinations map[string]*queueDestination
 	lanes        []*lane

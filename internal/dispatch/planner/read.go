@@ -1,10 +1,13 @@
 package planner
 
-import "github.com/foliot/foliot/internal/task"
+import (
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
 
 // Read is a part of a lane that must be read.
 type Read struct {
-	task.LaneRead
+	store.LaneRead
 	lane *lane
 	scan bool
 	seq  uint64 // tasks that were learned later are newer than the result of the read
@@ -108,7 +111,7 @@ func (pl *Planner) Reads(now task.Millis) []Read {
 
 func (pl *Planner) request(l *lane, scan bool, after task.Position, until task.Millis, limit int) Read {
 	return Read{
-		LaneRead: task.LaneRead{Lane: l.name, After: after, Until: until, Limit: limit},
+		LaneRead: store.LaneRead{Lane: l.name, After: after, Until: until, Limit: limit},
 		lane:     l, scan: scan, seq: pl.seq,
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -155,7 +157,7 @@ func TestHintsBeyondTheCursorGiveWayToEarlierTasks(t *testing.T) {
 		full[i] = entry("host", fmt.Sprintf("soon%03d", i), noon+1000)
 	}
 	pl.AbsorbReads(noon, []Read{{
-		LaneRead: task.LaneRead{Lane: l.name, After: l.cursor, Until: noon + 10_000, Limit: farChunk}, lane: l,
+		LaneRead: store.LaneRead{Lane: l.name, After: l.cursor, Until: noon + 10_000, Limit: farChunk}, lane: l,
 	}}, [][]task.Entry{full})
 	for name := range l.known {
 		if name[:4] != "soon" {
@@ -205,7 +207,7 @@ func TestSilenceCostsALaneItsAllowance(t *testing.T) {
 // TestALostWakeupCostsAPollAndNotATask: no timer fires, and only the poll finds
 // the tasks.
 func TestALostWakeupCostsAPollAndNotATask(t *testing.T) {
-	limits := map[string]*task.QueueSettings{
+	limits := map[string]*settings.QueueSettings{
 		"rate":   {Rate: 1, Burst: 1},
 		"pause":  {Paused: true, PausedUntil: noon + 900},
 		"delays": {},
@@ -214,7 +216,7 @@ func TestALostWakeupCostsAPollAndNotATask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
 			q.Name = "q"
-			pl.Configure(noon, task.NewSettings(q))
+			pl.Configure(noon, settings.NewSettings(q))
 			pl.Hint(noon, entry("host", "t0", noon))
 			pl.Hint(noon, entry("host", "t1", noon))
 			names(pl, noon, 1)
@@ -237,7 +239,7 @@ func TestAReadDuringAPauseOfItsQueueIsDiscarded(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
 	pl.survey(noon, []task.LaneHead{{Lane: laneOf("host"), Due: noon}})
 	reads := pl.Reads(noon)
-	pl.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Paused: true}))
+	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", Paused: true}))
 	pl.AbsorbReads(noon, reads, [][]task.Entry{{entry("host", "t", noon)}})
 	pl.Hint(noon, entry("host", "t2", noon))
 	pl.Hint(noon, entry("new", "t3", noon))

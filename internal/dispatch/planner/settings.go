@@ -1,13 +1,16 @@
 package planner
 
-import "github.com/foliot/foliot/internal/task"
+import (
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+)
 
 // none are the settings in force if there are none.
-var none = task.NewSettings()
+var none = settings.NewSettings()
 
 // Configure applies settings. s may be nil. The cost is O(queues with lanes).
 // The lanes of a changed queue are updated in pieces.
-func (pl *Planner) Configure(now task.Millis, s *task.Settings) {
+func (pl *Planner) Configure(now task.Millis, s *settings.Settings) {
 	if s == nil {
 		s = none
 	}
@@ -22,7 +25,7 @@ func (pl *Planner) Configure(now task.Millis, s *task.Settings) {
 	}
 }
 
-func (pl *Planner) reconfigure(q *queue, next *task.QueueSettings, now task.Millis) {
+func (pl *Planner) reconfigure(q *queue, next *settings.QueueSettings, now task.Millis) {
 	old := q.settings
 	q.settings = next
 	if old.Rate != next.Rate || old.BurstOrDefault() != next.BurstOrDefault() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/permittest"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -20,7 +21,7 @@ type one struct {
 func newOne(t *testing.T, rate float64, burst int) *one {
 	o := &one{Planner: New(Config{Window: 5 * time.Second, Tasks: 1000}, 100), t: t, office: permittest.NewOffice(time.Second)}
 	o.config.Shared = true
-	o.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: rate, Burst: burst}))
+	o.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", Rate: rate, Burst: burst}))
 	o.Tick(time.Second)
 	return o
 }

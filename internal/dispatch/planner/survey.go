@@ -3,6 +3,7 @@ package planner
 import (
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -36,7 +37,7 @@ type round struct {
 	idle  int  // number of destinations without tasks it has seen
 	// The indexes down to which lanes, queues and destinations were checked.
 	lane, queue, destination int
-	from                     task.LaneCursor
+	from                     store.LaneCursor
 	read                     bool // all lanes of the store were read
 
 	checked task.Millis // when the last round began
@@ -47,7 +48,7 @@ func (r *round) restartSoon() { r.next, r.again = 0, r.under }
 
 // Page is one step of the round of a namespace.
 type Page struct {
-	task.LanePageRead
+	store.LanePageRead
 	namespace *namespace
 }
 
@@ -90,14 +91,14 @@ func (pl *Planner) Pages(now task.Millis) (pages []Page) {
 			pl.turnRound(t, now)
 			continue
 		}
-		pages = append(pages, Page{task.LanePageRead{Namespace: t.name, From: t.round.from, Limit: pageLanes}, t})
+		pages = append(pages, Page{store.LanePageRead{Namespace: t.name, From: t.round.from, Limit: pageLanes}, t})
 	}
 	return pages
 }
 
 // AbsorbPages applies the results of the reads of a step. found is nil if the
 // reads failed: these rounds end, and begin again with the next poll.
-func (pl *Planner) AbsorbPages(now task.Millis, pages []Page, found []task.LanePage) {
+func (pl *Planner) AbsorbPages(now task.Millis, pages []Page, found []store.LanePage) {
 	for i, p := range pages {
 		r := &p.namespace.round
 		if found == nil {

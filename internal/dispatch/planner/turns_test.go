@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -139,7 +140,7 @@ func TestATaskDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 func TestABlockedQueueDoesNotSaveUpTurns(t *testing.T) {
 	lanes := []task.Lane{{Queue: "limited", Priority: task.Normal}, {Queue: "free", Priority: task.Normal}}
 	pl := crowded(lanes, 2000)
-	pl.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "limited", Rate: 1, Burst: 1}))
+	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "limited", Rate: 1, Burst: 1}))
 	queue := func(l task.Lane) string { return l.Queue }
 	if got := turnsOf(pl, 1000, queue); got["limited"] != 1 {
 		t.Fatalf("the limited queue started %d times", got["limited"])
@@ -157,7 +158,7 @@ func TestALimitThatTwoPrioritiesShareStarvesNeither(t *testing.T) {
 	}
 	pl := crowded(lanes, 500)
 	pl.slots = newSlots(64)
-	pl.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", PerDestination: 1}))
+	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", PerDestination: 1}))
 	got := turnsOf(pl, 340, func(l task.Lane) task.Priority { return l.Priority })
 	if got[task.Low] < 19 || got[task.Low] > 21 {
 		t.Errorf("low was served %d times of 340", got[task.Low])
@@ -166,7 +167,7 @@ func TestALimitThatTwoPrioritiesShareStarvesNeither(t *testing.T) {
 
 func TestAQueueWithARateIsFirstInFirstOut(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
-	pl.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 1}))
+	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", Rate: 1, Burst: 1}))
 	var want []string
 	for i := range 40 { // the first host has all old tasks, the second the later ones
 		host := fmt.Sprint("host", i/20)

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 )
 
 // A block of audit entries is a format byte and then the entries, the oldest
@@ -40,7 +40,7 @@ const (
 
 // AppendAuditEntry appends e to a block, which begins with Format. before is
 // the entry appended last, or the zero AuditEntry for the first one.
-func AppendAuditEntry(block []byte, before, e *task.AuditEntry) []byte {
+func AppendAuditEntry(block []byte, before, e *settings.AuditEntry) []byte {
 	start := len(block)
 	block = appendEntry(block, before, e)
 	var size [binary.MaxVarintLen64]byte
@@ -49,13 +49,13 @@ func AppendAuditEntry(block []byte, before, e *task.AuditEntry) []byte {
 
 // DecodeAuditEntries returns the entries of a block, the oldest first, each with
 // Seq 0.
-func DecodeAuditEntries(block []byte) ([]task.AuditEntry, error) {
+func DecodeAuditEntries(block []byte) ([]settings.AuditEntry, error) {
 	src, err := Unwrap(block)
 	if err != nil {
 		return nil, err
 	}
-	var entries []task.AuditEntry
-	var before task.AuditEntry
+	var entries []settings.AuditEntry
+	var before settings.AuditEntry
 	for len(src) > 0 {
 		data, n := protowire.ConsumeBytes(src)
 		if n < 0 {
@@ -69,7 +69,7 @@ func DecodeAuditEntries(block []byte) ([]task.AuditEntry, error) {
 	return entries, nil
 }
 
-func appendEntry(dst []byte, before, e *task.AuditEntry) []byte {
+func appendEntry(dst []byte, before, e *settings.AuditEntry) []byte {
 	var same uint64
 	if e.At == before.At {
 		same |= sameAt
@@ -103,7 +103,7 @@ func appendEntry(dst []byte, before, e *task.AuditEntry) []byte {
 	return appendUint(dst, entrySame, same)
 }
 
-func decodeEntry(before *task.AuditEntry, src []byte) (e task.AuditEntry, err error) {
+func decodeEntry(before *settings.AuditEntry, src []byte) (e settings.AuditEntry, err error) {
 	own := false
 	err = eachField(src, func(f field) error {
 		switch f.num {
@@ -139,7 +139,7 @@ func decodeEntry(before *task.AuditEntry, src []byte) (e task.AuditEntry, err er
 }
 
 // repeat copies the fields of e that were left out from before.
-func repeat(e, before *task.AuditEntry, same uint64) {
+func repeat(e, before *settings.AuditEntry, same uint64) {
 	if same&sameAt != 0 {
 		e.At = before.At
 	}

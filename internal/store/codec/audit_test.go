@@ -7,13 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // drawEntry draws an audit entry; few values, so that entries repeat each other.
-func drawEntry(t *rapid.T) task.AuditEntry {
+func drawEntry(t *rapid.T) settings.AuditEntry {
 	few := rapid.SampledFrom([]string{"", "a", "b"})
-	return task.AuditEntry{
+	return settings.AuditEntry{
 		At: task.Millis(rapid.IntRange(-1, 2).Draw(t, "at")), By: few.Draw(t, "by"), Addr: few.Draw(t, "addr"),
 		Namespace: few.Draw(t, "namespace"), Action: few.Draw(t, "action"), Target: few.Draw(t, "target"),
 		ID: few.Draw(t, "id"), Version: rapid.Uint64Range(0, 2).Draw(t, "version"), Detail: few.Draw(t, "detail"),
@@ -21,8 +22,8 @@ func drawEntry(t *rapid.T) task.AuditEntry {
 }
 
 // blockOf returns entries as a block.
-func blockOf(entries []task.AuditEntry) []byte {
-	block, before := []byte{Format}, task.AuditEntry{}
+func blockOf(entries []settings.AuditEntry) []byte {
+	block, before := []byte{Format}, settings.AuditEntry{}
 	for i := range entries {
 		block = AppendAuditEntry(block, &before, &entries[i])
 		before = entries[i]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -35,8 +36,8 @@ func sample() *task.Task {
 }
 
 // audited returns entries with and without repeated fields.
-func audited() []task.AuditEntry {
-	return []task.AuditEntry{
+func audited() []settings.AuditEntry {
+	return []settings.AuditEntry{
 		{At: 1_800_000_000_000, By: "token", Addr: "192.0.2.1", Namespace: "ns", Action: "task.create", Target: "a", ID: "a", Version: 1},
 		{At: 1_800_000_000_000, By: "token", Addr: "192.0.2.1", Namespace: "ns", Action: "task.create", Target: "b", ID: "id", Version: 1},
 		{At: 1_800_000_000_001, By: "", Addr: "192.0.2.1", Namespace: "", Action: "queue.configure", Target: "q", Version: 2, Detail: "rate"},

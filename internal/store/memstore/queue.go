@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -42,12 +43,12 @@ func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
 }
 
 // LanePages returns all lanes of a namespace in one page.
-func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.LanePageRead) ([]task.LanePage, error) {
+func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	heads, err := s.Lanes(ctx, until)
 	if err != nil {
 		return nil, err
 	}
-	pages := make([]task.LanePage, len(reads))
+	pages := make([]store.LanePage, len(reads))
 	for i, r := range reads {
 		pages[i].Last = true
 		for _, h := range heads {
@@ -60,7 +61,7 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.L
 }
 
 // Peek reads lanes without claiming.
-func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -77,12 +78,12 @@ func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry
 }
 
 // Claim takes due tasks, each by itself.
-func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	replies := make([]task.Reply, len(claims))
+	replies := make([]store.Reply, len(claims))
 	for i, c := range claims {
 		replies[i] = s.stepLocked(now, c.Key, c)
 		if t := replies[i].Task; t != nil && replies[i].Err == nil {
@@ -93,12 +94,12 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 }
 
 // Fire makes schedules create the occurrences of due instants.
-func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	replies := make([]task.Reply, len(fires))
+	replies := make([]store.Reply, len(fires))
 	for i, f := range fires {
 		old := s.records[f.Key]
 		facts := s.factsOf(old)
@@ -135,12 +136,12 @@ func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.E
 }
 
 // Settle ends claims.
-func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]task.Reply, error) {
+func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]store.Reply, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	replies := make([]task.Reply, len(settlements))
+	replies := make([]store.Reply, len(settlements))
 	for i, st := range settlements {
 		replies[i] = s.stepLocked(now, st.Key, st)
 	}

@@ -4,31 +4,32 @@ import (
 	"context"
 	"slices"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // Settings returns all settings.
-func (s *Store) Settings() *task.Settings { return s.settings.Load() }
+func (s *Store) Settings() *settings.Settings { return s.settings.Load() }
 
 // WatchSettings sets the function that is called with new settings. The
 // goroutine that made the edit calls it before it returns the reply. The
 // function may call the store, but not Configure.
-func (s *Store) WatchSettings(tell func(*task.Settings)) {
+func (s *Store) WatchSettings(tell func(*settings.Settings)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tell = tell
 }
 
 // Configure carries out edits, one after the other, in one critical section.
-func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
-	before, replies := s.settings.Load(), make([]task.EditReply, len(edits))
+	before, replies := s.settings.Load(), make([]settings.EditReply, len(edits))
 	for i, e := range edits {
-		replies[i] = s.editLocked(now, task.ActorOf(ctx), e)
+		replies[i] = s.editLocked(now, settings.ActorOf(ctx), e)
 	}
 	tell, after := s.tell, s.settings.Load()
 	s.leave()
@@ -38,24 +39,24 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edi
 	return replies, nil
 }
 
-func (s *Store) editLocked(now task.Millis, who task.Actor, e task.Edit) task.EditReply {
-	settings := s.settings.Load()
-	if d, ok := e.(task.DropNamespace); ok {
+func (s *Store) editLocked(now task.Millis, who settings.Actor, e settings.Edit) settings.EditReply {
+	current := s.settings.Load()
+	if d, ok := e.(settings.DropNamespace); ok {
 		e = s.countedLocked(d)
 	}
-	changes, err := e.Apply(now, settings)
+	changes, err := e.Apply(now, current)
 	if err != nil || len(changes) == 0 {
-		return task.EditReply{Err: err}
+		return settings.EditReply{Err: err}
 	}
-	s.settings.Store(settings.With(changes...))
-	if entry, ok := task.AuditEdit(now, who, e, changes); ok {
+	s.settings.Store(current.With(changes...))
+	if entry, ok := settings.AuditEdit(now, who, e, changes); ok {
 		s.auditLocked(entry)
 	}
-	return task.EditReply{Changes: changes}
+	return settings.EditReply{Changes: changes}
 }
 
 // countedLocked returns d with the counts of its namespace.
-func (s *Store) countedLocked(d task.DropNamespace) task.DropNamespace {
+func (s *Store) countedLocked(d settings.DropNamespace) settings.DropNamespace {
 	for _, t := range s.records {
 		if t.Namespace == d.Name {
 			var one task.Counts
@@ -67,7 +68,7 @@ func (s *Store) countedLocked(d task.DropNamespace) task.DropNamespace {
 }
 
 // Record appends entries to the audit log.
-func (s *Store) Record(ctx context.Context, entries []task.AuditEntry) error {
+func (s *Store) Record(ctx context.Context, entries []settings.AuditEntry) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (s *Store) quotaLocked(namespace string) task.Quota {
 }
 
 // auditLocked appends e to the audit log.
-func (s *Store) auditLocked(e task.AuditEntry) {
+func (s *Store) auditLocked(e settings.AuditEntry) {
 	if s.auditKeep < 0 {
 		return
 	}
@@ -143,8 +144,8 @@ func (s *Store) trimLocked(now task.Millis, limit int) int {
 // boundLogLocked removes the oldest entries of a namespace's tasks if they
 // exceed its quota of bytes.
 func (s *Store) boundLogLocked(now task.Millis) {
-	for _, setting := range s.settings.Load().List(task.NamespaceKind, "") {
-		n := setting.(*task.NamespaceSettings)
+	for _, setting := range s.settings.Load().List(settings.NamespaceKind, "") {
+		n := setting.(*settings.NamespaceSettings)
 		var records task.Counts
 		for _, r := range s.records {
 			if r.Namespace == n.Name {
@@ -155,7 +156,7 @@ func (s *Store) boundLogLocked(now task.Millis) {
 		if !limited {
 			continue
 		}
-		of := func(e task.AuditEntry) bool { return e.Namespace == n.Name && e.OfTask() }
+		of := func(e settings.AuditEntry) bool { return e.Namespace == n.Name && e.OfTask() }
 		var have int64
 		for _, e := range s.log {
 			if of(e) {
@@ -165,26 +166,26 @@ func (s *Store) boundLogLocked(now task.Millis) {
 		if have <= room {
 			continue
 		}
-		dropped := have - task.AuditKept(room)
+		dropped := have - settings.AuditKept(room)
 		left := dropped
-		s.log = slices.DeleteFunc(slices.Clone(s.log), func(e task.AuditEntry) bool {
+		s.log = slices.DeleteFunc(slices.Clone(s.log), func(e settings.AuditEntry) bool {
 			drop := left > 0 && of(e)
 			if drop {
 				left--
 			}
 			return drop
 		})
-		s.auditLocked(task.AuditDropped(now, n.Name, dropped, room))
+		s.auditLocked(settings.AuditDropped(now, n.Name, dropped, room))
 	}
 }
 
 // Audit returns one page of the audit log.
-func (s *Store) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
+func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
 	if err := s.enter(ctx); err != nil {
-		return task.AuditPage{}, err
+		return settings.AuditPage{}, err
 	}
 	defer s.leave()
-	var page task.AuditPage
+	var page settings.AuditPage
 	examined := 0
 	for _, e := range slices.Backward(s.log) {
 		switch {

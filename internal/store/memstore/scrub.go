@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -17,12 +18,12 @@ type stray struct {
 
 // Scrub looks for lost leases. The store has no index that could be wrong. The
 // cursor is the last name examined.
-func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
+func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
 	if err := s.enter(ctx); err != nil {
-		return task.Scrubbed{}, err
+		return store.Scrubbed{}, err
 	}
 	defer s.leave()
-	var done task.Scrubbed
+	var done store.Scrubbed
 	for _, place := range s.placesLocked(cursor) {
 		if done.Examined == max(limit, 1) {
 			return done, nil
@@ -31,7 +32,7 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 		done.Next = place.name
 		if t := s.records[place.key]; s.strayedLocked(now, t) {
 			s.reapLocked(now, t, false)
-			done.Repairs = append(done.Repairs, task.Repair{Key: place.key, Found: task.FoundStray})
+			done.Repairs = append(done.Repairs, store.Repair{Key: place.key, Found: store.FoundStray})
 		}
 	}
 	done.Next = ""
@@ -61,7 +62,7 @@ func (s *Store) placesLocked(after string) []place {
 }
 
 // strayedLocked reports whether t's lease has ended and has not been extended
-// for task.StrayAfter since a scrub first saw that. One scrub is not enough: if
+// for store.StrayAfter since a scrub first saw that. One scrub is not enough: if
 // the clock was set ahead, every lease looks ended.
 func (s *Store) strayedLocked(now task.Millis, t *task.Task) bool {
 	key := t.Key()
@@ -72,7 +73,7 @@ func (s *Store) strayedLocked(now task.Millis, t *task.Task) bool {
 	found := stray{t.Lease.Token, t.Lease.Until, now}
 	old, again := s.strays[key]
 	if again && old.token == found.token && old.until == found.until {
-		if now.Sub(old.seen) < task.StrayAfter {
+		if now.Sub(old.seen) < store.StrayAfter {
 			return false
 		}
 		delete(s.strays, key)

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -24,7 +26,7 @@ type Config struct {
 	AuditKeep time.Duration
 }
 
-// Store is a task.Store that forgets everything when the process ends. Nothing
+// Store is a store.Store that forgets everything when the process ends. Nothing
 // runs in the background. Lanes, Peek, List, Fire, Reap, Sweep, Counts and Scrub cost
 // O(tasks), and so does a change in a namespace that has quotas.
 type Store struct {
@@ -32,7 +34,7 @@ type Store struct {
 	auditKeep time.Duration
 
 	// settings is written by Configure under mu, and read by Settings without it.
-	settings atomic.Pointer[task.Settings]
+	settings atomic.Pointer[settings.Settings]
 	// configuring is held during all of Configure, so that the watcher gets the
 	// settings in their order. It is taken before mu.
 	configuring sync.Mutex
@@ -43,9 +45,9 @@ type Store struct {
 	idem    map[idemKey]string  // the name of the record that was created with the key
 	hint    func([]task.Entry)  // nil: no watcher
 	hints   []task.Entry        // hints of the call under way
-	tell    func(*task.Settings)
-	log     []task.AuditEntry // the oldest first
-	seq     uint64            // of the newest entry ever made
+	tell    func(*settings.Settings)
+	log     []settings.AuditEntry // the oldest first
+	seq     uint64                // of the newest entry ever made
 	strays  map[task.Key]stray
 	closed  bool
 }
@@ -57,28 +59,28 @@ type idemKey struct{ namespace, digest string }
 func New(c Config) *Store {
 	s := &Store{
 		policy:    c.Policy.WithDefaults(),
-		auditKeep: cmp.Or(c.AuditKeep, task.DefaultAuditKeep),
+		auditKeep: cmp.Or(c.AuditKeep, store.DefaultAuditKeep),
 		records:   map[task.Key]*task.Task{},
 		bodies:    map[task.Key][]byte{},
 		idem:      map[idemKey]string{},
 		strays:    map[task.Key]stray{},
 	}
-	s.settings.Store(task.NewSettings())
+	s.settings.Store(settings.NewSettings())
 	return s
 }
 
 // Contents is the visible state of a store.
 type Contents struct {
 	Records  []*task.Task // with their bodies
-	Settings []task.Setting
-	Audit    []task.AuditEntry // the oldest first
+	Settings []settings.Setting
+	Audit    []settings.AuditEntry // the oldest first
 }
 
 // Restore returns a Store that holds c, as after the death of the process that
 // held its leases: each lease is reaped as of now.
 func Restore(config Config, now task.Millis, c Contents) *Store {
 	s := New(config)
-	s.settings.Store(task.NewSettings(c.Settings...))
+	s.settings.Store(settings.NewSettings(c.Settings...))
 	s.log = slices.Clone(c.Audit)
 	if n := len(s.log); n > 0 {
 		s.seq = s.log[n-1].Seq
@@ -96,39 +98,39 @@ func Restore(config Config, now task.Millis, c Contents) *Store {
 }
 
 // Apply carries out changes, one after the other, in one critical section.
-func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	replies := make([]task.Reply, len(changes))
+	replies := make([]store.Reply, len(changes))
 	for i, c := range changes {
 		if s.reusesKeyLocked(c) {
 			replies[i].Err = task.ErrIdempotencyReuse
 			continue
 		}
-		replies[i] = s.changeLocked(now, task.ActorOf(ctx), c)
+		replies[i] = s.changeLocked(now, settings.ActorOf(ctx), c)
 	}
 	return replies, nil
 }
 
 // changeLocked carries out a client's change within its quotas, and records it
 // in the audit log.
-func (s *Store) changeLocked(now task.Millis, who task.Actor, c task.Change) task.Reply {
+func (s *Store) changeLocked(now task.Millis, who settings.Actor, c task.Change) store.Reply {
 	old := s.records[c.Target()]
 	result, err := c.Apply(now, old, s.factsOf(old))
 	if err == nil && result.Task != old {
 		err = s.admitLocked(old, result.Task)
 	}
 	if err != nil {
-		return task.Reply{Err: err}
+		return store.Reply{Err: err}
 	}
 	s.settings.Load().Spare(old, result)
 	s.keepLocked(result)
-	if e, ok := task.AuditChange(now, who, c, result); ok {
+	if e, ok := settings.AuditChange(now, who, c, result); ok {
 		s.auditLocked(e)
 	}
-	return task.Reply{Result: result}
+	return store.Reply{Result: result}
 }
 
 // Get returns the task with its body.
@@ -230,19 +232,19 @@ func (s *Store) leave() {
 }
 
 // stepLocked carries out one transition and stores its result.
-func (s *Store) stepLocked(now task.Millis, key task.Key, tr task.Transition) task.Reply {
+func (s *Store) stepLocked(now task.Millis, key task.Key, tr task.Transition) store.Reply {
 	old := s.records[key]
 	return s.transitLocked(now, old, tr, s.factsOf(old))
 }
 
-func (s *Store) transitLocked(now task.Millis, old *task.Task, tr task.Transition, f task.Facts) task.Reply {
+func (s *Store) transitLocked(now task.Millis, old *task.Task, tr task.Transition, f task.Facts) store.Reply {
 	result, err := tr.Apply(now, old, f)
 	if err != nil && !errors.Is(err, task.ErrExpired) {
-		return task.Reply{Err: err}
+		return store.Reply{Err: err}
 	}
 	s.settings.Load().Spare(old, result)
 	s.keepLocked(result)
-	return task.Reply{Result: result, Err: err}
+	return store.Reply{Result: result, Err: err}
 }
 
 // keepLocked stores the result of a transition.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
@@ -12,26 +14,26 @@ import (
 var config = memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(*testing.T) task.Store { return memstore.New(config) })
+	storetest.Run(t, func(*testing.T) store.Store { return memstore.New(config) })
 }
 
 // TestTheReferenceEqualsItself proves the comparison, not the store: commands
 // are reproducible, and Restore brings back the whole visible state.
 func TestTheReferenceEqualsItself(t *testing.T) {
 	storetest.Differential(t, storetest.Subject{
-		Open:      func(*testing.T) task.Store { return memstore.New(config) },
+		Open:      func(*testing.T) store.Store { return memstore.New(config) },
 		Reference: restore,
 		Reopens:   []storetest.Reopen{{Name: "restore", Do: reopen}},
 		Scripts:   20,
 	})
 }
 
-func restore(now task.Millis, c storetest.Contents) task.Store {
+func restore(now task.Millis, c storetest.Contents) store.Store {
 	return memstore.Restore(config, now, memstore.Contents(c))
 }
 
 // reopen copies the whole visible state into a new store.
-func reopen(t *testing.T, s task.Store, now task.Millis) task.Store {
+func reopen(t *testing.T, s store.Store, now task.Millis) store.Store {
 	var all []*task.Task
 	for _, namespace := range []string{"default", "default2"} {
 		l, err := storetest.DrainAll(t.Context(), s, namespace, task.Page{Limit: 100, Bodies: true})
@@ -41,10 +43,10 @@ func reopen(t *testing.T, s task.Store, now task.Millis) task.Store {
 		all = append(all, l...)
 	}
 	c := storetest.Contents{Records: all}
-	for kind := task.QueueKind; kind <= task.SecretKind; kind++ {
+	for kind := settings.QueueKind; kind <= settings.SecretKind; kind++ {
 		c.Settings = append(c.Settings, s.Settings().List(kind, "")...)
 	}
-	page, err := s.Audit(t.Context(), task.AuditFilter{}, 0, 1000)
+	page, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 1000)
 	if err != nil || page.Next != 0 {
 		t.Fatalf("audit: %v, next %d", err, page.Next)
 	}

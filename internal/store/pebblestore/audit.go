@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -25,11 +26,11 @@ type block struct {
 	last    uint64 // number of the newest entry that was ever made
 	value   []byte
 	entries int
-	before  task.AuditEntry // the entry before, in the same block
+	before  settings.AuditEntry // the entry before, in the same block
 }
 
 // record adds an entry to the batch being filled.
-func (c *committer) record(e task.AuditEntry) {
+func (c *committer) record(e settings.AuditEntry) {
 	if c.config.AuditKeep < 0 {
 		return
 	}
@@ -39,8 +40,8 @@ func (c *committer) record(e task.AuditEntry) {
 	c.bound.count(&e, 1)
 }
 
-// Record implements task.Registry.
-func (s *Store) Record(ctx context.Context, entries []task.AuditEntry) error {
+// Record implements store.SettingsStore.
+func (s *Store) Record(ctx context.Context, entries []settings.AuditEntry) error {
 	if len(entries) == 0 {
 		return ctx.Err()
 	}
@@ -48,10 +49,10 @@ func (s *Store) Record(ctx context.Context, entries []task.AuditEntry) error {
 	return err
 }
 
-func (b *block) add(e *task.AuditEntry) {
+func (b *block) add(e *settings.AuditEntry) {
 	if b.entries == 0 {
 		b.value = append(b.value[:0], codec.Format)
-		b.before = task.AuditEntry{}
+		b.before = settings.AuditEntry{}
 	}
 	b.value = codec.AppendAuditEntry(b.value, &b.before, e)
 	b.before = *e
@@ -80,7 +81,7 @@ func parseAuditKey(key []byte) (last uint64, err error) {
 }
 
 // parseBlock returns the entries of a block, the oldest first.
-func parseBlock(key, value []byte) ([]task.AuditEntry, error) {
+func parseBlock(key, value []byte) ([]settings.AuditEntry, error) {
 	last, err := parseAuditKey(key)
 	if err != nil {
 		return nil, err
@@ -98,35 +99,35 @@ func parseBlock(key, value []byte) ([]task.AuditEntry, error) {
 	return entries, nil
 }
 
-// Audit implements task.Registry.
-func (s *Store) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
-	var page task.AuditPage
+// Audit implements store.SettingsStore.
+func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
+	var page settings.AuditPage
 	err := s.read(ctx, "read the audit log", func() (err error) {
 		page, err = readLog(s.db, f, before, limit)
 		return err
 	})
 	if err != nil {
-		return task.AuditPage{}, err
+		return settings.AuditPage{}, err
 	}
 	return page, nil
 }
 
-func readLog(db *pebble.DB, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
+func readLog(db *pebble.DB, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {
 	space := []byte(auditPrefix)
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
 	if err != nil {
-		return task.AuditPage{}, err
+		return settings.AuditPage{}, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	examined := 0
 	for ok := seekLog(it, before); ok; ok = it.Prev() {
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return task.AuditPage{}, err
+			return settings.AuditPage{}, err
 		}
 		entries, err := parseBlock(it.Key(), value)
 		if err != nil {
-			return task.AuditPage{}, err
+			return settings.AuditPage{}, err
 		}
 		for _, e := range slices.Backward(entries) {
 			switch {
@@ -190,7 +191,7 @@ func (c *committer) sweepLog(r *request, limit int) (n int, err error) {
 }
 
 // shorten writes the remaining entries of a block, if some were removed.
-func (c *committer) shorten(r *request, key []byte, left []task.AuditEntry, removed int) error {
+func (c *committer) shorten(r *request, key []byte, left []settings.AuditEntry, removed int) error {
 	if removed == 0 {
 		return nil
 	}

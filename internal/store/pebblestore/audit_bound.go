@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 )
 
 // boundStep is how many audit entries one sweep reads at most, to count or to
@@ -30,7 +30,7 @@ type logBound struct {
 }
 
 // count adds a new entry to the counts, or with -1 removes one.
-func (b *logBound) count(e *task.AuditEntry, sign int64) {
+func (b *logBound) count(e *settings.AuditEntry, sign int64) {
 	if b.counting && e.OfTask() && (e.Seq > b.until || e.Seq <= b.walked) {
 		b.entries[e.Namespace] += sign
 	}
@@ -39,9 +39,9 @@ func (b *logBound) count(e *task.AuditEntry, sign int64) {
 // boundLog drops the oldest entries of tasks in namespaces with more entries
 // than their quota of bytes allows.
 func (c *committer) boundLog(r *request) error {
-	var limited []*task.NamespaceSettings
-	for _, setting := range c.newest.List(task.NamespaceKind, "") {
-		if n := setting.(*task.NamespaceSettings); n.MaxBytes > 0 {
+	var limited []*settings.NamespaceSettings
+	for _, setting := range c.newest.List(settings.NamespaceKind, "") {
+		if n := setting.(*settings.NamespaceSettings); n.MaxBytes > 0 {
 			limited = append(limited, n)
 		}
 	}
@@ -63,7 +63,7 @@ func (c *committer) boundLog(r *request) error {
 		}
 		// One namespace at a time: the next one would read blocks that this
 		// batch changes.
-		if dropped, err := c.dropEntries(r, n.Name, b.entries[n.Name]-task.AuditKept(room), room); err != nil || dropped {
+		if dropped, err := c.dropEntries(r, n.Name, b.entries[n.Name]-settings.AuditKept(room), room); err != nil || dropped {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (c *committer) boundLog(r *request) error {
 // blocks calls f with the blocks of the log that end after the number behind,
 // the oldest first, until f returns false. It reports whether f saw all of
 // them.
-func (c *committer) blocks(behind uint64, f func(key []byte, entries []task.AuditEntry) (bool, error)) (all bool, err error) {
+func (c *committer) blocks(behind uint64, f func(key []byte, entries []settings.AuditEntry) (bool, error)) (all bool, err error) {
 	it, err := c.db.NewIter(&pebble.IterOptions{LowerBound: appendAuditKey(nil, behind+1), UpperBound: prefixEnd([]byte(auditPrefix))})
 	if err != nil {
 		return false, err
@@ -98,7 +98,7 @@ func (c *committer) blocks(behind uint64, f func(key []byte, entries []task.Audi
 // countLog counts some of the entries that were in the log when counting began.
 func (c *committer) countLog() error {
 	b, seen := &c.bound, 0
-	all, err := c.blocks(b.walked, func(key []byte, entries []task.AuditEntry) (bool, error) {
+	all, err := c.blocks(b.walked, func(key []byte, entries []settings.AuditEntry) (bool, error) {
 		last, err := parseAuditKey(key)
 		if err != nil || last > b.until {
 			b.done = err == nil
@@ -121,8 +121,8 @@ func (c *committer) countLog() error {
 // as it finds within boundStep. It reports whether it removed any.
 func (c *committer) dropEntries(r *request, namespace string, n, room int64) (bool, error) {
 	b, seen, dropped := &c.bound, 0, int64(0)
-	_, err := c.blocks(b.behind[namespace], func(key []byte, entries []task.AuditEntry) (bool, error) {
-		left := make([]task.AuditEntry, 0, len(entries))
+	_, err := c.blocks(b.behind[namespace], func(key []byte, entries []settings.AuditEntry) (bool, error) {
+		left := make([]settings.AuditEntry, 0, len(entries))
 		for i, e := range entries {
 			if dropped < n && e.Namespace == namespace && e.OfTask() {
 				b.count(&entries[i], -1)
@@ -155,6 +155,6 @@ func (c *committer) dropEntries(r *request, namespace string, n, room int64) (bo
 	c.config.Logger.Warn("dropped the oldest audit entries of a namespace: no room in max_bytes",
 		slog.String("namespace", namespace), slog.Int64("dropped", dropped), slog.Int64("limit", room))
 	c.touch(r)
-	c.record(task.AuditDropped(r.now, namespace, dropped, room))
+	c.record(settings.AuditDropped(r.now, namespace, dropped, room))
 	return true, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -16,7 +17,7 @@ func TestTheAuditLogIsCountedAgainAfterACrash(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Config{})
 	const now task.Millis = 1_800_000_000_000
-	if _, err := s.Configure(t.Context(), now, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}}); err != nil {
+	if _, err := s.Configure(t.Context(), now, []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}}); err != nil {
 		t.Fatal(err)
 	}
 	churn := func(s *Store, n int) {
@@ -32,7 +33,7 @@ func TestTheAuditLogIsCountedAgainAfterACrash(t *testing.T) {
 	}
 	quota := func(s *Store, bytes int64) {
 		t.Helper()
-		if _, err := s.Configure(t.Context(), now, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme", MaxBytes: bytes}}}); err != nil {
+		if _, err := s.Configure(t.Context(), now, []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme", MaxBytes: bytes}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,7 +48,7 @@ func TestTheAuditLogIsCountedAgainAfterACrash(t *testing.T) {
 	counted := func(s *Store) (entries int64) {
 		t.Helper()
 		for before := uint64(0); ; {
-			page, err := s.Audit(t.Context(), task.AuditFilter{Namespace: "acme"}, before, 1000)
+			page, err := s.Audit(t.Context(), settings.AuditFilter{Namespace: "acme"}, before, 1000)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,10 +62,10 @@ func TestTheAuditLogIsCountedAgainAfterACrash(t *testing.T) {
 			}
 		}
 	}
-	const room = task.MinAuditEntries
+	const room = settings.MinAuditEntries
 	churn(s, room) // without a quota: nothing is counted
 	for _, step := range []struct{ changes, left int64 }{
-		{0, room}, {1, task.AuditKept(room)}, {room - task.AuditKept(room), room}, {1, task.AuditKept(room)},
+		{0, room}, {1, settings.AuditKept(room)}, {room - settings.AuditKept(room), room}, {1, settings.AuditKept(room)},
 	} {
 		s = open(t, powerOff(fs), Config{})
 		fs = s.config.FS.(*vfs.MemFS)
@@ -92,7 +93,7 @@ func TestTheAuditLogIsCountedAgainAfterACrash(t *testing.T) {
 func TestTheAuditLogIsBoundedWhileOldEntriesGoByAge(t *testing.T) {
 	s := open(t, vfs.NewMem(), Config{})
 	const now task.Millis = 1_800_000_000_000
-	if _, err := s.Configure(t.Context(), now-1, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme", MaxBytes: 1 << 16}}}); err != nil {
+	if _, err := s.Configure(t.Context(), now-1, []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme", MaxBytes: 1 << 16}}}); err != nil {
 		t.Fatal(err)
 	}
 	replace := func(namespace string, at task.Millis) {
@@ -107,7 +108,7 @@ func TestTheAuditLogIsBoundedWhileOldEntriesGoByAge(t *testing.T) {
 	for i := range sweeps {
 		replace(task.DefaultNamespace, now+task.Millis(i))
 	}
-	for range task.MinAuditEntries + 1 {
+	for range settings.MinAuditEntries + 1 {
 		replace("acme", now+1000)
 	}
 	if _, err := s.Sweep(t.Context(), now.Add(storetest.AuditKeep)-1, 1000); err != nil { // the entry of the quota
@@ -120,7 +121,7 @@ func TestTheAuditLogIsBoundedWhileOldEntriesGoByAge(t *testing.T) {
 	}
 	left := 0
 	for before := uint64(0); ; {
-		page, err := s.Audit(t.Context(), task.AuditFilter{Namespace: "acme", Target: "x"}, before, 1000)
+		page, err := s.Audit(t.Context(), settings.AuditFilter{Namespace: "acme", Target: "x"}, before, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,7 @@ func TestTheAuditLogIsBoundedWhileOldEntriesGoByAge(t *testing.T) {
 			break
 		}
 	}
-	if want := task.AuditKept(task.MinAuditEntries); int64(left) != want {
+	if want := settings.AuditKept(settings.MinAuditEntries); int64(left) != want {
 		t.Errorf("%d entries of its task are left, want %d", left, want)
 	}
 }

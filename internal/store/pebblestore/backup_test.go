@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -27,7 +28,7 @@ func TestABackupUnderLoadHoldsEverythingThatWasAnsweredBefore(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	mustApply(t, s, creates(0, 500, later))
-	if _, err := s.Configure(t.Context(), benchStart, []task.Edit{task.PauseQueue{Namespace: "default", Name: "paused", Paused: true}}); err != nil {
+	if _, err := s.Configure(t.Context(), benchStart, []settings.Edit{settings.PauseQueue{Namespace: "default", Name: "paused", Paused: true}}); err != nil {
 		t.Fatal(err)
 	}
 	for round := range int64(2) {
@@ -82,7 +83,7 @@ func wantNames(t *testing.T, dir string, names []string) {
 	if !s.Settings().Queue("default", "paused").Paused {
 		t.Error("the settings are lost")
 	}
-	if page, err := s.Audit(t.Context(), task.AuditFilter{}, 0, 1000); err != nil || len(page.Entries) < 500 {
+	if page, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 1000); err != nil || len(page.Entries) < 500 {
 		t.Errorf("%d audit entries, error %v", len(page.Entries), err)
 	}
 	storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -145,7 +146,7 @@ func deliver(b testing.TB, s *Store, n int) int {
 	if len(heads) == 0 {
 		return 0
 	}
-	found, err := s.Peek(ctx, []task.LaneRead{{Lane: heads[0].Lane, Until: benchStart, Limit: n}})
+	found, err := s.Peek(ctx, []store.LaneRead{{Lane: heads[0].Lane, Until: benchStart, Limit: n}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func deliver(b testing.TB, s *Store, n int) int {
 	return len(claims)
 }
 
-func mustReplies(b testing.TB, replies []task.Reply, err error) {
+func mustReplies(b testing.TB, replies []store.Reply, err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
@@ -349,7 +350,7 @@ func BenchmarkPeekAfterDeletes(b *testing.B) {
 	t := task.Task{Namespace: lane.Namespace, Queue: lane.Queue, Priority: lane.Priority, Request: lane.Request}
 	b.ReportAllocs()
 	for b.Loop() {
-		found, err := s.Peek(context.Background(), []task.LaneRead{{Lane: t.Lane(), Until: benchStart, Limit: 100}})
+		found, err := s.Peek(context.Background(), []store.LaneRead{{Lane: t.Lane(), Until: benchStart, Limit: 100}})
 		if err != nil || len(found[0]) != 1 {
 			b.Fatal(len(found[0]), err)
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -75,8 +77,8 @@ type committer struct {
 	bodies map[task.Key][]byte
 	idem   map[idemKey]string // "": removed
 
-	newest   *task.Settings // the settings after all batches, including the one being filled
-	edited   uint64         // the newest batch that changed them
+	newest   *settings.Settings // the settings after all batches, including the one being filled
+	edited   uint64             // the newest batch that changed them
 	counters *counters
 	recount  *recount // of the scrub that is under way; nil: no scrub
 	log      block
@@ -110,8 +112,8 @@ type writeBatch struct {
 	number    uint64        // 0: nothing needs a sync, and the requests wait for earlier batches
 	batch     *pebble.Batch // nil: empty
 	steps     int
-	durable   bool           // the batch must be synced
-	settings  *task.Settings // the settings after the batch; nil: it does not change them
+	durable   bool               // the batch must be synced
+	settings  *settings.Settings // the settings after the batch; nil: it does not change them
 	applied   time.Time
 	requests  []*request   // the requests to answer
 	scheduled []task.Entry // added to the due index
@@ -204,7 +206,7 @@ func (c *committer) serve(r *request) error {
 }
 
 func (c *committer) carryOut(r *request) error {
-	r.replies = make([]task.Reply, len(r.steps))
+	r.replies = make([]store.Reply, len(r.steps))
 	for i := range r.steps {
 		if err := c.makeRoom(r.urgent); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -69,7 +70,7 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.Policy = c.Policy.WithDefaults()
 	if c.AuditKeep == 0 {
-		c.AuditKeep = task.DefaultAuditKeep
+		c.AuditKeep = store.DefaultAuditKeep
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -44,7 +45,7 @@ func (c *counts) publish(changed map[task.QueueKey]task.Counts) {
 	}
 }
 
-// Counts implements task.Registry.
+// Counts implements store.SettingsStore.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 	all := make(map[task.QueueKey]task.Counts)
 	err := s.read(ctx, "read the counts", func() error {
@@ -167,7 +168,7 @@ func (b *counters) namespace(name string) task.Counts {
 }
 
 // count adds the counts of d's namespace to d. It costs O(queues).
-func (b *counters) count(d *task.DropNamespace) {
+func (b *counters) count(d *settings.DropNamespace) {
 	for key, l := range b.queues {
 		if key.Namespace == d.Name && !key.OfOccurrences() {
 			d.Count(key.Queue, l.counts)

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -112,11 +113,11 @@ func everyCall(t *testing.T, s *Store) map[string]func() error {
 		"Reap":   func() error { _, err := s.Reap(ctx, benchStart, 1); return err },
 		"Sweep":  func() error { _, err := s.Sweep(ctx, benchStart, 1); return err },
 		"Configure": func() error {
-			_, err := s.Configure(ctx, benchStart, []task.Edit{task.EndPurge{Namespace: "n", Name: "q"}})
+			_, err := s.Configure(ctx, benchStart, []settings.Edit{settings.EndPurge{Namespace: "n", Name: "q"}})
 			return err
 		},
 		"Counts": func() error { _, err := s.Counts(ctx); return err },
-		"Audit":  func() error { _, err := s.Audit(ctx, task.AuditFilter{}, 0, 1); return err },
+		"Audit":  func() error { _, err := s.Audit(ctx, settings.AuditFilter{}, 0, 1); return err },
 		"Scrub":  func() error { _, err := s.Scrub(ctx, benchStart, "", 1); return err },
 		"Backup": func() error { return s.Backup(ctx, io.Discard) },
 	}

@@ -16,7 +16,7 @@ package pebblestore
 //	idem/<namespace>\0<digest>                         the name of the task made with that Idempotency-Key
 //	count/<namespace>\0<queue>                         how many records the queue has, see counts.go; no key if none;
 //	                                                   also the number of unfinished occurrences of a schedule
-//	set/<kind, 1 byte><namespace>\0<name>              format byte, a setting: see task.EncodeSetting
+//	set/<kind, 1 byte><namespace>\0<name>              format byte, a setting: see settings.EncodeSetting
 //	audit/<number of the last entry, 8 bytes>          the audit entries of one batch: see package codec
 //
 // Records, counts and blocks of the audit log begin with the same format byte

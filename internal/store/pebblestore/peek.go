@@ -7,11 +7,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Lanes implements task.Queue.
+// Lanes implements store.LeaseStore.
 func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
 	var heads []task.LaneHead
 	err := s.read(ctx, "read the lanes", func() error {
@@ -21,7 +22,7 @@ func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, 
 	return heads, err
 }
 
-// LaneNamespaces implements task.Queue. Like LanePages it does not wait for a
+// LaneNamespaces implements store.LeaseStore. Like LanePages it does not wait for a
 // sync: the existence of a lane is no promise, and Peek waits before it returns
 // an entry.
 func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
@@ -36,12 +37,12 @@ func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// LanePages implements task.Queue.
-func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.LanePageRead) ([]task.LanePage, error) {
+// LanePages implements store.LeaseStore.
+func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	pages := make([]task.LanePage, len(reads))
+	pages := make([]store.LanePage, len(reads))
 	err := s.locked("read the lanes", func() error {
 		for i, r := range reads {
 			p := &pages[i]
@@ -53,8 +54,8 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.L
 	return pages, err
 }
 
-// Peek implements task.Queue.
-func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+// Peek implements store.LeaseStore.
+func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	found := make([][]task.Entry, len(reads))
 	err := s.read(ctx, "read the due index", func() error { return s.peek(reads, found) })
 	if err != nil {
@@ -63,7 +64,7 @@ func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry
 	return found, nil
 }
 
-func (s *Store) peek(reads []task.LaneRead, found [][]task.Entry) (err error) {
+func (s *Store) peek(reads []store.LaneRead, found [][]task.Entry) (err error) {
 	peeks := make([]peek, 0, len(reads))
 	defer func() {
 		for _, p := range peeks {
@@ -93,7 +94,7 @@ func (s *Store) peek(reads []task.LaneRead, found [][]task.Entry) (err error) {
 
 // peek is one read of a lane's index.
 type peek struct {
-	task.LaneRead
+	store.LaneRead
 	low     task.Position // the lane's mark
 	into    *[]task.Entry
 	finding lowwater.Finding

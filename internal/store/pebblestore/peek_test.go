@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -28,7 +29,7 @@ func TestPeekDoesNotStepThroughDeletedEntriesOfAnotherLane(t *testing.T) {
 	here, there := newSpec("here", benchStart), newSpec("there", benchStart)
 	here.Queue, there.Queue = "a", "b"
 	mustApply(t, s, []task.Change{task.Create{Spec: here}, task.Create{Spec: there}, task.Cancel{Key: here.Key}})
-	found, err := s.Peek(t.Context(), []task.LaneRead{
+	found, err := s.Peek(t.Context(), []store.LaneRead{
 		{Lane: taskOf(here).Lane(), Until: benchStart, Limit: 10},
 		{Lane: taskOf(there).Lane(), Until: benchStart, Limit: 10},
 	})
@@ -44,12 +45,12 @@ func TestConcurrentReadsNeverHideATask(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	lane := taskOf(newSpec("x", benchStart)).Lane()
-	read := task.LaneRead{Lane: lane, Until: benchStart + 1000, Limit: 10_000}
+	read := store.LaneRead{Lane: lane, Until: benchStart + 1000, Limit: 10_000}
 	var readers, writers sync.WaitGroup
 	for range 3 {
 		readers.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := s.Peek(ctx, []task.LaneRead{read}); err != nil && ctx.Err() == nil {
+				if _, err := s.Peek(ctx, []store.LaneRead{read}); err != nil && ctx.Err() == nil {
 					t.Error(err)
 				}
 			}
@@ -61,7 +62,7 @@ func TestConcurrentReadsNeverHideATask(t *testing.T) {
 			for i := range 150 {
 				name := fmt.Sprintf("w%d-%d", w, i)
 				mustApply(t, s, []task.Change{task.Create{Spec: newSpec(name, benchStart+task.Millis(rng.IntN(1000)))}})
-				found, err := s.Peek(t.Context(), []task.LaneRead{read})
+				found, err := s.Peek(t.Context(), []store.LaneRead{read})
 				if err != nil || !contains(found[0], name) {
 					t.Errorf("%s was answered and is not found among %d: %v", name, len(found[0]), err)
 				}

@@ -16,6 +16,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -190,9 +192,9 @@ func (c *client) auditQueue(s *Store) (lost []string) {
 // auditLog returns the records and settings whose last change has no entry in
 // the audit log, and the entries without a change.
 func auditLog(ctx context.Context, s *Store, clients []*client) (wrong []string, err error) {
-	newest := map[string]task.AuditEntry{} // by target
+	newest := map[string]settings.AuditEntry{} // by target
 	for before := uint64(0); ; {
-		page, err := s.Audit(ctx, task.AuditFilter{}, before, 1000)
+		page, err := s.Audit(ctx, settings.AuditFilter{}, before, 1000)
 		if err != nil {
 			return nil, fmt.Errorf("read the audit log: %w", err)
 		}
@@ -242,15 +244,15 @@ func (c *client) configure(ctx context.Context, s *Store) error {
 		c.queueAsked++
 	}
 	c.mu.Unlock()
-	edit := task.PauseQueue{Namespace: task.DefaultNamespace, Name: c.queueName(), Paused: true}
-	replies, err := s.Configure(ctx, benchStart, []task.Edit{edit})
+	edit := settings.PauseQueue{Namespace: task.DefaultNamespace, Name: c.queueName(), Paused: true}
+	replies, err := s.Configure(ctx, benchStart, []settings.Edit{edit})
 	if err != nil || replies[0].Err != nil {
 		return errors.Join(err, fmt.Errorf("pause: %v", replies))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.frozen {
-		c.queueAnswered = replies[0].Changes[0].Value.(*task.QueueSettings).Version
+		c.queueAnswered = replies[0].Changes[0].Value.(*settings.QueueSettings).Version
 		c.answered++
 	}
 	return nil
@@ -384,7 +386,7 @@ func (c *client) attempt(ctx context.Context, s *Store, e *expected, old *task.T
 	return c.note(e, replies, err)
 }
 
-func firstError(replies []task.Reply) error {
+func firstError(replies []store.Reply) error {
 	if len(replies) == 0 {
 		return nil
 	}
@@ -401,7 +403,7 @@ func (c *client) expect(e *expected, next *task.Task) {
 }
 
 // note records the reply.
-func (c *client) note(e *expected, replies []task.Reply, err error) error {
+func (c *client) note(e *expected, replies []store.Reply, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := errors.Join(err, firstError(replies)); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -13,16 +15,16 @@ import (
 type request struct {
 	ctx     context.Context // a call is not begun if its context has ended
 	now     task.Millis
-	who     task.Actor // for the audit log
+	who     settings.Actor // for the audit log
 	steps   []step
-	replies []task.Reply // of the steps carried out so far
-	urgent  bool         // a call of dispatch: handled before those of clients
+	replies []store.Reply // of the steps carried out so far
+	urgent  bool          // a call of dispatch: handled before those of clients
 
 	// Instead of steps.
-	edits  []task.Edit       // settings
-	edited []task.EditReply  // of the edits carried out so far
-	log    []task.AuditEntry // entries that belong to no change
-	sweep  int               // if not 0: sweep at most this many records
+	edits  []settings.Edit       // settings
+	edited []settings.EditReply  // of the edits carried out so far
+	log    []settings.AuditEntry // entries that belong to no change
+	sweep  int                   // if not 0: sweep at most this many records
 	swept  int
 	repair *repair // the doubts of a scrub
 

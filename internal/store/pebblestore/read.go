@@ -18,7 +18,7 @@ type getter interface {
 	Get(key []byte) ([]byte, io.Closer, error)
 }
 
-// Get implements task.Ledger.
+// Get implements store.TaskStore.
 func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	var t *task.Task
 	err := s.read(ctx, "read a task", func() (err error) {
@@ -90,7 +90,7 @@ func checkBody(from getter, t *task.Task) error {
 	return nil
 }
 
-// List implements task.Ledger.
+// List implements store.TaskStore.
 func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
 	var listing task.Listing
 	err := s.read(ctx, "list tasks", func() (err error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -25,7 +26,7 @@ type repair struct {
 	from, to string // names as in keys
 	last     bool   // to the end
 
-	repairs []task.Repair
+	repairs []store.Repair
 }
 
 // repair makes the repairs of r. It begins a new batch, so that the database
@@ -54,7 +55,7 @@ func (c *committer) repair(r *request) error {
 			return err
 		}
 		if reply.Err == nil {
-			m.found(l.key, task.FoundStray)
+			m.found(l.key, store.FoundStray)
 		}
 	}
 	c.filling.steps += len(m.repairs)
@@ -63,7 +64,7 @@ func (c *committer) repair(r *request) error {
 }
 
 func (m *repair) found(key task.Key, what string) {
-	m.repairs = append(m.repairs, task.Repair{Key: key, Found: what})
+	m.repairs = append(m.repairs, store.Repair{Key: key, Found: what})
 }
 
 // repairRecord writes the missing entries of a record.

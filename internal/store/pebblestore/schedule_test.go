@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -33,10 +34,10 @@ func eachSecond(name string, edits ...func(*task.ScheduleSpec)) task.PutSchedule
 func scheduleKey(name string) task.Key { return task.ScheduleKey(task.DefaultNamespace, name) }
 
 // fireOne fires a schedule.
-func fireOne(ctx context.Context, s *Store, now task.Millis, name string) (task.Reply, error) {
+func fireOne(ctx context.Context, s *Store, now task.Millis, name string) (store.Reply, error) {
 	replies, err := s.Fire(ctx, now, []task.Fire{{Key: scheduleKey(name)}})
 	if err != nil {
-		return task.Reply{}, err
+		return store.Reply{}, err
 	}
 	return replies[0], replies[0].Err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -17,33 +18,33 @@ import (
 // first, so that missing entries are restored before the entries are examined.
 var scrubbed = []string{taskPrefix, bodyPrefix, idemPrefix, duePrefix, runPrefix, deadPrefix, donePrefix}
 
-// Scrub implements task.Scrubber. The cursor is the last key that was examined.
+// Scrub implements store.Scrubber. The cursor is the last key that was examined.
 //
 // It reads a snapshot. Each batch moves the store from one consistent state to
 // another, so the snapshot must be consistent. A mismatch is only a doubt: the
 // committer checks the present state again, and repairs it. So readers and
 // writers are delayed only by doubts and by the count.
-func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
+func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
 	sc, err := s.beginScrub(now, cursor, limit)
 	if err != nil {
-		return task.Scrubbed{}, err
+		return store.Scrubbed{}, err
 	}
 	if err := ctx.Err(); err != nil {
-		return task.Scrubbed{}, err
+		return store.Scrubbed{}, err
 	}
 	if err := s.locked("scrub", sc.run); err != nil {
-		return task.Scrubbed{}, err
+		return store.Scrubbed{}, err
 	}
 	for sc.repair.wanted() {
 		r := &request{now: now, repair: &sc.repair, urgent: true}
 		if _, err := s.submit(ctx, r); err != nil {
-			return task.Scrubbed{}, err
+			return store.Scrubbed{}, err
 		}
 	}
 	if sc.next == "" {
 		s.strays.end()
 	}
-	return task.Scrubbed{Examined: sc.examined, Repairs: sc.repair.repairs, Next: sc.next}, nil
+	return store.Scrubbed{Examined: sc.examined, Repairs: sc.repair.repairs, Next: sc.next}, nil
 }
 
 // scrub is one step of a scrub.

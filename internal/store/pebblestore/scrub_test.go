@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/storetest"
@@ -20,7 +21,7 @@ import (
 )
 
 // scrubAll scrubs the whole store and returns the repairs.
-func scrubAll(t testing.TB, s *Store, now task.Millis, limit int) (repairs []task.Repair, examined int) {
+func scrubAll(t testing.TB, s *Store, now task.Millis, limit int) (repairs []store.Repair, examined int) {
 	t.Helper()
 	for cursor := ""; ; {
 		done, err := s.Scrub(t.Context(), now, cursor, limit)
@@ -308,7 +309,7 @@ func peekSome(ctx context.Context, s *Store, i int) []task.Entry {
 	if err != nil || len(heads) == 0 {
 		return nil
 	}
-	found, err := s.Peek(ctx, []task.LaneRead{{Lane: heads[i%len(heads)].Lane, Until: benchStart, Limit: 1}})
+	found, err := s.Peek(ctx, []store.LaneRead{{Lane: heads[i%len(heads)].Lane, Until: benchStart, Limit: 1}})
 	if err != nil {
 		return nil
 	}

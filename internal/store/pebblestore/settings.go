@@ -8,21 +8,23 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
 var (
-	_ task.Registry = (*Store)(nil)
-	_ task.Scrubber = (*Store)(nil)
+	_ store.SettingsStore = (*Store)(nil)
+	_ store.Scrubber      = (*Store)(nil)
 )
 
-// Settings implements task.Registry.
-func (s *Store) Settings() *task.Settings { return s.settings.Load() }
+// Settings implements store.SettingsStore.
+func (s *Store) Settings() *settings.Settings { return s.settings.Load() }
 
-// WatchSettings implements task.Registry. The syncer calls the watcher, so the
+// WatchSettings implements store.SettingsStore. The syncer calls the watcher, so the
 // watcher must not call Configure or any other method that changes the store.
-func (s *Store) WatchSettings(watch func(*task.Settings)) {
+func (s *Store) WatchSettings(watch func(*settings.Settings)) {
 	if watch == nil {
 		s.settingsWatcher.Store(nil)
 		return
@@ -30,12 +32,12 @@ func (s *Store) WatchSettings(watch func(*task.Settings)) {
 	s.settingsWatcher.Store(&watch)
 }
 
-// Configure implements task.Registry.
-func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+// Configure implements store.SettingsStore.
+func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	if len(edits) == 0 {
 		return nil, ctx.Err()
 	}
-	r := &request{now: now, who: task.ActorOf(ctx), edits: edits}
+	r := &request{now: now, who: settings.ActorOf(ctx), edits: edits}
 	if _, err := s.submit(ctx, r); err != nil {
 		return nil, err
 	}
@@ -62,57 +64,57 @@ func (c *committer) configure(r *request) error {
 
 // edit carries out one edit. The error is a failure of the medium. The error of
 // the edit itself is in the reply.
-func (c *committer) edit(r *request, e task.Edit) (task.EditReply, error) {
-	if d, ok := e.(task.DropNamespace); ok {
+func (c *committer) edit(r *request, e settings.Edit) (settings.EditReply, error) {
+	if d, ok := e.(settings.DropNamespace); ok {
 		c.counters.count(&d)
 		r.wait = max(r.wait, c.dirty()) // for the records that are counted
 		e = d
 	}
 	changes, refusal := e.Apply(r.now, c.newest)
 	if refusal != nil || len(changes) == 0 {
-		return task.EditReply{Err: refusal}, nil
+		return settings.EditReply{Err: refusal}, nil
 	}
 	b := c.open()
 	for _, change := range changes {
 		if err := putSetting(b, change); err != nil {
-			return task.EditReply{}, err
+			return settings.EditReply{}, err
 		}
 	}
 	c.newest = c.newest.With(changes...)
 	c.edited = c.touch(r)
 	c.filling.settings = c.newest
-	if entry, ok := task.AuditEdit(r.now, r.who, e, changes); ok {
+	if entry, ok := settings.AuditEdit(r.now, r.who, e, changes); ok {
 		c.record(entry)
 	}
-	return task.EditReply{Changes: changes}, nil
+	return settings.EditReply{Changes: changes}, nil
 }
 
-func putSetting(b *pebble.Batch, change task.SettingChange) error {
+func putSetting(b *pebble.Batch, change settings.SettingChange) error {
 	key := appendSettingKey(nil, change.Key)
 	if change.Value == nil {
 		return b.Delete(key, nil)
 	}
-	data, err := task.EncodeSetting(change.Value)
+	data, err := settings.EncodeSetting(change.Value)
 	if err != nil {
 		return err
 	}
 	return b.Set(key, append([]byte{codec.Format}, data...), nil)
 }
 
-func appendSettingKey(dst []byte, k task.SettingKey) []byte {
+func appendSettingKey(dst []byte, k settings.SettingKey) []byte {
 	dst = append(append(dst, setPrefix...), byte(k.Kind))
 	return appendName(dst, task.Key{Namespace: k.Namespace, Name: k.Name})
 }
 
 // loadSettings reads the settings.
-func loadSettings(db *pebble.DB) (s *task.Settings, err error) {
+func loadSettings(db *pebble.DB) (s *settings.Settings, err error) {
 	space := []byte(setPrefix)
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
-	var all []task.Setting
+	var all []settings.Setting
 	for ok := it.First(); ok; ok = it.Next() {
 		value, err := it.ValueAndErr()
 		if err != nil {
@@ -124,11 +126,11 @@ func loadSettings(db *pebble.DB) (s *task.Settings, err error) {
 		}
 		all = append(all, r)
 	}
-	return task.NewSettings(all...), it.Error()
+	return settings.NewSettings(all...), it.Error()
 }
 
 // parseSetting decodes a setting. Its key must match the key in the value.
-func parseSetting(key, value []byte) (task.Setting, error) {
+func parseSetting(key, value []byte) (settings.Setting, error) {
 	data, err := codec.Unwrap(value)
 	if err != nil {
 		return nil, err
@@ -136,7 +138,7 @@ func parseSetting(key, value []byte) (task.Setting, error) {
 	if len(key) <= len(setPrefix) {
 		return nil, errDamaged
 	}
-	r, err := task.DecodeSetting(task.SettingKind(key[len(setPrefix)]), data)
+	r, err := settings.DecodeSetting(settings.SettingKind(key[len(setPrefix)]), data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}

@@ -6,24 +6,26 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // step carries out one step of r in the batch being filled. Its error is a
 // failure of the medium. The error of the step itself is in the reply.
-func (c *committer) step(r *request, st *step) (task.Reply, error) {
+func (c *committer) step(r *request, st *step) (store.Reply, error) {
 	if reused, err := c.reusesKey(r, st); err != nil || reused {
-		return task.Reply{Err: task.ErrIdempotencyReuse}, err
+		return store.Reply{Err: task.ErrIdempotencyReuse}, err
 	}
 	old, err := c.load(r, st.key)
 	if err != nil {
-		return task.Reply{}, err
+		return store.Reply{}, err
 	}
 	facts := task.Facts{Policy: c.policyOf(old)}
 	if st.kind == fire && old != nil {
 		if old, err = c.withBody(old); err != nil {
-			return task.Reply{}, err
+			return store.Reply{}, err
 		}
 		facts.Unfinished, facts.Quota = c.counters.unfinished(st.key), c.quota(st.key.Namespace)
 	}
@@ -35,22 +37,22 @@ func (c *committer) step(r *request, st *step) (task.Reply, error) {
 		refusal = c.room(st, old, result)
 	}
 	if refusal != nil && !errors.Is(refusal, task.ErrExpired) {
-		return task.Reply{Err: refusal}, nil
+		return store.Reply{Err: refusal}, nil
 	}
 	c.newest.Spare(old, result)
-	reply := task.Reply{Result: result, Err: refusal}
+	reply := store.Reply{Result: result, Err: refusal}
 	if result.Task != old {
 		if err := c.put(r, old, result.Task, c.mustSync(st, result.Task, refusal)); err != nil {
-			return task.Reply{}, err
+			return store.Reply{}, err
 		}
 	}
 	if result.Spawned != nil {
 		if err := c.spawn(r, result.Spawned); err != nil {
-			return task.Reply{}, err
+			return store.Reply{}, err
 		}
 	}
 	if st.kind == change {
-		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), result); ok {
+		if e, ok := settings.AuditChange(r.now, r.who, st.transition.(task.Change), result); ok {
 			c.record(e)
 		}
 	}
@@ -95,7 +97,7 @@ func (c *committer) admit(r *request, old, t *task.Task) error {
 // quota returns the limits of a namespace, and its counts after the steps
 // before.
 func (c *committer) quota(namespace string) task.Quota {
-	n, ok := c.newest.Get(task.SettingKey{Kind: task.NamespaceKind, Name: namespace}).(*task.NamespaceSettings)
+	n, ok := c.newest.Get(settings.SettingKey{Kind: settings.NamespaceKind, Name: namespace}).(*settings.NamespaceSettings)
 	if !ok {
 		return task.Quota{}
 	}

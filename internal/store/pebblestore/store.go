@@ -10,14 +10,16 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/task"
 )
 
-var _ task.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // Store keeps tasks in a directory that no other process uses. It implements
-// task.Store. Any goroutine may call any method.
+// store.Store. Any goroutine may call any method.
 //
 // Open starts two goroutines, committer and syncer. Close stops them and waits.
 //
@@ -42,8 +44,8 @@ type Store struct {
 
 	// settings are the synced settings. Open and the syncer store them,
 	// Settings loads them.
-	settings        atomic.Pointer[task.Settings]
-	settingsWatcher atomic.Pointer[func(*task.Settings)] // set by WatchSettings, read by syncer
+	settings        atomic.Pointer[settings.Settings]
+	settingsWatcher atomic.Pointer[func(*settings.Settings)] // set by WatchSettings, read by syncer
 
 	// dbMu is held for reading while db is read, so that Close cannot close db
 	// during a read. closed is written while dbMu is held for writing.
@@ -91,7 +93,7 @@ func (s *Store) broken() error {
 	return nil
 }
 
-// Watch implements task.Queue.
+// Watch implements store.LeaseStore.
 func (s *Store) Watch(hint func([]task.Entry)) {
 	if hint == nil {
 		s.watcher.Store(nil)

@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
@@ -21,7 +22,7 @@ func TestStore(t *testing.T) { storetest.Run(t, openEmpty) }
 func TestStoreEqualsTheReference(t *testing.T) {
 	storetest.Differential(t, storetest.Subject{
 		Open: openEmpty,
-		Reference: func(now task.Millis, c storetest.Contents) task.Store {
+		Reference: func(now task.Millis, c storetest.Contents) store.Store {
 			return memstore.Restore(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}, now, memstore.Contents(c))
 		},
 		Reopens: []storetest.Reopen{
@@ -33,8 +34,8 @@ func TestStoreEqualsTheReference(t *testing.T) {
 }
 
 // reopen ends a store in one way and opens the result.
-func reopen(end func(*vfs.MemFS, *Store) (*vfs.MemFS, error)) func(*testing.T, task.Store, task.Millis) task.Store {
-	return func(t *testing.T, ts task.Store, now task.Millis) task.Store {
+func reopen(end func(*vfs.MemFS, *Store) (*vfs.MemFS, error)) func(*testing.T, store.Store, task.Millis) store.Store {
+	return func(t *testing.T, ts store.Store, now task.Millis) store.Store {
 		t.Helper()
 		s := ts.(*Store)
 		disk, err := end(s.config.FS.(*vfs.MemFS), s)
@@ -46,7 +47,7 @@ func reopen(end func(*vfs.MemFS, *Store) (*vfs.MemFS, error)) func(*testing.T, t
 }
 
 // openEmpty opens a new store in memory.
-func openEmpty(t *testing.T) task.Store { return open(t, vfs.NewCrashableMem(), Config{}) }
+func openEmpty(t *testing.T) store.Store { return open(t, vfs.NewCrashableMem(), Config{}) }
 
 // open opens the store in fs.
 func open(t testing.TB, fs vfs.FS, c Config) *Store {

@@ -3,11 +3,12 @@ package pebblestore
 import (
 	"sync"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // strays are the expired leases that a scrub has found. A lease that has not
-// changed task.StrayAfter later is held by no process, because a holder extends
+// changed store.StrayAfter later is held by no process, because a holder extends
 // its lease. Two checks are necessary: if the clock is set ahead, every lease
 // looks expired until it is extended.
 type strays struct {
@@ -50,7 +51,7 @@ func (s *strays) find(now task.Millis, t *task.Task) []lost {
 	}
 	this := stray{lost: lost{t.Key(), t.Lease.Token, t.Lease.Until}, seen: now, scrub: s.scrubs}
 	if old, again := s.found[this.key]; again && old.lost == this.lost {
-		if now.Sub(old.seen) >= task.StrayAfter {
+		if now.Sub(old.seen) >= store.StrayAfter {
 			delete(s.found, this.key)
 			return []lost{this.lost}
 		}

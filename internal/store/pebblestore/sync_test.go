@@ -11,6 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -80,7 +82,7 @@ func TestNothingIsAnsweredBeforeItIsSynced(t *testing.T) {
 			return errors.Join(err, wantOne(len(l.Tasks)))
 		},
 		"peek": func(ctx context.Context, s *Store) error {
-			found, err := s.Peek(ctx, []task.LaneRead{{Lane: lane, Until: benchStart, Limit: 10}})
+			found, err := s.Peek(ctx, []store.LaneRead{{Lane: lane, Until: benchStart, Limit: 10}})
 			return errors.Join(err, wantOne(len(found[0])))
 		},
 		"claim": func(ctx context.Context, s *Store) error { return claimOne(ctx, s, "a") },
@@ -89,7 +91,7 @@ func TestNothingIsAnsweredBeforeItIsSynced(t *testing.T) {
 			return errors.Join(err, wantOne(len(n)))
 		},
 		"audit": func(ctx context.Context, s *Store) error {
-			p, err := s.Audit(ctx, task.AuditFilter{}, 0, 10)
+			p, err := s.Audit(ctx, settings.AuditFilter{}, 0, 10)
 			return errors.Join(err, wantOne(len(p.Entries)))
 		},
 		"the create that finds it": func(ctx context.Context, s *Store) error {
@@ -130,7 +132,7 @@ func TestNoSettingIsShownOrAnsweredBeforeItIsSynced(t *testing.T) {
 		s := open(t, g.wrap(vfs.NewMem()), Config{})
 		defer func() { _ = s.Close() }()
 		var called atomic.Bool
-		s.WatchSettings(func(*task.Settings) { called.Store(true) })
+		s.WatchSettings(func(*settings.Settings) { called.Store(true) })
 		wait := func(name string, call func() error) (result func() error) {
 			now, result := answered(call)
 			if now() {
@@ -138,23 +140,23 @@ func TestNoSettingIsShownOrAnsweredBeforeItIsSynced(t *testing.T) {
 			}
 			return result
 		}
-		edit := func(name string, e task.Edit) (result func() error) {
+		edit := func(name string, e settings.Edit) (result func() error) {
 			return wait(name, func() error {
-				r, err := s.Configure(t.Context(), benchStart, []task.Edit{e})
+				r, err := s.Configure(t.Context(), benchStart, []settings.Edit{e})
 				if err != nil {
 					return err
 				}
 				return r[0].Err
 			})
 		}
-		put := task.PutNamespace{Settings: task.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 1}}
+		put := settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 1}}
 		fill := apply(t.Context(), s, task.Create{Spec: newSpec("a", benchStart)})
 		g.close()
 		firstErr := edit("an edit", put)
-		againErr := edit("one that it refuses", task.PutNamespace{Settings: put.Settings, If: task.Precondition{IfNoneMatch: true}})
-		nothingErr := edit("one that does nothing", task.EndPurge{Namespace: task.DefaultNamespace, Name: "q"})
+		againErr := edit("one that it refuses", settings.PutNamespace{Settings: put.Settings, If: task.Precondition{IfNoneMatch: true}})
+		nothingErr := edit("one that does nothing", settings.EndPurge{Namespace: task.DefaultNamespace, Name: "q"})
 		fullErr := wait("a create beyond its quota", func() error { return apply(t.Context(), s, task.Create{Spec: newSpec("b", benchStart)}) })
-		if n, ok := s.Settings().Get(put.Target()).(*task.NamespaceSettings); ok || called.Load() {
+		if n, ok := s.Settings().Get(put.Target()).(*settings.NamespaceSettings); ok || called.Load() {
 			t.Errorf("shown before it was synced: %+v, called: %v", n, called.Load())
 		}
 		g.open()

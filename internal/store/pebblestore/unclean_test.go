@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -195,7 +196,7 @@ func peekAll(t *testing.T, s *Store, until task.Millis) (all []task.Entry) {
 		t.Fatal(err)
 	}
 	for _, h := range heads {
-		found, err := s.Peek(t.Context(), []task.LaneRead{{Lane: h.Lane, Until: until, Limit: 1000}})
+		found, err := s.Peek(t.Context(), []store.LaneRead{{Lane: h.Lane, Until: until, Limit: 1000}})
 		if err != nil {
 			t.Fatal(err)
 		}

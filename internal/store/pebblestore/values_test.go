@@ -8,13 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
 func TestTheEntriesOfABlockAreNumberedUpToItsKey(t *testing.T) {
 	b := block{last: 7}
-	want := []task.AuditEntry{{Seq: 8, Target: "a"}, {Seq: 9, Target: "b"}}
+	want := []settings.AuditEntry{{Seq: 8, Target: "a"}, {Seq: 9, Target: "b"}}
 	for i := range want {
 		b.add(&want[i])
 	}
@@ -49,13 +50,13 @@ func TestCountsAndEndedEntriesAreDecodedAsEncoded(t *testing.T) {
 // FuzzValues: every value in the database is read or refused, never a panic.
 func FuzzValues(f *testing.F) {
 	var b block
-	b.add(&task.AuditEntry{At: 1, Action: "task.create", Target: "t", ID: "t", Version: 1})
-	b.add(&task.AuditEntry{At: 1, Action: "task.create", Target: "u", ID: "i", Version: 2})
+	b.add(&settings.AuditEntry{At: 1, Action: "task.create", Target: "t", ID: "t", Version: 1})
+	b.add(&settings.AuditEntry{At: 1, Action: "task.create", Target: "u", ID: "i", Version: 2})
 	f.Add(appendAuditKey(nil, 2), b.value)
 	f.Add([]byte(donePrefix+"12345678ns\x00name"), endedEntry{state: task.Dead, size: 7, queue: "q", digest: "d"}.append(nil))
 	f.Add([]byte(countPrefix+"ns\x00q"), appendCounts(nil, task.Counts{Bytes: 3}))
-	q := &task.QueueSettings{Namespace: "ns", Name: "q", Rate: 1}
-	data, err := task.EncodeSetting(q)
+	q := &settings.QueueSettings{Namespace: "ns", Name: "q", Rate: 1}
+	data, err := settings.EncodeSetting(q)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -3,20 +3,22 @@ package pebblestore
 import (
 	"context"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Apply implements task.Ledger.
-func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+// Apply implements store.TaskStore.
+func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
 	steps := make([]step, len(changes))
 	for i, c := range changes {
 		steps[i] = step{key: c.Target(), kind: change, transition: c}
 	}
-	return s.submit(ctx, &request{now: now, who: task.ActorOf(ctx), steps: steps})
+	return s.submit(ctx, &request{now: now, who: settings.ActorOf(ctx), steps: steps})
 }
 
-// Claim implements task.Queue.
-func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+// Claim implements store.LeaseStore.
+func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
 	steps := make([]step, len(claims))
 	for i, c := range claims {
 		steps[i] = step{key: c.Key, kind: claim, transition: c}
@@ -24,8 +26,8 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 	return s.submit(ctx, &request{now: now, steps: steps, urgent: true})
 }
 
-// Fire implements task.Queue.
-func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+// Fire implements store.LeaseStore.
+func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
 	steps := make([]step, len(fires))
 	for i, f := range fires {
 		steps[i] = step{key: f.Key, kind: fire, transition: f}
@@ -33,7 +35,7 @@ func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([
 	return s.submit(ctx, &request{now: now, steps: steps, urgent: true})
 }
 
-// Extend implements task.Queue.
+// Extend implements store.LeaseStore.
 func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
 	steps := make([]step, len(extensions))
 	for i, e := range extensions {
@@ -50,8 +52,8 @@ func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.E
 	return errs, nil
 }
 
-// Settle implements task.Queue.
-func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]task.Reply, error) {
+// Settle implements store.LeaseStore.
+func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]store.Reply, error) {
 	steps := make([]step, len(settlements))
 	for i, st := range settlements {
 		steps[i] = step{key: st.Key, kind: settlement, transition: st}
@@ -59,14 +61,14 @@ func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.
 	return s.submit(ctx, &request{now: now, steps: steps, urgent: true})
 }
 
-// Reap implements task.Queue. Open has reaped the leases of the previous
+// Reap implements store.LeaseStore. Open has reaped the leases of the previous
 // process. Leases of this process are lost only if its dispatcher forgot them.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	left, err := s.reap(ctx, now, now, reaping{}, limit)
 	return len(left), err
 }
 
-// Sweep implements task.Queue. It removes finished tasks first, then dead ones,
+// Sweep implements store.LeaseStore. It removes finished tasks first, then dead ones,
 // then entries of the audit log.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	swept := 0
@@ -85,7 +87,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 
 // submit passes r to the committer and waits for the reply. If ctx ends first,
 // r may or may not be carried out.
-func (s *Store) submit(ctx context.Context, r *request) ([]task.Reply, error) {
+func (s *Store) submit(ctx context.Context, r *request) ([]store.Reply, error) {
 	r.ctx, r.done = ctx, make(chan struct{})
 	if err := s.queue.push(r); err != nil {
 		return nil, err

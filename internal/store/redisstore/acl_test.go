@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -64,7 +65,7 @@ func refusedNothing(t *testing.T, addrs ...string) {
 func TestItsUserNeedsNoMoreThanTheRightsThatTheDocsList(t *testing.T) {
 	long(t)
 	r := redistest.New(t, "--aclfile", aclFile(t))
-	storetest.Run(t, func(t *testing.T) task.Store {
+	storetest.Run(t, func(t *testing.T) store.Store {
 		empty(t, r.Addr)
 		s, err := Open(t.Context(), Config{
 			Client: asUser(r.Addr), Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, AuditLength: 100_000, CallersClock: true,
@@ -108,8 +109,8 @@ func TestNodesNeedNoMoreRightsInACluster(t *testing.T) {
 		return len(heard) == 50
 	})
 	for _, s := range nodes {
-		ask := task.PermitAsk{PermitScope: task.PermitScope{Namespace: task.DefaultNamespace, Queue: "q"}, Concurrency: 1, Want: 1, Rate: 1, Burst: 1, Tokens: 1}
-		if replies := s.Permit(t.Context(), []task.PermitAsk{ask}); replies[0].Err != nil {
+		ask := store.PermitAsk{PermitScope: store.PermitScope{Namespace: task.DefaultNamespace, Queue: "q"}, Concurrency: 1, Want: 1, Rate: 1, Burst: 1, Tokens: 1}
+		if replies := s.Permit(t.Context(), []store.PermitAsk{ask}); replies[0].Err != nil {
 			t.Error(replies[0].Err)
 		}
 	}

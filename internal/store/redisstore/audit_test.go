@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/storetest"
@@ -17,7 +18,7 @@ import (
 )
 
 // auditOf returns the actions and targets of the log, newest first.
-func auditOf(t *testing.T, s *Store, f task.AuditFilter) (lines []string) {
+func auditOf(t *testing.T, s *Store, f settings.AuditFilter) (lines []string) {
 	t.Helper()
 	var before uint64
 	for {
@@ -36,7 +37,7 @@ func auditOf(t *testing.T, s *Store, f task.AuditFilter) (lines []string) {
 
 // boundedLog opens a store whose audit log keeps 100 entries for each
 // namespace, and carries out edits.
-func boundedLog(t *testing.T, now task.Millis, edits ...task.Edit) *Store {
+func boundedLog(t *testing.T, now task.Millis, edits ...settings.Edit) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{
 		Client: rueidis.ClientOption{InitAddress: []string{redistest.New(t).Addr}, DisableCache: true},
@@ -51,29 +52,29 @@ func boundedLog(t *testing.T, now task.Millis, edits ...task.Edit) *Store {
 }
 
 // acme creates a namespace whose admin pauses a queue.
-func acme(queue string) []task.Edit {
-	return []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}, task.PauseQueue{Namespace: "acme", Name: queue, Paused: true}}
+func acme(queue string) []settings.Edit {
+	return []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}, settings.PauseQueue{Namespace: "acme", Name: queue, Paused: true}}
 }
 
 func TestANamespaceBeyondItsBoundLosesItsOwnOldestEntriesAndSaysSo(t *testing.T) {
 	t.Parallel()
 	const now task.Millis = 1_800_000_000_000
-	s := boundedLog(t, now, task.PutNamespace{Settings: task.NamespaceSettings{Name: "quiet"}}, task.PutNamespace{Settings: task.NamespaceSettings{Name: "loud"}},
-		task.PauseQueue{Namespace: "quiet", Name: "q", Paused: true})
-	before := fmt.Sprint(auditOf(t, s, task.AuditFilter{}))
-	edits := make([]task.Edit, 150)
+	s := boundedLog(t, now, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "quiet"}}, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "loud"}},
+		settings.PauseQueue{Namespace: "quiet", Name: "q", Paused: true})
+	before := fmt.Sprint(auditOf(t, s, settings.AuditFilter{}))
+	edits := make([]settings.Edit, 150)
 	for i := range edits {
-		edits[i] = task.PauseQueue{Namespace: "loud", Name: fmt.Sprint("q", i), Paused: true}
+		edits[i] = settings.PauseQueue{Namespace: "loud", Name: fmt.Sprint("q", i), Paused: true}
 	}
 	edit(t, s, now, edits...)
 	if n, err := s.Sweep(t.Context(), now, 1000); n != 0 || err != nil {
 		t.Fatalf("swept %d, error %v", n, err)
 	}
-	all := auditOf(t, s, task.AuditFilter{})
+	all := auditOf(t, s, settings.AuditFilter{})
 	if len(all) != 3+90+1 || fmt.Sprint(all[91:]) != before {
 		t.Errorf("%d entries, the last ones %v, want %v", len(all), all[max(0, len(all)-3):], before)
 	}
-	page, err := s.Audit(t.Context(), task.AuditFilter{Namespace: "loud"}, 0, 1000)
+	page, err := s.Audit(t.Context(), settings.AuditFilter{Namespace: "loud"}, 0, 1000)
 	if err != nil || len(page.Entries) != 91 {
 		t.Fatalf("%d entries, error %v", len(page.Entries), err)
 	}
@@ -91,20 +92,20 @@ func TestRefusedTokensPushOutNoOtherEntries(t *testing.T) {
 	t.Parallel()
 	const now task.Millis = 1_800_000_000_000
 	s := boundedLog(t, now, acme("q")...)
-	var refused []task.AuditEntry
+	var refused []settings.AuditEntry
 	for i := range 600 {
-		refused = append(refused, task.AuditEntry{At: now, Namespace: []string{"", "acme"}[i%2], Action: []string{task.ActionTokenRefused, task.ActionScopeRefused}[i/2%2]})
+		refused = append(refused, settings.AuditEntry{At: now, Namespace: []string{"", "acme"}[i%2], Action: []string{settings.ActionTokenRefused, settings.ActionScopeRefused}[i/2%2]})
 	}
 	if err := s.Record(t.Context(), refused); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(auditOf(t, s, task.AuditFilter{})); n != 602 {
+	if n := len(auditOf(t, s, settings.AuditFilter{})); n != 602 {
 		t.Fatalf("%d entries", n)
 	}
 	if _, err := s.Sweep(t.Context(), now, 1000); err != nil {
 		t.Fatal(err)
 	}
-	left := auditOf(t, s, task.AuditFilter{})
+	left := auditOf(t, s, settings.AuditFilter{})
 	if !slices.Contains(left, " namespace.put acme") || !slices.Contains(left, "acme queue.pause q") || !slices.Contains(left, "acme audit.drop acme") || len(left) != 2+2*90+2 {
 		t.Errorf("%d are left: %v", len(left), left)
 	}
@@ -118,14 +119,14 @@ func TestChurnOfTasksPushesOutNothingOfWhatAdminsDid(t *testing.T) {
 	const now task.Millis = 1_800_000_000_000
 	s := boundedLog(t, now, acme("q")...)
 	for range 200 {
-		if err := s.Record(t.Context(), []task.AuditEntry{task.AuditDropped(now, "acme", 10, 100)}); err != nil {
+		if err := s.Record(t.Context(), []settings.AuditEntry{settings.AuditDropped(now, "acme", 10, 100)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if _, err := s.Sweep(t.Context(), now, 1000); err != nil {
 		t.Fatal(err)
 	}
-	left := auditOf(t, s, task.AuditFilter{Namespace: "acme"})
+	left := auditOf(t, s, settings.AuditFilter{Namespace: "acme"})
 	if !slices.Contains(left, "acme queue.pause q") || len(left) != 1+90+1 {
 		t.Errorf("%d are left: %v", len(left), left)
 	}
@@ -141,7 +142,7 @@ func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 	// put.lua and configure.lua write ids in microseconds.
 	raw := func(key, id, namespace, target string) {
 		t.Helper()
-		e := task.AuditEntry{At: now, Namespace: namespace, Action: "queue.put", Target: target}
+		e := settings.AuditEntry{At: now, Namespace: namespace, Action: "queue.put", Target: target}
 		c := s.servers.Client
 		if err := c.Do(t.Context(), c.B().Xadd().Key(key).Id(id).FieldValue().FieldValue("e", audit.EncodeEntry(&e)).Build()).Error(); err != nil {
 			t.Fatal(err)
@@ -151,10 +152,10 @@ func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 	raw(keyspace.SettingsLog, "1700000000000002-0", "other", "old")
 	raw(s.shards[3].Log, "1700000000000003-0", "acme", "older task")
 	edit(t, s, now, acme("new")...)
-	if got := fmt.Sprint(auditOf(t, s, task.AuditFilter{Namespace: "acme"})); got != "[acme queue.pause new acme queue.put older task acme queue.put old]" {
+	if got := fmt.Sprint(auditOf(t, s, settings.AuditFilter{Namespace: "acme"})); got != "[acme queue.pause new acme queue.put older task acme queue.put old]" {
 		t.Errorf("of the namespace: %s", got)
 	}
-	if got := len(auditOf(t, s, task.AuditFilter{})); got != 5 {
+	if got := len(auditOf(t, s, settings.AuditFilter{})); got != 5 {
 		t.Errorf("%d entries of all", got)
 	}
 	if n, err := s.Sweep(t.Context(), now.Add(storetest.AuditKeep), 100); n != 5 || err != nil {

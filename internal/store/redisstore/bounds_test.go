@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -33,7 +34,7 @@ func TestTheBoundsOfLanesFollowTheirHeads(t *testing.T) {
 	lane := replies[0].Task.Lane()
 	look := func() map[task.Millis]int {
 		t.Helper()
-		if _, err := s.Peek(t.Context(), []task.LaneRead{{Lane: lane, Until: lanes.Forever, Limit: 100}}); err != nil {
+		if _, err := s.Peek(t.Context(), []store.LaneRead{{Lane: lane, Until: lanes.Forever, Limit: 100}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.lanes.RaiseBounds(t.Context()); err != nil {

@@ -8,13 +8,14 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Claim implements task.Queue.
-func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+// Claim implements store.LeaseStore.
+func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
 	steps := make([]*step, len(claims))
 	for i, c := range claims {
 		steps[i] = &step{key: c.Key, kind: claim, transition: c}
@@ -22,20 +23,20 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 	return s.submitApart(ctx, now, steps)
 }
 
-// Fire implements task.Queue.
-func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+// Fire implements store.LeaseStore.
+func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
 	steps := make([]*step, len(fires))
 	for i, f := range fires {
 		steps[i] = &step{key: f.Key, kind: fire, transition: f}
 	}
 	replies, err := s.submitApart(ctx, now, steps)
-	if slices.ContainsFunc(replies, func(r task.Reply) bool { return r.Err == nil }) {
+	if slices.ContainsFunc(replies, func(r store.Reply) bool { return r.Err == nil }) {
 		s.fired.Store(true)
 	}
 	return replies, err
 }
 
-// Extend implements task.Queue.
+// Extend implements store.LeaseStore.
 func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
 	steps := make([]*step, len(extensions))
 	for i, e := range extensions {
@@ -52,8 +53,8 @@ func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.E
 	return errs, nil
 }
 
-// Settle implements task.Queue.
-func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]task.Reply, error) {
+// Settle implements store.LeaseStore.
+func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]store.Reply, error) {
 	steps := make([]*step, len(settlements))
 	for i, st := range settlements {
 		steps[i] = &step{key: st.Key, kind: settlement, transition: st}
@@ -86,12 +87,12 @@ func (removeOne) Apply(now task.Millis, old *task.Task, _ task.Facts) (task.Resu
 	return task.Result{Effect: task.Updated}, nil
 }
 
-// Reap implements task.Queue for the shards that this node owns.
+// Reap implements store.LeaseStore for the shards that this node owns.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	return s.retire(ctx, now, limit, reaping, reapOne{}, func(sh *keyspace.Shard) []string { return []string{sh.Running} })
 }
 
-// Sweep implements task.Queue for the shards that this node owns.
+// Sweep implements store.LeaseStore for the shards that this node owns.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	n, err := s.retire(ctx, now, limit, removal, removeOne{}, func(sh *keyspace.Shard) []string { return []string{sh.Dead, sh.Gone} })
 	if err != nil || n == limit {
@@ -133,7 +134,7 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, 
 
 // logRetireFailure logs the first task that could not be retired. Every call
 // meets that task again, and no caller gets its error.
-func (s *Store) logRetireFailure(k kind, keys []task.Key, replies []task.Reply) {
+func (s *Store) logRetireFailure(k kind, keys []task.Key, replies []store.Reply) {
 	action := "remove a task after its retention"
 	if k == reaping {
 		action = "take back a task after its lease"
@@ -189,12 +190,12 @@ func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes
 	return keys, nil
 }
 
-// Scrub implements task.Scrubber. A step ends at the end of its shard at the
+// Scrub implements store.Scrubber. A step ends at the end of its shard at the
 // latest. There it compares the counts of the shard.
-func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
+func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
-		return task.Scrubbed{}, err
+		return store.Scrubbed{}, err
 	}
 	defer leave()
 	done, err := s.scrubber.Step(ctx, now, cursor, limit)

@@ -6,36 +6,38 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
-var _ task.Cluster = (*Store)(nil)
+var _ store.Cluster = (*Store)(nil)
 
-// Standing implements task.Cluster.
-func (s *Store) Standing() task.Standing {
+// Standing implements store.Cluster.
+func (s *Store) Standing() store.Standing {
 	st := s.own.Standing()
 	st.Closed, st.Unfit = s.identity.Lost() != nil, s.servers.Unfit.Load() != nil
 	return st
 }
 
-// Nodes implements task.Cluster.
-func (s *Store) Nodes(ctx context.Context) ([]task.Node, error) {
+// Nodes implements store.Cluster.
+func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	if s.config.Alone {
-		return []task.Node{s.own.Alone(s.now())}, nil
+		return []store.Node{s.own.Alone(s.now())}, nil
 	}
 	all, err := s.own.Nodes(ctx)
 	return all, s.failure(err)
 }
 
-// Shards implements task.Cluster.
-func (s *Store) Shards(ctx context.Context) ([]task.Shard, error) {
+// Shards implements store.Cluster.
+func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -45,14 +47,14 @@ func (s *Store) Shards(ctx context.Context) ([]task.Shard, error) {
 	return all, s.failure(err)
 }
 
-func (s *Store) readShards(ctx context.Context) ([]task.Shard, error) {
+func (s *Store) readShards(ctx context.Context) ([]store.Shard, error) {
 	owners, err := s.own.Leases(ctx)
 	if err != nil {
 		return nil, err
 	}
-	now, all := s.now(), make([]task.Shard, len(s.shards))
+	now, all := s.now(), make([]store.Shard, len(s.shards))
 	for i, o := range owners {
-		all[i] = task.Shard{Number: i, Epoch: o.Epoch}
+		all[i] = store.Shard{Number: i, Epoch: o.Epoch}
 		if o.Until > now {
 			all[i].Owner, _, _ = strings.Cut(o.Process, "/")
 			all[i].Until = o.Until
@@ -89,14 +91,14 @@ func (s *Store) readShards(ctx context.Context) ([]task.Shard, error) {
 	return all, nil
 }
 
-// Drain implements task.Cluster.
-func (s *Store) Drain(ctx context.Context, now task.Millis, d task.Drain) error {
+// Drain implements store.Cluster.
+func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	entry := task.AuditDrain(now, task.ActorOf(ctx), d)
+	entry := store.AuditDrain(now, settings.ActorOf(ctx), d)
 	return s.failure(s.own.Drain(ctx, d, s.log.SettingsLength(), audit.EncodeEntry(&entry)))
 }
 

@@ -10,28 +10,30 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // nodesOf returns the nodes by name, as s sees them.
-func nodesOf(t *testing.T, s *Store) map[string]task.Node {
+func nodesOf(t *testing.T, s *Store) map[string]store.Node {
 	t.Helper()
 	list, err := s.Nodes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]task.Node{}
+	all := map[string]store.Node{}
 	for _, n := range list {
 		all[n.Name] = n
 	}
 	return all
 }
 
-func (s *Store) drainNode(t *testing.T, d task.Drain) error {
+func (s *Store) drainNode(t *testing.T, d store.Drain) error {
 	t.Helper()
-	ctx := task.WithActor(t.Context(), task.Actor{By: "tester"})
+	ctx := settings.WithActor(t.Context(), settings.Actor{By: "tester"})
 	return s.Drain(ctx, task.CeilMillis(time.Now()), d)
 }
 
@@ -59,7 +61,7 @@ func TestNodesTellWhoTheyAreAndWhatTheyOwn(t *testing.T) {
 			t.Errorf("%+v", sh)
 		}
 	}
-	if s := a.Standing(); s != (task.Standing{Shards: len(a.shards), Owned: n.Owned, Nodes: 2}) {
+	if s := a.Standing(); s != (store.Standing{Shards: len(a.shards), Owned: n.Owned, Nodes: 2}) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -94,7 +96,7 @@ func TestADrainedNodeGivesItsShardsAwayAtOnceAndFinishesWhatItHas(t *testing.T) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.drainNode(t, task.Drain{Node: "a"}); err != nil {
+	if err := b.drainNode(t, store.Drain{Node: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	took := eventually(t, time.Second, "the other owns all", func() bool { return divided(b) })
@@ -120,7 +122,7 @@ func TestADrainedNodeGivesItsShardsAwayAtOnceAndFinishesWhatItHas(t *testing.T) 
 		t.Error("it had claimed nothing")
 	}
 	soon(t, a, "more", 20, 0) // it continues to serve
-	if err := b.drainNode(t, task.Drain{Node: "a", Undo: true}); err != nil {
+	if err := b.drainNode(t, store.Drain{Node: "a", Undo: true}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, 2*time.Second, "they share the shards again", func() bool { return divided(a, b) })
@@ -129,7 +131,7 @@ func TestADrainedNodeGivesItsShardsAwayAtOnceAndFinishesWhatItHas(t *testing.T) 
 func TestADrainEndsWithTheProcess(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
-	if err := a.drainNode(t, task.Drain{Node: "b"}); err != nil {
+	if err := a.drainNode(t, store.Drain{Node: "b"}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, 2*time.Second, "the other owns all", func() bool { return divided(a) })
@@ -157,15 +159,15 @@ func TestADrainThatWasNotHeardIsObeyedWithinAHeartbeat(t *testing.T) {
 func TestTheLastNodeIsDrainedByForceAlone(t *testing.T) {
 	server := redistest.New(t)
 	a := openNode(t, "a", server.Addr)
-	if err := a.drainNode(t, task.Drain{Node: "a"}); !errors.Is(err, task.ErrLastNode) {
+	if err := a.drainNode(t, store.Drain{Node: "a"}); !errors.Is(err, store.ErrLastNode) {
 		t.Fatal(err)
 	}
 	b := openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
-	if err := a.drainNode(t, task.Drain{Node: "b"}); err != nil {
+	if err := a.drainNode(t, store.Drain{Node: "b"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.drainNode(t, task.Drain{Node: "a"}); !errors.Is(err, task.ErrLastNode) {
+	if err := a.drainNode(t, store.Drain{Node: "a"}); !errors.Is(err, store.ErrLastNode) {
 		t.Fatalf("another is drained already: %v", err)
 	}
 	// A drain never stops deliveries by itself: when the other nodes are gone,
@@ -174,11 +176,11 @@ func TestTheLastNodeIsDrainedByForceAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, 2*time.Second, "the drained one owns all", func() bool { return divided(b) })
-	if err := b.drainNode(t, task.Drain{Node: "b", Force: true}); err != nil {
+	if err := b.drainNode(t, store.Drain{Node: "b", Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, time.Second, "nobody owns any", func() bool { return len(b.own.Owned()) == 0 })
-	if err := b.drainNode(t, task.Drain{Node: "b", Undo: true}); err != nil {
+	if err := b.drainNode(t, store.Drain{Node: "b", Undo: true}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, time.Second, "it owns all", func() bool { return divided(b) })
@@ -187,16 +189,16 @@ func TestTheLastNodeIsDrainedByForceAlone(t *testing.T) {
 func TestADrainIsAuditedOnceAndNamesNodesThatLive(t *testing.T) {
 	server := redistest.New(t)
 	a, _ := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
-	var missing *task.MissingError
-	if err := a.drainNode(t, task.Drain{Node: "nobody"}); !errors.As(err, &missing) {
+	var missing *settings.MissingError
+	if err := a.drainNode(t, store.Drain{Node: "nobody"}); !errors.As(err, &missing) {
 		t.Error(err)
 	}
-	for _, d := range []task.Drain{{Node: "b"}, {Node: "b"}, {Node: "b", Force: true}, {Node: "b", Undo: true}, {Node: "b", Undo: true}} {
+	for _, d := range []store.Drain{{Node: "b"}, {Node: "b"}, {Node: "b", Force: true}, {Node: "b", Undo: true}, {Node: "b", Undo: true}} {
 		if err := a.drainNode(t, d); err != nil {
 			t.Fatal(err)
 		}
 	}
-	page, err := a.Audit(t.Context(), task.AuditFilter{Target: "b"}, 0, 100)
+	page, err := a.Audit(t.Context(), settings.AuditFilter{Target: "b"}, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +365,7 @@ func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *test
 			t.Errorf("%+v", list)
 		}
 	}
-	if err := first.drainNode(t, task.Drain{Node: "a"}); !errors.Is(err, task.ErrLastNode) {
+	if err := first.drainNode(t, store.Drain{Node: "a"}); !errors.Is(err, store.ErrLastNode) {
 		t.Errorf("the other counts as one that could take the shards: %v", err)
 	}
 	if log := firsts.String() + laters.String(); strings.Contains(log, "use the node name again") {

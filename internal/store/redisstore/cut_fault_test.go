@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -112,7 +114,7 @@ func everyCall(t *testing.T) []testCall {
 			return nil, err
 		}},
 		{"configure", func(ctx context.Context, s *Store) (any, error) {
-			return s.Configure(ctx, began, []task.Edit{task.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true}})
+			return s.Configure(ctx, began, []settings.Edit{settings.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true}})
 		}},
 	}
 }
@@ -138,7 +140,7 @@ func account(t *testing.T, s *Store) []string {
 		t.Fatal(err)
 	}
 	lines = append(lines, fmt.Sprint(counts))
-	page, err := s.Audit(t.Context(), task.AuditFilter{}, 0, 1000)
+	page, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +154,7 @@ func account(t *testing.T, s *Store) []string {
 
 func errorsOf(said any) (errs []error) {
 	switch said := said.(type) {
-	case []task.Reply:
+	case []store.Reply:
 		for _, r := range said {
 			errs = append(errs, r.Err)
 		}

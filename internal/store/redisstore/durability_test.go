@@ -12,6 +12,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -206,14 +208,14 @@ func TestARepeatByNameIsAsDurableAsItsReplySays(t *testing.T) {
 				p := newPair(t, "--appendfsync", "always")
 				one, other := openLevel(t, level, 0, p.master.Addr), openLevel(t, level, 0, p.master.Addr)
 				if full {
-					if _, err := other.Configure(t.Context(), began, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 1}}}); err != nil {
+					if _, err := other.Configure(t.Context(), began, []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 1}}}); err != nil {
 						t.Fatal(err)
 					}
 				}
-				repeat := func(s *Store) (task.Reply, error) {
+				repeat := func(s *Store) (store.Reply, error) {
 					r, err := s.Apply(t.Context(), task.CeilMillis(time.Now()), []task.Change{unmarked("a")})
 					if err != nil {
-						return task.Reply{}, err
+						return store.Reply{}, err
 					}
 					return r[0], nil
 				}

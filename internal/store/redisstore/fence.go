@@ -16,7 +16,7 @@ import (
 // A purge must spare tasks that are added to its queue later. The order of
 // changes on the servers decides which tasks are later, and not a clock. The
 // settings of another node may be older than the purge for a moment, and its
-// creates would lack the purge's mark (task.Settings.Spare). So each purge
+// creates would lack the purge's mark (settings.Settings.Spare). So each purge
 // raises a fence before its reply:
 //
 //  1. The settings with the purge are written.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -21,7 +22,7 @@ func TestAPurgeEndsAtItsReplyForTasksOfAnotherNode(t *testing.T) {
 			stale := b.settings.Load()
 			now := a.now()
 			purge := func(id string) task.Filter {
-				replies, err := a.Configure(t.Context(), now, []task.Edit{task.PurgeQueue{Namespace: "default", Name: "default", ID: id}})
+				replies, err := a.Configure(t.Context(), now, []settings.Edit{settings.PurgeQueue{Namespace: "default", Name: "default", ID: id}})
 				if err != nil || replies[0].Err != nil {
 					t.Fatal(err, replies)
 				}
@@ -77,7 +78,7 @@ func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
 	addr := redistest.New(t).Addr
 	a, b := openNode(t, "a", addr), openNode(t, "b", addr)
 	purge := func(id string) {
-		replies, err := a.Configure(t.Context(), a.now(), []task.Edit{task.PurgeQueue{Namespace: "default", Name: "default", ID: id}})
+		replies, err := a.Configure(t.Context(), a.now(), []settings.Edit{settings.PurgeQueue{Namespace: "default", Name: "default", ID: id}})
 		if err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
@@ -105,15 +106,15 @@ func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
 func TestAMasterThatHangsDelaysOnlyWhatNeedsIt(t *testing.T) {
 	t.Parallel()
 	const most = 500 * time.Millisecond
-	for name, e := range map[string]task.Edit{
-		"a purge":                    task.PurgeQueue{Namespace: "default", Name: "default", ID: "p"},
-		"the removal of a namespace": task.DropNamespace{Name: "acme"},
+	for name, e := range map[string]settings.Edit{
+		"a purge":                    settings.PurgeQueue{Namespace: "default", Name: "default", ID: "p"},
+		"the removal of a namespace": settings.DropNamespace{Name: "acme"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 			a := openNode(t, "a", cluster.Addrs()...)
-			if err := decideOn(t, a, task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}); err != nil {
+			if err := decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
 				t.Fatal(err)
 			}
 			hangs := (masterOf(keyspace.SlotOf("settings")) + 1) % 3
@@ -123,7 +124,7 @@ func TestAMasterThatHangsDelaysOnlyWhatNeedsIt(t *testing.T) {
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
-				_, _ = a.Configure(t.Context(), a.now(), []task.Edit{e})
+				_, _ = a.Configure(t.Context(), a.now(), []settings.Edit{e})
 			}()
 			began := time.Now()
 			for i := 0; time.Since(began) < 2*most; i++ {
@@ -137,7 +138,7 @@ func TestAMasterThatHangsDelaysOnlyWhatNeedsIt(t *testing.T) {
 					t.Fatalf("a create on another master took %v", took)
 				}
 				one = time.Now()
-				if err := decideOn(t, a, task.PauseQueue{Namespace: "default", Name: "other", Paused: i%2 == 0}); err != nil {
+				if err := decideOn(t, a, settings.PauseQueue{Namespace: "default", Name: "other", Paused: i%2 == 0}); err != nil {
 					t.Fatal(err)
 				}
 				if took := time.Since(one); took > most {
@@ -160,11 +161,11 @@ func TestAMasterThatHangsDelaysOnlyWhatNeedsIt(t *testing.T) {
 func TestAPurgeHoldsAfterANodeWithOlderSettingsRaisedItsFence(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
-	if _, err := a.edit(t.Context(), a.now(), task.PurgeQueue{Namespace: "default", Name: "first", ID: "a"}); err != nil {
+	if _, err := a.edit(t.Context(), a.now(), settings.PurgeQueue{Namespace: "default", Name: "first", ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	before := a.settings.Load()
-	if err := decideOn(t, b, task.PurgeQueue{Namespace: "default", Name: "default", ID: "b"}); err != nil {
+	if err := decideOn(t, b, settings.PurgeQueue{Namespace: "default", Name: "default", ID: "b"}); err != nil {
 		t.Fatal(err)
 	}
 	stale(a, before)
@@ -194,7 +195,7 @@ func TestAFenceThatIsRepeatedBringsNoTokenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := a.settings.Load()
-	if err := decideOn(t, b, task.PurgeQueue{Namespace: "default", Name: "default", ID: "b"}); err != nil {
+	if err := decideOn(t, b, settings.PurgeQueue{Namespace: "default", Name: "default", ID: "b"}); err != nil {
 		t.Fatal(err)
 	}
 	again()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redistest"
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 )
 
 // TestOfFirstTokensOnManyNodesOneIsMade: nodes share no lock, so the servers
@@ -18,11 +18,11 @@ func TestOfFirstTokensOnManyNodesOneIsMade(t *testing.T) {
 	begin := make(chan struct{})
 	var all sync.WaitGroup
 	for i := range errs {
-		_, hash := task.MintToken()
-		first := task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash, First: true}
+		_, hash := settings.MintToken()
+		first := settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash, First: true}
 		all.Go(func() {
 			<-begin
-			replies, err := nodes[i%len(nodes)].Configure(t.Context(), 1, []task.Edit{first})
+			replies, err := nodes[i%len(nodes)].Configure(t.Context(), 1, []settings.Edit{first})
 			if err != nil {
 				t.Errorf("Configure: %v", err)
 				return
@@ -36,12 +36,12 @@ func TestOfFirstTokensOnManyNodesOneIsMade(t *testing.T) {
 	for _, err := range errs {
 		if err == nil {
 			made++
-		} else if !errors.Is(err, task.ErrSecured) {
+		} else if !errors.Is(err, settings.ErrSecured) {
 			t.Errorf("AddToken: %v", err)
 		}
 	}
 	again := openNode(t, "d", r.Addr)
-	if kept := len(again.Settings().List(task.TokenKind, "")); made != 1 || kept != 1 {
+	if kept := len(again.Settings().List(settings.TokenKind, "")); made != 1 || kept != 1 {
 		t.Errorf("%d first tokens were answered, %d are kept, want 1", made, kept)
 	}
 }

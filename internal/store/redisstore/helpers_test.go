@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -38,7 +39,7 @@ func eventually(t *testing.T, patience time.Duration, what string, so func() boo
 }
 
 // edit carries out edits that must succeed.
-func edit(t *testing.T, s *Store, now task.Millis, edits ...task.Edit) {
+func edit(t *testing.T, s *Store, now task.Millis, edits ...settings.Edit) {
 	t.Helper()
 	replies, err := s.Configure(t.Context(), now, edits)
 	if err != nil {

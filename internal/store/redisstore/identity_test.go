@@ -13,6 +13,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -45,7 +47,7 @@ func knownNode(t *testing.T, c Config, addrs ...string) *known {
 	k.Store = openNodeWith(t, c, addrs...)
 	eventually(t, 5*time.Second, "it owns the shards", func() bool { return divided(k.Store) })
 	secure(t, k.Store)
-	k.WatchSettings(func(s *task.Settings) {
+	k.WatchSettings(func(s *settings.Settings) {
 		if !s.Secured() {
 			k.unsecure.Add(1)
 		}
@@ -56,8 +58,8 @@ func knownNode(t *testing.T, c Config, addrs ...string) *known {
 
 func secure(t *testing.T, s *Store) {
 	t.Helper()
-	_, hash := task.MintToken()
-	edit(t, s, 1, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash})
+	_, hash := settings.MintToken()
+	edit(t, s, 1, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash})
 }
 
 // refuses fails the test unless the node refuses every kind of request.
@@ -75,7 +77,7 @@ func (k *known) refuses(t *testing.T, kind error) {
 			return err
 		},
 		"configure": func() error {
-			_, err := k.Configure(ctx, 1, []task.Edit{task.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true}})
+			_, err := k.Configure(ctx, 1, []settings.Edit{settings.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true}})
 			return err
 		},
 	} {
@@ -176,11 +178,11 @@ func TestEachWriteThatWaitsForAReplicaIsSealedInItsOwnStore(t *testing.T) {
 	if _, err := s.servers.Confirm(t.Context(), s.shards); err != nil {
 		t.Error("a confirmation:", err)
 	}
-	if err := decideOn(t, s, task.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true}); err != nil {
+	if err := decideOn(t, s, settings.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true}); err != nil {
 		t.Error("an edit of the settings:", err)
 	}
-	var missing *task.MissingError
-	if err := s.drainNode(t, task.Drain{Node: "absent"}); !errors.As(err, &missing) {
+	var missing *settings.MissingError
+	if err := s.drainNode(t, store.Drain{Node: "absent"}); !errors.As(err, &missing) {
 		t.Errorf("a drain of a node that does not exist: %v", err)
 	}
 	if err := s.Err(); err != nil {

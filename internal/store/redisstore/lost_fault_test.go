@@ -14,6 +14,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -45,7 +47,7 @@ func TestACreateWhoseReplyWasLostKnowsItsTaskThatOthersHaveChanged(t *testing.T)
 	})
 	s := openAt(t, proxy.Addr)
 	defer func() { _ = s.Close() }()
-	apply := func(c task.Change) task.Reply {
+	apply := func(c task.Change) store.Reply {
 		t.Helper()
 		replies, err := s.Apply(t.Context(), began, []task.Change{c})
 		if err != nil {
@@ -143,10 +145,10 @@ func calls(t *testing.T, s *Store) map[string]func() error {
 		"Reap":   func() error { _, err := s.Reap(ctx, began, 10); return err },
 		"Sweep":  func() error { _, err := s.Sweep(ctx, began, 10); return err },
 		"Counts": func() error { _, err := s.Counts(ctx); return err },
-		"Audit":  func() error { _, err := s.Audit(ctx, task.AuditFilter{}, 0, 10); return err },
+		"Audit":  func() error { _, err := s.Audit(ctx, settings.AuditFilter{}, 0, 10); return err },
 		"Scrub":  func() error { _, err := s.Scrub(ctx, began, "", 10); return err },
 		"Configure": func() error {
-			_, err := s.Configure(ctx, began, []task.Edit{task.PauseQueue{Namespace: "default", Name: "q", Paused: true}})
+			_, err := s.Configure(ctx, began, []settings.Edit{settings.PauseQueue{Namespace: "default", Name: "q", Paused: true}})
 			return err
 		},
 	}

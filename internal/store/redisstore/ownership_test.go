@@ -10,6 +10,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
@@ -279,11 +281,11 @@ func TestNodesShareACluster(t *testing.T) {
 	heard := watch(b)
 	tasks := soon(t, a, "t", 40, 300*time.Millisecond)
 	heard.await(t, b, tasks)
-	if err := a.drainNode(t, task.Drain{Node: "b"}); err != nil {
+	if err := a.drainNode(t, store.Drain{Node: "b"}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, 2*time.Second, "one owns all", func() bool { return divided(a) })
-	if page, err := a.Audit(t.Context(), task.AuditFilter{Action: "node.drain"}, 0, 10); err != nil || len(page.Entries) != 1 {
+	if page, err := a.Audit(t.Context(), settings.AuditFilter{Action: "node.drain"}, 0, 10); err != nil || len(page.Entries) != 1 {
 		t.Error(page, err)
 	}
 	if err := a.Close(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -51,7 +52,7 @@ func TestAPageReadsLittleMoreThanItExamines(t *testing.T) {
 			return len(l.Tasks), err
 		}},
 		"audit log": {10 << 20, func() (n int, err error) {
-			p, err := s.Audit(t.Context(), task.AuditFilter{Action: "none"}, 0, 100)
+			p, err := s.Audit(t.Context(), settings.AuditFilter{Action: "none"}, 0, 100)
 			return len(p.Entries), err
 		}},
 	} {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
-	"github.com/foliot/foliot/internal/task"
 )
 
-var _ task.Permits = (*Store)(nil)
+var _ store.PermitStore = (*Store)(nil)
 
 // permitsChannel precedes the name of a process. On that channel the process
 // receives the scopes that it should ask for.
@@ -26,11 +26,11 @@ var permitting = redisconn.NewScript(sources, redisconn.Writes, "permits")
 // permits is the state that a store needs for permits.
 type permits struct {
 	asks atomic.Uint64 // numbers the asks: of two asks for one scope, the server ignores the earlier one
-	hint atomic.Pointer[func([]task.PermitScope)]
+	hint atomic.Pointer[func([]store.PermitScope)]
 }
 
 // permitKeys returns the keys of a scope: for its permits and for its tokens.
-func permitKeys(s task.PermitScope) []string {
+func permitKeys(s store.PermitScope) []string {
 	p := "foliot:{q:" + permitName(s) + "}:"
 	return []string{p + "sem", p + "rl"}
 }
@@ -39,14 +39,14 @@ func permitKeys(s task.PermitScope) []string {
 // the other parts cannot. The first closing brace ends a hash tag. A
 // destination with a brace uses fewer slots, but both keys still lie in one
 // slot.
-func permitName(s task.PermitScope) string {
+func permitName(s store.PermitScope) string {
 	if s.Destination == "" {
 		return s.Namespace + "/" + s.Queue
 	}
 	return s.Namespace + "/" + s.Queue + "/" + s.Destination
 }
 
-func parsePermitName(name string) (s task.PermitScope, ok bool) {
+func parsePermitName(name string) (s store.PermitScope, ok bool) {
 	parts := strings.SplitN(name, "/", 3)
 	if len(parts) < 2 {
 		return s, false
@@ -58,11 +58,11 @@ func parsePermitName(name string) (s task.PermitScope, ok bool) {
 	return s, true
 }
 
-// Shared implements task.Permits.
+// Shared implements store.PermitStore.
 func (s *Store) Shared() bool { return !s.config.Alone }
 
-// WatchPermits implements task.Permits.
-func (s *Store) WatchPermits(hint func([]task.PermitScope)) {
+// WatchPermits implements store.PermitStore.
+func (s *Store) WatchPermits(hint func([]store.PermitScope)) {
 	if hint == nil {
 		s.permits.hint.Store(nil)
 		return
@@ -79,14 +79,14 @@ func (s *Store) listenForPermits(ctx context.Context) {
 func (s *Store) permitted(name string) {
 	scope, ok := parsePermitName(name)
 	if hint := s.permits.hint.Load(); ok && hint != nil {
-		(*hint)([]task.PermitScope{scope})
+		(*hint)([]store.PermitScope{scope})
 	}
 }
 
-// Permit implements task.Permits. It runs a script once for each ask, all in
+// Permit implements store.PermitStore. It runs a script once for each ask, all in
 // one pipeline, and notifies the processes that the replies name.
-func (s *Store) Permit(ctx context.Context, asks []task.PermitAsk) []task.PermitReply {
-	replies := make([]task.PermitReply, len(asks))
+func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {
+	replies := make([]store.PermitReply, len(asks))
 	leave, err := s.enter(ctx)
 	if err != nil {
 		for i := range replies {
@@ -117,7 +117,7 @@ func (s *Store) Permit(ctx context.Context, asks []task.PermitAsk) []task.Permit
 }
 
 // permitRun returns the run of the script for the n-th ask of a process.
-func permitRun(who string, n uint64, lease time.Duration, a task.PermitAsk) redisconn.Run {
+func permitRun(who string, n uint64, lease time.Duration, a store.PermitAsk) redisconn.Run {
 	interval := "0"
 	if a.Rate > 0 {
 		interval = strconv.FormatFloat(1e6/a.Rate, 'g', -1, 64)
@@ -132,7 +132,7 @@ func permitRun(who string, n uint64, lease time.Duration, a task.PermitAsk) redi
 
 // readPermits returns a reply of the script, and the processes that should ask
 // again.
-func readPermits(r rueidis.RedisResult) (reply task.PermitReply, others []string, err error) {
+func readPermits(r rueidis.RedisResult) (reply store.PermitReply, others []string, err error) {
 	list, err := r.ToArray()
 	if err != nil {
 		return reply, nil, err
@@ -150,7 +150,7 @@ func readPermits(r rueidis.RedisResult) (reply task.PermitReply, others []string
 		who, _ := m.ToString()
 		others = append(others, who)
 	}
-	return task.PermitReply{
+	return store.PermitReply{
 		Held: int(n[0]), Share: int(n[1]), Tokens: int(n[2]),
 		After: time.Duration(n[3]) * time.Microsecond, Again: time.Duration(n[4]) * time.Microsecond,
 	}, others, nil

@@ -8,12 +8,13 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 )
 
 // setBack shifts the times in a scope's keys into the future, as if the
 // server's clock had been set back.
-func setBack(t *testing.T, c rueidis.Client, scope task.PermitScope, by time.Duration) {
+func setBack(t *testing.T, c rueidis.Client, scope store.PermitScope, by time.Duration) {
 	t.Helper()
 	for i, times := range [][]int{{2, 3, 4}, {2, 3, 5, 7}} {
 		key := permitKeys(scope)[i]
@@ -46,7 +47,7 @@ func setBack(t *testing.T, c rueidis.Client, scope task.PermitScope, by time.Dur
 func TestAClockThatGoesBackStopsNoQueueWithLimits(t *testing.T) {
 	c := redisClient(t)
 	const lease = 300 * time.Millisecond
-	one := task.QueueSettings{Concurrency: 1, Rate: 100, Burst: 4}
+	one := settings.QueueSettings{Concurrency: 1, Rate: 100, Burst: 4}
 	dead, lives, other := newPartner(t, c, "dead", lease), newPartner(t, c, "lives", lease), newPartner(t, c, "other", lease)
 	dead.ask(one, 1, 2, false)
 	for lives.ask(one, 0, 4, false); lives.start(time.Now()); {

@@ -13,9 +13,10 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
-	"github.com/foliot/foliot/internal/task"
 )
 
 // partner is a process that shares limits, reduced to its own knowledge of
@@ -24,7 +25,7 @@ type partner struct {
 	t     testing.TB
 	c     rueidis.Client
 	who   string
-	scope task.PermitScope
+	scope store.PermitScope
 	lease time.Duration
 	n     uint64
 	said  []redisconn.Run // every ask, in order
@@ -38,11 +39,11 @@ type partner struct {
 }
 
 func newPartner(t testing.TB, c rueidis.Client, name string, lease time.Duration) *partner {
-	return &partner{t: t, c: c, who: name + "/nonce", lease: lease, scope: task.PermitScope{Namespace: "default", Queue: t.Name()}, share: -1}
+	return &partner{t: t, c: c, who: name + "/nonce", lease: lease, scope: store.PermitScope{Namespace: "default", Queue: t.Name()}, share: -1}
 }
 
 // ask asks like a dispatcher. If lost is true, the reply does not arrive.
-func (p *partner) ask(limits task.QueueSettings, want, tokens int, lost bool) (task.PermitReply, []string) {
+func (p *partner) ask(limits settings.QueueSettings, want, tokens int, lost bool) (store.PermitReply, []string) {
 	p.t.Helper()
 	p.n++
 	sent := time.Now()
@@ -51,7 +52,7 @@ func (p *partner) ask(limits task.QueueSettings, want, tokens int, lost bool) (t
 	}
 	p.held = min(p.held, max(want, p.running))
 	p.tokens = min(p.tokens, tokens)
-	ask := task.PermitAsk{
+	ask := store.PermitAsk{
 		PermitScope: p.scope, Concurrency: limits.Concurrency, Keep: p.held, Want: want,
 		Rate: limits.Rate, Used: p.used, UsedAgo: sent.Sub(p.usedAt), Tokens: tokens,
 	}
@@ -68,7 +69,7 @@ func (p *partner) ask(limits task.QueueSettings, want, tokens int, lost bool) (t
 	return reply, others
 }
 
-func (p *partner) send(r redisconn.Run) (task.PermitReply, []string) {
+func (p *partner) send(r redisconn.Run) (store.PermitReply, []string) {
 	p.t.Helper()
 	reply, others, err := readPermits(permitting.Do(context.WithoutCancel(p.t.Context()), p.c, []redisconn.Run{r})[0])
 	if err != nil {
@@ -116,7 +117,7 @@ func TestPermitsOfAllNodesStayWithinTheLimit(t *testing.T) {
 	}
 	for round := range rounds {
 		rnd := rand.New(rand.NewPCG(uint64(round), 6))
-		limits := task.QueueSettings{Concurrency: 1 + rnd.IntN(9)}
+		limits := settings.QueueSettings{Concurrency: 1 + rnd.IntN(9)}
 		var nodes []*partner
 		for i := range 2 + rnd.IntN(4) {
 			p := newPartner(t, c, fmt.Sprint("n", i), lease)
@@ -160,7 +161,7 @@ func TestPermitsOfAllNodesStayWithinTheLimit(t *testing.T) {
 
 func TestPermitsOfTheDeadAndWhatWasNeverHeardOfIsFreeAfterTheLease(t *testing.T) {
 	c, lease := redisClient(t), 100*time.Millisecond
-	limits := task.QueueSettings{Concurrency: 5, Rate: 1000, Burst: 4}
+	limits := settings.QueueSettings{Concurrency: 5, Rate: 1000, Burst: 4}
 	dead, alive := newPartner(t, c, "dead", lease), newPartner(t, c, "alive", lease)
 	dead.ask(limits, 5, 4, true)
 	if r, _ := alive.ask(limits, 5, 4, false); r.Held != 0 || r.Tokens > 1 {
@@ -175,7 +176,7 @@ func TestPermitsOfTheDeadAndWhatWasNeverHeardOfIsFreeAfterTheLease(t *testing.T)
 func TestEveryoneHasHisShareOfPermitsAndWhoWantsLessLeavesTheRest(t *testing.T) {
 	c := redisClient(t)
 	for i, wants := range [][]int{{10, 10}, {1, 20, 20}, {20, 3, 20}, {2, 2, 2}, {9, 9, 9, 9, 9}} {
-		limits := task.QueueSettings{Concurrency: 10}
+		limits := settings.QueueSettings{Concurrency: 10}
 		var nodes []*partner
 		for n := range wants {
 			p := newPartner(t, c, fmt.Sprint("n", n), time.Minute)
@@ -220,7 +221,7 @@ func sumOf(n []int, sum *int) int {
 // TestAPermitGoesRound has one permit, and three nodes with a backlog.
 func TestAPermitGoesRound(t *testing.T) {
 	c := redisClient(t)
-	limits := task.QueueSettings{Concurrency: 1}
+	limits := settings.QueueSettings{Concurrency: 1}
 	nodes := []*partner{newPartner(t, c, "a", time.Minute), newPartner(t, c, "b", time.Minute), newPartner(t, c, "c", time.Minute)}
 	served, told := map[string]int{}, map[string]int{}
 	holder := ""
@@ -253,7 +254,7 @@ func TestAPermitGoesRound(t *testing.T) {
 // with any behaviour of the nodes.
 func TestTokensOfAllNodesStayWithinBurstAndRate(t *testing.T) {
 	c, lease := redisClient(t), 150*time.Millisecond
-	for i, limits := range []task.QueueSettings{{Rate: 200, Burst: 1}, {Rate: 1000, Burst: 20}, {Rate: 3000, Burst: 3000}, {Rate: 20, Burst: 5}} {
+	for i, limits := range []settings.QueueSettings{{Rate: 200, Burst: 1}, {Rate: 1000, Burst: 20}, {Rate: 3000, Burst: 3000}, {Rate: 20, Burst: 5}} {
 		rnd := rand.New(rand.NewPCG(uint64(i), 7))
 		var nodes []*partner
 		for n := range 3 {
@@ -290,7 +291,7 @@ func TestTokensOfAllNodesStayWithinBurstAndRate(t *testing.T) {
 }
 
 // withinLimit checks every interval between two starts.
-func withinLimit(t *testing.T, limits task.QueueSettings, starts []time.Time) {
+func withinLimit(t *testing.T, limits settings.QueueSettings, starts []time.Time) {
 	t.Helper()
 	slices.SortFunc(starts, time.Time.Compare)
 	for i, from := range starts {
@@ -304,7 +305,7 @@ func withinLimit(t *testing.T, limits task.QueueSettings, starts []time.Time) {
 
 func TestKeysOfLimitsExpire(t *testing.T) {
 	c := redisClient(t)
-	limits := task.QueueSettings{Concurrency: 5, Rate: 100, Burst: 4}
+	limits := settings.QueueSettings{Concurrency: 5, Rate: 100, Burst: 4}
 	p := newPartner(t, c, "n", 50*time.Millisecond)
 	p.ask(limits, 5, 4, false)
 	p.start(time.Now())
@@ -321,17 +322,17 @@ func TestKeysOfLimitsExpire(t *testing.T) {
 func TestANewRateKeepsTheDebt(t *testing.T) {
 	c := redisClient(t)
 	p := newPartner(t, c, "n", time.Minute)
-	p.ask(task.QueueSettings{Rate: 0.01, Burst: 4}, 0, 4, false)
+	p.ask(settings.QueueSettings{Rate: 0.01, Burst: 4}, 0, 4, false)
 	for p.start(time.Now()) {
 	}
-	if r, _ := p.ask(task.QueueSettings{Rate: 0.01, Burst: 6}, 0, 6, false); r.Tokens != 2 {
+	if r, _ := p.ask(settings.QueueSettings{Rate: 0.01, Burst: 6}, 0, 6, false); r.Tokens != 2 {
 		t.Errorf("with a deeper bucket: %+v", r)
 	}
-	if r, _ := p.ask(task.QueueSettings{Rate: 1000, Burst: 6}, 0, 0, false); r.Tokens != 0 {
+	if r, _ := p.ask(settings.QueueSettings{Rate: 1000, Burst: 6}, 0, 0, false); r.Tokens != 0 {
 		t.Errorf("given back: %+v", r)
 	}
 	eventually(t, time.Second, "it fills by the new rate", func() bool {
-		r, _ := p.ask(task.QueueSettings{Rate: 1000, Burst: 6}, 0, 6, false)
+		r, _ := p.ask(settings.QueueSettings{Rate: 1000, Burst: 6}, 0, 6, false)
 		return r.Tokens == 6
 	})
 }
@@ -340,15 +341,15 @@ func TestPermitsInACluster(t *testing.T) {
 	long(t)
 	c := redistest.NewCluster(t, 3, 0)
 	a, b := openNode(t, "a", c.Addrs()...), openNode(t, "b", c.Addrs()...)
-	told := make(chan []task.PermitScope, 100)
-	b.WatchPermits(func(scopes []task.PermitScope) { told <- scopes })
-	var asks []task.PermitAsk
+	told := make(chan []store.PermitScope, 100)
+	b.WatchPermits(func(scopes []store.PermitScope) { told <- scopes })
+	var asks []store.PermitAsk
 	for i := range 20 {
-		scope := task.PermitScope{Namespace: "default", Queue: fmt.Sprint("q", i)}
+		scope := store.PermitScope{Namespace: "default", Queue: fmt.Sprint("q", i)}
 		if i%2 == 0 {
 			scope.Destination = "[2001:db8::1]:443"
 		}
-		asks = append(asks, task.PermitAsk{PermitScope: scope, Concurrency: 5, Want: 4, Rate: 10, Burst: 10, Tokens: 7})
+		asks = append(asks, store.PermitAsk{PermitScope: scope, Concurrency: 5, Want: 4, Rate: 10, Burst: 10, Tokens: 7})
 	}
 	held := func(s *Store, want, tokens int) {
 		t.Helper()
@@ -377,20 +378,20 @@ func TestPermitsInASlotThatIsHalfMoved(t *testing.T) {
 	long(t)
 	c := redistest.NewCluster(t, 3, 0)
 	s, m := openNode(t, "a", c.Addrs()...), newMover(t, c)
-	ask := task.PermitAsk{PermitScope: task.PermitScope{Namespace: "default", Queue: "q"}, Concurrency: 5, Want: 4, Rate: 0.001, Burst: 8, Tokens: 4}
+	ask := store.PermitAsk{PermitScope: store.PermitScope{Namespace: "default", Queue: "q"}, Concurrency: 5, Want: 4, Rate: 0.001, Burst: 8, Tokens: 4}
 	slot := keyspace.SlotOf("q:default/q")
 	m.gather([]uint16{slot})
-	if r := s.Permit(t.Context(), []task.PermitAsk{ask})[0]; r.Err != nil || r.Held != 4 || r.Tokens != 4 {
+	if r := s.Permit(t.Context(), []store.PermitAsk{ask})[0]; r.Err != nil || r.Held != 4 || r.Tokens != 4 {
 		t.Fatalf("%+v", r)
 	}
 	m.half(slot)
 	ask.Keep, ask.Want, ask.Used, ask.Tokens = 4, 5, 2, 6
-	if r := s.Permit(t.Context(), []task.PermitAsk{ask})[0]; r.Err == nil {
+	if r := s.Permit(t.Context(), []store.PermitAsk{ask})[0]; r.Err == nil {
 		t.Fatalf("half of its keys were elsewhere: %+v", r)
 	}
 	m.finish(slot)
 	eventually(t, 5*time.Second, "it is as it was", func() bool {
-		r := s.Permit(t.Context(), []task.PermitAsk{ask})[0]
+		r := s.Permit(t.Context(), []store.PermitAsk{ask})[0]
 		return r.Err == nil && r.Held == 5 && r.Tokens == 6
 	})
 }
@@ -401,7 +402,7 @@ func BenchmarkPermits(b *testing.B) {
 	for _, n := range []int{1, 3, 20} {
 		b.Run(fmt.Sprint(n, " nodes"), func(b *testing.B) {
 			c := redisClient(b)
-			limits := task.QueueSettings{Concurrency: 100, Rate: 10_000, Burst: 1000}
+			limits := settings.QueueSettings{Concurrency: 100, Rate: 10_000, Burst: 1000}
 			var nodes []*partner
 			for i := range n {
 				nodes = append(nodes, newPartner(b, c, fmt.Sprint("n", i), time.Minute))

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -36,7 +37,7 @@ type usage struct {
 // others, and half of the rest to each that comes later. A fixed share for each
 // namespace was the simpler idea: thousands of small namespaces would have had
 // almost nothing each.
-func (q *quotas) limits(s *task.Settings, namespace string) *task.NamespaceSettings {
+func (q *quotas) limits(s *settings.Settings, namespace string) *settings.NamespaceSettings {
 	n := s.Namespace(namespace)
 	if n == nil {
 		return nil
@@ -56,7 +57,7 @@ func (q *quotas) limits(s *task.Settings, namespace string) *task.NamespaceSetti
 
 // refresh reads the counts if a step is in a namespace with quotas and with
 // counts that are too old.
-func (q *quotas) refresh(ctx context.Context, s *task.Settings, steps []*step, read func(context.Context) (map[task.QueueKey]task.Counts, error)) error {
+func (q *quotas) refresh(ctx context.Context, s *settings.Settings, steps []*step, read func(context.Context) (map[task.QueueKey]task.Counts, error)) error {
 	if !q.anyStale(s, steps) {
 		return nil
 	}
@@ -87,7 +88,7 @@ func (q *quotas) refresh(ctx context.Context, s *task.Settings, steps []*step, r
 }
 
 // anyStale reports whether a step needs counts that are missing or too old.
-func (q *quotas) anyStale(s *task.Settings, steps []*step) bool {
+func (q *quotas) anyStale(s *settings.Settings, steps []*step) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, st := range steps {
@@ -113,7 +114,7 @@ func (q *quotas) usageLocked(namespace string) *usage {
 // admit reports whether the quotas allow the change from old to t. If the
 // namespace has quotas, it counts the change as under way. Errors:
 // *task.QuotaError.
-func (q *quotas) admit(s *task.Settings, old, t *task.Task) (counted bool, err error) {
+func (q *quotas) admit(s *settings.Settings, old, t *task.Task) (counted bool, err error) {
 	n := q.limits(s, t.Namespace)
 	if n == nil {
 		return false, nil
@@ -133,7 +134,7 @@ func (q *quotas) admit(s *task.Settings, old, t *task.Task) (counted bool, err e
 
 // of returns the limits of a namespace, and its counts with all changes under
 // way.
-func (q *quotas) of(s *task.Settings, namespace string) task.Quota {
+func (q *quotas) of(s *settings.Settings, namespace string) task.Quota {
 	n := q.limits(s, namespace)
 	if n == nil {
 		return task.Quota{}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -15,8 +17,8 @@ import (
 func TestAQuotaIsNotFilledByACreateThatIsRefused(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()
-	edit(t, s, began, task.PutNamespace{Settings: task.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 2}})
-	apply := func(changes ...task.Change) []task.Reply {
+	edit(t, s, began, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 2}})
+	apply := func(changes ...task.Change) []store.Reply {
 		replies, err := s.Apply(t.Context(), began, changes)
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +59,7 @@ func TestANamespaceWithoutQuotasCannotFillTheServersOfAll(t *testing.T) {
 	}
 	t.Run("beside others", func(t *testing.T) {
 		s := openLevel(t, redisconn.Default, 0, redistest.New(t, "--maxmemory", "20mb").Addr)
-		edit(t, s, began, task.PutNamespace{Settings: task.NamespaceSettings{Name: "victim"}})
+		edit(t, s, began, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "victim"}})
 		var quota *task.QuotaError
 		if err := fillAs(t, s, task.DefaultNamespace); !errors.As(err, &quota) || quota.Quota != task.QuotaBytes {
 			t.Fatalf("the namespace that fills the server: %v, want its share as max_bytes", err)

@@ -3,13 +3,14 @@ package redisstore
 import (
 	"context"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // A namespace is removed in steps, because its records and the settings lie in
 // different slots:
 //
-//	marked   the namespace's record gets a mark (task.CloseNamespace)
+//	marked   the namespace's record gets a mark (settings.CloseNamespace)
 //	fenced   every shard gets a new fence (fence.go). From then on put accepts
 //	         changes only from a node that read the settings after it saw this
 //	         fence. So that node has seen the mark
@@ -27,35 +28,35 @@ import (
 
 // dropNamespace removes a namespace. Removals wait for each other, because each
 // needs every server. No other call waits for them.
-func (s *Store) dropNamespace(ctx context.Context, now task.Millis, drop task.DropNamespace) (task.EditReply, error) {
+func (s *Store) dropNamespace(ctx context.Context, now task.Millis, drop settings.DropNamespace) (settings.EditReply, error) {
 	s.removing.Lock()
 	defer s.removing.Unlock()
 	if err := s.count(ctx, &drop); err != nil {
-		return task.EditReply{}, err
+		return settings.EditReply{}, err
 	}
 	if drop.Tasks+drop.Schedules > 0 {
 		return s.edit(ctx, now, drop) // this returns the refusal
 	}
 	drop.Closing = newVersion()
-	reply, err := s.edit(ctx, now, task.CloseNamespace{Name: drop.Name, Mark: drop.Closing})
+	reply, err := s.edit(ctx, now, settings.CloseNamespace{Name: drop.Name, Mark: drop.Closing})
 	if err != nil || reply.Err != nil {
 		return reply, err
 	}
 	if err := s.raiseFences(ctx); err != nil {
-		return task.EditReply{}, err
+		return settings.EditReply{}, err
 	}
 	if err := s.count(ctx, &drop); err != nil {
-		return task.EditReply{}, err
+		return settings.EditReply{}, err
 	}
 	reply, err = s.edit(ctx, now, drop)
 	if err == nil && reply.Err != nil {
-		_, err = s.edit(ctx, now, task.ReopenNamespace{Name: drop.Name})
+		_, err = s.edit(ctx, now, settings.ReopenNamespace{Name: drop.Name})
 	}
 	return reply, err
 }
 
 // count sets the counts of d.
-func (s *Store) count(ctx context.Context, d *task.DropNamespace) error {
+func (s *Store) count(ctx context.Context, d *settings.DropNamespace) error {
 	counts, err := s.readCounts(ctx)
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func (s *Store) unmark(ctx context.Context, now task.Millis, steps []*step) erro
 		if st.kind != change || st.done || st.old.Task != nil || !s.Settings().Closing(st.key.Namespace) {
 			continue
 		}
-		if _, err := s.edit(ctx, now, task.ReopenNamespace{Name: st.key.Namespace}); err != nil {
+		if _, err := s.edit(ctx, now, settings.ReopenNamespace{Name: st.key.Namespace}); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -24,9 +25,9 @@ func twoNodes(t *testing.T, cluster bool) (a, b *Store) {
 }
 
 // decideOn carries out one edit.
-func decideOn(t *testing.T, s *Store, e task.Edit) error {
+func decideOn(t *testing.T, s *Store, e settings.Edit) error {
 	t.Helper()
-	replies, err := s.Configure(t.Context(), task.CeilMillis(time.Now()), []task.Edit{e})
+	replies, err := s.Configure(t.Context(), task.CeilMillis(time.Now()), []settings.Edit{e})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,15 +58,15 @@ func stale(s *Store, before *configuration) {
 func TestANodeWithOldSettingsMakesNothingInANamespaceThatWasRemoved(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
-	if err := decideOn(t, b, task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}); err != nil {
+	if err := decideOn(t, b, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
 		t.Fatal(err)
 	}
 	before := b.settings.Load()
-	if err := decideOn(t, a, task.DropNamespace{Name: "acme"}); err != nil {
+	if err := decideOn(t, a, settings.DropNamespace{Name: "acme"}); err != nil {
 		t.Fatal(err)
 	}
 	stale(b, before)
-	var missing *task.MissingError
+	var missing *settings.MissingError
 	if err := makeIn(t, b, "acme", "late"); !errors.As(err, &missing) {
 		t.Errorf("a create on a node that has not heard of the removal: %v", err)
 	}
@@ -81,10 +82,10 @@ func TestANodeWithOldSettingsMakesNothingInANamespaceThatWasRemoved(t *testing.T
 func TestACreateOnAnotherNodeEndsARemoval(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
-	if err := decideOn(t, a, task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}); err != nil {
+	if err := decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := decideOn(t, a, task.CloseNamespace{Name: "acme", Mark: "m"}); err != nil { // and the node dies
+	if err := decideOn(t, a, settings.CloseNamespace{Name: "acme", Mark: "m"}); err != nil { // and the node dies
 		t.Fatal(err)
 	}
 	if err := a.raiseFences(t.Context()); err != nil {
@@ -96,8 +97,8 @@ func TestACreateOnAnotherNodeEndsARemoval(t *testing.T) {
 	if err := makeIn(t, b, "acme", "x"); err != nil {
 		t.Errorf("a create after a removal that broke off: %v", err)
 	}
-	var busy *task.BusyError
-	if err := decideOn(t, a, task.DropNamespace{Name: "acme", Closing: "m"}); !errors.As(err, &busy) {
+	var busy *settings.BusyError
+	if err := decideOn(t, a, settings.DropNamespace{Name: "acme", Closing: "m"}); !errors.As(err, &busy) {
 		t.Errorf("the removal goes on: %v", err)
 	}
 }
@@ -110,7 +111,7 @@ func TestANamespaceIsNeverRemovedWithATaskInItWhicheverNodeIsAsked(t *testing.T)
 			removed, kept := 0, 0
 			for i := range 60 {
 				name := fmt.Sprint("space", i)
-				if err := decideOn(t, a, task.PutNamespace{Settings: task.NamespaceSettings{Name: name}}); err != nil {
+				if err := decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: name}}); err != nil {
 					t.Fatal(err)
 				}
 				if err := b.reload(t.Context()); err != nil {
@@ -124,7 +125,7 @@ func TestANamespaceIsNeverRemovedWithATaskInItWhicheverNodeIsAsked(t *testing.T)
 					}
 					made = makeIn(t, b, name, "x")
 				})
-				both.Go(func() { gone = decideOn(t, a, task.DropNamespace{Name: name}) })
+				both.Go(func() { gone = decideOn(t, a, settings.DropNamespace{Name: name}) })
 				both.Wait()
 				_, err := a.Get(t.Context(), task.Key{Namespace: name, Name: "x"})
 				switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -149,7 +150,7 @@ func TestAFullServerMakesSchedulesWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, addr)
-	var got []task.Reply
+	var got []store.Reply
 	fire := func() (errs [2]error) {
 		t.Helper()
 		replies, err := s.Fire(t.Context(), s.now(), fires("nightly", "skips"))

@@ -11,7 +11,7 @@ var sources embed.FS
 
 // The scripts of this package. Each has the name of its file.
 var (
-	configure = redisconn.NewScript(sources, redisconn.Writes, "configure")
-	settings  = redisconn.NewScript(sources, redisconn.Reads, "settings")
-	fence     = redisconn.NewScript(sources, redisconn.Writes, "fence")
+	configure    = redisconn.NewScript(sources, redisconn.Writes, "configure")
+	readSettings = redisconn.NewScript(sources, redisconn.Reads, "settings")
+	fence        = redisconn.NewScript(sources, redisconn.Writes, "fence")
 )

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -13,7 +14,7 @@ import (
 )
 
 // scrubbed scrubs from start to end, and returns the repairs.
-func scrubbed(t *testing.T, s *Store, limit int) (found []task.Repair) {
+func scrubbed(t *testing.T, s *Store, limit int) (found []store.Repair) {
 	t.Helper()
 	for cursor := ""; ; {
 		step, err := s.Scrub(t.Context(), began, cursor, limit)

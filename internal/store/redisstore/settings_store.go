@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
@@ -19,32 +20,32 @@ import (
 // configuration is a version of the settings as this node knows it.
 type configuration struct {
 	version  string
-	settings *task.Settings
+	settings *settings.Settings
 }
 
-// Settings implements task.Registry.
-func (s *Store) Settings() *task.Settings { return s.settings.Load().settings }
+// Settings implements store.SettingsStore.
+func (s *Store) Settings() *settings.Settings { return s.settings.Load().settings }
 
-// WatchSettings implements task.Registry.
-func (s *Store) WatchSettings(notify func(*task.Settings)) {
+// WatchSettings implements store.SettingsStore.
+func (s *Store) WatchSettings(notify func(*settings.Settings)) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	s.notify = notify
 }
 
-// Configure implements task.Registry.
-func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+// Configure implements store.SettingsStore.
+func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	replies := make([]task.EditReply, len(edits))
+	replies := make([]settings.EditReply, len(edits))
 	for i, e := range edits {
 		switch e := e.(type) {
-		case task.DropNamespace:
+		case settings.DropNamespace:
 			replies[i], err = s.dropNamespace(ctx, now, e)
-		case task.PurgeQueue:
+		case settings.PurgeQueue:
 			replies[i], err = s.purgeQueue(ctx, now, e)
 		default:
 			replies[i], err = s.edit(ctx, now, e)
@@ -57,14 +58,14 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edi
 }
 
 // edit carries out one edit that needs only the server of the settings.
-func (s *Store) edit(ctx context.Context, now task.Millis, e task.Edit) (task.EditReply, error) {
+func (s *Store) edit(ctx context.Context, now task.Millis, e settings.Edit) (settings.EditReply, error) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	return s.editLocked(ctx, now, e)
 }
 
 // purgeQueue begins a purge (fence.go).
-func (s *Store) purgeQueue(ctx context.Context, now task.Millis, e task.PurgeQueue) (task.EditReply, error) {
+func (s *Store) purgeQueue(ctx context.Context, now task.Millis, e settings.PurgeQueue) (settings.EditReply, error) {
 	reply, err := s.edit(ctx, now, e)
 	if err != nil || reply.Err != nil {
 		return reply, err
@@ -73,50 +74,50 @@ func (s *Store) purgeQueue(ctx context.Context, now task.Millis, e task.PurgeQue
 }
 
 // editLocked carries out one edit on the current settings.
-func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (task.EditReply, error) {
+func (s *Store) editLocked(ctx context.Context, now task.Millis, e settings.Edit) (settings.EditReply, error) {
 	for range maxRounds {
 		have := s.settings.Load()
 		changes, refusal := e.Apply(now, have.settings)
 		if refusal != nil || len(changes) == 0 {
 			// The settings that led to the refusal may be outdated.
 			if changed, err := s.reloadLocked(ctx); err != nil || !changed {
-				return task.EditReply{Err: refusal}, err
+				return settings.EditReply{Err: refusal}, err
 			}
 			continue
 		}
-		one, err := s.editRun(now, task.ActorOf(ctx), e, have.version, changes)
+		one, err := s.editRun(now, settings.ActorOf(ctx), e, have.version, changes)
 		if err != nil {
-			return task.EditReply{}, err
+			return settings.EditReply{}, err
 		}
 		replies, err := s.servers.Write(ctx, configure, []*keyspace.Shard{nil}, []redisconn.Run{one})
 		if err != nil {
-			return task.EditReply{}, err
+			return settings.EditReply{}, err
 		}
 		version, err := replies[0][0].ToString()
 		if err != nil {
-			return task.EditReply{}, err
+			return settings.EditReply{}, err
 		}
 		if version == one.Args[1] {
 			s.adoptLocked(&configuration{version, have.settings.With(changes...)})
-			return task.EditReply{Changes: changes}, nil
+			return settings.EditReply{Changes: changes}, nil
 		}
 		if _, err := s.reloadLocked(ctx); err != nil {
-			return task.EditReply{}, err
+			return settings.EditReply{}, err
 		}
 	}
-	return task.EditReply{}, fmt.Errorf("%s: other nodes changed the settings %d times at the same time: try again", e.Action(), maxRounds)
+	return settings.EditReply{}, fmt.Errorf("%s: other nodes changed the settings %d times at the same time: try again", e.Action(), maxRounds)
 }
 
-func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version string, changes []task.SettingChange) (redisconn.Run, error) {
-	var entries []task.AuditEntry
-	if entry, ok := task.AuditEdit(now, who, e, changes); ok && s.log.Kept() {
+func (s *Store) editRun(now task.Millis, who settings.Actor, e settings.Edit, version string, changes []settings.SettingChange) (redisconn.Run, error) {
+	var entries []settings.AuditEntry
+	if entry, ok := settings.AuditEdit(now, who, e, changes); ok && s.log.Kept() {
 		entries = append(entries, entry)
 	}
 	one := configureRun(s.servers.Identity, version, entries)
 	for _, change := range changes {
 		value := ""
 		if change.Value != nil {
-			data, err := task.EncodeSetting(change.Value)
+			data, err := settings.EncodeSetting(change.Value)
 			if err != nil {
 				return redisconn.Run{}, err
 			}
@@ -129,7 +130,7 @@ func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version st
 
 // configureRun returns the run of configure that writes entries. They must all
 // belong to one stream (audit.SettingsPart). The caller adds settings.
-func configureRun(identity, version string, entries []task.AuditEntry) redisconn.Run {
+func configureRun(identity, version string, entries []settings.AuditEntry) redisconn.Run {
 	namespace := ""
 	if len(entries) > 0 {
 		namespace = audit.SettingsPart(&entries[0])
@@ -142,19 +143,19 @@ func configureRun(identity, version string, entries []task.AuditEntry) redisconn
 	return redisconn.Run{Keys: keys, Args: args}
 }
 
-// Audit implements task.Registry.
-func (s *Store) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
+// Audit implements store.SettingsStore.
+func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
-		return task.AuditPage{}, err
+		return settings.AuditPage{}, err
 	}
 	defer leave()
 	page, err := s.log.Page(ctx, f, before, limit)
 	return page, s.failure(err)
 }
 
-// Record implements task.Registry.
-func (s *Store) Record(ctx context.Context, entries []task.AuditEntry) error {
+// Record implements store.SettingsStore.
+func (s *Store) Record(ctx context.Context, entries []settings.AuditEntry) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
@@ -163,7 +164,7 @@ func (s *Store) Record(ctx context.Context, entries []task.AuditEntry) error {
 	return s.failure(s.record(ctx, entries))
 }
 
-func (s *Store) record(ctx context.Context, entries []task.AuditEntry) error {
+func (s *Store) record(ctx context.Context, entries []settings.AuditEntry) error {
 	if !s.log.Kept() || len(entries) == 0 {
 		return nil
 	}
@@ -181,7 +182,7 @@ func (s *Store) record(ctx context.Context, entries []task.AuditEntry) error {
 
 func newVersion() string { return fmt.Sprintf("%x", records.NewStamp()) }
 
-func settingField(k task.SettingKey) string {
+func settingField(k settings.SettingKey) string {
 	return strconv.Itoa(int(k.Kind)) + "/" + k.Namespace + "/" + k.Name
 }
 
@@ -190,7 +191,7 @@ func settingField(k task.SettingKey) string {
 // were lost. Errors: task.ErrStoreReplaced, task.ErrSettingsLost.
 func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	have := s.settings.Load()
-	replies, err := s.servers.Repeat(ctx, settings, redisconn.Run{Keys: []string{keyspace.SettingsKey, keyspace.SettingsID}, Args: []string{have.version}})
+	replies, err := s.servers.Repeat(ctx, readSettings, redisconn.Run{Keys: []string{keyspace.SettingsKey, keyspace.SettingsID}, Args: []string{have.version}})
 	if err != nil {
 		return false, err
 	}
@@ -207,7 +208,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	case texts[2] == have.version:
 		return false, nil
 	}
-	records := make([]task.Setting, 0, len(texts)/2)
+	records := make([]settings.Setting, 0, len(texts)/2)
 	for i := 3; i+1 < len(texts); i += 2 {
 		if texts[i] == keyspace.VersionField {
 			continue
@@ -218,7 +219,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 		}
 		records = append(records, r)
 	}
-	next := &configuration{texts[2], task.NewSettings(records...)}
+	next := &configuration{texts[2], settings.NewSettings(records...)}
 	if have.settings.Secured() && !next.settings.Secured() {
 		return false, &redisconn.Loss{Kind: task.ErrSettingsLost, Found: "the key " + keyspace.SettingsKey + " has no access tokens any more"}
 	}
@@ -234,13 +235,13 @@ func (s *Store) adoptLocked(c *configuration) {
 	}
 }
 
-func parseSetting(field, value string) (task.Setting, error) {
+func parseSetting(field, value string) (settings.Setting, error) {
 	kind, _, _ := strings.Cut(field, "/")
 	n, err := strconv.ParseUint(kind, 10, 8)
 	if err != nil {
 		return nil, fmt.Errorf("setting %q: %w", field, errDamaged)
 	}
-	r, err := task.DecodeSetting(task.SettingKind(n), []byte(value))
+	r, err := settings.DecodeSetting(settings.SettingKind(n), []byte(value))
 	if err != nil {
 		return nil, fmt.Errorf("setting %q: %w: %w", field, errDamaged, err)
 	}
@@ -250,7 +251,7 @@ func parseSetting(field, value string) (task.Setting, error) {
 	return r, nil
 }
 
-// Counts implements task.Registry. It reads the counts of every shard, with one
+// Counts implements store.SettingsStore. It reads the counts of every shard, with one
 // round trip to each server.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 	leave, err := s.enter(ctx)

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -54,7 +56,7 @@ type step struct {
 	body      []byte // the body of old, if kind needs it
 	result    task.Result
 	note      error // task.ErrExpired: the step was carried out, but its reply is an error
-	reply     task.Reply
+	reply     store.Reply
 	asked     bool       // its Idempotency-Key was requested
 	fresh     bool       // the key was taken for this step
 	spawns    *task.Task // the task that a fire creates; counted into its namespace's quotas before the put
@@ -89,7 +91,7 @@ const (
 // request is one call that is being carried out.
 type request struct {
 	now   task.Millis
-	who   task.Actor
+	who   settings.Actor
 	steps []*step
 
 	hopes       int         // steps that quotas have admitted on a guess in this round
@@ -98,7 +100,7 @@ type request struct {
 }
 
 func (st *step) answer(r task.Result, err error) {
-	st.reply, st.done = task.Reply{Result: r, Err: err}, true
+	st.reply, st.done = store.Reply{Result: r, Err: err}, true
 }
 
 // refuse ends the step with an error, unless the refusal rests on a guess.
@@ -309,7 +311,7 @@ func (s *Store) item(r *request, st *step) redisconn.Item {
 	case removal:
 		it.Earliest = st.old.Task.KeepUntil
 	case change:
-		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.log.Kept() {
+		if e, ok := settings.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.log.Kept() {
 			logEntry(&it, e)
 		}
 	}

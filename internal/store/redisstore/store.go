@@ -13,6 +13,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
@@ -26,7 +28,7 @@ import (
 	"github.com/foliot/foliot/internal/trusted"
 )
 
-var _ task.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // errDamaged marks keys and values that this code cannot have written.
 var errDamaged = codec.ErrDamaged
@@ -114,7 +116,7 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.Durability = cmp.Or(c.Durability, redisconn.Default)
 	c.Policy = c.Policy.WithDefaults()
-	c.AuditKeep = cmp.Or(c.AuditKeep, task.DefaultAuditKeep)
+	c.AuditKeep = cmp.Or(c.AuditKeep, store.DefaultAuditKeep)
 	c.AuditLength = cmp.Or(c.AuditLength, audit.MaxTaskEntries)
 	c.ShardLease = cmp.Or(c.ShardLease, 6*time.Second)
 	c.Heartbeat = cmp.Or(c.Heartbeat, min(c.ShardLease/6, time.Second))
@@ -149,7 +151,7 @@ func (c Config) conn() redisconn.Config {
 	}
 }
 
-// Store is a task.Store in Redis.
+// Store is a store.Store in Redis.
 type Store struct {
 	config  Config
 	servers *redisconn.Servers
@@ -173,7 +175,7 @@ type Store struct {
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and the watcher is called
-	notify      func(*task.Settings)
+	notify      func(*settings.Settings)
 
 	calls   sync.RWMutex // held for reading by every call, for writing by Close
 	closed  bool
@@ -224,7 +226,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		warn(ahead)
 		s.own.WakeLoop() // sends a heartbeat, so that nodes that start now see the lag
 	})
-	s.settings.Store(&configuration{settings: task.NewSettings()})
+	s.settings.Store(&configuration{settings: settings.NewSettings()})
 	if err := s.identity.Identify(ctx, m); err != nil {
 		return nil, err
 	}
@@ -308,10 +310,10 @@ func (s *Store) Endpoints() []string {
 	return append(all, s.own.APIs()...)
 }
 
-// Durability implements task.Store.
+// Durability implements store.Store.
 func (s *Store) Durability() string { return string(s.config.Durability) }
 
-// Err implements task.Store. It costs no request. A server that goes away shows
+// Err implements store.Store. It costs no request. A server that goes away shows
 // here within a few seconds.
 func (s *Store) Err() error {
 	s.calls.RLock()
@@ -363,7 +365,7 @@ func (s *Store) failure(err error) error {
 	return err
 }
 
-// Close implements task.Store.
+// Close implements store.Store.
 func (s *Store) Close() error {
 	s.Release()
 	s.servers.Stop()

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
@@ -51,8 +52,8 @@ func empty(t *testing.T, addrs ...string) {
 }
 
 // emptied returns a function that opens an empty store in the servers at addrs.
-func emptied(addrs ...string) func(*testing.T) task.Store {
-	return func(t *testing.T) task.Store {
+func emptied(addrs ...string) func(*testing.T) store.Store {
+	return func(t *testing.T) store.Store {
 		empty(t, addrs...)
 		return openAt(t, addrs...)
 	}
@@ -76,7 +77,7 @@ func TestStoreEqualsTheReference(t *testing.T) {
 	}
 	storetest.Differential(t, storetest.Subject{
 		Open: emptied(redistest.New(t).Addr), OrderOfRecords: true, Scripts: scripts,
-		Reference: func(now task.Millis, c storetest.Contents) task.Store {
+		Reference: func(now task.Millis, c storetest.Contents) store.Store {
 			return memstore.Restore(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}, now, memstore.Contents(c))
 		},
 	})

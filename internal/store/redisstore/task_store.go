@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -17,8 +19,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Apply implements task.Ledger.
-func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+// Apply implements store.TaskStore.
+func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
 	steps := make([]*step, len(changes))
 	for i, c := range changes {
 		steps[i] = &step{key: c.Target(), kind: change, transition: c}
@@ -30,13 +32,13 @@ func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Chang
 }
 
 // submit carries out steps and returns their replies.
-func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]task.Reply, error) {
+func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]store.Reply, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	r := &request{now: now, who: task.ActorOf(ctx), steps: steps}
+	r := &request{now: now, who: settings.ActorOf(ctx), steps: steps}
 	if err := s.carryOut(ctx, r); err != nil {
 		return nil, s.failure(err)
 	}
@@ -52,7 +54,7 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]t
 // separately. If a master is away, the replies to its steps have
 // task.ErrUnavailable, so the tasks of the other masters go on. The call fails
 // if no master could be used.
-func (s *Store) submitApart(ctx context.Context, now task.Millis, steps []*step) ([]task.Reply, error) {
+func (s *Store) submitApart(ctx context.Context, now task.Millis, steps []*step) ([]store.Reply, error) {
 	parts := map[string][]*step{}
 	masters := s.servers.Masters.Load()
 	for _, st := range steps {
@@ -94,8 +96,8 @@ func (s *Store) submitApart(ctx context.Context, now task.Millis, steps []*step)
 	return repliesOf(steps), nil
 }
 
-func repliesOf(steps []*step) []task.Reply {
-	replies := make([]task.Reply, len(steps))
+func repliesOf(steps []*step) []store.Reply {
+	replies := make([]store.Reply, len(steps))
 	for i, st := range steps {
 		replies[i] = st.reply
 	}
@@ -163,7 +165,7 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 	return nil
 }
 
-// Get implements task.Ledger.
+// Get implements store.TaskStore.
 func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -180,7 +182,7 @@ func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	return got[0].WithBody(), nil
 }
 
-// List implements task.Ledger. It merges the names of all shards, so a page
+// List implements store.TaskStore. It merges the names of all shards, so a page
 // costs a read of each shard.
 func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
 	leave, err := s.enter(ctx)
@@ -303,7 +305,7 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 }
 
 // logEntry appends an entry to the audit log of its namespace.
-func logEntry(it *redisconn.Item, e task.AuditEntry) {
+func logEntry(it *redisconn.Item, e settings.AuditEntry) {
 	it.Write("LOG", keyspace.LogOf(it.Shard.Log, e.Namespace), audit.EncodeEntry(&e))
 	it.Write("LOGS", it.Shard.Logs, e.Namespace)
 }

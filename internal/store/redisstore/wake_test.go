@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -59,7 +60,7 @@ func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
 	}
 	read := map[string]bool{}
 	for _, h := range heads {
-		found, err := s.Peek(t.Context(), []task.LaneRead{{Lane: h.Lane, Until: now, Limit: 1000}})
+		found, err := s.Peek(t.Context(), []store.LaneRead{{Lane: h.Lane, Until: now, Limit: 1000}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +106,7 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 	s, other := openAt(t, server.Addr), openAt(t, server.Addr)
 	defer func() { _, _ = s.Close(), other.Close() }()
 	tasks := soon(t, s, "t", 20, 2*time.Second)
-	if _, err := s.Peek(t.Context(), []task.LaneRead{{Lane: tasks[0].Lane(), Until: lanes.Forever, Limit: 100}}); err != nil {
+	if _, err := s.Peek(t.Context(), []store.LaneRead{{Lane: tasks[0].Lane(), Until: lanes.Forever, Limit: 100}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.lanes.RaiseBounds(t.Context()); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -121,7 +122,7 @@ var claimCases = []testCase{
 		func(f *fixture) {
 			made := f.create("a", at(start), expireAfter(time.Second))
 			const blip = start + 3_600_000
-			claim := func(trusted task.Millis, token task.Token) task.Reply {
+			claim := func(trusted task.Millis, token task.Token) store.Reply {
 				return f.claims(blip, task.Claim{Key: made.Key(), Lane: made.Lane(), Token: token, Until: blip + 30_000, Trusted: trusted})[0]
 			}
 			if r := claim(start+1000, "1"); r.Err != nil || r.Task.State != task.Running {

@@ -3,6 +3,8 @@ package storetest
 import (
 	"errors"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -30,11 +32,11 @@ var closeCases = []testCase{
 				"Lanes":          func() error { _, err := s.Lanes(ctx, forever); return err },
 				"LaneNamespaces": func() error { _, err := s.LaneNamespaces(ctx); return err },
 				"LanePages": func() error {
-					_, err := s.LanePages(ctx, forever, []task.LanePageRead{{Namespace: "n", Limit: 1}})
+					_, err := s.LanePages(ctx, forever, []store.LanePageRead{{Namespace: "n", Limit: 1}})
 					return err
 				},
 				"Peek": func() error {
-					_, err := s.Peek(ctx, []task.LaneRead{{Lane: made.Lane(), Until: forever, Limit: 1}})
+					_, err := s.Peek(ctx, []store.LaneRead{{Lane: made.Lane(), Until: forever, Limit: 1}})
 					return err
 				},
 				"Claim": func() error {
@@ -51,11 +53,11 @@ var closeCases = []testCase{
 				},
 				"Reap": func() error { _, err := s.Reap(ctx, start, 1); return err },
 				"Configure": func() error {
-					_, err := s.Configure(ctx, start, []task.Edit{task.PutQueue{Queue: queueOf("q")}})
+					_, err := s.Configure(ctx, start, []settings.Edit{settings.PutQueue{Queue: queueOf("q")}})
 					return err
 				},
 				"Counts": func() error { _, err := s.Counts(ctx); return err },
-				"Audit":  func() error { _, err := s.Audit(ctx, task.AuditFilter{}, 0, 1); return err },
+				"Audit":  func() error { _, err := s.Audit(ctx, settings.AuditFilter{}, 0, 1); return err },
 				"Scrub":  func() error { _, err := s.Scrub(ctx, start, "", 1); return err },
 				"Sweep":  func() error { _, err := s.Sweep(ctx, start, 1); return err },
 			}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -61,7 +62,7 @@ func (f *fixture) wantCounts() {
 }
 
 // checkCounts compares the store's counts with its lists.
-func checkCounts(ctx context.Context, s task.Store, namespaces []string) error {
+func checkCounts(ctx context.Context, s store.Store, namespaces []string) error {
 	want := map[task.QueueKey]task.Counts{}
 	for _, namespace := range namespaces {
 		tasks, err := DrainAll(ctx, s, namespace, task.Page{Limit: 1000})

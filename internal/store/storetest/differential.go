@@ -10,18 +10,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // Subject is a store that Differential compares with the reference.
 type Subject struct {
 	// Open returns an empty store, opened with Policy and AuditKeep.
-	Open func(t *testing.T) task.Store
+	Open func(t *testing.T) store.Store
 
 	// Reference returns the reference store with the contents c, opened in the
 	// same way, as after the death of its process: each lease is reaped as of
 	// now.
-	Reference func(now task.Millis, c Contents) task.Store
+	Reference func(now task.Millis, c Contents) store.Store
 
 	// Reopens are the ways in which the store can end and be opened again.
 	// Empty for a store that cannot.
@@ -40,8 +42,8 @@ type Subject struct {
 // Contents is the state that outlives a store's process.
 type Contents struct {
 	Records  []*task.Task // with their bodies
-	Settings []task.Setting
-	Audit    []task.AuditEntry // the oldest first
+	Settings []settings.Setting
+	Audit    []settings.AuditEntry // the oldest first
 }
 
 // Reopen is one way in which a store ends and is opened again.
@@ -50,7 +52,7 @@ type Reopen struct {
 
 	// Do closes s and opens its data again. The store it returns has reaped all
 	// leases as of now, with their holders gone.
-	Do func(t *testing.T, s task.Store, now task.Millis) task.Store
+	Do func(t *testing.T, s store.Store, now task.Millis) store.Store
 
 	// LosesClaims allows the loss of claims and extensions made since the last
 	// other change.
@@ -101,8 +103,8 @@ func (s Subject) try(t *testing.T, name string, sc script) (d *divergence) {
 // pair is the store and the reference in the middle of a script.
 type pair struct {
 	subject   Subject
-	store     task.Store
-	reference task.Store
+	store     store.Store
+	reference store.Store
 
 	shown   view    // the last state of both stores
 	base    view    // the state before pending
@@ -148,10 +150,10 @@ func (p *pair) step(t *testing.T, l line) error {
 }
 
 // look reads everything of s, in an order that both stores must agree on.
-func (p *pair) look(ctx context.Context, s task.Store) (view, error) {
+func (p *pair) look(ctx context.Context, s store.Store) (view, error) {
 	v, err := look(ctx, s)
 	if p.subject.OrderOfRecords {
-		slices.SortStableFunc(v.Audit, func(a, b task.AuditEntry) int {
+		slices.SortStableFunc(v.Audit, func(a, b settings.AuditEntry) int {
 			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Target, b.Target), compareKinds(a, b))
 		})
 		for i := range v.Audit {
@@ -163,8 +165,8 @@ func (p *pair) look(ctx context.Context, s task.Store) (view, error) {
 
 // compareKinds orders entries about a schedule and a task with the same name:
 // they are different records.
-func compareKinds(a, b task.AuditEntry) int {
-	kind := func(e task.AuditEntry) string { kind, _, _ := strings.Cut(e.Action, "."); return kind }
+func compareKinds(a, b settings.AuditEntry) int {
+	kind := func(e settings.AuditEntry) string { kind, _, _ := strings.Cut(e.Action, "."); return kind }
 	return cmp.Compare(kind(a), kind(b))
 }
 
@@ -202,7 +204,7 @@ func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
 
 // leaseAll applies leases to records.
 func leaseAll(c Contents, leases []lease) []*task.Task {
-	records, settings := slices.Clone(c.Records), task.NewSettings(c.Settings...)
+	records, settings := slices.Clone(c.Records), settings.NewSettings(c.Settings...)
 	for _, l := range leases {
 		for i, t := range records {
 			if t.Key() != l.key {

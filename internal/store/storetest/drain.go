@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // drain lists page after page to the end, and checks the contract of every
 // page: its limit, its order, and that the cursor moves on.
-func drain(ctx context.Context, s task.Store, filter task.Filter, page task.Page) ([]*task.Task, error) {
+func drain(ctx context.Context, s store.Store, filter task.Filter, page task.Page) ([]*task.Task, error) {
 	var all []*task.Task
 	for last := page.After; ; {
 		l, err := s.List(ctx, filter, page)
@@ -38,7 +40,7 @@ func drain(ctx context.Context, s task.Store, filter task.Filter, page task.Page
 }
 
 // DrainAll lists all records of a namespace: its schedules, and then its tasks.
-func DrainAll(ctx context.Context, s task.Store, namespace string, page task.Page) ([]*task.Task, error) {
+func DrainAll(ctx context.Context, s store.Store, namespace string, page task.Page) ([]*task.Task, error) {
 	bounded := page
 	bounded.Before = task.FirstTaskName
 	schedules, err := drain(ctx, s, task.Filter{Namespace: namespace, Queue: task.ScheduleQueue}, bounded)
@@ -51,8 +53,8 @@ func DrainAll(ctx context.Context, s task.Store, namespace string, page task.Pag
 
 // drainLog reads the audit log page by page and returns it with the oldest
 // entry first. It checks the contract of every page.
-func drainLog(ctx context.Context, s task.Store, f task.AuditFilter, limit int) ([]task.AuditEntry, error) {
-	var all []task.AuditEntry
+func drainLog(ctx context.Context, s store.Store, f settings.AuditFilter, limit int) ([]settings.AuditEntry, error) {
+	var all []settings.AuditEntry
 	for before := uint64(0); ; {
 		p, err := s.Audit(ctx, f, before, limit)
 		if err != nil {

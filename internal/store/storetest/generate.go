@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -56,7 +57,7 @@ func generate(s Subject, seed uint64, length int) script {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), now: start, ways: len(s.Reopens), apart: s.OrderOfRecords}
 	reference := s.Reference(start, Contents{})
 	ctx := context.Background()
-	first := line{at: g.now, command: configure{Edits: []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: universe.namespaces[1]}}}}}
+	first := line{at: g.now, command: configure{Edits: []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: universe.namespaces[1]}}}}}
 	if _, err := first.command.run(ctx, reference, first.at); err != nil {
 		panic(fmt.Sprintf("storetest: the reference failed: %v", err))
 	}
@@ -179,8 +180,8 @@ func (g *generator) decided(changes []task.Change) []task.Change {
 	return slices.DeleteFunc(changes, func(c task.Change) bool { return c.Target() != first })
 }
 
-func hasQuota(s task.Setting) bool {
-	n, ok := s.(*task.NamespaceSettings)
+func hasQuota(s settings.Setting) bool {
+	n, ok := s.(*settings.NamespaceSettings)
 	return ok && (n.MaxPending > 0 || n.MaxBytes > 0 || n.Suspended)
 }
 

@@ -3,6 +3,7 @@ package storetest
 import (
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -181,8 +182,8 @@ func (g *generator) lane() task.Lane {
 	return lanes[g.IntN(len(lanes))]
 }
 
-func (g *generator) laneRead() task.LaneRead {
-	r := task.LaneRead{Lane: g.lane(), Until: g.edge(g.now), Limit: 1 + g.IntN(3)}
+func (g *generator) laneRead() store.LaneRead {
+	r := store.LaneRead{Lane: g.lane(), Until: g.edge(g.now), Limit: 1 + g.IntN(3)}
 	if g.IntN(2) == 0 {
 		r.After = task.Position{Due: g.edge(g.now)}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -14,7 +15,7 @@ import (
 // wait, and every record must be valid. It checks the given namespaces, or the
 // default one; a lane of another namespace is an error. It reads every task:
 // O(tasks).
-func CheckInvariants(t testing.TB, s task.Store, now task.Millis, namespaces ...string) {
+func CheckInvariants(t testing.TB, s store.Store, now task.Millis, namespaces ...string) {
 	t.Helper()
 	if len(namespaces) == 0 {
 		namespaces = []string{task.DefaultNamespace}
@@ -25,7 +26,7 @@ func CheckInvariants(t testing.TB, s task.Store, now task.Millis, namespaces ...
 }
 
 // audit returns the violations found, at most a few of each kind.
-func audit(ctx context.Context, s task.Store, now task.Millis, namespaces []string) []error {
+func audit(ctx context.Context, s store.Store, now task.Millis, namespaces []string) []error {
 	var errs []error
 	waits := map[task.Entry]bool{}
 	heads := map[task.Lane]*task.Task{}
@@ -73,16 +74,16 @@ func audit(ctx context.Context, s task.Store, now task.Millis, namespaces []stri
 }
 
 // everyLane reads all lanes to their ends.
-func everyLane(ctx context.Context, s task.Store) (map[task.Entry]bool, error) {
+func everyLane(ctx context.Context, s store.Store) (map[task.Entry]bool, error) {
 	lanes, err := s.Lanes(ctx, forever)
 	if err != nil {
 		return nil, err
 	}
 	indexed := map[task.Entry]bool{}
 	for _, l := range lanes {
-		read := task.LaneRead{Lane: l.Lane, Until: forever, Limit: 1000}
+		read := store.LaneRead{Lane: l.Lane, Until: forever, Limit: 1000}
 		for {
-			found, err := s.Peek(ctx, []task.LaneRead{read})
+			found, err := s.Peek(ctx, []store.LaneRead{read})
 			if err != nil {
 				return nil, err
 			}
@@ -103,7 +104,7 @@ func everyLane(ctx context.Context, s task.Store) (map[task.Entry]bool, error) {
 
 // lanesCover checks that Lanes(until) names every lane whose head is due by
 // then.
-func lanesCover(ctx context.Context, s task.Store, until task.Millis, heads map[task.Lane]*task.Task) error {
+func lanesCover(ctx context.Context, s store.Store, until task.Millis, heads map[task.Lane]*task.Task) error {
 	lanes, err := s.Lanes(ctx, until)
 	if err != nil {
 		return err

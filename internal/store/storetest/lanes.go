@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -63,7 +64,7 @@ var laneCases = []testCase{
 			for limit := 1; limit <= 10; limit++ {
 				var got []string
 				for after := (task.Position{}); ; {
-					part := f.read(task.LaneRead{Lane: lane, After: after, Until: forever, Limit: limit})
+					part := f.read(store.LaneRead{Lane: lane, After: after, Until: forever, Limit: limit})
 					if len(part) > limit {
 						f.Fatalf("a part of %d has %d entries", limit, len(part))
 					}
@@ -76,8 +77,8 @@ var laneCases = []testCase{
 			}
 			f.wantNames("until", waiting(f.peek(lane, start+10)), want[:6]...)
 			f.wantNames("until just before", waiting(f.peek(lane, start+9)), want[:3]...)
-			f.wantNames("after an instant", waiting(f.read(task.LaneRead{Lane: lane, After: task.Position{Due: start + 10}, Until: forever, Limit: 9})), want[3:]...)
-			f.wantNames("nothing between", waiting(f.read(task.LaneRead{Lane: lane, After: task.Position{Due: start + 10, Name: "t5"}, Until: start + 19, Limit: 9})))
+			f.wantNames("after an instant", waiting(f.read(store.LaneRead{Lane: lane, After: task.Position{Due: start + 10}, Until: forever, Limit: 9})), want[3:]...)
+			f.wantNames("nothing between", waiting(f.read(store.LaneRead{Lane: lane, After: task.Position{Due: start + 10, Name: "t5"}, Until: start + 19, Limit: 9})))
 		},
 	},
 	{
@@ -87,7 +88,7 @@ var laneCases = []testCase{
 			a, b := f.create("a"), f.create("b", queue("mail"))
 			unused := a.Lane()
 			unused.Queue = "unused"
-			found, err := f.store.Peek(f.Context(), []task.LaneRead{
+			found, err := f.store.Peek(f.Context(), []store.LaneRead{
 				{Lane: b.Lane(), Until: forever, Limit: 5},
 				{Lane: unused, Until: forever, Limit: 5},
 				{Lane: a.Lane(), Until: forever, Limit: 5},
@@ -303,9 +304,9 @@ func checkLanes(lanes []task.LaneHead, until task.Millis, heads []*task.Task) er
 func (f *fixture) wantPages(tasks []*task.Task, until task.Millis, between func()) {
 	f.Helper()
 	namespace, named := tasks[0].Namespace, map[task.Lane]task.Millis{}
-	read := task.LanePageRead{Namespace: namespace, Limit: 3}
+	read := store.LanePageRead{Namespace: namespace, Limit: 3}
 	for last := false; !last; between() {
-		pages, err := f.store.LanePages(f.Context(), until, []task.LanePageRead{read})
+		pages, err := f.store.LanePages(f.Context(), until, []store.LanePageRead{read})
 		if err != nil || len(pages) != 1 {
 			f.Fatalf("LanePages: %d pages, error %v", len(pages), err)
 		}
@@ -329,7 +330,7 @@ func (f *fixture) wantPages(tasks []*task.Task, until task.Millis, between func(
 func (f *fixture) wantHead(t *task.Task) {
 	f.Helper()
 	f.wantLanes(t.Due, t)
-	f.wantNames("the lane's first", waiting(f.read(task.LaneRead{Lane: t.Lane(), Until: t.Due, Limit: 1})), t.Name)
+	f.wantNames("the lane's first", waiting(f.read(store.LaneRead{Lane: t.Lane(), Until: t.Due, Limit: 1})), t.Name)
 }
 
 // wantOnlyIn fails the case unless t waits in its own lane and in none of the others.

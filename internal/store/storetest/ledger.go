@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -78,14 +79,14 @@ var ledgerCases = []testCase{
 			made := f.create("a")
 			first := task.Cancel{Key: key("a"), If: task.Precondition{IfMatch: []string{made.ETag()}}}
 			cancelled := f.must(start, first)
-			entries := len(f.log(task.AuditFilter{}))
+			entries := len(f.log(settings.AuditFilter{}))
 			for _, again := range []task.Change{task.Cancel{Key: key("a")}, first} {
 				if r := f.apply(start+5, again); r.Err != nil || r.Effect != task.Repeated || !r.Already || r.UnderWay {
 					f.Errorf("again: %+v", r)
 				}
 			}
 			f.same("the record", f.get("a"), cancelled)
-			if n := len(f.log(task.AuditFilter{})); n != entries {
+			if n := len(f.log(settings.AuditFilter{})); n != entries {
 				f.Errorf("%d audit entries, want %d", n, entries)
 			}
 			older := task.Cancel{Key: key("a"), If: task.Precondition{IfMatch: []string{"id.0"}}}

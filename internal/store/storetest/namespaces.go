@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -23,20 +25,20 @@ var namespaceCases = []testCase{
 					create = task.PutSchedule{Spec: f.scheduleSpec("a", time.Minute, scheduleIn("other"))}
 					undo = task.RemoveSchedule{Key: create.Target()}
 				}
-				var made []task.Reply
-				var gone []task.EditReply
+				var made []store.Reply
+				var gone []settings.EditReply
 				var err1, err2 error
 				var both sync.WaitGroup
 				both.Go(func() { made, err1 = f.store.Apply(f.Context(), start, []task.Change{create}) })
 				both.Go(func() {
-					gone, err2 = f.store.Configure(f.Context(), start, []task.Edit{task.DropNamespace{Name: "other"}})
+					gone, err2 = f.store.Configure(f.Context(), start, []settings.Edit{settings.DropNamespace{Name: "other"}})
 				})
 				both.Wait()
 				if err := errors.Join(err1, err2); err != nil {
 					f.Fatal(err)
 				}
-				_, missing := errors.AsType[*task.MissingError](made[0].Err)
-				_, busy := errors.AsType[*task.BusyError](gone[0].Err)
+				_, missing := errors.AsType[*settings.MissingError](made[0].Err)
+				_, busy := errors.AsType[*settings.BusyError](gone[0].Err)
 				if _, err := f.store.Get(f.Context(), create.Target()); (err == nil) == missing || missing == busy || (f.store.Settings().Namespace("other") == nil) != missing {
 					f.Fatalf("round %d: the create: %v, the removal: %v, the record: %v", i, made[0].Err, gone[0].Err, err)
 				}
@@ -59,7 +61,7 @@ var namespaceCases = []testCase{
 			f.wantBusy("other")
 			f.must(start, task.RemoveSchedule{Key: s.Key()})
 			f.create("elsewhere", namespace("default2"))
-			f.edit(task.DropNamespace{Name: "other"})
+			f.edit(settings.DropNamespace{Name: "other"})
 		},
 	},
 	{
@@ -67,17 +69,17 @@ var namespaceCases = []testCase{
 		"A create, a replace and a schedule there are *MissingError and leave nothing.",
 		func(f *fixture) {
 			spec, schedule := f.spec("a", namespace("other")), f.scheduleSpec("a", time.Minute, scheduleIn("other"))
-			f.edit(task.DropNamespace{Name: "other"})
+			f.edit(settings.DropNamespace{Name: "other"})
 			changes := []task.Change{task.Create{Spec: spec}, task.Replace{Spec: spec}, task.Create{Spec: spec, Idempotency: idem("k", "r")}, task.PutSchedule{Spec: schedule}}
 			for i, r := range f.batch(start, changes...) {
-				if _, ok := errors.AsType[*task.MissingError](r.Err); !ok || r.Task != nil {
+				if _, ok := errors.AsType[*settings.MissingError](r.Err); !ok || r.Task != nil {
 					f.Errorf("change %d: %v", i, r.Err)
 				}
 			}
 			if counts, err := f.store.Counts(f.Context()); err != nil || len(counts) != 0 {
 				f.Errorf("%+v, error %v", counts, err)
 			}
-			f.edit(task.PutNamespace{Settings: task.NamespaceSettings{Name: "other"}})
+			f.edit(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "other"}})
 			f.must(start, task.Create{Spec: spec, Idempotency: idem("k", "r")})
 		},
 	},
@@ -86,13 +88,13 @@ var namespaceCases = []testCase{
 		"A store that removes a namespace in steps may end between two of them. The mark that it leaves refuses no create and no removal.",
 		func(f *fixture) {
 			spec := f.spec("a", namespace("other"))
-			f.edit(task.CloseNamespace{Name: "other", Mark: "left"})
+			f.edit(settings.CloseNamespace{Name: "other", Mark: "left"})
 			f.must(start, task.Create{Spec: spec})
 			f.wantBusy("other")
 			f.must(start, task.Cancel{Key: spec.Key})
 			f.sweep(start.Add(Policy.KeepFinished), 1)
-			f.edit(task.ReopenNamespace{Name: "other"})
-			f.edit(task.DropNamespace{Name: "other"})
+			f.edit(settings.ReopenNamespace{Name: "other"})
+			f.edit(settings.DropNamespace{Name: "other"})
 		},
 	},
 }
@@ -104,8 +106,8 @@ func scheduleIn(namespace string) func(*task.ScheduleSpec) {
 // wantBusy fails the case unless a namespace cannot be removed.
 func (f *fixture) wantBusy(name string) {
 	f.Helper()
-	r := f.edits(task.DropNamespace{Name: name})[0]
-	if _, ok := errors.AsType[*task.BusyError](r.Err); !ok || f.store.Settings().Namespace(name) == nil {
+	r := f.edits(settings.DropNamespace{Name: name})[0]
+	if _, ok := errors.AsType[*settings.BusyError](r.Err); !ok || f.store.Settings().Namespace(name) == nil {
 		f.Fatalf("removing %q: %v", name, r.Err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -49,13 +50,13 @@ var purgeCases = []testCase{
 			first := f.store.Settings().Queue(task.DefaultNamespace, "q")
 			f.edit(purgeOf("q", "purge-2"))
 			f.wantNames("doomed by the second", f.doomed("q"), "a")
-			for _, r := range f.edits(task.EndPurge{Namespace: first.Namespace, Name: first.Name, Before: first.PurgeBefore, ID: first.PurgeID}) {
+			for _, r := range f.edits(settings.EndPurge{Namespace: first.Namespace, Name: first.Name, Before: first.PurgeBefore, ID: first.PurgeID}) {
 				if r.Err != nil || len(r.Changes) > 0 {
 					f.Errorf("the end of the first ended the second: %+v, error %v", r.Changes, r.Err)
 				}
 			}
 			second := f.store.Settings().Queue(task.DefaultNamespace, "q")
-			f.edit(task.EndPurge{Namespace: second.Namespace, Name: second.Name, Before: second.PurgeBefore, ID: second.PurgeID})
+			f.edit(settings.EndPurge{Namespace: second.Namespace, Name: second.Name, Before: second.PurgeBefore, ID: second.PurgeID})
 			f.create("b", queue("q"))
 			f.edit(purgeOf("q", "purge-3"))
 			f.wantNames("doomed by the third", f.doomed("q"), "a", "b")
@@ -76,8 +77,8 @@ var purgeCases = []testCase{
 	},
 }
 
-func purgeOf(queue, id string) task.PurgeQueue {
-	return task.PurgeQueue{Namespace: task.DefaultNamespace, Name: queue, ID: id}
+func purgeOf(queue, id string) settings.PurgeQueue {
+	return settings.PurgeQueue{Namespace: task.DefaultNamespace, Name: queue, ID: id}
 }
 
 // doomed returns the names of the tasks that the purge of a queue cancels.

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -16,7 +17,7 @@ var quotaCases = []testCase{
 		"Of many creates at the same time as many succeed as the quota leaves room for; the others are *QuotaError and leave nothing.",
 		func(f *fixture) {
 			const room = crowd / 3
-			f.quota(task.NamespaceSettings{MaxPending: room})
+			f.quota(settings.NamespaceSettings{MaxPending: room})
 			specs := make([]task.Spec, crowd)
 			for i := range specs {
 				specs[i] = f.spec(numbered(i))
@@ -42,7 +43,7 @@ var quotaCases = []testCase{
 			a := f.create("a", at(start))
 			f.create("b")
 			f.create("c")
-			f.quota(task.NamespaceSettings{MaxPending: 2}) // fewer than there are
+			f.quota(settings.NamespaceSettings{MaxPending: 2}) // fewer than there are
 			f.wantFull(task.Create{Spec: f.spec("d")}, task.QuotaPending)
 			f.must(start, task.Replace{Spec: f.spec("b")})
 			f.claim(start, a, "token")
@@ -58,7 +59,7 @@ var quotaCases = []testCase{
 		"bytes are counted",
 		"MaxBytes bounds the records that are kept, as they are stored: bodies, and URLs, headers, labels and finished tasks too.",
 		func(f *fixture) {
-			limit := func(n int64) { f.quota(task.NamespaceSettings{MaxBytes: n}) }
+			limit := func(n int64) { f.quota(settings.NamespaceSettings{MaxBytes: n}) }
 			n := f.create("a", body("0123456789")).Stored()
 			limit(2 * n)
 			f.wantFull(task.Create{Spec: f.spec("b", body("0123456789+"))}, task.QuotaBytes)
@@ -101,7 +102,7 @@ var quotaCases = []testCase{
 			if counts, err := f.store.Counts(f.Context()); err != nil || len(counts) != 0 {
 				f.Errorf("%+v, error %v", counts, err)
 			}
-			f.quota(task.NamespaceSettings{MaxBytes: a.Stored()})
+			f.quota(settings.NamespaceSettings{MaxBytes: a.Stored()})
 			f.create("a", body("0123456789"), at(start), func(s *task.Spec) {
 				s.Labels, s.Request.Headers = map[string]string{"a": "label"}, map[string]string{"x-a": "header"}
 			})
@@ -115,7 +116,7 @@ var quotaCases = []testCase{
 			b := f.create("b", at(start))
 			f.claim(start, b, "token")
 			f.settle(start, b, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
-			f.quota(task.NamespaceSettings{Suspended: true})
+			f.quota(settings.NamespaceSettings{Suspended: true})
 			for _, c := range []task.Change{task.Create{Spec: f.spec("c")}, task.Replace{Spec: f.spec("c")}, task.Revive{Key: key("b")}} {
 				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrSuspended) {
 					f.Errorf("%T: %v", c, r.Err)
@@ -124,7 +125,7 @@ var quotaCases = []testCase{
 			f.must(start, task.Replace{Spec: f.spec("a")})
 			f.must(start, task.Cancel{Key: key("a")})
 			f.create("elsewhere", namespace("other"))
-			f.quota(task.NamespaceSettings{})
+			f.quota(settings.NamespaceSettings{})
 			f.create("c")
 		},
 	},
@@ -132,15 +133,15 @@ var quotaCases = []testCase{
 		"a refused change leaves nothing",
 		"A change beyond the quota is refused as a whole: no record, no body, no key, no audit entry, and no harm to its batch.",
 		func(f *fixture) {
-			f.quota(task.NamespaceSettings{MaxPending: 1})
-			before := f.log(task.AuditFilter{})
+			f.quota(settings.NamespaceSettings{MaxPending: 1})
+			before := f.log(settings.AuditFilter{})
 			r := f.batch(start, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "r")}, task.Cancel{Key: key("a")}, task.Create{Spec: f.spec("c"), Idempotency: idem("k", "r")})
 			for i, want := range []bool{false, true, false, false} {
 				if full(r[i].Err, task.QuotaPending) != want || !want && r[i].Err != nil {
 					f.Errorf("change %d: %v", i, r[i].Err)
 				}
 			}
-			if n := len(f.log(task.AuditFilter{})) - len(before); n != 3 {
+			if n := len(f.log(settings.AuditFilter{})) - len(before); n != 3 {
 				f.Errorf("%d audit entries, want 3", n)
 			}
 		},
@@ -148,10 +149,10 @@ var quotaCases = []testCase{
 }
 
 // quota sets the quotas of the default namespace.
-func (f *fixture) quota(n task.NamespaceSettings) {
+func (f *fixture) quota(n settings.NamespaceSettings) {
 	f.Helper()
 	n.Name = task.DefaultNamespace
-	f.edit(task.PutNamespace{Settings: n})
+	f.edit(settings.PutNamespace{Settings: n})
 }
 
 // wantFull carries out a change that a quota must refuse.

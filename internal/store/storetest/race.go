@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -79,20 +81,20 @@ var raceCases = []testCase{
 		func(f *fixture) {
 			var made atomic.Int64
 			f.together(func(int) {
-				_, hash := task.MintToken()
-				replies, err := f.store.Configure(f.Context(), start, []task.Edit{
-					task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash, First: true},
+				_, hash := settings.MintToken()
+				replies, err := f.store.Configure(f.Context(), start, []settings.Edit{
+					settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash, First: true},
 				})
 				switch {
 				case err != nil:
 					f.Errorf("Configure: %v", err)
 				case replies[0].Err == nil:
 					made.Add(1)
-				case !errors.Is(replies[0].Err, task.ErrSecured):
+				case !errors.Is(replies[0].Err, settings.ErrSecured):
 					f.Errorf("AddToken: %v", replies[0].Err)
 				}
 			})
-			if n := len(f.store.Settings().List(task.TokenKind, "")); made.Load() != 1 || n != 1 {
+			if n := len(f.store.Settings().List(settings.TokenKind, "")); made.Load() != 1 || n != 1 {
 				f.Errorf("%d first tokens were answered, %d are kept, want 1", made.Load(), n)
 			}
 		},
@@ -359,11 +361,11 @@ func (f *fixture) together(part func(i int)) {
 }
 
 // one carries out one change, from any goroutine.
-func (f *fixture) one(c task.Change) task.Reply {
+func (f *fixture) one(c task.Change) store.Reply {
 	replies, err := f.store.Apply(f.Context(), start, []task.Change{c})
 	if err != nil {
 		f.Errorf("Apply: %v", err)
-		return task.Reply{Err: err}
+		return store.Reply{Err: err}
 	}
 	return replies[0]
 }

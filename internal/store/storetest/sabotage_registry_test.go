@@ -4,31 +4,33 @@ import (
 	"context"
 	"slices"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // sabotagesOfTheRegistry are bugs in settings, counts and the audit log.
 var sabotagesOfTheRegistry = map[string]func(*saboteur){
 	"answers the second edit of a call and does not make it": func(s *saboteur) {
-		s.configure = func(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+		s.configure = func(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 			replies, err := s.Store.Configure(ctx, now, edits[:1])
 			for _, e := range edits[1:] {
 				changes, err := e.Apply(now, s.Settings())
-				replies = append(replies, task.EditReply{Changes: changes, Err: err})
+				replies = append(replies, settings.EditReply{Changes: changes, Err: err})
 			}
 			return replies, err
 		}
 	},
 	"forgets who made an edit": func(s *saboteur) {
-		s.configure = func(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
-			return s.Store.Configure(task.WithActor(ctx, task.Actor{}), now, edits)
+		s.configure = func(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
+			return s.Store.Configure(settings.WithActor(ctx, settings.Actor{}), now, edits)
 		}
 	},
 	"admits one task too many": func(s *saboteur) {
-		s.configure = func(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+		s.configure = func(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 			edits = slices.Clone(edits)
 			for i, e := range edits {
-				if put, ok := e.(task.PutNamespace); ok && put.Settings.MaxPending > 0 {
+				if put, ok := e.(settings.PutNamespace); ok && put.Settings.MaxPending > 0 {
 					put.Settings.MaxPending++
 					edits[i] = put
 				}
@@ -37,10 +39,10 @@ var sabotagesOfTheRegistry = map[string]func(*saboteur){
 		}
 	},
 	"keeps what a queue finished for as long as any other": func(s *saboteur) {
-		s.configure = func(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+		s.configure = func(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 			edits = slices.Clone(edits)
 			for i, e := range edits {
-				if put, ok := e.(task.PutQueue); ok {
+				if put, ok := e.(settings.PutQueue); ok {
 					put.Queue.KeepFinished = 0
 					edits[i] = put
 				}
@@ -68,24 +70,24 @@ var sabotagesOfTheRegistry = map[string]func(*saboteur){
 		}
 	},
 	"leaves cancels out of the audit log": func(s *saboteur) {
-		s.audit = func(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
+		s.audit = func(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
 			p, err := s.Store.Audit(ctx, f, before, limit)
-			p.Entries = slices.DeleteFunc(p.Entries, func(e task.AuditEntry) bool { return e.Action == "task.cancel" })
+			p.Entries = slices.DeleteFunc(p.Entries, func(e settings.AuditEntry) bool { return e.Action == "task.cancel" })
 			return p, err
 		}
 	},
 	"takes leases back at the first look": func(s *saboteur) {
-		s.scrub = func(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
-			_, err := s.Store.Scrub(ctx, now.Add(-task.StrayAfter), "", 1000)
+		s.scrub = func(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
+			_, err := s.Store.Scrub(ctx, now.Add(-store.StrayAfter), "", 1000)
 			if err != nil {
-				return task.Scrubbed{}, err
+				return store.Scrubbed{}, err
 			}
 			return s.Store.Scrub(ctx, now, cursor, limit)
 		}
 	},
 }
 
-func (s *saboteur) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+func (s *saboteur) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	if s.configure != nil {
 		return s.configure(ctx, now, edits)
 	}
@@ -99,14 +101,14 @@ func (s *saboteur) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, e
 	return s.Store.Counts(ctx)
 }
 
-func (s *saboteur) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
+func (s *saboteur) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
 	if s.audit != nil {
 		return s.audit(ctx, f, before, limit)
 	}
 	return s.Store.Audit(ctx, f, before, limit)
 }
 
-func (s *saboteur) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
+func (s *saboteur) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
 	if s.scrub != nil {
 		return s.scrub(ctx, now, cursor, limit)
 	}

@@ -4,30 +4,31 @@ import (
 	"context"
 	"slices"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // sabotagesOfSchedules are bugs in the treatment of schedules.
 var sabotagesOfSchedules = map[string]func(*saboteur){
 	"fires a millisecond early": func(s *saboteur) {
-		s.fire = func(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+		s.fire = func(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
 			return s.Store.Fire(ctx, now+1, fires)
 		}
 	},
 	"loses the second schedule of a batch": func(s *saboteur) {
-		s.fire = func(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+		s.fire = func(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
 			replies, err := s.Store.Fire(ctx, now, fires[:1])
-			return append(replies, make([]task.Reply, len(fires)-1)...), err
+			return append(replies, make([]store.Reply, len(fires)-1)...), err
 		}
 	},
 	"forgets what it skipped": func(s *saboteur) {
-		s.fire = eachFired(s, func(_ context.Context, _ task.Millis, r *task.Reply) error {
+		s.fire = eachFired(s, func(_ context.Context, _ task.Millis, r *store.Reply) error {
 			r.Skipped = nil
 			return nil
 		})
 	},
 	"makes an occurrence without a body": func(s *saboteur) {
-		s.fire = eachFired(s, func(ctx context.Context, now task.Millis, r *task.Reply) error {
+		s.fire = eachFired(s, func(ctx context.Context, now task.Millis, r *store.Reply) error {
 			if r.Spawned == nil {
 				return nil
 			}
@@ -36,7 +37,7 @@ var sabotagesOfSchedules = map[string]func(*saboteur){
 		})
 	},
 	"makes an occurrence, and none": func(s *saboteur) {
-		s.fire = eachFired(s, func(ctx context.Context, now task.Millis, r *task.Reply) error {
+		s.fire = eachFired(s, func(ctx context.Context, now task.Millis, r *store.Reply) error {
 			if r.Spawned == nil {
 				return nil
 			}
@@ -78,8 +79,8 @@ var sabotagesOfSchedules = map[string]func(*saboteur){
 
 // eachFired returns a Fire method that calls edit with each reply without an
 // error.
-func eachFired(s *saboteur, edit func(context.Context, task.Millis, *task.Reply) error) func(context.Context, task.Millis, []task.Fire) ([]task.Reply, error) {
-	return func(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+func eachFired(s *saboteur, edit func(context.Context, task.Millis, *store.Reply) error) func(context.Context, task.Millis, []task.Fire) ([]store.Reply, error) {
+	return func(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
 		replies, err := s.Store.Fire(ctx, now, fires)
 		replies = slices.Clone(replies)
 		for i := range replies {
@@ -91,7 +92,7 @@ func eachFired(s *saboteur, edit func(context.Context, task.Millis, *task.Reply)
 	}
 }
 
-func (s *saboteur) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+func (s *saboteur) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
 	if s.fire != nil {
 		return s.fire(ctx, now, fires)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -13,38 +15,38 @@ import (
 // saboteur is a store with one bug: the methods that are set replace the
 // store's own.
 type saboteur struct {
-	task.Store
-	apply  func(context.Context, task.Millis, []task.Change) ([]task.Reply, error)
+	store.Store
+	apply  func(context.Context, task.Millis, []task.Change) ([]store.Reply, error)
 	list   func(context.Context, task.Filter, task.Page) (task.Listing, error)
 	lanes  func(context.Context, task.Millis) ([]task.LaneHead, error)
-	peek   func(context.Context, []task.LaneRead) ([][]task.Entry, error)
-	claim  func(context.Context, task.Millis, []task.Claim) ([]task.Reply, error)
-	settle func(context.Context, task.Millis, []task.Settlement) ([]task.Reply, error)
-	fire   func(context.Context, task.Millis, []task.Fire) ([]task.Reply, error)
+	peek   func(context.Context, []store.LaneRead) ([][]task.Entry, error)
+	claim  func(context.Context, task.Millis, []task.Claim) ([]store.Reply, error)
+	settle func(context.Context, task.Millis, []task.Settlement) ([]store.Reply, error)
+	fire   func(context.Context, task.Millis, []task.Fire) ([]store.Reply, error)
 	reap   func(context.Context, task.Millis, int) (int, error)
 	sweep  func(context.Context, task.Millis, int) (int, error)
 
-	configure func(context.Context, task.Millis, []task.Edit) ([]task.EditReply, error)
+	configure func(context.Context, task.Millis, []settings.Edit) ([]settings.EditReply, error)
 	counts    func(context.Context) (map[task.QueueKey]task.Counts, error)
-	audit     func(context.Context, task.AuditFilter, uint64, int) (task.AuditPage, error)
-	scrub     func(context.Context, task.Millis, string, int) (task.Scrubbed, error)
+	audit     func(context.Context, settings.AuditFilter, uint64, int) (settings.AuditPage, error)
+	scrub     func(context.Context, task.Millis, string, int) (store.Scrubbed, error)
 }
 
 // sabotages are bugs that stores have had, in this project or elsewhere.
 var sabotages = map[string]func(*saboteur){
 	"claims a millisecond early": func(s *saboteur) {
-		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]task.Reply, error) {
+		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]store.Reply, error) {
 			return s.Store.Claim(ctx, now+1, c)
 		}
 	},
 	"loses the second claim of a batch": func(s *saboteur) {
-		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]task.Reply, error) {
+		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]store.Reply, error) {
 			replies, err := s.Store.Claim(ctx, now, c[:1])
-			return append(replies, make([]task.Reply, len(c)-1)...), err
+			return append(replies, make([]store.Reply, len(c)-1)...), err
 		}
 	},
 	"loses a retry": func(s *saboteur) {
-		s.settle = func(ctx context.Context, now task.Millis, c []task.Settlement) ([]task.Reply, error) {
+		s.settle = func(ctx context.Context, now task.Millis, c []task.Settlement) ([]store.Reply, error) {
 			c = slices.Clone(c)
 			for i := range c {
 				if c[i].Outcome.Verdict == task.Failure {
@@ -73,8 +75,8 @@ var sabotages = map[string]func(*saboteur){
 		})
 	},
 	"answers a cancel and does not do it": func(s *saboteur) {
-		s.apply = func(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
-			replies := make([]task.Reply, len(changes))
+		s.apply = func(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
+			replies := make([]store.Reply, len(changes))
 			for i, c := range changes {
 				if _, ok := c.(task.Cancel); ok {
 					old, _ := s.Get(ctx, c.Target())
@@ -94,7 +96,7 @@ var sabotages = map[string]func(*saboteur){
 		}
 	},
 	"ends a lane before its last instant": func(s *saboteur) {
-		s.peek = func(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+		s.peek = func(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 			reads = slices.Clone(reads)
 			for i := range reads {
 				reads[i].Until--
@@ -133,8 +135,8 @@ var sabotages = map[string]func(*saboteur){
 	},
 }
 
-func eachChange(s *saboteur, edit func(task.Change) task.Change) func(context.Context, task.Millis, []task.Change) ([]task.Reply, error) {
-	return func(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+func eachChange(s *saboteur, edit func(task.Change) task.Change) func(context.Context, task.Millis, []task.Change) ([]store.Reply, error) {
+	return func(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
 		changes = slices.Clone(changes)
 		for i, c := range changes {
 			changes[i] = edit(c)
@@ -147,7 +149,7 @@ func eachChange(s *saboteur, edit func(task.Change) task.Change) func(context.Co
 // reopen if that is the bug.
 func subject(sabotage func(*saboteur), reopens ...Reopen) Subject {
 	return Subject{
-		Open: func(*testing.T) task.Store {
+		Open: func(*testing.T) store.Store {
 			s := &saboteur{Store: memstore.New(memstore.Config{Policy: Policy, AuditKeep: AuditKeep})}
 			sabotage(s)
 			return s
@@ -157,7 +159,7 @@ func subject(sabotage func(*saboteur), reopens ...Reopen) Subject {
 	}
 }
 
-func restore(now task.Millis, c Contents) task.Store {
+func restore(now task.Millis, c Contents) store.Store {
 	return memstore.Restore(memstore.Config{Policy: Policy, AuditKeep: AuditKeep}, now, memstore.Contents(c))
 }
 
@@ -188,7 +190,7 @@ func TestDifferentialCatchesWhatAReopenLoses(t *testing.T) {
 		{"a waiting task", func(s task.State) bool { return s == task.Scheduled }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			lose := func(t *testing.T, s task.Store, now task.Millis) task.Store {
+			lose := func(t *testing.T, s store.Store, now task.Millis) store.Store {
 				v, err := look(t.Context(), s)
 				if err != nil {
 					t.Fatal(err)
@@ -230,7 +232,7 @@ func caught(t *testing.T, s Subject, most int) {
 func TestAClaimMayBeLostWhereThatIsAllowed(t *testing.T) {
 	var kept *Contents // the contents before the last claims
 	s := subject(func(s *saboteur) {
-		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]task.Reply, error) {
+		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]store.Reply, error) {
 			v, err := look(ctx, s.Store)
 			if err != nil {
 				return nil, err
@@ -238,11 +240,11 @@ func TestAClaimMayBeLostWhereThatIsAllowed(t *testing.T) {
 			kept = &v.Contents
 			return s.Store.Claim(ctx, now, c)
 		}
-		s.apply = func(ctx context.Context, now task.Millis, c []task.Change) ([]task.Reply, error) {
+		s.apply = func(ctx context.Context, now task.Millis, c []task.Change) ([]store.Reply, error) {
 			kept = nil
 			return s.Store.Apply(ctx, now, c)
 		}
-		s.settle = func(ctx context.Context, now task.Millis, c []task.Settlement) ([]task.Reply, error) {
+		s.settle = func(ctx context.Context, now task.Millis, c []task.Settlement) ([]store.Reply, error) {
 			kept = nil
 			return s.Store.Settle(ctx, now, c)
 		}
@@ -254,15 +256,15 @@ func TestAClaimMayBeLostWhereThatIsAllowed(t *testing.T) {
 			kept = nil
 			return s.Store.Sweep(ctx, now, limit)
 		}
-		s.fire = func(ctx context.Context, now task.Millis, f []task.Fire) ([]task.Reply, error) {
+		s.fire = func(ctx context.Context, now task.Millis, f []task.Fire) ([]store.Reply, error) {
 			kept = nil
 			return s.Store.Fire(ctx, now, f)
 		}
-		s.configure = func(ctx context.Context, now task.Millis, e []task.Edit) ([]task.EditReply, error) {
+		s.configure = func(ctx context.Context, now task.Millis, e []settings.Edit) ([]settings.EditReply, error) {
 			kept = nil
 			return s.Store.Configure(ctx, now, e)
 		}
-	}, Reopen{Name: "power loss", LosesClaims: true, Do: func(t *testing.T, s task.Store, now task.Millis) task.Store {
+	}, Reopen{Name: "power loss", LosesClaims: true, Do: func(t *testing.T, s store.Store, now task.Millis) store.Store {
 		if records := kept; records != nil {
 			kept = nil
 			return restore(now, *records)
@@ -280,7 +282,7 @@ func TestAClaimMayBeLostWhereThatIsAllowed(t *testing.T) {
 	}
 }
 
-func (s *saboteur) Apply(ctx context.Context, now task.Millis, c []task.Change) ([]task.Reply, error) {
+func (s *saboteur) Apply(ctx context.Context, now task.Millis, c []task.Change) ([]store.Reply, error) {
 	if s.apply != nil {
 		return s.apply(ctx, now, c)
 	}
@@ -301,21 +303,21 @@ func (s *saboteur) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHea
 	return s.Store.Lanes(ctx, until)
 }
 
-func (s *saboteur) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+func (s *saboteur) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	if s.peek != nil {
 		return s.peek(ctx, reads)
 	}
 	return s.Store.Peek(ctx, reads)
 }
 
-func (s *saboteur) Claim(ctx context.Context, now task.Millis, c []task.Claim) ([]task.Reply, error) {
+func (s *saboteur) Claim(ctx context.Context, now task.Millis, c []task.Claim) ([]store.Reply, error) {
 	if s.claim != nil {
 		return s.claim(ctx, now, c)
 	}
 	return s.Store.Claim(ctx, now, c)
 }
 
-func (s *saboteur) Settle(ctx context.Context, now task.Millis, c []task.Settlement) ([]task.Reply, error) {
+func (s *saboteur) Settle(ctx context.Context, now task.Millis, c []task.Settlement) ([]store.Reply, error) {
 	if s.settle != nil {
 		return s.settle(ctx, now, c)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -228,9 +230,9 @@ var scheduleCases = []testCase{
 		"a schedule passes no quota",
 		"An instant that finds its namespace at a quota, of tasks or bytes, makes no task: it is skipped with that reason, and the schedule goes on.",
 		func(f *fixture) {
-			for i, n := range []task.NamespaceSettings{{MaxPending: 3}, {MaxBytes: 1}} {
+			for i, n := range []settings.NamespaceSettings{{MaxPending: 3}, {MaxBytes: 1}} {
 				name := fmt.Sprintf("s%d", i)
-				f.quota(task.NamespaceSettings{})
+				f.quota(settings.NamespaceSettings{})
 				s := f.schedule(name, 5*time.Second, func(s *task.ScheduleSpec) {
 					s.Request.Body = []byte("two")
 					s.Request.BodyKind, s.Request.BodySize = task.TextBody, 3
@@ -263,7 +265,7 @@ var scheduleCases = []testCase{
 						f.must(start+20_000, task.Cancel{Key: t.Key()})
 					}
 				}
-				f.quota(task.NamespaceSettings{})
+				f.quota(settings.NamespaceSettings{})
 				if r := f.fire(start+25_000, s); r.Spawned == nil { // the quota has room again
 					f.Errorf("%s: %+v", name, r)
 				}
@@ -280,7 +282,7 @@ var scheduleCases = []testCase{
 			for i := range 20 {
 				fires = append(fires, task.Fire{Key: f.schedule(fmt.Sprintf("s%02d", i), time.Second).Key()})
 			}
-			f.quota(task.NamespaceSettings{MaxPending: 25})
+			f.quota(settings.NamespaceSettings{MaxPending: 25})
 			replies, err := f.store.Fire(f.Context(), start+1000, fires)
 			if err != nil {
 				f.Fatal(err)
@@ -301,11 +303,11 @@ var scheduleCases = []testCase{
 		"Fire refuses. After the namespace is resumed, the missed instants are handled.",
 		func(f *fixture) {
 			s := f.schedule("nightly", 5*time.Second)
-			f.quota(task.NamespaceSettings{Suspended: true})
+			f.quota(settings.NamespaceSettings{Suspended: true})
 			if r := f.fire(start+5000, s); !errors.Is(r.Err, task.ErrNotDue) {
 				f.Errorf("fire: %+v", r)
 			}
-			f.quota(task.NamespaceSettings{})
+			f.quota(settings.NamespaceSettings{})
 			if r := f.fire(start+5000, s); r.Spawned == nil {
 				f.Errorf("fire: %+v", r)
 			}
@@ -397,7 +399,7 @@ func (f *fixture) triggered(schedule string, at task.Millis) task.Spec {
 }
 
 // fire fires a schedule.
-func (f *fixture) fire(now task.Millis, s *task.Task) task.Reply {
+func (f *fixture) fire(now task.Millis, s *task.Task) store.Reply {
 	f.Helper()
 	replies, err := f.store.Fire(f.Context(), now, []task.Fire{{Key: s.Key()}})
 	if err != nil || len(replies) != 1 {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -31,7 +33,7 @@ func (sc script) String() string {
 // command is one call. It is self-contained: it has its keys, tokens, lanes and
 // versions, so it keeps its meaning when earlier commands are removed.
 type command interface {
-	run(ctx context.Context, s task.Store, now task.Millis) (answer any, err error)
+	run(ctx context.Context, s store.Store, now task.Millis) (answer any, err error)
 	// items returns the number of items n, and a function that returns the
 	// command without one of them.
 	items() (n int, without func(i int) command)
@@ -44,7 +46,7 @@ type (
 	}
 	configure struct {
 		By    string
-		Edits []task.Edit
+		Edits []settings.Edit
 	}
 	claim  struct{ Claims []task.Claim }
 	fire   struct{ Fires []task.Fire }
@@ -58,26 +60,26 @@ type (
 		Filter task.Filter
 		Page   task.Page
 	}
-	peek   struct{ Reads []task.LaneRead }
+	peek   struct{ Reads []store.LaneRead }
 	reopen struct{ way int }
 )
 
-func (c apply) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
-	replies, err := s.Apply(task.WithActor(ctx, task.Actor{By: c.By}), now, c.Changes)
+func (c apply) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
+	replies, err := s.Apply(settings.WithActor(ctx, settings.Actor{By: c.By}), now, c.Changes)
 	return views(replies, true), err
 }
 
-func (c configure) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
-	replies, err := s.Configure(task.WithActor(ctx, task.Actor{By: c.By}), now, c.Edits)
+func (c configure) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
+	replies, err := s.Configure(settings.WithActor(ctx, settings.Actor{By: c.By}), now, c.Edits)
 	answers := make([]any, 0, 2*len(replies))
 	for _, r := range replies {
-		answers = append(answers, append([]task.SettingChange(nil), r.Changes...), word(r.Err))
+		answers = append(answers, append([]settings.SettingChange(nil), r.Changes...), word(r.Err))
 	}
 	return answers, err
 }
 
 // scrub compares the repaired records, but not the wording of the repairs.
-func (c scrub) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+func (c scrub) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
 	repairs, err := drainScrub(ctx, s, now, c.Limit)
 	names := make([]string, len(repairs))
 	for i, r := range repairs {
@@ -87,17 +89,17 @@ func (c scrub) run(ctx context.Context, s task.Store, now task.Millis) (any, err
 	return names, err
 }
 
-func (c claim) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+func (c claim) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
 	replies, err := s.Claim(ctx, now, c.Claims)
 	return views(replies, true), err
 }
 
-func (c fire) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+func (c fire) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
 	replies, err := s.Fire(ctx, now, c.Fires)
 	return views(replies, false), err
 }
 
-func (c extend) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+func (c extend) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
 	errs, err := s.Extend(ctx, now, c.Extensions)
 	words := make([]string, len(errs))
 	for i, e := range errs {
@@ -106,16 +108,16 @@ func (c extend) run(ctx context.Context, s task.Store, now task.Millis) (any, er
 	return words, err
 }
 
-func (c settle) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+func (c settle) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
 	replies, err := s.Settle(ctx, now, c.Settlements)
 	return views(replies, false), err // the contract does not say if a body is loaded here
 }
 
-func (c reap) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+func (c reap) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
 	return drainLimited(c.Limit, func() (int, error) { return s.Reap(ctx, now, c.Limit) })
 }
 
-func (c sweep) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+func (c sweep) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
 	return drainLimited(c.Limit, func() (int, error) { return s.Sweep(ctx, now, c.Limit) })
 }
 
@@ -131,14 +133,14 @@ func drainLimited(limit int, step func() (int, error)) (int, error) {
 	})
 }
 
-func (c get) run(ctx context.Context, s task.Store, _ task.Millis) (any, error) {
+func (c get) run(ctx context.Context, s store.Store, _ task.Millis) (any, error) {
 	t, err := s.Get(ctx, c.Key)
 	return reply{Task: plain(t), Err: word(err)}, nil
 }
 
 // list compares all pages together: the end of each page is not part of the
 // contract.
-func (c list) run(ctx context.Context, s task.Store, _ task.Millis) (any, error) {
+func (c list) run(ctx context.Context, s store.Store, _ task.Millis) (any, error) {
 	tasks, err := drain(ctx, s, c.Filter, c.Page)
 	for i, t := range tasks {
 		tasks[i] = plain(t)
@@ -146,7 +148,7 @@ func (c list) run(ctx context.Context, s task.Store, _ task.Millis) (any, error)
 	return tasks, err
 }
 
-func (c peek) run(ctx context.Context, s task.Store, _ task.Millis) (any, error) {
+func (c peek) run(ctx context.Context, s store.Store, _ task.Millis) (any, error) {
 	found, err := s.Peek(ctx, c.Reads)
 	out := make([][]task.Entry, len(found))
 	for i, entries := range found {
@@ -155,7 +157,7 @@ func (c peek) run(ctx context.Context, s task.Store, _ task.Millis) (any, error)
 	return out, err
 }
 
-func (reopen) run(context.Context, task.Store, task.Millis) (any, error) {
+func (reopen) run(context.Context, store.Store, task.Millis) (any, error) {
 	return nil, errors.New("a reopen is not a call")
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -67,7 +69,7 @@ var scrubCases = []testCase{
 		func(f *fixture) {
 			made := f.create("a", at(start))
 			f.claim(start, made, "1")
-			for now, n := start+3_600_000, 0; n < 5; now, n = now.Add(task.StrayAfter), n+1 {
+			for now, n := start+3_600_000, 0; n < 5; now, n = now.Add(store.StrayAfter), n+1 {
 				if found := f.scrub(now, 10); len(found) > 0 {
 					f.Fatalf("repaired %+v", found)
 				}
@@ -87,7 +89,7 @@ func (f *fixture) takesBack(limit int) {
 	held := f.create(fmt.Sprintf("held%d", limit), at(start))
 	f.claim(start, made, "1")
 	f.claim(start, held, "2")
-	ended, later := start+30_000, (start + 30_000).Add(task.StrayAfter)
+	ended, later := start+30_000, (start + 30_000).Add(store.StrayAfter)
 	for _, now := range []task.Millis{ended - 1, ended, ended + 1, later - 1} {
 		if found := f.scrub(now, limit); len(found) > 0 {
 			f.Fatalf("at the lease's end + %d: %+v", now-ended, found)
@@ -127,11 +129,11 @@ func (f *fixture) zoo() {
 	f.must(start, task.Cancel{Key: key("t3")})
 	f.must(start, task.Run{Key: key("urgent")})
 	f.must(start, task.Create{Spec: f.spec("keyed"), Idempotency: idem("k", "r")})
-	f.edit(task.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true})
+	f.edit(settings.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true})
 }
 
 // scrub scrubs from start to end.
-func (f *fixture) scrub(now task.Millis, limit int) []task.Repair {
+func (f *fixture) scrub(now task.Millis, limit int) []store.Repair {
 	f.Helper()
 	found, err := drainScrub(f.Context(), f.store, now, limit)
 	if err != nil {
@@ -142,7 +144,7 @@ func (f *fixture) scrub(now task.Millis, limit int) []task.Repair {
 
 // drainScrub scrubs step by step until the end, and checks the contract of
 // every step.
-func drainScrub(ctx context.Context, s task.Store, now task.Millis, limit int) (found []task.Repair, err error) {
+func drainScrub(ctx context.Context, s store.Store, now task.Millis, limit int) (found []store.Repair, err error) {
 	for cursor := ""; ; {
 		step, err := s.Scrub(ctx, now, cursor, limit)
 		switch {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -17,7 +18,7 @@ var settingsCases = []testCase{
 		"After a nil error Settings includes the edit. Earlier values of Settings do not change.",
 		func(f *fixture) {
 			before := f.store.Settings()
-			r := f.edit(task.PutQueue{Queue: queueOf("mail", func(q *task.QueueSettings) { q.Rate = 5 })})
+			r := f.edit(settings.PutQueue{Queue: queueOf("mail", func(q *settings.QueueSettings) { q.Rate = 5 })})
 			if len(r.Changes) != 1 {
 				f.Fatalf("%d changes", len(r.Changes))
 			}
@@ -27,7 +28,7 @@ var settingsCases = []testCase{
 			if got := before.Queue(task.DefaultNamespace, "mail"); got.Version != 0 {
 				f.Errorf("settings from before: %+v", got)
 			}
-			f.edit(task.DropQueue{Namespace: task.DefaultNamespace, Name: "mail"})
+			f.edit(settings.DropQueue{Namespace: task.DefaultNamespace, Name: "mail"})
 			if got := f.store.Settings().Queue(task.DefaultNamespace, "mail"); got.Version != 0 {
 				f.Errorf("a queue that was dropped: %+v", got)
 			}
@@ -38,13 +39,13 @@ var settingsCases = []testCase{
 		"Edits are carried out in their order, each by itself: a refused one does not harm its neighbours.",
 		func(f *fixture) {
 			replies := f.edits(
-				task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}},
-				task.PutQueue{Queue: task.QueueSettings{Namespace: "acme", Name: "q"}},
-				task.PutQueue{Queue: task.QueueSettings{Namespace: "absent", Name: "q"}},
-				task.PauseQueue{Namespace: "acme", Name: "q", Paused: true},
+				settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}},
+				settings.PutQueue{Queue: settings.QueueSettings{Namespace: "acme", Name: "q"}},
+				settings.PutQueue{Queue: settings.QueueSettings{Namespace: "absent", Name: "q"}},
+				settings.PauseQueue{Namespace: "acme", Name: "q", Paused: true},
 			)
 			for i, r := range replies {
-				if missing, ok := errors.AsType[*task.MissingError](r.Err); ok != (i == 2) || r.Err != nil && missing == nil {
+				if missing, ok := errors.AsType[*settings.MissingError](r.Err); ok != (i == 2) || r.Err != nil && missing == nil {
 					f.Errorf("edit %d: %v", i, r.Err)
 				}
 			}
@@ -57,27 +58,27 @@ var settingsCases = []testCase{
 		"every kind of setting is kept whole",
 		"A queue, a namespace, a token and a secret come back with every field.",
 		func(f *fixture) {
-			_, hash := task.MintToken()
-			_, childHash := task.MintToken()
+			_, hash := settings.MintToken()
+			_, childHash := settings.MintToken()
 			attempts, backoff := 7, time.Minute
-			q := task.QueueSettings{
+			q := settings.QueueSettings{
 				Namespace: task.DefaultNamespace, Name: "q", Rate: 1.5, Burst: 3, Concurrency: 4, PerDestination: 2,
-				Retry:   task.RetryDefaults{MaxAttempts: &attempts, MaxBackoff: &backoff},
+				Retry:   settings.RetryDefaults{MaxAttempts: &attempts, MaxBackoff: &backoff},
 				Timeout: time.Second, ExpireAfter: time.Hour, OnDead: "https://dead.example/", KeepFinished: time.Minute, KeepDead: time.Hour, KeepBodies: true,
 			}
-			n := task.NamespaceSettings{Name: "acme", MaxPending: 5, MaxBytes: 6, CreateRate: 7.5, CreateBurst: 8}
+			n := settings.NamespaceSettings{Name: "acme", MaxPending: 5, MaxBytes: 6, CreateRate: 7.5, CreateBurst: 8}
 			f.edits(
-				task.PutQueue{Queue: q}, task.PutNamespace{Settings: n},
-				task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Label: "Käthe", Hash: hash, ExpiresAt: start + 1000},
-				task.AddToken{Namespace: "acme", Scope: task.ScopeRead, Hash: childHash, Parent: hash[:16]},
-				task.AddSecret{Namespace: "acme", ID: "s1", Secret: task.MintSecret(), Overlap: 0},
+				settings.PutQueue{Queue: q}, settings.PutNamespace{Settings: n},
+				settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Label: "Käthe", Hash: hash, ExpiresAt: start + 1000},
+				settings.AddToken{Namespace: "acme", Scope: settings.ScopeRead, Hash: childHash, Parent: hash[:16]},
+				settings.AddSecret{Namespace: "acme", ID: "s1", Secret: settings.MintSecret(), Overlap: 0},
 			)
 			q.Version, q.CreatedAt, n.Version, n.CreatedAt = 1, start, 1, start
 			s := f.store.Settings()
 			if d := diff(&q, s.Queue(task.DefaultNamespace, "q")) + diff(&n, s.Namespace("acme")); d != "" {
 				f.Error(d)
 			}
-			if t := s.Token(hash, start); t == nil || t.Scope != task.ScopeAdmin || t.Label != "Käthe" || t.ExpiresAt != start+1000 || !t.Operator() {
+			if t := s.Token(hash, start); t == nil || t.Scope != settings.ScopeAdmin || t.Label != "Käthe" || t.ExpiresAt != start+1000 || !t.Operator() {
 				f.Errorf("the token: %+v", t)
 			}
 			if t := s.Token(childHash, start); t == nil || t.Parent != hash[:16] || t.ExpiresAt != start+1000 {
@@ -93,9 +94,9 @@ var settingsCases = []testCase{
 		"The secret of a queue comes back as its own; it is never among those of the namespace, and goes with the namespace.",
 		func(f *fixture) {
 			f.edits(
-				task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}},
-				task.AddSecret{Namespace: "acme", ID: "all", Secret: task.MintSecret()},
-				task.AddSecret{Namespace: "acme", Queue: "billing", ID: "own", Secret: task.MintSecret(), Overlap: 1000},
+				settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}},
+				settings.AddSecret{Namespace: "acme", ID: "all", Secret: settings.MintSecret()},
+				settings.AddSecret{Namespace: "acme", Queue: "billing", ID: "own", Secret: settings.MintSecret(), Overlap: 1000},
 			)
 			signing := func(queue string, now task.Millis) (ids string) {
 				for _, s := range f.store.Settings().Secrets("acme", queue, now) {
@@ -106,11 +107,11 @@ var settingsCases = []testCase{
 			if got := fmt.Sprint(signing("billing", start), ",", signing("billing", start+1000), ",", signing("mail", start), ",", signing("", start)); got != "own all ,own ,all ,all " {
 				f.Errorf("there sign %s", got)
 			}
-			if log := f.log(task.AuditFilter{Namespace: "acme", Action: "secret.create", Target: "own"}); len(log) != 1 {
+			if log := f.log(settings.AuditFilter{Namespace: "acme", Action: "secret.create", Target: "own"}); len(log) != 1 {
 				f.Errorf("the log of the namespace: %+v", log)
 			}
-			f.edit(task.DropNamespace{Name: "acme"})
-			if left := f.store.Settings().List(task.SecretKind, ""); len(left) != 0 {
+			f.edit(settings.DropNamespace{Name: "acme"})
+			if left := f.store.Settings().List(settings.SecretKind, ""); len(left) != 0 {
 				f.Errorf("%d secrets are left", len(left))
 			}
 		},
@@ -120,23 +121,23 @@ var settingsCases = []testCase{
 		"ForgetTokens removes the records of tokens that ended, with many in one edit, but the last one there is: requests need a token for ever.",
 		func(f *fixture) {
 			const many = 1200
-			edits := []task.Edit{}
+			edits := []settings.Edit{}
 			for range many {
-				_, hash := task.MintToken()
-				edits = append(edits, task.AddToken{Namespace: task.DefaultNamespace, Scope: task.ScopeRead, Hash: hash, ExpiresAt: start + 1})
+				_, hash := settings.MintToken()
+				edits = append(edits, settings.AddToken{Namespace: task.DefaultNamespace, Scope: settings.ScopeRead, Hash: hash, ExpiresAt: start + 1})
 			}
-			_, hash := task.MintToken()
-			f.edits(append(edits, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash, ExpiresAt: start + 2})...)
-			r, err := f.store.Configure(f.Context(), start+2, []task.Edit{task.ForgetTokens{Keys: f.store.Settings().OldTokens(start+2, start+1)}})
+			_, hash := settings.MintToken()
+			f.edits(append(edits, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash, ExpiresAt: start + 2})...)
+			r, err := f.store.Configure(f.Context(), start+2, []settings.Edit{settings.ForgetTokens{Keys: f.store.Settings().OldTokens(start+2, start+1)}})
 			if err != nil || r[0].Err != nil || len(r[0].Changes) != many {
 				f.Fatalf("forgot %d: %v, %v", len(r[0].Changes), err, r[0].Err)
 			}
-			last := []task.SettingKey{{Kind: task.TokenKind, Namespace: task.AllNamespaces, Name: hash[:16]}}
-			if r, err := f.store.Configure(f.Context(), start+2, []task.Edit{task.ForgetTokens{Keys: last}}); err != nil || len(r[0].Changes) != 0 {
+			last := []settings.SettingKey{{Kind: settings.TokenKind, Namespace: settings.AllNamespaces, Name: hash[:16]}}
+			if r, err := f.store.Configure(f.Context(), start+2, []settings.Edit{settings.ForgetTokens{Keys: last}}); err != nil || len(r[0].Changes) != 0 {
 				f.Errorf("forgot the last one: %+v, %v", r, err)
 			}
-			if s := f.store.Settings(); !s.Secured() || len(s.List(task.TokenKind, "")) != 1 {
-				f.Errorf("%d tokens are left, secured: %v", len(s.List(task.TokenKind, "")), s.Secured())
+			if s := f.store.Settings(); !s.Secured() || len(s.List(settings.TokenKind, "")) != 1 {
+				f.Errorf("%d tokens are left, secured: %v", len(s.List(settings.TokenKind, "")), s.Secured())
 			}
 		},
 	},
@@ -144,12 +145,12 @@ var settingsCases = []testCase{
 		"of edits to one version one succeeds",
 		"A precondition is checked in the step that makes the edit: of many that name the same ETag one changes something.",
 		func(f *fixture) {
-			f.edit(task.PutQueue{Queue: queueOf("mail")})
+			f.edit(settings.PutQueue{Queue: queueOf("mail")})
 			tag := f.store.Settings().Queue(task.DefaultNamespace, "mail").ETag()
 			var won atomic.Int64
 			f.together(func(i int) {
-				replies, err := f.store.Configure(f.Context(), start, []task.Edit{task.PutQueue{
-					Queue: queueOf("mail", func(q *task.QueueSettings) { q.Concurrency = 1 + i }), If: task.Precondition{IfMatch: []string{tag}},
+				replies, err := f.store.Configure(f.Context(), start, []settings.Edit{settings.PutQueue{
+					Queue: queueOf("mail", func(q *settings.QueueSettings) { q.Concurrency = 1 + i }), If: task.Precondition{IfMatch: []string{tag}},
 				}})
 				switch {
 				case err != nil:
@@ -170,7 +171,7 @@ var settingsCases = []testCase{
 		"The watcher gets each new Settings after Settings returns it and before the call returns, and never an older one after a newer.",
 		func(f *fixture) {
 			var told atomic.Uint64
-			f.store.WatchSettings(func(s *task.Settings) {
+			f.store.WatchSettings(func(s *settings.Settings) {
 				v := s.Queue(task.DefaultNamespace, "mail").Version
 				if old := told.Swap(v); old >= v {
 					f.Errorf("version %d after %d", v, old)
@@ -180,17 +181,17 @@ var settingsCases = []testCase{
 				}
 			})
 			f.together(func(int) {
-				r, err := f.store.Configure(f.Context(), start, []task.Edit{task.PutQueue{Queue: queueOf("mail")}})
+				r, err := f.store.Configure(f.Context(), start, []settings.Edit{settings.PutQueue{Queue: queueOf("mail")}})
 				if err != nil || r[0].Err != nil {
 					f.Errorf("Configure: %v", err)
 					return
 				}
-				if v := r[0].Changes[0].Value.(*task.QueueSettings).Version; told.Load() < v {
+				if v := r[0].Changes[0].Value.(*settings.QueueSettings).Version; told.Load() < v {
 					f.Errorf("the reply had version %d, the watcher got %d", v, told.Load())
 				}
 			})
 			f.store.WatchSettings(nil)
-			f.edit(task.PutQueue{Queue: queueOf("mail")})
+			f.edit(settings.PutQueue{Queue: queueOf("mail")})
 			if told.Load() != crowd {
 				f.Errorf("the watcher last got version %d, want %d", told.Load(), crowd)
 			}
@@ -200,7 +201,7 @@ var settingsCases = []testCase{
 		"a queue decides how long its tasks are kept",
 		"Retention is the queue's where it has one, as it is when the task ends, and the store's otherwise.",
 		func(f *fixture) {
-			f.edit(task.PutQueue{Queue: queueOf("brief", func(q *task.QueueSettings) {
+			f.edit(settings.PutQueue{Queue: queueOf("brief", func(q *settings.QueueSettings) {
 				q.KeepFinished, q.KeepDead = time.Second, 2*time.Second
 			})})
 			for _, q := range []string{"brief", "other"} {
@@ -226,7 +227,7 @@ var settingsCases = []testCase{
 		"a delivered task of a queue that keeps bodies can be sent again",
 		"Finished tasks keep their bodies until retention ends, as the queue says when they end; a retry sends the same body under the same id.",
 		func(f *fixture) {
-			f.edit(task.PutQueue{Queue: queueOf("kept", func(q *task.QueueSettings) { q.KeepBodies = true })})
+			f.edit(settings.PutQueue{Queue: queueOf("kept", func(q *settings.QueueSettings) { q.KeepBodies = true })})
 			for _, name := range []string{"kept", "empty", "other"} {
 				q := "kept"
 				if name == "other" {
@@ -239,7 +240,7 @@ var settingsCases = []testCase{
 				f.claim(start, made, "token")
 				f.settle(start, made, "token", task.Outcome{Verdict: task.Success, Status: 200})
 			}
-			f.edit(task.PutQueue{Queue: queueOf("kept")}) // applies to tasks that end from now on
+			f.edit(settings.PutQueue{Queue: queueOf("kept")}) // applies to tasks that end from now on
 			if got := f.get("kept"); got.State != task.Delivered || string(got.Request.Body) != "body of kept" || got.Request.BodyKind != task.TextBody {
 				f.Fatalf("%v, body %q", got.State, got.Request.Body)
 			}
@@ -269,8 +270,8 @@ var settingsCases = []testCase{
 }
 
 // queueOf returns settings of a queue in the default namespace.
-func queueOf(name string, edits ...func(*task.QueueSettings)) task.QueueSettings {
-	q := task.QueueSettings{Namespace: task.DefaultNamespace, Name: name}
+func queueOf(name string, edits ...func(*settings.QueueSettings)) settings.QueueSettings {
+	q := settings.QueueSettings{Namespace: task.DefaultNamespace, Name: name}
 	for _, edit := range edits {
 		edit(&q)
 	}
@@ -278,9 +279,9 @@ func queueOf(name string, edits ...func(*task.QueueSettings)) task.QueueSettings
 }
 
 // edits carries out edits in one call.
-func (f *fixture) edits(edits ...task.Edit) []task.EditReply {
+func (f *fixture) edits(edits ...settings.Edit) []settings.EditReply {
 	f.Helper()
-	replies, err := f.store.Configure(task.WithActor(f.Context(), f.who), start, edits)
+	replies, err := f.store.Configure(settings.WithActor(f.Context(), f.who), start, edits)
 	if err != nil || len(replies) != len(edits) {
 		f.Fatalf("Configure with %d edits: %d replies, error %v", len(edits), len(replies), err)
 	}
@@ -288,7 +289,7 @@ func (f *fixture) edits(edits ...task.Edit) []task.EditReply {
 }
 
 // edit carries out one edit, which must succeed.
-func (f *fixture) edit(e task.Edit) task.EditReply {
+func (f *fixture) edit(e settings.Edit) settings.EditReply {
 	f.Helper()
 	r := f.edits(e)[0]
 	if r.Err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -31,7 +33,7 @@ type testCase struct {
 
 // Run checks every rule of the contract on stores that open returns: empty,
 // new for each case, opened with Policy and AuditKeep. Run closes them.
-func Run(t *testing.T, open func(t *testing.T) task.Store) {
+func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	areas := []struct {
 		name  string
 		cases []testCase
@@ -66,7 +68,7 @@ func Run(t *testing.T, open func(t *testing.T) task.Store) {
 	}
 }
 
-func (c testCase) check(t *testing.T, open func(t *testing.T) task.Store) {
+func (c testCase) check(t *testing.T, open func(t *testing.T) store.Store) {
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the rule: %s", c.rule)
@@ -88,9 +90,9 @@ func (c testCase) check(t *testing.T, open func(t *testing.T) task.Store) {
 // when a call fails as a whole.
 type fixture struct {
 	*testing.T
-	store task.Store
+	store store.Store
 	ids   int
-	who   task.Actor // the actor of the changes of Apply and Configure
+	who   settings.Actor // the actor of the changes of Apply and Configure
 }
 
 // namespaces are those that cases use; one is a prefix of another.
@@ -110,7 +112,7 @@ func (f *fixture) spec(name string, edits ...func(*task.Spec)) task.Spec {
 		edit(&s)
 	}
 	if f.store.Settings().Namespace(s.Namespace) == nil {
-		f.edit(task.PutNamespace{Settings: task.NamespaceSettings{Name: s.Namespace}})
+		f.edit(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: s.Namespace}})
 	}
 	if err := s.Validate(start); err != nil {
 		f.Fatalf("the case itself is wrong: spec of %q: %v", name, err)
@@ -152,15 +154,15 @@ func attempts(n int) func(*task.Spec) { return func(s *task.Spec) { s.Retry.MaxA
 func expireAfter(d time.Duration) func(*task.Spec) { return func(s *task.Spec) { s.ExpireAfter = d } }
 
 // apply carries out one change.
-func (f *fixture) apply(now task.Millis, c task.Change) task.Reply {
+func (f *fixture) apply(now task.Millis, c task.Change) store.Reply {
 	f.Helper()
 	return f.batch(now, c)[0]
 }
 
 // batch carries out changes in one call.
-func (f *fixture) batch(now task.Millis, changes ...task.Change) []task.Reply {
+func (f *fixture) batch(now task.Millis, changes ...task.Change) []store.Reply {
 	f.Helper()
-	replies, err := f.store.Apply(task.WithActor(f.Context(), f.who), now, changes)
+	replies, err := f.store.Apply(settings.WithActor(f.Context(), f.who), now, changes)
 	if err != nil || len(replies) != len(changes) {
 		f.Fatalf("Apply of %d changes: %d replies, error %v", len(changes), len(replies), err)
 	}
@@ -213,12 +215,12 @@ func (f *fixture) list(filter task.Filter, page task.Page) []*task.Task {
 // peek returns the tasks that wait in a lane until a time.
 func (f *fixture) peek(lane task.Lane, until task.Millis) []task.Entry {
 	f.Helper()
-	return f.read(task.LaneRead{Lane: lane, Until: until, Limit: 1000})
+	return f.read(store.LaneRead{Lane: lane, Until: until, Limit: 1000})
 }
 
-func (f *fixture) read(r task.LaneRead) []task.Entry {
+func (f *fixture) read(r store.LaneRead) []task.Entry {
 	f.Helper()
-	found, err := f.store.Peek(f.Context(), []task.LaneRead{r})
+	found, err := f.store.Peek(f.Context(), []store.LaneRead{r})
 	if err != nil || len(found) != 1 {
 		f.Fatalf("Peek of one lane: %d answers, error %v", len(found), err)
 	}
@@ -226,12 +228,12 @@ func (f *fixture) read(r task.LaneRead) []task.Entry {
 }
 
 // tryClaim claims t under a token for 30 s.
-func (f *fixture) tryClaim(now task.Millis, t *task.Task, token task.Token) task.Reply {
+func (f *fixture) tryClaim(now task.Millis, t *task.Task, token task.Token) store.Reply {
 	f.Helper()
 	return f.claims(now, task.Claim{Key: t.Key(), Lane: t.Lane(), Token: token, Until: now + 30_000})[0]
 }
 
-func (f *fixture) claims(now task.Millis, claims ...task.Claim) []task.Reply {
+func (f *fixture) claims(now task.Millis, claims ...task.Claim) []store.Reply {
 	f.Helper()
 	replies, err := f.store.Claim(f.Context(), now, claims)
 	if err != nil || len(replies) != len(claims) {
@@ -251,7 +253,7 @@ func (f *fixture) claim(now task.Millis, t *task.Task, token task.Token) *task.T
 }
 
 // trySettle ends a claim of t.
-func (f *fixture) trySettle(now task.Millis, t *task.Task, token task.Token, o task.Outcome) task.Reply {
+func (f *fixture) trySettle(now task.Millis, t *task.Task, token task.Token, o task.Outcome) store.Reply {
 	f.Helper()
 	replies, err := f.store.Settle(f.Context(), now, []task.Settlement{{Key: t.Key(), Token: token, Outcome: o}})
 	if err != nil || len(replies) != 1 {

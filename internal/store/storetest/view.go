@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -17,7 +19,7 @@ type view struct {
 }
 
 // look reads everything in the generator's universe.
-func look(ctx context.Context, s task.Store) (view, error) {
+func look(ctx context.Context, s store.Store) (view, error) {
 	var v view
 	for _, namespace := range universe.namespaces {
 		tasks, err := DrainAll(ctx, s, namespace, task.Page{Limit: 100, Bodies: true})
@@ -28,9 +30,9 @@ func look(ctx context.Context, s task.Store) (view, error) {
 			v.Records = append(v.Records, plain(t))
 		}
 	}
-	reads := make([]task.LaneRead, 0, 100)
+	reads := make([]store.LaneRead, 0, 100)
 	for _, lane := range universe.lanes() {
-		reads = append(reads, task.LaneRead{Lane: lane, Until: forever, Limit: 100})
+		reads = append(reads, store.LaneRead{Lane: lane, Until: forever, Limit: 100})
 	}
 	found, err := s.Peek(ctx, reads)
 	if err != nil {
@@ -39,13 +41,13 @@ func look(ctx context.Context, s task.Store) (view, error) {
 	for _, entries := range found {
 		v.Lanes = append(v.Lanes, append([]task.Entry(nil), entries...)) // nil if there are none
 	}
-	for kind := task.QueueKind; kind <= task.SecretKind; kind++ {
+	for kind := settings.QueueKind; kind <= settings.SecretKind; kind++ {
 		v.Settings = append(v.Settings, s.Settings().List(kind, "")...)
 	}
 	if v.Counts, err = s.Counts(ctx); err != nil {
 		return view{}, fmt.Errorf("counts: %w", err)
 	}
-	if v.Audit, err = drainLog(ctx, s, task.AuditFilter{}, 1000); err != nil {
+	if v.Audit, err = drainLog(ctx, s, settings.AuditFilter{}, 1000); err != nil {
 		return view{}, fmt.Errorf("audit: %w", err)
 	}
 	for i := range v.Audit {
@@ -80,7 +82,7 @@ func plain(t *task.Task) *task.Task {
 	return &c
 }
 
-// reply is a task.Reply in comparable form.
+// reply is a store.Reply in comparable form.
 type reply struct {
 	Task    *task.Task
 	Effect  task.Effect
@@ -90,7 +92,7 @@ type reply struct {
 	Err     string
 }
 
-func views(replies []task.Reply, bodies bool) []reply {
+func views(replies []store.Reply, bodies bool) []reply {
 	out := make([]reply, len(replies))
 	for i, r := range replies {
 		t := plain(r.Task)
@@ -126,10 +128,10 @@ func word(err error) string {
 	if e, ok := errors.AsType[*task.QuotaError](err); ok {
 		return fmt.Sprintf("QuotaError%+v", *e)
 	}
-	if e, ok := errors.AsType[*task.MissingError](err); ok {
+	if e, ok := errors.AsType[*settings.MissingError](err); ok {
 		return fmt.Sprintf("MissingError%+v", *e)
 	}
-	if e, ok := errors.AsType[*task.BusyError](err); ok {
+	if e, ok := errors.AsType[*settings.BusyError](err); ok {
 		return fmt.Sprintf("BusyError%+v", *e)
 	}
 	for _, s := range sentinels {

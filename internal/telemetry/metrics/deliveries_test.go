@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -77,7 +78,7 @@ func TestATaskThatDiesIsCountedByItsReason(t *testing.T) {
 func TestRequestsOfClientsMakeNoSeries(t *testing.T) {
 	m := New(Config{Settings: configured(
 		queueNamed("default", "mails"), queueNamed("acme", "mails"),
-		&task.NamespaceSettings{Name: "acme"},
+		&settings.NamespaceSettings{Name: "acme"},
 	)})
 	for _, c := range []struct{ namespace, queue, wantNamespace, wantQueue string }{
 		{"default", "default", "default", "default"},
@@ -107,7 +108,7 @@ func TestRequestsOfClientsMakeNoSeries(t *testing.T) {
 }
 
 func TestMoreQueuesThanTheLimitAreCountedTogether(t *testing.T) {
-	var queues []task.Setting
+	var queues []settings.Setting
 	for i := range 20 {
 		queues = append(queues, queueNamed("default", fmt.Sprint("q", i)))
 	}
@@ -124,8 +125,8 @@ func TestMoreQueuesThanTheLimitAreCountedTogether(t *testing.T) {
 }
 
 func TestAQueueGetsItsSeriesWhenItIsConfigured(t *testing.T) {
-	s := task.NewSettings()
-	m := New(Config{Settings: func() *task.Settings { return s }})
+	s := settings.NewSettings()
+	m := New(Config{Settings: func() *settings.Settings { return s }})
 	send := func() {
 		m.Attempt("default", "late", task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
 	}
@@ -133,7 +134,7 @@ func TestAQueueGetsItsSeriesWhenItIsConfigured(t *testing.T) {
 	if got := value(t, m, "foliot_attempts_total", "queue", "late", "outcome", "delivered"); got != -1 {
 		t.Errorf("before: %v", got)
 	}
-	s = task.NewSettings(queueNamed("default", "late"))
+	s = settings.NewSettings(queueNamed("default", "late"))
 	send()
 	if got := value(t, m, "foliot_attempts_total", "queue", "late", "outcome", "delivered"); got != 1 {
 		t.Errorf("after: %v, want 1", got)

@@ -10,19 +10,21 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // configured returns settings with records for these queues and namespaces.
-func configured(records ...task.Setting) func() *task.Settings {
-	s := task.NewSettings(records...)
-	return func() *task.Settings { return s }
+func configured(records ...settings.Setting) func() *settings.Settings {
+	s := settings.NewSettings(records...)
+	return func() *settings.Settings { return s }
 }
 
-func queueNamed(namespace, name string) *task.QueueSettings {
-	return &task.QueueSettings{Namespace: namespace, Name: name}
+func queueNamed(namespace, name string) *settings.QueueSettings {
+	return &settings.QueueSettings{Namespace: namespace, Name: name}
 }
 
 func left(state task.State, reason string) *task.Task {
@@ -40,7 +42,7 @@ type index struct {
 
 func (i *index) Lanes(context.Context, task.Millis) ([]task.LaneHead, error) { return i.heads, i.err }
 
-func (i *index) Peek(_ context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+func (i *index) Peek(_ context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	i.reads += len(reads)
 	found := make([][]task.Entry, len(reads))
 	for n, r := range reads {
@@ -62,7 +64,7 @@ func full(t *testing.T) *Metrics {
 	m.Sync(5*time.Millisecond, 17)
 	m.Reclaimed(2)
 	m.Swept(3)
-	m.Scrubbed(task.Scrubbed{Examined: 10, Repairs: make([]task.Repair, 1)})
+	m.Scrubbed(store.Scrubbed{Examined: 10, Repairs: make([]store.Repair, 1)})
 	m.Ask(Sources{
 		Counts: func(context.Context) (map[task.QueueKey]task.Counts, error) {
 			c := task.Counts{Bytes: 4096}
@@ -77,7 +79,7 @@ func full(t *testing.T) *Metrics {
 		Connections: func() int { return 5 },
 		Certificate: func() Certificate { return Certificate{NotAfter: time.Unix(1_900_000_000, 0), Broken: true} },
 		Breakers:    func() int { return 1 },
-		Standing:    func() task.Standing { return task.Standing{Shards: 256, Owned: 86, Nodes: 3, Takeovers: 1, Lost: 1} },
+		Standing:    func() store.Standing { return store.Standing{Shards: 256, Owned: 86, Nodes: 3, Takeovers: 1, Lost: 1} },
 		Spans:       func() Spans { return Spans{Exported: 4} },
 	})
 	return m

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/settings"
 )
 
 // Config holds the settings of Metrics. The zero Config works.
@@ -21,7 +21,7 @@ type Config struct {
 	// Settings decides which queues have their own series. It is called by many
 	// goroutines and must not block. Default: no settings, so only the default
 	// queue of the default namespace has its own series.
-	Settings func() *task.Settings
+	Settings func() *settings.Settings
 
 	// Unsynced is true if the store syncs no log of its own. Then there are no
 	// metrics about syncs.
@@ -41,8 +41,8 @@ func (c Config) withDefaults() Config {
 		c.Version = "dev"
 	}
 	if c.Settings == nil {
-		none := task.NewSettings()
-		c.Settings = func() *task.Settings { return none }
+		none := settings.NewSettings()
+		c.Settings = func() *settings.Settings { return none }
 	}
 	if c.MaxQueues <= 0 {
 		c.MaxQueues = 100
@@ -61,7 +61,7 @@ type Metrics struct {
 
 	deliveries deliveries
 	requests   requests
-	store      store
+	store      storeMetrics
 }
 
 // New returns metrics at zero.

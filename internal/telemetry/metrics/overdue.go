@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -52,17 +54,17 @@ func (a *sourceCollector) overdue(ctx context.Context, to *collection) {
 
 // suspects returns reads of the lanes that seem the most overdue. These come
 // first in heads.
-func (a *sourceCollector) suspects(heads []task.LaneHead, now task.Millis) []task.LaneRead {
-	settings := a.settings()
-	reads := []task.LaneRead{}
+func (a *sourceCollector) suspects(heads []task.LaneHead, now task.Millis) []store.LaneRead {
+	current := a.settings()
+	reads := []store.LaneRead{}
 	taken := map[task.QueueKey]int{}
 	for _, h := range heads {
 		key := task.QueueKey{Namespace: h.Lane.Namespace, Queue: h.Lane.Queue}
-		if taken[key] == overduePerQueue || settings.Hold(h.Lane, now) != task.NotHeld {
+		if taken[key] == overduePerQueue || current.Hold(h.Lane, now) != settings.NotHeld {
 			continue
 		}
 		taken[key]++
-		reads = append(reads, task.LaneRead{Lane: h.Lane, Until: now, Limit: 1})
+		reads = append(reads, store.LaneRead{Lane: h.Lane, Until: now, Limit: 1})
 		if len(reads) == overdueLanes {
 			break
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -89,7 +91,7 @@ var (
 type sourceCollector struct {
 	sources    Sources
 	deliveries *deliveries
-	settings   func() *task.Settings
+	settings   func() *settings.Settings
 	logger     *slog.Logger
 }
 
@@ -235,7 +237,7 @@ func (c *collection) dispatch(d Dispatch) {
 	c.counter(skippedDesc, d.Skipped.Overlap, task.SkippedOverlap)
 }
 
-func (c *collection) standing(s task.Standing) {
+func (c *collection) standing(s store.Standing) {
 	c.gauge(shardsDesc, float64(s.Shards))
 	c.gauge(ownedDesc, float64(s.Owned))
 	c.gauge(nodesDesc, float64(s.Nodes))

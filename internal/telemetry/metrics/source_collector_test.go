@@ -15,6 +15,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -51,7 +52,7 @@ func TestTasksAreThoseOfTheStoreUnderTheLabelsOfTheirQueues(t *testing.T) {
 }
 
 func TestSchedulesAreCountedByNamespaceAndAreNoTasks(t *testing.T) {
-	m := New(Config{Settings: configured(&task.NamespaceSettings{Name: "shop"})})
+	m := New(Config{Settings: configured(&settings.NamespaceSettings{Name: "shop"})})
 	m.Ask(Sources{
 		Counts: func(context.Context) (map[task.QueueKey]task.Counts, error) {
 			some := func(scheduled, cancelled int64) (c task.Counts) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -11,8 +12,8 @@ import (
 // scrape, but several scrapes may run at once. Each may be nil: then its
 // metrics are missing. They get a few seconds.
 type Sources struct {
-	Counts      func(context.Context) (map[task.QueueKey]task.Counts, error) // task.Registry's
-	Index       Index                                                        // task.Queue's
+	Counts      func(context.Context) (map[task.QueueKey]task.Counts, error) // store.SettingsStore's
+	Index       Index                                                        // store.LeaseStore's
 	Now         func() time.Time                                             // the clock that decides when tasks in Index are due; default: time.Now
 	Dispatch    func() Dispatch
 	Disk        func() (Disk, error)
@@ -20,13 +21,13 @@ type Sources struct {
 	Certificate func() Certificate
 	Breakers    func() int // destinations that are not called now
 	Spans       func() Spans
-	Standing    func() task.Standing // task.Cluster's
+	Standing    func() store.Standing // store.Cluster's
 }
 
-// Index is the part of task.Queue that finds overdue tasks.
+// Index is the part of store.LeaseStore that finds overdue tasks.
 type Index interface {
 	Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error)
-	Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error)
+	Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error)
 }
 
 // Dispatch is a snapshot of the dispatcher: present values, and counters since

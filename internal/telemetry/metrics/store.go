@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -13,20 +14,20 @@ var (
 	batchBuckets = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 )
 
-// store counts the work of the store.
-type store struct {
+// storeMetrics counts the work of the store.
+type storeMetrics struct {
 	sync, batch prometheus.Histogram
 
 	reclaims, swept, scrubs, examined, repairs prometheus.Counter
 }
 
-func newStore(r prometheus.Registerer, unsynced bool) store {
+func newStore(r prometheus.Registerer, unsynced bool) storeMetrics {
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 		r.MustRegister(c)
 		return c
 	}
-	s := store{
+	s := storeMetrics{
 		sync: prometheus.NewHistogram(native(prometheus.HistogramOpts{
 			Name: "foliot_sync_seconds", Buckets: syncBuckets,
 			Help: "From the time a batch of changes is applied until the log with these changes is synced. No reply is faster.",
@@ -69,7 +70,7 @@ func (m *Metrics) Died(left []*task.Task) {
 func (m *Metrics) Swept(n int) { m.store.swept.Add(float64(n)) }
 
 // Scrubbed counts one step of a scrub.
-func (m *Metrics) Scrubbed(s task.Scrubbed) {
+func (m *Metrics) Scrubbed(s store.Scrubbed) {
 	m.store.examined.Add(float64(s.Examined))
 	m.store.repairs.Add(float64(len(s.Repairs)))
 	if s.Next == "" {

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // rounds is a queue with replies that the test sets.
 type rounds struct {
-	task.Queue
+	store.LeaseStore
 	n   int
 	err error
 }
@@ -26,8 +27,8 @@ func TestRemovedAndReclaimedTasksAreCounted(t *testing.T) {
 	if n, err := m.Watch(rounds{n: 2, err: errBroken}).Reap(t.Context(), 0, 10); n != 2 || !errors.Is(err, errBroken) {
 		t.Errorf("Reap: %d, %v", n, err)
 	}
-	m.Scrubbed(task.Scrubbed{Examined: 100, Next: "more"})
-	m.Scrubbed(task.Scrubbed{Examined: 20, Repairs: make([]task.Repair, 4)})
+	m.Scrubbed(store.Scrubbed{Examined: 100, Next: "more"})
+	m.Scrubbed(store.Scrubbed{Examined: 20, Repairs: make([]store.Repair, 4)})
 	for name, want := range map[string]float64{
 		"foliot_swept_total": 3, "foliot_reclaims_total": 2,
 		"foliot_scrub_examined_total": 120, "foliot_scrub_repairs_total": 4, "foliot_scrubs_total": 1,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
@@ -56,9 +57,9 @@ type Config struct {
 	Length int
 	Logger *slog.Logger
 
-	Settings func() *task.Settings
+	Settings func() *settings.Settings
 	Counts   func(context.Context) (map[task.QueueKey]task.Counts, error)
-	Record   func(context.Context, []task.AuditEntry) error
+	Record   func(context.Context, []settings.AuditEntry) error
 }
 
 // New returns the audit log of the store in servers.
@@ -108,11 +109,11 @@ const (
 )
 
 // SettingsPart returns the stream for an entry that does not belong to a task.
-func SettingsPart(e *task.AuditEntry) string {
+func SettingsPart(e *settings.AuditEntry) string {
 	switch e.Action {
-	case task.ActionTokenRefused, task.ActionScopeRefused:
+	case settings.ActionTokenRefused, settings.ActionScopeRefused:
 		return e.Namespace + refusedMark
-	case task.ActionDropped:
+	case settings.ActionDropped:
 		return e.Namespace + droppedMark
 	}
 	return e.Namespace
@@ -189,7 +190,7 @@ func (l *Log) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream, 
 
 // entry is an entry of the audit log with its id in the stream.
 type entry struct {
-	task.AuditEntry
+	settings.AuditEntry
 	stream stream
 	id     string
 }
@@ -249,32 +250,32 @@ func (l *Log) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
 }
 
 // EncodeEntry returns e as scripts append it to a stream.
-func EncodeEntry(e *task.AuditEntry) string {
-	return string(codec.AppendAuditEntry([]byte{codec.Format}, &task.AuditEntry{}, e))
+func EncodeEntry(e *settings.AuditEntry) string {
+	return string(codec.AppendAuditEntry([]byte{codec.Format}, &settings.AuditEntry{}, e))
 }
 
-func decodeEntry(x rueidis.XRangeEntry) (task.AuditEntry, error) {
+func decodeEntry(x rueidis.XRangeEntry) (settings.AuditEntry, error) {
 	all, err := codec.DecodeAuditEntries([]byte(x.FieldValues["e"]))
 	if err != nil || len(all) != 1 {
-		return task.AuditEntry{}, errors.Join(fmt.Errorf("entry %s of the audit log: %w", x.ID, errDamaged), err)
+		return settings.AuditEntry{}, errors.Join(fmt.Errorf("entry %s of the audit log: %w", x.ID, errDamaged), err)
 	}
 	return all[0], nil
 }
 
 // Page returns at most limit entries with a Seq below before, newest first.
 // before 0 means no bound.
-func (l *Log) Page(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
+func (l *Log) Page(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {
 	before = cmp.Or(before, maxSeq)
 	streams := l.streamsOf(f.Namespace)
 	if f.Namespace == "" {
 		if streams, err = l.streams(ctx, l.shards); err != nil {
-			return task.AuditPage{}, err
+			return settings.AuditPage{}, err
 		}
 	}
 	for examined, part := 0, max(limit, 100); examined < task.MaxPageExamined; part = max(part, 1000) {
 		newest, more, err := l.newest(ctx, streams, before, min(part, task.MaxPageExamined-examined))
 		if err != nil {
-			return task.AuditPage{}, err
+			return settings.AuditPage{}, err
 		}
 		for _, e := range newest {
 			if len(page.Entries) >= limit {

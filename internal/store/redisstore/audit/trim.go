@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -198,7 +199,7 @@ func (l *Log) taskEntries() int {
 	if memory == 0 {
 		return l.length(MaxTaskEntries)
 	}
-	share := auditShare * float64(memory) / entryBytes / float64(1+len(l.config.Settings().List(task.NamespaceKind, "")))
+	share := auditShare * float64(memory) / entryBytes / float64(1+len(l.config.Settings().List(settings.NamespaceKind, "")))
 	return l.length(min(MaxTaskEntries, max(minTaskEntries, int(share))))
 }
 
@@ -259,9 +260,9 @@ func (l *Log) bound(ctx context.Context, now task.Millis, streams []stream) erro
 // have.
 func (l *Log) rooms(ctx context.Context) (map[string]int64, error) {
 	rooms, records := map[string]int64{}, map[string]int64{}
-	var quotas []*task.NamespaceSettings
-	for _, setting := range l.config.Settings().List(task.NamespaceKind, "") {
-		if n := setting.(*task.NamespaceSettings); n.MaxBytes > 0 {
+	var quotas []*settings.NamespaceSettings
+	for _, setting := range l.config.Settings().List(settings.NamespaceKind, "") {
+		if n := setting.(*settings.NamespaceSettings); n.MaxBytes > 0 {
 			quotas = append(quotas, n)
 		}
 	}
@@ -293,7 +294,7 @@ type excess struct {
 // Each stream loses the same fraction, because names are spread over shards at
 // random.
 func (l *Log) shed(ctx context.Context, now task.Millis, x *excess, most int64) error {
-	keep := task.AuditKept(most)
+	keep := settings.AuditKept(most)
 	commands := make([]redisconn.Command, len(x.streams))
 	for i, key := range x.streams {
 		delete(l.heads.oldest, key)
@@ -319,5 +320,5 @@ func (l *Log) shed(ctx context.Context, now task.Millis, x *excess, most int64) 
 	l.config.Logger.LogAttrs(ctx, slog.LevelWarn, "dropped the oldest audit entries of a namespace: it has more than its bound",
 		slog.String("namespace", x.namespace), slog.Int64("dropped", gone), slog.Int64("limit", most))
 	namespace, _, _ := strings.Cut(x.namespace, "/") // without the mark
-	return l.config.Record(ctx, []task.AuditEntry{task.AuditDropped(now, namespace, gone, most)})
+	return l.config.Record(ctx, []settings.AuditEntry{settings.AuditDropped(now, namespace, gone, most)})
 }

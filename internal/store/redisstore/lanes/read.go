@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
@@ -47,16 +48,16 @@ func (l *Index) Namespaces() []string {
 }
 
 // Pages returns a page of lanes for each of reads.
-func (l *Index) Pages(until task.Millis, reads []task.LanePageRead) []task.LanePage {
+func (l *Index) Pages(until task.Millis, reads []store.LanePageRead) []store.LanePage {
 	owned := l.own.Owned()
-	pages := make([]task.LanePage, len(reads))
+	pages := make([]store.LanePage, len(reads))
 	for i, r := range reads {
 		pages[i] = pageOf(owned, until, r)
 	}
 	return pages
 }
 
-func pageOf(owned []*membership.OwnedShard, until task.Millis, r task.LanePageRead) (p task.LanePage) {
+func pageOf(owned []*membership.OwnedShard, until task.Millis, r store.LanePageRead) (p store.LanePage) {
 	left := r.From.Left
 	for _, h := range owned {
 		if h.Number < r.From.Shard {
@@ -66,11 +67,11 @@ func pageOf(owned []*membership.OwnedShard, until task.Millis, r task.LanePageRe
 			left = 0 // the shard of the cursor is finished, or belongs to another node by now
 		}
 		if len(p.Heads) >= r.Limit {
-			p.Next = task.LaneCursor{Shard: h.Number}
+			p.Next = store.LaneCursor{Shard: h.Number}
 			return p
 		}
 		if p.Heads, left = h.Marks.Page(p.Heads, r.Namespace, until, left, r.Limit); left > 0 {
-			p.Next = task.LaneCursor{Shard: h.Number, Left: left}
+			p.Next = store.LaneCursor{Shard: h.Number, Left: left}
 			return p
 		}
 	}
@@ -79,7 +80,7 @@ func pageOf(owned []*membership.OwnedShard, until task.Millis, r task.LanePageRe
 }
 
 // Peek returns the first entries of lanes, for each of reads.
-func (l *Index) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+func (l *Index) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	all, owned := make([]*merge, len(reads)), make(map[*lowwater.Set]*membership.OwnedShard, len(l.shards))
 	for _, h := range l.own.Owned() {
 		owned[h.Marks] = h
@@ -127,12 +128,12 @@ type strand struct {
 
 // merge is a read of one lane from all shards.
 type merge struct {
-	task.LaneRead
+	store.LaneRead
 	strands []*strand
 }
 
 // begin announces the read of a lane in each shard that may have entries of it.
-func (l *Index) begin(owned map[*lowwater.Set]*membership.OwnedShard, r task.LaneRead) *merge {
+func (l *Index) begin(owned map[*lowwater.Set]*membership.OwnedShard, r store.LaneRead) *merge {
 	m := &merge{LaneRead: r}
 	if r.Limit <= 0 {
 		return m

@@ -8,6 +8,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -15,15 +17,15 @@ import (
 
 // Standing returns this process's view of its place among the nodes. It calls
 // no server.
-func (o *Member) Standing() task.Standing {
-	return task.Standing{
+func (o *Member) Standing() store.Standing {
+	return store.Standing{
 		Shards: len(o.shards), Owned: len(o.Owned()), Nodes: int(o.nodes.Load()),
 		Takeovers: o.takeovers.Load(), Lost: o.lost.Load(), Rollbacks: o.rollbacks.Load(), NameTaken: o.duplicate.Load(),
 	}
 }
 
 // Nodes returns all nodes, and how many shards each owns and should own.
-func (o *Member) Nodes(ctx context.Context) ([]task.Node, error) {
+func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 	h, err := o.beat(ctx, looks)
 	if err != nil {
 		return nil, err
@@ -43,9 +45,9 @@ func (o *Member) Nodes(ctx context.Context) ([]task.Node, error) {
 			owned[l.Process]++
 		}
 	}
-	all := make([]task.Node, len(peers))
+	all := make([]store.Node, len(peers))
 	for i, p := range peers {
-		all[i] = task.Node{
+		all[i] = store.Node{
 			Name: p.name, Self: p.nonce == o.self.nonce, Version: p.version, Address: p.address, StartedAt: p.started, BeatAt: p.beat,
 			Live: p.lives(now, o.config.silence()), Draining: p.draining, Owned: owned[p.process()], NameTaken: p.duplicate,
 		}
@@ -57,9 +59,9 @@ func (o *Member) Nodes(ctx context.Context) ([]task.Node, error) {
 }
 
 // Alone returns this node for a store without other nodes.
-func (o *Member) Alone(now task.Millis) task.Node {
+func (o *Member) Alone(now task.Millis) store.Node {
 	p := o.self
-	return task.Node{
+	return store.Node{
 		Name: p.name, Self: true, Version: p.version, Address: p.address, StartedAt: p.started, BeatAt: now,
 		Live: true, Owned: len(o.shards), Wanted: len(o.shards),
 	}
@@ -116,7 +118,7 @@ var nodesShard = &keyspace.Shard{Number: -1, Prefix: "foliot:{" + keyspace.Nodes
 // Drain starts or ends a drain. If that changes anything, it appends entry to
 // the audit log of the nodes. That log keeps at most entries entries; with 0
 // there is no log.
-func (o *Member) Drain(ctx context.Context, d task.Drain, entries int, entry string) error {
+func (o *Member) Drain(ctx context.Context, d store.Drain, entries int, entry string) error {
 	verb := "drain"
 	switch {
 	case d.Undo:
@@ -133,9 +135,9 @@ func (o *Member) Drain(ctx context.Context, d task.Drain, entries int, entry str
 	}
 	switch word, _ := replies[0][0].ToString(); word { // the script returns a number on success
 	case "missing":
-		return &task.MissingError{What: "node", Name: d.Node}
+		return &settings.MissingError{What: "node", Name: d.Node}
 	case "last":
-		return task.ErrLastNode
+		return store.ErrLastNode
 	}
 	o.announce(ctx)
 	return nil

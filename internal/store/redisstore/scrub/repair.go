@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -63,7 +64,7 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r records.Recor
 	if sc.strays.lost(sc.now, r.Task) {
 		taken, err := sc.config.TakeBack(ctx, sc.now, r.Task.Key())
 		if err == nil && taken {
-			sc.found(r.Task.Key(), task.FoundStray)
+			sc.found(r.Task.Key(), store.FoundStray)
 		}
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
@@ -98,14 +99,14 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *me
 }
 
 // Step scrubs from a cursor on, and examines about limit things.
-func (s *Scrubber) Step(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
+func (s *Scrubber) Step(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
 	at, err := parsePosition(cursor)
 	if err != nil {
-		return task.Scrubbed{}, err
+		return store.Scrubbed{}, err
 	}
 	sc := &scrub{Scrubber: s, now: now, limit: max(limit, 1), at: at}
 	if err := sc.run(ctx); err != nil {
-		return task.Scrubbed{}, err
+		return store.Scrubbed{}, err
 	}
 	return sc.done, nil
 }
@@ -116,11 +117,11 @@ type scrub struct {
 	at    position
 	now   task.Millis
 	limit int
-	done  task.Scrubbed
+	done  store.Scrubbed
 }
 
 func (sc *scrub) found(key task.Key, what string) {
-	sc.done.Repairs = append(sc.done.Repairs, task.Repair{Key: key, Found: what})
+	sc.done.Repairs = append(sc.done.Repairs, store.Repair{Key: key, Found: what})
 }
 
 // run continues until the step has examined enough, or its shard ends.

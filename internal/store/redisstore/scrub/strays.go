@@ -3,6 +3,7 @@ package scrub
 import (
 	"sync"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -20,7 +21,7 @@ type stray struct {
 }
 
 // lost reports whether t's lease had already ended at an earlier check, at
-// least task.StrayAfter ago, and was not extended since.
+// least store.StrayAfter ago, and was not extended since.
 func (s *strays) lost(now task.Millis, t *task.Task) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +35,7 @@ func (s *strays) lost(now task.Millis, t *task.Task) bool {
 		s.m[t.Key()] = found
 		return false
 	}
-	if now.Sub(old.seen) < task.StrayAfter {
+	if now.Sub(old.seen) < store.StrayAfter {
 		return false
 	}
 	delete(s.m, t.Key())

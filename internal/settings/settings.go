@@ -1,4 +1,4 @@
-package task
+package settings
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // SettingKind is the kind of a setting. The numbers are part of the disk
@@ -188,7 +190,7 @@ func (s *Settings) Namespace(name string) *NamespaceSettings {
 	if n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: name}).(*NamespaceSettings); ok {
 		return n
 	}
-	if name == DefaultNamespace {
+	if name == task.DefaultNamespace {
 		return &NamespaceSettings{Name: name}
 	}
 	return nil
@@ -197,7 +199,7 @@ func (s *Settings) Namespace(name string) *NamespaceSettings {
 // Shared reports whether there is more than one namespace.
 func (s *Settings) Shared() bool {
 	own := 0
-	if s.Get(SettingKey{Kind: NamespaceKind, Name: DefaultNamespace}) != nil {
+	if s.Get(SettingKey{Kind: NamespaceKind, Name: task.DefaultNamespace}) != nil {
 		own = 1
 	}
 	return s.count(NamespaceKind, "") > own
@@ -212,7 +214,7 @@ func (s *Settings) Secured() bool { return s.hashes.len() > 0 }
 
 // Token returns the access token that has this hash and is valid at now, or
 // nil.
-func (s *Settings) Token(hash string, now Millis) *AccessToken {
+func (s *Settings) Token(hash string, now task.Millis) *AccessToken {
 	if t, _ := s.hashes.get(hashKey(hash)); t != nil && t.Holds(now) {
 		return t
 	}
@@ -239,7 +241,7 @@ func (s *Settings) TokenByID(id string) (found *AccessToken) {
 // Secrets returns the secrets that sign the callbacks of a queue at now, the
 // newest first: the queue's own if it has a live one, otherwise the
 // namespace's. With queue "" it returns the namespace's.
-func (s *Settings) Secrets(namespace, queue string, now Millis) []*SigningSecret {
+func (s *Settings) Secrets(namespace, queue string, now task.Millis) []*SigningSecret {
 	if queue == "" {
 		return s.liveSecrets(namespace, "", now)
 	}
@@ -256,7 +258,7 @@ func (s *Settings) Secrets(namespace, queue string, now Millis) []*SigningSecret
 // AllSecrets returns all secrets of a namespace that are live at now: its own,
 // then those of its queues in the order of their names. The newest of each
 // group is first.
-func (s *Settings) AllSecrets(namespace string, now Millis) []*SigningSecret {
+func (s *Settings) AllSecrets(namespace string, now task.Millis) []*SigningSecret {
 	all := s.liveSecrets(namespace, "", now)
 	prefix := secretScope(namespace, "") + scopeMark
 	s.secrets.walk(secretsKey(prefix), func(key SettingKey, list []*SigningSecret) bool {
@@ -271,12 +273,12 @@ func (s *Settings) AllSecrets(namespace string, now Millis) []*SigningSecret {
 
 // liveSecrets returns the own live secrets of a queue, or of the namespace if
 // queue is "".
-func (s *Settings) liveSecrets(namespace, queue string, now Millis) []*SigningSecret {
+func (s *Settings) liveSecrets(namespace, queue string, now task.Millis) []*SigningSecret {
 	return live(s.secretsOf(namespace, queue), now)
 }
 
 // live returns those of list that are live at now.
-func live(list []*SigningSecret, now Millis) []*SigningSecret {
+func live(list []*SigningSecret, now task.Millis) []*SigningSecret {
 	for _, secret := range list {
 		if !secret.Live(now) {
 			return slices.DeleteFunc(slices.Clone(list), func(s *SigningSecret) bool { return !s.Live(now) })
@@ -287,9 +289,9 @@ func live(list []*SigningSecret, now Millis) []*SigningSecret {
 
 // Policy returns how long a queue's records are kept: base, with the fields
 // that the queue sets.
-func (s *Settings) Policy(base Policy, namespace, queue string) Policy {
+func (s *Settings) Policy(base task.Policy, namespace, queue string) task.Policy {
 	q := s.Queue(namespace, queue)
-	return Policy{KeepFinished: cmp.Or(q.KeepFinished, base.KeepFinished), KeepDead: cmp.Or(q.KeepDead, base.KeepDead), KeepBodies: q.KeepBodies}
+	return task.Policy{KeepFinished: cmp.Or(q.KeepFinished, base.KeepFinished), KeepDead: cmp.Or(q.KeepDead, base.KeepDead), KeepBodies: q.KeepBodies}
 }
 
 // EncodeSetting returns r as a store keeps it, under its key: JSON, whose

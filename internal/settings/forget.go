@@ -1,13 +1,15 @@
-package task
+package settings
 
 import (
 	"cmp"
 	"slices"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // EndedAt returns the time at which the token became invalid, or 0 if it is
 // valid at now.
-func (t *AccessToken) EndedAt(now Millis) Millis {
+func (t *AccessToken) EndedAt(now task.Millis) task.Millis {
 	switch {
 	case t.Holds(now):
 		return 0
@@ -20,7 +22,7 @@ func (t *AccessToken) EndedAt(now Millis) Millis {
 // ended returns the tokens of a namespace that may be forgotten at now, the
 // earliest end first: those that are invalid and have made no token that is
 // still kept. One token of the server always stays: see Secured.
-func (s *Settings) ended(namespace string, now Millis) (list []*AccessToken) {
+func (s *Settings) ended(namespace string, now task.Millis) (list []*AccessToken) {
 	for _, r := range s.List(TokenKind, namespace) {
 		if t := r.(*AccessToken); s.forgettable(t, now) {
 			list = append(list, t)
@@ -35,7 +37,7 @@ func (s *Settings) ended(namespace string, now Millis) (list []*AccessToken) {
 	return list
 }
 
-func (s *Settings) forgettable(t *AccessToken, now Millis) bool {
+func (s *Settings) forgettable(t *AccessToken, now task.Millis) bool {
 	made := false
 	s.children.walk(childKey(t.ID, ""), func(key SettingKey, _ *AccessToken) bool {
 		made = key.Namespace == t.ID
@@ -47,7 +49,7 @@ func (s *Settings) forgettable(t *AccessToken, now Millis) bool {
 // OldTokens returns the tokens that ForgetTokens may forget: those that ended
 // at or before until, and, for a namespace with more than MaxTokens, those that
 // ended first. It walks over all tokens.
-func (s *Settings) OldTokens(now, until Millis) (old []SettingKey) {
+func (s *Settings) OldTokens(now, until task.Millis) (old []SettingKey) {
 	after := ""
 	for {
 		namespace, more := s.nextTokens(after)
@@ -85,7 +87,7 @@ func (e ForgetTokens) Target() SettingKey { return SettingKey{Kind: TokenKind} }
 
 // Apply implements Edit. It never fails, and never forgets the last token: its
 // record means that requests need a token (Secured).
-func (e ForgetTokens) Apply(now Millis, s *Settings) (changes []SettingChange, _ error) {
+func (e ForgetTokens) Apply(now task.Millis, s *Settings) (changes []SettingChange, _ error) {
 	for _, key := range e.Keys {
 		if t, ok := s.Get(key).(*AccessToken); ok && s.forgettable(t, now) && len(changes)+1 < s.hashes.len() {
 			changes = append(changes, SettingChange{Key: key})
@@ -99,11 +101,11 @@ func (e ForgetTokens) Apply(now Millis, s *Settings) (changes []SettingChange, _
 // so Descendants still finds them. Without forgetParents a program that
 // replaces its own token, again and again, would fill its namespace with ended
 // tokens, each the parent of the next.
-func (s *Settings) forgetParents(namespace string, now Millis) (changes []SettingChange) {
+func (s *Settings) forgetParents(namespace string, now task.Millis) (changes []SettingChange) {
 	type parent struct {
 		key      SettingKey
 		children int
-		ended    Millis
+		ended    task.Millis
 	}
 	var parents []parent
 	for _, r := range s.List(TokenKind, namespace) {

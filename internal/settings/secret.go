@@ -1,4 +1,4 @@
-package task
+package settings
 
 import (
 	"crypto/rand"
@@ -6,22 +6,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // SigningSecret signs the callbacks of a namespace, or of one of its queues, as
 // Standard Webhooks defines. The store keeps it in clear, because signing needs it.
 type SigningSecret struct {
-	ID        string `json:"id"`
-	Namespace string `json:"namespace"`            // see secretScope for a queue's secret
-	Queue     string `json:"-"`                    // "": it signs for all queues without a secret of their own
-	Secret    string `json:"key"`                  // "whsec_" and the key in base64
-	CreatedAt Millis `json:"created_at"`           //
-	ExpiresAt Millis `json:"expires_at,omitempty"` // when it stops signing; 0: when it is removed
+	ID        string      `json:"id"`
+	Namespace string      `json:"namespace"`            // see secretScope for a queue's secret
+	Queue     string      `json:"-"`                    // "": it signs for all queues without a secret of their own
+	Secret    string      `json:"key"`                  // "whsec_" and the key in base64
+	CreatedAt task.Millis `json:"created_at"`           //
+	ExpiresAt task.Millis `json:"expires_at,omitempty"` // when it stops signing; 0: when it is removed
 
 	// BesideUntil is set on a queue's first secret only. Until then the
 	// namespace's secrets also sign the queue's callbacks. 0: they stopped at
 	// once.
-	BesideUntil Millis `json:"beside_until,omitempty"`
+	BesideUntil task.Millis `json:"beside_until,omitempty"`
 }
 
 // Key implements Setting.
@@ -76,7 +78,7 @@ func (s *SigningSecret) UnmarshalJSON(data []byte) error {
 }
 
 // Live reports whether the secret signs at now.
-func (s *SigningSecret) Live(now Millis) bool { return s.ExpiresAt == 0 || now < s.ExpiresAt }
+func (s *SigningSecret) Live(now task.Millis) bool { return s.ExpiresAt == 0 || now < s.ExpiresAt }
 
 const (
 	// SecretPrefix begins a secret in Standard Webhooks' form.
@@ -109,7 +111,7 @@ type AddSecret struct {
 	// step. If it is 0, they sign until they are removed. An exception is the
 	// first secret of a queue: the namespace's secrets stop signing for the
 	// queue at once, because all receivers of the namespace know them.
-	Overlap Millis
+	Overlap task.Millis
 }
 
 // Action implements Edit.
@@ -124,13 +126,13 @@ func (e AddSecret) Target() SettingKey {
 // that no longer sign are removed. Errors: *MissingError for the namespace,
 // *FieldError, *BusyError if there are too many secrets, or too many queues
 // with secrets.
-func (e AddSecret) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+func (e AddSecret) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	if s.Namespace(e.Namespace) == nil {
 		return nil, &MissingError{"namespace", e.Namespace}
 	}
 	what, name, own := "namespace", e.Namespace, s.secretsOf(e.Namespace, e.Queue)
 	if e.Queue != "" {
-		if err := ValidateName("queue", e.Queue); err != nil {
+		if err := task.ValidateName("queue", e.Queue); err != nil {
 			return nil, err
 		}
 		if len(own) == 0 && s.secretQueues(e.Namespace) >= MaxSecretQueues {
@@ -193,7 +195,7 @@ func (e DropSecret) Target() SettingKey {
 }
 
 // Apply implements Edit. Errors: *MissingError.
-func (e DropSecret) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
+func (e DropSecret) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
 	if s.Get(e.Target()) == nil {
 		return nil, &MissingError{"secret", e.ID}
 	}

@@ -1,4 +1,4 @@
-package task
+package settings
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 func TestPausesAndPurgesOutliveANewPut(t *testing.T) {
@@ -36,20 +38,20 @@ func TestPausesAndPurgesOutliveANewPut(t *testing.T) {
 }
 
 func TestAQueueIsPutInTheVersionThatWasSeen(t *testing.T) {
-	put := func(c Precondition) PutQueue {
+	put := func(c task.Precondition) PutQueue {
 		return PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q"}, If: c}
 	}
 	s := NewSettings()
-	if _, err := put(Precondition{IfMatch: []string{"*"}}).Apply(t0, s); !errors.Is(err, ErrPrecondition) {
+	if _, err := put(task.Precondition{IfMatch: []string{"*"}}).Apply(t0, s); !errors.Is(err, task.ErrPrecondition) {
 		t.Errorf("no queue matches *: %v", err)
 	}
-	s = edit(t, t0, s, put(Precondition{IfNoneMatch: true}))
-	if _, err := put(Precondition{IfNoneMatch: true}).Apply(t0, s); !errors.Is(err, ErrPrecondition) {
+	s = edit(t, t0, s, put(task.Precondition{IfNoneMatch: true}))
+	if _, err := put(task.Precondition{IfNoneMatch: true}).Apply(t0, s); !errors.Is(err, task.ErrPrecondition) {
 		t.Errorf("there is one: %v", err)
 	}
 	seen := s.Queue("default", "q").ETag()
-	s = edit(t, t0, s, put(Precondition{IfMatch: []string{seen}}))
-	if _, err := put(Precondition{IfMatch: []string{seen}}).Apply(t0, s); !errors.Is(err, ErrPrecondition) {
+	s = edit(t, t0, s, put(task.Precondition{IfMatch: []string{seen}}))
+	if _, err := put(task.Precondition{IfMatch: []string{seen}}).Apply(t0, s); !errors.Is(err, task.ErrPrecondition) {
 		t.Errorf("it was changed since: %v", err)
 	}
 }
@@ -63,7 +65,7 @@ func TestOnlyQueuesThatCanWorkAreTaken(t *testing.T) {
 		"concurrency":       {Name: "q", Concurrency: -1},
 		"per_destination":   {Name: "q", PerDestination: MaxConcurrency + 1},
 		"keep_finished":     {Name: "q", KeepFinished: -1},
-		"keep_dead":         {Name: "q", KeepDead: MaxDuration + 1},
+		"keep_dead":         {Name: "q", KeepDead: task.MaxDuration + 1},
 		"timeout":           {Name: "q", Timeout: long},
 		"expire_after":      {Name: "q", ExpireAfter: -1},
 		"on_dead":           {Name: "q", OnDead: "ftp://x"},
@@ -78,12 +80,12 @@ func TestOnlyQueuesThatCanWorkAreTaken(t *testing.T) {
 			tiny := time.Second
 			q.Retry.MaxBackoff = &tiny
 		}
-		if err := refused[*FieldError](t, t0, NewSettings(), PutQueue{Queue: q}); err != nil && err.Path != path {
+		if err := refused[*task.FieldError](t, t0, NewSettings(), PutQueue{Queue: q}); err != nil && err.Path != path {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	for _, rate := range []float64{1e-9, MaxRate * 2} {
-		_ = refused[*FieldError](t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q", Rate: rate}})
+		_ = refused[*task.FieldError](t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q", Rate: rate}})
 	}
 	_ = refused[*MissingError](t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "other", Name: "q"}})
 }
@@ -116,14 +118,14 @@ func TestAQueueFillsWhatATaskLeavesOpen(t *testing.T) {
 		Namespace: "n", Name: "q", Timeout: time.Minute, ExpireAfter: time.Hour, OnDead: "https://a.example/",
 		Retry: RetryDefaults{MaxAttempts: &three, MinBackoff: &wait},
 	}
-	want := DefaultSpec()
+	want := task.DefaultSpec()
 	want.Namespace, want.Queue = "n", "q"
 	want.Timeout, want.ExpireAfter, want.OnDead = time.Minute, time.Hour, "https://a.example/"
 	want.Retry.MaxAttempts, want.Retry.MinBackoff = 3, wait
 	if diff := cmp.Diff(want, q.Spec()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(DefaultSpec(), NewSettings().Queue("default", "none").Spec()); diff != "" {
+	if diff := cmp.Diff(task.DefaultSpec(), NewSettings().Queue("default", "none").Spec()); diff != "" {
 		t.Error(diff)
 	}
 	if (&QueueSettings{Rate: 2.5}).BurstOrDefault() != 3 || (&QueueSettings{Rate: 0.1}).BurstOrDefault() != 1 || (&QueueSettings{Rate: 1, Burst: 9}).BurstOrDefault() != 9 {
@@ -133,7 +135,7 @@ func TestAQueueFillsWhatATaskLeavesOpen(t *testing.T) {
 
 func TestRetentionIsTheQueuesOrTheStores(t *testing.T) {
 	s := edit(t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q", KeepDead: time.Minute}})
-	if got := s.Policy(policy, "default", "q"); got != (Policy{KeepFinished: policy.KeepFinished, KeepDead: time.Minute}) {
+	if got := s.Policy(policy, "default", "q"); got != (task.Policy{KeepFinished: policy.KeepFinished, KeepDead: time.Minute}) {
 		t.Errorf("%+v", got)
 	}
 	if got := s.Policy(policy, "default", "other"); got != policy {

@@ -1,18 +1,20 @@
-package task
+package settings
 
 import (
 	"cmp"
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // QueueSettings holds the settings of a queue. Zero fields are not set.
 type QueueSettings struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Version   uint64 `json:"version"`
-	CreatedAt Millis `json:"created_at"`
+	Namespace string      `json:"namespace"`
+	Name      string      `json:"name"`
+	Version   uint64      `json:"version"`
+	CreatedAt task.Millis `json:"created_at"`
 
 	// Rate is how many attempts may start in a second, and Burst how many may
 	// start at once after an idle time. They form a token bucket that is
@@ -39,8 +41,8 @@ type QueueSettings struct {
 	// end from now on.
 	KeepBodies bool `json:"keep_bodies,omitempty"`
 
-	Paused      bool   `json:"paused,omitempty"`
-	PausedUntil Millis `json:"paused_until,omitempty"` // 0: until it is resumed
+	Paused      bool        `json:"paused,omitempty"`
+	PausedUntil task.Millis `json:"paused_until,omitempty"` // 0: until it is resumed
 
 	// PurgeBefore is the time at which the current purge was requested, or 0 if
 	// there is none. Until the purge is done, no task of the queue is claimed.
@@ -49,8 +51,8 @@ type QueueSettings struct {
 	// queue during the purge with it (Task.SparedBy), and the purge cancels all
 	// others. A purge that an older version began has no ID: it cancels the
 	// tasks created until PurgeBefore.
-	PurgeBefore Millis `json:"purge_before,omitempty"`
-	PurgeID     string `json:"purge_id,omitempty"`
+	PurgeBefore task.Millis `json:"purge_before,omitempty"`
+	PurgeID     string      `json:"purge_id,omitempty"`
 }
 
 // RetryDefaults is a Retry in which each field may be left open.
@@ -75,12 +77,12 @@ func (q *QueueSettings) Key() SettingKey { return SettingKey{QueueKind, q.Namesp
 
 // Held reports whether only tasks that were run by hand may be claimed from the
 // queue at now.
-func (q *QueueSettings) Held(now Millis) bool {
+func (q *QueueSettings) Held(now task.Millis) bool {
 	return q.PurgeBefore != 0 || q.PausedAt(now)
 }
 
 // PausedAt reports whether the queue is paused at now.
-func (q *QueueSettings) PausedAt(now Millis) bool {
+func (q *QueueSettings) PausedAt(now task.Millis) bool {
 	return q.Paused && (q.PausedUntil == 0 || now < q.PausedUntil)
 }
 
@@ -94,8 +96,8 @@ func (q *QueueSettings) BurstOrDefault() int {
 }
 
 // Spec returns the DefaultSpec of a task in the queue.
-func (q *QueueSettings) Spec() Spec {
-	s := DefaultSpec()
+func (q *QueueSettings) Spec() task.Spec {
+	s := task.DefaultSpec()
 	if q.Name != "" {
 		s.Namespace, s.Queue = q.Namespace, q.Name
 	}
@@ -117,7 +119,7 @@ func override[T any](field, v *T) {
 
 // Validate checks the fields that a client may set. Errors: *FieldError.
 func (q *QueueSettings) Validate() error {
-	if err := ValidateName("queue", q.Name); err != nil {
+	if err := task.ValidateName("queue", q.Name); err != nil {
 		return err
 	}
 	if err := validateRate("rate", q.Rate, "pause the queue"); err != nil {
@@ -125,18 +127,18 @@ func (q *QueueSettings) Validate() error {
 	}
 	switch {
 	case q.Burst < 0 || q.Burst > MaxConcurrency:
-		return &FieldError{Path: "burst", Code: "out_of_range", Detail: fmt.Sprintf("must be between 0 (one second's worth) and %d", MaxConcurrency)}
+		return &task.FieldError{Path: "burst", Code: "out_of_range", Detail: fmt.Sprintf("must be between 0 (one second's worth) and %d", MaxConcurrency)}
 	case q.Burst > 0 && q.Rate == 0:
-		return &FieldError{Path: "burst", Code: "out_of_range", Detail: "a burst needs a rate"}
+		return &task.FieldError{Path: "burst", Code: "out_of_range", Detail: "a burst needs a rate"}
 	case q.Concurrency < 0 || q.Concurrency > MaxConcurrency:
-		return &FieldError{Path: "concurrency", Code: "out_of_range", Detail: fmt.Sprintf("must be between 0 (no limit) and %d", MaxConcurrency)}
+		return &task.FieldError{Path: "concurrency", Code: "out_of_range", Detail: fmt.Sprintf("must be between 0 (no limit) and %d", MaxConcurrency)}
 	case q.PerDestination < 0 || q.PerDestination > MaxConcurrency:
-		return &FieldError{Path: "per_destination", Code: "out_of_range", Detail: fmt.Sprintf("must be between 0 (no limit) and %d", MaxConcurrency)}
+		return &task.FieldError{Path: "per_destination", Code: "out_of_range", Detail: fmt.Sprintf("must be between 0 (no limit) and %d", MaxConcurrency)}
 	}
-	if err := ValidateDuration("keep_finished", q.KeepFinished, 0, MaxDuration); err != nil {
+	if err := task.ValidateDuration("keep_finished", q.KeepFinished, 0, task.MaxDuration); err != nil {
 		return err
 	}
-	if err := ValidateDuration("keep_dead", q.KeepDead, 0, MaxDuration); err != nil {
+	if err := task.ValidateDuration("keep_dead", q.KeepDead, 0, task.MaxDuration); err != nil {
 		return err
 	}
 	return q.validateDefaults()
@@ -145,13 +147,13 @@ func (q *QueueSettings) Validate() error {
 // validateDefaults checks a task that leaves all fields to the queue.
 func (q *QueueSettings) validateDefaults() error {
 	s := q.Spec()
-	if err := ValidateDuration("timeout", s.Timeout, MinTimeout, MaxTimeout); err != nil {
+	if err := task.ValidateDuration("timeout", s.Timeout, task.MinTimeout, task.MaxTimeout); err != nil {
 		return err
 	}
-	if err := ValidateDuration("expire_after", s.ExpireAfter, 0, MaxDuration); err != nil {
+	if err := task.ValidateDuration("expire_after", s.ExpireAfter, 0, task.MaxDuration); err != nil {
 		return err
 	}
-	if err := ValidateOnDead(s.OnDead); err != nil {
+	if err := task.ValidateOnDead(s.OnDead); err != nil {
 		return err
 	}
 	return s.Retry.Validate("retry")
@@ -161,7 +163,7 @@ func (q *QueueSettings) validateDefaults() error {
 // have edits of their own, and stay.
 type PutQueue struct {
 	Queue QueueSettings
-	If    Precondition
+	If    task.Precondition
 }
 
 // Action implements Edit.
@@ -171,7 +173,7 @@ func (e PutQueue) Action() string { return "queue.put" }
 func (e PutQueue) Target() SettingKey { return e.Queue.Key() }
 
 // Apply implements Edit. Errors: ErrPrecondition, *MissingError for the namespace, *FieldError, *BusyError.
-func (e PutQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+func (e PutQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	q := e.Queue
 	if s.Namespace(q.Namespace) == nil {
 		return nil, &MissingError{"namespace", q.Namespace}
@@ -199,7 +201,7 @@ func (q *QueueSettings) ETag() string { return fmt.Sprintf("%d.%d", q.CreatedAt,
 // A queue with a purge under way keeps its record until the purge is done.
 type DropQueue struct {
 	Namespace, Name string
-	If              Precondition
+	If              task.Precondition
 }
 
 // Action implements Edit.
@@ -209,7 +211,7 @@ func (e DropQueue) Action() string { return "queue.delete" }
 func (e DropQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
 // Apply implements Edit. Errors: *MissingError, ErrPrecondition, *BusyError.
-func (e DropQueue) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
+func (e DropQueue) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
 	old := s.Queue(e.Namespace, e.Name)
 	if old.Version == 0 {
 		return nil, &MissingError{"queue", e.Name}
@@ -227,8 +229,8 @@ func (e DropQueue) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
 type PauseQueue struct {
 	Namespace, Name string
 	Paused          bool
-	Until           Millis // 0: until it is resumed
-	If              Precondition
+	Until           task.Millis // 0: until it is resumed
+	If              task.Precondition
 }
 
 // Action implements Edit.
@@ -245,7 +247,7 @@ func (e PauseQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespa
 // Apply implements Edit. A queue without settings can be paused too; resuming
 // it changes nothing. Errors: *MissingError for the namespace, *FieldError,
 // ErrPrecondition, *BusyError.
-func (e PauseQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+func (e PauseQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	q, err := s.editQueue(now, e.Namespace, e.Name, e.If)
 	if err != nil {
 		return nil, err
@@ -271,11 +273,11 @@ func (s *Settings) roomForQueue(old *QueueSettings, namespace string) error {
 
 // editQueue returns a copy of a queue's settings for an edit, or new ones if
 // there are none.
-func (s *Settings) editQueue(now Millis, namespace, name string, cond Precondition) (*QueueSettings, error) {
+func (s *Settings) editQueue(now task.Millis, namespace, name string, cond task.Precondition) (*QueueSettings, error) {
 	if s.Namespace(namespace) == nil {
 		return nil, &MissingError{"namespace", namespace}
 	}
-	if err := ValidateName("queue", name); err != nil {
+	if err := task.ValidateName("queue", name); err != nil {
 		return nil, err
 	}
 	q := *s.Queue(namespace, name)

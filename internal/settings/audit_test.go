@@ -1,22 +1,24 @@
-package task
+package settings
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 func TestTheAuditLogSaysWhatChanged(t *testing.T) {
 	who := Actor{By: "token:1", Addr: "10.0.0.1"}
-	c := Create{Spec: demand()}
+	c := task.Create{Spec: demand()}
 	r, _ := c.Apply(t0, nil, facts)
 	got, ok := AuditChange(t0, who, c, r)
 	want := AuditEntry{At: t0, By: "token:1", Addr: "10.0.0.1", Namespace: "default", Action: "task.create", Target: "a", ID: "id-1", Version: 1}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || !ok {
 		t.Error(ok, diff)
 	}
-	if _, ok := AuditChange(t0, who, c, Result{Task: r.Task, Effect: Repeated}); ok {
+	if _, ok := AuditChange(t0, who, c, task.Result{Task: r.Task, Effect: task.Repeated}); ok {
 		t.Error("a repeat changed nothing")
 	}
 	e := PauseQueue{Namespace: "default", Name: "q", Paused: true}

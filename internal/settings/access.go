@@ -1,4 +1,4 @@
-package task
+package settings
 
 import (
 	"cmp"
@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Scope is the set of operations that an access token allows. Each scope
@@ -64,17 +66,17 @@ type AccessToken struct {
 	// others without ending them.
 	Parent string `json:"parent,omitempty"`
 
-	CreatedAt  Millis `json:"created_at"`
-	ExpiresAt  Millis `json:"expires_at,omitempty"` // 0: never
-	RevokedAt  Millis `json:"revoked_at,omitempty"` // 0: not revoked
-	LastUsedAt Millis `json:"last_used_at,omitempty"`
+	CreatedAt  task.Millis `json:"created_at"`
+	ExpiresAt  task.Millis `json:"expires_at,omitempty"` // 0: never
+	RevokedAt  task.Millis `json:"revoked_at,omitempty"` // 0: not revoked
+	LastUsedAt task.Millis `json:"last_used_at,omitempty"`
 }
 
 // Key implements Setting.
 func (t *AccessToken) Key() SettingKey { return SettingKey{TokenKind, t.Namespace, t.ID} }
 
 // Holds reports whether the token is accepted at now.
-func (t *AccessToken) Holds(now Millis) bool {
+func (t *AccessToken) Holds(now task.Millis) bool {
 	return t.RevokedAt == 0 && (t.ExpiresAt == 0 || now < t.ExpiresAt)
 }
 
@@ -134,10 +136,10 @@ type AddToken struct {
 	Namespace string // or AllNamespaces
 	Scope     Scope
 	Label     string
-	Hash      string // from MintToken
-	ExpiresAt Millis // 0: when its parent expires, or never
-	Parent    string // the ID of the token that makes it; "": none
-	Trusted   Millis // a full namespace forgets tokens that ended by then; 0: now
+	Hash      string      // from MintToken
+	ExpiresAt task.Millis // 0: when its parent expires, or never
+	Parent    string      // the ID of the token that makes it; "": none
+	Trusted   task.Millis // a full namespace forgets tokens that ended by then; 0: now
 
 	// First is set if the caller has no token. Such a caller may make the first
 	// token only. Of several such calls at the same time one succeeds.
@@ -163,18 +165,18 @@ func (e AddToken) Target() SettingKey {
 
 // Apply implements Edit. Errors: *MissingError for the namespace, *FieldError, *BusyError,
 // ErrSecured, ErrFirstToken.
-func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+func (e AddToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	switch {
 	case e.First && s.Secured():
 		return nil, ErrSecured
 	case e.Namespace != AllNamespaces && s.Namespace(e.Namespace) == nil:
 		return nil, &MissingError{"namespace", e.Namespace}
 	case !e.Scope.Valid():
-		return nil, &FieldError{Path: "scope", Code: "bad_scope", Detail: "a scope is read, write or admin"}
-	case len(e.Label) > MaxLabel || !PlainText(e.Label):
-		return nil, &FieldError{Path: "label", Code: "bad_label", Detail: fmt.Sprintf("a label has at most %d bytes of text without control characters", MaxLabel)}
+		return nil, &task.FieldError{Path: "scope", Code: "bad_scope", Detail: "a scope is read, write or admin"}
+	case len(e.Label) > MaxLabel || !task.PlainText(e.Label):
+		return nil, &task.FieldError{Path: "label", Code: "bad_label", Detail: fmt.Sprintf("a label has at most %d bytes of text without control characters", MaxLabel)}
 	case e.ExpiresAt != 0 && e.ExpiresAt <= now:
-		return nil, &FieldError{Path: "expires_at", Code: "out_of_range", Detail: "the token would have expired already"}
+		return nil, &task.FieldError{Path: "expires_at", Code: "out_of_range", Detail: "the token would have expired already"}
 	case e.First && (e.Namespace != AllNamespaces || e.Scope != ScopeAdmin):
 		return nil, ErrFirstToken
 	}
@@ -186,7 +188,7 @@ func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		case e.ExpiresAt == 0:
 			e.ExpiresAt = parent.ExpiresAt
 		case parent.ExpiresAt != 0 && e.ExpiresAt > parent.ExpiresAt:
-			return nil, &FieldError{Path: "expires_at", Code: "out_of_range", Detail: "a token expires no later than the one that makes it, which ends at " + parent.ExpiresAt.Time().UTC().Format(time.RFC3339)}
+			return nil, &task.FieldError{Path: "expires_at", Code: "out_of_range", Detail: "a token expires no later than the one that makes it, which ends at " + parent.ExpiresAt.Time().UTC().Format(time.RFC3339)}
 		}
 	}
 	changes := change(&AccessToken{
@@ -232,7 +234,7 @@ func (e RevokeToken) Action() string { return "token.revoke" }
 func (e RevokeToken) Target() SettingKey { return SettingKey{TokenKind, e.Namespace, e.ID} }
 
 // Apply implements Edit. Revoking twice is fine. Errors: *MissingError, ErrLastToken.
-func (e RevokeToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+func (e RevokeToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	old, ok := s.Get(e.Target()).(*AccessToken)
 	if !ok {
 		return nil, &MissingError{"token", e.ID}
@@ -271,13 +273,13 @@ func (s *Settings) Descendants(id string) (all []*AccessToken) {
 }
 
 // manages reports whether the token allows everything at now.
-func (t *AccessToken) manages(now Millis) bool {
+func (t *AccessToken) manages(now task.Millis) bool {
 	return t.Operator() && t.Scope == ScopeAdmin && t.Holds(now)
 }
 
 // lastManagers reports whether one of revoked manages the server at now, and no
 // other token does.
-func (s *Settings) lastManagers(revoked []*AccessToken, now Millis) bool {
+func (s *Settings) lastManagers(revoked []*AccessToken, now task.Millis) bool {
 	if !slices.ContainsFunc(revoked, func(t *AccessToken) bool { return t.manages(now) }) {
 		return false
 	}
@@ -300,7 +302,7 @@ func (s *Settings) lastManagers(revoked []*AccessToken, now Millis) bool {
 // client requested it and nothing depends on it.
 type UseToken struct {
 	Namespace, ID string
-	At            Millis
+	At            task.Millis
 }
 
 // Action implements Edit.
@@ -310,7 +312,7 @@ func (e UseToken) Action() string { return "" }
 func (e UseToken) Target() SettingKey { return SettingKey{TokenKind, e.Namespace, e.ID} }
 
 // Apply implements Edit. It never fails.
-func (e UseToken) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
+func (e UseToken) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
 	old, ok := s.Get(e.Target()).(*AccessToken)
 	if !ok || old.LastUsedAt >= e.At {
 		return nil, nil

@@ -1,8 +1,10 @@
-package task
+package settings
 
 import (
 	"fmt"
 	"math"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Rate names a rate of a namespace by its field in the API.
@@ -67,9 +69,9 @@ func rateLimit(perSecond float64) RateLimit {
 func validateRate(field string, rate float64, stop string) error {
 	switch {
 	case math.IsNaN(rate) || rate < 0 || rate > MaxRate:
-		return &FieldError{Path: field, Code: "out_of_range", Detail: fmt.Sprintf("must be between one a day and %d a second", int(MaxRate))}
+		return &task.FieldError{Path: field, Code: "out_of_range", Detail: fmt.Sprintf("must be between one a day and %d a second", int(MaxRate))}
 	case rate > 0 && rate < minRate:
-		return &FieldError{Path: field, Code: "out_of_range", Detail: fmt.Sprintf("must be at least one a day (0.0000116); to stop everything, %s", stop)}
+		return &task.FieldError{Path: field, Code: "out_of_range", Detail: fmt.Sprintf("must be at least one a day (0.0000116); to stop everything, %s", stop)}
 	}
 	return nil
 }

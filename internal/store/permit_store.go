@@ -1,11 +1,11 @@
-package task
+package store
 
 import (
 	"context"
 	"time"
 )
 
-// Permits is the part of a store for limits that several dispatchers share: the
+// PermitStore is the part of a store for limits that several dispatchers share: the
 // limits of a queue hold over all of them. Each dispatcher requests a share of
 // a limit, holds it for the length of a lease, and gives back the part it does
 // not need.
@@ -14,7 +14,7 @@ import (
 // are at most burst + rate·time. The exception is a share that was held when
 // the limit was lowered. A share ends with its lease. Attempts under way then
 // continue, and others may get the share.
-type Permits interface {
+type PermitStore interface {
 	// Shared reports whether other processes may use the store. If not, a
 	// dispatcher counts by itself and sends no asks.
 	Shared() bool

@@ -1,8 +1,10 @@
-package task
+package settings
 
 import (
 	"cmp"
 	"fmt"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // AllNamespaces is the namespace of an operator's token.
@@ -16,9 +18,9 @@ const reservedNamespace = "operator"
 // NamespaceSettings is a namespace with its quotas. Absent fields set no limit.
 // Records of older versions may have zeros, which mean the same.
 type NamespaceSettings struct {
-	Name      string `json:"name"`
-	Version   uint64 `json:"version"`
-	CreatedAt Millis `json:"created_at"`
+	Name      string      `json:"name"`
+	Version   uint64      `json:"version"`
+	CreatedAt task.Millis `json:"created_at"`
 
 	MaxPending int64 `json:"max_pending,omitempty"` // tasks scheduled or running, and schedules
 	MaxBytes   int64 `json:"max_bytes,omitempty"`   // of all records
@@ -45,18 +47,18 @@ func (n *NamespaceSettings) ETag() string { return fmt.Sprintf("%d.%d", n.Create
 
 // Validate checks the fields that a client may set. Errors: *FieldError.
 func (n *NamespaceSettings) Validate() error {
-	if err := ValidateName("namespace", n.Name); err != nil {
+	if err := task.ValidateName("namespace", n.Name); err != nil {
 		return err
 	}
 	switch {
 	case n.Name == reservedNamespace:
-		return &FieldError{Path: "namespace", Code: "bad_name", Detail: fmt.Sprintf("%q means the operator of the whole server: choose another name for the namespace", n.Name)}
+		return &task.FieldError{Path: "namespace", Code: "bad_name", Detail: fmt.Sprintf("%q means the operator of the whole server: choose another name for the namespace", n.Name)}
 	case n.MaxPending < 0:
-		return &FieldError{Path: "max_pending", Code: "out_of_range", Detail: "must be at least 1"}
+		return &task.FieldError{Path: "max_pending", Code: "out_of_range", Detail: "must be at least 1"}
 	case n.MaxBytes < 0:
-		return &FieldError{Path: "max_bytes", Code: "out_of_range", Detail: "must be at least 1"}
+		return &task.FieldError{Path: "max_bytes", Code: "out_of_range", Detail: "must be at least 1"}
 	case n.CreateBurst < 0 || n.CreateBurst > MaxConcurrency:
-		return &FieldError{Path: "create_burst", Code: "out_of_range", Detail: fmt.Sprintf("must be between 0 (one second's worth) and %d", MaxConcurrency)}
+		return &task.FieldError{Path: "create_burst", Code: "out_of_range", Detail: fmt.Sprintf("must be between 0 (one second's worth) and %d", MaxConcurrency)}
 	}
 	for _, r := range []struct {
 		field Rate
@@ -71,17 +73,17 @@ func (n *NamespaceSettings) Validate() error {
 
 // Quota returns the namespace's quotas with its present counts. A nil n has no
 // limits.
-func (n *NamespaceSettings) Quota(have Counts) Quota {
+func (n *NamespaceSettings) Quota(have task.Counts) task.Quota {
 	if n == nil {
-		return Quota{}
+		return task.Quota{}
 	}
-	return Quota{Suspended: n.Suspended, MaxPending: n.MaxPending, MaxBytes: n.MaxBytes, Have: have}
+	return task.Quota{Suspended: n.Suspended, MaxPending: n.MaxPending, MaxBytes: n.MaxBytes, Have: have}
 }
 
 // PutNamespace makes a namespace or sets its quotas.
 type PutNamespace struct {
 	Settings NamespaceSettings
-	If       Precondition
+	If       task.Precondition
 }
 
 // Action implements Edit.
@@ -91,7 +93,7 @@ func (e PutNamespace) Action() string { return "namespace.put" }
 func (e PutNamespace) Target() SettingKey { return e.Settings.Key() }
 
 // Apply implements Edit. Errors: *FieldError, ErrPrecondition.
-func (e PutNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+func (e PutNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	n := e.Settings
 	if err := n.Validate(); err != nil {
 		return nil, err
@@ -137,7 +139,7 @@ func (e DropNamespace) Action() string { return "namespace.delete" }
 func (e DropNamespace) Target() SettingKey { return SettingKey{Kind: NamespaceKind, Name: e.Name} }
 
 // Apply implements Edit. Errors: *MissingError, *BusyError.
-func (e DropNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+func (e DropNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	old, err := s.droppable(now, e.Name)
 	switch {
 	case err != nil:
@@ -158,9 +160,9 @@ func (e DropNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 
 // Count adds the counts of one queue of the namespace. It ignores removed
 // schedules, whose records stay until the next sweep.
-func (e *DropNamespace) Count(queue string, c Counts) {
-	if queue == ScheduleQueue {
-		e.Schedules += c.States[Scheduled]
+func (e *DropNamespace) Count(queue string, c task.Counts) {
+	if queue == task.ScheduleQueue {
+		e.Schedules += c.States[task.Scheduled]
 	} else {
 		e.Tasks += c.Total()
 	}
@@ -168,7 +170,7 @@ func (e *DropNamespace) Count(queue string, c Counts) {
 
 // droppable returns the record of a namespace without valid tokens. Errors:
 // *MissingError, *BusyError.
-func (s *Settings) droppable(now Millis, name string) (*NamespaceSettings, error) {
+func (s *Settings) droppable(now task.Millis, name string) (*NamespaceSettings, error) {
 	n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: name}).(*NamespaceSettings)
 	if !ok {
 		return nil, &MissingError{"namespace", name}
@@ -194,7 +196,7 @@ func (e CloseNamespace) Action() string { return "" }
 func (e CloseNamespace) Target() SettingKey { return SettingKey{Kind: NamespaceKind, Name: e.Name} }
 
 // Apply implements Edit. Errors: *MissingError, *BusyError.
-func (e CloseNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+func (e CloseNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	old, err := s.droppable(now, e.Name)
 	if err != nil {
 		return nil, err
@@ -214,7 +216,7 @@ func (e ReopenNamespace) Action() string { return "" }
 func (e ReopenNamespace) Target() SettingKey { return SettingKey{Kind: NamespaceKind, Name: e.Name} }
 
 // Apply implements Edit. It never fails.
-func (e ReopenNamespace) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
+func (e ReopenNamespace) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
 	old, ok := s.Get(e.Target()).(*NamespaceSettings)
 	if !ok || old.Closing == "" {
 		return nil, nil
@@ -233,8 +235,8 @@ func (s *Settings) Closing(namespace string) bool {
 // Takes returns nil if old, nil for no record, may become t: no task is made in
 // a namespace that does not exist. A store calls Takes in the step that makes
 // t. Errors: *MissingError.
-func (s *Settings) Takes(old, t *Task) error {
-	if old != nil || t == nil || t.Namespace == DefaultNamespace || s.Get(SettingKey{Kind: NamespaceKind, Name: t.Namespace}) != nil {
+func (s *Settings) Takes(old, t *task.Task) error {
+	if old != nil || t == nil || t.Namespace == task.DefaultNamespace || s.Get(SettingKey{Kind: NamespaceKind, Name: t.Namespace}) != nil {
 		return nil
 	}
 	return &MissingError{"namespace", t.Namespace}

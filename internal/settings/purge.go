@@ -1,4 +1,6 @@
-package task
+package settings
+
+import "github.com/foliot/foliot/internal/task"
 
 // PurgeQueue begins a purge: it cancels every task in the queue in the
 // background, and no task that enters the queue later.
@@ -10,7 +12,7 @@ package task
 type PurgeQueue struct {
 	Namespace, Name string
 	ID              string // of the purge, from NewID
-	If              Precondition
+	If              task.Precondition
 }
 
 // Action implements Edit.
@@ -20,7 +22,7 @@ func (e PurgeQueue) Action() string { return "queue.purge" }
 func (e PurgeQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
 // Apply implements Edit. Errors: *MissingError for the namespace, *FieldError, ErrPrecondition, *BusyError.
-func (e PurgeQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+func (e PurgeQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	q, err := s.editQueue(now, e.Namespace, e.Name, e.If)
 	if err != nil {
 		return nil, err
@@ -34,7 +36,7 @@ type EndPurge struct {
 	Namespace, Name string
 
 	// Before and ID are those of the purge that was carried out.
-	Before Millis
+	Before task.Millis
 	ID     string
 }
 
@@ -45,7 +47,7 @@ func (e EndPurge) Action() string { return "queue.purged" }
 func (e EndPurge) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
 // Apply implements Edit. It never fails.
-func (e EndPurge) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
+func (e EndPurge) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
 	old := s.Queue(e.Namespace, e.Name)
 	if old.Version == 0 || old.PurgeBefore != e.Before || old.PurgeID != e.ID {
 		return nil, nil
@@ -57,10 +59,10 @@ func (e EndPurge) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
 }
 
 // Doomed returns the filter of the tasks that the current purge cancels.
-func (q *QueueSettings) Doomed() Filter {
-	f := Filter{
+func (q *QueueSettings) Doomed() task.Filter {
+	f := task.Filter{
 		Namespace: q.Namespace, Queue: q.Name, Purge: q.PurgeID,
-		States: []State{Scheduled, Running, Dead},
+		States: []task.State{task.Scheduled, task.Running, task.Dead},
 	}
 	if q.PurgeID == "" {
 		f.CreatedUntil = q.PurgeBefore
@@ -73,7 +75,7 @@ func (q *QueueSettings) Doomed() Filter {
 // seen yet, and old is the record before it, or nil. Every store calls Spare
 // for every step, with the settings in force at the step's place in the order
 // of changes.
-func (s *Settings) Spare(old *Task, r Result) {
+func (s *Settings) Spare(old *task.Task, r task.Result) {
 	if t := r.Task; t != nil && t != old && entersQueue(old, t) {
 		t.SparedBy = s.Queue(t.Namespace, t.Queue).PurgeID
 	}
@@ -84,6 +86,6 @@ func (s *Settings) Spare(old *Task, r Result) {
 
 // entersQueue reports whether t, which replaces old, was not in its queue
 // before.
-func entersQueue(old, t *Task) bool {
+func entersQueue(old, t *task.Task) bool {
 	return old == nil || old.ID != t.ID || old.Queue != t.Queue || old.State.Finished()
 }

@@ -1,9 +1,11 @@
-package task
+package settings
 
 import (
 	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 func TestATokenIsRecognisedByItsChecksumAndHash(t *testing.T) {
@@ -51,9 +53,9 @@ func TestATokenHoldsUntilItIsRevokedOrExpires(t *testing.T) {
 	}
 	_ = refused[*MissingError](t, t0, s, RevokeToken{Namespace: "default", ID: hash[:16]}) // another namespace's
 	_ = refused[*MissingError](t, t0, s, AddToken{Namespace: "nobody", Scope: ScopeRead, Hash: hash})
-	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: 0, Hash: hash})
-	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, ExpiresAt: t0})
-	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, Label: "a\nb"})
+	_ = refused[*task.FieldError](t, t0, s, AddToken{Namespace: "default", Scope: 0, Hash: hash})
+	_ = refused[*task.FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, ExpiresAt: t0})
+	_ = refused[*task.FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, Label: "a\nb"})
 }
 
 // TestEndedTokensMakeRoomAndHoldingOnesDoNot: ended tokens of a namespace count
@@ -67,7 +69,7 @@ func TestEndedTokensMakeRoomAndHoldingOnesDoNot(t *testing.T) {
 	add := AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash}
 	_ = refused[*BusyError](t, t0, NewSettings(records...), add)
 	for i := range 2 * forgetAtOnce {
-		records[i] = &AccessToken{ID: fmt.Sprint(i), Namespace: "default", Hash: fmt.Sprint(i), CreatedAt: t0, RevokedAt: t0 + Millis(i)}
+		records[i] = &AccessToken{ID: fmt.Sprint(i), Namespace: "default", Hash: fmt.Sprint(i), CreatedAt: t0, RevokedAt: t0 + task.Millis(i)}
 	}
 	s := edit(t, t0+minute, NewSettings(records...), add)
 	if n := s.count(TokenKind, "default"); n != MaxTokens+1-forgetAtOnce {
@@ -89,7 +91,7 @@ func TestAProgramThatReplacesItsOwnTokenIsNeverLockedOut(t *testing.T) {
 			token.Parent = fmt.Sprintf("%05d", i-1)
 		}
 		if i+1 < len(records) {
-			token.RevokedAt = t0 + Millis(i)
+			token.RevokedAt = t0 + task.Millis(i)
 		}
 		records[i] = token
 	}
@@ -114,7 +116,7 @@ func TestForgettingTokensNeverOpensTheServer(t *testing.T) {
 	for i := range 5 {
 		_, hash := MintToken()
 		ids = append(ids, hash[:16])
-		s = edit(t, t0, s, AddToken{Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: hash, ExpiresAt: t0 + minute + Millis(i)})
+		s = edit(t, t0, s, AddToken{Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: hash, ExpiresAt: t0 + minute + task.Millis(i)})
 	}
 	s = edit(t, t0+1, s, RevokeToken{Namespace: AllNamespaces, ID: ids[4]})
 	if old := s.OldTokens(t0+1, t0); len(old) != 0 {
@@ -148,7 +150,7 @@ func mintHash() string {
 }
 
 func TestATokenNeverOutlivesTheOneThatMadeIt(t *testing.T) {
-	make := func(s *Settings, parent string, expires Millis) (*Settings, string) {
+	make := func(s *Settings, parent string, expires task.Millis) (*Settings, string) {
 		hash := mintHash()
 		return edit(t, t0, s, AddToken{Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: hash, Parent: parent, ExpiresAt: expires}), hash[:16]
 	}
@@ -156,13 +158,13 @@ func TestATokenNeverOutlivesTheOneThatMadeIt(t *testing.T) {
 	s, brief := make(s, root, t0+minute)
 	s, child := make(s, brief, 0)
 	s, grandchild := make(s, child, t0+1)
-	for id, want := range map[string]Millis{root: 0, brief: t0 + minute, child: t0 + minute, grandchild: t0 + 1} {
+	for id, want := range map[string]task.Millis{root: 0, brief: t0 + minute, child: t0 + minute, grandchild: t0 + 1} {
 		if got := s.TokenByID(id).ExpiresAt; got != want {
 			t.Errorf("it expires at %d, want %d", got, want)
 		}
 	}
 	add := AddToken{Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: mintHash(), Parent: child, ExpiresAt: t0 + minute + 1}
-	_ = refused[*FieldError](t, t0, s, add)
+	_ = refused[*task.FieldError](t, t0, s, add)
 	add.ExpiresAt, add.Parent = 0, "nobody"
 	_ = refused[*MissingError](t, t0, s, add)
 	// The token is made after its parent has ended, although it was requested
@@ -203,17 +205,17 @@ func FuzzHashTokenTakesOnlyWhatWasMinted(f *testing.F) {
 
 func TestTheLastManagersTokenIsRevokedOnlyByForce(t *testing.T) {
 	s := NewSettings()
-	add := func(namespace string, scope Scope, until Millis) RevokeToken {
+	add := func(namespace string, scope Scope, until task.Millis) RevokeToken {
 		_, hash := MintToken()
 		s = edit(t, t0, s, AddToken{Namespace: namespace, Scope: scope, Hash: hash, ExpiresAt: until})
 		return RevokeToken{Namespace: namespace, ID: hash[:16]}
 	}
 	one, other := add(AllNamespaces, ScopeAdmin, 0), add(AllNamespaces, ScopeAdmin, t0+minute)
 	reader := add(AllNamespaces, ScopeWrite, 0)
-	tenant := add(DefaultNamespace, ScopeAdmin, 0)
+	tenant := add(task.DefaultNamespace, ScopeAdmin, 0)
 	for _, last := range []struct {
 		e   RevokeToken
-		now Millis
+		now task.Millis
 	}{{one, t0 + minute}, {other, t0 + minute - 1}} {
 		if last.e == other {
 			s = edit(t, t0, s, one)

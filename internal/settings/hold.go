@@ -1,4 +1,6 @@
-package task
+package settings
+
+import "github.com/foliot/foliot/internal/task"
 
 // Suspended reports whether a namespace is suspended: nothing of it is claimed or fired, also
 // tasks that were run by hand.
@@ -20,12 +22,12 @@ const (
 
 // Hold returns the reason that keeps the tasks of a lane from being claimed at now. A pause and a purge let
 // through tasks that were run by hand.
-func (s *Settings) Hold(l Lane, now Millis) Hold {
+func (s *Settings) Hold(l task.Lane, now task.Millis) Hold {
 	q := s.Queue(l.Namespace, l.Queue)
 	switch {
 	case s.Suspended(l.Namespace):
 		return Suspension
-	case l.Priority == Urgent:
+	case l.Priority == task.Urgent:
 		return NotHeld
 	case q.PurgeBefore != 0:
 		return HeldByPurge

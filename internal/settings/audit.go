@@ -1,8 +1,10 @@
-package task
+package settings
 
 import (
 	"cmp"
 	"fmt"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // AuditEntry records one mutation: its actor, its target and its time. A store
@@ -10,7 +12,7 @@ import (
 // without the other. An entry never holds a secret, a token or a body.
 type AuditEntry struct {
 	Seq       uint64 // grows with each entry of the store; unique
-	At        Millis
+	At        task.Millis
 	By        string // see Actor
 	Addr      string
 	Namespace string
@@ -35,8 +37,8 @@ type AuditFilter struct {
 	Action    string
 	Target    string
 	By        string
-	From      Millis // inclusive
-	Until     Millis // exclusive; 0: no bound
+	From      task.Millis // inclusive
+	Until     task.Millis // exclusive; 0: no bound
 }
 
 // Match reports whether f selects e.
@@ -83,12 +85,12 @@ func (n *NamespaceSettings) AuditRoom(records int64) (entries int64, limited boo
 }
 
 // audited returns the entry of a change to a task. The store sets Seq.
-func audited(now Millis, who Actor, action string, r Result) AuditEntry {
+func audited(now task.Millis, who Actor, action string, r task.Result) AuditEntry {
 	e := AuditEntry{
 		At: now, By: who.By, Addr: who.Addr, Action: action,
 		Namespace: r.Task.Namespace, Target: cmp.Or(r.Task.ScheduleName(), r.Task.Name), ID: r.Task.ID, Version: r.Task.Version,
 	}
-	if r.Effect == Accepted {
+	if r.Effect == task.Accepted {
 		e.Detail = "accepted: an attempt is or may be under way"
 	}
 	return e
@@ -97,8 +99,8 @@ func audited(now Millis, who Actor, action string, r Result) AuditEntry {
 // AuditChange returns the entry that records the effect of c. It returns false
 // if nothing changed: for a repeated create or cancel, and for a checked
 // schedule, whose definition stays the one its client made.
-func AuditChange(now Millis, who Actor, c Change, r Result) (AuditEntry, bool) {
-	if _, looked := c.(CheckSchedule); looked || r.Effect == Repeated || r.Already {
+func AuditChange(now task.Millis, who Actor, c task.Change, r task.Result) (AuditEntry, bool) {
+	if _, looked := c.(task.CheckSchedule); looked || r.Effect == task.Repeated || r.Already {
 		return AuditEntry{}, false
 	}
 	return audited(now, who, c.Action(), r), true
@@ -111,7 +113,7 @@ func AuditKept(limit int64) int64 { return limit - limit/10 }
 // AuditDropped returns the entry that records that a store dropped the oldest
 // entries of a namespace before their retention ended, because there were more
 // than limit.
-func AuditDropped(now Millis, namespace string, dropped, limit int64) AuditEntry {
+func AuditDropped(now task.Millis, namespace string, dropped, limit int64) AuditEntry {
 	return AuditEntry{
 		At: now, By: "sweep", Namespace: namespace, Action: ActionDropped, Target: namespace,
 		Detail: fmt.Sprintf("dropped the oldest %d entries before --audit-keep: the namespace may have %d of them here", dropped, limit),

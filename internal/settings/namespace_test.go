@@ -1,12 +1,14 @@
-package task
+package settings
 
 import (
 	"errors"
 	"testing"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 func TestNoNamespaceIsCalledAsOperatorsAre(t *testing.T) {
-	var refused *FieldError
+	var refused *task.FieldError
 	if err := (&NamespaceSettings{Name: "operator"}).Validate(); !errors.As(err, &refused) || refused.Path != "namespace" {
 		t.Errorf("got %v", err)
 	}
@@ -19,27 +21,27 @@ func TestQuotasRefuseOnlyWhatMakesMore(t *testing.T) {
 	n := &NamespaceSettings{Name: "default", MaxPending: 2, MaxBytes: 0}
 	fresh := create(t) // a body of 4 bytes
 	n.MaxBytes = 2*fresh.Stored() + 2
-	var full, room Counts
-	full.States[Scheduled], full.Bytes = 2, 2*fresh.Stored()
-	room.States[Running], room.Bytes = 1, fresh.Stored()
-	cancelled := apply(t, t0, fresh, Cancel{Key: fresh.Key()})
-	bigger := apply(t, t0, fresh, Patch{Key: fresh.Key(), Body: &Body{Kind: TextBody, Bytes: []byte("1234567890")}})
+	var full, room task.Counts
+	full.States[task.Scheduled], full.Bytes = 2, 2*fresh.Stored()
+	room.States[task.Running], room.Bytes = 1, fresh.Stored()
+	cancelled := apply(t, t0, fresh, task.Cancel{Key: fresh.Key()})
+	bigger := apply(t, t0, fresh, task.Patch{Key: fresh.Key(), Body: &task.Body{Kind: task.TextBody, Bytes: []byte("1234567890")}})
 	for _, c := range []struct {
 		name   string
-		have   Counts
-		old, t *Task
+		have   task.Counts
+		old, t *task.Task
 		quota  string
 	}{
 		{"room for one", room, nil, fresh, ""},
-		{"no room", full, nil, fresh, QuotaPending},
+		{"no room", full, nil, fresh, task.QuotaPending},
 		{"a cancel frees", full, fresh, cancelled, ""},
-		{"a finished name used again", full, cancelled, fresh, QuotaPending},
-		{"a patch of the body", full, fresh, bigger, QuotaBytes},
+		{"a finished name used again", full, cancelled, fresh, task.QuotaPending},
+		{"a patch of the body", full, fresh, bigger, task.QuotaBytes},
 		{"a patch that makes no more", full, bigger, fresh, ""},
 	} {
 		limits := n.Quota(c.have)
 		err := limits.Admit(c.old, c.t)
-		var quota *QuotaError
+		var quota *task.QuotaError
 		if errors.As(err, &quota) != (c.quota != "") || quota != nil && quota.Quota != c.quota {
 			t.Errorf("%s: %v", c.name, err)
 		}

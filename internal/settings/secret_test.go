@@ -1,4 +1,4 @@
-package task
+package settings
 
 import (
 	"encoding/json"
@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // signing returns the ids of the secrets that sign a queue's callbacks.
-func signing(s *Settings, namespace, queue string, now Millis) (ids []string) {
+func signing(s *Settings, namespace, queue string, now task.Millis) (ids []string) {
 	for _, secret := range s.Secrets(namespace, queue, now) {
 		ids = append(ids, secret.ID)
 	}
@@ -17,8 +19,8 @@ func signing(s *Settings, namespace, queue string, now Millis) (ids []string) {
 }
 
 func TestTwoSecretsSignDuringARotation(t *testing.T) {
-	ids := func(s *Settings, now Millis) []string { return signing(s, "default", "", now) }
-	add := func(id string, overlap Millis) AddSecret {
+	ids := func(s *Settings, now task.Millis) []string { return signing(s, "default", "", now) }
+	add := func(id string, overlap task.Millis) AddSecret {
 		return AddSecret{Namespace: "default", ID: id, Secret: MintSecret(), Overlap: overlap}
 	}
 	s := edit(t, t0, NewSettings(), add("a", 0))
@@ -42,13 +44,13 @@ func TestTwoSecretsSignDuringARotation(t *testing.T) {
 }
 
 func TestAQueueWithASecretOfItsOwnIsSignedWithItAlone(t *testing.T) {
-	add := func(queue, id string, overlap Millis) AddSecret {
+	add := func(queue, id string, overlap task.Millis) AddSecret {
 		return AddSecret{Namespace: "default", Queue: queue, ID: id, Secret: MintSecret(), Overlap: overlap}
 	}
 	s := edit(t, t0, NewSettings(), add("", "all", 0))
 	s = edit(t, t0, s, add("billing", "b1", 0))
 	s = edit(t, t0, s, add("mail", "m1", minute))
-	expect := func(at Millis, queue string, want ...string) {
+	expect := func(at task.Millis, queue string, want ...string) {
 		t.Helper()
 		if got := signing(s, "default", queue, at); !slices.Equal(got, want) {
 			t.Errorf("%d ms on, %q: %v sign, want %v", at-t0, queue, got, want)
@@ -75,7 +77,7 @@ func TestAQueueWithASecretOfItsOwnIsSignedWithItAlone(t *testing.T) {
 	s = edit(t, t0, s, DropSecret{Namespace: "default", Queue: "mail", ID: "m2"})
 	expect(t0+minute, "mail", "all")
 	_ = refused[*MissingError](t, t0, s, DropSecret{Namespace: "default", ID: "b1"}) // the secret belongs to the queue
-	_ = refused[*FieldError](t, t0, s, add("no/name", "x", 0))
+	_ = refused[*task.FieldError](t, t0, s, add("no/name", "x", 0))
 }
 
 // Versions before queues had secrets sign with every secret whose record names
@@ -93,7 +95,7 @@ func TestAnOlderVersionNeverSignsWithAQueuesSecret(t *testing.T) {
 	if err := json.Unmarshal(data, &older); err != nil {
 		t.Fatal(err)
 	}
-	if ValidateName("namespace", older.Namespace) == nil {
+	if task.ValidateName("namespace", older.Namespace) == nil {
 		t.Errorf("an older version signs all callbacks of the namespace %q with it", older.Namespace)
 	}
 	// Such a version also compares the record with the key that it is stored

@@ -1,8 +1,11 @@
-package task
+package store
 
 import (
 	"context"
 	"errors"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Cluster is the part of a store that describes the nodes sharing it. A store
@@ -22,7 +25,7 @@ type Cluster interface {
 	// ActorOf(ctx), in the same write. Drain returns when the write is durable;
 	// the node obeys within a heartbeat. If d changes nothing, Drain writes
 	// nothing. Errors: *MissingError, ErrLastNode.
-	Drain(ctx context.Context, now Millis, d Drain) error
+	Drain(ctx context.Context, now task.Millis, d Drain) error
 
 	// Standing returns this node's view of the cluster, without I/O.
 	Standing() Standing
@@ -34,23 +37,23 @@ type Node struct {
 	Self      bool   // the node that this process is
 	Version   string // of its program
 	Address   string // host:port where it serves the API; "": unknown
-	StartedAt Millis
-	BeatAt    Millis // the time of its last heartbeat
-	Live      bool   // BeatAt is recent
-	Draining  bool   // it must own no shards
-	Owned     int    // shards that it owns
-	Wanted    int    // the number of shards that it should own at present
-	NameTaken bool   // another process had its name before: it must own no shards
+	StartedAt task.Millis
+	BeatAt    task.Millis // the time of its last heartbeat
+	Live      bool        // BeatAt is recent
+	Draining  bool        // it must own no shards
+	Owned     int         // shards that it owns
+	Wanted    int         // the number of shards that it should own at present
+	NameTaken bool        // another process had its name before: it must own no shards
 }
 
 // Shard is a part of the tasks. One node at a time claims from it.
 type Shard struct {
 	Number  int
-	Owner   string // the name of the node; "": no owner
-	Until   Millis // the end of the owner's lease, unless it is renewed; 0: no owner
-	Epoch   uint64 // how often it was acquired
-	NextDue Millis // a lower bound of the due times of its scheduled tasks; 0: it has none
-	Running int    // tasks that are claimed
+	Owner   string      // the name of the node; "": no owner
+	Until   task.Millis // the end of the owner's lease, unless it is renewed; 0: no owner
+	Epoch   uint64      // how often it was acquired
+	NextDue task.Millis // a lower bound of the due times of its scheduled tasks; 0: it has none
+	Running int         // tasks that are claimed
 }
 
 // Drain makes a node release its shards and take no others, until the drain is
@@ -75,8 +78,8 @@ func (d Drain) Action() string {
 }
 
 // AuditDrain returns the entry that records d. It belongs to the server, and to no namespace.
-func AuditDrain(now Millis, who Actor, d Drain) AuditEntry {
-	e := AuditEntry{At: now, By: who.By, Addr: who.Addr, Action: d.Action(), Target: d.Node}
+func AuditDrain(now task.Millis, who settings.Actor, d Drain) settings.AuditEntry {
+	e := settings.AuditEntry{At: now, By: who.By, Addr: who.Addr, Action: d.Action(), Target: d.Node}
 	if d.Force && !d.Undo {
 		e.Detail = "forced"
 	}

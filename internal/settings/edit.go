@@ -1,8 +1,10 @@
-package task
+package settings
 
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Edit is one change of the settings, requested by an operator. Apply is pure:
@@ -14,7 +16,7 @@ type Edit interface {
 	// that is not recorded.
 	Action() string
 	Target() SettingKey
-	Apply(now Millis, s *Settings) ([]SettingChange, error)
+	Apply(now task.Millis, s *Settings) ([]SettingChange, error)
 }
 
 // SettingChange replaces a record, or removes it.
@@ -33,7 +35,7 @@ type EditReply struct {
 
 // AuditEdit returns the entry that records e. It returns false if nothing was
 // changed.
-func AuditEdit(now Millis, who Actor, e Edit, changes []SettingChange) (AuditEntry, bool) {
+func AuditEdit(now task.Millis, who Actor, e Edit, changes []SettingChange) (AuditEntry, bool) {
 	if e.Action() == "" || len(changes) == 0 {
 		return AuditEntry{}, false
 	}

@@ -1,0 +1,8 @@
+// Package settings holds the settings that operators and clients make apart
+// from tasks: queues, namespaces with their quotas and rates, access tokens and
+// signing secrets. It also defines the audit log's entries.
+//
+// The package is pure: it reads no clock and does no I/O. An Edit takes the
+// present Settings and returns the records that change. A store writes them,
+// together with the audit entry, and publishes new Settings.
+package settings

@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// LeaseStore is the part of a store that dispatch uses. Its now is the clock rounded
+// down (FloorMillis): no claim is early.
+type LeaseStore interface {
+	// Lanes returns the lanes that have, or may have, a scheduled task due at
+	// or before until, the earliest first. It costs O(lanes), no I/O.
+	Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error)
+
+	// LaneNamespaces returns the namespaces that have, or may have, a scheduled
+	// task, in no order. It costs O(namespaces), for each shard.
+	LaneNamespaces(ctx context.Context) ([]string, error)
+
+	// LanePages is Lanes for one namespace after the other, in pages, so that
+	// no call costs more than the pages it requests. It returns one page for
+	// each read. The heads are in no order, and a lane may be named more than
+	// once. The pages from the zero LaneCursor to Last name each lane that has
+	// a task due at or before until throughout. A lane that is added during the
+	// read may be missing.
+	LanePages(ctx context.Context, until task.Millis, reads []LanePageRead) ([]LanePage, error)
+
+	// Peek reads lanes' indexes without taking anything: for each read, its
+	// entries in order.
+	Peek(ctx context.Context, reads []LaneRead) ([][]task.Entry, error)
+
+	// Claim, Extend and Settle return ErrUnavailable for single items if only
+	// some shards are unavailable. Such items may or may not have been carried
+	// out.
+
+	// Claim claims due tasks, each by itself, and returns them with their
+	// bodies. The errors of a reply are those of Claim.Apply. A claim alone
+	// need not be durable: after a crash each claim that was not settled has
+	// been reaped, or is as if never made.
+	Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]Reply, error)
+
+	// Extend extends leases and returns one error, nil or ErrStale, for each.
+	// An extension is as durable as a claim.
+	Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error)
+
+	// Fire makes schedules create the occurrences of due instants, each by
+	// itself. One step creates the occurrence, unless its name is taken, and
+	// moves the schedule on. Both are durable when Fire returns. A schedule
+	// with more missed instants is due again at once. The errors of a reply are
+	// those of Fire.Apply, ErrFull and, as with claims, ErrUnavailable.
+	Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]Reply, error)
+
+	// Settle ends claims and returns one reply for each. A reply's error is
+	// nil, ErrStale, or the reason why the task's record cannot be read or
+	// written. A Result's Spawned task is created in the same batch, unless its
+	// name is taken.
+	Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]Reply, error)
+
+	// Reap takes back at most limit leases that ended at or before now, and
+	// returns how many. It treats Spawned tasks as Settle does. A store for a
+	// single process reaps every lease when it is opened; its owner never needs
+	// to call Reap.
+	Reap(ctx context.Context, now task.Millis, limit int) (int, error)
+
+	// Sweep removes at most limit records of tasks and of the audit log whose
+	// retention ended at or before now, and returns their number. The audit log
+	// is removed from its oldest entry on: an entry that must stay keeps those
+	// after it.
+	Sweep(ctx context.Context, now task.Millis, limit int) (int, error)
+
+	// Watch sets the function that is called with tasks that were created,
+	// moved or given back, after they became durable, and with schedules that
+	// wait for an occurrence that has ended (EndedEntry). The function must not
+	// block. Some calls may be missing: they are hints, and Lanes and Peek
+	// return the truth. There is at most one watcher; nil removes it.
+	Watch(hint func([]task.Entry))
+}
+
+// LanePageRead requests a page of the lanes of a namespace.
+type LanePageRead struct {
+	Namespace string
+	From      LaneCursor // zero: the first page
+	Limit     int        // about how many lanes the call examines
+}
+
+// LanePage is a page of the lanes of a namespace.
+type LanePage struct {
+	Heads []task.LaneHead
+	Next  LaneCursor // the beginning of the next page, valid unless Last
+	Last  bool       // there is no further page
+}
+
+// LaneCursor is a position among the lanes of a namespace. Only the store that
+// made it can read it.
+type LaneCursor struct{ Shard, Left int }
+
+// LaneRead requests a part of a lane.
+type LaneRead struct {
+	Lane  task.Lane
+	After task.Position // exclusive; zero: from the start
+	Until task.Millis   // inclusive
+	Limit int
+}

@@ -1,0 +1,44 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Scrubber audits a store.
+type Scrubber interface {
+	// Scrub examines at most limit records and index entries after cursor ("":
+	// from the start). It repairs violations of the store's invariants, so that
+	// no task can look healthy and never fire. Scrub may run at the same time
+	// as any other call. But only one scrub at a time can examine everything:
+	// counts are compared at the end of a scrub that ran from start to end
+	// without another in between.
+	//
+	// Scrub takes back a lease that has ended if another scrub, at least
+	// StrayAfter later, finds it unchanged. One scrub is not enough: if the
+	// clock was set ahead, every lease looks ended until it is extended.
+	Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (Scrubbed, error)
+}
+
+// StrayAfter is the minimum time between the scrub that first finds a lease
+// ended and the scrub that takes it back. The holder of a lease extends it far
+// more often.
+const StrayAfter = time.Minute
+
+// FoundStray is the sentence of a Repair that took back a lease.
+const FoundStray = "its lease had ended and was not extended: it would never have been retried"
+
+// Scrubbed is the result of one step of a scrub.
+type Scrubbed struct {
+	Examined int      // records and index entries
+	Repairs  []Repair // the violations found, all repaired
+	Next     string   // the next cursor; "": this was the end
+}
+
+// Repair is one finding of a scrub, repaired.
+type Repair struct {
+	Key   task.Key
+	Found string // a sentence: "it had no entry in the due index, and would never have fired"
+}
