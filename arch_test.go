@@ -55,7 +55,7 @@ var layers = []layer{
 		path: "internal/task", may: []string{"internal/cron"}, // a schedule's rule: which instant comes is decided inside a transition
 		tech: []string{"golang.org/x/net/idna"}, // a receiver has one lane, in every alphabet of its name
 		why:  "the domain stands below everything: an import here would tie each store and each layer to it",
-		size: "the transitions of tasks, schedules and settings are one table, and each reads the others' types",
+		size: "each transition of a task or a schedule reads the fields of the others; a schedule's rule and progress can still become a package of its own",
 	},
 	{
 		path: "internal/settings", may: []string{"internal/task"},

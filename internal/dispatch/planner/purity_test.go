@@ -13,7 +13,7 @@ import (
 
 // pureImports are the packages that this package may import. arch_test.go
 // checks our own packages, and not the standard library.
-var pureImports = []string{"fmt", "math", "slices", "time", "github.com/foliot/foliot/internal/task"}
+var pureImports = []string{"fmt", "math", "slices", "time", "github.com/foliot/foliot/internal/settings", "github.com/foliot/foliot/internal/store", "github.com/foliot/foliot/internal/task"}
 
 // clockFuncs are the functions of package time that read a clock or wait for one.
 var clockFuncs = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
