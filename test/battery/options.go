@@ -21,7 +21,7 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	flags.IntVar(&opts.Tasks, "tasks", 1_000_000, "million: how many")
 	flags.IntVar(&opts.Stuck, "stuck", 10_000, "crowd, hosts: how many tasks hang")
 	flags.IntVar(&opts.Hosts, "hosts", 150, "hosts: how many hosts hang")
-	flags.DurationVar(&opts.Phase, "phase", 10*time.Second, "crowd, hosts, tenants: how long lateness is measured, alone (tenants: half of it) and beside")
+	flags.DurationVar(&opts.Phase, "phase", 10*time.Second, "crowd, hosts, tenants: how long lateness is measured, alone (tenants: half of it) and under load")
 	flags.StringVar(&opts.Timeout, "timeout", "", "crowd, hosts: the timeout of the tasks that hang, such as 5m to outlive the measurement (default: the server's)")
 	flags.IntVar(&opts.Herd, "herd", 50_000, "second: how many tasks; first a fifth of them")
 	flags.IntVar(&opts.Drained, "drained", 20_000, "throughput: how many tasks in each of its four drains")
@@ -48,7 +48,7 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	flags.Uint64Var(&opts.Seed, "seed", uint64(time.Now().UnixNano()), "of the random moments (default: another one each time)")
 	flags.BoolVar(&opts.Keep, "keep", false, "keep logs and data")
 	flags.BoolVar(&opts.Profile, "profile", false, "throughput, tenants: show where the server's time goes (not with -foliot)")
-	full := flags.Bool("full", false, "the sizes that are promised, where no flag says otherwise: minutes, and hours for kill")
+	full := flags.Bool("full", false, "the sizes that are promised, unless a flag sets another one: minutes, and hours for kill")
 	flags.Usage = func() {
 		fmt.Fprintf(stderr, "Usage: battery [flags] [scenario ...]\n\nDrives the foliot binary from outside. Without names all of these run:\n\n")
 		list(stderr, scenarios)

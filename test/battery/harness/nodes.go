@@ -141,7 +141,7 @@ func (n *Nodes) Conclude(ctx context.Context) (verify.Verdict, error) {
 	}
 	n.rest()
 	v, err := n.Judge()
-	n.Run.Lateness("of a process that only sleeps, meanwhile", n.Idle)
+	n.Run.Lateness("of a process that only sleeps, in that time", n.Idle)
 	n.Run.Must(v.MostPerFault <= MaxInFlight, "faults %d, duplicates %d, by one fault at most %d; a node has at most %d in flight", v.Faults, v.Duplicates, v.MostPerFault, MaxInFlight)
 	n.Run.Lateness("of first arrivals, after faults too", v.Late)
 	return v, err

@@ -9,5 +9,5 @@ import (
 
 // HoldsSocket reports whether a process has a TCP socket.
 func HoldsSocket(int, netip.AddrPort, netip.AddrPort) (bool, error) {
-	return false, errors.New("who holds a socket is asked of Linux alone")
+	return false, errors.New("the owner of a socket is known on Linux only")
 }

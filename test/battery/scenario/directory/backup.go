@@ -61,7 +61,7 @@ func Backup(ctx context.Context, t *harness.Run) error {
 		return err
 	}
 	t.Must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
-	t.Lateness("of its deliveries meanwhile", v.Late)
+	t.Lateness("of deliveries during the backup", v.Late)
 	if e.Asked, err = keep.end(); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func mustBeBackup(t *harness.Run, e verify.BackupEvidence) {
 	t.Must(len(v.Later) == 0, "asked for after it had ended, and in it: %d%s", len(v.Later), verify.Examples(v.Later))
 	t.Must(len(v.Unknown) == 0, "restored and never asked for %d%s", len(v.Unknown), verify.Examples(v.Unknown))
 	t.Must(v.Since > 0, "accepted by the original since it ended %d", v.Since)
-	t.Note("accepted while it ran %d, of which it has %d", v.During, v.DuringRestored)
+	t.Note("accepted while it ran %d; the backup has %d of them", v.During, v.DuringRestored)
 }
 
 // readManifest returns the manifest of a backup, its last entry.

@@ -26,7 +26,7 @@ func reportDisk(v *verify.DiskVerdict, t *harness.Run) {
 	t.Must(len(v.Early) == 0, "early %d%s", len(v.Early), verify.Examples(v.Early))
 	t.Must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
 	t.Must(len(v.OtherID) == 0, "duplicates under another webhook-id %d%s", len(v.OtherID), verify.Examples(v.OtherID))
-	t.Must(len(v.Wrong) == 0, "tasks whose state contradicts their answers: %d", len(v.Wrong))
+	t.Must(len(v.Wrong) == 0, "tasks with a state that contradicts the replies: %d", len(v.Wrong))
 	for _, w := range v.Wrong[:min(5, len(v.Wrong))] {
 		t.Note("%s", w)
 	}

@@ -64,7 +64,7 @@ func Poison(ctx context.Context, t *harness.Run) error {
 	t.Must(killed >= reclaims && killed <= reclaims+1, "it killed the server %d times", killed)
 	t.Must(missing == 0, "neighbours delivered %d of %d", len(neighbours)-missing, len(neighbours))
 	delivered, arrivals := fates(ctx, st, beside, 20*time.Second)
-	t.Must(delivered == len(beside), "slow neighbours, under way beside it, delivered %d of %d; they arrived %v times", delivered, len(beside), arrivals)
+	t.Must(delivered == len(beside), "slow tasks, under way at the same time, delivered %d of %d; they arrived %v times", delivered, len(beside), arrivals)
 	v, err := st.Conclude(ctx, 0, 10*time.Second)
 	if err != nil {
 		return err

@@ -167,7 +167,7 @@ func (r *rotation) conclude(ctx context.Context) error {
 	}
 	t, c := r.st.Run, r.verifier.seen()
 	t.Must(r.refused.Count == 0, "creates %d, refused %v", len(r.created), r.refused)
-	t.Must(c.Accepted > 0 && c.Rejected.Count == 0, "deliveries whose signature was right %d, rejected %v", c.Accepted, c.Rejected)
+	t.Must(c.Accepted > 0 && c.Rejected.Count == 0, "deliveries with a right signature %d, rejected %v", c.Accepted, c.Rejected)
 	t.Must(c.Stale.Count == 0, "signed by a secret after its end %v", c.Stale)
 	t.Must(c.Double > 0 && c.Double < c.Accepted, "signed by two secrets, during the overlaps: %d", c.Double)
 	t.Lateness("of all", v.Late)

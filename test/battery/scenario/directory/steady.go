@@ -34,7 +34,7 @@ func Steady(ctx context.Context, t *harness.Run) error {
 		return err
 	}
 	t.Must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
-	t.Lateness("of a process that only sleeps, meanwhile", idle)
+	t.Lateness("of a process that only sleeps, in that time", idle)
 	p99 := t.Lateness("of all", v.Late)
 	t.Must(p99 <= 10*time.Millisecond, "lateness p99 %s, at most 10 ms", verify.Millis(p99))
 	return nil

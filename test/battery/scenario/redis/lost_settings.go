@@ -162,7 +162,7 @@ func loseStore(ctx context.Context, t *harness.Run, l storeLoss) error {
 	t.Must(sent == 0, "of %d tasks that came due since then, sent %d", len(names), sent)
 	if emptied != nil {
 		size, err := redistest.Command(ctx, emptied.Addr, "DBSIZE")
-		t.Must(err == nil && size == ":0", "what the servers wrote into the emptied Redis: keys %s", size)
+		t.Must(err == nil && size == ":0", "keys that the servers wrote into the emptied Redis: %s", size)
 	}
 	return nil
 }

@@ -192,7 +192,7 @@ func strikeStore(ctx context.Context, t *harness.Run, c storeFault) error {
 	case c.closes:
 		t.Must(sentSoon+sentOld == 0, "a closed store sends nothing")
 	case c.dir == "restored": // tasks accepted after the copy are lost, as the page says
-		t.Must(sentOld == len(old), "what is in the copy is delivered")
+		t.Must(sentOld == len(old), "the tasks in the copy are delivered")
 	default:
 		t.Must(sentOld == len(old) && sentSoon == len(soon), "nothing that was accepted is lost")
 	}

@@ -32,6 +32,6 @@ func Mute(ctx context.Context, t *harness.Run) error {
 	mustKeep(t, v)
 	t.Must(p.Muted() > 0, "messages dropped: %d", p.Muted())
 	worst := verify.Percentile(v.Late, 100)
-	t.Must(worst <= mutePoll+muteMargin, "at most %s late, where a poll every %v finds what nobody told", verify.Millis(worst), mutePoll)
+	t.Must(worst <= mutePoll+muteMargin, "at most %s late, when only a poll every %v finds the tasks", verify.Millis(worst), mutePoll)
 	return nil
 }

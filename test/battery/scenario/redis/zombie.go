@@ -46,8 +46,8 @@ func Zombie(ctx context.Context, t *harness.Run) error {
 	if err := n.AwaitPromised(ctx, 60*time.Second); err != nil {
 		return err
 	}
-	t.Note("tasks that stopped nodes had not delivered: %d, of which claimed: %d", z.left, z.claimed)
-	t.Must(z.fromHands[200] > 0 && z.fromHands[202] > 0, "claimed tasks whose cancel was answered 200: %d, 202: %d, otherwise: %d",
+	t.Note("tasks that stopped nodes had not delivered: %d; claimed: %d", z.left, z.claimed)
+	t.Must(z.fromHands[200] > 0 && z.fromHands[202] > 0, "claimed tasks by the reply to their cancel: 200: %d, 202: %d, others: %d",
 		z.fromHands[200], z.fromHands[202], z.fromHands[0])
 	if err := z.mustStayCancelled(ctx); err != nil {
 		return err

@@ -66,7 +66,7 @@ func besideHanging(ctx context.Context, t *harness.Run, h hanging) error {
 	}
 	machine := system.WatchJitter(ctx)
 	missing += st.Receiver.AwaitAll(ctx, beside, h.phase+20*time.Second)
-	t.Lateness("of a process that only sleeps, meanwhile", machine.End())
+	t.Lateness("of a process that only sleeps, in that time", machine.End())
 	v, err := st.Conclude(ctx, 0, 10*time.Second)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func besideHanging(ctx context.Context, t *harness.Run, h hanging) error {
 	if err != nil {
 		return err
 	}
-	shift := t.Lateness("beside what hangs", crowded) - t.Lateness("alone", alone)
+	shift := t.Lateness("next to tasks that hang", crowded) - t.Lateness("alone", alone)
 	t.Must(shift <= 50*time.Millisecond, "p99 shifts by %s, at most 50 ms", verify.Millis(shift))
 	return nil
 }

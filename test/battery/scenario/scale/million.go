@@ -50,7 +50,7 @@ func Million(ctx context.Context, t *harness.Run) error {
 	if err != nil {
 		return err
 	}
-	t.Must(len(e.Arrived) == 0, "callbacks meanwhile %d, none is due", len(e.Arrived))
+	t.Must(len(e.Arrived) == 0, "callbacks so far %d, none is due", len(e.Arrived))
 	return st.Server.Stop(20 * time.Second)
 }
 

@@ -85,7 +85,7 @@ func (r *tenantsRow) findings() (list []finding) {
 	worst := verify.Percentile(r.beside.victim, 100)
 	add(r.attacker.Requests > 0 || r.delivered > 0, "the attack took place: %d requests, %d deliveries", r.attacker.Requests, r.delivered)
 	add(!r.died, "the server survived: %v", !r.died)
-	add(len(r.alone.victim) > 0 && len(r.beside.victim) > 0, "tasks of the victim: %d alone, %d beside the attack", len(r.alone.victim), len(r.beside.victim))
+	add(len(r.alone.victim) > 0 && len(r.beside.victim) > 0, "tasks of the victim: %d alone, %d during the attack", len(r.alone.victim), len(r.beside.victim))
 	add(shift <= maxShift, "p99 shifts by %s, at most %s", verify.Millis(shift), verify.Millis(maxShift))
 	add(worst <= maxLateness, "at most %s late, at most %s", verify.Millis(worst), verify.Millis(maxLateness))
 	add(r.resident > 0 && r.resident <= maxResident, "memory's peak %d MB, at most %d", r.resident>>20, maxResident>>20)
@@ -115,7 +115,7 @@ const rowFormat = "%-11s %-4s  %-26s %-26s %-14s %-14s %8s %8s %6s %s"
 
 // tableHead is the line above the rows.
 func tableHead() string {
-	return fmt.Sprintf(rowFormat, "attack", "", "alone p50/p99/max ms", "beside p50/p99/max ms", "sleeper p99/max", "beside", "RSS MB", "MB/s", "2xx", "others")
+	return fmt.Sprintf(rowFormat, "attack", "", "alone p50/p99/max ms", "attacked p50/p99/max ms", "sleeper p99/max", "attacked", "RSS MB", "MB/s", "2xx", "others")
 }
 
 // line shows the row in a table.

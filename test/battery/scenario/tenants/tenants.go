@@ -70,7 +70,7 @@ func reportRow(t *harness.Run, row *tenantsRow) {
 	for _, s := range []struct {
 		name string
 		measurement
-	}{{"alone", row.alone}, {"beside", row.beside}} {
+	}{{"alone", row.alone}, {"attacked", row.beside}} {
 		t.Lateness("of a process that only sleeps, "+s.name, s.sleeper)
 		t.Lateness("of the victim, "+s.name, s.victim)
 	}
