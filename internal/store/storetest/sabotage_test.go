@@ -169,7 +169,7 @@ func TestDifferentialCatchesEverySabotage(t *testing.T) {
 	for name, sabotage := range sabotages {
 		t.Run(name, func(t *testing.T) { caught(t, subject(sabotage), 6) })
 	}
-	for name, sabotage := range sabotagesOfTheRegistry {
+	for name, sabotage := range sabotagesOfSettings {
 		t.Run(name, func(t *testing.T) { caught(t, subject(sabotage), 6) })
 	}
 	for name, sabotage := range sabotagesOfSchedules {

@@ -38,7 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		name  string
 		cases []testCase
 	}{
-		{"ledger", ledgerCases},
+		{"ledger", taskCases},
 		{"idempotency", idempotencyCases},
 		{"list", listCases},
 		{"lanes", laneCases},

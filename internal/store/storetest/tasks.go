@@ -9,10 +9,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// ledgerCases: a client reads back its writes, one name has one record, and a
+// taskCases: a client reads back its writes, one name has one record, and a
 // refused change leaves no trace. internal/task tests the transition table,
 // which decides the changes that each state allows.
-var ledgerCases = []testCase{
+var taskCases = []testCase{
 	{
 		"a created task is read back whole",
 		"Get returns the record that the create's reply showed, body included.",

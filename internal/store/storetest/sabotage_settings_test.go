@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// sabotagesOfTheRegistry are bugs in settings, counts and the audit log.
-var sabotagesOfTheRegistry = map[string]func(*saboteur){
+// sabotagesOfSettings are bugs in settings, counts and the audit log.
+var sabotagesOfSettings = map[string]func(*saboteur){
 	"answers the second edit of a call and does not make it": func(s *saboteur) {
 		s.configure = func(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 			replies, err := s.Store.Configure(ctx, now, edits[:1])
