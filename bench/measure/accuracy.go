@@ -9,8 +9,9 @@ import (
 	"github.com/foliot/foliot/bench/tally"
 )
 
-// In accuracy a hundred timers are set, then there is a pause. Those that are to be moved or removed next time are set
-// for so long that none of them fires before that.
+// accuracy sets a hundred timers and then pauses. Timers that it moves or
+// removes after the pause have long delays, so that none of them fires before
+// that.
 const (
 	handful = 100
 	pause   = 5 * time.Millisecond
@@ -18,9 +19,10 @@ const (
 	safe    = 150 * time.Millisecond
 )
 
-// accuracy measures when timers fire while the machine has little to do: N timers of 1 to 250 ms at all phases of a tick.
-// Every third one is moved, to an earlier or a later deadline, and every third one is removed. A removed one must not fire, and
-// each of the others exactly once.
+// accuracy measures when timers fire while the machine has little to do. It
+// sets N timers of 1 to 250 ms, at all phases of a tick. It moves every third
+// one to an earlier or a later deadline, and removes every third one. A removed
+// timer must not fire. Each other timer must fire exactly once.
 func accuracy[H any](j record.Job, open opener[H]) (record.Values, error) {
 	removed := 0
 	for i := range j.N {
@@ -37,14 +39,14 @@ func accuracy[H any](j record.Job, open opener[H]) (record.Values, error) {
 		}
 	}
 	lost := a.tally.Wait(longest + patience/10)
-	time.Sleep(longest) // for what should not fire at all
+	time.Sleep(longest) // removed timers that fire by mistake do so in this time
 	values := lateness(a.tally)
 	values[record.Lost] = float64(lost)
 	values[record.Undead] = float64(a.undead(j.N))
 	return values, nil
 }
 
-// fate is what becomes of a timer: by number, in turns.
+// fate selects the treatment of a timer, by its number.
 type fate int
 
 const (
@@ -62,7 +64,8 @@ type accurate[H any] struct {
 	handles []H
 }
 
-// handle sets the timers from one number to another, and seals their fate after a pause.
+// handle sets the timers with numbers from `from` to before `to`. After a pause
+// it moves and removes some of them.
 func (a *accurate[H]) handle(from, to int) error {
 	for i := from; i < to; i++ {
 		d := a.between(time.Millisecond, longest)
@@ -75,12 +78,13 @@ func (a *accurate[H]) handle(from, to int) error {
 	time.Sleep(pause)
 	for i := from; i < to; i++ {
 		if !a.seal(i) {
-			return fmt.Errorf("timer %d is gone long before its deadline", i)
+			return fmt.Errorf("timer %d ended long before its deadline", i)
 		}
 	}
 	return nil
 }
 
+// seal leaves, moves or removes timer i. It reports false if that failed.
 func (a *accurate[H]) seal(i int) (ok bool) {
 	switch fateOf(i) {
 	case movedOne:
@@ -98,7 +102,7 @@ func (a *accurate[H]) between(shortest, longest time.Duration) time.Duration {
 	return shortest + time.Duration(a.random.below(int(longest-shortest)))
 }
 
-// undead returns how many of the removed timers have fired.
+// undead returns the number of removed timers that fired.
 func (a *accurate[H]) undead(n int) (undead int) {
 	for i := range n {
 		if fateOf(i) == removedOne && a.tally.Fired(i) {

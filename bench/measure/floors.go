@@ -10,25 +10,26 @@ import (
 	"github.com/foliot/foliot/bench/tally"
 )
 
-// floor is something that no implementation can go below, or is made of. It returns nanoseconds.
+// floor is an operation that every implementation consists of, or a lower bound
+// of its cost. measure returns nanoseconds.
 type floor struct {
 	name    string
 	measure func(window time.Duration) float64
 }
 
-// floors lists them in the order of the report.
+// floors returns all floors in the order of the report.
 func floors() []floor {
 	base := time.Now()
 	var mu sync.Mutex
 	var word atomic.Uint64
-	var sum int64 // keeps the readings from being left out
+	var sum int64 // uses the readings, so that the compiler does not remove them
 	list := []floor{
 		{"full garbage collection, empty heap", func(time.Duration) float64 { return float64(collection()) }},
 		{"clock, `time.Now`", loop(func() { sum += int64(time.Now().Nanosecond()) })},
 		{"clock, `time.Since`", loop(func() { sum += int64(time.Since(base)) })},
 		{"lock and unlock", loop(func() {
 			mu.Lock()
-			mu.Unlock() //nolint:staticcheck // the pair is what is measured
+			mu.Unlock() //nolint:staticcheck // this measures the pair
 		})},
 		{"atomic add", loop(func() { word.Add(1) })},
 		{"atomic load, compare and swap", loop(func() { word.CompareAndSwap(word.Load(), 1) })},
@@ -49,7 +50,7 @@ func floors() []floor {
 	)
 }
 
-// FloorNames returns the names of what Floors measures, in order.
+// FloorNames returns the names of all floors, in order.
 func FloorNames() (names []string) {
 	for _, f := range floors() {
 		names = append(names, f.name)
@@ -67,13 +68,14 @@ func measureFloors(j record.Job) record.Values {
 	return values
 }
 
-// chunk is as large as a timer of package time with its callback.
+// chunk has the size of a timer of package time with its callback.
 type chunk [8]uint64
 
-// kept keeps the compiler from leaving an allocation out. Only the collector reads it.
+// kept prevents the compiler from removing an allocation. Only the garbage
+// collector reads it.
 var kept *chunk
 
-// loop measures an operation, with the call of a function around it.
+// loop measures an operation and the function call around it.
 func loop(operation func()) func(time.Duration) float64 {
 	return func(window time.Duration) float64 {
 		start, done := time.Now(), 0
@@ -87,17 +89,18 @@ func loop(operation func()) func(time.Duration) float64 {
 	}
 }
 
-// randomNode reads and writes one of n nodes at a time.
+// randomNode reads and writes one random node of n at a time.
 func randomNode(window time.Duration, n int) float64 {
 	nodes := make([]chunk, n)
 	for i := range nodes {
-		nodes[i][0] = 1 // so that its page is there
+		nodes[i][0] = 1 // so that its page exists
 	}
 	r := random(1)
 	return loop(func() { nodes[r.below(n)][0]++ })(window)
 }
 
-// callbacks runs the callback of million 10^6 times, and returns the CPU time of each.
+// callbacks runs the callback of the workload million 10⁶ times. It returns the
+// CPU time of one.
 func callbacks(run func(func())) float64 {
 	const n = 1_000_000
 	account := tally.New(n, n)
@@ -109,7 +112,8 @@ func callbacks(run func(func())) float64 {
 	return float64(used().cpu-before.cpu) / n
 }
 
-// goroutineEach runs functions on goroutines of their own, a thousand at a time.
+// goroutineEach returns a function that runs each call on a new goroutine, at
+// most a thousand at a time.
 func goroutineEach() func(func()) {
 	free := make(chan struct{}, 1000)
 	return func(f func()) {

@@ -7,10 +7,11 @@ import (
 	"github.com/foliot/foliot/bench/tally"
 )
 
-// settle is what the runtime gets, after the setting up, to come to rest.
+// settle is the time for the runtime to become idle after the timers were set.
 const settle = time.Second
 
-// idle measures a window in which nothing is due: the CPU time and the context switches of the whole process.
+// idle measures a window in which no timer is due: the CPU time and the context
+// switches of the whole process.
 func idle[H any](j record.Job, open opener[H]) (record.Values, error) {
 	timers := open(tally.New(0, 0))
 	defer timers.Close()

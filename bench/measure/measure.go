@@ -1,4 +1,4 @@
-// Package measure does one measurement, in this process.
+// Package measure runs one measurement in this process.
 package measure
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/wheel"
 )
 
-// Names of workloads, as on the command line and in the raw results.
+// Names of workloads on the command line and in the raw results.
 const (
 	AddRemove = "add-remove"
 	Heartbeat = "heartbeat"
@@ -22,7 +22,8 @@ const (
 	Floors    = "floors"
 )
 
-// Run does j. An error says that the implementation did not do the work, or that the harness could not.
+// Run runs the job j. It returns an error if the implementation did not do the
+// work, or if the harness failed.
 func Run(j record.Job) (record.Values, error) {
 	if j.Workload == Floors {
 		return measureFloors(j), nil
@@ -50,7 +51,7 @@ var peers = map[string]func(record.Job) (record.Values, error){
 	peer.FoliotBatch:   with(peer.OpenFoliotBatch),
 }
 
-// opener opens an implementation whose timers report to a sink.
+// opener opens an implementation. Its timers report to the sink.
 type opener[H any] func(peer.Sink) peer.Timers[H]
 
 func with[H any](open opener[H]) func(record.Job) (record.Values, error) {

@@ -9,7 +9,8 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// small is a job that takes no time. The figures mean nothing; that they are there, and that the work was done, does.
+// small returns a job that takes very little time. Its figures mean nothing.
+// The tests check that the figures exist and that the work was done.
 func small(workload, implementation string) record.Job {
 	j := record.Job{Workload: workload, Peer: implementation, N: 300, Goroutines: 1, Window: 5 * time.Millisecond}
 	if workload == AddRemove {
@@ -29,7 +30,7 @@ func TestEveryImplementationDoesEveryWorkload(t *testing.T) {
 				continue // it has no timers
 			}
 			t.Run(workload+"/"+p.Name, func(t *testing.T) {
-				if workload != Standing { // it measures the heap, which the others use
+				if workload != Standing { // it measures the heap, which parallel tests would use too
 					t.Parallel()
 				}
 				got, err := Run(small(workload, p.Name))
@@ -75,12 +76,12 @@ type bad struct {
 	peer.Timers[*time.Timer]
 	sink peer.Sink
 
-	refuse  bool          // Remove
-	hasty   time.Duration // so much too early
-	doubled bool          // fires twice
-	forget  bool          // never fires
-	deaf    bool          // Remove does nothing
-	pending int           // is what it says
+	refuse  bool          // Remove returns false
+	hasty   time.Duration // timers fire earlier by this time
+	doubled bool          // timers fire twice
+	forget  bool          // timers never fire
+	deaf    bool          // Remove does nothing and returns true
+	pending int           // result of Pending
 }
 
 func (b *bad) Set(d time.Duration, i int) *time.Timer {
@@ -112,7 +113,7 @@ func opening(b *bad) opener[*time.Timer] {
 	}
 }
 
-func TestThroughputFindsOutWhoDoesNotDoTheWork(t *testing.T) {
+func TestThroughputReportsAnImplementationThatDoesNotDoTheWork(t *testing.T) {
 	for name, b := range map[string]*bad{"refuses": {refuse: true}, "miscounts": {pending: 17}} {
 		if _, err := throughput(small(Replace, peer.Time), opening(b)); err == nil {
 			t.Errorf("%s: no error", name)
@@ -123,7 +124,7 @@ func TestThroughputFindsOutWhoDoesNotDoTheWork(t *testing.T) {
 	}
 }
 
-func TestAccuracyFindsOutWhatIsWrong(t *testing.T) {
+func TestAccuracyReportsEachFault(t *testing.T) {
 	for value, b := range map[string]*bad{
 		record.Early:   {hasty: 20 * time.Millisecond},
 		record.Doubled: {doubled: true},
@@ -141,7 +142,7 @@ func TestAccuracyFindsOutWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestMillionFindsOutThatNothingFires(t *testing.T) {
+func TestMillionFailsIfNoTimerFires(t *testing.T) {
 	defer func(was time.Duration) { patience = was }(patience)
 	patience = 0
 	if _, err := million(small(Million, peer.Time), opening(&bad{forget: true})); err == nil {

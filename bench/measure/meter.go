@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// usage is what this process has used of the machine.
+// usage is the use of resources by this process.
 type usage struct {
 	cpu      time.Duration
 	switches int64
@@ -18,7 +18,7 @@ type usage struct {
 func used() usage {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // with these arguments it cannot fail
+		panic(err) // cannot fail with these arguments
 	}
 	return usage{
 		cpu:      time.Duration(u.Utime.Nano() + u.Stime.Nano()),
@@ -28,7 +28,7 @@ func used() usage {
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// meter measures a stretch of time.
+// meter measures the resources used since its start.
 type meter struct {
 	wall    time.Time
 	cpu     time.Duration
@@ -39,7 +39,8 @@ func startMeter() meter {
 	return meter{mallocs: mallocs(), cpu: used().cpu, wall: time.Now()}
 }
 
-// perOperation returns what each of ops cost since the start.
+// perOperation returns the cost since the start, divided by the number of
+// operations.
 func (m meter) perOperation(ops int) record.Values {
 	wall, cpu := time.Since(m.wall), used().cpu-m.cpu
 	allocs := mallocs() - m.mallocs
@@ -56,7 +57,8 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// withoutGC runs f without the garbage collector, then lets it collect once and work as usual again.
+// withoutGC disables the garbage collector, runs f, enables the collector again
+// and lets it collect once.
 func withoutGC(f func()) {
 	percent := debug.SetGCPercent(-1)
 	f()

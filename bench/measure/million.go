@@ -10,15 +10,17 @@ import (
 )
 
 const (
-	burst  = time.Second           // the timers of million are due within it
-	warmUp = 50 * time.Millisecond // CPU time is counted from this long before it
+	burst  = time.Second           // the timers of million are due within this time
+	warmUp = 50 * time.Millisecond // CPU time is counted from this time before the burst
 )
 
-// patience is for the last timer to fire. A variable for tests.
+// patience is the time to wait for the last timer. Tests change it.
 var patience = time.Minute
 
-// million measures N timers that are due within one second: the CPU time of setting them and of firing them, and how late
-// they are. Each has its own deadline, and says that it has fired: it reads the clock, swaps a word of its own and counts.
+// million measures N timers that are due within one second: the CPU time to set
+// them, the CPU time to fire them, and their lateness. Each timer has its own
+// deadline and callback. The callback reads the clock, swaps a word of its
+// timer and counts.
 func million[H any](j record.Job, open opener[H]) (record.Values, error) {
 	account := tally.New(j.N, j.N)
 	timers := open(account)
@@ -47,12 +49,13 @@ func million[H any](j record.Job, open opener[H]) (record.Values, error) {
 	values[record.FireMs] = millis(fired.cpu - idle.cpu)
 	values[record.Lost] = float64(lost)
 	if lost == j.N {
-		return nil, fmt.Errorf("none of %d timers has fired", j.N)
+		return nil, fmt.Errorf("none of %d timers fired", j.N)
 	}
 	return values, nil
 }
 
-// allowance returns how long setting a timer may take: several times of what it takes while there are few.
+// allowance returns the time to allow for setting one timer. It is three times
+// the time it takes with few timers, plus 500 ns.
 func allowance[H any](timers peer.Timers[H]) time.Duration {
 	const few = 10_000
 	start := time.Now()

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// random is xorshift64*: a nanosecond a number. Its state must not be 0.
+// random is the generator xorshift64*. A number takes a nanosecond. The state
+// must not be 0.
 type random uint64
 
 func (r *random) next() uint64 {
@@ -24,7 +25,8 @@ func (r *random) below(n int) int {
 	return int(high)
 }
 
-// delays are drawn beforehand, so that drawing is not measured: 5 to 60 minutes, so that nothing fires meanwhile.
+// delays are drawn before the measurement, so that it does not include the
+// drawing. They are 5 to 60 minutes, so that no timer fires during it.
 var delays = func() (ds [1 << 12]time.Duration) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range ds {

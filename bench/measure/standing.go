@@ -8,8 +8,10 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// standing measures what N standing timers cost that nobody touches: bytes, and the time of a full collection. Each knows
-// which one it is, by a closure or by a value. A hundred handles are kept for a check, the others are not counted.
+// standing measures the cost of N timers that are never moved or removed: their
+// bytes, and the time of a full garbage collection. Each timer knows its
+// number, from a closure or from its value. standing keeps a hundred handles
+// for a check and does not count the others.
 func standing[H any](j record.Job, open opener[H]) (record.Values, error) {
 	timers := open(make(cells, j.N))
 	defer timers.Close()
@@ -30,7 +32,7 @@ func standing[H any](j record.Job, open opener[H]) (record.Values, error) {
 	return values, allStand(timers, samples, j.N)
 }
 
-// live returns the bytes of the heap that are in use.
+// live returns the number of heap bytes in use.
 func live() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -38,8 +40,9 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// collection returns the time of a full collection: the least of five, since others may use the processor meanwhile, or of as
-// many as fit into two seconds.
+// collection returns the time of a full garbage collection. It is the shortest
+// of five, since other processes may use the processor, or of as many as fit
+// into two seconds.
 func collection() time.Duration {
 	least := time.Hour
 	begin := time.Now()
@@ -51,7 +54,8 @@ func collection() time.Duration {
 	return least
 }
 
-// cells is a sink for timers that never fire. It holds no pointers: the collector has nothing to do with it.
+// cells is a sink for timers that never fire. It contains no pointers, so the
+// collector need not scan it.
 type cells []cell
 
 type cell byte

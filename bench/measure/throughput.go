@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/bench/tally"
 )
 
-// throughput measures one operation, again and again, among N standing timers of 5 to 60 minutes.
+// throughput repeats one operation among N standing timers of 5 to 60 minutes.
 func throughput[H any](j record.Job, open opener[H]) (record.Values, error) {
 	timers := open(tally.New(0, 0))
 	defer timers.Close()
@@ -21,12 +21,12 @@ func throughput[H any](j record.Job, open opener[H]) (record.Values, error) {
 	done, refused := crew.work(operations[H]()[j.Workload], j.Window)
 	values := m.perOperation(done)
 	if refused > 0 {
-		return nil, fmt.Errorf("%d of %d operations found a standing timer gone", refused, done)
+		return nil, fmt.Errorf("a standing timer was missing in %d of %d operations", refused, done)
 	}
 	return values, allStand(timers, handles, j.N)
 }
 
-// stand sets n timers, at random.
+// stand sets n timers with random delays.
 func stand[H any](timers peer.Timers[H], n int) []H {
 	handles := make([]H, n)
 	withoutGC(func() {
@@ -37,14 +37,15 @@ func stand[H any](timers peer.Timers[H], n int) []H {
 	return handles
 }
 
-// allStand checks that n timers are pending, as far as the implementation says, and that handles, or a thousand of them, can
-// be removed.
+// allStand checks that n timers are pending, if the implementation reports
+// their number. It also checks that the handles can be removed, or about a
+// thousand of them.
 func allStand[H any](timers peer.Timers[H], handles []H, n int) error {
 	const samples = 1000
 	removed := 0
 	for i := 0; i < len(handles); i += max(1, len(handles)/samples) {
 		if !timers.Remove(handles[i]) {
-			return fmt.Errorf("standing timer %d is gone", i)
+			return fmt.Errorf("standing timer %d is missing", i)
 		}
 		removed++
 	}
@@ -54,13 +55,14 @@ func allStand[H any](timers peer.Timers[H], handles []H, n int) error {
 	return nil
 }
 
-// worker is one of the goroutines that call at a time. It has a part of the standing timers for itself.
+// worker is one of the goroutines that run operations in parallel. It has its
+// own part of the standing timers.
 type worker[H any] struct {
 	timers  peer.Timers[H]
 	handles []H
 	random  random
 	done    int // operations
-	refused int // of them, those that returned false
+	refused int // operations that returned false
 }
 
 type crew[H any] []*worker[H]
@@ -77,7 +79,8 @@ func newCrew[H any](n int, timers peer.Timers[H], handles []H) crew[H] {
 	return c
 }
 
-// work does an operation for as long as window, and returns how often all together did it.
+// work repeats an operation for the time window. It returns the numbers of all
+// workers together.
 func (c crew[H]) work(operation func(*worker[H]), window time.Duration) (done, refused int) {
 	var wg sync.WaitGroup
 	start := time.Now()
@@ -96,7 +99,7 @@ func (c crew[H]) work(operation func(*worker[H]), window time.Duration) (done, r
 	return done, refused
 }
 
-// stint is how many operations share a look at the clock.
+// stint is the number of operations between two readings of the clock.
 const stint = 64
 
 func operations[H any]() map[string]func(*worker[H]) {
@@ -115,14 +118,16 @@ func (w *worker[H]) count(ok bool) {
 	}
 }
 
-// addRemove is a request that ends before its timeout: a timer is set and removed at once.
+// addRemove stands for a request that ends before its timeout. It sets a timer
+// and removes it at once.
 func (w *worker[H]) addRemove() {
 	for range stint {
 		w.count(w.timers.Remove(w.timers.Nop(delay(w.done))))
 	}
 }
 
-// heartbeat is a session that is heard of: a random timer is put off.
+// heartbeat stands for a session that sends a message. It extends a random
+// timer.
 func (w *worker[H]) heartbeat() {
 	for range stint {
 		h := w.handles[w.random.below(len(w.handles))]
@@ -130,20 +135,22 @@ func (w *worker[H]) heartbeat() {
 	}
 }
 
-// hot is a busy connection: the same timer is put off each time.
+// hot stands for a busy connection. It extends the same timer each time.
 func (w *worker[H]) hot() {
 	for range stint {
 		w.count(w.timers.Extend(w.handles[0], w.later()))
 	}
 }
 
-// later is a millisecond more each time, so that each extension is one: an implementation could leave out those that do not
-// reach the next tick.
+// later returns a delay that grows by a millisecond each time. An
+// implementation may skip an extension that does not reach the next tick, so
+// each one must reach it.
 func (w *worker[H]) later() time.Duration {
 	return time.Hour + time.Duration(w.done)*time.Millisecond
 }
 
-// replace is a retry that is planned anew: a random timer is removed, and another one set.
+// replace stands for a retry with a new time. It removes a random timer and
+// sets another one.
 func (w *worker[H]) replace() {
 	for range stint {
 		h := &w.handles[w.random.below(len(w.handles))]

@@ -6,7 +6,7 @@ import (
 	"github.com/foliot/foliot/wheel"
 )
 
-// value is what Foliot carries for each timer: a number, without a pointer.
+// value is the value of each Foliot timer: a number, without a pointer.
 type value int64
 
 // foliot is a Wheel of Foliot.
@@ -15,7 +15,8 @@ type foliot[T any] struct {
 	carry func(i int) T
 }
 
-// OpenFoliot returns a Wheel whose callbacks run where run says; nil is the default.
+// OpenFoliot returns a Wheel that runs callbacks with run. If run is nil, it
+// uses the default.
 func OpenFoliot(s Sink, run wheel.Runner) Timers[wheel.ID] {
 	return foliot[value]{
 		Wheel: wheel.New(wheel.Config{Run: run}, func(v value) { fire(s, v) }),
@@ -24,16 +25,19 @@ func OpenFoliot(s Sink, run wheel.Runner) Timers[wheel.ID] {
 }
 
 func fire(s Sink, v value) {
-	if v != nobody {
+	if v != noNumber {
 		s.Fire(int(v))
 	}
 }
 
-// clockEvery is how many timers of a batch share one reading of the clock, which is a microsecond or so old for the last
-// of them. That is the point of batches; an early timer would look earlier for it, not later.
+// clockEvery is the number of timers of a batch that share one reading of the
+// clock. At the last of them, the reading is about a microsecond old. Batches
+// are meant for this. An old reading can make a timer look earlier than it was,
+// but not later.
 const clockEvery = 32
 
-// OpenFoliotBatch returns a Wheel that hands over batches, on the driver's goroutine.
+// OpenFoliotBatch returns a Wheel that passes batches to one callback, on the
+// goroutine of the driver.
 func OpenFoliotBatch(s Sink) Timers[wheel.ID] {
 	return foliot[value]{
 		Wheel: wheel.NewBatch(wheel.Config{Run: wheel.Inline}, func(batch []wheel.Expired[value]) {
@@ -42,7 +46,7 @@ func OpenFoliotBatch(s Sink) Timers[wheel.ID] {
 				if i%clockEvery == 0 {
 					now = s.Now()
 				}
-				if v := batch[i].Value; v != nobody {
+				if v := batch[i].Value; v != noNumber {
 					s.FireAt(int(v), now)
 				}
 			}
@@ -51,19 +55,20 @@ func OpenFoliotBatch(s Sink) Timers[wheel.ID] {
 	}
 }
 
-// object is what a program might point to: as large as the closure that it needs with package time.
+// object stands for a value that a program points to. It is as large as the
+// closure of a timer of package time.
 type object struct {
 	i int
 	_ int
 }
 
-// OpenFoliotPointer returns a Wheel whose values are pointers.
+// OpenFoliotPointer returns a Wheel with pointers as values.
 func OpenFoliotPointer(s Sink) Timers[wheel.ID] {
-	none := &object{i: nobody}
+	none := &object{i: noNumber}
 	return foliot[*object]{
 		Wheel: wheel.New(wheel.Config{}, func(o *object) { fire(s, value(o.i)) }),
 		carry: func(i int) *object {
-			if i == nobody {
+			if i == noNumber {
 				return none
 			}
 			return &object{i: i}
@@ -71,7 +76,7 @@ func OpenFoliotPointer(s Sink) Timers[wheel.ID] {
 	}
 }
 
-func (f foliot[T]) Nop(d time.Duration) wheel.ID        { return f.Add(d, f.carry(nobody)) }
+func (f foliot[T]) Nop(d time.Duration) wheel.ID        { return f.Add(d, f.carry(noNumber)) }
 func (f foliot[T]) Set(d time.Duration, i int) wheel.ID { return f.Add(d, f.carry(i)) }
 func (f foliot[T]) Pending() (int, bool)                { return f.Len(), true }
 
@@ -80,17 +85,17 @@ func (f foliot[T]) Remove(id wheel.ID) bool {
 	return ok
 }
 
-// foliotReset is Foliot for a program that does not know of Extend.
+// foliotReset is Foliot in a program that does not use Extend.
 type foliotReset struct{ foliot[value] }
 
-// OpenFoliotReset returns a Wheel whose Extend is Reset.
+// OpenFoliotReset returns a Wheel that implements Extend by Reset.
 func OpenFoliotReset(s Sink) Timers[wheel.ID] {
 	return foliotReset{OpenFoliot(s, nil).(foliot[value])}
 }
 
 func (f foliotReset) Extend(id wheel.ID, d time.Duration) bool { return f.Reset(id, d) }
 
-// OpenFoliotTimers returns Foliot's likeness of package time.
+// OpenFoliotTimers returns wheel.Timers, which has the methods of package time.
 func OpenFoliotTimers(s Sink) Timers[*wheel.Timer] {
 	timers := wheel.NewTimers(wheel.Config{})
 	return functions[*wheel.Timer]{

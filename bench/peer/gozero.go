@@ -7,9 +7,10 @@ import (
 	"github.com/zeromicro/go-zero/core/collection"
 )
 
-// goZero is go-zero's TimingWheel. Its timers have keys: the numbers from 0 are those of Set, those below are of Nop. A key
-// is handed out boxed, so that a later call does not box it again. Its methods say only that a wheel was closed, or that a
-// delay is not above 0.
+// goZero is go-zero's TimingWheel. Its timers have keys: numbers from 0 for
+// Set, and numbers below 0 for Nop. A handle is the key in an interface value,
+// so that later calls do not allocate one. The methods of the wheel return an
+// error only if the wheel was closed, or if a delay is not above 0.
 type goZero struct {
 	wheel *collection.TimingWheel
 	nops  atomic.Int64
@@ -23,7 +24,7 @@ func OpenGoZero(s Sink) Timers[any] {
 		}
 	})
 	if err != nil {
-		panic(err) // constants that were right when this was written
+		panic(err) // cannot fail with these constants
 	}
 	return &goZero{wheel: w}
 }
@@ -44,7 +45,9 @@ func (g *goZero) Reset(key any, d time.Duration) bool  { return g.wheel.MoveTime
 func (g *goZero) Extend(key any, d time.Duration) bool { return g.Reset(key, d) }
 func (g *goZero) Close()                               { g.wheel.Stop() }
 
-// Pending counts what Drain finds. The wheel takes the next order only when that is done.
+// Pending counts the timers that Drain passes to its callback. The wheel
+// handles the next request only after Drain has finished, so the call of
+// RemoveTimer waits for it.
 func (g *goZero) Pending() (int, bool) {
 	var n atomic.Int64
 	if g.wheel.Drain(func(any, any) { n.Add(1) }) != nil || g.wheel.RemoveTimer(0) != nil {

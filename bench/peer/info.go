@@ -1,17 +1,17 @@
 package peer
 
-// Info is what a reader should know of an implementation.
+// Info describes an implementation.
 type Info struct {
-	Name       string // as on the command line and in the raw results
-	Title      string // as in tables
+	Name       string // on the command line and in the raw results
+	Title      string // in tables
 	Resolution string
-	Callbacks  string // where they run
-	What       string // a sentence
+	Callbacks  string // the goroutine that runs them
+	What       string // a sentence of description
 	Ours       bool
-	Variant    string // the one that is meant where it was not measured itself; empty: none
+	Variant    string // the implementation to show if this one was not measured; empty: none
 }
 
-// Names of implementations, as on the command line and in the raw results.
+// Names of implementations on the command line and in the raw results.
 const (
 	None          = "none"
 	Time          = "time"
@@ -86,7 +86,7 @@ var All = []Info{
 	},
 }
 
-// Find returns what is known of an implementation.
+// Find returns the description of an implementation, and whether it exists.
 func Find(name string) (Info, bool) {
 	for _, p := range All {
 		if p.Name == name {

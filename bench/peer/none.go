@@ -2,7 +2,8 @@ package peer
 
 import "time"
 
-// none does nothing: what it costs is the harness's part of all figures.
+// none does nothing. Its cost is the cost of the harness, which is part of all
+// figures.
 type none struct{ set int }
 
 // OpenNone returns an implementation without timers.

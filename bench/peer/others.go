@@ -6,13 +6,13 @@ import (
 	"github.com/foliot/foliot/bench/classic"
 )
 
-// functions is an implementation that takes a function with each timer.
+// functions adapts an implementation that takes a function with each timer.
 type functions[H any] struct {
 	sink   Sink
 	after  func(d time.Duration, f func()) H
 	remove func(h H) bool
 	reset  func(h H, d time.Duration) bool
-	count  func() int // nil: it does not say
+	count  func() int // nil: the number is unknown
 	close  func()
 }
 
@@ -41,7 +41,7 @@ func OpenTime(s Sink) Timers[*time.Timer] {
 	}
 }
 
-// classics is what the four designs of package classic have in common.
+// classics is the common interface of the four designs of package classic.
 type classics[H any] interface {
 	Add(d time.Duration, f func()) H
 	Remove(h H) bool
@@ -59,7 +59,8 @@ func OpenHeap(s Sink) Timers[*classic.HeapTimer] {
 	return ofClassic[*classic.HeapTimer](s, classic.NewHeap())
 }
 
-// OpenRounds returns the hashed wheel with rounds. A turn takes 65 s; with Netty's defaults, 512 slots of 100 ms, it takes 51 s.
+// OpenRounds returns the hashed wheel with rounds. A turn takes 65 s. With
+// Netty's defaults, 512 slots of 100 ms, it would take 51 s.
 func OpenRounds(s Sink) Timers[*classic.Timer] {
 	return ofClassic[*classic.Timer](s, classic.NewRounds(time.Millisecond, 1<<16))
 }

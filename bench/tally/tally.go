@@ -1,4 +1,4 @@
-// Package tally counts what fired, and how late.
+// Package tally counts the timers that fired, and measures their lateness.
 package tally
 
 import (
@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Tally is the account of a known number of timers: when each is due, and when it fired. Fire and Func may be used by any
-// goroutine; the rest is for the one that set the timers.
+// Tally records a known number of timers: when each is due, and when it fired.
+// Any goroutine may call Fire and Func. Only the goroutine that sets the timers
+// may call the other methods.
 type Tally struct {
 	base  time.Time
 	slots []slot
@@ -18,14 +19,14 @@ type Tally struct {
 	done    chan struct{}
 }
 
-// slot is one timer's line.
+// slot is the record of one timer.
 type slot struct {
 	tally *Tally
 	due   atomic.Int64 // nanoseconds since the base
-	fired atomic.Int64 // the same, plus one; 0: it has not
+	fired atomic.Int64 // nanoseconds since the base, plus one; 0: it did not fire
 }
 
-// New returns the account of n timers, of which expected shall fire.
+// New returns a Tally of n timers. It expects that `expected` of them fire.
 func New(n, expected int) *Tally {
 	t := &Tally{base: time.Now(), slots: make([]slot, n), done: make(chan struct{})}
 	for i := range t.slots {
@@ -35,19 +36,21 @@ func New(n, expected int) *Tally {
 	return t
 }
 
-// Now returns the time since the account was opened.
+// Now returns the time since New.
 func (t *Tally) Now() time.Duration { return time.Since(t.base) }
 
-// Expect says when timer i is due: no earlier than that may it fire.
+// Expect sets the due time of timer i. The timer must not fire earlier.
 func (t *Tally) Expect(i int, due time.Duration) { t.slots[i].due.Store(int64(due)) }
 
-// Func returns the callback of timer i: a closure of 16 bytes, as a program's own would be.
+// Func returns the callback of timer i. It is a closure of 16 bytes, like that
+// of a typical program.
 func (t *Tally) Func(i int) func() { return t.slots[i].fire }
 
-// Fire says that timer i has fired.
+// Fire records that timer i fired.
 func (t *Tally) Fire(i int) { t.slots[i].fire() }
 
-// FireAt is Fire with a reading of the clock, for a batch of timers that share one.
+// FireAt is like Fire with a given time, for a batch of timers that share one
+// reading of the clock.
 func (t *Tally) FireAt(i int, now time.Duration) { t.slots[i].fireAt(now) }
 
 func (s *slot) fire() { s.fireAt(s.tally.Now()) }
@@ -62,7 +65,8 @@ func (s *slot) fireAt(now time.Duration) {
 	}
 }
 
-// Wait waits until all that shall fire has fired, or for as long as limit. It returns what is missing.
+// Wait waits until all expected timers have fired, at most for the time limit.
+// It returns the number of missing timers.
 func (t *Tally) Wait(limit time.Duration) (missing int) {
 	select {
 	case <-t.done:
@@ -74,7 +78,7 @@ func (t *Tally) Wait(limit time.Duration) (missing int) {
 // Fired reports whether timer i has fired.
 func (t *Tally) Fired(i int) bool { return t.slots[i].fired.Load() != 0 }
 
-// Count returns how many of the timers have fired.
+// Count returns the number of timers that fired.
 func (t *Tally) Count() (fired int) {
 	for i := range t.slots {
 		if t.Fired(i) {
@@ -84,17 +88,17 @@ func (t *Tally) Count() (fired int) {
 	return fired
 }
 
-// Doubled returns how often a timer fired that had fired before.
+// Doubled returns the number of repeated firings.
 func (t *Tally) Doubled() int { return int(t.doubled.Load()) }
 
-// Lateness is the distribution of how much later than due timers fired.
+// Lateness is the distribution of the time from due to fired.
 type Lateness struct {
 	Early         int           // timers that fired before they were due
-	Earliest      time.Duration // by how much the worst of them
-	P50, P99, Max time.Duration // of all; an early timer counts as early as it was
+	Earliest      time.Duration // how early the worst of them was
+	P50, P99, Max time.Duration // of all timers; early ones count as negative
 }
 
-// Lateness returns the distribution over the timers that have fired.
+// Lateness returns the distribution for the timers that fired.
 func (t *Tally) Lateness() Lateness {
 	var all []time.Duration
 	for i := range t.slots {

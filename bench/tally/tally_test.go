@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestLatenessIsCountedFromWhatIsDue(t *testing.T) {
+func TestLatenessCountsFromTheDueTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := New(4, 3)
 		for i := range 4 {
@@ -35,7 +35,7 @@ func TestASecondFiringIsCounted(t *testing.T) {
 	}
 }
 
-func TestWaitTellsWhatIsMissing(t *testing.T) {
+func TestWaitReturnsTheNumberOfMissingTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := New(3, 3)
 		a.Fire(1)

@@ -28,7 +28,7 @@ func start(l net.Listener, c config) *server {
 	s := &server{config: c, room: newRoom(c), listener: l, ended: make(chan error, 1)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { w.Write(page) })
-	mux.HandleFunc("GET /who", s.room.who)
+	mux.HandleFunc("GET /who", s.room.list)
 	mux.HandleFunc("GET /chat", s.room.join)
 	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	go func() { s.ended <- s.http.Serve(l) }()
@@ -49,8 +49,8 @@ func (s *server) stop(ctx context.Context) error {
 	return errors.Join(err, s.room.empty(ctx))
 }
 
-// who lists the clients, and the time for which each was silent.
-func (r *room) who(w http.ResponseWriter, _ *http.Request) {
+// list writes the connected clients and the time of their silence.
+func (r *room) list(w http.ResponseWriter, _ *http.Request) {
 	for c, silent := range r.clients.All() {
 		fmt.Fprintf(w, "%s, silent for %v\n", c.name, silent.Round(time.Second))
 	}

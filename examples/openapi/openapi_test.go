@@ -126,7 +126,8 @@ func save(t *testing.T, file string, data []byte) {
 	}
 }
 
-// What is not understood is refused, and not left out.
+// The generator refuses a document that it does not understand. It leaves
+// nothing out.
 func TestAStrangeDocumentIsRefused(t *testing.T) {
 	const problem = `"default": {"content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}`
 	document := func(operation string) string {

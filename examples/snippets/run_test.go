@@ -75,7 +75,7 @@ func TestASessionIsWatchedWhileItIsServed(t *testing.T) {
 	}
 }
 
-// serving serves a session whose commands are lines.
+// serving serves a session. Each command is a line.
 func serving(sessions *idle.Group[*session], c net.Conn) <-chan error {
 	ended := make(chan error, 1)
 	in := bufio.NewReader(c)
