@@ -1,5 +1,6 @@
-// Command bench measures Foliot beside package time, go-zero's TimingWheel and four textbook designs, and writes
-// docs/benchmarks.md. It is run from the root of the repository: make bench.
+// Command bench compares Foliot with package time, go-zero's TimingWheel and
+// four textbook designs, and writes docs/benchmarks.md. Run it from the root of
+// the repository: make bench.
 package main
 
 import (
@@ -28,12 +29,12 @@ var self = program.Program{
 
 const usage = `usage: make bench [ARGS='flags']      (from the root of the repository)
 
-Measures timers side by side, each measurement in a process of its own, and writes what came out:
+Compares timers. Each measurement runs in a process of its own. The results go to:
 
-  the whole set     bench/results/latest.json, docs/benchmarks.md, docs/benchmarks/*.svg    about 20 minutes
-  a part of it      the same files below bin/bench/, and prints where
+  all measurements  bench/results/latest.json, docs/benchmarks.md, docs/benchmarks/*.svg    about 20 minutes
+  some of them      the same files below bin/bench/; their paths are printed
 
-Let the machine do nothing else meanwhile. Flags:
+Run nothing else on the machine at the same time. Flags:
 
 `
 
@@ -48,21 +49,21 @@ type settings struct {
 }
 
 func parse(args []string) (s settings, err error) {
-	flags := self.Flags(&s.Settings, "n up to 10^5, short windows, one trial: less than two minutes, to see that all works")
-	flags.Lookup("docs").Usage += ", and benchmarks/ with the plots"
+	flags := self.Flags(&s.Settings, "n up to 10^5, short windows, one trial: less than two minutes, to check that everything works")
+	flags.Lookup("docs").Usage += ", and of benchmarks/ with the plots"
 	var workloads, peers, ns string
-	flags.StringVar(&workloads, "workload", "", "only these workloads, with commas between them")
-	flags.StringVar(&peers, "impl", "", "only these implementations, with commas between them")
-	flags.StringVar(&ns, "n", "", "only these numbers of timers, with commas between them: 1000, 100000, 1000000, 10000000;\nworkloads that know but one keep it")
-	flags.IntVar(&s.trials, "trials", 0, "how often each is measured; the median counts (default 3, with -quick 1)")
-	flags.BoolVar(&s.list, "list", false, "name the workloads and the implementations")
-	flags.StringVar(&s.child, "child", "", "do one measurement in this process, given as JSON (the harness calls itself so)")
+	flags.StringVar(&workloads, "workload", "", "run only these workloads, separated by commas")
+	flags.StringVar(&peers, "impl", "", "measure only these implementations, separated by commas")
+	flags.StringVar(&ns, "n", "", "use only these numbers of timers, separated by commas: 1000, 100000, 1000000, 10000000;\nworkloads with a single number ignore this flag")
+	flags.IntVar(&s.trials, "trials", 0, "number of trials of each measurement; the result is their median (default 3, with -quick 1)")
+	flags.BoolVar(&s.list, "list", false, "list the workloads and the implementations")
+	flags.StringVar(&s.child, "child", "", "run one measurement, given as JSON, in this process (for internal use)")
 	if err := program.Parse(flags, args); err != nil {
 		return s, err
 	}
 	s.quick, s.workloads, s.peers = s.Quick, program.Words(workloads), program.Words(peers)
 	for _, word := range program.Words(ns) {
-		n, err := strconv.ParseFloat(word, 64) // 1e6 as well
+		n, err := strconv.ParseFloat(word, 64) // accepts 1e6 too
 		if err != nil {
 			return s, fmt.Errorf("-n: %q is not a number", word)
 		}
@@ -120,7 +121,7 @@ func measureAndPublish(s *settings, args []string) error {
 	defer stop()
 	p := newPlan(s.options)
 	if len(p.groups) == 0 {
-		return errors.New("nothing is left to measure with these flags")
+		return errors.New("these flags leave no measurement")
 	}
 	r := &record.Run{Head: self.Head(args), Skipped: p.skipped}
 	progress := newProgress(os.Stderr, &p)
@@ -136,7 +137,7 @@ func measureAndPublish(s *settings, args []string) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted; what was measured is in %s, docs are as they were", s.Results)
+		return fmt.Errorf("interrupted: the results so far are in %s, docs were not changed", s.Results)
 	}
 	return errors.Join(publish(s, r), failed(r.Results))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// TestMain lets the test binary be the child that the harness starts.
+// TestMain lets the test binary run as the child process of the harness.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "-child" {
 		if err := child(os.Args[2]); err != nil {
@@ -26,19 +26,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestAFailedChildIsReportedAndTheRestGoesOn(t *testing.T) {
+func TestAFailedChildIsReportedAndTheOthersContinue(t *testing.T) {
 	job := func(implementation string) record.Job {
 		return record.Job{Workload: measure.AddRemove, Peer: implementation, N: 10, Goroutines: 1, Window: time.Millisecond}
 	}
 	crash := job(peer.Time)
-	crash.N = -1 // a slice of that length is a panic
-	p := plan{groups: []group{{job("nobody")}, {crash}, {job(peer.Time), job(peer.Foliot)}}}
+	crash.N = -1 // a slice of this length causes a panic
+	p := plan{groups: []group{{job("unknown")}, {crash}, {job(peer.Time), job(peer.Foliot)}}}
 	var out bytes.Buffer
 	results := measureAll(t.Context(), p, newProgress(&out, &p))
 	if len(results) != 4 {
 		t.Fatalf("%d results, want 4", len(results))
 	}
-	for i, wanted := range []string{"nobody", "panic", "", ""} {
+	for i, wanted := range []string{"unknown", "panic", "", ""} {
 		r := results[i]
 		if !strings.Contains(r.Failed, wanted) || (r.Failed == "") != (wanted == "") || (r.Failed == "") != (len(r.Values) > 0) {
 			t.Errorf("result %d: failed %q, values %v; want a failure with %q", i, r.Failed, r.Values, wanted)
@@ -74,7 +74,7 @@ func TestTrialsAreInterleaved(t *testing.T) {
 	}
 }
 
-func TestTheWholeSetIsWhole(t *testing.T) {
+func TestTheWholeSetHasEveryWorkload(t *testing.T) {
 	p := newPlan(options{trials: 3})
 	jobs := map[string]int{}
 	for _, g := range p.groups {
@@ -94,7 +94,7 @@ func TestTheWholeSetIsWhole(t *testing.T) {
 		}
 	}
 	if len(p.skipped) == 0 {
-		t.Error("what is too much is not said")
+		t.Error("no measurement is listed as skipped")
 	}
 	if minutes := p.expected().Minutes(); minutes > 30 {
 		t.Errorf("it takes %.0f minutes", minutes)
@@ -105,7 +105,7 @@ func TestTheWholeSetIsWhole(t *testing.T) {
 	}
 }
 
-func TestAPartNeverOverwritesWhatIsPublished(t *testing.T) {
+func TestAPartNeverOverwritesPublishedResults(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                       "docs",
 		"-report":                "docs",

@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// series is one workload with all that it is measured for.
+// series is a workload with all variants to measure.
 type series struct {
 	workload   string
 	what       string // for -list
@@ -20,7 +20,7 @@ type series struct {
 	window     time.Duration
 }
 
-// whole are the implementations that stand for themselves.
+// whole lists the implementations without the variants of Foliot.
 var whole = []string{
 	peer.Time, peer.GoZero, peer.Heap, peer.Rounds, peer.Hands, peer.Buckets, peer.Foliot, peer.FoliotTimers,
 }
@@ -32,13 +32,13 @@ var (
 	once = []int{1} // goroutines
 )
 
-// full is everything.
+// full lists all measurements.
 var full = []series{
 	{
-		measure.Floors, "what no implementation can go below", []string{peer.None}, []int{0}, once, 200 * time.Millisecond,
+		measure.Floors, "lower bounds for every implementation", []string{peer.None}, []int{0}, once, 200 * time.Millisecond,
 	},
 	{
-		measure.Accuracy, "when timers fire while there is little to do; none may be lost, or fire twice",
+		measure.Accuracy, "when timers fire while there is little to do; each must fire once",
 		and(peer.FoliotInline, peer.FoliotBatch),
 		[]int{21_000},
 		once, 0,
@@ -48,11 +48,11 @@ var full = []series{
 		and(peer.None), all, once, 500 * time.Millisecond,
 	},
 	{
-		measure.Heartbeat, "a random one of n standing timers is put off",
+		measure.Heartbeat, "a random one of n standing timers is extended",
 		and(peer.FoliotReset, peer.None), all, once, 500 * time.Millisecond,
 	},
 	{
-		measure.Hot, "the same one of n standing timers is put off each time",
+		measure.Hot, "the same one of n standing timers is extended each time",
 		and(peer.FoliotReset, peer.None),
 		[]int{1_000_000},
 		once, 500 * time.Millisecond,
@@ -78,14 +78,14 @@ var full = []series{
 		measure.Heartbeat, "", and(peer.FoliotReset, peer.None), []int{1_000_000}, []int{2, 64}, 500 * time.Millisecond,
 	},
 	{
-		measure.Idle, "n standing timers, and nothing due for ten seconds",
+		measure.Idle, "n standing timers, none of them due within ten seconds",
 		and(peer.None),
 		[]int{0, 100_000},
 		once, 10 * time.Second,
 	},
 }
 
-// tooMuch says what is not tried, and why.
+// tooMuch returns the reason to skip a measurement, or the empty string.
 func tooMuch(workload, implementation string, n int) string {
 	if implementation == peer.GoZero && n >= 10_000_000 {
 		return "it would take 2.6 GB, and minutes for each measurement"
@@ -93,7 +93,7 @@ func tooMuch(workload, implementation string, n int) string {
 	return ""
 }
 
-// options narrow the full set down.
+// options select a part of the measurements.
 type options struct {
 	workloads, peers []string // empty: all
 	ns               []int    // empty: all
@@ -101,17 +101,19 @@ type options struct {
 	quick            bool
 }
 
-// plan is the jobs in the order they are done, and what is left out.
+// plan lists the jobs in the order of measurement, and the skipped ones.
 type plan struct {
 	groups  []group
 	skipped []record.Skip
 }
 
-// group is jobs that are done at a time. It is more than one where the machine is idle meanwhile.
+// group is a set of jobs that run at the same time. A group has several jobs
+// only if they leave the machine idle.
 type group []record.Job
 
-// newPlan interleaves the trials: every implementation has its first before any has its second, so that what the machine goes
-// through meanwhile is spread over all.
+// newPlan interleaves the trials: every implementation has its first trial
+// before any has its second. So a change of the machine's speed affects all of
+// them.
 func newPlan(o options) plan {
 	var p plan
 	for _, s := range full {
@@ -154,12 +156,13 @@ func (p *plan) add(o options, s *series, n, goroutines int) {
 	}
 }
 
-// wants reports whether a list is empty or names it.
+// wants reports whether the list is empty or contains the name.
 func (o options) wants(list []string, name string) bool {
 	return len(list) == 0 || slices.Contains(list, name)
 }
 
-// sizes returns the ns of a series that are wanted. Those of series with but one n cannot be chosen.
+// sizes returns the selected numbers of timers of a series. Series with a
+// single number keep it.
 func (o options) sizes(s *series) (ns []int) {
 	for _, n := range s.ns {
 		switch {
@@ -182,7 +185,8 @@ func (o options) window(s *series) time.Duration {
 	return s.window / 10
 }
 
-// expected is roughly what a job takes: to begin with, processes and their setting up.
+// expected returns the approximate duration of a job, including the start of
+// its process.
 func expected(j record.Job) time.Duration {
 	d := 50*time.Millisecond + time.Duration(j.N)*450*time.Nanosecond
 	switch j.Workload {
@@ -202,7 +206,7 @@ func expected(j record.Job) time.Duration {
 	return d
 }
 
-// expected is what its longest job takes.
+// expected returns the duration of the group's longest job.
 func (g group) expected() (longest time.Duration) {
 	for _, j := range g {
 		longest = max(longest, expected(j))
@@ -217,16 +221,16 @@ func (p *plan) expected() (sum time.Duration) {
 	return sum
 }
 
-// check returns an error that names what the harness does not know.
+// check returns an error if an option is unknown or out of range.
 func (o options) check() error {
 	for _, name := range o.workloads {
 		if !slices.ContainsFunc(full, func(s series) bool { return s.workload == name }) {
-			return fmt.Errorf("there is no workload %q; -list shows them", name)
+			return fmt.Errorf("there is no workload %q; -list shows all", name)
 		}
 	}
 	for _, name := range o.peers {
 		if _, ok := peer.Find(name); !ok {
-			return fmt.Errorf("there is no implementation %q; -list shows them", name)
+			return fmt.Errorf("there is no implementation %q; -list shows all", name)
 		}
 	}
 	for _, n := range o.ns {

@@ -11,14 +11,14 @@ import (
 	"github.com/foliot/foliot/bench/report"
 )
 
-// progress says what was measured, and how long the rest will take.
+// progress prints each result and the remaining time.
 type progress struct {
 	out      io.Writer
 	start    time.Time
 	jobs     int
 	finished int
-	expected time.Duration // of all
-	past     time.Duration // of it, the part of what is finished
+	expected time.Duration // of all jobs
+	past     time.Duration // expected duration of the finished jobs
 }
 
 func newProgress(out io.Writer, p *plan) *progress {
@@ -30,7 +30,7 @@ func newProgress(out io.Writer, p *plan) *progress {
 	return pr
 }
 
-// done reports a group.
+// done prints the results of a group.
 func (p *progress) done(g group, results []record.Result) {
 	p.past += g.expected()
 	for i := range results {
@@ -45,7 +45,8 @@ func (p *progress) done(g group, results []record.Result) {
 	}
 }
 
-// left scales what is still expected by how the past went.
+// left returns the remaining time: the expected one, multiplied by the ratio of
+// actual to expected time so far.
 func (p *progress) left() string {
 	pace := float64(time.Since(p.start)) / float64(max(p.past, 1))
 	return program.Clock(time.Duration(float64(p.expected-p.past) * pace))

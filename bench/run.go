@@ -17,11 +17,12 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// tooLong ends a child that hangs.
+// tooLong is the time limit of a child process.
 const tooLong = 3 * time.Minute
 
-// measureAll does the jobs of p, each in a process of its own, and returns the results in order. A job that fails is one of
-// them. It stops early if ctx ends.
+// measureAll runs the jobs of p, each in its own process, and returns the
+// results in order. A failed job has a result with its error. measureAll stops
+// early if ctx ends.
 func measureAll(ctx context.Context, p plan, progress *progress) []record.Result {
 	var results []record.Result
 	for _, g := range p.groups {
@@ -43,13 +44,14 @@ func measureAll(ctx context.Context, p plan, progress *progress) []record.Result
 	return results
 }
 
-// reply is what a child says on its last line.
+// reply is the last line of a child's output.
 type reply struct {
 	Values record.Values `json:"values"`
 	Failed string        `json:"failed"`
 }
 
-// inChild does a job in a process of its own, so that neither memory nor goroutines of one reach the next.
+// inChild runs a job in its own process, so that memory and goroutines of one
+// job do not affect the next.
 func inChild(ctx context.Context, j record.Job) record.Result {
 	start := time.Now()
 	r, err := askChild(ctx, j)
@@ -91,7 +93,8 @@ func askChild(ctx context.Context, j record.Job) (reply, error) {
 	return r, nil
 }
 
-// enoughMemory keeps a job from driving the machine into the ground.
+// enoughMemory returns an error if the job may need more memory than the
+// machine has free.
 func enoughMemory(j record.Job) error {
 	perTimer := 250.0
 	if j.Peer == peer.GoZero {
@@ -99,13 +102,14 @@ func enoughMemory(j record.Job) error {
 	}
 	need, free := float64(j.N)*perTimer/(1<<30), record.FreeMemoryGiB()
 	if free > 0 && need*1.5 > free {
-		return fmt.Errorf("it may need %.1f GiB of memory and %.1f GiB are free", need, free)
+		return fmt.Errorf("it may need %.1f GiB of memory, but %.1f GiB are free", need, free)
 	}
 	return nil
 }
 
-// environment pins what one goroutine does to one processor: then its time is all that it costs, the collector's share
-// included.
+// environment returns the environment of a job's process. A job of one
+// goroutine gets one processor, so that its elapsed time is its whole cost,
+// including garbage collection.
 func environment(j record.Job) []string {
 	env := os.Environ()
 	env = append(env, "GOGC=100", "GOMEMLIMIT=off", "GODEBUG=")
@@ -124,7 +128,7 @@ func firstLines(s string) string {
 	return strings.Join(lines[:min(3, len(lines))], " | ")
 }
 
-// child is the other side of askChild.
+// child runs the job that askChild sent to this process.
 func child(job string) error {
 	var j record.Job
 	if err := json.Unmarshal([]byte(job), &j); err != nil {
@@ -143,7 +147,7 @@ func child(job string) error {
 	return nil
 }
 
-// failed returns an error that counts the jobs that have no values.
+// failed returns an error with the number of jobs without values, or nil.
 func failed(results []record.Result) error {
 	n := 0
 	for i := range results {

@@ -6,28 +6,34 @@ import (
 	"time"
 )
 
-// Buckets is the hierarchy with a delay queue of buckets: wheels of 20 slots, of which each next one is 20 times as coarse and
-// is created when it is needed, and a heap of the buckets that hold something, so that the goroutine sleeps until the earliest.
-// When a bucket of a coarse wheel comes due, its timers are placed anew in the finer ones. It is the design of Kafka's
-// TimingWheel and SystemTimer ("purgatory"), scheme 7 of Varghese and Lauck (1987) without ticking. Kafka lets callers add
-// under a shared lock, and hands what is due to a thread of its own; here one lock guards all, and the goroutine calls.
+// Buckets is the hierarchy with a delay queue of buckets. Its wheels have 20
+// slots each. The ticks of each wheel are 20 times as long as those of the one
+// before, and a wheel is created when it is needed. A heap holds the buckets
+// that have timers, so the goroutine sleeps until the earliest. When a bucket
+// of a coarse wheel is due, its timers move to the finer wheels.
 //
-// As in Kafka a bucket is due when its tick begins: a timer is early by up to one tick. It is not late but by what the
-// scheduler takes. The bucket of removed timers stays in the queue and wakes the goroutine for nothing.
+// This is the design of Kafka's TimingWheel and SystemTimer ("purgatory"):
+// scheme 7 of Varghese and Lauck (1987) without ticking. In Kafka, callers add
+// timers under a shared lock, and a separate thread runs due ones. Here one
+// lock guards everything, and the goroutine runs the callbacks.
+//
+// As in Kafka, a bucket is due when its tick begins, so a timer is early by up
+// to one tick. It is late only by the time that the scheduler takes. The bucket
+// of a removed timer stays in the queue and wakes the goroutine without need.
 type Buckets struct {
 	driver
 
 	mu    sync.Mutex // guards everything below
 	fine  *ring
 	queue bucketQueue
-	due   chain // found to be due while timers were placed
+	due   chain // timers that were due when they were placed
 	n     int
 }
 
 // ring is one wheel of the hierarchy. Times are nanoseconds since the base.
 type ring struct {
 	tick    int64
-	now     int64 // the time of the last bucket that came due, rounded down to a tick
+	now     int64 // the due time of the last bucket, rounded down to a tick
 	buckets [ringSize]bucket
 	coarser *ring // nil until it is needed
 }
@@ -36,11 +42,11 @@ const ringSize = 20
 
 type bucket struct {
 	list
-	when  int64 // when it comes due
-	index int   // in the queue, plus one; 0: it is not there
+	when  int64 // due time
+	index int   // in the queue, plus one; 0: not in the queue
 }
 
-// NewBuckets returns an empty hierarchy with its goroutine running.
+// NewBuckets returns an empty hierarchy and starts its goroutine.
 func NewBuckets(tick time.Duration) *Buckets {
 	if tick <= 0 {
 		panic("classic: NewBuckets needs a tick above 0")
@@ -63,7 +69,7 @@ func (b *Buckets) Add(d time.Duration, f func()) *Timer {
 	return t
 }
 
-// Remove takes t back, and reports whether it was pending.
+// Remove removes t, and reports whether it was pending.
 func (b *Buckets) Remove(t *Timer) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,7 +81,8 @@ func (b *Buckets) Remove(t *Timer) bool {
 	return true
 }
 
-// Reset makes t fire after d from now if it is pending, and reports whether it was.
+// Reset makes t fire after d from now if it is pending, and reports whether it
+// was.
 func (b *Buckets) Reset(t *Timer, d time.Duration) bool {
 	when := int64(after(b.now(), d))
 	b.mu.Lock()
@@ -100,7 +107,8 @@ func (b *Buckets) Len() int {
 	return b.n
 }
 
-// placeLocked puts t into a bucket, or into due, and reports whether the goroutine must wake up earlier for it.
+// placeLocked puts t into a bucket, or into due. It reports whether the
+// goroutine must wake up earlier.
 func (b *Buckets) placeLocked(t *Timer) (earlier bool) {
 	for r := b.fine; ; r = r.overflow() {
 		switch {
@@ -131,7 +139,8 @@ func (r *ring) overflow() *ring {
 	return r.coarser
 }
 
-// pass calls what is due, and returns the time until the next bucket is.
+// pass runs the callbacks of all due timers. It returns the time until the next
+// bucket is due.
 func (b *Buckets) pass() time.Duration {
 	for {
 		b.mu.Lock()
@@ -146,7 +155,8 @@ func (b *Buckets) pass() time.Duration {
 	}
 }
 
-// flushLocked places the timers of the first bucket anew if it is due; otherwise it returns the time until it is.
+// flushLocked moves the timers of due buckets until some are due to fire. Then
+// it returns 0. Otherwise it returns the time until the first bucket is due.
 func (b *Buckets) flushLocked() (wait time.Duration) {
 	for b.due.n == 0 {
 		if len(b.queue) == 0 {
@@ -172,7 +182,7 @@ func (b *Buckets) flushLocked() (wait time.Duration) {
 	return 0
 }
 
-// bucketQueue is a heap of buckets by when they come due.
+// bucketQueue is a heap of buckets, ordered by due time.
 type bucketQueue []*bucket
 
 func (q bucketQueue) Len() int           { return len(q) }

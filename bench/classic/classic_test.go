@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// timers is what the four designs have in common.
+// timers is the common interface of the four designs.
 type timers[H any] interface {
 	Add(d time.Duration, f func()) H
 	Remove(t H) bool
@@ -18,10 +18,11 @@ type timers[H any] interface {
 	Close()
 }
 
-// promise is what a design says about when it fires, beyond what the scheduler takes.
+// promise has the limits of a design's firing times, not counting the time that
+// the scheduler takes.
 type promise struct {
-	early time.Duration // the deadline less this is not yet reached, ever
-	late  time.Duration
+	early time.Duration // each timer is early by less than this, or not at all
+	late  time.Duration // no timer is late by more than this
 }
 
 func TestHeap(t *testing.T) { suite(t, NewHeap, promise{}) }
@@ -61,7 +62,8 @@ func suite[H any, T timers[H]](t *testing.T, open func() T, p promise) {
 	t.Run("EachEndsOnceUnderContention", func(t *testing.T) { eachEndsOnce(t, open()) })
 }
 
-// check fails unless now keeps the promise for a deadline.
+// check fails the test unless the present time keeps the promise for a
+// deadline.
 func (p promise) check(t *testing.T, d time.Duration, due time.Time) {
 	t.Helper()
 	if off := time.Since(due); off < -p.early || off == -p.early && p.early > 0 || off > p.late {
@@ -75,7 +77,8 @@ func firesOnceAndInTime[H any, T timers[H]](t *testing.T, ts T, p promise) {
 	var fired atomic.Int64
 	const n = 3000
 	for i := range n {
-		// Every unit of every ring: 1 µs to 33 s, as many short ones as long ones.
+		// Delays of 1 µs to 33 s cover every unit of every ring, with as many
+		// short ones as long ones.
 		d := time.Microsecond << (i % 25)
 		d += time.Duration(r.Int64N(int64(d)))
 		due := time.Now().Add(d)
@@ -83,7 +86,7 @@ func firesOnceAndInTime[H any, T timers[H]](t *testing.T, ts T, p promise) {
 			fired.Add(1)
 			p.check(t, d, due)
 		})
-		time.Sleep(time.Duration(r.Int64N(int64(time.Millisecond)))) // another phase for each
+		time.Sleep(time.Duration(r.Int64N(int64(time.Millisecond)))) // each timer has another phase of the tick
 	}
 	time.Sleep(time.Minute)
 	synctest.Wait()
@@ -109,7 +112,7 @@ func firesAtOnce[H any, T timers[H]](t *testing.T, ts T, p promise) {
 		t.Errorf("%d of 3 fired", fired.Load())
 	}
 	if !ts.Remove(far) {
-		t.Error("the timer of the longest delay is gone")
+		t.Error("the timer of the longest delay is missing")
 	}
 }
 
@@ -119,7 +122,7 @@ func removeIsExact[H any, T timers[H]](t *testing.T, ts T) {
 	taken := ts.Add(time.Second, func() { t.Error("a removed timer has fired") })
 	kept := ts.Add(time.Second, func() { fired++ })
 	if !ts.Remove(taken) || ts.Remove(taken) || ts.Reset(taken, 0) {
-		t.Error("want Remove true once, and then nothing to remove or to reset")
+		t.Error("want true from the first Remove, then false from Remove and Reset")
 	}
 	if ts.Len() != 1 {
 		t.Errorf("Len is %d, want 1", ts.Len())
@@ -127,7 +130,7 @@ func removeIsExact[H any, T timers[H]](t *testing.T, ts T) {
 	time.Sleep(2 * time.Second)
 	synctest.Wait()
 	if fired != 1 || ts.Remove(kept) || ts.Reset(kept, 0) {
-		t.Errorf("fired %d times; want once, and then nothing to remove or to reset", fired)
+		t.Errorf("fired %d times, want once, then false from Remove and Reset", fired)
 	}
 }
 
@@ -192,14 +195,14 @@ func callbacksMayCall[H any, T timers[H]](t *testing.T, ts T) {
 
 func catchesUp[H any, T timers[H]](t *testing.T, ts T, p promise) {
 	defer ts.Close()
-	ts.Add(time.Second, func() { time.Sleep(5 * time.Second) }) // all four call one after the other
+	ts.Add(time.Second, func() { time.Sleep(5 * time.Second) }) // all four designs run one callback at a time
 	var fired atomic.Int64
 	for i := range 100 {
 		ts.Add(2*time.Second+time.Duration(i)*time.Millisecond, func() { fired.Add(1) })
 	}
 	const d = 10 * time.Second
 	due := time.Now().Add(d)
-	ts.Add(d, func() { p.check(t, d, due) }) // the stall has not made it later
+	ts.Add(d, func() { p.check(t, d, due) }) // the stall does not delay it
 	time.Sleep(6*time.Second + 2*time.Millisecond)
 	synctest.Wait()
 	if fired.Load() != 100 {
@@ -208,7 +211,8 @@ func catchesUp[H any, T timers[H]](t *testing.T, ts T, p promise) {
 	time.Sleep(time.Minute)
 }
 
-// eachEndsOnce runs in real time: many goroutines add, move and remove; each timer either fires or is removed.
+// eachEndsOnce runs in real time. Many goroutines add, move and remove timers.
+// Each timer must either fire or be removed.
 func eachEndsOnce[H any, T timers[H]](t *testing.T, ts T) {
 	const workers, each = 8, 2000
 	var ended [workers * each]atomic.Int32

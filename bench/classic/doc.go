@@ -1,19 +1,23 @@
-// Package classic holds four textbook designs of a timer, written to be measured beside Foliot: the sorted heap ([Heap]),
-// the hashed wheel with rounds ([Rounds]), the clock of four hands ([Hands]) and the hierarchy with a delay queue of
+// Package classic contains four textbook designs of a timer, to compare with
+// Foliot: the sorted heap ([Heap]), the hashed wheel with rounds ([Rounds]),
+// the clock of four hands ([Hands]) and the hierarchy with a delay queue of
 // buckets ([Buckets]).
 //
-// All four work alike, so that their data structures alone differ. One lock guards the structure. One goroutine, which New
-// starts and Close stops and waits for, takes out what is due and calls it, outside the lock, one after the other. A timer
-// has fired when it is taken out: from then on Remove and Reset return false. Add and Reset read the monotonic clock once,
-// and a removed timer is unlinked at once. Where an original differs, its type says so.
+// All four work in the same way, so that only their data structures differ. One
+// lock guards the structure. New starts one goroutine; Close stops it and
+// waits. The goroutine takes out due timers and runs their callbacks outside
+// the lock, one after another. A timer has fired when it is taken out: from
+// then on Remove and Reset return false. Add and Reset read the monotonic clock
+// once. A removed timer is unlinked at once. The comment of a type says how the
+// original differs.
 package classic
 
 import "time"
 
-// forever is how long a goroutine sleeps that has nothing to do.
+// forever is the time that a goroutine sleeps if no timer is pending.
 const forever = time.Duration(1<<63 - 1)
 
-// after returns now + d, without overflow; a negative d is 0.
+// after returns now + d without overflow. It treats a negative d as 0.
 func after(now, d time.Duration) time.Duration {
 	if d <= 0 {
 		return now

@@ -2,12 +2,13 @@ package classic
 
 import "time"
 
-// driver is the clock and the goroutine of each design. start starts it, Close stops it and waits.
+// driver has the clock and the goroutine of a design. start starts the
+// goroutine; Close stops it and waits.
 type driver struct {
 	base time.Time
-	wake chan struct{} // holds a token when the next pass may have to be earlier
+	wake chan struct{} // holds a token if the next pass may be due earlier
 	quit chan struct{}
-	gone chan struct{} // closed by the goroutine as it ends
+	gone chan struct{} // closed by the goroutine at its end
 }
 
 func newDriver() driver {
@@ -19,7 +20,8 @@ func newDriver() driver {
 	}
 }
 
-// start calls pass, again and again, each time after as long as the last one returned, or when hurry was called.
+// start calls pass repeatedly: after the time that pass returned, or earlier if
+// hurry was called.
 func (d *driver) start(pass func() time.Duration) {
 	go func() {
 		defer close(d.gone)
@@ -46,7 +48,8 @@ func (d *driver) hurry() {
 	}
 }
 
-// Close ends the goroutine. What is pending never fires. It must not be called twice, or by a callback.
+// Close stops the goroutine. Pending timers never fire. Close must not be
+// called twice, nor by a callback.
 func (d *driver) Close() {
 	close(d.quit)
 	<-d.gone

@@ -5,13 +5,17 @@ import (
 	"time"
 )
 
-// Hands is the clock of four hands: a ring of 60 seconds, one of 60 minutes, one of 24 hours and one of days, each of whose
-// hands moves when the one below has gone round, and then spreads the timers of its slot over the rings below. It is scheme 7
-// of Varghese and Lauck ("Hashed and Hierarchical Timing Wheels", 1987) with their own example of a clock. So that its
-// lateness can be compared, a ring of 1000 milliseconds stands below the four. Add and Remove are O(1); a timer is moved at most
-// four times, and once a year more if it is further away.
+// Hands is the clock of four hands: rings of 60 seconds, 60 minutes, 24 hours
+// and 365 days. The hand of a ring moves when the hand of the ring below
+// completes a turn. Then the timers of its slot move to the rings below. This
+// is scheme 7 of Varghese and Lauck ("Hashed and Hierarchical Timing Wheels",
+// 1987), with their own example of a clock. A fifth ring of 1000 milliseconds
+// stands below the four, so that the lateness can be compared. Add and Remove
+// are O(1). A timer moves at most four times, and once more for each year of
+// its delay.
 //
-// Never early, late by up to one millisecond. The goroutine wakes up for every millisecond, also when nothing is pending.
+// A timer is never early, and late by up to one millisecond. The goroutine
+// wakes up every millisecond, even if no timer is pending.
 type Hands struct {
 	driver
 
@@ -20,9 +24,10 @@ type Hands struct {
 	n    int
 }
 
-// dial is the rings of a clock, which is told what time it is. Times are milliseconds.
+// dial contains the rings of a clock. The caller moves its time. Times are
+// milliseconds.
 type dial struct {
-	at      int64 // up to here all is done
+	at      int64 // all timers up to this time are done
 	millis  [second]list
 	seconds [60]list
 	minutes [60]list
@@ -37,7 +42,7 @@ const (
 	day    = 24 * hour
 )
 
-// NewHands returns an empty clock with its goroutine running.
+// NewHands returns an empty clock and starts its goroutine.
 func NewHands() *Hands {
 	h := &Hands{driver: newDriver()}
 	h.start(h.pass)
@@ -54,7 +59,7 @@ func (h *Hands) Add(d time.Duration, f func()) *Timer {
 	return t
 }
 
-// Remove takes t back, and reports whether it was pending.
+// Remove removes t, and reports whether it was pending.
 func (h *Hands) Remove(t *Timer) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,7 +98,8 @@ func (h *Hands) millisOf(d time.Duration) int64 {
 	return int64(after(after(h.now(), d), up) / time.Millisecond)
 }
 
-// pass moves the hands up to now, and returns the time until the next millisecond.
+// pass moves the hands to the present time. It returns the time until the next
+// millisecond.
 func (h *Hands) pass() time.Duration {
 	for {
 		h.mu.Lock()
@@ -109,14 +115,16 @@ func (h *Hands) pass() time.Duration {
 	}
 }
 
-// set places a timer; one of the past is due with the next millisecond.
+// set places a timer. If its time is past, the timer is due with the next
+// millisecond.
 func (c *dial) set(t *Timer) {
 	t.when = max(t.when, c.at+1)
 	c.place(t)
 }
 
-// place puts t, which is not past, into the ring of the largest unit in which its time and the clock's differ: there its slot
-// is still ahead of the hand.
+// place puts t, which is not past, into a ring: the ring of the largest unit in
+// which its time differs from the clock's. There its slot is still ahead of the
+// hand.
 func (c *dial) place(t *Timer) {
 	switch w := t.when; {
 	case w/second == c.at/second:
@@ -132,7 +140,7 @@ func (c *dial) place(t *Timer) {
 	}
 }
 
-// step moves the clock by a millisecond and takes out what is due.
+// step moves the clock by a millisecond and takes out the due timers.
 func (c *dial) step() (due chain) {
 	c.at++
 	if c.at%day == 0 {
@@ -155,7 +163,8 @@ func (c *dial) step() (due chain) {
 	return due
 }
 
-// spread places the timers of a slot anew, now that its hand has come.
+// spread places the timers of a slot again, because the hand has
+// reached the slot.
 func (c *dial) spread(slot *list) {
 	t := slot.first
 	slot.first = nil

@@ -6,7 +6,7 @@ import (
 )
 
 func TestDialFiresAtTheMillisecondAcrossAllHands(t *testing.T) {
-	// The last second of a year in days, so that every hand goes round.
+	// The test crosses the end of the 365 days, so every hand completes a turn.
 	const start = 365*day - 700
 	c := &dial{at: start}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -32,13 +32,13 @@ func TestDialFiresAtTheMillisecondAcrossAllHands(t *testing.T) {
 	}
 }
 
-func TestDialKeepsWhatIsMoreThanAYearAway(t *testing.T) {
+func TestDialKeepsTimersThatAreMoreThanAYearAway(t *testing.T) {
 	const due = 800*day + 5*hour + 7*minute + 11*second + 13
 	c := &dial{}
 	timer := &Timer{when: due}
 	c.set(timer)
 	for _, stop := range []int64{70 * day, 435 * day, 800 * day, due} {
-		c.at = stop - 1 // as if the empty milliseconds between had passed one by one
+		c.at = stop - 1 // skips empty milliseconds
 		if fired := c.step().n; fired != 0 != (stop == due) {
 			t.Fatalf("at day %d: %d fired", stop/day, fired)
 		}

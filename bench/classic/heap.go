@@ -5,12 +5,16 @@ import (
 	"time"
 )
 
-// Heap is the sorted heap: a binary heap of deadlines, and a goroutine that sleeps until the earliest. It is the design of
-// java.util.Timer (its TaskQueue is a binary heap) and of Workerman (an SplPriorityQueue). Both leave a cancelled timer in
-// the heap until its deadline; here each timer knows its place and is taken out at once, as ScheduledThreadPoolExecutor
-// does with setRemoveOnCancelPolicy. Add, Remove and Reset take O(log n).
+// Heap is the sorted heap: a binary heap of deadlines, and a goroutine that
+// sleeps until the earliest. This is the design of java.util.Timer (its
+// TaskQueue is a binary heap) and of Workerman (an SplPriorityQueue). Both
+// leave a cancelled timer in the heap until its deadline. Here each timer has
+// its index in the heap and is removed at once, as in
+// ScheduledThreadPoolExecutor with setRemoveOnCancelPolicy. Add, Remove and
+// Reset take O(log n).
 //
-// Never early. It has no tick: a timer is late by what the scheduler takes.
+// A timer is never early. Heap has no tick, so a timer is late only by the time
+// that the scheduler takes.
 type Heap struct {
 	driver
 
@@ -18,7 +22,8 @@ type Heap struct {
 	heap []heapItem
 }
 
-// heapItem holds the deadline beside the timer, so that comparing deadlines touches no timers.
+// heapItem contains the deadline and the timer, so that the heap compares
+// deadlines without reading timers.
 type heapItem struct {
 	when  time.Duration
 	timer *HeapTimer
@@ -27,10 +32,10 @@ type heapItem struct {
 // HeapTimer is a timer of a Heap.
 type HeapTimer struct {
 	f     func()
-	index int // in the heap; -1: it fired or was removed
+	index int // in the heap; -1: the timer fired or was removed
 }
 
-// NewHeap returns an empty Heap, with its goroutine running.
+// NewHeap returns an empty Heap and starts its goroutine.
 func NewHeap() *Heap {
 	h := &Heap{driver: newDriver()}
 	h.start(h.pass)
@@ -52,7 +57,7 @@ func (h *Heap) Add(d time.Duration, f func()) *HeapTimer {
 	return t
 }
 
-// Remove takes t back, and reports whether it was pending.
+// Remove removes t, and reports whether it was pending.
 func (h *Heap) Remove(t *HeapTimer) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,7 +92,8 @@ func (h *Heap) Len() int {
 	return len(h.heap)
 }
 
-// pass calls what is due, one timer at a time, and returns the time until the next is.
+// pass runs the callbacks of due timers, one at a time. It returns the time
+// until the next timer is due.
 func (h *Heap) pass() time.Duration {
 	for {
 		h.mu.Lock()
@@ -106,7 +112,7 @@ func (h *Heap) pass() time.Duration {
 	}
 }
 
-// takeLocked removes the item at i; the last one takes its place.
+// takeLocked removes the item at i. The last item takes its place.
 func (h *Heap) takeLocked(i int) {
 	h.heap[i].timer.index = -1
 	end := len(h.heap) - 1
@@ -118,7 +124,7 @@ func (h *Heap) takeLocked(i int) {
 	}
 }
 
-// placeLocked puts x at i, or where the order wants it from there.
+// placeLocked puts x at i, then moves x up or down to restore the order.
 func (h *Heap) placeLocked(i int, x heapItem) {
 	if i > 0 && x.when < h.heap[(i-1)/2].when {
 		h.upLocked(i, x)

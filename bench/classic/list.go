@@ -3,10 +3,10 @@ package classic
 // Timer is a timer of one of the wheels: Rounds, Hands or Buckets.
 type Timer struct {
 	next, prev *Timer
-	list       *list // where it stands; nil: it fired or was removed
+	list       *list // the slot of the timer; nil: it fired or was removed
 	f          func()
-	when       int64 // the deadline: a number of ticks, or of nanoseconds in Buckets
-	rounds     int64 // turns of the wheel that it still lets pass; Rounds alone uses it
+	when       int64 // the deadline: in ticks, or in nanoseconds in Buckets
+	rounds     int64 // turns of the wheel that it still has to wait; only Rounds uses it
 }
 
 // list is a slot: a doubly linked list of timers. The zero list is empty.
@@ -34,7 +34,8 @@ func (t *Timer) unlink() {
 	t.list, t.prev, t.next = nil, nil, nil
 }
 
-// chain is a queue of timers that were taken out. Nobody else follows their links any more, since their list is nil.
+// chain is a queue of timers that were taken out. Their list is nil, so no
+// other code follows their links.
 type chain struct {
 	first, last *Timer
 	n           int

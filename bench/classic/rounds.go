@@ -5,24 +5,29 @@ import (
 	"time"
 )
 
-// Rounds is the hashed wheel with rounds: one ring of slots, a slot for each tick, and in each timer the number of turns that
-// it still has to wait. It is scheme 6 of Varghese and Lauck ("Hashed and Hierarchical Timing Wheels", 1987) and the design of
-// Netty's HashedWheelTimer. Add and Remove are O(1), but each turn of the wheel touches every timer. Netty lets callers put
-// timers into a queue, from which its thread takes up to 100,000 a tick; here they go into their slot at once.
+// Rounds is the hashed wheel with rounds: one ring of slots, with a slot for
+// each tick. Each timer has the number of turns that it still has to wait. This
+// is scheme 6 of Varghese and Lauck ("Hashed and Hierarchical Timing Wheels",
+// 1987) and the design of Netty's HashedWheelTimer. Add and Remove are O(1),
+// but each turn of the wheel visits every timer. In Netty, callers put timers
+// into a queue, and its thread takes up to 100,000 in each tick. Here a timer
+// goes into its slot at once.
 //
-// Never early, as Netty: the slot of a tick is worked off when that tick has ended, so a timer is late by up to one tick. The
-// goroutine wakes up for every tick, also when nothing is pending.
+// A timer is never early, as in Netty: the slot of a tick is handled when that
+// tick has ended, so a timer is late by up to one tick. The goroutine wakes up
+// for every tick, even if no timer is pending.
 type Rounds struct {
 	driver
 	tick time.Duration
 
 	mu    sync.Mutex // guards everything below
 	slots []list     // a power of two
-	next  int64      // the first tick whose slot was not worked off
+	next  int64      // the first tick with a slot that was not handled yet
 	n     int
 }
 
-// NewRounds returns an empty wheel with its goroutine running. slots must be a power of two.
+// NewRounds returns an empty wheel and starts its goroutine. slots must be a
+// power of two.
 func NewRounds(tick time.Duration, slots int) *Rounds {
 	if tick <= 0 || slots <= 0 || slots&(slots-1) != 0 {
 		panic("classic: NewRounds needs a tick above 0 and a power of two of slots")
@@ -42,7 +47,7 @@ func (r *Rounds) Add(d time.Duration, f func()) *Timer {
 	return t
 }
 
-// Remove takes t back, and reports whether it was pending.
+// Remove removes t, and reports whether it was pending.
 func (r *Rounds) Remove(t *Timer) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +80,7 @@ func (r *Rounds) Len() int {
 	return r.n
 }
 
-// tickOf returns the tick in which now + d lies.
+// tickOf returns the tick that contains now + d.
 func (r *Rounds) tickOf(d time.Duration) int64 { return int64(after(r.now(), d) / r.tick) }
 
 func (r *Rounds) placeLocked(t *Timer) {
@@ -85,7 +90,8 @@ func (r *Rounds) placeLocked(t *Timer) {
 	r.slots[t.when&(turn-1)].push(t)
 }
 
-// pass works off the slots of the ticks that have ended, and returns the time until the next one ends.
+// pass handles the slots of the ticks that have ended. It returns the time
+// until the next tick ends.
 func (r *Rounds) pass() time.Duration {
 	for {
 		r.mu.Lock()
@@ -100,7 +106,8 @@ func (r *Rounds) pass() time.Duration {
 	}
 }
 
-// turnLocked takes out what is due in the next slot, and lets a round pass for the others.
+// turnLocked takes out the due timers of the next slot, and counts a round for
+// its other timers.
 func (r *Rounds) turnLocked() (due chain) {
 	for t := r.slots[r.next&int64(len(r.slots)-1)].first; t != nil; {
 		next := t.next
