@@ -109,9 +109,11 @@ func TestEveryDescribedRouteIsServed(t *testing.T) {
 func TestEveryCodeOfTheDomainHasAStatus(t *testing.T) {
 	_, raw := openAPI(t)
 	files, err := filepath.Glob("../task/*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err, files)
+	more, failed := filepath.Glob("../settings/*.go")
+	if err != nil || failed != nil || len(files) == 0 || len(more) == 0 {
+		t.Fatal(err, failed, files, more)
 	}
+	files = append(files, more...)
 	found := 0
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
@@ -139,8 +141,15 @@ func codesIn(t *testing.T, name string) (codes []string) {
 		var args []ast.Expr
 		switch n := n.(type) {
 		case *ast.CompositeLit:
-			if id, ok := n.Type.(*ast.Ident); ok && id.Name == "FieldError" && len(n.Elts) == 3 {
+			id, ok := n.Type.(*ast.Ident)
+			if s, qualified := n.Type.(*ast.SelectorExpr); qualified {
+				id, ok = s.Sel, true
+			}
+			if ok && id.Name == "FieldError" && len(n.Elts) == 3 {
 				args = n.Elts[1:2]
+				if kv, keyed := n.Elts[1].(*ast.KeyValueExpr); keyed {
+					args = []ast.Expr{kv.Value}
+				}
 			}
 		case *ast.CallExpr: // a call of a helper that adds the path
 			if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "bad" {
