@@ -15,10 +15,11 @@ import (
 	"time"
 )
 
-// flag is the first argument of a process that shall serve; its role is the second.
+// flag is the first argument of a child process. The second is its role.
 const flag = "-child"
 
-// Role returns what this process shall serve; nothing if it is no child.
+// Role returns the role of this process, or the empty string if it is not a
+// child.
 func Role() string {
 	if len(os.Args) == 3 && os.Args[1] == flag {
 		return os.Args[2]
@@ -26,7 +27,8 @@ func Role() string {
 	return ""
 }
 
-// Process is a child. It ends by itself when its parent dies; End ends it, and waits.
+// Process is a child process. It ends by itself when its parent dies. End ends
+// it and waits.
 type Process struct {
 	role   string
 	cmd    *exec.Cmd
@@ -35,7 +37,8 @@ type Process struct {
 	exited chan struct{} // closed once the process is gone
 }
 
-// Start starts this program once more, in a role. What goes wrong over there is a part of later errors.
+// Start starts this program again in a role. Later errors include the error
+// output of the child.
 func Start(role string) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -43,7 +46,7 @@ func Start(role string) (*Process, error) {
 	}
 	p := &Process{role: role, cmd: exec.Command(self, flag, role), last: new(head), exited: make(chan struct{})}
 	p.cmd.Stderr = p.last
-	// The settings of the runtime are those of a server that was given none.
+	// The runtime has its default settings.
 	p.cmd.Env = append(os.Environ(), "GOGC=100", "GOMEMLIMIT=off", "GODEBUG=")
 	p.cmd.SysProcAttr = dieWithParent()
 	in, err := p.cmd.StdinPipe()
@@ -59,19 +62,20 @@ func Start(role string) (*Process, error) {
 	}
 	p.calls = rpc.NewClient(pipes{out, in})
 	go func() {
-		_ = p.cmd.Wait() // how it ended is of no interest: a call that was under way fails, and says what the child said
+		_ = p.cmd.Wait() // a call under way fails with the child's output, so its exit code is not needed
 		close(p.exited)
 	}()
 	return p, nil
 }
 
-// Call calls a method of what the child serves and waits for its answer. args and reply are those of package rpc. When ctx is done it
-// kills the child: nobody may write into reply any more.
+// Call calls a method of the child and waits for its reply. args and reply are
+// those of package rpc. If ctx ends, Call kills the child, so that reply does
+// not change after Call has returned.
 func (p *Process) Call(ctx context.Context, method string, args, reply any) error {
 	call := p.calls.Go("Child."+method, args, reply, make(chan *rpc.Call, 1))
 	select {
 	case <-ctx.Done():
-		_ = p.cmd.Process.Kill() // it may have ended in this moment
+		_ = p.cmd.Process.Kill() // it may have just ended
 		<-call.Done
 		return fmt.Errorf("wait for %s of the %s: %w", method, p.role, context.Cause(ctx))
 	case <-call.Done:
@@ -85,41 +89,44 @@ func (p *Process) Call(ctx context.Context, method string, args, reply any) erro
 	return fmt.Errorf("%s of the %s: %w", method, p.role, call.Error)
 }
 
-// PID returns the number of the process.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Freeze stops the process as a debugger does: it does nothing, and its kernel goes on for it.
+// Freeze stops the process as a debugger does. Its kernel still handles its
+// connections.
 func (p *Process) Freeze() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Thaw lets it go on.
+// Thaw continues a frozen process.
 func (p *Process) Thaw() error { return p.cmd.Process.Signal(syscall.SIGCONT) }
 
-// End lets the process end, and kills it if it doesn't.
+// End asks the process to end, and kills it if it does not end in time.
 func (p *Process) End() error {
 	const patience = 5 * time.Second
-	_ = p.Thaw() // it may be frozen, or gone
+	_ = p.Thaw() // it may be frozen, or have ended
 	_ = p.calls.Close()
 	select {
 	case <-p.exited:
 		return nil
 	case <-time.After(patience):
 	}
-	_ = p.cmd.Process.Kill() // it may have ended in this moment
+	_ = p.cmd.Process.Kill() // it may have just ended
 	<-p.exited
 	return fmt.Errorf("a %s did not end within %v and was killed", p.role, patience)
 }
 
-// Serve answers the parent with the methods of a receiver until that one goes away. Then the process exits, whatever it does.
+// Serve calls the methods of receiver for the parent. When the parent ends, the
+// process exits, even if a method is still running.
 func Serve(receiver any) error {
 	s := rpc.NewServer()
 	if err := s.RegisterName("Child", receiver); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
 	s.ServeConn(fromParent{})
-	return errors.New("the parent is gone")
+	return errors.New("the parent has ended")
 }
 
-// fromParent is standard input and output.
+// fromParent reads standard input and writes standard output. The process exits
+// at the end of the input.
 type fromParent struct{}
 
 func (fromParent) Read(b []byte) (int, error) {
@@ -133,7 +140,7 @@ func (fromParent) Read(b []byte) (int, error) {
 func (fromParent) Write(b []byte) (int, error) { return os.Stdout.Write(b) }
 func (fromParent) Close() error                { return nil }
 
-// pipes are both ways to a child.
+// pipes has the two pipes to and from a child.
 type pipes struct {
 	io.ReadCloser
 	in io.WriteCloser
@@ -141,10 +148,11 @@ type pipes struct {
 
 func (p pipes) Write(b []byte) (int, error) { return p.in.Write(b) }
 
-// Close closes the way to the child alone: the other one ends with it, and Wait closes it.
+// Close closes only the pipe to the child. Then the child ends, and Wait closes
+// the other pipe.
 func (p pipes) Close() error { return p.in.Close() }
 
-// head keeps the first lines of what a child says.
+// head keeps the start of the child's error output.
 type head struct {
 	mu   sync.Mutex // guards said
 	said []byte
@@ -158,7 +166,7 @@ func (h *head) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String returns three lines.
+// String returns the first three lines.
 func (h *head) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,10 +6,12 @@ import (
 	"unsafe"
 )
 
-// dieWithParent ends a child that is frozen when its parent dies: it cannot see that its pipe is closed.
+// dieWithParent returns attributes that kill the child when its parent dies. A
+// frozen child would not notice that its pipe is closed.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// Now reads the monotonic clock, which is the same in all processes of the machine. A system call, so not for hot paths.
+// Now reads the monotonic clock, which all processes of the machine share. It
+// makes a system call, so it is not for hot paths.
 func Now() time.Duration {
 	const monotonic = 1
 	var at syscall.Timespec

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// dieWithParent has nothing to set: such a signal is Linux's alone.
+// dieWithParent returns nothing to set: only Linux has such a signal.
 func dieWithParent() *syscall.SysProcAttr { return nil }
 
 // Now is the wall clock, which all processes share.

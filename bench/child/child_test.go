@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary be the child that it starts.
+// TestMain lets the test binary run as its own child process.
 func TestMain(m *testing.M) {
 	if Role() != "" {
 		_ = Serve(new(echo))
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// echo is what the child serves.
+// echo is the receiver in the child.
 type echo struct{}
 
 func (echo) Say(word string, reply *string) error {
@@ -70,7 +70,7 @@ func TestAChildThatHangsIsKilledWhenItsParentLosesPatience(t *testing.T) {
 	<-p.exited
 }
 
-func TestWhatACrashedChildSaidIsInTheError(t *testing.T) {
+func TestTheErrorHasTheOutputOfACrashedChild(t *testing.T) {
 	p := start(t)
 	if err := p.Call(t.Context(), "Crash", "ouch", new(struct{})); err == nil {
 		t.Error("no error")
@@ -99,7 +99,7 @@ func TestAFrozenChildGoesOnWhenItIsThawedAndEndsAnyway(t *testing.T) {
 	if took := Now() - before; took < nap {
 		t.Errorf("it answered within %v", took)
 	}
-	if err := p.Freeze(); err != nil { // and End comes
+	if err := p.Freeze(); err != nil { // End must end it anyway
 		t.Fatal(err)
 	}
 }

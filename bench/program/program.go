@@ -1,4 +1,5 @@
-// Package program is the frame of the programs that measure: what make calls them, their flags, where their files go, and their end.
+// Package program has the common parts of the measuring programs: their flags,
+// the places of their files, and their exit.
 package program
 
 import (
@@ -16,17 +17,17 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// Program is one of them. It is run from the root of the repository.
+// Program describes one of them. It runs in the root of the repository.
 type Program struct {
-	Name    string   // what make calls it
-	Folder  string   // below it lie the results that are published
-	Page    string   // the file of docs/ that it writes
-	Usage   string   // what stands above the flags
-	Sources []string // the paths whose changes make it measure something else
-	Modules []string // from elsewhere, whose versions matter
+	Name    string   // target of make
+	Folder  string   // the published results are below it
+	Page    string   // the file in docs/ that it writes
+	Usage   string   // help text above the flags
+	Sources []string // paths of the measured code
+	Modules []string // other modules; the page shows their versions
 }
 
-// Main runs it and ends the process.
+// Main calls run and ends the process.
 func (p *Program) Main(run func(args []string) error) {
 	switch err := run(os.Args[1:]); {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -37,16 +38,17 @@ func (p *Program) Main(run func(args []string) error) {
 	}
 }
 
-// AtRoot fails where the files would be written to the wrong place.
+// AtRoot returns an error if the working directory is not the root of the
+// repository: the files would go to the wrong place.
 func (p *Program) AtRoot() error {
 	data, err := os.ReadFile("go.mod")
 	if err != nil || !strings.HasPrefix(string(data), "module github.com/foliot/foliot\n") {
-		return errors.New("this is not the root of the repository; there, call: make " + p.Name)
+		return errors.New("not in the root of the repository: go there and call make " + p.Name)
 	}
 	return nil
 }
 
-// Head is what a run that begins now says of itself.
+// Head returns the description of a run that starts now.
 func (p *Program) Head(args []string) record.Head {
 	return record.Head{
 		Started: time.Now().UTC().Truncate(time.Second),
@@ -65,7 +67,8 @@ func (p *Program) command(args []string) string {
 	return fmt.Sprintf("make %s ARGS='%s'", p.Name, strings.Join(args, " "))
 }
 
-// commit names what is measured, and whether the working tree differs from it where it matters.
+// commit returns the measured commit, and whether the measured files have
+// uncommitted changes.
 func (p *Program) commit() string {
 	head, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
@@ -73,7 +76,7 @@ func (p *Program) commit() string {
 	}
 	name := strings.TrimSpace(string(head))
 	paths := append([]string{"status", "--porcelain", "--", ":!" + p.Folder + "/results"}, p.Sources...)
-	changed, err := exec.Command("git", paths...).Output() //nolint:gosec // paths of the program's own
+	changed, err := exec.Command("git", paths...).Output() //nolint:gosec // the paths are constants
 	if err != nil || len(changed) > 0 {
 		name += ", with changes"
 	}

@@ -15,7 +15,7 @@ import (
 
 var tested = Program{Name: "bench-x", Folder: "bench/x", Page: "x.md", Sources: []string{"."}}
 
-// run is one with a number in it.
+// run is a Report with a number.
 type run struct {
 	record.Head
 	N int
@@ -27,7 +27,7 @@ func (r *run) Write(path string) error {
 }
 func (r *run) Err() error { return nil }
 
-// atRoot is a folder that looks like the repository's.
+// atRoot changes to a directory that looks like the root of the repository.
 func atRoot(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -46,7 +46,7 @@ func settings(t *testing.T, whole bool, args ...string) *Settings {
 	return s
 }
 
-func TestWhatWasMeasuredIsPrintedWrittenAndCanBeReportedAgain(t *testing.T) {
+func TestARunIsWrittenAndCanBeReportedAgain(t *testing.T) {
 	atRoot(t)
 	r := new(run)
 	measure := func(context.Context) error { r.N = 3; return nil }
@@ -68,7 +68,7 @@ func TestWhatWasMeasuredIsPrintedWrittenAndCanBeReportedAgain(t *testing.T) {
 	}
 }
 
-func TestAPartAndWhatFailedLeaveThePublishedFilesAlone(t *testing.T) {
+func TestPartialAndFailedRunsLeaveThePublishedFilesAlone(t *testing.T) {
 	atRoot(t)
 	broken := errors.New("broken")
 	if err := tested.Run(nil, settings(t, true), new(run), func(context.Context) error { return broken }); !errors.Is(err, broken) {

@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// Progress says what is being done, and how long the rest will take.
+// Progress prints the current step and the remaining time.
 type Progress struct {
 	out  io.Writer
-	done time.Duration // of what was expected
-	all  time.Duration
-	now  time.Duration // what the present one is expected to take
+	done time.Duration // expected time of the finished steps
+	all  time.Duration // expected time of all steps
+	now  time.Duration // expected time of the current step
 }
 
-// NewProgress says how long all will take.
+// NewProgress prints the expected time of all steps.
 func NewProgress(out io.Writer, all time.Duration) *Progress {
 	fmt.Fprintf(out, "about %v\n", all.Round(time.Second))
 	return &Progress{out: out, all: all}
 }
 
-// Begin begins something that is expected to take so long.
+// Begin starts a step with its expected time.
 func (p *Progress) Begin(expected time.Duration) {
 	p.done, p.now = p.done+p.now, expected
 }
 
-// Say says something of what was begun.
+// Say prints a line about the current step.
 func (p *Progress) Say(format string, args ...any) {
 	fmt.Fprintf(p.out, "%s left  %s\n", Clock(p.all-p.done), fmt.Sprintf(format, args...))
 }
 
-// Clock writes minutes and seconds.
+// Clock formats a duration as minutes and seconds.
 func Clock(d time.Duration) string {
 	d = d.Round(time.Second)
 	return fmt.Sprintf("%2d:%02d", int(d.Minutes()), int(d.Seconds())%60)

@@ -12,19 +12,20 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// Report is a run that is measured, and then written as a page. It is kept as JSON.
+// Report is a run that is measured, stored as JSON and written as a page.
 type Report interface {
 	About() *record.Head
-	// Tables are what is printed.
+	// Tables returns the tables to print.
 	Tables() string
 	// Write writes the page.
 	Write(path string) error
-	// Err counts what went wrong.
+	// Err returns an error with the number of failures, or nil.
 	Err() error
 }
 
-// Run measures into r, prints it and writes it; or it reads r and writes the page alone, as the settings say. An interrupt ends
-// measure's context, and nothing is written then.
+// Run measures into r, prints the tables and writes the results and the page.
+// With Settings.Report it only reads the results and writes the page. An
+// interrupt ends measure's context; then Run writes nothing.
 func (p *Program) Run(args []string, s *Settings, r Report, measure func(context.Context) error) error {
 	if err := p.AtRoot(); err != nil {
 		return err
@@ -56,7 +57,7 @@ func (p *Program) Run(args []string, s *Settings, r Report, measure func(context
 	return r.Err()
 }
 
-// Interruptible returns a context that an interrupt ends.
+// Interruptible returns a context that ends with an interrupt or SIGTERM.
 func Interruptible() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }

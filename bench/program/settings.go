@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// Settings are the flags that all programs have.
+// Settings has the values of the flags of all programs.
 type Settings struct {
 	Quick   bool
 	Report  bool
 	Results string // a file
 	Docs    string // a folder
-	Whole   bool   // everything is measured, as it is to be published
+	Whole   bool   // everything is measured and published
 }
 
-// Flags returns those flags, for a program to add its own. quick says what -quick does.
+// Flags returns the common flags. The program adds its own. quick describes the
+// flag -quick.
 func (p *Program) Flags(s *Settings, quick string) *flag.FlagSet {
 	flags := flag.NewFlagSet(p.Name, flag.ContinueOnError)
 	flags.Usage = func() {
@@ -24,24 +25,25 @@ func (p *Program) Flags(s *Settings, quick string) *flag.FlagSet {
 		flags.PrintDefaults()
 	}
 	flags.BoolVar(&s.Quick, "quick", false, quick)
-	flags.BoolVar(&s.Report, "report", false, "measure nothing: write docs again, from the raw results")
+	flags.BoolVar(&s.Report, "report", false, "measure nothing: write the docs again from the raw results")
 	flags.StringVar(&s.Results, "results", "", "the file of the raw results")
-	flags.StringVar(&s.Docs, "docs", "", "the folder where "+p.Page+" is written")
+	flags.StringVar(&s.Docs, "docs", "", "the folder of "+p.Page)
 	return flags
 }
 
-// Parse reads args, of which each must be a flag.
+// Parse parses args. It returns an error if an argument is not a flag.
 func Parse(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("%q is not a flag; -help shows them", flags.Arg(0))
+		return fmt.Errorf("%q is not a flag; -help shows all flags", flags.Arg(0))
 	}
 	return nil
 }
 
-// SetDefaults keeps what is only a part away from the published results.
+// SetDefaults sets the paths that were not given. The results of a partial run
+// go to bin/, so that they do not replace the published ones.
 func (p *Program) SetDefaults(s *Settings, whole bool) {
 	s.Whole = whole
 	results, docs := p.Folder+"/results/latest.json", "docs"
@@ -56,13 +58,14 @@ func (p *Program) SetDefaults(s *Settings, whole bool) {
 	}
 }
 
-// Words returns those of a list with commas or spaces between them.
+// Words splits a list at commas and spaces.
 func Words(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// Among returns the words of a list in the order of the known ones, or all of these if it has none. flag is for the error of a word that
-// is not known.
+// Among returns the words of a list in the order of known. For an empty list it
+// returns all of known. If a word is not known, it returns an error that names
+// the flag.
 func Among(flag, list string, known []string) ([]string, error) {
 	words := Words(list)
 	for _, w := range words {

@@ -1,5 +1,6 @@
-// Command redis puts Foliot on Redis, asynq and the original design under one load, and writes docs/redis-benchmarks.md. It is run
-// from the root of the repository: make bench-redis.
+// Command redis compares Foliot on Redis, asynq and the original design under
+// the same load, and writes docs/redis-benchmarks.md. Run it from the root of
+// the repository: make bench-redis.
 package main
 
 import (
@@ -25,12 +26,12 @@ var self = program.Program{
 
 const usage = `usage: make bench-redis [ARGS='flags']      (from the root of the repository; needs redis-server)
 
-Puts ways to have URLs called at a time, with the tasks in Redis, under load, one after the other, and prints what came out:
+Compares programs that keep tasks in Redis and call URLs at given times. It loads one after another and prints the results:
 
-  the whole set     bench/redis/results/latest.json, docs/redis-benchmarks.md    about 6 minutes
-  a part of it      the same files below bin/bench-redis/, and prints where
+  all measurements  bench/redis/results/latest.json, docs/redis-benchmarks.md    about 6 minutes
+  some of them      the same files below bin/bench-redis/; their paths are printed
 
-Let the machine do nothing else meanwhile. Flags:
+Run nothing else on the machine at the same time. Flags:
 
 `
 
@@ -52,11 +53,11 @@ type settings struct {
 }
 
 func parse(args []string) (s settings, err error) {
-	flags := self.Flags(&s.Settings, "few tasks: about a minute, to see that all works")
+	flags := self.Flags(&s.Settings, "few tasks: about a minute, to check that everything works")
 	var contenders, some string
-	flags.StringVar(&contenders, "contender", "", "only these, with commas between them: "+strings.Join(names(), ", "))
-	flags.StringVar(&some, "part", "", "only these parts, with commas between them: "+strings.Join(kinds, ", "))
-	flags.StringVar(&s.foliot, "foliot", "bin/foliot", "the binary that is measured")
+	flags.StringVar(&contenders, "contender", "", "measure only these, separated by commas: "+strings.Join(names(), ", "))
+	flags.StringVar(&some, "part", "", "run only these parts, separated by commas: "+strings.Join(kinds, ", "))
+	flags.StringVar(&s.foliot, "foliot", "bin/foliot", "the binary to measure")
 	if err := program.Parse(flags, args); err != nil {
 		return s, err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
-// TestMain lets the test binary be the processes that deliver.
+// TestMain lets the test binary run as the child processes that deliver.
 func TestMain(m *testing.M) {
 	if child.Role() == contender.Role {
 		_ = child.Serve(new(contender.Node))
@@ -78,7 +78,7 @@ func TestOnlyTheWholeSetIsPublished(t *testing.T) {
 			t.Errorf("%q: %+v, %v", args, s, err)
 		}
 	}
-	for _, args := range []string{"-contender nobody", "-part some", "late"} {
+	for _, args := range []string{"-contender unknown", "-part some", "late"} {
 		if s, err := parse(strings.Fields(args)); err == nil {
 			t.Errorf("%q: %+v", args, s)
 		}

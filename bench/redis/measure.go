@@ -19,20 +19,21 @@ import (
 	"github.com/foliot/foliot/bench/redis/server"
 )
 
-// tooLong ends what hangs.
+// tooLong is the time limit of a step.
 const tooLong = 3 * time.Minute
 
-// bench is what all steps share.
+// bench has the environment of all steps.
 type bench struct {
 	redis    *server.Server
 	receiver *receiver.Receiver
 	env      contender.Environment
 }
 
-// measureAll does what the settings ask for. What fails is a part of r; an error says that nothing more could be done.
+// measureAll runs the steps that the settings select. It stores failures in r.
+// It returns an error only if it could not continue.
 func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) (err error) {
 	if _, err := os.Stat(s.foliot); err != nil {
-		return fmt.Errorf("find the binary that is measured: %w: make build, or name it by -foliot", err)
+		return fmt.Errorf("find the binary to measure: %w: run make build, or pass -foliot", err)
 	}
 	b := &bench{env: contender.Environment{Foliot: s.foliot}}
 	if b.redis, err = server.Start(); err != nil {
@@ -65,7 +66,7 @@ func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) 
 	return nil
 }
 
-// step measures one.
+// step runs one measurement on an empty Redis.
 func (b *bench) step(ctx context.Context, x *report.Step) (r report.Result, err error) {
 	r.Step = *x
 	info, err := contender.Find(x.Contender)
@@ -95,7 +96,7 @@ func (b *bench) step(ctx context.Context, x *report.Step) (r report.Result, err 
 	return r, err
 }
 
-// work creates r's tasks and, if they come due, waits for the calls.
+// work creates the tasks of r. If they are due soon, it waits for their calls.
 func (b *bench) work(ctx context.Context, running *contender.Running, r *report.Result) error {
 	w := &contender.Work{N: r.N, Over: r.Over, Size: r.Size, URL: b.receiver.Expect(r.N), First: time.Now().Add(time.Hour).Truncate(time.Second)}
 	if r.Kind != report.Create {
@@ -120,7 +121,7 @@ func (b *bench) work(ctx context.Context, running *contender.Running, r *report.
 		return nil
 	}
 	if time.Now().After(w.First) {
-		return fmt.Errorf("creating them took %.1f s, and some were due before", r.Seconds)
+		return fmt.Errorf("creating the tasks took %.1f s, and some were due earlier", r.Seconds)
 	}
 	stop := sleeper()
 	err = b.receiver.Wait(ctx, w.First.Add(w.Over+tail+time.Duration(w.N)*time.Second/500))
@@ -137,7 +138,8 @@ func (b *bench) work(ctx context.Context, running *contender.Running, r *report.
 	return nil
 }
 
-// sleeper sleeps for a millisecond again and again. stop ends it, and returns by how many milliseconds it woke late, p99.
+// sleeper sleeps for a millisecond again and again. stop ends it, and returns
+// the p99 of its lateness in milliseconds.
 func sleeper() (stop func() float64) {
 	var late []float64
 	ended, done := make(chan struct{}), make(chan struct{})
@@ -165,9 +167,9 @@ func sleeper() (stop func() float64) {
 	}
 }
 
-// idle looks on while there is nothing to do.
+// idle measures a contender without tasks.
 func (b *bench) idle(ctx context.Context, running *contender.Running, r *report.Result) error {
-	if err := pause(ctx, time.Second); err != nil { // what is done once, at the start, is over then
+	if err := pause(ctx, time.Second); err != nil { // until work that is done once at the start has ended
 		return err
 	}
 	before, err := b.spent(ctx, running)
@@ -179,7 +181,7 @@ func (b *bench) idle(ctx context.Context, running *contender.Running, r *report.
 		return err
 	}
 	after, err := b.spent(ctx, running)
-	used := after.since(before, 1000) // of microseconds: milliseconds
+	used := after.since(before, 1000) // divides by 1000: milliseconds
 	seconds := time.Since(began).Seconds()
 	r.IdleRedis, r.IdleNode = used.redis/seconds, used.node/seconds
 	return err
@@ -194,7 +196,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// create makes all tasks as fast as the contender can.
+// create creates all tasks as fast as the contender can.
 func create(ctx context.Context, running *contender.Running, w *contender.Work, x *report.Result) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -217,7 +219,7 @@ func create(ctx context.Context, running *contender.Running, w *contender.Work, 
 	return context.Cause(ctx)
 }
 
-// spent is processor time, in microseconds.
+// spent has processor times in microseconds.
 type spent struct{ redis, node, own float64 }
 
 func (b *bench) spent(ctx context.Context, running *contender.Running) (spent, error) {
@@ -228,14 +230,14 @@ func (b *bench) spent(ctx context.Context, running *contender.Running) (spent, e
 	return spent{micros(u.CPU), micros(server.Processor(running.PID)), micros(own())}, nil
 }
 
-// since returns what was spent for each of n.
+// since returns the time spent since before, divided by n.
 func (s spent) since(before spent, n int) spent {
 	return spent{(s.redis - before.redis) / float64(n), (s.node - before.node) / float64(n), (s.own - before.own) / float64(n)}
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// own is the processor time of this process.
+// own returns the processor time of this process.
 func own() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	lead = 6 * time.Second // from the first create to the first due time, where tasks are called
-	tail = 8 * time.Second // from the last due time until nothing more is hoped for
+	lead = 6 * time.Second // from the first create to the first due time, if tasks are called
+	tail = 8 * time.Second // from the last due time until missing calls count as lost
 )
 
-// bodies are the sizes that are measured, in bytes.
+// bodies are the measured body sizes in bytes.
 var bodies = []int{100, 1000}
 
-// steps is all that is measured, in its order.
+// steps returns all measurements in their order.
 func steps(s *settings) (list []report.Step) {
 	for i := range contender.All {
 		info := &contender.All[i]
 		if !slices.Contains(s.contenders, info.Name) {
 			continue
 		}
-		if info.Name != "asynq-fast" { // it differs in how it delivers alone
+		if info.Name != "asynq-fast" { // it creates tasks in the same way as asynq
 			list = append(list, creates(info, s.Quick)...)
 		}
 		if info.Calls {
@@ -34,7 +34,8 @@ func steps(s *settings) (list []report.Step) {
 	return slices.DeleteFunc(list, func(x report.Step) bool { return !slices.Contains(s.kinds, x.Kind) })
 }
 
-// creates is how a contender's creates are measured: in batches if it has some, one by one, and with bodies of each size.
+// creates returns the measurements of creates: with bodies of each size, and in
+// batches and one by one if the contender has batches.
 func creates(info *contender.Info, quick bool) (list []report.Step) {
 	n := 100_000
 	if quick {
@@ -46,7 +47,7 @@ func creates(info *contender.Info, quick bool) (list []report.Step) {
 		first.Each, first.Callers = info.Many, 16
 	}
 	list = append(list, first)
-	if info.Name == "foliot-no-audit" { // what it takes is of interest
+	if info.Name == "foliot-no-audit" { // only the cost of a task matters here
 		return list
 	}
 	big := first
@@ -92,7 +93,7 @@ func expectedOf(list []report.Step) (all time.Duration) {
 
 // expected is about how long a step takes.
 func expected(x *report.Step) time.Duration {
-	const around = 3 * time.Second // to begin, and until the memory has come to rest
+	const around = 3 * time.Second // time to start, and until the memory is stable
 	switch x.Kind {
 	case report.Create:
 		return around + time.Duration(x.N)*time.Second/15_000

@@ -11,7 +11,7 @@ import (
 // kind is the type of all tasks.
 const kind = "call"
 
-// message is what a task of asynq carries.
+// message is the payload of an asynq task.
 type message struct {
 	URL  string `json:"url"`
 	Body string `json:"body"`
@@ -34,7 +34,7 @@ func openAsynq(_ context.Context, redis string, _ *Environment) (*Running, error
 	return &Running{Create: create, Close: c.Close}, nil
 }
 
-// runAsynq starts what delivers.
+// runAsynq starts the server that delivers.
 func runAsynq(c NodeConfig) error {
 	config := asynq.Config{Concurrency: 256, LogLevel: asynq.ErrorLevel}
 	if c.Contender == "asynq-fast" {

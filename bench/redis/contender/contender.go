@@ -1,4 +1,5 @@
-// Package contender is what is compared: ways to have a URL called at a time, with the tasks in Redis.
+// Package contender has the compared programs. Each keeps tasks in Redis and
+// can call a URL at a given time.
 package contender
 
 import (
@@ -9,16 +10,16 @@ import (
 	"time"
 )
 
-// Work is tasks to be created, numbered from 0.
+// Work describes tasks to create. They are numbered from 0.
 type Work struct {
 	N     int
-	First time.Time     // when the first is due, a whole second
-	Over  time.Duration // they are due evenly over this long
-	URL   string        // what is called, with the number after it
+	First time.Time     // due time of the first task, a whole second
+	Over  time.Duration // the due times are spread evenly over this time
+	URL   string        // the task's number is appended to it
 	Size  int           // bytes of each body
 }
 
-// Due returns when a task is due, a whole millisecond.
+// Due returns the due time of a task, a whole millisecond.
 func (w *Work) Due(i int) time.Time {
 	return w.First.Add(w.Over * time.Duration(i) / time.Duration(w.N)).Truncate(time.Millisecond)
 }
@@ -29,47 +30,50 @@ func (w *Work) Name(i int) string { return "order-" + strconv.Itoa(i) }
 // Target returns a task's URL.
 func (w *Work) Target(i int) string { return w.URL + strconv.Itoa(i) }
 
-// Body returns what is sent: JSON, of Size bytes.
+// Body returns the body of a request: JSON of Size bytes.
 func (w *Work) Body() string {
 	const frame = `{"order":""}`
 	return `{"order":"` + strings.Repeat("x", max(w.Size-len(frame), 0)) + `"}`
 }
 
-// Running is a contender that has begun.
+// Running is a started contender.
 type Running struct {
-	// Create makes tasks, from the first number up to before the last: in one call where the contender has one for many, and
-	// otherwise one after the other. It may be called by many goroutines.
+	// Create creates the tasks with numbers from `from` to before `to`. It
+	// makes one call if the contender has a call for many tasks, and otherwise
+	// one call for each task. Many goroutines may call Create.
 	Create func(ctx context.Context, w *Work, from, to int) error
 
-	// PID is of the process that serves and delivers, 0 if there is none but this one.
+	// PID is the id of the process that serves and delivers, or 0 if there is
+	// only this process.
 	PID int
 
-	// Close ends all that was begun.
+	// Close stops everything that Open started.
 	Close func() error
 }
 
-// Info is a contender.
+// Info describes a contender.
 type Info struct {
 	Name  string // in flags and results
 	Title string // in tables
 	What  string // how it works, for the page
 	Ours  bool
-	Many  int  // how many tasks one call may create
-	Calls bool // it delivers too
+	Many  int  // maximal number of tasks in one call
+	Calls bool // it can deliver
 
 	open func(ctx context.Context, redis string, e *Environment) (*Running, error)
 }
 
-// Environment is what contenders need beside Redis.
+// Environment has the things that contenders need besides Redis.
 type Environment struct {
 	Foliot string // the binary
 }
 
-// Open begins a contender on a Redis. With deliver it calls the URLs of what is due; Foliot's server always does.
+// Open starts a contender on a Redis. With deliver it calls the URLs of due
+// tasks. Foliot's server always calls them.
 func (i *Info) Open(ctx context.Context, redis string, deliver bool, e *Environment) (*Running, error) {
 	r, err := i.open(ctx, redis, e)
 	if err != nil {
-		return nil, fmt.Errorf("begin %s: %w", i.Name, err)
+		return nil, fmt.Errorf("start %s: %w", i.Name, err)
 	}
 	if !deliver || r.PID != 0 {
 		return r, nil
@@ -77,7 +81,7 @@ func (i *Info) Open(ctx context.Context, redis string, deliver bool, e *Environm
 	pid, end, err := startNode(ctx, NodeConfig{Contender: i.Name, Redis: redis})
 	if err != nil {
 		_ = r.Close() // the first error is the cause
-		return nil, fmt.Errorf("begin %s: %w", i.Name, err)
+		return nil, fmt.Errorf("start %s: %w", i.Name, err)
 	}
 	closed := r.Close
 	r.PID, r.Close = pid, func() error {
@@ -90,7 +94,7 @@ func (i *Info) Open(ctx context.Context, redis string, deliver bool, e *Environm
 	return r, nil
 }
 
-// All is who is compared, in the order of the tables.
+// All lists the contenders in the order of the tables.
 var All = []Info{
 	{
 		Name: "foliot", Title: "Foliot", Ours: true, Many: 1000, Calls: true, open: openFoliot,
@@ -118,7 +122,7 @@ var All = []Info{
 	},
 }
 
-// Find returns the contender of a name.
+// Find returns the contender with a name.
 func Find(name string) (*Info, error) {
 	for i := range All {
 		if All[i].Name == name {

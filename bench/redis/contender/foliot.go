@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/client"
 )
 
-// openFoliot starts the real binary.
+// openFoliot starts the built server.
 func openFoliot(ctx context.Context, redis string, e *Environment) (*Running, error) {
 	cmd := exec.Command(e.Foliot, "serve", "-o", "json", "--listen", "127.0.0.1:0", "--store", "redis://"+redis)
 	said := new(bytes.Buffer)
@@ -37,7 +37,7 @@ func openFoliot(ctx context.Context, redis string, e *Environment) (*Running, er
 	}
 	if err := json.NewDecoder(out).Decode(&reply); err != nil {
 		_ = cmd.Process.Kill() // it may have ended
-		return nil, fmt.Errorf("read where it listens: %w: %w", err, end())
+		return nil, fmt.Errorf("read the address of the server: %w: %w", err, end())
 	}
 	api, err := client.New(reply.URL, client.Options{HTTPClient: newHTTP()})
 	if err != nil {
@@ -51,13 +51,14 @@ func openFoliot(ctx context.Context, redis string, e *Environment) (*Running, er
 	}, nil
 }
 
-// ended says why a server ended, if that was not as it should.
+// ended returns an error with the last line of the server's output if the
+// server ended with an error.
 func ended(err error, said *bytes.Buffer) error {
 	if err == nil {
 		return nil
 	}
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-	return fmt.Errorf("it ended with %w: %s", err, lines[len(lines)-1])
+	return fmt.Errorf("the server ended with %w: %s", err, lines[len(lines)-1])
 }
 
 func createByHTTP(ctx context.Context, api *client.Client, w *Work, from, to int) error {

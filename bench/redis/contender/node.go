@@ -11,19 +11,20 @@ import (
 	"github.com/foliot/foliot/bench/child"
 )
 
-// Role is what the processes that deliver for asynq and the original are called.
+// Role is the role of the child processes that deliver for asynq and the
+// original.
 const Role = "node"
 
-// NodeConfig says what such a process does.
+// NodeConfig configures such a process.
 type NodeConfig struct {
 	Contender string
 	Redis     string
 }
 
-// Node is such a process, as package child serves it.
+// Node is such a process. Package child serves its methods.
 type Node struct{}
 
-// Start begins to deliver, until the process ends.
+// Start starts the deliveries. They continue until the process ends.
 func (*Node) Start(c NodeConfig, _ *struct{}) error {
 	if c.Contender == "original" {
 		return runOriginal(c)
@@ -31,7 +32,8 @@ func (*Node) Start(c NodeConfig, _ *struct{}) error {
 	return runAsynq(c)
 }
 
-// startNode starts a process that delivers, and returns its number and what ends it.
+// startNode starts a process that delivers. It returns the process id and a
+// function that ends the process.
 func startNode(ctx context.Context, c NodeConfig) (pid int, end func() error, err error) {
 	p, err := child.Start(Role)
 	if err != nil {
@@ -46,7 +48,7 @@ func startNode(ctx context.Context, c NodeConfig) (pid int, end func() error, er
 	return p.PID(), p.End, nil
 }
 
-// call sends a POST, as each contender's handler does.
+// call sends a POST. Every contender's handler sends the same.
 func call(ctx context.Context, c *http.Client, url, body string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
@@ -62,7 +64,7 @@ func call(ctx context.Context, c *http.Client, url, body string) error {
 		return err
 	}
 	if reply.StatusCode != http.StatusOK {
-		return fmt.Errorf("it answered %s", reply.Status)
+		return fmt.Errorf("the receiver replied %s", reply.Status)
 	}
 	return nil
 }

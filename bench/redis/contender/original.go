@@ -31,7 +31,8 @@ func openOriginal(_ context.Context, redis string, _ *Environment) (*Running, er
 	return &Running{Create: create, Close: func() error { c.Close(); return nil }}, nil
 }
 
-// runOriginal starts what delivers. Its ticks come at whole seconds: later ones would make it late as well as early.
+// runOriginal starts the scanner that delivers. Its ticks come at whole
+// seconds: later ticks would make calls late as well as early.
 func runOriginal(c NodeConfig) error {
 	client, err := originalClient(c.Redis)
 	if err != nil {
@@ -39,7 +40,7 @@ func runOriginal(c NodeConfig) error {
 	}
 	caller := newHTTP()
 	wheel := original.New(client, func(ctx context.Context, t original.Task) {
-		_ = call(ctx, caller, t.URL, t.Body) // the design does not try again
+		_ = call(ctx, caller, t.URL, t.Body) // this design does not retry
 	})
 	go func() {
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))

@@ -1,4 +1,4 @@
-// Package receiver gets the calls, and knows when each came.
+// Package receiver receives the calls and records the time of each.
 package receiver
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Receiver is a server on loopback that answers 200 to everything.
+// Receiver is a server on loopback. It replies 200 to every request.
 type Receiver struct {
 	server *http.Server
 	ended  chan error
@@ -22,14 +22,14 @@ type Receiver struct {
 	now    atomic.Pointer[round]
 }
 
-// round is what is expected at present.
+// round records the calls of the current measurement.
 type round struct {
 	path    string
-	first   []atomic.Int64 // when each came for the first time, in nanoseconds after began; 0: not yet
+	first   []atomic.Int64 // time of each first call, in nanoseconds after began; 0: none yet
 	began   time.Time
-	came    atomic.Int64 // how many of them
+	came    atomic.Int64 // number of tasks that were called
 	doubled atomic.Int64
-	all     chan struct{} // closed when each has come
+	all     chan struct{} // closed when every task was called
 }
 
 // New starts a receiver.
@@ -44,13 +44,14 @@ func New() (*Receiver, error) {
 	return r, nil
 }
 
-// Close ends it.
+// Close stops the receiver.
 func (r *Receiver) Close() {
-	_ = r.server.Close() // nobody is to be answered any more
+	_ = r.server.Close() // no more replies are needed
 	<-r.ended
 }
 
-// Expect begins a round of n calls, and returns the URL of which they come, but for their numbers.
+// Expect starts a round of n calls. It returns their URL without the number at
+// the end.
 func (r *Receiver) Expect(n int) string {
 	next := &round{first: make([]atomic.Int64, n), began: time.Now(), all: make(chan struct{})}
 	next.path = "/" + strconv.FormatInt(next.began.UnixNano(), 36) + "/"
@@ -60,9 +61,9 @@ func (r *Receiver) Expect(n int) string {
 
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	at, now := time.Now(), r.now.Load()
-	_, _ = io.Copy(io.Discard, req.Body) // what it carries is of no interest
+	_, _ = io.Copy(io.Discard, req.Body) // the body is not checked
 	if now == nil || len(req.URL.Path) <= len(now.path) || req.URL.Path[:len(now.path)] != now.path {
-		return // of a round before
+		return // a call of an earlier round
 	}
 	i, err := strconv.Atoi(req.URL.Path[len(now.path):])
 	if err != nil || i < 0 || i >= len(now.first) {
@@ -78,7 +79,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// Wait waits until each call has come, or until nothing more is to be hoped for: then some are lost.
+// Wait waits until every task was called, or until the given time. Calls that
+// are still missing then are lost.
 func (r *Receiver) Wait(ctx context.Context, until time.Time) error {
 	late := time.NewTimer(time.Until(until))
 	defer late.Stop()
@@ -91,7 +93,8 @@ func (r *Receiver) Wait(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// Verdict is how the calls of a round came. Milliseconds count from the due time; below zero they are early.
+// Verdict summarizes the calls of a round. Times in milliseconds count from the
+// due time. Negative ones are early.
 type Verdict struct {
 	Came    int     `json:"came"`
 	Lost    int     `json:"lost"`
@@ -105,7 +108,7 @@ type Verdict struct {
 	Last    float64 `json:"last"`    // from the first due time to the last call, in seconds
 }
 
-// Judge compares the calls with when they were due.
+// Judge compares the times of the calls with the due times.
 func (r *Receiver) Judge(due func(i int) time.Time) Verdict {
 	now := r.now.Load()
 	var late []float64

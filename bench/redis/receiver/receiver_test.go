@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestWhatIsLostEarlyOrDoubledIsCounted(t *testing.T) {
+func TestLostEarlyAndDoubledCallsAreCounted(t *testing.T) {
 	r, err := New()
 	if err != nil {
 		t.Fatal(err)

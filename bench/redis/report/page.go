@@ -15,7 +15,7 @@ var template string
 // Write writes the page to path.
 func (r *Run) Write(path string) error { return page.Write(path, template, r) }
 
-// Tables are all tables without the page around them.
+// Tables returns all tables without the page around them.
 func (r *Run) Tables() string {
 	return page.Sections([]page.Section{
 		{What: "Creates", Text: r.Creates()},
@@ -31,7 +31,7 @@ func (r *Run) Tables() string {
 // Arguments are those of redis-server.
 func (r *Run) Arguments() string { return "redis-server " + strings.Join(r.Settings, " ") }
 
-// Contenders lists who is compared.
+// Contenders lists the compared programs.
 func (r *Run) Contenders() string {
 	var b strings.Builder
 	for i := range contender.All {
@@ -41,7 +41,7 @@ func (r *Run) Contenders() string {
 	return b.String()
 }
 
-// Shape says how a kind was measured.
+// Shape describes the load of a kind of measurement.
 func (r *Run) Shape(kind string) string {
 	for _, x := range r.of(kind) {
 		switch kind {
@@ -55,10 +55,10 @@ func (r *Run) Shape(kind string) string {
 	return "no tasks"
 }
 
-// Failures lists what went wrong.
+// Failures lists the failures.
 func (r *Run) Failures() string { return page.Failures(r.failures()) }
 
-// Err counts what went wrong.
+// Err returns an error with the number of failures, or nil.
 func (r *Run) Err() error { return page.Failed(len(r.failures())) }
 
 func (r *Run) failures() (list []string) {

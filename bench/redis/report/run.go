@@ -1,4 +1,5 @@
-// Package report turns what a run has measured into tables and docs/redis-benchmarks.md.
+// Package report turns the results of a run into tables and
+// docs/redis-benchmarks.md.
 package report
 
 import (
@@ -27,29 +28,30 @@ type Step struct {
 	Over      time.Duration `json:"over,omitempty"`
 }
 
-// Result is what became of it. Processor times are microseconds for each task, bytes are for each task.
+// Result is the outcome of a step. Processor times are in microseconds per
+// task, bytes are per task.
 type Result struct {
 	Step
 	Failed string `json:"failed,omitempty"`
 
-	Seconds float64 `json:"seconds"` // it took to create them
+	Seconds float64 `json:"seconds"` // to create all tasks
 	Redis   float64 `json:"redis_us"`
 	Node    float64 `json:"node_us"` // of the contender's server
 	Own     float64 `json:"own_us"`  // of the process that creates
 
 	Life     float64           `json:"life_us"`      // of Redis, from the first create to the last call
-	LifeNode float64           `json:"life_node_us"` // of the contender's server, likewise
+	LifeNode float64           `json:"life_node_us"` // of the contender's server, in the same time
 	Calls    *receiver.Verdict `json:"calls,omitempty"`
-	Sleep    float64           `json:"sleep_p99_ms,omitempty"` // how late this process woke from sleeps of a millisecond meanwhile
+	Sleep    float64           `json:"sleep_p99_ms,omitempty"` // lateness of this process after sleeps of a millisecond during the step
 
-	IdleRedis float64 `json:"idle_redis_ms,omitempty"` // of its processor time in a second without tasks, milliseconds
-	IdleNode  float64 `json:"idle_node_ms,omitempty"`  // of the contender's server's
+	IdleRedis float64 `json:"idle_redis_ms,omitempty"` // processor time of Redis in a second without tasks
+	IdleNode  float64 `json:"idle_node_ms,omitempty"`  // of the contender's server
 
-	Bytes float64 `json:"bytes"`      // of memory, afterwards
-	File  float64 `json:"file_bytes"` // that were appended
+	Bytes float64 `json:"bytes"`      // of memory after the step
+	File  float64 `json:"file_bytes"` // appended to the file
 }
 
-// Run is all that one call of the program measured.
+// Run has the results of one call of the program.
 type Run struct {
 	record.Head
 	Redis    string   `json:"redis"`

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/bench/redis/contender"
 )
 
-// title names who was measured, those of ours in bold.
+// title returns the contender's title, in bold if it is Foliot's.
 func (r *Result) title() string {
 	info, err := contender.Find(r.Contender)
 	if err != nil {
@@ -30,7 +30,7 @@ func (r *Run) of(kind string) (list []*Result) {
 	return list
 }
 
-// Creates is the table of how fast tasks are created.
+// Creates is the table of create rates.
 func (r *Run) Creates() string {
 	t := &page.Table{Head: []string{"", "tasks in a call", "callers", "body, bytes", "creates a second", "Redis, µs", "its server, µs", "the creating process, µs"}}
 	for _, x := range r.of(Create) {
@@ -39,7 +39,7 @@ func (r *Run) Creates() string {
 	return t.String()
 }
 
-// figure writes a number; what is below a tenth is of no interest.
+// figure formats a number. It rounds numbers below a tenth.
 func figure(x float64) string {
 	if math.Abs(x) < 0.1 {
 		x = math.Round(10*x) / 10
@@ -54,7 +54,7 @@ func orNone(x float64) string {
 	return figure(x)
 }
 
-// Sizes is the table of what a task takes.
+// Sizes is the table of bytes per task.
 func (r *Run) Sizes() string {
 	t := &page.Table{Head: []string{"", "body, bytes", "memory, bytes", "less the body", "appended to the file, bytes"}}
 	seen := map[string]bool{}
@@ -72,7 +72,7 @@ func (r *Run) Sizes() string {
 	return t.String()
 }
 
-// Lateness is the table of how late the calls came.
+// Lateness is the table of lateness.
 func (r *Run) Lateness() string {
 	t := &page.Table{Head: []string{"", "late, p50, ms", "p99, ms", "most, ms", "early", "by at most, ms", "lost", "twice", "Redis, µs", "its server, µs", "a sleep, p99, ms"}}
 	for _, x := range r.of(Late) {
@@ -82,7 +82,7 @@ func (r *Run) Lateness() string {
 	return t.String()
 }
 
-// Drains is the table of how fast what is due in one moment is called.
+// Drains is the table of call rates for tasks that are due at the same moment.
 func (r *Run) Drains() string {
 	t := &page.Table{Head: []string{"", "calls a second", "the last one after, s", "lost", "twice", "Redis, µs", "its server, µs"}}
 	for _, x := range r.of(Drain) {
@@ -92,7 +92,7 @@ func (r *Run) Drains() string {
 	return t.String()
 }
 
-// Idles is the table of what is spent while there is nothing to do.
+// Idles is the table of processor time without tasks.
 func (r *Run) Idles() string {
 	t := &page.Table{Head: []string{"", "Redis, ms a second", "its server, ms a second"}}
 	for _, x := range r.of(Idle) {
@@ -101,7 +101,8 @@ func (r *Run) Idles() string {
 	return t.String()
 }
 
-// judged is a target that has a unit of its own, or none. wanted is empty where nothing was to be reached.
+// judged returns a target with a unit, or without. wanted is empty if the row
+// is for information only.
 func judged(what, wanted string, value float64, unit string, reached bool) page.Target {
 	verdict := page.Judge(reached, value)
 	if wanted == "" && verdict != page.Unknown {
@@ -138,5 +139,5 @@ func (r *Run) targets() (list []page.Target) {
 	}
 }
 
-// Targets is the table of what was to be reached.
+// Targets is the table of targets.
 func (r *Run) Targets() string { return page.Targets(r.targets()).String() }

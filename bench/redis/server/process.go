@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// tick is the unit of times in /proc, on every Linux that Go runs on.
+// tick is the unit of times in /proc on every Linux that Go supports.
 const tick = 10 * time.Millisecond
 
-// Processor returns how much processor time a process has used so far; 0 for no process, or where that cannot be known.
+// Processor returns the processor time that a process has used so far. It
+// returns 0 if pid is 0 or if the time is unknown.
 func Processor(pid int) time.Duration {
 	if pid == 0 {
 		return 0
@@ -20,7 +21,8 @@ func Processor(pid int) time.Duration {
 	if err != nil {
 		return 0
 	}
-	// The name, in brackets, may contain anything; after it come the state as the 3rd field, and times as the 14th and 15th.
+	// The name, in brackets, may contain any character. After it, the state is
+	// the 3rd field, and the times are the 14th and 15th.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	if len(fields) < 13 {
 		return 0

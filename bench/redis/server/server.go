@@ -1,4 +1,5 @@
-// Package server is the Redis that all contenders share, and what it has used.
+// Package server runs the Redis that all contenders share, and measures its use
+// of resources.
 package server
 
 import (
@@ -13,11 +14,12 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
-// Arguments are given to redis-server: the file that it appends to is synced every second, as it comes, and is not
-// written anew meanwhile, which would fork in the middle of somebody's measurement.
+// Arguments are the arguments of redis-server. Redis syncs its append-only file
+// every second, as by default. It does not rewrite the file, since that would
+// fork during a measurement.
 var Arguments = []string{"--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0", "--maxmemory", "4gb", "--maxmemory-policy", "noeviction"}
 
-// Server is a Redis.
+// Server is a running Redis.
 type Server struct {
 	Addr string
 
@@ -25,7 +27,7 @@ type Server struct {
 	dir   string
 }
 
-// Start starts one that keeps its data in a directory of its own.
+// Start starts a Redis with its data in a new directory.
 func Start() (*Server, error) {
 	dir, err := os.MkdirTemp("", "foliot-bench-redis-")
 	if err != nil {
@@ -39,20 +41,20 @@ func Start() (*Server, error) {
 	return &Server{Addr: r.Addr, redis: r, dir: dir}, nil
 }
 
-// Close ends it and removes its data.
+// Close stops the Redis and removes its data.
 func (s *Server) Close() error {
 	s.redis.Kill()
 	return os.RemoveAll(s.dir)
 }
 
-// Usage is what a server has used so far.
+// Usage is the use of resources by a server.
 type Usage struct {
-	CPU    time.Duration // of the thread that carries out commands
+	CPU    time.Duration // of the thread that runs commands
 	Memory float64       // bytes, now
 	File   float64       // bytes of the append-only file, now
 }
 
-// Usage asks for it.
+// Usage asks the server for its use of resources.
 func (s *Server) Usage(ctx context.Context) (Usage, error) {
 	info, err := s.info(ctx, "everything")
 	if err != nil {
@@ -79,7 +81,8 @@ func (s *Server) Version(ctx context.Context) string {
 	return info["redis_version"]
 }
 
-// Settled returns the usage once the memory has come to rest: buffers of clients that have left are freed a little later.
+// Settled returns the usage when the memory has become stable. Redis frees the
+// buffers of closed connections with a delay.
 func (s *Server) Settled(ctx context.Context) (Usage, error) {
 	var last float64
 	for still, tries := 0, 0; ; tries++ {
@@ -106,7 +109,7 @@ func (s *Server) Settled(ctx context.Context) (Usage, error) {
 func (s *Server) Flush(ctx context.Context) error {
 	reply, err := redistest.Command(ctx, s.Addr, "FLUSHALL", "SYNC")
 	if err == nil && reply != "+OK" {
-		err = fmt.Errorf("it answered %s", reply)
+		err = fmt.Errorf("the reply was %s", reply)
 	}
 	if err != nil {
 		return fmt.Errorf("empty the Redis: %w", err)
@@ -117,7 +120,7 @@ func (s *Server) Flush(ctx context.Context) error {
 func (s *Server) info(ctx context.Context, section string) (map[string]string, error) {
 	text, err := redistest.Command(ctx, s.Addr, "INFO", section)
 	if err != nil {
-		return nil, fmt.Errorf("ask the Redis what it has used: %w", err)
+		return nil, fmt.Errorf("read the usage of the Redis: %w", err)
 	}
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
