@@ -9,7 +9,7 @@ import (
 type Bars struct {
 	Title, Subtitle string
 	Log             bool
-	Kinds           []string // what the bars of a row are; one needs no name
+	Kinds           []string // names of the bars of a row; empty if there is one bar
 	Rows            []Row
 }
 
@@ -18,7 +18,7 @@ type Row struct {
 	Name   string
 	Bold   bool
 	Values []float64 // one for each kind; NaN: none
-	Texts  []string  // beside each bar
+	Texts  []string  // next to each bar
 }
 
 const (
@@ -29,13 +29,13 @@ const (
 	rowGap    = 11.0
 )
 
-// shades are of the bars of one row, from the first kind on.
+// shades are the colours of the bars of a row, in the order of the kinds.
 var (
 	shades     = []string{"#9fb8cc", "#5c88ad", "#2f5573"}
 	boldShades = []string{"#f0b48a", "#e08344", "#d55e00"}
 )
 
-// SVG draws it.
+// SVG draws the plot.
 func (b Bars) SVG() []byte {
 	top := 66.0
 	if len(b.Kinds) > 1 {
@@ -67,7 +67,7 @@ func (b Bars) scale() scale {
 	}
 	if b.Log {
 		s := logScale(values, barsLeft, barsRight)
-		s.low /= 2 // so that the least has a bar, too
+		s.low /= 2 // so that the smallest value has a bar too
 		s.low = stepBelow(s.low)
 		return s
 	}
@@ -105,7 +105,8 @@ func (r Row) draw(c *canvas, x scale, y float64, kinds int) {
 	}
 }
 
-// shade returns the colour of bar k of n: a single one has the strongest but one.
+// shade returns the colour of bar k of n. A single bar has the second strongest
+// colour.
 func shade(colors []string, k, n int) string {
 	if n == 1 {
 		return colors[1]

@@ -28,7 +28,7 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not as it was; UPDATE_GOLDEN=1 go test ./... writes it anew: look at it\n%s", path, got)
+		t.Errorf("%s is not as it was; UPDATE_GOLDEN=1 go test ./... writes it again: look at it\n%s", path, got)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestPlotsAreWellFormed(t *testing.T) {
 			}
 		}
 		if bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) {
-			t.Errorf("%s holds what is not a number", name)
+			t.Errorf("%s has an invalid number", name)
 		}
 	}
 }

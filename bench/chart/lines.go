@@ -13,11 +13,11 @@ type Lines struct {
 type Curve struct {
 	Name   string
 	Bold   bool
-	Kin    bool // of the bold one: in its colour, and dashed unless it is bold itself
+	Kin    bool // related to the bold curve: it has the same colour, and is dashed unless it is bold
 	Points []Point
 }
 
-// Point is a value at a place; both are above 0.
+// Point is a point of a curve. Both coordinates are above 0.
 type Point struct{ X, Y float64 }
 
 const (
@@ -29,7 +29,7 @@ const (
 	lineSpace   = 16.0 // between names
 )
 
-// SVG draws it.
+// SVG draws the plot.
 func (l Lines) SVG() []byte {
 	c := newCanvas(linesHeight, l.Title, l.Subtitle)
 	var xs, ys []float64
@@ -69,7 +69,8 @@ func (l Lines) axes(c *canvas, x, y scale) {
 	c.text((linesLeft+linesRight)/2, linesBottom+42, l.X, `text-anchor="middle" fill="`+faint+`"`)
 }
 
-// names returns the height at which each curve's name stands: that of its last point, or as near as the others let it.
+// names returns the height of each curve's name. It is near the last point of
+// the curve, and names do not overlap.
 func (l Lines) names(x, y scale) []float64 {
 	at := make([]float64, len(l.Curves))
 	var order []int

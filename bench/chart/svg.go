@@ -1,5 +1,5 @@
-// Package chart draws the plots of docs/benchmarks.md as SVG. They have a background of their own, so that they can be read on
-// light and on dark pages.
+// Package chart draws the plots of docs/benchmarks.md as SVG. They have a
+// background, so that they are readable on light and dark pages.
 package chart
 
 import (
@@ -17,10 +17,11 @@ const (
 	background = "#ffffff"
 )
 
-// palette is told apart by those who see few colours, too (Okabe and Ito); the first is for what is Bold.
+// palette has colours that colour-blind readers can distinguish (Okabe and
+// Ito). The first is for bold curves.
 var palette = []string{"#d55e00", "#0072b2", "#009e73", "#b0892a", "#cc79a7", "#56b4e9", "#4d4d4d", "#7a5cc4"}
 
-// canvas is an SVG that grows.
+// canvas collects the text of an SVG.
 type canvas struct {
 	strings.Builder
 }
@@ -61,7 +62,8 @@ type scale struct {
 	log       bool
 }
 
-// logScale spans whole steps of 1, 2 and 5 around the values.
+// logScale returns a scale from a step of 1, 2 or 5 below the values to one
+// above them.
 func logScale(values []float64, from, to float64) scale {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -79,7 +81,7 @@ func logScale(values []float64, from, to float64) scale {
 	return s
 }
 
-// linearScale spans 0 to a round number above the values.
+// linearScale returns a scale from 0 to a round number above the values.
 func linearScale(values []float64, from, to float64) scale {
 	high := 0.0
 	for _, v := range values {
@@ -91,7 +93,8 @@ func linearScale(values []float64, from, to float64) scale {
 	return scale{high: stepAbove(high), from: from, to: to}
 }
 
-// at returns the position of v; what a logarithm cannot show is at the low end.
+// at returns the position of v. A value that a logarithmic scale cannot show is
+// at the low end.
 func (s scale) at(v float64) float64 {
 	part := (v - s.low) / (s.high - s.low)
 	if s.log {
@@ -103,7 +106,8 @@ func (s scale) at(v float64) float64 {
 	return s.from + part*(s.to-s.from)
 }
 
-// ticks returns the values that get a line: powers of ten where there are many of them, else steps of 1, 2 and 5.
+// ticks returns the values that get a line: powers of ten if there are many of
+// them, otherwise steps of 1, 2 and 5.
 func (s scale) ticks() (ticks []float64) {
 	if !s.log {
 		for i := range 6 {
@@ -125,7 +129,8 @@ func isPowerOfTen(v float64) bool {
 	return math.Abs(l-math.Round(l)) < 1e-6
 }
 
-// stepAbove returns the least of 1, 2 and 5 times a power of ten that is not below v.
+// stepAbove returns the smallest step that is at least v. Steps are 1, 2 and 5
+// times a power of ten.
 func stepAbove(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, step := range []float64{1, 2, 5} {
@@ -146,7 +151,7 @@ func stepBelow(v float64) float64 {
 	return power
 }
 
-// label writes a number as short as an axis needs it.
+// label formats a number for an axis.
 func label(v float64) string {
 	switch {
 	case v >= 1e6 && isPowerOfTen(v):

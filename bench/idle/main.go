@@ -31,10 +31,10 @@ const usage = `usage: make bench-idle [ARGS='flags']      (from the root of the 
 
 Loads ways to close idle connections, one after another, and prints the results:
 
-  the whole set     bench/idle/results/latest.json, docs/idle-benchmarks.md    about 10 minutes
-  a part of it      the same files below bin/bench-idle/, and prints where
+  all measurements  bench/idle/results/latest.json, docs/idle-benchmarks.md    about 10 minutes
+  some of them      the same files below bin/bench-idle/; their paths are printed
 
-Run nothing else on the machine during that time. Flags:
+Run nothing else on the machine at the same time. Flags:
 
 `
 
@@ -79,11 +79,11 @@ type settings struct {
 }
 
 func parse(args []string) (s settings, err error) {
-	flags := self.Flags(&s.Settings, "few connections and short timeouts: less than a minute, to see that all works")
+	flags := self.Flags(&s.Settings, "few connections and short timeouts: less than a minute, to check that everything works")
 	var guards, some string
-	flags.IntVar(&s.n, "n", 0, "how many connections (default: as many as the machine allows, with -quick 1000)")
-	flags.StringVar(&guards, "guard", "", "only these guards, with commas between them: "+strings.Join(names(), ", "))
-	flags.StringVar(&some, "part", "", "only these parts, with commas between them: "+strings.Join(parts, ", "))
+	flags.IntVar(&s.n, "n", 0, "number of connections (default: as many as the machine allows, with -quick 1000)")
+	flags.StringVar(&guards, "guard", "", "measure only these guards, separated by commas: "+strings.Join(names(), ", "))
+	flags.StringVar(&some, "part", "", "run only these parts, separated by commas: "+strings.Join(parts, ", "))
 	if err := program.Parse(flags, args); err != nil {
 		return s, err
 	}

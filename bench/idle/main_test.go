@@ -84,11 +84,11 @@ func check(t *testing.T, info *guard.Info, r *load.Result) {
 }
 
 func TestAGuardThatFailsIsReportedAndTheRestGoesOn(t *testing.T) {
-	p := plan{shape: load.Quick(50), guards: []string{"nobody", "nobody as well"}}
+	p := plan{shape: load.Quick(50), guards: []string{"unknown", "unknown too"}}
 	r := new(report.Run)
 	var out bytes.Buffer
 	p.load(t.Context(), r, program.NewProgress(&out, 0))
-	if len(r.Loads) != 2 || !strings.Contains(r.Loads[0].Failed, `there is no guard "nobody"`) {
+	if len(r.Loads) != 2 || !strings.Contains(r.Loads[0].Failed, `there is no guard "unknown"`) {
 		t.Errorf("got %+v", r.Loads)
 	}
 	if err := r.Err(); err == nil || err.Error() != "2 measurements failed" {

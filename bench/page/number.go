@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Missing stands where there is no number.
+// Missing replaces a missing number.
 const Missing = "–"
 
-// Figure writes a number with three digits or so.
+// Figure formats a number with about three digits.
 func Figure(x float64) string {
 	switch a := math.Abs(x); {
 	case math.IsNaN(x) || math.IsInf(x, 0):
@@ -24,7 +24,7 @@ func Figure(x float64) string {
 	return Count(int(math.Round(x)))
 }
 
-// Count writes a whole number with a space, that does not break, between its thousands.
+// Count formats a whole number, with non-breaking spaces between thousands.
 func Count(n int) string {
 	digits := strconv.Itoa(n)
 	if n < 10_000 && n > -10_000 {
@@ -36,7 +36,7 @@ func Count(n int) string {
 	return digits
 }
 
-// Plural writes how many there are of something.
+// Plural formats a number and a noun.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

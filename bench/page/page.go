@@ -1,4 +1,4 @@
-// Package page writes the pages of docs/ that show what was measured.
+// Package page writes the pages of docs/ that show measurements.
 package page
 
 import (
@@ -10,10 +10,10 @@ import (
 	"text/template"
 )
 
-// NotMeasured stands where a table would be empty.
+// NotMeasured replaces an empty table.
 const NotMeasured = "*Not measured in this run.*\n"
 
-// Fill fills a template in with a run.
+// Fill fills a template with the values of a run.
 func Fill(text string, run any) ([]byte, error) {
 	t, err := template.New("page").Parse(text)
 	if err != nil {
@@ -26,7 +26,7 @@ func Fill(text string, run any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Write fills a template in with a run, and writes that to path.
+// Write fills a template with the values of a run, and writes the page to path.
 func Write(path, text string, run any) error {
 	filled, err := Fill(text, run)
 	if err != nil {
@@ -38,10 +38,10 @@ func Write(path, text string, run any) error {
 	return nil
 }
 
-// Section is a table of a page.
+// Section is a titled table.
 type Section struct{ What, Text string }
 
-// Sections are tables without a page around them.
+// Sections formats tables for a terminal.
 func Sections(list []Section) string {
 	var b strings.Builder
 	for _, s := range list {
@@ -50,7 +50,7 @@ func Sections(list []Section) string {
 	return b.String()
 }
 
-// Failures lists what went wrong.
+// Failures formats a list of failures.
 func Failures(list []string) string {
 	var b strings.Builder
 	for _, f := range list {
@@ -62,7 +62,8 @@ func Failures(list []string) string {
 	return b.String()
 }
 
-// Failed returns an error where so many measurements failed; nil for none.
+// Failed returns an error with the number of failed measurements, or nil for
+// none.
 func Failed(n int) error {
 	if n == 0 {
 		return nil
@@ -70,7 +71,7 @@ func Failed(n int) error {
 	return errors.New(Plural(n, "measurement") + " failed")
 }
 
-// Title marks what is ours.
+// Title returns the title, in bold if it is Foliot's.
 func Title(title string, ours bool) string {
 	if ours {
 		return "**" + title + "**"

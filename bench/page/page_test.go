@@ -28,7 +28,7 @@ func TestNumbersAreReadable(t *testing.T) {
 	}
 }
 
-func TestMissedTargetsAreSaid(t *testing.T) {
+func TestMissedTargetsAreShown(t *testing.T) {
 	table := Targets([]Target{
 		Most("a", 1, 2, "ms"), Most("b", 3, 2, "ms"), Most("c", 1, 0, "of 9"), Most("d", math.NaN(), 2, "ms"), {"e", "", "5 ms", None},
 	})

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Table is a table of Markdown. All columns but the first are numbers, and the second where Words says so.
+// Table is a Markdown table. All columns except the first contain numbers. If
+// Words is set, the second contains text.
 type Table struct {
 	Head  []string
 	Rows  [][]string
@@ -17,8 +18,8 @@ type Table struct {
 // Add adds a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// Less adds a row of numbers of which the least is the best, and marks it. What is missing is NaN; those that do not take part, by
-// their places, are not marked.
+// Less adds a row of numbers and marks the smallest as the best. A missing
+// number is NaN. Columns in apart are never marked.
 func (t *Table) Less(what string, write func(float64) string, values []float64, apart ...int) {
 	best := math.Inf(1)
 	for i, x := range values {

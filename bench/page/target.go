@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// Target is what was to be reached, and what came out.
+// Target is a target and its measured value.
 type Target struct {
 	What, Wanted, Measured string
 	Verdict                Verdict
 }
 
-// Verdict says whether a target was reached.
+// Verdict is the result for a target.
 type Verdict int
 
 // The verdicts.
@@ -19,14 +19,14 @@ const (
 	Unknown Verdict = iota
 	Reached
 	Missed
-	None // nothing was to be reached
+	None // the row is for information only
 )
 
 func (v Verdict) String() string {
 	return [...]string{"not measured", "reached", "**not reached**", ""}[v]
 }
 
-// Judge is Unknown where a value is missing.
+// Judge returns Unknown if a value is missing.
 func Judge(ok bool, values ...float64) Verdict {
 	for _, x := range values {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -39,7 +39,7 @@ func Judge(ok bool, values ...float64) Verdict {
 	return Missed
 }
 
-// Most is a target of at most so many of a unit.
+// Most returns a target with an upper limit.
 func Most(what string, value, limit float64, unit string) Target {
 	wanted := fmt.Sprintf("≤ %g %s", limit, unit)
 	if limit == 0 {
@@ -48,7 +48,7 @@ func Most(what string, value, limit float64, unit string) Target {
 	return Target{what, wanted, Figure(value) + " " + unit, Judge(value <= limit, value)}
 }
 
-// Targets is the table of what was to be reached.
+// Targets returns the table of targets.
 func Targets(list []Target) *Table {
 	t := &Table{Head: []string{"target", "wanted", "measured", ""}}
 	for _, x := range list {

@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// Head is what each run says of itself. Runs embed it.
+// Head describes a run: its time, command, code and machine. Runs embed it.
 type Head struct {
 	Started  time.Time         `json:"started"`
 	Took     float64           `json:"took"` // seconds
 	Command  string            `json:"command"`
 	Commit   string            `json:"commit"`
 	Go       string            `json:"go"`
-	Modules  map[string]string `json:"modules,omitempty"` // versions of what comes from elsewhere
+	Modules  map[string]string `json:"modules,omitempty"` // versions of other modules
 	Machine  Machine           `json:"machine"`
 	Complete bool              `json:"complete"` // everything was measured
 }
 
-// About returns the head of the run that it is embedded in.
+// About returns the head of the run that embeds it.
 func (h *Head) About() *Head { return h }
 
-// End says that the run ends now, and whether everything was measured.
+// End records the end of the run, and whether everything was measured.
 func (h *Head) End(complete bool) {
 	h.Took, h.Complete = time.Since(h.Started).Round(time.Second).Seconds(), complete
 }
 
-// Duration is how long the run took.
+// Duration returns the duration of the run.
 func (h *Head) Duration() string { return (time.Duration(h.Took) * time.Second).String() }
 
-// Versions lists the modules that come from elsewhere.
+// Versions lists the other modules.
 func (h *Head) Versions() string {
 	var list []string
 	for _, m := range slices.Sorted(maps.Keys(h.Modules)) {
@@ -58,7 +58,7 @@ func write(path string, text []byte) error {
 	return nil
 }
 
-// Load reads what Save wrote.
+// Load reads a run that Save wrote.
 func Load(path string, run any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Machine is what was measured on.
+// Machine describes the machine of a run.
 type Machine struct {
 	CPU       string  `json:"cpu"`
 	Cores     int     `json:"cores"`
@@ -18,7 +18,7 @@ type Machine struct {
 	Arch      string  `json:"arch"`
 }
 
-// ThisMachine asks the system. What cannot be found out stays "unknown" or 0.
+// ThisMachine describes this machine. Unknown values are "unknown" or 0.
 func ThisMachine() Machine {
 	return Machine{
 		CPU:       field("/proc/cpuinfo", "model name", ":"),
@@ -30,7 +30,7 @@ func ThisMachine() Machine {
 	}
 }
 
-// FreeMemoryGiB returns how much memory is to be had, or 0 if that is unknown.
+// FreeMemoryGiB returns the amount of available memory, or 0 if it is unknown.
 func FreeMemoryGiB() float64 { return memory("MemAvailable") }
 
 func memory(name string) float64 {
@@ -41,7 +41,7 @@ func memory(name string) float64 {
 	return kb / (1 << 20)
 }
 
-// field returns the value of the first line that names it.
+// field returns the value in the first line with the given name.
 func field(path, name, separator string) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package record holds the raw results of a run and what must be known to read them.
+// Package record contains the raw results of a run and the facts needed to read
+// them.
 package record
 
 import (
@@ -8,17 +9,17 @@ import (
 	"time"
 )
 
-// Job is one measurement: it runs in a process of its own.
+// Job is one measurement. It runs in a process of its own.
 type Job struct {
 	Workload   string        `json:"workload"`
 	Peer       string        `json:"peer"`
-	N          int           `json:"n"`                    // standing timers, or those that fire
-	Goroutines int           `json:"goroutines,omitempty"` // that call at a time
+	N          int           `json:"n"`                    // number of timers
+	Goroutines int           `json:"goroutines,omitempty"` // that run in parallel
 	Trial      int           `json:"trial"`
-	Window     time.Duration `json:"window,omitempty"` // how long it is measured, in nanoseconds
+	Window     time.Duration `json:"window,omitempty"` // duration of the measurement, in nanoseconds
 }
 
-// Values are what was measured, by the names below.
+// Values are measured values. Their names are below.
 type Values map[string]float64
 
 // Names of values. Their units are part of the names.
@@ -41,18 +42,18 @@ const (
 	Fired               = "fired"   // timers that fired
 
 	CPUMs    = "cpu_ms"
-	Switches = "switches" // of context, voluntary or not
+	Switches = "switches" // context switches, voluntary or not
 )
 
-// Result is what became of a job.
+// Result is the outcome of a job.
 type Result struct {
 	Job
 	Values Values  `json:"values,omitempty"`
-	Failed string  `json:"failed,omitempty"` // why there are no values
-	Took   float64 `json:"took"`             // seconds, with the setting up
+	Failed string  `json:"failed,omitempty"` // reason for missing values
+	Took   float64 `json:"took"`             // seconds, including preparation
 }
 
-// Skip is a measurement that was not tried.
+// Skip is a measurement that was left out.
 type Skip struct {
 	Workload string `json:"workload"`
 	Peer     string `json:"peer"`
@@ -60,14 +61,15 @@ type Skip struct {
 	Why      string `json:"why"`
 }
 
-// Run is all that one call of the harness measured.
+// Run has the results of one call of the harness.
 type Run struct {
 	Head
 	Skipped []Skip   `json:"skipped"`
 	Results []Result `json:"-"` // in the order they were measured
 }
 
-// Save writes r to path, with a line for each result, so that a difference can be read.
+// Save writes r to path, with one line for each result, so that diffs are
+// readable.
 func (r *Run) Save(path string) error {
 	head, err := json.MarshalIndent(r, "", "\t")
 	if err != nil {
@@ -90,7 +92,7 @@ func (r *Run) Save(path string) error {
 	return write(path, out.Bytes())
 }
 
-// LoadRun reads what Save wrote.
+// LoadRun reads a run that Save wrote.
 func LoadRun(path string) (*Run, error) {
 	file := struct {
 		*Run

@@ -10,12 +10,13 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// TimeWins lists the measurements in which package time did better than Foliot: found out from the results, not chosen.
+// TimeWins lists all measurements in which package time did better than Foliot.
 func (v *view) TimeWins() string {
 	return wins(v.comparisons(peer.Time), "In this run package time was never better.\n")
 }
 
-// OthersWin lists those in which another design did, but how late it was: they run their callbacks in other ways.
+// OthersWin lists the measurements in which another design did better. It
+// leaves out lateness, because the designs run callbacks in different ways.
 func (v *view) OthersWin() string {
 	var list []comparison
 	for _, p := range peer.All {
@@ -31,7 +32,7 @@ func (v *view) OthersWin() string {
 func wins(list []comparison, none string) string {
 	var b strings.Builder
 	for _, c := range list {
-		if c.theirs < 0.95*c.ours { // less is noise
+		if c.theirs < 0.95*c.ours { // a smaller difference is noise
 			fmt.Fprintf(&b, "- %s: %s %s, Foliot %s %s.\n", c.what, c.name, figure(c.theirs), figure(c.ours), c.unit)
 		}
 	}
@@ -41,10 +42,11 @@ func wins(list []comparison, none string) string {
 	return b.String()
 }
 
-// comparison is one value of another implementation and of Foliot. Less is better.
+// comparison has a value of another implementation and of Foliot. Less is
+// better.
 type comparison struct {
 	what, unit   string
-	name         string // of the other one
+	name         string // of the other implementation
 	theirs, ours float64
 }
 
@@ -81,7 +83,7 @@ func (v *view) costs(name string) (list []comparison) {
 	for _, n := range v.sizes(measure.Idle) {
 		what := fmt.Sprintf("`idle` with %s pending", Number(n))
 		c := v.compare(name, what, "ms CPU", record.CPUMs, key(measure.Idle, "", n, 1))
-		if c.ours-c.theirs > 1 { // less is an empty process
+		if c.ours-c.theirs > 1 { // a smaller difference is that of an empty process
 			list = append(list, c)
 		}
 	}
@@ -97,7 +99,8 @@ func (v *view) delays(name string) (list []comparison) {
 	return list
 }
 
-// Finer says how much less late package time is while there is little to do, which it always is: it has no tick.
+// Finer compares the lateness of package time and Foliot while there is little
+// to do. Package time has no tick, so it is always less late.
 func (v *view) Finer() string {
 	theirs := v.stat(v.accuracyOf(peer.Time), record.P50Ms).median
 	ours := v.stat(v.accuracyOf(peer.Foliot), record.P50Ms).median

@@ -11,13 +11,13 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// plot is a picture, by the name of its file.
+// plot is a picture and the name of its file.
 type plot struct {
 	file string
 	svg  []byte
 }
 
-// plots draws all of which something was measured.
+// plots draws all plots that have measurements.
 func (v *view) plots() []plot {
 	return slices.DeleteFunc([]plot{
 		{"add-remove.svg", v.curves(measure.AddRemove, record.WallNanos, "Set a timer and remove it at once", perOperation)},
@@ -34,7 +34,7 @@ func (v *view) plots() []plot {
 
 const perOperation = "nanoseconds per operation; lower is better; both axes logarithmic"
 
-// shown are the implementations of a plot: the harness alone is not one.
+// shown returns the implementations of a plot, without the harness alone.
 func (v *view) shown(workload string) []peer.Info {
 	return slices.DeleteFunc(v.peers(workload), func(p peer.Info) bool { return p.Name == peer.None })
 }
@@ -58,7 +58,8 @@ func (v *view) curves(workload, name, title, subtitle string) []byte {
 	return l.SVG()
 }
 
-// bars draws a row for each implementation of a workload. value returns what there is for each kind.
+// bars draws a row for each implementation of a workload. value returns the
+// value of one kind.
 func (v *view) bars(b chart.Bars, workload string, unit string, value func(p peer.Info) []float64) []byte {
 	known := false
 	for _, p := range v.shown(workload) {

@@ -42,7 +42,8 @@ func Write(dir string, r *record.Run) ([]string, error) {
 
 func (v *view) render() ([]byte, error) { return page.Fill(template, v) }
 
-// Plot is the line that shows a picture, if it was drawn.
+// Plot returns the Markdown line of a picture, or nothing if the picture was
+// not drawn.
 func (v *view) Plot(file, what string) string {
 	for _, p := range v.plots() {
 		if p.file == file {
@@ -52,5 +53,6 @@ func (v *view) Plot(file, what string) string {
 	return ""
 }
 
-// ParallelSize is the number of standing timers of what many goroutines do.
+// ParallelSize is the number of standing timers in the measurements with
+// several goroutines.
 func (v *view) ParallelSize() string { return Number(v.parallelSize(measure.AddRemove)) }

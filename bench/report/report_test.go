@@ -14,7 +14,8 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// made is a run of made-up results: of two implementations, some of the workloads, and what went wrong.
+// made is an invented run of two implementations and some workloads, with
+// failures.
 func made() *record.Run {
 	r := &record.Run{
 		Head: record.Head{
@@ -81,7 +82,7 @@ func TestThePageIsAsItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not as it was; UPDATE_GOLDEN=1 go test ./... writes it anew: read the difference\n%s", path, got)
+		t.Errorf("%s is not as it was; UPDATE_GOLDEN=1 go test ./... writes it again: read the difference\n%s", path, got)
 	}
 }
 
@@ -106,11 +107,11 @@ func TestAnEmptyRunIsAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(page), "NaN") {
-		t.Errorf("the page holds what is not a number:\n%s", page)
+		t.Errorf("the page has an invalid number:\n%s", page)
 	}
 }
 
-func TestMissedTargetsAreSaid(t *testing.T) {
+func TestMissedTargetsAreShown(t *testing.T) {
 	targets := map[string]page.Verdict{}
 	for _, x := range newView(made()).targets() {
 		targets[x.What+" "+x.Wanted] = x.Verdict
@@ -127,7 +128,7 @@ func TestMissedTargetsAreSaid(t *testing.T) {
 		}
 	}
 	if page.Judge(false, 1) != page.Missed {
-		t.Error("what is not reached is not said")
+		t.Error("the page does not show that a target was missed")
 	}
 }
 

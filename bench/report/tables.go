@@ -12,10 +12,11 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// title marks ours.
+// title returns the title of an implementation, in bold if it is Foliot's.
 func title(p peer.Info) string { return page.Title(p.Title, p.Ours) }
 
-// Throughput is the table of a workload that is measured per operation, with the accuracy beside it.
+// Throughput is the table of a workload's time per operation, with the accuracy
+// of each implementation.
 func (v *view) Throughput(workload string) string {
 	ns := v.sizes(workload)
 	if len(ns) == 0 {
@@ -43,7 +44,8 @@ func (v *view) Throughput(workload string) string {
 	return t.String()
 }
 
-// accuracyCells are how late and how often early the implementation is, or its variant.
+// accuracyCells returns how late and how often early the implementation was. If
+// it was not measured, they are those of its variant.
 func (v *view) accuracyCells(p peer.Info) []string {
 	k := v.accuracyOf(p.Name)
 	if len(v.trials[k]) == 0 {
@@ -55,7 +57,8 @@ func (v *view) accuracyCells(p peer.Info) []string {
 	return []string{v.plain(k, record.P99Ms), v.share(k)}
 }
 
-// share is how many of the timers of a check were early, in the worst trial.
+// share returns the share of early timers in an accuracy check, from the worst
+// trial.
 func (v *view) share(k record.Job) string {
 	early := v.stat(k, record.Early).max
 	fired := v.stat(k, record.Fired).median
@@ -68,7 +71,7 @@ func (v *view) share(k record.Job) string {
 	return fmt.Sprintf("%.2g %%", 100*early/fired)
 }
 
-// ratios is the line that says how many times faster than package time Foliot is.
+// ratios returns the row that compares package time with Foliot.
 func (v *view) ratios(workload string, ns []int) []string {
 	row := []string{"*package time ÷ Foliot*"}
 	for _, n := range ns {
@@ -84,7 +87,7 @@ func times(ratio float64) string {
 	return fmt.Sprintf("*%.1f×*", ratio)
 }
 
-// Standing is the table of bytes and collections.
+// Standing is the table of bytes and garbage collections.
 func (v *view) Standing() string {
 	ns := v.sizes(measure.Standing)
 	if len(ns) == 0 {
@@ -130,7 +133,7 @@ func orNotMeasured(t *page.Table) string {
 	return t.String()
 }
 
-// Accuracy is the table of the check that each implementation passes through.
+// Accuracy is the table of the accuracy checks.
 func (v *view) Accuracy() string {
 	t := &page.Table{Head: []string{
 		"", "resolution", "late p50, ms", "p99", "max", "early", "by up to, ms", "never fired", "fired twice", "fired though removed",
@@ -143,7 +146,7 @@ func (v *view) Accuracy() string {
 	return orNotMeasured(t)
 }
 
-// Idle is the table of what costs time while nothing is due.
+// Idle is the table of costs while no timer is due.
 func (v *view) Idle() string {
 	ns := v.sizes(measure.Idle)
 	t := &page.Table{Head: []string{""}}
@@ -161,7 +164,7 @@ func (v *view) Idle() string {
 	return orNotMeasured(t)
 }
 
-// Parallel is the table of one workload from several goroutines.
+// Parallel is the table of one workload on several goroutines.
 func (v *view) Parallel(workload string) string {
 	var crews []int
 	for k := range v.trials {
@@ -204,7 +207,7 @@ func (v *view) parallelSize(workload string) int {
 	return 0
 }
 
-// Floors is the table of what no implementation can go below.
+// Floors is the table of lower bounds.
 func (v *view) Floors() string {
 	t := &page.Table{Head: []string{"", "ns"}}
 	k := key(measure.Floors, peer.None, 0, 1)
@@ -217,16 +220,16 @@ func (v *view) Floors() string {
 	return t.String()
 }
 
-// Implementations is the table of what is measured.
+// Implementations is the table of the measured implementations.
 func (v *view) Implementations() string {
-	t := &page.Table{Words: true, Head: []string{"", "what it is"}}
+	t := &page.Table{Words: true, Head: []string{"", "description"}}
 	for _, p := range peer.All {
 		t.Add(title(p), p.What)
 	}
 	return t.String()
 }
 
-// Gaps lists what was skipped and what failed.
+// Gaps lists the skipped and the failed measurements.
 func (v *view) Gaps() string {
 	var b strings.Builder
 	why := map[string][]string{}

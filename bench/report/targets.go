@@ -14,12 +14,13 @@ const (
 	tenfold = 10_000_000
 )
 
-// none is a target of nothing at all. What is below a thousandth per operation was not done by the operation.
+// none is a target of zero per operation. A value below a thousandth counts as
+// zero: it was not caused by the operation.
 func none(what string, value float64) page.Target {
 	return page.Target{What: what, Wanted: "0", Measured: figure(value), Verdict: page.Judge(value < 0.001, value)}
 }
 
-// faster is a target of at least so many times as fast as package time.
+// faster is a target of a speed relative to package time.
 func (v *view) faster(what, workload string, n int, wanted float64) page.Target {
 	ours := v.median(workload, peer.Foliot, n, record.WallNanos)
 	theirs := v.median(workload, peer.Time, n, record.WallNanos)
@@ -30,7 +31,7 @@ func (v *view) faster(what, workload string, n int, wanted float64) page.Target 
 	}
 }
 
-// Targets is the table of what was to be reached.
+// Targets is the table of targets.
 func (v *view) Targets() string {
 	t := page.Targets(v.targets())
 	t.Words = true
@@ -57,7 +58,7 @@ func (v *view) targets() []page.Target {
 	return append(list, v.otherTargets()...)
 }
 
-// burstTargets count the CPU time of setting the timers, too.
+// burstTargets include the CPU time of setting the timers.
 func (v *view) burstTargets() (list []page.Target) {
 	for _, x := range []struct {
 		name, how string

@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// view is a run, arranged for questions.
+// view is a run with its results arranged by job.
 type view struct {
 	*record.Run
 	trials map[record.Job][]record.Result // by the job without trial and window
@@ -32,7 +32,8 @@ func key(workload, implementation string, n, goroutines int) record.Job {
 	return record.Job{Workload: workload, Peer: implementation, N: n, Goroutines: goroutines}
 }
 
-// stat is what the trials of one measurement came to. Without trials all is NaN.
+// stat summarizes the trials of a measurement. Without trials, all fields are
+// NaN.
 type stat struct {
 	median, min, max float64
 }
@@ -56,12 +57,13 @@ func (v *view) stat(k record.Job, name string) stat {
 	return stat{median: median, min: values[0], max: values[len(values)-1]}
 }
 
-// median asks for a workload of one goroutine.
+// median returns the median for a workload on one goroutine.
 func (v *view) median(workload, implementation string, n int, name string) float64 {
 	return v.stat(key(workload, implementation, n, 1), name).median
 }
 
-// sizes returns the numbers of timers of a workload of one goroutine, ascending.
+// sizes returns the numbers of timers of a workload on one goroutine, in
+// ascending order.
 func (v *view) sizes(workload string) (ns []int) {
 	for k := range v.trials {
 		if k.Workload == workload && k.Goroutines == 1 && !slices.Contains(ns, k.N) {
@@ -72,7 +74,8 @@ func (v *view) sizes(workload string) (ns []int) {
 	return ns
 }
 
-// peers returns the implementations that a workload was measured for, in the order of the tables.
+// peers returns the implementations that were measured for a workload, in the
+// order of the tables.
 func (v *view) peers(workload string) (infos []peer.Info) {
 	for _, p := range peer.All {
 		for k := range v.trials {
@@ -85,7 +88,7 @@ func (v *view) peers(workload string) (infos []peer.Info) {
 	return infos
 }
 
-// hole says why there is no value: it failed, was skipped, or was not asked for.
+// hole returns the cell for a missing value: "failed" if a trial failed.
 func (v *view) hole(k record.Job) string {
 	for _, r := range v.trials[k] {
 		if r.Failed != "" {
@@ -95,7 +98,7 @@ func (v *view) hole(k record.Job) string {
 	return page.Missing
 }
 
-// cell is the median, and the range of the trials where there is more than one.
+// cell returns the median. If the trials differ, it adds their range.
 func (v *view) cell(k record.Job, name string) string {
 	s := v.stat(k, name)
 	switch {
@@ -107,7 +110,7 @@ func (v *view) cell(k record.Job, name string) string {
 	return fmt.Sprintf("%s (%s–%s)", figure(s.median), figure(s.min), figure(s.max))
 }
 
-// worst is the largest of the trials: of things that should not happen.
+// worst returns the maximum of the trials. It is for faults.
 func (v *view) worst(k record.Job, name string) string {
 	s := v.stat(k, name)
 	if math.IsNaN(s.max) {
@@ -124,8 +127,8 @@ func (v *view) plain(k record.Job, name string) string {
 	return figure(s.median)
 }
 
-// figure writes a number, with plain spaces: it stands in pictures and on terminals too. Medians of whole numbers end in halves, which go
-// to the even one.
+// figure formats a number with plain spaces, for pictures and terminals. The
+// median of whole numbers may end in a half: it is rounded to the even number.
 func figure(x float64) string {
 	if math.Abs(x) >= 9.95 {
 		x = math.RoundToEven(x)
@@ -133,7 +136,7 @@ func figure(x float64) string {
 	return strings.ReplaceAll(page.Figure(x), "\u00a0", " ")
 }
 
-// Number writes a number of timers.
+// Number formats a number of timers.
 func Number(n int) string {
 	switch n {
 	case 1_000:
@@ -148,7 +151,8 @@ func Number(n int) string {
 	return figure(float64(n))
 }
 
-// WorkloadTitle names a job's workload and its goroutines, if they are many.
+// WorkloadTitle returns the workload of a job, and its number of goroutines if
+// there are several.
 func WorkloadTitle(j record.Job) string {
 	if j.Goroutines > 1 {
 		return fmt.Sprintf("%s/%d", j.Workload, j.Goroutines)
@@ -156,7 +160,7 @@ func WorkloadTitle(j record.Job) string {
 	return j.Workload
 }
 
-// Brief is a result on one line.
+// Brief formats a result on one line.
 func Brief(v record.Values) string {
 	var parts []string
 	for _, unit := range []struct{ name, format string }{

@@ -107,7 +107,7 @@ func refused(t *testing.T, address string) (stop func() (asked, failed int)) {
 	}
 }
 
-func TestAReloadRefusesNobodyAndSaysGoodbyeToAll(t *testing.T) {
+func TestAReloadRefusesNoClientAndSaysGoodbyeToAll(t *testing.T) {
 	p, old, address := launch(t)
 	guests := make([]*guest, 10)
 	for i := range guests {
