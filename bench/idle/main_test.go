@@ -55,7 +55,7 @@ func check(t *testing.T, info *guard.Info, r *load.Result) {
 	}
 	judged := 0
 	for k := range client.Kind(client.Kinds) {
-		judged += r.Tally.Total(k)
+		judged += r.Counters.Total(k)
 	}
 	if judged != r.Connections {
 		t.Errorf("%s: %d of %d connections were judged", r.Guard, judged, r.Connections)
@@ -63,7 +63,7 @@ func check(t *testing.T, info *guard.Info, r *load.Result) {
 	if r.After != r.Before || r.Peak != r.Before+r.Connections {
 		t.Errorf("%s: %d descriptors, %d with all open, %d afterwards", r.Guard, r.Before, r.Peak, r.After)
 	}
-	closed := r.Tally.Of(verdict.OnTime) + r.Tally.Of(verdict.Late)
+	closed := r.Counters.Of(verdict.OnTime) + r.Counters.Of(verdict.Late)
 	if info.Name == guard.None {
 		if closed > 0 {
 			t.Errorf("%d were closed without timeouts", closed)
@@ -75,10 +75,10 @@ func check(t *testing.T, info *guard.Info, r *load.Result) {
 	}
 	// On a busy machine, a deadline of other guards may pass before the data
 	// that came is read.
-	if n := r.Tally.Of(verdict.Wrong); info.Ours && n > 0 {
+	if n := r.Counters.Of(verdict.Wrong); info.Ours && n > 0 {
 		t.Errorf("%s closed %d wrongly", r.Guard, n)
 	}
-	if n := r.Tally.Of(verdict.Never); info.Ours && n > 0 && r.Stalls == 0 {
+	if n := r.Counters.Of(verdict.Never); info.Ours && n > 0 && r.Stalls == 0 {
 		t.Errorf("%s never closed %d", r.Guard, n)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/foliot/foliot/bench/counters"
 	"github.com/foliot/foliot/bench/peer"
 	"github.com/foliot/foliot/bench/record"
-	"github.com/foliot/foliot/bench/tally"
 )
 
 // accuracy sets a hundred timers and then pauses. Timers that it moves or
@@ -30,17 +30,17 @@ func accuracy[H any](j record.Job, open opener[H]) (record.Values, error) {
 			removed++
 		}
 	}
-	a := &accurate[H]{tally: tally.New(j.N, j.N-removed), random: 1, handles: make([]H, j.N)}
-	a.timers = open(a.tally)
+	a := &accurate[H]{counters: counters.New(j.N, j.N-removed), random: 1, handles: make([]H, j.N)}
+	a.timers = open(a.counters)
 	defer a.timers.Close()
 	for i := 0; i < j.N; i += handful {
 		if err := a.handle(i, min(i+handful, j.N)); err != nil {
 			return nil, err
 		}
 	}
-	lost := a.tally.Wait(longest + patience/10)
+	lost := a.counters.Wait(longest + patience/10)
 	time.Sleep(longest) // removed timers that fire by mistake do so in this time
-	values := lateness(a.tally)
+	values := lateness(a.counters)
 	values[record.Lost] = float64(lost)
 	values[record.Undead] = float64(a.undead(j.N))
 	return values, nil
@@ -58,10 +58,10 @@ const (
 func fateOf(i int) fate { return fate(i % 3) }
 
 type accurate[H any] struct {
-	tally   *tally.Tally
-	timers  peer.Timers[H]
-	random  random
-	handles []H
+	counters *counters.Counters
+	timers   peer.Timers[H]
+	random   random
+	handles  []H
 }
 
 // handle sets the timers with numbers from `from` to before `to`. After a pause
@@ -72,7 +72,7 @@ func (a *accurate[H]) handle(from, to int) error {
 		if fateOf(i) != leftOne {
 			d = a.between(safe, longest)
 		}
-		a.tally.Expect(i, a.tally.Now()+d)
+		a.counters.Expect(i, a.counters.Now()+d)
 		a.handles[i] = a.timers.Set(d, i)
 	}
 	time.Sleep(pause)
@@ -89,7 +89,7 @@ func (a *accurate[H]) seal(i int) (ok bool) {
 	switch fateOf(i) {
 	case movedOne:
 		d := a.between(time.Millisecond, longest)
-		a.tally.Expect(i, a.tally.Now()+d)
+		a.counters.Expect(i, a.counters.Now()+d)
 		return a.timers.Reset(a.handles[i], d)
 	case removedOne:
 		return a.timers.Remove(a.handles[i])
@@ -105,7 +105,7 @@ func (a *accurate[H]) between(shortest, longest time.Duration) time.Duration {
 // undead returns the number of removed timers that fired.
 func (a *accurate[H]) undead(n int) (undead int) {
 	for i := range n {
-		if fateOf(i) == removedOne && a.tally.Fired(i) {
+		if fateOf(i) == removedOne && a.counters.Fired(i) {
 			undead++
 		}
 	}

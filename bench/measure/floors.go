@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/bench/counters"
 	"github.com/foliot/foliot/bench/record"
-	"github.com/foliot/foliot/bench/tally"
 )
 
 // floor is an operation that every implementation consists of, or a lower bound
@@ -103,7 +103,7 @@ func randomNode(window time.Duration, n int) float64 {
 // CPU time of one.
 func callbacks(run func(func())) float64 {
 	const n = 1_000_000
-	account := tally.New(n, n)
+	account := counters.New(n, n)
 	before := used()
 	for i := range n {
 		run(account.Func(i))

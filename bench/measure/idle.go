@@ -3,8 +3,8 @@ package measure
 import (
 	"time"
 
+	"github.com/foliot/foliot/bench/counters"
 	"github.com/foliot/foliot/bench/record"
-	"github.com/foliot/foliot/bench/tally"
 )
 
 // settle is the time for the runtime to become idle after the timers were set.
@@ -13,7 +13,7 @@ const settle = time.Second
 // idle measures a window in which no timer is due: the CPU time and the context
 // switches of the whole process.
 func idle[H any](j record.Job, open opener[H]) (record.Values, error) {
-	timers := open(tally.New(0, 0))
+	timers := open(counters.New(0, 0))
 	defer timers.Close()
 	handles := stand(timers, j.N)
 	time.Sleep(settle)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/foliot/foliot/bench/counters"
 	"github.com/foliot/foliot/bench/peer"
 	"github.com/foliot/foliot/bench/record"
-	"github.com/foliot/foliot/bench/tally"
 )
 
 const (
@@ -22,7 +22,7 @@ var patience = time.Minute
 // deadline and callback. The callback reads the clock, swaps a word of its
 // timer and counts.
 func million[H any](j record.Job, open opener[H]) (record.Values, error) {
-	account := tally.New(j.N, j.N)
+	account := counters.New(j.N, j.N)
 	timers := open(account)
 	defer timers.Close()
 
@@ -65,7 +65,7 @@ func allowance[H any](timers peer.Timers[H]) time.Duration {
 	return time.Since(start)/few*3 + 500*time.Nanosecond
 }
 
-func lateness(account *tally.Tally) record.Values {
+func lateness(account *counters.Counters) record.Values {
 	late := account.Lateness()
 	return record.Values{
 		record.Fired:      float64(account.Count()),

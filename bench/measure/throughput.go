@@ -5,14 +5,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/bench/counters"
 	"github.com/foliot/foliot/bench/peer"
 	"github.com/foliot/foliot/bench/record"
-	"github.com/foliot/foliot/bench/tally"
 )
 
 // throughput repeats one operation among N standing timers of 5 to 60 minutes.
 func throughput[H any](j record.Job, open opener[H]) (record.Values, error) {
-	timers := open(tally.New(0, 0))
+	timers := open(counters.New(0, 0))
 	defer timers.Close()
 	handles := stand(timers, j.N)
 

@@ -21,10 +21,10 @@ const addresses = 8
 
 // Result is the result of one guard.
 type Result struct {
-	Guard       string        `json:"guard"`
-	Connections int           `json:"connections"`
-	Tally       verdict.Tally `json:"tally"`
-	Stalls      int           `json:"stalls"` // stalls of the guard
+	Guard       string           `json:"guard"`
+	Connections int              `json:"connections"`
+	Counters    verdict.Counters `json:"tally"`
+	Stalls      int              `json:"stalls"` // stalls of the guard
 
 	PerMessage []float64     `json:"per_message"` // CPU of the server, in nanoseconds, for each part of the window
 	CPU        time.Duration `json:"cpu"`         // CPU of the server until the peers leave
@@ -205,7 +205,7 @@ func (r *run) silence(ctx context.Context) error {
 	rule := verdict.Rule{
 		Timeout: r.shape.Timeout, Slack: info.Slack(r.shape.Timeout), Allowance: r.shape.Allowance, Pongs: info.Pongs, Writes: info.Writes,
 	}
-	r.result.Tally = rule.Count(verdict.Cases(seen, endings))
+	r.result.Counters = rule.Count(verdict.Cases(seen, endings))
 	return nil
 }
 

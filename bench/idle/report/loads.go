@@ -118,18 +118,18 @@ func (r *Run) Closed() string {
 		{verdict.Blind, "never closed: cannot tell"},
 		{verdict.Excused, "closed: the peer was late itself"},
 	} {
-		if v.verdict == verdict.Excused && !slices.ContainsFunc(columns, func(c column) bool { return c.Tally.Of(v.verdict) > 0 }) {
+		if v.verdict == verdict.Excused && !slices.ContainsFunc(columns, func(c column) bool { return c.Counters.Of(v.verdict) > 0 }) {
 			continue
 		}
-		whole(v.what, func(c column) int { return c.Tally.Of(v.verdict) })
+		whole(v.what, func(c column) int { return c.Counters.Of(v.verdict) })
 	}
 	apart := r.apart(columns)
-	late := func(what string, value func(*verdict.Tally) float64) {
+	late := func(what string, value func(*verdict.Counters) float64) {
 		t.Less(what, page.Figure, each(columns, func(c column) float64 {
-			if c.Tally.Of(verdict.OnTime)+c.Tally.Of(verdict.Late) == 0 {
+			if c.Counters.Of(verdict.OnTime)+c.Counters.Of(verdict.Late) == 0 {
 				return math.NaN()
 			}
-			return value(&c.Tally)
+			return value(&c.Counters)
 		}), apart...)
 	}
 	t.Less("promised: late by, ms", page.Figure, each(columns, func(c column) float64 {
@@ -138,9 +138,9 @@ func (r *Run) Closed() string {
 		}
 		return millis(c.info.Slack(r.Shape.Timeout))
 	}), apart...)
-	late("late, median, ms", func(t *verdict.Tally) float64 { return millis(t.P50) })
-	late("late, p99, ms", func(t *verdict.Tally) float64 { return millis(t.P99) })
-	late("late, most, ms", func(t *verdict.Tally) float64 { return millis(t.Max) })
+	late("late, median, ms", func(t *verdict.Counters) float64 { return millis(t.P50) })
+	late("late, p99, ms", func(t *verdict.Counters) float64 { return millis(t.P99) })
+	late("late, most, ms", func(t *verdict.Counters) float64 { return millis(t.Max) })
 	if slices.ContainsFunc(columns, func(c column) bool { return c.Stalls > 0 }) {
 		whole("stalls: all got a new timeout", func(c column) int { return c.Stalls })
 	}
@@ -166,9 +166,9 @@ func (r *Run) Kinds() string {
 	}
 	t := &page.Table{Head: heads("peers", columns)}
 	for k := range client.Kind(client.Kinds) {
-		row := []string{fmt.Sprintf("%s: %s", k, page.Count(columns[0].Tally.Total(k)))}
+		row := []string{fmt.Sprintf("%s: %s", k, page.Count(columns[0].Counters.Total(k)))}
 		for _, c := range columns {
-			row = append(row, outcome(c.Tally.Kinds[k], k.Alive()))
+			row = append(row, outcome(c.Counters.Kinds[k], k.Alive()))
 		}
 		t.Add(row...)
 	}

@@ -25,9 +25,9 @@ func sample() *Run {
 			Guard: name, Connections: 100, PerMessage: []float64{micros * 1000, micros * 900, micros * 1100},
 			Goroutines: 110, Heap: heap, Stack: 50_000, Before: 10, Peak: 110, After: 10,
 		}
-		r.Tally.Kinds[client.Talking][verdict.Kept] = 60
-		r.Tally.Kinds[client.Silent][verdict.OnTime] = 40
-		r.Tally.P50, r.Tally.P99, r.Tally.Max = time.Millisecond, 2*time.Millisecond, 3*time.Millisecond
+		r.Counters.Kinds[client.Talking][verdict.Kept] = 60
+		r.Counters.Kinds[client.Silent][verdict.OnTime] = 40
+		r.Counters.P50, r.Counters.P99, r.Counters.Max = time.Millisecond, 2*time.Millisecond, 3*time.Millisecond
 		return r
 	}
 	r := &Run{
@@ -51,8 +51,8 @@ func sample() *Run {
 			{HerdConfig: virtual.HerdConfig{Timeout: time.Second, Herd: 1000}, Max: 34 * time.Millisecond},
 		},
 	}
-	r.Loads[0].Tally = verdict.Tally{}
-	r.Loads[0].Tally.Kinds[client.Silent][verdict.Never] = 40
+	r.Loads[0].Counters = verdict.Counters{}
+	r.Loads[0].Counters.Kinds[client.Silent][verdict.Never] = 40
 	return r
 }
 

@@ -44,9 +44,9 @@ func (r *Run) onSockets(c column) []page.Target {
 	all := "of " + page.Count(c.Connections)
 	goroutines := (float64(c.Goroutines) - r.base().goroutines) / float64(c.Connections)
 	return []page.Target{
-		page.Most(c.info.Title+", real connections: closed wrongly", float64(c.Tally.Of(verdict.Wrong)), 0, all),
-		page.Most("the same: never closed", float64(c.Tally.Of(verdict.Never)), 0, all),
-		page.Most("the same: later than two resolutions and the allowance", float64(c.Tally.Of(verdict.Late)), 0, all),
+		page.Most(c.info.Title+", real connections: closed wrongly", float64(c.Counters.Of(verdict.Wrong)), 0, all),
+		page.Most("the same: never closed", float64(c.Counters.Of(verdict.Never)), 0, all),
+		page.Most("the same: later than two resolutions and the allowance", float64(c.Counters.Of(verdict.Late)), 0, all),
 		page.Most("the same: goroutines for a connection", math.Round(100*goroutines)/100, 0, "more"),
 		page.Most("the same: descriptors left over", float64(c.After-c.Before), 0, "of "+page.Count(c.Peak)),
 	}

@@ -22,9 +22,9 @@ func (r *Run) measures() []measure {
 	b := r.base()
 	return []measure{
 		{"connections that were closed wrongly, or never although their timeout was over", "", 0, func(c column) float64 {
-			return float64(c.Tally.Of(verdict.Wrong) + c.Tally.Of(verdict.Never) + c.Tally.Of(verdict.Blind))
+			return float64(c.Counters.Of(verdict.Wrong) + c.Counters.Of(verdict.Never) + c.Counters.Of(verdict.Blind))
 		}},
-		{"late, p99", "ms", 1, func(c column) float64 { return millis(c.Tally.P99) }},
+		{"late, p99", "ms", 1, func(c column) float64 { return millis(c.Counters.P99) }},
 		{"CPU for a message", "µs", b.noise / 1000, func(c column) float64 { return median(c.PerMessage) / 1000 }},
 		{"bytes for a connection, heap and stack", "", 4, func(c column) float64 {
 			return (float64(c.Heap+c.Stack) - b.heap - b.stacks) / float64(c.Connections)

@@ -90,14 +90,14 @@ func (r Rule) Judge(c Case) (v Verdict, late time.Duration) {
 	return Late, late
 }
 
-// Tally counts the verdicts of many connections.
-type Tally struct {
+// Counters counts the verdicts of many connections.
+type Counters struct {
 	Kinds         [client.Kinds][Verdicts]int `json:"kinds"`
 	P50, P99, Max time.Duration               // lateness of the closes
 }
 
 // Count counts the verdicts of all cases.
-func (r Rule) Count(cases []Case) (t Tally) {
+func (r Rule) Count(cases []Case) (t Counters) {
 	var delays []time.Duration
 	for _, c := range cases {
 		v, late := r.Judge(c)
@@ -117,7 +117,7 @@ func (r Rule) Count(cases []Case) (t Tally) {
 }
 
 // Of returns the number of connections with the verdict.
-func (t *Tally) Of(v Verdict) (n int) {
+func (t *Counters) Of(v Verdict) (n int) {
 	for k := range t.Kinds {
 		n += t.Kinds[k][v]
 	}
@@ -125,7 +125,7 @@ func (t *Tally) Of(v Verdict) (n int) {
 }
 
 // Total returns the number of connections of a kind.
-func (t *Tally) Total(k client.Kind) (n int) {
+func (t *Counters) Total(k client.Kind) (n int) {
 	for _, count := range t.Kinds[k] {
 		n += count
 	}

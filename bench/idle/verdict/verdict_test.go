@@ -84,19 +84,19 @@ func TestWhoSeesNothingIsJudgedByTheServer(t *testing.T) {
 	}
 }
 
-func TestTheTallyCountsAndOrdersWhatWasLate(t *testing.T) {
+func TestTheCountersOrderLateCloses(t *testing.T) {
 	cases := []Case{{Kind: client.Talking}, {Kind: client.Talking, Last: second, Ended: 2 * second}}
 	for i := range 100 { // late by 0, 0.1 s, ... 9.9 s
 		cases = append(cases, Case{Kind: client.Silent, Last: second, Ended: 11*second + time.Duration(99-i)*second/10})
 	}
-	tally := rule.Count(cases)
-	if got := [...]int{tally.Of(Kept), tally.Of(Wrong), tally.Of(OnTime), tally.Of(Late)}; got != [...]int{1, 1, 16, 84} {
+	counters := rule.Count(cases)
+	if got := [...]int{counters.Of(Kept), counters.Of(Wrong), counters.Of(OnTime), counters.Of(Late)}; got != [...]int{1, 1, 16, 84} {
 		t.Errorf("kept, wrong, on time, late: %v", got)
 	}
-	if tally.P50 != 5*second || tally.P99 != 99*second/10 || tally.Max != 99*second/10 {
-		t.Errorf("p50 %v, p99 %v, max %v", tally.P50, tally.P99, tally.Max)
+	if counters.P50 != 5*second || counters.P99 != 99*second/10 || counters.Max != 99*second/10 {
+		t.Errorf("p50 %v, p99 %v, max %v", counters.P50, counters.P99, counters.Max)
 	}
-	if n := tally.Total(client.Silent); n != 100 {
+	if n := counters.Total(client.Silent); n != 100 {
 		t.Errorf("%d silent ones", n)
 	}
 	if empty := rule.Count(nil); empty.Max != 0 {

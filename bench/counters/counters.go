@@ -1,5 +1,5 @@
-// Package tally counts the timers that fired, and measures their lateness.
-package tally
+// Package counters counts the timers that fired, and measures their lateness.
+package counters
 
 import (
 	"slices"
@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Tally records a known number of timers: when each is due, and when it fired.
-// Any goroutine may call Fire and Func. Only the goroutine that sets the timers
-// may call the other methods.
-type Tally struct {
+// Counters records a known number of timers: when each is due, and when it
+// fired. Any goroutine may call Fire and Func. Only the goroutine that sets the
+// timers may call the other methods.
+type Counters struct {
 	base  time.Time
 	slots []slot
 
@@ -21,67 +21,68 @@ type Tally struct {
 
 // slot is the record of one timer.
 type slot struct {
-	tally *Tally
-	due   atomic.Int64 // nanoseconds since the base
-	fired atomic.Int64 // nanoseconds since the base, plus one; 0: it did not fire
+	counters *Counters
+	due      atomic.Int64 // nanoseconds since the base
+	fired    atomic.Int64 // nanoseconds since the base, plus one; 0: it did not fire
 }
 
-// New returns a Tally of n timers. It expects that `expected` of them fire.
-func New(n, expected int) *Tally {
-	t := &Tally{base: time.Now(), slots: make([]slot, n), done: make(chan struct{})}
-	for i := range t.slots {
-		t.slots[i].tally = t
+// New returns the Counters of n timers. It expects that `expected` of them
+// fire.
+func New(n, expected int) *Counters {
+	c := &Counters{base: time.Now(), slots: make([]slot, n), done: make(chan struct{})}
+	for i := range c.slots {
+		c.slots[i].counters = c
 	}
-	t.open.Store(int64(expected))
-	return t
+	c.open.Store(int64(expected))
+	return c
 }
 
 // Now returns the time since New.
-func (t *Tally) Now() time.Duration { return time.Since(t.base) }
+func (c *Counters) Now() time.Duration { return time.Since(c.base) }
 
 // Expect sets the due time of timer i. The timer must not fire earlier.
-func (t *Tally) Expect(i int, due time.Duration) { t.slots[i].due.Store(int64(due)) }
+func (c *Counters) Expect(i int, due time.Duration) { c.slots[i].due.Store(int64(due)) }
 
 // Func returns the callback of timer i. It is a closure of 16 bytes, like that
 // of a typical program.
-func (t *Tally) Func(i int) func() { return t.slots[i].fire }
+func (c *Counters) Func(i int) func() { return c.slots[i].fire }
 
 // Fire records that timer i fired.
-func (t *Tally) Fire(i int) { t.slots[i].fire() }
+func (c *Counters) Fire(i int) { c.slots[i].fire() }
 
 // FireAt is like Fire with a given time, for a batch of timers that share one
 // reading of the clock.
-func (t *Tally) FireAt(i int, now time.Duration) { t.slots[i].fireAt(now) }
+func (c *Counters) FireAt(i int, now time.Duration) { c.slots[i].fireAt(now) }
 
-func (s *slot) fire() { s.fireAt(s.tally.Now()) }
+func (s *slot) fire() { s.fireAt(s.counters.Now()) }
 
 func (s *slot) fireAt(now time.Duration) {
 	if !s.fired.CompareAndSwap(0, int64(now)+1) {
-		s.tally.doubled.Add(1)
+		s.counters.doubled.Add(1)
 		return
 	}
-	if s.tally.open.Add(-1) == 0 {
-		close(s.tally.done)
+	if s.counters.open.Add(-1) == 0 {
+		close(s.counters.done)
 	}
 }
 
 // Wait waits until all expected timers have fired, at most for the time limit.
 // It returns the number of missing timers.
-func (t *Tally) Wait(limit time.Duration) (missing int) {
+func (c *Counters) Wait(limit time.Duration) (missing int) {
 	select {
-	case <-t.done:
+	case <-c.done:
 	case <-time.After(limit):
 	}
-	return max(0, int(t.open.Load()))
+	return max(0, int(c.open.Load()))
 }
 
 // Fired reports whether timer i has fired.
-func (t *Tally) Fired(i int) bool { return t.slots[i].fired.Load() != 0 }
+func (c *Counters) Fired(i int) bool { return c.slots[i].fired.Load() != 0 }
 
 // Count returns the number of timers that fired.
-func (t *Tally) Count() (fired int) {
-	for i := range t.slots {
-		if t.Fired(i) {
+func (c *Counters) Count() (fired int) {
+	for i := range c.slots {
+		if c.Fired(i) {
 			fired++
 		}
 	}
@@ -89,7 +90,7 @@ func (t *Tally) Count() (fired int) {
 }
 
 // Doubled returns the number of repeated firings.
-func (t *Tally) Doubled() int { return int(t.doubled.Load()) }
+func (c *Counters) Doubled() int { return int(c.doubled.Load()) }
 
 // Lateness is the distribution of the time from due to fired.
 type Lateness struct {
@@ -99,10 +100,10 @@ type Lateness struct {
 }
 
 // Lateness returns the distribution for the timers that fired.
-func (t *Tally) Lateness() Lateness {
+func (c *Counters) Lateness() Lateness {
 	var all []time.Duration
-	for i := range t.slots {
-		if s := &t.slots[i]; s.fired.Load() != 0 {
+	for i := range c.slots {
+		if s := &c.slots[i]; s.fired.Load() != 0 {
 			all = append(all, time.Duration(s.fired.Load()-1-s.due.Load()))
 		}
 	}
