@@ -81,8 +81,8 @@ func (b *Buckets) Remove(t *Timer) bool {
 	return true
 }
 
-// Reset makes t fire after d from now if it is pending, and reports whether it
-// was.
+// Reset makes t fire after d from now if it is pending. It reports whether t
+// was pending.
 func (b *Buckets) Reset(t *Timer, d time.Duration) bool {
 	when := int64(after(b.now(), d))
 	b.mu.Lock()

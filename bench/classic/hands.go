@@ -71,7 +71,8 @@ func (h *Hands) Remove(t *Timer) bool {
 	return true
 }
 
-// Reset makes t fire after d from now if it is pending, and reports whether it was.
+// Reset makes t fire after d from now if it is pending. It reports whether t
+// was pending.
 func (h *Hands) Reset(t *Timer, d time.Duration) bool {
 	when := h.millisOf(d)
 	h.mu.Lock()
@@ -163,8 +164,8 @@ func (c *dial) step() (due chain) {
 	return due
 }
 
-// spread places the timers of a slot again, because the hand has
-// reached the slot.
+// spread places the timers of a slot again, because the hand has reached the
+// slot.
 func (c *dial) spread(slot *list) {
 	t := slot.first
 	slot.first = nil

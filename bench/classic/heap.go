@@ -68,7 +68,8 @@ func (h *Heap) Remove(t *HeapTimer) bool {
 	return true
 }
 
-// Reset makes t fire after d from now if it is pending, and reports whether it was.
+// Reset makes t fire after d from now if it is pending. It reports whether t
+// was pending.
 func (h *Heap) Reset(t *HeapTimer, d time.Duration) bool {
 	when := after(h.now(), d)
 	h.mu.Lock()

@@ -59,7 +59,8 @@ func (r *Rounds) Remove(t *Timer) bool {
 	return true
 }
 
-// Reset makes t fire after d from now if it is pending, and reports whether it was.
+// Reset makes t fire after d from now if it is pending. It reports whether t
+// was pending.
 func (r *Rounds) Reset(t *Timer, d time.Duration) bool {
 	when := r.tickOf(d)
 	r.mu.Lock()

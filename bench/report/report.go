@@ -14,7 +14,8 @@ import (
 //go:embed benchmarks.md.tmpl
 var template string
 
-// Write writes benchmarks.md and benchmarks/*.svg into dir, and returns their paths, the page first.
+// Write writes benchmarks.md and benchmarks/*.svg into dir. It returns their
+// paths, the page first.
 func Write(dir string, r *record.Run) ([]string, error) {
 	v := newView(r)
 	text, err := v.render()

@@ -1,4 +1,5 @@
-// Package report turns the raw results of a run into docs/benchmarks.md and its plots.
+// Package report turns the raw results of a run into docs/benchmarks.md and its
+// plots.
 package report
 
 import (
