@@ -28,7 +28,7 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not as it was; UPDATE_GOLDEN=1 go test ./... writes it again: look at it\n%s", path, got)
+		t.Errorf("%s has changed: check the difference, then run UPDATE_GOLDEN=1 go test ./...\n%s", path, got)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestWordsAreThoseThatAreKnownInTheirOrder(t *testing.T) {
 			t.Errorf("%q: %v, %v", list, got, err)
 		}
 	}
-	if _, err := Among("f", "a,x", known); err == nil || err.Error() != `-f: there is no "x"; there are a, b, c` {
+	if _, err := Among("f", "a,x", known); err == nil || err.Error() != `-f: there is no "x": use a, b, c` {
 		t.Errorf("got %v", err)
 	}
 	if !slices.Equal(known, []string{"a", "b", "c"}) {

@@ -70,7 +70,7 @@ func Among(flag, list string, known []string) ([]string, error) {
 	words := Words(list)
 	for _, w := range words {
 		if !slices.Contains(known, w) {
-			return nil, fmt.Errorf("-%s: there is no %q; there are %s", flag, w, strings.Join(known, ", "))
+			return nil, fmt.Errorf("-%s: there is no %q: use %s", flag, w, strings.Join(known, ", "))
 		}
 	}
 	if len(words) == 0 {

@@ -82,7 +82,7 @@ func TestThePageIsAsItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not as it was; UPDATE_GOLDEN=1 go test ./... writes it again: read the difference\n%s", path, got)
+		t.Errorf("%s has changed: check the difference, then run UPDATE_GOLDEN=1 go test ./...\n%s", path, got)
 	}
 }
 
