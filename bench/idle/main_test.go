@@ -156,7 +156,7 @@ func TestAPartNeverOverwritesWhatIsPublished(t *testing.T) {
 
 func TestWrongFlagsAreNamed(t *testing.T) {
 	for args, want := range map[string]string{
-		"-guard x":    `-guard: there is no "x"; there are none, `,
+		"-guard x":    `-guard: there is no "x": use none, `,
 		"-part use,x": `-part: there is no "x"`,
 		"-n 3":        "-n: 3 connections are too few",
 		"more":        `"more" is not a flag`,
