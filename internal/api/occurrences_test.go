@@ -134,7 +134,7 @@ func TestABackfillMakesEachInstantOnce(t *testing.T) {
 	for i, r := range s.all() {
 		at := time.Date(2040, 2, 28, 21+i, 0, 0, 0, time.UTC)
 		mark, ok := strings.CutPrefix(r.Name, fmt.Sprintf("hourly@%d.b", at.UnixMilli()))
-		if !ok || len(mark) != 8 || r.Due != task.CeilMillis(elsewhen) || string(r.Request.Body) != `{"n":  1}` || !r.Awaited || r.Request.Destination == "" {
+		if !ok || len(mark) != 8 || r.Due != task.CeilMillis(elsewhen) || string(r.Request.Body) != `{"n":  1}` || !r.NotifySchedule || r.Request.Destination == "" {
 			t.Errorf("%+v", r)
 		}
 		if got := s.do("GET", "/v1/tasks/"+r.Name, "").task(200); got.Schedule != "hourly" || got.Instant != wire.FormatTime(at) {

@@ -26,16 +26,16 @@ func TestNoPauseKillsATask(t *testing.T) {
 					s.Queue, s.Retry = "other", task.Retry{MinBackoff: time.Minute, MaxBackoff: time.Minute}
 				})
 				b.pass(2 * time.Minute)
-				before := b.get("t").Tries
+				before := b.get("t").Attempts
 				b.Configure(limit("default", settings.QueueSettings{Paused: true}))
 				b.pass(25 * time.Hour)
-				if got := b.get("t"); got.Tries != before || before == 0 {
-					t.Fatalf("%d attempts before the pause, %d at its end", before, got.Tries)
+				if got := b.get("t"); got.Attempts != before || before == 0 {
+					t.Fatalf("%d attempts before the pause, %d at its end", before, got.Attempts)
 				}
 				b.Configure(nil)
 				b.pass(5 * time.Minute)
-				if got := b.get("t"); got.Tries == before || got.State != task.Scheduled {
-					t.Fatalf("%v (%s) after %d attempts, aged %v", got.State, got.Reason, got.Tries, got.Aged)
+				if got := b.get("t"); got.Attempts == before || got.State != task.Scheduled {
+					t.Fatalf("%v (%s) after %d attempts, aged %v", got.State, got.Reason, got.Attempts, got.Aged)
 				}
 			})
 		})
@@ -111,14 +111,14 @@ func TestNoOutageOfTheStoreKillsATask(t *testing.T) {
 					b.create(fmt.Sprint("away", i), 0, retry(task.Retry{MaxAge: 4 * time.Hour, MinBackoff: time.Second, MaxBackoff: time.Minute}))
 				}
 				b.pass(20 * time.Minute)
-				before := b.get("away0").Tries
+				before := b.get("away0").Attempts
 				c.away.Store(true)
 				b.pass(outage)
 				c.away.Store(false)
 				b.pass(20 * time.Minute)
 				for i := range tasks {
-					if got := b.get(fmt.Sprint("away", i)); got.State != task.Scheduled && got.State != task.Running || got.Tries <= before || before == 0 {
-						t.Errorf("%d is %v (%s) after %d attempts, %d before the outage, aged %v", i, got.State, got.Reason, got.Tries, before, got.Aged)
+					if got := b.get(fmt.Sprint("away", i)); got.State != task.Scheduled && got.State != task.Running || got.Attempts <= before || before == 0 {
+						t.Errorf("%d is %v (%s) after %d attempts, %d before the outage, aged %v", i, got.State, got.Reason, got.Attempts, before, got.Aged)
 					}
 				}
 			})
@@ -138,7 +138,7 @@ func TestTheTasksOfAReceiverThatIsGoneDie(t *testing.T) {
 		b.pass(maxAge + 4*tasks*b.config.BreakerMax)
 		for i := range tasks {
 			if got := b.get(fmt.Sprint(i)); got.State != task.Dead || got.Reason != task.ReasonAge {
-				t.Errorf("%d is %v (%s) after %d attempts, aged %v", i, got.State, got.Reason, got.Tries, got.Aged)
+				t.Errorf("%d is %v (%s) after %d attempts, aged %v", i, got.State, got.Reason, got.Attempts, got.Aged)
 			}
 		}
 	})
@@ -160,7 +160,7 @@ func TestTheTasksOfAReceiverThatAlwaysAsksForPatienceDie(t *testing.T) {
 		b.pass(maxAge + 3*tasks*delay)
 		for i := range tasks {
 			if got := b.get(fmt.Sprint(i)); got.State != task.Dead || got.Reason != task.ReasonAge {
-				t.Errorf("%d is %v (%s) after %d attempts, aged %v", i, got.State, got.Reason, got.Tries, got.Aged)
+				t.Errorf("%d is %v (%s) after %d attempts, aged %v", i, got.State, got.Reason, got.Attempts, got.Aged)
 			}
 		}
 	})

@@ -77,7 +77,7 @@ func (d *Dispatcher) arm(parent context.Context, a *attempt) {
 func (d *Dispatcher) attempt(a *attempt) {
 	d.end(a, d.deliver(a.ctx, task.Delivery{
 		Task:   a.task,
-		Number: a.task.Tries,
+		Number: a.task.Attempts,
 		Live:   func() error { return d.live(a) },
 	}))
 }

@@ -96,8 +96,8 @@ func TestABreakerKeepsAttemptsFromAReceiverThatFails(t *testing.T) {
 				b.pass(31 * time.Second)
 				for i := range 200 {
 					got := b.get(fmt.Sprintf("t-%06d", i))
-					if got.State != task.Delivered || got.Tries > 40 {
-						t.Fatalf("%s is %v after %d tries", got.Name, got.State, got.Tries)
+					if got.State != task.Delivered || got.Attempts > 40 {
+						t.Fatalf("%s is %v after %d tries", got.Name, got.State, got.Attempts)
 					}
 				}
 				b.wantBreaker(planner.Closed)

@@ -151,7 +151,7 @@ func TestAClockThatIsSetAheadShortensNoPause(t *testing.T) {
 			t.Errorf("the breaker does not rest: %+v", d)
 		}
 		b.pass(time.Minute)
-		if got := b.get("waits"); got.Tries == 0 {
+		if got := b.get("waits"); got.Attempts == 0 {
 			t.Error("nothing was sent after the rest")
 		}
 	})

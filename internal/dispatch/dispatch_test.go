@@ -122,8 +122,8 @@ func TestAnUnsentTaskIsTriedAgainWithoutSpinning(t *testing.T) {
 		if n := len(b.seen()); n < 4 || n > 5 {
 			t.Errorf("%d attempts in a second, want one every %v", n, unsentPause)
 		}
-		if got := b.get("t"); got.Tries != 0 || got.State != task.Scheduled {
-			t.Errorf("task: %v after %d tries", got.State, got.Tries)
+		if got := b.get("t"); got.Attempts != 0 || got.State != task.Scheduled {
+			t.Errorf("task: %v after %d tries", got.State, got.Attempts)
 		}
 	})
 }

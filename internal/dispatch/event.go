@@ -7,7 +7,7 @@ import (
 
 // Event is one attempt and its settlement.
 type Event struct {
-	Claimed *task.Task // as the attempt began; its Tries is the attempt's number
+	Claimed *task.Task // as the attempt began; its Attempts is the attempt's number
 	Outcome task.Outcome
 	After   *task.Task // after the settlement; nil if the lease was lost and nothing was changed
 }

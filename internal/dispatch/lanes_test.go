@@ -139,7 +139,7 @@ func TestADeferralHoldsItsDestinationBackAndNoOther(t *testing.T) {
 		}
 		b.pass(2 * time.Second)
 		b.wantCalls(6)
-		if first := b.get("first"); first.State != task.Delivered || first.Spent != 0 || first.Tries != 2 {
+		if first := b.get("first"); first.State != task.Delivered || first.AttemptsUsed != 0 || first.Attempts != 2 {
 			t.Errorf("the deferred task: %+v", first)
 		}
 		if s := b.Stats(); s.Deferred != 1 || s.Gone+s.Moved > 0 {

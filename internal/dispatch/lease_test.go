@@ -144,7 +144,7 @@ func TestAfterTheGraceAttemptsAreInterruptedAndSettled(t *testing.T) {
 			t.Errorf("cause: %v", l.cause)
 		}
 		got := b.get("t")
-		if got.State != task.Scheduled || got.Tries != 1 || got.Spent != 0 || got.Reclaims != 0 {
+		if got.State != task.Scheduled || got.Attempts != 1 || got.AttemptsUsed != 0 || got.Reclaims != 0 {
 			t.Errorf("task: %+v", got)
 		}
 	})
@@ -166,8 +166,8 @@ func TestATaskClaimedWhileStoppingIsGivenBackUnsent(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 		b.wantCalls(0)
-		if got := b.get("t"); got.State != task.Scheduled || got.Tries != 0 {
-			t.Errorf("task: %v after %d tries", got.State, got.Tries)
+		if got := b.get("t"); got.State != task.Scheduled || got.Attempts != 0 {
+			t.Errorf("task: %v after %d tries", got.State, got.Attempts)
 		}
 	})
 }

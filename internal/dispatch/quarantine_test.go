@@ -112,8 +112,8 @@ func TestATaskInQuarantineThatHangsKeepsOthersWaitingForAMinuteAtMost(t *testing
 		b.wantState("next", task.Delivered)
 		for _, name := range []string{"hangs", "slow"} {
 			got := b.get(name)
-			if got.Reclaims != task.QuarantineAfter || got.Spent != 0 || got.Lane().Priority != task.Quarantine {
-				t.Errorf("%s: %v in lane %v, %d reclaims, %d attempts spent; it should wait for its next turn", name, got.State, got.Lane(), got.Reclaims, got.Spent)
+			if got.Reclaims != task.QuarantineAfter || got.AttemptsUsed != 0 || got.Lane().Priority != task.Quarantine {
+				t.Errorf("%s: %v in lane %v, %d reclaims, %d attempts spent; it should wait for its next turn", name, got.State, got.Lane(), got.Reclaims, got.AttemptsUsed)
 			}
 		}
 		b.pass(time.Hour) // turns of 2, 4, 8 and 16 minutes, and one of 10

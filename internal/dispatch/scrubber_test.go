@@ -131,10 +131,10 @@ func TestObserveIsCalledForEverySettlement(t *testing.T) {
 			t.Fatalf("events: %+v", events)
 		}
 		first, second := events[0], events[1]
-		if first.Claimed.Tries != 1 || first.Outcome.Late != time.Microsecond || first.After.State != task.Scheduled || first.After.Spent != 1 {
+		if first.Claimed.Attempts != 1 || first.Outcome.Late != time.Microsecond || first.After.State != task.Scheduled || first.After.AttemptsUsed != 1 {
 			t.Errorf("the first: %+v", first)
 		}
-		if second.Claimed.Tries != 2 || second.Outcome.Status != 200 || second.After.State != task.Delivered {
+		if second.Claimed.Attempts != 2 || second.Outcome.Status != 200 || second.After.State != task.Delivered {
 			t.Errorf("the second: %+v", second)
 		}
 	})

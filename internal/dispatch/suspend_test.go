@@ -23,7 +23,7 @@ func TestOfASuspendedNamespaceNothingStartsAlsoByHand(t *testing.T) {
 		if s := b.Stats(); s.Known != 0 {
 			t.Errorf("a suspended namespace takes room of the window: %+v", s)
 		}
-		if r := b.get("t"); r.State != task.Scheduled || r.Tries != 0 {
+		if r := b.get("t"); r.State != task.Scheduled || r.Attempts != 0 {
 			t.Errorf("waiting spent an attempt: %+v", r)
 		}
 		b.Configure(nil)

@@ -85,8 +85,8 @@ func TestAPartOfTheStoreThatIsAwayDoesNotStopTheOthersTasks(t *testing.T) {
 		p.away.Store(false)
 		time.Sleep(3 * time.Second)
 		for _, name := range []string{"away-begun", "away-due"} {
-			if got := b.get(name); got.State != task.Delivered || got.Tries != 1 {
-				t.Errorf("%s is %v after %d attempts", name, got.State, got.Tries)
+			if got := b.get(name); got.State != task.Delivered || got.Attempts != 1 {
+				t.Errorf("%s is %v after %d attempts", name, got.State, got.Attempts)
 			}
 		}
 	})
@@ -102,8 +102,8 @@ func TestAClaimThatWasNotAnsweredIsGivenBack(t *testing.T) {
 		p.away.Store(false)
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
-		if got := b.get("away"); got.State != task.Delivered || got.Reclaims != 0 || got.Tries != 1 {
-			t.Errorf("%v, reclaims %d, tries %d", got.State, got.Reclaims, got.Tries)
+		if got := b.get("away"); got.State != task.Delivered || got.Reclaims != 0 || got.Attempts != 1 {
+			t.Errorf("%v, reclaims %d, tries %d", got.State, got.Reclaims, got.Attempts)
 		}
 	})
 }

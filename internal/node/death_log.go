@@ -73,7 +73,7 @@ func (d *deaths) turn(kind deathKind) bool {
 func (d *deaths) write(t *task.Task) {
 	attrs := []any{
 		"namespace", t.Namespace, "queue", t.Queue, "task", t.Name, "id", t.ID, "reason", t.Reason,
-		"destination", t.Request.Destination, "due", t.OriginalDue.Time().UTC(), "attempts", t.Tries,
+		"destination", t.Request.Destination, "due", t.OriginalDue.Time().UTC(), "attempts", t.Attempts,
 	}
 	if n := len(t.History); n > 0 {
 		last := t.History[n-1]

@@ -13,7 +13,7 @@ import (
 
 func deadTask(queue, name string) *task.Task {
 	return &task.Task{
-		Namespace: "acme", Queue: queue, Name: name, State: task.Dead, Reason: task.ReasonAttempts, Tries: 3,
+		Namespace: "acme", Queue: queue, Name: name, State: task.Dead, Reason: task.ReasonAttempts, Attempts: 3,
 		History: []task.Attempt{{Number: 3, Status: 500, Error: "the receiver answered 500"}},
 	}
 }

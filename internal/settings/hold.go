@@ -27,7 +27,7 @@ func (s *Settings) Hold(l task.Lane, now task.Millis) Hold {
 	switch {
 	case s.Suspended(l.Namespace):
 		return Suspension
-	case l.Priority == task.Urgent:
+	case l.Priority == task.RunNow:
 		return NotHeld
 	case q.PurgeBefore != 0:
 		return HeldByPurge

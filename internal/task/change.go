@@ -174,7 +174,7 @@ func (c Replace) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	if old == nil {
 		return Result{Task: t, Effect: Created}, nil
 	}
-	t.ZombieUntil, t.Replaced = old.ZombieUntil, old.replacedMarks()
+	t.MaybeSendingUntil, t.Replaced = old.MaybeSendingUntil, old.replacedMarks()
 	if old.State.Finished() {
 		return Result{Task: t, Effect: Created, UnderWay: t.UnderWay(now)}, nil
 	}
@@ -353,7 +353,7 @@ func (c Run) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	t := old.Clone()
 	t.Version++
 	t.reschedule(now, now)
-	t.Urgent = true
+	t.RunNow = true
 	return Result{Task: t, Effect: Updated}, nil
 }
 
@@ -475,9 +475,9 @@ func (t *Task) reschedule(now, due Millis) {
 	if t.Due != t.OriginalDue {
 		t.Aged = max(t.Aged-max(t.Due.Sub(now), 0), 0)
 	}
-	t.OriginalDue, t.Due, t.Urgent = due, due, false
+	t.OriginalDue, t.Due, t.RunNow = due, due, false
 }
 
 // forgetAttempts resets t's used attempts and age. Its history and the numbers
 // of its attempts stay.
-func (t *Task) forgetAttempts() { t.Spent, t.Reclaims, t.FirstAttemptAt, t.Aged = 0, 0, 0, 0 }
+func (t *Task) forgetAttempts() { t.AttemptsUsed, t.Reclaims, t.FirstAttemptAt, t.Aged = 0, 0, 0, 0 }

@@ -12,8 +12,8 @@ func TestCreateFixesItsDelayOnce(t *testing.T) {
 	if got.Due != t0+1001 || got.OriginalDue != got.Due || got.CreatedAt != t0 {
 		t.Errorf("due t0+%d, originally t0+%d, created t0+%d; a delay is rounded up and counts from now", got.Due-t0, got.OriginalDue-t0, got.CreatedAt-t0)
 	}
-	if got.Version != 1 || got.State != Scheduled || got.Tries != 0 {
-		t.Errorf("version %d, state %v, tries %d", got.Version, got.State, got.Tries)
+	if got.Version != 1 || got.State != Scheduled || got.Attempts != 0 {
+		t.Errorf("version %d, state %v, tries %d", got.Version, got.State, got.Attempts)
 	}
 	past := create(t, func(s *Spec) { s.When = When{At: t0 - minute} })
 	if past.Due != t0-minute {
@@ -220,25 +220,25 @@ func TestTouchRestartsTheDelay(t *testing.T) {
 	if got.Due != old.Due+minute || got.OriginalDue != got.Due {
 		t.Errorf("due %d after the touch", got.Due-old.Due)
 	}
-	if got.Spent != 0 || got.FirstAttemptAt != 0 || got.Tries != 1 || len(got.History) != 1 {
-		t.Errorf("spent %d, first attempt at %d, tries %d, %d in the history: attempts are forgotten, numbers and history are not", got.Spent, got.FirstAttemptAt, got.Tries, len(got.History))
+	if got.AttemptsUsed != 0 || got.FirstAttemptAt != 0 || got.Attempts != 1 || len(got.History) != 1 {
+		t.Errorf("spent %d, first attempt at %d, tries %d, %d in the history: attempts are forgotten, numbers and history are not", got.AttemptsUsed, got.FirstAttemptAt, got.Attempts, len(got.History))
 	}
 }
 
 func TestRunIsDueNowAndUrgentUntilItsAttempt(t *testing.T) {
 	old := create(t)
 	got := apply(t, t0+3, old, Run{Key: old.Key()})
-	if got.Due != t0+3 || got.OriginalDue != got.Due || !got.Urgent {
-		t.Errorf("due t0+%d, urgent %v", got.Due-t0, got.Urgent)
+	if got.Due != t0+3 || got.OriginalDue != got.Due || !got.RunNow {
+		t.Errorf("due t0+%d, urgent %v", got.Due-t0, got.RunNow)
 	}
 	runs := claim(t, got.Due, got, "token")
-	if unsent := settle(t, got.Due, runs, Outcome{Verdict: Unsent}); !unsent.Urgent {
+	if unsent := settle(t, got.Due, runs, Outcome{Verdict: Unsent}); !unsent.RunNow {
 		t.Error("an attempt that was not sent used up the urgency")
 	}
-	if failed := settle(t, got.Due, runs, Outcome{Verdict: Failure}); failed.Urgent {
+	if failed := settle(t, got.Due, runs, Outcome{Verdict: Failure}); failed.RunNow {
 		t.Error("the retry is urgent too")
 	}
-	if later := apply(t, t0, got, Patch{Key: got.Key(), When: &When{At: t0 + minute}}); later.Urgent {
+	if later := apply(t, t0, got, Patch{Key: got.Key(), When: &When{At: t0 + minute}}); later.RunNow {
 		t.Error("a task moved to another time is still urgent")
 	}
 }
@@ -246,7 +246,7 @@ func TestRunIsDueNowAndUrgentUntilItsAttempt(t *testing.T) {
 func TestWhatWasRunByHandWaitsInALaneOfItsOwn(t *testing.T) {
 	made := create(t)
 	urgent := apply(t, t0, made, Run{Key: made.Key()})
-	if urgent.Lane().Priority != Urgent || urgent.Priority != Normal {
+	if urgent.Lane().Priority != RunNow || urgent.Priority != Normal {
 		t.Errorf("%+v", urgent.Lane())
 	}
 	runs := claim(t, t0, urgent, "x")
@@ -262,11 +262,11 @@ func TestReviveGivesADeadTaskANewLife(t *testing.T) {
 	if got.State != Scheduled || got.Due != dead.Due+9 || got.ID != dead.ID || got.Version != dead.Version+1 {
 		t.Errorf("%v, due %+d, id %s, version %d", got.State, got.Due-dead.Due, got.ID, got.Version)
 	}
-	if got.Spent != 0 || got.Reclaims != 0 || got.FirstAttemptAt != 0 || got.Reason != "" || got.KeepUntil != 0 || got.FinishedAt != 0 {
+	if got.AttemptsUsed != 0 || got.Reclaims != 0 || got.FirstAttemptAt != 0 || got.Reason != "" || got.KeepUntil != 0 || got.FinishedAt != 0 {
 		t.Errorf("something of its death is left: %+v", got)
 	}
-	if got.Request.BodySize != len("body") || len(got.History) != 1 || got.Tries != 1 {
-		t.Errorf("body of %d, %d attempts, tries %d: a dead task keeps everything", got.Request.BodySize, len(got.History), got.Tries)
+	if got.Request.BodySize != len("body") || len(got.History) != 1 || got.Attempts != 1 {
+		t.Errorf("body of %d, %d attempts, tries %d: a dead task keeps everything", got.Request.BodySize, len(got.History), got.Attempts)
 	}
 }
 
@@ -329,7 +329,7 @@ func TestWhatGaveWayInQuarantineStaysThereBehindTheOthers(t *testing.T) {
 	runs := standing(t)["running"].Clone()
 	runs.Reclaims = QuarantineAfter
 	got := settle(t, runs.Due+60_000, runs, Outcome{Verdict: Interrupted, GaveWay: true})
-	if got.State != Scheduled || got.Lane().Priority != Quarantine || got.Reclaims != QuarantineAfter || got.Spent != runs.Spent || got.Due != runs.Due+60_000 {
+	if got.State != Scheduled || got.Lane().Priority != Quarantine || got.Reclaims != QuarantineAfter || got.AttemptsUsed != runs.AttemptsUsed || got.Due != runs.Due+60_000 {
 		t.Errorf("%+v", got)
 	}
 	if got := settle(t, runs.Due+60_000, runs, Outcome{Verdict: Interrupted}); got.Reclaims != 0 || got.Due != runs.Due {

@@ -17,7 +17,7 @@ const (
 	// While an occurrence waits for the one before it (BufferOne), the schedule
 	// is checked at intervals equal to the time it has waited so far, within
 	// these bounds. These checks guarantee progress. The notice that the
-	// occurrence before has ended (Task.Awaited) is a hint that may be lost.
+	// occurrence before has ended (Task.NotifySchedule) is a hint that may be lost.
 	minLook, maxLook Millis = 1000, 30_000
 	// problemWait is the interval at which a rule that cannot be followed is
 	// checked again.
@@ -135,7 +135,7 @@ func (t *Task) Template(name, id string, due Millis) Spec {
 		Key: Key{Namespace: t.Namespace, Name: name}, ID: id,
 		Queue: t.Recur.Queue, Priority: t.Recur.Priority, Labels: t.Labels, Request: t.Request,
 		When: When{At: due}, Timeout: t.Timeout, ExpireAfter: t.ExpireAfter, Retry: t.Retry, OnDead: t.OnDead,
-		Awaited: t.Recur.Overlap == BufferOne,
+		NotifySchedule: t.Recur.Overlap == BufferOne,
 	}
 	if u, err := url.Parse(s.Request.URL); err == nil { // it was valid when the schedule was accepted
 		s.Request.Destination = destination(u)

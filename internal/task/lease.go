@@ -63,7 +63,7 @@ func (c Claim) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	}
 	t.State = Running
 	t.Lease = &Lease{Token: c.Token, Since: now, Until: c.Until, TaskID: t.ID, Timeout: t.Timeout}
-	t.Tries++
+	t.Attempts++
 	if t.FirstAttemptAt == 0 {
 		t.FirstAttemptAt = now
 	}
@@ -122,11 +122,11 @@ func (s Settlement) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	if s.Outcome.Verdict == Unsent {
 		t.unclaim(lease.Since)
 	} else {
-		t.Urgent = false
+		t.RunNow = false
 		if !s.Outcome.GaveWay {
 			t.Reclaims = 0 // the attempt was settled, so the task did not crash the process
 		}
-		t.record(s.Outcome.attempt(t.Tries))
+		t.record(s.Outcome.attempt(t.Attempts))
 		t.age(&lease, &s.Outcome)
 	}
 	t.follow(now, s.Outcome, f.Policy)
@@ -164,11 +164,11 @@ func (t *Task) follow(now Millis, o Outcome, p Policy) {
 	}
 	wait := min(max(o.RetryAfter, t.Retry.MinBackoff), max(t.Retry.MaxBackoff, t.Retry.MinBackoff))
 	if o.Verdict != Deferral {
-		t.Spent++
-		wait = t.Retry.Backoff(t.ID, t.Spent)
+		t.AttemptsUsed++
+		wait = t.Retry.Backoff(t.ID, t.AttemptsUsed)
 	}
 	switch {
-	case o.Verdict == Failure && t.Retry.MaxAttempts > 0 && t.Spent >= t.Retry.MaxAttempts:
+	case o.Verdict == Failure && t.Retry.MaxAttempts > 0 && t.AttemptsUsed >= t.Retry.MaxAttempts:
 		t.die(now, ReasonAttempts, p)
 	case t.Retry.MaxAge > 0 && t.Aged >= t.Retry.MaxAge:
 		t.die(now, ReasonAge, p)
@@ -209,11 +209,11 @@ func (t *Task) Reap(now Millis, gone bool, p Policy) Result {
 		// If the clock went ahead, the holder of the lease still holds it, by a
 		// monotonic clock.
 		late := max(now-lease.Until, 0)
-		n.ZombieUntil = (lease.Until + late + min(late, max(lease.Until-lease.Since, 0))).Add(lease.Timeout)
+		n.MaybeSendingUntil = (lease.Until + late + min(late, max(lease.Until-lease.Since, 0))).Add(lease.Timeout)
 	}
 	if !superseded {
 		n.Reclaims++
-		n.record(Attempt{Number: n.Tries, StartedAt: lease.Since, Late: lease.Since.Sub(n.Due), Error: "lost: the server stopped before the attempt was settled"})
+		n.record(Attempt{Number: n.Attempts, StartedAt: lease.Since, Late: lease.Since.Sub(n.Due), Error: "lost: the server stopped before the attempt was settled"})
 	}
 	switch {
 	case n.CancelRequested:
@@ -231,7 +231,7 @@ func (t *Task) holds(token Token) bool {
 // unclaim removes the traces of the claim made at since, whose attempt never
 // began.
 func (t *Task) unclaim(since Millis) {
-	t.Tries--
+	t.Attempts--
 	if t.FirstAttemptAt == since { // the age began with this claim
 		t.FirstAttemptAt = 0
 	}
@@ -280,5 +280,5 @@ func (t *Task) die(now Millis, reason string, p Policy) {
 
 func (t *Task) end(now Millis, s State, reason string) {
 	t.State, t.Reason, t.FinishedAt = s, reason, now
-	t.CancelRequested, t.Urgent = false, false
+	t.CancelRequested, t.RunNow = false, false
 }

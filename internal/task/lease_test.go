@@ -153,8 +153,8 @@ func TestOutcomes(t *testing.T) {
 			old := create(t, retry)
 			now := old.Due + 300
 			got := settle(t, now, claim(t, old.Due, old, "token"), c.outcome)
-			if got.State != c.state || got.Reason != c.reason || got.Tries != c.tries || got.Spent != c.spent {
-				t.Errorf("%v, reason %q, tries %d, spent %d", got.State, got.Reason, got.Tries, got.Spent)
+			if got.State != c.state || got.Reason != c.reason || got.Attempts != c.tries || got.AttemptsUsed != c.spent {
+				t.Errorf("%v, reason %q, tries %d, spent %d", got.State, got.Reason, got.Attempts, got.AttemptsUsed)
 			}
 			if wait := got.Due.Sub(now); got.State == Scheduled && (wait < c.wait[0] || wait > c.wait[1]) {
 				t.Errorf("next attempt in %v, want %v to %v", wait, c.wait[0], c.wait[1])
@@ -166,11 +166,11 @@ func TestOutcomes(t *testing.T) {
 func TestAnAttemptThatWeStoppedIsDueAtOnceAndSpendsNothing(t *testing.T) {
 	old := create(t)
 	got := attempt(t, old, Outcome{Verdict: Interrupted, StartedAt: old.Due})
-	if got.State != Scheduled || got.Due != old.Due || got.Spent != 0 {
-		t.Errorf("%v, due %+d, spent %d", got.State, got.Due-old.Due, got.Spent)
+	if got.State != Scheduled || got.Due != old.Due || got.AttemptsUsed != 0 {
+		t.Errorf("%v, due %+d, spent %d", got.State, got.Due-old.Due, got.AttemptsUsed)
 	}
-	if got.Tries != 1 || len(got.History) != 1 || got.FirstAttemptAt != old.Due {
-		t.Errorf("tries %d, %d in the history, first at %d: it was on the wire and counts as started", got.Tries, len(got.History), got.FirstAttemptAt)
+	if got.Attempts != 1 || len(got.History) != 1 || got.FirstAttemptAt != old.Due {
+		t.Errorf("tries %d, %d in the history, first at %d: it was on the wire and counts as started", got.Attempts, len(got.History), got.FirstAttemptAt)
 	}
 }
 
@@ -192,12 +192,12 @@ func TestAttemptsAreExhausted(t *testing.T) {
 	got := create(t, func(s *Spec) { s.Retry.MaxAttempts = 3 })
 	for range 2 {
 		if got = attempt(t, got, Outcome{Verdict: Failure}); got.State != Scheduled {
-			t.Fatalf("%v after %d attempts", got.State, got.Tries)
+			t.Fatalf("%v after %d attempts", got.State, got.Attempts)
 		}
 		got = attempt(t, got, Outcome{Verdict: Deferral})
 	}
-	if got = attempt(t, got, Outcome{Verdict: Failure}); got.State != Dead || got.Reason != ReasonAttempts || got.Tries != 5 {
-		t.Errorf("%v (%s) after %d attempts, two of them deferred", got.State, got.Reason, got.Tries)
+	if got = attempt(t, got, Outcome{Verdict: Failure}); got.State != Dead || got.Reason != ReasonAttempts || got.Attempts != 5 {
+		t.Errorf("%v (%s) after %d attempts, two of them deferred", got.State, got.Reason, got.Attempts)
 	}
 	if got.KeepUntil != got.FinishedAt.Add(policy.KeepDead) || got.Request.BodySize == 0 {
 		t.Errorf("kept for %v with %d bytes", got.KeepUntil.Sub(got.FinishedAt), got.Request.BodySize)
@@ -285,7 +285,7 @@ func TestReapMakesTheTaskDueAgain(t *testing.T) {
 	old := create(t)
 	runs := claim(t, old.Due+40, old, "token")
 	got := runs.Reap(old.Due+2*minute, false, policy).Task
-	if got.State != Scheduled || got.Due != old.Due || got.Lease != nil || got.Reclaims != 1 || got.Spent != 0 || got.Tries != 1 {
+	if got.State != Scheduled || got.Due != old.Due || got.Lease != nil || got.Reclaims != 1 || got.AttemptsUsed != 0 || got.Attempts != 1 {
 		t.Errorf("%+v", got)
 	}
 	if len(got.History) != 1 || got.History[0].Number != 1 || got.History[0].StartedAt != old.Due+40 || got.History[0].Late != 40*time.Millisecond || got.History[0].Error == "" {
@@ -325,8 +325,8 @@ func TestALostAttemptMayStillBeOnTheWire(t *testing.T) {
 	runs := standing(t)["running"]
 	lost, gone := runs.Reap(runs.Lease.Until, false, policy).Task, runs.Reap(runs.Lease.Until, true, policy).Task
 	zombie := runs.Lease.Until.Add(runs.Timeout)
-	if lost.ZombieUntil != zombie || gone.ZombieUntil != 0 {
-		t.Fatalf("zombie until %+d and %d", lost.ZombieUntil-zombie, gone.ZombieUntil)
+	if lost.MaybeSendingUntil != zombie || gone.MaybeSendingUntil != 0 {
+		t.Fatalf("zombie until %+d and %d", lost.MaybeSendingUntil-zombie, gone.MaybeSendingUntil)
 	}
 	replaced := apply(t, t0, lost, Replace{Spec: demand(another)})
 	for _, c := range []struct {
@@ -375,8 +375,8 @@ func TestALostAttemptIsOnTheWireForTheTimeoutItBeganWith(t *testing.T) {
 	shorter := time.Millisecond
 	patched := apply(t, t0, runs, Patch{Key: runs.Key(), Timeout: &shorter})
 	lost := patched.Reap(runs.Lease.Until, false, policy).Task
-	if want := runs.Lease.Until.Add(runs.Timeout); lost.ZombieUntil != want {
-		t.Errorf("zombie until %+d", lost.ZombieUntil-want)
+	if want := runs.Lease.Until.Add(runs.Timeout); lost.MaybeSendingUntil != want {
+		t.Errorf("zombie until %+d", lost.MaybeSendingUntil-want)
 	}
 }
 
@@ -438,7 +438,7 @@ func TestACancelAfterTheClockWentAheadSaysThatAnAttemptMayBeUnderWay(t *testing.
 		t.Errorf("effect %v, %v", r.Effect, err)
 	}
 	left := runs.Lease.Until - runs.Lease.Since // the most that its holder may still have
-	if end := now + left; lost.ZombieUntil < end.Add(runs.Timeout) {
-		t.Errorf("zombie until %+d of the end of what it may begin", lost.ZombieUntil-end)
+	if end := now + left; lost.MaybeSendingUntil < end.Add(runs.Timeout) {
+		t.Errorf("zombie until %+d of the end of what it may begin", lost.MaybeSendingUntil-end)
 	}
 }

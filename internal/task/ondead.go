@@ -46,15 +46,15 @@ func (t *Task) deadNotice(now Millis) *Task {
 	}
 	d := deadTask{
 		Namespace: t.Namespace, Name: t.Name, ID: t.ID, Queue: t.Queue, URL: t.Request.URL, Labels: t.Labels,
-		Reason: t.Reason, DueAt: t.OriginalDue.Time().UTC().Format(time.RFC3339Nano), Attempts: t.Tries,
+		Reason: t.Reason, DueAt: t.OriginalDue.Time().UTC().Format(time.RFC3339Nano), Attempts: t.Attempts,
 	}
 	if n := len(t.History); n > 0 {
 		d.Status, d.Error = t.History[n-1].Status, t.History[n-1].Error
 	}
 	body, _ := json.Marshal(deadNoticeBody{"task.dead", now.Time().UTC().Format(time.RFC3339Nano), d}) // plain fields: cannot fail
-	name := fmt.Sprintf("%s@dead.%s.%d", t.Name, t.ID, t.Tries)
+	name := fmt.Sprintf("%s@dead.%s.%d", t.Name, t.ID, t.Attempts)
 	s := DefaultSpec()
-	s.Key, s.ID = Key{Namespace: t.Namespace, Name: name}, deriveID("on_dead", t, strconv.Itoa(t.Tries))
+	s.Key, s.ID = Key{Namespace: t.Namespace, Name: name}, deriveID("on_dead", t, strconv.Itoa(t.Attempts))
 	s.Queue, s.Priority, s.Trace = DeadQueue, t.Priority, t.Trace
 	s.Request.URL, s.Request.BodyKind, s.Request.Body = t.OnDead, JSONBody, body
 	s.When = When{At: now}

@@ -61,12 +61,12 @@ func whole(t *Task) error {
 	switch {
 	case !t.State.Valid(), (t.Lease != nil) != (t.State == Running), t.CancelRequested && t.State != Running:
 		return fmt.Errorf("%v with lease %v, cancel requested %v", t.State, t.Lease, t.CancelRequested)
-	case ended != (t.FinishedAt != 0), ended != (t.KeepUntil != 0), ended && t.Urgent:
+	case ended != (t.FinishedAt != 0), ended != (t.KeepUntil != 0), ended && t.RunNow:
 		return fmt.Errorf("%v, ended %d, kept until %d", t.State, t.FinishedAt, t.KeepUntil)
 	case t.Reason != "" != (t.State == Dead || t.State == Cancelled || t.State == Expired):
 		return fmt.Errorf("%v because of %q", t.State, t.Reason)
-	case t.Tries < 0, t.Spent < 0, t.Spent > t.Tries, t.Reclaims > MaxReclaims, len(t.History) > MaxHistory:
-		return fmt.Errorf("tries %d, spent %d, reclaims %d, history %d", t.Tries, t.Spent, t.Reclaims, len(t.History))
+	case t.Attempts < 0, t.AttemptsUsed < 0, t.AttemptsUsed > t.Attempts, t.Reclaims > MaxReclaims, len(t.History) > MaxHistory:
+		return fmt.Errorf("tries %d, spent %d, reclaims %d, history %d", t.Attempts, t.AttemptsUsed, t.Reclaims, len(t.History))
 	case t.State.Finished() && t.Request.BodySize != 0 && !t.Whole:
 		return fmt.Errorf("%v keeps a body of %d bytes", t.State, t.Request.BodySize)
 	case t.Request.Body != nil && len(t.Request.Body) != t.Request.BodySize:

@@ -132,7 +132,7 @@ func ScheduleLane(namespace string) Lane {
 // OccurrenceEnded. EndedEntry returns false if the schedule does not wait for
 // the end.
 func EndedEntry(old, t *Task) (Entry, bool) {
-	if old == nil || t == nil || !t.Awaited || !old.State.Live() || t.State.Live() {
+	if old == nil || t == nil || !t.NotifySchedule || !old.State.Live() || t.State.Live() {
 		return Entry{}, false
 	}
 	name, _, ok := OccurrenceOf(t.Name)

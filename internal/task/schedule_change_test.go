@@ -379,7 +379,7 @@ func TestUnfinishedOccurrencesAreCounted(t *testing.T) {
 
 func TestTheEndOfAnAwaitedOccurrenceIsTold(t *testing.T) {
 	of := func(state State) *Task {
-		return &Task{Namespace: "acme", Name: "nightly@1", State: state, Awaited: true}
+		return &Task{Namespace: "acme", Name: "nightly@1", State: state, NotifySchedule: true}
 	}
 	want := Entry{Name: "@nightly", Lane: ScheduleLane("acme"), Hint: OccurrenceEnded}
 	for _, end := range []State{Delivered, Cancelled, Expired, Dead} {
@@ -388,7 +388,7 @@ func TestTheEndOfAnAwaitedOccurrenceIsTold(t *testing.T) {
 		}
 	}
 	unawaited := of(Delivered)
-	unawaited.Awaited = false
+	unawaited.NotifySchedule = false
 	for _, c := range [][2]*Task{{nil, of(Delivered)}, {of(Running), nil}, {of(Running), of(Scheduled)}, {of(Dead), of(Cancelled)}, {of(Running), unawaited}} {
 		if e, ok := EndedEntry(c[0], c[1]); ok {
 			t.Errorf("%+v", e)

@@ -423,7 +423,7 @@ func TestAnOccurrenceIsMadeOfItsSchedule(t *testing.T) {
 	}
 	want := spec.Spec
 	want.Name, want.ID = OccurrenceName("nightly", at), r.Spawned.ID
-	want.When, want.Awaited, want.Request.Destination = When{At: at}, true, "receiver.example:443"
+	want.When, want.NotifySchedule, want.Request.Destination = When{At: at}, true, "receiver.example:443"
 	if d := diff(want.begin(at+7), r.Spawned); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}

@@ -13,13 +13,13 @@ type Spec struct {
 	Labels   map[string]string
 	Request  Request
 
-	When        When
-	Timeout     time.Duration
-	ExpireAfter time.Duration
-	Retry       Retry
-	OnDead      string
-	Trace       string
-	Awaited     bool // see Task
+	When           When
+	Timeout        time.Duration
+	ExpireAfter    time.Duration
+	Retry          Retry
+	OnDead         string
+	Trace          string
+	NotifySchedule bool // see Task
 }
 
 // When is a due time, absolute or relative to the moment it is accepted.
@@ -110,7 +110,7 @@ func (s *Spec) record(now Millis) *Task {
 	t := &Task{
 		Namespace: s.Namespace, Name: s.Name, ID: s.ID, Version: 1,
 		Queue: s.Queue, Priority: s.Priority, Labels: s.Labels, Request: s.Request,
-		Timeout: s.Timeout, ExpireAfter: s.ExpireAfter, Retry: s.Retry, OnDead: s.OnDead, Trace: s.Trace, Awaited: s.Awaited,
+		Timeout: s.Timeout, ExpireAfter: s.ExpireAfter, Retry: s.Retry, OnDead: s.OnDead, Trace: s.Trace, NotifySchedule: s.NotifySchedule,
 		Relative: s.When.Relative, Delay: s.When.Delay,
 		CreatedAt: now, OriginalDue: due, Due: max(due, s.When.Next),
 		State: Scheduled,

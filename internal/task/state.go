@@ -59,14 +59,14 @@ const (
 	Normal
 	Low
 
-	// Urgent is the priority of lanes whose tasks were run by hand. Quarantine
+	// RunNow is the priority of lanes whose tasks were run by hand. Quarantine
 	// is the priority of lanes whose tasks may crash the process: see
 	// Task.Lane. No task has these priorities, and no client can request them.
-	Urgent
+	RunNow
 	Quarantine
 )
 
-var priorityNames = [...]string{High: "high", Normal: "normal", Low: "low", Urgent: "urgent", Quarantine: "quarantine"}
+var priorityNames = [...]string{High: "high", Normal: "normal", Low: "low", RunNow: "urgent", Quarantine: "quarantine"}
 
 // Valid reports whether p is a priority that a task can have.
 func (p Priority) Valid() bool { return p <= Low }

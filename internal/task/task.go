@@ -35,10 +35,10 @@ type Task struct {
 	Due         Millis // the start of the next attempt
 
 	State  State
-	Urgent bool // run by hand: waits in the lane that ignores pause and rate, unless it is in quarantine
+	RunNow bool // run by hand: waits in the lane that ignores pause and rate, unless it is in quarantine
 
-	Tries          int    // attempts ever started in this incarnation; the last one's number
-	Spent          int    // attempts that count against Retry.MaxAttempts
+	Attempts       int    // attempts ever started in this incarnation; the last one's number
+	AttemptsUsed   int    // attempts that count against Retry.MaxAttempts
 	Reclaims       int    // claims in a row that ended without a settlement, because the process died or the lease ended
 	FirstAttemptAt Millis // the start of the first attempt that counts; 0: none yet
 	// Aged is the time that counts against Retry.MaxAge: the failed attempts
@@ -51,9 +51,9 @@ type Task struct {
 	Lease           *Lease // set exactly while Running
 	CancelRequested bool   // cancelled while running: no retry follows
 
-	// ZombieUntil is set when a lease was lost and not settled. Until then the
+	// MaybeSendingUntil is set when a lease was lost and not settled. Until then the
 	// attempt that lost it may still be sending, and a cancel reports that.
-	ZombieUntil Millis
+	MaybeSendingUntil Millis
 
 	FinishedAt Millis // the time at which it became finished or dead
 	KeepUntil  Millis // the time from which a finished or dead record may be swept
@@ -66,8 +66,8 @@ type Task struct {
 	// its queue. That purge does not cancel the task. "": none.
 	SparedBy string
 
-	Recur   *Recurrence // of a schedule, nil for a task
-	Awaited bool        // an occurrence for whose end its schedule may wait: the store notifies the schedule
+	Recur          *Recurrence // of a schedule, nil for a task
+	NotifySchedule bool        // an occurrence for whose end its schedule may wait: the store notifies the schedule
 }
 
 // Request is the HTTP request of a task.
@@ -127,15 +127,15 @@ type Attempt struct {
 // Key returns the task's key.
 func (t *Task) Key() Key { return Key{Namespace: t.Namespace, Name: t.Name} }
 
-// Lane returns the lane in which the task waits. Quarantine precedes Urgent: a
+// Lane returns the lane in which the task waits. Quarantine precedes RunNow: a
 // task that may crash the process gets no precedence when it is run by hand.
 func (t *Task) Lane() Lane {
 	l := Lane{Namespace: t.Namespace, Queue: t.Queue, Priority: t.Priority, Destination: t.Request.Destination}
 	switch {
 	case t.Reclaims >= QuarantineAfter:
 		l.Priority = Quarantine
-	case t.Urgent:
-		l.Priority = Urgent
+	case t.RunNow:
+		l.Priority = RunNow
 	}
 	return l
 }
@@ -159,7 +159,7 @@ func (t *Task) Superseded() bool { return t.Lease != nil && t.Lease.TaskID != t.
 // UnderWay reports whether an attempt may be under way at now, or may still
 // begin although the task was changed. This is an attempt that has claimed the
 // task, or one that has lost its lease.
-func (t *Task) UnderWay(now Millis) bool { return t.State == Running || now < t.ZombieUntil }
+func (t *Task) UnderWay(now Millis) bool { return t.State == Running || now < t.MaybeSendingUntil }
 
 // ExpiresAt returns when the task expires, 0 for never.
 func (t *Task) ExpiresAt() Millis {

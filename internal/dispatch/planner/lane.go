@@ -74,7 +74,7 @@ const (
 )
 
 // urgent reports whether l's tasks were run by hand.
-func (l *lane) urgent() bool { return l.name.Priority == task.Urgent }
+func (l *lane) urgent() bool { return l.name.Priority == task.RunNow }
 
 // quarantined reports whether l's tasks may kill the process.
 func (l *lane) quarantined() bool { return l.name.Priority == task.Quarantine }

@@ -127,7 +127,7 @@ func (pl *Planner) needsPermits(s *LimitLease) bool {
 		return s.destination.running >= s.held && s.held < s.limit() && (soon || s.destination.waits())
 	}
 	q := s.queue
-	hand, routine := q.bands[task.Urgent].lanes.size > 0, !q.holds(task.Normal) && (soon || q.quarantined() || q.routine() != neverFits)
+	hand, routine := q.bands[task.RunNow].lanes.size > 0, !q.holds(task.Normal) && (soon || q.quarantined() || q.routine() != neverFits)
 	if s.rated() && routine && s.tokens-s.reserved <= s.low && (s.reserved == 0 || s.tokens > s.reserved) && (q.settings.Concurrency == 0 || q.running < q.settings.Concurrency) {
 		return true
 	}

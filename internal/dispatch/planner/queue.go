@@ -151,7 +151,7 @@ func (q *queue) first(left cost) *lane {
 	if int32(q.running) >= left[share] {
 		left[share] = 0
 	}
-	if s := q.bands[task.Urgent].lanes.first(left); s != nil {
+	if s := q.bands[task.RunNow].lanes.first(left); s != nil {
 		return s.owner
 	}
 	var best *priorityBand
@@ -172,7 +172,7 @@ func (q *queue) first(left cost) *lane {
 // makes another change necessary.
 func (pl *Planner) reposition(q *queue) {
 	var next time.Duration
-	need, open := q.bands[task.Urgent].lanes.minCost(), false
+	need, open := q.bands[task.RunNow].lanes.minCost(), false
 	if !q.held {
 		if routine := q.routine(); routine != neverFits || q.quarantined() {
 			at := q.token(pl.monotonic)
@@ -310,4 +310,4 @@ func (pl *Planner) hold(q *queue, now task.Millis, held, stopped bool) {
 
 // holds reports whether tasks of q with this priority must wait because q is
 // held or its namespace is suspended.
-func (q *queue) holds(p task.Priority) bool { return q.stopped || q.held && p != task.Urgent }
+func (q *queue) holds(p task.Priority) bool { return q.stopped || q.held && p != task.RunNow }

@@ -32,7 +32,7 @@ func (w *world) rank(l *lane) []int64 {
 		return []int64{-1, int64(q.quarantineTurn), int64(q.number), int64(since), int64(l.turn), int64(l.number)}
 	}
 	routine := int64(1)
-	if l.name.Priority == task.Urgent {
+	if l.name.Priority == task.RunNow {
 		routine = 0
 	}
 	return []int64{
@@ -48,7 +48,7 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 	if l.name.Priority == task.Quarantine && w.count(inQuarantine) > 0 {
 		return false
 	}
-	urgent := l.name.Priority == task.Urgent
+	urgent := l.name.Priority == task.RunNow
 	switch {
 	case l.schedules() || l.state == waiting || l.order.len() == 0 || l.earliest() > w.now:
 		return false

@@ -119,7 +119,7 @@ func TestATaskDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 			t.Errorf("it was the %dth", n)
 		}
 	})
-	for p, bounds := range map[task.Priority][2]int{task.Urgent: {1, 1}, task.High: {1, 10}, task.Low: {16, 18}} {
+	for p, bounds := range map[task.Priority][2]int{task.RunNow: {1, 1}, task.High: {1, 10}, task.Low: {16, 18}} {
 		t.Run(fmt.Sprint("priority ", p), func(t *testing.T) {
 			lanes := busy("a", 9)
 			for i := range lanes {

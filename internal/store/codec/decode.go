@@ -198,11 +198,11 @@ func setField(t *task.Task, f field) error {
 func setLifeField(t *task.Task, f field) error {
 	switch f.num {
 	case fieldUrgent:
-		t.Urgent = f.bool()
+		t.RunNow = f.bool()
 	case fieldTries:
-		t.Tries = f.int()
+		t.Attempts = f.int()
 	case fieldSpent:
-		t.Spent = f.int()
+		t.AttemptsUsed = f.int()
 	case fieldReclaims:
 		t.Reclaims = f.int()
 	case fieldFirstAttemptAt:
@@ -220,7 +220,7 @@ func setLifeField(t *task.Task, f field) error {
 	case fieldCancelRequested:
 		t.CancelRequested = f.bool()
 	case fieldZombieUntil:
-		t.ZombieUntil = f.millis()
+		t.MaybeSendingUntil = f.millis()
 	case fieldFinishedAt:
 		t.FinishedAt = f.millis()
 	case fieldKeepUntil:
@@ -238,7 +238,7 @@ func setLifeField(t *task.Task, f field) error {
 	case fieldTrace:
 		t.Trace = string(f.bytes)
 	case fieldAwaited:
-		t.Awaited = f.bool()
+		t.NotifySchedule = f.bool()
 	case fieldWhole:
 		t.Whole = f.bool()
 	case fieldRecur:

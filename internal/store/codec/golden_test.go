@@ -25,12 +25,12 @@ func sample() *task.Task {
 		Retry:    task.Retry{MaxAttempts: 5, MinBackoff: time.Second, MaxBackoff: time.Minute, MaxAge: 24 * time.Hour},
 		Relative: true, Delay: time.Minute,
 		CreatedAt: at, OriginalDue: at + 1, Due: at + 2,
-		State: task.Running, Urgent: true, Tries: 3, Spent: 2, Reclaims: 1, FirstAttemptAt: at + 3,
+		State: task.Running, RunNow: true, Attempts: 3, AttemptsUsed: 2, Reclaims: 1, FirstAttemptAt: at + 3,
 		History: []task.Attempt{{
 			Number: 1, StartedAt: at + 3, Status: 503, Error: "error", Latency: 20 * time.Millisecond, Late: time.Millisecond, Reply: "reply",
 		}},
 		Reason: "reason", Lease: &task.Lease{Token: "token", Since: at + 4, Until: at + 5, TaskID: "id", Timeout: 11 * time.Second},
-		CancelRequested: true, ZombieUntil: at + 6, FinishedAt: -1, KeepUntil: at + 7,
+		CancelRequested: true, MaybeSendingUntil: at + 6, FinishedAt: -1, KeepUntil: at + 7,
 		Idempotency: &task.Idempotency{Key: "key", Fingerprint: "print"}, OnDead: "https://host/dead", Trace: "trace",
 	}
 }

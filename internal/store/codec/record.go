@@ -130,9 +130,9 @@ func AppendRecord(dst []byte, t *task.Task) []byte {
 // appendLife appends the fields that t's life has added to the client's
 // request.
 func appendLife(dst []byte, t *task.Task) []byte {
-	dst = appendBool(dst, fieldUrgent, t.Urgent)
-	dst = appendInt(dst, fieldTries, int64(t.Tries))
-	dst = appendInt(dst, fieldSpent, int64(t.Spent))
+	dst = appendBool(dst, fieldUrgent, t.RunNow)
+	dst = appendInt(dst, fieldTries, int64(t.Attempts))
+	dst = appendInt(dst, fieldSpent, int64(t.AttemptsUsed))
 	dst = appendInt(dst, fieldReclaims, int64(t.Reclaims))
 	dst = appendInt(dst, fieldFirstAttemptAt, int64(t.FirstAttemptAt))
 	for i := range t.History {
@@ -143,7 +143,7 @@ func appendLife(dst []byte, t *task.Task) []byte {
 		dst = appendMessage(dst, fieldLease, func(dst []byte) []byte { return appendLease(dst, l) })
 	}
 	dst = appendBool(dst, fieldCancelRequested, t.CancelRequested)
-	dst = appendInt(dst, fieldZombieUntil, int64(t.ZombieUntil))
+	dst = appendInt(dst, fieldZombieUntil, int64(t.MaybeSendingUntil))
 	dst = appendInt(dst, fieldFinishedAt, int64(t.FinishedAt))
 	dst = appendInt(dst, fieldKeepUntil, int64(t.KeepUntil))
 	if i := t.Idempotency; i != nil {
@@ -151,7 +151,7 @@ func appendLife(dst []byte, t *task.Task) []byte {
 	}
 	dst = appendString(dst, fieldOnDead, t.OnDead)
 	dst = appendString(dst, fieldTrace, t.Trace)
-	dst = appendBool(dst, fieldAwaited, t.Awaited)
+	dst = appendBool(dst, fieldAwaited, t.NotifySchedule)
 	if r := t.Recur; r != nil {
 		dst = appendMessage(dst, fieldRecur, func(dst []byte) []byte { return appendRecur(dst, r) })
 	}

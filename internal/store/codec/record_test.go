@@ -37,9 +37,9 @@ func drawTask(t *rapid.T) *task.Task {
 		Relative: rapid.Bool().Draw(t, "relative"), Delay: length.Draw(t, "delay"),
 		CreatedAt: millis.Draw(t, "created"), OriginalDue: millis.Draw(t, "original"), Due: millis.Draw(t, "due"),
 		State:  task.State(rapid.IntRange(int(task.Scheduled), int(task.Dead)).Draw(t, "state")),
-		Urgent: rapid.Bool().Draw(t, "urgent"), Tries: count.Draw(t, "tries"), Spent: count.Draw(t, "spent"),
+		RunNow: rapid.Bool().Draw(t, "urgent"), Attempts: count.Draw(t, "tries"), AttemptsUsed: count.Draw(t, "spent"),
 		Reclaims: count.Draw(t, "reclaims"), FirstAttemptAt: millis.Draw(t, "first"), Reason: text.Draw(t, "reason"),
-		CancelRequested: rapid.Bool().Draw(t, "cancel"), ZombieUntil: millis.Draw(t, "zombie"),
+		CancelRequested: rapid.Bool().Draw(t, "cancel"), MaybeSendingUntil: millis.Draw(t, "zombie"),
 		FinishedAt: millis.Draw(t, "finished"), KeepUntil: millis.Draw(t, "keep"),
 		OnDead: text.Draw(t, "on dead"), Trace: text.Draw(t, "trace"), SparedBy: text.Draw(t, "spared"), Whole: rapid.Bool().Draw(t, "whole"), Aged: length.Draw(t, "aged"),
 	}

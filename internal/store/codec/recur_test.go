@@ -19,10 +19,10 @@ func TestEveryFieldOfAScheduleIsKept(t *testing.T) {
 	r := &task.Recurrence{}
 	fillValue(reflect.ValueOf(r).Elem(), rand.New(rand.NewPCG(1, 2)))
 	want := sample()
-	want.Recur, want.Awaited = r, true
+	want.Recur, want.NotifySchedule = r, true
 	got, err := DecodeRecord(want.Key(), AppendRecord(nil, want))
-	if d := cmp.Diff(want.Recur, got.Recur); err != nil || d != "" || !got.Awaited {
-		t.Errorf("%v, awaited %v\n%s", err, got.Awaited, d)
+	if d := cmp.Diff(want.Recur, got.Recur); err != nil || d != "" || !got.NotifySchedule {
+		t.Errorf("%v, awaited %v\n%s", err, got.NotifySchedule, d)
 	}
 }
 

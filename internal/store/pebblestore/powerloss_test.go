@@ -286,7 +286,7 @@ func fingerprint(t *task.Task) string {
 	if t.State.Live() {
 		state = "live"
 	}
-	return fmt.Sprintf("%s %s.%d spent %d body %d", state, t.ID, t.Version, t.Spent, t.Request.BodySize)
+	return fmt.Sprintf("%s %s.%d spent %d body %d", state, t.ID, t.Version, t.AttemptsUsed, t.Request.BodySize)
 }
 
 func (c *client) run(ctx context.Context, s *Store, answers chan<- struct{}) {

@@ -31,5 +31,5 @@ type suspects struct {
 
 // has reports whether t, which is being claimed, is a suspect.
 func (s suspects) has(t *task.Task) bool {
-	return s.on && (t.Due <= s.until || t.Urgent || t.Reclaims > 0)
+	return s.on && (t.Due <= s.until || t.RunNow || t.Reclaims > 0)
 }

@@ -180,7 +180,7 @@ func TestOpenTakesBackRunningTasks(t *testing.T) {
 		t.Errorf("OnReap was called with %v", left)
 	}
 	got, err := s.Get(t.Context(), clientKey("a"))
-	if err != nil || got.State != task.Scheduled || got.Reclaims != 1 || got.ZombieUntil != 0 {
+	if err != nil || got.State != task.Scheduled || got.Reclaims != 1 || got.MaybeSendingUntil != 0 {
 		t.Errorf("got %+v, %v; want it scheduled, with one reclaim and no attempt that may still be on the wire", got, err)
 	}
 	if entries := peekAll(t, s, benchStart); len(entries) != 1 {

@@ -31,9 +31,9 @@ func age(t *testing.T, disk *vfs.MemFS, dir string) {
 	err = errors.Join(err, eachRecord(db, func(r *task.Task) error {
 		key, _ := appendIndexEntry(nil, nil, r)
 		switch {
-		case r.State == task.Scheduled && r.Urgent:
+		case r.State == task.Scheduled && r.RunNow:
 			plain := r.Clone()
-			plain.Urgent = false
+			plain.RunNow = false
 			return errors.Join(b.Delete(key, nil), b.Set(appendDueKey(nil, plain.Lane(), plain.Entry().Position()), nil, nil))
 		case !r.State.Live():
 			return b.Set(key, []byte(digest(r)), nil)

@@ -121,7 +121,7 @@ func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 	for i := range 30 {
 		name := fmt.Sprint("s", i)
 		spec := specOf(t, "x", task.FloorMillis(time.Now())+3_600_000)
-		spec.Name, spec.Awaited = task.OccurrenceName(name, 1), true
+		spec.Name, spec.NotifySchedule = task.OccurrenceName(name, 1), true
 		creates, cancels = append(creates, task.Create{Spec: spec}), append(cancels, task.Cancel{Key: spec.Key})
 		k := task.ScheduleKey(task.DefaultNamespace, name)
 		wanted = append(wanted, &task.Task{Namespace: k.Namespace, Name: k.Name})

@@ -28,8 +28,8 @@ var batchCases = []testCase{
 				}
 			}
 			got := f.get("a")
-			if string(got.Request.Body) != "second" || !got.Urgent || got.Version != 2 {
-				f.Fatalf("body %q, urgent %v, version %d", got.Request.Body, got.Urgent, got.Version)
+			if string(got.Request.Body) != "second" || !got.RunNow || got.Version != 2 {
+				f.Fatalf("body %q, urgent %v, version %d", got.Request.Body, got.RunNow, got.Version)
 			}
 			f.wantOnlyIn(got, []task.Lane{got.Lane(), r[0].Task.Lane(), r[1].Task.Lane()})
 		},

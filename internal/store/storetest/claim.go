@@ -21,8 +21,8 @@ var claimCases = []testCase{
 				f.Fatalf("effect %d, error %v", r.Effect, r.Err)
 			}
 			t := r.Task
-			if t.State != task.Running || t.Tries != 1 || string(t.Request.Body) != "payload" || t.Version != made.Version {
-				f.Fatalf("claimed: state %v, tries %d, body %q, version %d", t.State, t.Tries, t.Request.Body, t.Version)
+			if t.State != task.Running || t.Attempts != 1 || string(t.Request.Body) != "payload" || t.Version != made.Version {
+				f.Fatalf("claimed: state %v, tries %d, body %q, version %d", t.State, t.Attempts, t.Request.Body, t.Version)
 			}
 			want := task.Lease{Token: "token", Since: made.Due, Until: made.Due + 500, TaskID: made.ID, Timeout: made.Timeout}
 			if *t.Lease != want {
@@ -108,8 +108,8 @@ var claimCases = []testCase{
 				f.Fatalf("claim: %v, %+v", r.Err, r.Task)
 			}
 			got := f.get("a")
-			if got.State != task.Expired || got.Tries != 0 || len(got.Request.Body) != 0 {
-				f.Fatalf("the record: state %v, tries %d, body %q", got.State, got.Tries, got.Request.Body)
+			if got.State != task.Expired || got.Attempts != 0 || len(got.Request.Body) != 0 {
+				f.Fatalf("the record: state %v, tries %d, body %q", got.State, got.Attempts, got.Request.Body)
 			}
 			f.wantNames("its lane", waiting(f.peek(made.Lane(), forever)))
 			punctual := f.create("b", at(start), expireAfter(time.Second))

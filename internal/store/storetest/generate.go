@@ -105,7 +105,7 @@ func (g *generator) edge(otherwise task.Millis) task.Millis {
 	if t == nil {
 		return otherwise
 	}
-	edges := []task.Millis{t.Due, t.Due, t.KeepUntil, t.ExpiresAt(), t.ZombieUntil}
+	edges := []task.Millis{t.Due, t.Due, t.KeepUntil, t.ExpiresAt(), t.MaybeSendingUntil}
 	if t.IsSchedule() {
 		edges = []task.Millis{t.Due}
 	}

@@ -142,8 +142,8 @@ func whole(t *task.Task) error {
 		return fmt.Errorf("%v with replies of attempts before the last one", t.State)
 	case len(t.History) > task.MaxHistory:
 		return fmt.Errorf("%d attempts", len(t.History))
-	case t.Spent > t.Tries || t.Reclaims > task.MaxReclaims:
-		return fmt.Errorf("%d attempts spent of %d, %d reclaims", t.Spent, t.Tries, t.Reclaims)
+	case t.AttemptsUsed > t.Attempts || t.Reclaims > task.MaxReclaims:
+		return fmt.Errorf("%d attempts spent of %d, %d reclaims", t.AttemptsUsed, t.Attempts, t.Reclaims)
 	case !slices.IsSortedFunc(t.History, func(a, b task.Attempt) int { return a.Number - b.Number }):
 		return fmt.Errorf("attempts out of order: %+v", t.History)
 	}

@@ -20,8 +20,8 @@ var retentionCases = []testCase{
 				task.Claim{Key: b.Key(), Lane: b.Lane(), Token: "2", Until: start + 101})
 			f.reap(start+99, 0)
 			f.reap(start+100, 1)
-			if got := f.get("a"); got.State != task.Scheduled || got.Reclaims != 1 || got.ZombieUntil == 0 || string(got.Request.Body) != "body of a" {
-				f.Fatalf("reaped: %v, reclaims %d, zombie until %d, body %q", got.State, got.Reclaims, got.ZombieUntil, got.Request.Body)
+			if got := f.get("a"); got.State != task.Scheduled || got.Reclaims != 1 || got.MaybeSendingUntil == 0 || string(got.Request.Body) != "body of a" {
+				f.Fatalf("reaped: %v, reclaims %d, zombie until %d, body %q", got.State, got.Reclaims, got.MaybeSendingUntil, got.Request.Body)
 			}
 			f.wantNames("the lane", waiting(f.peek(a.Lane(), forever)), "a", "c")
 			if r := f.trySettle(start+100, a, "1", task.Outcome{Verdict: task.Success}); !errors.Is(r.Err, task.ErrStale) {

@@ -103,8 +103,8 @@ func (f *fixture) takesBack(limit int) {
 		f.Fatalf("repaired %+v", found)
 	}
 	f.wantCounts()
-	if got := f.load(made.Key()); got.State != task.Scheduled || got.Reclaims != 1 || got.ZombieUntil == 0 {
-		f.Errorf("%v, reclaims %d, zombie until %d", got.State, got.Reclaims, got.ZombieUntil)
+	if got := f.load(made.Key()); got.State != task.Scheduled || got.Reclaims != 1 || got.MaybeSendingUntil == 0 {
+		f.Errorf("%v, reclaims %d, zombie until %d", got.State, got.Reclaims, got.MaybeSendingUntil)
 	}
 	if r := f.trySettle(later, made, "1", task.Outcome{Verdict: task.Success}); !errors.Is(r.Err, task.ErrStale) {
 		f.Errorf("the lost token settles: %v", r.Err)

@@ -258,8 +258,8 @@ var settingsCases = []testCase{
 			f.wantCounts()
 			f.sweep(start.Add(Policy.KeepFinished), 1) // the other one
 			again := f.claim(late, f.get("kept"), "again")
-			if string(again.Request.Body) != "body of kept" || again.Tries != 2 {
-				f.Errorf("sent again: body %q, attempt %d", again.Request.Body, again.Tries)
+			if string(again.Request.Body) != "body of kept" || again.Attempts != 2 {
+				f.Errorf("sent again: body %q, attempt %d", again.Request.Body, again.Attempts)
 			}
 			f.settle(late+1, again, "again", task.Outcome{Verdict: task.Success})
 			if got := f.get("kept"); got.Request.BodySize != 0 || got.Request.Body != nil {

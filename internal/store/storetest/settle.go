@@ -67,8 +67,8 @@ var settleCases = []testCase{
 			if r := f.tryClaim(t.Due-1, t, "token2"); !errors.Is(r.Err, task.ErrNotDue) {
 				f.Fatalf("claim before the backoff is over: %v", r.Err)
 			}
-			if again := f.claim(t.Due, t, "token2"); again.Tries != 2 || string(again.Request.Body) != "body of a" || len(again.History) != 1 {
-				f.Fatalf("second attempt: tries %d, body %q", again.Tries, again.Request.Body)
+			if again := f.claim(t.Due, t, "token2"); again.Attempts != 2 || string(again.Request.Body) != "body of a" || len(again.History) != 1 {
+				f.Fatalf("second attempt: tries %d, body %q", again.Attempts, again.Request.Body)
 			}
 		},
 	},
@@ -204,8 +204,8 @@ var settleCases = []testCase{
 				f.Fatalf("%s %v", t.ID, t.State)
 			}
 			f.wantOnlyIn(t, []task.Lane{made.Lane(), next.Lane()})
-			if again := f.claim(start+700, t, "token2"); string(again.Request.Body) != "new" || again.Tries != 1 {
-				f.Fatalf("body %q, tries %d", again.Request.Body, again.Tries)
+			if again := f.claim(start+700, t, "token2"); string(again.Request.Body) != "new" || again.Attempts != 1 {
+				f.Fatalf("body %q, tries %d", again.Request.Body, again.Attempts)
 			}
 		},
 	},
