@@ -20,6 +20,11 @@ type quotas struct {
 	free    func() (bytes int64, scarce bool) // see Servers.Free
 	reading sync.Mutex                        // held while counts are read: other callers wait for them
 
+	// deciding is held from the read of the usage until the change counts as
+	// under way. Steps in several shards decide at the same time, and must not
+	// take the same room. It is locked before mu.
+	deciding sync.Mutex
+
 	mu   sync.Mutex // guards everything below
 	have map[string]*usage
 }
@@ -119,6 +124,8 @@ func (q *quotas) admit(s *settings.Settings, old, t *task.Task) (counted bool, e
 	if n == nil {
 		return false, nil
 	}
+	q.deciding.Lock()
+	defer q.deciding.Unlock()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	u := q.usageLocked(t.Namespace)
@@ -133,7 +140,7 @@ func (q *quotas) admit(s *settings.Settings, old, t *task.Task) (counted bool, e
 }
 
 // of returns the limits of a namespace, and its counts with all changes under
-// way.
+// way. The caller holds deciding until it has called spawn if the Fire creates a task.
 func (q *quotas) of(s *settings.Settings, namespace string) task.Quota {
 	n := q.limits(s, namespace)
 	if n == nil {
@@ -147,7 +154,8 @@ func (q *quotas) of(s *settings.Settings, namespace string) task.Quota {
 	return n.Quota(have)
 }
 
-// spawn counts t, which a Fire creates, as under way.
+// spawn counts t, which a Fire creates, as under way. It must be called with
+// deciding held since the call of of.
 func (q *quotas) spawn(t *task.Task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

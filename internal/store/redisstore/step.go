@@ -249,6 +249,8 @@ func (s *Store) apply(r *request, st *step) bool {
 	}
 	facts := task.Facts{Policy: s.policyOf(st.old.Task)}
 	if st.kind == fire {
+		s.quotas.deciding.Lock()
+		defer s.quotas.deciding.Unlock()
 		facts.Unfinished, facts.Quota = st.unfinished, s.quotas.of(s.Settings(), st.key.Namespace)
 	}
 	result, err := st.transition.Apply(r.now, st.old.Task, facts)
