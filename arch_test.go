@@ -99,6 +99,10 @@ var layers = []layer{
 		why:  "a clock is a function of two others: its callers decide what ends by it",
 	},
 	{
+		path: "internal/sparselog",
+		why:  "whether a line is written is a pure function of the time and the lines before: callers have the clock and the log",
+	},
+	{
 		path: "internal/dispatch/planner", may: []string{"internal/task", "internal/store", "internal/settings"},
 		tests: []string{"internal/dispatch/permittest"},
 		why:   "the planner is a pure function of the time, the hints and the reads. Its imports are pure as well, so it cannot reach a clock, a timer or a store",
@@ -109,7 +113,7 @@ var layers = []layer{
 		why: "the model of shared limits knows the contract alone: if it knew the planner, that would be its measure",
 	},
 	{
-		path: "internal/dispatch", may: []string{"wheel", "internal/task", "internal/store", "internal/settings", "internal/dispatch/planner"},
+		path: "internal/dispatch", may: []string{"wheel", "internal/task", "internal/store", "internal/settings", "internal/dispatch/planner", "internal/sparselog"},
 		tests: []string{"internal/store/redisstore", "internal/trusted", "internal/dispatch/permittest"}, // limits that several dispatchers share; a clock as the server has it
 		why:   "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",
 	},
@@ -128,7 +132,7 @@ var layers = []layer{
 		why: "strict JSON is a format: it knows the domain's field errors and limits, and no type of the API",
 	},
 	{
-		path: "internal/api", may: []string{"internal/api/decode", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
+		path: "internal/api", may: []string{"internal/api/decode", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling", "internal/sparselog"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
 		why:  "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
 		size: "a file for each noun of the API; they share authentication, quotas and the problem replies",
 	},
@@ -137,7 +141,7 @@ var layers = []layer{
 		why: "the server reports metrics through plain functions: no other package needs to know Prometheus",
 	},
 	{
-		path: "internal/telemetry/tracing", may: []string{"internal/task"},
+		path: "internal/telemetry/tracing", may: []string{"internal/task", "internal/sparselog"},
 		tech: []string{"go.opentelemetry.io", "google.golang.org/protobuf/proto", "golang.org/x/net/http/httpguts"},
 		why:  "OpenTelemetry is heavy, and off by default: it stays behind a few functions",
 	},
@@ -169,7 +173,7 @@ var layers = []layer{
 		why:   "the clocks of servers are a function of their replies: the requests are made above",
 	},
 	{
-		path: "internal/store/redisstore/redisconn", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock"},
+		path: "internal/store/redisstore/redisconn", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/sparselog"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "connections, retries and durability are the same for every script: records, settings and shard leases are above",
 		size: "a write needs its batch, its retry, the master's state and its durability, and each is a method of Servers: a cut would export the fields of Servers",
@@ -252,13 +256,13 @@ var layers = []layer{
 			"internal/store/memstore",
 			"internal/settings",
 			"internal/api", "internal/buildinfo", "internal/dispatch", "internal/redischeck", "internal/store", "internal/task", "internal/telemetry", "internal/trusted",
-			"internal/maintenance", "internal/webhook", "internal/wire",
+			"internal/maintenance", "internal/sparselog", "internal/webhook", "internal/wire",
 		},
 		why: "a node is wired here: flags, listeners and certificates belong to the server in front of it",
 	},
 	{
 		path:  "internal/server/httpserver",
-		may:   []string{"idle", "internal/fileaccess", "internal/telemetry/metrics", "internal/usage"},
+		may:   []string{"idle", "internal/fileaccess", "internal/sparselog", "internal/telemetry/metrics", "internal/usage"},
 		tech:  []string{"golang.org/x/net/http2"},        // its tests speak in frames, as hostile clients do
 		tests: []string{"internal/api", "internal/task"}, // a reply of the API that no client takes
 		why:   "clients are served and bounded here, for any handler",

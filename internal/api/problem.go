@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/api/decode"
@@ -189,10 +188,7 @@ func notAllowed(code, field string, words []string) error {
 // net/http would send 200, and a 200 is a promise.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
-	// A store that stopped or is unreachable has logged the reason itself. A
-	// full store refuses every request, so its refusals are logged sparsely.
-	lasting := p.Code == "capacity" || p.Code == "store_unfit" || p.Code == "durability_not_met"
-	if p.Status == http.StatusInternalServerError || lasting && s.failures.due(p.Code, time.Now()) {
+	if s.logsFailure(p, time.Now()) {
 		s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("code", p.Code), slog.Any("error", err))
 	}
@@ -236,24 +232,19 @@ const (
 	maxDelayed = 1 << 12
 )
 
-// failures has the time of the last log record of each lasting failure, by code.
-type failures struct {
-	mu     sync.Mutex // guards logged
-	logged map[string]time.Time
-}
+// lastingEvery is how often a lasting failure is logged.
+const lastingEvery = 10 * time.Second
 
-// due reports whether to log a failure now: once in ten seconds.
-func (f *failures) due(code string, now time.Time) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if now.Sub(f.logged[code]) < 10*time.Second {
-		return false
+// logsFailure reports whether the reply p to a failed request is logged. A
+// store that stopped or is unreachable has logged the reason itself. A full
+// store refuses every request, so its refusals are logged sparsely.
+func (s *Server) logsFailure(p wire.Problem, now time.Time) bool {
+	switch p.Code {
+	case "capacity", "store_unfit", "durability_not_met":
+		_, ok := s.lasting.Add(p.Code, now, 1, lastingEvery)
+		return ok
 	}
-	if f.logged == nil {
-		f.logged = map[string]time.Time{}
-	}
-	f.logged[code] = now
-	return true
+	return p.Status == http.StatusInternalServerError
 }
 
 // crashed replies to a request after a panic of its handler.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -141,8 +142,8 @@ type Server struct {
 	samples  samples
 	places   chan struct{} // has an element for each handler that runs
 	waiting  waiters
-	failures failures
-	buffers  sync.Pool // *bytes.Buffer, for requests and replies
+	lasting  sparselog.Kinds // log lines of lasting failures, by code
+	buffers  sync.Pool       // *bytes.Buffer, for requests and replies
 	stop     chan struct{}
 	stopped  sync.Once // closes stop
 }

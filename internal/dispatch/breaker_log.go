@@ -18,7 +18,7 @@ func (d *Dispatcher) logBreakers(changes []planner.BreakerChange) {
 		if c.Open {
 			message = "breaker opened"
 		}
-		silent, ok := d.logs.turn(message, breakerLines)
+		leftOut, ok := d.logs.allow(message, breakerLines)
 		if !ok {
 			continue
 		}
@@ -29,7 +29,7 @@ func (d *Dispatcher) logBreakers(changes []planner.BreakerChange) {
 			attrs = append(attrs, "open_for", c.Lasted.Round(time.Millisecond).String())
 		}
 		attrs = append(attrs, breakerReason(c.Cause)...)
-		attrs = append(attrs, "not_logged_before", silent)
+		attrs = append(attrs, "not_logged_before", leftOut)
 		if c.Open {
 			d.logs.logger.Warn(message, attrs...)
 		} else {

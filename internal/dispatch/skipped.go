@@ -84,11 +84,11 @@ func (s *skips) log(ctx context.Context, m stretch) {
 	if m.Why == task.SkippedOverlap {
 		kind, lines = m.Why, overlapsLogged
 	}
-	silent, ok := s.turn(kind, lines)
+	leftOut, ok := s.allow(kind, lines)
 	if !ok {
 		return
 	}
 	s.logger.LogAttrs(ctx, slog.LevelWarn, "a schedule skipped instants",
 		slog.String("schedule", m.schedule.ScheduleName()), slog.String("namespace", m.schedule.Namespace), slog.String("why", m.Why),
-		slog.Time("from", m.From.Time()), slog.Time("until", m.Until.Time()), slog.Int("instants", m.count), slog.Int("not_logged_before", silent))
+		slog.Time("from", m.From.Time()), slog.Time("until", m.Until.Time()), slog.Int("instants", m.count), slog.Int("not_logged_before", leftOut))
 }

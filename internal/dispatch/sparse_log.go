@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -17,15 +17,7 @@ const logEvery = 10 * time.Second
 // second.
 type sparseLog struct {
 	logger *slog.Logger
-
-	mu    sync.Mutex          // guards kinds
-	kinds map[string]logGroup // by the action that failed
-}
-
-type logGroup struct {
-	last   time.Time // time of the first line of a group
-	lines  int       // lines since then
-	silent int       // lines that were not logged
+	kinds  sparselog.Kinds // by the action that failed
 }
 
 // logFailure logs a failed call of the store. It reports whether the failure is
@@ -52,29 +44,15 @@ func (d *Dispatcher) logFailure(ctx context.Context, action string, err error) (
 	return true
 }
 
-func (c *sparseLog) add(action string, err error, args ...any) {
-	if silent, ok := c.turn(action, 1); ok {
-		c.logger.Error("could not "+action, append(args, "error", err, "not_logged_before", silent)...)
+func (s *sparseLog) add(action string, err error, args ...any) {
+	if leftOut, ok := s.allow(action, 1); ok {
+		s.logger.Error("could not "+action, append(args, "error", err, "not_logged_before", leftOut)...)
 	}
 }
 
-// turn reports whether one more line of a kind may be logged: lines of them in
-// logEvery. silent is the number of lines suppressed since the last logged one.
-func (c *sparseLog) turn(action string, lines int) (silent int, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k := c.kinds[action]
-	if now := time.Now(); now.Sub(k.last) >= logEvery {
-		k = logGroup{last: now, silent: k.silent}
-	}
-	if k.lines++; k.lines <= lines {
-		silent, ok, k.silent = k.silent, true, 0
-	} else {
-		k.silent++
-	}
-	if c.kinds == nil {
-		c.kinds = map[string]logGroup{}
-	}
-	c.kinds[action] = k
-	return silent, ok
+// allow reports whether one more line of a kind may be logged: at most most of
+// them in logEvery. leftOut is the number of lines that were not logged since
+// the last one that was.
+func (s *sparseLog) allow(kind string, most int) (leftOut int, ok bool) {
+	return s.kinds.Add(kind, time.Now(), most, logEvery)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -18,9 +19,8 @@ const refusalEvery = time.Second
 type refusals struct {
 	log *slog.Logger
 
-	mu     sync.Mutex // guards the fields below
-	last   time.Time  // the time of the last logged refusal
-	silent int        // not logged since then
+	mu    sync.Mutex // guards lines
+	lines sparselog.Window
 }
 
 // note logs e if it is a refusal by the egress guard.
@@ -30,10 +30,9 @@ func (r *refusals) note(e dispatch.Event, now time.Time) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now.Sub(r.last) < refusalEvery {
-		r.silent++
+	leftOut, ok := r.lines.Add(now, 1, refusalEvery)
+	if !ok {
 		return
 	}
-	r.log.Warn("the egress policy refused a task", "namespace", e.Claimed.Namespace, "task", e.Claimed.Name, "why", e.Outcome.Detail, "not_logged_before", r.silent)
-	r.last, r.silent = now, 0
+	r.log.Warn("the egress policy refused a task", "namespace", e.Claimed.Namespace, "task", e.Claimed.Name, "why", e.Outcome.Detail, "not_logged_before", leftOut)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -42,7 +43,7 @@ type Certificates struct {
 
 	// Used by one goroutine at a time: LoadCertificates, then Watch.
 	seen   [sha256.Size]byte // checksum of the last read, valid or not
-	warned time.Time         // the last warning about the certificate's end
+	warned sparselog.Window  // warnings about the certificate's end
 }
 
 type liveTLS struct {
@@ -124,17 +125,18 @@ func (c *Certificates) reload(now time.Time, asked bool) {
 		return
 	}
 	c.live.Store(live)
-	c.warned = time.Time{}
+	c.warned = sparselog.Window{}
 	c.log.Info("TLS loaded new files", "certificate", c.files.Cert, "not_after", live.notAfter)
 }
 
 // remind logs once a day that the certificate expires soon or has expired.
 func (c *Certificates) remind(now time.Time) {
-	left := c.live.Load().notAfter.Sub(now)
-	if left > expiresSoon || now.Sub(c.warned) < 24*time.Hour {
+	if c.live.Load().notAfter.Sub(now) > expiresSoon {
 		return
 	}
-	c.warned = now
+	if _, ok := c.warned.Add(now, 1, 24*time.Hour); !ok {
+		return
+	}
 	c.log.Warn("the TLS certificate expires soon or has expired", "certificate", c.files.Cert, "not_after", c.live.Load().notAfter)
 }
 

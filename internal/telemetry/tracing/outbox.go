@@ -9,6 +9,8 @@ import (
 	"time"
 
 	sdk "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/foliot/foliot/internal/sparselog"
 )
 
 const (
@@ -42,7 +44,7 @@ type outbox struct {
 
 	exported, failed, dropped atomic.Uint64
 
-	logged time.Time // the last log line; only for the goroutine
+	lines sparselog.Window // log lines about failed exports; only for the goroutine
 }
 
 func newOutbox(exporter sdk.SpanExporter, giveUp func(), log *slog.Logger) *outbox {
@@ -145,8 +147,7 @@ func (b *outbox) export(batch []sdk.ReadOnlySpan) {
 		return
 	}
 	b.failed.Add(n)
-	if now := time.Now(); now.Sub(b.logged) >= logEvery {
-		b.logged = now
+	if _, ok := b.lines.Add(time.Now(), 1, logEvery); ok {
 		b.log.Warn("exporting spans failed", "error", err, "spans", n)
 	}
 }

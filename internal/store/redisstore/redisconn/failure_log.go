@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -33,14 +34,14 @@ const (
 type FailureLog struct {
 	logger *slog.Logger
 
-	mu   sync.Mutex         // guards open
-	open map[string]failure // by the action that fails
+	mu   sync.Mutex          // guards open
+	open map[string]*failure // by the action that fails
 }
 
 // failure is a failure that has not ended.
 type failure struct {
-	since, logged, last time.Time // when it began, when it was logged, when it failed most recently
-	silent              int       // failures since the last log line
+	since, last time.Time // when it began, when it failed most recently
+	lines       sparselog.Window
 }
 
 // Note notes the result of an action ("own shards"): it failed with err, or
@@ -68,19 +69,16 @@ func (t *FailureLog) Note(action string, err error, args ...any) {
 		t.logger.Info("can "+action+" again", "after", end.Sub(one.since).Round(time.Millisecond).String())
 		return
 	case !known:
-		one.since = now
-	case now.Sub(one.logged) < LogEvery:
-		one.last = now
-		one.silent++
+		if t.open == nil {
+			t.open = map[string]*failure{}
+		}
+		one = &failure{since: now}
 		t.open[action] = one
-		return
 	}
-	t.logger.Warn("could not "+action, append(args, "error", err, "not_logged_before", one.silent)...)
-	one.logged, one.last, one.silent = now, now, 0
-	if t.open == nil {
-		t.open = map[string]failure{}
+	one.last = now
+	if leftOut, ok := one.lines.Add(now, 1, LogEvery); ok {
+		t.logger.Warn("could not "+action, append(args, "error", err, "not_logged_before", leftOut)...)
 	}
-	t.open[action] = one
 }
 
 // Away reports whether err means that a server cannot be reached, or cannot
