@@ -103,6 +103,10 @@ var layers = []layer{
 		why:  "whether a line is written is a pure function of the time and the lines before: callers have the clock and the log",
 	},
 	{
+		path: "internal/tokenbucket",
+		why:  "a rate is a pure function of the time: callers have the clock, and the limits",
+	},
+	{
 		path: "internal/dispatch/planner", may: []string{"internal/task", "internal/store", "internal/settings"},
 		tests: []string{"internal/dispatch/permittest"},
 		why:   "the planner is a pure function of the time, the hints and the reads. Its imports are pure as well, so it cannot reach a clock, a timer or a store",
@@ -132,7 +136,7 @@ var layers = []layer{
 		why: "strict JSON is a format: it knows the domain's field errors and limits, and no type of the API",
 	},
 	{
-		path: "internal/api", may: []string{"internal/api/decode", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling", "internal/sparselog"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
+		path: "internal/api", may: []string{"internal/api/decode", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling", "internal/sparselog", "internal/tokenbucket"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
 		why:  "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
 		size: "a file for each noun of the API; they share authentication, quotas and the problem replies",
 	},
@@ -262,7 +266,7 @@ var layers = []layer{
 	},
 	{
 		path:  "internal/server/httpserver",
-		may:   []string{"idle", "internal/fileaccess", "internal/sparselog", "internal/telemetry/metrics", "internal/usage"},
+		may:   []string{"idle", "internal/fileaccess", "internal/sparselog", "internal/telemetry/metrics", "internal/tokenbucket", "internal/usage"},
 		tech:  []string{"golang.org/x/net/http2"},        // its tests speak in frames, as hostile clients do
 		tests: []string{"internal/api", "internal/task"}, // a reply of the API that no client takes
 		why:   "clients are served and bounded here, for any handler",

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/foliot/foliot/internal/tokenbucket"
 )
 
 // The number of invalid tokens that an address may send: loginBurst at once,
@@ -26,7 +28,7 @@ type logins struct {
 	known atomic.Int64 // len(addrs); written with mu held, read without: if 0, valid requests skip the lock
 
 	mu    sync.Mutex // guards addrs
-	addrs map[netip.Addr]bucket
+	addrs map[netip.Addr]tokenbucket.Bucket
 }
 
 // wait returns the time until addr may fail again; 0 means now.
@@ -40,7 +42,7 @@ func (l *logins) wait(addr netip.Addr, now time.Time) time.Duration {
 	if !ok {
 		return 0
 	}
-	return b.wait(now, loginRate, loginBurst)
+	return b.Wait(now, loginRate, loginBurst)
 }
 
 // failed counts an invalid token.
@@ -48,14 +50,14 @@ func (l *logins) failed(addr netip.Addr, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.addrs == nil {
-		l.addrs = map[netip.Addr]bucket{}
+		l.addrs = map[netip.Addr]tokenbucket.Bucket{}
 	}
 	key := network(addr)
 	b, ok := l.addrs[key]
 	if !ok {
 		l.makeRoomLocked(now)
 	}
-	b.take(now, 1, loginRate, loginBurst)
+	b.Take(now, 1, loginRate, loginBurst)
 	l.addrs[key] = b
 	l.known.Store(int64(len(l.addrs)))
 }
@@ -69,10 +71,10 @@ func (l *logins) makeRoomLocked(now time.Time) {
 	var best netip.Addr
 	least, looked := float64(loginBurst+1), 0
 	for addr, b := range l.addrs {
-		if b.refill(now, loginRate); b.missing == 0 {
+		if missing := b.Missing(now, loginRate); missing == 0 {
 			delete(l.addrs, addr)
-		} else if b.missing < least {
-			best, least = addr, b.missing
+		} else if missing < least {
+			best, least = addr, missing
 		}
 		if looked++; looked == few {
 			break

@@ -2,12 +2,14 @@ package api
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tokenbucket"
 )
 
 // rates bounds how fast each namespace creates, changes, reads and edits at
@@ -15,7 +17,7 @@ import (
 // is ready.
 type rates struct {
 	mu      sync.Mutex // guards buckets
-	buckets map[rateKey]*bucket
+	buckets map[rateKey]*tokenbucket.Bucket
 }
 
 type rateKey struct {
@@ -32,7 +34,7 @@ func (r *rates) take(ns *settings.NamespaceSettings, rate settings.Rate, n int, 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.bucketLocked(rateKey{ns.Name, rate}).take(now, n, limit.PerSecond, limit.Burst)
+	return r.bucketLocked(rateKey{ns.Name, rate}).Take(now, n, limit.PerSecond, limit.Burst)
 }
 
 // wait returns the time until a unit is available. It takes none.
@@ -43,7 +45,7 @@ func (r *rates) wait(ns *settings.NamespaceSettings, rate settings.Rate, now tim
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.bucketLocked(rateKey{ns.Name, rate}).wait(now, limit.PerSecond, limit.Burst)
+	return r.bucketLocked(rateKey{ns.Name, rate}).Wait(now, limit.PerSecond, limit.Burst)
 }
 
 // freeRefusal takes one of the 20 refusals a second that namespace gets without
@@ -52,7 +54,7 @@ func (r *rates) freeRefusal(namespace string, now time.Time) bool {
 	const each = 20
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	taken, _ := r.bucketLocked(rateKey{namespace, "refusals"}).take(now, 1, each, each)
+	taken, _ := r.bucketLocked(rateKey{namespace, "refusals"}).Take(now, 1, each, each)
 	return taken == 1
 }
 
@@ -67,10 +69,7 @@ func (r *rates) debit(ns *settings.NamespaceSettings, rate settings.Rate, n int,
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b := r.bucketLocked(rateKey{ns.Name, rate})
-	b.refill(now, limit.PerSecond)
-	most := limit.Burst + longest*limit.PerSecond
-	b.missing = max(b.missing, min(b.missing+float64(n), most))
+	r.bucketLocked(rateKey{ns.Name, rate}).Overdraw(now, n, limit.PerSecond, limit.Burst+longest*limit.PerSecond)
 }
 
 // takeAll takes n units if one is available: later requests wait for the rest.
@@ -83,20 +82,20 @@ func (r *rates) takeAll(ns *settings.NamespaceSettings, rate settings.Rate, n in
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b := r.bucketLocked(rateKey{ns.Name, rate})
-	taken, wait := b.take(now, 1, limit.PerSecond, limit.Burst)
+	taken, wait := b.Take(now, 1, limit.PerSecond, limit.Burst)
 	if taken == 1 {
-		b.missing += float64(n - 1)
+		b.Overdraw(now, n-1, limit.PerSecond, math.Inf(1))
 	}
 	return wait
 }
 
-func (r *rates) bucketLocked(key rateKey) *bucket {
+func (r *rates) bucketLocked(key rateKey) *tokenbucket.Bucket {
 	b := r.buckets[key]
 	if b == nil {
 		if r.buckets == nil {
-			r.buckets = map[rateKey]*bucket{}
+			r.buckets = map[rateKey]*tokenbucket.Bucket{}
 		}
-		b = new(bucket)
+		b = new(tokenbucket.Bucket)
 		r.buckets[key] = b
 	}
 	return b

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// MaxKinds bounds how many kinds a Kinds tells apart, and with them its memory
-// and the lines that it lets through.
+// MaxKinds bounds the kinds that have a Window of their own, and with them the
+// memory of a Kinds and the lines that may be written.
 const MaxKinds = 100
 
 // Kinds has a Window for each kind of line. All kinds after the first MaxKinds

@@ -12,7 +12,7 @@ type Window struct {
 
 // Add counts a line at now and reports whether to write it: it is one of the
 // first most lines in a window of length every. A new window begins with the
-// first line after the old one has ended. If the line is to be written, leftOut
+// first line after the old one has ended. If the line may be written, leftOut
 // is the number of lines left out since the one written before it.
 func (w *Window) Add(now time.Time, most int, every time.Duration) (leftOut int, write bool) {
 	if now.Sub(w.began) >= every {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/idle"
+	"github.com/foliot/foliot/internal/tokenbucket"
 )
 
 const (
@@ -256,15 +257,15 @@ type clientConn struct {
 	exempt            bool      // see connections.exempt
 	markAuthenticated func()    // marks the connection as authenticated
 	leave             func()
-	gone              chan struct{} // closed when it is closed
-	known             chan struct{} // closed when the connection is authenticated
-	sent              usageMeter    // bytes before the authentication; only Read uses it
+	gone              chan struct{}      // closed when it is closed
+	known             chan struct{}      // closed when the connection is authenticated
+	sent              tokenbucket.Bucket // bytes before the authentication; only Read uses it
 
 	handshakes chan struct{} // connections.handshakes
 	computing  atomic.Bool   // this connection has an element in handshakes
 
-	mu     sync.Mutex // guards resets
-	resets usageMeter // requests that the client reset
+	mu     sync.Mutex         // guards resets
+	resets tokenbucket.Bucket // requests that the client reset
 }
 
 // Close closes the connection. It may be called twice.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"math"
 	"net"
 	"net/netip"
 	"runtime"
@@ -82,24 +83,11 @@ func (c *clientConn) computed() {
 // with too many.
 func (c *clientConn) countReset(now time.Time) {
 	c.mu.Lock()
-	over := c.resets.use(1, now, resetBurst, resetRate) > 0
+	over := c.resets.Overdraw(now, 1, resetRate, math.Inf(1)) > resetBurst
 	c.mu.Unlock()
 	if over {
 		_ = c.Close() // no caller could use the error
 	}
-}
-
-// usageMeter measures the use of an allowance that refills at a constant rate.
-type usageMeter struct {
-	used float64
-	at   time.Time // the time of used
-}
-
-// use adds n at now, and returns the time until used is back at burst.
-func (b *usageMeter) use(n int, now time.Time, burst, rate float64) time.Duration {
-	b.used = max(0, b.used-now.Sub(b.at).Seconds()*rate) + float64(n)
-	b.at = now
-	return max(0, time.Duration((b.used-burst)/rate*float64(time.Second)))
 }
 
 // throttle waits after an unauthenticated client has sent n bytes, if these are
@@ -114,11 +102,11 @@ func (c *clientConn) throttle(n int) {
 		return
 	default:
 	}
-	wait := c.sent.use(n, time.Now(), sentBurst, sentRate)
-	if wait == 0 {
+	tooMany := c.sent.Overdraw(time.Now(), n, sentRate, math.Inf(1)) - sentBurst
+	if tooMany <= 0 {
 		return
 	}
-	over := time.NewTimer(wait)
+	over := time.NewTimer(time.Duration(tooMany / sentRate * float64(time.Second)))
 	defer over.Stop()
 	select {
 	case <-over.C:
