@@ -232,11 +232,6 @@ var layers = []layer{
 		why:  "servers for tests are processes and sockets: the tests know the data",
 	},
 	{
-		path: "internal/original", tech: []string{"github.com/redis/rueidis"},
-		tests: []string{"internal/task", "internal/store", "internal/dispatch", "internal/store/redisstore"}, // our store in the same situation
-		why:   "the earlier design is measured next to ours, and its faults are shown: neither knows the other",
-	},
-	{
 		path: "internal/buildinfo",
 		why:  "the Go tool stamps the version: it knows no package",
 	},
@@ -377,7 +372,7 @@ var wiring = []string{"internal/cli", "internal/cli/doctor", "internal/server", 
 var shared = []string{"internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/original", "internal/prose"}
+var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose"}
 
 // pkg is the part of the output of `go list -json` that check needs.
 type pkg struct {

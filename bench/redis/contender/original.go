@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/foliot/foliot/internal/original"
+	"github.com/foliot/foliot/bench/redis/original"
 )
 
 func originalClient(redis string) (rueidis.Client, error) {
