@@ -52,10 +52,19 @@ var layers = []layer{
 		size:  "users import one package: a file for each noun of the API, and its types",
 	},
 	{
-		path: "internal/task", may: []string{"internal/cron"}, // a schedule's rule: which instant comes is decided inside a transition
-		tech: []string{"golang.org/x/net/idna"}, // a receiver has one lane, in every alphabet of its name
-		why:  "the domain stands below everything: an import here would tie each store and each layer to it",
-		size: "each transition of a task or a schedule reads the fields of the others; a schedule's rule and progress can still become a package of its own",
+		path: "internal/task", may: []string{"internal/task"}, // the recurrence of a schedule, and the wall clock's time
+		tests: []string{"internal/cron"},         // the expressions of the page about schedules
+		tech:  []string{"golang.org/x/net/idna"}, // a receiver has one lane, in every alphabet of its name
+		why:   "the domain stands below everything: an import here would tie each store and each layer to it",
+		size:  "the transitions of tasks and schedules change one record, with the same unexported methods: a cut would export these",
+	},
+	{
+		path: "internal/task/recurrence", may: []string{"internal/cron", "internal/task/wallclock"},
+		why: "the next instant is a function of a rule, its history and the time: it knows neither tasks nor stores",
+	},
+	{
+		path: "internal/task/wallclock",
+		why:  "the time is a number: its callers read the clock",
 	},
 	{
 		path: "internal/settings", may: []string{"internal/task"},

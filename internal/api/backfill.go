@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -27,7 +28,7 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 	if err := cmp.Or(err, stale); err != nil {
 		return err
 	}
-	var span task.Span
+	var span recurrence.Span
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeSpan(&span) }); err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (e *backfillError) withProgress(detail string) string {
 
 // backfill creates the tasks of some instants, and counts them. If one cannot
 // be created, backfill returns the reason; the others are created.
-func (s *Server) backfill(r *request, t *task.Task, span task.Span, instants []task.Millis, count *wire.BackfillReply) error {
+func (s *Server) backfill(r *request, t *task.Task, span recurrence.Span, instants []task.Millis, count *wire.BackfillReply) error {
 	if err := s.revalidate(&r.caller); err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (s *Server) backfill(r *request, t *task.Task, span task.Span, instants []t
 }
 
 // backfilledName returns the name of the task of an instant in a backfill.
-func backfilledName(t *task.Task, at task.Millis, span task.Span) string {
+func backfilledName(t *task.Task, at task.Millis, span recurrence.Span) string {
 	text := func(m task.Millis) []byte { return strconv.AppendInt(nil, int64(m), 10) }
 	mark := task.Digest(text(span.From), text(span.Until))
 	return task.OccurrenceName(t.ScheduleName(), at) + ".b" + hex.EncodeToString([]byte(mark[:4]))

@@ -7,13 +7,14 @@ import (
 
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // newSchedule returns a schedule with the defaults of all fields.
 func newSchedule(key task.Key) task.ScheduleSpec {
 	s := task.ScheduleSpec{Spec: task.DefaultSpec()}
 	s.Key = key
-	s.Rule.CatchupWindow, s.Rule.CatchupLimit = task.DefaultCatchupWindow, task.DefaultCatchupLimit
+	s.Rule.CatchupWindow, s.Rule.CatchupLimit = recurrence.DefaultCatchupWindow, recurrence.DefaultCatchupLimit
 	return s
 }
 
@@ -49,13 +50,13 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 		case "jitter":
 			rule.Jitter, err = r.duration()
 		case "misfire":
-			rule.Misfire, err = choice(r, task.ParseMisfire, "fire_once", "skip", "fire_all")
+			rule.Misfire, err = choice(r, recurrence.ParseMisfire, "fire_once", "skip", "fire_all")
 		case "catchup_window":
 			rule.CatchupWindow, err = r.duration()
 		case "catchup_limit":
 			rule.CatchupLimit, err = r.Integer()
 		case "overlap":
-			rule.Overlap, err = choice(r, task.ParseOverlap, "allow", "skip", "buffer_one")
+			rule.Overlap, err = choice(r, recurrence.ParseOverlap, "allow", "skip", "buffer_one")
 		case "paused":
 			s.Paused, err = pointed(r.Bool())
 		case "task":
@@ -74,7 +75,7 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 		return refuse("conflict", "every", "policies for daylight saving time need cron: every counts seconds, which are the same everywhere")
 	}
 	if !given["timezone"] && rule.Cron != "" {
-		rule.Zone = task.DefaultZone
+		rule.Zone = recurrence.DefaultZone
 	}
 	return nil
 }
@@ -90,7 +91,7 @@ func (r *reader) bound() (task.Millis, error) {
 }
 
 // decodeCron reads a cron expression. "@every 90s" sets every.
-func (r *reader) decodeCron(rule *task.Rule) error {
+func (r *reader) decodeCron(rule *recurrence.Rule) error {
 	text, err := r.Text()
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ func (r *reader) decodeCron(rule *task.Rule) error {
 	return nil
 }
 
-func (r *reader) decodeEvery(rule *task.Rule) error {
+func (r *reader) decodeEvery(rule *recurrence.Rule) error {
 	if rule.Every != 0 { // cron has set it
 		return twoRules()
 	}
@@ -145,7 +146,7 @@ func (r *reader) decodeScheduled(s *task.Spec, defaults func(queue string) task.
 
 // decodeSpan reads the ends of a backfill. It rounds both to milliseconds,
 // towards the inside.
-func (r *reader) decodeSpan(s *task.Span) error {
+func (r *reader) decodeSpan(s *recurrence.Span) error {
 	var from, until time.Time
 	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -324,7 +325,7 @@ func TestNoTimeOfAScheduleIsBeyondTheYear9999(t *testing.T) {
 // all other schedules.
 func TestAScheduleWithAnUnknownZoneReportsIt(t *testing.T) {
 	s := serve(t)
-	spec := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: task.Rule{Cron: "0 21 * * *", Zone: "Europe/Atlantis", CatchupWindow: time.Hour, CatchupLimit: 1}}
+	spec := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: recurrence.Rule{Cron: "0 21 * * *", Zone: "Europe/Atlantis", CatchupWindow: time.Hour, CatchupLimit: 1}}
 	spec.Name, spec.ID, spec.Request.URL = "a", "1", "http://example.com/"
 	if replies, err := s.store.Apply(t.Context(), task.CeilMillis(time.Now()), []task.Change{task.PutSchedule{Spec: spec}}); err != nil || replies[0].Err != nil {
 		t.Fatal(err, replies)

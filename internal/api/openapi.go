@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -86,7 +87,7 @@ func (s *Server) limits() string {
 		{"a schedule's name", strconv.Itoa(task.MaxScheduleName) + " characters"},
 		{"every", "100 years; 1s at least"},
 		{"jitter", "24h"},
-		{"catchup_limit", strconv.Itoa(task.MaxCatchupLimit)},
+		{"catchup_limit", strconv.Itoa(recurrence.MaxCatchupLimit)},
 		{"instants of a backfill, of a preview", strconv.Itoa(maxBackfill)},
 		{"an Idempotency-Key", strconv.Itoa(task.MaxIdempotencyKey) + " characters"},
 		{"a wait", maxWait.String()},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -54,7 +55,7 @@ func scheduleState(r *task.Recurrence) string {
 	return "active"
 }
 
-func showRule(r *task.Rule) wire.ScheduleInput {
+func showRule(r *recurrence.Rule) wire.ScheduleInput {
 	shown := wire.ScheduleInput{
 		Start: showOptional(r.Start), End: showOptional(r.End), MaxRuns: r.MaxRuns, Jitter: showDuration(r.Jitter),
 		Misfire: r.Misfire.String(), CatchupWindow: r.CatchupWindow.String(), CatchupLimit: r.CatchupLimit, Overlap: r.Overlap.String(),
@@ -85,7 +86,7 @@ func showScheduled(t *task.Task) wire.ScheduledTask {
 }
 
 // words returns the rule as an English sentence.
-func words(r *task.Rule) string {
+func words(r *recurrence.Rule) string {
 	text := r.Cron
 	if text == "" {
 		text = "@every " + r.Every.String()

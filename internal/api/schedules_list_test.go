@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -65,7 +66,7 @@ func TestTasksAreListedPastAnyNumberOfSchedules(t *testing.T) {
 	s := serve(t)
 	changes := make([]task.Change, 3*task.MaxPageExamined/2)
 	for i := range changes {
-		spec := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: task.Rule{Every: time.Hour, CatchupWindow: time.Hour, CatchupLimit: 1}}
+		spec := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: recurrence.Rule{Every: time.Hour, CatchupWindow: time.Hour, CatchupLimit: 1}}
 		spec.Name, spec.ID, spec.Request.URL = fmt.Sprintf("s%05d", i), fmt.Sprint(i), "http://example.com/"
 		changes[i] = task.PutSchedule{Spec: spec}
 	}

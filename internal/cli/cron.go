@@ -7,6 +7,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -75,5 +76,5 @@ func ruleWords(s *client.ScheduleSpec) string {
 	if s.Cron == "" {
 		return "every " + s.Every.String()
 	}
-	return s.Cron + " " + cmp.Or(s.TimeZone, task.DefaultZone)
+	return s.Cron + " " + cmp.Or(s.TimeZone, recurrence.DefaultZone)
 }

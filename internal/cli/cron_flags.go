@@ -5,7 +5,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cron"
-	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -44,7 +44,7 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 		}
 	}
 	if n := f.CatchupLimit; n != nil && *n == 0 {
-		return usage.Errorf("--catchup-limit", "0 is not between 1 and %d; to create no tasks for missed instants, pass --catchup-window 0s", task.MaxCatchupLimit)
+		return usage.Errorf("--catchup-limit", "0 is not between 1 and %d; to create no tasks for missed instants, pass --catchup-window 0s", recurrence.MaxCatchupLimit)
 	}
 	s.TimeZone, s.DSTGap, s.DSTOverlap = f.Timezone, f.DSTGap, f.DSTOverlap
 	set(&s.MaxRuns, f.MaxRuns)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -26,10 +27,10 @@ type lineFlags struct {
 // spec returns a schedule with only the fields that the flags set. It returns an
 // error for values that the server would refuse.
 func (f *lineFlags) spec(now time.Time) (s client.ScheduleSpec, err error) {
-	if _, ok := task.ParseMisfire(f.Misfire); !ok && f.Misfire != "" {
+	if _, ok := recurrence.ParseMisfire(f.Misfire); !ok && f.Misfire != "" {
 		return s, usage.Errorf("--misfire", "%q is not one of fire_once, skip, fire_all", f.Misfire)
 	}
-	if _, ok := task.ParseOverlap(f.Overlap); !ok && f.Overlap != "" {
+	if _, ok := recurrence.ParseOverlap(f.Overlap); !ok && f.Overlap != "" {
 		return s, usage.Errorf("--overlap", "%q is not one of allow, skip, buffer_one", f.Overlap)
 	}
 	s.Misfire, s.Overlap, s.Task.Queue = client.Misfire(f.Misfire), client.Overlap(f.Overlap), f.Queue

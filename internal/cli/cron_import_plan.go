@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/crontab"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // plannedSchedule is the schedule that a line of a crontab becomes.
@@ -55,17 +56,17 @@ func planOf(e crontab.Entry, zone string, flags client.ScheduleSpec) plannedSche
 		p.spec.Every, _ = expr.Every()
 	}
 	if p.spec.Every == 0 {
-		p.spec.Cron, p.spec.TimeZone = e.When, cmp.Or(e.Zone, zone, task.DefaultZone)
+		p.spec.Cron, p.spec.TimeZone = e.When, cmp.Or(e.Zone, zone, recurrence.DefaultZone)
 		p.noZone = e.Zone == "" && zone == ""
 	}
 	return p
 }
 
 // rule returns the rule of the schedule in the form that the server uses.
-func (p *plannedSchedule) rule(now time.Time) task.Rule {
-	r := task.Rule{
+func (p *plannedSchedule) rule(now time.Time) recurrence.Rule {
+	r := recurrence.Rule{
 		Cron: p.spec.Cron, Zone: p.spec.TimeZone, Every: p.spec.Every,
-		CatchupWindow: task.DefaultCatchupWindow, CatchupLimit: task.DefaultCatchupLimit,
+		CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.DefaultCatchupLimit,
 	}
 	if r.Every != 0 {
 		r.Anchor = task.CeilMillis(now)

@@ -11,6 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -116,12 +117,12 @@ func (c *cronPreviewCmd) compute(con *console, from time.Time) error {
 
 // rule returns the rule of an expression, and a sentence about it. An @every
 // expression begins at from.
-func (c *cronPreviewCmd) rule(from task.Millis) (r task.Rule, words string, err error) {
+func (c *cronPreviewCmd) rule(from task.Millis) (r recurrence.Rule, words string, err error) {
 	expr, err := cron.Parse(c.Name)
 	if err != nil {
 		return r, "", usage.Errorf("NAME-OR-CRON", "%s", err)
 	}
-	r.Zone = cmp.Or(c.Timezone, task.DefaultZone)
+	r.Zone = cmp.Or(c.Timezone, recurrence.DefaultZone)
 	if every, ok := expr.Every(); ok {
 		if c.given() {
 			return r, "", usage.Errorf("--timezone, --dst-gap, --dst-overlap", "they cannot be combined with @every, which does not depend on a time zone")

@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -100,7 +101,7 @@ func parseDay(flag, s string, now time.Time, zone func() (*time.Location, error)
 // means UTC.
 func zoneNamed(name string) func() (*time.Location, error) {
 	return func() (*time.Location, error) {
-		zone, err := cron.LoadZone(cmp.Or(name, task.DefaultZone))
+		zone, err := cron.LoadZone(cmp.Or(name, recurrence.DefaultZone))
 		if err != nil {
 			err = usage.Errorf("--timezone", "%s", err)
 		}
@@ -115,7 +116,7 @@ func zoneOf(ctx context.Context, api *client.Client, name string) func() (*time.
 		if err != nil {
 			return nil, err
 		}
-		zone, err := cron.LoadZone(cmp.Or(s.TimeZone, task.DefaultZone))
+		zone, err := cron.LoadZone(cmp.Or(s.TimeZone, recurrence.DefaultZone))
 		if err != nil {
 			err = fmt.Errorf("schedule %s: %w", name, err)
 		}

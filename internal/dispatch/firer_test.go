@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // schedule creates a schedule that fires every d from now on.
@@ -19,7 +20,7 @@ func (b *bed) schedule(name string, d time.Duration, edits ...func(*task.Schedul
 	b.t.Helper()
 	s := task.ScheduleSpec{
 		Spec: spec(b.t, name, 0),
-		Rule: task.Rule{Every: d, CatchupWindow: task.DefaultCatchupWindow, CatchupLimit: task.DefaultCatchupLimit},
+		Rule: recurrence.Rule{Every: d, CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.DefaultCatchupLimit},
 	}
 	for _, edit := range edits {
 		edit(&s)
@@ -86,7 +87,7 @@ func TestSchedulesNeedNoSlot(t *testing.T) {
 
 func TestAnOccurrenceThatWaitsBeginsWhenTheOneBeforeEnds(t *testing.T) {
 	inBubble(t, Config{}, nil, after(2500*time.Millisecond), func(b *bed) {
-		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = task.BufferOne })
+		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = recurrence.BufferOne })
 		began := time.Now()
 		b.pass(9 * time.Second)
 		var at []time.Duration
@@ -102,7 +103,7 @@ func TestAnOccurrenceThatWaitsBeginsWhenTheOneBeforeEnds(t *testing.T) {
 func TestALostHintOfAnEndDelaysTheOneThatWaitsByASecondOrTwo(t *testing.T) {
 	deaf := func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }
 	inBubble(t, Config{}, deaf, after(2500*time.Millisecond), func(b *bed) {
-		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = task.BufferOne })
+		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = recurrence.BufferOne })
 		b.pass(time.Minute)
 		if n := len(b.seen()); n < 12 {
 			t.Errorf("%d occurrences in a minute", n)
@@ -127,7 +128,7 @@ func TestSchedulesAreFoundWithoutHints(t *testing.T) {
 func TestMissedInstantsWaitForNoPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{}, func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }, accept)
-		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = task.FireAll })
+		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
 		b.pass(100*time.Minute + time.Second)
 		b.start()
 		b.pass(time.Second)
@@ -158,11 +159,11 @@ func TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll(t *testing.T) {
 // many instants as its schedules allow, and logs the skipped ones.
 func TestTwoWeeksDown(t *testing.T) {
 	for _, c := range []struct {
-		misfire task.Misfire
+		misfire recurrence.Misfire
 		runs    int
 		log     string
 	}{
-		{task.FireOnce, 1, "why=misfire"}, {task.SkipMissed, 0, "why=misfire"}, {task.FireAll, 20, "why=catchup_limit"},
+		{recurrence.FireOnce, 1, "why=misfire"}, {recurrence.SkipMissed, 0, "why=misfire"}, {recurrence.FireAll, 20, "why=catchup_limit"},
 	} {
 		t.Run(c.misfire.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -197,7 +198,7 @@ func TestAStoreThatFailsFiresEachInstantOnceAllTheSame(t *testing.T) {
 		return failing
 	}
 	inBubble(t, Config{}, wrap, accept, func(b *bed) {
-		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = task.FireAll })
+		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
 		b.pass(time.Minute + 500*time.Millisecond)
 		b.wantInstants(60, 2*time.Second)
 	})
@@ -294,7 +295,7 @@ func TestManySchedulesAtOneInstantAreOnTime(t *testing.T) {
 	inBubble(t, Config{}, nil, accept, func(b *bed) {
 		var changes []task.Change
 		for i := range 600 {
-			s := task.ScheduleSpec{Spec: spec(t, fmt.Sprint("s", i), 0), Rule: task.Rule{
+			s := task.ScheduleSpec{Spec: spec(t, fmt.Sprint("s", i), 0), Rule: recurrence.Rule{
 				Cron: "*/5 * * * *", Zone: "Europe/Berlin", CatchupWindow: time.Hour, CatchupLimit: 1,
 			}}
 			changes = append(changes, task.PutSchedule{Spec: s})

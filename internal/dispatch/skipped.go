@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 const (
@@ -25,7 +26,7 @@ type Skipped struct{ Misfire, Window, Limit, Quota, Overlap uint64 }
 // stretch is a series of instants that a schedule skipped.
 type stretch struct {
 	schedule *task.Task
-	task.Skip
+	recurrence.Skip
 	count int // number of instants, at least 1
 }
 
@@ -51,15 +52,15 @@ func (c *counters) skipped(all []stretch) {
 	for _, m := range all {
 		n := uint64(m.count)
 		switch m.Why {
-		case task.SkippedMisfire:
+		case recurrence.SkippedMisfire:
 			c.Skipped.Misfire += n
-		case task.SkippedWindow:
+		case recurrence.SkippedWindow:
 			c.Skipped.Window += n
-		case task.SkippedLimit:
+		case recurrence.SkippedLimit:
 			c.Skipped.Limit += n
-		case task.SkippedQuota:
+		case recurrence.SkippedQuota:
 			c.Skipped.Quota += n
-		case task.SkippedOverlap:
+		case recurrence.SkippedOverlap:
 			c.Skipped.Overlap += n
 		}
 	}
@@ -78,10 +79,10 @@ type skips struct{ sparseLog }
 
 func (s *skips) log(ctx context.Context, m stretch) {
 	kind, lines := "missed", missedLogged
-	if m.Why == task.SkippedQuota {
+	if m.Why == recurrence.SkippedQuota {
 		kind = m.Why
 	}
-	if m.Why == task.SkippedOverlap {
+	if m.Why == recurrence.SkippedOverlap {
 		kind, lines = m.Why, overlapsLogged
 	}
 	leftOut, ok := s.allow(kind, lines)

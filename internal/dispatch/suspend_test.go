@@ -7,6 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // suspended suspends the namespace of these tests.
@@ -50,7 +51,7 @@ func TestASuspensionHoldsKnownTasks(t *testing.T) {
 
 func TestSchedulesOfASuspendedNamespaceAreNotFired(t *testing.T) {
 	inBubble(t, Config{}, nil, accept, func(b *bed) {
-		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = task.SkipMissed })
+		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.SkipMissed })
 		b.pass(150 * time.Second)
 		b.wantCalls(2)
 		b.Configure(suspended)
@@ -65,7 +66,7 @@ func TestSchedulesOfASuspendedNamespaceAreNotFired(t *testing.T) {
 // The end of an occurrence must not start another one that waits for it.
 func TestAnOccurrenceThatWaitsIsNotBegunWhileItsNamespaceIsSuspended(t *testing.T) {
 	inBubble(t, Config{}, nil, after(2500*time.Millisecond), func(b *bed) {
-		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = task.BufferOne })
+		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = recurrence.BufferOne })
 		b.pass(2500 * time.Millisecond)
 		b.wantCalls(1)
 		b.Configure(suspended)

@@ -20,6 +20,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // server is a store with a dispatcher and a Worker. Its clock can be set.
@@ -72,11 +73,11 @@ func (s *server) deliver(_ context.Context, d task.Delivery) task.Outcome {
 }
 
 // schedule creates a schedule.
-func (s *server) schedule(name string, rule task.Rule) {
+func (s *server) schedule(name string, rule recurrence.Rule) {
 	s.Helper()
 	spec := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: rule}
 	spec.Name, spec.ID, spec.Request.URL = name, name, "https://receiver.example/"
-	spec.Rule.CatchupWindow, spec.Rule.CatchupLimit = task.DefaultCatchupWindow, task.DefaultCatchupLimit
+	spec.Rule.CatchupWindow, spec.Rule.CatchupLimit = recurrence.DefaultCatchupWindow, recurrence.DefaultCatchupLimit
 	now := task.CeilMillis(s.now())
 	if err := spec.Validate(now); err != nil {
 		s.Fatal(err)
@@ -116,8 +117,8 @@ func (s *server) instants(since time.Time) (n int) {
 
 func TestAClockThatIsSetBackFreezesNoScheduleAndRepeatsNone(t *testing.T) {
 	inBubble(t, func(s *server) {
-		s.schedule("every", task.Rule{Every: 5 * time.Second, Start: task.CeilMillis(time.Now().Add(-24 * time.Hour))})
-		s.schedule("cron", task.Rule{Cron: "* * * * *", Zone: "Europe/Berlin"})
+		s.schedule("every", recurrence.Rule{Every: 5 * time.Second, Start: task.CeilMillis(time.Now().Add(-24 * time.Hour))})
+		s.schedule("cron", recurrence.Rule{Cron: "* * * * *", Zone: "Europe/Berlin"})
 		time.Sleep(10*time.Minute + time.Second)
 		if n := s.instants(time.Time{}); n != 120+10 {
 			t.Fatalf("%d instants in ten minutes", n)
@@ -149,8 +150,8 @@ func TestAClockThatIsSetBackFreezesNoScheduleAndRepeatsNone(t *testing.T) {
 
 func TestAClockThatIsSetAheadFiresMissedInstantsOnceAndGoesOn(t *testing.T) {
 	inBubble(t, func(s *server) {
-		s.schedule("every", task.Rule{Every: 5 * time.Second})
-		s.schedule("nightly", task.Rule{Cron: "0 21 * * *", Zone: "UTC"})
+		s.schedule("every", recurrence.Rule{Every: 5 * time.Second})
+		s.schedule("nightly", recurrence.Rule{Cron: "0 21 * * *", Zone: "UTC"})
 		time.Sleep(10*time.Minute + time.Second)
 		set := time.Now()
 		s.set(time.Hour)
@@ -166,7 +167,7 @@ func TestAClockThatIsSetAheadFiresMissedInstantsOnceAndGoesOn(t *testing.T) {
 
 func TestAClockThatIsSetForthAndBackLosesNoInstant(t *testing.T) {
 	inBubble(t, func(s *server) {
-		s.schedule("hourly", task.Rule{Cron: "30 * * * *", Zone: "UTC"})
+		s.schedule("hourly", recurrence.Rule{Cron: "30 * * * *", Zone: "UTC"})
 		time.Sleep(time.Minute)
 		s.set(24 * time.Hour) // a wrong day
 		s.set(-24 * time.Hour)
@@ -225,7 +226,7 @@ func TestARoundReadsSchedulesAlone(t *testing.T) {
 	s := &pages{Store: memstore.New(memstore.Config{})}
 	add(t, s, "0", task.MaxPageExamined+1)
 	add(t, s, "x", task.MaxPageExamined+1)
-	(&server{T: t, store: s.Store}).schedule("nightly", task.Rule{Every: time.Hour})
+	(&server{T: t, store: s.Store}).schedule("nightly", recurrence.Rule{Every: time.Hour})
 	if err := New(Config{}, s).checkAll(t.Context()); err != nil || s.n != 1 {
 		t.Errorf("it took %d pages to find one schedule, error %v", s.n, err)
 	}
@@ -241,7 +242,7 @@ func TestAnEveningHasOneNineOClock(t *testing.T) {
 	}
 	zone(1)
 	inBubble(t, func(s *server) {
-		s.schedule("nightly", task.Rule{Cron: "0 21 * * *", Zone: "Changing"})
+		s.schedule("nightly", recurrence.Rule{Cron: "0 21 * * *", Zone: "Changing"})
 		until := func(day, hour, minute int) {
 			time.Sleep(time.Until(time.Date(2000, 1, day, hour, minute, 0, 0, time.UTC)))
 			synctest.Wait()

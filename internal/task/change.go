@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // Change is one mutation of one task, requested by a client. The types that
@@ -61,7 +63,7 @@ type Result struct {
 	Spawned *Task
 
 	// Skipped lists the instants that a schedule skipped, for the log.
-	Skipped []Skip
+	Skipped []recurrence.Skip
 }
 
 // Effect is the effect that a change had.

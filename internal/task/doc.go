@@ -8,4 +8,6 @@
 // identifiers are arguments. Each transition takes an old record and returns a
 // new one. A store loads a record, calls a transition, and writes the
 // difference, so all stores behave alike: see internal/store for their contract.
+//
+// The rule of a schedule and its instants are in internal/task/recurrence.
 package task

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // Fire creates the occurrence of a due instant and moves the schedule to its
@@ -59,9 +61,9 @@ func (Fire) Apply(now Millis, old *Task, f Facts) (Result, error) {
 
 // occurrence returns o, the occurrence of an instant, or nil if the quota does
 // not allow o. Then the instant is skipped.
-func (q *Quota) occurrence(o *Task, at Millis, skipped *[]Skip) *Task {
+func (q *Quota) occurrence(o *Task, at Millis, skipped *[]recurrence.Skip) *Task {
 	if err := q.Admit(nil, o); err != nil {
-		*skipped = append(*skipped, Skip{Span{at, at}, SkippedQuota})
+		*skipped = append(*skipped, recurrence.NewSkip(at, recurrence.SkippedQuota))
 		return nil
 	}
 	return o
@@ -69,7 +71,7 @@ func (q *Quota) occurrence(o *Task, at Millis, skipped *[]Skip) *Task {
 
 // instants returns the instants of t's rule. It returns false if the zone is
 // not known any more. Then it sets t's Problem and the time of the next check.
-func (t *Task) instants(now Millis) (Calendar, bool) {
+func (t *Task) instants(now Millis) (recurrence.Calendar, bool) {
 	c, err := t.Recur.Calendar()
 	if err == nil {
 		t.Recur.Problem = ""
@@ -84,14 +86,14 @@ func (t *Task) instants(now Millis) (Calendar, bool) {
 
 // begin handles a due instant. It returns the instant's occurrence, or nil if
 // none begins now.
-func (t *Task) begin(c *Calendar, at, now Millis, f *Facts, skipped *[]Skip) *Task {
+func (t *Task) begin(c *recurrence.Calendar, at, now Millis, f *Facts, skipped *[]recurrence.Skip) *Task {
 	r := t.Recur
-	if r.Overlap != AllowOverlap && f.Unfinished > 0 {
-		if r.Overlap == BufferOne && r.Waiting == 0 {
+	if r.Overlap != recurrence.AllowOverlap && f.Unfinished > 0 {
+		if r.Overlap == recurrence.BufferOne && r.Waiting == 0 {
 			r.Waiting = at
 			r.MarkFired(c, at)
 		} else {
-			*skipped = append(*skipped, Skip{Span{at, at}, SkippedOverlap})
+			*skipped = append(*skipped, recurrence.NewSkip(at, recurrence.SkippedOverlap))
 		}
 		return nil
 	}
@@ -103,7 +105,7 @@ func (t *Task) begin(c *Calendar, at, now Millis, f *Facts, skipped *[]Skip) *Ta
 }
 
 // arrange sets the time at which the schedule must be checked next.
-func (t *Task) arrange(c *Calendar, now Millis) {
+func (t *Task) arrange(c *recurrence.Calendar, now Millis) {
 	r := t.Recur
 	r.Next = r.Upcoming(c)
 	t.Due = Never
@@ -135,7 +137,7 @@ func (t *Task) Template(name, id string, due Millis) Spec {
 		Key: Key{Namespace: t.Namespace, Name: name}, ID: id,
 		Queue: t.Recur.Queue, Priority: t.Recur.Priority, Labels: t.Labels, Request: t.Request,
 		When: When{At: due}, Timeout: t.Timeout, ExpireAfter: t.ExpireAfter, Retry: t.Retry, OnDead: t.OnDead,
-		NotifySchedule: t.Recur.Overlap == BufferOne,
+		NotifySchedule: t.Recur.Overlap == recurrence.BufferOne,
 	}
 	if u, err := url.Parse(s.Request.URL); err == nil { // it was valid when the schedule was accepted
 		s.Request.Destination = destination(u)

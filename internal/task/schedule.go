@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // A schedule creates tasks repeatedly. Its record is kept among the tasks, so a
@@ -49,13 +51,13 @@ func ScheduleKey(namespace, name string) Key { return Key{Namespace: namespace, 
 // inherit. They inherit the record's own labels, request, timeout,
 // expire_after, retries and on_dead.
 type Recurrence struct {
-	Progress
+	recurrence.Progress
 
 	Queue    string // of its occurrences
 	Priority Priority
 }
 
-// Instants is Rule.Instants. Errors: *FieldError.
+// Instants is recurrence.Rule.Instants. Errors: *FieldError.
 func (r *Recurrence) Instants(from, until Millis, limit int) ([]Millis, error) {
 	all, err := r.Progress.Instants(from, until, limit)
 	return all, fieldError(err)
@@ -63,7 +65,7 @@ func (r *Recurrence) Instants(from, until Millis, limit int) ([]Millis, error) {
 
 // fieldError returns err as a *FieldError if it is a *RuleError.
 func fieldError(err error) error {
-	var e *RuleError
+	var e *recurrence.RuleError
 	if errors.As(err, &e) {
 		return &FieldError{e.Field, e.Code, e.Detail}
 	}

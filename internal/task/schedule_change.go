@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // ScheduleSpec is a schedule as a client requests it. Its Spec is the template
 // for occurrences: its name is the schedule's, and its When is ignored.
 type ScheduleSpec struct {
 	Spec
-	Rule   Rule
+	Rule   recurrence.Rule
 	Paused *bool  // nil: unchanged
 	Runs   *int64 // Recurrence.Runs of a new schedule that was moved from elsewhere; nil: 0
 }
@@ -45,7 +47,7 @@ func within(field string, err error) error {
 }
 
 // validateRule checks a rule.
-func validateRule(r *Rule, now Millis) error {
+func validateRule(r *recurrence.Rule, now Millis) error {
 	switch {
 	case r.Cron == "" && r.Every == 0:
 		return &FieldError{"cron", "required", "a schedule needs cron, an expression, or every, a duration"}
@@ -53,7 +55,7 @@ func validateRule(r *Rule, now Millis) error {
 		return &FieldError{"every", "conflict", "a schedule has cron or every, not both"}
 	case r.Cron == "" && r.Zone != "":
 		return &FieldError{"timezone", "conflict", "a time zone belongs to cron; every counts seconds, which are the same everywhere"}
-	case r.Cron == "" && (r.Every < MinEvery || r.Every > MaxDuration || r.Every%time.Millisecond != 0):
+	case r.Cron == "" && (r.Every < recurrence.MinEvery || r.Every > MaxDuration || r.Every%time.Millisecond != 0):
 		return &FieldError{"every", "out_of_range", "must be between 1s and 100 years, in whole milliseconds"}
 	case r.Anchor < 0 || r.Anchor > latest(now):
 		return &FieldError{"anchor", "out_of_range", "must be after 1970-01-01T00:00:00Z and at most 100 years ahead"}
@@ -61,14 +63,14 @@ func validateRule(r *Rule, now Millis) error {
 		return &FieldError{"start", "out_of_range", "must be after 1970-01-01T00:00:00Z and at most 100 years ahead"}
 	case r.End != 0 && r.End < r.Start:
 		return &FieldError{"end", "out_of_range", "the end lies before the start"}
-	case r.End > LastInstant:
+	case r.End > recurrence.LastInstant:
 		return &FieldError{"end", "out_of_range", "an end lies before the year 10000: without one, a schedule goes on"}
 	case r.MaxRuns < 0:
 		return &FieldError{"max_runs", "out_of_range", "must be 0 (no limit) or more"}
-	case r.CatchupLimit < 1 || r.CatchupLimit > MaxCatchupLimit:
-		return &FieldError{"catchup_limit", "out_of_range", fmt.Sprintf("must be between 1 and %d", MaxCatchupLimit)}
+	case r.CatchupLimit < 1 || r.CatchupLimit > recurrence.MaxCatchupLimit:
+		return &FieldError{"catchup_limit", "out_of_range", fmt.Sprintf("must be between 1 and %d", recurrence.MaxCatchupLimit)}
 	}
-	if err := ValidateDuration("jitter", r.Jitter, 0, MaxJitter); err != nil {
+	if err := ValidateDuration("jitter", r.Jitter, 0, recurrence.MaxJitter); err != nil {
 		return err
 	}
 	if err := ValidateDuration("catchup_window", r.CatchupWindow, 0, MaxDuration); err != nil {
@@ -108,7 +110,7 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 		return Result{}, err
 	}
 	t := c.Spec.begin(now)
-	r := &Recurrence{Progress: Progress{Rule: c.Spec.Rule, Last: now}, Queue: t.Queue, Priority: t.Priority}
+	r := &Recurrence{Progress: recurrence.Progress{Rule: c.Spec.Rule, Last: now}, Queue: t.Queue, Priority: t.Priority}
 	t.Name, t.Queue, t.Priority, t.Recur = c.Target().Name, ScheduleQueue, Normal, r
 	t.Request.Destination = "" // one lane for all of a namespace
 	effect := Created

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 func TestAScheduleIsNoTask(t *testing.T) {
@@ -26,12 +28,12 @@ func TestAScheduleIsNoTask(t *testing.T) {
 }
 
 func TestNothingFromBeforeTheScheduleIsMade(t *testing.T) {
-	cron := rule(func(r *Rule) { r.Cron, r.Zone = "* * * * *", "UTC" })
+	cron := rule(func(r *recurrence.Rule) { r.Cron, r.Zone = "* * * * *", "UTC" })
 	for _, s := range []*Task{
 		put(t, everySpec(time.Minute)),
 		put(t, everySpec(0, cron)),
-		put(t, everySpec(time.Minute, rule(func(r *Rule) { r.Start = sec(-600) }))),
-		put(t, everySpec(0, cron, rule(func(r *Rule) { r.Start = sec(-600) }))),
+		put(t, everySpec(time.Minute, rule(func(r *recurrence.Rule) { r.Start = sec(-600) }))),
+		put(t, everySpec(0, cron, rule(func(r *recurrence.Rule) { r.Start = sec(-600) }))),
 	} {
 		if s.Due != sec(60) || s.Recur.Next != sec(60) {
 			t.Errorf("%+v is due at %d", s.Recur.Rule, s.Due-scheduleStart)
@@ -58,17 +60,17 @@ func TestTheSameRuleGoesOn(t *testing.T) {
 // TestAPutTakesNoRunBack: a client reads a schedule before an instant and puts
 // it back after the instant.
 func TestAPutTakesNoRunBack(t *testing.T) {
-	three := rule(func(r *Rule) { r.MaxRuns = 3 })
+	three := rule(func(r *recurrence.Rule) { r.MaxRuns = 3 })
 	s := put(t, everySpec(time.Minute, three))
 	s, _, _ = run(t, s, sec(60), 0)
 	read := s.Recur
 	s, _, _ = run(t, s, sec(120), 0)
 	asRead := func(s *ScheduleSpec) { s.Runs, s.Rule.Anchor = ptr(read.Runs), read.Anchor }
-	for name, edit := range map[string]func(*Rule){
-		"the same rule": func(*Rule) {},
-		"another every": func(r *Rule) { r.Every = time.Hour },
-		"cron":          func(r *Rule) { r.Every, r.Cron, r.Zone = 0, "* * * * *", "UTC" },
-		"a start":       func(r *Rule) { r.Start = sec(600) },
+	for name, edit := range map[string]func(*recurrence.Rule){
+		"the same rule": func(*recurrence.Rule) {},
+		"another every": func(r *recurrence.Rule) { r.Every = time.Hour },
+		"cron":          func(r *recurrence.Rule) { r.Every, r.Cron, r.Zone = 0, "* * * * *", "UTC" },
+		"a start":       func(r *recurrence.Rule) { r.Start = sec(600) },
 	} {
 		got := putAt(t, sec(130), s, everySpec(time.Minute, three, asRead, rule(edit))).Recur
 		if got.Runs != 2 {
@@ -79,7 +81,7 @@ func TestAPutTakesNoRunBack(t *testing.T) {
 	if hourly.Recur.Anchor != sec(130) {
 		t.Errorf("another every counts from %d, not from its PUT", hourly.Recur.Anchor-scheduleStart)
 	}
-	moved := putAt(t, sec(130), s, everySpec(time.Minute, three, rule(func(r *Rule) { r.Anchor = sec(7) })))
+	moved := putAt(t, sec(130), s, everySpec(time.Minute, three, rule(func(r *recurrence.Rule) { r.Anchor = sec(7) })))
 	if moved.Recur.Anchor != scheduleStart || moved.Recur.Next != sec(180) {
 		t.Errorf("another anchor: counts from %d, next %d", moved.Recur.Anchor-scheduleStart, moved.Recur.Next-scheduleStart)
 	}
@@ -87,23 +89,23 @@ func TestAPutTakesNoRunBack(t *testing.T) {
 
 func TestAnotherRuleMakesUpForNothing(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
-	s = putAt(t, sec(600), s, everySpec(7*time.Second, misfire(FireAll))) // ten were due and not fired
+	s = putAt(t, sec(600), s, everySpec(7*time.Second, misfire(recurrence.FireAll))) // ten were due and not fired
 	if s.Recur.Next != sec(607) || s.Due != sec(607) || s.Recur.Runs != 0 {
 		t.Errorf("next %d, due %d", s.Recur.Next-scheduleStart, s.Due-scheduleStart)
 	}
 	// The clock of another node is a little behind the clock of the node that
 	// fired the schedule.
 	s, _, _ = run(t, s, sec(607), 0)
-	s = putAt(t, sec(607)-300, s, everySpec(0, rule(func(r *Rule) { r.Cron, r.Zone = "* * * * * *", "UTC" })))
+	s = putAt(t, sec(607)-300, s, everySpec(0, rule(func(r *recurrence.Rule) { r.Cron, r.Zone = "* * * * * *", "UTC" })))
 	if s.Recur.Next != sec(608) {
 		t.Errorf("next %d", s.Recur.Next-scheduleStart)
 	}
 }
 
 func TestAScheduleThatEndedHasMissedNothing(t *testing.T) {
-	for name, edit := range map[string]func(*Rule){
-		"max_runs": func(r *Rule) { r.MaxRuns = 1 },
-		"end":      func(r *Rule) { r.End = sec(119) },
+	for name, edit := range map[string]func(*recurrence.Rule){
+		"max_runs": func(r *recurrence.Rule) { r.MaxRuns = 1 },
+		"end":      func(r *recurrence.Rule) { r.End = sec(119) },
 	} {
 		s := put(t, everySpec(time.Minute, rule(edit)))
 		if s, _, _ = run(t, s, sec(60), 0); !s.Recur.Ended() || s.Due != Never {
@@ -117,7 +119,7 @@ func TestAScheduleThatEndedHasMissedNothing(t *testing.T) {
 }
 
 func TestInstantsOfAPauseAreNotMadeUp(t *testing.T) {
-	for _, policy := range []Misfire{FireOnce, SkipMissed, FireAll} {
+	for _, policy := range []recurrence.Misfire{recurrence.FireOnce, recurrence.SkipMissed, recurrence.FireAll} {
 		s := pauseAt(t, sec(90), put(t, everySpec(time.Minute, misfire(policy))))
 		if s.Due != Never || !s.Recur.Paused || s.Recur.PausedAt != sec(90) || s.Recur.Ended() {
 			t.Errorf("%v: paused: %+v", policy, s.Recur)
@@ -175,7 +177,7 @@ func TestPauseAndResumeAreIdempotent(t *testing.T) {
 // is reported as skipped.
 func TestWhatWaitsIsGivenUp(t *testing.T) {
 	waits := func() *Task {
-		s := put(t, everySpec(time.Minute, overlap(BufferOne), rule(func(r *Rule) { r.MaxRuns = 2 })))
+		s := put(t, everySpec(time.Minute, overlap(recurrence.BufferOne), rule(func(r *recurrence.Rule) { r.MaxRuns = 2 })))
 		s, _, _ = run(t, s, sec(60), 0)
 		s, _, _ = run(t, s, sec(120), 1)
 		if s.Recur.Waiting != sec(120) || s.Recur.Runs != 2 || s.Recur.Ended() {
@@ -183,21 +185,21 @@ func TestWhatWaitsIsGivenUp(t *testing.T) {
 		}
 		return s
 	}
-	two := rule(func(r *Rule) { r.MaxRuns = 2 })
+	two := rule(func(r *recurrence.Rule) { r.MaxRuns = 2 })
 	for name, s := range map[string]*Task{
 		"pause": resumeAt(t, sec(130), pauseAt(t, sec(130), waits())),
-		"put":   putAt(t, sec(130), waits(), everySpec(time.Minute, overlap(SkipOverlap), two)),
-		"other": putAt(t, sec(120), waits(), everySpec(time.Minute, rule(func(r *Rule) { r.Start = sec(60) }), overlap(BufferOne), two)),
+		"put":   putAt(t, sec(130), waits(), everySpec(time.Minute, overlap(recurrence.SkipOverlap), two)),
+		"other": putAt(t, sec(120), waits(), everySpec(time.Minute, rule(func(r *recurrence.Rule) { r.Start = sec(60) }), overlap(recurrence.BufferOne), two)),
 	} {
 		r := s.Recur
-		if r.Waiting != 0 || r.Runs != 1 || r.Skipped != (Skip{Span{sec(120), sec(120)}, SkippedOverlap}) || s.Due != sec(180) {
+		if r.Waiting != 0 || r.Runs != 1 || r.Skipped != recurrence.NewSkip(sec(120), recurrence.SkippedOverlap) || s.Due != sec(180) {
 			t.Errorf("%s: due %d, %+v", name, s.Due-scheduleStart, r)
 		}
 		if _, at, _ := run(t, s, sec(300), 0); fmt.Sprint(at) != "[300]" {
 			t.Errorf("%s: then fired %v", name, at)
 		}
 	}
-	if s := putAt(t, sec(130), waits(), everySpec(time.Minute, overlap(BufferOne))); s.Recur.Waiting != sec(120) {
+	if s := putAt(t, sec(130), waits(), everySpec(time.Minute, overlap(recurrence.BufferOne))); s.Recur.Waiting != sec(120) {
 		t.Errorf("with the same rule: %+v", s.Recur)
 	}
 }
@@ -206,7 +208,9 @@ func TestWhatWaitsIsGivenUp(t *testing.T) {
 // schedule has the same rule already. A deployment that is repeated after the
 // end is no mistake, and must not restart the schedule.
 func TestARuleWithoutAnInstantToComeIsRefused(t *testing.T) {
-	until := func(end Millis) ScheduleSpec { return everySpec(time.Minute, rule(func(r *Rule) { r.End = end })) }
+	until := func(end Millis) ScheduleSpec {
+		return everySpec(time.Minute, rule(func(r *recurrence.Rule) { r.End = end }))
+	}
 	ended, _, _ := run(t, put(t, until(sec(60))), sec(60), 0)
 	otherRule := until(sec(60))
 	otherRule.Rule.Every = time.Second
@@ -281,8 +285,8 @@ func TestSchedulesHonourPreconditions(t *testing.T) {
 func TestACheckLeavesAloneWhatIsRight(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	fired, _, _ := run(t, s, sec(60), 0)
-	waits, _, _ := run(t, put(t, everySpec(time.Minute, overlap(BufferOne))), sec(60), 1)
-	ended, _, _ := run(t, put(t, everySpec(time.Minute, rule(func(r *Rule) { r.MaxRuns = 1 }))), sec(60), 0)
+	waits, _, _ := run(t, put(t, everySpec(time.Minute, overlap(recurrence.BufferOne))), sec(60), 1)
+	ended, _, _ := run(t, put(t, everySpec(time.Minute, rule(func(r *recurrence.Rule) { r.MaxRuns = 1 }))), sec(60), 0)
 	for name, c := range map[string]struct {
 		s   *Task
 		now Millis
@@ -300,7 +304,7 @@ func TestACheckLeavesAloneWhatIsRight(t *testing.T) {
 // TestAZoneThatIsNotKnownIsAProblem: an unknown zone does not end the schedule.
 // The schedule waits for the zone, and clients can still change it.
 func TestAZoneThatIsNotKnownIsAProblem(t *testing.T) {
-	daily := rule(func(r *Rule) { r.Cron, r.Zone = "0 21 * * *", "UTC" })
+	daily := rule(func(r *recurrence.Rule) { r.Cron, r.Zone = "0 21 * * *", "UTC" })
 	s := put(t, everySpec(0, daily))
 	due := s.Due
 	s = s.Clone()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // The docs page about schedules shows the runs on hard days and the effect of
@@ -111,7 +112,7 @@ func runsOn(t *testing.T, zone, day, expr, policy string) string {
 		t.Fatal(err)
 	}
 	begin, end := Millis(at.AddDate(0, 0, -3).UnixMilli()), Millis(at.AddDate(0, 0, 3).UnixMilli())
-	s := putAt(t, begin, nil, everySpec(0, rule(func(r *Rule) {
+	s := putAt(t, begin, nil, everySpec(0, rule(func(r *recurrence.Rule) {
 		r.Cron, r.Zone = expr, zone
 		switch policy {
 		case "":
@@ -172,16 +173,16 @@ func misfirePicture(t *testing.T) string {
 	})
 	for _, row := range []struct {
 		label string
-		edit  func(*Rule)
+		edit  func(*recurrence.Rule)
 	}{
-		{"misfire: fire_once", func(*Rule) {}},
-		{"misfire: skip", func(r *Rule) { r.Misfire = SkipMissed }},
-		{"misfire: fire_all", func(r *Rule) { r.Misfire = FireAll }},
-		{"  catchup_limit: 2", func(r *Rule) { r.Misfire, r.CatchupLimit = FireAll, 2 }},
-		{"  catchup_window: 3m", func(r *Rule) { r.Misfire, r.CatchupWindow = FireAll, 3*time.Minute }},
+		{"misfire: fire_once", func(*recurrence.Rule) {}},
+		{"misfire: skip", func(r *recurrence.Rule) { r.Misfire = recurrence.SkipMissed }},
+		{"misfire: fire_all", func(r *recurrence.Rule) { r.Misfire = recurrence.FireAll }},
+		{"  catchup_limit: 2", func(r *recurrence.Rule) { r.Misfire, r.CatchupLimit = recurrence.FireAll, 2 }},
+		{"  catchup_window: 3m", func(r *recurrence.Rule) { r.Misfire, r.CatchupWindow = recurrence.FireAll, 3*time.Minute }},
 	} {
 		marks := map[Millis]string{}
-		s := putAt(t, start-60_000, nil, everySpec(time.Minute, rule(func(r *Rule) { r.Start = start }), rule(row.edit)))
+		s := putAt(t, start-60_000, nil, everySpec(time.Minute, rule(func(r *recurrence.Rule) { r.Start = start }), rule(row.edit)))
 		for now := start; now < start+8*60_000; now += 10_000 {
 			if now < away || now >= back {
 				s = mark(marks, s, now)
@@ -231,9 +232,9 @@ func overlapPicture(t *testing.T) string {
 		fmt.Fprintf(&b, " %s", at.Time().Format("15:04"))
 	}
 	fmt.Fprintln(&b)
-	for _, o := range []Overlap{AllowOverlap, SkipOverlap, BufferOne} {
+	for _, o := range []recurrence.Overlap{recurrence.AllowOverlap, recurrence.SkipOverlap, recurrence.BufferOne} {
 		label := "overlap: " + o.String()
-		s := putAt(t, start-60_000, nil, everySpec(time.Minute, overlap(o), rule(func(r *Rule) { r.Start = start })))
+		s := putAt(t, start-60_000, nil, everySpec(time.Minute, overlap(o), rule(func(r *recurrence.Rule) { r.Start = start })))
 		for _, line := range overlapLines(s, start) {
 			if text := strings.TrimRight(string(line), " "); text != "" {
 				fmt.Fprintf(&b, "%-22s%s\n", label, text)

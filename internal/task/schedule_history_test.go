@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // history is a schedule and its model in a random sequence of events.
@@ -78,8 +79,8 @@ func (h *history) spec() (s ScheduleSpec, unit Millis) {
 }
 
 // policies chooses the policies, which do not affect the instants.
-func (h *history) policies(r *Rule, unit Millis) {
-	r.Misfire, r.Overlap = Misfire(h.IntN(3)), Overlap(h.IntN(3))
+func (h *history) policies(r *recurrence.Rule, unit Millis) {
+	r.Misfire, r.Overlap = recurrence.Misfire(h.IntN(3)), recurrence.Overlap(h.IntN(3))
 	r.MaxRuns = 0
 	if h.IntN(6) == 0 {
 		r.MaxRuns = 1 + h.Int64N(40)
@@ -120,7 +121,7 @@ func (h *history) takes(s ScheduleSpec) bool {
 }
 
 // sameInstants reports whether a and b differ only in policies and bounds.
-func sameInstants(a, b *Rule) bool {
+func sameInstants(a, b *recurrence.Rule) bool {
 	return a.Cron == b.Cron && a.Every == b.Every && a.Zone == b.Zone && a.Gap == b.Gap && a.Fold == b.Fold && a.Start == b.Start
 }
 
@@ -149,7 +150,7 @@ func (h *history) putSame() {
 
 // changed follows every PUT.
 func (h *history) changed() {
-	if h.m.rule.Overlap != BufferOne {
+	if h.m.rule.Overlap != recurrence.BufferOne {
 		h.m.giveUp()
 	}
 	h.m.rewind(h.now, h.closed)
@@ -257,7 +258,7 @@ func (h *history) fire() bool {
 // takeInJoins marks in the model the future instants that a join of spans has
 // closed.
 func (h *history) takeInJoins() {
-	if !h.joined && len(h.s.Recur.Fired) < MaxSpans {
+	if !h.joined && len(h.s.Recur.Fired) < recurrence.MaxSpans {
 		return
 	}
 	next := h.m.next()
@@ -278,7 +279,7 @@ func (h *history) takeInJoins() {
 }
 
 // passed compares the skipped instants.
-func (h *history) passed(spans []Skip, want map[Millis]string) {
+func (h *history) passed(spans []recurrence.Skip, want map[Millis]string) {
 	got := map[Millis]string{}
 	for _, s := range spans {
 		for _, at := range h.m.all {
@@ -306,16 +307,16 @@ func (h *history) compare() {
 	runs := 0 // of consecutive fired instants
 	for i, at := range h.m.all {
 		_, covered := r.FiredAt(at)
-		if fired := h.m.fired[at]; fired && !covered || covered && !fired && len(r.Fired) < MaxSpans && !h.joined {
+		if fired := h.m.fired[at]; fired && !covered || covered && !fired && len(r.Fired) < recurrence.MaxSpans && !h.joined {
 			h.fatalf("%s: fired %v, in a span %v: %v", stamp(at), fired, covered, r.Fired)
 		}
 		if h.m.fired[at] && (i == 0 || !h.m.fired[h.m.all[i-1]]) {
 			runs++
 		}
 	}
-	h.joined = h.joined || runs > MaxSpans
+	h.joined = h.joined || runs > recurrence.MaxSpans
 	h.ended = h.ended || r.End != 0
-	if n := len(r.Fired); n > MaxSpans || !h.joined && (n < runs || n > runs && !h.ended) {
+	if n := len(r.Fired); n > recurrence.MaxSpans || !h.joined && (n < runs || n > runs && !h.ended) {
 		h.fatalf("%d spans: %v, the model has %d", len(r.Fired), r.Fired, runs)
 	}
 }

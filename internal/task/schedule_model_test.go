@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // A naive model judges schedules. It is written from the comments of
@@ -53,7 +54,7 @@ var modelDays = []struct{ zone, day string }{
 }
 
 // walkThrough returns the instants of a rule within [from, until], as if it had no end.
-func walkThrough(r *Rule, from, until Millis) (all []Millis) {
+func walkThrough(r *recurrence.Rule, from, until Millis) (all []Millis) {
 	keep := func(at Millis) {
 		if at >= from && at <= until && at >= r.Start {
 			all = append(all, at)
@@ -91,7 +92,7 @@ func walkThrough(r *Rule, from, until Millis) (all []Millis) {
 
 // names reports whether the rule has an instant where the clock goes on to
 // wall, after it had shown all times until shown.
-func names(x modelExpr, r *Rule, shown, wall time.Time) bool {
+func names(x modelExpr, r *recurrence.Rule, shown, wall time.Time) bool {
 	switch {
 	case !x.fixed:
 		return x.names(wall)
@@ -112,7 +113,7 @@ func names(x modelExpr, r *Rule, shown, wall time.Time) bool {
 
 // scheduleModel is a schedule by the documented rules of misfires and overlaps.
 type scheduleModel struct {
-	rule    Rule
+	rule    recurrence.Rule
 	all     []Millis // the instants, in order, as if there were no end; the history ends before the last
 	paused  bool
 	waiting Millis
@@ -204,14 +205,14 @@ func (m *scheduleModel) fire(now Millis, unfinished int, closed func(Millis) boo
 		made, m.waiting = m.waiting, 0
 	} else if at := m.choose(now, skipped); at != 0 {
 		switch {
-		case m.rule.Overlap == AllowOverlap || unfinished == 0:
+		case m.rule.Overlap == recurrence.AllowOverlap || unfinished == 0:
 			made = at
 			m.begin(at)
-		case m.rule.Overlap == BufferOne && m.waiting == 0:
+		case m.rule.Overlap == recurrence.BufferOne && m.waiting == 0:
 			m.waiting = at
 			m.begin(at)
 		default:
-			skipped[at] = SkippedOverlap
+			skipped[at] = recurrence.SkippedOverlap
 		}
 		m.last = at
 	}
@@ -243,22 +244,22 @@ func (m *scheduleModel) choose(now Millis, skipped map[Millis]string) Millis {
 	old := sort.Search(len(missed), func(i int) bool {
 		return now-missed[i] <= Millis(m.rule.CatchupWindow.Milliseconds()) || missed[i] == latest && !late || now-missed[i] <= m.grace(latest)
 	})
-	if skip(old, SkippedWindow); len(missed) == 0 {
+	if skip(old, recurrence.SkippedWindow); len(missed) == 0 {
 		return 0
 	}
 	switch {
-	case m.rule.Misfire == FireAll:
+	case m.rule.Misfire == recurrence.FireAll:
 		if !m.limited[missed[0]] {
-			skip(max(0, len(missed)-m.rule.CatchupLimit), SkippedLimit)
+			skip(max(0, len(missed)-m.rule.CatchupLimit), recurrence.SkippedLimit)
 			for _, at := range missed {
 				m.limited[at] = true
 			}
 		}
-	case m.rule.Misfire == SkipMissed && late:
-		skip(len(missed), SkippedMisfire)
+	case m.rule.Misfire == recurrence.SkipMissed && late:
+		skip(len(missed), recurrence.SkippedMisfire)
 		return 0
 	default:
-		skip(len(missed)-1, SkippedMisfire)
+		skip(len(missed)-1, recurrence.SkippedMisfire)
 	}
 	return missed[0]
 }

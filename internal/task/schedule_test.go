@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 const scheduleStart Millis = 1_800_000_000_000
 
 // everySpec returns the spec of a schedule that fires each d.
 func everySpec(d time.Duration, edits ...func(*ScheduleSpec)) ScheduleSpec {
-	s := ScheduleSpec{Spec: DefaultSpec(), Rule: Rule{Every: d, CatchupWindow: DefaultCatchupWindow, CatchupLimit: DefaultCatchupLimit}}
+	s := ScheduleSpec{Spec: DefaultSpec(), Rule: recurrence.Rule{Every: d, CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.DefaultCatchupLimit}}
 	s.Name, s.ID = "nightly", "id-1"
 	s.Request.URL = "https://receiver.example/hook"
 	s.Request.Body, s.Request.BodyKind = []byte("{}"), JSONBody
@@ -22,11 +24,17 @@ func everySpec(d time.Duration, edits ...func(*ScheduleSpec)) ScheduleSpec {
 }
 
 // rule edits a spec's rule.
-func rule(edit func(*Rule)) func(*ScheduleSpec) { return func(s *ScheduleSpec) { edit(&s.Rule) } }
+func rule(edit func(*recurrence.Rule)) func(*ScheduleSpec) {
+	return func(s *ScheduleSpec) { edit(&s.Rule) }
+}
 
-func misfire(m Misfire) func(*ScheduleSpec) { return rule(func(r *Rule) { r.Misfire = m }) }
+func misfire(m recurrence.Misfire) func(*ScheduleSpec) {
+	return rule(func(r *recurrence.Rule) { r.Misfire = m })
+}
 
-func overlap(o Overlap) func(*ScheduleSpec) { return rule(func(r *Rule) { r.Overlap = o }) }
+func overlap(o recurrence.Overlap) func(*ScheduleSpec) {
+	return rule(func(r *recurrence.Rule) { r.Overlap = o })
+}
 
 // put begins a schedule at scheduleStart.
 func put(t *testing.T, s ScheduleSpec) *Task {
@@ -71,9 +79,9 @@ func fireOnce(now Millis, s *Task, unfinished int64) (Result, error) {
 
 // run fires s at now until it is not due, and returns the instants of its occurrences, in
 // seconds since scheduleStart.
-func run(t *testing.T, s *Task, now Millis, unfinished int64) (_ *Task, at []int64, skipped []Skip) {
+func run(t *testing.T, s *Task, now Millis, unfinished int64) (_ *Task, at []int64, skipped []recurrence.Skip) {
 	t.Helper()
-	for len(at) <= MaxCatchupLimit {
+	for len(at) <= recurrence.MaxCatchupLimit {
 		r, err := fireOnce(now, s, unfinished)
 		if err != nil {
 			if !errors.Is(err, ErrNotDue) {
@@ -98,7 +106,7 @@ func run(t *testing.T, s *Task, now Millis, unfinished int64) (_ *Task, at []int
 func sec(n int64) Millis { return scheduleStart + Millis(n*1000) }
 
 // skippedSeconds returns the skipped instants, in seconds since scheduleStart.
-func skippedSeconds(skipped []Skip) (all []string) {
+func skippedSeconds(skipped []recurrence.Skip) (all []string) {
 	for _, s := range skipped {
 		all = append(all, fmt.Sprintf("%d-%d %s", (s.From-scheduleStart)/1000, (s.Until-scheduleStart)/1000, s.Why))
 	}
@@ -130,17 +138,17 @@ func TestTwoWeeksDownMakeOneRunOrNoneOrTheLimit(t *testing.T) {
 	window := fmt.Sprintf("5-%d catchup_window", down-day-5)
 	for _, c := range []struct {
 		name    string
-		misfire Misfire
+		misfire recurrence.Misfire
 		late    int64
 		runs    int
 		skipped []string
 	}{
-		{"fire_once", FireOnce, 3, 1, []string{"5-1123195 catchup_window", "1123200-1209595 misfire"}},
-		{"skip", SkipMissed, 3, 0, []string{"5-1123195 catchup_window", "1123200-1209600 misfire"}},
-		{"fire_all", FireAll, 3, 100, []string{"5-1123195 catchup_window", "1123200-1209100 catchup_limit"}},
-		{"fire_once, back at an instant", FireOnce, 0, 1, []string{window, "1123200-1209595 misfire"}},
-		{"skip, back at an instant: that one was not missed", SkipMissed, 0, 1, []string{window, "1123200-1209595 misfire"}},
-		{"fire_all, back at an instant", FireAll, 0, 100, []string{window, "1123200-1209100 catchup_limit"}},
+		{"fire_once", recurrence.FireOnce, 3, 1, []string{"5-1123195 catchup_window", "1123200-1209595 misfire"}},
+		{"skip", recurrence.SkipMissed, 3, 0, []string{"5-1123195 catchup_window", "1123200-1209600 misfire"}},
+		{"fire_all", recurrence.FireAll, 3, 100, []string{"5-1123195 catchup_window", "1123200-1209100 catchup_limit"}},
+		{"fire_once, back at an instant", recurrence.FireOnce, 0, 1, []string{window, "1123200-1209595 misfire"}},
+		{"skip, back at an instant: that one was not missed", recurrence.SkipMissed, 0, 1, []string{window, "1123200-1209595 misfire"}},
+		{"fire_all, back at an instant", recurrence.FireAll, 0, 100, []string{window, "1123200-1209100 catchup_limit"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.late > 0 {
@@ -164,11 +172,11 @@ func TestTwoWeeksDownMakeOneRunOrNoneOrTheLimit(t *testing.T) {
 // TestMisfires: each row is a schedule with an interval of 60 s that was not
 // fired for a while.
 func TestMisfires(t *testing.T) {
-	window := func(d time.Duration, m Misfire) []func(*ScheduleSpec) {
-		return []func(*ScheduleSpec){misfire(m), rule(func(r *Rule) { r.CatchupWindow = d })}
+	window := func(d time.Duration, m recurrence.Misfire) []func(*ScheduleSpec) {
+		return []func(*ScheduleSpec){misfire(m), rule(func(r *recurrence.Rule) { r.CatchupWindow = d })}
 	}
 	limit := func(n int) []func(*ScheduleSpec) {
-		return []func(*ScheduleSpec){misfire(FireAll), rule(func(r *Rule) { r.CatchupLimit = n })}
+		return []func(*ScheduleSpec){misfire(recurrence.FireAll), rule(func(r *recurrence.Rule) { r.CatchupLimit = n })}
 	}
 	for _, c := range []struct {
 		name    string
@@ -177,13 +185,13 @@ func TestMisfires(t *testing.T) {
 		fired   string
 		skipped string
 	}{
-		{"one that is late within its grace was not missed", window(0, SkipMissed), sec(60) + 6000, "[60]", "[]"},
-		{"one that is later was", window(time.Hour, SkipMissed), sec(60) + 6001, "[]", "[60-60 misfire]"},
-		{"the latest counts", window(time.Hour, SkipMissed), sec(181), "[180]", "[60-120 misfire]"},
-		{"the window ends where it says", window(2*time.Minute, FireAll), sec(210), "[120 180]", "[60-60 catchup_window]"},
-		{"the latest of the window for all", window(2*time.Minute, FireOnce), sec(240), "[240]", "[60-60 catchup_window 120-180 misfire]"},
-		{"nothing lies in the window", window(10*time.Second, FireOnce), sec(200), "[]", "[60-180 catchup_window]"},
-		{"no window skips what is in time", window(0, FireOnce), sec(183), "[180]", "[60-120 catchup_window]"},
+		{"one that is late within its grace was not missed", window(0, recurrence.SkipMissed), sec(60) + 6000, "[60]", "[]"},
+		{"one that is later was", window(time.Hour, recurrence.SkipMissed), sec(60) + 6001, "[]", "[60-60 misfire]"},
+		{"the latest counts", window(time.Hour, recurrence.SkipMissed), sec(181), "[180]", "[60-120 misfire]"},
+		{"the window ends where it says", window(2*time.Minute, recurrence.FireAll), sec(210), "[120 180]", "[60-60 catchup_window]"},
+		{"the latest of the window for all", window(2*time.Minute, recurrence.FireOnce), sec(240), "[240]", "[60-60 catchup_window 120-180 misfire]"},
+		{"nothing lies in the window", window(10*time.Second, recurrence.FireOnce), sec(200), "[]", "[60-180 catchup_window]"},
+		{"no window skips what is in time", window(0, recurrence.FireOnce), sec(183), "[180]", "[60-120 catchup_window]"},
 		{"the limit keeps the latest", limit(2), sec(310), "[240 300]", "[60-180 catchup_limit]"},
 		{"a limit that is not reached", limit(5), sec(310), "[60 120 180 240 300]", "[]"},
 		{"a limit of one", limit(1), sec(310), "[300]", "[60-240 catchup_limit]"},
@@ -203,7 +211,7 @@ func TestMisfires(t *testing.T) {
 // TestTheLimitCountsOneAbsenceOnce: all instants that the limit let through are
 // made up for, however long that takes.
 func TestTheLimitCountsOneAbsenceOnce(t *testing.T) {
-	s := put(t, everySpec(time.Minute, misfire(FireAll), rule(func(r *Rule) { r.CatchupLimit = 3 })))
+	s := put(t, everySpec(time.Minute, misfire(recurrence.FireAll), rule(func(r *recurrence.Rule) { r.CatchupLimit = 3 })))
 	r, err := fireOnce(sec(600), s, 0)
 	if err != nil || r.Spawned.Name != OccurrenceName("nightly", sec(480)) {
 		t.Fatalf("%v, %+v", err, r.Spawned)
@@ -220,9 +228,9 @@ func TestTheLimitCountsOneAbsenceOnce(t *testing.T) {
 // TestAClockThatWasAheadFreezesAndRepeatsNothing: this holds even if the fired
 // instants need more spans than the maximum.
 func TestAClockThatWasAheadFreezesAndRepeatsNothing(t *testing.T) {
-	for _, policy := range []Misfire{FireOnce, SkipMissed, FireAll} {
+	for _, policy := range []recurrence.Misfire{recurrence.FireOnce, recurrence.SkipMissed, recurrence.FireAll} {
 		for _, every := range []int64{1, 2} { // each occurrence ends at once, or blocks the next
-			s := put(t, everySpec(time.Minute, misfire(policy), overlap(SkipOverlap)))
+			s := put(t, everySpec(time.Minute, misfire(policy), overlap(recurrence.SkipOverlap)))
 			seen := map[int64]int{}
 			walk := func(from, until int64) {
 				for at := from; at <= until; at++ {
@@ -248,7 +256,7 @@ func TestAClockThatWasAheadFreezesAndRepeatsNothing(t *testing.T) {
 
 func TestAClockThatIsSetBackRepeatsNothing(t *testing.T) {
 	for _, every := range []int64{1, 2} {
-		s := put(t, everySpec(time.Minute, overlap(SkipOverlap)))
+		s := put(t, everySpec(time.Minute, overlap(recurrence.SkipOverlap)))
 		seen := map[int64]int{}
 		walk := func(from, until int64) {
 			for at := from; at <= until; at += 10 {
@@ -273,43 +281,6 @@ func TestAClockThatIsSetBackRepeatsNothing(t *testing.T) {
 	}
 }
 
-// TestAJoinOfSpansClosesWhatIsPast: future instants stay open, unless all spans
-// lie in the future.
-func TestAJoinOfSpansClosesWhatIsPast(t *testing.T) {
-	s := put(t, everySpec(time.Minute))
-	c, err := s.Recur.Calendar()
-	if err != nil {
-		t.Fatal(err)
-	}
-	spans := func(minutes ...int64) (all []Span) {
-		for _, m := range minutes {
-			all = append(all, Span{sec(60 * m), sec(60 * m)})
-		}
-		return all
-	}
-	for _, row := range []struct {
-		have []int64 // minutes, a span each
-		at   int64
-		want string // the spans that are joined
-	}{
-		{[]int64{10, 20, 29, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 200, 202, 204}, 150, "20-29"},
-		{[]int64{10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 145, 202, 204}, 150, "145-150"},
-		{[]int64{10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 202, 204}, 5, "202-204"},
-	} {
-		r := &Progress{Rule: s.Recur.Rule, Fired: spans(row.have...)}
-		r.MarkFired(&c, sec(60*row.at))
-		got := ""
-		for _, f := range r.Fired {
-			if f.From != f.Until {
-				got += fmt.Sprintf("%d-%d", (f.From-scheduleStart)/60_000, (f.Until-scheduleStart)/60_000)
-			}
-		}
-		if len(r.Fired) != MaxSpans || got != row.want {
-			t.Errorf("at %d: joined %q, want %q: %v", row.at, got, row.want, r.Fired)
-		}
-	}
-}
-
 func TestOfInstantsFiredAheadFireOnceTakesTheLatestThatWasNot(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	s, _, _ = run(t, s, sec(3600), 0)
@@ -327,17 +298,17 @@ func TestOfInstantsFiredAheadFireOnceTakesTheLatestThatWasNot(t *testing.T) {
 // TestOverlaps: an occurrence is unfinished from the first instant on until 17 s.
 func TestOverlaps(t *testing.T) {
 	for _, c := range []struct {
-		overlap               Overlap
+		overlap               recurrence.Overlap
 		during, after, passed string
 		runs                  int64
 	}{
-		{AllowOverlap, "[5 10 15]", "[]", "[]", 3},
-		{SkipOverlap, "[5]", "[]", "[10-10 overlap 15-15 overlap]", 1},
-		{BufferOne, "[5]", "[10]", "[15-15 overlap]", 2},
+		{recurrence.AllowOverlap, "[5 10 15]", "[]", "[]", 3},
+		{recurrence.SkipOverlap, "[5]", "[]", "[10-10 overlap 15-15 overlap]", 1},
+		{recurrence.BufferOne, "[5]", "[10]", "[15-15 overlap]", 2},
 	} {
-		s, at, skipped := put(t, everySpec(5*time.Second, overlap(c.overlap))), []int64(nil), []Skip(nil)
+		s, at, skipped := put(t, everySpec(5*time.Second, overlap(c.overlap))), []int64(nil), []recurrence.Skip(nil)
 		for i := int64(1); i <= 16; i++ {
-			fired, passed := []int64(nil), []Skip(nil)
+			fired, passed := []int64(nil), []recurrence.Skip(nil)
 			s, fired, passed = run(t, s, sec(i), min(i/6, 1))
 			at, skipped = append(at, fired...), append(skipped, passed...)
 		}
@@ -354,7 +325,7 @@ func TestOverlaps(t *testing.T) {
 // TestWhatWaitsIsLookedAtAgain: the notice that the occurrence before has ended
 // may be lost.
 func TestWhatWaitsIsLookedAtAgain(t *testing.T) {
-	s := put(t, everySpec(time.Hour, overlap(BufferOne)))
+	s := put(t, everySpec(time.Hour, overlap(recurrence.BufferOne)))
 	s, _, _ = run(t, s, sec(3600), 1)
 	var looks []Millis
 	for s.Due < sec(3720) {
@@ -372,7 +343,7 @@ func TestWhatWaitsIsLookedAtAgain(t *testing.T) {
 // TestWhatWaitedOverAStepOfTheClockBeginsAtOnce: if it waited again, the
 // schedule would freeze.
 func TestWhatWaitedOverAStepOfTheClockBeginsAtOnce(t *testing.T) {
-	s := put(t, everySpec(time.Minute, overlap(BufferOne)))
+	s := put(t, everySpec(time.Minute, overlap(recurrence.BufferOne)))
 	s, _, _ = run(t, s, sec(3600), 1)
 	s = checkAt(t, sec(30), s)
 	if s.Due > sec(60) {
@@ -385,11 +356,11 @@ func TestWhatWaitedOverAStepOfTheClockBeginsAtOnce(t *testing.T) {
 }
 
 func TestBoundsAreInstantsToo(t *testing.T) {
-	for _, edit := range []func(*Rule){
-		func(r *Rule) { r.Every = time.Minute },
-		func(r *Rule) { r.Cron, r.Zone = "* * * * *", "UTC" },
+	for _, edit := range []func(*recurrence.Rule){
+		func(r *recurrence.Rule) { r.Every = time.Minute },
+		func(r *recurrence.Rule) { r.Cron, r.Zone = "* * * * *", "UTC" },
 	} {
-		s := put(t, everySpec(0, rule(edit), misfire(FireAll), rule(func(r *Rule) { r.Start, r.End = sec(600), sec(720) })))
+		s := put(t, everySpec(0, rule(edit), misfire(recurrence.FireAll), rule(func(r *recurrence.Rule) { r.Start, r.End = sec(600), sec(720) })))
 		s, at, _ := run(t, s, sec(6000), 0)
 		if fmt.Sprint(at) != "[600 660 720]" || !s.Recur.Ended() || s.Due != Never {
 			t.Errorf("fired %v, ended %v, due %d", at, s.Recur.Ended(), s.Due)
@@ -398,7 +369,7 @@ func TestBoundsAreInstantsToo(t *testing.T) {
 }
 
 func TestMaxRunsCountsWhatInstantsMade(t *testing.T) {
-	s := put(t, everySpec(time.Minute, overlap(SkipOverlap), rule(func(r *Rule) { r.MaxRuns = 2 })))
+	s := put(t, everySpec(time.Minute, overlap(recurrence.SkipOverlap), rule(func(r *recurrence.Rule) { r.MaxRuns = 2 })))
 	var all []int64
 	for i := int64(1); i <= 10; i++ {
 		var at []int64
@@ -411,7 +382,7 @@ func TestMaxRunsCountsWhatInstantsMade(t *testing.T) {
 }
 
 func TestAnOccurrenceIsMadeOfItsSchedule(t *testing.T) {
-	spec := everySpec(time.Minute, overlap(BufferOne), func(s *ScheduleSpec) {
+	spec := everySpec(time.Minute, overlap(recurrence.BufferOne), func(s *ScheduleSpec) {
 		s.Queue, s.Priority, s.Labels = "reports", High, map[string]string{"k": "v"}
 		s.Request.Headers, s.Timeout, s.ExpireAfter = map[string]string{"X": "y"}, time.Second, time.Hour
 		s.Retry.MaxAttempts, s.OnDead = 3, "https://receiver.example/dead"
@@ -457,7 +428,7 @@ func TestAnOccurrencesIDIsThatOfItsScheduleAndInstant(t *testing.T) {
 
 func TestJitterIsOnesOwnAndBelowItsBound(t *testing.T) {
 	spec := func(id string) ScheduleSpec {
-		return everySpec(time.Minute, rule(func(r *Rule) { r.Jitter = time.Minute }), func(s *ScheduleSpec) { s.ID = id })
+		return everySpec(time.Minute, rule(func(r *recurrence.Rule) { r.Jitter = time.Minute }), func(s *ScheduleSpec) { s.ID = id })
 	}
 	a, b := put(t, spec("a")), put(t, spec("b"))
 	seen, sum := map[time.Duration]bool{}, time.Duration(0)
@@ -486,31 +457,5 @@ func TestWhatIsNoScheduleIsNotFired(t *testing.T) {
 	}
 	if _, err := fireOnce(sec(60)-1, s, 0); !errors.Is(err, ErrNotDue) {
 		t.Errorf("early: %v", err)
-	}
-}
-
-func TestInstantsAndTheirNumber(t *testing.T) {
-	s := put(t, everySpec(time.Minute)).Recur
-	daily := put(t, everySpec(0, rule(func(r *Rule) { r.Cron, r.Zone = "0 0 * * *", "UTC" }))).Recur
-	for _, c := range []struct {
-		rule        *Rule
-		from, until Millis
-		limit, want int
-	}{
-		{&s.Rule, sec(-600), sec(600), 100, 10}, // no instants before its start
-		{&s.Rule, sec(60), sec(60), 100, 1},
-		{&s.Rule, sec(61), sec(119), 100, 0},
-		{&s.Rule, sec(60), sec(6000), 7, 7},
-		{&daily.Rule, sec(-10 * 86_400), sec(0), 100, 10},
-	} {
-		all, err := c.rule.Instants(c.from, c.until, c.limit)
-		if err != nil || len(all) != c.want {
-			t.Errorf("%d-%d: %v, error %v", c.from-scheduleStart, c.until-scheduleStart, all, err)
-		}
-		if len(all) > 0 {
-			if n := c.rule.Count(Span{all[0], all[len(all)-1]}, c.limit); n != c.want {
-				t.Errorf("%d-%d: %d are counted", c.from-scheduleStart, c.until-scheduleStart, n)
-			}
-		}
 	}
 }

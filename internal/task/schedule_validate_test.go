@@ -5,15 +5,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // TestScheduleValidation: each row breaks one thing, and the error names it. A row
 // without a code is allowed.
 func TestScheduleValidation(t *testing.T) {
 	cron := func(expr, zone string) func(*ScheduleSpec) {
-		return rule(func(r *Rule) { r.Every, r.Cron, r.Zone = 0, expr, zone })
+		return rule(func(r *recurrence.Rule) { r.Every, r.Cron, r.Zone = 0, expr, zone })
 	}
-	every := func(d time.Duration) func(*ScheduleSpec) { return rule(func(r *Rule) { r.Every = d }) }
+	every := func(d time.Duration) func(*ScheduleSpec) { return rule(func(r *recurrence.Rule) { r.Every = d }) }
 	for _, c := range []struct {
 		name string
 		edit func(*ScheduleSpec)
@@ -28,8 +30,8 @@ func TestScheduleValidation(t *testing.T) {
 		{"name too long for an occurrence's", func(s *ScheduleSpec) { s.Name = strings.Repeat("a", MaxScheduleName+1) }, "name", "bad_name"},
 
 		{"no rule", every(0), "cron", "required"},
-		{"two rules", rule(func(r *Rule) { r.Cron, r.Zone = "* * * * *", "UTC" }), "every", "conflict"},
-		{"a zone without cron", rule(func(r *Rule) { r.Zone = "UTC" }), "timezone", "conflict"},
+		{"two rules", rule(func(r *recurrence.Rule) { r.Cron, r.Zone = "* * * * *", "UTC" }), "every", "conflict"},
+		{"a zone without cron", rule(func(r *recurrence.Rule) { r.Zone = "UTC" }), "timezone", "conflict"},
 		{"shortest every", every(time.Second), "", ""},
 		{"every too short", every(time.Second - time.Millisecond), "every", "out_of_range"},
 		{"every below a millisecond", every(time.Second + time.Microsecond), "every", "out_of_range"},
@@ -45,27 +47,27 @@ func TestScheduleValidation(t *testing.T) {
 		{"an unknown zone", cron("0 21 * * *", "Europe/Bärlin"), "timezone", "bad_timezone"},
 		{"the machine's own zone", cron("0 21 * * *", "Local"), "timezone", "bad_timezone"},
 
-		{"earliest start", rule(func(r *Rule) { r.Start = 1 }), "", ""},
-		{"start before 1970", rule(func(r *Rule) { r.Start = -1 }), "start", "out_of_range"},
-		{"latest start", rule(func(r *Rule) { r.Start = latest(scheduleStart) }), "", ""},
-		{"start too late", rule(func(r *Rule) { r.Start = latest(scheduleStart) + 1 }), "start", "out_of_range"},
-		{"start and end at one instant", rule(func(r *Rule) { r.Start, r.End = sec(60), sec(60) }), "", ""},
-		{"end before start", rule(func(r *Rule) { r.Start, r.End = sec(120), sec(60) }), "end", "out_of_range"},
-		{"end before 1970", rule(func(r *Rule) { r.End = -1 }), "end", "out_of_range"},
-		{"latest end", rule(func(r *Rule) { r.End = LastInstant }), "", ""},
-		{"an end of five digits", rule(func(r *Rule) { r.End = LastInstant + 1 }), "end", "out_of_range"},
+		{"earliest start", rule(func(r *recurrence.Rule) { r.Start = 1 }), "", ""},
+		{"start before 1970", rule(func(r *recurrence.Rule) { r.Start = -1 }), "start", "out_of_range"},
+		{"latest start", rule(func(r *recurrence.Rule) { r.Start = latest(scheduleStart) }), "", ""},
+		{"start too late", rule(func(r *recurrence.Rule) { r.Start = latest(scheduleStart) + 1 }), "start", "out_of_range"},
+		{"start and end at one instant", rule(func(r *recurrence.Rule) { r.Start, r.End = sec(60), sec(60) }), "", ""},
+		{"end before start", rule(func(r *recurrence.Rule) { r.Start, r.End = sec(120), sec(60) }), "end", "out_of_range"},
+		{"end before 1970", rule(func(r *recurrence.Rule) { r.End = -1 }), "end", "out_of_range"},
+		{"latest end", rule(func(r *recurrence.Rule) { r.End = recurrence.LastInstant }), "", ""},
+		{"an end of five digits", rule(func(r *recurrence.Rule) { r.End = recurrence.LastInstant + 1 }), "end", "out_of_range"},
 
-		{"negative runs", rule(func(r *Rule) { r.MaxRuns = -1 }), "max_runs", "out_of_range"},
-		{"most runs", rule(func(r *Rule) { r.MaxRuns = math.MaxInt64 }), "", ""},
-		{"negative jitter", rule(func(r *Rule) { r.Jitter = -1 }), "jitter", "out_of_range"},
-		{"longest jitter", rule(func(r *Rule) { r.Jitter = MaxJitter }), "", ""},
-		{"jitter too long", rule(func(r *Rule) { r.Jitter = MaxJitter + 1 }), "jitter", "out_of_range"},
-		{"no window", rule(func(r *Rule) { r.CatchupWindow = 0 }), "", ""},
-		{"negative window", rule(func(r *Rule) { r.CatchupWindow = -1 }), "catchup_window", "out_of_range"},
-		{"window too long", rule(func(r *Rule) { r.CatchupWindow = MaxDuration + 1 }), "catchup_window", "out_of_range"},
-		{"no limit", rule(func(r *Rule) { r.CatchupLimit = 0 }), "catchup_limit", "out_of_range"},
-		{"greatest limit", rule(func(r *Rule) { r.CatchupLimit = MaxCatchupLimit }), "", ""},
-		{"limit too great", rule(func(r *Rule) { r.CatchupLimit = MaxCatchupLimit + 1 }), "catchup_limit", "out_of_range"},
+		{"negative runs", rule(func(r *recurrence.Rule) { r.MaxRuns = -1 }), "max_runs", "out_of_range"},
+		{"most runs", rule(func(r *recurrence.Rule) { r.MaxRuns = math.MaxInt64 }), "", ""},
+		{"negative jitter", rule(func(r *recurrence.Rule) { r.Jitter = -1 }), "jitter", "out_of_range"},
+		{"longest jitter", rule(func(r *recurrence.Rule) { r.Jitter = recurrence.MaxJitter }), "", ""},
+		{"jitter too long", rule(func(r *recurrence.Rule) { r.Jitter = recurrence.MaxJitter + 1 }), "jitter", "out_of_range"},
+		{"no window", rule(func(r *recurrence.Rule) { r.CatchupWindow = 0 }), "", ""},
+		{"negative window", rule(func(r *recurrence.Rule) { r.CatchupWindow = -1 }), "catchup_window", "out_of_range"},
+		{"window too long", rule(func(r *recurrence.Rule) { r.CatchupWindow = MaxDuration + 1 }), "catchup_window", "out_of_range"},
+		{"no limit", rule(func(r *recurrence.Rule) { r.CatchupLimit = 0 }), "catchup_limit", "out_of_range"},
+		{"greatest limit", rule(func(r *recurrence.Rule) { r.CatchupLimit = recurrence.MaxCatchupLimit }), "", ""},
+		{"limit too great", rule(func(r *recurrence.Rule) { r.CatchupLimit = recurrence.MaxCatchupLimit + 1 }), "catchup_limit", "out_of_range"},
 
 		{"a task without a URL", func(s *ScheduleSpec) { s.Request.URL = "" }, "task.http.url", "required"},
 		{"a task with a bad label", func(s *ScheduleSpec) { s.Labels = map[string]string{"": "v"} }, "task.labels.", "bad_label"},

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // TestMain lets tests define their own time zones: package time looks at
@@ -114,7 +116,7 @@ func TestAZoneWhoseRulesChange(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				zone(t, before)
-				s := putAt(t, utc(1, 1, 0), nil, everySpec(0, rule(func(r *Rule) { r.Cron, r.Zone = c.cron, "Test/Town" })))
+				s := putAt(t, utc(1, 1, 0), nil, everySpec(0, rule(func(r *recurrence.Rule) { r.Cron, r.Zone = c.cron, "Test/Town" })))
 				var got []Millis
 				for now := utc(1, 1, 0); now < utc(5, 0, 0); now += 60_000 {
 					if now == c.known {

@@ -28,30 +28,6 @@ func TestStatesAndPrioritiesRoundTrip(t *testing.T) {
 	}
 }
 
-func TestPoliciesOfSchedulesRoundTrip(t *testing.T) {
-	for m := FireOnce; m <= FireAll; m++ {
-		if got, ok := ParseMisfire(m.String()); !ok || got != m {
-			t.Errorf("misfire %d is %q, which is read as %d, %v", m, m, got, ok)
-		}
-	}
-	for o := AllowOverlap; o <= BufferOne; o++ {
-		if got, ok := ParseOverlap(o.String()); !ok || got != o {
-			t.Errorf("overlap %d is %q, which is read as %d, %v", o, o, got, ok)
-		}
-	}
-	for _, word := range []string{"", "Skip", "fire-once", "queue"} {
-		if m, ok := ParseMisfire(word); ok || m != 0 {
-			t.Errorf("%q is read as %v", word, m)
-		}
-		if o, ok := ParseOverlap(word); ok || o != 0 {
-			t.Errorf("%q is read as %v", word, o)
-		}
-	}
-	if m, o := Misfire(99).String(), Overlap(99).String(); m == "" || o == "" {
-		t.Errorf("%q, %q", m, o)
-	}
-}
-
 func TestErrorsSpeakInSentences(t *testing.T) {
 	for err, want := range map[error]string{
 		&StateError{Op: "touch", State: Dead, Code: CodeDead, Hint: "retry it first"}: "cannot touch a task that is dead: retry it first",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // The fields of a schedule's recurrence.
@@ -75,13 +76,13 @@ func appendRecur(dst []byte, r *task.Recurrence) []byte {
 	for _, s := range r.Fired {
 		dst = appendSpan(dst, recurFired, s, "")
 	}
-	if r.Skipped != (task.Skip{}) {
+	if r.Skipped != (recurrence.Skip{}) {
 		dst = appendSpan(dst, recurSkipped, r.Skipped.Span, r.Skipped.Why)
 	}
 	return appendString(dst, recurProblem, r.Problem)
 }
 
-func appendSpan(dst []byte, num protowire.Number, s task.Span, why string) []byte {
+func appendSpan(dst []byte, num protowire.Number, s recurrence.Span, why string) []byte {
 	return appendMessage(dst, num, func(dst []byte) []byte {
 		dst = appendInt(dst, spanFrom, int64(s.From))
 		dst = appendInt(dst, spanUntil, int64(s.Until))
@@ -113,13 +114,13 @@ func recurField(r *task.Recurrence) func(field) error {
 		case recurJitter:
 			r.Jitter = f.duration()
 		case recurMisfire:
-			r.Misfire = task.Misfire(f.number)
+			r.Misfire = recurrence.Misfire(f.number)
 		case recurCatchupWindow:
 			r.CatchupWindow = f.duration()
 		case recurCatchupLimit:
 			r.CatchupLimit = f.int()
 		case recurOverlap:
-			r.Overlap = task.Overlap(f.number)
+			r.Overlap = recurrence.Overlap(f.number)
 		default:
 			return setRecurLife(r, f)
 		}
@@ -163,7 +164,7 @@ func setRecurLife(r *task.Recurrence, f field) error {
 	return nil
 }
 
-func span(f field) (s task.Skip, err error) {
+func span(f field) (s recurrence.Skip, err error) {
 	err = eachField(f.bytes, func(f field) error {
 		switch f.num {
 		case spanFrom:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // TestEveryFieldOfAScheduleIsKept sets each field to a different value: one
@@ -30,14 +31,14 @@ func TestEveryFieldOfAScheduleIsKept(t *testing.T) {
 func nightly() *task.Task {
 	const at task.Millis = 1_800_000_000_000
 	return &task.Task{Namespace: "ns", Name: "@nightly", State: task.Scheduled, Queue: task.ScheduleQueue, Due: task.Never, Recur: &task.Recurrence{
-		Progress: task.Progress{
-			Rule: task.Rule{
+		Progress: recurrence.Progress{
+			Rule: recurrence.Rule{
 				Cron: "0 21 * * *", Zone: "Europe/Berlin", Gap: cron.GapSkip, Fold: cron.OverlapBoth, Every: time.Second, Anchor: at,
-				Start: at + 1, End: at + 2, MaxRuns: 7, Jitter: time.Minute, Misfire: task.FireAll, CatchupWindow: time.Hour, CatchupLimit: 9, Overlap: task.BufferOne,
+				Start: at + 1, End: at + 2, MaxRuns: 7, Jitter: time.Minute, Misfire: recurrence.FireAll, CatchupWindow: time.Hour, CatchupLimit: 9, Overlap: recurrence.BufferOne,
 			},
 			Paused: true, PausedAt: at + 3, Last: at + 4, Civil: 1_800_000_005, Next: at + 6, Waiting: at + 7, Runs: 8, Limited: at + 9,
-			Fired:   []task.Span{{From: at, Until: at + 1}, {From: at + 3, Until: at + 4}},
-			Skipped: task.Skip{Span: task.Span{From: at + 2, Until: at + 2}, Why: task.SkippedOverlap}, Problem: "problem",
+			Fired:   []recurrence.Span{{From: at, Until: at + 1}, {From: at + 3, Until: at + 4}},
+			Skipped: recurrence.Skip{Span: recurrence.Span{From: at + 2, Until: at + 2}, Why: recurrence.SkippedOverlap}, Problem: "problem",
 		},
 		Queue: "mail", Priority: task.Low,
 	}}

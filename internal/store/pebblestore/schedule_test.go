@@ -17,13 +17,14 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // eachSecond returns a change that creates a schedule. It fires each second
 // from benchStart on, and makes up for all missed instants.
 func eachSecond(name string, edits ...func(*task.ScheduleSpec)) task.PutSchedule {
-	s := task.ScheduleSpec{Spec: newSpec(name, benchStart), Rule: task.Rule{
-		Every: time.Second, Start: benchStart + 1000, Misfire: task.FireAll, CatchupWindow: task.MaxDuration, CatchupLimit: task.MaxCatchupLimit,
+	s := task.ScheduleSpec{Spec: newSpec(name, benchStart), Rule: recurrence.Rule{
+		Every: time.Second, Start: benchStart + 1000, Misfire: recurrence.FireAll, CatchupWindow: task.MaxDuration, CatchupLimit: recurrence.MaxCatchupLimit,
 	}}
 	for _, edit := range edits {
 		edit(&s)

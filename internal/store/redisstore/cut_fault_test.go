@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // began is the time at which tests with an artificial clock begin.
@@ -99,7 +100,7 @@ func everyCall(t *testing.T) []testCall {
 			_, err := s.Reap(ctx, began+2_000, 10)
 			return nil, err
 		}},
-		{"make schedules", applied(began, eachSecond(t, "all"), eachSecond(t, "waits", task.BufferOne))},
+		{"make schedules", applied(began, eachSecond(t, "all"), eachSecond(t, "waits", recurrence.BufferOne))},
 		{"fire them", fired(began+2_000, "all", "waits")},
 		{"fire what else is due", fired(began+2_000, "all", "waits")},
 		{"fire what is due no more", fired(began+2_000, "all", "waits")},

@@ -13,14 +13,15 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // eachSecond returns the spec of a schedule that fires each second from began
 // on, and makes up for all missed instants.
-func eachSecond(t testing.TB, name string, overlap ...task.Overlap) task.PutSchedule {
+func eachSecond(t testing.TB, name string, overlap ...recurrence.Overlap) task.PutSchedule {
 	t.Helper()
-	s := task.ScheduleSpec{Spec: specOf(t, name, began), Rule: task.Rule{
-		Every: time.Second, Anchor: began, Misfire: task.FireAll, CatchupWindow: task.DefaultCatchupWindow, CatchupLimit: task.MaxCatchupLimit,
+	s := task.ScheduleSpec{Spec: specOf(t, name, began), Rule: recurrence.Rule{
+		Every: time.Second, Anchor: began, Misfire: recurrence.FireAll, CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.MaxCatchupLimit,
 	}}
 	for _, s.Rule.Overlap = range overlap {
 	}
@@ -141,7 +142,7 @@ func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 func TestAFullServerMakesSchedulesWait(t *testing.T) {
 	addr := redistest.New(t, "--maxmemory", "20mb").Addr
 	s := openLevel(t, redisconn.Default, 0, addr)
-	put, skips := eachSecond(t, "nightly"), eachSecond(t, "skips", task.SkipOverlap)
+	put, skips := eachSecond(t, "nightly"), eachSecond(t, "skips", recurrence.SkipOverlap)
 	put.Spec.Rule.Start, skips.Spec.Rule.Anchor = task.FloorMillis(time.Now())+200, task.FloorMillis(time.Now())-800
 	put.Spec.Rule.Anchor = 0
 	busy := order("x")
@@ -180,7 +181,7 @@ func TestAScrubKnowsWhatIsUnfinished(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Apply(t.Context(), began, []task.Change{eachSecond(t, "nightly", task.BufferOne)}); err != nil {
+	if _, err := s.Apply(t.Context(), began, []task.Change{eachSecond(t, "nightly", recurrence.BufferOne)}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

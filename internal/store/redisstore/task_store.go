@@ -17,6 +17,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // Apply implements store.TaskStore.
@@ -140,7 +141,7 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 	var asking []*step
 	var commands []redisconn.Command
 	for _, st := range fires {
-		if r := st.old.Task.Recur; r == nil || r.Overlap == task.AllowOverlap {
+		if r := st.old.Task.Recur; r == nil || r.Overlap == recurrence.AllowOverlap {
 			continue
 		}
 		asking = append(asking, st)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 func (g *generator) scheduleChange() task.Change {
@@ -35,8 +36,8 @@ func (g *generator) fire() task.Fire { return task.Fire{Key: g.schedule()} }
 func (g *generator) scheduleSpec() task.ScheduleSpec {
 	s := task.ScheduleSpec{Spec: g.spec()}
 	s.Key = task.Key{Namespace: g.oneOf(universe.namespaces), Name: g.oneOf(universe.names)}
-	s.Rule = task.Rule{
-		Misfire: task.Misfire(g.IntN(3)), Overlap: task.Overlap(g.IntN(3)), MaxRuns: int64(g.IntN(8)) / 7 * 3,
+	s.Rule = recurrence.Rule{
+		Misfire: recurrence.Misfire(g.IntN(3)), Overlap: recurrence.Overlap(g.IntN(3)), MaxRuns: int64(g.IntN(8)) / 7 * 3,
 		CatchupWindow: g.duration(time.Minute, time.Second, time.Hour), CatchupLimit: 1 + g.IntN(4),
 		Jitter: g.duration(0, 0, 300*time.Millisecond),
 	}

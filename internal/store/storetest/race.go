@@ -11,6 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // crowd is the number of goroutines in each of these cases.
@@ -229,7 +230,7 @@ var raceCases = []testCase{
 		"an instant is made once, however many fire it",
 		"Of many calls that fire one schedule at the same time as many succeed as instants are due; each makes another one.",
 		func(f *fixture) {
-			s := f.schedule("nightly", time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = task.FireAll })
+			s := f.schedule("nightly", time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
 			var made [crowd]atomic.Int64 // by the second
 			f.together(func(int) {
 				replies, err := f.store.Fire(f.Context(), start+crowd/4*1000, []task.Fire{{Key: s.Key()}})
@@ -254,8 +255,8 @@ var raceCases = []testCase{
 		"unfinished occurrences stay counted while everything changes",
 		"Occurrences begin, are triggered, cancelled and replaced while their schedule fires, pauses and is put again; when all have ended the next instant is free.",
 		func(f *fixture) {
-			s := f.schedule("nightly", time.Second, overlap(task.SkipOverlap), func(s *task.ScheduleSpec) { s.Rule.CatchupWindow = time.Hour })
-			put, triggered := f.scheduleSpec("nightly", time.Second, overlap(task.SkipOverlap)), make([]task.Spec, crowd)
+			s := f.schedule("nightly", time.Second, overlap(recurrence.SkipOverlap), func(s *task.ScheduleSpec) { s.Rule.CatchupWindow = time.Hour })
+			put, triggered := f.scheduleSpec("nightly", time.Second, overlap(recurrence.SkipOverlap)), make([]task.Spec, crowd)
 			for i := range triggered {
 				triggered[i] = f.triggered("nightly", start+task.Millis(i))
 			}

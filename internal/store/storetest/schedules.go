@@ -9,6 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // scheduleCases: an instant makes its occurrence and moves its schedule on in one step.
@@ -143,7 +144,7 @@ var scheduleCases = []testCase{
 		"an overlap counts any unfinished occurrence",
 		"A waiting, a running and a failed occurrence, and one that was triggered, hold the next back; one that ended, or died, does not; its death's news does not either.",
 		func(f *fixture) {
-			s := f.schedule("nightly", 5*time.Second, overlap(task.SkipOverlap))
+			s := f.schedule("nightly", 5*time.Second, overlap(recurrence.SkipOverlap))
 			fired := func(now task.Millis) bool { return f.fire(now, s).Spawned != nil }
 			if !fired(start + 5000) {
 				f.Fatal("the first")
@@ -186,7 +187,7 @@ var scheduleCases = []testCase{
 		"With buffer_one the end of an occurrence is reported, and the waiting one begins. Of several only the first waits.",
 		func(f *fixture) {
 			w := f.watch()
-			s := f.schedule("nightly", 5*time.Second, overlap(task.BufferOne))
+			s := f.schedule("nightly", 5*time.Second, overlap(recurrence.BufferOne))
 			f.fire(start+5000, s)
 			for now := start + 10_000; now < start+25_000; now += 5000 {
 				if r := f.fire(now, s); r.Err != nil || r.Spawned != nil {
@@ -249,7 +250,7 @@ var scheduleCases = []testCase{
 				for now := start + 5000; now <= start+20_000; now += 5000 {
 					r := f.fire(now, s)
 					made = append(made, r.Spawned != nil)
-					skipped := len(r.Skipped) == 1 && r.Skipped[0] == task.Skip{Span: task.Span{From: now, Until: now}, Why: task.SkippedQuota}
+					skipped := len(r.Skipped) == 1 && r.Skipped[0] == recurrence.Skip{Span: recurrence.Span{From: now, Until: now}, Why: recurrence.SkippedQuota}
 					if r.Err != nil || skipped == (r.Spawned != nil) || r.Task.Due != now+5000 {
 						f.Errorf("%s at %d: %+v", name, now-start, r)
 					}
@@ -336,7 +337,7 @@ var scheduleCases = []testCase{
 		func(f *fixture) {
 			var fires []task.Fire
 			for i := range 100 {
-				s := f.schedule(fmt.Sprintf("s%02d", i), time.Duration(1+i%3)*time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = task.FireAll })
+				s := f.schedule(fmt.Sprintf("s%02d", i), time.Duration(1+i%3)*time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
 				fires = append(fires, task.Fire{Key: s.Key()})
 			}
 			total := 0
@@ -369,7 +370,7 @@ func (f *fixture) scheduleSpec(name string, every time.Duration, edits ...func(*
 	f.Helper()
 	s := task.ScheduleSpec{
 		Spec: f.spec(name, queue("mail"), onDead),
-		Rule: task.Rule{Every: every, CatchupWindow: task.DefaultCatchupWindow, CatchupLimit: task.DefaultCatchupLimit},
+		Rule: recurrence.Rule{Every: every, CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.DefaultCatchupLimit},
 	}
 	for _, edit := range edits {
 		edit(&s)
@@ -380,7 +381,7 @@ func (f *fixture) scheduleSpec(name string, every time.Duration, edits ...func(*
 	return s
 }
 
-func overlap(o task.Overlap) func(*task.ScheduleSpec) {
+func overlap(o recurrence.Overlap) func(*task.ScheduleSpec) {
 	return func(s *task.ScheduleSpec) { s.Rule.Overlap = o }
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // view is the state of a store as seen from outside.
@@ -88,7 +89,7 @@ type reply struct {
 	Effect  task.Effect
 	Marks   [2]bool // Already, UnderWay
 	Spawned *task.Task
-	Skipped []task.Skip
+	Skipped []recurrence.Skip
 	Err     string
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // sourceTimeout is shorter than the timeout of a scrape, so that one slow source
@@ -230,11 +231,11 @@ func (c *collection) dispatch(d Dispatch) {
 	c.counter(hintsDesc, d.Hints)
 	c.counter(pollsDesc, d.Polls)
 	c.counter(occurrencesDesc, d.Fired)
-	c.counter(skippedDesc, d.Skipped.Misfire, task.SkippedMisfire)
-	c.counter(skippedDesc, d.Skipped.Window, task.SkippedWindow)
-	c.counter(skippedDesc, d.Skipped.Limit, task.SkippedLimit)
-	c.counter(skippedDesc, d.Skipped.Quota, task.SkippedQuota)
-	c.counter(skippedDesc, d.Skipped.Overlap, task.SkippedOverlap)
+	c.counter(skippedDesc, d.Skipped.Misfire, recurrence.SkippedMisfire)
+	c.counter(skippedDesc, d.Skipped.Window, recurrence.SkippedWindow)
+	c.counter(skippedDesc, d.Skipped.Limit, recurrence.SkippedLimit)
+	c.counter(skippedDesc, d.Skipped.Quota, recurrence.SkippedQuota)
+	c.counter(skippedDesc, d.Skipped.Overlap, recurrence.SkippedOverlap)
 }
 
 func (c *collection) standing(s store.Standing) {

@@ -1,20 +1,21 @@
-package task
+package recurrence
 
 import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/task/wallclock"
 )
 
 // LastInstant is the last time that RFC 3339 can write, as its years have four
 // digits: 9999-12-31T23:59:59.999Z.
-const LastInstant Millis = 253_402_300_799_999
+const LastInstant wallclock.Millis = 253_402_300_799_999
 
 // Calendar yields the instants of a rule. It has no record of the instants that
 // were fired.
 type Calendar struct {
-	rule  cron.Rule // valid if every is 0
-	every Millis    // the distance between instants
+	rule  cron.Rule        // valid if every is 0
+	every wallclock.Millis // the distance between instants
 	*Rule
 }
 
@@ -23,7 +24,7 @@ type Calendar struct {
 func (r *Rule) Calendar() (Calendar, error) {
 	c := Calendar{Rule: r}
 	if r.Cron == "" {
-		if c.every = Millis(r.Every / time.Millisecond); c.every <= 0 { // a later version may have a third kind
+		if c.every = wallclock.Millis(r.Every / time.Millisecond); c.every <= 0 { // a later version may have a third kind
 			return c, &RuleError{"cron", "required", "the schedule has neither cron nor every"}
 		}
 		return c, nil
@@ -42,18 +43,18 @@ func (r *Rule) Calendar() (Calendar, error) {
 
 // after returns the first instant after m, or 0. For a fixed expression it
 // skips the instants whose civil time is at or before done.
-func (c *Calendar) after(m Millis, done cron.Civil) Millis {
+func (c *Calendar) after(m wallclock.Millis, done cron.Civil) wallclock.Millis {
 	if c.Start != 0 && m < c.Start {
 		m = c.Start - 1
 	}
-	var next Millis
+	var next wallclock.Millis
 	if c.every != 0 {
 		next = c.grid(m) + c.every
 		if c.Start == 0 && next <= c.Anchor {
 			next = c.Anchor + c.every
 		}
 	} else if at, ok := c.rule.Resume(m.Time(), done); ok {
-		next = Millis(at.UnixMilli())
+		next = wallclock.Millis(at.UnixMilli())
 	}
 	if next > LastInstant || c.End != 0 && next > c.End {
 		return 0
@@ -62,18 +63,18 @@ func (c *Calendar) after(m Millis, done cron.Civil) Millis {
 }
 
 // upTo returns the last instant at or before m, or 0.
-func (c *Calendar) upTo(m Millis) Millis {
+func (c *Calendar) upTo(m wallclock.Millis) wallclock.Millis {
 	if c.End != 0 {
 		m = min(m, c.End)
 	}
-	var last Millis
+	var last wallclock.Millis
 	if c.every != 0 {
 		last = c.grid(m)
 		if c.Start == 0 && last <= c.Anchor {
 			return 0
 		}
 	} else if at, ok := c.rule.Prev(m.Time().Add(1)); ok {
-		last = Millis(at.UnixMilli())
+		last = wallclock.Millis(at.UnixMilli())
 	}
 	if last < c.Start {
 		return 0
@@ -83,7 +84,7 @@ func (c *Calendar) upTo(m Millis) Millis {
 
 // grid returns the last multiple of Every, counted from the anchor, at or
 // before m.
-func (c *Calendar) grid(m Millis) Millis {
+func (c *Calendar) grid(m wallclock.Millis) wallclock.Millis {
 	steps := (m - c.Anchor) / c.every
 	if m < c.Anchor && (m-c.Anchor)%c.every != 0 {
 		steps--
@@ -93,7 +94,7 @@ func (c *Calendar) grid(m Millis) Millis {
 
 // civil returns the civil time of the instant at, or 0 if the rule is not a
 // fixed expression.
-func (c *Calendar) civil(at Millis) cron.Civil {
+func (c *Calendar) civil(at wallclock.Millis) cron.Civil {
 	if c.every != 0 || !c.rule.Expr.Fixed() {
 		return 0
 	}
@@ -101,11 +102,11 @@ func (c *Calendar) civil(at Millis) cron.Civil {
 }
 
 // The bounds of grace.
-const minGrace, maxGrace Millis = 1000, 60_000
+const minGrace, maxGrace wallclock.Millis = 1000, 60_000
 
 // grace is how late an instant may be fired without counting as missed: a tenth
 // of the time to the next instant, within bounds.
-func (c *Calendar) grace(at Millis) Millis {
+func (c *Calendar) grace(at wallclock.Millis) wallclock.Millis {
 	next := c.after(at, 0)
 	if next == 0 {
 		return maxGrace

@@ -1,23 +1,24 @@
-package task
+package recurrence
 
 import (
 	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/task/wallclock"
 )
 
 // Rule is a client's definition of a schedule's instants.
 type Rule struct {
-	Cron   string        // an expression; "": Every
-	Zone   string        // IANA name, valid with Cron
-	Gap    cron.Gap      // for instants in a gap of the zone
-	Fold   cron.Overlap  // for instants that happen twice in the zone
-	Every  time.Duration // valid where Cron is ""
-	Anchor Millis        // Every counts from this instant, which is no instant of the rule unless Start is set
+	Cron   string           // an expression; "": Every
+	Zone   string           // IANA name, valid with Cron
+	Gap    cron.Gap         // for instants in a gap of the zone
+	Fold   cron.Overlap     // for instants that happen twice in the zone
+	Every  time.Duration    // valid where Cron is ""
+	Anchor wallclock.Millis // Every counts from this instant, which is no instant of the rule unless Start is set
 
-	Start, End Millis // no instant before and after these; 0: no bound
-	MaxRuns    int64  // 0: no bound
+	Start, End wallclock.Millis // no instant before and after these; 0: no bound
+	MaxRuns    int64            // 0: no bound
 	Jitter     time.Duration
 
 	Misfire       Misfire
@@ -87,6 +88,9 @@ type Skip struct {
 	Why string // one of the words below
 }
 
+// NewSkip returns the Skip of one instant.
+func NewSkip(at wallclock.Millis, why string) Skip { return Skip{Span{at, at}, why} }
+
 // The reasons why instants made no occurrence.
 const (
 	SkippedMisfire = "misfire"        // missed; the policy of misfires skips them
@@ -103,7 +107,7 @@ type RuleError struct{ Field, Code, Detail string }
 func (e *RuleError) Error() string { return e.Field + ": " + e.Detail }
 
 // Over reports whether r, with its anchor set, has no instant after now.
-func (r *Rule) Over(now Millis) bool {
+func (r *Rule) Over(now wallclock.Millis) bool {
 	c, err := r.Calendar()
 	return err == nil && c.after(now, 0) == 0
 }
@@ -117,12 +121,12 @@ func (r *Rule) Same(o *Rule) bool {
 // Instants returns at most limit instants in [from, until], the earliest first.
 // None is at or before 1970-01-01T00:00:00Z, because 0 means "no instant". Each
 // instant costs microseconds.
-func (r *Rule) Instants(from, until Millis, limit int) ([]Millis, error) {
+func (r *Rule) Instants(from, until wallclock.Millis, limit int) ([]wallclock.Millis, error) {
 	c, err := r.Calendar()
 	if err != nil {
 		return nil, err
 	}
-	var all []Millis
+	var all []wallclock.Millis
 	for at := c.after(max(from-1, 0), 0); at != 0 && at <= until && len(all) < limit; at = c.after(at, 0) {
 		all = append(all, at)
 	}
@@ -136,7 +140,7 @@ func (r *Rule) Count(s Span, most int) (n int) {
 		return 0
 	}
 	if c.every != 0 {
-		return int(min(Millis(most), (s.Until-s.From)/c.every+1))
+		return int(min(wallclock.Millis(most), (s.Until-s.From)/c.every+1))
 	}
 	return c.rule.Count(s.From.Time(), s.Until.Time(), most)
 }

@@ -1,12 +1,15 @@
-package task
+package recurrence
 
 import (
 	"cmp"
+	"math"
 	"slices"
+
+	"github.com/foliot/foliot/internal/task/wallclock"
 )
 
 // Span is a run of consecutive instants, both ends included.
-type Span struct{ From, Until Millis }
+type Span struct{ From, Until wallclock.Millis }
 
 // A schedule records its fired instants in spans, so that none is fired twice
 // when the clock was set back. A span ends where an instant was skipped.
@@ -19,9 +22,9 @@ type Span struct{ From, Until Millis }
 const MaxSpans = 16
 
 // MarkFired records that the instant at was fired.
-func (r *Progress) MarkFired(c *Calendar, at Millis) {
+func (r *Progress) MarkFired(c *Calendar, at wallclock.Millis) {
 	r.Runs++
-	i, _ := slices.BinarySearchFunc(r.Fired, at, func(s Span, at Millis) int { return cmp.Compare(s.From, at) })
+	i, _ := slices.BinarySearchFunc(r.Fired, at, func(s Span, at wallclock.Millis) int { return cmp.Compare(s.From, at) })
 	r.Fired = slices.Insert(r.Fired, i, Span{at, at})
 	if next := i + 1; next < len(r.Fired) && c.after(at, 0) >= r.Fired[next].From {
 		r.join(i)
@@ -45,7 +48,7 @@ func (r *Progress) join(i int) {
 // one. If there is none, because the clock was set back to before them all, it
 // considers all spans.
 func (r *Progress) closest(now int) (i int) {
-	gap := func(i int) Millis { return r.Fired[i+1].From - r.Fired[i].Until }
+	gap := func(i int) wallclock.Millis { return r.Fired[i+1].From - r.Fired[i].Until }
 	if now == 0 {
 		now = len(r.Fired) - 1
 	}
@@ -58,7 +61,7 @@ func (r *Progress) closest(now int) (i int) {
 }
 
 // FiredAt returns the span of fired instants that contains at.
-func (r *Progress) FiredAt(at Millis) (Span, bool) {
+func (r *Progress) FiredAt(at wallclock.Millis) (Span, bool) {
 	for _, s := range slices.Backward(r.Fired) {
 		if s.From <= at && at <= s.Until {
 			return s, true
@@ -67,12 +70,13 @@ func (r *Progress) FiredAt(at Millis) (Span, bool) {
 	return Span{}, false
 }
 
-// firedAfter returns the first fired instant after at, or Never.
-func (r *Progress) firedAfter(at Millis) Millis {
+// firedAfter returns the first fired instant after at. If there is none, it
+// returns the greatest number.
+func (r *Progress) firedAfter(at wallclock.Millis) wallclock.Millis {
 	for _, s := range r.Fired {
 		if s.From > at {
 			return s.From
 		}
 	}
-	return Never
+	return math.MaxInt64
 }

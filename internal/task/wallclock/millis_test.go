@@ -1,4 +1,4 @@
-package task
+package wallclock
 
 import (
 	"math"
@@ -40,9 +40,10 @@ func TestMillisTimeIsExactAndUTC(t *testing.T) {
 }
 
 func TestMillisAddRoundsUp(t *testing.T) {
+	const century = 100 * 365 * 24 * time.Hour
 	for d, want := range map[time.Duration]Millis{
 		0: 100, 1: 101, time.Millisecond: 101, time.Millisecond + 1: 102, -1: 100, -time.Millisecond: 99, -time.Millisecond - 1: 99,
-		MaxDelay: 100 + Millis(MaxDelay/time.Millisecond),
+		century: 100 + Millis(century/time.Millisecond),
 	} {
 		if got := Millis(100).Add(d); got != want {
 			t.Errorf("100 + %v = %d, want %d", d, got, want)

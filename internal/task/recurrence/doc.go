@@ -1,0 +1,12 @@
+// Package recurrence computes the instants of a schedule.
+//
+// A Rule is a client's definition: a cron expression or an interval, its
+// bounds, and the policies for missed and overlapping instants. A Calendar
+// yields the instants of a rule. Progress adds the history of one schedule, so
+// that no instant is fired twice, even after the clock was set back.
+//
+// The time is an argument of all functions. The only input from outside is the
+// database of time zones, which internal/cron reads and caches. The package
+// knows neither tasks nor stores: internal/task creates the tasks of the
+// instants.
+package recurrence

@@ -1,0 +1,66 @@
+package recurrence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task/wallclock"
+)
+
+const start wallclock.Millis = 1_800_000_000_000
+
+// sec returns the instant n seconds after start.
+func sec(n int64) wallclock.Millis { return start + wallclock.Millis(n*1000) }
+
+// everyMinute returns a rule with an instant each minute after start.
+func everyMinute() Rule { return Rule{Every: time.Minute, Anchor: start} }
+
+func TestCountAgreesWithInstants(t *testing.T) {
+	minute := everyMinute()
+	daily := Rule{Cron: "0 0 * * *", Zone: DefaultZone}
+	for _, c := range []struct {
+		rule        *Rule
+		from, until wallclock.Millis
+		limit, want int
+	}{
+		{&minute, sec(-600), sec(600), 100, 10}, // no instants before its start
+		{&minute, sec(60), sec(60), 100, 1},
+		{&minute, sec(61), sec(119), 100, 0},
+		{&minute, sec(60), sec(6000), 7, 7},
+		{&daily, sec(-10 * 86_400), sec(0), 100, 10},
+	} {
+		all, err := c.rule.Instants(c.from, c.until, c.limit)
+		if err != nil || len(all) != c.want {
+			t.Errorf("%d-%d: %v, error %v", c.from-start, c.until-start, all, err)
+		}
+		if len(all) > 0 {
+			if n := c.rule.Count(Span{all[0], all[len(all)-1]}, c.limit); n != c.want {
+				t.Errorf("%d-%d: %d are counted", c.from-start, c.until-start, n)
+			}
+		}
+	}
+}
+
+func TestPoliciesRoundTrip(t *testing.T) {
+	for m := FireOnce; m <= FireAll; m++ {
+		if got, ok := ParseMisfire(m.String()); !ok || got != m {
+			t.Errorf("misfire %d is %q, which is read as %d, %v", m, m, got, ok)
+		}
+	}
+	for o := AllowOverlap; o <= BufferOne; o++ {
+		if got, ok := ParseOverlap(o.String()); !ok || got != o {
+			t.Errorf("overlap %d is %q, which is read as %d, %v", o, o, got, ok)
+		}
+	}
+	for _, word := range []string{"", "Skip", "fire-once", "queue"} {
+		if m, ok := ParseMisfire(word); ok || m != 0 {
+			t.Errorf("%q is read as %v", word, m)
+		}
+		if o, ok := ParseOverlap(word); ok || o != 0 {
+			t.Errorf("%q is read as %v", word, o)
+		}
+	}
+	if m, o := Misfire(99).String(), Overlap(99).String(); m == "" || o == "" {
+		t.Errorf("%q, %q", m, o)
+	}
+}
