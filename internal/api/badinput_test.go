@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ func withURL(u string) string { return `{"delay": "1h", "http": {"url": "` + u +
 func nested(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 
 func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
+	var problems strings.Builder
 	const create, put, batch, publish = "POST /v1/tasks", "PUT /v1/tasks/a", "POST /v1/tasks/batch", "POST /v1/publish?url=http%3A%2F%2Fexample.com%2F"
 	for _, c := range []struct {
 		name    string
@@ -278,7 +280,8 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 			s := serve(t, func(cfg *api.Config) { cfg.BodyLimit = small })
 			method, target, _ := strings.Cut(c.route, " ")
 			r := s.do(method, target, c.body, c.headers...)
-			r.problem(c.status, c.code, c.field)
+			p := r.problem(c.status, c.code, c.field)
+			fmt.Fprintf(&problems, "%s: %d %s, %s, %q: %s\n", c.name, p.Status, p.Title, p.Code, c.field, p.Detail)
 			if stored := s.all(); len(stored) != 0 {
 				t.Errorf("stored %d tasks", len(stored))
 			}
@@ -287,6 +290,7 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 			}
 		})
 	}
+	golden(t, "testdata/problems.golden", problems.String())
 }
 
 func manyKeys(n int) string {

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -15,27 +14,30 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", os.Getenv("UPDATE_GOLDEN") != "", "rewrite testdata")
 
 func TestTheOpenAPIDocumentIsAsItWas(t *testing.T) {
-	const golden = "testdata/openapi.json"
-	got := serve(t).do("GET", "/openapi.json", "").want(200, nil).body
+	golden(t, "testdata/openapi.json", string(serve(t).do("GET", "/openapi.json", "").want(200, nil).body))
+}
+
+// golden compares a text with a file: programs and people rely on the text.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
+	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("the document differs from %s: clients are generated from it. If the change is meant, make golden, and read the diff", golden)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-is +should be); if the change is meant, `make golden RUN=%s` writes it:\n%s", file, t.Name(), diff)
 	}
 }
 
