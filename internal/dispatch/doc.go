@@ -25,8 +25,8 @@
 //     time: see package planner.
 //   - A wake-up (hint, timer, signal) may be lost. The poll finds its task at
 //     most Poll and one read later.
-//   - A claim without a reply is repeated with the same token until its fate is
-//     known. Only the end of the process leaves such a claim behind, to be
+//   - A claim without a reply is repeated with the same token until its outcome
+//     is known. Only the end of the process leaves such a claim behind, to be
 //     reaped.
 //   - The lock is never held during a call of the store or of Deliver, nor for
 //     work on all lanes. Such work is done in pages and pieces, and namespaces

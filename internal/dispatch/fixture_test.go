@@ -18,7 +18,7 @@ import (
 // Values that follow from the planner's rules. Its own tests check the rules.
 const (
 	quarantineTime = time.Minute // how long an attempt keeps the quarantine slot while others wait
-	promptly       = time.Second // an attempt that begins so soon after a receiver's delay had to wait for it
+	maxStartDelay  = time.Second // an attempt that begins so soon after a receiver's delay had to wait for it
 	reserve        = 32          // tasks of each lane that are kept, however full the window is
 )
 

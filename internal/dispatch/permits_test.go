@@ -13,7 +13,7 @@ import (
 // counter is an Office as a node at that distance sees it.
 type counter struct {
 	mu    sync.Mutex // guards the fields below
-	o     *permittest.Office
+	o     *permittest.Model
 	away  bool // it does not reply
 	hint  func([]store.PermitScope)
 	last  map[store.PermitScope]store.PermitAsk
@@ -27,7 +27,7 @@ var errAway = errors.New("away")
 
 func newCounter(wide time.Duration) *counter {
 	return &counter{
-		o: permittest.NewOffice(6 * time.Second), wide: wide, began: time.Now(),
+		o: permittest.NewModel(6 * time.Second), wide: wide, began: time.Now(),
 		last: map[store.PermitScope]store.PermitAsk{}, asked: map[store.PermitScope]int{},
 	}
 }
@@ -75,7 +75,7 @@ func (c *counter) asks() int {
 	return n
 }
 
-// out returns the permits and tokens that the office has granted.
+// out returns the permits and tokens that the model has granted.
 func (c *counter) out() (permits, tokens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,10 +11,10 @@ func TestATaskAgesWhileItsReceiverAloneKeepsItBack(t *testing.T) {
 	pl.Tick(10 * s)
 	pl.Hint(noon, entry("host", "t", noon))
 	l := pl.lanes[laneOf("host")]
-	want := func(what string, at, barred time.Duration) {
+	want := func(what string, at, delayed time.Duration) {
 		t.Helper()
-		if got := l.destination.barredFor(l.queue.free, at); got != barred {
-			t.Errorf("%s: delayed for %v, want %v", what, got, barred)
+		if got := l.destination.delayedFor(l.queue.free, at); got != delayed {
+			t.Errorf("%s: delayed for %v, want %v", what, got, delayed)
 		}
 		pl.Tick(at)
 	}

@@ -34,10 +34,10 @@ type destinationKey struct{ namespace, destination string }
 // sign.
 const doubtAfter = 3
 
-// barred reports whether l must wait for its destination. Tasks that were run
+// blocked reports whether l must wait for its destination. Tasks that were run
 // by hand do not wait for a breaker, for which each counts as a probe, nor for
 // a delay that the receiver asked for.
-func (t *destination) barred(l *lane, now time.Duration) bool {
+func (t *destination) blocked(l *lane, now time.Duration) bool {
 	if now < t.rested {
 		return true
 	}
@@ -47,15 +47,15 @@ func (t *destination) barred(l *lane, now time.Duration) bool {
 	return now < t.retryAt || t.breaker.open && (now < t.breaker.until || t.breaker.probe != 0)
 }
 
-// promptly is the longest time between the end of a receiver's delay and an
-// attempt that waited for that delay alone.
-const promptly = time.Second
+// maxStartDelay is the longest time between the end of a receiver's delay and
+// an attempt that waited for that delay alone.
+const maxStartDelay = time.Second
 
-// barredFor returns for how long the receiver alone has delayed tasks, by an
+// delayedFor returns for how long the receiver alone has delayed tasks, by an
 // open breaker or by delays that followed each other. The time before free does
 // not count: then a pause of the queue or an unavailable store delayed the
 // tasks too.
-func (t *destination) barredFor(free, now time.Duration) time.Duration {
+func (t *destination) delayedFor(free, now time.Duration) time.Duration {
 	since := now
 	if t.breaker.open {
 		since = t.breaker.since
@@ -69,7 +69,7 @@ func (t *destination) barredFor(free, now time.Duration) time.Duration {
 // delayedBy reports whether an attempt that started at began had to wait for a
 // delay that the receiver asked for.
 func (t *destination) delayedBy(began time.Duration) bool {
-	return t.retryAt != 0 && began <= t.retryAt+promptly
+	return t.retryAt != 0 && began <= t.retryAt+maxStartDelay
 }
 
 // postpone records that the receiver wants no request before until. Its reply

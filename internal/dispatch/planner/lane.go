@@ -58,7 +58,7 @@ type lane struct {
 	node      node[*lane] // among the ready lanes of its queue and priority
 	wakeup    Wakeup      // while waiting: the due time of its first task
 	served    task.Millis // when a task was last picked; 0: never
-	turn      uint64      // the number of that pick
+	lastPick  uint64      // the number of that pick
 
 	foreseen task.Millis // the due time that foresee handled last
 	emptied  task.Millis // when it was first seen idle; 0: it is not idle
@@ -70,7 +70,7 @@ const (
 	idle    laneState = iota // no task is known
 	waiting                  // its first task is not due yet
 	ready                    // its first task is due, and the lane is in the tree of its queue and priority
-	barred                   // its first task is due, and its destination or a limit of the lane stops it
+	blocked                  // its first task is due, and its destination or a limit of the lane stops it
 )
 
 // urgent reports whether l's tasks were run by hand.
@@ -80,7 +80,7 @@ func (l *lane) urgent() bool { return l.name.Priority == task.RunNow }
 func (l *lane) quarantined() bool { return l.name.Priority == task.Quarantine }
 
 // busy reports whether l's first task is due.
-func (l *lane) busy() bool { return l.state == ready || l.state == barred }
+func (l *lane) busy() bool { return l.state == ready || l.state == blocked }
 
 // earliest returns the earliest known due time.
 func (l *lane) earliest() task.Millis {
@@ -108,8 +108,8 @@ func (l *lane) place() *int { return &l.readPlace }
 // left reports whether p is in the part that is left for a later read.
 func (l *lane) left(p task.Position) bool { return l.behind && l.cursor.Less(p) }
 
-// truncate keeps the keep earliest tasks, at least one. The other tasks, and all
-// that were left before, are read again later. It returns how many tasks it
+// truncate keeps the keep earliest tasks, at least one. The other tasks, and
+// all that were left before, are read again later. It returns how many tasks it
 // dropped.
 func (l *lane) truncate(keep int) int {
 	gone := l.cut(keep)

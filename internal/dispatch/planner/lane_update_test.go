@@ -57,7 +57,7 @@ func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 			}
 			want := ready
 			if target.retryAt > pl.monotonic {
-				want = barred
+				want = blocked
 			}
 			for _, l := range pl.lanes {
 				if l.order.len() > 0 && l.state != want {

@@ -45,7 +45,7 @@ func (pl *Planner) queueOf(key queueKey, now task.Millis) *queue {
 		return q
 	}
 	t := pl.namespaceOf(key.namespace)
-	q := &queue{key: key, namespace: t, settings: pl.settings.Queue(key.namespace, key.name), destinations: map[string]*queueDestination{}, turns: turns{number: pl.next()}, free: pl.monotonic}
+	q := &queue{key: key, namespace: t, settings: pl.settings.Queue(key.namespace, key.name), destinations: map[string]*queueDestination{}, servedRank: servedRank{number: pl.next()}, free: pl.monotonic}
 	q.node.owner, q.quarantineNode.owner, q.wakeup.owner = q, q, q
 	q.update.lanes = func() []*lane { return q.lanes }
 	q.bucket.configure(q.settings, pl.monotonic)
@@ -59,7 +59,7 @@ func (pl *Planner) queueOf(key queueKey, now task.Millis) *queue {
 func (pl *Planner) namespaceOf(name string) *namespace {
 	t := pl.namespaces[name]
 	if t == nil {
-		t = &namespace{name: name, suspended: pl.settings.Suspended(name), turns: turns{number: pl.next()}, round: round{checked: pl.checked}}
+		t = &namespace{name: name, suspended: pl.settings.Suspended(name), servedRank: servedRank{number: pl.next()}, round: round{checked: pl.checked}}
 		t.node.owner = t
 		pl.namespaces[name] = t
 	}

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// foresight is how long before a task is due its permits are requested, so
-	// that the round trip to the store does not make the task late.
-	foresight = 25 * time.Millisecond
+	// requestAhead is how long before a task is due its permits are requested,
+	// so that the round trip to the store does not make the task late.
+	requestAhead = 25 * time.Millisecond
 	// keepPermits is how long permits are kept for which no other node waits.
 	// keepTokens is the same for tokens, and the longest delay before their use
 	// is reported.
@@ -27,8 +27,8 @@ const (
 )
 
 // LimitLease is this node's part of the limits of a queue, or of one
-// destination of a queue, if nodes share them: see store.PermitStore. Queues without
-// limits have no lease; neither do single-node stores.
+// destination of a queue, if nodes share them: see store.PermitStore. Queues
+// without limits have no lease; neither do single-node stores.
 //
 // Held permits and tokens count until the lease ends. The lease is counted from
 // before the request was sent, so it ends here before other nodes may use them.
@@ -159,8 +159,8 @@ func (s *LimitLease) expire() {
 }
 
 // demand records that n attempts could be under way. If other nodes wait, it
-// returns n. Otherwise it returns the largest demand of the recent past, so that
-// small changes cause no requests.
+// returns n. Otherwise it returns the largest demand of the recent past, so
+// that small changes cause no requests.
 func (s *LimitLease) demand(n int, now time.Duration) int {
 	if d := now - s.period; d >= keepPermits/2 {
 		s.peaks[1] = s.peaks[0]

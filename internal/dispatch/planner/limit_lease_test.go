@@ -42,7 +42,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 		if kinds&2 > 0 {
 			q.Rate, q.Burst = rapid.Float64Range(1, 100).Draw(t, "rate"), rapid.IntRange(1, 20).Draw(t, "burst")
 		}
-		o := permittest.NewOffice(time.Second)
+		o := permittest.NewModel(time.Second)
 		crowded := rapid.Bool().Draw(t, "crowded")
 		if crowded {
 			o.Share = func(_, held int) (int, time.Duration) {
@@ -120,7 +120,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 				for i, s := range leases {
 					flights = append(flights, &flight{node: n, lease: s, ask: asks[i], sent: monotonic})
 				}
-			case 5, 6: // a request reaches the office, or a reply comes back
+			case 5, 6: // a request reaches the model, or a reply comes back
 				for _, f := range flights {
 					if f.node == n && !f.carried {
 						if rapid.IntRange(0, 9).Draw(t, "lost") > 0 {
@@ -182,7 +182,7 @@ func expiredAny(planners []*Planner, running [][]*Pick, monotonic time.Duration)
 
 // TestTokensThatAreGivenBackAreNotUsed: not even before the store has them.
 func TestTokensThatAreGivenBackAreNotUsed(t *testing.T) {
-	pl, o, now := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100), permittest.NewOffice(time.Second), noon
+	pl, o, now := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100), permittest.NewModel(time.Second), noon
 	pl.config.Shared = true
 	pl.Configure(now, settings.NewSettings(&settings.QueueSettings{Name: "q", Rate: 1, Burst: 5}))
 	pl.Tick(time.Second)

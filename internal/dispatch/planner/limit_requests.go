@@ -176,7 +176,7 @@ func (o *queueDestination) waits() bool {
 // whether it is too early for that.
 func (pl *Planner) foresee(l *lane, now task.Millis) (early bool) {
 	wait := l.earliest().Sub(now)
-	if wait > foresight {
+	if wait > requestAhead {
 		return true
 	}
 	if l.foreseen == l.earliest() {
@@ -191,7 +191,7 @@ func (pl *Planner) foresee(l *lane, now task.Millis) (early bool) {
 			s.coming = 0
 		}
 		s.foreseen = max(s.foreseen, pl.monotonic+wait)
-		s.coming += l.dueBy(l.earliest().Add(foresight), mostAsked)
+		s.coming += l.dueBy(l.earliest().Add(requestAhead), mostAsked)
 		pl.considerRequest(s)
 	}
 	return false
@@ -214,7 +214,7 @@ func (pl *Planner) due(s *LimitLease, now task.Millis) int {
 	switch {
 	case s.destination != nil:
 		for _, l := range s.destination.lanes {
-			if l.busy() && !l.destination.barred(l, pl.monotonic) && !count(l) {
+			if l.busy() && !l.destination.blocked(l, pl.monotonic) && !count(l) {
 				break
 			}
 		}
@@ -241,7 +241,8 @@ func (pl *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []store.Perm
 	return leases, asks
 }
 
-// Quiet reports whether no request for a part of a limit is pending or under way.
+// Quiet reports whether no request for a part of a limit is pending or under
+// way.
 func (pl *Planner) Quiet() bool { return pl.asking == 0 && len(pl.pending) == 0 }
 
 // Stop lets no more tasks start. Unused permits and tokens are given back.

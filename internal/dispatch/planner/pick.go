@@ -71,7 +71,7 @@ func (l *lane) rank() rank {
 	if !l.queue.bucket.limited() {
 		since = max(since, l.served)
 	}
-	return rank{since: int64(since), turn: l.turn, number: l.number}
+	return rank{since: int64(since), lastPick: l.lastPick, number: l.number}
 }
 
 // Take returns at most limit tasks that are due and may start now, in the order
@@ -107,7 +107,7 @@ func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 	it, q, t := l.order.min(), l.queue, l.destination
 	p := Pick{
 		Key:    task.Key{Namespace: l.name.Namespace, Name: it.name},
-		Barred: t.barredFor(max(q.free, pl.away), pl.monotonic),
+		Barred: t.delayedFor(max(q.free, pl.away), pl.monotonic),
 		lane:   l, class: t.class, picked: pl.monotonic,
 	}
 	pl.forget(l, it)
@@ -129,7 +129,7 @@ func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 		pl.quarantine.enter(q)
 	}
 	if t.breaker.open && !l.urgent() {
-		p.probe, t.breaker.probe = pl.turn, pl.turn
+		p.probe, t.breaker.probe = pl.picks, pl.picks
 		pl.redo(&t.update, now)
 	}
 	pl.replace(l, now)
@@ -290,10 +290,10 @@ func (pl *Planner) place(l *lane, now task.Millis) {
 	case l.earliest() > now:
 		l.state, wake = waiting, l.earliest()
 		if (l.queue.lease != nil || l.queueDestination.lease != nil) && pl.foresee(l, now) {
-			wake = wake.Add(-foresight)
+			wake = wake.Add(-requestAhead)
 		}
-	case l.destination.barred(l, pl.monotonic) || pl.full(l):
-		l.state = barred
+	case l.destination.blocked(l, pl.monotonic) || pl.full(l):
+		l.state = blocked
 	default:
 		l.state = ready
 	}

@@ -53,20 +53,20 @@ type Planner struct {
 	total   int         // number of known tasks
 	checked task.Millis // when rounds were begun last
 
-	slots       slots
-	quarantine  quarantineSlot
-	startable   waitTree[*namespace] // namespaces that may start a task
-	namespaces  map[string]*namespace
-	turn        uint64        // counts picks
-	holders     int           // number of namespaces with known tasks
-	readTurns   []*namespace  // namespaces with lanes to read, in turns
-	rounds      []*namespace  // namespaces with a survey under way, in turns: see round
-	polls       uint64        // counts BeginRounds
-	updates     []*laneUpdate // unfinished updates, in turns
-	pieces      int           // number of lanes in one piece
-	needsSurvey bool          // a survey is needed: lanes that were held may be read again
-	dirty       []*Wakeup     // wakeups whose moment has changed
-	keptHints   []keptHint    // hints of unknown tasks in lanes that are being read
+	slots            slots
+	quarantine       quarantineSlot
+	startable        waitTree[*namespace] // namespaces that may start a task
+	namespaces       map[string]*namespace
+	picks            uint64        // number of picks so far
+	holders          int           // number of namespaces with known tasks
+	namespacesToRead []*namespace  // namespaces with lanes to read, in turns
+	rounds           []*namespace  // namespaces with a survey under way, in turns: see round
+	polls            uint64        // counts BeginRounds
+	updates          []*laneUpdate // unfinished updates, in turns
+	pieces           int           // number of lanes in one piece
+	needsSurvey      bool          // a survey is needed: lanes that were held may be read again
+	dirty            []*Wakeup     // wakeups whose moment has changed
+	keptHints        []keptHint    // hints of unknown tasks in lanes that are being read
 
 	firing []*lane      // lanes of schedules that are or were due
 	ended  []*namespace // namespaces of schedules that may wait for the end of an occurrence, in turns

@@ -61,14 +61,14 @@ func (g *quarantineSlot) first(left cost) *lane {
 func (g *quarantineSlot) put(q *queue, stands bool) {
 	switch {
 	case stands:
-		g.queues.put(&q.quarantineNode, rank{turn: q.quarantineTurn, number: q.number}, q.bands[task.Quarantine].lanes.minCost())
+		g.queues.put(&q.quarantineNode, rank{lastPick: q.lastQuarantinePick, number: q.number}, q.bands[task.Quarantine].lanes.minCost())
 	case q.quarantineNode.inTree:
 		g.queues.remove(&q.quarantineNode)
 	}
 }
 
 // enter gives the slot to a pick of q, which has just had its turn.
-func (g *quarantineSlot) enter(q *queue) { g.taken, q.quarantineTurn = true, q.since }
+func (g *quarantineSlot) enter(q *queue) { g.taken, q.lastQuarantinePick = true, q.since }
 
 // beginQuarantined records that the attempt that holds the quarantine slot
 // starts.

@@ -15,7 +15,7 @@ type namespace struct {
 	queues waitTree[*queue] // queues that may start a task
 	busy   int              // number of lanes with a task that is due
 	node   node[*namespace]
-	turns
+	servedRank
 
 	suspended bool // no task is claimed and no schedule fired: see queue.stopped
 
@@ -57,13 +57,13 @@ type queue struct {
 	running int
 	tried   [classes]int // attempts under way, by the class of their destination at the pick
 
-	busy  int   // number of lanes with a task that is due
-	round int64 // the turn of the priority that was served last
-	node  node[*queue]
-	turns
+	busy int   // number of lanes with a task that is due
+	pass int64 // the pass of the priority that was served last
+	node node[*queue]
+	servedRank
 
-	quarantineNode node[*queue] // its node in the tree of the quarantine slot
-	quarantineTurn uint64       // its last pick in quarantine; 0: none
+	quarantineNode     node[*queue] // its node in the tree of the quarantine slot
+	lastQuarantinePick uint64       // its last pick in quarantine; 0: none
 }
 
 type queueKey struct{ namespace, name string }
@@ -79,18 +79,18 @@ type queueDestination struct {
 type priorityBand struct {
 	lanes waitTree[*lane] // ready lanes
 	busy  int             // number of lanes with a task that is due, ready or not
-	turn  int64
+	pass  int64           // the band with the smallest pass is served next
 }
 
-// turns is the rank of a queue in its namespace, or of a namespace. The one
-// that has waited longest is next: since it was served last, or since it became
-// busy.
-type turns struct {
+// servedRank is the rank of a queue in its namespace, or of a namespace. The
+// one that has waited longest is next: since it was served last, or since it
+// became busy.
+type servedRank struct {
 	since  uint64 // the number of the pick before that
 	number uint64
 }
 
-func (t *turns) rank() rank { return rank{since: int64(t.since), number: t.number} }
+func (t *servedRank) rank() rank { return rank{since: int64(t.since), number: t.number} }
 
 // stride is how many rounds a priority waits between two turns. If all three
 // priorities are busy, then of 21 turns high gets 16, normal 4 and low 1. A
@@ -105,25 +105,25 @@ var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Quarant
 // stopped for long gets one turn ahead of the others. It does not save up
 // turns.
 //
-// The priority with the smallest turn is served. Its turn is one stride after
-// the turn that was served when it became busy, or one stride after its own
-// last turn. A handicap in time, ten seconds for each priority, was built
-// first. Together with turns it started one task of a lower priority in ten
-// seconds, however many tasks waited. Tasks that were run by hand or are in
-// quarantine have no such turns: see first and quarantineSlot.
+// The priority with the smallest pass is served, as in stride scheduling. Its
+// pass is one stride after the pass that was served when it became busy, or one
+// stride after its own last pass. A handicap in time, ten seconds for each
+// priority, was built first. Together with turns it started one task of a lower
+// priority in ten seconds, however many tasks waited. Tasks that were run by
+// hand or are in quarantine have no such turns: see first and quarantineSlot.
 
 // noteBusy records that a lane has gained (1) or lost (-1) a task that is due.
 func (pl *Planner) noteBusy(l *lane, by int) {
 	q, t := l.queue, l.queue.namespace
 	s := &q.bands[l.name.Priority]
 	if s.busy += by; by > 0 && s.busy == 1 {
-		s.turn = q.round + stride[l.name.Priority]
+		s.pass = q.pass + stride[l.name.Priority]
 	}
 	if q.busy += by; by > 0 && q.busy == 1 {
-		q.since = pl.turn
+		q.since = pl.picks
 	}
 	if t.busy += by; by > 0 && t.busy == 1 {
-		t.since = pl.turn
+		t.since = pl.picks
 	}
 }
 
@@ -131,12 +131,12 @@ func (pl *Planner) noteBusy(l *lane, by int) {
 func (pl *Planner) served(l *lane, now task.Millis) {
 	q := l.queue
 	s := &q.bands[l.name.Priority]
-	pl.turn++
-	l.served, l.turn = now, pl.turn
-	q.since, q.namespace.since = pl.turn, pl.turn
+	pl.picks++
+	l.served, l.lastPick = now, pl.picks
+	q.since, q.namespace.since = pl.picks, pl.picks
 	if l.name.Priority.Valid() {
-		q.round = max(q.round, s.turn)
-		s.turn = q.round + stride[l.name.Priority]
+		q.pass = max(q.pass, s.pass)
+		s.pass = q.pass + stride[l.name.Priority]
 	}
 }
 
@@ -157,7 +157,7 @@ func (q *queue) first(left cost) *lane {
 	var best *priorityBand
 	for p := task.High; p <= task.Low; p++ {
 		s := &q.bands[p]
-		if s.lanes.minCost().fit(left) && (best == nil || s.turn < best.turn) {
+		if s.lanes.minCost().fit(left) && (best == nil || s.pass < best.pass) {
 			best = s
 		}
 	}

@@ -57,7 +57,7 @@ func (pl *Planner) requestRead(l *lane, due task.Millis) {
 	}
 	t := l.queue.namespace
 	if t.readQueue.len() == 0 {
-		pl.readTurns = append(pl.readTurns, t)
+		pl.namespacesToRead = append(pl.namespacesToRead, t)
 	}
 	l.needsRead, l.readSince, l.readNumber = true, max(due, l.read), pl.next()
 	t.readQueue.push(l)
@@ -67,13 +67,13 @@ func (pl *Planner) requestRead(l *lane, due task.Millis) {
 // lane by lane. So however many lanes one namespace has, the first lane of
 // another one is in the next Peek.
 func (pl *Planner) nextToRead(now task.Millis) *lane {
-	t := pl.readTurns[0]
-	pl.readTurns[0] = nil
-	pl.readTurns = pl.readTurns[1:]
+	t := pl.namespacesToRead[0]
+	pl.namespacesToRead[0] = nil
+	pl.namespacesToRead = pl.namespacesToRead[1:]
 	l := t.readQueue.min()
 	t.readQueue.remove(l)
 	if t.readQueue.len() > 0 {
-		pl.readTurns = append(pl.readTurns, t)
+		pl.namespacesToRead = append(pl.namespacesToRead, t)
 	}
 	l.needsRead, l.read = false, now
 	return l
@@ -90,7 +90,7 @@ func (pl *Planner) Reads(now task.Millis) []Read {
 	}
 	var reads []Read
 	budget, horizon := peekChunk, now.Add(pl.config.Window)
-	for len(pl.readTurns) > 0 && budget > 0 {
+	for len(pl.namespacesToRead) > 0 && budget > 0 {
 		l := pl.nextToRead(now)
 		if l.scan {
 			reads = append(reads, pl.request(l, true, l.scanned, min(l.cursor.Due, horizon), scanChunk))

@@ -29,7 +29,7 @@ func (w *world) rank(l *lane) []int64 {
 		since = max(since, l.served)
 	}
 	if l.name.Priority == task.Quarantine {
-		return []int64{-1, int64(q.quarantineTurn), int64(q.number), int64(since), int64(l.turn), int64(l.number)}
+		return []int64{-1, int64(q.lastQuarantinePick), int64(q.number), int64(since), int64(l.lastPick), int64(l.number)}
 	}
 	routine := int64(1)
 	if l.name.Priority == task.RunNow {
@@ -37,7 +37,7 @@ func (w *world) rank(l *lane) []int64 {
 	}
 	return []int64{
 		0, int64(t.since), int64(t.number), int64(q.since), int64(q.number),
-		routine, routine * q.bands[l.name.Priority].turn, int64(l.name.Priority), int64(since), int64(l.turn), int64(l.number),
+		routine, routine * q.bands[l.name.Priority].pass, int64(l.name.Priority), int64(since), int64(l.lastPick), int64(l.number),
 	}
 }
 
@@ -52,7 +52,7 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 	switch {
 	case l.schedules() || l.state == waiting || l.order.len() == 0 || l.earliest() > w.now:
 		return false
-	case w.lossy > 0 && (l.state == barred || l.queue.wakeup.IsSet() && !urgent): // time has ended the wait, and the wake-up was lost
+	case w.lossy > 0 && (l.state == blocked || l.queue.wakeup.IsSet() && !urgent): // time has ended the wait, and the wake-up was lost
 		return false
 	case w.monotonic < t.rested, !urgent && (w.monotonic < t.retryAt || t.breaker.open && (w.monotonic < t.breaker.until || t.breaker.probe != 0)):
 		return false

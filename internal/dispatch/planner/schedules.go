@@ -7,8 +7,8 @@ import "github.com/foliot/foliot/internal/task"
 // slot and have no limits. At its instant a schedule is fired, and the task
 // that it creates waits in the lane of the task.
 
-// fireTurn is how many schedules of one namespace are fired in its turn.
-const fireTurn = 16
+// firesPerTurn is how many schedules of one namespace are fired in its turn.
+const firesPerTurn = 16
 
 // schedules reports whether l is a lane of schedules.
 func (l *lane) schedules() bool { return l.name.Queue == task.ScheduleQueue }
@@ -52,7 +52,7 @@ func (pl *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
 		t := pl.ended[0]
 		pl.ended[0] = nil
 		pl.ended = pl.ended[1:]
-		n := min(fireTurn, limit/2-len(fires), len(t.ended))
+		n := min(firesPerTurn, limit/2-len(fires), len(t.ended))
 		for _, key := range t.ended[:n] {
 			if !t.suspended { // after the suspension it is due again soon
 				fires = append(fires, task.Fire{Key: key})
@@ -67,7 +67,7 @@ func (pl *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
 		pl.firing[0] = nil
 		pl.firing = pl.firing[1:]
 		// No schedule is due if the clock stepped back, or if all were paused.
-		for n := fireTurn; n > 0 && len(fires) < limit && l.earliest() <= now; n-- {
+		for n := firesPerTurn; n > 0 && len(fires) < limit && l.earliest() <= now; n-- {
 			fires = append(fires, task.Fire{Key: pl.fired(l)})
 		}
 		l.firing = false

@@ -13,13 +13,13 @@ import (
 // one is the planner of a node with one queue, with a rate that nodes share.
 type one struct {
 	*Planner
-	t      *testing.T
-	office *permittest.Office
-	made   int
+	t     *testing.T
+	model *permittest.Model
+	made  int
 }
 
 func newOne(t *testing.T, rate float64, burst int) *one {
-	o := &one{Planner: New(Config{Window: 5 * time.Second, Tasks: 1000}, 100), t: t, office: permittest.NewOffice(time.Second)}
+	o := &one{Planner: New(Config{Window: 5 * time.Second, Tasks: 1000}, 100), t: t, model: permittest.NewModel(time.Second)}
 	o.config.Shared = true
 	o.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", Rate: rate, Burst: burst}))
 	o.Tick(time.Second)
@@ -41,7 +41,7 @@ func (o *one) asks() (reply func()) {
 	if len(asks) != 1 {
 		o.t.Fatalf("%d asks", len(asks))
 	}
-	r, sent := o.office.Permit(o.monotonic, 0, asks[0]), o.monotonic
+	r, sent := o.model.Permit(o.monotonic, 0, asks[0]), o.monotonic
 	return func() { o.Granted(leases[0], r, sent, noon) }
 }
 

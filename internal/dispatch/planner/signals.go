@@ -16,7 +16,7 @@ func (pl *Planner) Signals() Signals {
 	s := Signals{
 		Claim:   pl.first() != nil,
 		Fire:    pl.fires(),
-		Refill:  len(pl.readTurns)+len(pl.updates) > 0,
+		Refill:  len(pl.namespacesToRead)+len(pl.updates) > 0,
 		Survey:  pl.needsSurvey,
 		Permits: len(pl.pending) > 0,
 	}
@@ -27,7 +27,8 @@ func (pl *Planner) Signals() Signals {
 // Busy reports whether a survey or an update of many lanes is under way.
 func (pl *Planner) Busy() bool { return len(pl.rounds)+len(pl.updates) > 0 }
 
-// BreakerChanges returns the breakers that opened or closed since the last call.
+// BreakerChanges returns the breakers that opened or closed since the last
+// call.
 func (pl *Planner) BreakerChanges() []BreakerChange {
 	changes := pl.changes
 	pl.changes = nil

@@ -88,7 +88,7 @@ func (pl *Planner) Pages(now task.Millis) (pages []Page) {
 		budget -= min(len(t.lanes)+1, pageLanes)
 		pl.checkSome(t, now, pageLanes)
 		if t.round.read {
-			pl.turnRound(t, now)
+			pl.rotateRounds(t, now)
 			continue
 		}
 		pages = append(pages, Page{store.LanePageRead{Namespace: t.name, From: t.round.from, Limit: pageLanes}, t})
@@ -108,12 +108,12 @@ func (pl *Planner) AbsorbPages(now task.Millis, pages []Page, found []store.Lane
 			r.lanes += len(found[i].Heads)
 			r.from, r.read = found[i].Next, found[i].Last
 		}
-		pl.turnRound(p.namespace, now)
+		pl.rotateRounds(p.namespace, now)
 	}
 }
 
-// turnRound puts t behind the others, or ends its round if all was checked.
-func (pl *Planner) turnRound(t *namespace, now task.Millis) {
+// rotateRounds puts t behind the others, or ends its round if all was checked.
+func (pl *Planner) rotateRounds(t *namespace, now task.Millis) {
 	r := &t.round
 	if !r.read || r.lane > 0 || r.queue > 0 || r.destination > 0 {
 		pl.rounds = append(pl.rounds, t)

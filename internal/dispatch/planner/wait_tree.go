@@ -39,19 +39,19 @@ type node[T any] struct {
 	left, right *node[T] // before and behind
 }
 
-// rank is the order of a tree: by since, then by the turn of the last pick.
+// rank is the order of a tree: by since, then by the number of the last pick.
 type rank struct {
-	since  int64
-	turn   uint64 // of the last pick; 0: none
-	number uint64 // unique in the tree
+	since    int64
+	lastPick uint64 // number of the last pick; 0: none
+	number   uint64 // unique in the tree
 }
 
 func (o rank) before(p rank) bool {
 	if o.since != p.since {
 		return o.since < p.since
 	}
-	if o.turn != p.turn {
-		return o.turn < p.turn
+	if o.lastPick != p.lastPick {
+		return o.lastPick < p.lastPick
 	}
 	return o.number < p.number
 }

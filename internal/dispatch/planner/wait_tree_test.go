@@ -18,7 +18,7 @@ func TestAWaitTreeFindsTheFirstThatMayRun(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(t, "in") > 0 {
 				need[rapid.IntRange(0, int(share)).Draw(t, "class")] = small.Draw(t, "need")
 			}
-			o := rank{since: int64(small.Draw(t, "rank")), turn: uint64(small.Draw(t, "turn")), number: uint64(i)}
+			o := rank{since: int64(small.Draw(t, "rank")), lastPick: uint64(small.Draw(t, "last pick")), number: uint64(i)}
 			r.put(&nodes[i], o, need)
 
 			left := cost{small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left")}

@@ -1,5 +1,5 @@
-// Package permittest is a model of store.PermitStore for tests: limits that nodes
-// share.
+// Package permittest is a model of store.PermitStore for tests: limits that
+// nodes share.
 package permittest
 
 import (
@@ -9,9 +9,9 @@ import (
 	"github.com/foliot/foliot/internal/store"
 )
 
-// Office grants permits and tokens to any number of nodes. It keeps the
+// Model grants permits and tokens to any number of nodes. It keeps the
 // promises of store.PermitStore in the simplest way. The time is an argument.
-type Office struct {
+type Model struct {
 	// Share returns the number of permits to which a node must return, and when
 	// the node must ask again. nil: no node waits for permits.
 	Share func(node, held int) (share int, again time.Duration)
@@ -33,16 +33,16 @@ type holding struct {
 	ends time.Duration
 }
 
-// NewOffice returns an Office that has granted nothing. Its grants are leases
+// NewModel returns a Model that has granted nothing. Its grants are leases
 // of this duration.
-func NewOffice(lease time.Duration) *Office {
-	o := &Office{lease: lease, permits: map[int]holding{}}
+func NewModel(lease time.Duration) *Model {
+	o := &Model{lease: lease, permits: map[int]holding{}}
 	o.bucket.holding = map[int]holding{}
 	return o
 }
 
 // Permit returns the reply to a node's request at the time now.
-func (o *Office) Permit(now time.Duration, node int, ask store.PermitAsk) store.PermitReply {
+func (o *Model) Permit(now time.Duration, node int, ask store.PermitAsk) store.PermitReply {
 	o.asks++
 	r := store.PermitReply{Lease: o.lease, Share: -1}
 	if ask.Concurrency > 0 {
@@ -76,7 +76,7 @@ func (o *Office) Permit(now time.Duration, node int, ask store.PermitAsk) store.
 	return r
 }
 
-func (o *Office) tokens(now time.Duration, node int, ask store.PermitAsk) int {
+func (o *Model) tokens(now time.Duration, node int, ask store.PermitAsk) int {
 	b, interval := &o.bucket, float64(time.Second)/ask.Rate
 	for n, d := range b.holding {
 		if d.ends <= now {
@@ -105,6 +105,6 @@ func (o *Office) tokens(now time.Duration, node int, ask store.PermitAsk) int {
 }
 
 // Held returns how many permits and tokens a node has.
-func (o *Office) Held(node int) (permits, tokens int) {
+func (o *Model) Held(node int) (permits, tokens int) {
 	return o.permits[node].n, o.bucket.holding[node].n
 }
