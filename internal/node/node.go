@@ -35,10 +35,10 @@ type Config struct {
 	Listen    netip.AddrPort  // the address of the API
 	Collector func() []string // host:port of the trace collector
 
-	BodyLimit  int
-	Hosts      []string // host names that requests may use
-	ClientAddr func(*http.Request) netip.Addr
-	Admitted   func(ctx context.Context, namespace, token string) // called for each authenticated request
+	BodyLimit     int
+	Hosts         []string // host names that requests may use
+	ClientAddr    func(*http.Request) netip.Addr
+	Authenticated func(ctx context.Context, namespace, token string) // called for each authenticated request
 
 	Allow, Deny []netip.Prefix // addresses that tasks may or may not call
 	Private     bool           // as long as there is no token, only users of this machine can create tasks
@@ -175,7 +175,7 @@ func (n *Node) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		BodyLimit:     cfg.BodyLimit,
 		AllowedHosts:  cfg.Hosts,
 		ClientAddr:    cfg.ClientAddr,
-		Authenticated: cfg.Admitted,
+		Authenticated: cfg.Authenticated,
 		Observe:       n.metrics.Request,
 		Trace:         tracing.Parent,
 		Metrics:       n.metricsHandler(),

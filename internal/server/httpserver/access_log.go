@@ -21,9 +21,9 @@ type sender struct{ namespace, token string }
 
 type senderKey struct{}
 
-// Admitted records the namespace and token of an authenticated request, for the
-// access log. It also marks the connection as authenticated.
-func Admitted(ctx context.Context, namespace, token string) {
+// Authenticated records the namespace and token of an authenticated request,
+// for the access log. It also marks the connection as authenticated.
+func Authenticated(ctx context.Context, namespace, token string) {
 	markAuthenticated(ctx)
 	if s, ok := ctx.Value(senderKey{}).(*sender); ok {
 		*s = sender{namespace, token}
