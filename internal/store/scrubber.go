@@ -17,18 +17,18 @@ type Scrubber interface {
 	// without another in between.
 	//
 	// Scrub takes back a lease that has ended if another scrub, at least
-	// StrayAfter later, finds it unchanged. One scrub is not enough: if the
+	// AbandonedAfter later, finds it unchanged. One scrub is not enough: if the
 	// clock was set ahead, every lease looks ended until it is extended.
 	Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (Scrubbed, error)
 }
 
-// StrayAfter is the minimum time between the scrub that first finds a lease
+// AbandonedAfter is the minimum time between the scrub that first finds a lease
 // ended and the scrub that takes it back. The holder of a lease extends it far
 // more often.
-const StrayAfter = time.Minute
+const AbandonedAfter = time.Minute
 
-// FoundStray is the sentence of a Repair that took back a lease.
-const FoundStray = "its lease had ended and was not extended: it would never have been retried"
+// FoundAbandoned is the sentence of a Repair that took back a lease.
+const FoundAbandoned = "its lease had ended and was not extended: it would never have been retried"
 
 // Scrubbed is the result of one step of a scrub.
 type Scrubbed struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// stray is a lease that a scrub found ended.
-type stray struct {
+// endedLease is a lease that a scrub found ended.
+type endedLease struct {
 	token task.Token
 	until task.Millis
 	seen  task.Millis // when a scrub first found it ended
@@ -30,9 +30,9 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 		}
 		done.Examined++
 		done.Next = place.name
-		if t := s.records[place.key]; s.strayedLocked(now, t) {
+		if t := s.records[place.key]; s.abandonedLocked(now, t) {
 			s.reapLocked(now, t, false)
-			done.Repairs = append(done.Repairs, store.Repair{Key: place.key, Found: store.FoundStray})
+			done.Repairs = append(done.Repairs, store.Repair{Key: place.key, Found: store.FoundAbandoned})
 		}
 	}
 	done.Next = ""
@@ -61,24 +61,24 @@ func (s *Store) placesLocked(after string) []place {
 	return places
 }
 
-// strayedLocked reports whether t's lease has ended and has not been extended
-// for store.StrayAfter since a scrub first saw that. One scrub is not enough: if
-// the clock was set ahead, every lease looks ended.
-func (s *Store) strayedLocked(now task.Millis, t *task.Task) bool {
+// abandonedLocked reports whether t's lease has ended and has not been extended
+// for store.AbandonedAfter since a scrub first saw that. One scrub is not
+// enough: if the clock was set ahead, every lease looks ended.
+func (s *Store) abandonedLocked(now task.Millis, t *task.Task) bool {
 	key := t.Key()
 	if t.State != task.Running || t.Lease.Until > now {
-		delete(s.strays, key)
+		delete(s.endedLeases, key)
 		return false
 	}
-	found := stray{t.Lease.Token, t.Lease.Until, now}
-	old, again := s.strays[key]
+	found := endedLease{t.Lease.Token, t.Lease.Until, now}
+	old, again := s.endedLeases[key]
 	if again && old.token == found.token && old.until == found.until {
-		if now.Sub(old.seen) < store.StrayAfter {
+		if now.Sub(old.seen) < store.AbandonedAfter {
 			return false
 		}
-		delete(s.strays, key)
+		delete(s.endedLeases, key)
 		return true
 	}
-	s.strays[key] = found
+	s.endedLeases[key] = found
 	return false
 }

@@ -21,35 +21,36 @@ type Config struct {
 	// the defaults of task.Policy.
 	Policy task.Policy
 
-	// AuditKeep is how long entries of the audit log are kept. Default: 30 days;
-	// negative: there is no audit log.
+	// AuditKeep is how long entries of the audit log are kept. Default: 30
+	// days; negative: there is no audit log.
 	AuditKeep time.Duration
 }
 
 // Store is a store.Store that forgets everything when the process ends. Nothing
-// runs in the background. Lanes, Peek, List, Fire, Reap, Sweep, Counts and Scrub cost
-// O(tasks), and so does a change in a namespace that has quotas.
+// runs in the background. Lanes, Peek, List, Fire, Reap, Sweep, Counts and
+// Scrub cost O(tasks), and so does a change in a namespace that has quotas.
 type Store struct {
 	policy    task.Policy
 	auditKeep time.Duration
 
-	// settings is written by Configure under mu, and read by Settings without it.
+	// settings is written by Configure under mu, and read by Settings without
+	// it.
 	settings atomic.Pointer[settings.Settings]
 	// configuring is held during all of Configure, so that the watcher gets the
 	// settings in their order. It is taken before mu.
 	configuring sync.Mutex
 
-	mu      sync.Mutex // guards everything below
-	records map[task.Key]*task.Task
-	bodies  map[task.Key][]byte // apart from the records, which change far more often
-	idem    map[idemKey]string  // the name of the record that was created with the key
-	hint    func([]task.Entry)  // nil: no watcher
-	hints   []task.Entry        // hints of the call under way
-	tell    func(*settings.Settings)
-	log     []settings.AuditEntry // the oldest first
-	seq     uint64                // of the newest entry ever made
-	strays  map[task.Key]stray
-	closed  bool
+	mu          sync.Mutex // guards everything below
+	records     map[task.Key]*task.Task
+	bodies      map[task.Key][]byte // apart from the records, which change far more often
+	idem        map[idemKey]string  // the name of the record that was created with the key
+	hint        func([]task.Entry)  // nil: no watcher
+	hints       []task.Entry        // hints of the call under way
+	tell        func(*settings.Settings)
+	log         []settings.AuditEntry // the oldest first
+	seq         uint64                // of the newest entry ever made
+	endedLeases map[task.Key]endedLease
+	closed      bool
 }
 
 // idemKey is an Idempotency-Key's digest; namespaces do not share keys.
@@ -58,12 +59,12 @@ type idemKey struct{ namespace, digest string }
 // New returns an empty Store.
 func New(c Config) *Store {
 	s := &Store{
-		policy:    c.Policy.WithDefaults(),
-		auditKeep: cmp.Or(c.AuditKeep, store.DefaultAuditKeep),
-		records:   map[task.Key]*task.Task{},
-		bodies:    map[task.Key][]byte{},
-		idem:      map[idemKey]string{},
-		strays:    map[task.Key]stray{},
+		policy:      c.Policy.WithDefaults(),
+		auditKeep:   cmp.Or(c.AuditKeep, store.DefaultAuditKeep),
+		records:     map[task.Key]*task.Task{},
+		bodies:      map[task.Key][]byte{},
+		idem:        map[idemKey]string{},
+		endedLeases: map[task.Key]endedLease{},
 	}
 	s.settings.Store(settings.NewSettings())
 	return s
@@ -173,7 +174,8 @@ func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.L
 	return l, nil
 }
 
-// namesLocked returns the names of a namespace that lie within a page's bounds, in order.
+// namesLocked returns the names of a namespace that lie within a page's bounds,
+// in order.
 func (s *Store) namesLocked(namespace string, page task.Page) []string {
 	var names []string
 	for key := range s.records {
@@ -203,7 +205,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.records, s.bodies, s.idem, s.hint, s.tell, s.log, s.strays = nil, nil, nil, nil, nil, nil, nil
+	s.records, s.bodies, s.idem, s.hint, s.tell, s.log, s.endedLeases = nil, nil, nil, nil, nil, nil, nil
 	return nil
 }
 
@@ -291,7 +293,7 @@ func (s *Store) putLocked(t *task.Task) {
 func (s *Store) removeLocked(t *task.Task) {
 	delete(s.records, t.Key())
 	delete(s.bodies, t.Key())
-	delete(s.strays, t.Key())
+	delete(s.endedLeases, t.Key())
 	s.forgetKeyLocked(t)
 }
 

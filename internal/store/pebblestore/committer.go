@@ -277,7 +277,7 @@ func (c *committer) apply(f *writeBatch) (err error) {
 	f.applied = time.Now()
 	defer func() {
 		if p := recover(); p != nil {
-			c.wedge()
+			c.markStuck()
 			err = fmt.Errorf("write the log: %v", p)
 		}
 	}()

@@ -112,7 +112,7 @@ func (s *Store) report(op string, err error) {
 // on.
 func (s *Store) halt() {
 	if s.running.Load() && s.broken() != nil {
-		s.wedge()
+		s.markStuck()
 		select {}
 	}
 }

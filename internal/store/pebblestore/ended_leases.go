@@ -7,31 +7,31 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// strays are the expired leases that a scrub has found. A lease that has not
-// changed store.StrayAfter later is held by no process, because a holder extends
-// its lease. Two checks are necessary: if the clock is set ahead, every lease
-// looks expired until it is extended.
-type strays struct {
+// endedLeases are the expired leases that a scrub has found. A lease that has
+// not changed store.AbandonedAfter later is held by no process, because a
+// holder extends its lease. Two checks are necessary: if the clock is set
+// ahead, every lease looks expired until it is extended.
+type endedLeases struct {
 	mu     sync.Mutex // guards everything below
-	found  map[task.Key]stray
+	found  map[task.Key]endedLease
 	scrubs int
 }
 
-type stray struct {
+type endedLease struct {
 	lost
 	seen  task.Millis // when it was first found expired
 	scrub int         // the last scrub that found it
 }
 
 // begin begins a scrub.
-func (s *strays) begin() {
+func (s *endedLeases) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.scrubs++
 }
 
 // end ends a scrub. Leases that it did not find again were settled or extended.
-func (s *strays) end() {
+func (s *endedLeases) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, old := range s.found {
@@ -42,23 +42,23 @@ func (s *strays) end() {
 }
 
 // find checks the lease of a running task, and returns the lease if it is lost.
-func (s *strays) find(now task.Millis, t *task.Task) []lost {
+func (s *endedLeases) find(now task.Millis, t *task.Task) []lost {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.Lease.Until > now {
 		delete(s.found, t.Key())
 		return nil
 	}
-	this := stray{lost: lost{t.Key(), t.Lease.Token, t.Lease.Until}, seen: now, scrub: s.scrubs}
+	this := endedLease{lost: lost{t.Key(), t.Lease.Token, t.Lease.Until}, seen: now, scrub: s.scrubs}
 	if old, again := s.found[this.key]; again && old.lost == this.lost {
-		if now.Sub(old.seen) >= store.StrayAfter {
+		if now.Sub(old.seen) >= store.AbandonedAfter {
 			delete(s.found, this.key)
 			return []lost{this.lost}
 		}
 		this.seen = old.seen
 	}
 	if s.found == nil {
-		s.found = make(map[task.Key]stray)
+		s.found = make(map[task.Key]endedLease)
 	}
 	s.found[this.key] = this
 	return nil
@@ -71,8 +71,8 @@ type lost struct {
 	until task.Millis
 }
 
-// Apply implements task.Transition. It takes the lease back if it has not changed.
-// Errors: task.ErrStale.
+// Apply implements task.Transition. It takes the lease back if it has not
+// changed. Errors: task.ErrStale.
 func (l lost) Apply(now task.Millis, old *task.Task, f task.Facts) (task.Result, error) {
 	if old == nil || old.State != task.Running || old.Lease.Token != l.token || old.Lease.Until != l.until {
 		return task.Result{}, task.ErrStale

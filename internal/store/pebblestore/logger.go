@@ -25,7 +25,7 @@ func (l logger) Errorf(format string, args ...any) {
 // does not return. If it ended the process, the process could choose neither
 // its exit code nor its last message. OnFatal makes that possible.
 func (l logger) Fatalf(format string, args ...any) {
-	l.s.wedge()
+	l.s.markStuck()
 	l.s.fail("store tasks", fmt.Errorf(format, args...))
 	runtime.Goexit()
 }
@@ -39,7 +39,7 @@ func (s *Store) listener() *pebble.EventListener {
 			if errors.Is(err, pebble.ErrCancelledCompaction) {
 				return
 			}
-			s.wedge()
+			s.markStuck()
 			s.fail("write tables in the background", err)
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {

@@ -35,7 +35,7 @@ func Open(dir string, config Config) (*Store, error) {
 	s := &Store{
 		dir: dir, config: config, lock: lock,
 		failed:        make(chan struct{}),
-		wedged:        make(chan struct{}),
+		stuck:         make(chan struct{}),
 		committerDone: make(chan struct{}),
 		syncerDone:    make(chan struct{}),
 	}
@@ -57,7 +57,7 @@ func (s *Store) start() error {
 	}
 	fresh, err := s.openPebble()
 	if err != nil {
-		if !s.isWedged() {
+		if !s.isStuck() {
 			err = errors.Join(err, s.watermark.file.Close(), s.lock.Close())
 		}
 		return explain(s.dir, err)
@@ -161,7 +161,7 @@ func (s *Store) openOnce(options *pebble.Options) (*pebble.DB, error) {
 	case <-s.failed:
 		select {
 		case <-done:
-		case <-s.wedged: // if a table cannot be written, Pebble tries again forever
+		case <-s.stuck: // if a table cannot be written, Pebble tries again forever
 			return nil, s.broken()
 		}
 	}
@@ -169,7 +169,7 @@ func (s *Store) openOnce(options *pebble.Options) (*pebble.DB, error) {
 	case err != nil || s.broken() == nil:
 		return db, err
 	case db == nil:
-		s.wedge()
+		s.markStuck()
 		return nil, s.broken()
 	}
 	return nil, errors.Join(s.broken(), db.Close())

@@ -55,7 +55,7 @@ func (c *committer) repair(r *request) error {
 			return err
 		}
 		if reply.Err == nil {
-			m.found(l.key, store.FoundStray)
+			m.found(l.key, store.FoundAbandoned)
 		}
 	}
 	c.filling.steps += len(m.repairs)
@@ -134,10 +134,10 @@ const (
 	lastCount = 4 * countStep
 )
 
-// recount counts the records again while a scrub walks over them. A change up to
-// at changes the recount. Records after at will be counted when the walk reaches
-// them. So the result is exact, however many changes were made during the
-// scrub.
+// recount counts the records again while a scrub walks over them. A change up
+// to at changes the recount. Records after at will be counted when the walk
+// reaches them. So the result is exact, however many changes were made during
+// the scrub.
 type recount struct {
 	at     task.Key // records up to here are counted
 	all    bool     // all records are counted
@@ -257,7 +257,8 @@ func wrongCounts(key task.QueueKey) string {
 	return fmt.Sprintf("the counts of queue %q were wrong", key.Queue)
 }
 
-// compare corrects the counts that differ from the recount, in memory or on disk.
+// compare corrects the counts that differ from the recount, in memory or on
+// disk.
 func (c *committer) compare(r *request) error {
 	disk, err := loadCounters(c.db)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 // first, so that missing entries are restored before the entries are examined.
 var scrubbed = []string{taskPrefix, bodyPrefix, idemPrefix, duePrefix, runPrefix, deadPrefix, donePrefix}
 
-// Scrub implements store.Scrubber. The cursor is the last key that was examined.
+// Scrub implements store.Scrubber. The cursor is the last key that was
+// examined.
 //
 // It reads a snapshot. Each batch moves the store from one consistent state to
 // another, so the snapshot must be consistent. A mismatch is only a doubt: the
@@ -42,7 +43,7 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 		}
 	}
 	if sc.next == "" {
-		s.strays.end()
+		s.endedLeases.end()
 	}
 	return store.Scrubbed{Examined: sc.examined, Repairs: sc.repair.repairs, Next: sc.next}, nil
 }
@@ -64,7 +65,7 @@ type scrub struct {
 func (s *Store) beginScrub(now task.Millis, cursor string, limit int) (*scrub, error) {
 	sc := &scrub{Store: s, now: now, limit: max(limit, 1)}
 	if cursor == "" {
-		s.strays.begin()
+		s.endedLeases.begin()
 		sc.repair.first = true
 		return sc, nil
 	}
@@ -211,7 +212,7 @@ func (sc *scrub) examineEntry(key, value []byte) error {
 	switch {
 	case !belongs:
 	case t.State == task.Running && bytes.HasPrefix(key, []byte(runPrefix)):
-		sc.repair.lost = append(sc.repair.lost, sc.strays.find(sc.now, t)...)
+		sc.repair.lost = append(sc.repair.lost, sc.endedLeases.find(sc.now, t)...)
 		return nil
 	case bytes.HasPrefix(key, []byte(duePrefix)) && !sc.lanes.Covers(t.Entry()):
 	default:

@@ -35,12 +35,12 @@ type Store struct {
 
 	watermark *watermark // only the syncer writes it
 
-	lanes    *lowwater.Set
-	progress progress
-	queue    queue
-	watcher  atomic.Pointer[func([]task.Entry)] // set by Watch, read by syncer; one word, so no lock
-	counts   counts
-	strays   strays
+	lanes       *lowwater.Set
+	progress    progress
+	queue       queue
+	watcher     atomic.Pointer[func([]task.Entry)] // set by Watch, read by syncer; one word, so no lock
+	counts      counts
+	endedLeases endedLeases
 
 	// settings are the synced settings. Open and the syncer store them,
 	// Settings loads them.
@@ -58,8 +58,8 @@ type Store struct {
 	failOnce  sync.Once
 	failed    chan struct{}         // closed when the store has failed
 	failure   atomic.Pointer[error] // set once, before failed is closed
-	wedgeOnce sync.Once
-	wedged    chan struct{} // closed when Pebble is stuck in the middle of a step and cannot be closed
+	stuckOnce sync.Once
+	stuck     chan struct{} // closed when Pebble is stuck in the middle of a step and cannot be closed
 
 	committerDone chan struct{}
 	syncerDone    chan struct{}
@@ -125,7 +125,7 @@ func (s *Store) close() error {
 	if err == nil {
 		err = s.settleDown()
 	}
-	if s.isWedged() {
+	if s.isStuck() {
 		return err
 	}
 	s.running.Store(false)
@@ -147,13 +147,13 @@ func (s *Store) ended() bool {
 	for _, done := range []<-chan struct{}{s.committerDone, s.syncerDone} {
 		select {
 		case <-done:
-		case <-s.wedged:
+		case <-s.stuck:
 			return false
 		case <-late.C:
 			return false
 		}
 	}
-	return !s.isWedged()
+	return !s.isStuck()
 }
 
 // settleDown marks the directory as closed in order. If the medium fails during
@@ -165,7 +165,7 @@ func (s *Store) settleDown() error {
 	case err := <-done:
 		return err
 	case <-s.failed:
-		s.wedge()
+		s.markStuck()
 		return s.broken()
 	}
 }
@@ -217,12 +217,12 @@ func (s *Store) noteFailure() {
 	}
 }
 
-// wedge records that Pebble is stuck in the middle of a step.
-func (s *Store) wedge() { s.wedgeOnce.Do(func() { close(s.wedged) }) }
+// markStuck records that Pebble is stuck in the middle of a step.
+func (s *Store) markStuck() { s.stuckOnce.Do(func() { close(s.stuck) }) }
 
-func (s *Store) isWedged() bool {
+func (s *Store) isStuck() bool {
 	select {
-	case <-s.wedged:
+	case <-s.stuck:
 		return true
 	default:
 		return false

@@ -20,7 +20,7 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 	for i, c := range claims {
 		steps[i] = &step{key: c.Key, kind: claim, transition: c}
 	}
-	return s.submitApart(ctx, now, steps)
+	return s.submitByMaster(ctx, now, steps)
 }
 
 // Fire implements store.LeaseStore.
@@ -29,7 +29,7 @@ func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([
 	for i, f := range fires {
 		steps[i] = &step{key: f.Key, kind: fire, transition: f}
 	}
-	replies, err := s.submitApart(ctx, now, steps)
+	replies, err := s.submitByMaster(ctx, now, steps)
 	if slices.ContainsFunc(replies, func(r store.Reply) bool { return r.Err == nil }) {
 		s.fired.Store(true)
 	}
@@ -42,7 +42,7 @@ func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.E
 	for i, e := range extensions {
 		steps[i] = &step{key: e.Key, kind: extension, transition: e}
 	}
-	replies, err := s.submitApart(ctx, now, steps)
+	replies, err := s.submitByMaster(ctx, now, steps)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.
 	for i, st := range settlements {
 		steps[i] = &step{key: st.Key, kind: settlement, transition: st}
 	}
-	return s.submitApart(ctx, now, steps)
+	return s.submitByMaster(ctx, now, steps)
 }
 
 // reapOne takes back a lease that has ended. The node that held it may still be

@@ -112,7 +112,7 @@ func (s *Store) raiseFences(ctx context.Context) error {
 func (s *Store) passFences(ctx context.Context, outcomes []redisconn.Outcome, items []redisconn.Item) error {
 	behind := map[uint16]*keyspace.Shard{}
 	for i, o := range outcomes {
-		if o.Fate == redisconn.Outdated {
+		if o.Status == redisconn.Outdated {
 			behind[s.servers.Slot(items[i].Shard)] = items[i].Shard
 		}
 	}

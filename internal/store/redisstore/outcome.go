@@ -11,11 +11,11 @@ import (
 // applyOutcome applies the outcome of st's item, and returns the entries that
 // it added to lanes.
 func (s *Store) applyOutcome(r *request, st *step, it *redisconn.Item, o redisconn.Outcome, at task.Millis) []task.Entry {
-	if o.Fate == redisconn.Carried || o.Fate == redisconn.Repeated {
+	if o.Status == redisconn.Carried || o.Status == redisconn.Repeated {
 		return s.kept(st, it)
 	}
 	s.unadmit(st)
-	switch o.Fate {
+	switch o.Status {
 	case redisconn.Early:
 		if (st.kind == claim || st.kind == fire) && st.note == nil {
 			st.answer(task.Result{}, task.ErrNotDue)

@@ -129,8 +129,8 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) 
 			refused++
 			want = redisconn.Disowned
 		}
-		if outcomes[0].Fate != want {
-			t.Errorf("task %d, in a shard that was lost: %v: %v", i, lost, outcomes[0].Fate)
+		if outcomes[0].Status != want {
+			t.Errorf("task %d, in a shard that was lost: %v: %v", i, lost, outcomes[0].Status)
 		}
 	}
 	if refused == 0 {

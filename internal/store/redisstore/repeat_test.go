@@ -31,7 +31,7 @@ func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
 		what string
 		item redisconn.Item
 		age  task.Millis
-		want redisconn.Fate
+		want redisconn.Status
 	}{
 		{"at once", first, 0, redisconn.Carried},
 		{"ten seconds later", first, 10_000, redisconn.Repeated},
@@ -39,8 +39,8 @@ func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
 	} {
 		at := redisconn.Clock{Now: now - c.age, Behind: 2000, Ahead: 1000}
 		outcomes, _, err := s.servers.Put(t.Context(), at, []redisconn.Item{c.item}, nil, false)
-		if err != nil || outcomes[0].Fate != c.want {
-			t.Errorf("%s: %v, %v; want the fate %d", c.what, outcomes, err, c.want)
+		if err != nil || outcomes[0].Status != c.want {
+			t.Errorf("%s: %v, %v; want the status %d", c.what, outcomes, err, c.want)
 		}
 	}
 }

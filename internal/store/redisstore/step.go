@@ -229,7 +229,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	for i, o := range outcomes {
 		r.unconfirmed = r.unconfirmed || o.Unconfirmed
 		if of[i] == nil {
-			if t := of[i-1].result.Spawned; o.Fate == redisconn.Carried || outcomes[i-1].Fate == redisconn.Repeated {
+			if t := of[i-1].result.Spawned; o.Status == redisconn.Carried || outcomes[i-1].Status == redisconn.Repeated {
 				s.quotas.moved(nil, t)
 				entries = append(entries, t.Entry())
 			}

@@ -51,11 +51,11 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]s
 	return repliesOf(steps), nil
 }
 
-// submitApart is submit for dispatchers: it handles the steps of each master
+// submitByMaster is submit for dispatchers: it handles the steps of each master
 // separately. If a master is away, the replies to its steps have
 // task.ErrUnavailable, so the tasks of the other masters go on. The call fails
 // if no master could be used.
-func (s *Store) submitApart(ctx context.Context, now task.Millis, steps []*step) ([]store.Reply, error) {
+func (s *Store) submitByMaster(ctx context.Context, now task.Millis, steps []*step) ([]store.Reply, error) {
 	parts := map[string][]*step{}
 	masters := s.servers.Masters.Load()
 	for _, st := range steps {

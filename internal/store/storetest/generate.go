@@ -49,12 +49,12 @@ type generator struct {
 	Contents      // of the reference
 	serial   int  // the last identifier and token
 	ways     int  // the number of ways to reopen
-	apart    bool // Subject.OrderOfRecords
+	ownOrder bool // Subject.OrderOfRecords
 }
 
 // generate returns the script of a seed.
 func generate(s Subject, seed uint64, length int) script {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), now: start, ways: len(s.Reopens), apart: s.OrderOfRecords}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), now: start, ways: len(s.Reopens), ownOrder: s.OrderOfRecords}
 	reference := s.Reference(start, Contents{})
 	ctx := context.Background()
 	first := line{at: g.now, command: configure{Edits: []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: universe.namespaces[1]}}}}}
@@ -173,7 +173,7 @@ func several[T any](g *generator, one func() T) []T {
 // alone. The order matters if there are quotas, and if one record gives back a
 // key that another takes.
 func (g *generator) decided(changes []task.Change) []task.Change {
-	if !g.apart || !slices.ContainsFunc(g.Settings, hasQuota) && !g.contested(changes) {
+	if !g.ownOrder || !slices.ContainsFunc(g.Settings, hasQuota) && !g.contested(changes) {
 		return changes
 	}
 	first := changes[0].Target()

@@ -78,7 +78,7 @@ var sabotagesOfSettings = map[string]func(*saboteur){
 	},
 	"takes leases back at the first look": func(s *saboteur) {
 		s.scrub = func(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
-			_, err := s.Store.Scrub(ctx, now.Add(-store.StrayAfter), "", 1000)
+			_, err := s.Store.Scrub(ctx, now.Add(-store.AbandonedAfter), "", 1000)
 			if err != nil {
 				return store.Scrubbed{}, err
 			}

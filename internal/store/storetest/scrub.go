@@ -56,7 +56,7 @@ var scrubCases = []testCase{
 	},
 	{
 		"a lease that is no longer extended is taken back",
-		"A scrub that finds a lease ended takes it back if another scrub, StrayAfter later, finds it unchanged. Otherwise an attempt whose holder hangs would leave its task running for ever.",
+		"A scrub that finds a lease ended takes it back if another scrub, AbandonedAfter later, finds it unchanged. Otherwise an attempt whose holder hangs would leave its task running for ever.",
 		func(f *fixture) {
 			for _, limit := range []int{1, 3, 1000} {
 				f.takesBack(limit)
@@ -69,7 +69,7 @@ var scrubCases = []testCase{
 		func(f *fixture) {
 			made := f.create("a", at(start))
 			f.claim(start, made, "1")
-			for now, n := start+3_600_000, 0; n < 5; now, n = now.Add(store.StrayAfter), n+1 {
+			for now, n := start+3_600_000, 0; n < 5; now, n = now.Add(store.AbandonedAfter), n+1 {
 				if found := f.scrub(now, 10); len(found) > 0 {
 					f.Fatalf("repaired %+v", found)
 				}
@@ -89,7 +89,7 @@ func (f *fixture) takesBack(limit int) {
 	held := f.create(fmt.Sprintf("held%d", limit), at(start))
 	f.claim(start, made, "1")
 	f.claim(start, held, "2")
-	ended, later := start+30_000, (start + 30_000).Add(store.StrayAfter)
+	ended, later := start+30_000, (start + 30_000).Add(store.AbandonedAfter)
 	for _, now := range []task.Millis{ended - 1, ended, ended + 1, later - 1} {
 		if found := f.scrub(now, limit); len(found) > 0 {
 			f.Fatalf("at the lease's end + %d: %+v", now-ended, found)

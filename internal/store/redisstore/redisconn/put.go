@@ -71,24 +71,25 @@ func (c *call) add(it *Item) {
 	}
 }
 
-// Fate is the way in which an item ended.
-type Fate int64
+// Status is the way in which an item ended.
+type Status int64
 
 const (
-	Carried   Fate = iota // it was carried out by this call
-	Repeated              // it was carried out before: this call repeats one whose reply was lost
-	Early                 // its time has not come
-	Disowned              // another node owns the shard
-	Skipped               // the item before it was not carried out
-	Different             // the record has changed
-	Misdated              // the clocks differ too much: neither this call nor an earlier one carried it out
-	Outdated              // the caller's settings lack a purge: neither this call nor an earlier one carried it out
-	Full                  // the server has no memory left: the call did nothing
+	Carried   Status = iota // it was carried out by this call
+	Repeated                // it was carried out before: this call repeats one whose reply was lost
+	Early                   // its time has not come
+	Disowned                // another node owns the shard
+	Skipped                 // the item before it was not carried out
+	Different               // the record has changed
+	Misdated                // the clocks differ too much: neither this call nor an earlier one carried it out
+	Outdated                // the caller's settings lack a purge: neither this call nor an earlier one carried it out
+	Full                    // the server has no memory left: the call did nothing
 )
 
-// Outcome is the end of an item. Value is the record if the fate is Different.
+// Outcome is the end of an item. Value is the record if the status is
+// Different.
 type Outcome struct {
-	Fate        Fate
+	Status      Status
 	Value       string
 	Unconfirmed bool // see result
 	Resent      bool // it was sent more than once, so it may have been carried out before
@@ -141,7 +142,7 @@ func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint
 	for i, l := range results {
 		if l.err != nil { // there was no memory
 			for _, at := range places[i] {
-				outcomes[at].Fate = Full
+				outcomes[at].Status = Full
 			}
 			continue
 		}
@@ -206,14 +207,14 @@ func readOutcomes(reply []rueidis.RedisMessage, outcomes []Outcome, places []int
 		m := reply[1+i]
 		if m.IsInt64() {
 			n, _ := m.AsInt64()
-			outcomes[at] = Outcome{Fate: Fate(n)}
+			outcomes[at] = Outcome{Status: Status(n)}
 			continue
 		}
 		value, err := m.ToString()
 		if err != nil {
 			return 0, err
 		}
-		outcomes[at] = Outcome{Fate: Different, Value: value}
+		outcomes[at] = Outcome{Status: Different, Value: value}
 	}
 	return now, nil
 }

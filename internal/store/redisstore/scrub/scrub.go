@@ -75,13 +75,13 @@ func parsePosition(cursor string) (p position, err error) {
 
 // Scrubber scrubs the shards that this node owns.
 type Scrubber struct {
-	config  Config
-	servers *redisconn.Servers
-	shards  []*keyspace.Shard
-	own     *membership.Member
-	lanes   *lanes.Index
-	records *records.Reader
-	strays  strays
+	config      Config
+	servers     *redisconn.Servers
+	shards      []*keyspace.Shard
+	own         *membership.Member
+	lanes       *lanes.Index
+	records     *records.Reader
+	endedLeases endedLeases
 }
 
 // Config connects a Scrubber to its store.
@@ -95,7 +95,7 @@ type Config struct {
 
 // New returns a scrubber of the shards that own reports as owned.
 func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member, lanes *lanes.Index, records *records.Reader) *Scrubber {
-	return &Scrubber{config: c, servers: servers, shards: shards, own: own, lanes: lanes, records: records, strays: strays{m: map[task.Key]stray{}}}
+	return &Scrubber{config: c, servers: servers, shards: shards, own: own, lanes: lanes, records: records, endedLeases: endedLeases{m: map[task.Key]endedLease{}}}
 }
 
 // Step scrubs from a cursor on, and examines about limit things.
