@@ -25,7 +25,7 @@ func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 	tasks := soon(t, a, "t", 40, 500*time.Millisecond)
 	took := heard.await(t, b, tasks)
 	for _, one := range tasks {
-		if h := b.own.Shard(b.shard(one.Key())); h != nil && !h.Marks.Covers(one.Entry()) {
+		if h := b.own.Shard(b.shard(one.Key())); h != nil && !h.Lowwater.Covers(one.Entry()) {
 			t.Errorf("the mark of %s is too high", one.Name)
 		}
 	}
@@ -137,7 +137,7 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, one := range tasks {
-		if !s.own.Shard(s.shard(one.Key())).Marks.Covers(one.Entry()) {
+		if !s.own.Shard(s.shard(one.Key())).Lowwater.Covers(one.Entry()) {
 			t.Errorf("reads pass over %s", one.Name)
 		}
 	}

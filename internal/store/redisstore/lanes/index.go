@@ -83,7 +83,7 @@ func (l *Index) Prepare(ctx context.Context, hs []*membership.OwnedShard) error 
 
 // survey lowers the marks to the bounds in the index of lanes.
 func (l *Index) survey(ctx context.Context, hs []*membership.OwnedShard) error {
-	return l.readIndex(ctx, hs, Forever, true, func(h *membership.OwnedShard, e task.Entry) { h.Marks.Added([]task.Entry{e}) })
+	return l.readIndex(ctx, hs, Forever, true, func(h *membership.OwnedShard, e task.Entry) { h.Lowwater.Added([]task.Entry{e}) })
 }
 
 // readIndex calls found for each lane with a bound of at most until. Unless all
@@ -195,10 +195,10 @@ func (l *Index) Discover(ctx context.Context, hs []*membership.OwnedShard, all b
 		same := e
 		same.Name = "\xff" // sorts after every name
 		switch {
-		case all, !h.Marks.Covers(same):
+		case all, !h.Lowwater.Covers(same):
 			leads = append(leads, lead{h, e.Lane})
-		case !h.Marks.Covers(e): // equal times: a new entry may sort before the mark, but most are known
-			h.Marks.Added([]task.Entry{e})
+		case !h.Lowwater.Covers(e): // equal times: a new entry may sort before the mark, but most are known
+			h.Lowwater.Added([]task.Entry{e})
 		}
 	})
 	if err != nil || len(leads) == 0 {
@@ -244,7 +244,7 @@ func (l *Index) addEntries(h *membership.OwnedShard, entries []task.Entry) {
 // addMark adds a waiting entry to the marks of its shard.
 func addMark(h *membership.OwnedShard, e task.Entry) {
 	if e.Hint == task.Waits {
-		h.Marks.Added([]task.Entry{e})
+		h.Lowwater.Added([]task.Entry{e})
 	}
 }
 

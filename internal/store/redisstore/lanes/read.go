@@ -22,7 +22,7 @@ import (
 func (l *Index) Heads(until task.Millis) []task.LaneHead {
 	heads := map[task.Lane]task.Millis{}
 	for _, held := range l.own.Owned() {
-		for _, h := range held.Marks.Heads(until) {
+		for _, h := range held.Lowwater.Heads(until) {
 			if due, ok := heads[h.Lane]; !ok || h.Due < due {
 				heads[h.Lane] = h.Due
 			}
@@ -40,7 +40,7 @@ func (l *Index) Heads(until task.Millis) []task.LaneHead {
 func (l *Index) Namespaces() []string {
 	names := map[string]struct{}{}
 	for _, h := range l.own.Owned() {
-		for _, name := range h.Marks.Namespaces() {
+		for _, name := range h.Lowwater.Namespaces() {
 			names[name] = struct{}{}
 		}
 	}
@@ -70,7 +70,7 @@ func pageOf(owned []*membership.OwnedShard, until task.Millis, r store.LanePageR
 			p.Next = store.LaneCursor{Shard: h.Number}
 			return p
 		}
-		if p.Heads, left = h.Marks.Page(p.Heads, r.Namespace, until, left, r.Limit); left > 0 {
+		if p.Heads, left = h.Lowwater.Page(p.Heads, r.Namespace, until, left, r.Limit); left > 0 {
 			p.Next = store.LaneCursor{Shard: h.Number, Left: left}
 			return p
 		}
@@ -83,7 +83,7 @@ func pageOf(owned []*membership.OwnedShard, until task.Millis, r store.LanePageR
 func (l *Index) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	all, owned := make([]*merge, len(reads)), make(map[*lowwater.Set]*membership.OwnedShard, len(l.shards))
 	for _, h := range l.own.Owned() {
-		owned[h.Marks] = h
+		owned[h.Lowwater] = h
 	}
 	for i, r := range reads {
 		all[i] = l.begin(owned, r)
@@ -114,16 +114,16 @@ func (l *Index) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entr
 
 // strand is the contribution of one shard to a read of a lane.
 type strand struct {
-	read    *merge
-	shard   *keyspace.Shard
-	marks   *lowwater.Set
-	from    task.Position // exclusive; or the lower bound of the whole strand
-	low     task.Position // the mark when the read began
-	atMark  bool          // the strand begins at the mark
-	entries []task.Entry
-	more    bool           // more entries may follow the last one
-	asked   bool           // the server was read
-	beyond  *task.Position // the first entry after the read's end, nil: none is known
+	read     *merge
+	shard    *keyspace.Shard
+	lowwater *lowwater.Set
+	from     task.Position // exclusive; or the lower bound of the whole strand
+	low      task.Position // the mark when the read began
+	atMark   bool          // the strand begins at the mark
+	entries  []task.Entry
+	more     bool           // more entries may follow the last one
+	asked    bool           // the server was read
+	beyond   *task.Position // the first entry after the read's end, nil: none is known
 }
 
 // merge is a read of one lane from all shards.
@@ -138,7 +138,7 @@ func (l *Index) begin(owned map[*lowwater.Set]*membership.OwnedShard, r store.La
 	if r.Limit <= 0 {
 		return m
 	}
-	for _, set := range l.own.Marks.Having(r.Lane) {
+	for _, set := range l.own.Lowwater.Having(r.Lane) {
 		h := owned[set]
 		if h == nil {
 			continue
@@ -147,7 +147,7 @@ func (l *Index) begin(owned map[*lowwater.Set]*membership.OwnedShard, r store.La
 		if !ok {
 			continue
 		}
-		st := &strand{read: m, shard: h.Shard, marks: set, from: r.After, low: low, atMark: r.After.Less(low), more: low.Due <= r.Until}
+		st := &strand{read: m, shard: h.Shard, lowwater: set, from: r.After, low: low, atMark: r.After.Less(low), more: low.Due <= r.Until}
 		if st.atMark {
 			st.from = task.Position{Due: low.Due}
 		}
@@ -223,7 +223,7 @@ func (l *Index) end(m *merge) {
 		default:
 			f.Empty = true
 		}
-		st.marks.End(m.Lane, f)
+		st.lowwater.End(m.Lane, f)
 		if f.Conclusive && (f.Empty || st.low.Due < f.Head.Due) {
 			l.bounds.add(st.shard, m.Lane)
 		}

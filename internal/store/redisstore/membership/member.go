@@ -22,12 +22,12 @@ const NoOwner = "no owner"
 // acquired again, a new OwnedShard replaces it.
 type OwnedShard struct {
 	*keyspace.Shard
-	ID     string // the owner's id, which put compares; "": there are no leases
-	Marks  *lowwater.Set
-	Ready  atomic.Bool  // Marks holds the shard's lanes
-	Polled atomic.Int64 // the number of lanes that the poll has read in this round
-	until  atomic.Int64 // the end of the lease, in nanoseconds after Member.base
-	stop   context.CancelFunc
+	ID       string // the owner's id, which put compares; "": there are no leases
+	Lowwater *lowwater.Set
+	Ready    atomic.Bool  // Lowwater holds the shard's lanes
+	Polled   atomic.Int64 // the number of lanes that the poll has read in this round
+	until    atomic.Int64 // the end of the lease, in nanoseconds after Member.base
+	stop     context.CancelFunc
 }
 
 // Config describes this process to the other nodes, and connects it to the
@@ -65,11 +65,11 @@ type Member struct {
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
 
-	self    peer
-	Process string // self's process
-	base    time.Time
-	owned   []atomic.Pointer[OwnedShard] // by shard; nil: not owned
-	Marks   *lowwater.Group              // of the owned shards
+	self     peer
+	Process  string // self's process
+	base     time.Time
+	owned    []atomic.Pointer[OwnedShard] // by shard; nil: not owned
+	Lowwater *lowwater.Group              // of the owned shards
 
 	news        chan struct{}   // something has changed among the nodes
 	leaving     chan struct{}   // closed by Release
@@ -118,7 +118,7 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member
 	o := &Member{
 		config: c, servers: servers, shards: shards,
 		self: self, Process: self.process(), base: now, states: make([]claimState, len(shards)),
-		owned: make([]atomic.Pointer[OwnedShard], len(shards)), Marks: lowwater.NewGroup(),
+		owned: make([]atomic.Pointer[OwnedShard], len(shards)), Lowwater: lowwater.NewGroup(),
 		orphans: map[int]bool{}, adopted: map[int]time.Time{},
 		news: make(chan struct{}, 1), leaving: make(chan struct{}), Ended: make(chan struct{}),
 	}
@@ -169,7 +169,7 @@ func (o *Member) Owner(sh *keyspace.Shard) string {
 // TakeAll makes this process own every shard, without leases.
 func (o *Member) TakeAll(ctx context.Context) error {
 	for _, sh := range o.shards {
-		h := &OwnedShard{Shard: sh, Marks: o.Marks.New(), stop: func() {}}
+		h := &OwnedShard{Shard: sh, Lowwater: o.Lowwater.New(), stop: func() {}}
 		h.until.Store(1<<63 - 1)
 		o.owned[sh.Number].Store(h)
 	}
@@ -191,7 +191,7 @@ func (o *Member) all() (all []*OwnedShard) {
 func (o *Member) drop(i int, state claimState) {
 	if h := o.owned[i].Swap(nil); h != nil {
 		h.stop()
-		h.Marks.Leave()
+		h.Lowwater.Leave()
 	}
 	o.states[i] = state
 }

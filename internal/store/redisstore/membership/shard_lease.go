@@ -139,7 +139,7 @@ func (o *Member) accept(i int, g leaseReply, sent time.Time) *OwnedShard {
 }
 
 func (o *Member) newOwnedShard(sh *keyspace.Shard, id string) *OwnedShard {
-	h := &OwnedShard{Shard: sh, ID: id, Marks: o.Marks.New()}
+	h := &OwnedShard{Shard: sh, ID: id, Lowwater: o.Lowwater.New()}
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	o.listeners.Go(func() { o.Listen(ctx, sh.Wake, func(message string) { o.config.Woken(h, message) }) })
