@@ -72,8 +72,8 @@ func fieldError(err error) error {
 	return err
 }
 
-// IsSchedule reports whether t is the record of a schedule. A schedule has a
-// Recurrence, and a task has none: a field for the kind could contradict that.
+// IsSchedule reports the kind of t: a schedule, or else a task. A schedule has a
+// Recurrence, and a task has none. A field for the kind could contradict that.
 func (t *Task) IsSchedule() bool { return t.Recur != nil }
 
 // ScheduleName returns the name of t if t is a schedule, and "" for a task.

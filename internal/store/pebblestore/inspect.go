@@ -80,7 +80,7 @@ func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte) er
 			if err != nil {
 				return Contents{}, nil, err
 			}
-			if counts.move(nil, t); t.Queue == task.ScheduleQueue {
+			if counts.move(nil, t); t.IsSchedule() {
 				c.Schedules++
 			} else {
 				c.Tasks++

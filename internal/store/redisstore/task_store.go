@@ -141,7 +141,7 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 	var asking []*step
 	var commands []redisconn.Command
 	for _, st := range fires {
-		if r := st.old.Task.Recur; r == nil || r.Overlap == recurrence.AllowOverlap {
+		if t := st.old.Task; !t.IsSchedule() || t.Recur.Overlap == recurrence.AllowOverlap {
 			continue
 		}
 		asking = append(asking, st)

@@ -76,7 +76,7 @@ func plain(t *task.Task) *task.Task {
 	if len(c.History) == 0 {
 		c.History = nil
 	}
-	if c.Recur != nil && len(c.Recur.Fired) == 0 {
+	if c.IsSchedule() && len(c.Recur.Fired) == 0 {
 		r := *c.Recur
 		r.Fired, c.Recur = nil, &r
 	}
