@@ -59,10 +59,10 @@ func (c *addCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 		return withOp(err, strings.TrimSpace("add "+c.Name))
 	}
 	if !c.Wait {
-		return printTask(con, t, "created %s, due %s", t.Name, wording.Instant(t.DueAt))
+		return con.resultf(t, "created %s, due %s", t.Name, wording.Instant(t.DueAt))
 	}
 	if !con.json {
-		con.sayf("created %s, due %s", wording.Printable(t.Name), wording.Instant(t.DueAt))
+		con.linef("created %s, due %s", wording.Printable(t.Name), wording.Instant(t.DueAt))
 	}
 	return wait(ctx, con, api, t)
 }
@@ -88,5 +88,5 @@ func nameTaken(name string, err error) error {
 	if e, ok := errors.AsType[*client.Error](err); ok && e.ID != "" {
 		has = fmt.Sprintf(" (%s, id %s)", e.State, e.ID)
 	}
-	return &exitError{exitCode(err), fmt.Errorf("add %s: a task with that name exists%s: pass --replace to replace it, or choose another name", name, has)}
+	return withCode(exitCode(err), fmt.Errorf("add %s: a task with that name exists%s: pass --replace to replace it, or choose another name", name, has))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -90,20 +91,14 @@ func placeOf(command *kong.Node, field string) string {
 			return flagNames[many] + " " + key
 		}
 	}
-	name := lastOf(field)
-	for _, place := range []string{flagNames[field], strings.ToUpper(name), dashed(name)} {
+	name := wording.FieldName(field)
+	for _, place := range []string{flagNames[field], strings.ToUpper(name), wording.FlagName(name)} {
 		if takes(command, place) {
 			return place
 		}
 	}
 	return ""
 }
-
-// lastOf returns the last element of a field's path.
-func lastOf(field string) string { return field[strings.LastIndexByte(field, '.')+1:] }
-
-// dashed returns the flag that has a field's name.
-func dashed(name string) string { return "--" + strings.ReplaceAll(name, "_", "-") }
 
 // takes reports whether the command has this flag, or this argument in
 // capitals.

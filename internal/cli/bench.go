@@ -95,7 +95,7 @@ func (c *benchCmd) Run(ctx context.Context, con *console, api *client.Client) er
 
 	url := c.Callback
 	if url == "" {
-		url = "http://" + reachable(l.Addr()) + "/"
+		url = "http://" + httpserver.ReachableAddr(l.Addr()) + "/"
 	}
 	return c.measure(ctx, con, api, target, url)
 }
@@ -327,9 +327,9 @@ func (r *benchReport) print(con *console) error {
 			return err
 		}
 	} else {
-		con.sayf("created   %d in %.2f s, %.0f a second", r.Tasks, r.CreateSeconds, r.CreatesPerS)
-		con.sayf("arrived   %d; lost %d, early %d, duplicates %d", r.Arrived, r.Lost, r.Early, r.Duplicates)
-		con.sayf("lateness  p50 %.1f ms, p99 %.1f ms, max %.1f ms", r.LateP50MS, r.LateP99MS, r.LateMaxMS)
+		con.linef("created   %d in %.2f s, %.0f a second", r.Tasks, r.CreateSeconds, r.CreatesPerS)
+		con.linef("arrived   %d; lost %d, early %d, duplicates %d", r.Arrived, r.Lost, r.Early, r.Duplicates)
+		con.linef("lateness  p50 %.1f ms, p99 %.1f ms, max %.1f ms", r.LateP50MS, r.LateP99MS, r.LateMaxMS)
 	}
 	if r.Lost+r.Early+r.Duplicates > 0 {
 		return fmt.Errorf("%d tasks lost, %d early, %d duplicates: check them with `foliot ls --queue` and in the log of the server", r.Lost, r.Early, r.Duplicates)

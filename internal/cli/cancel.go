@@ -31,16 +31,16 @@ func (c *cancelCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	if filtered {
 		return c.bulk(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled")
 	}
-	return eachName(ctx, con, c.Names, func(name string) error {
+	return eachTaskName(ctx, con, c.Names, func(name string) error {
 		t, pending, err := api.Tasks.Cancel(ctx, name)
 		switch {
 		case err != nil:
 			return err
 		case t.Already:
-			return printTask(con, t, "%s was already cancelled", name)
+			return con.resultf(t, "%s was already cancelled", name)
 		case pending:
-			return printTask(con, t, "accepted: an attempt of %s is running, and no other attempt follows", name)
+			return con.resultf(t, "accepted: an attempt of %s is running, and no other attempt follows", name)
 		}
-		return printTask(con, t, "cancelled %s", name)
+		return con.resultf(t, "cancelled %s", name)
 	})
 }

@@ -208,19 +208,19 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console, api *client.Cli
 	}
 	switch {
 	case errors.Is(err, client.ErrNotFound):
-		return &exitError{exitNotFound, err}
+		return withCode(exitNotFound, err)
 	case err != nil:
 		return err
 	case con.json:
 		return con.object(n)
 	case c.Undo:
-		con.sayf("%s is not drained any more; it will own %d shards", n.Name, n.Wanted)
+		con.linef("%s is not drained any more; it will own %d shards", n.Name, n.Wanted)
 	case n.Owned > 0 && !c.Force:
-		con.sayf("%s is drained: its %d shards go to the others", n.Name, n.Owned)
+		con.linef("%s is drained: its %d shards go to the others", n.Name, n.Owned)
 	case c.Force && noneDelivers(ctx, api):
-		con.sayf("%s is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain %s --undo`, or until another server starts", n.Name, n.Name)
+		con.linef("%s is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain %s --undo`, or until another server starts", n.Name, n.Name)
 	default:
-		con.sayf("%s is drained", n.Name)
+		con.linef("%s is drained", n.Name)
 	}
 	return nil
 }

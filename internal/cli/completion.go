@@ -46,9 +46,9 @@ func (c *completeCmd) Run(con *console, parsed *kong.Context) error {
 		words = words[1:]
 	}
 	kind, list := complete(parsed.Model.Node, words)
-	con.sayf("%s", kind)
+	con.linef("%s", kind)
 	for _, w := range list {
-		con.sayf("%s\t%s", w.text, wording.Printable(w.meaning))
+		con.linef("%s\t%s", w.text, wording.Printable(w.meaning))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (c *console) confirm(ctx context.Context, question string, args ...any) err
 		if a := strings.ToLower(strings.TrimSpace(answer)); a == "y" || a == "yes" {
 			return nil
 		}
-		return &exitError{exitInterrupted, errors.New("not confirmed: nothing was changed")}
+		return withCode(exitInterrupted, errors.New("not confirmed: nothing was changed"))
 	case <-ctx.Done():
 		fmt.Fprintln(c.err)
 		return ctx.Err()

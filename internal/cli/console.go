@@ -46,9 +46,18 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// sayf prints a result as a line of text.
-func (c *console) sayf(format string, args ...any) {
+// linef prints a result as a line of text.
+func (c *console) linef(format string, args ...any) {
 	fmt.Fprintln(c.out, wording.PrintableLines(fmt.Sprintf(format, args...)))
+}
+
+// resultf prints the sentence, or v as an object with -o json.
+func (c *console) resultf(v any, format string, args ...any) error {
+	if c.json {
+		return c.object(v)
+	}
+	c.linef("%s", wording.Printable(fmt.Sprintf(format, args...)))
+	return nil
 }
 
 // notef prints a line about the command to standard error.

@@ -99,7 +99,7 @@ func TestJSONOnATerminalIsSafeAndMeansTheSame(t *testing.T) {
 func TestNoLineThatIsPrintedActsOnATerminal(t *testing.T) {
 	var out, errs bytes.Buffer
 	con := &console{out: &out, err: &errs, outTerm: true, errTerm: true}
-	con.sayf("%s\tsays %s", "a", hostile)
+	con.linef("%s\tsays %s", "a", hostile)
 	con.notef("%s", hostile)
 	con.notef("foliot: %s", con.errorText(errors.New(hostile)))
 	table := con.table([]string{"NAME"})

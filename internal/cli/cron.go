@@ -3,12 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
+	"strconv"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/wording"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
-	"github.com/foliot/foliot/internal/usage"
 )
 
 type cronCmd struct {
@@ -29,8 +28,8 @@ type cronCmd struct {
 // sent.
 func checkSchedules(names ...string) error {
 	for _, name := range names {
-		if err := task.ValidateName("name", name); err != nil {
-			return usage.Errorf("NAME", "%q: %s", name, detail(err))
+		if err := checkName("NAME", "name", name); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -59,7 +58,7 @@ func (c *cronLsCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		return err
 	}
 	return listing(con, []string{"NAME", "STATE", "NEXT", "RUNS", "RULE", "URL"}, api.Schedules.List(ctx, client.ScheduleQuery{Labels: labels}), func(s *client.Schedule) []string {
-		return []string{s.Name, scheduleState(s), wording.InstantOr(s.NextAt, "-"), count(s.Runs), ruleWords(&s.ScheduleSpec), s.Task.HTTP.URL}
+		return []string{s.Name, scheduleState(s), wording.InstantOr(s.NextAt, "-"), strconv.FormatInt(s.Runs, 10), ruleWords(&s.ScheduleSpec), s.Task.HTTP.URL}
 	})
 }
 

@@ -80,13 +80,13 @@ func (c *cronRmCmd) Run(ctx context.Context, con *console, api *client.Client) e
 // scheduleAct is a method of the client that changes a schedule.
 type scheduleAct func(ctx context.Context, name string, conds ...client.Condition) (*client.Schedule, error)
 
-// eachSchedule calls act with each name, as eachName does, and prints the
+// eachSchedule calls act with each name, as console.each does, and prints the
 // changed schedule or the sentence that says returns.
 func eachSchedule(ctx context.Context, con *console, names []string, act scheduleAct, says func(*client.Schedule) string) error {
 	if err := checkSchedules(names...); err != nil {
 		return err
 	}
-	return eachName(ctx, con, names, func(name string) error {
+	return con.each(ctx, names, func(name string) error {
 		s, err := act(ctx, name)
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func eachSchedule(ctx context.Context, con *console, names []string, act schedul
 		if con.json {
 			return con.object(s)
 		}
-		con.sayf("%s", wording.Printable(says(s)))
+		con.linef("%s", wording.Printable(says(s)))
 		return nil
 	})
 }
@@ -125,10 +125,10 @@ func (c *cronTriggerCmd) Run(ctx context.Context, con *console, api *client.Clie
 		return err
 	}
 	if !c.Wait {
-		return printTask(con, t, "created %s, due now", t.Name)
+		return con.resultf(t, "created %s, due now", t.Name)
 	}
 	if !con.json {
-		con.sayf("created %s, due now", wording.Printable(t.Name))
+		con.linef("created %s, due now", wording.Printable(t.Name))
 	}
 	return wait(ctx, con, api, t)
 }
@@ -184,7 +184,7 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 	if done.Existing > 0 {
 		existing = fmt.Sprintf(", %d existed already", done.Existing)
 	}
-	con.sayf("created %d tasks of %s, %s to %s, due now%s", done.Created, c.Name, wording.Instant(from), wording.Instant(until), existing)
+	con.linef("created %d tasks of %s, %s to %s, due now%s", done.Created, c.Name, wording.Instant(from), wording.Instant(until), existing)
 	return nil
 }
 

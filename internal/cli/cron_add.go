@@ -55,7 +55,7 @@ func (c *cronAddCmd) Run(ctx context.Context, con *console, api *client.Client) 
 	}
 	s, err := api.Schedules.Put(ctx, c.Name, spec, conds...)
 	if errors.Is(err, client.ErrPrecondition) {
-		return &exitError{exitConflict, fmt.Errorf("add %s: a schedule with that name exists: change single fields with `foliot cron set %[1]s`, or pass --replace to replace it", c.Name)}
+		return withCode(exitConflict, fmt.Errorf("add %s: a schedule with that name exists: change single fields with `foliot cron set %[1]s`, or pass --replace to replace it", c.Name))
 	}
 	if err != nil {
 		return withOp(err, "add "+c.Name)
@@ -68,9 +68,9 @@ func printPut(ctx context.Context, con *console, api *client.Client, s *client.S
 	if con.json {
 		return con.object(s)
 	}
-	con.sayf("%s %s: %s", putWord(s), s.Name, wording.Printable(firesWords(s)))
+	con.linef("%s %s: %s", putWord(s), s.Name, wording.Printable(firesWords(s)))
 	if s.NextAt.IsZero() {
-		con.sayf("it is %s", scheduleState(s))
+		con.linef("it is %s", scheduleState(s))
 		return nil
 	}
 	next, err := api.Schedules.Preview(ctx, s.Name, time.Time{}, shownNext)

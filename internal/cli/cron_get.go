@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -75,15 +76,15 @@ func describeSchedule(s *client.Schedule) (r rows) {
 	}
 	r.add("start", wording.InstantOr(s.Start, ""))
 	r.add("end", wording.InstantOr(s.End, ""))
-	r.add("jitter", durationWords(s.Jitter))
+	r.add("jitter", wording.Duration(s.Jitter))
 	r.add("misfire", misfireWords(&s.ScheduleSpec))
 	r.add("overlap", string(s.Overlap))
 	if fixedTimes(s.Cron) {
 		r.add("dst gap", s.DSTGap)
 		r.add("dst overlap", s.DSTOverlap)
 	}
-	r.addRequest(&s.Task)
-	r.addLimits(&s.Task)
+	addRequest(&r, &s.Task)
+	addLimits(&r, &s.Task)
 	r.add("created", wording.Instant(s.CreatedAt))
 	return r
 }
@@ -97,7 +98,7 @@ func fixedTimes(expression string) bool {
 
 func runsWords(s *client.Schedule) string {
 	if s.MaxRuns == 0 {
-		return count(s.Runs)
+		return strconv.FormatInt(s.Runs, 10)
 	}
 	return fmt.Sprintf("%d of %d", s.Runs, s.MaxRuns)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -78,15 +79,15 @@ type cronReply struct {
 }
 
 // Run imports.
-func (c *cronImportCmd) Run(ctx context.Context, con *console, root *cli) error {
+func (c *cronImportCmd) Run(ctx context.Context, con *console, dial dialer) error {
 	if c.Timezone != "" {
 		if _, err := cron.LoadZone(c.Timezone); err != nil {
 			return usage.Errorf("--timezone", "%s", err)
 		}
 	}
 	if c.Prefix != "" {
-		if err := task.ValidateName("prefix", c.Prefix); err != nil {
-			return usage.Errorf("--prefix", "%q: %s", c.Prefix, detail(err))
+		if err := checkName("--prefix", "prefix", c.Prefix); err != nil {
+			return err
 		}
 	}
 	now := time.Now()
@@ -119,10 +120,10 @@ func (c *cronImportCmd) Run(ctx context.Context, con *console, root *cli) error 
 	case c.DryRun:
 		err = showPlanned(con, planned, now)
 	default:
-		err = carryOut(ctx, con, root, planned, &reply)
+		err = carryOut(ctx, con, dial, planned, &reply)
 	}
 	if err == nil && len(errs) > 0 {
-		err = &exitError{exitFailure, fmt.Errorf("refused lines: %d", len(errs))}
+		err = withCode(exitFailure, fmt.Errorf("refused lines: %d", len(errs)))
 	}
 	return err
 }
@@ -201,7 +202,7 @@ func showPlanned(con *console, planned []plannedSchedule, now time.Time) error {
 		if con.json {
 			err = con.object(scheduleLine{p.name, p.spec})
 		} else {
-			err = out.add(count(int64(p.line)), p.name, wording.InstantOr(p.next(now), "-"), p.words(), p.spec.Task.HTTP.Method+" "+p.spec.Task.HTTP.URL)
+			err = out.add(strconv.Itoa(p.line), p.name, wording.InstantOr(p.next(now), "-"), p.words(), p.spec.Task.HTTP.Method+" "+p.spec.Task.HTTP.URL)
 		}
 		if err != nil {
 			return err
@@ -211,8 +212,8 @@ func showPlanned(con *console, planned []plannedSchedule, now time.Time) error {
 }
 
 // carryOut creates the schedules in their order, and prints the totals.
-func carryOut(ctx context.Context, con *console, root *cli, planned []plannedSchedule, reply *cronReply) error {
-	api, err := root.client()
+func carryOut(ctx context.Context, con *console, dial dialer, planned []plannedSchedule, reply *cronReply) error {
+	api, err := dial()
 	if err != nil {
 		return err
 	}
@@ -225,7 +226,7 @@ func carryOut(ctx context.Context, con *console, root *cli, planned []plannedSch
 	if con.json {
 		return errors.Join(con.object(reply), err)
 	}
-	con.sayf("created %d, changed %d, unchanged %d, refused %d", reply.Created, reply.Changed, reply.Unchanged, reply.Refused)
+	con.linef("created %d, changed %d, unchanged %d, refused %d", reply.Created, reply.Changed, reply.Unchanged, reply.Refused)
 	if err != nil {
 		return fmt.Errorf("import stopped early; repeat the command to continue: %w", err)
 	}
@@ -256,7 +257,7 @@ func (p *plannedSchedule) put(ctx context.Context, con *console, api *client.Cli
 		reply.Changed++
 	}
 	if !con.json {
-		con.sayf("%s %s: %s, next %s", putWord(s), p.name, wording.Printable(firesWords(s)), wording.InstantOr(s.NextAt, scheduleState(s)))
+		con.linef("%s %s: %s, next %s", putWord(s), p.name, wording.Printable(firesWords(s)), wording.InstantOr(s.NextAt, scheduleState(s)))
 	}
 	return nil
 }

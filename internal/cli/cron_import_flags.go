@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/usage"
@@ -57,7 +58,7 @@ func refuseFlags(s client.ScheduleSpec, now time.Time) error {
 	if !errors.As(err, &field) {
 		return err
 	}
-	place := dashed(lastOf(field.Path))
+	place := wording.FlagName(wording.FieldName(field.Path))
 	if key, ok := strings.CutPrefix(field.Path, "task.labels"); ok {
 		place = strings.TrimSpace("--label " + strings.TrimPrefix(key, "."))
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/crontab"
 	"github.com/foliot/foliot/internal/task"
@@ -99,7 +100,7 @@ func (p *plannedSchedule) check(now time.Time) error {
 	case field.Path == "name":
 		return fmt.Errorf("the name %q: %s", p.name, field.Detail)
 	}
-	return errors.New(lastOf(field.Path) + ": " + field.Detail)
+	return errors.New(wording.FieldName(field.Path) + ": " + field.Detail)
 }
 
 // next returns the first instant after now.

@@ -41,7 +41,7 @@ Examples:
 }
 
 // Run prints the instants.
-func (c *cronPreviewCmd) Run(ctx context.Context, con *console, root *cli) error {
+func (c *cronPreviewCmd) Run(ctx context.Context, con *console, dial dialer) error {
 	if c.Limit < 1 || c.Limit > maxPreview {
 		return usage.Errorf("--limit", "%d is not between 1 and %d", c.Limit, maxPreview)
 	}
@@ -56,7 +56,7 @@ func (c *cronPreviewCmd) Run(ctx context.Context, con *console, root *cli) error
 		}
 		return c.compute(con, from)
 	}
-	return c.ask(ctx, con, root)
+	return c.ask(ctx, con, dial)
 }
 
 // from returns the first time of the list. The zero time means now.
@@ -71,14 +71,14 @@ func (c *cronPreviewCmd) from(now time.Time, zone func() (*time.Location, error)
 const maxPreview = 1000
 
 // ask prints the instants of a schedule on the server.
-func (c *cronPreviewCmd) ask(ctx context.Context, con *console, root *cli) error {
+func (c *cronPreviewCmd) ask(ctx context.Context, con *console, dial dialer) error {
 	if err := checkSchedules(c.Name); err != nil {
 		return err
 	}
 	if c.given() {
 		return usage.Errorf("--timezone, --dst-gap, --dst-overlap", "they need an expression; a schedule has its own time zone")
 	}
-	api, err := root.client()
+	api, err := dial()
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 const (
 	// shownRuns is how many runs of a schedule are shown with it.
 	shownRuns = 5
+	// runsPerPage is how many tasks one request lists.
+	runsPerPage = 1000
 	// runPages bounds the pages that are read to find them. A list can only be
 	// read forwards, and the last runs may follow a day of other runs.
 	runPages = 30
@@ -62,7 +64,7 @@ func runBounds(s *client.Schedule, now time.Time) []time.Time {
 // since returns the last tasks that are due at that time or later. It reports all
 // as false if there are more pages than it may read.
 func (r *runSearch) since(ctx context.Context, since time.Time) (runs []*client.Task, all bool, err error) {
-	q := client.Query{Filter: client.Filter{Schedule: r.name}, PageSize: pageSize}
+	q := client.Query{Filter: client.Filter{Schedule: r.name}, PageSize: runsPerPage}
 	if !since.IsZero() {
 		q.DueAfter = since.Add(-time.Millisecond)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,7 @@ func (c *cronSetCmd) Run(ctx context.Context, con *console, api *client.Client, 
 	}
 	s, err := api.Schedules.Put(ctx, c.Name, spec, client.IfMatch(old.ETag()))
 	if errors.Is(err, client.ErrPrecondition) {
-		return &exitError{exitConflict, fmt.Errorf("set %s: another client has just changed the schedule: check it with `foliot cron get`, and retry", c.Name)}
+		return withCode(exitConflict, fmt.Errorf("set %s: another client has just changed the schedule: check it with `foliot cron get`, and retry", c.Name))
 	}
 	if err != nil {
 		return withOp(err, "set "+c.Name)
@@ -126,6 +127,12 @@ func (c *cronSetCmd) checkRule(given []scheduleField) error {
 type scheduleField struct {
 	flag string
 	set  func(s, changes *client.ScheduleSpec)
+}
+
+// canReset reports whether an empty value of this flag of foliot cron set resets a
+// field to its default.
+func canReset(flag string) bool {
+	return slices.ContainsFunc(scheduleFields, func(f scheduleField) bool { return f.flag == flag })
 }
 
 // scheduleFields lists all flags of the command. Those of the rule come first,

@@ -146,17 +146,17 @@ func (c *deadRmCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	if filtered {
 		return chosen.bulk(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled")
 	}
-	return eachName(ctx, con, c.Names, func(name string) error {
+	return eachTaskName(ctx, con, c.Names, func(name string) error {
 		t, err := api.Tasks.Get(ctx, name)
 		if err != nil {
 			return err
 		}
 		if t.State != client.Dead {
-			return &exitError{exitConflict, fmt.Errorf("%s is %s, not dead: use foliot cancel to cancel a live task", name, t.State)}
+			return withCode(exitConflict, fmt.Errorf("%s is %s, not dead: use foliot cancel to cancel a live task", name, t.State))
 		}
 		if t, _, err = api.Tasks.Cancel(ctx, name, client.IfMatch(t.ETag())); err != nil {
 			return err
 		}
-		return printTask(con, t, "cancelled %s", name)
+		return con.resultf(t, "cancelled %s", name)
 	})
 }

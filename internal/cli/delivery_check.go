@@ -112,7 +112,7 @@ func unstarted(ctx context.Context, api *client.Client, t *client.Task) string {
 
 // notDelivered returns the error of a command whose task was not delivered.
 func notDelivered(name string, o obstacle) error {
-	return &exitError{exitUndelivered, errors.New(o.about(name))}
+	return withCode(exitUndelivered, errors.New(o.about(name)))
 }
 
 // about returns o as a sentence about the task of that name.

@@ -70,7 +70,7 @@ func newReport(con *console) *doctor.Report {
 		if con.json {
 			return con.object(found)
 		}
-		con.sayf("%s", doctor.Line(found))
+		con.linef("%s", doctor.Line(found))
 		return nil
 	}, con.errorText)
 }

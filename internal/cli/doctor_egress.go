@@ -109,9 +109,9 @@ func reportEgress(con *console, e wire.Egress) error {
 	}
 	switch {
 	case e.Problem != "":
-		return &exitError{exitFailure, errors.New(e.Problem)}
+		return withCode(exitFailure, errors.New(e.Problem))
 	case !e.Open:
-		return &exitError{exitDenied, fmt.Errorf("%s: tasks may not call this URL: they would be dead at once, with the reason %s; foliot serve --egress-allow opens addresses", e.URL, webhook.ReasonEgressDenied)}
+		return withCode(exitDenied, fmt.Errorf("%s: tasks may not call this URL: they would be dead at once, with the reason %s; foliot serve --egress-allow opens addresses", e.URL, webhook.ReasonEgressDenied))
 	}
 	return nil
 }

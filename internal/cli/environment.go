@@ -67,7 +67,7 @@ func checkEmpty(parsed *kong.Context) error {
 		if p.Flag == nil || p.Resolved || !slices.Contains(neverEmpty, p.Flag.Name) {
 			continue
 		}
-		if resets && slices.ContainsFunc(scheduleFields, func(f scheduleField) bool { return f.flag == p.Flag.Name }) {
+		if resets && canReset(p.Flag.Name) {
 			continue
 		}
 		if text, ok := p.Flag.Target.Interface().(string); ok && text == "" {

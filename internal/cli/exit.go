@@ -44,8 +44,15 @@ type exitError struct {
 	err  error
 }
 
+// withCode returns err with an exit code of its own.
+func withCode(code int, err error) error { return &exitError{code, err} }
+
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
+
+// errReported marks an error that was already printed. Only its exit code
+// still counts.
+var errReported = errors.New("already reported")
 
 // exitCode returns the exit code of a command that ended with err.
 func exitCode(err error) int {

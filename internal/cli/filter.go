@@ -29,13 +29,13 @@ func (f filterFlags) given() bool {
 func (f filterFlags) filter(now time.Time) (chosen client.Filter, err error) {
 	chosen.Queue, chosen.Reason, chosen.Schedule = f.Queue, f.Reason, f.Schedule
 	if f.Queue != "" {
-		if err := task.ValidateName("queue", f.Queue); err != nil {
-			return chosen, usage.Errorf("--queue", "%q: %s", f.Queue, detail(err))
+		if err := checkName("--queue", "queue", f.Queue); err != nil {
+			return chosen, err
 		}
 	}
 	if f.Schedule != "" {
-		if err := task.ValidateName("schedule", f.Schedule); err != nil {
-			return chosen, usage.Errorf("--schedule", "%q: %s", f.Schedule, detail(err))
+		if err := checkName("--schedule", "schedule", f.Schedule); err != nil {
+			return chosen, err
 		}
 	}
 	for _, s := range f.State {

@@ -3,11 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -64,6 +61,9 @@ func readWhole(text string, flag *kong.Flag, into reflect.Value) error {
 	return nil
 }
 
+// unlimited is the value of a flag that removes a limit.
+const unlimited = "unlimited"
+
 // wholeLimit and numberLimit are limits. The value 0 means no limit, and the
 // command line calls it unlimited. A 0 on the command line is refused: a script
 // that computes 0 does not mean "no limit".
@@ -84,6 +84,13 @@ func readLimit(read func(string, *kong.Flag, reflect.Value) error) func(string, 
 			err = fmt.Errorf("%s is not a limit: write %s to remove the limit; to stop a queue, pause it; to stop a namespace, suspend it", text, unlimited)
 		}
 		return err
+	}
+}
+
+// set stores *v in *field unless v is nil.
+func set[T any](field, v *T) {
+	if v != nil {
+		*field = *v
 	}
 }
 
@@ -109,45 +116,4 @@ func readNumber(text string, _ *kong.Flag, into reflect.Value) error {
 	}
 	into.SetFloat(f)
 	return nil
-}
-
-// parserWordings rewords errors of kong about values.
-var parserWordings = []struct {
-	from *regexp.Regexp
-	to   string
-}{
-	{regexp.MustCompile(`(?s) \(from envar (\w+)=.*\)$`), " (environment $1)"},
-	{regexp.MustCompile(`expected .* value but got "EOL".*$`), "a value is missing"},
-	{regexp.MustCompile(`bool value must be .* but got (".*")`), "$1 is neither true nor false"},
-}
-
-// notOneOf matches the error of kong for a value that is not in an enum.
-var notOneOf = regexp.MustCompile(`(?s)^(\S+) must be one of (.*) but got (".*")$`)
-
-// rewordParseError returns a parse error in the form of the errors of a
-// configuration file: the flag, the value, the accepted values, and the variable
-// if the value comes from one.
-func rewordParseError(err error) error {
-	var parse *kong.ParseError
-	if !errors.As(err, &parse) {
-		return err
-	}
-	text := err.Error()
-	for _, w := range parserWordings {
-		text = w.from.ReplaceAllString(text, w.to)
-	}
-	if node := parse.Context.Selected(); node != nil && node.FullPath() == "foliot cron add" && strings.HasPrefix(text, "unexpected argument") {
-		text += `; write the expression as one argument, in quotes: "0 21 * * *"`
-	}
-	if m := notOneOf.FindStringSubmatch(text); m != nil {
-		choice := strings.NewReplacer(`"`, "", ",", ", ").Replace(m[2])
-		text = fmt.Sprintf("%s: %s is not one of %s", m[1], m[3], choice)
-		for _, flag := range parse.Context.Flags() {
-			name := config.VariableOf(flag)
-			if "--"+flag.Name == m[1] && name != "" && strconv.Quote(os.Getenv(name)) == m[3] {
-				text += " (environment " + name + ")"
-			}
-		}
-	}
-	return errors.New(text)
 }

@@ -2,12 +2,7 @@ package cli
 
 import (
 	"context"
-	"encoding/base64"
-	"fmt"
-	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/wording"
@@ -47,26 +42,6 @@ func (c *getCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	return describe(t).print(con)
 }
 
-// rows are pairs of a word and a value.
-type rows [][]string
-
-// add adds a row unless its value is empty.
-func (r *rows) add(word, value string) {
-	if value != "" {
-		*r = append(*r, []string{word, value})
-	}
-}
-
-func (r rows) print(con *console) error {
-	out := con.table(nil)
-	for _, row := range r {
-		if err := out.add(row...); err != nil {
-			return err
-		}
-	}
-	return out.end()
-}
-
 // describe returns a task as rows.
 func describe(t *client.Task) (r rows) {
 	state := string(t.State)
@@ -88,11 +63,11 @@ func describe(t *client.Task) (r rows) {
 	}
 	r.add("schedule", t.Schedule)
 	r.add("instant", wording.InstantOr(t.Instant, ""))
-	r.addRequest(&t.Spec)
+	addRequest(&r, &t.Spec)
 	if t.At.IsZero() {
 		r.add("delay", t.Delay.String())
 	}
-	r.addLimits(&t.Spec)
+	addLimits(&r, &t.Spec)
 	r.add("created", wording.Instant(t.CreatedAt))
 	r.add("finished", wording.InstantOr(t.FinishedAt, ""))
 	if t.Reclaims > 0 {
@@ -116,70 +91,4 @@ func heldWords(by string) string {
 		return "the queue is paused"
 	}
 	return by
-}
-
-// addRequest adds the rows of the request, the queue, the priority and labels.
-func (r *rows) addRequest(s *client.Spec) {
-	r.add("request", strings.TrimSpace(s.HTTP.Method+" "+s.HTTP.URL))
-	for _, name := range sortedKeys(s.HTTP.Headers) {
-		r.add("header", name+": "+s.HTTP.Headers[name])
-	}
-	r.add("body", bodyWords(s.HTTP.Body))
-	r.add("queue", s.Queue)
-	r.add("priority", string(s.Priority))
-	for _, key := range sortedKeys(s.Labels) {
-		r.add("label", key+"="+s.Labels[key])
-	}
-}
-
-// addLimits adds the rows of the time limits, the retries and the dead notice.
-func (r *rows) addLimits(s *client.Spec) {
-	r.add("timeout", durationWords(s.Timeout))
-	r.add("expire after", durationWords(time.Duration(s.ExpireAfter)))
-	r.add("retry", retryWords(s.Retry))
-	r.add("on dead", s.OnDead.String())
-}
-
-// bodyWords returns a body in the form that the API uses.
-func bodyWords(b client.Body) string {
-	switch {
-	case b.IsZero():
-		return ""
-	case b.IsJSON():
-		return string(b.Bytes())
-	case b.IsText():
-		var quoted strings.Builder
-		_ = writeJSON(&quoted, string(b.Bytes()), false) // a string can always be encoded
-		return strings.TrimSpace(quoted.String())
-	}
-	return "base64 " + base64.StdEncoding.EncodeToString(b.Bytes())
-}
-
-// durationWords returns d as text, or "" if d is not set.
-func durationWords(d time.Duration) string {
-	if d <= 0 {
-		return ""
-	}
-	return d.String()
-}
-
-func retryWords(r client.Retry) string {
-	attempts := "any number of attempts"
-	if r.MaxAttempts > 0 {
-		attempts = fmt.Sprintf("at most %d attempts", r.MaxAttempts)
-	}
-	words := attempts + fmt.Sprintf(", %v to %v apart", r.MinBackoff, r.MaxBackoff)
-	if r.MaxAge > 0 {
-		words += ", for " + r.MaxAge.String()
-	}
-	return words
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -349,14 +349,14 @@ func (im *importer) conclude(stopped error, took time.Duration) error {
 			return err
 		}
 	} else {
-		im.con.sayf("created %d%s, skipped %d existing, refused %d, in %.1f s (%s)",
+		im.con.linef("created %d%s, skipped %d existing, refused %d, in %.1f s (%s)",
 			t.Created, wording.AndSchedules(t.Schedules), t.Skipped, t.Refused, took.Seconds(), rate(t.Created, took))
 	}
 	switch {
 	case stopped != nil:
 		return fmt.Errorf("import stopped early; repeat the command to continue: %w", stopped)
 	case t.Refused > 0:
-		return &exitError{exitFailure, fmt.Errorf("refused lines: %d", t.Refused)}
+		return withCode(exitFailure, fmt.Errorf("refused lines: %d", t.Refused))
 	}
 	return nil
 }

@@ -234,7 +234,7 @@ func (rc *receiver) show(c callback) bool {
 	if rc.con.json {
 		_ = rc.con.object(c) // without a reader, the sender still gets its answer
 	} else {
-		rc.con.sayf("%s", c.line())
+		rc.con.linef("%s", c.line())
 	}
 	rc.came = rc.came || rc.awaited != "" && own
 	if own && rc.seen == rc.cmd.Count || rc.came {

@@ -41,5 +41,5 @@ func (c *moveCmd) Run(ctx context.Context, con *console, api *client.Client) err
 	if err != nil {
 		return withOp(err, "move "+c.Name)
 	}
-	return printTask(con, t, "moved %s, due %s", t.Name, wording.Instant(t.DueAt))
+	return con.resultf(t, "moved %s, due %s", t.Name, wording.Instant(t.DueAt))
 }

@@ -99,7 +99,7 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console, api *client.Cli
 	set(&settings.Suspended, c.Suspended)
 	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {
-		return &exitError{exitConflict, errors.New("put namespace " + c.Name + ": another client has just changed it; check it with `foliot namespace ls`, and retry")}
+		return withCode(exitConflict, errors.New("put namespace "+c.Name+": another client has just changed it; check it with `foliot namespace ls`, and retry"))
 	}
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ Examples:
 func (c *namespaceRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	n, err := api.Namespaces.Delete(ctx, c.Name)
 	if missing(err) {
-		return &exitError{exitNotFound, err}
+		return withCode(exitNotFound, err)
 	}
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (c *namespaceRmCmd) Run(ctx context.Context, con *console, api *client.Clie
 	if con.json {
 		return con.object(n)
 	}
-	con.sayf("removed %s", c.Name)
+	con.linef("removed %s", c.Name)
 	return nil
 }
 

@@ -108,11 +108,11 @@ func printQueue(con *console, q *client.Queue) error {
 		{"state", queueState(q)},
 		{"limits", queueLimits(q.QueueSettings)},
 		{"retry", queueRetry(q.Retry)},
-		{"timeout", durationWords(q.Timeout)},
-		{"expire after", durationWords(time.Duration(q.ExpireAfter))},
+		{"timeout", wording.Duration(q.Timeout)},
+		{"expire after", wording.Duration(time.Duration(q.ExpireAfter))},
 		{"on dead", q.OnDead},
-		{"keep finished", durationWords(q.KeepFinished)},
-		{"keep dead", durationWords(q.KeepDead)},
+		{"keep finished", wording.Duration(q.KeepFinished)},
+		{"keep dead", wording.Duration(q.KeepDead)},
 		{"keep bodies", map[bool]string{true: "yes"}[q.KeepBodies]},
 		{"scheduled", count(q.Counts.Scheduled)},
 		{"running", count(q.Counts.Running)},
@@ -141,8 +141,8 @@ func queueRetry(r client.Retry) string {
 	words := ""
 	for _, part := range []struct{ word, value string }{
 		{"max_attempts", attemptsWord(r.MaxAttempts)},
-		{"min_backoff", durationWords(r.MinBackoff)},
-		{"max_backoff", durationWords(r.MaxBackoff)},
+		{"min_backoff", wording.Duration(r.MinBackoff)},
+		{"max_backoff", wording.Duration(r.MaxBackoff)},
 		{"max_age", limitWord(r.MaxAge)},
 	} {
 		if part.value != "" {
@@ -169,7 +169,7 @@ func limitWord(d client.Duration) string {
 	if d == client.Forever {
 		return "no limit"
 	}
-	return durationWords(time.Duration(d))
+	return wording.Duration(time.Duration(d))
 }
 
 type queuePauseCmd struct {
@@ -221,7 +221,7 @@ func printChanged(con *console, q *client.Queue, err error, format, name string,
 	case con.json:
 		return con.object(q)
 	}
-	con.sayf(format, name, word(q))
+	con.linef(format, name, word(q))
 	return nil
 }
 
@@ -271,7 +271,7 @@ func (c *queuePurgeCmd) purge(ctx context.Context, con *console, api *client.Cli
 	}
 	unfinished := int(q.Counts.Scheduled + q.Counts.Running + q.Counts.Dead)
 	question := func(tasks string) string { return "cancel " + tasks + " of " + c.Queue }
-	return confirmed(ctx, con, unfinished, question, func(expect *int) (*client.Queue, error) {
+	return confirmCount(ctx, con, unfinished, question, func(expect *int) (*client.Queue, error) {
 		if expect == nil {
 			return api.Queues.Purge(ctx, c.Queue)
 		}

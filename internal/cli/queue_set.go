@@ -65,7 +65,7 @@ func (c *queueSetCmd) Run(ctx context.Context, con *console, api *client.Client)
 	}
 	q, err = api.Queues.Put(ctx, c.Queue, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {
-		return &exitError{exitConflict, errors.New("put queue " + c.Queue + ": another client has just changed it; check it with `foliot queue get`, and retry")}
+		return withCode(exitConflict, errors.New("put queue "+c.Queue+": another client has just changed it; check it with `foliot queue get`, and retry"))
 	}
 	if err != nil {
 		return err
@@ -105,16 +105,6 @@ func (c *queueSetCmd) merge(s *client.QueueSettings) error {
 	}
 	return nil
 }
-
-// set stores *v in *field unless v is nil.
-func set[T any](field, v *T) {
-	if v != nil {
-		*field = *v
-	}
-}
-
-// unlimited is the value of a flag that removes a limit.
-const unlimited = "unlimited"
 
 func attemptsOf(s string) (client.Limit, error) {
 	switch s {

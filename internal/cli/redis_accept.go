@@ -66,15 +66,15 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	case con.json:
 		return con.object(acceptReply{found.Identity, !found.Whole(), found.Lost, found.SettingsLost})
 	case !found.Whole():
-		con.sayf("accepted: %s", redischeck.Losses(found))
-		con.sayf("restart every server now")
+		con.linef("accepted: %s", redischeck.Losses(found))
+		con.linef("restart every server now")
 		if found.SettingsLost {
-			con.sayf("the settings are lost: first start one server on loopback, and create a token there (foliot token create)")
+			con.linef("the settings are lost: first start one server on loopback, and create a token there (foliot token create)")
 		}
 	case found.Identity == "":
-		con.sayf("this Redis has no store with an identity, so there is no loss to accept: restart every server; the first one creates a store")
+		con.linef("this Redis has no store with an identity, so there is no loss to accept: restart every server; the first one creates a store")
 	default:
-		con.sayf("the store %s is complete, so there is no loss to accept: restart the servers that refuse it, because they remember another store", found.Identity)
+		con.linef("the store %s is complete, so there is no loss to accept: restart the servers that refuse it, because they remember another store", found.Identity)
 	}
 	return nil
 }

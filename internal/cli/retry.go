@@ -33,11 +33,11 @@ func (c *retryCmd) Run(ctx context.Context, con *console, api *client.Client) er
 	if filtered {
 		return c.bulk(ctx, con, api.Tasks.RetryMany, "retry", "retried")
 	}
-	return eachName(ctx, con, c.Names, func(name string) error {
+	return eachTaskName(ctx, con, c.Names, func(name string) error {
 		t, err := api.Tasks.Retry(ctx, name)
 		if err != nil {
 			return err
 		}
-		return printTask(con, t, "retried %s, due now", t.Name)
+		return con.resultf(t, "retried %s, due now", t.Name)
 	})
 }

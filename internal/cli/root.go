@@ -196,7 +196,3 @@ func commandOf(err error) string {
 	}
 	return "foliot"
 }
-
-// errReported marks an error that was already printed. Only its exit code
-// still counts.
-var errReported = errors.New("already reported")

@@ -21,11 +21,11 @@ Example:
 
 // Run makes the tasks due now.
 func (c *runCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	return eachName(ctx, con, c.Names, func(name string) error {
+	return eachTaskName(ctx, con, c.Names, func(name string) error {
 		t, err := api.Tasks.Run(ctx, name)
 		if err != nil {
 			return err
 		}
-		return printTask(con, t, "%s is due now", t.Name)
+		return con.resultf(t, "%s is due now", t.Name)
 	})
 }

@@ -51,7 +51,7 @@ func (c *secretCreateCmd) Run(ctx context.Context, con *console, api *client.Cli
 	if con.json {
 		return con.object(made)
 	}
-	con.sayf("%s", made.Secret)
+	con.linef("%s", made.Secret)
 	con.notef("it signs %s from now on; its id is %s", signedBy(made), made.ID)
 	return nil
 }
@@ -92,7 +92,10 @@ type secretRmCmd struct {
 
 // Run removes secrets.
 func (c *secretRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	return eachName(ctx, con, c.IDs, func(id string) error {
+	if err := checkNames(c.IDs); err != nil {
+		return err
+	}
+	return con.each(ctx, c.IDs, func(id string) error {
 		s, err := api.Secrets.Delete(ctx, id)
 		if err != nil {
 			return err
@@ -100,7 +103,7 @@ func (c *secretRmCmd) Run(ctx context.Context, con *console, api *client.Client)
 		if con.json {
 			return con.object(s)
 		}
-		con.sayf("removed %s: it signs no callbacks any more", id)
+		con.linef("removed %s: it signs no callbacks any more", id)
 		return nil
 	})
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/server"
 	"github.com/foliot/foliot/internal/server/config"
+	"github.com/foliot/foliot/internal/server/httpserver"
 )
 
 type serveCmd struct{ config.Flags }
@@ -77,7 +77,7 @@ func (c *serveCmd) greet(con *console, cfg config.Config, s *server.Server) {
 	if cfg.TLS.Cert != "" {
 		scheme = "https://"
 	}
-	url := scheme + reachable(s.Addr())
+	url := scheme + httpserver.ReachableAddr(s.Addr())
 	if con.json {
 		reply := serveReply{URL: url, PID: os.Getpid(), Data: cfg.Dir, Durability: s.Durability()}
 		if cfg.Redis != nil {
@@ -86,19 +86,19 @@ func (c *serveCmd) greet(con *console, cfg config.Config, s *server.Server) {
 		_ = con.object(reply) // the server runs even if its output has no reader
 		return
 	}
-	con.sayf("listening on %s%s", scheme, s.Addr())
+	con.linef("listening on %s%s", scheme, s.Addr())
 	if host, _, err := net.SplitHostPort(c.Listen); err != nil || host == "" {
-		con.sayf("--listen %s names no host, so only this machine can connect; 0.0.0.0:%d listens on all addresses", c.Listen, s.Addr().(*net.TCPAddr).Port)
+		con.linef("--listen %s names no host, so only this machine can connect; 0.0.0.0:%d listens on all addresses", c.Listen, s.Addr().(*net.TCPAddr).Port)
 	}
 	switch {
 	case cfg.Redis != nil:
-		con.sayf("tasks in %s", cfg.Redis)
+		con.linef("tasks in %s", cfg.Redis)
 	case cfg.InMemory():
-		con.sayf("tasks in memory: they are lost when the server stops")
+		con.linef("tasks in memory: they are lost when the server stops")
 	default:
-		con.sayf("tasks in %s", cfg.Dir)
+		con.linef("tasks in %s", cfg.Dir)
 	}
-	con.sayf("process %d; to stop it, press Ctrl-C or run kill %d", os.Getpid(), os.Getpid())
+	con.linef("process %d; to stop it, press Ctrl-C or run kill %d", os.Getpid(), os.Getpid())
 	if !s.Node.LoopbackOpen() {
 		return // the task of listen --try would be refused
 	}
@@ -106,14 +106,5 @@ func (c *serveCmd) greet(con *console, cfg config.Config, s *server.Server) {
 	if c.Listen != "127.0.0.1:8750" {
 		server = " --server " + url
 	}
-	con.sayf("try, in another terminal: foliot listen --try 3s%s", server)
-}
-
-// reachable returns the address that a client on this machine uses for addr.
-func reachable(addr net.Addr) string {
-	tcp, ok := addr.(*net.TCPAddr)
-	if !ok || !tcp.IP.IsUnspecified() {
-		return addr.String()
-	}
-	return net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
+	con.linef("try, in another terminal: foliot listen --try 3s%s", server)
 }

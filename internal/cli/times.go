@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -138,17 +137,6 @@ func parseBounds(now time.Time, bounds ...bound) (err error) {
 		}
 		if *b.into, err = parseBound(b.flag, b.value, now); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// checkNames refuses names that no task can have, before a request is sent.
-func checkNames(names []string) error {
-	for _, name := range names {
-		// Only the names of occurrences contain an @.
-		if err := task.ValidateName("name", strings.ReplaceAll(name, "@", ".")); err != nil {
-			return usage.Errorf("NAME", "%q: %s", name, detail(err))
 		}
 	}
 	return nil

@@ -75,7 +75,7 @@ func (c *tokenCreateCmd) Run(ctx context.Context, con *console, api *client.Clie
 	if con.json {
 		return con.object(made)
 	}
-	con.sayf("%s", made.Token)
+	con.linef("%s", made.Token)
 	con.notef("%s; its id is %s", lifetime(made.ExpiresAt), made.ID)
 	return nil
 }
@@ -127,7 +127,7 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 	if con.json {
 		return con.object(client.Token{ID: e.Target().Name, Namespace: e.Namespace, Scope: client.Scope(c.Scope), Label: c.Label, State: "active", CreatedAt: now.Time(), ExpiresAt: timeOf(e.ExpiresAt), Token: token})
 	}
-	con.sayf("%s", token)
+	con.linef("%s", token)
 	con.notef("%s; its id is %s", lifetime(timeOf(e.ExpiresAt)), e.Target().Name)
 	return nil
 }
@@ -184,7 +184,10 @@ Examples:
 
 // Run revokes the tokens.
 func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	return eachName(ctx, con, c.IDs, func(id string) error {
+	if err := checkNames(c.IDs); err != nil {
+		return err
+	}
+	return con.each(ctx, c.IDs, func(id string) error {
 		t, err := api.Tokens.RevokeWith(ctx, id, client.RevokeOptions{Children: c.Children})
 		if errors.Is(err, client.ErrLastToken) {
 			t, err = c.revokeLast(ctx, con, api, id)
@@ -195,7 +198,7 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Clie
 		if con.json {
 			return con.object(t)
 		}
-		con.sayf("revoked %s", id)
+		con.linef("revoked %s", id)
 		if t.ActiveChildren > 0 {
 			con.notef("%d tokens that were created with it are still valid: if it leaked, revoke it again with --children", t.ActiveChildren)
 		}

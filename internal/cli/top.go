@@ -78,7 +78,7 @@ func (c *topCmd) lines(ctx context.Context, con *console, api *client.Client, li
 				return err
 			}
 		} else {
-			con.sayf("%s", topScreen(live, before, 0))
+			con.linef("%s", topScreen(live, before, 0))
 		}
 		if c.Once || !pause(ctx, c.Every) {
 			return nil

@@ -24,11 +24,11 @@ Example:
 
 // Run touches the tasks.
 func (c *touchCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	return eachName(ctx, con, c.Names, func(name string) error {
+	return eachTaskName(ctx, con, c.Names, func(name string) error {
 		t, err := api.Tasks.Touch(ctx, name)
 		if err != nil {
 			return err
 		}
-		return printTask(con, t, "touched %s, due %s", t.Name, wording.Instant(t.DueAt))
+		return con.resultf(t, "touched %s, due %s", t.Name, wording.Instant(t.DueAt))
 	})
 }

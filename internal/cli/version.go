@@ -23,9 +23,9 @@ func (versionCmd) Run(con *console) error {
 		return con.object(v)
 	}
 	if v.Commit != "" {
-		con.sayf("foliot %s (%s, %s, %s)", v.Version, v.Commit, v.Go, v.Platform)
+		con.linef("foliot %s (%s, %s, %s)", v.Version, v.Commit, v.Go, v.Platform)
 		return nil
 	}
-	con.sayf("foliot %s (%s, %s)", v.Version, v.Go, v.Platform)
+	con.linef("foliot %s (%s, %s)", v.Version, v.Go, v.Platform)
 	return nil
 }

@@ -29,7 +29,7 @@ func wait(ctx context.Context, con *console, api *client.Client, t *client.Task)
 		next, err := poll(ctx, api, t.Name)
 		switch {
 		case err == nil && next.ID != id:
-			return &exitError{exitUndelivered, fmt.Errorf("wait for %s: another task replaced it", t.Name)}
+			return withCode(exitUndelivered, fmt.Errorf("wait for %s: another task replaced it", t.Name))
 		case err == nil:
 			t, silentSince = next, time.Time{}
 		case exitCode(err) != exitUnreachable:
@@ -68,19 +68,19 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// printEnd prints how t ended. It returns an exitError if t was not delivered.
+// printEnd prints how t ended. It returns an error if t was not delivered.
 func printEnd(con *console, t *client.Task) error {
 	if con.json {
 		if err := con.object(t); err != nil {
 			return err
 		}
 	} else {
-		con.sayf("%s", wording.Printable(ending(t)))
+		con.linef("%s", wording.Printable(ending(t)))
 	}
 	if t.State == client.Delivered {
 		return nil
 	}
-	return &exitError{exitUndelivered, errReported}
+	return withCode(exitUndelivered, errReported)
 }
 
 // ending returns a sentence about how t ended.

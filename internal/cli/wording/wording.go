@@ -88,6 +88,14 @@ func Age(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
+// Duration returns d as text, or "" if d is not set.
+func Duration(d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return d.String()
+}
+
 // Megabytes formats a number of bytes.
 func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 

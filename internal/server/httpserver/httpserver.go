@@ -49,6 +49,15 @@ func ListenAddr(flag, addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
+// ReachableAddr returns the address that a client on this machine uses for addr.
+func ReachableAddr(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return addr.String()
+	}
+	return net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
+}
+
 // ListenError explains why the server cannot listen on an address.
 func ListenError(flag, addr string, err error) error {
 	switch {

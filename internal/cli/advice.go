@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/foliot/foliot/client"
+)
+
+// withOp returns err with op as the name of the operation that failed.
+func withOp(err error, op string) error {
+	var refused *client.Error
+	var noReply *client.TransportError
+	switch {
+	case errors.As(err, &refused):
+		e := *refused
+		e.Op = op
+		return &e
+	case errors.As(err, &noReply):
+		e := *noReply
+		e.Op = op
+		return &e
+	}
+	return err
+}
+
+// advice returns a remedy for err, or "" if the text of err already has one.
+func advice(err error) string {
+	var noReply *client.TransportError
+	var refused *client.Error
+	var unknown x509.UnknownAuthorityError
+	switch {
+	case errors.As(err, &unknown):
+		return ": set --ca-cert or FOLIOT_CA_CERT to the certificate of your own authority"
+	case errors.Is(err, client.ErrSpeaksTLS) && errors.As(err, &noReply):
+		return ": set --server or FOLIOT_SERVER to https" + strings.TrimPrefix(noReply.Server, "http")
+	case errors.Is(err, client.ErrNoTLS) && errors.As(err, &noReply):
+		return ": set --server or FOLIOT_SERVER to http" + strings.TrimPrefix(noReply.Server, "https")
+	case errors.As(err, &noReply):
+		return ": check that `foliot serve` runs there, or set --server or FOLIOT_SERVER to another address"
+	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
+		return ": pass one with --token-file, FOLIOT_TOKEN or FOLIOT_TOKEN_FILE"
+	case errors.As(err, &refused) && refused.Code == "unavailable":
+		return ": retry soon; the log of foliot serve has details"
+	}
+	return ""
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
+)
+
+// addRequest adds the rows of the request, the queue, the priority and labels.
+func addRequest(r *rows, s *client.Spec) {
+	r.add("request", strings.TrimSpace(s.HTTP.Method+" "+s.HTTP.URL))
+	for _, name := range sortedKeys(s.HTTP.Headers) {
+		r.add("header", name+": "+s.HTTP.Headers[name])
+	}
+	r.add("body", bodyWords(s.HTTP.Body))
+	r.add("queue", s.Queue)
+	r.add("priority", string(s.Priority))
+	for _, key := range sortedKeys(s.Labels) {
+		r.add("label", key+"="+s.Labels[key])
+	}
+}
+
+// addLimits adds the rows of the time limits, the retries and the dead notice.
+func addLimits(r *rows, s *client.Spec) {
+	r.add("timeout", wording.Duration(s.Timeout))
+	r.add("expire after", wording.Duration(time.Duration(s.ExpireAfter)))
+	r.add("retry", retryWords(s.Retry))
+	r.add("on dead", s.OnDead.String())
+}
+
+// bodyWords returns a body in the form that the API uses.
+func bodyWords(b client.Body) string {
+	switch {
+	case b.IsZero():
+		return ""
+	case b.IsJSON():
+		return string(b.Bytes())
+	case b.IsText():
+		var quoted strings.Builder
+		_ = writeJSON(&quoted, string(b.Bytes()), false) // a string can always be encoded
+		return strings.TrimSpace(quoted.String())
+	}
+	return "base64 " + base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+func retryWords(r client.Retry) string {
+	attempts := "any number of attempts"
+	if r.MaxAttempts > 0 {
+		attempts = fmt.Sprintf("at most %d attempts", r.MaxAttempts)
+	}
+	words := attempts + fmt.Sprintf(", %v to %v apart", r.MinBackoff, r.MaxBackoff)
+	if r.MaxAge > 0 {
+		words += ", for " + r.MaxAge.String()
+	}
+	return words
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
