@@ -53,10 +53,10 @@ func (c *auditCmd) Run(ctx context.Context, con *console, api *client.Client) er
 	shown := 0
 	for e, err := range api.Admin.Audit(ctx, query) {
 		if err != nil {
-			return errors.Join(err, endTable(con, out))
+			return errors.Join(err, out.end())
 		}
 		if c.Limit > 0 && shown == c.Limit {
-			err := endTable(con, out)
+			err := out.end()
 			con.notef("showing the newest %d; --limit 0 shows all", shown)
 			return err
 		}
@@ -70,5 +70,5 @@ func (c *auditCmd) Run(ctx context.Context, con *console, api *client.Client) er
 		}
 		shown++
 	}
-	return endTable(con, out)
+	return out.end()
 }

@@ -10,16 +10,16 @@ import (
 
 // byteProgress shows how far a copy has come. Only one goroutine may use it.
 type byteProgress struct {
-	con   *console
-	verb  string
-	bar   *progressbar.ProgressBar // nil if the output is not a terminal
-	bytes int64
-	spoke time.Time // when the last line was printed
+	con     *console
+	verb    string
+	bar     *progressbar.ProgressBar // nil if the output is not a terminal
+	bytes   int64
+	printed time.Time // when the last line was printed
 }
 
 // newByteProgress begins a copy of size bytes, or -1 if the size is unknown.
 func newByteProgress(con *console, verb string, size int64) *byteProgress {
-	p := &byteProgress{con: con, verb: verb, spoke: time.Now()}
+	p := &byteProgress{con: con, verb: verb, printed: time.Now()}
 	if con.errTerm {
 		p.bar = progressbar.NewOptions64(size,
 			progressbar.OptionSetWriter(con.err),
@@ -46,8 +46,8 @@ func (p *byteProgress) at(bytes int64) {
 		_ = p.bar.Set64(bytes) // an error of the bar must not stop the work
 		return
 	}
-	if now := time.Now(); now.Sub(p.spoke) >= plainEvery {
-		p.spoke = now
+	if now := time.Now(); now.Sub(p.printed) >= plainEvery {
+		p.printed = now
 		p.con.notef("%s %s", p.verb, wording.Megabytes(bytes))
 	}
 }

@@ -3,13 +3,10 @@ package cli
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -26,7 +23,7 @@ type serverFlags struct {
 	Namespace string `env:"FOLIOT_NAMESPACE" placeholder:"NAME" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the token's namespace, or default)."`
 	CACert    string `name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
 
-	notes     io.Writer       // standard error
+	notes     io.Writer       `kong:"-"` // standard error
 	transport *http.Transport // of the client; nil until one is created
 }
 
@@ -65,25 +62,6 @@ func (f *serverFlags) client() (*client.Client, error) {
 	}
 	f.transport = transport
 	return api, nil
-}
-
-// retryNotice prints once that the command retries after a 503. Without the
-// notice, the user would see nothing while it retries.
-type retryNotice struct {
-	next    http.RoundTripper
-	notes   io.Writer
-	refused atomic.Bool
-	once    sync.Once
-}
-
-// RoundTrip implements http.RoundTripper.
-func (r *retryNotice) RoundTrip(req *http.Request) (*http.Response, error) {
-	if r.refused.Load() {
-		r.once.Do(func() { fmt.Fprintln(r.notes, "foliot: the server answered 503; retrying") })
-	}
-	reply, err := r.next.RoundTrip(req)
-	r.refused.Store(err == nil && reply.StatusCode == http.StatusServiceUnavailable)
-	return reply, err
 }
 
 func (f *serverFlags) close() {

@@ -52,7 +52,7 @@ func (clusterNodesCmd) Run(ctx context.Context, con *console, api *client.Client
 			return err
 		}
 	}
-	return endTable(con, out)
+	return out.end()
 }
 
 func nodeRow(n *client.Node, shared bool) []string {

@@ -25,7 +25,7 @@ func TestTheDocsHaveEverySetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := newParser(new(cli), discard{}, discard{}).Model.Node
-	serve := commandNamed(root, "serve")
+	serve := commandOfName(root, "serve")
 	after := between(t, before, "settings", settingsTable(withoutHelp(serve.Flags)))
 	after = between(t, after, "client", settingsTable(withoutHelp(root.Flags)))
 	if os.Getenv("UPDATE_GOLDEN") != "" {
@@ -100,7 +100,7 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 func TestEverySettingHasAVariableAndHelp(t *testing.T) {
 	for _, name := range []string{"serve", "config"} {
-		for _, f := range config.FileFlags(commandNamed(newParser(new(cli), discard{}, discard{}).Model.Node, name)) {
+		for _, f := range config.FileFlags(commandOfName(newParser(new(cli), discard{}, discard{}).Model.Node, name)) {
 			want := "FOLIOT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 			if !slices.Equal(f.Tag.Envs, []string{want}) || f.Help == "" || !strings.HasSuffix(f.Help, ".") || strings.Contains(f.Help, "(default") {
 				t.Errorf("%s --%s has the variables %q and the help %q", name, f.Name, f.Tag.Envs, f.Help)

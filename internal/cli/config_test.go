@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/server/config"
@@ -224,7 +225,7 @@ func FuzzParseConfig(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	model := newParser(new(cli), discard{}, discard{}).Model
-	flags := config.FileFlags(commandNamed(model.Node, "serve"))
+	flags := config.FileFlags(commandOfName(model.Node, "serve"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		values, err := config.Parse("f", data, flags)
 		if err != nil && !strings.HasPrefix(err.Error(), "f:") {
@@ -239,3 +240,13 @@ func FuzzParseConfig(f *testing.F) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// commandOfName returns the top-level command with that name, or nil.
+func commandOfName(root *kong.Node, name string) *kong.Node {
+	for _, command := range root.Children {
+		if command.Name == name {
+			return command
+		}
+	}
+	return nil
+}

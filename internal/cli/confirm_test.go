@@ -7,25 +7,26 @@ import (
 	"io"
 	"strings"
 	"testing"
-
-	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/internal/wire"
 )
 
-// terminal runs a command on a terminal at which the user types answer. It returns
-// the output and the questions.
-func (s *session) terminal(answer io.Reader, command interface {
-	Run(ctx context.Context, con *console, api *client.Client) error
-}) (printed, asked string, err error) {
+// terminal runs a command line on a terminal at which the user types answer. It
+// returns the output and the questions.
+func (s *session) terminal(answer io.Reader, line string) (printed, asked string, err error) {
 	s.t.Helper()
-	c, err := client.New(s.server, client.Options{})
+	var out, errs bytes.Buffer
+	flags := new(cli)
+	parsed, err := newParser(flags, discard{}, discard{}).Parse(append(strings.Fields(line), "--server", s.server))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var out, errs bytes.Buffer
 	con := newConsole(answer, &out, &errs, false)
 	con.canAsk = true
-	err = command.Run(s.t.Context(), con, c)
+	parsed.BindTo(s.t.Context(), (*context.Context)(nil))
+	if err := parsed.BindToProvider(flags.client); err != nil {
+		s.t.Fatal(err)
+	}
+	err = parsed.Run(con)
+	flags.close()
 	return out.String(), errs.String(), err
 }
 
@@ -69,7 +70,7 @@ func TestAChangeByFilterNeedsYesWithoutATerminal(t *testing.T) {
 func TestAChangeByFilterAsksOnATerminalWithTheNumber(t *testing.T) {
 	s := newSession(t)
 	s.addThree()
-	all := &cancelCmd{manyFlags{All: true}}
+	all := "cancel --all"
 	for _, answer := range []string{"n\n", "\n", "yess\n", ""} {
 		printed, asked, err := s.terminal(strings.NewReader(answer), all)
 		if printed != "" || asked != "cancel 3 tasks? [y/N] " || exitCode(err) != exitInterrupted {
@@ -98,41 +99,12 @@ func TestAYesHoldsForTheNamedNumberOnly(t *testing.T) {
 		}
 		return answers.Read(p)
 	})
-	_, asked, err := s.terminal(person, &cancelCmd{manyFlags{All: true}})
+	_, asked, err := s.terminal(person, "cancel --all")
 	if want := "cancel 3 tasks? [y/N] the number of tasks has changed\ncancel 4 tasks? [y/N] "; asked != want || exitCode(err) != exitInterrupted {
 		t.Errorf("it asked %q and ended with %v", asked, err)
 	}
 	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 4 {
 		t.Errorf("left are\n%s", got)
-	}
-}
-
-// Above a million tasks the server does not compare the number, so the question
-// must not promise it.
-func TestTheQuestionSaysIfMoreTasksMayChangeThanItNames(t *testing.T) {
-	for _, c := range []struct {
-		count  int
-		expect bool // the change after the answer is only for that number
-	}{{wire.MaxExpect, true}, {wire.MaxExpect + 1, false}} {
-		var asked bytes.Buffer
-		con := newConsole(strings.NewReader("y\n"), io.Discard, &asked, false)
-		con.canAsk = true
-		calls := 0
-		act := func(_ context.Context, f client.Filter) (client.BulkResult, error) {
-			if calls++; calls == 1 {
-				return client.BulkResult{}, &client.Error{Code: "count_differs", Count: c.count}
-			}
-			if (f.Expect != nil) != c.expect {
-				t.Errorf("%d tasks: the change expects %v", c.count, f.Expect)
-			}
-			return client.BulkResult{}, nil
-		}
-		if _, err := withConfirmation(con, act, "cancel")(t.Context(), client.Filter{}); err != nil || calls != 2 {
-			t.Errorf("%d tasks: %d calls, %v", c.count, calls, err)
-		}
-		if warned := strings.Contains(asked.String(), "all others that match when you answer"); warned == c.expect {
-			t.Errorf("%d tasks: it asked %q", c.count, asked.String())
-		}
 	}
 }
 
@@ -150,7 +122,7 @@ func TestAYesToAPurgeHoldsForTheNamedNumberOnly(t *testing.T) {
 			return answers.Read(p)
 		})
 		before := strings.Count(s.must("", "ls --queue mail"), "\n")
-		_, asked, err := s.terminal(person, &queuePurgeCmd{Queue: "mail"})
+		_, asked, err := s.terminal(person, "queue purge mail")
 		want := fmt.Sprintf("cancel %d tasks of mail? [y/N] the number of tasks has changed\ncancel %d tasks of mail? [y/N] ", before, before+1)
 		if asked != want || exitCode(err) != code {
 			t.Errorf("it asked %q, want %q, and ended with %v", asked, want, err)
@@ -158,19 +130,5 @@ func TestAYesToAPurgeHoldsForTheNamedNumberOnly(t *testing.T) {
 		if got := s.must("", "queue get mail"); strings.Contains(got, "purging") != (code == exitOK) {
 			t.Errorf("after %q the queue is\n%s", answer, got)
 		}
-	}
-}
-
-func TestAnInterruptEndsAQuestion(t *testing.T) {
-	ctx, interrupt := context.WithCancel(t.Context())
-	silent, end := io.Pipe() // a user that does not answer
-	defer end.Close()
-	con := newConsole(readerFunc(func(p []byte) (int, error) {
-		interrupt()
-		return silent.Read(p)
-	}), io.Discard, io.Discard, false)
-	con.canAsk = true
-	if err := con.confirm(ctx, "go on?"); exitCode(err) != exitInterrupted {
-		t.Errorf("it ended with %v", err)
 	}
 }

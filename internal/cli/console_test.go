@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 func TestATableIsAlignedOnATerminalAndTabbedElsewhere(t *testing.T) {
@@ -37,23 +36,6 @@ func TestATableIsAlignedOnATerminalAndTabbedElsewhere(t *testing.T) {
 		}
 		if out.String() != c.want {
 			t.Errorf("terminal %v: got\n%s\nwant\n%s", c.terminal, out.String(), c.want)
-		}
-	}
-}
-
-func TestUntrustedTextCannotMoveTheCursor(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain":              "plain",
-		`{"a": "é 日本"}`:      `{"a": "é 日本"}`,
-		"\x1b[2Jgone":        `\x1b[2Jgone`,
-		"two\nlines":         `two\nlines`,
-		"a \"quote\"\x00":    `a "quote"\x00`,
-		"broken \xff":        `broken \xff`,
-		"right\u202eto left": `right\u202eto left`,
-		"":                   "",
-	} {
-		if got := wording.Printable(in); got != want {
-			t.Errorf("printable(%q) is %q, want %q", in, got, want)
 		}
 	}
 }

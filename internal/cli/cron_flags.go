@@ -77,7 +77,10 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 }
 
 func (f *ruleFlags) bounds(s *client.ScheduleSpec, now time.Time) (err error) {
-	for _, b := range []bound{{"--start", f.Start, &s.Start}, {"--end", f.End, &s.End}} {
+	for _, b := range []struct {
+		flag, value string
+		into        *time.Time
+	}{{"--start", f.Start, &s.Start}, {"--end", f.End, &s.End}} {
 		if b.value == "" {
 			continue
 		}

@@ -208,7 +208,7 @@ func showPlanned(con *console, planned []plannedSchedule, now time.Time) error {
 			return err
 		}
 	}
-	return endTable(con, out)
+	return out.end()
 }
 
 // carryOut creates the schedules in their order, and prints the totals.

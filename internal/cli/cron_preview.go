@@ -165,7 +165,7 @@ func printInstants(con *console, list []client.Instant) error {
 			return err
 		}
 	}
-	return endTable(con, out)
+	return out.end()
 }
 
 // localTime formats a time with its offset. It adds milliseconds unless the time

@@ -70,7 +70,7 @@ func (c *deadLsCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		}
 		return out.add(t.Name, t.Reason, wording.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
 	})
-	if err = errors.Join(err, endTable(con, out)); err == nil && more {
+	if err = errors.Join(err, out.end()); err == nil && more {
 		con.notef("showing the first %d; --limit 0 lists all", shown)
 	}
 	return err

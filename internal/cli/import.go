@@ -350,7 +350,7 @@ func (im *importer) conclude(stopped error, took time.Duration) error {
 		}
 	} else {
 		im.con.linef("created %d%s, skipped %d existing, refused %d, in %.1f s (%s)",
-			t.Created, wording.AndSchedules(t.Schedules), t.Skipped, t.Refused, took.Seconds(), rate(t.Created, took))
+			t.Created, wording.AndSchedules(t.Schedules), t.Skipped, t.Refused, took.Seconds(), wording.PerSecond(t.Created, took))
 	}
 	switch {
 	case stopped != nil:

@@ -49,10 +49,7 @@ func (c *lsCmd) Run(ctx context.Context, con *console, api *client.Client) error
 		}
 		return out.add(listRow(t)...)
 	})
-	if !con.json {
-		err = errors.Join(err, out.end()) // print the tasks that were read before an error
-	}
-	if err != nil {
+	if err = errors.Join(err, out.end()); err != nil { // the tasks that were read before an error are printed
 		return err
 	}
 	if more {

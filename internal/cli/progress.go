@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 // plainEvery is how often progress prints a line if it cannot redraw a bar.
@@ -17,16 +19,16 @@ type progress struct {
 	con  *console
 	verb string // "imported", "exported"
 
-	mu    sync.Mutex // guards everything below
-	bar   *progressbar.ProgressBar
-	tasks int
-	began time.Time
-	spoke time.Time // when the last line was printed
+	mu      sync.Mutex // guards everything below
+	bar     *progressbar.ProgressBar
+	tasks   int
+	began   time.Time
+	printed time.Time // when the last line was printed
 }
 
 // newProgress begins work on size bytes, or -1 if the size is unknown.
 func newProgress(con *console, verb string, size int64) *progress {
-	p := &progress{con: con, verb: verb, began: time.Now(), spoke: time.Now()}
+	p := &progress{con: con, verb: verb, began: time.Now(), printed: time.Now()}
 	if con.errTerm {
 		p.bar = progressbar.NewOptions64(size,
 			progressbar.OptionSetWriter(con.err),
@@ -50,8 +52,8 @@ func (p *progress) add(tasks int, bytes int64) {
 		_ = p.bar.Add64(bytes) // an error of the bar must not stop the work
 		return
 	}
-	if now := time.Now(); now.Sub(p.spoke) >= plainEvery {
-		p.spoke = now
+	if now := time.Now(); now.Sub(p.printed) >= plainEvery {
+		p.printed = now
 		p.con.notef("%s", p.lineLocked())
 	}
 }
@@ -66,9 +68,5 @@ func (p *progress) done() {
 }
 
 func (p *progress) lineLocked() string {
-	return fmt.Sprintf("%s %d tasks, %s", p.verb, p.tasks, rate(p.tasks, time.Since(p.began)))
-}
-
-func rate(n int, d time.Duration) string {
-	return fmt.Sprintf("%.0f a second", float64(n)/max(d.Seconds(), 1e-3))
+	return fmt.Sprintf("%s %d tasks, %s", p.verb, p.tasks, wording.PerSecond(p.tasks, time.Since(p.began)))
 }

@@ -83,7 +83,7 @@ func (secretLsCmd) Run(ctx context.Context, con *console, api *client.Client) er
 			return err
 		}
 	}
-	return endTable(con, out)
+	return out.end()
 }
 
 type secretRmCmd struct {

@@ -56,18 +56,6 @@ func poll(ctx context.Context, api *client.Client, name string) (*client.Task, e
 	return api.Tasks.Poll(ctx, name, maxWait)
 }
 
-// pause returns true after d, or false as soon as ctx ends.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // printEnd prints how t ended. It returns an error if t was not delivered.
 func printEnd(con *console, t *client.Task) error {
 	if con.json {

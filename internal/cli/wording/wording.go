@@ -99,6 +99,11 @@ func Duration(d time.Duration) string {
 // Megabytes formats a number of bytes.
 func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
+// PerSecond formats the rate of n in the time d.
+func PerSecond(n int, d time.Duration) string {
+	return fmt.Sprintf("%.0f a second", float64(n)/max(d.Seconds(), 1e-3))
+}
+
 // AndSchedules adds the number of schedules to a sentence that has counted
 // tasks.
 func AndSchedules(n int) string {
