@@ -339,6 +339,29 @@ var layers = []layer{
 		why: "values become text here: each command chooses the text that it prints",
 	},
 	{
+		path: "internal/cli/exit",
+		may:  []string{"client", "internal/cli/wording", "internal/redact", "internal/usage", "internal/wire"},
+		tech: []string{"github.com/alecthomas/kong"},
+		why:  "an error is judged for any command: neither output nor flags are known here",
+	},
+	{
+		path: "internal/cli/console",
+		may:  []string{"client", "internal/cli/exit", "internal/cli/wording", "internal/usage", "internal/wire"},
+		tech: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"},
+		why:  "streams are read and written for any command",
+	},
+	{
+		path: "internal/cli/flags",
+		may:  []string{"client", "internal/cron", "internal/server/config", "internal/server/redisurl", "internal/task", "internal/task/recurrence", "internal/usage", "internal/wire"},
+		tech: []string{"github.com/alecthomas/kong"},
+		why:  "values are parsed here and used elsewhere",
+	},
+	{
+		path: "internal/cli/connect",
+		may:  []string{"client", "internal/buildinfo", "internal/cli/wording", "internal/fileaccess", "internal/usage"},
+		why:  "a client is opened here: the commands call it",
+	},
+	{
 		path: "internal/cli", may: []string{"any"}, tech: []string{"any"},
 		why:  "commands put everything together",
 		size: "some sixty commands, a file for each, share the console, the filters and the flags of a task",

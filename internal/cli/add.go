@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -16,12 +19,12 @@ import (
 type addCmd struct {
 	URL string `arg:"" help:"The URL to call."`
 
-	whenFlags
+	flags.When
 
 	Name    string `placeholder:"NAME" help:"The unique name of the task (default: its id)."`
 	Replace bool   `help:"Replace a task with the same name, in any state."`
 
-	taskFlags
+	flags.Task
 
 	Wait bool `help:"Wait until the task ends, and print the result. Exit with 6 if it was not delivered."`
 }
@@ -42,8 +45,8 @@ so a script that names its tasks can safely run again. With --replace, the new t
 }
 
 // Run creates the task.
-func (c *addCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	in, err := c.input(con.in)
+func (c *addCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	in, err := c.input(con.In)
 	if err != nil {
 		return err
 	}
@@ -56,27 +59,27 @@ func (c *addCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	case errors.Is(err, client.ErrExists):
 		return nameTaken(c.Name, err)
 	case err != nil:
-		return withOp(err, strings.TrimSpace("add "+c.Name))
+		return exit.WithOp(err, strings.TrimSpace("add "+c.Name))
 	}
 	if !c.Wait {
-		return con.resultf(t, "created %s, due %s", t.Name, wording.Instant(t.DueAt))
+		return con.Resultf(t, "created %s, due %s", t.Name, wording.Instant(t.DueAt))
 	}
-	if !con.json {
-		con.linef("created %s, due %s", wording.Printable(t.Name), wording.Instant(t.DueAt))
+	if !con.JSON {
+		con.Linef("created %s, due %s", wording.Printable(t.Name), wording.Instant(t.DueAt))
 	}
 	return wait(ctx, con, api, t)
 }
 
 // input returns the task that the flags describe.
 func (c *addCmd) input(stdin io.Reader) (in client.Spec, err error) {
-	at, delay, err := c.resolve(time.Now())
+	at, delay, err := c.Resolve(time.Now())
 	if err != nil {
 		return in, err
 	}
 	if c.Replace && c.Name == "" {
 		return in, usage.Errorf("--replace", "it needs --name, because only a task with the same name is replaced")
 	}
-	in, err = c.spec(c.URL, stdin)
+	in, err = c.Spec(c.URL, stdin)
 	in.Name, in.At, in.Delay = c.Name, at, delay
 	return in, err
 }
@@ -88,5 +91,5 @@ func nameTaken(name string, err error) error {
 	if e, ok := errors.AsType[*client.Error](err); ok && e.ID != "" {
 		has = fmt.Sprintf(" (%s, id %s)", e.State, e.ID)
 	}
-	return withCode(exitCode(err), fmt.Errorf("add %s: a task with that name exists%s: pass --replace to replace it, or choose another name", name, has))
+	return exit.With(exit.CodeOf(err), fmt.Errorf("add %s: a task with that name exists%s: pass --replace to replace it, or choose another name", name, has))
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 func TestARefusedNameIsReportedWithStateIDAndRemedy(t *testing.T) {
@@ -12,7 +14,7 @@ func TestARefusedNameIsReportedWithStateIDAndRemedy(t *testing.T) {
 	s.must("", "cancel hello")
 	id := field(s, "hello", "id")
 	_, stderr, code := s.run("", s.words(add)...)
-	if want := "foliot: add hello: a task with that name exists (cancelled, id " + id + "): pass --replace to replace it, or choose another name\n"; code != exitConflict || stderr != want {
+	if want := "foliot: add hello: a task with that name exists (cancelled, id " + id + "): pass --replace to replace it, or choose another name\n"; code != exit.Conflict || stderr != want {
 		t.Errorf("it ended with %d and printed %q, want %q", code, stderr, want)
 	}
 	if got := s.must("", add+" --replace"); !strings.HasPrefix(got, "created hello, due ") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/store/memstore"
 )
 
@@ -56,7 +57,7 @@ func TestARefusalIsInTheWordsOfTheCommandLine(t *testing.T) {
 		wantRefusal(t, s, c.line, c.says)
 	}
 	operator, stderr, code := s.run("", "token", "create", "--for", "operator", "--scope", "admin")
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatal(stderr)
 	}
 	wantRefusal(t, s, "ls", "list tasks: this server requires a token: pass one with --token-file")
@@ -84,7 +85,7 @@ func TestAnUnknownNameOfTheServerIsReportedWithItsFlags(t *testing.T) {
 func wantRefusal(t *testing.T, s *session, line, says string) {
 	t.Helper()
 	_, stderr, code := s.run("", s.words(line)...)
-	if code == exitOK || !strings.Contains(stderr, says) || apiWords.MatchString(stderr) {
+	if code == exit.OK || !strings.Contains(stderr, says) || apiWords.MatchString(stderr) {
 		t.Errorf("foliot %.100s ended with %d and said %q, want %q; API: %q", line, code, stderr, says, apiWords.FindString(stderr))
 	}
 }
@@ -93,7 +94,7 @@ func wantRefusal(t *testing.T, s *session, line, says string) {
 func TestARefusedLineIsInTheWordsOfTheFile(t *testing.T) {
 	s := newSession(t)
 	_, stderr, code := s.run(`{"name":"a","delay":"1s","http":{"url":"http://127.0.0.1/"},"retry":{"max_attempts":-1}}`, "import", "-")
-	if code != exitFailure || !strings.Contains(stderr, "retry.max_attempts: must be between") {
+	if code != exit.Failure || !strings.Contains(stderr, "retry.max_attempts: must be between") {
 		t.Errorf("%d: %s", code, stderr)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -32,7 +34,7 @@ Examples:
 }
 
 // Run prints the entries.
-func (c *auditCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *auditCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Limit < 0 {
 		return usage.Errorf("--limit", "%d is negative; 0 shows all", c.Limit)
 	}
@@ -45,30 +47,30 @@ func (c *auditCmd) Run(ctx context.Context, con *console, api *client.Client) er
 			continue
 		}
 		var err error
-		if *bound.into, err = parseBound(bound.flag, bound.value, time.Now()); err != nil {
+		if *bound.into, err = flags.ParseBound(bound.flag, bound.value, time.Now()); err != nil {
 			return err
 		}
 	}
-	out := con.table([]string{"TIME", "BY", "FROM", "ACTION", "NAMESPACE", "TARGET", "DETAIL"})
+	out := con.Table([]string{"TIME", "BY", "FROM", "ACTION", "NAMESPACE", "TARGET", "DETAIL"})
 	shown := 0
 	for e, err := range api.Admin.Audit(ctx, query) {
 		if err != nil {
-			return errors.Join(err, out.end())
+			return errors.Join(err, out.End())
 		}
 		if c.Limit > 0 && shown == c.Limit {
-			err := out.end()
-			con.notef("showing the newest %d; --limit 0 shows all", shown)
+			err := out.End()
+			con.Notef("showing the newest %d; --limit 0 shows all", shown)
 			return err
 		}
-		if con.json {
-			err = con.object(e)
+		if con.JSON {
+			err = con.Object(e)
 		} else {
-			err = out.add(wording.Instant(e.At), e.By, e.Addr, e.Action, e.Namespace, e.Target, e.Detail)
+			err = out.Add(wording.Instant(e.At), e.By, e.Addr, e.Action, e.Namespace, e.Target, e.Detail)
 		}
 		if err != nil {
 			return err
 		}
 		shown++
 	}
-	return out.end()
+	return out.End()
 }

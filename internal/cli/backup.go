@@ -12,6 +12,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/server/config"
@@ -40,12 +42,12 @@ Examples:
 }
 
 // Run takes the backup.
-func (c *backupCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *backupCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if err := c.checkFile(); err != nil {
 		return err
 	}
 	began := time.Now()
-	bar := newByteProgress(con, "copied", -1)
+	bar := console.NewByteProgress(con, "copied", -1)
 	var size int64
 	write := func(w io.Writer) (err error) {
 		size, err = api.Admin.Backup(ctx, io.MultiWriter(w, bar))
@@ -53,15 +55,15 @@ func (c *backupCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	}
 	var err error
 	if c.File == "-" {
-		err = buffered(con.out, write)
+		err = buffered(con.Out, write)
 	} else {
 		err = replaceFile(c.File, write)
 	}
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return err
 	}
-	con.notef("%s in %.1f s: %s", wording.Megabytes(size), time.Since(began).Seconds(), c.File)
+	con.Notef("%s in %.1f s: %s", wording.Megabytes(size), time.Since(began).Seconds(), c.File)
 	return nil
 }
 
@@ -115,18 +117,18 @@ type restoreReply struct {
 }
 
 // Run restores the backup.
-func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context) error {
+func (c *restoreCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context) error {
 	dir, err := config.LocalDir("--data", c.Data)
 	if err == nil {
 		err = fileaccess.CheckPlace("--data", dir)
 	}
 	if err == nil {
-		err = checkRead(parsed, "restore a Redis from its own files; to move tasks from a directory into it, use `foliot export` and `foliot import`")
+		err = flags.CheckStore(parsed, "restore a Redis from its own files; to move tasks from a directory into it, use `foliot export` and `foliot import`")
 	}
 	if err != nil {
 		return err
 	}
-	in, size := con.in, int64(-1)
+	in, size := con.In, int64(-1)
 	if c.File != "-" {
 		f, err := os.Open(c.File)
 		if err != nil {
@@ -138,19 +140,19 @@ func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context
 		}
 		in = f
 	}
-	bar := newByteProgress(con, "verified", size)
-	m, err := pebblestore.Restore(ctx, in, dir, bar.at)
-	bar.done()
+	bar := console.NewByteProgress(con, "verified", size)
+	m, err := pebblestore.Restore(ctx, in, dir, bar.At)
+	bar.Done()
 	switch {
 	case errors.Is(err, pebblestore.ErrNotEmpty):
 		return usage.Errorf("--data", "%s is not empty: restore into a new directory, and start the server with that", dir)
 	case err != nil:
 		return fmt.Errorf("restore %s into %s: %w; nothing was changed", c.File, dir, err)
-	case con.json:
-		return con.object(restoreReply{Data: dir, CreatedAt: m.CreatedAt, Tasks: m.Tasks, Schedules: m.Schedules, Checksum: m.Checksum, Queues: m.Queues})
+	case con.JSON:
+		return con.Object(restoreReply{Data: dir, CreatedAt: m.CreatedAt, Tasks: m.Tasks, Schedules: m.Schedules, Checksum: m.Checksum, Queues: m.Queues})
 	}
-	con.linef("restored %d tasks%s as of %s into %s", m.Tasks, wording.AndSchedules(int(m.Schedules)), wording.Instant(m.CreatedAt), dir)
-	con.linef("checksum of all records %s", m.Checksum)
-	con.notef("start the server: foliot serve --data %s", dir)
+	con.Linef("restored %d tasks%s as of %s into %s", m.Tasks, wording.AndSchedules(int(m.Schedules)), wording.Instant(m.CreatedAt), dir)
+	con.Linef("checksum of all records %s", m.Checksum)
+	con.Notef("start the server: foliot serve --data %s", dir)
 	return nil
 }

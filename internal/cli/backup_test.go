@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
@@ -33,7 +35,7 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(out, "restored 1 tasks and 2 schedules as of ") {
 		t.Fatalf("%d: %s %s", code, out, stderr)
 	}
-	if out, stderr, code = session.runBare("restore", file, "--data", elsewhere); code != exitUsage || !strings.Contains(stderr, "not empty") {
+	if out, stderr, code = session.runBare("restore", file, "--data", elsewhere); code != exit.Usage || !strings.Contains(stderr, "not empty") {
 		t.Errorf("a second time: %d: %s %s", code, out, stderr)
 	}
 	if out, stderr, code = session.runBare("doctor", "data", elsewhere); code != 0 || !strings.Contains(out, "records, index entries and counts agree") || !strings.Contains(out, "records      1 tasks and 2 schedules, ") {
@@ -62,7 +64,7 @@ func TestAnIncompleteBackupIsRefusedAndLeavesNoFiles(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "new")
 	out, stderr, code := (&session{t: t}).runBare("restore", file, "--data", dir)
-	if code != exitFailure || !strings.Contains(stderr, "damaged or incomplete") {
+	if code != exit.Failure || !strings.Contains(stderr, "damaged or incomplete") {
 		t.Errorf("%d: %s %s", code, out, stderr)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
@@ -87,7 +89,7 @@ func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := s.run("", "backup", file); code != exitUsage || !strings.Contains(stderr, file+" exists") || !strings.Contains(stderr, "--force") {
+	if _, stderr, code := s.run("", "backup", file); code != exit.Usage || !strings.Contains(stderr, file+" exists") || !strings.Contains(stderr, "--force") {
 		t.Errorf("%d: %s", code, stderr)
 	}
 	holds("old")
@@ -96,17 +98,17 @@ func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	if _, stderr, code := s.run("", "backup", file, "--force"); code != exitUnreachable || !strings.Contains(stderr, "the backup ended after") {
+	if _, stderr, code := s.run("", "backup", file, "--force"); code != exit.Unreachable || !strings.Contains(stderr, "the backup ended after") {
 		t.Errorf("%d: %s", code, stderr)
 	}
 	holds("old")
 	answer = func(w http.ResponseWriter) { _, _ = io.WriteString(w, "new") }
-	if _, stderr, code := s.run("", "backup", "--force", file); code != exitOK {
+	if _, stderr, code := s.run("", "backup", "--force", file); code != exit.OK {
 		t.Errorf("%d: %s", code, stderr)
 	}
 	holds("new")
 	for _, no := range []string{s.dir, os.DevNull} {
-		if _, stderr, code := s.run("", "backup", "--force", no); code != exitUsage || !strings.Contains(stderr, "FILE: "+no) {
+		if _, stderr, code := s.run("", "backup", "--force", no); code != exit.Usage || !strings.Contains(stderr, "FILE: "+no) {
 			t.Errorf("%s: %d: %s", no, code, stderr)
 		}
 	}
@@ -115,7 +117,7 @@ func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 func TestTheFirstTokenIsMadeWithoutAServer(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	session := &session{t: t}
-	if _, stderr, code := session.runBare("serve", "--listen", "0.0.0.0:0", "--data", data); code != exitUsage || !strings.Contains(stderr, "foliot token create") {
+	if _, stderr, code := session.runBare("serve", "--listen", "0.0.0.0:0", "--data", data); code != exit.Usage || !strings.Contains(stderr, "foliot token create") {
 		t.Fatalf("without a token: %d: %s", code, stderr)
 	}
 	out, stderr, code := session.runBare("token", "create", "--data", data, "--for", "operator", "--scope", "admin")
@@ -124,7 +126,7 @@ func TestTheFirstTokenIsMadeWithoutAServer(t *testing.T) {
 		t.Fatalf("%d: %q %q", code, out, stderr)
 	}
 	p := serveProcess(t, "--listen", anyPort, "--data", data)
-	if _, stderr, code := p.foliot("ls"); code != exitFailure || !strings.Contains(stderr, "token") {
+	if _, stderr, code := p.foliot("ls"); code != exit.Failure || !strings.Contains(stderr, "token") {
 		t.Errorf("without the token: %d: %s", code, stderr)
 	}
 	t.Setenv("FOLIOT_TOKEN", token)
@@ -135,13 +137,13 @@ func TestTheFirstTokenIsMadeWithoutAServer(t *testing.T) {
 	}
 	t.Setenv("FOLIOT_TOKEN", made.Token)
 	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "mine")
-	if _, stderr, code := p.foliot("token", "ls"); code != exitFailure {
+	if _, stderr, code := p.foliot("token", "ls"); code != exit.Failure {
 		t.Errorf("a writer sees the tokens: %d %s", code, stderr)
 	}
 	t.Setenv("FOLIOT_TOKEN", token)
 	p.must("token", "revoke", made.ID)
 	t.Setenv("FOLIOT_TOKEN", made.Token)
-	if _, _, code := p.foliot("ls"); code != exitFailure {
+	if _, _, code := p.foliot("ls"); code != exit.Failure {
 		t.Errorf("a revoked token still opens: %d", code)
 	}
 	t.Setenv("FOLIOT_TOKEN", token)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -67,7 +68,7 @@ type benchReport struct {
 }
 
 // Run measures the server.
-func (c *benchCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *benchCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	switch {
 	case c.Tasks < 1 || c.Tasks > maxBench:
 		return usage.Errorf("--tasks", "%d is not between 1 and %d", c.Tasks, maxBench)
@@ -101,7 +102,7 @@ func (c *benchCmd) Run(ctx context.Context, con *console, api *client.Client) er
 }
 
 // measure creates the tasks, waits for their callbacks, and prints the report.
-func (c *benchCmd) measure(ctx context.Context, con *console, api *client.Client, target *benchTarget, url string) error {
+func (c *benchCmd) measure(ctx context.Context, con *console.Console, api *client.Client, target *benchTarget, url string) error {
 	run := strconv.FormatInt(time.Now().UnixMilli(), 36)
 	began := time.Now()
 	due, err := c.create(ctx, con, api, run, url)
@@ -112,7 +113,7 @@ func (c *benchCmd) measure(ctx context.Context, con *console, api *client.Client
 	report := benchReport{Tasks: c.Tasks, CreateSeconds: time.Since(began).Seconds()}
 	report.CreatesPerS = float64(c.Tasks) / report.CreateSeconds
 
-	bar := newProgress(con, "received", int64(c.Tasks))
+	bar := console.NewProgress(con, "received", int64(c.Tasks))
 	timeout := time.NewTimer(time.Until(due[len(due)-1].Add(benchTimeout)))
 	defer timeout.Stop()
 	ticker := time.NewTicker(lookEvery)
@@ -126,25 +127,25 @@ func (c *benchCmd) measure(ctx context.Context, con *console, api *client.Client
 			waiting = false
 		case <-ticker.C:
 			if err := late.look(ctx); err != nil {
-				bar.done()
+				bar.Done()
 				return err
 			}
 			waiting = target.count()+late.lost < c.Tasks
 		case <-ctx.Done():
-			bar.done()
+			bar.Done()
 			return context.Canceled
 		}
 		n := target.count()
-		bar.add(n-seen, int64(n-seen))
+		bar.Add(n-seen, int64(n-seen))
 		seen = n
 	}
-	bar.done()
+	bar.Done()
 	target.judge(due, &report)
 	return report.print(con)
 }
 
 // create creates the tasks and returns their due times.
-func (c *benchCmd) create(ctx context.Context, con *console, api *client.Client, run, url string) ([]time.Time, error) {
+func (c *benchCmd) create(ctx context.Context, con *console.Console, api *client.Client, run, url string) ([]time.Time, error) {
 	due := make([]time.Time, c.Tasks)
 	specs := make([]client.Spec, c.Tasks)
 	// A task that is created after its due time would count as late. So the first
@@ -158,7 +159,7 @@ func (c *benchCmd) create(ctx context.Context, con *console, api *client.Client,
 			HTTP:   client.HTTP{URL: url},
 		}
 	}
-	con.notef("creating %d tasks; the first is due in %v", c.Tasks, time.Until(start).Round(100*time.Millisecond))
+	con.Notef("creating %d tasks; the first is due in %v", c.Tasks, time.Until(start).Round(100*time.Millisecond))
 	results, err := api.Tasks.CreateBatch(ctx, specs)
 	if err != nil {
 		return due, err
@@ -177,7 +178,7 @@ func benchName(run string, i int) string { return fmt.Sprintf("bench-%s-%d", run
 // their due times. It checks a task only when all earlier ones have arrived or
 // are lost.
 type benchLate struct {
-	con    *console
+	con    *console.Console
 	api    *client.Client
 	target *benchTarget
 	due    []time.Time
@@ -214,7 +215,7 @@ func (l *benchLate) look(ctx context.Context) error {
 				l.printed = map[string]bool{}
 			}
 			l.printed[o.why] = true
-			l.con.notef("%s", o.about(l.name(l.next)))
+			l.con.Notef("%s", o.about(l.name(l.next)))
 		}
 		if !o.ended {
 			return nil
@@ -321,15 +322,15 @@ func (b *benchTarget) judge(due []time.Time, r *benchReport) {
 	r.LateP50MS, r.LateP99MS, r.LateMaxMS = at(0.50), at(0.99), at(1)
 }
 
-func (r *benchReport) print(con *console) error {
-	if con.json {
-		if err := con.object(r); err != nil {
+func (r *benchReport) print(con *console.Console) error {
+	if con.JSON {
+		if err := con.Object(r); err != nil {
 			return err
 		}
 	} else {
-		con.linef("created   %d in %.2f s, %.0f a second", r.Tasks, r.CreateSeconds, r.CreatesPerS)
-		con.linef("arrived   %d; lost %d, early %d, duplicates %d", r.Arrived, r.Lost, r.Early, r.Duplicates)
-		con.linef("lateness  p50 %.1f ms, p99 %.1f ms, max %.1f ms", r.LateP50MS, r.LateP99MS, r.LateMaxMS)
+		con.Linef("created   %d in %.2f s, %.0f a second", r.Tasks, r.CreateSeconds, r.CreatesPerS)
+		con.Linef("arrived   %d; lost %d, early %d, duplicates %d", r.Arrived, r.Lost, r.Early, r.Duplicates)
+		con.Linef("lateness  p50 %.1f ms, p99 %.1f ms, max %.1f ms", r.LateP50MS, r.LateP99MS, r.LateMaxMS)
 	}
 	if r.Lost+r.Early+r.Duplicates > 0 {
 		return fmt.Errorf("%d tasks lost, %d early, %d duplicates: check them with `foliot ls --queue` and in the log of the server", r.Lost, r.Early, r.Duplicates)

@@ -6,22 +6,24 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/usage"
 )
 
 // eachTaskName checks the names, and then calls act with each of them.
-func eachTaskName(ctx context.Context, con *console, names []string, act func(name string) error) error {
-	if err := checkNames(names); err != nil {
+func eachTaskName(ctx context.Context, con *console.Console, names []string, act func(name string) error) error {
+	if err := flags.CheckNames(names); err != nil {
 		return err
 	}
-	return con.each(ctx, names, act)
+	return con.Each(ctx, names, act)
 }
 
 // manyFlags select the tasks of a command that takes names or a filter.
 type manyFlags struct {
 	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
 
-	filterFlags
+	flags.Filter
 
 	All bool `group:"filter" help:"All tasks to which the command applies."`
 
@@ -36,13 +38,13 @@ type yesFlag struct {
 // byFilter reports whether a filter selects the tasks, and not their names. It
 // returns an error unless exactly one of the two is given.
 func (f manyFlags) byFilter() (bool, error) {
-	filtered := f.given() || f.All
+	filtered := f.Given() || f.All
 	switch {
 	case len(f.Names) > 0 && filtered:
 		return false, usage.Errorf("NAME", "give names or a filter, not both")
 	case len(f.Names) == 0 && !filtered:
 		return false, usage.Errorf("NAME", "give names, a filter such as --queue or --label, or --all")
-	case f.All && f.given():
+	case f.All && f.Given():
 		return false, usage.Errorf("--all", "it cannot be combined with other filters")
 	}
 	return filtered, nil
@@ -53,8 +55,8 @@ type bulkAct func(context.Context, client.Filter) (client.BulkResult, error)
 
 // bulk calls act with the filter, after a confirmation, and prints the result.
 // The verb is for the question, such as "cancel".
-func (f manyFlags) bulk(ctx context.Context, con *console, act bulkAct, verb, done string) error {
-	filter, err := f.filter(time.Now())
+func (f manyFlags) bulk(ctx context.Context, con *console.Console, act bulkAct, verb, done string) error {
+	filter, err := f.Resolve(time.Now())
 	if err != nil {
 		return err
 	}
@@ -66,28 +68,28 @@ func (f manyFlags) bulk(ctx context.Context, con *console, act bulkAct, verb, do
 	if err != nil {
 		return err
 	}
-	if con.json {
-		return con.object(reply)
+	if con.JSON {
+		return con.Object(reply)
 	}
-	con.linef("%s %d%s", done, reply.Changed, bulkRest(reply))
+	con.Linef("%s %d%s", done, reply.Changed, bulkRest(reply))
 	return nil
 }
 
 // withConfirmation returns act with a question before it that names the number
-// of tasks. See confirmCount.
-func withConfirmation(con *console, act bulkAct, verb string) bulkAct {
+// of tasks. See console.ConfirmCount.
+func withConfirmation(con *console.Console, act bulkAct, verb string) bulkAct {
 	return func(ctx context.Context, filter client.Filter) (client.BulkResult, error) {
 		expecting := func(n *int) (client.BulkResult, error) {
 			filter.Expect = n
 			return act(ctx, filter)
 		}
 		reply, err := expecting(new(int)) // an expected 0 changes nothing, so this call only counts
-		n, differs := otherCount(err)
+		n, differs := console.OtherCount(err)
 		switch {
 		case differs:
-			return confirmCount(ctx, con, n, func(tasks string) string { return verb + " " + tasks }, expecting)
-		case err == nil && !con.canAsk: // a script must fail without --yes even if no task matches
-			return reply, con.confirm(ctx, "%s 0 tasks?", verb)
+			return console.ConfirmCount(ctx, con, n, func(tasks string) string { return verb + " " + tasks }, expecting)
+		case err == nil && !con.CanAsk: // a script must fail without --yes even if no task matches
+			return reply, con.Confirm(ctx, "%s 0 tasks?", verb)
 		}
 		return reply, err
 	}

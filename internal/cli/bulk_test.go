@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -19,8 +20,8 @@ func TestTheQuestionSaysIfMoreTasksMayChangeThanItNames(t *testing.T) {
 		expect bool // the change after the answer is only for that number
 	}{{wire.MaxExpect, true}, {wire.MaxExpect + 1, false}} {
 		var asked bytes.Buffer
-		con := newConsole(strings.NewReader("y\n"), io.Discard, &asked, false)
-		con.canAsk = true
+		con := console.New(strings.NewReader("y\n"), io.Discard, &asked, false)
+		con.CanAsk = true
 		calls := 0
 		act := func(_ context.Context, f client.Filter) (client.BulkResult, error) {
 			if calls++; calls == 1 {

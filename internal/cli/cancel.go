@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 )
 
 type cancelCmd struct{ manyFlags }
@@ -23,7 +24,7 @@ Examples:
 }
 
 // Run cancels the tasks.
-func (c *cancelCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *cancelCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	filtered, err := c.byFilter()
 	if err != nil {
 		return err
@@ -37,10 +38,10 @@ func (c *cancelCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		case err != nil:
 			return err
 		case t.Already:
-			return con.resultf(t, "%s was already cancelled", name)
+			return con.Resultf(t, "%s was already cancelled", name)
 		case pending:
-			return con.resultf(t, "accepted: an attempt of %s is running, and no other attempt follows", name)
+			return con.Resultf(t, "accepted: an attempt of %s is running, and no other attempt follows", name)
 		}
-		return con.resultf(t, "cancelled %s", name)
+		return con.Resultf(t, "cancelled %s", name)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
@@ -28,7 +29,7 @@ func TestSIGHUPHasAServerReadItsCertificateAgain(t *testing.T) {
 	p.await("TLS loaded new files")
 	p.must("ls", "--ca-cert", ca)
 	p.signal(terminate)
-	if code, log := p.exit(); code != exitOK {
+	if code, log := p.exit(); code != exit.OK {
 		t.Errorf("it ended with %d:\n%s", code, log)
 	}
 }

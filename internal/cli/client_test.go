@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/wire"
@@ -34,7 +35,7 @@ func TestASilentServerIsNamedAndExits5(t *testing.T) {
 	for _, line := range []string{"ls", "get a", "cancel a b", "add http://127.0.0.1:9/ --in 1s", "import -", "export"} {
 		var out, errs strings.Builder
 		code := run(t.Context(), append(s.words(line), "--server", server), strings.NewReader(`{"name":"a","delay":"1s","http":{"url":"http://127.0.0.1:9/"}}`), &out, &errs)
-		if code != exitUnreachable || !strings.Contains(errs.String(), server) || !strings.Contains(errs.String(), "foliot serve") {
+		if code != exit.Unreachable || !strings.Contains(errs.String(), server) || !strings.Contains(errs.String(), "foliot serve") {
 			t.Errorf("foliot %s ended with %d and printed %q", line, code, errs.String())
 		}
 	}
@@ -47,7 +48,7 @@ func TestACommandRetriesOnceAfter503AndSaysSo(t *testing.T) {
 	srv, asked := newStoreless(t)
 	began := time.Now()
 	_, stderr, code := (&session{t: t, server: srv}).run("", "get", "a")
-	if took := time.Since(began); code != exitFailure || took > 6*time.Second || asked.Load() != 2 {
+	if took := time.Since(began); code != exit.Failure || took > 6*time.Second || asked.Load() != 2 {
 		t.Errorf("after %v and %d tries it ended with %d", took, asked.Load(), code)
 	}
 	if want := "foliot: the server answered 503; retrying\nfoliot: get a: told so: retry soon; the log of foliot serve has details\n"; stderr != want {
@@ -99,7 +100,7 @@ func TestTheOtherSchemeIsAdvised(t *testing.T) {
 		}
 		for _, line := range []string{"ls", "add http://127.0.0.1:9/ --in 1s", "doctor"} {
 			_, stderr, code := (&session{t: t, server: other}).run("", strings.Fields(line)...)
-			if code != exitUnreachable || !strings.HasSuffix(stderr, "set --server or FOLIOT_SERVER to "+right+"\n") {
+			if code != exit.Unreachable || !strings.HasSuffix(stderr, "set --server or FOLIOT_SERVER to "+right+"\n") {
 				t.Errorf("foliot %s at %s ended with %d and printed %q", line, other, code, stderr)
 			}
 		}
@@ -118,7 +119,7 @@ func TestAServerThatIsNotFoliotIsReported(t *testing.T) {
 			defer srv.Close()
 			s := &session{t: t, server: srv.URL}
 			_, stderr, code := s.run("", "ls")
-			if code != exitFailure || !strings.Contains(stderr, "is it a Foliot server?") || strings.Count(stderr, "\n") != 1 {
+			if code != exit.Failure || !strings.Contains(stderr, "is it a Foliot server?") || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("it ended with %d and printed %q", code, stderr)
 			}
 		})
@@ -139,7 +140,7 @@ func TestAnInterruptedCommandExits130(t *testing.T) {
 	}()
 	var out, errs strings.Builder
 	code := run(ctx, []string{"ls", "--server", srv.URL}, strings.NewReader(""), &out, &errs)
-	if code != exitInterrupted || errs.String() != "foliot: interrupted\n" {
+	if code != exit.Interrupted || errs.String() != "foliot: interrupted\n" {
 		t.Errorf("it ended with %d and printed %q", code, errs.String())
 	}
 }
@@ -160,7 +161,7 @@ func TestATokenIsSentOnlyToTheServer(t *testing.T) {
 	}
 	for _, line := range []string{"--token foliot_secret ls", "ls --token-file $DIR/token --namespace acme"} {
 		stdout, stderr, code := s.run("", s.words(line)...)
-		if code != exitFailure || got.Get("Authorization") != "Bearer foliot_secret" || !strings.Contains(stderr, "FOLIOT_TOKEN") || strings.Contains(stdout+stderr, "foliot_secret") {
+		if code != exit.Failure || got.Get("Authorization") != "Bearer foliot_secret" || !strings.Contains(stderr, "FOLIOT_TOKEN") || strings.Contains(stdout+stderr, "foliot_secret") {
 			t.Errorf("foliot %s ended with %d, sent %v and printed %q", line, code, got, stderr)
 		}
 	}
@@ -174,12 +175,12 @@ func TestATokenIsSentOnlyToTheServer(t *testing.T) {
 		"--ca-cert $DIR/token ls":              "--ca-cert",
 		"--namespace 'a b' ls":                 "--namespace",
 	} {
-		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(stderr, names) || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, code := s.run("", s.words(line)...); code != exit.Usage || !strings.Contains(stderr, names) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
 		}
 	}
 	// A command without a server needs no valid settings for one.
-	if _, stderr, code := s.run("", s.words("--token-file $DIR/none version")...); code != exitOK {
+	if _, stderr, code := s.run("", s.words("--token-file $DIR/none version")...); code != exit.OK {
 		t.Errorf("foliot version ended with %d: %s", code, stderr)
 	}
 }
@@ -192,14 +193,14 @@ func TestAnAuthorityOfOnesOwnIsTrusted(t *testing.T) {
 	srv.StartTLS()
 	defer srv.Close()
 	s := &session{t: t, server: srv.URL, dir: t.TempDir()}
-	if _, stderr, code := s.run("", "ls"); code != exitUnreachable || !strings.Contains(stderr, "--ca-cert") {
+	if _, stderr, code := s.run("", "ls"); code != exit.Unreachable || !strings.Contains(stderr, "--ca-cert") {
 		t.Errorf("without the authority ls ended with %d and printed %q", code, stderr)
 	}
 	file := filepath.Join(s.dir, "ca.pem")
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := s.run("", "ls", "--ca-cert", file); code != exitOK {
+	if _, stderr, code := s.run("", "ls", "--ca-cert", file); code != exit.OK {
 		t.Errorf("with it ls ended with %d and printed %q", code, stderr)
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/doctor"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -36,23 +38,23 @@ Examples:
 }
 
 // Run prints the list.
-func (clusterNodesCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (clusterNodesCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	c, err := api.Admin.Cluster(ctx)
 	if err != nil {
 		return err
 	}
-	out := con.table([]string{"NODE", "STATE", "SHARDS", "WANTED", "VERSION", "UP", "LAST SEEN", "ADDRESS"})
+	out := con.Table([]string{"NODE", "STATE", "SHARDS", "WANTED", "VERSION", "UP", "LAST SEEN", "ADDRESS"})
 	for _, n := range c.Nodes {
-		if con.json {
-			err = con.object(n)
+		if con.JSON {
+			err = con.Object(n)
 		} else {
-			err = out.add(nodeRow(&n, c.Store == "shared")...)
+			err = out.Add(nodeRow(&n, c.Store == "shared")...)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return out.end()
+	return out.End()
 }
 
 func nodeRow(n *client.Node, shared bool) []string {
@@ -101,7 +103,7 @@ Examples:
 }
 
 // Run prints the shards.
-func (c *clusterShardsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *clusterShardsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	shards, err := api.Admin.Shards(ctx)
 	if err != nil {
 		return err
@@ -157,8 +159,8 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // eachRow prints a complete list.
-func eachRow[T any](con *console, heading []string, list []*T, row func(*T) []string) error {
-	return listing(con, heading, func(yield func(*T, error) bool) {
+func eachRow[T any](con *console.Console, heading []string, list []*T, row func(*T) []string) error {
+	return console.List(con, heading, func(yield func(*T, error) bool) {
 		for _, item := range list {
 			if !yield(item, nil) {
 				return
@@ -193,7 +195,7 @@ Examples:
 }
 
 // Run starts or ends the drain.
-func (c *clusterDrainCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *clusterDrainCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	var n *client.Node
 	var err error
 	switch {
@@ -208,19 +210,19 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console, api *client.Cli
 	}
 	switch {
 	case errors.Is(err, client.ErrNotFound):
-		return withCode(exitNotFound, err)
+		return exit.With(exit.NotFound, err)
 	case err != nil:
 		return err
-	case con.json:
-		return con.object(n)
+	case con.JSON:
+		return con.Object(n)
 	case c.Undo:
-		con.linef("%s is not drained any more; it will own %d shards", n.Name, n.Wanted)
+		con.Linef("%s is not drained any more; it will own %d shards", n.Name, n.Wanted)
 	case n.Owned > 0 && !c.Force:
-		con.linef("%s is drained: its %d shards go to the others", n.Name, n.Owned)
+		con.Linef("%s is drained: its %d shards go to the others", n.Name, n.Owned)
 	case c.Force && noneDelivers(ctx, api):
-		con.linef("%s is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain %s --undo`, or until another server starts", n.Name, n.Name)
+		con.Linef("%s is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain %s --undo`, or until another server starts", n.Name, n.Name)
 	default:
-		con.linef("%s is drained", n.Name)
+		con.Linef("%s is drained", n.Name)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -88,12 +89,12 @@ func TestAClusterReadsAsItIs(t *testing.T) {
 			"3\tb\t1\t2033-05-18T03:33:18.000Z\t2033-05-18T03:33:22.000Z\t1\n", "", 0},
 		{"cluster drain b", "b is drained: its 2 shards go to the others\n", "", 0},
 		{"cluster drain b --undo", "b is not drained any more; it will own 2 shards\n", "", 0},
-		{"cluster drain a", "", "foliot: drain node a: no other node lives that may own shards: its tasks would not be delivered until one comes; start another one first, or force it\n", exitConflict},
+		{"cluster drain a", "", "foliot: drain node a: no other node lives that may own shards: its tasks would not be delivered until one comes; start another one first, or force it\n", exit.Conflict},
 		{"cluster drain a --force", "a is drained\n", "", 0},
 		{"cluster drain b --force", "b is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain b --undo`, or until another server starts\n", "", 0},
 		{"cluster drain b --undo", "b is not drained any more; it will own 2 shards\n", "", 0},
-		{"cluster drain c", "", "foliot: drain node c: there is no node \"c\": `foliot cluster nodes` lists the existing ones\n", exitNotFound},
-		{"cluster drain a --undo --force", "", "foliot: --undo, --force: give only one of them\n", exitUsage},
+		{"cluster drain c", "", "foliot: drain node c: there is no node \"c\": `foliot cluster nodes` lists the existing ones\n", exit.NotFound},
+		{"cluster drain a --undo --force", "", "foliot: --undo, --force: give only one of them\n", exit.Usage},
 		{"-o json cluster shards", `{"shards":1,"running":0}` + "\n" + `{"owner":"a","shards":1,"running":0,"until":"2033-05-18T03:33:21Z"}` + "\n" +
 			`{"owner":"b","shards":2,"running":3,"next_due":"2033-05-18T03:33:18Z","until":"2033-05-18T03:33:20Z"}` + "\n", "", 0},
 	} {

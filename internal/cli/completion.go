@@ -6,6 +6,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
@@ -27,8 +28,8 @@ Examples:
 }
 
 // Run prints the script.
-func (c *completionCmd) Run(con *console) error {
-	_, _ = io.WriteString(con.out, completionScripts[c.Shell]) // an error means that the reader is gone
+func (c *completionCmd) Run(con *console.Console) error {
+	_, _ = io.WriteString(con.Out, completionScripts[c.Shell]) // an error means that the reader is gone
 	return nil
 }
 
@@ -40,15 +41,15 @@ type completeCmd struct {
 
 // Run prints the kind of the completions, and then each word with a tab and its
 // meaning.
-func (c *completeCmd) Run(con *console, parsed *kong.Context) error {
+func (c *completeCmd) Run(con *console.Console, parsed *kong.Context) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
 		words = words[1:]
 	}
 	kind, list := complete(parsed.Model.Node, words)
-	con.linef("%s", kind)
+	con.Linef("%s", kind)
 	for _, w := range list {
-		con.linef("%s\t%s", w.text, wording.Printable(w.meaning))
+		con.Linef("%s\t%s", w.text, wording.Printable(w.meaning))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/server/config"
 )
 
@@ -32,23 +33,23 @@ Examples:
 }
 
 // Run prints the configuration.
-func (c *configCmd) Run(con *console, parsed *kong.Context, file *config.Values) error {
+func (c *configCmd) Run(con *console.Console, parsed *kong.Context, file *config.Values) error {
 	if c.Example {
-		fmt.Fprint(con.out, exampleConfig(config.FileFlags(parsed.Selected())))
+		fmt.Fprint(con.Out, exampleConfig(config.FileFlags(parsed.Selected())))
 		return nil
 	}
 	from := config.OriginsOf(parsed, file)
 	if _, err := c.Resolve(); err != nil {
 		return from.Locate(err)
 	}
-	if con.json {
-		return con.object(effective(config.FileFlags(parsed.Selected()), from))
+	if con.JSON {
+		return con.Object(effective(config.FileFlags(parsed.Selected()), from))
 	}
 	text, err := effectiveYAML(config.FileFlags(parsed.Selected()), from)
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(con.out, text)
+	fmt.Fprint(con.Out, text)
 	return nil
 }
 

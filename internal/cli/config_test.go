@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/server/config"
 )
 
@@ -38,7 +39,7 @@ func TestAFlagOverridesItsVariableTheFileAndTheDefault(t *testing.T) {
 	t.Setenv("FOLIOT_GRACE", "2s")
 	t.Setenv("FOLIOT_CONCURRENCY", "22")
 	out, errs, code := configure(t, file, "--grace", "3s")
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatal(errs)
 	}
 	for _, want := range []string{
@@ -68,10 +69,10 @@ func TestAVariableNamesTheFileToo(t *testing.T) {
 	if got := keyLine(out, "grace"); got != "grace: 4s  # file "+path+":1" {
 		t.Errorf("got %q", got)
 	}
-	if _, errs, code := newSession(t).runBare("config", "--config", path+"x"); code != exitUsage || !strings.Contains(errs, "foliot.yamlx") {
+	if _, errs, code := newSession(t).runBare("config", "--config", path+"x"); code != exit.Usage || !strings.Contains(errs, "foliot.yamlx") {
 		t.Errorf("the flag names another file, but it printed %q", errs)
 	}
-	if _, errs, code := newSession(t).run("", "ls"); code != exitOK {
+	if _, errs, code := newSession(t).run("", "ls"); code != exit.OK {
 		t.Errorf("a client's command reads the server's file: %s", errs)
 	}
 }
@@ -116,7 +117,7 @@ func TestAnUntidyConfigurationIsRefusedByNameAndLine(t *testing.T) {
 		{strings.Repeat("# much ado\n", config.MaxFile/10), "is longer than"},
 	} {
 		out, errs, code := configure(t, c.file)
-		if code != exitUsage || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.says) {
+		if code != exit.Usage || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.says) {
 			t.Errorf("%.40q: exit code %d, want %q, got %q%q", c.file, code, c.says, errs, out)
 		}
 	}
@@ -125,7 +126,7 @@ func TestAnUntidyConfigurationIsRefusedByNameAndLine(t *testing.T) {
 func TestAnEmptyConfigurationIsTheDefaults(t *testing.T) {
 	want, _, _ := newSession(t).runBare("config")
 	for _, file := range []string{"", "# nothing\n", "---\n", "null\n"} {
-		if got, errs, code := configure(t, file); code != exitOK || got != want {
+		if got, errs, code := configure(t, file); code != exit.OK || got != want {
 			t.Errorf("%q: %s%s", file, errs, cmp.Diff(want, got))
 		}
 	}
@@ -137,12 +138,12 @@ func TestTheOutputOfConfigIsAConfigurationFile(t *testing.T) {
 		"--data", "C:\\odd: # 'dir' \"x\"\nnew\tline", "--insecure-listen", "--keep-dead", "1ms1h", "--log-level", "debug",
 	}
 	printed, errs, code := newSession(t).runBare(append([]string{"config"}, args...)...)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatal(errs)
 	}
 	again, errs, code := configure(t, printed)
 	origins := regexp.MustCompile(`  # [a-z]+( .*)?\n`)
-	if diff := cmp.Diff(origins.ReplaceAllString(printed, "\n"), origins.ReplaceAllString(again, "\n")); code != exitOK || diff != "" {
+	if diff := cmp.Diff(origins.ReplaceAllString(printed, "\n"), origins.ReplaceAllString(again, "\n")); code != exit.OK || diff != "" {
 		t.Errorf("%s%s", errs, diff)
 	}
 }
@@ -150,7 +151,7 @@ func TestTheOutputOfConfigIsAConfigurationFile(t *testing.T) {
 func TestNoSecretIsPrinted(t *testing.T) {
 	t.Setenv("FOLIOT_OTLP_ENDPOINT", "https://user:hunter2@collector.example/?key=hunter2")
 	out, _, code := newSession(t).runBare("config")
-	if code != exitOK || keyLine(out, "otlp-endpoint") != "# otlp-endpoint: set, not shown  # environment FOLIOT_OTLP_ENDPOINT" {
+	if code != exit.OK || keyLine(out, "otlp-endpoint") != "# otlp-endpoint: set, not shown  # environment FOLIOT_OTLP_ENDPOINT" {
 		t.Errorf("exit code %d: %q", code, keyLine(out, "otlp-endpoint"))
 	}
 	asJSON, _, _ := newSession(t).runBare("config", "-o", "json")
@@ -165,7 +166,7 @@ func TestConfigPrintsJSON(t *testing.T) {
 	t.Setenv("FOLIOT_GRACE", "2s")
 	out, errs, code := configure(t, "host: [a]\nconcurrency: 7", "-o", "json", "--no-metrics")
 	var got map[string]setting
-	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || strings.Count(out, "\n") != 1 {
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exit.OK || strings.Count(out, "\n") != 1 {
 		t.Fatalf("%v: %s%s", err, out, errs)
 	}
 	for key, want := range map[string]setting{
@@ -184,16 +185,16 @@ func TestConfigPrintsJSON(t *testing.T) {
 // If the # before a key of the example is removed, the key sets its default.
 func TestTheExampleHasTheDefaults(t *testing.T) {
 	example, errs, code := newSession(t).runBare("config", "--example")
-	if code != exitOK || errs != "" {
+	if code != exit.OK || errs != "" {
 		t.Fatal(errs)
 	}
 	want, _, _ := newSession(t).runBare("config", "-o", "json")
-	if got, errs, code := configure(t, example, "-o", "json"); code != exitOK || got != want {
+	if got, errs, code := configure(t, example, "-o", "json"); code != exit.OK || got != want {
 		t.Errorf("as it is: %s%s", errs, cmp.Diff(want, got))
 	}
 	uncommented := regexp.MustCompile(`(?m)^#([a-z-]+: [^A-Z\n]+)$`).ReplaceAllString(example, "$1")
 	got, errs, code := configure(t, uncommented, "-o", "json")
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatal(errs)
 	}
 	var defaults, given map[string]setting

@@ -7,6 +7,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 // terminal runs a command line on a terminal at which the user types answer. It
@@ -19,14 +22,14 @@ func (s *session) terminal(answer io.Reader, line string) (printed, asked string
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	con := newConsole(answer, &out, &errs, false)
-	con.canAsk = true
+	con := console.New(answer, &out, &errs, false)
+	con.CanAsk = true
 	parsed.BindTo(s.t.Context(), (*context.Context)(nil))
-	if err := parsed.BindToProvider(flags.client); err != nil {
+	if err := parsed.BindToProvider(flags.Client); err != nil {
 		s.t.Fatal(err)
 	}
 	err = parsed.Run(con)
-	flags.close()
+	flags.Close()
 	return out.String(), errs.String(), err
 }
 
@@ -55,7 +58,7 @@ func TestAChangeByFilterNeedsYesWithoutATerminal(t *testing.T) {
 		{"queue purge mail", "cancel 3 tasks of mail?"},
 	} {
 		_, stderr, code := s.run("y\n", s.words(c.line)...)
-		if code != exitUsage || !strings.Contains(stderr, "--yes: not a terminal") || !strings.Contains(stderr, c.question) {
+		if code != exit.Usage || !strings.Contains(stderr, "--yes: not a terminal") || !strings.Contains(stderr, c.question) {
 			t.Errorf("foliot %s ended with %d and printed %q", c.line, code, stderr)
 		}
 	}
@@ -73,7 +76,7 @@ func TestAChangeByFilterAsksOnATerminalWithTheNumber(t *testing.T) {
 	all := "cancel --all"
 	for _, answer := range []string{"n\n", "\n", "yess\n", ""} {
 		printed, asked, err := s.terminal(strings.NewReader(answer), all)
-		if printed != "" || asked != "cancel 3 tasks? [y/N] " || exitCode(err) != exitInterrupted {
+		if printed != "" || asked != "cancel 3 tasks? [y/N] " || exit.CodeOf(err) != exit.Interrupted {
 			t.Errorf("after %q it printed %q, asked %q and ended with %v", answer, printed, asked, err)
 		}
 	}
@@ -100,7 +103,7 @@ func TestAYesHoldsForTheNamedNumberOnly(t *testing.T) {
 		return answers.Read(p)
 	})
 	_, asked, err := s.terminal(person, "cancel --all")
-	if want := "cancel 3 tasks? [y/N] the number of tasks has changed\ncancel 4 tasks? [y/N] "; asked != want || exitCode(err) != exitInterrupted {
+	if want := "cancel 3 tasks? [y/N] the number of tasks has changed\ncancel 4 tasks? [y/N] "; asked != want || exit.CodeOf(err) != exit.Interrupted {
 		t.Errorf("it asked %q and ended with %v", asked, err)
 	}
 	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 4 {
@@ -111,8 +114,8 @@ func TestAYesHoldsForTheNamedNumberOnly(t *testing.T) {
 func TestAYesToAPurgeHoldsForTheNamedNumberOnly(t *testing.T) {
 	s := newSession(t)
 	s.addThree()
-	for _, code := range []int{exitInterrupted, exitOK} {
-		answer := map[int]string{exitInterrupted: "n\n", exitOK: "y\n"}[code]
+	for _, code := range []int{exit.Interrupted, exit.OK} {
+		answer := map[int]string{exit.Interrupted: "n\n", exit.OK: "y\n"}[code]
 		answers, joined := strings.NewReader("y\n"+answer), false
 		person := readerFunc(func(p []byte) (int, error) {
 			if !joined {
@@ -124,10 +127,10 @@ func TestAYesToAPurgeHoldsForTheNamedNumberOnly(t *testing.T) {
 		before := strings.Count(s.must("", "ls --queue mail"), "\n")
 		_, asked, err := s.terminal(person, "queue purge mail")
 		want := fmt.Sprintf("cancel %d tasks of mail? [y/N] the number of tasks has changed\ncancel %d tasks of mail? [y/N] ", before, before+1)
-		if asked != want || exitCode(err) != code {
+		if asked != want || exit.CodeOf(err) != code {
 			t.Errorf("it asked %q, want %q, and ended with %v", asked, want, err)
 		}
-		if got := s.must("", "queue get mail"); strings.Contains(got, "purging") != (code == exitOK) {
+		if got := s.must("", "queue get mail"); strings.Contains(got, "purging") != (code == exit.OK) {
 			t.Errorf("after %q the queue is\n%s", answer, got)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
@@ -28,7 +30,7 @@ type cronCmd struct {
 // sent.
 func checkSchedules(names ...string) error {
 	for _, name := range names {
-		if err := checkName("NAME", "name", name); err != nil {
+		if err := flags.CheckName("NAME", "name", name); err != nil {
 			return err
 		}
 	}
@@ -52,12 +54,12 @@ Examples:
 }
 
 // Run prints the list.
-func (c *cronLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	labels, err := parseLabels(c.Label)
+func (c *cronLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	labels, err := flags.ParseLabels(c.Label)
 	if err != nil {
 		return err
 	}
-	return listing(con, []string{"NAME", "STATE", "NEXT", "RUNS", "RULE", "URL"}, api.Schedules.List(ctx, client.ScheduleQuery{Labels: labels}), func(s *client.Schedule) []string {
+	return console.List(con, []string{"NAME", "STATE", "NEXT", "RUNS", "RULE", "URL"}, api.Schedules.List(ctx, client.ScheduleQuery{Labels: labels}), func(s *client.Schedule) []string {
 		return []string{s.Name, scheduleState(s), wording.InstantOr(s.NextAt, "-"), strconv.FormatInt(s.Runs, 10), ruleWords(&s.ScheduleSpec), s.Task.HTTP.URL}
 	})
 }

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -28,7 +31,7 @@ Examples:
 }
 
 // Run pauses the schedules.
-func (c *cronPauseCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *cronPauseCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	return eachSchedule(ctx, con, c.Names, api.Schedules.Pause, func(s *client.Schedule) string {
 		return s.Name + " is paused"
 	})
@@ -48,7 +51,7 @@ Examples:
 }
 
 // Run resumes the schedules.
-func (c *cronResumeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *cronResumeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	return eachSchedule(ctx, con, c.Names, api.Schedules.Resume, func(s *client.Schedule) string {
 		if s.NextAt.IsZero() {
 			return fmt.Sprintf("%s is %s", s.Name, scheduleState(s))
@@ -71,7 +74,7 @@ Examples:
 }
 
 // Run removes the schedules.
-func (c *cronRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *cronRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	return eachSchedule(ctx, con, c.Names, api.Schedules.Delete, func(s *client.Schedule) string {
 		return "removed " + s.Name
 	})
@@ -82,19 +85,19 @@ type scheduleAct func(ctx context.Context, name string, conds ...client.Conditio
 
 // eachSchedule calls act with each name, as console.each does, and prints the
 // changed schedule or the sentence that says returns.
-func eachSchedule(ctx context.Context, con *console, names []string, act scheduleAct, says func(*client.Schedule) string) error {
+func eachSchedule(ctx context.Context, con *console.Console, names []string, act scheduleAct, says func(*client.Schedule) string) error {
 	if err := checkSchedules(names...); err != nil {
 		return err
 	}
-	return con.each(ctx, names, func(name string) error {
+	return con.Each(ctx, names, func(name string) error {
 		s, err := act(ctx, name)
 		if err != nil {
 			return err
 		}
-		if con.json {
-			return con.object(s)
+		if con.JSON {
+			return con.Object(s)
 		}
-		con.linef("%s", wording.Printable(says(s)))
+		con.Linef("%s", wording.Printable(says(s)))
 		return nil
 	})
 }
@@ -116,7 +119,7 @@ Examples:
 }
 
 // Run creates the task.
-func (c *cronTriggerCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *cronTriggerCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if err := checkSchedules(c.Name); err != nil {
 		return err
 	}
@@ -125,10 +128,10 @@ func (c *cronTriggerCmd) Run(ctx context.Context, con *console, api *client.Clie
 		return err
 	}
 	if !c.Wait {
-		return con.resultf(t, "created %s, due now", t.Name)
+		return con.Resultf(t, "created %s, due now", t.Name)
 	}
-	if !con.json {
-		con.linef("created %s, due now", wording.Printable(t.Name))
+	if !con.JSON {
+		con.Linef("created %s, due now", wording.Printable(t.Name))
 	}
 	return wait(ctx, con, api, t)
 }
@@ -155,17 +158,17 @@ Examples:
 }
 
 // Run creates the tasks.
-func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *cronBackfillCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if err := checkSchedules(c.Name); err != nil {
 		return err
 	}
 	now := time.Now().Truncate(time.Millisecond) // the precision that is printed
-	zone := zoneOf(ctx, api, c.Name)
-	from, err := parseDay("--from", c.From, now, zone)
+	zone := flags.ZoneOf(ctx, api, c.Name)
+	from, err := flags.ParseDay("--from", c.From, now, zone)
 	if err != nil {
 		return err
 	}
-	until, err := parseDay("--until", c.Until, now, zone)
+	until, err := flags.ParseDay("--until", c.Until, now, zone)
 	if err != nil {
 		return err
 	}
@@ -177,24 +180,24 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 		noteRest(con, err, fmt.Sprintf("foliot cron backfill %s --from %s --until %s", c.Name, wording.Instant(from), wording.Instant(until)))
 		return err
 	}
-	if con.json {
-		return con.object(done)
+	if con.JSON {
+		return con.Object(done)
 	}
 	existing := ""
 	if done.Existing > 0 {
 		existing = fmt.Sprintf(", %d existed already", done.Existing)
 	}
-	con.linef("created %d tasks of %s, %s to %s, due now%s", done.Created, c.Name, wording.Instant(from), wording.Instant(until), existing)
+	con.Linef("created %d tasks of %s, %s to %s, due now%s", done.Created, c.Name, wording.Instant(from), wording.Instant(until), existing)
 	return nil
 }
 
 // noteRest prints the command that continues a backfill after err.
-func noteRest(con *console, err error, again string) {
-	code := exitCode(err)
+func noteRest(con *console.Console, err error, again string) {
+	code := exit.CodeOf(err)
 	switch {
-	case code == exitUnreachable, code == exitInterrupted, client.MaybeApplied(err):
-		con.notef("some of the tasks may have been created; this command creates the others, and none twice: %s", again)
+	case code == exit.Unreachable, code == exit.Interrupted, client.MaybeApplied(err):
+		con.Notef("some of the tasks may have been created; this command creates the others, and none twice: %s", again)
 	case errors.Is(err, client.ErrQuota), errors.Is(err, client.ErrRateLimited), errors.Is(err, client.ErrFull):
-		con.notef("this command creates the other tasks later, and none twice: %s", again)
+		con.Notef("this command creates the other tasks later, and none twice: %s", again)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/usage"
@@ -20,7 +23,7 @@ type cronAddCmd struct {
 	URL  string `arg:"" optional:"" help:"The URL to call."`
 
 	ruleFlags
-	taskFlags
+	flags.Task
 
 	Paused  bool `help:"Create the schedule paused: it creates no tasks until foliot cron resume (default: keep its state)."`
 	Replace bool `help:"Replace a schedule with the same name. Fields without a flag get their defaults."`
@@ -44,8 +47,8 @@ Examples:
 }
 
 // Run creates or replaces the schedule.
-func (c *cronAddCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	spec, err := c.input(con.in, time.Now())
+func (c *cronAddCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	spec, err := c.input(con.In, time.Now())
 	if err != nil {
 		return err
 	}
@@ -55,22 +58,22 @@ func (c *cronAddCmd) Run(ctx context.Context, con *console, api *client.Client) 
 	}
 	s, err := api.Schedules.Put(ctx, c.Name, spec, conds...)
 	if errors.Is(err, client.ErrPrecondition) {
-		return withCode(exitConflict, fmt.Errorf("add %s: a schedule with that name exists: change single fields with `foliot cron set %[1]s`, or pass --replace to replace it", c.Name))
+		return exit.With(exit.Conflict, fmt.Errorf("add %s: a schedule with that name exists: change single fields with `foliot cron set %[1]s`, or pass --replace to replace it", c.Name))
 	}
 	if err != nil {
-		return withOp(err, "add "+c.Name)
+		return exit.WithOp(err, "add "+c.Name)
 	}
 	return printPut(ctx, con, api, s)
 }
 
 // printPut prints a schedule that was created or changed, and its next instants.
-func printPut(ctx context.Context, con *console, api *client.Client, s *client.Schedule) error {
-	if con.json {
-		return con.object(s)
+func printPut(ctx context.Context, con *console.Console, api *client.Client, s *client.Schedule) error {
+	if con.JSON {
+		return con.Object(s)
 	}
-	con.linef("%s %s: %s", putWord(s), s.Name, wording.Printable(firesWords(s)))
+	con.Linef("%s %s: %s", putWord(s), s.Name, wording.Printable(firesWords(s)))
 	if s.NextAt.IsZero() {
-		con.linef("it is %s", scheduleState(s))
+		con.Linef("it is %s", scheduleState(s))
 		return nil
 	}
 	next, err := api.Schedules.Preview(ctx, s.Name, time.Time{}, shownNext)
@@ -119,7 +122,7 @@ func (c *cronAddCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpe
 	if c.Paused {
 		s.Paused = &c.Paused
 	}
-	s.Task, err = c.spec(c.URL, stdin)
+	s.Task, err = c.Spec(c.URL, stdin)
 	return s, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/usage"
@@ -47,8 +48,8 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 		return usage.Errorf("--catchup-limit", "0 is not between 1 and %d; to create no tasks for missed instants, pass --catchup-window 0s", recurrence.MaxCatchupLimit)
 	}
 	s.TimeZone, s.DSTGap, s.DSTOverlap = f.Timezone, f.DSTGap, f.DSTOverlap
-	set(&s.MaxRuns, f.MaxRuns)
-	set(&s.CatchupLimit, f.CatchupLimit)
+	flags.Set(&s.MaxRuns, f.MaxRuns)
+	flags.Set(&s.CatchupLimit, f.CatchupLimit)
 	s.Misfire, s.Overlap = client.Misfire(f.Misfire), client.Overlap(f.Overlap)
 	var window time.Duration
 	for _, of := range []struct {
@@ -62,7 +63,7 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 		if of.value == "" {
 			continue
 		}
-		d, err := parseDuration(of.flag, of.value)
+		d, err := flags.ParseDuration(of.flag, of.value)
 		switch {
 		case err != nil:
 			return err
@@ -84,7 +85,7 @@ func (f *ruleFlags) bounds(s *client.ScheduleSpec, now time.Time) (err error) {
 		if b.value == "" {
 			continue
 		}
-		if *b.into, err = parseDay(b.flag, b.value, now, zoneNamed(f.Timezone)); err != nil {
+		if *b.into, err = flags.ParseDay(b.flag, b.value, now, flags.ZoneNamed(f.Timezone)); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/cron"
 )
@@ -33,7 +34,7 @@ Examples:
 }
 
 // Run prints the schedule.
-func (c *cronGetCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *cronGetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if err := checkSchedules(c.Name); err != nil {
 		return err
 	}
@@ -41,51 +42,51 @@ func (c *cronGetCmd) Run(ctx context.Context, con *console, api *client.Client) 
 	if err != nil {
 		return err
 	}
-	if con.json {
-		return con.object(s)
+	if con.JSON {
+		return con.Object(s)
 	}
 	shown := describeSchedule(s)
 	runs, complete, err := lastRuns(ctx, api, s, time.Now())
 	for _, t := range runs {
-		shown.add("run", runWords(t))
+		shown.Add("run", runWords(t))
 	}
-	if err := errors.Join(err, shown.print(con)); err != nil {
+	if err := errors.Join(err, shown.Print(con)); err != nil {
 		return err
 	}
 	if !complete {
-		con.notef("the schedule has too many tasks to find the last runs: foliot ls --schedule %s --due-after -1h lists recent ones", s.Name)
+		con.Notef("the schedule has too many tasks to find the last runs: foliot ls --schedule %s --due-after -1h lists recent ones", s.Name)
 	}
 	return nil
 }
 
 // describeSchedule returns a schedule as rows.
-func describeSchedule(s *client.Schedule) (r rows) {
-	r.add("name", s.Name)
-	r.add("id", s.ID)
-	r.add("state", scheduleState(s))
-	r.add("problem", s.Problem)
-	r.add("rule", ruleWords(&s.ScheduleSpec))
-	r.add("fires", s.Words)
-	r.add("next", wording.InstantOr(s.NextAt, ""))
-	r.add("waiting", wording.InstantOr(s.WaitingAt, ""))
-	r.add("last", wording.InstantOr(s.LastAt, ""))
-	r.add("paused since", wording.InstantOr(s.PausedAt, ""))
-	r.add("runs", runsWords(s))
+func describeSchedule(s *client.Schedule) (r console.Rows) {
+	r.Add("name", s.Name)
+	r.Add("id", s.ID)
+	r.Add("state", scheduleState(s))
+	r.Add("problem", s.Problem)
+	r.Add("rule", ruleWords(&s.ScheduleSpec))
+	r.Add("fires", s.Words)
+	r.Add("next", wording.InstantOr(s.NextAt, ""))
+	r.Add("waiting", wording.InstantOr(s.WaitingAt, ""))
+	r.Add("last", wording.InstantOr(s.LastAt, ""))
+	r.Add("paused since", wording.InstantOr(s.PausedAt, ""))
+	r.Add("runs", runsWords(s))
 	if k := s.LastSkipped; k != nil {
-		r.add("skipped", wording.Skipped(k))
+		r.Add("skipped", wording.Skipped(k))
 	}
-	r.add("start", wording.InstantOr(s.Start, ""))
-	r.add("end", wording.InstantOr(s.End, ""))
-	r.add("jitter", wording.Duration(s.Jitter))
-	r.add("misfire", misfireWords(&s.ScheduleSpec))
-	r.add("overlap", string(s.Overlap))
+	r.Add("start", wording.InstantOr(s.Start, ""))
+	r.Add("end", wording.InstantOr(s.End, ""))
+	r.Add("jitter", wording.Duration(s.Jitter))
+	r.Add("misfire", misfireWords(&s.ScheduleSpec))
+	r.Add("overlap", string(s.Overlap))
 	if fixedTimes(s.Cron) {
-		r.add("dst gap", s.DSTGap)
-		r.add("dst overlap", s.DSTOverlap)
+		r.Add("dst gap", s.DSTGap)
+		r.Add("dst overlap", s.DSTOverlap)
 	}
 	addRequest(&r, &s.Task)
 	addLimits(&r, &s.Task)
-	r.add("created", wording.Instant(s.CreatedAt))
+	r.Add("created", wording.Instant(s.CreatedAt))
 	return r
 }
 

@@ -11,6 +11,10 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/connect"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/crontab"
@@ -79,14 +83,14 @@ type cronReply struct {
 }
 
 // Run imports.
-func (c *cronImportCmd) Run(ctx context.Context, con *console, dial dialer) error {
+func (c *cronImportCmd) Run(ctx context.Context, con *console.Console, dial connect.Dialer) error {
 	if c.Timezone != "" {
 		if _, err := cron.LoadZone(c.Timezone); err != nil {
 			return usage.Errorf("--timezone", "%s", err)
 		}
 	}
 	if c.Prefix != "" {
-		if err := checkName("--prefix", "prefix", c.Prefix); err != nil {
+		if err := flags.CheckName("--prefix", "prefix", c.Prefix); err != nil {
 			return err
 		}
 	}
@@ -95,17 +99,17 @@ func (c *cronImportCmd) Run(ctx context.Context, con *console, dial dialer) erro
 	if err != nil {
 		return err
 	}
-	text, err := c.read(con.in)
+	text, err := c.read(con.In)
 	if err != nil {
 		return err
 	}
 	table := crontab.Parse(text, crontab.Config{System: c.System, Prefix: c.Prefix})
 	planned, errs := plan(table, c.Timezone, flags, now)
-	if c.DryRun || !con.json {
+	if c.DryRun || !con.JSON {
 		printNotes(con, table.Warnings, errs)
 	}
 	if len(planned) == 0 && len(errs) == 0 {
-		con.notef("no line calls a URL")
+		con.Notef("no line calls a URL")
 	}
 	c.noteZone(con, planned)
 	noteTimeLimit(con, planned)
@@ -113,8 +117,8 @@ func (c *cronImportCmd) Run(ctx context.Context, con *console, dial dialer) erro
 	switch {
 	case len(errs) > 0 && !c.SkipErrors:
 		err = usage.Errorf("FILE", "lines with errors: %d. No schedule was created. Correct the lines, or pass --skip-errors to import only the others", len(errs))
-		if con.json && !c.DryRun {
-			err = errors.Join(con.object(reply), err)
+		if con.JSON && !c.DryRun {
+			err = errors.Join(con.Object(reply), err)
 		}
 		return err
 	case c.DryRun:
@@ -123,7 +127,7 @@ func (c *cronImportCmd) Run(ctx context.Context, con *console, dial dialer) erro
 		err = carryOut(ctx, con, dial, planned, &reply)
 	}
 	if err == nil && len(errs) > 0 {
-		err = withCode(exitFailure, fmt.Errorf("refused lines: %d", len(errs)))
+		err = exit.With(exit.Failure, fmt.Errorf("refused lines: %d", len(errs)))
 	}
 	return err
 }
@@ -148,17 +152,17 @@ func (c *cronImportCmd) read(stdin io.Reader) (string, error) {
 }
 
 // noteZone notes that UTC is used if a line has no time zone.
-func (c *cronImportCmd) noteZone(con *console, planned []plannedSchedule) {
+func (c *cronImportCmd) noteZone(con *console.Console, planned []plannedSchedule) {
 	noZone := func(p plannedSchedule) bool { return p.noZone }
 	if slices.ContainsFunc(planned, noZone) {
-		con.notef("lines without CRON_TZ= use UTC: pass --timezone to use another zone")
+		con.Notef("lines without CRON_TZ= use UTC: pass --timezone to use another zone")
 	}
 }
 
 // noteTimeLimit notes how long calls without a time limit may take. In cron they
 // may take any time, and a call that is cut off and repeated can do more harm
 // than a late one.
-func noteTimeLimit(con *console, planned []plannedSchedule) {
+func noteTimeLimit(con *console.Console, planned []plannedSchedule) {
 	n := 0
 	for _, p := range planned {
 		if p.spec.Task.Timeout == 0 {
@@ -166,12 +170,12 @@ func noteTimeLimit(con *console, planned []plannedSchedule) {
 		}
 	}
 	if n > 0 {
-		con.notef("lines without a time limit: %d. Their calls are cut off after %s, or the limit of their queue, and retried. To allow more time, pass --timeout DURATION, or add curl --max-time SECONDS to a line", n, task.DefaultTimeout)
+		con.Notef("lines without a time limit: %d. Their calls are cut off after %s, or the limit of their queue, and retried. To allow more time, pass --timeout DURATION, or add curl --max-time SECONDS to a line", n, task.DefaultTimeout)
 	}
 }
 
 // printNotes prints the errors and warnings in the order of their lines.
-func printNotes(con *console, warnings, errs []crontab.Note) {
+func printNotes(con *console.Console, warnings, errs []crontab.Note) {
 	all := slices.Clone(errs)
 	for _, w := range warnings {
 		all = append(all, crontab.Note{Line: w.Line, Text: "warning: " + w.Text})
@@ -179,10 +183,10 @@ func printNotes(con *console, warnings, errs []crontab.Note) {
 	slices.SortStableFunc(all, func(a, b crontab.Note) int { return a.Line - b.Line })
 	for i, n := range all {
 		if i == maxReported {
-			con.notef("%d more errors and warnings are not shown", len(all)-i)
+			con.Notef("%d more errors and warnings are not shown", len(all)-i)
 			return
 		}
-		con.notef("line %d: %s", n.Line, wording.Printable(redact.Text(n.Text)))
+		con.Notef("line %d: %s", n.Line, wording.Printable(redact.Text(n.Text)))
 	}
 }
 
@@ -195,38 +199,38 @@ func badLines(notes []crontab.Note, code string) []badLine {
 }
 
 // showPlanned prints the schedules that would be created.
-func showPlanned(con *console, planned []plannedSchedule, now time.Time) error {
-	out := con.table([]string{"LINE", "NAME", "NEXT", "FIRES", "CALLS"})
+func showPlanned(con *console.Console, planned []plannedSchedule, now time.Time) error {
+	out := con.Table([]string{"LINE", "NAME", "NEXT", "FIRES", "CALLS"})
 	for _, p := range planned {
 		var err error
-		if con.json {
-			err = con.object(scheduleLine{p.name, p.spec})
+		if con.JSON {
+			err = con.Object(scheduleLine{p.name, p.spec})
 		} else {
-			err = out.add(strconv.Itoa(p.line), p.name, wording.InstantOr(p.next(now), "-"), p.words(), p.spec.Task.HTTP.Method+" "+p.spec.Task.HTTP.URL)
+			err = out.Add(strconv.Itoa(p.line), p.name, wording.InstantOr(p.next(now), "-"), p.words(), p.spec.Task.HTTP.Method+" "+p.spec.Task.HTTP.URL)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return out.end()
+	return out.End()
 }
 
 // carryOut creates the schedules in their order, and prints the totals.
-func carryOut(ctx context.Context, con *console, dial dialer, planned []plannedSchedule, reply *cronReply) error {
+func carryOut(ctx context.Context, con *console.Console, dial connect.Dialer, planned []plannedSchedule, reply *cronReply) error {
 	api, err := dial()
 	if err != nil {
 		return err
 	}
 	for _, p := range planned {
 		if err = p.put(ctx, con, api, reply); err != nil {
-			err = fmt.Errorf("line %d: %w", p.line, withOp(err, "import "+p.name))
+			err = fmt.Errorf("line %d: %w", p.line, exit.WithOp(err, "import "+p.name))
 			break
 		}
 	}
-	if con.json {
-		return errors.Join(con.object(reply), err)
+	if con.JSON {
+		return errors.Join(con.Object(reply), err)
 	}
-	con.linef("created %d, changed %d, unchanged %d, refused %d", reply.Created, reply.Changed, reply.Unchanged, reply.Refused)
+	con.Linef("created %d, changed %d, unchanged %d, refused %d", reply.Created, reply.Changed, reply.Unchanged, reply.Refused)
 	if err != nil {
 		return fmt.Errorf("import stopped early; repeat the command to continue: %w", err)
 	}
@@ -234,7 +238,7 @@ func carryOut(ctx context.Context, con *console, dial dialer, planned []plannedS
 }
 
 // put creates or changes one schedule, unless it already is as planned.
-func (p *plannedSchedule) put(ctx context.Context, con *console, api *client.Client, reply *cronReply) error {
+func (p *plannedSchedule) put(ctx context.Context, con *console.Console, api *client.Client, reply *cronReply) error {
 	spec := p.spec
 	old, err := api.Schedules.Get(ctx, p.name)
 	switch {
@@ -256,8 +260,8 @@ func (p *plannedSchedule) put(ctx context.Context, con *console, api *client.Cli
 	} else {
 		reply.Changed++
 	}
-	if !con.json {
-		con.linef("%s %s: %s, next %s", putWord(s), p.name, wording.Printable(firesWords(s)), wording.InstantOr(s.NextAt, scheduleState(s)))
+	if !con.JSON {
+		con.Linef("%s %s: %s, next %s", putWord(s), p.name, wording.Printable(firesWords(s)), wording.InstantOr(s.NextAt, scheduleState(s)))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
@@ -35,13 +36,13 @@ func (f *lineFlags) spec(now time.Time) (s client.ScheduleSpec, err error) {
 		return s, usage.Errorf("--overlap", "%q is not one of allow, skip, buffer_one", f.Overlap)
 	}
 	s.Misfire, s.Overlap, s.Task.Queue = client.Misfire(f.Misfire), client.Overlap(f.Overlap), f.Queue
-	if err := (&taskFlags{Timeout: f.Timeout, ExpireAfter: f.ExpireAfter}).durations(&s.Task); err != nil {
+	if err := (&flags.Task{Timeout: f.Timeout, ExpireAfter: f.ExpireAfter}).Durations(&s.Task); err != nil {
 		return s, err
 	}
 	if f.OnDead != nil {
 		s.Task.OnDead = cmp.Or(client.NotifyURL(*f.OnDead), client.NoDeadNotice)
 	}
-	if s.Task.Labels, err = parseLabels(f.Label); err != nil {
+	if s.Task.Labels, err = flags.ParseLabels(f.Label); err != nil {
 		return s, err
 	}
 	return s, refuseFlags(s, now)

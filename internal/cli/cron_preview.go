@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/connect"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
@@ -41,13 +44,13 @@ Examples:
 }
 
 // Run prints the instants.
-func (c *cronPreviewCmd) Run(ctx context.Context, con *console, dial dialer) error {
+func (c *cronPreviewCmd) Run(ctx context.Context, con *console.Console, dial connect.Dialer) error {
 	if c.Limit < 1 || c.Limit > maxPreview {
 		return usage.Errorf("--limit", "%d is not between 1 and %d", c.Limit, maxPreview)
 	}
 	if strings.ContainsAny(c.Name, " \t*") || strings.HasPrefix(c.Name, "@") {
 		now := time.Now()
-		from, err := c.from(now, zoneNamed(c.Timezone))
+		from, err := c.from(now, flags.ZoneNamed(c.Timezone))
 		if err != nil {
 			return err
 		}
@@ -64,14 +67,14 @@ func (c *cronPreviewCmd) from(now time.Time, zone func() (*time.Location, error)
 	if c.From == "" {
 		return time.Time{}, nil
 	}
-	return parseDay("--from", c.From, now, zone)
+	return flags.ParseDay("--from", c.From, now, zone)
 }
 
 // maxPreview is the largest number of instants that a server returns at once.
 const maxPreview = 1000
 
 // ask prints the instants of a schedule on the server.
-func (c *cronPreviewCmd) ask(ctx context.Context, con *console, dial dialer) error {
+func (c *cronPreviewCmd) ask(ctx context.Context, con *console.Console, dial connect.Dialer) error {
 	if err := checkSchedules(c.Name); err != nil {
 		return err
 	}
@@ -82,7 +85,7 @@ func (c *cronPreviewCmd) ask(ctx context.Context, con *console, dial dialer) err
 	if err != nil {
 		return err
 	}
-	from, err := c.from(time.Now(), zoneOf(ctx, api, c.Name))
+	from, err := c.from(time.Now(), flags.ZoneOf(ctx, api, c.Name))
 	if err != nil {
 		return err
 	}
@@ -94,7 +97,7 @@ func (c *cronPreviewCmd) ask(ctx context.Context, con *console, dial dialer) err
 }
 
 // compute prints the instants of an expression.
-func (c *cronPreviewCmd) compute(con *console, from time.Time) error {
+func (c *cronPreviewCmd) compute(con *console.Console, from time.Time) error {
 	rule, words, err := c.rule(task.CeilMillis(from))
 	if err != nil {
 		return err
@@ -107,7 +110,7 @@ func (c *cronPreviewCmd) compute(con *console, from time.Time) error {
 	if err != nil {
 		return err
 	}
-	con.notef("%s", words)
+	con.Notef("%s", words)
 	list := make([]client.Instant, len(instants))
 	for i, m := range instants {
 		list[i] = client.Instant{At: m.Time(), Local: m.Time().In(zone)}
@@ -144,28 +147,28 @@ func (c *cronPreviewCmd) rule(from task.Millis) (r recurrence.Rule, words string
 // printInstants prints instants as rows of local time, UTC and day of the week.
 // If local time is UTC, a terminal shows it once. Other outputs always have the
 // same columns, for programs.
-func printInstants(con *console, list []client.Instant) error {
-	once := con.outTerm && !slices.ContainsFunc(list, func(i client.Instant) bool { return localTime(i.Local) != localTime(i.At.UTC()) })
+func printInstants(con *console.Console, list []client.Instant) error {
+	once := con.OutTerm && !slices.ContainsFunc(list, func(i client.Instant) bool { return localTime(i.Local) != localTime(i.At.UTC()) })
 	heading := []string{"LOCAL", "UTC", "DAY"}
 	if once {
 		heading = []string{"LOCAL, UTC", "DAY"}
 	}
-	out := con.table(heading)
+	out := con.Table(heading)
 	for _, i := range list {
 		var err error
 		switch day := i.Local.Weekday().String(); {
-		case con.json:
-			err = con.object(i)
+		case con.JSON:
+			err = con.Object(i)
 		case once:
-			err = out.add(wording.Instant(i.At), day)
+			err = out.Add(wording.Instant(i.At), day)
 		default:
-			err = out.add(localTime(i.Local), wording.Instant(i.At), day)
+			err = out.Add(localTime(i.Local), wording.Instant(i.At), day)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return out.end()
+	return out.End()
 }
 
 // localTime formats a time with its offset. It adds milliseconds unless the time

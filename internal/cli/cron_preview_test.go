@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 )
 
 // Lines have the same columns in each zone. A terminal shows equal times once.
@@ -23,7 +24,7 @@ func TestATerminalShowsTheTimeOfUTCOnce(t *testing.T) {
 		{false, []client.Instant{berlin}, "2030-01-02T04:00:00+01:00\t2030-01-02T03:00:00.000Z\tWednesday\n"},
 	} {
 		var out bytes.Buffer
-		if err := printInstants(&console{out: &out, outTerm: c.terminal}, c.list); err != nil || out.String() != c.want {
+		if err := printInstants(&console.Console{Out: &out, OutTerm: c.terminal}, c.list); err != nil || out.String() != c.want {
 			t.Errorf("%v: got\n%swant\n%s", err, out.String(), c.want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -96,7 +97,7 @@ func TestTheLastRunsAreFoundWithFewRequests(t *testing.T) {
 		s.server = srv.URL
 		out, errs, code := s.run("", "cron", "get", "n")
 		srv.Close()
-		if code != exitOK || len(asked) != c.requests || strings.Count(out, "\nrun\t") != c.shown || strings.Contains(errs, "too many") != (c.cursor != "") {
+		if code != exit.OK || len(asked) != c.requests || strings.Count(out, "\nrun\t") != c.shown || strings.Contains(errs, "too many") != (c.cursor != "") {
 			t.Errorf("%s: it ended with %d after %d requests: %s%s", name, code, len(asked), out, errs)
 		}
 		if c.shown > 0 && !strings.Contains(out[strings.LastIndex(out, "run\t"):], "("+wire.FormatTime(last.Add(-c.before))+")") {

@@ -14,6 +14,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -25,7 +28,7 @@ type cronSetCmd struct {
 	URL  string `name:"url" placeholder:"URL" help:"The URL to call."`
 
 	ruleFlags
-	taskFlags
+	flags.Task
 }
 
 // Help shows examples below the usage line.
@@ -44,7 +47,7 @@ Examples:
 
 // Run reads the schedule, changes it and writes it, unless another client has
 // changed it since.
-func (c *cronSetCmd) Run(ctx context.Context, con *console, api *client.Client, parsed *kong.Context) error {
+func (c *cronSetCmd) Run(ctx context.Context, con *console.Console, api *client.Client, parsed *kong.Context) error {
 	if err := checkSchedules(c.Name); err != nil {
 		return err
 	}
@@ -56,16 +59,16 @@ func (c *cronSetCmd) Run(ctx context.Context, con *console, api *client.Client, 
 	if err != nil {
 		return err
 	}
-	spec, err := c.over(old, given, con.in, time.Now())
+	spec, err := c.over(old, given, con.In, time.Now())
 	if err != nil {
 		return err
 	}
 	s, err := api.Schedules.Put(ctx, c.Name, spec, client.IfMatch(old.ETag()))
 	if errors.Is(err, client.ErrPrecondition) {
-		return withCode(exitConflict, fmt.Errorf("set %s: another client has just changed the schedule: check it with `foliot cron get`, and retry", c.Name))
+		return exit.With(exit.Conflict, fmt.Errorf("set %s: another client has just changed the schedule: check it with `foliot cron get`, and retry", c.Name))
 	}
 	if err != nil {
-		return withOp(err, "set "+c.Name)
+		return exit.WithOp(err, "set "+c.Name)
 	}
 	return printPut(ctx, con, api, s)
 }
@@ -99,7 +102,7 @@ func (c *cronSetCmd) over(old *client.Schedule, given []scheduleField, stdin io.
 	if err := flags.fill(&changes, now); err != nil {
 		return spec, err
 	}
-	if changes.Task, err = c.spec(cmp.Or(c.URL, spec.Task.HTTP.URL), stdin); err != nil {
+	if changes.Task, err = c.Spec(cmp.Or(c.URL, spec.Task.HTTP.URL), stdin); err != nil {
 		return spec, err
 	}
 	for _, field := range given {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 func TestCronAddRefusesANameThatExistsUnlessItReplaces(t *testing.T) {
@@ -12,7 +14,7 @@ func TestCronAddRefusesANameThatExistsUnlessItReplaces(t *testing.T) {
 	s.must("", "cron add n '0 9 * * *' http://127.0.0.1:9/a --timeout 3s")
 	before := s.must("", "cron get n -o json")
 	_, stderr, code := s.run("", s.words("cron add n @daily http://127.0.0.1:9/b")...)
-	if code != exitConflict || !strings.Contains(stderr, "foliot cron set n") || !strings.Contains(stderr, "--replace") {
+	if code != exit.Conflict || !strings.Contains(stderr, "foliot cron set n") || !strings.Contains(stderr, "--replace") {
 		t.Errorf("it ended with %d and printed %q", code, stderr)
 	}
 	if after := s.must("", "cron get n -o json"); after != before {
@@ -75,7 +77,7 @@ func TestAnEmptyQueueGivesAScheduleTheDefaultOne(t *testing.T) {
 	if got := scheduleOf(s, "n"); strings.Contains(got, `"queue":"q"`) {
 		t.Errorf("it is\n%s", got)
 	}
-	if _, stderr, code := s.run("", s.words("cron set n --timeout 3s --namespace ''")...); code != exitUsage || !strings.Contains(stderr, "--namespace: ") {
+	if _, stderr, code := s.run("", s.words("cron set n --timeout 3s --namespace ''")...); code != exit.Usage || !strings.Contains(stderr, "--namespace: ") {
 		t.Errorf("with an empty namespace it ended with %d and printed %q", code, stderr)
 	}
 }
@@ -112,7 +114,7 @@ func TestEveryFlagOfCronSetSetsAField(t *testing.T) {
 func TestABurstWithoutARateIsRefused(t *testing.T) {
 	s := newSession(t)
 	_, stderr, code := s.run("", s.words("queue set mail --burst 5")...)
-	if code != exitUsage || !strings.Contains(stderr, "--burst: ") {
+	if code != exit.Usage || !strings.Contains(stderr, "--burst: ") {
 		t.Errorf("it ended with %d and printed %q", code, stderr)
 	}
 	s.must("", "queue set mail --rate 5 --burst 7")

@@ -9,13 +9,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 // must runs a command that must succeed, and returns its output.
 func (s *session) must(stdin, line string) string {
 	s.t.Helper()
 	out, errs, code := s.run(stdin, s.words(line)...)
-	if code != exitOK {
+	if code != exit.OK {
 		s.t.Fatalf("%s ended with %d: %s%s", line, code, out, errs)
 	}
 	return out
@@ -58,7 +60,7 @@ func TestADateIsItsMidnightInTheZoneOfTheSchedule(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"cron preview n --from 2020-02-30", "cron preview n --from 1960-01-01", "cron preview n --from 2020-1-1", "cron preview @daily --from 2020-01-01 --timezone Mars/Olympus"} {
-		if _, errs, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(errs, "2020-") && !strings.Contains(errs, "1970 to 2399") && !strings.Contains(errs, "--timezone") {
+		if _, errs, code := s.run("", s.words(line)...); code != exit.Usage || !strings.Contains(errs, "2020-") && !strings.Contains(errs, "1970 to 2399") && !strings.Contains(errs, "--timezone") {
 			t.Errorf("%s ended with %d: %s", line, code, errs)
 		}
 	}
@@ -113,7 +115,7 @@ func TestAnInterruptedBackfillPrintsHowToContinue(t *testing.T) {
 	s := newSession(t)
 	s.server = "http://127.0.0.1:1"
 	const again = "foliot cron backfill hourly --from 2020-01-01T00:00:00.000Z --until 20"
-	if _, errs, code := s.run("", "cron", "backfill", "hourly", "--from", "2020-01-01T00:00:00Z"); code != exitUnreachable || !strings.Contains(errs, again) {
+	if _, errs, code := s.run("", "cron", "backfill", "hourly", "--from", "2020-01-01T00:00:00Z"); code != exit.Unreachable || !strings.Contains(errs, again) {
 		t.Errorf("it ended with %d: %s", code, errs)
 	}
 }
@@ -125,7 +127,7 @@ func TestABackfillAboveAQuotaPrintsHowToContinue(t *testing.T) {
 	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
 	const line = "cron backfill hourly --from 2020-01-01T00:00:00.000Z --until 2020-01-01T09:30:00.000Z"
 	_, errs, code := s.run("", s.words(line)...)
-	if code != exitFailure || !strings.Contains(errs, "made 3 of 10") || !strings.Contains(errs, "foliot "+line+"\n") {
+	if code != exit.Failure || !strings.Contains(errs, "made 3 of 10") || !strings.Contains(errs, "foliot "+line+"\n") {
 		t.Errorf("it ended with %d: %s", code, errs)
 	}
 	s.must("", "namespace set default --max-pending unlimited")
@@ -163,7 +165,7 @@ func TestTheFlagsOfAnImportApplyToAllItsLines(t *testing.T) {
 	const text = "*/5 * * * * curl http://127.0.0.1:9/a\n@every 90s curl -m 3 http://127.0.0.1:9/b\n"
 	const line = "cron import - --timezone UTC --timeout 10m --overlap skip --misfire skip --expire-after 4m --queue slow --on-dead https://ops.example/dead --label from=web1"
 	_, errs, code := s.run(text, s.words(line)...)
-	if code != exitOK || errs != "" {
+	if code != exit.OK || errs != "" {
 		t.Fatalf("it ended with %d: %s", code, errs)
 	}
 	for name, timeout := range map[string]string{"a": "10m0s", "b": "3s"} {
@@ -201,7 +203,7 @@ func TestTheOptionsOfALineOverrideTheFlagsOfAnImport(t *testing.T) {
 	const text = "# name: n\n@daily flock -n /tmp/n.lock timeout 2m curl http://127.0.0.1:9/a || true\n"
 	_, errs, code := s.run(text, s.words("cron import - --timezone UTC --overlap buffer_one --timeout 9m")...)
 	for _, want := range []string{"line 2: warning: flock -n \"/tmp/n.lock\" is used as --overlap skip", `line 2: warning: "|| true" is ignored`} {
-		if code != exitOK || !strings.Contains(errs, want) {
+		if code != exit.OK || !strings.Contains(errs, want) {
 			t.Errorf("it ended with %d and printed %q, want %q", code, errs, want)
 		}
 	}
@@ -211,7 +213,7 @@ func TestTheOptionsOfALineOverrideTheFlagsOfAnImport(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", row, shown)
 		}
 	}
-	if _, errs, code := s.run("@daily timeout 2h curl http://127.0.0.1:9/a\n", "cron", "import", "-"); code != exitUsage || !strings.Contains(errs, "line 1: timeout: ") {
+	if _, errs, code := s.run("@daily timeout 2h curl http://127.0.0.1:9/a\n", "cron", "import", "-"); code != exit.Usage || !strings.Contains(errs, "line 1: timeout: ") {
 		t.Errorf("it ended with %d: %s", code, errs)
 	}
 }
@@ -244,7 +246,7 @@ func TestACrontabImportCanBeRepeatedAfterTheServerFails(t *testing.T) {
 	const text = "@daily http://127.0.0.1:9/a\n@daily http://127.0.0.1:9/b\n"
 	s.server = "http://127.0.0.1:1"
 	out, errs, code := s.run(text, "cron", "import", "-", "--timezone", "UTC")
-	if code != exitUnreachable || !strings.HasPrefix(out, "created 0,") || !strings.Contains(errs, "repeat the command to continue: line 1: ") {
+	if code != exit.Unreachable || !strings.HasPrefix(out, "created 0,") || !strings.Contains(errs, "repeat the command to continue: line 1: ") {
 		t.Errorf("it ended with %d: %s%s", code, out, errs)
 	}
 }
@@ -255,11 +257,11 @@ func TestAFileThatIsNotACrontabIsRefused(t *testing.T) {
 	if err := os.WriteFile(file, make([]byte, maxCrontab+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := s.run("", "cron", "import", file); code != exitUsage || !strings.Contains(errs, "so it is probably not a crontab") {
+	if _, errs, code := s.run("", "cron", "import", file); code != exit.Usage || !strings.Contains(errs, "so it is probably not a crontab") {
 		t.Errorf("it ended with %d: %s", code, errs)
 	}
 	out, errs, code := s.run(strings.Repeat("rm -rf /\n", 3*maxReported), "cron", "import", "-")
-	if code != exitUsage || out != "" || strings.Count(errs, "\n") != maxReported+2 {
+	if code != exit.Usage || out != "" || strings.Count(errs, "\n") != maxReported+2 {
 		t.Errorf("it ended with %d and %d lines: %s", code, strings.Count(errs, "\n"), out)
 	}
 }
@@ -282,7 +284,7 @@ func TestAnExportOmitsEndedSchedulesAndWorksWithoutSchedules(t *testing.T) {
 	}))
 	defer old.Close()
 	s.server = old.URL
-	if out, errs, code := s.run("", "export"); code != exitOK || out != "" || !strings.Contains(errs, "too old to have schedules") {
+	if out, errs, code := s.run("", "export"); code != exit.OK || out != "" || !strings.Contains(errs, "too old to have schedules") {
 		t.Errorf("it ended with %d: %s%s", code, out, errs)
 	}
 }
@@ -331,11 +333,11 @@ func slowToCreate(t *testing.T) string {
 func TestAnEmptyCrontabIsReported(t *testing.T) {
 	s := newSession(t)
 	for _, in := range []string{"", "\n \n"} {
-		if out, errs, code := s.run(in, "cron", "import", "-"); code != exitUsage || out != "" || !strings.Contains(errs, "FILE: the crontab is empty") {
+		if out, errs, code := s.run(in, "cron", "import", "-"); code != exit.Usage || out != "" || !strings.Contains(errs, "FILE: the crontab is empty") {
 			t.Errorf("%q ended with %d: %s%s", in, code, out, errs)
 		}
 	}
-	if _, errs, code := s.run("# nothing here\nMAILTO=ops\n", "cron", "import", "-"); code != exitOK || !strings.Contains(errs, "no line calls a URL") {
+	if _, errs, code := s.run("# nothing here\nMAILTO=ops\n", "cron", "import", "-"); code != exit.OK || !strings.Contains(errs, "no line calls a URL") {
 		t.Errorf("comments ended with %d: %s", code, errs)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 func TestCommandsRefuseADirectoryThatCannotBeUsed(t *testing.T) {
@@ -16,7 +18,7 @@ func TestCommandsRefuseADirectoryThatCannotBeUsed(t *testing.T) {
 	}
 	s := &session{t: t, server: "http://127.0.0.1:1", dir: dir}
 	for _, line := range []string{"token create --data $DIR/file", "token create --data $DIR/file/x", "restore $DIR/backup --data $DIR/file", "doctor data $DIR/file", "token create --data $DIR"} {
-		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, code := s.run("", s.words(line)...); code != exit.Usage || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -29,8 +32,8 @@ type deadFilter struct {
 	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (-24h)."`
 }
 
-func (f deadFilter) flags() filterFlags {
-	return filterFlags{Queue: f.Queue, State: []string{string(client.Dead)}, Reason: f.Reason, Label: f.Label, Schedule: f.Schedule, DueBefore: f.DueBefore, DueAfter: f.DueAfter}
+func (f deadFilter) flags() flags.Filter {
+	return flags.Filter{Queue: f.Queue, State: []string{string(client.Dead)}, Reason: f.Reason, Label: f.Label, Schedule: f.Schedule, DueBefore: f.DueBefore, DueAfter: f.DueAfter}
 }
 
 type deadLsCmd struct {
@@ -51,27 +54,27 @@ Examples:
 }
 
 // Run prints the list.
-func (c *deadLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *deadLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Limit < 0 {
 		return usage.Errorf("--limit", "%d is negative; 0 lists all", c.Limit)
 	}
-	filter, err := c.flags().filter(time.Now())
+	filter, err := c.flags().Resolve(time.Now())
 	if err != nil {
 		return err
 	}
-	out := con.table([]string{"NAME", "REASON", "SINCE", "ATTEMPTS", "QUEUE", "LAST ERROR"})
+	out := con.Table([]string{"NAME", "REASON", "SINCE", "ATTEMPTS", "QUEUE", "LAST ERROR"})
 	shown, more, err := eachTask(ctx, api, client.Query{Filter: filter}, c.Limit, func(t *client.Task) error {
-		if con.json {
-			return con.object(t)
+		if con.JSON {
+			return con.Object(t)
 		}
 		attempts, last := 0, ""
 		if n := len(t.Attempts); n > 0 {
 			attempts, last = t.Attempts[n-1].Number, t.Attempts[n-1].Error
 		}
-		return out.add(t.Name, t.Reason, wording.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
+		return out.Add(t.Name, t.Reason, wording.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
 	})
-	if err = errors.Join(err, out.end()); err == nil && more {
-		con.notef("showing the first %d; --limit 0 lists all", shown)
+	if err = errors.Join(err, out.End()); err == nil && more {
+		con.Notef("showing the first %d; --limit 0 lists all", shown)
 	}
 	return err
 }
@@ -98,13 +101,13 @@ Examples:
 }
 
 // Run retries the tasks.
-func (c *deadRetryCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	return (&retryCmd{manyFlags{Names: c.Names, filterFlags: c.many(c.Names), All: c.All, yesFlag: c.yesFlag}}).Run(ctx, con, api)
+func (c *deadRetryCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	return (&retryCmd{manyFlags{Names: c.Names, Filter: c.many(c.Names), All: c.All, yesFlag: c.yesFlag}}).Run(ctx, con, api)
 }
 
 // many returns the flags of a command that acts on many tasks. If tasks are
 // named, the flags select nothing.
-func (f deadFilter) many(names []string) filterFlags {
+func (f deadFilter) many(names []string) flags.Filter {
 	flags := f.flags()
 	if len(names) > 0 || f.Queue == "" && f.Reason == "" && len(f.Label) == 0 && f.Schedule == "" && f.DueBefore == "" && f.DueAfter == "" {
 		flags.State = nil // without another filter, the state must not select all dead tasks
@@ -133,12 +136,12 @@ Examples:
 
 // Run cancels the tasks. A named task must be dead and must not change until it
 // is cancelled, so that a typing error cannot cancel a live task.
-func (c *deadRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *deadRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	flags := c.many(c.Names)
 	if c.All {
 		flags.State = []string{string(client.Dead)}
 	}
-	chosen := manyFlags{Names: c.Names, filterFlags: flags, yesFlag: c.yesFlag}
+	chosen := manyFlags{Names: c.Names, Filter: flags, yesFlag: c.yesFlag}
 	filtered, err := chosen.byFilter()
 	if err != nil {
 		return err
@@ -152,11 +155,11 @@ func (c *deadRmCmd) Run(ctx context.Context, con *console, api *client.Client) e
 			return err
 		}
 		if t.State != client.Dead {
-			return withCode(exitConflict, fmt.Errorf("%s is %s, not dead: use foliot cancel to cancel a live task", name, t.State))
+			return exit.With(exit.Conflict, fmt.Errorf("%s is %s, not dead: use foliot cancel to cancel a live task", name, t.State))
 		}
 		if t, _, err = api.Tasks.Cancel(ctx, name, client.IfMatch(t.ETag())); err != nil {
 			return err
 		}
-		return con.resultf(t, "cancelled %s", name)
+		return con.Resultf(t, "cancelled %s", name)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
@@ -35,7 +36,7 @@ func look(ctx context.Context, api *client.Client, name string, due time.Time) o
 	case errors.Is(err, client.ErrNotFound):
 		return ended("the task does not exist on the server any more")
 	case err != nil:
-		return waits("%s", oneLine(withOp(err, "read "+name), nil))
+		return waits("%s", exit.OneLine(exit.WithOp(err, "read "+name), nil))
 	}
 	o := obstacleOf(t)
 	if o.why == "" && time.Since(due) >= unstartedFor {
@@ -97,7 +98,7 @@ func unstarted(ctx context.Context, api *client.Client, t *client.Task) string {
 	}
 	live, err := api.Admin.Live(ctx)
 	if err != nil {
-		return oneLine(withOp(err, "read the server's live data"), nil)
+		return exit.OneLine(exit.WithOp(err, "read the server's live data"), nil)
 	}
 	for _, q := range live.Queues {
 		if q.Queue == t.Queue && q.LimitedBy != "" {
@@ -112,7 +113,7 @@ func unstarted(ctx context.Context, api *client.Client, t *client.Task) string {
 
 // notDelivered returns the error of a command whose task was not delivered.
 func notDelivered(name string, o obstacle) error {
-	return withCode(exitUndelivered, errors.New(o.about(name)))
+	return exit.With(exit.Undelivered, errors.New(o.about(name)))
 }
 
 // about returns o as a sentence about the task of that name.

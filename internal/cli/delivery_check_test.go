@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 // trials are the commands that create tasks for their own receiver.
@@ -22,7 +23,7 @@ func TestATrialReportsAtOnceWhyItsTaskWasNotDelivered(t *testing.T) {
 	for name, args := range trials {
 		began := time.Now()
 		_, errs, code := p.foliot(args...)
-		if took := time.Since(began); code != exitUndelivered || took > benchTimeout/2 ||
+		if took := time.Since(began); code != exit.Undelivered || took > benchTimeout/2 ||
 			!strings.Contains(errs, "was not delivered: it is dead: refused by the egress policy") || !strings.Contains(errs, "foliot doctor egress http://127.0.0.1:") {
 			t.Errorf("%s ended with %d after %v: %s", name, code, took, errs)
 		}
@@ -60,7 +61,7 @@ func TestATrialReportsAtOnceWhyItsTaskWaits(t *testing.T) {
 			}
 		}()
 		p.must("queue", "resume", queue)
-		if code := <-trial.code; code != exitOK {
+		if code := <-trial.code; code != exit.OK {
 			t.Errorf("%s ended with %d", name, code)
 		}
 	}
@@ -71,7 +72,7 @@ func TestATrialWorksOnASecuredServer(t *testing.T) {
 	dir := t.TempDir()
 	makeToken(t, dir)
 	out, errs, code := newSession(t).runBare("token", "create", "--data", dir, "--scope", "write")
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatal(errs)
 	}
 	token := filepath.Join(t.TempDir(), "token")
@@ -80,10 +81,10 @@ func TestATrialWorksOnASecuredServer(t *testing.T) {
 	}
 	p := serveProcess(t, "--listen", anyPort, "--data", dir, "--egress-allow", "127.0.0.1/32")
 	for name, args := range trials {
-		if _, errs, code := p.foliot(append([]string{"--token-file", token}, args...)...); code != exitOK {
+		if _, errs, code := p.foliot(append([]string{"--token-file", token}, args...)...); code != exit.OK {
 			t.Errorf("%s ended with %d: %s", name, code, errs)
 		}
-		if _, errs, code := p.foliot(args...); code == exitOK || !strings.Contains(errs, "token") {
+		if _, errs, code := p.foliot(args...); code == exit.OK || !strings.Contains(errs, "token") {
 			t.Errorf("%s without a token ended with %d: %s", name, code, errs)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/doctor"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/wire"
@@ -37,7 +38,7 @@ Examples:
 }
 
 // Run examines the server.
-func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (doctorServerCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	return doctor.Server(ctx, api, newReport(con))
 }
 
@@ -56,7 +57,7 @@ Examples:
 }
 
 // Run examines the directory.
-func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
+func (c *doctorDataCmd) Run(ctx context.Context, con *console.Console) error {
 	dir, err := config.LocalDir("DIR", c.Dir)
 	if err != nil {
 		return err
@@ -65,12 +66,12 @@ func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
 }
 
 // newReport returns a report that prints each finding.
-func newReport(con *console) *doctor.Report {
+func newReport(con *console.Console) *doctor.Report {
 	return doctor.NewReport(func(found wire.Finding) error {
-		if con.json {
-			return con.object(found)
+		if con.JSON {
+			return con.Object(found)
 		}
-		con.linef("%s", doctor.Line(found))
+		con.Linef("%s", doctor.Line(found))
 		return nil
-	}, con.errorText)
+	}, con.ErrorText)
 }

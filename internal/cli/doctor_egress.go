@@ -10,7 +10,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/connect"
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/doctor"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/node"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/usage"
@@ -49,7 +52,7 @@ Examples:
 }
 
 // Run prints the verdict on the URL.
-func (c *doctorEgressCmd) Run(ctx context.Context, con *console, dial dialer, parsed *kong.Context, file *config.Values) error {
+func (c *doctorEgressCmd) Run(ctx context.Context, con *console.Console, dial connect.Dialer, parsed *kong.Context, file *config.Values) error {
 	if c.Offline || givesOwnFlag(parsed) {
 		return c.judge(ctx, con, parsed, file)
 	}
@@ -84,7 +87,7 @@ func givesOwnFlag(parsed *kong.Context) bool {
 }
 
 // judge prints the verdict of a server that would start with these settings.
-func (c *doctorEgressCmd) judge(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
+func (c *doctorEgressCmd) judge(ctx context.Context, con *console.Console, parsed *kong.Context, file *config.Values) error {
 	settings, err := c.Resolve()
 	var guard *webhook.Guard
 	if err == nil {
@@ -103,35 +106,35 @@ func (c *doctorEgressCmd) judge(ctx context.Context, con *console, parsed *kong.
 }
 
 // reportEgress prints a verdict, and returns the error that chooses the exit code.
-func reportEgress(con *console, e wire.Egress) error {
+func reportEgress(con *console.Console, e wire.Egress) error {
 	if err := printEgress(con, e); err != nil {
 		return err
 	}
 	switch {
 	case e.Problem != "":
-		return withCode(exitFailure, errors.New(e.Problem))
+		return exit.With(exit.Failure, errors.New(e.Problem))
 	case !e.Open:
-		return withCode(exitDenied, fmt.Errorf("%s: tasks may not call this URL: they would be dead at once, with the reason %s; foliot serve --egress-allow opens addresses", e.URL, webhook.ReasonEgressDenied))
+		return exit.With(exit.Denied, fmt.Errorf("%s: tasks may not call this URL: they would be dead at once, with the reason %s; foliot serve --egress-allow opens addresses", e.URL, webhook.ReasonEgressDenied))
 	}
 	return nil
 }
 
-func printEgress(con *console, e wire.Egress) error {
-	if con.json {
-		return con.object(e)
+func printEgress(con *console.Console, e wire.Egress) error {
+	if con.JSON {
+		return con.Object(e)
 	}
 	if len(e.Addresses) == 0 {
 		return nil
 	}
-	out := con.table([]string{"ADDRESS", "VERDICT", "WHY"})
+	out := con.Table([]string{"ADDRESS", "VERDICT", "WHY"})
 	for _, a := range e.Addresses {
 		verdict := "denied"
 		if a.Open {
 			verdict = "open"
 		}
-		if err := out.add(a.Address, verdict, a.Reason); err != nil {
+		if err := out.Add(a.Address, verdict, a.Reason); err != nil {
 			return err
 		}
 	}
-	return out.end()
+	return out.End()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/doctor"
 	"github.com/foliot/foliot/internal/server/config"
 )
@@ -29,7 +30,7 @@ Examples:
 }
 
 // Run examines the Redis.
-func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
+func (c *doctorRedisCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context, file *config.Values) error {
 	u, store, err := c.RedisAt(c.URL, parsed, file)
 	if err != nil {
 		return err

@@ -4,13 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
 func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
 	r, s := redistest.New(t), newSession(t)
 	stdout, stderr, code := s.runBare("doctor", "redis", "redis://"+r.Addr)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("%d: %s%s", code, stdout, stderr)
 	}
 	for _, part := range []string{"version 7", "noeviction", "appendfsync", "MB used", "has no replica", "within", "stored tasks there yet"} {
@@ -27,7 +28,7 @@ func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout, _, code = s.runBare("doctor", "redis")
-	if code != exitFailure || !strings.Contains(stdout, "BAD  fit") || !strings.Contains(stdout, "16 shards") {
+	if code != exit.Failure || !strings.Contains(stdout, "BAD  fit") || !strings.Contains(stdout, "16 shards") {
 		t.Errorf("%d:\n%s", code, stdout)
 	}
 }
@@ -35,7 +36,7 @@ func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
 func TestTheDoctorExaminesAllMastersOfACluster(t *testing.T) {
 	c := redistest.NewCluster(t, 3, 0)
 	stdout, stderr, code := newSession(t).runBare("doctor", "redis", "redis+cluster://"+c.Servers[0].Addr)
-	if code != exitOK || strings.Count(stdout, "version 7") != 3 || strings.Count(stdout, "ok   clock ") != 3 || strings.Count(stdout, "ok   clocks") != 1 {
+	if code != exit.OK || strings.Count(stdout, "version 7") != 3 || strings.Count(stdout, "ok   clock ") != 3 || strings.Count(stdout, "ok   clocks") != 1 {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -92,7 +93,7 @@ func TestDoctorSaysThatTheStoreWasEmptied(t *testing.T) {
 	closes(t, p)
 	out, errs, code := p.foliot("-o", "json", "doctor")
 	found := findingsOf(t, out)
-	if says := found["identity"]; code != exitFailure || says.OK || !strings.Contains(says.Says, "foliot:meta") || !strings.Contains(says.Says, "start them again") {
+	if says := found["identity"]; code != exit.Failure || says.OK || !strings.Contains(says.Says, "foliot:meta") || !strings.Contains(says.Says, "start them again") {
 		t.Errorf("it ended with %d: %s\n%s", code, out, errs)
 	}
 	if found["ready"].OK || found["dead"].OK {
@@ -128,7 +129,7 @@ func TestAServerOnARedisThatBecameUnfitIsNotReadyAndHasAMetric(t *testing.T) {
 		if _, text := get("/metrics"); !strings.Contains(text, "\n"+metric+"\n") {
 			t.Errorf("there is no %q", metric)
 		}
-		if _, errs, code := p.foliot("add", "http://127.0.0.1:9/", "--in", "1h"); (code == exitOK) == unfit {
+		if _, errs, code := p.foliot("add", "http://127.0.0.1:9/", "--in", "1h"); (code == exit.OK) == unfit {
 			t.Errorf("%s: add ended with %d: %s", policy, code, errs)
 		}
 	}

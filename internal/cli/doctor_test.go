@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -17,7 +18,7 @@ func TestDoctorReportsTasksAsUnknownWhileTheStoreIsUnavailable(t *testing.T) {
 	t.Parallel() // it waits for the server
 	srv, asked := newStoreless(t)
 	stdout, _, code := (&session{t: t, server: srv}).run("", "doctor")
-	if code != exitFailure || asked.Load() != 4 { // two requests, about the servers and to examine the store, each sent twice
+	if code != exit.Failure || asked.Load() != 4 { // two requests, about the servers and to examine the store, each sent twice
 		t.Errorf("it ended with %d after asking the store %d times", code, asked.Load())
 	}
 	for _, bad := range []string{"BAD  server       the server answers, but cannot reach its store", "BAD  overdue      unknown", "BAD  schedules    unknown", "BAD  dead         unknown"} {
@@ -56,7 +57,7 @@ func TestDoctorDistinguishesErrorsFromMissingPermissions(t *testing.T) {
 		}))
 		t.Cleanup(srv.Close)
 		stdout, _, code := (&session{t: t, server: srv.URL}).run("", "doctor")
-		if bad := c.status != http.StatusForbidden; !strings.Contains(stdout, c.says) || (code == exitFailure) != bad {
+		if bad := c.status != http.StatusForbidden; !strings.Contains(stdout, c.says) || (code == exit.Failure) != bad {
 			t.Errorf("%d ended with %d:\n%s", c.status, code, stdout)
 		}
 	}
@@ -65,7 +66,7 @@ func TestDoctorDistinguishesErrorsFromMissingPermissions(t *testing.T) {
 func TestDoctorFindsShardsWithoutAnOwner(t *testing.T) {
 	s := newShared(t)
 	stdout, _, code := s.run("", "doctor")
-	if code != exitFailure || !strings.Contains(stdout, "BAD  shards       1 of 4 have no owner, so their tasks are not delivered: a server should take them within seconds") {
+	if code != exit.Failure || !strings.Contains(stdout, "BAD  shards       1 of 4 have no owner, so their tasks are not delivered: a server should take them within seconds") {
 		t.Errorf("%d:\n%s", code, stdout)
 	}
 	for _, node := range []string{"a", "b"} {

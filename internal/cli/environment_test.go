@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 func TestAnUnknownVariableIsRefusedWithTheNearestOne(t *testing.T) {
@@ -29,18 +31,18 @@ func TestAnUnknownVariableIsRefusedWithTheNearestOne(t *testing.T) {
 		"FOLIOT_REDIS_SERVICE_PORT=6379":              "",
 	} {
 		err := checkEnvironment(root, []string{setting})
-		if (err == nil) != (says == "") || err != nil && (!strings.Contains(err.Error(), says) || exitCode(err) != exitUsage) {
+		if (err == nil) != (says == "") || err != nil && (!strings.Contains(err.Error(), says) || exit.CodeOf(err) != exit.Usage) {
 			t.Errorf("%s: %v, want %q", setting, err, says)
 		}
 	}
 	t.Setenv("FOLIOT_LOGLEVEL", "debug")
 	s := newSession(t)
 	for _, line := range []string{"ls", "config", "version"} {
-		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(stderr, "did you mean FOLIOT_LOG_LEVEL?") {
+		if _, stderr, code := s.run("", s.words(line)...); code != exit.Usage || !strings.Contains(stderr, "did you mean FOLIOT_LOG_LEVEL?") {
 			t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
 		}
 	}
-	if _, stderr, code := s.run("", "complete", "--", "l"); code != exitOK {
+	if _, stderr, code := s.run("", "complete", "--", "l"); code != exit.OK {
 		t.Errorf("completion ended with %d: %s", code, stderr)
 	}
 }
@@ -67,7 +69,7 @@ func TestAnEmptyNameOnTheCommandLineIsRefused(t *testing.T) {
 		"cron import - --prefix ''":                             "--prefix",
 		"add http://127.0.0.1:9/ --in '' --name x --queue mail": "--in",
 	} {
-		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(stderr, flag+": ") {
+		if _, stderr, code := s.run("", s.words(line)...); code != exit.Usage || !strings.Contains(stderr, flag+": ") {
 			t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
 		}
 	}
@@ -100,7 +102,7 @@ func TestATimeThatIsLongPastIsRefusedWithARemedy(t *testing.T) {
 	ago := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }
 	for _, line := range []string{"add http://127.0.0.1:9/ --at ", "move a --at "} {
 		_, stderr, code := s.run("", s.words(line+ago(2*time.Minute))...)
-		if code != exitUsage || !strings.Contains(stderr, "--at: ") || !strings.Contains(stderr, "--in 0s") {
+		if code != exit.Usage || !strings.Contains(stderr, "--at: ") || !strings.Contains(stderr, "--in 0s") {
 			t.Errorf("%s: it ended with %d and printed %q", line, code, stderr)
 		}
 		s.must("", line+ago(30*time.Second)) // clocks differ, and typing takes time

@@ -18,13 +18,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 type exportCmd struct {
 	File string `arg:"" optional:"" default:"-" help:"The file to write. It appears when the export is complete; - means standard output (default: -)."`
 
-	filterFlags
+	flags.Filter
 }
 
 // Help shows examples below the usage line.
@@ -49,16 +51,16 @@ Examples:
 }
 
 // Run exports the tasks and schedules.
-func (c *exportCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *exportCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.DueBefore == "" && c.DueAfter == ""
 	if len(c.State) == 0 {
 		c.State = []string{"scheduled", "running"}
 	}
-	filter, err := c.filter(time.Now())
+	filter, err := c.Resolve(time.Now())
 	if err != nil {
 		return err
 	}
-	x := exporter{con: con, api: api, bar: newProgress(con, "exported", -1), terminal: con.outTerm && c.File == "-"}
+	x := exporter{con: con, api: api, bar: console.NewProgress(con, "exported", -1), terminal: con.OutTerm && c.File == "-"}
 	write := func(w io.Writer) error {
 		if err := x.tasks(ctx, w, filter); err != nil || !schedules {
 			return err
@@ -66,26 +68,26 @@ func (c *exportCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		return x.allSchedules(ctx, w, filter)
 	}
 	if c.File == "-" {
-		err = buffered(con.out, write)
+		err = buffered(con.Out, write)
 	} else {
 		err = replaceFile(c.File, write)
 	}
-	x.bar.done()
+	x.bar.Done()
 	if err != nil {
 		return fmt.Errorf("export to %s: %w", c.File, err)
 	}
-	con.notef("exported %d tasks%s", x.count, wording.AndSchedules(x.schedules))
+	con.Notef("exported %d tasks%s", x.count, wording.AndSchedules(x.schedules))
 	if x.ended > 0 {
-		con.notef("left out %d schedules that have ended", x.ended)
+		con.Notef("left out %d schedules that have ended", x.ended)
 	}
 	return nil
 }
 
 // exporter writes the lines and counts them.
 type exporter struct {
-	con *console
+	con *console.Console
 	api *client.Client
-	bar *progress
+	bar *console.Progress
 
 	terminal bool // the lines go to a terminal
 
@@ -95,7 +97,7 @@ type exporter struct {
 func (x *exporter) tasks(ctx context.Context, w io.Writer, filter client.Filter) error {
 	_, _, err := eachTask(ctx, x.api, client.Query{Filter: filter, Bodies: true}, 0, func(t *client.Task) error {
 		x.count++
-		x.bar.add(1, 0)
+		x.bar.Add(1, 0)
 		return x.line(w, exportLine(t))
 	})
 	return err
@@ -106,7 +108,7 @@ func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.
 	for s, err := range x.api.Schedules.List(ctx, client.ScheduleQuery{Labels: filter.Labels, Bodies: true}) {
 		switch {
 		case noSchedules(err):
-			x.con.notef("the server is too old to have schedules: only tasks were exported")
+			x.con.Notef("the server is too old to have schedules: only tasks were exported")
 			return nil
 		case err != nil:
 			return err
@@ -117,7 +119,7 @@ func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.
 			continue
 		}
 		x.schedules++
-		x.bar.add(1, 0)
+		x.bar.Add(1, 0)
 		if err := x.line(w, scheduleToMove(s)); err != nil {
 			return err
 		}
@@ -129,7 +131,7 @@ func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.
 // control characters.
 func (x *exporter) line(w io.Writer, v json.Marshaler) error {
 	if x.terminal {
-		return writeJSON(w, v, true)
+		return console.WriteJSON(w, v, true)
 	}
 	line, err := v.MarshalJSON()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -66,10 +67,10 @@ func (m *moveTest) post(method, path, media, body string, headers ...string) {
 func (m *moveTest) move(filter ...string) {
 	m.Helper()
 	file := filepath.Join(m.from.dir, "tasks.ndjson")
-	if out, errs, code := m.from.run("", append([]string{"export", file}, filter...)...); code != exitOK {
+	if out, errs, code := m.from.run("", append([]string{"export", file}, filter...)...); code != exit.OK {
 		m.Fatalf("the export ended with %d: %s%s", code, out, errs)
 	}
-	if out, errs, code := m.to.run("", "import", file); code != exitOK {
+	if out, errs, code := m.to.run("", "import", file); code != exit.OK {
 		m.Fatalf("the import ended with %d: %s%s", code, out, errs)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 )
@@ -24,7 +25,7 @@ func TestOtherUsersCannotReadTheFilesOfAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
-	if out, errs, code := p.foliot("secret", "create"); code != exitOK {
+	if out, errs, code := p.foliot("secret", "create"); code != exit.OK {
 		t.Fatalf("%q%q", out, errs)
 	}
 	files := 0
@@ -89,14 +90,14 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 		code := run(ctx, append([]string{"--server", "http://127.0.0.1:1"}, strings.Fields(c.args)...), strings.NewReader(""), &out, &errOut)
 		end()
 		errs := errOut.String()
-		if code != exitUsage || !strings.Contains(errs, c.path) || !strings.Contains(errs, "mode "+c.mode) || !strings.Contains(errs, c.remedy) {
+		if code != exit.Usage || !strings.Contains(errs, c.path) || !strings.Contains(errs, "mode "+c.mode) || !strings.Contains(errs, c.remedy) {
 			t.Errorf("foliot %s: %d %s%s", c.args, code, out.String(), errs)
 		}
 		if strings.Contains(errs, "secret@") {
 			t.Errorf("%s", errs)
 		}
 	}
-	if _, errs, code := (&session{t: t, server: "http://127.0.0.1:1"}).run("", "config", "--config", file("b.yaml", "log-level: error\n", 0o644)); code != exitOK {
+	if _, errs, code := (&session{t: t, server: "http://127.0.0.1:1"}).run("", "config", "--config", file("b.yaml", "log-level: error\n", 0o644)); code != exit.OK {
 		t.Errorf("a configuration without secrets, which others may read: %d %s", code, errs)
 	}
 }
@@ -111,7 +112,7 @@ func TestNoErrorAdvisesToCloseADirectoryOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, errs, code := (&session{t: t, server: "http://127.0.0.1:1"}).run("", "token", "create", "--data", dir)
-	if code == exitOK || strings.Contains(errs, "chmod") || !strings.Contains(errs, "not a foliot data directory") {
+	if code == exit.OK || strings.Contains(errs, "chmod") || !strings.Contains(errs, "not a foliot data directory") {
 		t.Errorf("%d %s", code, errs)
 	}
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o755 {

@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 // The error for an invalid value is the same on the command line, in a variable
@@ -23,7 +25,7 @@ func TestAnInvalidValueHasTheSameErrorEverywhere(t *testing.T) {
 	} {
 		check := func(where, place string, errs string, code int) {
 			t.Helper()
-			if code != exitUsage || !strings.HasPrefix(errs, "foliot: "+place+": "+c.says) || !strings.Contains(errs, where) {
+			if code != exit.Usage || !strings.HasPrefix(errs, "foliot: "+place+": "+c.says) || !strings.Contains(errs, where) {
 				t.Errorf("%s %q: exit code %d, %q", c.flag, c.value, code, errs)
 			}
 		}
@@ -52,7 +54,7 @@ func TestAMissingValueIsReported(t *testing.T) {
 		"namespace set m --max-pending 1M": `foliot: --max-pending: "1M" is not a whole number, such as 1000; see`,
 	} {
 		_, errs, code := newSession(t).runBare(strings.Fields(line)...)
-		if code != exitUsage || !strings.HasPrefix(errs, says) || strings.Count(errs, "\n") != 1 {
+		if code != exit.Usage || !strings.HasPrefix(errs, says) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("foliot %s: exit code %d, %q", line, code, errs)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -223,8 +224,8 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			stdout, stderr, code := s.run("", s.words(c.line)...)
-			if code != exitUsage {
-				t.Errorf("exit code %d, want %d; it printed %q", code, exitUsage, stderr)
+			if code != exit.Usage {
+				t.Errorf("exit code %d, want %d; it printed %q", code, exit.Usage, stderr)
 			}
 			if stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "foliot: ") {
 				t.Errorf("want one line on standard error, got %q and on standard output %q", stderr, stdout)
@@ -249,7 +250,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 		words := strings.Fields(name)
 		for _, args := range [][]string{append(words, "--help"), append([]string{"help"}, words...)} {
 			stdout, stderr, code := s.runBare(args...)
-			if code != exitOK || stderr != "" || !strings.Contains(stdout, "Example") || !strings.Contains(stdout, "foliot "+name) {
+			if code != exit.OK || stderr != "" || !strings.Contains(stdout, "Example") || !strings.Contains(stdout, "foliot "+name) {
 				t.Errorf("foliot %v ended with %d and printed:\n%s%s", args, code, stdout, stderr)
 			}
 		}
@@ -260,7 +261,7 @@ func TestTheOverallHelpListsTheExitCodes(t *testing.T) {
 	s := newSession(t)
 	for _, args := range [][]string{nil, {"help"}, {"--help"}} {
 		stdout, _, code := s.runBare(args...)
-		if code != exitOK || !strings.Contains(stdout, exitCodesHelp) {
+		if code != exit.OK || !strings.Contains(stdout, exit.CodesHelp) {
 			t.Errorf("foliot %v ended with %d and printed:\n%s", args, code, stdout)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
@@ -25,8 +27,8 @@ Examples:
 }
 
 // Run prints the task.
-func (c *getCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	if err := checkNames([]string{c.Name}); err != nil {
+func (c *getCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if err := flags.CheckNames([]string{c.Name}); err != nil {
 		return err
 	}
 	t, err := api.Tasks.Get(ctx, c.Name)
@@ -36,14 +38,14 @@ func (c *getCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	if c.Wait {
 		return wait(ctx, con, api, t)
 	}
-	if con.json {
-		return con.object(t)
+	if con.JSON {
+		return con.Object(t)
 	}
-	return describe(t).print(con)
+	return describe(t).Print(con)
 }
 
 // describe returns a task as rows.
-func describe(t *client.Task) (r rows) {
+func describe(t *client.Task) (r console.Rows) {
 	state := string(t.State)
 	if t.Reason != "" && t.Reason != state {
 		state += " (" + t.Reason + ")"
@@ -54,27 +56,27 @@ func describe(t *client.Task) (r rows) {
 	if t.CancelRequested {
 		state += ", cancel requested"
 	}
-	r.add("name", t.Name)
-	r.add("id", t.ID)
-	r.add("state", state)
-	r.add("due", wording.Instant(t.DueAt))
+	r.Add("name", t.Name)
+	r.Add("id", t.ID)
+	r.Add("state", state)
+	r.Add("due", wording.Instant(t.DueAt))
 	if !t.NextAt.Equal(t.DueAt) {
-		r.add("next attempt", wording.InstantOr(t.NextAt, ""))
+		r.Add("next attempt", wording.InstantOr(t.NextAt, ""))
 	}
-	r.add("schedule", t.Schedule)
-	r.add("instant", wording.InstantOr(t.Instant, ""))
+	r.Add("schedule", t.Schedule)
+	r.Add("instant", wording.InstantOr(t.Instant, ""))
 	addRequest(&r, &t.Spec)
 	if t.At.IsZero() {
-		r.add("delay", t.Delay.String())
+		r.Add("delay", t.Delay.String())
 	}
 	addLimits(&r, &t.Spec)
-	r.add("created", wording.Instant(t.CreatedAt))
-	r.add("finished", wording.InstantOr(t.FinishedAt, ""))
+	r.Add("created", wording.Instant(t.CreatedAt))
+	r.Add("finished", wording.InstantOr(t.FinishedAt, ""))
 	if t.Reclaims > 0 {
-		r.add("reclaims", strconv.Itoa(t.Reclaims))
+		r.Add("reclaims", strconv.Itoa(t.Reclaims))
 	}
 	for _, a := range t.Attempts {
-		r.add("attempt", wording.Instant(a.StartedAt)+" "+attemptLine(a))
+		r.Add("attempt", wording.Instant(a.StartedAt)+" "+attemptLine(a))
 	}
 	return r
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
@@ -63,23 +65,23 @@ type badLine struct {
 }
 
 // Run imports the file.
-func (c *importCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *importCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Parallel < 1 || c.Parallel > 64 {
 		return usage.Errorf("--parallel", "%d is not between 1 and 64", c.Parallel)
 	}
 	if c.Batch < 1 || c.Batch > task.MaxBatch {
 		return usage.Errorf("--batch", "%d is not between 1 and %d", c.Batch, task.MaxBatch)
 	}
-	in, size, err := openInput(c.File, con.in)
+	in, size, err := openInput(c.File, con.In)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 
-	im := &importer{con: con, api: api, batch: c.Batch, bar: newProgress(con, "imported", size)}
+	im := &importer{con: con, api: api, batch: c.Batch, bar: console.NewProgress(con, "imported", size)}
 	began := time.Now()
 	err = im.run(ctx, newLineReader(in), c.Parallel)
-	im.bar.done()
+	im.bar.Done()
 	return im.conclude(err, time.Since(began))
 }
 
@@ -112,10 +114,10 @@ func openInput(file string, stdin io.Reader) (io.ReadCloser, int64, error) {
 // does not wait for the reader, because a read from a terminal cannot be
 // cancelled.
 type importer struct {
-	con   *console
+	con   *console.Console
 	api   *client.Client
 	batch int
-	bar   *progress
+	bar   *console.Progress
 
 	mu    sync.Mutex // guards total
 	total importReply
@@ -169,7 +171,7 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 	var b importBatch
 	pass := func() bool {
 		if len(b.numbers) == 0 {
-			im.bar.add(0, b.size)
+			im.bar.Add(0, b.size)
 			b = importBatch{}
 			return true
 		}
@@ -235,7 +237,7 @@ func (im *importer) passSchedule(ctx context.Context, l line, batches chan<- imp
 	s, err := readSchedule(l.text)
 	if err != nil {
 		im.report(badLine{Line: l.number, Code: "bad_line", Detail: err.Error()})
-		im.bar.add(0, l.size)
+		im.bar.Add(0, l.size)
 		return true
 	}
 	select {
@@ -256,16 +258,16 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx) // the error of another sender, or an interrupt
-	case errors.As(err, &refused) && refusalCode(refused) == exitUsage && len(b.numbers) > 1:
+	case errors.As(err, &refused) && exit.RefusalCode(refused) == exit.Usage && len(b.numbers) > 1:
 		return im.narrow(ctx, b)
 	case err != nil:
-		return withOp(err, "import of "+b.lines())
+		return exit.WithOp(err, "import of "+b.lines())
 	}
 	later, err := im.count(b, results)
 	if err != nil || len(later.numbers) == 0 {
 		return err
 	}
-	if !pause(ctx, rateDelay) {
+	if !console.Pause(ctx, rateDelay) {
 		return context.Cause(ctx)
 	}
 	return im.send(ctx, later)
@@ -301,7 +303,7 @@ func (im *importer) count(b importBatch, results []client.BatchResult) (later im
 	im.total.Created += created
 	im.total.Skipped += skipped
 	im.mu.Unlock()
-	im.bar.add(created+skipped, b.size)
+	im.bar.Add(created+skipped, b.size)
 	return later, failure
 }
 
@@ -325,11 +327,11 @@ func (im *importer) report(bad badLine) {
 		return
 	}
 	im.total.Errors = append(im.total.Errors, bad)
-	if !im.con.json {
-		im.con.notef("line %d: %s", bad.Line, wording.Printable(bad.Detail))
+	if !im.con.JSON {
+		im.con.Notef("line %d: %s", bad.Line, wording.Printable(bad.Detail))
 	}
 	if im.total.Refused == maxReported {
-		im.con.notef("%d lines were refused; further ones are only counted", maxReported)
+		im.con.Notef("%d lines were refused; further ones are only counted", maxReported)
 	}
 }
 
@@ -344,19 +346,19 @@ func (im *importer) conclude(stopped error, took time.Duration) error {
 	if errors.As(stopped, &form) { // no line was sent
 		return stopped
 	}
-	if im.con.json {
-		if err := im.con.object(t); err != nil {
+	if im.con.JSON {
+		if err := im.con.Object(t); err != nil {
 			return err
 		}
 	} else {
-		im.con.linef("created %d%s, skipped %d existing, refused %d, in %.1f s (%s)",
+		im.con.Linef("created %d%s, skipped %d existing, refused %d, in %.1f s (%s)",
 			t.Created, wording.AndSchedules(t.Schedules), t.Skipped, t.Refused, took.Seconds(), wording.PerSecond(t.Created, took))
 	}
 	switch {
 	case stopped != nil:
 		return fmt.Errorf("import stopped early; repeat the command to continue: %w", stopped)
 	case t.Refused > 0:
-		return withCode(exitFailure, fmt.Errorf("refused lines: %d", t.Refused))
+		return exit.With(exit.Failure, fmt.Errorf("refused lines: %d", t.Refused))
 	}
 	return nil
 }

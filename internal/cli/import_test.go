@@ -20,6 +20,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -69,21 +70,21 @@ func TestAnExportThatIsImportedAgainIsTheSame(t *testing.T) {
 	lines.WriteString(`{"name":"text","at":"2030-01-01T00:00:00.001Z","http":{"url":"http://127.0.0.1:9/","method":"PUT","body":"text \u00e9\n"}}` + "\n")
 	lines.WriteString(`{"name":"bytes","at":"2030-01-01T00:00:00Z","http":{"url":"http://127.0.0.1:9/","body_base64":"AP8="},"retry":{"max_attempts":3,"max_age":"2h"},"timeout":"1s","expire_after":"5m","priority":"low","queue":"q"}` + "\n")
 	lines.WriteString(`{"name":"none","at":"2030-01-01T00:00:00Z","http":{"url":"http://127.0.0.1:9/"}}` + "\n")
-	if out, errs, code := from.run(lines.String(), "import", "-"); code != exitOK || !strings.HasPrefix(out, "created 2503,") {
+	if out, errs, code := from.run(lines.String(), "import", "-"); code != exit.OK || !strings.HasPrefix(out, "created 2503,") {
 		t.Fatalf("import ended with %d: %s%s", code, out, errs)
 	}
-	if _, errs, code := from.run("", "export", file); code != exitOK {
+	if _, errs, code := from.run("", "export", file); code != exit.OK {
 		t.Fatalf("export ended with %d: %s", code, errs)
 	}
 	first, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, errs, code := to.run("", "import", file); code != exitOK || !strings.HasPrefix(out, "created 2503,") {
+	if out, errs, code := to.run("", "import", file); code != exit.OK || !strings.HasPrefix(out, "created 2503,") {
 		t.Fatalf("the second import ended with %d: %s%s", code, out, errs)
 	}
 	second, _, code := to.run("", "export")
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("the second export ended with %d", code)
 	}
 	if !bytes.Equal(first, []byte(second)) {
@@ -108,7 +109,7 @@ func TestAnImportedTaskTakesNoDefaultsFromItsNewQueue(t *testing.T) {
 		{to, "queue set default --expire-after 1m --on-dead https://a.example/ --max-attempts 1 --timeout 1s"},
 		{to, "import " + file},
 	} {
-		if out, errs, code := c.s.run("", strings.Fields(c.line)...); code != exitOK {
+		if out, errs, code := c.s.run("", strings.Fields(c.line)...); code != exit.OK {
 			t.Fatalf("%s: %d %s%s", c.line, code, out, errs)
 		}
 	}
@@ -133,7 +134,7 @@ func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 	}
 	s := newSession(t)
 	s.server = "http://127.0.0.1:1"
-	if _, _, code := s.run("", "export", file); code != exitUnreachable {
+	if _, _, code := s.run("", "export", file); code != exit.Unreachable {
 		t.Errorf("export ended with %d", code)
 	}
 	entries, err := os.ReadDir(filepath.Dir(file))
@@ -164,7 +165,7 @@ func TestAnInterruptedImportCanBeRepeated(t *testing.T) {
 		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}`+"\n", i)
 	}
 	out, errs, code := s.run(lines.String(), "import", "-", "--batch", "10", "--parallel", "1")
-	if code != exitUnreachable || !strings.HasPrefix(out, "created 30,") || !strings.Contains(errs, "repeat the command") {
+	if code != exit.Unreachable || !strings.HasPrefix(out, "created 30,") || !strings.Contains(errs, "repeat the command") {
 		t.Fatalf("the import ended with %d: %s%s", code, out, errs)
 	}
 	srv.Close() // waits for abandoned requests that still run
@@ -172,7 +173,7 @@ func TestAnInterruptedImportCanBeRepeated(t *testing.T) {
 	defer healed.Close()
 	s.server = healed.URL
 	out, errs, code = s.run(lines.String(), "import", "-", "--batch", "10")
-	if code != exitOK || !strings.HasPrefix(out, "created 70, skipped 30 existing, refused 0") {
+	if code != exit.OK || !strings.HasPrefix(out, "created 70, skipped 30 existing, refused 0") {
 		t.Errorf("the second import ended with %d: %s%s", code, out, errs)
 	}
 }
@@ -184,7 +185,7 @@ func TestAnImportStopsWhenTheServerItselfFails(t *testing.T) {
 	defer srv.Close()
 	s := &session{t: t, server: srv.URL}
 	out, errs, code := s.run(strings.Repeat("{}\n", 20), "import", "-", "--batch", "2", "--parallel", "1")
-	if code != exitFailure || !strings.HasPrefix(out, "created 1, skipped 0 existing, refused 0,") || !strings.Contains(errs, "line 2: the store is full") {
+	if code != exit.Failure || !strings.HasPrefix(out, "created 1, skipped 0 existing, refused 0,") || !strings.Contains(errs, "line 2: the store is full") {
 		t.Errorf("the import ended with %d: %s%s", code, out, errs)
 	}
 }
@@ -199,14 +200,14 @@ func TestAnImportWaitsForTheNamespacesRate(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}`+"\n", i)
 	}
-	if out, errs, code := s.run(lines.String(), "import", "-"); code != exitOK || !strings.HasPrefix(out, "created 100, skipped 0 existing, refused 0,") {
+	if out, errs, code := s.run(lines.String(), "import", "-"); code != exit.OK || !strings.HasPrefix(out, "created 100, skipped 0 existing, refused 0,") {
 		t.Errorf("the import ended with %d: %s%s", code, out, errs)
 	}
 	if _, err := s.api(t).Namespaces.Put(t.Context(), "default", client.NamespaceSettings{MaxPending: 101}); err != nil {
 		t.Fatal(err)
 	}
 	out, errs, code := s.run(strings.ReplaceAll(lines.String(), "t-", "u-"), "import", "-")
-	if code != exitFailure || !strings.HasPrefix(out, "created 1, skipped 0 existing, refused 0,") || !strings.Contains(errs, "repeat the command") {
+	if code != exit.Failure || !strings.HasPrefix(out, "created 1, skipped 0 existing, refused 0,") || !strings.Contains(errs, "repeat the command") {
 		t.Errorf("a namespace that is full: %d: %s%s", code, out, errs)
 	}
 }
@@ -235,7 +236,7 @@ func TestALineThatInvalidatesItsBatchIsFound(t *testing.T) {
 		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"},"labels":%s}`+"\n", i, labels)
 	}
 	out, errs, code := s.run(lines.String(), "import", "-")
-	if code != exitFailure || !strings.HasPrefix(out, "created 19, skipped 0 existing, refused 1,") {
+	if code != exit.Failure || !strings.HasPrefix(out, "created 19, skipped 0 existing, refused 1,") {
 		t.Errorf("the import ended with %d: %s", code, out)
 	}
 	if !strings.HasPrefix(errs, "line 8: ") || len(errs) > 2*wording.MaxShown {
@@ -246,7 +247,7 @@ func TestALineThatInvalidatesItsBatchIsFound(t *testing.T) {
 func TestRefusedLinesArePrintedUpToALimit(t *testing.T) {
 	s := newSession(t)
 	out, errs, code := s.run(strings.Repeat("{no json\n", 3*maxReported), "import", "-")
-	if code != exitFailure || !strings.Contains(out, fmt.Sprintf("refused %d,", 3*maxReported)) {
+	if code != exit.Failure || !strings.Contains(out, fmt.Sprintf("refused %d,", 3*maxReported)) {
 		t.Errorf("the import ended with %d: %s", code, out)
 	}
 	if n := strings.Count(errs, "\n"); n != maxReported+2 {
@@ -267,7 +268,7 @@ func TestAnImportThatWaitsForInputCanBeInterrupted(t *testing.T) {
 	}()
 	<-read
 	cancel()
-	if got := <-code; got != exitInterrupted || !strings.HasPrefix(out.String(), "created 0,") {
+	if got := <-code; got != exit.Interrupted || !strings.HasPrefix(out.String(), "created 0,") {
 		t.Errorf("it ended with %d and printed %q", got, out.String())
 	}
 }
@@ -295,7 +296,7 @@ func TestAFileInAnotherFormatIsRefusedWithARemedy(t *testing.T) {
 		"tasks of Monday\n": "is not JSON",
 	} {
 		stdout, stderr, code := s.run(in, "import", "-")
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, says) || strings.Count(stderr, "\n") != 1 {
+		if code != exit.Usage || stdout != "" || !strings.Contains(stderr, says) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q ended with %d, %q: %q", in, code, stderr, stdout)
 		}
 	}

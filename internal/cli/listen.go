@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/task"
@@ -69,7 +71,7 @@ type callback struct {
 
 // Run receives callbacks until ctx ends, --count is reached, or the callback of
 // the task of --try has come.
-func (c *listenCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *listenCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Status < 200 || c.Status > 599 {
 		return usage.Errorf("--status", "%d is not between 200 and 599", c.Status)
 	}
@@ -91,7 +93,7 @@ func (c *listenCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	rc := &receiver{cmd: c, con: con, keys: keys, stop: stop}
-	con.notef("receiving callbacks on http://%s; press Ctrl-C to stop", l.Addr())
+	con.Notef("receiving callbacks on http://%s; press Ctrl-C to stop", l.Addr())
 	watched := func() error { return nil }
 	if c.Try > 0 {
 		if rc.awaited, err = c.try(ctx, con, api, l.Addr()); err != nil {
@@ -105,7 +107,7 @@ func (c *listenCmd) Run(ctx context.Context, con *console, api *client.Client) e
 }
 
 // try creates a task that calls addr, and returns its name.
-func (c *listenCmd) try(ctx context.Context, con *console, api *client.Client, addr net.Addr) (string, error) {
+func (c *listenCmd) try(ctx context.Context, con *console.Console, api *client.Client, addr net.Addr) (string, error) {
 	_, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return "", err
@@ -119,9 +121,9 @@ func (c *listenCmd) try(ctx context.Context, con *console, api *client.Client, a
 		HTTP:  client.HTTP{URL: "http://" + net.JoinHostPort(host, port) + "/hello", Body: client.Text("Hello from Foliot")},
 	})
 	if err != nil {
-		return "", withOp(err, "add a task")
+		return "", exit.WithOp(err, "add a task")
 	}
-	con.notef("created %s, due %s", t.Name, wording.Instant(t.DueAt))
+	con.Notef("created %s, due %s", t.Name, wording.Instant(t.DueAt))
 	return t.Name, nil
 }
 
@@ -156,7 +158,7 @@ func (rc *receiver) watch(ctx context.Context, api *client.Client) (wait func() 
 // or ctx ends. It prints each reason for which the task waits.
 func (rc *receiver) lookUntilFailed(ctx context.Context, api *client.Client, due time.Time) (_ obstacle, failed bool) {
 	printed := ""
-	for next := time.Until(due) + lookAfter; pause(ctx, next); next = lookEvery {
+	for next := time.Until(due) + lookAfter; console.Pause(ctx, next); next = lookEvery {
 		o := look(ctx, api, rc.awaited, due)
 		switch {
 		case ctx.Err() != nil || rc.arrived():
@@ -165,7 +167,7 @@ func (rc *receiver) lookUntilFailed(ctx context.Context, api *client.Client, due
 			return o, true
 		case o.why != "" && o.why != printed:
 			printed = o.why
-			rc.con.notef("%s", o.about(rc.awaited))
+			rc.con.Notef("%s", o.about(rc.awaited))
 		}
 	}
 	return obstacle{}, false
@@ -181,7 +183,7 @@ func (rc *receiver) arrived() bool {
 // receiver answers callbacks and prints them.
 type receiver struct {
 	cmd     *listenCmd
-	con     *console
+	con     *console.Console
 	keys    [][]byte // empty if signatures are not checked
 	stop    context.CancelFunc
 	awaited string // it stops after the callback of this task; "" for none
@@ -202,7 +204,7 @@ const (
 func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
 	body, _ := io.ReadAll(io.LimitReader(r.Body, maxRead)) // an incomplete body is shown too
-	if rc.cmd.Delay > 0 && !pause(r.Context(), rc.cmd.Delay) {
+	if rc.cmd.Delay > 0 && !console.Pause(r.Context(), rc.cmd.Delay) {
 		return
 	}
 	c := observe(r, arrived, body)
@@ -231,10 +233,10 @@ func (rc *receiver) show(c callback) bool {
 	if rc.cmd.Quiet {
 		c.Body = ""
 	}
-	if rc.con.json {
-		_ = rc.con.object(c) // without a reader, the sender still gets its answer
+	if rc.con.JSON {
+		_ = rc.con.Object(c) // without a reader, the sender still gets its answer
 	} else {
-		rc.con.linef("%s", c.line())
+		rc.con.Linef("%s", c.line())
 	}
 	rc.came = rc.came || rc.awaited != "" && own
 	if own && rc.seen == rc.cmd.Count || rc.came {

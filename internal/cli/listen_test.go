@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
@@ -95,7 +97,7 @@ func TestListenPrintsWhatItReceives(t *testing.T) {
 	if a, b := <-answered, <-answered; a != 503 || b != 503 {
 		t.Errorf("it answered %d and %d, want 503", a, b)
 	}
-	if code := <-l.code; code != exitOK {
+	if code := <-l.code; code != exit.OK {
 		t.Errorf("after --count callbacks it ended with %d", code)
 	}
 	http.DefaultClient.CloseIdleConnections()
@@ -104,7 +106,7 @@ func TestListenPrintsWhatItReceives(t *testing.T) {
 // Another callback must not end a trial with success.
 func TestATrialEndsOnlyWithItsOwnCallback(t *testing.T) {
 	stopped := 0
-	con := newConsole(strings.NewReader(""), io.Discard, io.Discard, false)
+	con := console.New(strings.NewReader(""), io.Discard, io.Discard, false)
 	rc := &receiver{cmd: &listenCmd{Count: 1}, con: con, awaited: "own", stop: func() { stopped++ }}
 	for range 2 {
 		if !rc.show(callback{Task: "other"}) || stopped != 0 || rc.arrived() {
@@ -133,7 +135,7 @@ func TestListenPrintsObjects(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	l.stop()
-	if code := <-l.code; code != exitOK {
+	if code := <-l.code; code != exit.OK {
 		t.Errorf("interrupted, it ended with %d", code)
 	}
 }
@@ -143,7 +145,7 @@ func TestAPortInUseIsReported(t *testing.T) {
 	addr := strings.TrimPrefix(urlPattern.FindString(l.line(t, l.stderr)), "http://")
 	var out, errs strings.Builder
 	code := run(t.Context(), []string{"listen", addr}, strings.NewReader(""), &out, &errs)
-	if code != exitFailure || !strings.Contains(errs.String(), addr+" is in use by another process") || strings.Count(errs.String(), "\n") != 1 {
+	if code != exit.Failure || !strings.Contains(errs.String(), addr+" is in use by another process") || strings.Count(errs.String(), "\n") != 1 {
 		t.Errorf("it ended with %d and printed %q", code, errs.String())
 	}
 	l.stop()
@@ -266,7 +268,7 @@ func TestListenReportsAnInvalidSecretWithoutShowingIt(t *testing.T) {
 	} {
 		var out, errs strings.Builder
 		code := run(t.Context(), []string{"listen", "127.0.0.1:0", "--verify", arg}, strings.NewReader(""), &out, &errs)
-		if code != exitUsage || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "hunter2") {
+		if code != exit.Usage || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "hunter2") {
 			t.Errorf("--verify %s: it ended with %d and printed %q", arg, code, errs.String())
 		}
 	}

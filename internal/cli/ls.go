@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
 type lsCmd struct {
-	filterFlags
+	flags.Filter
 
 	Limit int `short:"n" default:"100" placeholder:"N" help:"List at most this many tasks; 0 lists all (default: 100)."`
 }
@@ -34,26 +36,26 @@ Examples:
 const pageSize = 1000
 
 // Run prints the list, page by page.
-func (c *lsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *lsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Limit < 0 {
 		return usage.Errorf("--limit", "%d is negative; 0 lists all", c.Limit)
 	}
-	filter, err := c.filter(time.Now())
+	filter, err := c.Resolve(time.Now())
 	if err != nil {
 		return err
 	}
-	out := con.table([]string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL", "NEXT"})
+	out := con.Table([]string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL", "NEXT"})
 	shown, more, err := eachTask(ctx, api, client.Query{Filter: filter}, c.Limit, func(t *client.Task) error {
-		if con.json {
-			return con.object(t)
+		if con.JSON {
+			return con.Object(t)
 		}
-		return out.add(listRow(t)...)
+		return out.Add(listRow(t)...)
 	})
-	if err = errors.Join(err, out.end()); err != nil { // the tasks that were read before an error are printed
+	if err = errors.Join(err, out.End()); err != nil { // the tasks that were read before an error are printed
 		return err
 	}
 	if more {
-		con.notef("showing the first %d; --limit 0 lists all", shown)
+		con.Notef("showing the first %d; --limit 0 lists all", shown)
 	}
 	return nil
 }

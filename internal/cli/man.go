@@ -9,6 +9,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/buildinfo"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 type manCmd struct{}
@@ -24,8 +26,8 @@ Examples:
 }
 
 // Run prints the page.
-func (manCmd) Run(con *console, parsed *kong.Context) error {
-	_, _ = io.WriteString(con.out, manPage(parsed.Model.Node, buildinfo.Version())) // an error means that the pager is gone
+func (manCmd) Run(con *console.Console, parsed *kong.Context) error {
+	_, _ = io.WriteString(con.Out, manPage(parsed.Model.Node, buildinfo.Version())) // an error means that the pager is gone
 	return nil
 }
 
@@ -38,7 +40,7 @@ func manPage(root *kong.Node, version string) string {
 	p.macro("SH", "SYNOPSIS")
 	p.text("foliot COMMAND [ARGUMENT...] [FLAG...]")
 	p.macro("SH", "DESCRIPTION")
-	about, _, _ := strings.Cut(description, exitCodesHelp)
+	about, _, _ := strings.Cut(description, exit.CodesHelp)
 	p.prose(strings.ReplaceAll(about, "\n  ", "\n    "))
 	p.macro("SH", "FLAGS OF EVERY COMMAND")
 	p.flags(root.Flags)
@@ -48,7 +50,7 @@ func manPage(root *kong.Node, version string) string {
 	p.prose("If a flag names a variable and is not on the command line, its value comes from that variable. " +
 		"foliot serve and foliot config also read a file: see their flag --config, and foliot config --example.")
 	p.macro("SH", "EXIT STATUS")
-	_, codes, _ := strings.Cut(exitCodesHelp, "\n")
+	_, codes, _ := strings.Cut(exit.CodesHelp, "\n")
 	for line := range strings.Lines(codes) {
 		code, meaning, _ := strings.Cut(strings.TrimSpace(line), " ")
 		p.item(code, strings.TrimSpace(meaning))

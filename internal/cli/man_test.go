@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 func TestTheManualPageIsValidRoff(t *testing.T) {
 	page, errs, code := newSession(t).runBare("man")
-	if code != exitOK || errs != "" {
+	if code != exit.OK || errs != "" {
 		t.Fatal(errs)
 	}
 	checked := false

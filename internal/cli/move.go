@@ -5,13 +5,16 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 type moveCmd struct {
 	Name string `arg:"" help:"The task's name."`
 
-	whenFlags
+	flags.When
 }
 
 // Help shows examples below the usage line.
@@ -25,11 +28,11 @@ Examples:
 }
 
 // Run moves the task.
-func (c *moveCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	if err := checkNames([]string{c.Name}); err != nil {
+func (c *moveCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if err := flags.CheckNames([]string{c.Name}); err != nil {
 		return err
 	}
-	at, delay, err := c.resolve(time.Now())
+	at, delay, err := c.Resolve(time.Now())
 	if err != nil {
 		return err
 	}
@@ -39,7 +42,7 @@ func (c *moveCmd) Run(ctx context.Context, con *console, api *client.Client) err
 	}
 	t, err := api.Tasks.Patch(ctx, c.Name, patch)
 	if err != nil {
-		return withOp(err, "move "+c.Name)
+		return exit.WithOp(err, "move "+c.Name)
 	}
-	return con.resultf(t, "moved %s, due %s", t.Name, wording.Instant(t.DueAt))
+	return con.Resultf(t, "moved %s, due %s", t.Name, wording.Instant(t.DueAt))
 }

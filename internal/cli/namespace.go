@@ -6,6 +6,9 @@ import (
 	"net/http"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
 )
 
 type namespaceCmd struct {
@@ -23,8 +26,8 @@ all records; its MAX is --max-bytes. CREATES/S is the number of tasks that may b
 }
 
 // Run prints the list.
-func (namespaceLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	return listing(con, namespaceHeading, api.Namespaces.List(ctx), namespaceRow)
+func (namespaceLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	return console.List(con, namespaceHeading, api.Namespaces.List(ctx), namespaceRow)
 }
 
 var namespaceHeading = []string{"NAMESPACE", "PENDING", "MAX", "BYTES", "MAX", "CREATES/S", "STATE"}
@@ -51,14 +54,14 @@ func quota(n int64) string {
 type namespaceSetCmd struct {
 	Name string `arg:"" name:"namespace" help:"The name of the namespace."`
 
-	MaxPending  *wholeLimit  `placeholder:"N" help:"Most tasks that may be scheduled or running, schedules included."`
-	MaxBytes    *wholeLimit  `placeholder:"BYTES" help:"Most bytes that all records may take, bodies included."`
-	CreateRate  *numberLimit `placeholder:"N" help:"Tasks that may be created per second, at each server."`
-	CreateBurst *int         `placeholder:"N" help:"Tasks that may be created at once after a quiet time (default: those of one second)."`
-	ChangeRate  *numberLimit `placeholder:"N" help:"Tasks and schedules that may be changed per second, at each server (default: same as --create-rate)."`
-	ReadRate    *numberLimit `placeholder:"N" help:"Reads per second, at each server (default: 1000, and 10000 at once)."`
-	EditRate    *numberLimit `placeholder:"N" help:"Edits of queues, tokens and secrets per second by tokens of the namespace, at each server (default: 2, and 50 at once)."`
-	Suspended   *bool        `negatable:"" help:"Suspend the namespace: no task is created or delivered, no schedule fires, and the tokens of the namespace can only read."`
+	MaxPending  *flags.WholeLimit  `placeholder:"N" help:"Most tasks that may be scheduled or running, schedules included."`
+	MaxBytes    *flags.WholeLimit  `placeholder:"BYTES" help:"Most bytes that all records may take, bodies included."`
+	CreateRate  *flags.NumberLimit `placeholder:"N" help:"Tasks that may be created per second, at each server."`
+	CreateBurst *int               `placeholder:"N" help:"Tasks that may be created at once after a quiet time (default: those of one second)."`
+	ChangeRate  *flags.NumberLimit `placeholder:"N" help:"Tasks and schedules that may be changed per second, at each server (default: same as --create-rate)."`
+	ReadRate    *flags.NumberLimit `placeholder:"N" help:"Reads per second, at each server (default: 1000, and 10000 at once)."`
+	EditRate    *flags.NumberLimit `placeholder:"N" help:"Edits of queues, tokens and secrets per second by tokens of the namespace, at each server (default: 2, and 50 at once)."`
+	Suspended   *bool              `negatable:"" help:"Suspend the namespace: no task is created or delivered, no schedule fires, and the tokens of the namespace can only read."`
 }
 
 // Help shows examples below the usage line.
@@ -77,7 +80,7 @@ Examples:
 }
 
 // Run creates or changes the namespace.
-func (c *namespaceSetCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	n, err := api.Namespaces.Get(ctx, c.Name)
 	condition := client.IfNoneMatch()
 	switch {
@@ -89,26 +92,26 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console, api *client.Cli
 		condition = client.IfMatch(n.ETag())
 	}
 	settings := n.NamespaceSettings
-	setLimit(&settings.MaxPending, c.MaxPending)
-	setLimit(&settings.MaxBytes, c.MaxBytes)
-	setLimit(&settings.CreateRate, c.CreateRate)
-	set(&settings.CreateBurst, c.CreateBurst)
-	setLimit(&settings.ChangeRate, c.ChangeRate)
-	setLimit(&settings.ReadRate, c.ReadRate)
-	setLimit(&settings.EditRate, c.EditRate)
-	set(&settings.Suspended, c.Suspended)
+	flags.SetLimit(&settings.MaxPending, c.MaxPending)
+	flags.SetLimit(&settings.MaxBytes, c.MaxBytes)
+	flags.SetLimit(&settings.CreateRate, c.CreateRate)
+	flags.Set(&settings.CreateBurst, c.CreateBurst)
+	flags.SetLimit(&settings.ChangeRate, c.ChangeRate)
+	flags.SetLimit(&settings.ReadRate, c.ReadRate)
+	flags.SetLimit(&settings.EditRate, c.EditRate)
+	flags.Set(&settings.Suspended, c.Suspended)
 	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {
-		return withCode(exitConflict, errors.New("put namespace "+c.Name+": another client has just changed it; check it with `foliot namespace ls`, and retry"))
+		return exit.With(exit.Conflict, errors.New("put namespace "+c.Name+": another client has just changed it; check it with `foliot namespace ls`, and retry"))
 	}
 	if err != nil {
 		return err
 	}
-	if con.json {
-		return con.object(n)
+	if con.JSON {
+		return con.Object(n)
 	}
-	out := con.table(namespaceHeading)
-	return errors.Join(out.add(namespaceRow(n)...), out.end())
+	out := con.Table(namespaceHeading)
+	return errors.Join(out.Add(namespaceRow(n)...), out.End())
 }
 
 type namespaceRmCmd struct {
@@ -126,18 +129,18 @@ Examples:
 }
 
 // Run removes the namespace.
-func (c *namespaceRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *namespaceRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	n, err := api.Namespaces.Delete(ctx, c.Name)
 	if missing(err) {
-		return withCode(exitNotFound, err)
+		return exit.With(exit.NotFound, err)
 	}
 	if err != nil {
 		return err
 	}
-	if con.json {
-		return con.object(n)
+	if con.JSON {
+		return con.Object(n)
 	}
-	con.linef("removed %s", c.Name)
+	con.Linef("removed %s", c.Name)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/settings"
 )
 
@@ -22,7 +23,7 @@ const (
 func makeToken(t *testing.T, dir string) string {
 	t.Helper()
 	out, errs, code := newSession(t).runBare("token", "create", "--for", "operator", "--scope", "admin", "--data", dir)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatal(errs)
 	}
 	return strings.TrimSpace(out)
@@ -34,12 +35,12 @@ func TestTheFirstTokenOfADirectoryIsAnOperators(t *testing.T) {
 	session, dir := newSession(t), t.TempDir()
 	for _, args := range [][]string{nil, {"--for", "operator"}, {"--scope", "admin"}} {
 		out, errs, code := session.runBare(append([]string{"token", "create", "--data", dir}, args...)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, "--for operator --scope admin") {
+		if code != exit.Usage || out != "" || !strings.Contains(errs, "--for operator --scope admin") {
 			t.Errorf("%v: code %d, %q, %q", args, code, out, errs)
 		}
 	}
 	makeToken(t, dir)
-	if _, errs, code := session.runBare("token", "create", "--data", dir, "--scope", "read"); code != exitOK {
+	if _, errs, code := session.runBare("token", "create", "--data", dir, "--scope", "read"); code != exit.OK {
 		t.Errorf("the second one: %s", errs)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
 )
@@ -19,7 +20,7 @@ func TestDoctorEgressKnowsTheStoreAndTheCollector(t *testing.T) {
 		"http://10.0.0.8:26379/ --egress-allow 10.0.0.0/8 --store redis+sentinel://10.0.0.7:26379,10.0.0.8:26379/main",
 		"http://10.0.0.9:4318/ --egress-allow 10.0.0.0/8 --otlp-endpoint http://10.0.0.9:4318",
 	} {
-		if code, out, _ := egress(t, strings.Fields(args)...); code != exitDenied || !strings.Contains(out, "an address of this server") {
+		if code, out, _ := egress(t, strings.Fields(args)...); code != exit.Denied || !strings.Contains(out, "an address of this server") {
 			t.Errorf("%s: exit %d, %s", args, code, out)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -124,7 +125,7 @@ func (p *process) foliot(args ...string) (stdout, stderr string, code int) {
 func (p *process) must(args ...string) string {
 	p.t.Helper()
 	stdout, stderr, code := p.foliot(args...)
-	if code != exitOK {
+	if code != exit.OK {
 		p.t.Fatalf("foliot %v ended with %d: %s", args, code, stderr)
 	}
 	return stdout

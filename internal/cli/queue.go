@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -33,8 +35,8 @@ Examples:
 }
 
 // Run prints the list.
-func (queueLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	return listing(con, []string{"QUEUE", "STATE", "SCHEDULED", "RUNNING", "DEAD", "LIMITS"}, api.Queues.List(ctx), func(q *client.Queue) []string {
+func (queueLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	return console.List(con, []string{"QUEUE", "STATE", "SCHEDULED", "RUNNING", "DEAD", "LIMITS"}, api.Queues.List(ctx), func(q *client.Queue) []string {
 		return []string{q.Name, queueState(q), count(q.Counts.Scheduled), count(q.Counts.Running), count(q.Counts.Dead), queueLimits(q.QueueSettings)}
 	})
 }
@@ -89,7 +91,7 @@ type queueGetCmd struct {
 }
 
 // Run prints the queue.
-func (c *queueGetCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *queueGetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Get(ctx, c.Queue)
 	if err != nil {
 		return err
@@ -98,11 +100,11 @@ func (c *queueGetCmd) Run(ctx context.Context, con *console, api *client.Client)
 }
 
 // printQueue prints a queue as rows of a word and a value.
-func printQueue(con *console, q *client.Queue) error {
-	if con.json {
-		return con.object(q)
+func printQueue(con *console.Console, q *client.Queue) error {
+	if con.JSON {
+		return con.Object(q)
 	}
-	out := con.table(nil)
+	out := con.Table(nil)
 	rows := [][2]string{
 		{"queue", q.Name},
 		{"state", queueState(q)},
@@ -129,11 +131,11 @@ func printQueue(con *console, q *client.Queue) error {
 		if row[1] == "" {
 			continue
 		}
-		if err := out.add(row[:]...); err != nil {
+		if err := out.Add(row[:]...); err != nil {
 			return err
 		}
 	}
-	return out.end()
+	return out.End()
 }
 
 // queueRetry returns the retry settings of a queue in words, or "" if it has none.
@@ -190,7 +192,7 @@ Examples:
 }
 
 // Run pauses the queue.
-func (c *queuePauseCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *queuePauseCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	var q *client.Queue
 	var err error
 	switch {
@@ -202,7 +204,7 @@ func (c *queuePauseCmd) Run(ctx context.Context, con *console, api *client.Clien
 		q, err = api.Queues.PauseFor(ctx, c.Queue, c.For)
 	case c.Until != "":
 		var until time.Time
-		if until, err = parseBound("--until", c.Until, time.Now()); err != nil {
+		if until, err = flags.ParseBound("--until", c.Until, time.Now()); err != nil {
 			return err
 		}
 		q, err = api.Queues.PauseUntil(ctx, c.Queue, until)
@@ -214,14 +216,14 @@ func (c *queuePauseCmd) Run(ctx context.Context, con *console, api *client.Clien
 
 // printChanged prints a changed queue as JSON, or as a sentence. It returns err
 // if that is not nil.
-func printChanged(con *console, q *client.Queue, err error, format, name string, word func(*client.Queue) string) error {
+func printChanged(con *console.Console, q *client.Queue, err error, format, name string, word func(*client.Queue) string) error {
 	switch {
 	case err != nil:
 		return err
-	case con.json:
-		return con.object(q)
+	case con.JSON:
+		return con.Object(q)
 	}
-	con.linef(format, name, word(q))
+	con.Linef(format, name, word(q))
 	return nil
 }
 
@@ -230,7 +232,7 @@ type queueResumeCmd struct {
 }
 
 // Run resumes the queue.
-func (c *queueResumeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *queueResumeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Resume(ctx, c.Queue)
 	return printChanged(con, q, err, "%s is %s", c.Queue, queueState)
 }
@@ -256,12 +258,12 @@ Examples:
 }
 
 // Run purges the queue.
-func (c *queuePurgeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *queuePurgeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := c.purge(ctx, con, api)
 	return printChanged(con, q, err, "%s is %s: its tasks are being cancelled", c.Queue, queueState)
 }
 
-func (c *queuePurgeCmd) purge(ctx context.Context, con *console, api *client.Client) (*client.Queue, error) {
+func (c *queuePurgeCmd) purge(ctx context.Context, con *console.Console, api *client.Client) (*client.Queue, error) {
 	if c.Yes {
 		return api.Queues.Purge(ctx, c.Queue)
 	}
@@ -271,7 +273,7 @@ func (c *queuePurgeCmd) purge(ctx context.Context, con *console, api *client.Cli
 	}
 	unfinished := int(q.Counts.Scheduled + q.Counts.Running + q.Counts.Dead)
 	question := func(tasks string) string { return "cancel " + tasks + " of " + c.Queue }
-	return confirmCount(ctx, con, unfinished, question, func(expect *int) (*client.Queue, error) {
+	return console.ConfirmCount(ctx, con, unfinished, question, func(expect *int) (*client.Queue, error) {
 		if expect == nil {
 			return api.Queues.Purge(ctx, c.Queue)
 		}
@@ -284,7 +286,7 @@ type queueRmCmd struct {
 }
 
 // Run removes the settings.
-func (c *queueRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *queueRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Delete(ctx, c.Queue)
 	return printChanged(con, q, err, "removed the settings of %s; it is %s", c.Queue, queueState)
 }

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -14,10 +17,10 @@ import (
 type queueSetCmd struct {
 	Queue string `arg:"" help:"The queue's name."`
 
-	Rate           *numberLimit `placeholder:"N" help:"Attempts that may start per second; 0.1: one in ten seconds."`
-	Burst          *int         `placeholder:"N" help:"Attempts that may start at once after a quiet time; needs a rate (default: those of one second)."`
-	Concurrency    *wholeLimit  `placeholder:"N" help:"Attempts that may run at the same time."`
-	PerDestination *wholeLimit  `placeholder:"N" help:"Attempts that may run at the same time to one host and port."`
+	Rate           *flags.NumberLimit `placeholder:"N" help:"Attempts that may start per second; 0.1: one in ten seconds."`
+	Burst          *int               `placeholder:"N" help:"Attempts that may start at once after a quiet time; needs a rate (default: those of one second)."`
+	Concurrency    *flags.WholeLimit  `placeholder:"N" help:"Attempts that may run at the same time."`
+	PerDestination *flags.WholeLimit  `placeholder:"N" help:"Attempts that may run at the same time to one host and port."`
 
 	MaxAttempts *string        `placeholder:"N" help:"Default for tasks: attempts before a task is dead; unlimited: only --max-age ends it."`
 	MinBackoff  *time.Duration `placeholder:"DURATION" help:"Default for tasks: the wait after the first failure."`
@@ -48,7 +51,7 @@ Examples:
 
 // Run reads the queue, changes its settings and writes them, unless another
 // client has changed the queue since.
-func (c *queueSetCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *queueSetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Get(ctx, c.Queue)
 	condition := client.IfNoneMatch()
 	switch {
@@ -65,7 +68,7 @@ func (c *queueSetCmd) Run(ctx context.Context, con *console, api *client.Client)
 	}
 	q, err = api.Queues.Put(ctx, c.Queue, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {
-		return withCode(exitConflict, errors.New("put queue "+c.Queue+": another client has just changed it; check it with `foliot queue get`, and retry"))
+		return exit.With(exit.Conflict, errors.New("put queue "+c.Queue+": another client has just changed it; check it with `foliot queue get`, and retry"))
 	}
 	if err != nil {
 		return err
@@ -74,21 +77,21 @@ func (c *queueSetCmd) Run(ctx context.Context, con *console, api *client.Client)
 }
 
 func (c *queueSetCmd) merge(s *client.QueueSettings) error {
-	setLimit(&s.Rate, c.Rate)
+	flags.SetLimit(&s.Rate, c.Rate)
 	if s.Rate == 0 {
 		s.Burst = 0 // without a rate there is no burst
 	}
-	set(&s.Burst, c.Burst) // the server refuses a burst without a rate
-	setLimit(&s.Concurrency, c.Concurrency)
-	setLimit(&s.PerDestination, c.PerDestination)
-	set(&s.Retry.MinBackoff, c.MinBackoff)
-	set(&s.Retry.MaxBackoff, c.MaxBackoff)
-	set(&s.Timeout, c.Timeout)
-	set(&s.ExpireAfter, (*client.Duration)(c.ExpireAfter))
-	set(&s.OnDead, c.OnDead)
-	set(&s.KeepFinished, c.KeepFinished)
-	set(&s.KeepDead, c.KeepDead)
-	set(&s.KeepBodies, c.KeepBodies)
+	flags.Set(&s.Burst, c.Burst) // the server refuses a burst without a rate
+	flags.SetLimit(&s.Concurrency, c.Concurrency)
+	flags.SetLimit(&s.PerDestination, c.PerDestination)
+	flags.Set(&s.Retry.MinBackoff, c.MinBackoff)
+	flags.Set(&s.Retry.MaxBackoff, c.MaxBackoff)
+	flags.Set(&s.Timeout, c.Timeout)
+	flags.Set(&s.ExpireAfter, (*client.Duration)(c.ExpireAfter))
+	flags.Set(&s.OnDead, c.OnDead)
+	flags.Set(&s.KeepFinished, c.KeepFinished)
+	flags.Set(&s.KeepDead, c.KeepDead)
+	flags.Set(&s.KeepBodies, c.KeepBodies)
 	if c.MaxAttempts != nil {
 		n, err := attemptsOf(*c.MaxAttempts)
 		if err != nil {
@@ -108,28 +111,28 @@ func (c *queueSetCmd) merge(s *client.QueueSettings) error {
 
 func attemptsOf(s string) (client.Limit, error) {
 	switch s {
-	case unlimited:
+	case flags.Unlimited:
 		return client.Unlimited, nil
 	case "":
 		return 0, nil
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
-		return 0, usage.Errorf("--max-attempts", "%q is neither a number nor %q", s, unlimited)
+		return 0, usage.Errorf("--max-attempts", "%q is neither a number nor %q", s, flags.Unlimited)
 	}
 	return client.Limit(n), nil
 }
 
 func ageOf(s string) (client.Duration, error) {
 	switch s {
-	case unlimited:
+	case flags.Unlimited:
 		return client.Forever, nil
 	case "":
 		return 0, nil
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, usage.Errorf("--max-age", "%q is neither a duration, such as 24h, nor %q", s, unlimited)
+		return 0, usage.Errorf("--max-age", "%q is neither a duration, such as 24h, nor %q", s, flags.Unlimited)
 	}
 	return client.Duration(d), nil
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 var (
@@ -61,7 +63,7 @@ func (s *session) demo(round int, line string) {
 	s.t.Helper()
 	words := s.words(line)
 	if words[0] == "bin/foliot" {
-		if _, stderr, code := s.run("", words[1:]...); code != exitOK {
+		if _, stderr, code := s.run("", words[1:]...); code != exit.OK {
 			s.t.Errorf("round %d: %s ended with %d: %s", round, line, code, stderr)
 		}
 		return

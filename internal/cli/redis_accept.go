@@ -5,6 +5,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/doctor"
 	"github.com/foliot/foliot/internal/redischeck"
 	"github.com/foliot/foliot/internal/server/config"
@@ -43,7 +44,7 @@ Examples:
 }
 
 // Run finds the lost parts, asks, and accepts the loss.
-func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
+func (c *redisAcceptCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context, file *config.Values) error {
 	u, settings, err := c.RedisAt(c.URL, parsed, file)
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	var refused error
 	found, err := redisstore.AcceptLoss(ctx, settings, func(f *redisstore.Found) error {
 		if !c.Yes {
-			refused = con.confirm(person, "%s. This loss is final. Continue with the rest of the store?", redischeck.Losses(f))
+			refused = con.Confirm(person, "%s. This loss is final. Continue with the rest of the store?", redischeck.Losses(f))
 		}
 		return refused
 	})
@@ -63,18 +64,18 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 		return refused
 	case err != nil:
 		return u.Explain("accept the loss in", err)
-	case con.json:
-		return con.object(acceptReply{found.Identity, !found.Whole(), found.Lost, found.SettingsLost})
+	case con.JSON:
+		return con.Object(acceptReply{found.Identity, !found.Whole(), found.Lost, found.SettingsLost})
 	case !found.Whole():
-		con.linef("accepted: %s", redischeck.Losses(found))
-		con.linef("restart every server now")
+		con.Linef("accepted: %s", redischeck.Losses(found))
+		con.Linef("restart every server now")
 		if found.SettingsLost {
-			con.linef("the settings are lost: first start one server on loopback, and create a token there (foliot token create)")
+			con.Linef("the settings are lost: first start one server on loopback, and create a token there (foliot token create)")
 		}
 	case found.Identity == "":
-		con.linef("this Redis has no store with an identity, so there is no loss to accept: restart every server; the first one creates a store")
+		con.Linef("this Redis has no store with an identity, so there is no loss to accept: restart every server; the first one creates a store")
 	default:
-		con.linef("the store %s is complete, so there is no loss to accept: restart the servers that refuse it, because they remember another store", found.Identity)
+		con.Linef("the store %s is complete, so there is no loss to accept: restart the servers that refuse it, because they remember another store", found.Identity)
 	}
 	return nil
 }

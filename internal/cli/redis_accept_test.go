@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
@@ -17,24 +18,24 @@ func TestALossIsAcceptedByACommandAndByNothingElse(t *testing.T) {
 			t.Errorf("accept-loss %v: %d, without %q:\n%s%s", args, code, part, stdout, stderr)
 		}
 	}
-	accept(exitOK, "no loss to accept")
+	accept(exit.OK, "no loss to accept")
 	if keys, err := redistest.Command(t.Context(), r.Addr, "DBSIZE"); keys != ":0" {
 		t.Error("it has left something there:", keys, err)
 	}
 	redisNode(t, url, "--shards", "16")
-	accept(exitOK, "is complete")
+	accept(exit.OK, "is complete")
 	if _, err := redistest.Command(t.Context(), r.Addr, "DEL", "foliot:meta"); err != nil {
 		t.Fatal(err)
 	}
 	stdout, _, code := s.runBare("doctor", "redis", url)
-	if code != exitFailure || !strings.Contains(stdout, "BAD  identity") || !strings.Contains(stdout, "foliot redis accept-loss") {
+	if code != exit.Failure || !strings.Contains(stdout, "BAD  identity") || !strings.Contains(stdout, "foliot redis accept-loss") {
 		t.Errorf("doctor: %d\n%s", code, stdout)
 	}
-	accept(exitUsage, "--yes")
-	accept(exitOK, "restart every server", "--yes")
+	accept(exit.Usage, "--yes")
+	accept(exit.OK, "restart every server", "--yes")
 	stdout, _, code = s.runBare("doctor", "redis", url)
-	if code != exitOK || !strings.Contains(stdout, "ok   identity") || !strings.Contains(stdout, "16 shards") {
+	if code != exit.OK || !strings.Contains(stdout, "ok   identity") || !strings.Contains(stdout, "16 shards") {
 		t.Errorf("doctor: %d\n%s", code, stdout)
 	}
-	accept(exitOK, "is complete", "-o", "text")
+	accept(exit.OK, "is complete", "-o", "text")
 }

@@ -5,6 +5,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 // answering starts a server that answers the first bytes of each connection with a
@@ -44,7 +46,7 @@ func TestAPortThatSpeaksAnotherProtocolIsNamed(t *testing.T) {
 			at := answering(t, c.reply)
 			for _, line := range []string{"serve --listen 127.0.0.1:0 --store redis://" + at, "doctor redis redis://" + at} {
 				_, stderr, code := newSession(t).run("", strings.Fields(line)...)
-				if code == exitOK || !strings.Contains(stderr, c.says) || !strings.Contains(stderr, at) {
+				if code == exit.OK || !strings.Contains(stderr, c.says) || !strings.Contains(stderr, at) {
 					t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
 				}
 			}

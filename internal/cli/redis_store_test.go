@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
 )
@@ -42,7 +43,7 @@ func TestTasksInRedisOutliveTheServer(t *testing.T) {
 		t.Errorf("soon has the attempts %+v", got.Attempts)
 	}
 	p.signal(terminate)
-	if code, log := p.exit(); code != exitOK {
+	if code, log := p.exit(); code != exit.OK {
 		t.Fatalf("it ended with %d:\n%s", code, log)
 	}
 
@@ -67,7 +68,7 @@ func TestAServerThatStopsPassesItsTasksToTheOtherAtOnce(t *testing.T) {
 		servers[i%2].must("add", hook.URL, "--in", fmt.Sprintf("%dms", 200+i*50), "--name", fmt.Sprint(i))
 	}
 	servers[0].signal(terminate)
-	if code, log := servers[0].exit(); code != exitOK {
+	if code, log := servers[0].exit(); code != exit.OK {
 		t.Fatalf("it ended with %d:\n%s", code, log)
 	}
 	seen := map[string]int{}
@@ -110,11 +111,11 @@ func TestTheServerGoesOnWhenRedisComesBack(t *testing.T) {
 	p := redisNode(t, "redis://"+r.Addr)
 	p.must("add", hook.URL, "--in", "1s", "--name", "a")
 	r.Kill()
-	if _, errs, code := p.foliot("add", hook.URL, "--in", "1h", "--name", "b"); code == exitOK {
+	if _, errs, code := p.foliot("add", hook.URL, "--in", "1h", "--name", "b"); code == exit.OK {
 		t.Error("a task was taken while there was no Redis", errs)
 	}
 	began := time.Now()
-	if _, errs, code := p.foliot("ls"); code == exitOK || time.Since(began) > 15*time.Second {
+	if _, errs, code := p.foliot("ls"); code == exit.OK || time.Since(began) > 15*time.Second {
 		t.Errorf("after %v it listed tasks while there was no Redis: %s", time.Since(began), errs)
 	}
 	if err := r.Restart(); err != nil {
@@ -323,7 +324,7 @@ func TestExportsMoveBetweenADirectoryAndRedis(t *testing.T) {
 func TestFeaturesOfADirectoryAreMissingOnRedis(t *testing.T) {
 	p := redisNode(t, "redis://"+redistest.New(t).Addr)
 	file := filepath.Join(t.TempDir(), "backup.tar")
-	if _, errs, code := p.foliot("backup", file); code != exitFailure || !strings.Contains(errs, "back up Redis; foliot export") {
+	if _, errs, code := p.foliot("backup", file); code != exit.Failure || !strings.Contains(errs, "back up Redis; foliot export") {
 		t.Errorf("backup ended with %d: %s", code, errs)
 	}
 	reply, err := http.Get(p.url + "/metrics")
@@ -352,7 +353,7 @@ func TestARedisIsNotADirectory(t *testing.T) {
 		{"serve", "--data", url}, {"restore", "backup.tar", "--data", url}, {"doctor", "data", url}, {"token", "create", "--data", url},
 	} {
 		out, errs, code := newSession(t).runBare(args...)
-		if code != exitUsage || !strings.Contains(errs, "only foliot serve --store and foliot doctor redis accept one") || strings.Contains(out+errs, "sesame") {
+		if code != exit.Usage || !strings.Contains(errs, "only foliot serve --store and foliot doctor redis accept one") || strings.Contains(out+errs, "sesame") {
 			t.Errorf("%v ended with %d: %s%s", args, code, out, errs)
 		}
 	}
@@ -365,12 +366,12 @@ func TestThePasswordOfAStoreIsNotShown(t *testing.T) {
 	t.Setenv("FOLIOT_STORE", "redis+cluster://foliot:sesame@a:7000,b:7001")
 	for _, args := range [][]string{{"config"}, {"config", "-o", "json"}} {
 		out, errs, code := newSession(t).runBare(args...)
-		if code != exitOK || strings.Contains(out+errs, "sesame") {
+		if code != exit.OK || strings.Contains(out+errs, "sesame") {
 			t.Errorf("%v ended with %d: %s%s", args, code, out, errs)
 		}
 	}
 	t.Setenv("FOLIOT_STORE", "redis+cluster://foliot:ses/ame@a:7000,b:7001")
-	if out, errs, code := newSession(t).runBare("config"); code != exitUsage || !strings.Contains(errs, "(environment FOLIOT_STORE)") || strings.Contains(out+errs, "ame") && !strings.Contains(errs, "%2F") {
+	if out, errs, code := newSession(t).runBare("config"); code != exit.Usage || !strings.Contains(errs, "(environment FOLIOT_STORE)") || strings.Contains(out+errs, "ame") && !strings.Contains(errs, "%2F") {
 		t.Errorf("it ended with %d: %s%s", code, out, errs)
 	}
 	t.Setenv("FOLIOT_STORE", "redis+cluster://a:7000,b:7001")

@@ -8,29 +8,30 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 // addRequest adds the rows of the request, the queue, the priority and labels.
-func addRequest(r *rows, s *client.Spec) {
-	r.add("request", strings.TrimSpace(s.HTTP.Method+" "+s.HTTP.URL))
+func addRequest(r *console.Rows, s *client.Spec) {
+	r.Add("request", strings.TrimSpace(s.HTTP.Method+" "+s.HTTP.URL))
 	for _, name := range sortedKeys(s.HTTP.Headers) {
-		r.add("header", name+": "+s.HTTP.Headers[name])
+		r.Add("header", name+": "+s.HTTP.Headers[name])
 	}
-	r.add("body", bodyWords(s.HTTP.Body))
-	r.add("queue", s.Queue)
-	r.add("priority", string(s.Priority))
+	r.Add("body", bodyWords(s.HTTP.Body))
+	r.Add("queue", s.Queue)
+	r.Add("priority", string(s.Priority))
 	for _, key := range sortedKeys(s.Labels) {
-		r.add("label", key+"="+s.Labels[key])
+		r.Add("label", key+"="+s.Labels[key])
 	}
 }
 
 // addLimits adds the rows of the time limits, the retries and the dead notice.
-func addLimits(r *rows, s *client.Spec) {
-	r.add("timeout", wording.Duration(s.Timeout))
-	r.add("expire after", wording.Duration(time.Duration(s.ExpireAfter)))
-	r.add("retry", retryWords(s.Retry))
-	r.add("on dead", s.OnDead.String())
+func addLimits(r *console.Rows, s *client.Spec) {
+	r.Add("timeout", wording.Duration(s.Timeout))
+	r.Add("expire after", wording.Duration(time.Duration(s.ExpireAfter)))
+	r.Add("retry", retryWords(s.Retry))
+	r.Add("on dead", s.OnDead.String())
 }
 
 // bodyWords returns a body in the form that the API uses.
@@ -42,7 +43,7 @@ func bodyWords(b client.Body) string {
 		return string(b.Bytes())
 	case b.IsText():
 		var quoted strings.Builder
-		_ = writeJSON(&quoted, string(b.Bytes()), false) // a string can always be encoded
+		_ = console.WriteJSON(&quoted, string(b.Bytes()), false) // a string can always be encoded
 		return strings.TrimSpace(quoted.String())
 	}
 	return "base64 " + base64.StdEncoding.EncodeToString(b.Bytes())

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 )
 
 type retryCmd struct{ manyFlags }
@@ -25,7 +26,7 @@ Examples:
 }
 
 // Run retries the tasks.
-func (c *retryCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *retryCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	filtered, err := c.byFilter()
 	if err != nil {
 		return err
@@ -38,6 +39,6 @@ func (c *retryCmd) Run(ctx context.Context, con *console, api *client.Client) er
 		if err != nil {
 			return err
 		}
-		return con.resultf(t, "retried %s, due now", t.Name)
+		return con.Resultf(t, "retried %s, due now", t.Name)
 	})
 }

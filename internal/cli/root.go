@@ -10,13 +10,17 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/cli/connect"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/usage"
 )
 
 // cli is the whole command line: its fields are the flags and commands.
 type cli struct {
-	serverFlags
+	connect.Flags
 
 	Output string `short:"o" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print results as text, or as JSON with one object per line."`
 
@@ -67,7 +71,7 @@ The same in single steps:
   foliot listen                                         start a receiver
   foliot add http://127.0.0.1:9000/hello --in 5s        in a third terminal: create a task
 
-` + exitCodesHelp
+` + exit.CodesHelp
 
 // helpShown unwinds the parser after it printed a help text. Otherwise kong
 // would go on parsing and report missing arguments.
@@ -80,35 +84,35 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		switch r := recover(); r.(type) {
 		case nil:
 		case helpShown:
-			code = exitOK
+			code = exit.OK
 		default:
 			panic(r)
 		}
 	}()
 	var flags cli
-	flags.notes = stderr
+	flags.Notes = stderr
 	parsed, err := newParser(&flags, stdout, stderr).Parse(joinNegative(helpAsFlag(args)))
 	if err != nil {
-		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", oneLine(rewordParseError(err), nil), commandOf(err))
-		return exitUsage
+		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", exit.OneLine(rewordParseError(err), nil), commandOf(err))
+		return exit.Usage
 	}
-	con := newConsole(stdin, stdout, stderr, flags.Output == "json")
-	con.command = parsed.Selected()
+	con := console.New(stdin, stdout, stderr, flags.Output == "json")
+	con.Command = parsed.Selected()
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	if err := parsed.BindToProvider(flags.client); err != nil { // for commands that always call a server
+	if err := parsed.BindToProvider(flags.Client); err != nil { // for commands that always call a server
 		panic(err)
 	}
-	parsed.Bind(dialer(flags.client)) // for commands that may run without a server
+	parsed.Bind(connect.Dialer(flags.Client)) // for commands that may run without a server
 	if err = checkLine(parsed); err == nil {
 		err = parsed.Run(con)
 	}
-	flags.close()
-	if !errors.Is(err, errReported) {
+	flags.Close()
+	if !errors.Is(err, exit.ErrReported) {
 		for _, one := range usage.Parts(err) {
-			fmt.Fprintf(stderr, "foliot: %s\n", con.errorText(one))
+			fmt.Fprintf(stderr, "foliot: %s\n", con.ErrorText(one))
 		}
 	}
-	return exitCode(err)
+	return exit.CodeOf(err)
 }
 
 // checkLine refuses some command lines that the parser accepts. It never
@@ -123,8 +127,8 @@ func checkLine(parsed *kong.Context) error {
 	return checkEmpty(parsed)
 }
 
-func newParser(flags *cli, stdout, stderr io.Writer) *kong.Kong {
-	return kong.Must(flags, append([]kong.Option{
+func newParser(line *cli, stdout, stderr io.Writer) *kong.Kong {
+	return kong.Must(line, append([]kong.Option{
 		kong.Name("foliot"),
 		kong.Description(description),
 		kong.Writers(stdout, stderr),
@@ -145,7 +149,7 @@ func newParser(flags *cli, stdout, stderr io.Writer) *kong.Kong {
 			{Key: "serve-watch", Title: "Logs, metrics and traces:"},
 		}),
 		kong.Bind(new(config.Values)),
-	}, readers...)...)
+	}, flags.Readers...)...)
 }
 
 // helpOf returns the help text of a value with its variable, and with its

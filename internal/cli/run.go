@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 )
 
 type runCmd struct {
@@ -20,12 +21,12 @@ Example:
 }
 
 // Run makes the tasks due now.
-func (c *runCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *runCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	return eachTaskName(ctx, con, c.Names, func(name string) error {
 		t, err := api.Tasks.Run(ctx, name)
 		if err != nil {
 			return err
 		}
-		return con.resultf(t, "%s is due now", t.Name)
+		return con.Resultf(t, "%s is due now", t.Name)
 	})
 }

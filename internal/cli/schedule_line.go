@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
@@ -128,7 +130,7 @@ func putInTurn(ctx context.Context, api *client.Client, l scheduleLine, conds ..
 		if !errors.As(err, &refused) || refused.Code != "rate_exceeded" {
 			return s, err
 		}
-		if !pause(ctx, rateDelay) {
+		if !console.Pause(ctx, rateDelay) {
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -149,11 +151,11 @@ func (im *importer) putSchedule(ctx context.Context, b importBatch) error {
 			im.total.Skipped++
 		}
 		im.mu.Unlock()
-	case errors.As(err, &refused) && refusalCode(refused) == exitUsage:
+	case errors.As(err, &refused) && exit.RefusalCode(refused) == exit.Usage:
 		im.report(badLine{Line: b.numbers[0], Code: refused.Code, Detail: wording.Shorten(refused.Message())})
 	default:
-		return fmt.Errorf("%s: %w", b.lines(), withOp(err, "import "+b.schedule.name))
+		return fmt.Errorf("%s: %w", b.lines(), exit.WithOp(err, "import "+b.schedule.name))
 	}
-	im.bar.add(1, b.size)
+	im.bar.Add(1, b.size)
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -40,7 +42,7 @@ Examples:
 }
 
 // Run creates a secret.
-func (c *secretCreateCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *secretCreateCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Overlap < 0 {
 		return usage.Errorf("--overlap", "%v is negative", c.Overlap)
 	}
@@ -48,11 +50,11 @@ func (c *secretCreateCmd) Run(ctx context.Context, con *console, api *client.Cli
 	if err != nil {
 		return err
 	}
-	if con.json {
-		return con.object(made)
+	if con.JSON {
+		return con.Object(made)
 	}
-	con.linef("%s", made.Secret)
-	con.notef("it signs %s from now on; its id is %s", signedBy(made), made.ID)
+	con.Linef("%s", made.Secret)
+	con.Notef("it signs %s from now on; its id is %s", signedBy(made), made.ID)
 	return nil
 }
 
@@ -67,23 +69,23 @@ func signedBy(s *client.Secret) string {
 type secretLsCmd struct{}
 
 // Run prints the list.
-func (secretLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (secretLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	list, err := api.Secrets.List(ctx)
 	if err != nil {
 		return err
 	}
-	out := con.table([]string{"ID", "SIGNS", "CREATED", "SIGNS UNTIL"})
+	out := con.Table([]string{"ID", "SIGNS", "CREATED", "SIGNS UNTIL"})
 	for _, s := range list {
-		if con.json {
-			err = con.object(s)
+		if con.JSON {
+			err = con.Object(s)
 		} else {
-			err = out.add(s.ID, signedBy(s), wording.Instant(s.CreatedAt), wording.InstantOr(s.ExpiresAt, "it is removed"))
+			err = out.Add(s.ID, signedBy(s), wording.Instant(s.CreatedAt), wording.InstantOr(s.ExpiresAt, "it is removed"))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return out.end()
+	return out.End()
 }
 
 type secretRmCmd struct {
@@ -91,19 +93,19 @@ type secretRmCmd struct {
 }
 
 // Run removes secrets.
-func (c *secretRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	if err := checkNames(c.IDs); err != nil {
+func (c *secretRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if err := flags.CheckNames(c.IDs); err != nil {
 		return err
 	}
-	return con.each(ctx, c.IDs, func(id string) error {
+	return con.Each(ctx, c.IDs, func(id string) error {
 		s, err := api.Secrets.Delete(ctx, id)
 		if err != nil {
 			return err
 		}
-		if con.json {
-			return con.object(s)
+		if con.JSON {
+			return con.Object(s)
 		}
-		con.linef("removed %s: it signs no callbacks any more", id)
+		con.Linef("removed %s: it signs no callbacks any more", id)
 		return nil
 	})
 }

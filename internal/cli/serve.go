@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/server"
 	"github.com/foliot/foliot/internal/server/config"
@@ -40,12 +41,12 @@ Examples:
 }
 
 // Run serves until ctx ends.
-func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
+func (c *serveCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context, file *config.Values) error {
 	cfg, err := c.Resolve()
 	if err != nil {
 		return config.OriginsOf(parsed, file).Locate(err)
 	}
-	log := redact.NewLogger(con.err, c.LogFormat, c.LogLevel)
+	log := redact.NewLogger(con.Err, c.LogFormat, c.LogLevel)
 	// Messages of net/http about receivers go through log too, at debug level.
 	// Otherwise they would fill the log.
 	slog.SetLogLoggerLevel(slog.LevelDebug)
@@ -72,33 +73,33 @@ type serveReply struct {
 
 // greet prints the addresses of the server and of its data, and a first command
 // to try.
-func (c *serveCmd) greet(con *console, cfg config.Config, s *server.Server) {
+func (c *serveCmd) greet(con *console.Console, cfg config.Config, s *server.Server) {
 	scheme := "http://"
 	if cfg.TLS.Cert != "" {
 		scheme = "https://"
 	}
 	url := scheme + httpserver.ReachableAddr(s.Addr())
-	if con.json {
+	if con.JSON {
 		reply := serveReply{URL: url, PID: os.Getpid(), Data: cfg.Dir, Durability: s.Durability()}
 		if cfg.Redis != nil {
 			reply.Store = cfg.Redis.String()
 		}
-		_ = con.object(reply) // the server runs even if its output has no reader
+		_ = con.Object(reply) // the server runs even if its output has no reader
 		return
 	}
-	con.linef("listening on %s%s", scheme, s.Addr())
+	con.Linef("listening on %s%s", scheme, s.Addr())
 	if host, _, err := net.SplitHostPort(c.Listen); err != nil || host == "" {
-		con.linef("--listen %s names no host, so only this machine can connect; 0.0.0.0:%d listens on all addresses", c.Listen, s.Addr().(*net.TCPAddr).Port)
+		con.Linef("--listen %s names no host, so only this machine can connect; 0.0.0.0:%d listens on all addresses", c.Listen, s.Addr().(*net.TCPAddr).Port)
 	}
 	switch {
 	case cfg.Redis != nil:
-		con.linef("tasks in %s", cfg.Redis)
+		con.Linef("tasks in %s", cfg.Redis)
 	case cfg.InMemory():
-		con.linef("tasks in memory: they are lost when the server stops")
+		con.Linef("tasks in memory: they are lost when the server stops")
 	default:
-		con.linef("tasks in %s", cfg.Dir)
+		con.Linef("tasks in %s", cfg.Dir)
 	}
-	con.linef("process %d; to stop it, press Ctrl-C or run kill %d", os.Getpid(), os.Getpid())
+	con.Linef("process %d; to stop it, press Ctrl-C or run kill %d", os.Getpid(), os.Getpid())
 	if !s.Node.LoopbackOpen() {
 		return // the task of listen --try would be refused
 	}
@@ -106,5 +107,5 @@ func (c *serveCmd) greet(con *console, cfg config.Config, s *server.Server) {
 	if c.Listen != "127.0.0.1:8750" {
 		server = " --server " + url
 	}
-	con.linef("try, in another terminal: foliot listen --try 3s%s", server)
+	con.Linef("try, in another terminal: foliot listen --try 3s%s", server)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -45,7 +46,7 @@ func TestServePrintsItsAddressItsDataAndACommandToTry(t *testing.T) {
 		}
 		tryIt(t, url)
 		b.stop()
-		if code := <-b.code; code != exitOK {
+		if code := <-b.code; code != exit.OK {
 			t.Errorf("interrupted, it ended with %d", code)
 		}
 	}
@@ -87,7 +88,7 @@ func tryIt(t *testing.T, url string) {
 	if got := l.line(t, l.stdout); !strings.Contains(got, "POST  /hello  "+name+" attempt 1  +") || !strings.HasSuffix(got, "Hello from Foliot") {
 		t.Errorf("listen --try printed %q", got)
 	}
-	if code := <-l.code; code != exitOK {
+	if code := <-l.code; code != exit.OK {
 		t.Errorf("listen --try ended with %d", code)
 	}
 }
@@ -105,7 +106,7 @@ func TestATaskIsDeliveredWhileAddWaits(t *testing.T) {
 		t.Errorf("add --wait printed %s", out)
 	}
 	out, _, code := p.foliot("add", "http://127.0.0.1:1/refused", "--in", "0s", "--max-attempts", "1", "--name", "b", "--wait")
-	if code != exitUndelivered || !strings.Contains(out, "dead (attempts_exhausted): attempt 1, ") {
+	if code != exit.Undelivered || !strings.Contains(out, "dead (attempts_exhausted): attempt 1, ") {
 		t.Errorf("a task that died: add --wait ended with %d and printed %q", code, out)
 	}
 }
@@ -120,7 +121,7 @@ func TestSIGTERMLetsARunningAttemptEnd(t *testing.T) {
 	p.await("stopping")
 	p.must("add", hook.URL, "--in", "1h", "--name", "late") // so that a receiver may still create its next task
 	hook.Release()
-	if code, log := p.exit(); code != exitOK {
+	if code, log := p.exit(); code != exit.OK {
 		t.Fatalf("it ended with %d:\n%s", code, log)
 	}
 	again := serveProcess(t, "--listen", anyPort, "--data", dir)
@@ -137,7 +138,7 @@ func TestAnAttemptThatOutlivesTheGraceIsRepeated(t *testing.T) {
 	p.must("add", hook.URL, "--in", "0s", "--name", "slow")
 	hook.Next(t)
 	p.signal(terminate)
-	if code, log := p.exit(); code != exitOK {
+	if code, log := p.exit(); code != exit.OK {
 		t.Fatalf("it ended with %d:\n%s", code, log)
 	}
 	again := serveProcess(t, "--listen", anyPort, "--data", dir)
@@ -145,7 +146,7 @@ func TestAnAttemptThatOutlivesTheGraceIsRepeated(t *testing.T) {
 		t.Errorf("%q arrived", name)
 	}
 	hook.Release()
-	if _, _, code := again.foliot("get", "slow", "--wait"); code != exitOK {
+	if _, _, code := again.foliot("get", "slow", "--wait"); code != exit.OK {
 		t.Errorf("the task did not end delivered: get --wait ended with %d", code)
 	}
 }
@@ -159,7 +160,7 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 	p.await("stopping")
 	second := time.AfterFunc(sameSignal+10*time.Millisecond, func() { _ = p.cmd.Process.Signal(os.Interrupt) })
 	defer second.Stop()
-	if code, log := p.exit(); code != exitFailure || !strings.Contains(log, "second signal") {
+	if code, log := p.exit(); code != exit.Failure || !strings.Contains(log, "second signal") {
 		t.Errorf("it ended with %d:\n%s", code, log)
 	}
 }
@@ -197,7 +198,7 @@ func TestAddWaitSurvivesARestart(t *testing.T) {
 	if got := waiting.line(t, waiting.stdout); !strings.HasPrefix(got, "delivered: attempt ") || !strings.Contains(got, "status 200") {
 		t.Errorf("it printed %q", got)
 	}
-	if code := <-waiting.code; code != exitOK {
+	if code := <-waiting.code; code != exit.OK {
 		t.Errorf("it ended with %d", code)
 	}
 }
@@ -205,7 +206,7 @@ func TestAddWaitSurvivesARestart(t *testing.T) {
 // refused runs serve as a process that must not start, and returns its output.
 func refused(t *testing.T, args ...string) string {
 	t.Helper()
-	return refusedWith(t, exitFailure, args...)
+	return refusedWith(t, exit.Failure, args...)
 }
 
 // refusedWith is refused for another exit code.
@@ -248,8 +249,8 @@ func TestADirectoryOfAnotherProgramIsRefused(t *testing.T) {
 		file, text, says string
 		code             int
 	}{
-		"of a newer version": {"FOLIOT", "This is a foliot data directory. Keep all of its files together and do not edit them.\nformat 99\noldest-reader 99\n", "newer version", exitFailure},
-		"with other files":   {"letter.txt", "dear", "not a foliot data directory", exitUsage},
+		"of a newer version": {"FOLIOT", "This is a foliot data directory. Keep all of its files together and do not edit them.\nformat 99\noldest-reader 99\n", "newer version", exit.Failure},
+		"with other files":   {"letter.txt", "dear", "not a foliot data directory", exit.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
@@ -288,10 +289,10 @@ func TestAFullDiskStopsTheServerAndLosesNothing(t *testing.T) {
 	s := &session{t: t, server: p.url}
 	out, _, code := s.run(lines.String(), "import", "-", "-o", "json", "--batch", "50")
 	var sums importReply
-	if err := json.Unmarshal([]byte(out), &sums); err != nil || code == exitOK || sums.Created == 0 {
+	if err := json.Unmarshal([]byte(out), &sums); err != nil || code == exit.OK || sums.Created == 0 {
 		t.Fatalf("import ended with %d and printed %q; it must reach the limit, and not at once", code, out)
 	}
-	if code, log := p.exit(); code != exitFailure || !strings.Contains(log, "foliot: the data directory "+dir+" failed: ") {
+	if code, log := p.exit(); code != exit.Failure || !strings.Contains(log, "foliot: the data directory "+dir+" failed: ") {
 		t.Errorf("the server ended with %d:\n%s", code, log)
 	}
 	again := serveProcess(t, "--listen", anyPort, "--data", dir)
@@ -303,7 +304,7 @@ func TestAFullDiskStopsTheServerAndLosesNothing(t *testing.T) {
 func TestATaskCannotCallTheServerItself(t *testing.T) {
 	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
 	out, _, code := p.foliot("add", p.url+"/v1/tasks/cancel?all=true", "--in", "0s", "--wait")
-	if code != exitUndelivered || !strings.Contains(out, "egress_denied") {
+	if code != exit.Undelivered || !strings.Contains(out, "egress_denied") {
 		t.Errorf("add --wait ended with %d and printed %q", code, out)
 	}
 	p.await(`msg="the egress policy refused a task" namespace=default task=`)
@@ -319,10 +320,10 @@ func TestTasksMayNotCallLoopbackIfOthersMayCreateThem(t *testing.T) {
 		args []string
 		code int
 	}{
-		{nil, exitOK},
-		{[]string{"--host", "foliot.example"}, exitUndelivered},
-		{[]string{"--host", "foliot.example", "--egress-allow", "127.0.0.0/8"}, exitOK},
-		{[]string{"--listen", "0.0.0.0:0", "--insecure-listen"}, exitUndelivered},
+		{nil, exit.OK},
+		{[]string{"--host", "foliot.example"}, exit.Undelivered},
+		{[]string{"--host", "foliot.example", "--egress-allow", "127.0.0.0/8"}, exit.OK},
+		{[]string{"--listen", "0.0.0.0:0", "--insecure-listen"}, exit.Undelivered},
 	} {
 		p := serveProcess(t, append([]string{"--listen", anyPort, "--store", "memory:"}, c.args...)...)
 		if out, errs, code := p.foliot("add", hook.URL, "--in", "0s", "--wait"); code != c.code {

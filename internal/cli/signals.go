@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/fileaccess"
 )
 
@@ -36,7 +37,7 @@ func interruptible() (context.Context, context.CancelFunc) {
 	go func() {
 		awaitSecond(signals, cancel)
 		fmt.Fprintln(os.Stderr, "foliot: stopped at once by a second signal")
-		os.Exit(exitFailure)
+		os.Exit(exit.Failure)
 	}()
 	return ctx, cancel
 }

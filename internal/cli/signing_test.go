@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
@@ -104,7 +105,7 @@ func TestOnlyTheSecretOfAQueueSignsItsCallbacks(t *testing.T) {
 		}
 		out, errs, code := cli.run("", args...)
 		key, err := webhook.ParseSecret(strings.TrimSpace(out))
-		if code != exitOK || err != nil {
+		if code != exit.OK || err != nil {
 			t.Fatalf("%v: %d %s", args, code, errs)
 		}
 		keys[queue] = key

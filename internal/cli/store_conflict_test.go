@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
@@ -26,7 +27,7 @@ func TestADirectoryThatNoServerReadsIsNotWritten(t *testing.T) {
 			setAll(t, env)
 			for line, instead := range commands {
 				out, errs, code := newSession(t).runBare(strings.Fields(line)...)
-				if code != exitUsage || !strings.Contains(errs, "--data: "+name+" makes a Redis the store") || !strings.Contains(errs, instead) || strings.Contains(out+errs, "sesame") {
+				if code != exit.Usage || !strings.Contains(errs, "--data: "+name+" makes a Redis the store") || !strings.Contains(errs, instead) || strings.Contains(out+errs, "sesame") {
 					t.Errorf("%s ended with %d: %s%s", line, code, out, errs)
 				}
 			}
@@ -44,7 +45,7 @@ func TestADirectoryThatNoServerReadsIsNotWritten(t *testing.T) {
 		})
 	}
 	t.Setenv("FOLIOT_CONFIG", filepath.Join(t.TempDir(), "none"))
-	if _, errs, code := newSession(t).runBare("token", "create", "--data", "dir"); code != exitUsage || !strings.Contains(errs, "FOLIOT_CONFIG: ") {
+	if _, errs, code := newSession(t).runBare("token", "create", "--data", "dir"); code != exit.Usage || !strings.Contains(errs, "FOLIOT_CONFIG: ") {
 		t.Errorf("without its file it ended with %d: %s", code, errs)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/server/httpserver"
 )
 
@@ -42,7 +43,7 @@ func TestTheUnitLeavesTimeForTheGrace(t *testing.T) {
 	if stop := time.Duration(seconds) * time.Second; err != nil || stop < flags.Serve.Grace+2*httpserver.DrainTimeout {
 		t.Errorf("TimeoutStopSec is %v; attempts have %v, replies %v", stop, flags.Serve.Grace, httpserver.DrainTimeout)
 	}
-	if prevented, _ := strconv.Atoi(value("RestartPreventExitStatus")); prevented != exitUsage || value("Type") != "exec" {
+	if prevented, _ := strconv.Atoi(value("RestartPreventExitStatus")); prevented != exit.Usage || value("Type") != "exec" {
 		t.Errorf("exit code %d, type %s", prevented, value("Type"))
 	}
 }

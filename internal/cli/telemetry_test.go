@@ -18,6 +18,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
@@ -174,7 +175,7 @@ func TestADeliveryIsTracedFromItsCreate(t *testing.T) {
 	create(t, p.url, receiver.URL, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	sent := <-arrived
 	p.signal(terminate)
-	if code, log := p.exit(); code != exitOK {
+	if code, log := p.exit(); code != exit.OK {
 		t.Fatalf("it ended with %d:\n%s", code, log)
 	}
 	close(batches)

@@ -11,6 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/server/config"
@@ -57,7 +59,7 @@ Examples:
 }
 
 // Run creates a token.
-func (c *tokenCreateCmd) Run(ctx context.Context, con *console, api *client.Client, parsed *kong.Context) error {
+func (c *tokenCreateCmd) Run(ctx context.Context, con *console.Console, api *client.Client, parsed *kong.Context) error {
 	if c.Expires < 0 {
 		return usage.Errorf("--expires", "%v is negative", c.Expires)
 	}
@@ -72,11 +74,11 @@ func (c *tokenCreateCmd) Run(ctx context.Context, con *console, api *client.Clie
 	if err != nil {
 		return err
 	}
-	if con.json {
-		return con.object(made)
+	if con.JSON {
+		return con.Object(made)
 	}
-	con.linef("%s", made.Token)
-	con.notef("%s; its id is %s", lifetime(made.ExpiresAt), made.ID)
+	con.Linef("%s", made.Token)
+	con.Notef("%s; its id is %s", lifetime(made.ExpiresAt), made.ID)
 	return nil
 }
 
@@ -84,10 +86,10 @@ func (c *tokenCreateCmd) Run(ctx context.Context, con *console, api *client.Clie
 const withRedis = "start the server with --listen 127.0.0.1:8750, create the first token there with `foliot token create --for operator --scope admin`, without --data, and then restart the server with its final --listen"
 
 // offline creates the token in a data directory that no server has open.
-func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong.Context) (err error) {
+func (c *tokenCreateCmd) offline(ctx context.Context, con *console.Console, parsed *kong.Context) (err error) {
 	dir, err := config.LocalDir("--data", c.Data)
 	if err == nil {
-		err = checkRead(parsed, withRedis)
+		err = flags.CheckStore(parsed, withRedis)
 	}
 	if err == nil {
 		err = fileaccess.CheckDataDir("--data", dir)
@@ -124,11 +126,11 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 	case err != nil:
 		return fmt.Errorf("create a token: %w", err)
 	}
-	if con.json {
-		return con.object(client.Token{ID: e.Target().Name, Namespace: e.Namespace, Scope: client.Scope(c.Scope), Label: c.Label, State: "active", CreatedAt: now.Time(), ExpiresAt: timeOf(e.ExpiresAt), Token: token})
+	if con.JSON {
+		return con.Object(client.Token{ID: e.Target().Name, Namespace: e.Namespace, Scope: client.Scope(c.Scope), Label: c.Label, State: "active", CreatedAt: now.Time(), ExpiresAt: timeOf(e.ExpiresAt), Token: token})
 	}
-	con.linef("%s", token)
-	con.notef("%s; its id is %s", lifetime(timeOf(e.ExpiresAt)), e.Target().Name)
+	con.Linef("%s", token)
+	con.Notef("%s; its id is %s", lifetime(timeOf(e.ExpiresAt)), e.Target().Name)
 	return nil
 }
 
@@ -150,9 +152,9 @@ func lifetime(expires time.Time) string {
 type tokenLsCmd struct{}
 
 // Run prints the list.
-func (tokenLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (tokenLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	heading := []string{"ID", "NAMESPACE", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED", "PARENT", "LABEL"}
-	return listing(con, heading, api.Tokens.List(ctx), func(t *client.Token) []string {
+	return console.List(con, heading, api.Tokens.List(ctx), func(t *client.Token) []string {
 		return []string{t.ID, t.Namespace, string(t.Scope), t.State, wording.Instant(t.CreatedAt), wording.InstantOr(t.ExpiresAt, "never"), wording.InstantOr(t.LastUsedAt, "never"), cmp.Or(t.Parent, "-"), t.Label}
 	})
 }
@@ -183,11 +185,11 @@ Examples:
 }
 
 // Run revokes the tokens.
-func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	if err := checkNames(c.IDs); err != nil {
+func (c *tokenRevokeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if err := flags.CheckNames(c.IDs); err != nil {
 		return err
 	}
-	return con.each(ctx, c.IDs, func(id string) error {
+	return con.Each(ctx, c.IDs, func(id string) error {
 		t, err := api.Tokens.RevokeWith(ctx, id, client.RevokeOptions{Children: c.Children})
 		if errors.Is(err, client.ErrLastToken) {
 			t, err = c.revokeLast(ctx, con, api, id)
@@ -195,12 +197,12 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Clie
 		if err != nil {
 			return err
 		}
-		if con.json {
-			return con.object(t)
+		if con.JSON {
+			return con.Object(t)
 		}
-		con.linef("revoked %s", id)
+		con.Linef("revoked %s", id)
 		if t.ActiveChildren > 0 {
-			con.notef("%d tokens that were created with it are still valid: if it leaked, revoke it again with --children", t.ActiveChildren)
+			con.Notef("%d tokens that were created with it are still valid: if it leaked, revoke it again with --children", t.ActiveChildren)
 		}
 		return nil
 	})
@@ -208,9 +210,9 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Clie
 
 // revokeLast revokes the last token that can manage the server, after a
 // confirmation.
-func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console, api *client.Client, id string) (*client.Token, error) {
+func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console.Console, api *client.Client, id string) (*client.Token, error) {
 	if !c.Yes {
-		err := con.confirm(ctx, "revoke %s, the last valid operator's token of scope admin? Then no token can manage the server. With a data directory, you can stop the server and create another with `foliot token create --data`. With a Redis this is final.", id)
+		err := con.Confirm(ctx, "revoke %s, the last valid operator's token of scope admin? Then no token can manage the server. With a data directory, you can stop the server and create another with `foliot token create --data`. With a Redis this is final.", id)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -40,7 +41,7 @@ func TestACommandWarnsBeforeItSendsATokenInPlainText(t *testing.T) {
 			t.Errorf("at %s it sends %q and prints %q", address, sent, errs)
 		}
 		_, errs, code := (&session{t: t, server: strings.Replace(srv.URL, "//", "//u:hush@", 1)}).run("", "ls")
-		if code != exitUsage || strings.Contains(errs, "hush") {
+		if code != exit.Usage || strings.Contains(errs, "hush") {
 			t.Errorf("a server's URL with a password: %d %q", code, errs)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 // To revoke the last token that can manage the server takes a confirmation.
@@ -21,17 +23,17 @@ func TestTheLastAdminTokenIsRevokedOnlyWithConfirmation(t *testing.T) {
 	}
 	first := operator()
 	_, stderr, code := s.run("", "token", "revoke", first)
-	if code != exitUsage || !strings.Contains(stderr, "--yes") || !strings.Contains(stderr, "token create --data") || !strings.Contains(stderr, first) {
+	if code != exit.Usage || !strings.Contains(stderr, "--yes") || !strings.Contains(stderr, "token create --data") || !strings.Contains(stderr, first) {
 		t.Fatalf("the last one: %d: %s", code, stderr)
 	}
 	second := operator()
-	if out, stderr, code := s.run("", "token", "revoke", first); code != exitOK || out != "revoked "+first+"\n" {
+	if out, stderr, code := s.run("", "token", "revoke", first); code != exit.OK || out != "revoked "+first+"\n" {
 		t.Fatalf("one of two: %d: %s", code, stderr)
 	}
-	if out, stderr, code := s.run("", "token", "revoke", second, "--yes"); code != exitOK || out != "revoked "+second+"\n" {
+	if out, stderr, code := s.run("", "token", "revoke", second, "--yes"); code != exit.OK || out != "revoked "+second+"\n" {
 		t.Fatalf("the last one, with --yes: %d: %s", code, stderr)
 	}
-	if _, stderr, code := s.run("", "token", "ls"); code != exitFailure || !strings.Contains(stderr, "revoked") {
+	if _, stderr, code := s.run("", "token", "ls"); code != exit.Failure || !strings.Contains(stderr, "revoked") {
 		t.Errorf("it still opens: %d: %s", code, stderr)
 	}
 }

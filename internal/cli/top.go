@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -40,7 +41,7 @@ Examples:
 const minEvery = 100 * time.Millisecond
 
 // Run shows live data until ctx ends. On a terminal it shows errors and goes on.
-func (c *topCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *topCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Every < minEvery {
 		return usage.Errorf("--every", "%v is shorter than %v", c.Every, minEvery)
 	}
@@ -48,15 +49,15 @@ func (c *topCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	if err != nil {
 		return err
 	}
-	if c.Once || con.json || !con.outTerm {
+	if c.Once || con.JSON || !con.OutTerm {
 		return c.lines(ctx, con, api, live)
 	}
-	fmt.Fprint(con.out, enterScreen)
-	defer fmt.Fprint(con.out, leaveScreen)
+	fmt.Fprint(con.Out, enterScreen)
+	defer fmt.Fprint(con.Out, leaveScreen)
 	var before *client.Live
 	for {
 		c.draw(con, live, before, err)
-		if !pause(ctx, c.Every) {
+		if !console.Pause(ctx, c.Every) {
 			return nil
 		}
 		next, failed := api.Admin.Live(ctx)
@@ -70,17 +71,17 @@ func (c *topCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 }
 
 // lines prints a block of text, or an object, for each refresh.
-func (c *topCmd) lines(ctx context.Context, con *console, api *client.Client, live *client.Live) error {
+func (c *topCmd) lines(ctx context.Context, con *console.Console, api *client.Client, live *client.Live) error {
 	var before *client.Live
 	for {
-		if con.json {
-			if err := con.object(live); err != nil {
+		if con.JSON {
+			if err := con.Object(live); err != nil {
 				return err
 			}
 		} else {
-			con.linef("%s", topScreen(live, before, 0))
+			con.Linef("%s", topScreen(live, before, 0))
 		}
-		if c.Once || !pause(ctx, c.Every) {
+		if c.Once || !console.Pause(ctx, c.Every) {
 			return nil
 		}
 		before = live
@@ -102,14 +103,14 @@ const (
 	clearScreen = "\x1b[H\x1b[2J"
 )
 
-func (c *topCmd) draw(con *console, live, before *client.Live, err error) {
+func (c *topCmd) draw(con *console.Console, live, before *client.Live, err error) {
 	width, height := 0, 0
-	if f, ok := con.out.(*os.File); ok {
+	if f, ok := con.Out.(*os.File); ok {
 		width, height, _ = term.GetSize(int(f.Fd())) // 0: unbounded
 	}
 	text := topScreen(live, before, height)
 	if err != nil {
-		text = wording.Printable(con.errorText(err)) + "\n\n" + text
+		text = wording.Printable(con.ErrorText(err)) + "\n\n" + text
 	}
 	lines := strings.Split(text, "\n")
 	if height > 0 && len(lines) > height {
@@ -120,7 +121,7 @@ func (c *topCmd) draw(con *console, live, before *client.Live, err error) {
 			lines[i] = string(runes[:width])
 		}
 	}
-	fmt.Fprint(con.out, clearScreen, wording.PrintableLines(strings.Join(lines, "\n")))
+	fmt.Fprint(con.Out, clearScreen, wording.PrintableLines(strings.Join(lines, "\n")))
 }
 
 // topScreen returns the text of the screen, from the last two results. height

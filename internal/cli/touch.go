@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
@@ -23,12 +24,12 @@ Example:
 }
 
 // Run touches the tasks.
-func (c *touchCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *touchCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	return eachTaskName(ctx, con, c.Names, func(name string) error {
 		t, err := api.Tasks.Touch(ctx, name)
 		if err != nil {
 			return err
 		}
-		return con.resultf(t, "touched %s, due %s", t.Name, wording.Instant(t.DueAt))
+		return con.Resultf(t, "touched %s, due %s", t.Name, wording.Instant(t.DueAt))
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/foliot/foliot/internal/buildinfo"
+	"github.com/foliot/foliot/internal/cli/console"
 )
 
 type versionCmd struct{}
@@ -17,15 +18,15 @@ type versionReply struct {
 }
 
 // Run prints the version of this build.
-func (versionCmd) Run(con *console) error {
+func (versionCmd) Run(con *console.Console) error {
 	v := versionReply{Version: buildinfo.Version(), Commit: buildinfo.Commit(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if con.json {
-		return con.object(v)
+	if con.JSON {
+		return con.Object(v)
 	}
 	if v.Commit != "" {
-		con.linef("foliot %s (%s, %s, %s)", v.Version, v.Commit, v.Go, v.Platform)
+		con.Linef("foliot %s (%s, %s, %s)", v.Version, v.Commit, v.Go, v.Platform)
 		return nil
 	}
-	con.linef("foliot %s (%s, %s)", v.Version, v.Go, v.Platform)
+	con.Linef("foliot %s (%s, %s)", v.Version, v.Go, v.Platform)
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
@@ -21,7 +23,7 @@ const (
 
 // wait waits until t is finished or dead, and prints how it ended. It goes on
 // during a restart of the server, which the task survives.
-func wait(ctx context.Context, con *console, api *client.Client, t *client.Task) error {
+func wait(ctx context.Context, con *console.Console, api *client.Client, t *client.Task) error {
 	id := t.ID
 	var silentSince time.Time // first request without an answer; zero if the server answers
 	for !t.State.Ended() {
@@ -29,19 +31,19 @@ func wait(ctx context.Context, con *console, api *client.Client, t *client.Task)
 		next, err := poll(ctx, api, t.Name)
 		switch {
 		case err == nil && next.ID != id:
-			return withCode(exitUndelivered, fmt.Errorf("wait for %s: another task replaced it", t.Name))
+			return exit.With(exit.Undelivered, fmt.Errorf("wait for %s: another task replaced it", t.Name))
 		case err == nil:
 			t, silentSince = next, time.Time{}
-		case exitCode(err) != exitUnreachable:
+		case exit.CodeOf(err) != exit.Unreachable:
 			return err
 		case silentSince.IsZero():
 			silentSince = time.Now()
-			con.notef("the server does not answer; still waiting for %s", wording.Printable(t.Name))
+			con.Notef("the server does not answer; still waiting for %s", wording.Printable(t.Name))
 		case time.Since(silentSince) > maxSilence:
 			return err
 		}
 		// A server that is shutting down answers at once, with the current state.
-		if !t.State.Ended() && time.Since(asked) < minPollInterval && !pause(ctx, minPollInterval) {
+		if !t.State.Ended() && time.Since(asked) < minPollInterval && !console.Pause(ctx, minPollInterval) {
 			return context.Canceled
 		}
 	}
@@ -57,18 +59,18 @@ func poll(ctx context.Context, api *client.Client, name string) (*client.Task, e
 }
 
 // printEnd prints how t ended. It returns an error if t was not delivered.
-func printEnd(con *console, t *client.Task) error {
-	if con.json {
-		if err := con.object(t); err != nil {
+func printEnd(con *console.Console, t *client.Task) error {
+	if con.JSON {
+		if err := con.Object(t); err != nil {
 			return err
 		}
 	} else {
-		con.linef("%s", wording.Printable(ending(t)))
+		con.Linef("%s", wording.Printable(ending(t)))
 	}
 	if t.State == client.Delivered {
 		return nil
 	}
-	return withCode(exitUndelivered, errReported)
+	return exit.With(exit.Undelivered, exit.ErrReported)
 }
 
 // ending returns a sentence about how t ended.

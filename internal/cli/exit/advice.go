@@ -1,4 +1,4 @@
-package cli
+package exit
 
 import (
 	"crypto/x509"
@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/client"
 )
 
-// withOp returns err with op as the name of the operation that failed.
-func withOp(err error, op string) error {
+// WithOp returns err with op as the name of the operation that failed.
+func WithOp(err error, op string) error {
 	var refused *client.Error
 	var noReply *client.TransportError
 	switch {

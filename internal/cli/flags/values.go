@@ -1,4 +1,4 @@
-package cli
+package flags
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ import (
 // notDuration is the error for a value that is not a duration.
 const notDuration = "invalid duration %q; write 500ms, 20s or 1m30s (no spaces, and the longest unit is h)"
 
-// readers parse the values of flags, variables and configuration keys. The
+// Readers parse the values of flags, variables and configuration keys. The
 // parsers of kong are not used, because their errors name types of Go.
-var readers = []kong.Option{
+var Readers = []kong.Option{
 	kong.TypeMapper(reflect.TypeFor[time.Duration](), reader(readDuration)),
 	kong.TypeMapper(reflect.TypeFor[config.ShardCount](), reader(readShards)),
-	kong.TypeMapper(reflect.TypeFor[wholeLimit](), reader(readLimit(readWhole))),
-	kong.TypeMapper(reflect.TypeFor[numberLimit](), reader(readLimit(readNumber))),
+	kong.TypeMapper(reflect.TypeFor[WholeLimit](), reader(readLimit(readWhole))),
+	kong.TypeMapper(reflect.TypeFor[NumberLimit](), reader(readLimit(readNumber))),
 	kong.KindMapper(reflect.Int, reader(readWhole)),
 	kong.KindMapper(reflect.Int64, reader(readWhole)),
 	kong.KindMapper(reflect.Float64, reader(readNumber)),
@@ -61,41 +61,41 @@ func readWhole(text string, flag *kong.Flag, into reflect.Value) error {
 	return nil
 }
 
-// unlimited is the value of a flag that removes a limit.
-const unlimited = "unlimited"
+// Unlimited is the value of a flag that removes a limit.
+const Unlimited = "unlimited"
 
-// wholeLimit and numberLimit are limits. The value 0 means no limit, and the
+// WholeLimit and NumberLimit are limits. The value 0 means no limit, and the
 // command line calls it unlimited. A 0 on the command line is refused: a script
 // that computes 0 does not mean "no limit".
 type (
-	wholeLimit  int64
-	numberLimit float64
+	WholeLimit  int64
+	NumberLimit float64
 )
 
 // readLimit returns a reader of limits that parses numbers with read.
 func readLimit(read func(string, *kong.Flag, reflect.Value) error) func(string, *kong.Flag, reflect.Value) error {
 	return func(text string, flag *kong.Flag, into reflect.Value) error {
-		if text == unlimited {
+		if text == Unlimited {
 			into.SetZero()
 			return nil
 		}
 		err := read(text, flag, into)
 		if err == nil && into.IsZero() {
-			err = fmt.Errorf("%s is not a limit: write %s to remove the limit; to stop a queue, pause it; to stop a namespace, suspend it", text, unlimited)
+			err = fmt.Errorf("%s is not a limit: write %s to remove the limit; to stop a queue, pause it; to stop a namespace, suspend it", text, Unlimited)
 		}
 		return err
 	}
 }
 
-// set stores *v in *field unless v is nil.
-func set[T any](field, v *T) {
+// Set stores *v in *field unless v is nil.
+func Set[T any](field, v *T) {
 	if v != nil {
 		*field = *v
 	}
 }
 
-// setLimit stores *v in *field if v is given.
-func setLimit[T int | int64 | float64, L wholeLimit | numberLimit](field *T, v *L) {
+// SetLimit stores *v in *field if v is given.
+func SetLimit[T int | int64 | float64, L WholeLimit | NumberLimit](field *T, v *L) {
 	if v != nil {
 		*field = T(*v)
 	}

@@ -1,4 +1,4 @@
-package cli
+package exit
 
 import (
 	"errors"
@@ -75,7 +75,7 @@ func rewordRefusal(err error, command *kong.Node) string {
 	}
 	if place := placeOf(command, shown.Field); place != "" {
 		shown.Field = place
-		if refusalCode(refused) == exitUsage {
+		if RefusalCode(refused) == Usage {
 			shown.Op = "" // as in an error of a flag that is found here
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package connect
 
 import (
 	"crypto/tls"
@@ -15,15 +15,15 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// serverFlags choose the server that a command calls, and its credentials.
-type serverFlags struct {
+// Flags choose the server that a command calls, and its credentials.
+type Flags struct {
 	Server    string `default:"http://127.0.0.1:8750" env:"FOLIOT_SERVER" placeholder:"URL" help:"The URL of the server. If the server answers 503, for example while its store is unavailable, the command retries for at most four seconds."`
 	Token     string `env:"FOLIOT_TOKEN" placeholder:"TOKEN" help:"The access token. Other users of this machine can see a command line, so prefer the variable or --token-file."`
 	TokenFile string `env:"FOLIOT_TOKEN_FILE" placeholder:"FILE" help:"The file that contains the access token."`
 	Namespace string `env:"FOLIOT_NAMESPACE" placeholder:"NAME" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the token's namespace, or default)."`
 	CACert    string `name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
 
-	notes     io.Writer       `kong:"-"` // standard error
+	Notes     io.Writer       `kong:"-"` // standard error
 	transport *http.Transport // of the client; nil until one is created
 }
 
@@ -32,12 +32,12 @@ type serverFlags struct {
 // failover of Redis, which takes little longer.
 var cliRetries = client.RetryPolicy{Attempts: 3, MinBackoff: 100 * time.Millisecond, MaxBackoff: 5 * time.Second, Within: 4 * time.Second}
 
-// dialer returns a client for the server that the flags name.
-type dialer func() (*client.Client, error)
+// Dialer returns a client for the server that the flags name.
+type Dialer func() (*client.Client, error)
 
-// client returns a client for the server that the flags name. close ends its
+// Client returns a client for the server that the flags name. close ends its
 // connections.
-func (f *serverFlags) client() (*client.Client, error) {
+func (f *Flags) Client() (*client.Client, error) {
 	u, err := url.Parse(f.Server)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, usage.Errorf("--server", "invalid server URL %q; write it like http://127.0.0.1:8750", f.Server)
@@ -53,7 +53,7 @@ func (f *serverFlags) client() (*client.Client, error) {
 	}
 	api, err := client.New(f.Server, client.Options{
 		Token: token, Namespace: f.Namespace,
-		HTTPClient: &http.Client{Transport: &retryNotice{next: &plaintextWarning{next: transport, proxy: transport.Proxy, notes: f.notes}, notes: f.notes}},
+		HTTPClient: &http.Client{Transport: &retryNotice{next: &plaintextWarning{next: transport, proxy: transport.Proxy, notes: f.Notes}, notes: f.Notes}},
 		Retry:      cliRetries,
 		UserAgent:  "foliot/" + buildinfo.Version(),
 	})
@@ -64,14 +64,15 @@ func (f *serverFlags) client() (*client.Client, error) {
 	return api, nil
 }
 
-func (f *serverFlags) close() {
+// Close ends the idle connections of the client.
+func (f *Flags) Close() {
 	if f.transport != nil {
 		f.transport.CloseIdleConnections()
 	}
 }
 
 // token returns the access token, or "" if none is given.
-func (f *serverFlags) token() (string, error) {
+func (f *Flags) token() (string, error) {
 	switch {
 	case f.TokenFile == "":
 		return f.Token, nil
@@ -91,7 +92,7 @@ func (f *serverFlags) token() (string, error) {
 
 // tls returns the TLS configuration, or nil to trust only the authorities of
 // the system.
-func (f *serverFlags) tls() (*tls.Config, error) {
+func (f *Flags) tls() (*tls.Config, error) {
 	if f.CACert == "" {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"context"
@@ -7,28 +7,29 @@ import (
 	"io"
 	"strings"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// confirm asks the user at the terminal. It returns nil if the answer is y or
+// Confirm asks the user at the terminal. It returns nil if the answer is y or
 // yes, and an error otherwise. Without a terminal the error names --yes.
-func (c *console) confirm(ctx context.Context, question string, args ...any) error {
+func (c *Console) Confirm(ctx context.Context, question string, args ...any) error {
 	asked := fmt.Sprintf(question, args...)
-	if !c.canAsk {
+	if !c.CanAsk {
 		return usage.Errorf("--yes", "not a terminal, so this cannot be confirmed: %s Pass --yes to confirm", asked)
 	}
-	fmt.Fprint(c.err, wording.Printable(asked)+" [y/N] ")
+	fmt.Fprint(c.Err, wording.Printable(asked)+" [y/N] ")
 	answers := make(chan string, 1)
-	go func() { answers <- readAnswer(c.in) }() // survives an interrupt, because a terminal read cannot be cancelled
+	go func() { answers <- readAnswer(c.In) }() // survives an interrupt, because a terminal read cannot be cancelled
 	select {
 	case answer := <-answers:
 		if a := strings.ToLower(strings.TrimSpace(answer)); a == "y" || a == "yes" {
 			return nil
 		}
-		return withCode(exitInterrupted, errors.New("not confirmed: nothing was changed"))
+		return exit.With(exit.Interrupted, errors.New("not confirmed: nothing was changed"))
 	case <-ctx.Done():
-		fmt.Fprintln(c.err)
+		fmt.Fprintln(c.Err)
 		return ctx.Err()
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package flags
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// taskFlags describe a task, except its name and due time.
-type taskFlags struct {
+// Task describe a task, except its name and due time.
+type Task struct {
 	Data   string   `short:"d" xor:"body" placeholder:"BODY" help:"Send this body unchanged; @FILE reads it from a file, @- from standard input."`
 	JSON   string   `xor:"body" placeholder:"BODY" help:"Send this body as JSON; @FILE reads it from a file, @- from standard input."`
 	Header []string `short:"H" sep:"none" placeholder:"NAME:VALUE" help:"Send this header. Repeat it for more."`
@@ -34,8 +34,8 @@ type taskFlags struct {
 	OnDead      *string `placeholder:"URL" help:"Call this URL, with a task of its own, when the task dies; an empty value: no call (default: the queue's, or no call)."`
 }
 
-// spec returns the task that the flags describe. It calls address.
-func (f *taskFlags) spec(address string, stdin io.Reader) (in client.Spec, err error) {
+// Spec returns the task that the flags describe. It calls address.
+func (f *Task) Spec(address string, stdin io.Reader) (in client.Spec, err error) {
 	in = client.Spec{
 		Queue: f.Queue, Priority: client.Priority(f.Priority),
 		HTTP: client.HTTP{URL: address, Method: f.Method},
@@ -43,7 +43,7 @@ func (f *taskFlags) spec(address string, stdin io.Reader) (in client.Spec, err e
 	if err := checkURL(address); err != nil {
 		return in, err
 	}
-	if err := f.durations(&in); err != nil {
+	if err := f.Durations(&in); err != nil {
 		return in, err
 	}
 	if n := f.MaxAttempts; n != nil {
@@ -58,7 +58,7 @@ func (f *taskFlags) spec(address string, stdin io.Reader) (in client.Spec, err e
 	if in.HTTP.Headers, err = parseHeaders(f.Header); err != nil {
 		return in, err
 	}
-	if in.Labels, err = parseLabels(f.Label); err != nil {
+	if in.Labels, err = ParseLabels(f.Label); err != nil {
 		return in, err
 	}
 	in.HTTP.Body, err = f.body(stdin)
@@ -75,8 +75,8 @@ func checkURL(address string) error {
 	return nil
 }
 
-// durations sets the durations, in the order of the help.
-func (f *taskFlags) durations(in *client.Spec) error {
+// Durations sets the durations, in the order of the help.
+func (f *Task) Durations(in *client.Spec) error {
 	for _, of := range []struct {
 		flag, value string
 		into        *time.Duration
@@ -91,7 +91,7 @@ func (f *taskFlags) durations(in *client.Spec) error {
 		if of.value == "" {
 			continue
 		}
-		d, err := parseDuration(of.flag, of.value)
+		d, err := ParseDuration(of.flag, of.value)
 		switch {
 		case err != nil:
 			return err
@@ -107,7 +107,7 @@ func (f *taskFlags) durations(in *client.Spec) error {
 }
 
 // body returns the body that --data or --json give.
-func (f *taskFlags) body(stdin io.Reader) (client.Body, error) {
+func (f *Task) body(stdin io.Reader) (client.Body, error) {
 	switch {
 	case f.JSON != "":
 		data, err := readBody("--json", f.JSON, stdin)

@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"bytes"
@@ -25,13 +25,13 @@ func TestATableIsAlignedOnATerminalAndTabbedElsewhere(t *testing.T) {
 		{false, nil, ""},
 	} {
 		var out bytes.Buffer
-		table := (&console{out: &out, outTerm: c.terminal}).table([]string{"NAME", "STATE"})
+		table := (&Console{Out: &out, OutTerm: c.terminal}).Table([]string{"NAME", "STATE"})
 		for _, row := range c.rows {
-			if err := table.add(row...); err != nil {
+			if err := table.Add(row...); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := table.end(); err != nil {
+		if err := table.End(); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != c.want {
@@ -56,7 +56,7 @@ func TestJSONOnATerminalIsSafeAndMeansTheSame(t *testing.T) {
 		client.Task{Spec: client.Spec{Name: "a", HTTP: client.HTTP{URL: "https://example.com/", Headers: map[string]string{"x": "\u202e\u009b"}, Body: client.Text(hostile)}}},
 	} {
 		var plain, shown bytes.Buffer
-		if err := errors.Join((&console{out: &plain}).object(v), (&console{out: &shown, outTerm: true}).object(v)); err != nil {
+		if err := errors.Join((&Console{Out: &plain}).Object(v), (&Console{Out: &shown, OutTerm: true}).Object(v)); err != nil {
 			t.Fatal(err)
 		}
 		if acts(shown.String()) || strings.Count(shown.String(), "\n") != 1 {
@@ -80,12 +80,12 @@ func TestJSONOnATerminalIsSafeAndMeansTheSame(t *testing.T) {
 
 func TestNoLineThatIsPrintedActsOnATerminal(t *testing.T) {
 	var out, errs bytes.Buffer
-	con := &console{out: &out, err: &errs, outTerm: true, errTerm: true}
-	con.linef("%s\tsays %s", "a", hostile)
-	con.notef("%s", hostile)
-	con.notef("foliot: %s", con.errorText(errors.New(hostile)))
-	table := con.table([]string{"NAME"})
-	if err := errors.Join(table.add(hostile), table.end()); err != nil {
+	con := &Console{Out: &out, Err: &errs, OutTerm: true, errTerm: true}
+	con.Linef("%s\tsays %s", "a", hostile)
+	con.Notef("%s", hostile)
+	con.Notef("foliot: %s", con.ErrorText(errors.New(hostile)))
+	table := con.Table([]string{"NAME"})
+	if err := errors.Join(table.Add(hostile), table.End()); err != nil {
 		t.Fatal(err)
 	}
 	if text := out.String() + errs.String(); acts(text) || !strings.Contains(text, "é 日本 😀") || !strings.Contains(text, `\x1b[2J`) {

@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"bufio"
@@ -12,10 +12,10 @@ import (
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
-// table prints rows. On a terminal the rows are aligned under a heading. Other
+// Table prints rows. On a terminal the rows are aligned under a heading. Other
 // outputs get no heading and a tab between fields, for cut and awk. A long table
 // is aligned and printed in chunks.
-type table struct {
+type Table struct {
 	w       flusher
 	heading []string // not printed yet; nil if printed or absent
 	rows    int      // added so far
@@ -31,15 +31,16 @@ type flusher interface {
 // chunkRows is how many rows are aligned together.
 const chunkRows = 1000
 
-func (c *console) table(heading []string) *table {
-	if !c.outTerm {
-		return &table{w: bufio.NewWriter(c.out), absent: c.json}
+// Table begins a table. Its End must be called.
+func (c *Console) Table(heading []string) *Table {
+	if !c.OutTerm {
+		return &Table{w: bufio.NewWriter(c.Out), absent: c.JSON}
 	}
-	return &table{w: tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0), heading: heading, absent: c.json}
+	return &Table{w: tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0), heading: heading, absent: c.JSON}
 }
 
-// add prints a row, or buffers it until its chunk is complete.
-func (t *table) add(fields ...string) error {
+// Add prints a row, or buffers it until its chunk is complete.
+func (t *Table) Add(fields ...string) error {
 	if t.heading != nil {
 		fmt.Fprintln(t.w, strings.Join(t.heading, "\t"))
 		t.heading = nil
@@ -54,9 +55,9 @@ func (t *table) add(fields ...string) error {
 	return nil
 }
 
-// end prints the buffered rows. A table without rows is its heading only. With
+// End prints the buffered rows. A table without rows is its heading only. With
 // -o json there is no table.
-func (t *table) end() error {
+func (t *Table) End() error {
 	if t.absent {
 		return nil
 	}
@@ -66,22 +67,22 @@ func (t *table) end() error {
 	return t.w.Flush()
 }
 
-// listing prints a list while it is read, as objects or as rows of a table.
+// List prints a list while it is read, as objects or as rows of a table.
 // Items that were read before an error are printed.
-func listing[T any](con *console, heading []string, list iter.Seq2[*T, error], row func(*T) []string) error {
-	out := con.table(heading)
+func List[T any](con *Console, heading []string, list iter.Seq2[*T, error], row func(*T) []string) error {
+	out := con.Table(heading)
 	for item, err := range list {
 		switch {
 		case err != nil:
-			return errors.Join(err, out.end())
-		case con.json:
-			err = con.object(item)
+			return errors.Join(err, out.End())
+		case con.JSON:
+			err = con.Object(item)
 		default:
-			err = out.add(row(item)...)
+			err = out.Add(row(item)...)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return out.end()
+	return out.End()
 }

@@ -1,4 +1,4 @@
-package cli
+package flags
 
 import (
 	"cmp"
@@ -8,14 +8,13 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cron"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// whenFlags set the due time of a task. Exactly one must be given.
-type whenFlags struct {
+// When set the due time of a task. Exactly one must be given.
+type When struct {
 	In string `placeholder:"DURATION" help:"Due this long from now: 500ms, 90s, 1h30m."`
 	At string `placeholder:"TIME" help:"Due at this time, in RFC 3339: 2030-11-20T20:00:00Z."`
 }
@@ -24,14 +23,14 @@ type whenFlags struct {
 // clock, or the user may have typed it a moment ago.
 const longPast = time.Minute
 
-// resolve checks the flags and returns a time or a delay. It refuses a time that
+// Resolve checks the flags and returns a time or a delay. It refuses a time that
 // is long past, which is usually a mistake.
-func (f whenFlags) resolve(now time.Time) (at time.Time, delay time.Duration, err error) {
+func (f When) Resolve(now time.Time) (at time.Time, delay time.Duration, err error) {
 	switch {
 	case f.In != "" && f.At != "":
 		return at, 0, usage.Errorf("--in, --at", "give only one of them")
 	case f.In != "":
-		delay, err = parseDuration("--in", f.In)
+		delay, err = ParseDuration("--in", f.In)
 		return at, delay, err
 	case f.At != "":
 		at, err = parseTime("--at", f.At)
@@ -43,7 +42,8 @@ func (f whenFlags) resolve(now time.Time) (at time.Time, delay time.Duration, er
 	return at, 0, usage.Errorf("--in, --at", "give one of them: --in 5s, or --at 2030-11-20T20:00:00Z")
 }
 
-func parseDuration(flag, s string) (time.Duration, error) {
+// ParseDuration parses a duration that is not negative.
+func ParseDuration(flag, s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
@@ -65,9 +65,9 @@ func parseTime(flag, s string) (time.Time, error) {
 	return t, nil
 }
 
-// parseBound parses the bound of a filter: a time, or a duration from now. The
+// ParseBound parses the bound of a filter: a time, or a duration from now. The
 // duration may be negative.
-func parseBound(flag, s string, now time.Time) (time.Time, error) {
+func ParseBound(flag, s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil {
 		return now.Add(d), nil
 	}
@@ -78,13 +78,13 @@ func parseBound(flag, s string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// parseDay is parseBound for the times of a schedule. It also accepts a date,
+// ParseDay is ParseBound for the times of a schedule. It also accepts a date,
 // and returns the time at which that day begins in the schedule's zone. It calls
 // zone only for a date.
-func parseDay(flag, s string, now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
+func ParseDay(flag, s string, now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		return parseBound(flag, s, now)
+		return ParseBound(flag, s, now)
 	}
 	if y := day.Year(); y < 1970 || y > 2399 {
 		return time.Time{}, usage.Errorf(flag, "%q is not a day of the years 1970 to 2399", s)
@@ -96,9 +96,9 @@ func parseDay(flag, s string, now time.Time, zone func() (*time.Location, error)
 	return cron.Midnight(day, in), nil
 }
 
-// zoneNamed returns the argument zone of parseDay for the value of a flag; ""
+// ZoneNamed returns the argument zone of ParseDay for the value of a flag; ""
 // means UTC.
-func zoneNamed(name string) func() (*time.Location, error) {
+func ZoneNamed(name string) func() (*time.Location, error) {
 	return func() (*time.Location, error) {
 		zone, err := cron.LoadZone(cmp.Or(name, recurrence.DefaultZone))
 		if err != nil {
@@ -108,8 +108,8 @@ func zoneNamed(name string) func() (*time.Location, error) {
 	}
 }
 
-// zoneOf returns the argument zone of parseDay for a schedule on the server.
-func zoneOf(ctx context.Context, api *client.Client, name string) func() (*time.Location, error) {
+// ZoneOf returns the argument zone of ParseDay for a schedule on the server.
+func ZoneOf(ctx context.Context, api *client.Client, name string) func() (*time.Location, error) {
 	return func() (*time.Location, error) {
 		s, err := api.Schedules.Get(ctx, name)
 		if err != nil {
@@ -135,7 +135,7 @@ func parseBounds(now time.Time, bounds ...bound) (err error) {
 		if b.value == "" {
 			continue
 		}
-		if *b.into, err = parseBound(b.flag, b.value, now); err != nil {
+		if *b.into, err = ParseBound(b.flag, b.value, now); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// writeJSON writes v as one line of JSON. For a terminal it escapes control
+// WriteJSON writes v as one line of JSON. For a terminal it escapes control
 // characters. Both forms mean the same to a program.
-func writeJSON(w io.Writer, v any, terminal bool) error {
+func WriteJSON(w io.Writer, v any, terminal bool) error {
 	if !terminal {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
 		return enc.Encode(v)
 	}
 	var line bytes.Buffer
-	if err := writeJSON(&line, v, false); err != nil {
+	if err := WriteJSON(&line, v, false); err != nil {
 		return err
 	}
 	_, err := w.Write(escapeJSON(line.Bytes()))

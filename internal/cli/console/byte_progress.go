@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"time"
@@ -10,19 +10,19 @@ import (
 
 // byteProgress shows how far a copy has come. Only one goroutine may use it.
 type byteProgress struct {
-	con     *console
+	con     *Console
 	verb    string
 	bar     *progressbar.ProgressBar // nil if the output is not a terminal
 	bytes   int64
 	printed time.Time // when the last line was printed
 }
 
-// newByteProgress begins a copy of size bytes, or -1 if the size is unknown.
-func newByteProgress(con *console, verb string, size int64) *byteProgress {
+// NewByteProgress begins a copy of size bytes, or -1 if the size is unknown.
+func NewByteProgress(con *Console, verb string, size int64) *byteProgress {
 	p := &byteProgress{con: con, verb: verb, printed: time.Now()}
 	if con.errTerm {
 		p.bar = progressbar.NewOptions64(size,
-			progressbar.OptionSetWriter(con.err),
+			progressbar.OptionSetWriter(con.Err),
 			progressbar.OptionSetDescription(verb),
 			progressbar.OptionShowBytes(true),
 			progressbar.OptionSetWidth(30),
@@ -35,12 +35,12 @@ func newByteProgress(con *console, verb string, size int64) *byteProgress {
 
 // Write records that len(b) more bytes are copied.
 func (p *byteProgress) Write(b []byte) (int, error) {
-	p.at(p.bytes + int64(len(b)))
+	p.At(p.bytes + int64(len(b)))
 	return len(b), nil
 }
 
-// at records that bytes are copied in total.
-func (p *byteProgress) at(bytes int64) {
+// At records that bytes are copied in total.
+func (p *byteProgress) At(bytes int64) {
 	p.bytes = bytes
 	if p.bar != nil {
 		_ = p.bar.Set64(bytes) // an error of the bar must not stop the work
@@ -48,12 +48,12 @@ func (p *byteProgress) at(bytes int64) {
 	}
 	if now := time.Now(); now.Sub(p.printed) >= plainEvery {
 		p.printed = now
-		p.con.notef("%s %s", p.verb, wording.Megabytes(bytes))
+		p.con.Notef("%s %s", p.verb, wording.Megabytes(bytes))
 	}
 }
 
-// done removes the bar, so that the next output begins on a line of its own.
-func (p *byteProgress) done() {
+// Done removes the bar, so that the next output begins on a line of its own.
+func (p *byteProgress) Done() {
 	if p.bar != nil {
 		_ = p.bar.Finish()
 	}

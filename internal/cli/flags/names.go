@@ -1,4 +1,4 @@
-package cli
+package flags
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// checkName refuses a name that no record of that kind can have, before a request is
+// CheckName refuses a name that no record of that kind can have, before a request is
 // sent. An error names place, the flag or argument of the name.
-func checkName(place, kind, name string) error {
+func CheckName(place, kind, name string) error {
 	return nameError(place, name, task.ValidateName(kind, name))
 }
 
@@ -27,8 +27,8 @@ func nameError(place, name string, err error) error {
 	return usage.Errorf(place, "%q: %s", name, detail)
 }
 
-// checkNames refuses names that no task can have, before a request is sent.
-func checkNames(names []string) error {
+// CheckNames refuses names that no task can have, before a request is sent.
+func CheckNames(names []string) error {
 	for _, name := range names {
 		// Only the names of occurrences contain an @.
 		if err := nameError("NAME", name, task.ValidateName("name", strings.ReplaceAll(name, "@", "."))); err != nil {

@@ -1,4 +1,4 @@
-package cli
+package exit
 
 import (
 	"context"
@@ -14,20 +14,21 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// The exit codes. exitCodesHelp explains them to users.
+// The exit codes. CodesHelp explains them to users.
 const (
-	exitOK          = 0
-	exitFailure     = 1
-	exitUsage       = 2
-	exitNotFound    = 3
-	exitConflict    = 4
-	exitUnreachable = 5
-	exitUndelivered = 6
-	exitDenied      = 7
-	exitInterrupted = 130 // as a shell reports SIGINT
+	OK          = 0
+	Failure     = 1
+	Usage       = 2
+	NotFound    = 3
+	Conflict    = 4
+	Unreachable = 5
+	Undelivered = 6
+	Denied      = 7
+	Interrupted = 130 // as a shell reports SIGINT
 )
 
-const exitCodesHelp = `Exit codes:
+// CodesHelp lists the exit codes for help texts.
+const CodesHelp = `Exit codes:
   0    success
   1    failure: the message gives the reason and a remedy
   2    invalid input: the message names the flag, the argument or the field
@@ -38,50 +39,50 @@ const exitCodesHelp = `Exit codes:
   7    doctor egress: tasks may not call that URL
   130  interrupted`
 
-// exitError is an error with an exit code of its own.
-type exitError struct {
+// codedError is an error with an exit code of its own.
+type codedError struct {
 	code int
 	err  error
 }
 
-// withCode returns err with an exit code of its own.
-func withCode(code int, err error) error { return &exitError{code, err} }
+// With returns err with an exit code of its own.
+func With(code int, err error) error { return &codedError{code, err} }
 
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }
+func (e *codedError) Error() string { return e.err.Error() }
+func (e *codedError) Unwrap() error { return e.err }
 
-// errReported marks an error that was already printed. Only its exit code
+// ErrReported marks an error that was already printed. Only its exit code
 // still counts.
-var errReported = errors.New("already reported")
+var ErrReported = errors.New("already reported")
 
-// exitCode returns the exit code of a command that ended with err.
-func exitCode(err error) int {
+// CodeOf returns the exit code of a command that ended with err.
+func CodeOf(err error) int {
 	var refused *client.Error
 	var noReply *client.TransportError
 	code, chosen := chosenCode(err)
 	switch {
 	case err == nil:
-		return exitOK
+		return OK
 	case chosen:
 		return code
 	case errors.Is(err, context.Canceled):
-		return exitInterrupted
+		return Interrupted
 	case errors.As(err, &refused):
-		return refusalCode(refused)
+		return RefusalCode(refused)
 	case errors.As(err, &noReply):
-		return exitUnreachable
+		return Unreachable
 	}
-	return exitFailure
+	return Failure
 }
 
 // chosenCode returns the code of the first error in the tree of err that has
-// one: an exitError or a usage.Error.
+// one: an codedError or a usage.Error.
 func chosenCode(err error) (code int, chosen bool) {
 	switch e := err.(type) { //nolint:errorlint // it walks the tree itself, as errors.As does for one type
-	case *exitError:
+	case *codedError:
 		return e.code, true
 	case *usage.Error:
-		return exitUsage, true
+		return Usage, true
 	case interface{ Unwrap() error }:
 		return chosenCode(e.Unwrap())
 	case interface{ Unwrap() []error }:
@@ -94,27 +95,27 @@ func chosenCode(err error) (code int, chosen bool) {
 	return 0, false
 }
 
-// refusalCode returns the exit code for an error reply of the server.
-func refusalCode(e *client.Error) int {
+// RefusalCode returns the exit code for an error reply of the server.
+func RefusalCode(e *client.Error) int {
 	switch e.Status {
 	case 0: // the client sent nothing because its input is invalid
-		return exitUsage
+		return Usage
 	case http.StatusNotFound:
 		if errors.Is(e, client.ErrNotFound) {
-			return exitNotFound
+			return NotFound
 		}
 	case http.StatusConflict, http.StatusPreconditionFailed:
-		return exitConflict
+		return Conflict
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
 		http.StatusUnprocessableEntity, http.StatusRequestHeaderFieldsTooLarge:
-		return exitUsage
+		return Usage
 	}
-	return exitFailure
+	return Failure
 }
 
-// oneLine returns err as one line of text, in the words of command. A nil
+// OneLine returns err as one line of text, in the words of command. A nil
 // command keeps the words of the server.
-func oneLine(err error, command *kong.Node) string {
+func OneLine(err error, command *kong.Node) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}

@@ -1,4 +1,4 @@
-package cli
+package flags
 
 import (
 	"strings"
@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// filterFlags select tasks, to list them or to change many at once.
-type filterFlags struct {
+// Filter select tasks, to list them or to change many at once.
+type Filter struct {
 	Queue     string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
 	State     []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused or a namespace that is suspended), running, delivered, cancelled, expired, dead. Repeat it to select several states."`
 	Reason    string   `group:"filter" placeholder:"REASON" help:"Only dead, expired or cancelled tasks with this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied, reclaims_exhausted, purged …"`
@@ -20,21 +20,21 @@ type filterFlags struct {
 	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (10m, -1h)."`
 }
 
-// given reports whether any of the flags is set.
-func (f filterFlags) given() bool {
+// Given reports whether any of the flags is set.
+func (f Filter) Given() bool {
 	return f.Queue != "" || len(f.State) > 0 || f.Reason != "" || len(f.Label) > 0 || f.Schedule != "" || f.DueBefore != "" || f.DueAfter != ""
 }
 
-// filter returns the filter that the flags describe.
-func (f filterFlags) filter(now time.Time) (chosen client.Filter, err error) {
+// Resolve returns the filter that the flags describe.
+func (f Filter) Resolve(now time.Time) (chosen client.Filter, err error) {
 	chosen.Queue, chosen.Reason, chosen.Schedule = f.Queue, f.Reason, f.Schedule
 	if f.Queue != "" {
-		if err := checkName("--queue", "queue", f.Queue); err != nil {
+		if err := CheckName("--queue", "queue", f.Queue); err != nil {
 			return chosen, err
 		}
 	}
 	if f.Schedule != "" {
-		if err := checkName("--schedule", "schedule", f.Schedule); err != nil {
+		if err := CheckName("--schedule", "schedule", f.Schedule); err != nil {
 			return chosen, err
 		}
 	}
@@ -44,14 +44,14 @@ func (f filterFlags) filter(now time.Time) (chosen client.Filter, err error) {
 		}
 		chosen.States = append(chosen.States, client.State(s))
 	}
-	if chosen.Labels, err = parseLabels(f.Label); err != nil {
+	if chosen.Labels, err = ParseLabels(f.Label); err != nil {
 		return chosen, err
 	}
 	return chosen, parseBounds(now, bound{"--due-before", f.DueBefore, &chosen.DueBefore}, bound{"--due-after", f.DueAfter, &chosen.DueAfter})
 }
 
-// parseLabels parses pairs of the form key=value.
-func parseLabels(pairs []string) (map[string]string, error) {
+// ParseLabels parses pairs of the form key=value.
+func ParseLabels(pairs []string) (map[string]string, error) {
 	if len(pairs) == 0 {
 		return nil, nil
 	}

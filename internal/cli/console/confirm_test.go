@@ -1,26 +1,28 @@
-package cli
+package console
 
 import (
 	"context"
 	"io"
 	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 // readerFunc is a user that acts before the answer.
-type readerFunc2 func([]byte) (int, error)
+type readerFunc func([]byte) (int, error)
 
-func (f readerFunc2) Read(p []byte) (int, error) { return f(p) }
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestAnInterruptEndsAQuestion(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	silent, end := io.Pipe() // a user that does not answer
 	defer end.Close()
-	con := newConsole(readerFunc2(func(p []byte) (int, error) {
+	con := New(readerFunc(func(p []byte) (int, error) {
 		interrupt()
 		return silent.Read(p)
 	}), io.Discard, io.Discard, false)
-	con.canAsk = true
-	if err := con.confirm(ctx, "go on?"); exitCode(err) != exitInterrupted {
+	con.CanAsk = true
+	if err := con.Confirm(ctx, "go on?"); exit.CodeOf(err) != exit.Interrupted {
 		t.Errorf("it ended with %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package flags
 
 import (
 	"os"
@@ -10,10 +10,10 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// checkRead refuses to write into a data directory that foliot serve would not
+// CheckStore refuses to write into a data directory that foliot serve would not
 // read, because in this environment its store is a Redis. The text of instead
 // is the remedy in the error.
-func checkRead(parsed *kong.Context, instead string) error {
+func CheckStore(parsed *kong.Context, instead string) error {
 	store, from, err := storeOfServe(parsed.Model.Node)
 	if err != nil || !redisurl.Is(store) {
 		return err

@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 // plainEvery is how often progress prints a line if it cannot redraw a bar.
 const plainEvery = 5 * time.Second
 
-// progress shows how far long work has come: a bar on a terminal, and a line
+// Progress shows how far long work has come: a bar on a terminal, and a line
 // every plainEvery elsewhere. It may be used by many goroutines.
-type progress struct {
-	con  *console
+type Progress struct {
+	con  *Console
 	verb string // "imported", "exported"
 
 	mu      sync.Mutex // guards everything below
@@ -26,12 +26,12 @@ type progress struct {
 	printed time.Time // when the last line was printed
 }
 
-// newProgress begins work on size bytes, or -1 if the size is unknown.
-func newProgress(con *console, verb string, size int64) *progress {
-	p := &progress{con: con, verb: verb, began: time.Now(), printed: time.Now()}
+// NewProgress begins work on size bytes, or -1 if the size is unknown.
+func NewProgress(con *Console, verb string, size int64) *Progress {
+	p := &Progress{con: con, verb: verb, began: time.Now(), printed: time.Now()}
 	if con.errTerm {
 		p.bar = progressbar.NewOptions64(size,
-			progressbar.OptionSetWriter(con.err),
+			progressbar.OptionSetWriter(con.Err),
 			progressbar.OptionSetDescription(verb),
 			progressbar.OptionSetWidth(30),
 			progressbar.OptionThrottle(100*time.Millisecond),
@@ -42,8 +42,8 @@ func newProgress(con *console, verb string, size int64) *progress {
 	return p
 }
 
-// add records that tasks more tasks and bytes more bytes of the file are done.
-func (p *progress) add(tasks int, bytes int64) {
+// Add records that tasks more tasks and bytes more bytes of the file are done.
+func (p *Progress) Add(tasks int, bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tasks += tasks
@@ -54,12 +54,12 @@ func (p *progress) add(tasks int, bytes int64) {
 	}
 	if now := time.Now(); now.Sub(p.printed) >= plainEvery {
 		p.printed = now
-		p.con.notef("%s", p.lineLocked())
+		p.con.Notef("%s", p.lineLocked())
 	}
 }
 
-// done removes the bar, so that the next output begins on a line of its own.
-func (p *progress) done() {
+// Done removes the bar, so that the next output begins on a line of its own.
+func (p *Progress) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
@@ -67,6 +67,6 @@ func (p *progress) done() {
 	}
 }
 
-func (p *progress) lineLocked() string {
+func (p *Progress) lineLocked() string {
 	return fmt.Sprintf("%s %d tasks, %s", p.verb, p.tasks, wording.PerSecond(p.tasks, time.Since(p.began)))
 }

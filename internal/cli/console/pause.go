@@ -1,12 +1,12 @@
-package cli
+package console
 
 import (
 	"context"
 	"time"
 )
 
-// pause returns true after d, or false as soon as ctx ends.
-func pause(ctx context.Context, d time.Duration) bool {
+// Pause returns true after d, or false as soon as ctx ends.
+func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -1,0 +1,66 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/wording"
+)
+
+// Console holds the input and output of a command. Results go to Out, and
+// notes about the command itself go to Err.
+type Console struct {
+	In       io.Reader
+	Out, Err io.Writer
+	JSON     bool // results as JSON, one object per line
+	OutTerm  bool // Out is a terminal: aligned tables with a heading
+	errTerm  bool // Err is a terminal: progress may be redrawn in place
+	CanAsk   bool // In and Err are terminals: a user can answer
+
+	Command *kong.Node // errors use its flag names; nil keeps the names of the API
+}
+
+// New returns a console that finds out by itself which of its streams are
+// terminals.
+func New(in io.Reader, out, err io.Writer, asJSON bool) *Console {
+	c := &Console{In: in, Out: out, Err: err, JSON: asJSON, OutTerm: isTerminal(out), errTerm: isTerminal(err)}
+	c.CanAsk = c.errTerm && isTerminal(in)
+	return c
+}
+
+// isTerminal reports whether a reader or writer is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Linef prints a result as a line of text.
+func (c *Console) Linef(format string, args ...any) {
+	fmt.Fprintln(c.Out, wording.PrintableLines(fmt.Sprintf(format, args...)))
+}
+
+// Resultf prints the sentence, or v as an object with -o json.
+func (c *Console) Resultf(v any, format string, args ...any) error {
+	if c.JSON {
+		return c.Object(v)
+	}
+	c.Linef("%s", wording.Printable(fmt.Sprintf(format, args...)))
+	return nil
+}
+
+// Notef prints a line about the command to standard error.
+func (c *Console) Notef(format string, args ...any) {
+	fmt.Fprintln(c.Err, wording.PrintableLines(fmt.Sprintf(format, args...)))
+}
+
+// ErrorText returns err as the line that is printed.
+func (c *Console) ErrorText(err error) string { return exit.OneLine(err, c.Command) }
+
+// Object prints v as one line of JSON. Characters that are special in HTML are
+// not escaped, so that a body is printed as it was given.
+func (c *Console) Object(v any) error { return WriteJSON(c.Out, v, c.OutTerm) }

@@ -1,0 +1,30 @@
+package console
+
+import (
+	"context"
+
+	"github.com/foliot/foliot/internal/cli/exit"
+)
+
+// cli.Each calls act with each name. It prints the errors and goes on. The first
+// error sets the exit code of the command.
+func (c *Console) Each(ctx context.Context, names []string, act func(name string) error) error {
+	if len(names) == 1 {
+		return act(names[0])
+	}
+	var first error
+	for _, name := range names {
+		err := act(name)
+		if err == nil {
+			continue
+		}
+		if first == nil {
+			first = exit.With(exit.CodeOf(err), exit.ErrReported)
+		}
+		c.Notef("foliot: %s", c.ErrorText(err))
+		if ctx.Err() != nil || exit.CodeOf(err) == exit.Unreachable {
+			break // the other names would fail in the same way
+		}
+	}
+	return first
+}
