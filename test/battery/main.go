@@ -26,7 +26,7 @@ import (
 type scenario struct {
 	name string
 	what string
-	run  func(context.Context, *harness.Run) error
+	run  func(context.Context, *harness.Run)
 }
 
 // scenarios are in the order in which they run.
@@ -153,9 +153,8 @@ func runAll(ctx context.Context, chosen []scenario, opts harness.Options, dir st
 		fmt.Fprintf(stdout, "\n%s: %s\n", s.name, s.what)
 		syscall.Sync() // earlier writes, such as a compiler's, must not delay the measured syncs
 		began := time.Now()
-		err := s.run(ctx, t)
-		if err != nil {
-			t.Must(false, "the trial ended early: %v", err)
+		if err := t.Try(func() { s.run(ctx, t) }); err != nil {
+			t.Must(false, "the run ended early: %v", err)
 		}
 		fmt.Fprintf(stdout, "  %s in %.1f s\n", t.Result(), time.Since(began).Seconds())
 		if t.Failed {

@@ -14,17 +14,17 @@ import (
 )
 
 // Schedule creates tasks in batches and writes down that they were accepted.
-func (st *Environment) Schedule(ctx context.Context, count int, prefix string, due func(i int) time.Time) ([]string, error) {
+func (st *Environment) Schedule(ctx context.Context, count int, prefix string, due func(i int) time.Time) []string {
 	return st.ScheduleIn(ctx, "", count, prefix, due)
 }
 
 // ScheduleIn is Schedule for tasks of a queue.
-func (st *Environment) ScheduleIn(ctx context.Context, queue string, count int, prefix string, due func(i int) time.Time) ([]string, error) {
+func (st *Environment) ScheduleIn(ctx context.Context, queue string, count int, prefix string, due func(i int) time.Time) []string {
 	return st.ScheduleTo(ctx, st.Receiver, queue, count, prefix, due)
 }
 
 // ScheduleTo is ScheduleIn to another receiver than the environment's own.
-func (st *Environment) ScheduleTo(ctx context.Context, to *receiver.Receiver, queue string, count int, prefix string, due func(i int) time.Time) ([]string, error) {
+func (st *Environment) ScheduleTo(ctx context.Context, to *receiver.Receiver, queue string, count int, prefix string, due func(i int) time.Time) []string {
 	names := make([]string, count)
 	tasks := make([]wire.TaskInput, count)
 	dues := make([]time.Time, count)
@@ -33,10 +33,9 @@ func (st *Environment) ScheduleTo(ctx context.Context, to *receiver.Receiver, qu
 		tasks[i] = Task(names[i], to.URL(), dues[i])
 		tasks[i].Queue = queue
 	}
-	if err := st.Client.CreateAll(ctx, tasks); err != nil {
-		return nil, err
-	}
-	return names, timing.InParallel(count, 64, func(i int) error { return st.Promised(names[i], dues[i]) })
+	Check(st.Client.CreateAll(ctx, tasks))
+	Check(timing.InParallel(count, 64, func(i int) error { return st.Promised(names[i], dues[i]) }))
+	return names
 }
 
 // RandomString returns a JSON string of n characters that does not compress to less

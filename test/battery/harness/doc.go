@@ -2,5 +2,6 @@
 // receivers and clients, with their logs. It also makes the load.
 //
 // A Run is one run of a scenario and prints its report. An Environment is a
-// server, a receiver and a client. Nodes are several servers on one Redis.
+// server, or several nodes on one Redis, with a receiver and a client. Phases
+// carry a run from the start of its servers to the verdict.
 package harness

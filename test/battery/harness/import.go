@@ -15,24 +15,17 @@ import (
 )
 
 // ImportNumbered brings tasks in before they are due, as a user would.
-func (st *Environment) ImportNumbered(ctx context.Context, n verify.Numbered, queue, callback string) error {
+func (st *Environment) ImportNumbered(ctx context.Context, n verify.Numbered, queue, callback string) {
 	file := st.Path(n.Prefix + ".ndjson")
-	err := WriteInputs(file, n.Count, func(i int) wire.TaskInput {
+	Check(WriteInputs(file, n.Count, func(i int) wire.TaskInput {
 		in := Task(n.Name(i), callback, n.Due(i))
 		in.Queue = queue
 		return in
-	})
-	if err != nil {
-		return err
-	}
-	created, seconds, err := st.ImportFile(ctx, file)
-	if err != nil {
-		return err
-	}
+	}))
+	created, seconds := st.ImportFile(ctx, file)
 	st.Run.Note("%s: imported %d in %.1f s, %.0f a second", n.Prefix, created, seconds, float64(created)/seconds)
 	ahead := time.Until(n.Due(0))
 	st.Run.Must(created == n.Count && ahead > 0, "created %d of %d, %s before the first is due", created, n.Count, verify.Millis(ahead))
-	return nil
 }
 
 // LeadFor is how far ahead tasks must be due so that they can be imported before.
@@ -77,9 +70,9 @@ func WriteInputs(path string, count int, of func(i int) wire.TaskInput) error {
 }
 
 // ImportFile runs foliot import and returns its report, with the time measured here.
-func (st *Environment) ImportFile(ctx context.Context, file string) (created int, seconds float64, err error) {
+func (st *Environment) ImportFile(ctx context.Context, file string) (created int, seconds float64) {
 	var reply struct{ Created int }
 	began := time.Now()
-	err = st.RunFoliot(ctx, &reply, "import", file, "--server", st.Server.URL())
-	return reply.Created, time.Since(began).Seconds(), err
+	Check(st.RunFoliot(ctx, &reply, "import", file, "--server", st.Server.URL()))
+	return reply.Created, time.Since(began).Seconds()
 }

@@ -33,6 +33,7 @@ type Load struct {
 	Rate        int           // creates a second, even if the server is slow
 	DueWithin   time.Duration // tasks are due up to this long from their creation; 0: loadDue
 	CancelShare float64       // is cancelled
+	Quit        func()        // ends the load early; set when it starts
 
 	mu         sync.Mutex // guards everything below
 	Unanswered int
@@ -43,13 +44,6 @@ type Load struct {
 func (l *Load) Run(ctx context.Context) {
 	l.Cancels = map[int]int{}
 	timing.AtRate(ctx, l.Rate, func(i int) { l.live(ctx, i) })
-}
-
-// During runs the load while do runs.
-func (l *Load) During(ctx context.Context, do func() error) error {
-	stop := timing.InBackground(ctx, l.Run)
-	defer stop()
-	return do()
 }
 
 // live creates one task and may cancel it. Each task has its own random source, so

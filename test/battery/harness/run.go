@@ -1,24 +1,103 @@
 package harness
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/foliot/foliot/test/battery/harness/receiver"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Run is one run of a scenario: its directory, its randomness, its report.
+// Run is one run of a scenario: its directory, its random source, its report.
 // One goroutine drives it.
+//
+// A run is written like a test. Check, Fatalf, OK and OK2 end it at an error, as Fatal
+// does, so its steps read one after the other. Each step that opens something
+// registers its end with Cleanup.
 type Run struct {
 	Options Options
 	Dir     string
 	Out     io.Writer
 	Rand    *rand.Rand
 	Failed  bool
+
+	cleanups []func() // of the current part
+}
+
+// ended is the panic of Check. Try recovers it.
+type ended struct{ err error }
+
+// Check ends the current part of the run if err is not nil. Only the goroutine
+// that drives the run may call it.
+func Check(err error) {
+	if err != nil {
+		panic(ended{err})
+	}
+}
+
+// Fatalf ends the current part of the run with an error of this text.
+func Fatalf(format string, args ...any) { Check(fmt.Errorf(format, args...)) }
+
+// OK returns v if err is nil. Otherwise it ends the part, like Check.
+func OK[T any](v T, err error) T {
+	Check(err)
+	return v
+}
+
+// OK2 is OK for two values.
+func OK2[T, U any](v T, u U, err error) (T, U) {
+	Check(err)
+	return v, u
+}
+
+// Pause waits, and ends the part if ctx ends first.
+func Pause(ctx context.Context, d time.Duration) {
+	if !timing.Pause(ctx, d) {
+		Check(ctx.Err())
+	}
+}
+
+// Until is Pause up to an instant.
+func Until(ctx context.Context, at time.Time) { Pause(ctx, time.Until(at)) }
+
+// Cleanup registers a function that is called when the current part ends. The
+// last one is called first.
+func (t *Run) Cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
+
+// Try runs a part of the run and then its cleanups. It returns the error that
+// ended the part early, if one did.
+func (t *Run) Try(part func()) (err error) {
+	outer := t.cleanups
+	t.cleanups = nil
+	defer func() {
+		for _, f := range slices.Backward(t.cleanups) {
+			f()
+		}
+		t.cleanups = outer
+		switch p := recover().(type) {
+		case nil:
+		case ended:
+			err = p.err
+		default:
+			panic(p)
+		}
+	}()
+	part()
+	return nil
+}
+
+// Part runs a part. An error that ends it ends the run too, under the part's
+// name.
+func (t *Run) Part(name string, part func()) {
+	if err := t.Try(part); err != nil {
+		Fatalf("%s: %w", name, err)
+	}
 }
 
 // Note prints a number that nothing depends on.
@@ -55,14 +134,11 @@ func (t *Run) Lateness(of string, late []time.Duration) time.Duration {
 
 // MustTally prints the tally of a fast receiver's log, and checks the promises of
 // every scenario.
-func (t *Run) MustTally(n verify.Numbered, path string) (verify.Tally, error) {
-	v, err := n.Tally(receiver.ReadDeliveries(path))
-	if err != nil {
-		return v, err
-	}
+func (t *Run) MustTally(n verify.Numbered, path string) verify.Tally {
+	v := OK(n.Tally(receiver.ReadDeliveries(path)))
 	t.Note("%s: accepted %d, arrived %d", n.Prefix, n.Count, v.Arrived)
 	t.Must(v.Lost.Count == 0, "lost %v", v.Lost)
 	t.Must(v.Early.Count == 0, "early %v", v.Early)
 	t.Must(v.Repeats == 0, "duplicates without a fault %d", v.Repeats)
-	return v, nil
+	return v
 }

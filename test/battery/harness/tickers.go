@@ -21,7 +21,7 @@ type Tickers struct {
 }
 
 // StartTickers makes 2·pairs of them.
-func (st *Environment) StartTickers(ctx context.Context, pairs int) (k Tickers, err error) {
+func (st *Environment) StartTickers(ctx context.Context, pairs int) (k Tickers) {
 	k.start = timing.DueIn(3 * time.Second).Truncate(time.Second)
 	in := wire.ScheduleInput{
 		Start: wire.FormatTime(k.start), Misfire: "fire_all", CatchupLimit: 10_000,
@@ -32,43 +32,29 @@ func (st *Environment) StartTickers(ctx context.Context, pairs int) (k Tickers, 
 	for i := range pairs {
 		names := []string{fmt.Sprintf("every-%d", i), fmt.Sprintf("cron-%d", i)}
 		k.names = append(k.names, names...)
-		if err := st.Client.PutSchedule(ctx, names[0], every); err != nil {
-			return k, err
-		}
-		if err := st.Client.PutSchedule(ctx, names[1], cron); err != nil {
-			return k, err
-		}
+		Check(st.Client.PutSchedule(ctx, names[0], every))
+		Check(st.Client.PutSchedule(ctx, names[1], cron))
 	}
 	timing.Until(ctx, k.start)
-	return k, nil
+	return k
 }
 
 // StopTickers ends the schedules, and logs their promises.
-func (st *Environment) StopTickers(ctx context.Context, k Tickers) error {
+func (st *Environment) StopTickers(ctx context.Context, k Tickers) {
 	for _, name := range k.names {
-		if err := st.promiseInstants(ctx, name, k.start); err != nil {
-			return err
-		}
+		st.promiseInstants(ctx, name, k.start)
 	}
-	return nil
 }
 
 // promiseInstants ends a schedule, and logs its promise: an occurrence for each second
 // from its start until then.
-func (st *Environment) promiseInstants(ctx context.Context, name string, start time.Time) error {
+func (st *Environment) promiseInstants(ctx context.Context, name string, start time.Time) {
 	var s wire.Schedule
-	if err := st.Client.Do(ctx, http.MethodPost, "/schedules/"+name+"/pause", nil, &s); err != nil {
-		return err
-	}
-	last, err := time.Parse(time.RFC3339Nano, cmp.Or(s.LastAt, wire.FormatTime(start)))
-	if err != nil {
-		return fmt.Errorf("the last instant of %s: %w", name, err)
-	}
+	Check(st.Client.Do(ctx, http.MethodPost, "/schedules/"+name+"/pause", nil, &s))
+	last := OK(time.Parse(time.RFC3339Nano, cmp.Or(s.LastAt, wire.FormatTime(start))))
 	count := int64(0)
 	for at := start; !at.After(last); at = at.Add(time.Second) {
-		if err := st.accepted.Append(verify.Accepted{Name: name + "@" + strconv.FormatInt(at.UnixMilli(), 10), Due: at, At: start}); err != nil {
-			return err
-		}
+		Check(st.accepted.Append(verify.Accepted{Name: name + "@" + strconv.FormatInt(at.UnixMilli(), 10), Due: at, At: start}))
 		count++
 	}
 	behind := time.Since(last)
@@ -78,16 +64,11 @@ func (st *Environment) promiseInstants(ctx context.Context, name string, start t
 	}
 	st.Run.Must(runs == count && behind < 2*time.Second && s.LastSkipped == nil,
 		"%s: %d instants, the last one %s ago; %d made an occurrence, skipped %+v", name, count, verify.Millis(behind), runs, s.LastSkipped)
-	return nil
 }
 
 // MustExpectAll holds the arrivals against the instants: there is no other.
-func (st *Environment) MustExpectAll() error {
-	e, err := st.Evidence()
-	if err != nil {
-		return err
-	}
+func (st *Environment) MustExpectAll() {
+	e := st.Evidence()
 	strangers := e.Unexpected()
 	st.Run.Must(len(strangers) == 0, "of no instant %d%s", len(strangers), verify.Examples(strangers))
-	return nil
 }

@@ -61,11 +61,8 @@ type Fast struct {
 	Addr string
 }
 
-// StartFast starts a fast receiver that logs to path.
-func StartFast(path string) (*Fast, error) { return StartFastAt(path, "127.0.0.1:0") }
-
-// StartFastAt starts a fast receiver that logs to path and listens at addr.
-func StartFastAt(path, addr string) (*Fast, error) {
+// StartFast starts a fast receiver that logs to path and listens at addr.
+func StartFast(path, addr string) (*Fast, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("start the sink: %w", err)
@@ -107,12 +104,12 @@ func (p *Fast) order(o fastOrder) (c Counts, err error) {
 // End ends the process, even if its log is incomplete.
 func (p *Fast) End() { _ = p.Close() }
 
-// AwaitDeliveries returns when so many callbacks have come to a fast receiver, or when none
-// came for as long as patience since they were due.
-func AwaitDeliveries(ctx context.Context, sink *Fast, count int, due time.Time, patience time.Duration) error {
+// Await returns when so many callbacks have come, or when none came for as long as
+// patience since they were due.
+func (p *Fast) Await(ctx context.Context, count int, due time.Time, patience time.Duration) error {
 	last, progress := 0, due
 	for {
-		c, err := sink.Counts()
+		c, err := p.Counts()
 		if err != nil || c.Arrived >= count {
 			return err
 		}

@@ -135,7 +135,7 @@ func TestASinkRefusesWhatItCannotRead(t *testing.T) {
 
 func TestASinkInAProcessOfItsOwnTakesOrdersUntilItIsClosed(t *testing.T) {
 	start := time.Now()
-	p, err := StartFast(filepath.Join(t.TempDir(), "sunk"))
+	p, err := StartFast(filepath.Join(t.TempDir(), "deliveries"), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

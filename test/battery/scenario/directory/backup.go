@@ -17,19 +17,10 @@ import (
 
 // Backup: a backup while tasks are created and delivered, restored into
 // another directory, and compared with the promises to clients.
-func Backup(ctx context.Context, t *harness.Run) error {
-	st, err := t.NewEnvironmentIn(ctx, "original")
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	keep, err := newSeeder(st)
-	if err != nil {
-		return err
-	}
-	if err := keep.bulk(ctx, 20_000); err != nil {
-		return err
-	}
+func Backup(ctx context.Context, t *harness.Run) {
+	st := t.NewEnvironmentIn(ctx, "original")
+	keep := newSeeder(st)
+	keep.bulk(ctx, 20_000)
 	const perSecond = 500
 	stop := timing.InBackground(ctx, func(ctx context.Context) {
 		timing.AtRate(ctx, perSecond, func(i int) { keep.create(context.WithoutCancel(ctx), i) })
@@ -40,67 +31,37 @@ func Backup(ctx context.Context, t *harness.Run) error {
 	timing.Pause(ctx, 3*time.Second)
 
 	file, e := t.Path("foliot.backup"), verify.BackupEvidence{Began: time.Now()}
-	if err := st.RunFoliot(ctx, nil, "backup", file, "--server", st.Server.URL()); err != nil {
-		return err
-	}
+	harness.Check(st.RunFoliot(ctx, nil, "backup", file, "--server", st.Server.URL()))
 	e.Ended = time.Now()
-	if e.Taken, err = readManifest(file); err != nil {
-		return err
-	}
+	e.Taken = harness.OK(readManifest(file))
 	timing.Pause(ctx, 3*time.Second)
 	stop()
-	if err := beside.End(ctx); err != nil {
-		return err
-	}
-	if err := st.Server.Stop(20 * time.Second); err != nil {
-		return err
-	}
+	harness.Check(beside.End(ctx))
+	st.Carry(ctx, harness.Phases{Stop: 20 * time.Second})
 	t.Note("the original, which goes on:")
-	v, err := st.Judge()
-	if err != nil {
-		return err
-	}
+	v := st.Judge()
 	t.Must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
 	t.Lateness("of deliveries during the backup", v.Late)
-	if e.Asked, err = keep.end(); err != nil {
-		return err
-	}
-	if err := restoreBackup(ctx, t, file, &e); err != nil {
-		return err
-	}
+	e.Asked = keep.end()
+	restoreBackup(ctx, t, file, &e)
 	mustBeBackup(t, e)
-	return mustRefuseDamage(ctx, t, file)
+	mustRefuseDamage(ctx, t, file)
 }
 
 // restoreBackup restores a backup, starts a server on it and lists the tasks.
-func restoreBackup(ctx context.Context, t *harness.Run, file string, e *verify.BackupEvidence) error {
-	st, err := t.PrepareEnvironment("restored")
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	if err := st.RunFoliot(ctx, &e.Given, "restore", file, "--data", st.Server.Dir); err != nil {
-		return err
-	}
-	if err := st.Server.Run(ctx); err != nil {
-		return err
-	}
+func restoreBackup(ctx context.Context, t *harness.Run, file string, e *verify.BackupEvidence) {
+	st := t.PrepareEnvironment("restored")
+	harness.Check(st.RunFoliot(ctx, &e.Given, "restore", file, "--data", st.Server.Dir))
+	harness.Check(st.Server.Run(ctx))
 	exported := st.Path("export.ndjson")
-	if err := st.RunFoliot(ctx, nil, "export", exported, "--server", st.Server.URL()); err != nil {
-		return err
-	}
-	if e.Restored, err = readExport(exported); err != nil {
-		return err
-	}
-	return st.Server.Stop(20 * time.Second)
+	harness.Check(st.RunFoliot(ctx, nil, "export", exported, "--server", st.Server.URL()))
+	e.Restored = harness.OK(readExport(exported))
+	harness.Check(st.Server.Stop(20 * time.Second))
 }
 
 // mustRefuseDamage restores the backup with one bit changed, and without its end.
-func mustRefuseDamage(ctx context.Context, t *harness.Run, file string) error {
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
+func mustRefuseDamage(ctx context.Context, t *harness.Run, file string) {
+	whole := harness.OK(os.ReadFile(file))
 	flipped := slices.Clone(whole)
 	at := len(flipped) / 2
 	for flipped[at] == 0 { // the padding behind a file says nothing
@@ -108,20 +69,13 @@ func mustRefuseDamage(ctx context.Context, t *harness.Run, file string) error {
 	}
 	flipped[at] ^= 1
 	for name, data := range map[string][]byte{"flipped": flipped, "cut": whole[:len(whole)*9/10]} {
-		st, err := t.PrepareEnvironment(name)
-		if err != nil {
-			return err
-		}
-		defer st.Close()
+		st := t.PrepareEnvironment(name)
 		damaged := st.Path("foliot.backup")
-		if err := os.WriteFile(damaged, data, 0o600); err != nil {
-			return err
-		}
+		harness.Check(os.WriteFile(damaged, data, 0o600))
 		refused := st.RunFoliot(ctx, nil, "restore", damaged, "--data", st.Server.Dir)
 		_, left := os.Stat(st.Server.Dir)
 		t.Must(refused != nil && errors.Is(left, os.ErrNotExist), "%s: refused is %t, nothing left is %t", name, refused != nil, errors.Is(left, os.ErrNotExist))
 	}
-	return nil
 }
 
 // mustBeBackup prints the verdict on a backup.

@@ -26,25 +26,15 @@ import (
 // FullDisk fills the disk of a directory while tasks are created, changed, cancelled and
 // delivered. The server ends, is started on the full disk in some runs, and goes on when the
 // disk is larger. Each run has a new server and a new disk.
-func FullDisk(ctx context.Context, t *harness.Run) error {
+func FullDisk(ctx context.Context, t *harness.Run) {
 	var all verify.DiskVerdict
 	for i := range t.Options.Fills {
-		r, err := openDiskRun(ctx, t, i)
-		if err != nil {
-			return err
-		}
-		v, err := r.run(ctx)
-		r.close()
-		if err != nil {
-			return fmt.Errorf("run %d: %w", i, err)
-		}
-		all.Add(v)
+		t.Part(fmt.Sprintf("run %d", i), func() { all.Add(openDiskRun(ctx, t, i).run(ctx)) })
 		if (i+1)%25 == 0 {
 			t.Note("%d runs, %d tasks accepted", i+1, all.Accepted)
 		}
 	}
 	reportDisk(&all, t)
-	return nil
 }
 
 const (
@@ -63,40 +53,20 @@ type diskRun struct {
 	requests *journal.Journal
 	slow     atomic.Int64 // how long the receiver takes, so that attempts are under way when the server ends
 	spares   int          // spare tasks that were cancelled
-	after    []func()     // called by close, the last one first
 }
 
-func openDiskRun(ctx context.Context, t *harness.Run, i int) (r *diskRun, err error) {
+func openDiskRun(ctx context.Context, t *harness.Run, i int) (r *diskRun) {
 	r = &diskRun{dice: rand.New(rand.NewPCG(t.Options.Seed, uint64(i)))}
-	if r.Environment, err = t.PrepareEnvironment(fmt.Sprintf("%04d", i)); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			r.close()
-		}
-	}()
-	if r.requests, err = journal.Open(r.Path("requests")); err != nil {
-		return nil, err
-	}
-	r.after = append(r.after, func() { _ = r.requests.Close() }) // each line was synced when it was written
+	r.Environment = t.PrepareEnvironment(fmt.Sprintf("%04d", i))
+	r.requests = harness.OK(journal.Open(r.Path("requests")))
+	r.After(func() { _ = r.requests.Close() }) // each line was synced when it was written
 	r.disk = r.Path("disk")
-	unmount, err := system.MountNearlyFull(r.disk, fullDiskBytes, r.room())
-	if err != nil {
-		return nil, err
-	}
-	r.after = append(r.after, unmount)
+	unmount := harness.OK(system.MountNearlyFull(r.disk, fullDiskBytes, r.room()))
+	r.After(unmount)
 	r.slow.Store(int64([]time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 4 * time.Second}[r.dice.IntN(4)]))
 	r.Receiver.Before = func(string) { timing.Pause(ctx, time.Duration(r.slow.Load())) }
 	r.Server.Dir = filepath.Join(r.disk, "data")
-	return r, nil
-}
-
-func (r *diskRun) close() {
-	r.Environment.Close()
-	for i := len(r.after) - 1; i >= 0; i-- {
-		r.after[i]()
-	}
+	return r
 }
 
 // room returns how many bytes the server has at first. The least is too small for the space
@@ -112,76 +82,54 @@ func (r *diskRun) left() int64 {
 }
 
 // run fills the disk once, and judges.
-func (r *diskRun) run(ctx context.Context) (verify.DiskVerdict, error) {
-	if err := r.Server.Run(ctx); err != nil {
-		return verify.DiskVerdict{}, err
-	}
-	if err := r.makeSpares(ctx); err != nil {
-		return verify.DiskVerdict{}, err
-	}
+func (r *diskRun) run(ctx context.Context) verify.DiskVerdict {
+	harness.Check(r.Server.Run(ctx))
+	r.makeSpares(ctx)
 	seed := r.dice.Uint64()
 	stop := timing.InBackground(ctx, func(ctx context.Context) {
 		timing.AtRate(ctx, fullDiskRate, func(i int) { r.live(context.WithoutCancel(ctx), seed, i) })
 	})
 	defer stop()
-	ends, err := r.fill(ctx)
-	if err != nil {
-		return verify.DiskVerdict{}, err
-	}
+	ends := r.fill(ctx)
 	stop()
-	again, err := r.restart(ctx)
-	if err != nil {
-		return verify.DiskVerdict{}, err
-	}
-	if err := r.recover(ctx); err != nil {
-		return verify.DiskVerdict{}, err
-	}
-	v, err := r.judge(ctx)
+	again := r.restart(ctx)
+	r.recover(ctx)
+	v := r.judge()
 	v.Runs, v.Ended, v.Restarts = 1, ends+again, again
-	return v, err
+	return v
 }
 
 // fill lets the disk become full, and returns 1 if the server ended by itself. In one run of
 // four the load alone fills the disk.
-func (r *diskRun) fill(ctx context.Context) (ended int, err error) {
+func (r *diskRun) fill(ctx context.Context) (ended int) {
 	timing.Pause(ctx, 300*time.Millisecond+time.Duration(r.dice.Int64N(int64(1200*time.Millisecond))))
 	if r.dice.IntN(4) > 0 {
-		if err := system.FillDisk(filepath.Join(r.disk, "filler"), r.left()); err != nil {
-			return 0, err
-		}
+		harness.Check(system.FillDisk(filepath.Join(r.disk, "filler"), r.left()))
 	}
 	return r.outlast(ctx, 2500*time.Millisecond)
 }
 
 // restart starts the server on the full disk: not at all, a few times, or more often than a
 // task may be reclaimed. It returns how often the server ended by itself.
-func (r *diskRun) restart(ctx context.Context) (ended int, err error) {
+func (r *diskRun) restart(ctx context.Context) (ended int) {
 	for range []int{0, 0, 1, 2, 3, 13}[r.dice.IntN(6)] {
-		one, err := r.restartOnce(ctx)
-		if err != nil {
-			return ended, err
-		}
-		ended += one
+		ended += r.restartOnce(ctx)
 	}
-	return ended, nil
+	return ended
 }
 
 // restartOnce starts the server on the full disk. In two of three times the server finds some
 // space, begins to deliver, and then loses the space again.
-func (r *diskRun) restartOnce(ctx context.Context) (ended int, err error) {
+func (r *diskRun) restartOnce(ctx context.Context) (ended int) {
 	filler, roomy := filepath.Join(r.disk, "filler"), r.dice.IntN(3) > 0
 	room := r.left()
 	if roomy {
 		room += 6 << 20
 	}
-	if err := errors.Join(system.FillDisk(filler, room), r.Server.Start()); err != nil {
-		return 0, err
-	}
+	harness.Check(errors.Join(system.FillDisk(filler, room), r.Server.Start()))
 	if roomy {
 		timing.Pause(ctx, 100*time.Millisecond+time.Duration(r.dice.Int64N(int64(300*time.Millisecond))))
-		if err := system.FillDisk(filler, 0); err != nil {
-			return 0, err
-		}
+		harness.Check(system.FillDisk(filler, 0))
 		r.cancelSpares(ctx)
 	}
 	return r.outlast(ctx, 100*time.Millisecond+time.Duration(r.dice.Int64N(int64(400*time.Millisecond))))
@@ -193,12 +141,12 @@ const spareTasks = 400
 
 func spareTask(i int) string { return fmt.Sprintf("spare-%d", i) }
 
-func (r *diskRun) makeSpares(ctx context.Context) error {
+func (r *diskRun) makeSpares(ctx context.Context) {
 	spares := make([]wire.TaskInput, spareTasks)
 	for i := range spares {
 		spares[i] = harness.Task(spareTask(i), r.Receiver.URL(), timing.DueIn(24*time.Hour))
 	}
-	return r.Client.CreateAll(ctx, spares)
+	harness.Check(r.Client.CreateAll(ctx, spares))
 }
 
 // cancelSpares cancels spare tasks until the server does not answer any more.
@@ -213,74 +161,54 @@ func (r *diskRun) cancelSpares(ctx context.Context) {
 
 // outlast waits until the server has ended, kills it if that takes longer than within, and
 // returns 1 if it ended by itself.
-func (r *diskRun) outlast(ctx context.Context, within time.Duration) (ended int, err error) {
+func (r *diskRun) outlast(ctx context.Context, within time.Duration) (ended int) {
 	code, alone := r.Server.Outlast(ctx, within)
 	kind := "kill -9"
 	if alone {
 		kind, ended = fmt.Sprintf("exit %d", code), 1
 	}
-	return ended, errors.Join(ctx.Err(), r.Faults.Append(verify.Fault{Kind: kind, At: time.Now()}))
+	harness.Check(ctx.Err())
+	r.RecordFault(kind, time.Now())
+	return ended
 }
 
 // recover makes room, starts the server and waits until no task is open.
-func (r *diskRun) recover(ctx context.Context) error {
+func (r *diskRun) recover(ctx context.Context) {
 	r.slow.Store(0)
-	if err := system.EnlargeDisk(r.disk, freedBytes); err != nil {
-		return err
-	}
-	if err := r.Server.Run(ctx); err != nil {
-		return err
-	}
-	requests, err := journal.Read[verify.DiskRequest](r.Path("requests"))
-	if err != nil {
-		return err
-	}
-	records, err := journal.Open(r.Path("records"))
-	if err != nil {
-		return err
-	}
+	harness.Check(system.EnlargeDisk(r.disk, freedBytes))
+	harness.Check(r.Server.Run(ctx))
+	requests := harness.OK(journal.Read[verify.DiskRequest](r.Path("requests")))
+	records := harness.OK(journal.Open(r.Path("records")))
 	defer records.Close()
 	deadline := time.Now().Add(20 * time.Second)
 	for _, q := range requests {
-		if q.Op != verify.CreateTask {
-			continue
-		}
-		record, err := r.lastRecord(ctx, q.Name, deadline)
-		if err != nil {
-			return err
-		}
-		if err := records.Append(record); err != nil {
-			return err
+		if q.Op == verify.CreateTask {
+			harness.Check(records.Append(r.lastRecord(ctx, q.Name, deadline)))
 		}
 	}
 	timing.Pause(ctx, 200*time.Millisecond) // a second callback would come by now
-	if err := r.Server.Stop(10 * time.Second); err != nil {
-		return err
-	}
+	harness.Check(r.Server.Stop(10 * time.Second))
 	if err := r.RunFoliot(ctx, nil, "doctor", "data", r.Server.Dir); err != nil {
-		return fmt.Errorf("the directory has faults: %w", err)
+		harness.Fatalf("the directory has faults: %w", err)
 	}
-	return nil
 }
 
 // lastRecord reads a task until it has ended, or until deadline.
-func (r *diskRun) lastRecord(ctx context.Context, name string, deadline time.Time) (verify.DiskRecord, error) {
+func (r *diskRun) lastRecord(ctx context.Context, name string, deadline time.Time) verify.DiskRecord {
 	for {
-		status, reply, err := r.Client.Call(ctx, http.MethodGet, "/tasks/"+url.PathEscape(name), nil)
-		if err != nil {
-			return verify.DiskRecord{}, err
-		}
+		status, reply := harness.OK2(r.Client.Call(ctx, http.MethodGet, "/tasks/"+url.PathEscape(name), nil))
 		if status == http.StatusNotFound {
-			return verify.DiskRecord{Name: name, State: verify.MissingTask}, nil
+			return verify.DiskRecord{Name: name, State: verify.MissingTask}
 		}
 		var task wire.Task
 		if err := json.Unmarshal(reply, &task); err != nil || status != http.StatusOK {
-			return verify.DiskRecord{}, fmt.Errorf("get %s: status %d: %.300s", name, status, reply)
+			harness.Fatalf("get %s: status %d: %.300s", name, status, reply)
 		}
 		open := task.State == "scheduled" || task.State == "running"
 		if !open || time.Now().After(deadline) || !timing.Pause(ctx, 20*time.Millisecond) {
 			patch, _ := strconv.Atoi(task.Labels[verify.PatchLabel]) // no label: 0
-			return verify.DiskRecord{Name: name, State: task.State, Reason: task.Reason, Patch: patch, Reclaims: task.Reclaims}, ctx.Err()
+			harness.Check(ctx.Err())
+			return verify.DiskRecord{Name: name, State: task.State, Reason: task.Reason, Patch: patch, Reclaims: task.Reclaims}
 		}
 	}
 }
@@ -336,26 +264,17 @@ func (r *diskRun) request(ctx context.Context, q verify.DiskRequest, method, pat
 }
 
 // judge reads the logs. If a task is in a wrong state it keeps the store too.
-func (r *diskRun) judge(ctx context.Context) (verify.DiskVerdict, error) {
+func (r *diskRun) judge() verify.DiskVerdict {
 	var e verify.DiskEvidence
-	var err error
-	if e.Evidence, err = r.Evidence(); err != nil {
-		return verify.DiskVerdict{}, err
-	}
-	if e.Requests, err = journal.Read[verify.DiskRequest](r.Path("requests")); err != nil {
-		return verify.DiskVerdict{}, err
-	}
-	if e.Records, err = journal.Read[verify.DiskRecord](r.Path("records")); err != nil {
-		return verify.DiskVerdict{}, err
-	}
+	e.Evidence = r.Evidence()
+	e.Requests = harness.OK(journal.Read[verify.DiskRequest](r.Path("requests")))
+	e.Records = harness.OK(journal.Read[verify.DiskRecord](r.Path("records")))
 	v := verify.JudgeDisk(e)
 	if len(v.Wrong) == 0 && len(v.Lost) == 0 {
-		return v, ctx.Err()
+		return v
 	}
 	kept := r.Path("data")
-	if err := os.CopyFS(kept, os.DirFS(r.Server.Dir)); err != nil {
-		return v, err
-	}
+	harness.Check(os.CopyFS(kept, os.DirFS(r.Server.Dir)))
 	r.Run.Note("the store of %s is kept in %s", filepath.Base(r.Dir), kept)
-	return v, ctx.Err()
+	return v
 }

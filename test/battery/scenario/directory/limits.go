@@ -2,65 +2,40 @@ package directory
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
 	"github.com/foliot/foliot/test/battery/harness"
+	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // Limits: the limits of a queue, as the receiver sees them.
-func Limits(ctx context.Context, t *harness.Run) error {
+func Limits(ctx context.Context, t *harness.Run) {
 	for _, part := range []struct {
 		name string
-		run  func(context.Context, *harness.Environment) error
+		run  func(context.Context, *harness.Environment)
 	}{{"rate", limitedRate}, {"concurrency", limitedConcurrency}, {"destinations", limitedPerDestination}, {"pause", paused}} {
-		if err := runLimit(ctx, t, part.name, part.run); err != nil {
-			return fmt.Errorf("%s: %w", part.name, err)
-		}
+		t.Part(part.name, func() {
+			st := t.NewEnvironmentIn(ctx, part.name)
+			t.Note("%s:", part.name)
+			st.Conclude(ctx, harness.Phases{Attack: func() { part.run(ctx, st) }})
+		})
 	}
-	return nil
-}
-
-// runLimit runs one part in an environment of its own, and checks the promises of every scenario.
-func runLimit(ctx context.Context, t *harness.Run, name string, run func(context.Context, *harness.Environment) error) error {
-	st, err := t.NewEnvironmentIn(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	t.Note("%s:", name)
-	if err := run(ctx, st); err != nil {
-		return err
-	}
-	if err := st.Server.Stop(10 * time.Second); err != nil {
-		return err
-	}
-	_, err = st.Judge()
-	return err
 }
 
 // limitedRate: so many a second, after a burst, over any window.
-func limitedRate(ctx context.Context, st *harness.Environment) error {
+func limitedRate(ctx context.Context, st *harness.Environment) {
 	const rate, burst, count = 50, 10, 600
-	if err := st.Client.PutQueue(ctx, "rate", wire.QueueInput{Rate: rate, Burst: burst}); err != nil {
-		return err
-	}
+	harness.Check(st.Client.PutQueue(ctx, "rate", wire.QueueInput{Rate: rate, Burst: burst}))
 	start := timing.DueIn(2 * time.Second)
-	names, err := st.ScheduleIn(ctx, "rate", count, "rate", func(int) time.Time { return start })
-	if err != nil {
-		return err
-	}
+	names := st.ScheduleIn(ctx, "rate", count, "rate", func(int) time.Time { return start })
 	machine := system.WatchJitter(ctx)
 	missing := st.Receiver.AwaitAll(ctx, names, 30*time.Second)
 	jitter := verify.Percentile(machine.End(), 100)
-	e, err := st.Evidence()
-	if err != nil {
-		return err
-	}
+	e := st.Evidence()
 	arrivals := verify.ArrivalTimes(e)
 	// The longest delay of this machine. Two requests may arrive closer together
 	// than they were sent, by up to this much, because one of them was late.
@@ -70,5 +45,64 @@ func limitedRate(ctx context.Context, st *harness.Environment) error {
 	st.Run.Must(over <= allowed, "beyond burst + rate x time, in the worst window: %.2f, at most %.2f by this machine's jitter of %s", over, allowed, verify.Millis(jitter))
 	took, wanted := arrivals[len(arrivals)-1].Sub(arrivals[0]), time.Duration(count-burst)*time.Second/rate
 	st.Run.Must(took <= wanted+wanted/20, "delivered over %.2f s; at the full rate it is %.2f s", took.Seconds(), wanted.Seconds())
-	return nil
+}
+
+// limitedConcurrency: so many at once.
+func limitedConcurrency(ctx context.Context, st *harness.Environment) {
+	const concurrency, count, each = 5, 300, 20 * time.Millisecond
+	harness.Check(st.Client.PutQueue(ctx, "narrow", wire.QueueInput{Concurrency: concurrency}))
+	st.Receiver.Before = func(string) { timing.Pause(ctx, each) }
+	start := timing.DueIn(time.Second)
+	names := st.ScheduleIn(ctx, "narrow", count, "narrow", func(int) time.Time { return start })
+	missing := st.Receiver.AwaitAll(ctx, names, 20*time.Second)
+	took, wanted := time.Since(start), count/concurrency*each
+	st.Run.Must(missing == 0, "delivered %d of %d", count-missing, count)
+	st.Run.Must(st.Receiver.MostOpen() == concurrency, "under way at once %d, and no more: the limit is %d", st.Receiver.MostOpen(), concurrency)
+	st.Run.Note("delivered over %.2f s; with nothing in between it is %.2f s", took.Seconds(), wanted.Seconds())
+}
+
+// limitedPerDestination: so many at once to each of two receivers.
+func limitedPerDestination(ctx context.Context, st *harness.Environment) {
+	const perDestination, count, each = 2, 100, 20 * time.Millisecond
+	other := harness.OK(receiver.Open(st.Path("arrived"))) // both append to the same log
+	defer func() { _ = other.Close() }()                   // each line was synced when it was written
+	harness.Check(st.Client.PutQueue(ctx, "split", wire.QueueInput{PerDestination: perDestination}))
+	start := timing.DueIn(time.Second)
+	due := func(int) time.Time { return start }
+	for _, r := range []*receiver.Receiver{st.Receiver, other} {
+		r.Before = func(string) { timing.Pause(ctx, each) }
+	}
+	here := st.ScheduleTo(ctx, st.Receiver, "split", count, "here", due)
+	there := st.ScheduleTo(ctx, other, "split", count, "there", due)
+	missing := st.Receiver.AwaitAll(ctx, here, 20*time.Second) + other.AwaitAll(ctx, there, 20*time.Second)
+	st.Run.Must(missing == 0, "delivered %d of %d", 2*count-missing, 2*count)
+	st.Run.Must(st.Receiver.MostOpen() == perDestination && other.MostOpen() == perDestination,
+		"under way at once %d and %d, and no more: the limit is %d each", st.Receiver.MostOpen(), other.MostOpen(), perDestination)
+}
+
+// paused: a queue is paused while it delivers, and resumed; then paused for a
+// while, so that it resumes by itself. The tasks that waited come afterwards.
+func paused(ctx context.Context, st *harness.Environment) {
+	const perSecond, lasts = 200, 9 * time.Second
+	start := timing.DueIn(time.Second)
+	names := st.ScheduleIn(ctx, "paused", perSecond*int(lasts/time.Second), "paused", func(i int) time.Time {
+		return start.Add(time.Duration(i) * time.Second / perSecond)
+	})
+	var silences []verify.QueuePause
+	timing.Until(ctx, start.Add(2*time.Second))
+	harness.Check(st.Client.PauseQueue(ctx, "paused", ""))
+	from := time.Now()
+	timing.Pause(ctx, 2*time.Second)
+	silences = append(silences, verify.QueuePause{From: from, To: time.Now()})
+	harness.Check(st.Client.ResumeQueue(ctx, "paused"))
+	timing.Pause(ctx, time.Second)
+	asked := time.Now()
+	harness.Check(st.Client.PauseQueue(ctx, "paused", "2s"))
+	silences = append(silences, verify.QueuePause{From: time.Now(), To: asked.Add(2 * time.Second)})
+	missing := st.Receiver.AwaitAll(ctx, names, lasts+10*time.Second)
+	st.Run.Must(missing == 0, "delivered %d of %d", len(names)-missing, len(names))
+	e := st.Evidence()
+	forbidden, underWay, after := verify.CheckPauses(silences, verify.ArrivalTimes(e))
+	st.Run.Must(len(forbidden) == 0, "arrived during a pause %d%s; under way when it was answered %d", len(forbidden), verify.Examples(forbidden), underWay)
+	st.Run.Must(after > 0, "arrived after the second pause, which ended by itself: %d", after)
 }

@@ -9,19 +9,13 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
-	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // Poison: one task kills the server at each attempt. Other tasks do not. Some of
 // these are slow, so they are under way at the same time, and each crash counts
 // against them too.
-func Poison(ctx context.Context, t *harness.Run) error {
-	st, err := t.NewEnvironment(ctx)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-
+func Poison(ctx context.Context, t *harness.Run) {
+	st := t.NewEnvironment(ctx)
 	const name, slow, reclaims = "poison", "slow", 10
 	attempts := make(chan time.Time)
 	st.Receiver.Before = func(task string) {
@@ -36,28 +30,14 @@ func Poison(ctx context.Context, t *harness.Run) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	start := timing.DueIn(time.Second)
-	if err := st.Client.CreateAll(ctx, oneTask(name, st.Receiver.URL(), start)); err != nil {
-		return err
-	}
-	neighbours, err := st.Schedule(ctx, 50, "neighbour", func(i int) time.Time {
+	harness.Check(st.Client.CreateAll(ctx, oneTask(name, st.Receiver.URL(), start)))
+	neighbours := st.Schedule(ctx, 50, "neighbour", func(i int) time.Time {
 		return start.Add(time.Duration(i*40-200) * time.Millisecond)
 	})
-	if err != nil {
-		return err
-	}
-	beside, err := st.Schedule(ctx, 5, slow, func(int) time.Time { return start })
-	if err != nil {
-		return err
-	}
-	killed, err := surviveKills(ctx, st, name, attempts)
-	if err != nil {
-		return err
-	}
+	beside := st.Schedule(ctx, 5, slow, func(int) time.Time { return start })
+	killed := surviveKills(ctx, st, name, attempts)
 	missing := st.Receiver.AwaitAll(ctx, neighbours, 20*time.Second)
-	task, err := st.Client.Get(ctx, name)
-	if err != nil {
-		return err
-	}
+	task := harness.OK(st.Client.Get(ctx, name))
 	t.Must(task.State == "dead" && task.Reclaims == reclaims, "the task is %s (%s) after %d reclaims, promised: dead after %d", task.State, task.Reason, task.Reclaims, reclaims)
 	// The first claim after a clean start need not be on the disk when it is
 	// sent: the kill that follows may go uncounted.
@@ -65,12 +45,8 @@ func Poison(ctx context.Context, t *harness.Run) error {
 	t.Must(missing == 0, "neighbours delivered %d of %d", len(neighbours)-missing, len(neighbours))
 	delivered, arrivals := fates(ctx, st, beside, 20*time.Second)
 	t.Must(delivered == len(beside), "slow tasks, under way at the same time, delivered %d of %d; they arrived %v times", delivered, len(beside), arrivals)
-	v, err := st.Conclude(ctx, 0, 10*time.Second)
-	if err != nil {
-		return err
-	}
+	v := st.Conclude(ctx, harness.Phases{})
 	t.Note("duplicates of neighbours %d", v.Duplicates)
-	return nil
 }
 
 // fates returns how many of the tasks are delivered before patience ends, and
@@ -96,24 +72,21 @@ func fates(ctx context.Context, st *harness.Environment, names []string, patienc
 
 // surviveKills starts the server again after each kill until the task is dead,
 // and returns how often that was needed.
-func surviveKills(ctx context.Context, st *harness.Environment, name string, attempts <-chan time.Time) (kills int, err error) {
+func surviveKills(ctx context.Context, st *harness.Environment, name string, attempts <-chan time.Time) (kills int) {
 	for {
 		select {
 		case at := <-attempts:
 			kills++
-			if err := st.Faults.Append(verify.Fault{Kind: "kill -9 by " + name, At: at}); err != nil {
-				return kills, err
-			}
+			st.RecordFault("kill -9 by "+name, at)
 			st.Server.Reap()
-			if err := st.Server.Start(); err != nil {
-				return kills, err
-			}
+			harness.Check(st.Server.Start())
 		case <-time.After(100 * time.Millisecond):
 			if task, err := st.Client.Get(ctx, name); err == nil && task.State == "dead" {
-				return kills, nil
+				return kills
 			}
 		case <-ctx.Done():
-			return kills, fmt.Errorf("%s was not dead after %d kills", name, kills)
+			harness.Check(fmt.Errorf("%s was not dead after %d kills", name, kills))
+			return kills
 		}
 	}
 }

@@ -13,23 +13,14 @@ import (
 
 // Rotate: secrets and tokens are replaced, one after the other and again, while
 // tasks are created with the token and delivered with signatures.
-func Rotate(ctx context.Context, t *harness.Run) error {
+func Rotate(ctx context.Context, t *harness.Run) {
 	// Loopback is reached by permission alone as soon as there is a token.
-	st, err := t.NewEnvironment(ctx, "--egress-allow", "127.0.0.0/8")
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	operator, err := st.Client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces, Label: "operator"})
-	if err != nil {
-		return err
-	}
+	st := t.NewEnvironment(ctx, "--egress-allow", "127.0.0.0/8")
+	operator := harness.OK(st.Client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces, Label: "operator"}))
 	st.Client = st.Client.WithToken(operator.Token)
 	r := &rotation{st: st, verifier: &verifier{}}
 	st.Receiver.Accept = r.verifier.accept
-	if err := r.begin(ctx); err != nil {
-		return err
-	}
+	r.begin(ctx)
 	const perSecond, rounds = 300, 3
 	stop := timing.InBackground(ctx, func(ctx context.Context) {
 		timing.AtRate(ctx, perSecond, func(i int) { r.create(context.WithoutCancel(ctx), i) })
@@ -37,18 +28,12 @@ func Rotate(ctx context.Context, t *harness.Run) error {
 	defer stop()
 	var last *heldToken // revoked
 	for range rounds {
-		if err := r.replaceSecret(ctx); err != nil {
-			return err
-		}
-		if last, err = r.replaceToken(ctx); err != nil {
-			return err
-		}
+		r.replaceSecret(ctx)
+		last = r.replaceToken(ctx)
 	}
 	stop()
-	if err := mustPassBeside(ctx, t, st.Client.WithToken(last.Token.Token), st.Client); err != nil {
-		return err
-	}
-	return r.conclude(ctx)
+	mustPassBeside(ctx, t, st.Client.WithToken(last.Token.Token), st.Client)
+	r.conclude(ctx)
 }
 
 // rotation is the load and its results. conclude is called when the load has ended.
@@ -69,16 +54,10 @@ type heldToken struct {
 }
 
 // begin makes the first secret and the first token.
-func (r *rotation) begin(ctx context.Context) error {
-	secret, err := r.st.Client.MakeSecret(ctx, wire.SecretInput{})
-	if err != nil {
-		return err
-	}
-	if err := r.verifier.replace(secret.Secret); err != nil {
-		return err
-	}
-	_, err = r.nextToken(ctx)
-	return err
+func (r *rotation) begin(ctx context.Context) {
+	secret := harness.OK(r.st.Client.MakeSecret(ctx, wire.SecretInput{}))
+	harness.Check(r.verifier.replace(secret.Secret))
+	r.nextToken(ctx)
 }
 
 // create makes a task that is due in a second, with the token of the moment.
@@ -106,37 +85,28 @@ func (r *rotation) create(ctx context.Context, i int) {
 // replaceSecret rotates in one step: both secrets sign for as long as they
 // overlap. The receiver goes from the old one to the new one halfway, and never
 // knows both.
-func (r *rotation) replaceSecret(ctx context.Context) error {
+func (r *rotation) replaceSecret(ctx context.Context) {
 	const overlap = 3 * time.Second
-	next, err := r.st.Client.MakeSecret(ctx, wire.SecretInput{Overlap: overlap.String()})
-	if err != nil {
-		return err
-	}
+	next := harness.OK(r.st.Client.MakeSecret(ctx, wire.SecretInput{Overlap: overlap.String()}))
 	answered := time.Now() // the old one may sign until this and the overlap, at the latest
 	timing.Pause(ctx, overlap/2)
-	if err := r.verifier.replace(next.Secret); err != nil {
-		return err
-	}
+	harness.Check(r.verifier.replace(next.Secret))
 	end := answered.Add(overlap + verify.WireDelay)
 	r.verifier.retire(end)
 	timing.Until(ctx, end.Add(time.Second))
-	return ctx.Err()
+	harness.Check(ctx.Err())
 }
 
 // replaceToken gives the load another token and revokes the one it had, when no
 // create shows it any more. A prober goes on showing it. The revoked one is returned.
-func (r *rotation) replaceToken(ctx context.Context) (old *heldToken, err error) {
-	if old, err = r.nextToken(ctx); err != nil {
-		return nil, err
-	}
+func (r *rotation) replaceToken(ctx context.Context) (old *heldToken) {
+	old = r.nextToken(ctx)
 	old.uses.Wait()
 	p := startProber(ctx, r.st.Client, old.Token.Token)
+	defer p.stop()
 	timing.Pause(ctx, 300*time.Millisecond)
 	asked := time.Now()
-	if err := r.st.Client.RevokeToken(ctx, old.ID); err != nil {
-		p.end()
-		return nil, err
-	}
+	harness.Check(r.st.Client.RevokeToken(ctx, old.ID))
 	answered := time.Now()
 	timing.Pause(ctx, 2*time.Second)
 	v := verify.CheckRevocation(p.end(), asked, answered)
@@ -144,32 +114,25 @@ func (r *rotation) replaceToken(ctx context.Context) (old *heldToken, err error)
 	t.Must(v.Before > 0 && v.RefusedBefore == 0, "a token before its revocation: used %d times, refused %d", v.Before, v.RefusedBefore)
 	t.Must(v.After > 0 && v.Accepted == 0, "later than 1 s after its revocation: used %d times, accepted %d", v.After, v.Accepted)
 	t.Note("accepted for the last time %s after the revocation was answered", verify.Millis(v.Last))
-	return old, nil
+	return old
 }
 
 // nextToken makes a token and gives it to the load. It returns the one before.
-func (r *rotation) nextToken(ctx context.Context) (old *heldToken, err error) {
-	next, err := r.st.Client.MakeToken(ctx, wire.TokenInput{Scope: "write", Namespace: "default"})
-	if err != nil {
-		return nil, err
-	}
+func (r *rotation) nextToken(ctx context.Context) (old *heldToken) {
+	next := harness.OK(r.st.Client.MakeToken(ctx, wire.TokenInput{Scope: "write", Namespace: "default"}))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old, r.token = r.token, &heldToken{Token: next}
-	return old, nil
+	return old
 }
 
-func (r *rotation) conclude(ctx context.Context) error {
+func (r *rotation) conclude(ctx context.Context) {
 	r.st.Receiver.AwaitAll(ctx, r.created, 20*time.Second)
-	v, err := r.st.Conclude(ctx, time.Second, 10*time.Second) // time for repeats
-	if err != nil {
-		return err
-	}
+	v := r.st.Conclude(ctx, harness.Phases{Quiet: time.Second})
 	t, c := r.st.Run, r.verifier.seen()
 	t.Must(r.refused.Count == 0, "creates %d, refused %v", len(r.created), r.refused)
 	t.Must(c.Accepted > 0 && c.Rejected.Count == 0, "deliveries with a right signature %d, rejected %v", c.Accepted, c.Rejected)
 	t.Must(c.Stale.Count == 0, "signed by a secret after its end %v", c.Stale)
 	t.Must(c.Double > 0 && c.Double < c.Accepted, "signed by two secrets, during the overlaps: %d", c.Double)
 	t.Lateness("of all", v.Late)
-	return nil
 }

@@ -24,9 +24,9 @@ type seeder struct {
 }
 
 // newSeeder prepares a seeder. end closes its log.
-func newSeeder(st *harness.Environment) (*seeder, error) {
-	log, err := journal.Open(st.Path("asked"))
-	return &seeder{st: st, log: log, due: timing.DueIn(24 * time.Hour)}, err
+func newSeeder(st *harness.Environment) *seeder {
+	log := harness.OK(journal.Open(st.Path("asked")))
+	return &seeder{st: st, log: log, due: timing.DueIn(24 * time.Hour)}
 }
 
 func (k *seeder) input(name string) wire.TaskInput {
@@ -34,19 +34,17 @@ func (k *seeder) input(name string) wire.TaskInput {
 }
 
 // bulk creates tasks in batches.
-func (k *seeder) bulk(ctx context.Context, count int) error {
+func (k *seeder) bulk(ctx context.Context, count int) {
 	tasks := make([]wire.TaskInput, count)
 	for i := range tasks {
 		tasks[i] = k.input(verify.Numbered{Prefix: "bulk"}.Name(i))
 	}
 	sent := time.Now()
-	if err := k.st.Client.CreateAll(ctx, tasks); err != nil {
-		return err
-	}
+	harness.Check(k.st.Client.CreateAll(ctx, tasks))
 	at := time.Now()
-	return timing.InParallel(count, 64, func(i int) error {
+	harness.Check(timing.InParallel(count, 64, func(i int) error {
 		return k.log.Append(verify.SeededTask{Name: tasks[i].Name, URL: tasks[i].HTTP.URL, Due: k.due, Sent: sent, At: at})
-	})
+	}))
 }
 
 // create creates one task and logs the reply.
@@ -64,14 +62,10 @@ func (k *seeder) create(ctx context.Context, i int) {
 }
 
 // end returns the contents of the log.
-func (k *seeder) end() ([]verify.SeededTask, error) {
-	if err := k.log.Close(); err != nil {
-		return nil, err
-	}
-	if k.err != nil {
-		return nil, k.err
-	}
-	return journal.Read[verify.SeededTask](k.st.Path("asked"))
+func (k *seeder) end() []verify.SeededTask {
+	harness.Check(k.log.Close())
+	harness.Check(k.err)
+	return harness.OK(journal.Read[verify.SeededTask](k.st.Path("asked")))
 }
 
 // readExport reads the lines of an export.

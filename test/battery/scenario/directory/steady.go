@@ -11,31 +11,19 @@ import (
 )
 
 // Steady: a quiet server, some load, nothing goes wrong.
-func Steady(ctx context.Context, t *harness.Run) error {
-	st, err := t.NewEnvironment(ctx)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-
+func Steady(ctx context.Context, t *harness.Run) {
+	st := t.NewEnvironment(ctx)
 	const count, spread = 2000, 5 * time.Second
-	names, err := st.Schedule(ctx, count, "steady", func(i int) time.Time {
+	names := st.Schedule(ctx, count, "steady", func(i int) time.Time {
 		return timing.DueIn(2*time.Second + time.Duration(t.Rand.Int64N(int64(spread))))
 	})
-	if err != nil {
-		return err
-	}
 	machine := system.WatchJitter(ctx)
 	st.Receiver.AwaitAll(ctx, names, 30*time.Second)
 	timing.Pause(ctx, time.Second) // a duplicate would come about now
 	idle := machine.End()
-	v, err := st.Conclude(ctx, 0, 10*time.Second)
-	if err != nil {
-		return err
-	}
+	v := st.Conclude(ctx, harness.Phases{})
 	t.Must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
 	t.Lateness("of a process that only sleeps, in that time", idle)
 	p99 := t.Lateness("of all", v.Late)
 	t.Must(p99 <= 10*time.Millisecond, "lateness p99 %s, at most 10 ms", verify.Millis(p99))
-	return nil
 }

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -25,69 +24,47 @@ const (
 
 // Balance: tasks that are due within a minute, on three masters, by three nodes.
 // The operating system shows the process that sent a callback.
-func Balance(ctx context.Context, t *harness.Run) error {
-	c, err := redistest.StartCluster(t.Path("redis"), 3, 0)
-	if err != nil {
-		c.Close()
-		return fmt.Errorf("start a Cluster: %w", err)
-	}
-	defer c.Close()
-	n, err := t.PrepareNodes(".", 3, "redis+cluster://"+c.Servers[0].Addr)
-	if err != nil {
-		return err
-	}
-	defer n.Close()
+func Balance(ctx context.Context, t *harness.Run) {
+	c := startCluster(t, t.Path("redis"), 3, 0)
+	n := t.PrepareNodes(".", 3, "redis+cluster://"+c.Servers[0].Addr)
 	by := newSenders(n)
-	if err := n.StartAll(ctx); err != nil {
-		return err
-	}
+	n.StartAll(ctx)
 	for _, s := range n.Servers {
 		by.pids = append(by.pids, s.PID())
 	}
 	count := balanceRate * int(t.Options.Spread/time.Second)
-	n.Client = n.Endpoints.List[0].Client
 	start := timing.DueIn(time.Duration(count)*time.Millisecond/2 + 3*time.Second)
-	names, err := n.Schedule(ctx, count, "balance", func(i int) time.Time {
+	names := n.Schedule(ctx, count, "balance", func(i int) time.Time {
 		return start.Add(time.Duration(i) * time.Second / balanceRate)
 	})
-	if err != nil {
-		return err
-	}
 	if ahead := time.Until(start); ahead < 0 {
-		return fmt.Errorf("the tasks were created %v after the first was due", -ahead)
+		harness.Fatalf("the tasks were created %v after the first was due", -ahead)
 	}
-	if err := mustSpread(ctx, t, c, count); err != nil {
-		return err
-	}
+	mustSpread(ctx, t, c, count)
 	n.Receiver.AwaitAll(ctx, names, time.Until(start)+t.Options.Spread+20*time.Second)
-	v, err := n.Conclude(ctx)
-	if err != nil {
-		return err
-	}
+	v := n.Conclude(ctx, harness.Phases{})
 	t.Must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
 	by.must(t)
-	return nil
 }
 
 // mustSpread asks each master how many tasks it holds.
-func mustSpread(ctx context.Context, t *harness.Run, c *redistest.Cluster, count int) error {
+func mustSpread(ctx context.Context, t *harness.Run, c *redistest.Cluster, count int) {
 	const held = `local n = 0 for _, key in ipairs(redis.call('KEYS', 'foliot:{*}:meta')) do n = n + redis.call('HLEN', key) end return n`
 	var parts []int
 	for _, s := range c.Servers {
 		reply, err := redistest.Command(ctx, s.Addr, "EVAL", held, "0")
 		if err != nil {
-			return fmt.Errorf("count the tasks of a master: %w", err)
+			harness.Fatalf("count the tasks of a master: %w", err)
 		}
 		n, err := strconv.Atoi(reply[1:]) // ":123"
 		if err != nil {
-			return fmt.Errorf("count the tasks of a master: it says %s", reply)
+			harness.Fatalf("count the tasks of a master: it says %s", reply)
 		}
 		parts = append(parts, n)
 	}
 	third := float64(count) / 3
 	low, high := float64(slices.Min(parts)), float64(slices.Max(parts))
 	t.Must(low >= third*(1-masterStray) && high <= third*(1+masterStray), "tasks of the masters: %v, each within %.0f %% of a third", parts, 100*masterStray)
-	return nil
 }
 
 // senders count callbacks by the process that sent them.
@@ -103,7 +80,7 @@ type senders struct {
 }
 
 // newSenders makes n's receiver count.
-func newSenders(n *harness.Nodes) *senders {
+func newSenders(n *harness.Environment) *senders {
 	by := &senders{to: netip.MustParseAddrPort(n.Receiver.Addr), known: map[string]int{}, counts: make([]int, len(n.Servers))}
 	n.Receiver.Accept = func(req *http.Request) int {
 		by.count(req.RemoteAddr)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/test/battery/harness"
-	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -16,53 +15,30 @@ const (
 
 // Blackout: all nodes are killed at once under load, and started after a while,
 // in which tasks come due.
-func Blackout(ctx context.Context, t *harness.Run) error {
-	n, err := t.StartNodes(ctx, ".", 3)
-	if err != nil {
-		return err
-	}
-	defer n.Close()
-
-	load := &harness.Load{Environment: n.Environment, Target: n.Endpoints, Rate: harness.LoadRate, DueWithin: blackoutLoad + t.Options.Blackout, CancelShare: t.Options.Cancel}
-	loading, quit := context.WithCancel(ctx)
-	ended := timing.InBackground(loading, load.Run)
-	defer ended()
-	defer quit()
-	if !timing.Pause(ctx, blackoutLoad) {
-		return ctx.Err()
-	}
-	quit() // requests under way meet dead nodes
-	for _, s := range n.Servers {
-		if err := n.RecordFault("kill -9", s.KillNow()); err != nil {
-			return err
+func Blackout(ctx context.Context, t *harness.Run) {
+	n := t.StartNodes(ctx, ".", 3)
+	load := &harness.Load{Environment: n, Target: n.Endpoints, Rate: harness.LoadRate, DueWithin: blackoutLoad + t.Options.Blackout, CancelShare: t.Options.Cancel}
+	var began time.Time
+	v := n.Conclude(ctx, harness.Phases{Load: load, WarmUp: blackoutLoad, Attack: func() {
+		load.Quit() // requests under way meet dead nodes
+		for _, s := range n.Servers {
+			n.RecordFault("kill -9", s.KillNow())
 		}
-	}
-	for _, s := range n.Servers {
-		s.Reap()
-	}
-	if !timing.Pause(ctx, t.Options.Blackout) {
-		return ctx.Err()
-	}
-	began := time.Now()
-	if err := n.StartAll(ctx); err != nil {
-		return err
-	}
-	t.Note("all nodes ready after %s", verify.Millis(time.Since(began)))
-	ended()
-	v, err := n.Conclude(ctx)
-	if err != nil {
-		return err
-	}
+		for _, s := range n.Servers {
+			s.Reap()
+		}
+		harness.Pause(ctx, t.Options.Blackout)
+		began = time.Now()
+		n.StartAll(ctx)
+		t.Note("all nodes ready after %s", verify.Millis(time.Since(began)))
+	}})
 	load.Report(t, v)
-	return mustWake(n, began)
+	mustWake(n, began)
 }
 
 // mustWake judges how soon overdue tasks came after the nodes were started.
-func mustWake(n *harness.Nodes, began time.Time) error {
-	e, err := n.Evidence()
-	if err != nil {
-		return err
-	}
+func mustWake(n *harness.Environment, began time.Time) {
+	e := n.Evidence()
 	due := map[string]bool{} // when they were started
 	for _, a := range e.Accepted {
 		due[a.Name] = a.Due.Before(began)
@@ -79,5 +55,4 @@ func mustWake(n *harness.Nodes, began time.Time) error {
 		last = max(last, since)
 	}
 	n.Run.Must(count > 0 && first <= blackoutWake, "the first of %d overdue tasks came %s after the start, at most %v; the last %s", count, verify.Millis(first), blackoutWake, verify.Millis(last))
-	return nil
 }

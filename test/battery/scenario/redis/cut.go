@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"math/bits"
 	"strings"
 	"sync"
@@ -20,29 +19,21 @@ const (
 
 // CutReplies: connections are cut instead of the reply to each kind of command,
 // the first of it, the second, the fourth, and so on.
-func CutReplies(ctx context.Context, t *harness.Run) error {
-	p, end, err := t.StartProxiedRedis()
-	if err != nil {
-		return err
-	}
-	defer end()
+func CutReplies(ctx context.Context, t *harness.Run) {
+	p := t.StartProxiedRedis()
 	cuts := &cutter{seen: map[string]int{}}
 	p.CutAt(cuts.doomed)
-	v, err := underFaults(ctx, t, ".", "redis://"+p.Addr, func(ctx context.Context, n *harness.Nodes) error {
+	v := underFaults(ctx, t, ".", "redis://"+p.Addr, func(n *harness.Environment) {
 		cuts.on.Store(true)
 		timing.Pause(ctx, cutting)
 		cuts.on.Store(false)
-		return errors.Join(ctx.Err(), n.RecordFault("cut", time.Now()))
+		n.RecordFault("cut", time.Now())
 	})
-	if err != nil {
-		return err
-	}
 	mustKeep(t, v)
 	cuts.mu.Lock()
 	defer cuts.mu.Unlock()
 	t.Must(cuts.count > 0, "replies cut: %d, of %d kinds of commands", cuts.count, len(cuts.seen))
 	t.Must(v.Duplicates <= cuts.count, "duplicates %d, at most one for each cut", v.Duplicates)
-	return nil
 }
 
 // cutter chooses the replies to cut, while it is on.

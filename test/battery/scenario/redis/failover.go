@@ -12,20 +12,19 @@ import (
 )
 
 // redisGroup is servers with replicas. A scenario strikes one of its masters again
-// and again. One goroutine drives it.
+// and again. The goroutine of the run drives it.
 type redisGroup interface {
 	url() string
 	// victim returns the master that is struck next.
-	victim(ctx context.Context) (*redistest.Server, error)
+	victim(ctx context.Context) *redistest.Server
 	// strike makes that unavailable, to some or to all.
 	strike()
 	// promoted returns nil once another server is the master in its place.
 	promoted(ctx context.Context) error
 	// heal brings the old one back, and returns when all follow as they should.
-	heal(ctx context.Context) error
+	heal(ctx context.Context)
 	// promotions returns how many masters were elected so far.
-	promotions(ctx context.Context) (int, error)
-	close()
+	promotions(ctx context.Context) int
 }
 
 const (
@@ -34,6 +33,9 @@ const (
 	strikeWithin = 2 * time.Minute        // a busy machine elects slowly
 	deserted     = 300 * time.Millisecond // a master replies without replicas, so that it alone has these writes
 )
+
+// openGroup starts a group with its files in dir. It is closed when the part ends.
+type openGroup func(t *harness.Run, dir, level string) redisGroup
 
 // levels are the durability levels, weakest first.
 var levels = []string{"async", "default", "strict"}
@@ -49,13 +51,12 @@ var levels = []string{"async", "default", "strict"}
 //
 // Duplicates are counted and not judged: claims wait for no replica, and a client
 // may repeat a create without a reply after the first one was lost.
-func failover(ctx context.Context, t *harness.Run, fault string, runs int, open func(dir, level string) (redisGroup, error)) error {
+func failover(ctx context.Context, t *harness.Run, fault string, runs int, open openGroup) {
 	var table []verify.Losses
 	for _, level := range levels {
-		struck, e, err := failoverAt(ctx, t, level, fault, runs, open)
-		if err != nil {
-			return fmt.Errorf("durability %s: %w", level, err)
-		}
+		var struck []verify.FailoverRun
+		var e verify.Evidence
+		t.Part("durability "+level, func() { struck, e = failoverAt(ctx, t, level, fault, runs, open) })
 		attended, alone := e.Split(struck[runs].Began)
 		l := verify.JudgeLosses(level, fault, struck[:runs], attended)
 		control := verify.JudgeLosses(level, fault+", without replicas", struck[runs:], alone)
@@ -72,7 +73,6 @@ func failover(ctx context.Context, t *harness.Run, fault string, runs int, open 
 	for _, l := range table {
 		t.Note("%s", l.Row())
 	}
-	return nil
 }
 
 // mustHold compares the losses of a level with its promise. No run is excused: the
@@ -91,85 +91,57 @@ func mustHold(t *harness.Run, l verify.Losses) {
 }
 
 // failoverAt strikes at one level: so many runs, and then those of the control.
-func failoverAt(ctx context.Context, t *harness.Run, level, fault string, runs int, open func(dir, level string) (redisGroup, error)) (struck []verify.FailoverRun, e verify.Evidence, err error) {
+func failoverAt(ctx context.Context, t *harness.Run, level, fault string, runs int, open openGroup) (struck []verify.FailoverRun, e verify.Evidence) {
 	sub := level + "-" + fault
-	w, err := open(t.Path(sub+"-redis"), level)
-	if err != nil {
-		return nil, e, err
-	}
-	defer w.close()
+	w := open(t, t.Path(sub+"-redis"), level)
 	var elected int
-	e, load, err := evidenceOf(ctx, t, sub, w.url(), failoverDue, func(ctx context.Context, n *harness.Nodes) error {
-		before, err := w.promotions(ctx)
-		if err != nil {
-			return err
-		}
+	e, load := evidenceOf(ctx, t, sub, w.url(), failoverDue, func(n *harness.Environment) {
+		elected = -w.promotions(ctx)
 		for i := range runs + max(1, runs/10) {
-			r, err := strikeOnce(ctx, n, w, i >= runs)
-			if err != nil {
-				return fmt.Errorf("run %d: %w", i+1, err)
-			}
-			struck = append(struck, r)
+			t.Part(fmt.Sprintf("run %d", i+1), func() { struck = append(struck, strikeOnce(ctx, n, w, i >= runs)) })
 			if (i+1)%max(5, runs/10) == 0 {
 				t.Note("%s: struck %d times", level, i+1)
 			}
 		}
-		elected, err = w.promotions(ctx)
-		elected -= before
-		return err
+		elected += w.promotions(ctx)
 	}, "--durability", level)
-	if err != nil {
-		return nil, e, err
-	}
 	t.Note("%s: strikes %d, masters elected %d, creates answered %d, not at all %d, 5xx or no answer to cancels %d", level, len(struck), elected, len(e.Accepted), load.Unanswered, load.Cancels[0])
-	return struck, e, nil
+	return struck, e
 }
 
 // strikeOnce strikes a master, once creates are answered as before, and returns
 // when they are again, and all replicas follow. Alone, it has lost these before.
-func strikeOnce(ctx context.Context, n *harness.Nodes, w redisGroup, alone bool) (r verify.FailoverRun, err error) {
+func strikeOnce(ctx context.Context, n *harness.Environment, w redisGroup, alone bool) (r verify.FailoverRun) {
 	r.Began = time.Now()
 	quiet := time.Second + time.Duration(n.Run.Rand.Int64N(int64(time.Second)))
 	if alone {
 		quiet += failoverDue // the cost of this strike is not that of earlier tasks
 	}
-	if !timing.Pause(ctx, quiet) {
-		return r, ctx.Err()
-	}
+	harness.Pause(ctx, quiet)
 	ctx, stop := context.WithTimeout(ctx, strikeWithin)
 	defer stop()
-	victim, err := w.victim(ctx)
-	if err != nil {
-		return r, err
-	}
+	victim := w.victim(ctx)
 	if alone {
-		if err := detachReplicas(ctx, victim); err != nil {
-			return r, err
-		}
+		detachReplicas(ctx, victim)
 		timing.Pause(ctx, deserted)
 	}
 	r.At = time.Now()
-	if err := n.RecordFault("strike", r.At); err != nil {
-		return r, err
-	}
+	n.RecordFault("strike", r.At)
 	w.strike()
-	if err := redistest.Poll(ctx, w.promoted); err != nil {
-		return r, err
-	}
-	if err := awaitService(ctx, n); err != nil {
-		return r, err
-	}
-	return r, w.heal(ctx)
+	harness.Check(redistest.Poll(ctx, w.promoted))
+	awaitService(ctx, n)
+	w.heal(ctx)
+	return r
 }
 
 // awaitService returns when so many creates more were answered, which is once the
 // successor takes them.
-func awaitService(ctx context.Context, n *harness.Nodes) error {
+func awaitService(ctx context.Context, n *harness.Environment) {
 	goal := n.Promises.Load() + serviceAgain
-	return redistest.Poll(ctx, func(context.Context) error {
+	harness.Check(redistest.Poll(ctx, func(context.Context) error {
 		if missing := goal - n.Promises.Load(); missing > 0 {
 			return fmt.Errorf("creates are not answered any more: %d to go", missing)
 		}
 		return nil
-	})
+	}))
 }

@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 
@@ -19,20 +18,12 @@ type clusterGroup struct {
 }
 
 // FailoverCluster kills masters of a Cluster.
-func FailoverCluster(ctx context.Context, t *harness.Run) error {
-	return failover(ctx, t, "kill -9 in a Cluster", t.Options.ClusterFailovers, openClusterGroup)
+func FailoverCluster(ctx context.Context, t *harness.Run) {
+	failover(ctx, t, "kill -9 in a Cluster", t.Options.ClusterFailovers, openClusterGroup)
 }
 
-func openClusterGroup(dir, level string) (redisGroup, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	c, err := redistest.StartCluster(dir, 3, 1, redisArgs(level)...)
-	if err != nil {
-		c.Close()
-		return nil, err
-	}
-	return &clusterGroup{Cluster: c}, nil
+func openClusterGroup(t *harness.Run, dir, level string) redisGroup {
+	return &clusterGroup{Cluster: startCluster(t, dir, 3, 1, redisArgs(level)...)}
 }
 
 func (m *clusterGroup) url() string {
@@ -40,16 +31,17 @@ func (m *clusterGroup) url() string {
 }
 
 // victim is one master after another.
-func (m *clusterGroup) victim(ctx context.Context) (*redistest.Server, error) {
+func (m *clusterGroup) victim(ctx context.Context) *redistest.Server {
 	for range m.Servers {
 		m.turn++
 		place := m.turn % len(m.Servers)
 		if master, _ := m.Role(ctx, place); master {
 			m.struck = place
-			return m.Servers[place], nil
+			return m.Servers[place]
 		}
 	}
-	return nil, errors.New("there is no master to strike")
+	harness.Check(errors.New("there is no master to strike"))
+	return nil
 }
 
 func (m *clusterGroup) strike() { m.Servers[m.struck].Kill() }
@@ -67,27 +59,20 @@ func (m *clusterGroup) promoted(ctx context.Context) error {
 	return nil
 }
 
-func (m *clusterGroup) heal(ctx context.Context) error {
-	if err := m.Servers[m.struck].Restart(); err != nil {
-		return err
-	}
-	return redistest.Poll(ctx, func(ctx context.Context) error {
+func (m *clusterGroup) heal(ctx context.Context) {
+	harness.Check(m.Servers[m.struck].Restart())
+	harness.Check(redistest.Poll(ctx, func(ctx context.Context) error {
 		if _, replica := m.Role(ctx, m.struck); !replica {
 			return errors.New("the old master does not follow its successor")
 		}
 		return m.Await(ctx)
-	})
+	}))
 }
 
 // promotions are the epochs: each election takes one, won or not.
-func (m *clusterGroup) promotions(ctx context.Context) (int, error) {
-	info, err := redistest.Command(ctx, m.Servers[m.struck].Addr, "CLUSTER", "INFO")
-	if err != nil {
-		return 0, err
-	}
+func (m *clusterGroup) promotions(ctx context.Context) int {
+	info := harness.OK(redistest.Command(ctx, m.Servers[m.struck].Addr, "CLUSTER", "INFO"))
 	_, after, _ := strings.Cut(info, "cluster_current_epoch:")
 	epoch, _, _ := strings.Cut(after, "\r")
-	return strconv.Atoi(epoch)
+	return harness.OK(strconv.Atoi(epoch))
 }
-
-func (m *clusterGroup) close() { m.Close() }

@@ -27,19 +27,16 @@ type sentinelGroup struct {
 // masterFault is a fault of a master, and its reversal.
 type masterFault struct {
 	inflict func(w *sentinelGroup)
-	undo    func(ctx context.Context, w *sentinelGroup) error
+	undo    func(ctx context.Context, w *sentinelGroup)
 	proxied bool
 }
 
 // killing: kill -9, and started again as a replica of its successor.
 var killing = masterFault{
 	inflict: func(w *sentinelGroup) { w.Servers[w.master].Kill() },
-	undo: func(_ context.Context, w *sentinelGroup) error {
-		host, port, err := net.SplitHostPort(w.Addr(w.next))
-		if err != nil {
-			return err
-		}
-		return w.Servers[w.master].Restart("--replicaof", host+" "+port)
+	undo: func(_ context.Context, w *sentinelGroup) {
+		host, port := harness.OK2(net.SplitHostPort(w.Addr(w.next)))
+		harness.Check(w.Servers[w.master].Restart("--replicaof", host+" "+port))
 	},
 }
 
@@ -48,9 +45,9 @@ var killing = masterFault{
 // until it learns of the successor.
 var stopping = masterFault{
 	inflict: func(w *sentinelGroup) { w.Servers[w.master].Pause() },
-	undo: func(ctx context.Context, w *sentinelGroup) error {
+	undo: func(ctx context.Context, w *sentinelGroup) {
 		w.Servers[w.master].Resume()
-		return w.demote(ctx)
+		w.demote(ctx)
 	},
 }
 
@@ -59,10 +56,10 @@ var stopping = masterFault{
 var splitting = masterFault{
 	proxied: true,
 	inflict: func(w *sentinelGroup) { w.Proxies[w.master].FreezeBut("foliot") },
-	undo: func(ctx context.Context, w *sentinelGroup) error {
+	undo: func(ctx context.Context, w *sentinelGroup) {
 		w.Proxies[w.master].Cut()
 		w.Proxies[w.master].Thaw()
-		return w.demote(ctx)
+		w.demote(ctx)
 	},
 }
 
@@ -71,31 +68,26 @@ var splitting = masterFault{
 const oldMasterTime = 2 * time.Second
 
 // demote makes an old master, after a while, a replica of its successor.
-func (w *sentinelGroup) demote(ctx context.Context) error {
+func (w *sentinelGroup) demote(ctx context.Context) {
 	timing.Pause(ctx, oldMasterTime)
-	host, port, err := net.SplitHostPort(w.Addr(w.next))
-	if err != nil {
-		return err
-	}
-	if err := allowReplicas(ctx, w.Servers[w.master]); err != nil {
-		return err
-	}
-	return sendCommand(ctx, w.Servers[w.master], "REPLICAOF", host, port)
+	host, port := harness.OK2(net.SplitHostPort(w.Addr(w.next)))
+	allowReplicas(ctx, w.Servers[w.master])
+	sendCommand(ctx, w.Servers[w.master], "REPLICAOF", host, port)
 }
 
 // FailoverByKill kills a master that sentinels watch.
-func FailoverByKill(ctx context.Context, t *harness.Run) error {
-	return failover(ctx, t, "kill -9", t.Options.Failovers, openSentinelGroup(killing))
+func FailoverByKill(ctx context.Context, t *harness.Run) {
+	failover(ctx, t, "kill -9", t.Options.Failovers, openSentinelGroup(killing))
 }
 
 // FailoverByStop stops such a master by SIGSTOP until it has a successor.
-func FailoverByStop(ctx context.Context, t *harness.Run) error {
-	return failover(ctx, t, "SIGSTOP", t.Options.Failovers, openSentinelGroup(stopping))
+func FailoverByStop(ctx context.Context, t *harness.Run) {
+	failover(ctx, t, "SIGSTOP", t.Options.Failovers, openSentinelGroup(stopping))
 }
 
 // FailoverBySplit cuts such a master off from all but the nodes.
-func FailoverBySplit(ctx context.Context, t *harness.Run) error {
-	return failover(ctx, t, "split", t.Options.Failovers, openSentinelGroup(splitting))
+func FailoverBySplit(ctx context.Context, t *harness.Run) {
+	failover(ctx, t, "split", t.Options.Failovers, openSentinelGroup(splitting))
 }
 
 // redisArgs are those of a server that a level wants.
@@ -106,18 +98,20 @@ func redisArgs(level string) []string {
 	return []string{"--appendfsync", "always", "--min-replicas-to-write", "1", "--min-replicas-max-lag", "10"}
 }
 
-func openSentinelGroup(how masterFault) func(dir, level string) (redisGroup, error) {
-	return func(dir, level string) (redisGroup, error) {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, err
-		}
-		s, err := redistest.StartSentinels(dir, how.proxied, redisArgs(level)...)
-		if err != nil {
-			s.Close()
-			return nil, err
-		}
-		return &sentinelGroup{Sentinels: s, how: how}, nil
+func openSentinelGroup(how masterFault) openGroup {
+	return func(t *harness.Run, dir, level string) redisGroup {
+		return &sentinelGroup{Sentinels: startSentinels(t, dir, how.proxied, redisArgs(level)...), how: how}
 	}
+}
+
+// startSentinels starts a master with replicas and sentinels in dir. They are closed
+// when the part ends.
+func startSentinels(t *harness.Run, dir string, proxied bool, args ...string) *redistest.Sentinels {
+	harness.Check(os.MkdirAll(dir, 0o700))
+	s, err := redistest.StartSentinels(dir, proxied, args...)
+	t.Cleanup(s.Close)
+	harness.Check(err)
+	return s
 }
 
 func (w *sentinelGroup) url() string {
@@ -128,9 +122,7 @@ func (w *sentinelGroup) url() string {
 	return "redis+sentinel://" + strings.Join(addrs, ",") + "/" + redistest.MasterName
 }
 
-func (w *sentinelGroup) victim(context.Context) (*redistest.Server, error) {
-	return w.Servers[w.master], nil
-}
+func (w *sentinelGroup) victim(context.Context) *redistest.Server { return w.Servers[w.master] }
 
 func (w *sentinelGroup) strike() { w.how.inflict(w) }
 
@@ -141,18 +133,14 @@ func (w *sentinelGroup) promoted(ctx context.Context) error {
 	return nil
 }
 
-func (w *sentinelGroup) heal(ctx context.Context) error {
-	if err := w.how.undo(ctx, w); err != nil {
-		return err
-	}
-	return redistest.Poll(ctx, func(ctx context.Context) error {
+func (w *sentinelGroup) heal(ctx context.Context) {
+	w.how.undo(ctx, w)
+	harness.Check(redistest.Poll(ctx, func(ctx context.Context) error {
 		if m := w.Master(ctx); m >= 0 {
 			w.master = m // on a busy machine another than the successor: the sentinels have doubted that, too
 		}
 		return w.Agreed(ctx, w.master)
-	})
+	}))
 }
 
-func (w *sentinelGroup) promotions(ctx context.Context) (int, error) { return w.Promotions(ctx) }
-
-func (w *sentinelGroup) close() { w.Close() }
+func (w *sentinelGroup) promotions(ctx context.Context) int { return harness.OK(w.Promotions(ctx)) }

@@ -2,10 +2,12 @@ package redis
 
 import (
 	"context"
+	"os"
+	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/test/battery/harness"
-	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -16,46 +18,27 @@ const (
 )
 
 // underFaults creates tasks while fault goes on, and judges when all have come that will.
-func underFaults(ctx context.Context, t *harness.Run, sub, url string, fault func(context.Context, *harness.Nodes) error) (v verify.Verdict, err error) {
-	e, load, err := evidenceOf(ctx, t, sub, url, faultAhead, fault)
-	if err != nil {
-		return v, err
-	}
-	v = verify.Check(e)
+func underFaults(ctx context.Context, t *harness.Run, sub, url string, fault func(n *harness.Environment)) verify.Verdict {
+	e, load := evidenceOf(ctx, t, sub, url, faultAhead, fault)
+	v := verify.Check(e)
 	t.Note("faults %d, creates answered %d, not at all %d, duplicates %d", v.Faults, v.Accepted, load.Unanswered, v.Duplicates)
 	t.Lateness("of first arrivals, after faults too", v.Late)
 	t.Must(len(v.Early) == 0, "early %d%s", len(v.Early), verify.Examples(v.Early))
-	return v, nil
+	return v
 }
 
 // evidenceOf runs two nodes on the store at url with their logs below sub, and
 // creates tasks at both, due up to ahead from then, while fault goes on.
-func evidenceOf(ctx context.Context, t *harness.Run, sub, url string, ahead time.Duration, fault func(context.Context, *harness.Nodes) error, flags ...string) (e verify.Evidence, load *harness.Load, err error) {
-	n, err := t.PrepareNodes(sub, 2, url, append([]string{"--shard-lease", "1s", "--lease", "2s"}, flags...)...)
-	if err != nil {
-		return e, nil, err
-	}
-	defer n.Close()
-	if err := n.StartAll(ctx); err != nil {
-		return e, nil, err
-	}
-	load = &harness.Load{Environment: n.Environment, Target: n.Endpoints, Rate: faultRate, DueWithin: ahead, CancelShare: faultShare}
-	err = load.During(ctx, func() error {
-		timing.Pause(ctx, time.Second) // they share the shards by then
-		return fault(ctx, n)
+func evidenceOf(ctx context.Context, t *harness.Run, sub, url string, ahead time.Duration, fault func(n *harness.Environment), flags ...string) (verify.Evidence, *harness.Load) {
+	n := t.PrepareNodes(sub, 2, url, append([]string{"--shard-lease", "1s", "--lease", "2s"}, flags...)...)
+	n.StartAll(ctx)
+	load := &harness.Load{Environment: n, Target: n.Endpoints, Rate: faultRate, DueWithin: ahead, CancelShare: faultShare}
+	n.Carry(ctx, harness.Phases{
+		Load: load, WarmUp: time.Second, // the nodes share the shards by then
+		Attack: func() { fault(n) },
+		Drain:  15 * time.Second, Quiet: 4 * time.Second,
 	})
-	if err != nil {
-		return e, nil, err
-	}
-	if err := n.AwaitPromised(ctx, 15*time.Second); err != nil {
-		return e, nil, err
-	}
-	timing.Pause(ctx, 4*time.Second) // time for repeats, and for callbacks after a cancel
-	if err := n.StopAll(25 * time.Second); err != nil {
-		return e, nil, err
-	}
-	e, err = n.Evidence()
-	return e, load, err
+	return n.Evidence(), load
 }
 
 // mustKeep checks the promises for a Redis that loses no data.
@@ -63,4 +46,49 @@ func mustKeep(t *harness.Run, v verify.Verdict) {
 	t.Must(v.Accepted > 0 && len(v.Lost) == 0, "lost %d of %d%s", len(v.Lost), v.Accepted, verify.Examples(v.Lost))
 	t.Must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
 	t.Must(len(v.OtherID) == 0, "duplicates under another webhook-id %d%s", len(v.OtherID), verify.Examples(v.OtherID))
+}
+
+// mustDelays prints the delays and compares them with the promise for the death of a
+// node: untouched tasks come within its shard lease and a second, those in flight
+// within their own lease and a second.
+func mustDelays(n *harness.Environment) {
+	d := n.Evidence().Delays()
+	mustArriveWithin(n.Run, "untouched by a fault", d.Untouched, n.Run.Options.ShardLease+time.Second)
+	mustArriveWithin(n.Run, "that were due at a fault, after it", d.Touched, n.Run.Options.TaskLease+time.Second)
+}
+
+// mustArriveWithin prints how late some tasks were, and holds the latest against a bound.
+func mustArriveWithin(t *harness.Run, what string, late []time.Duration, bound time.Duration) {
+	t.Lateness(what, late)
+	most := verify.Percentile(late, 100)
+	t.Must(most <= bound, "the latest of %d %s: %s, at most %v", len(late), what, verify.Millis(most), bound)
+}
+
+// startCluster starts a Redis Cluster in dir. It is closed when the part ends.
+func startCluster(t *harness.Run, dir string, masters, replicas int, args ...string) *redistest.Cluster {
+	harness.Check(os.MkdirAll(dir, 0o700))
+	c, err := redistest.StartCluster(dir, masters, replicas, args...)
+	t.Cleanup(c.Close)
+	harness.Check(err)
+	return c
+}
+
+// detachReplicas takes the replicas from a master, and lets none come back: its clients
+// do not notice.
+func detachReplicas(ctx context.Context, s *redistest.Server) {
+	sendCommand(ctx, s, "ACL", "SETUSER", "default", "-psync", "-sync")
+	sendCommand(ctx, s, "CLIENT", "KILL", "TYPE", "replica")
+}
+
+// allowReplicas undoes detachReplicas, unless the server was started again.
+func allowReplicas(ctx context.Context, s *redistest.Server) {
+	sendCommand(ctx, s, "ACL", "SETUSER", "default", "+@all")
+}
+
+// sendCommand sends a command that must not fail.
+func sendCommand(ctx context.Context, s *redistest.Server, words ...string) {
+	reply, err := redistest.Command(ctx, s.Addr, words...)
+	if err != nil || strings.HasPrefix(reply, "-") {
+		harness.Fatalf("%s to the Redis at %s: %s, error %w", words[0], s.Addr, strings.TrimPrefix(reply, "-"), err)
+	}
 }

@@ -15,37 +15,23 @@ import (
 )
 
 // Full: when the memory of Redis is full, servers refuse creates, and nothing else.
-func Full(ctx context.Context, t *harness.Run) error {
-	r, end, err := t.StartRedis("--maxmemory", "64mb")
-	if err != nil {
-		return err
-	}
-	defer end()
-	n, err := t.PrepareNodes(".", 2, "redis://"+r.Addr)
-	if err != nil {
-		return err
-	}
-	defer n.Close()
-	if err := n.StartAll(ctx); err != nil {
-		return err
-	}
-	f := &fullness{Nodes: n, addr: r.Addr}
-	for _, step := range []func(context.Context) error{f.prepare, f.fill, f.refused, f.goesOn, f.empty} {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	v, err := n.Conclude(ctx)
-	if err != nil {
-		return err
-	}
+func Full(ctx context.Context, t *harness.Run) {
+	r := t.StartRedis("redis", "--maxmemory", "64mb")
+	n := t.PrepareNodes(".", 2, "redis://"+r.Addr)
+	n.StartAll(ctx)
+	f := &fullness{Environment: n, addr: r.Addr}
+	f.prepare(ctx)
+	f.fill(ctx)
+	f.refused(ctx)
+	f.goesOn(ctx)
+	f.empty(ctx)
+	v := n.Conclude(ctx, harness.Phases{})
 	t.Must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
-	return nil
 }
 
 // fullness is the state of redisFull.
 type fullness struct {
-	*harness.Nodes
+	*harness.Environment
 	addr  string
 	names []string // due while it is full
 }
@@ -57,7 +43,7 @@ const (
 
 // prepare makes tasks that are due while the server is full, and some that are
 // cancelled then.
-func (f *fullness) prepare(ctx context.Context) error {
+func (f *fullness) prepare(ctx context.Context) {
 	for i := range fullTasks + fullCancels {
 		name, due := fmt.Sprintf("full-%d", i), timing.DueIn(4*time.Second+time.Duration(i)*10*time.Millisecond)
 		if i >= fullTasks {
@@ -65,35 +51,26 @@ func (f *fullness) prepare(ctx context.Context) error {
 		} else {
 			f.names = append(f.names, name)
 		}
-		if _, err := f.Endpoints.Create(ctx, harness.Task(name, f.Receiver.URL(), due)); err != nil {
-			return err
-		}
-		if err := f.Promised(name, due); err != nil {
-			return err
-		}
+		harness.OK(f.Endpoints.Create(ctx, harness.Task(name, f.Receiver.URL(), due)))
+		harness.Check(f.Promised(name, due))
 	}
-	return nil
 }
 
 // fill leaves the server no memory at all: its limit is 64 MB.
-func (f *fullness) fill(ctx context.Context) error {
+func (f *fullness) fill(ctx context.Context) {
 	reply, err := redistest.Command(ctx, f.addr, "SETRANGE", "filler", strconv.Itoa(64<<20), "x")
 	if err != nil || !strings.HasPrefix(reply, ":") {
-		return fmt.Errorf("fill Redis: it said %q, error %w", reply, err)
+		harness.Fatalf("fill Redis: it said %q, error %w", reply, err)
 	}
-	timing.Pause(ctx, 1500*time.Millisecond)
-	return ctx.Err()
+	harness.Pause(ctx, 1500*time.Millisecond)
 }
 
 // refused: creates are, as docs/api.md says.
-func (f *fullness) refused(ctx context.Context) error {
+func (f *fullness) refused(ctx context.Context) {
 	refused := 0
 	const tries = 20
 	for i := range tries {
-		status, reply, err := f.Endpoints.Next().Call(ctx, http.MethodPost, "/tasks", harness.Task(fmt.Sprintf("refused-%d", i), f.Receiver.URL(), timing.DueIn(time.Second)))
-		if err != nil {
-			return err
-		}
+		status, reply := harness.OK2(f.Endpoints.Next().Call(ctx, http.MethodPost, "/tasks", harness.Task(fmt.Sprintf("refused-%d", i), f.Receiver.URL(), timing.DueIn(time.Second))))
 		if status == http.StatusServiceUnavailable && strings.Contains(string(reply), `"capacity"`) {
 			refused++
 		} else {
@@ -101,18 +78,15 @@ func (f *fullness) refused(ctx context.Context) error {
 		}
 	}
 	f.Run.Must(refused == tries, "creates refused with 503 and capacity: %d of %d", refused, tries)
-	return nil
 }
 
 // goesOn: claims, settlements and cancels do.
-func (f *fullness) goesOn(ctx context.Context) error {
+func (f *fullness) goesOn(ctx context.Context) {
 	cancels := 0
 	for i := range fullCancels {
 		name := fmt.Sprintf("full-%d", fullTasks+i)
 		status := f.Endpoints.Cancel(ctx, name)
-		if err := f.Cancelled.Append(verify.Cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
-			return err
-		}
+		harness.Check(f.Cancelled.Append(verify.Cancelled{Name: name, Status: status, At: time.Now()}))
 		if status == http.StatusOK {
 			cancels++
 		}
@@ -122,29 +96,21 @@ func (f *fullness) goesOn(ctx context.Context) error {
 	f.Run.Must(missing == 0, "delivered while it is full: %d of %d", fullTasks-missing, fullTasks)
 	open := 0
 	for _, name := range f.names {
-		task, err := f.Endpoints.Next().Get(ctx, name)
-		if err != nil {
-			return err
-		}
+		task := harness.OK(f.Endpoints.Next().Get(ctx, name))
 		if task.State != "delivered" {
 			open++
 		}
 	}
 	f.Run.Must(open == 0, "delivered and not settled: %d", open)
-	return nil
 }
 
 // empty: with memory, creates are taken again.
-func (f *fullness) empty(ctx context.Context) error {
-	if _, err := redistest.Command(ctx, f.addr, "DEL", "filler"); err != nil {
-		return err
-	}
+func (f *fullness) empty(ctx context.Context) {
+	harness.OK(redistest.Command(ctx, f.addr, "DEL", "filler"))
 	began := time.Now()
 	due := timing.DueIn(2 * time.Second)
-	if _, err := f.Endpoints.Create(ctx, harness.Task("afterwards", f.Receiver.URL(), due)); err != nil {
-		return err
-	}
+	harness.OK(f.Endpoints.Create(ctx, harness.Task("afterwards", f.Receiver.URL(), due)))
 	took := time.Since(began)
 	f.Run.Must(took < 5*time.Second, "creates are taken again %s after there is memory", verify.Millis(took))
-	return f.Promised("afterwards", due)
+	harness.Check(f.Promised("afterwards", due))
 }

@@ -3,7 +3,6 @@ package redis
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -20,118 +19,84 @@ import (
 // LostSettings: a store that was secured is emptied, or is lost in part, under three
 // servers: one on loopback, one on all addresses with TLS, one behind a proxy. Strangers
 // and the holder of a token ask all of them 100 times a second.
-func LostSettings(ctx context.Context, t *harness.Run) error {
+func LostSettings(ctx context.Context, t *harness.Run) {
 	for _, l := range storeLosses {
-		if err := loseStore(ctx, t, l); err != nil {
-			return fmt.Errorf("%s: %w", l.name, err)
-		}
+		t.Part(l.name, func() { loseStore(ctx, t, l) })
 	}
-	return nil
 }
 
-// storeLoss is a way to lose a store. strike returns when its servers answer again.
+// storeLoss is a way to lose a store.
 type storeLoss struct {
 	name, dir string
-	open      func(dir string) (url string, strike func(context.Context) (emptied *redistest.Server, err error), end func(), err error)
+	open      openStore
 }
 
+// openStore starts a store with its files in dir. strike damages it, and returns when
+// its servers answer again, with the one that must stay empty, if there is one.
+type openStore func(t *harness.Run, dir string) (url string, strike func(context.Context) (emptied *redistest.Server))
+
 var storeLosses = []storeLoss{
-	{"DEL of the settings", "del", oneRedis(func(ctx context.Context, r *redistest.Server, _ string) (*redistest.Server, error) {
-		return nil, sendCommand(ctx, r, "DEL", "foliot:{settings}:all")
+	{"DEL of the settings", "del", oneRedis(func(ctx context.Context, r *redistest.Server, _ string) *redistest.Server {
+		sendCommand(ctx, r, "DEL", "foliot:{settings}:all")
+		return nil
 	})},
-	{"FLUSHALL", "flushall", oneRedis(func(ctx context.Context, r *redistest.Server, _ string) (*redistest.Server, error) {
-		return r, sendCommand(ctx, r, "FLUSHALL")
+	{"FLUSHALL", "flushall", oneRedis(func(ctx context.Context, r *redistest.Server, _ string) *redistest.Server {
+		sendCommand(ctx, r, "FLUSHALL")
+		return r
 	})},
-	{"an empty restart", "restart", oneRedis(func(_ context.Context, r *redistest.Server, dir string) (*redistest.Server, error) {
+	{"an empty restart", "restart", oneRedis(func(_ context.Context, r *redistest.Server, dir string) *redistest.Server {
 		r.Kill()
 		empty := filepath.Join(dir, "empty")
-		if err := os.Mkdir(empty, 0o700); err != nil {
-			return nil, err
-		}
-		return r, r.Restart("--dir", empty)
+		harness.Check(os.Mkdir(empty, 0o700))
+		harness.Check(r.Restart("--dir", empty))
+		return r
 	})},
 	{"an empty replica is promoted", "replica", sentinelRedis},
 	{"one master of a Cluster comes back empty", "cluster", clusterRedis},
 }
 
-type opener = func(dir string) (string, func(context.Context) (*redistest.Server, error), func(), error)
-
-func oneRedis(strike func(ctx context.Context, r *redistest.Server, dir string) (*redistest.Server, error)) opener {
-	return func(dir string) (string, func(context.Context) (*redistest.Server, error), func(), error) {
-		r, err := redistest.Start(dir)
-		if err != nil {
-			return "", nil, func() {}, err
-		}
-		return "redis://" + r.Addr, func(ctx context.Context) (*redistest.Server, error) { return strike(ctx, r, dir) }, r.Kill, nil
+func oneRedis(strike func(ctx context.Context, r *redistest.Server, dir string) *redistest.Server) openStore {
+	return func(t *harness.Run, dir string) (string, func(context.Context) *redistest.Server) {
+		r := t.StartRedis(filepath.Base(dir))
+		return "redis://" + r.Addr, func(ctx context.Context) *redistest.Server { return strike(ctx, r, dir) }
 	}
 }
 
 // sentinelRedis empties the replicas of a master behind its back, and kills it.
-func sentinelRedis(dir string) (string, func(context.Context) (*redistest.Server, error), func(), error) {
-	s, err := redistest.StartSentinels(dir, false)
-	if err != nil {
-		return "", nil, s.Close, err
-	}
-	w := &sentinelGroup{Sentinels: s}
-	return w.url(), func(ctx context.Context) (*redistest.Server, error) {
-		if err := detachReplicas(ctx, s.Servers[0]); err != nil {
-			return nil, err
+func sentinelRedis(t *harness.Run, dir string) (string, func(context.Context) *redistest.Server) {
+	w := &sentinelGroup{Sentinels: startSentinels(t, dir, false)}
+	return w.url(), func(ctx context.Context) *redistest.Server {
+		detachReplicas(ctx, w.Servers[0])
+		for _, r := range w.Servers[1:] {
+			sendCommand(ctx, r, "CONFIG", "SET", "replica-read-only", "no")
+			sendCommand(ctx, r, "FLUSHALL")
 		}
-		for _, r := range s.Servers[1:] {
-			if err := errors.Join(sendCommand(ctx, r, "CONFIG", "SET", "replica-read-only", "no"), sendCommand(ctx, r, "FLUSHALL")); err != nil {
-				return nil, err
-			}
-		}
-		s.Servers[0].Kill()
+		w.Servers[0].Kill()
 		ctx, stop := context.WithTimeout(ctx, strikeWithin)
 		defer stop()
-		if err := redistest.Poll(ctx, w.promoted); err != nil {
-			return nil, err
-		}
-		return s.Servers[w.next], nil
-	}, s.Close, nil
+		harness.Check(redistest.Poll(ctx, w.promoted))
+		return w.Servers[w.next]
+	}
 }
 
 // clusterRedis starts one of three masters again without its file.
-func clusterRedis(dir string) (string, func(context.Context) (*redistest.Server, error), func(), error) {
-	c, err := redistest.StartCluster(dir, 3, 0)
-	if err != nil {
-		return "", nil, c.Close, err
-	}
-	return "redis+cluster://" + strings.Join(c.Addrs(), ","), func(ctx context.Context) (*redistest.Server, error) {
+func clusterRedis(t *harness.Run, dir string) (string, func(context.Context) *redistest.Server) {
+	c := startCluster(t, dir, 3, 0)
+	return "redis+cluster://" + strings.Join(c.Addrs(), ","), func(ctx context.Context) *redistest.Server {
 		c.Servers[1].Kill()
-		if err := c.Servers[1].Restart("--appendonly", "no"); err != nil {
-			return nil, err
-		}
-		return nil, c.Await(ctx)
-	}, c.Close, nil
+		harness.Check(c.Servers[1].Restart("--appendonly", "no"))
+		harness.Check(c.Await(ctx))
+		return nil
+	}
 }
 
 // loseStore lets one loss happen.
-func loseStore(ctx context.Context, t *harness.Run, l storeLoss) error {
+func loseStore(ctx context.Context, t *harness.Run, l storeLoss) {
 	dir := t.Path(l.dir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	url, strike, end, err := l.open(dir)
-	defer end()
-	if err != nil {
-		return err
-	}
-	st, err := t.OpenLogs(l.dir + "/logs")
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	group, err := startKinds(ctx, st, url)
-	defer func() {
-		for _, n := range group {
-			n.End()
-		}
-	}()
-	if err != nil {
-		return err
-	}
+	harness.Check(os.MkdirAll(dir, 0o700))
+	url, strike := l.open(t, dir)
+	st := t.OpenLogs(l.dir + "/logs")
+	group := startKinds(ctx, st, url)
 	const closedFor = 5 * time.Second
 	for _, n := range group {
 		n.ask(ctx)
@@ -141,14 +106,9 @@ func loseStore(ctx context.Context, t *harness.Run, l storeLoss) error {
 	names := make([]string, 20)
 	for i := range names {
 		names[i] = fmt.Sprintf("due-%d", i)
-		if _, err := group[0].client.Create(ctx, harness.Task(names[i], st.Receiver.URL(), due)); err != nil {
-			return err
-		}
+		harness.OK(group[0].client.Create(ctx, harness.Task(names[i], st.Receiver.URL(), due)))
 	}
-	emptied, err := strike(ctx)
-	if err != nil {
-		return err
-	}
+	emptied := strike(ctx)
 	back := time.Now()
 	timing.Pause(ctx, closedFor)
 	t.Note("%s:", l.name)
@@ -164,7 +124,6 @@ func loseStore(ctx context.Context, t *harness.Run, l storeLoss) error {
 		size, err := redistest.Command(ctx, emptied.Addr, "DBSIZE")
 		t.Must(err == nil && size == ":0", "keys that the servers wrote into the emptied Redis: %s", size)
 	}
-	return nil
 }
 
 // lossNode is a server and its clients.
@@ -179,49 +138,36 @@ type lossNode struct {
 	ready              []answer
 }
 
-// startKinds starts a server of each kind, with an operator's token. It returns those that
-// were started also with an error.
-func startKinds(ctx context.Context, st *harness.Environment, url string) (all []*lossNode, err error) {
+// startKinds starts a server of each kind, with an operator's token.
+func startKinds(ctx context.Context, st *harness.Environment, url string) (all []*lossNode) {
 	var token string
 	for i, kind := range []string{"on loopback", "on 0.0.0.0 with TLS", "behind a proxy"} {
 		dir := filepath.Join(st.Dir, fmt.Sprintf("n%d", i+1))
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return all, err
-		}
-		s, err := harness.NewServer(st.Run.Options.Binary, dir, "--store", url, "--node", fmt.Sprintf("n%d", i+1), "--egress-allow", "127.0.0.0/8")
-		if err != nil {
-			return all, err
-		}
+		harness.Check(os.Mkdir(dir, 0o700))
+		s := harness.OK(harness.NewServer(st.Run.Options.Binary, dir, "--store", url, "--node", fmt.Sprintf("n%d", i+1), "--egress-allow", "127.0.0.0/8"))
+		st.Servers = append(st.Servers, s) // st ends it
 		n := &lossNode{Server: s, kind: kind}
 		all = append(all, n)
 		switch i {
 		case 1:
 			_, port, _ := strings.Cut(s.Addr, ":")
 			s.Listen = "0.0.0.0:" + port
-			if _, err := s.Secure(); err != nil {
-				return all, err
-			}
+			harness.OK(s.Secure())
 		case 2:
 			s.Flags = append(s.Flags, "--trusted-proxy", "127.0.0.0/8", "--host", "foliot.example")
 			n.fields = map[string]string{"X-Forwarded-For": "198.51.100.7", "X-Forwarded-Proto": "https"}
 		}
-		if err := s.Run(ctx); err != nil {
-			return all, err
-		}
+		harness.Check(s.Run(ctx))
 		n.client = harness.NewClient(s.URL())
 		if s.Roots != nil {
 			n.client.Trust(s.Roots)
 		}
 		if i == 0 {
-			made, err := n.client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces, Label: "operator"})
-			if err != nil {
-				return all, err
-			}
-			token = made.Token
+			token = harness.OK(n.client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces, Label: "operator"})).Token
 		}
 		n.client = n.client.WithToken(token)
 	}
-	return all, nil
+	return all
 }
 
 // strangersAsk are the requests without a token.

@@ -3,7 +3,6 @@ package redis
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -18,13 +17,10 @@ import (
 
 // LostStore: an operator, or a configuration, damages the Redis of three nodes. Each
 // node must notice within noticedIn after the Redis is back.
-func LostStore(ctx context.Context, t *harness.Run) error {
+func LostStore(ctx context.Context, t *harness.Run) {
 	for _, c := range storeFaults {
-		if err := strikeStore(ctx, t, c); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
+		t.Part(c.name, func() { strikeStore(ctx, t, c) })
 	}
-	return nil
 }
 
 // noticedIn is within how long every node must notice.
@@ -34,8 +30,8 @@ const noticedIn = 2 * time.Second
 type storeFault struct {
 	name, dir string
 	args      []string // of the Redis at first
-	prepare   func(ctx context.Context, r *redistest.Server, t *harness.Run, dir string) error
-	strike    func(ctx context.Context, r *redistest.Server, dir string) error
+	prepare   func(ctx context.Context, r *redistest.Server, t *harness.Run, dir string)
+	strike    func(ctx context.Context, r *redistest.Server, dir string)
 
 	code   string // of /readyz
 	logged string // by each node, once
@@ -47,129 +43,92 @@ type storeFault struct {
 var storeFaults = []storeFault{
 	{
 		name: "emptied (FLUSHALL)", dir: "emptied", code: "store_replaced", logged: "the store is closed", closes: true,
-		strike: func(ctx context.Context, r *redistest.Server, _ string) error { return sendCommand(ctx, r, "FLUSHALL") },
+		strike: func(ctx context.Context, r *redistest.Server, _ string) { sendCommand(ctx, r, "FLUSHALL") },
 	},
 	{
 		name: "CONFIG SET appendonly yes without redis.conf, then kill -9", dir: "restarted", args: []string{"--appendonly", "no"},
 		code: "store_replaced", logged: "the store is closed", closes: true,
-		prepare: func(ctx context.Context, r *redistest.Server, _ *harness.Run, _ string) error {
-			return sendCommand(ctx, r, "CONFIG", "SET", "appendonly", "yes")
+		prepare: func(ctx context.Context, r *redistest.Server, _ *harness.Run, _ string) {
+			sendCommand(ctx, r, "CONFIG", "SET", "appendonly", "yes")
 		},
-		strike: func(_ context.Context, r *redistest.Server, _ string) error {
+		strike: func(_ context.Context, r *redistest.Server, _ string) {
 			r.Kill()
-			return r.Restart()
+			harness.Check(r.Restart())
 		},
 	},
 	{
 		name: "restored from a dump that is 20 s old", dir: "restored", code: "store_unfit", logged: "the store went back in time",
 		prepare: oldDump, away: 20 * time.Second,
-		strike: func(_ context.Context, r *redistest.Server, dir string) error {
+		strike: func(_ context.Context, r *redistest.Server, dir string) {
 			r.Kill()
-			return r.Restart("--dir", filepath.Join(dir, "dump"), "--appendonly", "no") // otherwise it reads no dump
+			harness.Check(r.Restart("--dir", filepath.Join(dir, "dump"), "--appendonly", "no")) // otherwise it reads no dump
 		},
 		mend: []string{"CONFIG", "SET", "appendonly", "yes"},
 	},
 	{
 		name: "replaced by another instance at its address", dir: "replaced", code: "store_replaced", logged: "the store is closed", closes: true,
 		prepare: otherStore,
-		strike: func(_ context.Context, r *redistest.Server, dir string) error {
+		strike: func(_ context.Context, r *redistest.Server, dir string) {
 			r.Kill()
-			return r.Restart("--dir", filepath.Join(dir, "other"))
+			harness.Check(r.Restart("--dir", filepath.Join(dir, "other")))
 		},
 	},
 	{
 		name: "turned to eviction (maxmemory-policy allkeys-lru)", dir: "eviction", code: "store_unfit", logged: "tasks may get lost: this server is not ready",
-		strike: func(ctx context.Context, r *redistest.Server, _ string) error {
-			return sendCommand(ctx, r, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+		strike: func(ctx context.Context, r *redistest.Server, _ string) {
+			sendCommand(ctx, r, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
 		},
 		mend: []string{"CONFIG", "SET", "maxmemory-policy", "noeviction"},
 	},
 }
 
 // oldDump keeps a dump of the store as it is now, and waits until it is old.
-func oldDump(ctx context.Context, r *redistest.Server, _ *harness.Run, dir string) error {
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "dump"), 0o700), sendCommand(ctx, r, "SAVE")); err != nil {
-		return err
-	}
-	data, err := os.ReadFile(filepath.Join(dir, fmt.Sprint(r.Port), "dump.rdb"))
-	if err != nil {
-		return err
-	}
+func oldDump(ctx context.Context, r *redistest.Server, _ *harness.Run, dir string) {
+	harness.Check(os.Mkdir(filepath.Join(dir, "dump"), 0o700))
+	sendCommand(ctx, r, "SAVE")
+	data := harness.OK(os.ReadFile(filepath.Join(dir, fmt.Sprint(r.Port), "dump.rdb")))
 	timing.Pause(ctx, 20*time.Second)
-	return os.WriteFile(filepath.Join(dir, "dump", "dump.rdb"), data, 0o600)
+	harness.Check(os.WriteFile(filepath.Join(dir, "dump", "dump.rdb"), data, 0o600))
 }
 
 // otherStore makes another store below dir.
-func otherStore(ctx context.Context, _ *redistest.Server, t *harness.Run, dir string) error {
-	other, err := redistest.Start(filepath.Join(dir, "tmp"))
-	if err != nil {
-		return err
-	}
-	defer other.Kill()
-	n, err := t.PrepareNodes(filepath.Join(filepath.Base(dir), "logs-of-other"), 1, "redis://"+other.Addr)
-	if err != nil {
-		return err
-	}
-	defer n.Close()
-	if err := n.StartAll(ctx); err != nil {
-		return err
-	}
-	if err := n.StopAll(25 * time.Second); err != nil {
-		return err
-	}
-	other.Stop()
-	return os.Rename(filepath.Join(dir, "tmp", fmt.Sprint(other.Port)), filepath.Join(dir, "other"))
+func otherStore(ctx context.Context, _ *redistest.Server, t *harness.Run, dir string) {
+	var other *redistest.Server
+	t.Part("another store", func() {
+		sub := filepath.Base(dir)
+		other = t.StartRedis(filepath.Join(sub, "tmp"))
+		n := t.PrepareNodes(filepath.Join(sub, "logs-of-other"), 1, "redis://"+other.Addr)
+		n.StartAll(ctx)
+		harness.Check(n.StopAll(25 * time.Second))
+		other.Stop()
+	})
+	harness.Check(os.Rename(filepath.Join(dir, "tmp", fmt.Sprint(other.Port)), filepath.Join(dir, "other")))
 }
 
 // strikeStore lets one fault happen.
-func strikeStore(ctx context.Context, t *harness.Run, c storeFault) error {
+func strikeStore(ctx context.Context, t *harness.Run, c storeFault) {
 	dir := t.Path(c.dir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	r, err := redistest.Start(dir, c.args...)
-	if r != nil {
-		defer r.Kill()
-	}
-	if err != nil {
-		return err
-	}
+	harness.Check(os.MkdirAll(dir, 0o700))
+	r := t.StartRedis(c.dir, c.args...)
 	if len(c.args) > 0 { // fit, as the remedy of older versions made it
-		if err := c.prepare(ctx, r, t, dir); err != nil {
-			return err
-		}
+		c.prepare(ctx, r, t, dir)
 	}
-	n, err := t.PrepareNodes(c.dir+"/logs", 3, "redis://"+r.Addr, "--egress-allow", "127.0.0.0/8")
-	if err != nil {
-		return err
-	}
-	defer n.Close()
-	if err := n.StartAll(ctx); err != nil {
-		return err
-	}
+	n := t.PrepareNodes(c.dir+"/logs", 3, "redis://"+r.Addr, "--egress-allow", "127.0.0.0/8")
+	n.StartAll(ctx)
 	// These are in any copy. They come due when all is over.
 	due := time.Now().Add(c.away + 15*time.Second)
-	old, err := createAtAll(ctx, n, "old", 20, due)
-	if err != nil {
-		return err
-	}
+	old := createAtAll(ctx, n, "old", 20, due)
 	if c.prepare != nil && len(c.args) == 0 {
-		if err := c.prepare(ctx, r, t, dir); err != nil {
-			return err
-		}
+		c.prepare(ctx, r, t, dir)
 	}
-	soon, err := createAtAll(ctx, n, "new", 20, time.Now().Add(4*time.Second))
-	if err != nil {
-		return err
-	}
+	soon := createAtAll(ctx, n, "new", 20, time.Now().Add(4*time.Second))
 	watched := make([]*storeWatch, len(n.Servers))
 	for i, s := range n.Servers {
 		watched[i] = watchStore(ctx, n, s, i)
+		t.Cleanup(watched[i].stop)
 	}
 	timing.Pause(ctx, time.Second)
-	if err := c.strike(ctx, r, dir); err != nil {
-		return err
-	}
+	c.strike(ctx, r, dir)
 	back := time.Now()
 	timing.Pause(ctx, 6*time.Second)
 	t.Note("%s:", c.name)
@@ -177,9 +136,7 @@ func strikeStore(ctx context.Context, t *harness.Run, c storeFault) error {
 		w.judge(t, c, back)
 	}
 	if c.mend != nil {
-		if err := mendStore(ctx, t, c, n, r); err != nil {
-			return err
-		}
+		mendStore(ctx, t, c, n, r)
 	}
 	sentSoon, sentOld := countSent(n, soon), 0
 	if !c.closes {
@@ -196,41 +153,36 @@ func strikeStore(ctx context.Context, t *harness.Run, c storeFault) error {
 	default:
 		t.Must(sentOld == len(old) && sentSoon == len(soon), "nothing that was accepted is lost")
 	}
-	return mustLogOnce(n, t, c)
+	mustLogOnce(n, t, c)
 }
 
 // mendStore corrects the setting, and says when the nodes are ready again.
-func mendStore(ctx context.Context, t *harness.Run, c storeFault, n *harness.Nodes, r *redistest.Server) error {
-	if err := sendCommand(ctx, r, c.mend...); err != nil {
-		return err
-	}
+func mendStore(ctx context.Context, t *harness.Run, c storeFault, n *harness.Environment, r *redistest.Server) {
+	sendCommand(ctx, r, c.mend...)
 	began := time.Now()
 	for _, s := range n.Servers {
 		if _, err := s.Ready(ctx, noticedIn); err != nil {
 			t.Must(false, "ready again: %v", err)
-			return nil
+			return
 		}
 	}
 	t.Must(true, "%s: all ready again after %v", strings.Join(c.mend, " "), time.Since(began).Round(time.Millisecond))
-	return nil
 }
 
 // createAtAll creates tasks by all nodes in turn, and returns their names.
-func createAtAll(ctx context.Context, n *harness.Nodes, prefix string, count int, due time.Time) ([]string, error) {
+func createAtAll(ctx context.Context, n *harness.Environment, prefix string, count int, due time.Time) []string {
 	names := make([]string, count)
 	for i := range names {
 		names[i] = fmt.Sprintf("%s-%d", prefix, i)
 		c := harness.NewClient(n.Servers[i%len(n.Servers)].URL())
 		_, err := c.Create(ctx, harness.Task(names[i], n.Receiver.URL(), due))
 		c.Close()
-		if err != nil {
-			return nil, err
-		}
+		harness.Check(err)
 	}
-	return names, nil
+	return names
 }
 
-func countSent(n *harness.Nodes, names []string) (count int) {
+func countSent(n *harness.Environment, names []string) (count int) {
 	for _, name := range names {
 		count += min(n.Receiver.Arrivals(name), 1)
 	}
@@ -238,19 +190,15 @@ func countSent(n *harness.Nodes, names []string) (count int) {
 }
 
 // mustLogOnce checks that each node has logged the fault once.
-func mustLogOnce(n *harness.Nodes, t *harness.Run, c storeFault) error {
+func mustLogOnce(n *harness.Environment, t *harness.Run, c storeFault) {
 	var counts []int
 	once := true
 	for _, s := range n.Servers {
-		log, err := os.ReadFile(s.Log.Name())
-		if err != nil {
-			return err
-		}
+		log := harness.OK(os.ReadFile(s.Log.Name()))
 		counts = append(counts, bytes.Count(log, []byte(c.logged)))
 		once = once && counts[len(counts)-1] == 1
 	}
 	t.Must(once, "lines %q in the logs: %v", c.logged, counts)
-	return nil
 }
 
 // storeWatch holds the answers of a node while its Redis is damaged.
@@ -262,7 +210,7 @@ type storeWatch struct {
 }
 
 // watchStore begins to ask a node.
-func watchStore(ctx context.Context, n *harness.Nodes, s *harness.Server, place int) *storeWatch {
+func watchStore(ctx context.Context, n *harness.Environment, s *harness.Server, place int) *storeWatch {
 	w := &storeWatch{name: fmt.Sprintf("n%d", place+1)}
 	c := harness.NewClient(s.URL())
 	balancer := c.OutsideAPI()

@@ -28,41 +28,28 @@ const (
 // the outstanding tasks are cancelled, before the node continues. It must send and
 // settle none of them. While a request may be on the wire, which depends on the
 // timeout of the task, the reply to a cancel is 202 instead of 200. Both happen.
-func Zombie(ctx context.Context, t *harness.Run) error {
-	n, err := t.StartNodes(ctx, ".", 3)
-	if err != nil {
-		return err
-	}
-	defer n.Close()
-	z := &zombies{Nodes: n, silent: map[string]time.Time{}, fromHands: map[int]int{}}
+func Zombie(ctx context.Context, t *harness.Run) {
+	n := t.StartNodes(ctx, ".", 3)
+	z := &zombies{Environment: n, silent: map[string]time.Time{}, fromHands: map[int]int{}}
 	for i := range t.Options.Zombies {
-		if err := z.round(ctx, i); err != nil {
-			return fmt.Errorf("round %d: %w", i, err)
-		}
+		t.Part(fmt.Sprintf("round %d", i), func() { z.round(ctx, i) })
 		if (i+1)%max(2, t.Options.Zombies/20) == 0 {
 			t.Note("stopped %d times", i+1)
 		}
 	}
-	if err := n.AwaitPromised(ctx, 60*time.Second); err != nil {
-		return err
-	}
+	n.AwaitPromised(ctx, 60*time.Second)
 	t.Note("tasks that stopped nodes had not delivered: %d; claimed: %d", z.left, z.claimed)
 	t.Must(z.fromHands[200] > 0 && z.fromHands[202] > 0, "claimed tasks by the reply to their cancel: 200: %d, 202: %d, others: %d",
 		z.fromHands[200], z.fromHands[202], z.fromHands[0])
-	if err := z.mustStayCancelled(ctx); err != nil {
-		return err
-	}
-	v, err := n.Conclude(ctx)
-	if err != nil {
-		return err
-	}
+	z.mustStayCancelled(ctx)
+	v := n.Conclude(ctx, harness.Phases{})
 	t.Must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
-	return z.mustStaySilent()
+	z.mustStaySilent()
 }
 
 // zombies is the state of the series.
 type zombies struct {
-	*harness.Nodes
+	*harness.Environment
 	silent map[string]time.Time // cancelled before their node went on: when that was answered
 
 	left, claimed int
@@ -71,7 +58,7 @@ type zombies struct {
 
 // round is one stop. The queue is paused while the node sleeps, so the tasks that
 // other nodes take back wait and can be cancelled.
-func (z *zombies) round(ctx context.Context, i int) error {
+func (z *zombies) round(ctx context.Context, i int) {
 	index := z.Run.Rand.IntN(len(z.Servers))
 	victim, other := z.Endpoints.List[index], z.Endpoints.List[(index+1)%len(z.Servers)]
 	due := timing.DueIn(zombieAhead)
@@ -83,73 +70,45 @@ func (z *zombies) round(ctx context.Context, i int) error {
 			tasks[k].Timeout = zombieShort.String()
 		}
 	}
-	if err := z.promise(ctx, other, tasks, due); err != nil {
-		return err
-	}
+	z.promise(ctx, other, tasks, due)
 	timing.Until(ctx, due.Add(time.Duration(z.Run.Rand.Int64N(int64(zombieStop)))))
-	wake, err := z.stopNode(index)
-	if err != nil {
-		return err
-	}
-	defer wake() // also where something fails: a stopped process would not end
+	wake := z.stopNode(index)
 	victim.Closed.Store(true)
 	defer victim.Closed.Store(false)
 	timing.Pause(ctx, verify.WireDelay)
-	if err := other.PauseQueue(ctx, zombieQueue, ""); err != nil {
-		return err
-	}
-	claimed, others, err := z.outstanding(ctx, other, tasks)
-	if err != nil {
-		return err
-	}
-	if !timing.Pause(ctx, max(z.Run.Options.ShardLease, z.Run.Options.TaskLease)+zombieShort+time.Second) {
-		return ctx.Err()
-	}
-	if err := z.cancelHalf(ctx, other, claimed, func(status int) { z.fromHands[status]++ }); err != nil {
-		return err
-	}
-	if err := z.cancelHalf(ctx, other, others, func(int) {}); err != nil {
-		return err
-	}
+	harness.Check(other.PauseQueue(ctx, zombieQueue, ""))
+	claimed, others := z.outstanding(ctx, other, tasks)
+	harness.Pause(ctx, max(z.Run.Options.ShardLease, z.Run.Options.TaskLease)+zombieShort+time.Second)
+	z.cancelHalf(ctx, other, claimed, func(status int) { z.fromHands[status]++ })
+	z.cancelHalf(ctx, other, others, func(int) {})
 	wake()
 	timing.Pause(ctx, zombieQuiet)
-	if err := other.ResumeQueue(ctx, zombieQueue); err != nil {
-		return err
-	}
-	if _, err := z.Servers[index].Ready(ctx, 20*time.Second); err != nil {
-		return err
-	}
+	harness.Check(other.ResumeQueue(ctx, zombieQueue))
+	harness.OK(z.Servers[index].Ready(ctx, 20*time.Second))
 	timing.Pause(ctx, time.Second+z.Run.Options.ShardLease/2) // it has its part again: the next one to be stopped may be this one
-	return nil
 }
 
 // promise creates tasks and writes down that they were accepted.
-func (z *zombies) promise(ctx context.Context, at *harness.Endpoint, tasks []wire.TaskInput, due time.Time) error {
-	if err := at.CreateAll(ctx, tasks); err != nil {
-		return err
-	}
-	return timing.InParallel(len(tasks), 64, func(i int) error { return z.Promised(tasks[i].Name, due) })
+func (z *zombies) promise(ctx context.Context, at *harness.Endpoint, tasks []wire.TaskInput, due time.Time) {
+	harness.Check(at.CreateAll(ctx, tasks))
+	harness.Check(timing.InParallel(len(tasks), 64, func(i int) error { return z.Promised(tasks[i].Name, due) }))
 }
 
 // stopNode stops a node; wake lets it go on, once.
-func (z *zombies) stopNode(i int) (wake func(), err error) {
+func (z *zombies) stopNode(i int) (wake func()) {
 	process := z.Servers[i].Cmd.Process
-	if err := process.Signal(syscall.SIGSTOP); err != nil {
-		return nil, fmt.Errorf("stop a node: %w", err)
-	}
+	harness.Check(process.Signal(syscall.SIGSTOP))
 	wake = sync.OnceFunc(func() { _ = process.Signal(syscall.SIGCONT) }) // it is stopped: it has not ended
-	if err := z.RecordFault("SIGSTOP", time.Now()); err != nil {
-		wake()
-		return nil, err
-	}
-	return wake, nil
+	z.Run.Cleanup(wake)                                                  // also after an error: a stopped process would not end
+	z.RecordFault("SIGSTOP", time.Now())
+	return wake
 }
 
 // outstanding returns the tasks that are not delivered: those that the stopped
 // node has claimed, and others.
-func (z *zombies) outstanding(ctx context.Context, at *harness.Endpoint, tasks []wire.TaskInput) (claimed, others []string, err error) {
+func (z *zombies) outstanding(ctx context.Context, at *harness.Endpoint, tasks []wire.TaskInput) (claimed, others []string) {
 	states := make([]string, len(tasks))
-	err = timing.InParallel(len(tasks), 16, func(i int) error {
+	err := timing.InParallel(len(tasks), 16, func(i int) error {
 		t, err := at.Get(ctx, tasks[i].Name)
 		states[i] = t.State
 		return err
@@ -164,21 +123,20 @@ func (z *zombies) outstanding(ctx context.Context, at *harness.Endpoint, tasks [
 	}
 	z.left += len(claimed) + len(others)
 	z.claimed += len(claimed)
-	return claimed, others, err
+	harness.Check(err)
+	return claimed, others
 }
 
 // cancelHalf cancels two in a row and leaves two, so that it meets tasks of either
 // timeout. It returns the status of each.
-func (z *zombies) cancelHalf(ctx context.Context, at *harness.Endpoint, names []string, told func(status int)) error {
+func (z *zombies) cancelHalf(ctx context.Context, at *harness.Endpoint, names []string, told func(status int)) {
 	for i, name := range names {
 		if i%4 >= 2 {
 			continue
 		}
 		status := at.Cancel(ctx, name)
 		now := time.Now()
-		if err := z.Environment.Cancelled.Append(verify.Cancelled{Name: name, Status: status, At: now}); err != nil {
-			return err
-		}
+		harness.Check(z.Cancelled.Append(verify.Cancelled{Name: name, Status: status, At: now}))
 		if status != http.StatusOK && status != http.StatusAccepted {
 			status = 0
 		} else {
@@ -186,32 +144,24 @@ func (z *zombies) cancelHalf(ctx context.Context, at *harness.Endpoint, names []
 		}
 		told(status)
 	}
-	return nil
 }
 
 // mustStayCancelled reads the cancelled tasks: a settlement of the woken node must
 // not have changed them.
-func (z *zombies) mustStayCancelled(ctx context.Context) error {
+func (z *zombies) mustStayCancelled(ctx context.Context) {
 	var changed []string
 	for name := range z.silent {
-		t, err := z.Endpoints.Next().Get(ctx, name)
-		if err != nil {
-			return err
-		}
+		t := harness.OK(z.Endpoints.Next().Get(ctx, name))
 		if t.State != "cancelled" {
 			changed = append(changed, name+" is "+t.State)
 		}
 	}
 	z.Run.Must(len(changed) == 0, "cancelled tasks that were settled otherwise: %d of %d%s", len(changed), len(z.silent), verify.Examples(changed))
-	return nil
 }
 
 // mustStaySilent judges the callbacks of a woken node, for any status of the cancel.
-func (z *zombies) mustStaySilent() error {
-	e, err := z.Evidence()
-	if err != nil {
-		return err
-	}
+func (z *zombies) mustStaySilent() {
+	e := z.Evidence()
 	var sent []string
 	for _, a := range e.Arrived {
 		if at, cancelled := z.silent[a.Name]; cancelled && a.At.After(at) {
@@ -219,5 +169,4 @@ func (z *zombies) mustStaySilent() error {
 		}
 	}
 	z.Run.Must(len(sent) == 0, "cancelled tasks that a woken node sent: %d%s", len(sent), verify.Examples(sent))
-	return nil
 }

@@ -15,48 +15,33 @@ import (
 )
 
 // mustRestart restarts the server, which has little to do at its start however much it keeps.
-func mustRestart(ctx context.Context, st *harness.Environment) error {
-	if err := st.Server.Stop(20 * time.Second); err != nil {
-		return err
-	}
-	if err := st.Server.Start(); err != nil {
-		return err
-	}
-	took, err := st.Server.Ready(ctx, 30*time.Second)
-	if err != nil {
-		return err
-	}
+func mustRestart(ctx context.Context, st *harness.Environment) {
+	harness.Check(st.Server.Stop(20 * time.Second))
+	harness.Check(st.Server.Start())
+	took := harness.OK(st.Server.Ready(ctx, 30*time.Second))
 	st.Run.Must(took <= 3*time.Second, "restarted and ready in %s, at most 3 s", verify.Millis(took))
-	return nil
 }
 
 // mustFit compares the server's memory with its bound.
-func mustFit(st *harness.Environment, when string) error {
+func mustFit(st *harness.Environment, when string) {
 	const promised = 400 << 20
-	now, peak, err := st.Server.Memory()
-	if err != nil {
-		return err
-	}
+	now, peak := harness.OK2(st.Server.Memory())
 	st.Run.Must(peak <= promised, "memory %s: %d MB now, %d MB at most; promised 400", when, now>>20, peak>>20)
-	return nil
 }
 
 // mustList pages through some of the list and compares the slowest page with its
 // bound.
-func mustList(ctx context.Context, st *harness.Environment) error {
+func mustList(ctx context.Context, st *harness.Environment) {
 	const pages, size, promised = 200, 100, 50 * time.Millisecond
 	var times []time.Duration
 	query := url.Values{"limit": {fmt.Sprint(size)}}
 	for range pages {
 		began := time.Now()
-		status, data, err := st.Client.Call(ctx, http.MethodGet, "/tasks?"+query.Encode(), nil)
+		status, data := harness.OK2(st.Client.Call(ctx, http.MethodGet, "/tasks?"+query.Encode(), nil))
 		took := time.Since(began)
-		if err != nil {
-			return err
-		}
 		var page wire.TaskList
 		if err := json.Unmarshal(data, &page); err != nil || status != http.StatusOK || len(page.Tasks) != size {
-			return fmt.Errorf("list: status %d, %d tasks: %.200s", status, len(page.Tasks), data)
+			harness.Fatalf("list: status %d, %d tasks: %.200s", status, len(page.Tasks), data)
 		}
 		times = append(times, took)
 		query.Set("cursor", page.NextCursor)
@@ -64,5 +49,4 @@ func mustList(ctx context.Context, st *harness.Environment) error {
 	slices.Sort(times)
 	slowest := verify.Percentile(times, 100)
 	st.Run.Must(slowest < promised, "%d pages of %d: p50 %s, the slowest took %s, promised under 50 ms", pages, size, verify.Millis(verify.Percentile(times, 50)), verify.Millis(slowest))
-	return nil
 }

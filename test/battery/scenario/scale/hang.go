@@ -14,19 +14,19 @@ import (
 )
 
 // Hang: one host accepts and never answers, another one answers.
-func Hang(ctx context.Context, t *harness.Run) error {
+func Hang(ctx context.Context, t *harness.Run) {
 	// Slots are given back and taken by the next ones while it is measured.
-	return besideHanging(ctx, t, hanging{tasks: 10_000, hosts: 1, timeout: "5s", phase: 10 * time.Second})
+	besideHanging(ctx, t, hanging{tasks: 10_000, hosts: 1, timeout: "5s", phase: 10 * time.Second})
 }
 
 // Crowd: the same with many tasks, in a queue of their own.
-func Crowd(ctx context.Context, t *harness.Run) error {
-	return besideHanging(ctx, t, hanging{tasks: t.Options.Stuck, hosts: 1, queue: "crowd", timeout: t.Options.Timeout, phase: t.Options.Phase})
+func Crowd(ctx context.Context, t *harness.Run) {
+	besideHanging(ctx, t, hanging{tasks: t.Options.Stuck, hosts: 1, queue: "crowd", timeout: t.Options.Timeout, phase: t.Options.Phase})
 }
 
 // Hosts: the same over many hosts. Each host gets slots of its own.
-func Hosts(ctx context.Context, t *harness.Run) error {
-	return besideHanging(ctx, t, hanging{tasks: t.Options.Stuck, hosts: t.Options.Hosts, queue: "crowd", timeout: t.Options.Timeout, phase: t.Options.Phase})
+func Hosts(ctx context.Context, t *harness.Run) {
+	besideHanging(ctx, t, hanging{tasks: t.Options.Stuck, hosts: t.Options.Hosts, queue: "crowd", timeout: t.Options.Timeout, phase: t.Options.Phase})
 }
 
 // hanging describes the tasks that hang next to the healthy ones.
@@ -40,50 +40,28 @@ type hanging struct {
 
 // besideHanging measures the lateness of tasks to a host that replies: first alone,
 // then next to tasks that hang, in one run on one server.
-func besideHanging(ctx context.Context, t *harness.Run, h hanging) error {
-	st, err := t.NewEnvironment(ctx, "--grace", "1s") // do not wait for hanging tasks at the end
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	pits, err := receiver.OpenHangServers(h.hosts)
-	if err != nil {
-		return err
-	}
-	defer receiver.CloseHangServers(pits)
+func besideHanging(ctx context.Context, t *harness.Run, h hanging) {
+	st := t.NewEnvironment(ctx, "--grace", "1s") // do not wait for hanging tasks at the end
+	hosts := harness.OK(receiver.OpenHangServers(h.hosts))
+	defer receiver.CloseHangServers(hosts)
 
-	before, err := healthy(ctx, st, "before", h.phase)
-	if err != nil {
-		return err
-	}
+	before := healthy(ctx, st, "before", h.phase)
 	missing := st.Receiver.AwaitAll(ctx, before, h.phase+10*time.Second)
-	if err := st.Client.CreateAll(ctx, h.inputs(pits)); err != nil {
-		return err
-	}
-	beside, err := healthy(ctx, st, "beside", h.phase)
-	if err != nil {
-		return err
-	}
+	harness.Check(st.Client.CreateAll(ctx, h.inputs(hosts)))
+	beside := healthy(ctx, st, "beside", h.phase)
 	machine := system.WatchJitter(ctx)
 	missing += st.Receiver.AwaitAll(ctx, beside, h.phase+20*time.Second)
 	t.Lateness("of a process that only sleeps, in that time", machine.End())
-	v, err := st.Conclude(ctx, 0, 10*time.Second)
-	if err != nil {
-		return err
-	}
+	v := st.Conclude(ctx, harness.Phases{})
 	t.Must(missing == 0 && v.Duplicates == 0, "not delivered in time %d, duplicates %d", missing, v.Duplicates)
-	t.Must(receiver.AllConnected(pits), "requests that hung %d, some at each of %d hosts", receiver.Connections(pits), len(pits))
-	alone, crowded, err := latenessByPhase(st, before, beside)
-	if err != nil {
-		return err
-	}
+	t.Must(receiver.AllConnected(hosts), "requests that hung %d, some at each of %d hosts", receiver.Connections(hosts), len(hosts))
+	alone, crowded := latenessByPhase(st, before, beside)
 	shift := t.Lateness("next to tasks that hang", crowded) - t.Lateness("alone", alone)
 	t.Must(shift <= 50*time.Millisecond, "p99 shifts by %s, at most 50 ms", verify.Millis(shift))
-	return nil
 }
 
 // healthy schedules 200 tasks a second to the receiver.
-func healthy(ctx context.Context, st *harness.Environment, prefix string, phase time.Duration) ([]string, error) {
+func healthy(ctx context.Context, st *harness.Environment, prefix string, phase time.Duration) []string {
 	const perSecond = 200
 	start := timing.DueIn(3 * time.Second)
 	return st.Schedule(ctx, perSecond*int(phase/time.Second), prefix, func(i int) time.Time {
@@ -92,22 +70,19 @@ func healthy(ctx context.Context, st *harness.Environment, prefix string, phase 
 }
 
 // inputs are due at once: by the time that they are all created many hang.
-func (h hanging) inputs(pits []*receiver.HangServer) []wire.TaskInput {
+func (h hanging) inputs(hosts []*receiver.HangServer) []wire.TaskInput {
 	due := timing.DueIn(0)
 	tasks := make([]wire.TaskInput, h.tasks)
 	for i := range tasks {
-		tasks[i] = harness.Task(fmt.Sprintf("stuck-%d", i), pits[i%len(pits)].URL(), due)
+		tasks[i] = harness.Task(fmt.Sprintf("stuck-%d", i), hosts[i%len(hosts)].URL(), due)
 		tasks[i].Queue, tasks[i].Timeout = h.queue, h.timeout
 	}
 	return tasks
 }
 
 // latenessByPhase splits the lateness by which tasks it is of.
-func latenessByPhase(st *harness.Environment, before, beside []string) (alone, crowded []time.Duration, err error) {
-	e, err := st.Evidence()
-	if err != nil {
-		return nil, nil, err
-	}
+func latenessByPhase(st *harness.Environment, before, beside []string) (alone, crowded []time.Duration) {
+	e := st.Evidence()
 	of := func(names []string) []time.Duration {
 		chosen := map[string]bool{}
 		for _, n := range names {
@@ -121,5 +96,5 @@ func latenessByPhase(st *harness.Environment, before, beside []string) (alone, c
 		}
 		return verify.Check(part).Late
 	}
-	return of(before), of(beside), nil
+	return of(before), of(beside)
 }

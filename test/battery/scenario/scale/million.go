@@ -12,55 +12,32 @@ import (
 )
 
 // Million: many tasks due over the next day, as a user would bring them in.
-func Million(ctx context.Context, t *harness.Run) error {
-	st, err := t.NewEnvironment(ctx)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-
+func Million(ctx context.Context, t *harness.Run) {
+	st := t.NewEnvironment(ctx)
 	file := t.Path("tasks.ndjson")
-	if err := writeTasks(file, t.Options.Tasks, st.Receiver.URL()); err != nil {
-		return err
-	}
-	created, seconds, err := st.ImportFile(ctx, file)
-	if err != nil {
-		return err
-	}
+	writeTasks(file, t.Options.Tasks, st.Receiver.URL())
+	created, seconds := st.ImportFile(ctx, file)
 	rate := float64(created) / seconds
 	t.Must(created == t.Options.Tasks, "created %d of %d", created, t.Options.Tasks)
 	t.Must(rate >= 20_000, "imported in %.1f s, %.0f a second, at least 20000", seconds, rate)
-	if err := mustFit(st, "after the import"); err != nil {
-		return err
-	}
-	if err := mustList(ctx, st); err != nil {
-		return err
-	}
-	if err := mustRestart(ctx, st); err != nil {
-		return err
-	}
-	if err := mustList(ctx, st); err != nil {
-		return err
-	}
-	if err := mustFit(st, "after the restart"); err != nil {
-		return err
-	}
+	mustFit(st, "after the import")
+	mustList(ctx, st)
+	mustRestart(ctx, st)
+	mustList(ctx, st)
+	mustFit(st, "after the restart")
 	// All is due later: a callback would mean that something else was measured.
-	e, err := st.Evidence()
-	if err != nil {
-		return err
-	}
+	e := st.Evidence()
 	t.Must(len(e.Arrived) == 0, "callbacks so far %d, none is due", len(e.Arrived))
-	return st.Server.Stop(20 * time.Second)
+	st.Carry(ctx, harness.Phases{Stop: 20 * time.Second})
 }
 
 // writeTasks writes a file for import. The tasks are due over a day that begins in
 // an hour, so none is delivered during the scenario.
-func writeTasks(path string, count int, callback string) error {
+func writeTasks(path string, count int, callback string) {
 	start := timing.DueIn(time.Hour)
-	return harness.WriteInputs(path, count, func(i int) wire.TaskInput {
+	harness.Check(harness.WriteInputs(path, count, func(i int) wire.TaskInput {
 		in := harness.Task(fmt.Sprintf("order-%07d", i), callback, timing.SpreadOver(start, 24*time.Hour, i, count))
 		in.HTTP.Body = json.RawMessage(fmt.Sprintf(`{"order":%d}`, i))
 		return in
-	})
+	}))
 }

@@ -2,13 +2,11 @@ package scale
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/test/battery/harness"
-	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
@@ -17,52 +15,28 @@ import (
 // Overdue: a server that comes back after a day, with everything of that day
 // overdue. The scenario does not wait a day. It fills the store with an earlier time,
 // as a server would have filled it yesterday.
-func Overdue(ctx context.Context, t *harness.Run) error {
-	st, err := t.PrepareEnvironment(".")
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	sink, err := receiver.StartFast(st.Path("sunk"))
-	if err != nil {
-		return err
-	}
-	defer sink.End()
-
+func Overdue(ctx context.Context, t *harness.Run) {
+	st := t.PrepareEnvironment(".")
+	fast := st.StartFast("127.0.0.1:0")
 	const down = 24 * time.Hour
 	stopped := time.Now().Add(-down).Truncate(time.Millisecond)
 	n := verify.Numbered{Prefix: "overdue", Count: t.Options.Overdue, Due: func(i int) time.Time {
 		return timing.SpreadOver(stopped, down, i, t.Options.Overdue).Truncate(time.Millisecond)
 	}}
-	if err := fill(ctx, st.Server.Dir, n, sink.URL(), stopped); err != nil {
-		return err
-	}
+	fill(ctx, st.Server.Dir, n, fast.URL(), stopped)
 	began := time.Now()
-	if err := st.Server.Start(); err != nil {
-		return err
-	}
+	harness.Check(st.Server.Start())
 	memory := system.WatchMemory(ctx, st.Server.PID())
 	defer memory.End()
-	ready, err := st.Server.Ready(ctx, 30*time.Second)
-	if err != nil {
-		return err
-	}
-	if err := receiver.AwaitDeliveries(ctx, sink, n.Count, began, 30*time.Second); err != nil {
-		return err
-	}
+	ready := harness.OK(st.Server.Ready(ctx, 30*time.Second))
+	harness.Check(fast.Await(ctx, n.Count, began, 30*time.Second))
 	seen := memory.End()
-	if err := st.StopWith(sink); err != nil {
-		return err
-	}
-	v, err := t.MustTally(n, sink.Path)
-	if err != nil {
-		return err
-	}
+	st.StopWith(fast)
+	v := t.MustTally(n, fast.Path)
 	t.Note("ready after %s; drained in %.1f s, %.0f deliveries a second; memory %v", verify.Millis(ready), v.Last.Sub(v.First).Seconds(), v.Rate, seen)
 	first := v.First.Sub(began)
 	t.Must(first <= 2*time.Second, "the first one came %s after the start, at most 2 s", verify.Millis(first))
 	mustKeepOrder(t, v)
-	return nil
 }
 
 // mustKeepOrder holds a drain against the order of the dues. So many attempts
@@ -74,11 +48,11 @@ func mustKeepOrder(t *harness.Run, v verify.Tally) {
 
 // fill makes a store in dir that has accepted tasks by the clock of an instant
 // in the past, and was stopped then.
-func fill(ctx context.Context, dir string, n verify.Numbered, callback string, accepted time.Time) error {
+func fill(ctx context.Context, dir string, n verify.Numbered, callback string, accepted time.Time) {
 	now := task.CeilMillis(accepted)
 	store, err := pebblestore.Open(dir, pebblestore.Config{Now: func() time.Time { return accepted }})
 	if err != nil {
-		return fmt.Errorf("make a store: %w", err)
+		harness.Fatalf("make a store: %w", err)
 	}
 	defer func() { _ = store.Close() }() // again, unless something went wrong before
 	const most = 1000
@@ -106,7 +80,7 @@ func fill(ctx context.Context, dir string, n verify.Numbered, callback string, a
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("fill the store: %w", err)
+		harness.Fatalf("fill the store: %w", err)
 	}
-	return store.Close()
+	harness.Check(store.Close())
 }

@@ -14,17 +14,11 @@ import (
 
 // Second: many tasks are due within one second, next to a queue with a few tasks a
 // second. Two sizes show whether memory grows with the backlog.
-func Second(ctx context.Context, t *harness.Run) error {
-	small, err := runHerd(ctx, t, "small-herd", t.Options.Herd/5)
-	if err != nil {
-		return err
-	}
-	large, err := runHerd(ctx, t, "herd", t.Options.Herd)
-	if err != nil {
-		return err
-	}
+func Second(ctx context.Context, t *harness.Run) {
+	var small, large system.MemoryUse
+	t.Part("small-herd", func() { small = runHerd(ctx, t, "small-herd", t.Options.Herd/5) })
+	t.Part("herd", func() { large = runHerd(ctx, t, "herd", t.Options.Herd) })
 	mustBeFlat(t, small, large)
-	return nil
 }
 
 // mustBeFlat compares the memory that a herd took with that of a fifth of it.
@@ -43,17 +37,9 @@ func flat(small, large int64) bool { return large <= small+small/4+32<<20 }
 
 // runHerd runs one herd on a server of its own and returns that server's memory,
 // from before the import until all was delivered.
-func runHerd(ctx context.Context, t *harness.Run, name string, count int) (system.MemoryUse, error) {
-	st, err := t.NewEnvironmentIn(ctx, name)
-	if err != nil {
-		return system.MemoryUse{}, err
-	}
-	defer st.Close()
-	sink, err := receiver.StartFast(st.Path("sunk"))
-	if err != nil {
-		return system.MemoryUse{}, err
-	}
-	defer sink.End()
+func runHerd(ctx context.Context, t *harness.Run, name string, count int) system.MemoryUse {
+	st := t.NewEnvironmentIn(ctx, name)
+	fast := st.StartFast("127.0.0.1:0")
 	memory := system.WatchMemory(ctx, st.Server.PID())
 	defer memory.End()
 
@@ -61,36 +47,23 @@ func runHerd(ctx context.Context, t *harness.Run, name string, count int) (syste
 	herd := verify.Numbered{Prefix: name, Count: count, Due: func(i int) time.Time {
 		return start.Add(time.Duration(i%1000) * time.Millisecond)
 	}}
-	if err := st.ImportNumbered(ctx, herd, "herd", sink.URL()); err != nil {
-		return system.MemoryUse{}, err
-	}
+	st.ImportNumbered(ctx, herd, "herd", fast.URL())
 	beside := st.StartBystanders(ctx, 10)
-	err = receiver.AwaitDeliveries(ctx, sink, count, start, 30*time.Second)
-	err = errors.Join(err, beside.End(ctx))
+	err := fast.Await(ctx, count, start, 30*time.Second)
+	harness.Check(errors.Join(err, beside.End(ctx)))
 	seen := memory.End()
-	if err != nil {
-		return seen, err
-	}
-	return seen, concludeHerd(st, herd, sink, seen)
+	concludeHerd(st, herd, fast, seen)
+	return seen
 }
 
-func concludeHerd(st *harness.Environment, herd verify.Numbered, sink *receiver.Fast, seen system.MemoryUse) error {
-	if err := st.StopWith(sink); err != nil {
-		return err
-	}
+func concludeHerd(st *harness.Environment, herd verify.Numbered, fast *receiver.Fast, seen system.MemoryUse) {
+	st.StopWith(fast)
 	t := st.Run
-	v, err := t.MustTally(herd, sink.Path)
-	if err != nil {
-		return err
-	}
+	v := t.MustTally(herd, fast.Path)
 	t.Note("drained in %.1f s, %.0f deliveries a second", v.Last.Sub(v.First).Seconds(), v.Rate)
 	t.Note("memory: %v", seen)
 	t.Note("the bystanders:")
-	beside, err := st.Judge()
-	if err != nil {
-		return err
-	}
+	beside := st.Judge()
 	p99 := t.Lateness("of the bystanders", beside.Late)
 	t.Must(p99 <= time.Second, "bystanders' p99 %s, at most 1 s", verify.Millis(p99))
-	return nil
 }

@@ -3,7 +3,6 @@ package tenants
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"path/filepath"
@@ -25,21 +24,13 @@ type attackRun struct {
 	attack attack
 	redis  *redistest.Server    // nil: the server has a directory
 	cert   []byte               // the server's, in PEM
-	sink   *receiver.Fast       // where the rival's tasks go, unless they hang
-	pit    *receiver.HangServer // where they hang
-	after  []func()             // to be called at the end, the last one first
-}
-
-func (s *attackRun) close() {
-	s.Environment.Close()
-	for i := len(s.after) - 1; i >= 0; i-- {
-		s.after[i]()
-	}
+	fast   *receiver.Fast       // where the rival's tasks go, unless they hang
+	hang   *receiver.HangServer // where they hang
 }
 
 // prepareAttack starts a server for an attack, in a directory of that name: it speaks
 // TLS, and gets no more than serverMemory.
-func prepareAttack(ctx context.Context, t *harness.Run, a attack, dir string, onRedis bool) (s *attackRun, err error) {
+func prepareAttack(ctx context.Context, t *harness.Run, a attack, dir string, onRedis bool) (s *attackRun) {
 	flags := append([]string{"--egress-allow", "127.0.0.0/8"}, a.flags...) // loopback is closed once there is a token
 	s = &attackRun{attack: a}
 	if onRedis {
@@ -47,29 +38,17 @@ func prepareAttack(ctx context.Context, t *harness.Run, a attack, dir string, on
 		if a.redisMemory != "" {
 			args = append(args, "--maxmemory", a.redisMemory)
 		}
-		if s.redis, err = redistest.Start(t.Path(dir+"-redis"), args...); err != nil {
-			return nil, fmt.Errorf("start a Redis: %w", err)
-		}
-		s.after = append(s.after, s.redis.Kill)
+		s.redis = t.StartRedis(dir+"-redis", args...)
 		flags = append(flags, "--store", "redis://"+s.redis.Addr, "--node", "n1")
 	}
-	if s.Environment, err = t.PrepareEnvironment(dir, flags...); err != nil {
-		s.Environment = &harness.Environment{}
-		s.close()
-		return nil, err
-	}
-	if err := s.prepare(ctx); err != nil {
-		s.close()
-		return nil, err
-	}
-	return s, nil
+	s.Environment = t.PrepareEnvironment(dir, flags...)
+	s.prepare(ctx)
+	return s
 }
 
 // prepare bounds the server, starts it, and starts the receiver of the rival's tasks.
-func (s *attackRun) prepare(ctx context.Context) (err error) {
-	if s.cert, err = s.Server.Secure(); err != nil {
-		return err
-	}
+func (s *attackRun) prepare(ctx context.Context) {
+	s.cert = harness.OK(s.Server.Secure())
 	s.Client.Close()
 	s.Client = harness.NewClient(s.Server.URL())
 	s.Client.Trust(s.Server.Roots)
@@ -78,25 +57,18 @@ func (s *attackRun) prepare(ctx context.Context) (err error) {
 		s.Run.Note("the server runs without a bound of its memory: %v", err)
 	} else {
 		s.Server.Group = group
-		s.after = append(s.after, func() { _ = group.Close() }) // not used any more
+		s.After(func() { _ = group.Close() }) // not used any more
 	}
 	if s.attack.tinyDisk {
-		if err := s.fillDisk(); err != nil {
-			return err
-		}
+		s.fillDisk()
 	}
 	if s.attack.hangs {
-		if s.pit, err = receiver.OpenHangServer(); err != nil {
-			return err
-		}
-		s.after = append(s.after, s.pit.Close)
+		s.hang = harness.OK(receiver.OpenHangServer())
+		s.After(s.hang.Close)
 	} else {
-		if s.sink, err = receiver.StartFastAt(s.Path("sunk"), ":0"); err != nil {
-			return err
-		}
-		s.after = append(s.after, s.sink.End)
+		s.fast = s.StartFast(":0")
 	}
-	return s.Server.Run(ctx)
+	harness.Check(s.Server.Run(ctx))
 }
 
 const (
@@ -105,69 +77,53 @@ const (
 )
 
 // fillDisk puts the data directory on a small file system, which is 84 % full.
-func (s *attackRun) fillDisk() error {
+func (s *attackRun) fillDisk() {
 	disk := s.Path("disk")
-	unmount, err := system.MountNearlyFull(disk, diskBytes, diskRoom)
-	if err != nil {
-		return err
-	}
-	s.after = append(s.after, unmount)
+	unmount := harness.OK(system.MountNearlyFull(disk, diskBytes, diskRoom))
+	s.After(unmount)
 	s.Server.Dir = filepath.Join(disk, "data")
-	return nil
 }
 
 // makeNamespaces makes the two namespaces and their tokens, and returns the attacker's order.
-func (s *attackRun) makeNamespaces(ctx context.Context) (order attackOrder, err error) {
-	operator, err := s.Client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces})
-	if err != nil {
-		return order, err
-	}
+func (s *attackRun) makeNamespaces(ctx context.Context) (order attackOrder) {
+	operator := harness.OK(s.Client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces}))
 	operators := s.Client.WithToken(operator.Token)
 	for name, quota := range map[string]wire.NamespaceInput{"victim": {}, "rival": s.attack.quota} {
-		if err := operators.Do(ctx, "PUT", "/namespaces/"+name, quota, nil); err != nil {
-			return order, err
-		}
+		harness.Check(operators.Do(ctx, "PUT", "/namespaces/"+name, quota, nil))
 	}
 	token := func(namespace, scope string) string {
-		if err != nil || scope == "" {
+		if scope == "" {
 			return ""
 		}
-		var made wire.Token
-		made, err = operators.MakeToken(ctx, wire.TokenInput{Scope: scope, Namespace: namespace})
-		return made.Token
+		return harness.OK(operators.MakeToken(ctx, wire.TokenInput{Scope: scope, Namespace: namespace})).Token
 	}
 	order = attackOrder{
 		Attack: s.attack.Name, Server: s.Server.Addr, Roots: s.cert, Namespace: "rival", Rivals: s.Run.Options.Rivals, Schedules: s.Run.Options.RivalCron,
-		Token: token("rival", s.attack.scope), Writer: token("rival", "write"),
+		Token: token("rival", s.attack.scope), Writer: token("rival", "write"), Callback: s.callback(),
 	}
 	s.Client = s.Client.WithToken(token("victim", "write"))
-	if err != nil {
-		return order, err
-	}
-	order.Callback, err = s.callback()
-	return order, err
+	return order
 }
 
 // callback returns the address that the rival's tasks call.
-func (s *attackRun) callback() (string, error) {
+func (s *attackRun) callback() string {
 	if s.attack.hangs {
-		return s.pit.Listener.Addr().String(), nil
+		return s.hang.Listener.Addr().String()
 	}
-	_, port, err := net.SplitHostPort(s.sink.Addr)
-	return net.JoinHostPort("127.0.0.1", port), err
+	_, port := harness.OK2(net.SplitHostPort(s.fast.Addr))
+	return net.JoinHostPort("127.0.0.1", port)
 }
 
 // delivered returns how many of the rival's tasks have arrived.
-func (s *attackRun) delivered() (int, error) {
+func (s *attackRun) delivered() int {
 	if s.attack.hangs {
-		return s.pit.Seen(), nil
+		return s.hang.Seen()
 	}
-	c, err := s.sink.Counts()
-	return c.Arrived, err
+	return harness.OK(s.fast.Counts()).Arrived
 }
 
 // last lets the attack last as long as it shall.
-func (s *attackRun) last(ctx context.Context, ready attackReady) error {
+func (s *attackRun) last(ctx context.Context, ready attackReady) {
 	lasts := s.Run.Options.Phase
 	if s.redis != nil {
 		lasts = max(lasts, s.attack.redisLasts)
@@ -176,12 +132,11 @@ func (s *attackRun) last(ctx context.Context, ready attackReady) error {
 	if s.attack.drains {
 		ctx, stop := context.WithTimeout(ctx, 6*lasts)
 		defer stop()
-		if err := receiver.AwaitDeliveries(ctx, s.sink, ready.Count, ready.Due, 10*time.Second); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			return err
+		if err := s.fast.Await(ctx, ready.Count, ready.Due, 10*time.Second); !errors.Is(err, context.DeadlineExceeded) {
+			harness.Check(err)
 		}
 	}
 	timing.Until(ctx, end)
-	return nil
 }
 
 // storedBytes returns how much the store takes: the directory's files, or

@@ -1,0 +1,68 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/foliot/foliot/test/battery/harness/timing"
+	"github.com/foliot/foliot/test/battery/verify"
+)
+
+// Phases are what a run does between the start of its servers and the verdict, in
+// this order. Each environment has defaults for the times that are 0.
+type Phases struct {
+	Load   *Load         // creates tasks until Attack returns; nil: no load
+	WarmUp time.Duration // how long Load runs before Attack
+	Attack func()        // nil: no attack
+	Drain  time.Duration // how long to wait, at most, for the tasks that were promised; 0: no wait
+	Quiet  time.Duration // the time after that in which repeats, and callbacks after a cancel, would arrive
+	Stop   time.Duration // within this time each server must end after SIGTERM
+}
+
+// Carry carries the phases out. Afterwards the logs are complete.
+func (st *Environment) Carry(ctx context.Context, p Phases) {
+	if p.Attack != nil {
+		st.attack(ctx, p)
+	}
+	if wait := cmp.Or(p.Drain, st.defaults.Drain); wait > 0 {
+		st.AwaitPromised(ctx, wait)
+	}
+	timing.Pause(ctx, cmp.Or(p.Quiet, st.defaults.Quiet))
+	Check(st.StopAll(cmp.Or(p.Stop, st.defaults.Stop)))
+	st.endJitter()
+}
+
+func (st *Environment) attack(ctx context.Context, p Phases) {
+	if p.Load != nil {
+		var loading context.Context
+		loading, p.Load.Quit = context.WithCancel(ctx)
+		defer timing.InBackground(loading, p.Load.Run)()
+		defer p.Load.Quit()
+	}
+	Pause(ctx, p.WarmUp)
+	p.Attack()
+}
+
+// Conclude carries the phases out and judges.
+func (st *Environment) Conclude(ctx context.Context, p Phases) verify.Verdict {
+	st.Carry(ctx, p)
+	return st.Judge()
+}
+
+// Judge reads the logs and checks the promises of every scenario. It returns the
+// verdict, so that a scenario can check further promises.
+func (st *Environment) Judge() verify.Verdict {
+	v, t := verify.Check(st.Evidence()), st.Run
+	t.Note("accepted %d, arrived %d", v.Accepted, v.Arrived)
+	t.Must(len(v.Lost) == 0, "lost %d%s", len(v.Lost), verify.Examples(v.Lost))
+	t.Must(len(v.Early) == 0, "early %d%s", len(v.Early), verify.Examples(v.Early))
+	t.Must(len(v.Unexplained) == 0, "duplicates without a fault %d%s", len(v.Unexplained), verify.Examples(v.Unexplained))
+	t.Must(len(v.OtherID) == 0, "duplicates under another webhook-id %d%s", len(v.OtherID), verify.Examples(v.OtherID))
+	if st.Endpoints != nil {
+		t.Lateness("of a process that only sleeps, in that time", st.Idle)
+		t.Must(v.MostPerFault <= MaxInFlight, "faults %d, duplicates %d, by one fault at most %d; a node has at most %d in flight", v.Faults, v.Duplicates, v.MostPerFault, MaxInFlight)
+		t.Lateness("of first arrivals, after faults too", v.Late)
+	}
+	return v
+}
