@@ -1,7 +1,10 @@
 package foliot
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,5 +33,43 @@ func TestMakeBuildSharesItsCacheWithGoRun(t *testing.T) {
 	}
 	if builds != 1 {
 		t.Errorf("make build runs go build %d times:\n%s", builds, out)
+	}
+}
+
+// namedTests matches the tests and the package that a line of the Makefile runs.
+var namedTests = regexp.MustCompile(`-run '\^(\(?Test[^'$]*)(\$*)' .*?(\./\S+)`)
+
+// TestTheMakefileRunsExistingTests: go test reports no error if a pattern
+// matches no test.
+func TestTheMakefileRunsExistingTests(t *testing.T) {
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := namedTests.FindAllStringSubmatch(string(text), -1)
+	if len(runs) < 5 {
+		t.Errorf("the Makefile names the tests of %d runs", len(runs))
+	}
+	for _, run := range runs {
+		files, err := filepath.Glob(filepath.Join(run[3], "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var code []byte
+		for _, name := range files {
+			source, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code = append(code, source...)
+		}
+		for pattern := range strings.SplitSeq(strings.Trim(run[1], "()"), "|") {
+			if run[2] != "" {
+				pattern += `\(`
+			}
+			if !regexp.MustCompile(`(?m)^func ` + pattern).Match(code) {
+				t.Errorf("%s has no test %s", run[3], pattern)
+			}
+		}
 	}
 }
