@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// hardDay is a day on which clocks change, and the expected runs around it.
-type hardDay struct {
+// clockChangeDay is a day on which clocks change, and the expected runs around
+// it.
+type clockChangeDay struct {
 	name    string
 	text    string
 	zone    string
@@ -20,7 +21,7 @@ type hardDay struct {
 
 const layout = "2006-01-02 15:04:05 -07:00"
 
-var hardDays = []hardDay{
+var clockChangeDays = []clockChangeDay{
 	{
 		name: "spring in Berlin: what 02:00 to 03:00 swallows runs at 03:00", text: "30 2 * * *", zone: "Europe/Berlin",
 		after: "2026-03-28 00:00:00 +01:00",
@@ -254,8 +255,8 @@ var hardDays = []hardDay{
 	},
 }
 
-func TestHardDays(t *testing.T) {
-	for _, day := range hardDays {
+func TestDaysOfClockChanges(t *testing.T) {
+	for _, day := range clockChangeDays {
 		t.Run(day.name, func(t *testing.T) {
 			r := Rule{Expr: mustParse(t, day.text), Zone: mustZone(t, day.zone), Gap: day.gap, Overlap: day.overlap}
 			at, err := time.Parse(layout, day.after)
@@ -285,7 +286,7 @@ func TestHardDays(t *testing.T) {
 	}
 }
 
-func TestPrevFindsWhatIsShownForTheFirstTimeBehindTheChange(t *testing.T) {
+func TestPrevFindsTheFirstOfTwoEqualLocalTimes(t *testing.T) {
 	r := Rule{Expr: mustParse(t, "40 */60 2 25 10 *"), Zone: mustZone(t, "Europe/Berlin")}
 	want := local(t, "2026-10-25 02:00:40 +02:00")
 	if prev, ok := r.Prev(local(t, "2026-10-25 02:00:20 +01:00")); !ok || !prev.Equal(want) {

@@ -71,7 +71,7 @@ func TestEvery(t *testing.T) {
 	}
 }
 
-func TestARefusalSaysWhichFieldAndWhatIsAllowed(t *testing.T) {
+func TestParseErrorsNameTheFieldAndTheAllowedValues(t *testing.T) {
 	for _, row := range []struct{ text, field, quote, says string }{
 		{"", "expression", "", "five fields are minute"},
 		{"*", "expression", "*", "it has 1 field:"},
@@ -138,7 +138,7 @@ func TestARefusalSaysWhichFieldAndWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestARefusalIsASentence(t *testing.T) {
+func TestParseErrorsAreSentences(t *testing.T) {
 	for text, want := range map[string]string{
 		"0 24 * * *": `hour "24": "24" is not 0-23`,
 		"":           "expression: it is empty: five fields are minute, hour, day-of-month, month and day-of-week, as in 0 21 * * MON-FRI",
@@ -149,7 +149,7 @@ func TestARefusalIsASentence(t *testing.T) {
 	}
 }
 
-func TestWhatRunsSeldomIsTaken(t *testing.T) {
+func TestRareExpressionsAreAccepted(t *testing.T) {
 	for _, text := range []string{"0 0 29 2 *", "0 0 29 FEB */7", "0 0 30 2 MON", "0 0 31 * *", "0 0 L-30 * *", "0 0 * 2 MON#5"} {
 		if _, err := Parse(text); err != nil {
 			t.Error(err)

@@ -68,7 +68,7 @@ func TestNextIsStrictlyAfterAndPrevStrictlyBefore(t *testing.T) {
 	}
 }
 
-func TestARuleAnswersAbout1970To2400(t *testing.T) {
+func TestRulesWorkFrom1970To2400(t *testing.T) {
 	r := Rule{Expr: mustParse(t, "@daily")}
 	first, last := time.Unix(0, 0).UTC(), time.Date(2399, 12, 31, 0, 0, 0, 0, time.UTC)
 	for _, early := range []time.Time{{}, time.Unix(-1, 0), time.Unix(0, -1), time.Date(-5000, 1, 1, 0, 0, 0, 0, time.UTC)} {
@@ -120,7 +120,7 @@ func TestTheFirstAndTheLastDayOfALocalCalendar(t *testing.T) {
 	}
 }
 
-func TestCivilIsWhatAnOccurrenceStandsFor(t *testing.T) {
+func TestCivilIsTheLocalTimeOfAnInstant(t *testing.T) {
 	r := berlin(t, "0,30 2 * * *")
 	for _, row := range []struct {
 		text, at string
@@ -147,7 +147,7 @@ func TestCivilIsWhatAnOccurrenceStandsFor(t *testing.T) {
 
 // A zone's new rules put its clocks back, or forward, under a rule that ran
 // already: the evening still has one 21:00.
-func TestAnEveningHasOneNineOClockWhateverBecomesOfItsZone(t *testing.T) {
+func TestAnEveningHasOneNineOClockAfterAnyChangeOfItsZone(t *testing.T) {
 	expr := mustParse(t, "0 21 * * *")
 	east, west := time.FixedZone("", 3*3600), time.FixedZone("", 2*3600)
 	ran := time.Date(2026, 11, 22, 21, 0, 0, 0, east)
@@ -170,7 +170,7 @@ func TestAnEveningHasOneNineOClockWhateverBecomesOfItsZone(t *testing.T) {
 	}
 }
 
-func TestResumeLetsASecondShowingRun(t *testing.T) {
+func TestResumeReturnsARepeatedLocalTimeUnderOverlapBoth(t *testing.T) {
 	r := berlin(t, "30 2 * * *")
 	r.Overlap = OverlapBoth
 	after, done := local(t, "2026-10-25 01:59:00 +02:00"), civilOf(2026, 10, 25, 3, 0)
@@ -179,7 +179,7 @@ func TestResumeLetsASecondShowingRun(t *testing.T) {
 	}
 }
 
-func TestResumeIsNextWhileTheZoneStaysAsItIs(t *testing.T) {
+func TestResumeEqualsNextInAnUnchangedZone(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	zones := everyZone(t)
 	for range 25 {
@@ -215,7 +215,7 @@ func resumeAlong(t *testing.T, r Rule, from int64) {
 	}
 }
 
-func TestResumeTakesWhateverWasKept(t *testing.T) {
+func TestResumeAcceptsAnyStoredCivilTime(t *testing.T) {
 	at := local(t, "2026-11-22 12:00:00 +01:00")
 	for _, overlap := range []Overlap{OverlapFirst, OverlapBoth} {
 		r := berlin(t, "0 21 * * *")

@@ -8,7 +8,7 @@ import (
 
 // The sentence names a choice if two rules fire on different days because of
 // it, and only then.
-func TestWordsTellOfUnusualChoicesForHardDays(t *testing.T) {
+func TestWordsMentionUnusualPoliciesForClockChanges(t *testing.T) {
 	for _, row := range []struct {
 		text    string
 		gap     Gap

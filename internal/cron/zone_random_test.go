@@ -10,24 +10,24 @@ import (
 
 // No zone of the database changes its clocks twice in two days. These zones do,
 // by all sizes, so that, for example, the times of a gap are overlapped.
-func TestNextAndPrevAgreeWithAWalkInZonesGoneMad(t *testing.T) {
+func TestNextAndPrevAgreeWithAWalkInRandomZones(t *testing.T) {
 	rounds := 400
 	if testing.Short() {
 		rounds = 40
 	}
 	for seed := range uint64(rounds) {
 		rnd := rand.New(rand.NewPCG(7, seed))
-		zone, changed := madZone(t, rnd)
+		zone, changed := randomZone(t, rnd)
 		for _, wrong := range judge(rnd, zone, changed, 40) {
 			t.Fatalf("seed %d, changes at %d: %s", seed, changed, wrong)
 		}
 	}
 }
 
-// madZone makes a zone with a few changes within days, to offsets within half a
-// day of UTC. Every other zone then adopts a rule, between two changes of that
+// randomZone makes a zone with a few changes within days, to offsets within half
+// a day of UTC. Every other zone then adopts a rule, between two changes of that
 // rule.
-func madZone(t *testing.T, rnd *rand.Rand) (zone *time.Location, changed []int64) {
+func randomZone(t *testing.T, rnd *rand.Rand) (zone *time.Location, changed []int64) {
 	t.Helper()
 	offsets := []int32{int32(rnd.IntN(145)-72) * 600}
 	at := time.Date(2001, 3, 9, 0, 0, 0, 0, time.UTC).Unix()
@@ -40,7 +40,7 @@ func madZone(t *testing.T, rnd *rand.Rand) (zone *time.Location, changed []int64
 	if rnd.IntN(2) == 0 {
 		rule = fmt.Sprintf("<A>%d<B>%d,M3.2.0/%d,M11.1.0/%d", rnd.IntN(25)-12, rnd.IntN(25)-12, rnd.IntN(24), rnd.IntN(24))
 	}
-	zone, err := time.LoadLocationFromTZData("Mad", tzdata(offsets, changed, rule))
+	zone, err := time.LoadLocationFromTZData("Random", tzdata(offsets, changed, rule))
 	if err != nil {
 		t.Fatal(err)
 	}

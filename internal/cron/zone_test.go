@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestLoadZoneTakesTheDatabasesNamesAlone(t *testing.T) {
+func TestLoadZoneAcceptsOnlyNamesOfTheDatabase(t *testing.T) {
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5"} {
 		zone, err := LoadZone(name)
 		if err != nil || zone.String() != name {

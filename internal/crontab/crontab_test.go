@@ -54,7 +54,7 @@ func TestACrontabIsRead(t *testing.T) {
 	}
 }
 
-func TestAZoneIsThatOfTheLinesBelowIt(t *testing.T) {
+func TestAZoneAppliesToTheLinesBelowIt(t *testing.T) {
 	table := Parse(`
 0 1 * * * http://a.example/1
 TZ=America/New_York
@@ -113,7 +113,7 @@ CRON_TZ=Asia/Tokyo
 	}
 }
 
-func TestASystemsCrontabHasUsers(t *testing.T) {
+func TestASystemCrontabHasUsers(t *testing.T) {
 	const text = "0 1 * * * root curl http://a.example/\n@daily www-data http://a.example/\n@daily curl http://a.example/\n"
 	table := Parse(text, Config{System: true})
 	if len(table.Entries) != 2 || table.Entries[0].Request.Method != "GET" || table.Entries[1].Request.URL != "http://a.example/" {
@@ -163,7 +163,7 @@ func TestNamesAreUniqueAndTheSameEachTime(t *testing.T) {
 	}
 }
 
-func TestANameThatIsMadeIsShort(t *testing.T) {
+func TestAGeneratedNameIsShort(t *testing.T) {
 	table := Parse("@daily http://a.example/"+strings.Repeat("long/", 100), Config{})
 	if len(table.Entries) != 1 || len(table.Entries[0].Name) > longestMade+1 {
 		t.Errorf("%v %v", table.Entries, table.Errors)

@@ -9,7 +9,7 @@ import (
 )
 
 // The test compares the words with those of a real shell.
-func TestWordsAreThoseOfAShell(t *testing.T) {
+func TestWordsAreSplitAsByAShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("there is no sh")

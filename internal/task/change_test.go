@@ -187,7 +187,7 @@ func TestEmptyPatchChangesTheVersionAlone(t *testing.T) {
 	}
 }
 
-func TestPatchRefusesWhatTheMergeMakesInvalid(t *testing.T) {
+func TestPatchRefusesAnInvalidMerge(t *testing.T) {
 	old := create(t)
 	for path, c := range map[string]Patch{
 		"retry.max_backoff": {MinBackoff: ptr(2 * time.Hour)}, // longer than the stored max
@@ -225,7 +225,7 @@ func TestTouchRestartsTheDelay(t *testing.T) {
 	}
 }
 
-func TestRunIsDueNowAndUrgentUntilItsAttempt(t *testing.T) {
+func TestRunIsDueNowAndSetsRunNowUntilItsAttempt(t *testing.T) {
 	old := create(t)
 	got := apply(t, t0+3, old, Run{Key: old.Key()})
 	if got.Due != t0+3 || got.OriginalDue != got.Due || !got.RunNow {
@@ -243,7 +243,7 @@ func TestRunIsDueNowAndUrgentUntilItsAttempt(t *testing.T) {
 	}
 }
 
-func TestWhatWasRunByHandWaitsInALaneOfItsOwn(t *testing.T) {
+func TestATaskRunByHandWaitsInALaneOfItsOwn(t *testing.T) {
 	made := create(t)
 	urgent := apply(t, t0, made, Run{Key: made.Key()})
 	if urgent.Lane().Priority != RunNow || urgent.Priority != Normal {
@@ -256,7 +256,7 @@ func TestWhatWasRunByHandWaitsInALaneOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestReviveGivesADeadTaskANewLife(t *testing.T) {
+func TestReviveSchedulesADeadTaskAgain(t *testing.T) {
 	dead := standing(t)["dead"]
 	got := apply(t, dead.Due+9, dead, Revive{Key: dead.Key()})
 	if got.State != Scheduled || got.Due != dead.Due+9 || got.ID != dead.ID || got.Version != dead.Version+1 {
@@ -270,7 +270,7 @@ func TestReviveGivesADeadTaskANewLife(t *testing.T) {
 	}
 }
 
-func TestBulkChangesLeaveAloneWhatNoLongerMatches(t *testing.T) {
+func TestBulkChangesSkipTasksThatNoLongerMatch(t *testing.T) {
 	waits, dead := create(t), standing(t)["dead"]
 	only := &Filter{Queue: "another"}
 	for old, c := range map[*Task]Change{waits: Cancel{Key: waits.Key(), Only: only}, dead: Revive{Key: dead.Key(), Only: only}} {
@@ -325,7 +325,7 @@ func TestAPurgeOfARunningTaskIsTheReasonOfItsEnd(t *testing.T) {
 
 // A task that gave way to others in quarantine stays there, as its attempt has
 // shown nothing yet.
-func TestWhatGaveWayInQuarantineStaysThereBehindTheOthers(t *testing.T) {
+func TestATaskThatGaveWayStaysInQuarantineBehindTheOthers(t *testing.T) {
 	runs := standing(t)["running"].Clone()
 	runs.Reclaims = QuarantineAfter
 	got := settle(t, runs.Due+60_000, runs, Outcome{Verdict: Interrupted, GaveWay: true})

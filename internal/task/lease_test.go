@@ -53,7 +53,7 @@ func TestClaimChecksEachPartOfTheLane(t *testing.T) {
 	}
 }
 
-func TestClaimAgainIsAnsweredAlike(t *testing.T) {
+func TestARepeatedClaimHasTheSameResult(t *testing.T) {
 	runs := standing(t)["running"]
 	c := Claim{Key: runs.Key(), Lane: runs.Lane(), Token: runs.Lease.Token, Until: t0 + 99*minute}
 	r, err := c.Apply(runs.Due+5, runs, facts)
@@ -62,7 +62,7 @@ func TestClaimAgainIsAnsweredAlike(t *testing.T) {
 	}
 }
 
-func TestClaimAgainNeverStartsTheReplacement(t *testing.T) {
+func TestARepeatedClaimNeverStartsTheReplacement(t *testing.T) {
 	runs := standing(t)["running"]
 	replaced := apply(t, runs.Due, runs, Replace{Spec: demand(another, func(s *Spec) { s.When = When{At: t0 + 99*minute} })})
 	c := Claim{Key: runs.Key(), Lane: replaced.Lane(), Token: runs.Lease.Token, Until: t0 + 99*minute}
@@ -71,7 +71,7 @@ func TestClaimAgainNeverStartsTheReplacement(t *testing.T) {
 	}
 }
 
-func TestExpiryCountsFromTheDueTimeTheClientAskedFor(t *testing.T) {
+func TestExpiryCountsFromTheRequestedDueTime(t *testing.T) {
 	old := attempt(t, create(t, func(s *Spec) { s.ExpireAfter = time.Second }), Outcome{Verdict: Failure})
 	asked := old.OriginalDue
 	if old.Due <= asked {
@@ -163,7 +163,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-func TestAnAttemptThatWeStoppedIsDueAtOnceAndSpendsNothing(t *testing.T) {
+func TestAnInterruptedAttemptIsDueAtOnceAndDoesNotCount(t *testing.T) {
 	old := create(t)
 	got := attempt(t, old, Outcome{Verdict: Interrupted, StartedAt: old.Due})
 	if got.State != Scheduled || got.Due != old.Due || got.AttemptsUsed != 0 {
@@ -174,7 +174,7 @@ func TestAnAttemptThatWeStoppedIsDueAtOnceAndSpendsNothing(t *testing.T) {
 	}
 }
 
-func TestAnUnsentAttemptNeverHappened(t *testing.T) {
+func TestAnUnsentAttemptLeavesTheTaskUnchanged(t *testing.T) {
 	old := create(t)
 	failed := attempt(t, old, Outcome{Verdict: Failure})
 	lost := claim(t, old.Due, old, "lost").Reap(old.Due+minute, true, policy).Task
@@ -221,7 +221,7 @@ func TestDowntimeNeverKillsATask(t *testing.T) {
 	}
 }
 
-func TestAttemptsAndTheirWaitsMakeATaskOld(t *testing.T) {
+func TestAttemptsAndTheirWaitsCountAgainstMaxAge(t *testing.T) {
 	for _, verdict := range []Verdict{Failure, Deferral} {
 		got := create(t, func(s *Spec) { s.Retry = Retry{MaxAge: time.Hour, MinBackoff: time.Minute, MaxBackoff: time.Minute} })
 		began := got.Due
@@ -239,7 +239,7 @@ func TestAttemptsAndTheirWaitsMakeATaskOld(t *testing.T) {
 	}
 }
 
-func TestAReceiverWhoseBreakerIsOpenMakesATaskOld(t *testing.T) {
+func TestTheWaitForAnOpenBreakerCountsAgainstMaxAge(t *testing.T) {
 	first := create(t, func(s *Spec) { s.Retry.MaxAge = time.Hour })
 	barred := Outcome{Verdict: Failure, Barred: 2 * time.Hour}
 	again := settle(t, first.Due+day, claim(t, first.Due+day, first, "token"), barred)
@@ -254,7 +254,7 @@ func TestAReceiverWhoseBreakerIsOpenMakesATaskOld(t *testing.T) {
 	}
 }
 
-func TestAWaitThatIsCutShortDoesNotAge(t *testing.T) {
+func TestTheRestOfAShortenedWaitDoesNotCountAgainstMaxAge(t *testing.T) {
 	failed := attempt(t, create(t, func(s *Spec) { s.Retry.MinBackoff = time.Hour }), Outcome{Verdict: Failure})
 	if failed.Aged < time.Hour {
 		t.Fatalf("aged %v", failed.Aged)
@@ -318,10 +318,10 @@ func TestReapOfASupersededAttemptBeginsTheNewTask(t *testing.T) {
 	}
 }
 
-// TestALostAttemptMayStillBeOnTheWire: until lease and timeout have passed, a
+// TestALostAttemptMayStillBeSending: until lease and timeout have passed, a
 // cancel returns Accepted. If the holder is known to be dead, it returns
 // Updated.
-func TestALostAttemptMayStillBeOnTheWire(t *testing.T) {
+func TestALostAttemptMayStillBeSending(t *testing.T) {
 	runs := standing(t)["running"]
 	lost, gone := runs.Reap(runs.Lease.Until, false, policy).Task, runs.Reap(runs.Lease.Until, true, policy).Task
 	zombie := runs.Lease.Until.Add(runs.Timeout)
@@ -370,7 +370,7 @@ func TestReclaimsCountInARow(t *testing.T) {
 
 // A patch counts from the next attempt on. The attempt under way keeps its own
 // timeout.
-func TestALostAttemptIsOnTheWireForTheTimeoutItBeganWith(t *testing.T) {
+func TestALostAttemptMayBeSendingForItsFirstTimeout(t *testing.T) {
 	runs := standing(t)["running"]
 	shorter := time.Millisecond
 	patched := apply(t, t0, runs, Patch{Key: runs.Key(), Timeout: &shorter})
@@ -380,7 +380,7 @@ func TestALostAttemptIsOnTheWireForTheTimeoutItBeganWith(t *testing.T) {
 	}
 }
 
-func TestAReplacementOfAFinishedTaskKnowsOfTheAttemptOnTheWire(t *testing.T) {
+func TestAReplacementOfAFinishedTaskKeepsMaybeSendingUntil(t *testing.T) {
 	old := create(t)
 	lost := claim(t, old.Due, old, "token").Reap(old.Due, false, policy).Task
 	ended := apply(t, old.Due, lost, Cancel{Key: old.Key()})
@@ -390,9 +390,9 @@ func TestAReplacementOfAFinishedTaskKnowsOfTheAttemptOnTheWire(t *testing.T) {
 	}
 }
 
-// TestATaskThatIsNotSettledIsPutIntoQuarantine: a settlement takes the task out
+// TestAnUnsettledTaskIsPutIntoQuarantine: a settlement takes the task out
 // again, as its attempt did not crash the process.
-func TestATaskThatIsNotSettledIsPutIntoQuarantine(t *testing.T) {
+func TestAnUnsettledTaskIsPutIntoQuarantine(t *testing.T) {
 	lose := func(old *Task) *Task {
 		return claim(t, old.Due, old, "token").Reap(old.Due, true, policy).Task
 	}
@@ -429,7 +429,7 @@ func TestATaskThatIsNotSettledIsPutIntoQuarantine(t *testing.T) {
 
 // This is promise P6 when a store's clock goes ahead, by a step or because
 // another server takes over: every lease looks ended.
-func TestACancelAfterTheClockWentAheadSaysThatAnAttemptMayBeUnderWay(t *testing.T) {
+func TestACancelAfterAClockStepReportsThatAnAttemptMayBeUnderWay(t *testing.T) {
 	runs := claim(t, t0+minute, create(t), "token")
 	now := t0 + 100*minute // a moment later, by the sender's clock
 	lost := runs.Reap(now, false, policy).Task

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestADeathIsToldToWhoeverWantsToKnow(t *testing.T) {
+func TestADeathCreatesTheTaskOfOnDead(t *testing.T) {
 	made := create(t, func(s *Spec) { s.OnDead, s.Retry.MaxAttempts = "https://ops.example/dead?x=1", 1 })
 	runs := claim(t, made.Due, made, "x")
 	r, err := Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Failure, Status: 500, Error: "boom"}}.Apply(made.Due+5, runs, facts)

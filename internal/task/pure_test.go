@@ -151,7 +151,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	}
 }
 
-func TestWithoutBodyLeavesTheTaskItIsAskedFor(t *testing.T) {
+func TestWithoutBodyLeavesItsTaskUnchanged(t *testing.T) {
 	old := create(t)
 	bare := old.WithoutBody()
 	if bare.Request.Body != nil || bare.Request.BodySize != len("body") || string(old.Request.Body) != "body" {

@@ -27,7 +27,7 @@ func TestAScheduleIsNoTask(t *testing.T) {
 	}
 }
 
-func TestNothingFromBeforeTheScheduleIsMade(t *testing.T) {
+func TestTheFirstInstantIsAfterTheStartOfTheSchedule(t *testing.T) {
 	cron := rule(func(r *recurrence.Rule) { r.Cron, r.Zone = "* * * * *", "UTC" })
 	for _, s := range []*Task{
 		put(t, everySpec(time.Minute)),
@@ -41,8 +41,9 @@ func TestNothingFromBeforeTheScheduleIsMade(t *testing.T) {
 	}
 }
 
-// TestTheSameRuleGoesOn: a change of other fields changes no instant.
-func TestTheSameRuleGoesOn(t *testing.T) {
+// TestAPutOfTheSameRuleKeepsTheHistory: a change of other fields changes no
+// instant.
+func TestAPutOfTheSameRuleKeepsTheHistory(t *testing.T) {
 	s := put(t, everySpec(7*time.Second))
 	s, _, _ = run(t, s, sec(7), 0)
 	again := putAt(t, sec(8), s, everySpec(7*time.Second, func(s *ScheduleSpec) {
@@ -57,9 +58,9 @@ func TestTheSameRuleGoesOn(t *testing.T) {
 	}
 }
 
-// TestAPutTakesNoRunBack: a client reads a schedule before an instant and puts
-// it back after the instant.
-func TestAPutTakesNoRunBack(t *testing.T) {
+// TestAPutKeepsTheNumberOfRuns: a client reads a schedule before an instant and
+// puts it back after the instant.
+func TestAPutKeepsTheNumberOfRuns(t *testing.T) {
 	three := rule(func(r *recurrence.Rule) { r.MaxRuns = 3 })
 	s := put(t, everySpec(time.Minute, three))
 	s, _, _ = run(t, s, sec(60), 0)
@@ -87,7 +88,7 @@ func TestAPutTakesNoRunBack(t *testing.T) {
 	}
 }
 
-func TestAnotherRuleMakesUpForNothing(t *testing.T) {
+func TestAnotherRuleDoesNotMakeUpForMissedInstants(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	s = putAt(t, sec(600), s, everySpec(7*time.Second, misfire(recurrence.FireAll))) // ten were due and not fired
 	if s.Recur.Next != sec(607) || s.Due != sec(607) || s.Recur.Runs != 0 {
@@ -134,9 +135,9 @@ func TestInstantsOfAPauseAreNotMadeUp(t *testing.T) {
 	}
 }
 
-// TestAPauseStaysWhateverIsPut: a put keeps the pause unless the request itself
+// TestAPutDoesNotEndAPause: a put keeps the pause unless the request itself
 // changes it.
-func TestAPauseStaysWhateverIsPut(t *testing.T) {
+func TestAPutDoesNotEndAPause(t *testing.T) {
 	paused := func(p *bool) func(*ScheduleSpec) { return func(s *ScheduleSpec) { s.Paused = p } }
 	s := put(t, everySpec(time.Minute, paused(ptr(true))))
 	for _, d := range []time.Duration{time.Minute, time.Second} {
@@ -172,10 +173,10 @@ func TestPauseAndResumeAreIdempotent(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsIsGivenUp: a waiting instant is given up by a pause, by another
-// rule, and by an overlap policy without waiting. It then counts as no run, and
-// is reported as skipped.
-func TestWhatWaitsIsGivenUp(t *testing.T) {
+// TestAPauseOrAnotherRuleGivesUpAWaitingInstant: a waiting instant is given up
+// by a pause, by another rule, and by an overlap policy without waiting. It
+// then counts as no run, and is reported as skipped.
+func TestAPauseOrAnotherRuleGivesUpAWaitingInstant(t *testing.T) {
 	waits := func() *Task {
 		s := put(t, everySpec(time.Minute, overlap(recurrence.BufferOne), rule(func(r *recurrence.Rule) { r.MaxRuns = 2 })))
 		s, _, _ = run(t, s, sec(60), 0)
@@ -204,10 +205,10 @@ func TestWhatWaitsIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestARuleWithoutAnInstantToComeIsRefused: a put is refused unless the
+// TestARuleWithoutAFutureInstantIsRefused: a put is refused unless the
 // schedule has the same rule already. A deployment that is repeated after the
 // end is no mistake, and must not restart the schedule.
-func TestARuleWithoutAnInstantToComeIsRefused(t *testing.T) {
+func TestARuleWithoutAFutureInstantIsRefused(t *testing.T) {
 	until := func(end Millis) ScheduleSpec {
 		return everySpec(time.Minute, rule(func(r *recurrence.Rule) { r.End = end }))
 	}
@@ -240,7 +241,7 @@ func TestARuleWithoutAnInstantToComeIsRefused(t *testing.T) {
 	}
 }
 
-func TestARemovedScheduleIsAsGoodAsGone(t *testing.T) {
+func TestARemovedScheduleCountsAsMissing(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	gone := apply(t, sec(10), s, RemoveSchedule{Key: s.Key()})
 	if gone.State != Cancelled || gone.KeepUntil > sec(10) || gone.Request.BodySize != 0 {
@@ -280,9 +281,9 @@ func TestSchedulesHonourPreconditions(t *testing.T) {
 	}
 }
 
-// TestACheckLeavesAloneWhatIsRight: a check of a correct schedule writes
-// nothing.
-func TestACheckLeavesAloneWhatIsRight(t *testing.T) {
+// TestACheckLeavesACorrectScheduleUnchanged: a check of a correct schedule
+// writes nothing.
+func TestACheckLeavesACorrectScheduleUnchanged(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	fired, _, _ := run(t, s, sec(60), 0)
 	waits, _, _ := run(t, put(t, everySpec(time.Minute, overlap(recurrence.BufferOne))), sec(60), 1)
@@ -301,9 +302,9 @@ func TestACheckLeavesAloneWhatIsRight(t *testing.T) {
 	}
 }
 
-// TestAZoneThatIsNotKnownIsAProblem: an unknown zone does not end the schedule.
+// TestAnUnknownZoneIsAProblem: an unknown zone does not end the schedule.
 // The schedule waits for the zone, and clients can still change it.
-func TestAZoneThatIsNotKnownIsAProblem(t *testing.T) {
+func TestAnUnknownZoneIsAProblem(t *testing.T) {
 	daily := rule(func(r *recurrence.Rule) { r.Cron, r.Zone = "0 21 * * *", "UTC" })
 	s := put(t, everySpec(0, daily))
 	due := s.Due
@@ -332,9 +333,9 @@ func TestAZoneThatIsNotKnownIsAProblem(t *testing.T) {
 	}
 }
 
-// TestARuleThatThisVersionDoesNotKnowIsAProblem: the problem stops its own
+// TestAnUnknownKindOfRuleIsAProblem: the problem stops its own
 // schedule only, and others still fire.
-func TestARuleThatThisVersionDoesNotKnowIsAProblem(t *testing.T) {
+func TestAnUnknownKindOfRuleIsAProblem(t *testing.T) {
 	for _, every := range []time.Duration{0, -time.Second, time.Microsecond} {
 		s := put(t, everySpec(5*time.Second))
 		s.Recur.Every = every
@@ -381,7 +382,7 @@ func TestUnfinishedOccurrencesAreCounted(t *testing.T) {
 	}
 }
 
-func TestTheEndOfAnAwaitedOccurrenceIsTold(t *testing.T) {
+func TestTheEndOfAnOccurrenceNotifiesItsSchedule(t *testing.T) {
 	of := func(state State) *Task {
 		return &Task{Namespace: "acme", Name: "nightly@1", State: state, NotifySchedule: true}
 	}

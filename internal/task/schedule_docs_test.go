@@ -27,15 +27,15 @@ func schedulesPage(t *testing.T) string {
 	return string(b)
 }
 
-// hardDay matches a row: zone, day, expression, policy, runs.
-var hardDay = regexp.MustCompile("^\\| `([A-Za-z_/]+)`, ([0-9]+ [A-Z][a-z]+ [0-9]+).* \\| `(.+?)` \\| (.*?) \\| (.*?) \\|$")
+// clockChangeDay matches a row: zone, day, expression, policy, runs.
+var clockChangeDay = regexp.MustCompile("^\\| `([A-Za-z_/]+)`, ([0-9]+ [A-Z][a-z]+ [0-9]+).* \\| `(.+?)` \\| (.*?) \\| (.*?) \\|$")
 
-func TestTheHardDaysOfThePageAreTrue(t *testing.T) {
+func TestTheClockChangesOfThePageAreTrue(t *testing.T) {
 	_, table, ok := strings.Cut(schedulesPage(t), "## Clock changes")
 	table, _, _ = strings.Cut(table, "\n## ")
 	rows := 0
 	for line := range strings.Lines(table) {
-		row := hardDay.FindStringSubmatch(strings.TrimSpace(line))
+		row := clockChangeDay.FindStringSubmatch(strings.TrimSpace(line))
 		if row == nil {
 			if strings.HasPrefix(line, "| `") {
 				t.Errorf("a row that cannot be read: %s", line)

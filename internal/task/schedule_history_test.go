@@ -383,7 +383,7 @@ func (h *history) live(steps int) {
 	}
 }
 
-func TestSchedulesDoWhatANaiveModelSays(t *testing.T) {
+func TestSchedulesAgreeWithANaiveModel(t *testing.T) {
 	histories := 200
 	if !testing.Short() {
 		histories = 5000

@@ -131,9 +131,9 @@ func TestAScheduleFiresAtEachInstantOnce(t *testing.T) {
 	}
 }
 
-// TestTwoWeeksDownMakeOneRunOrNoneOrTheLimit: no storm follows, and the skipped
-// instants are reported.
-func TestTwoWeeksDownMakeOneRunOrNoneOrTheLimit(t *testing.T) {
+// TestTheMisfirePolicyBoundsTheRunsAfterTwoWeeksDown: no storm follows, and the
+// skipped instants are reported.
+func TestTheMisfirePolicyBoundsTheRunsAfterTwoWeeksDown(t *testing.T) {
 	const down, day = 14 * 24 * 3600, 24 * 3600
 	window := fmt.Sprintf("5-%d catchup_window", down-day-5)
 	for _, c := range []struct {
@@ -208,9 +208,9 @@ func TestMisfires(t *testing.T) {
 	}
 }
 
-// TestTheLimitCountsOneAbsenceOnce: all instants that the limit let through are
-// made up for, however long that takes.
-func TestTheLimitCountsOneAbsenceOnce(t *testing.T) {
+// TestCatchupLimitAppliesOnceToEachAbsence: all instants that the limit let
+// through are made up for, however long that takes.
+func TestCatchupLimitAppliesOnceToEachAbsence(t *testing.T) {
 	s := put(t, everySpec(time.Minute, misfire(recurrence.FireAll), rule(func(r *recurrence.Rule) { r.CatchupLimit = 3 })))
 	r, err := fireOnce(sec(600), s, 0)
 	if err != nil || r.Spawned.Name != OccurrenceName("nightly", sec(480)) {
@@ -225,9 +225,9 @@ func TestTheLimitCountsOneAbsenceOnce(t *testing.T) {
 	}
 }
 
-// TestAClockThatWasAheadFreezesAndRepeatsNothing: this holds even if the fired
+// TestAClockThatWasAheadStopsAndRepeatsNothing: this holds even if the fired
 // instants need more spans than the maximum.
-func TestAClockThatWasAheadFreezesAndRepeatsNothing(t *testing.T) {
+func TestAClockThatWasAheadStopsAndRepeatsNothing(t *testing.T) {
 	for _, policy := range []recurrence.Misfire{recurrence.FireOnce, recurrence.SkipMissed, recurrence.FireAll} {
 		for _, every := range []int64{1, 2} { // each occurrence ends at once, or blocks the next
 			s := put(t, everySpec(time.Minute, misfire(policy), overlap(recurrence.SkipOverlap)))
@@ -281,7 +281,7 @@ func TestAClockThatIsSetBackRepeatsNothing(t *testing.T) {
 	}
 }
 
-func TestOfInstantsFiredAheadFireOnceTakesTheLatestThatWasNot(t *testing.T) {
+func TestFireOnceTakesTheLatestInstantThatHasNotFired(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	s, _, _ = run(t, s, sec(3600), 0)
 	s, _, _ = run(t, s, sec(3660), 0)
@@ -295,7 +295,7 @@ func TestOfInstantsFiredAheadFireOnceTakesTheLatestThatWasNot(t *testing.T) {
 	}
 }
 
-// TestOverlaps: an occurrence is unfinished from the first instant on until 17 s.
+// TestOverlaps: an occurrence is unfinished from the first instant to second 17.
 func TestOverlaps(t *testing.T) {
 	for _, c := range []struct {
 		overlap               recurrence.Overlap
@@ -322,9 +322,9 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsIsLookedAtAgain: the notice that the occurrence before has ended
-// may be lost.
-func TestWhatWaitsIsLookedAtAgain(t *testing.T) {
+// TestAWaitingInstantIsCheckedAgain: the notice that the occurrence before has
+// ended may be lost.
+func TestAWaitingInstantIsCheckedAgain(t *testing.T) {
 	s := put(t, everySpec(time.Hour, overlap(recurrence.BufferOne)))
 	s, _, _ = run(t, s, sec(3600), 1)
 	var looks []Millis
@@ -340,9 +340,9 @@ func TestWhatWaitsIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestWhatWaitedOverAStepOfTheClockBeginsAtOnce: if it waited again, the
+// TestAnInstantThatWaitedDuringAClockStepBeginsAtOnce: if it waited again, the
 // schedule would freeze.
-func TestWhatWaitedOverAStepOfTheClockBeginsAtOnce(t *testing.T) {
+func TestAnInstantThatWaitedDuringAClockStepBeginsAtOnce(t *testing.T) {
 	s := put(t, everySpec(time.Minute, overlap(recurrence.BufferOne)))
 	s, _, _ = run(t, s, sec(3600), 1)
 	s = checkAt(t, sec(30), s)
@@ -355,7 +355,7 @@ func TestWhatWaitedOverAStepOfTheClockBeginsAtOnce(t *testing.T) {
 	}
 }
 
-func TestBoundsAreInstantsToo(t *testing.T) {
+func TestStartAndEndAreIncluded(t *testing.T) {
 	for _, edit := range []func(*recurrence.Rule){
 		func(r *recurrence.Rule) { r.Every = time.Minute },
 		func(r *recurrence.Rule) { r.Cron, r.Zone = "* * * * *", "UTC" },
@@ -368,7 +368,7 @@ func TestBoundsAreInstantsToo(t *testing.T) {
 	}
 }
 
-func TestMaxRunsCountsWhatInstantsMade(t *testing.T) {
+func TestMaxRunsCountsOnlyOccurrencesOfInstants(t *testing.T) {
 	s := put(t, everySpec(time.Minute, overlap(recurrence.SkipOverlap), rule(func(r *recurrence.Rule) { r.MaxRuns = 2 })))
 	var all []int64
 	for i := int64(1); i <= 10; i++ {
@@ -381,7 +381,7 @@ func TestMaxRunsCountsWhatInstantsMade(t *testing.T) {
 	}
 }
 
-func TestAnOccurrenceIsMadeOfItsSchedule(t *testing.T) {
+func TestAnOccurrenceInheritsTheFieldsOfItsSchedule(t *testing.T) {
 	spec := everySpec(time.Minute, overlap(recurrence.BufferOne), func(s *ScheduleSpec) {
 		s.Queue, s.Priority, s.Labels = "reports", High, map[string]string{"k": "v"}
 		s.Request.Headers, s.Timeout, s.ExpireAfter = map[string]string{"X": "y"}, time.Second, time.Hour
@@ -404,7 +404,7 @@ func TestAnOccurrenceIsMadeOfItsSchedule(t *testing.T) {
 // occurrence again, and receivers must recognise it. They must not mistake an
 // occurrence of another schedule of that name, or of another installation, for
 // it.
-func TestAnOccurrencesIDIsThatOfItsScheduleAndInstant(t *testing.T) {
+func TestAnOccurrencesIDFollowsFromItsScheduleAndInstant(t *testing.T) {
 	seen := map[string]int{}
 	made := func(id string, created Millis, at, now Millis) {
 		t.Helper()
@@ -426,7 +426,7 @@ func TestAnOccurrencesIDIsThatOfItsScheduleAndInstant(t *testing.T) {
 	}
 }
 
-func TestJitterIsOnesOwnAndBelowItsBound(t *testing.T) {
+func TestJitterIsStableAndBelowItsBound(t *testing.T) {
 	spec := func(id string) ScheduleSpec {
 		return everySpec(time.Minute, rule(func(r *recurrence.Rule) { r.Jitter = time.Minute }), func(s *ScheduleSpec) { s.ID = id })
 	}
@@ -447,7 +447,7 @@ func TestJitterIsOnesOwnAndBelowItsBound(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoScheduleIsNotFired(t *testing.T) {
+func TestFireRefusesRecordsThatAreNoSchedules(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	removed := apply(t, sec(1), s, RemoveSchedule{Key: s.Key()})
 	for name, old := range map[string]*Task{"nothing": nil, "a task": create(t), "one that was removed": removed} {

@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
-// TestScheduleValidation: each row breaks one thing, and the error names it. A row
-// without a code is allowed.
+// TestScheduleValidation: each row breaks one thing, and the error names it. A
+// row without a code is allowed.
 func TestScheduleValidation(t *testing.T) {
 	cron := func(expr, zone string) func(*ScheduleSpec) {
 		return rule(func(r *recurrence.Rule) { r.Every, r.Cron, r.Zone = 0, expr, zone })
@@ -83,9 +83,9 @@ func TestScheduleValidation(t *testing.T) {
 	}
 }
 
-// TestALongestOccurrenceNameIsAName: clients can get any occurrence by its
+// TestTheLongestOccurrenceNameIsValid: clients can get any occurrence by its
 // name.
-func TestALongestOccurrenceNameIsAName(t *testing.T) {
+func TestTheLongestOccurrenceNameIsValid(t *testing.T) {
 	name := OccurrenceName(strings.Repeat("a", MaxScheduleName), Never) + ".b01234567"
 	if err := ValidateRecordName("name", name); err != nil {
 		t.Error(err)

@@ -65,11 +65,11 @@ func utc(day, hour, minute int) Millis {
 	return Millis(time.Date(2027, time.June, day, hour, minute, 0, 0, time.UTC).UnixMilli())
 }
 
-// TestAZoneWhoseRulesChange: if the rules change between two instants of a
-// schedule, no evening is repeated or left out, and the next instant moves with
-// the clocks. In each row the clocks were two hours ahead of UTC until noon of
-// the 2nd, so that 21:00 was 19:00 UTC.
-func TestAZoneWhoseRulesChange(t *testing.T) {
+// TestAChangeOfAZonesRulesRepeatsAndLosesNoInstant: if the rules change between
+// two instants of a schedule, no evening is repeated or left out, and the next
+// instant moves with the clocks. In each row the clocks were two hours ahead of
+// UTC until noon of the 2nd, so that 21:00 was 19:00 UTC.
+func TestAChangeOfAZonesRulesRepeatsAndLosesNoInstant(t *testing.T) {
 	before := clocks{utc(1, 0, 0), 2 * time.Hour}
 	for _, c := range []struct {
 		name  string

@@ -153,7 +153,7 @@ func TestForbiddenHeadersInAnySpelling(t *testing.T) {
 	}
 }
 
-func TestAHeaderIsGivenOnceWhateverItsCase(t *testing.T) {
+func TestDuplicateHeadersAreRefusedIgnoringCase(t *testing.T) {
 	s := demand()
 	s.Request.Headers = map[string]string{"X-Shop": "1", "x-shop": "2"}
 	if field, ok := errors.AsType[*FieldError](s.Validate(t0)); !ok || field.Code != "duplicate_key" {

@@ -28,7 +28,7 @@ func TestStatesAndPrioritiesRoundTrip(t *testing.T) {
 	}
 }
 
-func TestErrorsSpeakInSentences(t *testing.T) {
+func TestErrorsAreSentences(t *testing.T) {
 	for err, want := range map[error]string{
 		&StateError{Op: "touch", State: Dead, Code: CodeDead, Hint: "retry it first"}: "cannot touch a task that is dead: retry it first",
 		&StateError{Op: "touch", State: Scheduled, Code: CodeNoDelay}:                 "cannot touch a task that has no delay",
@@ -87,9 +87,9 @@ func TestPolicyDefaultsFillZeroFields(t *testing.T) {
 	}
 }
 
-// TestEveryErrorIsItsOwn: one table maps errors to HTTP, so none may match
+// TestNoErrorMatchesAnother: one table maps errors to HTTP, so none may match
 // another.
-func TestEveryErrorIsItsOwn(t *testing.T) {
+func TestNoErrorMatchesAnother(t *testing.T) {
 	all := []error{ErrNotFound, ErrExists, ErrIdempotencyReuse, ErrPrecondition, ErrStale, ErrNotDue, ErrLaneChanged, ErrExpired, ErrFull, ErrNotDurable, ErrClosed}
 	for i, a := range all {
 		for j, b := range all {
