@@ -4,17 +4,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 
-	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/peer"
 	"github.com/foliot/foliot/bench/program"
-	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/report"
 )
 
@@ -90,17 +88,15 @@ func run(args []string) error {
 		list(os.Stdout)
 		return nil
 	}
-	if err := self.AtRoot(); err != nil {
-		return err
-	}
-	if s.Report {
-		r, err := record.LoadRun(s.Results)
-		if err != nil {
-			return err
+	r := new(report.Run)
+	return self.Run(args, &s.Settings, r, func(ctx context.Context) error {
+		p := newPlan(s.options)
+		if len(p.groups) == 0 {
+			return errors.New("these flags leave no measurement")
 		}
-		return publish(&s, r)
-	}
-	return measureAndPublish(&s, args)
+		r.Skipped, r.Results = p.skipped, measureAll(ctx, p, os.Stderr)
+		return context.Cause(ctx)
+	})
 }
 
 func list(out io.Writer) {
@@ -114,39 +110,4 @@ func list(out io.Writer) {
 	for _, p := range peer.All {
 		fmt.Fprintf(out, "  %-14s %s\n", p.Name, p.What)
 	}
-}
-
-func measureAndPublish(s *settings, args []string) error {
-	ctx, stop := program.Interruptible()
-	defer stop()
-	p := newPlan(s.options)
-	if len(p.groups) == 0 {
-		return errors.New("these flags leave no measurement")
-	}
-	r := &record.Run{Head: self.Head(args), Skipped: p.skipped}
-	progress := newProgress(os.Stderr, &p)
-	r.Results = measureAll(ctx, p, progress)
-	r.End(s.Whole && ctx.Err() == nil)
-	if ctx.Err() != nil {
-		s.Results = "bin/bench/interrupted.json"
-	}
-	if err := os.MkdirAll(filepath.Dir(s.Results), 0o755); err != nil {
-		return fmt.Errorf("make the folder of the results: %w", err)
-	}
-	if err := r.Save(s.Results); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted: the results so far are in %s, docs were not changed", s.Results)
-	}
-	return errors.Join(publish(s, r), failed(r.Results))
-}
-
-func publish(s *settings, r *record.Run) error {
-	paths, err := report.Write(s.Docs, r)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(os.Stderr, "from %s: %s and %s\n", s.Results, paths[0], page.Plural(len(paths)-1, "plot"))
-	return nil
 }

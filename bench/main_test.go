@@ -13,6 +13,7 @@ import (
 	"github.com/foliot/foliot/bench/measure"
 	"github.com/foliot/foliot/bench/peer"
 	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/report"
 )
 
 // TestMain lets the test binary run as the child process of the harness.
@@ -34,7 +35,7 @@ func TestAFailedChildIsReportedAndTheOthersContinue(t *testing.T) {
 	crash.N = -1 // a slice of this length causes a panic
 	p := plan{groups: []group{{job("unknown")}, {crash}, {job(peer.Time), job(peer.Foliot)}}}
 	var out bytes.Buffer
-	results := measureAll(t.Context(), p, newProgress(&out, &p))
+	results := measureAll(t.Context(), p, &out)
 	if len(results) != 4 {
 		t.Fatalf("%d results, want 4", len(results))
 	}
@@ -44,8 +45,8 @@ func TestAFailedChildIsReportedAndTheOthersContinue(t *testing.T) {
 			t.Errorf("result %d: failed %q, values %v; want a failure with %q", i, r.Failed, r.Values, wanted)
 		}
 	}
-	if err := failed(results); err == nil || err.Error() != "2 measurements failed" {
-		t.Errorf("got %v", err)
+	if n := len((&report.Run{Results: results}).Failures()); n != 2 {
+		t.Errorf("%d failures, want 2", n)
 	}
 	if n := strings.Count(out.String(), "FAILED"); n != 2 || !strings.Contains(out.String(), "[  4/4]") {
 		t.Errorf("progress: %s", out.String())
@@ -56,7 +57,7 @@ func TestAnInterruptEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p := newPlan(options{trials: 1})
-	if results := measureAll(ctx, p, newProgress(new(bytes.Buffer), &p)); len(results) != 0 {
+	if results := measureAll(ctx, p, new(bytes.Buffer)); len(results) != 0 {
 		t.Errorf("%d results after the interrupt", len(results))
 	}
 }

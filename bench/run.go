@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -12,9 +13,10 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/bench/measure"
-	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/peer"
+	"github.com/foliot/foliot/bench/program"
 	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/report"
 )
 
 // tooLong is the time limit of a child process.
@@ -22,13 +24,18 @@ const tooLong = 3 * time.Minute
 
 // measureAll runs the jobs of p, each in its own process, and returns the
 // results in order. A failed job has a result with its error. measureAll stops
-// early if ctx ends.
-func measureAll(ctx context.Context, p plan, progress *progress) []record.Result {
+// early if ctx ends. It prints each result and the remaining time to out.
+func measureAll(ctx context.Context, p plan, out io.Writer) []record.Result {
 	var results []record.Result
+	jobs, progress := 0, program.NewProgress(out, p.expected())
+	for _, g := range p.groups {
+		jobs += len(g)
+	}
 	for _, g := range p.groups {
 		if ctx.Err() != nil {
 			break
 		}
+		progress.Begin(g.expected())
 		done := make([]record.Result, len(g))
 		var wg sync.WaitGroup
 		for i, j := range g {
@@ -38,8 +45,16 @@ func measureAll(ctx context.Context, p plan, progress *progress) []record.Result
 		if ctx.Err() != nil {
 			break
 		}
-		results = append(results, done...)
-		progress.done(g, done)
+		for i := range done {
+			r := &done[i]
+			results = append(results, *r)
+			brief := report.Brief(r.Values)
+			if r.Failed != "" {
+				brief = "FAILED: " + r.Failed
+			}
+			progress.Say("[%3d/%d] %-14s n=%-8s %-14s trial %d  %s",
+				len(results), jobs, report.WorkloadTitle(r.Job), report.Number(float64(r.N)), r.Peer, r.Trial, brief)
+		}
 	}
 	return results
 }
@@ -145,15 +160,4 @@ func child(job string) error {
 		return fmt.Errorf("write the result: %w", err)
 	}
 	return nil
-}
-
-// failed returns an error with the number of jobs without values, or nil.
-func failed(results []record.Result) error {
-	n := 0
-	for i := range results {
-		if results[i].Failed != "" {
-			n++
-		}
-	}
-	return page.Failed(n)
 }

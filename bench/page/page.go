@@ -1,11 +1,13 @@
-// Package page writes the pages of docs/ that show measurements.
+// Package page makes the pages of docs/ that show measurements. A page is a
+// Markdown template, filled with the values of a run. Its tables are lists of
+// columns.
 package page
 
 import (
 	"bytes"
-	"errors"
+	_ "embed" // for the common parts of the pages
 	"fmt"
-	"os"
+	"regexp"
 	"strings"
 	"text/template"
 )
@@ -13,62 +15,22 @@ import (
 // NotMeasured replaces an empty table.
 const NotMeasured = "*Not measured in this run.*\n"
 
-// Fill fills a template with the values of a run.
+// common has the templates that all pages use.
+//
+//go:embed common.md.tmpl
+var common string
+
+// Fill fills a template with the values of a run, and wraps its lines.
 func Fill(text string, run any) ([]byte, error) {
-	t, err := template.New("page").Parse(text)
-	if err != nil {
+	t := template.Must(template.New("common").Parse(common))
+	if _, err := t.New("page").Parse(text); err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
 	}
 	var out bytes.Buffer
-	if err := t.Execute(&out, run); err != nil {
+	if err := t.ExecuteTemplate(&out, "page", run); err != nil {
 		return nil, fmt.Errorf("fill in the page: %w", err)
 	}
-	return out.Bytes(), nil
-}
-
-// Write fills a template with the values of a run, and writes the page to path.
-func Write(path, text string, run any) error {
-	filled, err := Fill(text, run)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, filled, 0o644); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
-}
-
-// Section is a titled table.
-type Section struct{ What, Text string }
-
-// Sections formats tables for a terminal.
-func Sections(list []Section) string {
-	var b strings.Builder
-	for _, s := range list {
-		fmt.Fprintf(&b, "%s\n\n%s\n", s.What, s.Text)
-	}
-	return b.String()
-}
-
-// Failures formats a list of failures.
-func Failures(list []string) string {
-	var b strings.Builder
-	for _, f := range list {
-		fmt.Fprintf(&b, "- Failed: %s\n", f)
-	}
-	if b.Len() == 0 {
-		return "Nothing failed.\n"
-	}
-	return b.String()
-}
-
-// Failed returns an error with the number of failed measurements, or nil for
-// none.
-func Failed(n int) error {
-	if n == 0 {
-		return nil
-	}
-	return errors.New(Plural(n, "measurement") + " failed")
+	return []byte(wrap(out.String())), nil
 }
 
 // Title returns the title, in bold if it is Foliot's.
@@ -77,4 +39,15 @@ func Title(title string, ours bool) string {
 		return "**" + title + "**"
 	}
 	return title
+}
+
+// Tables returns the headings, tables and failures of a page, for a terminal.
+func Tables(text []byte) string {
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if line == "\n" || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "- Failed") {
+			b.WriteString(line)
+		}
+	}
+	return regexp.MustCompile(`\n{3,}`).ReplaceAllString(b.String(), "\n\n")
 }

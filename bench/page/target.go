@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Target is a target and its measured value.
@@ -45,18 +46,20 @@ func Most(what string, value, limit float64, unit string) Target {
 	if limit == 0 {
 		wanted = "0"
 	}
-	return Target{what, wanted, Figure(value) + " " + unit, Judge(value <= limit, value)}
+	return Target{what, wanted, strings.TrimSpace(Figure(value) + " " + unit), Judge(value <= limit, value)}
 }
 
 // Targets returns the table of targets.
-func Targets(list []Target) *Table {
-	t := &Table{Head: []string{"target", "wanted", "measured", ""}}
-	for _, x := range list {
-		measured := x.Measured
-		if x.Verdict == Unknown {
-			measured = Missing
-		}
-		t.Add(x.What, x.Wanted, measured, x.Verdict.String())
-	}
-	return t
+func Targets(list []Target) string {
+	return Table(list,
+		Column[Target]{Head: "target", Cell: func(t Target) string { return t.What }},
+		Column[Target]{Head: "wanted", Cell: func(t Target) string { return t.Wanted }, Text: true},
+		Column[Target]{Head: "measured", Cell: func(t Target) string {
+			if t.Verdict == Unknown {
+				return Missing
+			}
+			return t.Measured
+		}},
+		Column[Target]{Cell: func(t Target) string { return t.Verdict.String() }},
+	)
 }

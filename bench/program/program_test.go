@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,14 +19,14 @@ var tested = Program{Name: "bench-x", Folder: "bench/x", Page: "x.md", Sources: 
 // run is a Report with a number.
 type run struct {
 	record.Head
-	N int
+	N      int
+	Failed []string
 }
 
-func (r *run) Tables() string { return "" }
-func (r *run) Write(path string) error {
-	return os.WriteFile(path, []byte(strings.Repeat("x", r.N)), 0o600)
+func (r *run) Files() (map[string][]byte, error) {
+	return map[string][]byte{"x.md": []byte(strings.Repeat("x", r.N))}, nil
 }
-func (r *run) Err() error { return nil }
+func (r *run) Failures() []string { return r.Failed }
 
 // atRoot changes to a directory that looks like the root of the repository.
 func atRoot(t *testing.T) {
@@ -79,6 +80,37 @@ func TestPartialAndFailedRunsLeaveThePublishedFilesAlone(t *testing.T) {
 	}
 	for path, wanted := range map[string]bool{"docs": false, "bench": false, "bin/bench-x/x.md": true, "bin/bench-x/latest.json": true} {
 		if _, err := os.Stat(filepath.FromSlash(path)); (err == nil) != wanted {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestAFailedMeasurementEndsTheProgramWithAnError(t *testing.T) {
+	atRoot(t)
+	r := new(run)
+	measure := func(context.Context) error { r.Failed = []string{"a", "b"}; return nil }
+	if err := tested.Run(nil, settings(t, true), r, measure); err == nil || err.Error() != "2 measurements failed" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat("docs/x.md"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnInterruptedRunKeepsItsResults(t *testing.T) {
+	atRoot(t)
+	measure := func(ctx context.Context) error {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	if err := tested.Run(nil, settings(t, true), &run{N: 3}, measure); err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("got %v", err)
+	}
+	for path, wanted := range map[string]bool{"docs": false, "bench": false, "bin/bench-x/interrupted.json": true} {
+		if _, err := os.Stat(path); (err == nil) != wanted {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

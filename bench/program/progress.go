@@ -12,12 +12,14 @@ type Progress struct {
 	done time.Duration // expected time of the finished steps
 	all  time.Duration // expected time of all steps
 	now  time.Duration // expected time of the current step
+
+	began time.Time
 }
 
 // NewProgress prints the expected time of all steps.
 func NewProgress(out io.Writer, all time.Duration) *Progress {
 	fmt.Fprintf(out, "about %v\n", all.Round(time.Second))
-	return &Progress{out: out, all: all}
+	return &Progress{out: out, all: all, began: time.Now()}
 }
 
 // Begin starts a step with its expected time.
@@ -25,13 +27,13 @@ func (p *Progress) Begin(expected time.Duration) {
 	p.done, p.now = p.done+p.now, expected
 }
 
-// Say prints a line about the current step.
+// Say prints a line about the current step. The remaining time is the expected
+// one, multiplied by the ratio of actual to expected time so far.
 func (p *Progress) Say(format string, args ...any) {
-	fmt.Fprintf(p.out, "%s left  %s\n", Clock(p.all-p.done), fmt.Sprintf(format, args...))
-}
-
-// Clock formats a duration as minutes and seconds.
-func Clock(d time.Duration) string {
-	d = d.Round(time.Second)
-	return fmt.Sprintf("%2d:%02d", int(d.Minutes()), int(d.Seconds())%60)
+	left := p.all - p.done
+	if p.done > 0 {
+		left = time.Duration(float64(left) * float64(time.Since(p.began)) / float64(p.done))
+	}
+	left = left.Round(time.Second)
+	fmt.Fprintf(p.out, "%2d:%02d left  %s\n", int(left.Minutes()), int(left.Seconds())%60, fmt.Sprintf(format, args...))
 }

@@ -9,55 +9,78 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/record"
 )
 
 // Report is a run that is measured, stored as JSON and written as a page.
 type Report interface {
 	About() *record.Head
-	// Tables returns the tables to print.
-	Tables() string
-	// Write writes the page.
-	Write(path string) error
-	// Err returns an error with the number of failures, or nil.
-	Err() error
+	// Files returns the page and its pictures by their paths below docs/.
+	Files() (map[string][]byte, error)
+	// Failures returns a text for each measurement that failed.
+	Failures() []string
 }
 
 // Run measures into r, prints the tables and writes the results and the page.
 // With Settings.Report it only reads the results and writes the page. An
-// interrupt ends measure's context; then Run writes nothing.
+// interrupt ends measure's context; then Run writes only the results so far,
+// below bin/. Run returns an error if a measurement failed.
 func (p *Program) Run(args []string, s *Settings, r Report, measure func(context.Context) error) error {
 	if err := p.AtRoot(); err != nil {
 		return err
 	}
-	page := filepath.Join(s.Docs, p.Page)
 	if s.Report {
 		if err := record.Load(s.Results, r); err != nil {
 			return err
 		}
-		return r.Write(page)
+		return p.publish(s, r)
 	}
-	ctx, stop := Interruptible()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	*r.About() = p.Head(args)
-	if err := measure(ctx); err != nil {
+	err := measure(ctx)
+	r.About().End(s.Whole && err == nil)
+	if ctx.Err() != nil {
+		path := filepath.Join("bin", p.Name, "interrupted.json")
+		return errors.Join(fmt.Errorf("interrupted: the results so far are in %s, docs were not changed", path), save(path, r))
+	}
+	if err != nil {
 		return err
 	}
-	r.About().End(s.Whole)
-	fmt.Print(r.Tables())
-	for _, dir := range []string{filepath.Dir(s.Results), s.Docs} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make the folder of the results: %w", err)
-		}
-	}
-	if err := errors.Join(record.Save(s.Results, r), r.Write(page)); err != nil {
+	if err := errors.Join(save(s.Results, r), p.publish(s, r)); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "written: %s, %s\n", s.Results, page)
-	return r.Err()
+	fmt.Fprintf(os.Stderr, "results: %s\n", s.Results)
+	if n := len(r.Failures()); n > 0 {
+		return fmt.Errorf("%s failed", page.Plural(n, "measurement"))
+	}
+	return nil
 }
 
-// Interruptible returns a context that ends with an interrupt or SIGTERM.
-func Interruptible() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+func save(path string, r Report) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("make the folder of the results: %w", err)
+	}
+	return record.Save(path, r)
+}
+
+// publish writes the files of r below docs, and prints the tables of the page.
+func (p *Program) publish(s *Settings, r Report) error {
+	files, err := r.Files()
+	if err != nil {
+		return err
+	}
+	for name, content := range files {
+		path := filepath.Join(s.Docs, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("make the folder of the page: %w", err)
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			return fmt.Errorf("write the page: %w", err)
+		}
+	}
+	fmt.Print(page.Tables(files[p.Page]))
+	fmt.Fprintf(os.Stderr, "written: %s, %s\n", filepath.Join(s.Docs, p.Page), page.Plural(len(files)-1, "plot"))
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,10 @@ type Head struct {
 	Modules  map[string]string `json:"modules,omitempty"` // versions of other modules
 	Machine  Machine           `json:"machine"`
 	Complete bool              `json:"complete"` // everything was measured
+
+	// Notes are remarks on the results that were added by hand. The pages show
+	// them.
+	Notes map[string]string `json:"notes,omitempty"`
 }
 
 // About returns the head of the run that embeds it.
@@ -42,17 +47,28 @@ func (h *Head) Versions() string {
 	return strings.Join(list, ", ")
 }
 
-// Save writes a run to path.
+// joins put an element of a list on one line. JSON has no tab and no end of line
+// inside a string.
+var joins = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(`,\n\t{3,}`), ", "},
+	{regexp.MustCompile(`\n\t{3,}`), ""},
+	{regexp.MustCompile(`\n\t\t([}\]])`), "$1"},
+}
+
+// Save writes a run to path. Each element of its lists is on a line of its own,
+// so that diffs are readable.
 func Save(path string, run any) error {
 	text, err := json.MarshalIndent(run, "", "\t")
 	if err != nil {
 		return fmt.Errorf("encode the results: %w", err)
 	}
-	return write(path, append(text, '\n'))
-}
-
-func write(path string, text []byte) error {
-	if err := os.WriteFile(path, text, 0o644); err != nil {
+	for _, join := range joins {
+		text = join.pattern.ReplaceAll(text, []byte(join.by))
+	}
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
 		return fmt.Errorf("write the results: %w", err)
 	}
 	return nil

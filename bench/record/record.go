@@ -2,12 +2,7 @@
 // them.
 package record
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"time"
-)
+import "time"
 
 // Job is one measurement. It runs in a process of its own.
 type Job struct {
@@ -59,48 +54,4 @@ type Skip struct {
 	Peer     string `json:"peer"`
 	N        int    `json:"n"`
 	Why      string `json:"why"`
-}
-
-// Run has the results of one call of the harness.
-type Run struct {
-	Head
-	Skipped []Skip   `json:"skipped"`
-	Results []Result `json:"-"` // in the order they were measured
-}
-
-// Save writes r to path, with one line for each result, so that diffs are
-// readable.
-func (r *Run) Save(path string) error {
-	head, err := json.MarshalIndent(r, "", "\t")
-	if err != nil {
-		return fmt.Errorf("encode the results: %w", err)
-	}
-	out := bytes.NewBuffer(bytes.TrimSuffix(head, []byte("\n}")))
-	out.WriteString(",\n\t\"results\": [")
-	for i := range r.Results {
-		line, err := json.Marshal(&r.Results[i])
-		if err != nil {
-			return fmt.Errorf("encode the result of %v: %w", r.Results[i].Job, err)
-		}
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		out.WriteString("\n\t\t")
-		out.Write(line)
-	}
-	out.WriteString("\n\t]\n}\n")
-	return write(path, out.Bytes())
-}
-
-// LoadRun reads a run that Save wrote.
-func LoadRun(path string) (*Run, error) {
-	file := struct {
-		*Run
-		Lines []Result `json:"results"`
-	}{Run: new(Run)}
-	if err := Load(path, &file); err != nil {
-		return nil, err
-	}
-	file.Results = file.Lines
-	return file.Run, nil
 }

@@ -3,144 +3,152 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 
-	"github.com/foliot/foliot/bench/chart"
 	"github.com/foliot/foliot/bench/measure"
+	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/peer"
+	"github.com/foliot/foliot/bench/plot"
 	"github.com/foliot/foliot/bench/record"
 )
 
-// plot is a picture and the name of its file.
-type plot struct {
-	file string
-	svg  []byte
-}
+const perOperation = "nanoseconds per operation"
 
 // plots draws all plots that have measurements.
-func (v *view) plots() []plot {
-	return slices.DeleteFunc([]plot{
-		{"add-remove.svg", v.curves(measure.AddRemove, record.WallNanos, "Set a timer and remove it at once", perOperation)},
-		{"heartbeat.svg", v.curves(measure.Heartbeat, record.WallNanos, "Postpone a random timer", perOperation)},
-		{"replace.svg", v.curves(measure.Replace, record.WallNanos, "Remove a random timer and set another", perOperation)},
-		{"collection.svg", v.curves(measure.Standing, record.GCMs, "A full garbage collection", "milliseconds on one core; lower is better; both axes logarithmic")},
-		{"bytes.svg", v.bytesPlot()},
-		{"million-cpu.svg", v.burstCPU()},
-		{"million-late.svg", v.burstLate()},
-		{"idle.svg", v.idlePlot()},
-		{"parallel.svg", v.parallelPlot()},
-	}, func(p plot) bool { return p.svg == nil })
+func (v *view) plots() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, c := range []struct{ file, workload, value, title, unit string }{
+		{"add-remove", measure.AddRemove, record.WallNanos, "Set a timer and remove it at once", perOperation},
+		{"heartbeat", measure.Heartbeat, record.WallNanos, "Postpone a random timer", perOperation},
+		{"replace", measure.Replace, record.WallNanos, "Remove a random timer and set another", perOperation},
+		{"collection", measure.Standing, record.GCMs, "A full garbage collection", "milliseconds on one core"},
+	} {
+		if p := v.curves(c.workload, c.value, plot.Plot{Title: c.title, Unit: c.unit}); p.Known() > 1 {
+			picture, err := p.Curves()
+			if err != nil {
+				return nil, err
+			}
+			files["benchmarks/"+c.file+".svg"] = picture
+		}
+	}
+	for _, b := range v.bars() {
+		if p := v.rows(b); p.Known() > 0 {
+			picture, err := p.Bars(b.file != "bytes")
+			if err != nil {
+				return nil, err
+			}
+			files["benchmarks/"+b.file+".svg"] = picture
+		}
+	}
+	return files, nil
 }
 
-const perOperation = "nanoseconds per operation; lower is better; both axes logarithmic"
+// Plot returns the Markdown line of a picture, or nothing if the picture was
+// not drawn.
+func (v *view) Plot(file, what string) string {
+	if _, ok := v.drawn["benchmarks/"+file]; !ok {
+		return ""
+	}
+	return fmt.Sprintf("![%s](benchmarks/%s)\n", what, file)
+}
 
 // shown returns the implementations of a plot, without the harness alone.
-func (v *view) shown(workload string) []peer.Info {
-	return slices.DeleteFunc(v.peers(workload), func(p peer.Info) bool { return p.Name == peer.None })
+func (v *view) shown(workload string) (list []peer.Info) {
+	for _, p := range v.peers(workload) {
+		if p.Name != peer.None {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
-func (v *view) curves(workload, name, title, subtitle string) []byte {
-	l := chart.Lines{Title: title, Subtitle: subtitle, X: "pending timers"}
-	points := 0
-	for _, p := range v.shown(workload) {
-		c := chart.Curve{Name: p.Title, Bold: p.Name == peer.Foliot, Kin: p.Ours}
+// curves fills a plot with a curve for each implementation.
+func (v *view) curves(workload, value string, p plot.Plot) *plot.Plot {
+	p.Unit += "; lower is better; both axes logarithmic"
+	p.X, p.Number = "pending timers", Number
+	for _, x := range v.shown(workload) {
+		s := plot.Series{Name: x.Title, Ours: x.Ours, Main: x.Name == peer.Foliot}
 		for _, n := range v.sizes(workload) {
-			if y := v.median(workload, p.Name, n, name); y > 0 {
-				c.Points = append(c.Points, chart.Point{X: float64(n), Y: y})
-			}
+			s.X = append(s.X, float64(n))
+			s.Values = append(s.Values, v.median(workload, x.Name, n, value))
 		}
-		points = max(points, len(c.Points))
-		l.Curves = append(l.Curves, c)
+		p.Series = append(p.Series, s)
 	}
-	if points < 2 {
-		return nil
-	}
-	return l.SVG()
+	return &p
 }
 
-// bars draws a row for each implementation of a workload. value returns the
-// value of one kind.
-func (v *view) bars(b chart.Bars, workload string, unit string, value func(p peer.Info) []float64) []byte {
-	known := false
-	for _, p := range v.shown(workload) {
-		row := chart.Row{Name: p.Title, Bold: p.Ours, Values: value(p)}
-		for _, x := range row.Values {
+// bars is a plot with a row for each implementation of a workload.
+type bars struct {
+	file, title, about, unit string
+	kinds                    []kind
+}
+
+// kind is one bar of a row.
+type kind struct {
+	name string
+	at
+	value string
+	worst bool // the maximum of the trials
+}
+
+func (v *view) bars() []bars {
+	standing, burst, n := v.sizes(measure.Standing), v.lone(measure.Million), v.parallelSize(measure.AddRemove)
+	size := 0
+	if len(standing) > 0 {
+		size = min(standing[len(standing)-1], million)
+	}
+	million := Number(float64(burst.n)) + " timers due within one second: "
+	list := []bars{
+		{
+			"bytes", "Memory of a pending timer",
+			fmt.Sprintf("bytes of heap, %s timers, each with a callback or a value that identifies it", Number(float64(size))), "B",
+			[]kind{{"", at{v, measure.Standing, size, 1}, record.Bytes, false}},
+		},
+		{
+			"million-cpu", million + "CPU time", "milliseconds, all processors together; logarithmic", "ms",
+			[]kind{{"to set them", burst, record.AddMs, false}, {"to fire them", burst, record.FireMs, false}},
+		},
+		{
+			"million-late", million + "how late", "milliseconds after the deadline; logarithmic. A timer that fires early counts as less than nothing", "ms",
+			[]kind{{"p50", burst, record.P50Ms, false}, {"p99", burst, record.P99Ms, false}, {"latest", burst, record.MaxMs, true}},
+		},
+		{"idle", "Ten seconds in which nothing is due", "milliseconds of CPU time of the whole process; logarithmic", "ms", nil},
+		{
+			"parallel", "Set a timer and remove it at once, from many goroutines",
+			fmt.Sprintf("nanoseconds per operation of all together, %d cores, %s pending; logarithmic", v.Machine.Cores, Number(float64(n))), "ns", nil,
+		},
+	}
+	for _, n := range v.sizes(measure.Idle) {
+		list[3].kinds = append(list[3].kinds, kind{Number(float64(n)) + " pending timers", at{v, measure.Idle, n, 1}, record.CPUMs, false})
+	}
+	for _, g := range v.crews(measure.AddRemove) {
+		list[4].kinds = append(list[4].kinds, kind{fmt.Sprintf("%d goroutines", g), at{v, measure.AddRemove, n, g}, record.WallNanos, false})
+	}
+	return list
+}
+
+// rows fills a plot with a row of bars for each implementation.
+func (v *view) rows(b bars) *plot.Plot {
+	p := &plot.Plot{Title: b.title, Unit: b.about}
+	for _, k := range b.kinds {
+		p.Kinds = append(p.Kinds, k.name)
+	}
+	if len(b.kinds) == 0 {
+		return p
+	}
+	for _, x := range v.shown(b.kinds[0].workload) {
+		s := plot.Series{Name: x.Title, Ours: x.Ours}
+		for _, k := range b.kinds {
+			stat := v.stat(k.job(x), k.value)
+			if k.worst {
+				stat.median = stat.max
+			}
 			text := "not measured"
-			if !math.IsNaN(x) {
-				text, known = figure(x)+" "+unit, true
+			if !math.IsNaN(stat.median) {
+				text = page.Figure(stat.median) + " " + b.unit
 			}
-			row.Texts = append(row.Texts, text)
+			s.Values, s.Texts = append(s.Values, stat.median), append(s.Texts, text)
 		}
-		b.Rows = append(b.Rows, row)
+		p.Series = append(p.Series, s)
 	}
-	if !known {
-		return nil
-	}
-	return b.SVG()
-}
-
-func (v *view) bytesPlot() []byte {
-	ns := v.sizes(measure.Standing)
-	n := 0
-	if len(ns) > 0 {
-		n = min(ns[len(ns)-1], million)
-	}
-	return v.bars(chart.Bars{
-		Title:    "Memory of a pending timer",
-		Subtitle: fmt.Sprintf("bytes of heap, %s timers, each with a callback or a value that identifies it", Number(n)),
-		Kinds:    []string{""},
-	}, measure.Standing, "B", func(p peer.Info) []float64 {
-		return []float64{v.median(measure.Standing, p.Name, n, record.Bytes)}
-	})
-}
-
-func (v *view) burstCPU() []byte {
-	return v.bars(chart.Bars{
-		Title:    fmt.Sprintf("%s timers due within one second: CPU time", Number(v.burstOf("").N)),
-		Subtitle: "milliseconds, all processors together; logarithmic",
-		Kinds:    []string{"to set them", "to fire them"},
-		Log:      true,
-	}, measure.Million, "ms", func(p peer.Info) []float64 {
-		k := v.burstOf(p.Name)
-		return []float64{v.stat(k, record.AddMs).median, v.stat(k, record.FireMs).median}
-	})
-}
-
-func (v *view) burstLate() []byte {
-	return v.bars(chart.Bars{
-		Title:    fmt.Sprintf("%s timers due within one second: how late", Number(v.burstOf("").N)),
-		Subtitle: "milliseconds after the deadline; logarithmic. A timer that fires early counts as less than nothing",
-		Kinds:    []string{"p50", "p99", "latest"},
-		Log:      true,
-	}, measure.Million, "ms", func(p peer.Info) []float64 {
-		k := v.burstOf(p.Name)
-		return []float64{v.stat(k, record.P50Ms).median, v.stat(k, record.P99Ms).median, v.stat(k, record.MaxMs).max}
-	})
-}
-
-func (v *view) idlePlot() []byte {
-	ns := v.sizes(measure.Idle)
-	b := chart.Bars{Title: "Ten seconds in which nothing is due", Subtitle: "milliseconds of CPU time of the whole process; logarithmic", Log: true}
-	for _, n := range ns {
-		b.Kinds = append(b.Kinds, Number(n)+" pending timers")
-	}
-	return v.bars(b, measure.Idle, "ms", func(p peer.Info) (values []float64) {
-		for _, n := range ns {
-			values = append(values, v.median(measure.Idle, p.Name, n, record.CPUMs))
-		}
-		return values
-	})
-}
-
-func (v *view) parallelPlot() []byte {
-	n := v.parallelSize(measure.AddRemove)
-	return v.bars(chart.Bars{
-		Title:    "Set a timer and remove it at once, from many goroutines",
-		Subtitle: fmt.Sprintf("nanoseconds per operation of all together, %d cores, %s pending; logarithmic", v.Machine.Cores, Number(n)),
-		Kinds:    []string{"2 goroutines", "64 goroutines"},
-		Log:      true,
-	}, measure.AddRemove, "ns", func(p peer.Info) []float64 {
-		at := func(g int) float64 { return v.stat(key(measure.AddRemove, p.Name, n, g), record.WallNanos).median }
-		return []float64{at(2), at(64)}
-	})
+	return p
 }

@@ -12,246 +12,217 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// title returns the title of an implementation, in bold if it is Foliot's.
-func title(p peer.Info) string { return page.Title(p.Title, p.Ours) }
+// column is a column of a table that has a row for each implementation.
+type column = page.Column[peer.Info]
 
-// Throughput is the table of a workload's time per operation, with the accuracy
-// of each implementation.
-func (v *view) Throughput(workload string) string {
-	ns := v.sizes(workload)
-	if len(ns) == 0 {
-		return page.NotMeasured
-	}
-	t := &page.Table{Head: []string{"ns per operation"}}
-	for _, n := range ns {
-		t.Head = append(t.Head, Number(n))
-	}
-	largest := ns[len(ns)-1]
-	if slices.Contains(ns, 1_000_000) {
-		largest = 1_000_000
-	}
-	t.Head = append(t.Head, "CPU, "+Number(largest), "allocations", "late p99, ms", "early")
-	for _, p := range v.peers(workload) {
-		row := []string{title(p)}
-		for _, n := range ns {
-			row = append(row, v.cell(key(workload, p.Name, n, 1), record.WallNanos))
-		}
-		k := key(workload, p.Name, largest, 1)
-		row = append(row, v.plain(k, record.CPUNanos), v.plain(k, record.Allocs))
-		t.Add(append(row, v.accuracyCells(p)...)...)
-	}
-	t.Add(v.ratios(workload, ns)...)
-	return t.String()
+func title(head string) column {
+	return column{Head: head, Cell: func(p peer.Info) string { return page.Title(p.Title, p.Ours) }}
 }
 
-// accuracyCells returns how late and how often early the implementation was. If
-// it was not measured, they are those of its variant.
-func (v *view) accuracyCells(p peer.Info) []string {
-	k := v.accuracyOf(p.Name)
-	if len(v.trials[k]) == 0 {
-		k = v.accuracyOf(p.Variant)
-	}
-	if p.Name == peer.None {
-		return []string{"", ""}
-	}
-	return []string{v.plain(k, record.P99Ms), v.share(k)}
+// at has the columns of one number of timers and goroutines.
+type at struct {
+	*view
+	workload      string
+	n, goroutines int
 }
 
-// share returns the share of early timers in an accuracy check, from the worst
-// trial.
+// lone has the columns of a workload with one number of timers.
+func (v *view) lone(workload string) at { return at{v, workload, first(v.sizes(workload)), 1} }
+
+func (a at) job(p peer.Info) record.Job { return key(a.workload, p.Name, a.n, a.goroutines) }
+
+// median is a column of the median.
+func (a at) median(head, value string) column {
+	return column{Head: head, Cell: func(p peer.Info) string { return a.cell(a.job(p), a.stat(a.job(p), value).median) }}
+}
+
+// worst is a column of the maximum. It is for faults.
+func (a at) worst(head, value string) column {
+	return column{Head: head, Cell: func(p peer.Info) string { return a.cell(a.job(p), a.stat(a.job(p), value).max) }}
+}
+
+// spread is a column of the median, and of the range if the trials differ.
+func (a at) spread(head, value string) column {
+	return column{Head: head, Cell: func(p peer.Info) string { return a.ranged(a.job(p), value) }}
+}
+
+func (a at) early() column {
+	return column{Head: "early", Cell: func(p peer.Info) string { return a.share(a.job(p)) }}
+}
+
+// cell formats a value. For a missing value it returns "failed" if a trial
+// failed.
+func (v *view) cell(k record.Job, x float64) string {
+	if math.IsNaN(x) && slices.ContainsFunc(v.trials[k], func(r record.Result) bool { return r.Failed != "" }) {
+		return "failed"
+	}
+	return page.Figure(x)
+}
+
+func (v *view) ranged(k record.Job, value string) string {
+	s := v.stat(k, value)
+	if least, most := page.Figure(s.min), page.Figure(s.max); least != most {
+		return fmt.Sprintf("%s (%s–%s)", page.Figure(s.median), least, most)
+	}
+	return v.cell(k, s.median)
+}
+
+// share returns the share of early timers in the worst trial.
 func (v *view) share(k record.Job) string {
-	early := v.stat(k, record.Early).max
-	fired := v.stat(k, record.Fired).median
-	switch {
-	case math.IsNaN(early):
-		return v.hole(k)
-	case early == 0:
-		return "0"
+	early, fired := v.stat(k, record.Early).max, v.stat(k, record.Fired).median
+	if early > 0 {
+		return fmt.Sprintf("%.2g %%", 100*early/fired)
 	}
-	return fmt.Sprintf("%.2g %%", 100*early/fired)
+	return v.cell(k, early)
 }
 
-// ratios returns the row that compares package time with Foliot.
-func (v *view) ratios(workload string, ns []int) []string {
-	row := []string{"*package time ÷ Foliot*"}
-	for _, n := range ns {
-		row = append(row, times(v.median(workload, peer.Time, n, record.WallNanos)/v.median(workload, peer.Foliot, n, record.WallNanos)))
-	}
-	return append(row, "", "", "", "")
-}
-
-func times(ratio float64) string {
-	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
+// ratio returns the last cell of a column: package time compared with Foliot.
+func (v *view) ratio(workload string, n, goroutines int) string {
+	ratio := v.stat(key(workload, peer.Time, n, goroutines), record.WallNanos).median /
+		v.stat(key(workload, peer.Foliot, n, goroutines), record.WallNanos).median
+	if math.IsNaN(ratio) {
 		return page.Missing
 	}
 	return fmt.Sprintf("*%.1f×*", ratio)
 }
 
-// Standing is the table of bytes and garbage collections.
-func (v *view) Standing() string {
-	ns := v.sizes(measure.Standing)
-	if len(ns) == 0 {
+// operations is the first column of the tables with a ratio.
+func operations(head string) column {
+	c := title(head)
+	c.Foot = "*package time ÷ Foliot*"
+	return c
+}
+
+// Throughput is the table of a workload's time per operation, with the accuracy
+// of each implementation.
+func (v *view) Throughput(workload string) string {
+	columns := []column{operations("ns per operation")}
+	var large at // the largest number up to a million
+	for _, n := range v.sizes(workload) {
+		c := at{v, workload, n, 1}.spread(Number(float64(n)), record.WallNanos)
+		c.Foot = v.ratio(workload, n, 1)
+		columns = append(columns, c)
+		if n <= million || large.view == nil {
+			large = at{v, workload, n, 1}
+		}
+	}
+	if large.view == nil {
 		return page.NotMeasured
 	}
-	t := &page.Table{Head: []string{"bytes per timer; full collection, ms"}}
-	for _, n := range ns {
-		t.Head = append(t.Head, "bytes, "+Number(n))
-	}
-	for _, n := range ns {
-		t.Head = append(t.Head, "GC, "+Number(n))
-	}
-	for _, p := range v.peers(measure.Standing) {
-		row := []string{title(p)}
-		for _, n := range ns {
-			row = append(row, v.plain(key(measure.Standing, p.Name, n, 1), record.Bytes))
+	accuracy := v.lone(measure.Accuracy)
+	return page.Table(v.peers(workload), append(columns,
+		large.median("CPU, "+Number(float64(large.n)), record.CPUNanos), large.median("allocations", record.Allocs),
+		v.representative(accuracy.median("late p99, ms", record.P99Ms)), v.representative(accuracy.early()),
+	)...)
+}
+
+// representative shows the variant of an implementation whose accuracy was not
+// measured, and nothing for the harness alone.
+func (v *view) representative(c column) column {
+	cell := c.Cell
+	c.Cell = func(p peer.Info) string {
+		if p.Name == peer.None {
+			return ""
 		}
-		for _, n := range ns {
-			row = append(row, v.cell(key(measure.Standing, p.Name, n, 1), record.GCMs))
+		if len(v.trials[v.only(measure.Accuracy, p.Name)]) == 0 {
+			p = peer.Info{Name: p.Variant}
 		}
-		t.Add(row...)
+		return cell(p)
 	}
-	return t.String()
-}
-
-// Million is the table of the burst.
-func (v *view) Million() string {
-	t := &page.Table{Words: true, Head: []string{
-		"", "callbacks run on", "CPU to set, ms", "CPU to fire, ms", "late p50, ms", "p99", "max", "early", "by up to, ms", "fired",
-	}}
-	for _, p := range v.peers(measure.Million) {
-		k := v.burstOf(p.Name)
-		t.Add(title(p), p.Callbacks, v.cell(k, record.AddMs), v.cell(k, record.FireMs), v.cell(k, record.P50Ms), v.cell(k, record.P99Ms),
-			v.worst(k, record.MaxMs), v.share(k), v.worst(k, record.EarliestMs), v.plain(k, record.Fired))
-	}
-	return orNotMeasured(t)
-}
-
-func orNotMeasured(t *page.Table) string {
-	if len(t.Rows) == 0 {
-		return page.NotMeasured
-	}
-	return t.String()
-}
-
-// Accuracy is the table of the accuracy checks.
-func (v *view) Accuracy() string {
-	t := &page.Table{Head: []string{
-		"", "resolution", "late p50, ms", "p99", "max", "early", "by up to, ms", "never fired", "fired twice", "fired though removed",
-	}}
-	for _, p := range v.peers(measure.Accuracy) {
-		k := v.accuracyOf(p.Name)
-		t.Add(title(p), p.Resolution, v.plain(k, record.P50Ms), v.plain(k, record.P99Ms), v.worst(k, record.MaxMs), v.share(k),
-			v.worst(k, record.EarliestMs), v.worst(k, record.Lost), v.worst(k, record.Doubled), v.worst(k, record.Undead))
-	}
-	return orNotMeasured(t)
-}
-
-// Idle is the table of costs while no timer is due.
-func (v *view) Idle() string {
-	ns := v.sizes(measure.Idle)
-	t := &page.Table{Head: []string{""}}
-	for _, n := range ns {
-		t.Head = append(t.Head, fmt.Sprintf("CPU ms, %s pending", Number(n)), "context switches")
-	}
-	for _, p := range v.peers(measure.Idle) {
-		row := []string{title(p)}
-		for _, n := range ns {
-			k := key(measure.Idle, p.Name, n, 1)
-			row = append(row, v.cell(k, record.CPUMs), v.plain(k, record.Switches))
-		}
-		t.Add(row...)
-	}
-	return orNotMeasured(t)
+	return c
 }
 
 // Parallel is the table of one workload on several goroutines.
 func (v *view) Parallel(workload string) string {
-	var crews []int
-	for k := range v.trials {
-		if k.Workload == workload && k.Goroutines > 1 && !slices.Contains(crews, k.Goroutines) {
-			crews = append(crews, k.Goroutines)
-		}
+	columns, n := []column{operations("ns per operation of all together")}, v.parallelSize(workload)
+	for _, g := range v.crews(workload) {
+		c := at{v, workload, n, g}.spread(fmt.Sprintf("%d goroutines", g), record.WallNanos)
+		c.Foot = v.ratio(workload, n, g)
+		columns = append(columns, c, at{v, workload, n, g}.median("CPU", record.CPUNanos))
 	}
-	if len(crews) == 0 {
+	if len(columns) == 1 {
 		return page.NotMeasured
 	}
-	slices.Sort(crews)
-	n := v.parallelSize(workload)
-	t := &page.Table{Head: []string{"ns per operation of all together"}}
-	for _, g := range crews {
-		t.Head = append(t.Head, fmt.Sprintf("%d goroutines", g), "CPU")
-	}
-	ratios := []string{"*package time ÷ Foliot*"}
-	for _, g := range crews {
-		ratios = append(ratios, times(v.stat(key(workload, peer.Time, n, g), record.WallNanos).median/
-			v.stat(key(workload, peer.Foliot, n, g), record.WallNanos).median), "")
-	}
-	for _, p := range v.peers(workload) {
-		row := []string{title(p)}
-		for _, g := range crews {
-			k := key(workload, p.Name, n, g)
-			row = append(row, v.cell(k, record.WallNanos), v.plain(k, record.CPUNanos))
-		}
-		t.Add(row...)
-	}
-	t.Add(ratios...)
-	return t.String()
+	return page.Table(v.peers(workload), columns...)
 }
 
-func (v *view) parallelSize(workload string) int {
-	for k := range v.trials {
-		if k.Workload == workload && k.Goroutines > 1 {
-			return k.N
-		}
+// ParallelSize is the number of timers in the measurements with several
+// goroutines.
+func (v *view) ParallelSize() string { return Number(float64(v.parallelSize(measure.AddRemove))) }
+
+// Standing is the table of bytes and garbage collections.
+func (v *view) Standing() string {
+	columns, collections := []column{title("bytes per timer; full collection, ms")}, []column(nil)
+	for _, n := range v.sizes(measure.Standing) {
+		a := at{v, measure.Standing, n, 1}
+		columns = append(columns, a.median("bytes, "+Number(float64(n)), record.Bytes))
+		collections = append(collections, a.spread("GC, "+Number(float64(n)), record.GCMs))
 	}
-	return 0
+	return page.Table(v.peers(measure.Standing), append(columns, collections...)...)
+}
+
+// Million is the table of the burst.
+func (v *view) Million() string {
+	a := v.lone(measure.Million)
+	return page.Table(v.peers(a.workload), title(""),
+		column{Head: "callbacks run on", Cell: func(p peer.Info) string { return p.Callbacks }, Text: true},
+		a.spread("CPU to set, ms", record.AddMs), a.spread("CPU to fire, ms", record.FireMs),
+		a.spread("late p50, ms", record.P50Ms), a.spread("p99", record.P99Ms), a.worst("max", record.MaxMs),
+		a.early(), a.worst("by up to, ms", record.EarliestMs), a.median("fired", record.Fired))
+}
+
+// Accuracy is the table of the accuracy checks.
+func (v *view) Accuracy() string {
+	a := v.lone(measure.Accuracy)
+	return page.Table(v.peers(a.workload), title(""),
+		column{Head: "resolution", Cell: func(p peer.Info) string { return p.Resolution }},
+		a.median("late p50, ms", record.P50Ms), a.median("p99", record.P99Ms), a.worst("max", record.MaxMs),
+		a.early(), a.worst("by up to, ms", record.EarliestMs), a.worst("never fired", record.Lost),
+		a.worst("fired twice", record.Doubled), a.worst("fired though removed", record.Undead))
+}
+
+// Idle is the table of costs while no timer is due.
+func (v *view) Idle() string {
+	columns := []column{title("")}
+	for _, n := range v.sizes(measure.Idle) {
+		a := at{v, measure.Idle, n, 1}
+		columns = append(columns, a.spread(fmt.Sprintf("CPU ms, %s pending", Number(float64(n))), record.CPUMs), a.median("context switches", record.Switches))
+	}
+	return page.Table(v.peers(measure.Idle), columns...)
 }
 
 // Floors is the table of lower bounds.
 func (v *view) Floors() string {
-	t := &page.Table{Head: []string{"", "ns"}}
 	k := key(measure.Floors, peer.None, 0, 1)
-	for _, name := range measure.FloorNames() {
-		t.Add(name, v.cell(k, name))
-	}
+	names := measure.FloorNames()
 	if len(v.trials[k]) == 0 {
-		return page.NotMeasured
+		names = nil
 	}
-	return t.String()
+	return page.Table(names,
+		page.Column[string]{Cell: func(name string) string { return name }},
+		page.Column[string]{Head: "ns", Cell: func(name string) string { return v.ranged(k, name) }})
 }
 
 // Implementations is the table of the measured implementations.
-func (v *view) Implementations() string {
-	t := &page.Table{Words: true, Head: []string{"", "description"}}
-	for _, p := range peer.All {
-		t.Add(title(p), p.What)
-	}
-	return t.String()
+func (*view) Implementations() string {
+	return page.Table(peer.All, title(""), column{Head: "description", Cell: func(p peer.Info) string { return p.What }, Text: true})
 }
 
-// Gaps lists the skipped and the failed measurements.
+// Gaps lists the skipped measurements.
 func (v *view) Gaps() string {
-	var b strings.Builder
-	why := map[string][]string{}
+	workloads := map[string][]string{}
 	var order []string
 	for _, s := range v.Skipped {
 		info, _ := peer.Find(s.Peer)
-		line := fmt.Sprintf("%s, %s timers: %s", info.Title, Number(s.N), s.Why)
-		if len(why[line]) == 0 {
-			order = append(order, line)
+		gap := fmt.Sprintf("%s, %s timers: %s", info.Title, Number(float64(s.N)), s.Why)
+		if len(workloads[gap]) == 0 {
+			order = append(order, gap)
 		}
-		why[line] = append(why[line], s.Workload)
+		workloads[gap] = append(workloads[gap], s.Workload)
 	}
-	for _, line := range order {
-		fmt.Fprintf(&b, "- Not tried (%s): %s.\n", strings.Join(why[line], ", "), line)
+	text := ""
+	for _, gap := range order {
+		text += fmt.Sprintf("- Not tried (%s): %s.\n", strings.Join(workloads[gap], ", "), gap)
 	}
-	for _, r := range v.Results {
-		if r.Failed != "" {
-			fmt.Fprintf(&b, "- Failed: %s, %s, %s timers, trial %d: %s\n", WorkloadTitle(r.Job), r.Peer, Number(r.N), r.Trial, r.Failed)
-		}
-	}
-	if b.Len() == 0 {
-		return "Nothing was skipped and nothing failed.\n"
-	}
-	return b.String()
+	return text
 }

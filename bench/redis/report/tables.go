@@ -1,13 +1,13 @@
 package report
 
 import (
-	"fmt"
 	"math"
-	"strings"
 
 	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/redis/contender"
 )
+
+type column = page.Column[*Result]
 
 // title returns the contender's title, in bold if it is Foliot's.
 func (r *Result) title() string {
@@ -18,105 +18,123 @@ func (r *Result) title() string {
 	return page.Title(info.Title, info.Ours)
 }
 
+func (r *Result) ours() bool {
+	info, err := contender.Find(r.Contender)
+	return err == nil && info.Ours
+}
+
 func (r *Result) rate() float64 { return float64(r.N) / r.Seconds }
 
-// of returns the results of a kind that did not fail.
-func (r *Run) of(kind string) (list []*Result) {
-	for i := range r.Results {
-		if r.Results[i].Kind == kind && r.Results[i].Failed == "" {
-			list = append(list, &r.Results[i])
+// titles is the first column.
+var titles = column{Cell: (*Result).title}
+
+// figures is a column of numbers. Those below a tenth are rounded.
+func figures(head string, value func(*Result) float64) column {
+	return column{Head: head, Cell: func(r *Result) string {
+		x := value(r)
+		if math.Abs(x) < 0.1 {
+			x = math.Round(10*x) / 10
 		}
-	}
-	return list
+		return page.Figure(x)
+	}}
 }
+
+// counts is a column of whole numbers.
+func counts(head string, value func(*Result) int) column {
+	return column{Head: head, Cell: func(r *Result) string { return page.Count(value(r)) }}
+}
+
+var (
+	sizes    = counts("body, bytes", func(r *Result) int { return r.Size })
+	lost     = counts("lost", func(r *Result) int { return r.Calls.Lost })
+	doubled  = counts("twice", func(r *Result) int { return r.Calls.Doubled })
+	life     = figures("Redis, µs", func(r *Result) float64 { return r.Life })
+	lifeNode = figures("its server, µs", func(r *Result) float64 { return r.LifeNode })
+)
 
 // Creates is the table of create rates.
 func (r *Run) Creates() string {
-	t := &page.Table{Head: []string{"", "tasks in a call", "callers", "body, bytes", "creates a second", "Redis, µs", "its server, µs", "the creating process, µs"}}
-	for _, x := range r.of(Create) {
-		t.Add(x.title(), page.Count(x.Each), page.Count(x.Callers), page.Count(x.Size), page.Count(int(x.rate())), figure(x.Redis), orNone(x.Node), figure(x.Own))
-	}
-	return t.String()
-}
-
-// figure formats a number. It rounds numbers below a tenth.
-func figure(x float64) string {
-	if math.Abs(x) < 0.1 {
-		x = math.Round(10*x) / 10
-	}
-	return page.Figure(x)
-}
-
-func orNone(x float64) string {
-	if x == 0 {
-		return page.Missing
-	}
-	return figure(x)
+	return page.Table(r.of(Create), titles,
+		counts("tasks in a call", func(r *Result) int { return r.Each }),
+		counts("callers", func(r *Result) int { return r.Callers }),
+		sizes,
+		counts("creates a second", func(r *Result) int { return int(r.rate()) }),
+		figures("Redis, µs", func(r *Result) float64 { return r.Redis }),
+		figures("its server, µs", func(r *Result) float64 {
+			if r.Node == 0 {
+				return math.NaN() // it has none
+			}
+			return r.Node
+		}),
+		figures("the creating process, µs", func(r *Result) float64 { return r.Own }))
 }
 
 // Sizes is the table of bytes per task.
 func (r *Run) Sizes() string {
-	t := &page.Table{Head: []string{"", "body, bytes", "memory, bytes", "less the body", "appended to the file, bytes"}}
-	seen := map[string]bool{}
+	type size struct {
+		contender string
+		bytes     int
+	}
+	var list []*Result
+	seen := map[size]bool{}
 	for _, x := range r.of(Create) {
-		if key := fmt.Sprint(x.Contender, x.Size); !seen[key] {
+		if key := (size{x.Contender, x.Size}); !seen[key] {
 			seen[key] = true
-			t.Add(x.title(), page.Count(x.Size), figure(x.Bytes), figure(x.Bytes-float64(x.Size)), figure(x.File))
+			list = append(list, x)
 		}
 	}
 	for _, x := range r.of(Late) {
-		if info, err := contender.Find(x.Contender); err == nil && info.Ours {
-			t.Add(x.title()+", delivered and kept", page.Count(x.Size), figure(x.Bytes), page.Missing, figure(x.File))
+		if x.ours() {
+			list = append(list, x)
 		}
 	}
-	return t.String()
+	return page.Table(list,
+		column{Cell: func(r *Result) string {
+			if r.Kind == Late {
+				return r.title() + ", delivered and kept"
+			}
+			return r.title()
+		}},
+		sizes,
+		figures("memory, bytes", func(r *Result) float64 { return r.Bytes }),
+		figures("less the body", func(r *Result) float64 {
+			if r.Kind == Late {
+				return math.NaN() // the body is gone
+			}
+			return r.Bytes - float64(r.Size)
+		}),
+		figures("appended to the file, bytes", func(r *Result) float64 { return r.File }))
 }
 
 // Lateness is the table of lateness.
 func (r *Run) Lateness() string {
-	t := &page.Table{Head: []string{"", "late, p50, ms", "p99, ms", "most, ms", "early", "by at most, ms", "lost", "twice", "Redis, µs", "its server, µs", "a sleep, p99, ms"}}
-	for _, x := range r.of(Late) {
-		v := x.Calls
-		t.Add(x.title(), figure(v.P50), figure(v.P99), figure(v.Most), page.Count(v.Early), figure(max(-v.Least, 0)), page.Count(v.Lost), page.Count(v.Doubled), figure(x.Life), figure(x.LifeNode), figure(x.Sleep))
-	}
-	return t.String()
+	return page.Table(r.of(Late), titles,
+		figures("late, p50, ms", func(r *Result) float64 { return r.Calls.P50 }),
+		figures("p99, ms", func(r *Result) float64 { return r.Calls.P99 }),
+		figures("most, ms", func(r *Result) float64 { return r.Calls.Most }),
+		counts("early", func(r *Result) int { return r.Calls.Early }),
+		figures("by at most, ms", func(r *Result) float64 { return max(-r.Calls.Least, 0) }),
+		lost, doubled, life, lifeNode,
+		figures("a sleep, p99, ms", func(r *Result) float64 { return r.Sleep }))
 }
 
 // Drains is the table of call rates for tasks that are due at the same moment.
 func (r *Run) Drains() string {
-	t := &page.Table{Head: []string{"", "calls a second", "the last one after, s", "lost", "twice", "Redis, µs", "its server, µs"}}
-	for _, x := range r.of(Drain) {
-		v := x.Calls
-		t.Add(x.title(), page.Count(int(float64(v.Came-1)/v.Seconds)), figure(v.Last), page.Count(v.Lost), page.Count(v.Doubled), figure(x.Life), figure(x.LifeNode))
-	}
-	return t.String()
+	return page.Table(r.of(Drain), titles,
+		counts("calls a second", func(r *Result) int { return int(float64(r.Calls.Came-1) / r.Calls.Seconds) }),
+		figures("the last one after, s", func(r *Result) float64 { return r.Calls.Last }),
+		lost, doubled, life, lifeNode)
 }
 
 // Idles is the table of processor time without tasks.
 func (r *Run) Idles() string {
-	t := &page.Table{Head: []string{"", "Redis, ms a second", "its server, ms a second"}}
-	for _, x := range r.of(Idle) {
-		t.Add(x.title(), figure(x.IdleRedis), figure(x.IdleNode))
-	}
-	return t.String()
+	return page.Table(r.of(Idle), titles,
+		figures("Redis, ms a second", func(r *Result) float64 { return r.IdleRedis }),
+		figures("its server, ms a second", func(r *Result) float64 { return r.IdleNode }))
 }
 
-// judged returns a target with a unit, or without. wanted is empty if the row
-// is for information only.
-func judged(what, wanted string, value float64, unit string, reached bool) page.Target {
-	verdict := page.Judge(reached, value)
-	if wanted == "" && verdict != page.Unknown {
-		verdict = page.None
-	}
-	if wanted != "" {
-		wanted += " " + unit
-	}
-	return page.Target{
-		What: what, Wanted: strings.TrimSpace(wanted), Measured: strings.TrimSpace(figure(value) + " " + unit), Verdict: verdict,
-	}
-}
-
-func (r *Run) targets() (list []page.Target) {
+// Targets is the table of targets.
+func (r *Run) Targets() string {
 	batched, p99, wrong, theirs := math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	for _, x := range r.of(Create) {
 		if x.Contender == "foliot" && x.Each > 1 && (math.IsNaN(batched) || x.Size < 1000) {
@@ -131,13 +149,17 @@ func (r *Run) targets() (list []page.Target) {
 			theirs = x.Calls.P99
 		}
 	}
-	return []page.Target{
-		judged("creates a second, in batches over HTTP", "≥ 20 000", batched, "", batched >= 20_000),
-		judged("lateness, p99, at 1000 deliveries a second", "≤ 20", p99, "ms", p99 <= 20),
-		judged("of these early, lost or twice", "0", wrong, "", wrong == 0),
-		judged("p99 of asynq with default settings, in the same run", "", theirs, "ms", true),
+	compared := page.Target{What: "p99 of asynq with default settings, in the same run", Measured: page.Figure(theirs) + " ms"}
+	if !math.IsNaN(theirs) {
+		compared.Verdict = page.None
 	}
+	return page.Targets([]page.Target{
+		{
+			What: "creates a second, in batches over HTTP", Wanted: "≥ " + page.Count(20_000),
+			Measured: page.Figure(batched), Verdict: page.Judge(batched >= 20_000, batched),
+		},
+		page.Most("lateness, p99, at 1000 deliveries a second", p99, 20, "ms"),
+		page.Most("of these early, lost or twice", wrong, 0, ""),
+		compared,
+	})
 }
-
-// Targets is the table of targets.
-func (r *Run) Targets() string { return page.Targets(r.targets()).String() }
