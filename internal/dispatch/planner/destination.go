@@ -102,8 +102,9 @@ func (t *destination) next(now time.Duration) time.Duration {
 	return next
 }
 
-// closedUntil returns until when only tasks that were run by hand are sent. The
-// result is at most now if other tasks are sent too.
+// closedUntil returns the latest of three ends: of t.rested, of the delay that
+// the receiver asked for, and of an open breaker. Only the first one stops
+// tasks that were run by hand. If the result is at most now, all three are over.
 func (t *destination) closedUntil() time.Duration {
 	until := max(t.rested, t.retryAt)
 	if t.breaker.open {

@@ -24,8 +24,8 @@
 //
 // Tasks are divided into shards, by a hash of the namespace and of the name up
 // to an @. All keys of a shard lie in one slot. A task is "<ns>/<name>", a lane
-// is "<ns>/<queue>/<priority>/<destination>". Only the last part can contain a
-// slash.
+// is "<ns>/<queue>/<priority>/<destination>". Of these parts, only a lane's
+// destination can contain a slash.
 //
 //	foliot:{tag}:meta          HASH    task → stamp and record
 //	foliot:{tag}:body          HASH    task → its body
@@ -48,6 +48,9 @@
 //	                                   soon
 //	foliot:meta                HASH    format, oldest reader, shards, lease: values that all nodes
 //	                                   share; and the identity of the store (package identity)
+//	foliot:{tag}:seal, foliot:{settings}:seal, foliot:{foliot:nodes}:seal
+//	                           STRING  empty, and never read: a write to it makes WAIT cover
+//	                                   earlier writes (redisconn/scripts/seal.lua)
 //	foliot:{settings}:id, foliot:{foliot:nodes}:id
 //	                           HASH    store: the same identity; and the number of shards
 //	foliot:nodes               HASH    node → its last heartbeat, its process and a description

@@ -6,7 +6,8 @@
 --
 -- KEYS     the keys of all items, each once
 -- ARGV[1]  the caller's clock in milliseconds; '': compare no clock (tests)
--- ARGV[2]  how far that clock may be behind the server's; ARGV[3]: how far ahead
+-- ARGV[2]  how far that clock may be behind the server's, in milliseconds
+-- ARGV[3]  how far it may be ahead
 -- ARGV[4]  the identity of the store
 -- ARGV[5]  the number of the key that holds the identity: the ownership of a shard. If
 --          the identity is missing or different, the script does nothing
@@ -40,7 +41,6 @@
 --
 -- All checks of an item come before its first write, and every key is in KEYS,
 -- so no item ends halfway. Idempotent: a stamp is never used for two values.
--- nothing ends halfway. Idempotent: a stamp is never used for two values.
 local call, keys, args, number = redis.call, KEYS, ARGV, tonumber -- globals cost more
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
