@@ -132,10 +132,10 @@ func (t *Run) Lateness(of string, late []time.Duration) time.Duration {
 	return p99
 }
 
-// MustTally prints the tally of a fast receiver's log, and checks the promises of
-// every scenario.
-func (t *Run) MustTally(n verify.Numbered, path string) verify.Tally {
-	v := OK(n.Tally(receiver.ReadDeliveries(path)))
+// JudgeNumbered checks the promises of every scenario in the log of a fast
+// receiver, and prints the result.
+func (t *Run) JudgeNumbered(n verify.Numbered, path string) verify.NumberedVerdict {
+	v := OK(n.Check(receiver.ReadDeliveries(path)))
 	t.Note("%s: accepted %d, arrived %d", n.Prefix, n.Count, v.Arrived)
 	t.Must(v.Lost.Count == 0, "lost %v", v.Lost)
 	t.Must(v.Early.Count == 0, "early %v", v.Early)

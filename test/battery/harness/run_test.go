@@ -16,7 +16,7 @@ func TestALogThatBreaksAPromiseFails(t *testing.T) {
 	at := func(ms float64) time.Time { return start.Add(time.Duration(ms * float64(time.Millisecond))) }
 	tasks := verify.Numbered{Prefix: "a", Count: 3, Due: func(i int) time.Time { return at(float64(100 * (i + 1))) }}
 	write := func(lines ...any) string {
-		path := filepath.Join(t.TempDir(), "sunk")
+		path := filepath.Join(t.TempDir(), "deliveries")
 		var b []byte
 		for i := 0; i < len(lines); i += 2 {
 			b = fmt.Appendf(b, "%s id %d\n", lines[i], at(lines[i+1].(float64)).UnixNano())
@@ -36,7 +36,7 @@ func TestALogThatBreaksAPromiseFails(t *testing.T) {
 		"one twice":   {write("a-0", 101.0, "a-1", 201.0, "a-2", 301.0, "a-2", 302.0), true},
 	} {
 		tr := &Run{Out: io.Discard}
-		tr.MustTally(tasks, c.path)
+		tr.JudgeNumbered(tasks, c.path)
 		if tr.Failed != c.fails {
 			t.Errorf("%s: failed is %v", name, tr.Failed)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // Numbered is many tasks that differ only by their number: prefix-0, prefix-1 …
-// Check works by name for some thousands of tasks, Tally by number for millions.
+// Check works by name for some thousands of tasks, Numbered.Check by number for millions.
 type Numbered struct {
 	Prefix string
 	Count  int

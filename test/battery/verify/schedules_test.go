@@ -10,7 +10,7 @@ func TestOccurrencesAreJudgedByTheirSchedulesAndInstants(t *testing.T) {
 	due := func(i int) string { return three.Name(i) + "@" + strconv.FormatInt(three.Due(i).UnixMilli(), 10) }
 	arrivals := deliveriesAt(due(0), 101.0, due(1), 201.0, "a-1@17", 202.0, due(2), 301.0, "b-0@1", 303.0)
 	first := three.Before(three.Due(2))
-	v, err := first.Tally(three.Occurrences(arrivals, first.Count))
+	v, err := first.Check(three.Occurrences(arrivals, first.Count))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ type callback struct {
 	body                       []byte
 }
 
-var errInvalidRequest = errors.New("this is no request that a sink reads")
+var errInvalidRequest = errors.New("a fast receiver cannot read this request")
 
 // readCallback reads one request. It understands only requests of the server:
 // HTTP/1.1, canonical header names, a body of a known length.

@@ -17,7 +17,7 @@ import (
 // FastCommand is the hidden scenario under which the battery runs itself again
 // as a fast receiver. A process of its own shares no scheduler and no garbage collector
 // with the measurement, and the system reports its processor time.
-const FastCommand = "sink"
+const FastCommand = "fast-receiver"
 
 // fastOrder is a line of its standard input; it answers each with its counts.
 type fastOrder struct {
@@ -65,16 +65,16 @@ type Fast struct {
 func StartFast(path, addr string) (*Fast, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("start the sink: %w", err)
+		return nil, fmt.Errorf("start the fast receiver: %w", err)
 	}
-	c, err := system.StartChild("the sink", exec.Command(self, FastCommand, path, addr))
+	c, err := system.StartChild("the fast receiver", exec.Command(self, FastCommand, path, addr))
 	if err != nil {
 		return nil, err
 	}
 	p := &Fast{Child: c, Path: path}
 	var hello fastGreeting
 	if err := p.Out.Decode(&hello); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the sink: %w", err), p.Close())
+		return nil, errors.Join(fmt.Errorf("start the fast receiver: %w", err), p.Close())
 	}
 	p.Addr = hello.Addr
 	return p, nil
@@ -93,10 +93,10 @@ func (p *Fast) Counts() (Counts, error) { return p.order(fastOrder{}) }
 
 func (p *Fast) order(o fastOrder) (c Counts, err error) {
 	if err := json.NewEncoder(p.In).Encode(o); err != nil {
-		return c, fmt.Errorf("speak to the sink: %w", err)
+		return c, fmt.Errorf("write to the fast receiver: %w", err)
 	}
 	if err := p.Out.Decode(&c); err != nil {
-		return c, fmt.Errorf("listen to the sink: %w", err)
+		return c, fmt.Errorf("read from the fast receiver: %w", err)
 	}
 	return c, nil
 }
@@ -118,7 +118,7 @@ func (p *Fast) Await(ctx context.Context, count int, due time.Time, patience tim
 			last, progress = c.Arrived, now
 		}
 		if now.Sub(progress) > patience || !timing.Pause(ctx, 50*time.Millisecond) {
-			return ctx.Err() // the tally reports the missing tasks
+			return ctx.Err() // the verdict reports the missing tasks
 		}
 	}
 }

@@ -25,7 +25,7 @@ func ReadDeliveries(path string) iter.Seq2[verify.Delivery, error] {
 	return func(yield func(verify.Delivery, error) bool) {
 		f, err := os.Open(path)
 		if err != nil {
-			yield(verify.Delivery{}, fmt.Errorf("read a sink's log: %w", err))
+			yield(verify.Delivery{}, fmt.Errorf("read a fast receiver's log: %w", err))
 			return
 		}
 		defer f.Close()
@@ -37,7 +37,7 @@ func ReadDeliveries(path string) iter.Seq2[verify.Delivery, error] {
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(verify.Delivery{}, fmt.Errorf("read a sink's log: %w", err))
+			yield(verify.Delivery{}, fmt.Errorf("read a fast receiver's log: %w", err))
 		}
 	}
 }
@@ -45,11 +45,11 @@ func ReadDeliveries(path string) iter.Seq2[verify.Delivery, error] {
 func parseDelivery(line []byte) (verify.Delivery, error) {
 	fields := bytes.Split(line, []byte{' '})
 	if len(fields) != 3 {
-		return verify.Delivery{}, fmt.Errorf("a sink's log holds the line %q", line)
+		return verify.Delivery{}, fmt.Errorf("a fast receiver's log holds the line %q", line)
 	}
 	at, err := strconv.ParseInt(string(fields[2]), 10, 64)
 	if err != nil {
-		return verify.Delivery{}, fmt.Errorf("a sink's log holds the line %q: %w", line, err)
+		return verify.Delivery{}, fmt.Errorf("a fast receiver's log holds the line %q: %w", line, err)
 	}
 	return verify.Delivery{Name: fields[0], ID: fields[1], At: at}, nil
 }

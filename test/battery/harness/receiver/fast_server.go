@@ -35,12 +35,12 @@ type fastServer struct {
 func openFastServer(path, addr string) (*fastServer, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open the sink's log: %w", err)
+		return nil, fmt.Errorf("open the log of a fast receiver: %w", err)
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("open a sink: %w", err)
+		return nil, fmt.Errorf("open a fast receiver: %w", err)
 	}
 	s := &fastServer{listener: l, file: f, lines: bufio.NewWriterSize(f, 1<<20), conns: map[net.Conn]struct{}{}}
 	s.group.Go(s.accept)

@@ -60,7 +60,7 @@ func deliver(t *testing.T, client *http.Client, url, name string, h http.Header,
 }
 
 func TestASinkLogsEveryCallbackAndVerifiesSome(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "sunk")
+	path := filepath.Join(t.TempDir(), "deliveries")
 	s, err := openFastServer(path, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestASinkLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 			h = signedHeader(t, anotherSecret, "id", []byte(body))
 		}
 		if status := deliver(t, client, url, fmt.Sprintf("a-%d", i), h, body); status != http.StatusOK {
-			t.Fatalf("the sink answered %d", status)
+			t.Fatalf("the receiver answered %d", status)
 		}
 	}
 	if got, want := s.seen(), (Counts{Arrived: 3 * sample, Signed: 3 * sample, Verified: 2, Rejected: 1}); got != want {
@@ -105,7 +105,7 @@ func TestASinkLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 }
 
 func TestASinkRefusesWhatItCannotRead(t *testing.T) {
-	s, err := openFastServer(filepath.Join(t.TempDir(), "sunk"), "127.0.0.1:0")
+	s, err := openFastServer(filepath.Join(t.TempDir(), "deliveries"), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestASinkRefusesWhatItCannotRead(t *testing.T) {
 		if _, err := io.WriteString(conn, request); err != nil {
 			t.Fatal(err)
 		}
-		reply, _ := io.ReadAll(conn) // the sink may close before it has read all: a reset is as good
+		reply, _ := io.ReadAll(conn) // the receiver may close before it has read all: a reset is as good
 		if len(reply) > 0 && !strings.HasPrefix(string(reply), "HTTP/1.1 400 ") {
 			t.Errorf("%.60q… was answered with %q", request, reply)
 		}
@@ -161,7 +161,7 @@ func TestASinkInAProcessOfItsOwnTakesOrdersUntilItIsClosed(t *testing.T) {
 		t.Error(err)
 	}
 	n := verify.Numbered{Prefix: "a", Count: sample, Due: func(int) time.Time { return start }}
-	if v, err := n.Tally(ReadDeliveries(p.Path)); err != nil || v.Lost.Count != 0 {
+	if v, err := n.Check(ReadDeliveries(p.Path)); err != nil || v.Lost.Count != 0 {
 		t.Errorf("after its end the log tells %+v, %v", v, err)
 	}
 }

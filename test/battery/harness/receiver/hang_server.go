@@ -67,35 +67,35 @@ func (p *HangServer) Close() {
 
 // OpenHangServers opens n of them, or none.
 func OpenHangServers(n int) ([]*HangServer, error) {
-	var pits []*HangServer
+	var servers []*HangServer
 	for range n {
 		p, err := OpenHangServer()
 		if err != nil {
-			CloseHangServers(pits)
+			CloseHangServers(servers)
 			return nil, err
 		}
-		pits = append(pits, p)
+		servers = append(servers, p)
 	}
-	return pits, nil
+	return servers, nil
 }
 
 // CloseHangServers closes all of them.
-func CloseHangServers(pits []*HangServer) {
-	for _, p := range pits {
+func CloseHangServers(servers []*HangServer) {
+	for _, p := range servers {
 		p.Close()
 	}
 }
 
 // Connections returns how many connections came to all of them.
-func Connections(pits []*HangServer) int {
+func Connections(servers []*HangServer) int {
 	sum := 0
-	for _, p := range pits {
+	for _, p := range servers {
 		sum += p.Seen()
 	}
 	return sum
 }
 
 // AllConnected reports whether each of them has seen a connection.
-func AllConnected(pits []*HangServer) bool {
-	return !slices.ContainsFunc(pits, func(p *HangServer) bool { return p.Seen() == 0 })
+func AllConnected(servers []*HangServer) bool {
+	return !slices.ContainsFunc(servers, func(p *HangServer) bool { return p.Seen() == 0 })
 }

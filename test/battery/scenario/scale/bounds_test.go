@@ -12,7 +12,7 @@ func TestADrainOutOfOrderFails(t *testing.T) {
 	for displaced, fails := range map[int]bool{harness.MaxInFlight: false, harness.MaxInFlight + 1: true} {
 		var out strings.Builder
 		tr := &harness.Run{Out: &out}
-		mustKeepOrder(tr, verify.Tally{Displaced: []int{0, displaced}})
+		mustKeepOrder(tr, verify.NumberedVerdict{Displaced: []int{0, displaced}})
 		if tr.Failed != fails {
 			t.Errorf("%d places away: failed is %v: %s", displaced, tr.Failed, out.String())
 		}

@@ -32,7 +32,7 @@ func Overdue(ctx context.Context, t *harness.Run) {
 	harness.Check(fast.Await(ctx, n.Count, began, 30*time.Second))
 	seen := memory.End()
 	st.StopWith(fast)
-	v := t.MustTally(n, fast.Path)
+	v := t.JudgeNumbered(n, fast.Path)
 	t.Note("ready after %s; drained in %.1f s, %.0f deliveries a second; memory %v", verify.Millis(ready), v.Last.Sub(v.First).Seconds(), v.Rate, seen)
 	first := v.First.Sub(began)
 	t.Must(first <= 2*time.Second, "the first one came %s after the start, at most 2 s", verify.Millis(first))
@@ -41,7 +41,7 @@ func Overdue(ctx context.Context, t *harness.Run) {
 
 // mustKeepOrder holds a drain against the order of the dues. So many attempts
 // are under way at once that the receiver sees neighbours change places.
-func mustKeepOrder(t *harness.Run, v verify.Tally) {
+func mustKeepOrder(t *harness.Run, v verify.NumberedVerdict) {
 	p999 := verify.Percentile(v.Displaced, 99.9)
 	t.Must(p999 <= harness.MaxInFlight, "places out of the order of the dues: p99.9 %d, at most the %d that may be in flight; the worst %d", p999, harness.MaxInFlight, verify.Percentile(v.Displaced, 100))
 }

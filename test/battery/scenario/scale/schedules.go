@@ -72,7 +72,7 @@ func makeCrowd(ctx context.Context, st *harness.Environment, all verify.Numbered
 
 func concludeCrowd(st *harness.Environment, c scheduleCrowd, all, seen verify.Numbered, fast *receiver.Fast) {
 	st.StopWith(fast)
-	v := harness.OK(seen.Tally(all.Occurrences(receiver.ReadDeliveries(fast.Path), seen.Count)))
+	v := harness.OK(seen.Check(all.Occurrences(receiver.ReadDeliveries(fast.Path), seen.Count)))
 	t := st.Run
 	t.Note("%s: %d instants, arrived %d, the last %s after the first", c.name, seen.Count, v.Arrived, verify.Millis(v.Last.Sub(v.First)))
 	t.Must(v.Lost.Count == 0, "lost %v", v.Lost)

@@ -59,7 +59,7 @@ func runHerd(ctx context.Context, t *harness.Run, name string, count int) system
 func concludeHerd(st *harness.Environment, herd verify.Numbered, fast *receiver.Fast, seen system.MemoryUse) {
 	st.StopWith(fast)
 	t := st.Run
-	v := t.MustTally(herd, fast.Path)
+	v := t.JudgeNumbered(herd, fast.Path)
 	t.Note("drained in %.1f s, %.0f deliveries a second", v.Last.Sub(v.First).Seconds(), v.Rate)
 	t.Note("memory: %v", seen)
 	t.Note("the bystanders:")

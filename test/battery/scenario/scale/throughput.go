@@ -77,7 +77,7 @@ func drainSignedBacklog(ctx context.Context, st *harness.Environment, fast *rece
 // mustDrain prints a drain, checks the promises of every scenario, and returns its
 // rate.
 func mustDrain(t *harness.Run, d drain, log string) float64 {
-	v := t.MustTally(d.tasks, log)
+	v := t.JudgeNumbered(d.tasks, log)
 	if d.signed {
 		t.Must(d.counts.RightlySigned(), "signed %d of %d; of those verified, %d were right and %d wrong", d.counts.Signed, d.counts.Arrived, d.counts.Verified, d.counts.Rejected)
 	} else {

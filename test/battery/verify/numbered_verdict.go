@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Tally summarises the log of a fast receiver for numbered tasks.
-type Tally struct {
+// NumberedVerdict is the result of Numbered.Check.
+type NumberedVerdict struct {
 	Arrived int
 	Lost    Offences // never arrived
 	Early   Offences // arrived before they were due
@@ -22,25 +22,26 @@ type Tally struct {
 	Rate      float64 // arrivals a second between the first tenth and the last
 }
 
-// Tally judges. Its cost is a few sorts of one number for each task.
-func (n Numbered) Tally(arrivals iter.Seq2[Delivery, error]) (Tally, error) {
-	var t Tally
+// Check judges the log of a fast receiver. Its cost is a few sorts of one number for
+// each task.
+func (n Numbered) Check(arrivals iter.Seq2[Delivery, error]) (NumberedVerdict, error) {
+	var v NumberedVerdict
 	first := make([]int64, n.Count) // when each arrived first, 0: never
 	for l, err := range arrivals {
 		if err != nil {
-			return t, err
+			return v, err
 		}
 		i, known := n.index(l.Name)
 		switch {
 		case !known:
-			t.Strangers++
+			v.Strangers++
 			continue
 		case first[i] != 0:
-			t.Repeats++
+			v.Repeats++
 		}
-		t.Arrived++
+		v.Arrived++
 		if due := n.Due(i); l.At < due.UnixNano() {
-			t.Early.Add("%s by %v", n.Name(i), due.Sub(time.Unix(0, l.At)))
+			v.Early.Add("%s by %v", n.Name(i), due.Sub(time.Unix(0, l.At)))
 		}
 		if first[i] == 0 || l.At < first[i] {
 			first[i] = l.At
@@ -48,18 +49,18 @@ func (n Numbered) Tally(arrivals iter.Seq2[Delivery, error]) (Tally, error) {
 	}
 	for i, at := range first {
 		if at == 0 {
-			t.Lost.Add("%s", n.Name(i))
+			v.Lost.Add("%s", n.Name(i))
 			continue
 		}
-		t.Late = append(t.Late, time.Duration(at-n.Due(i).UnixNano()))
+		v.Late = append(v.Late, time.Duration(at-n.Due(i).UnixNano()))
 	}
-	slices.Sort(t.Late)
-	t.order(n, first)
-	return t, nil
+	slices.Sort(v.Late)
+	v.order(n, first)
+	return v, nil
 }
 
 // order finds the drain's rate, and how far it strayed from the order of the dues.
-func (t *Tally) order(n Numbered, first []int64) {
+func (v *NumberedVerdict) order(n Numbered, first []int64) {
 	byDue := make([]int32, 0, len(first))
 	for i, at := range first {
 		if at != 0 {
@@ -84,14 +85,14 @@ func (t *Tally) order(n Numbered, first []int64) {
 		place[i] = int32(p)
 	}
 	for p, i := range byArrival {
-		t.Displaced = append(t.Displaced, max(p-int(place[i]), int(place[i])-p))
+		v.Displaced = append(v.Displaced, max(p-int(place[i]), int(place[i])-p))
 	}
-	slices.Sort(t.Displaced)
+	slices.Sort(v.Displaced)
 	at := func(share float64) time.Time {
 		return time.Unix(0, first[byArrival[int(share*float64(len(byArrival)-1))]])
 	}
-	t.First, t.Last = at(0), at(1)
+	v.First, v.Last = at(0), at(1)
 	if between := at(0.9).Sub(at(0.1)); between > 0 {
-		t.Rate = 0.8 * float64(len(byArrival)) / between.Seconds()
+		v.Rate = 0.8 * float64(len(byArrival)) / between.Seconds()
 	}
 }

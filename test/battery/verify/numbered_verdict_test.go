@@ -22,7 +22,7 @@ func deliveriesAt(lines ...any) iter.Seq2[Delivery, error] {
 // three tasks, due 100, 200 and 300 ms into the run.
 var three = Numbered{Prefix: "a", Count: 3, Due: func(i int) time.Time { return at(float64(100 * (i + 1))) }}
 
-func TestTheTallyCatchesWhatItIsFor(t *testing.T) {
+func TestTheVerdictOfNumberedTasksFindsLossesAndRepeats(t *testing.T) {
 	type counts struct{ arrived, lost, early, repeats, strangers int }
 	for name, c := range map[string]struct {
 		arrivals iter.Seq2[Delivery, error]
@@ -36,12 +36,12 @@ func TestTheTallyCatchesWhatItIsFor(t *testing.T) {
 		"a number there isn't": {deliveriesAt("a-0", 101.0, "a-1", 201.0, "a-3", 301.0), counts{arrived: 2, lost: 1, strangers: 1}},
 		"nothing at all":       {deliveriesAt(), counts{lost: 3}},
 	} {
-		v, err := three.Tally(c.arrivals)
+		v, err := three.Check(c.arrivals)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := (counts{v.Arrived, v.Lost.Count, v.Early.Count, v.Repeats, v.Strangers}); got != c.want {
-			t.Errorf("%s: the tally says %+v, want %+v", name, got, c.want)
+			t.Errorf("%s: the verdict is %+v, want %+v", name, got, c.want)
 		}
 		if len(v.Lost.First) != v.Lost.Count || len(v.Early.First) != v.Early.Count {
 			t.Errorf("%s: it names %v and %v", name, v.Lost, v.Early)
@@ -50,7 +50,7 @@ func TestTheTallyCatchesWhatItIsFor(t *testing.T) {
 }
 
 func TestOfArrivalsTheEarliestCounts(t *testing.T) {
-	v, err := three.Tally(deliveriesAt("a-0", 150.0, "a-0", 130.0, "a-0", 140.0, "a-1", 201.0, "a-2", 301.0)) // lines of several connections
+	v, err := three.Check(deliveriesAt("a-0", 150.0, "a-0", 130.0, "a-0", 140.0, "a-1", 201.0, "a-2", 301.0)) // lines of several connections
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestOfArrivalsTheEarliestCounts(t *testing.T) {
 	}
 }
 
-func TestTheTallyTellsTheOrderAndTheRate(t *testing.T) {
+func TestTheVerdictOfNumberedTasksHasTheOrderAndTheRate(t *testing.T) {
 	const count = 1000
 	n := Numbered{Prefix: "a", Count: count, Due: func(i int) time.Time { return at(float64(i / 2)) }}
 	arrive := func(place func(i int) int) iter.Seq2[Delivery, error] {
@@ -79,7 +79,7 @@ func TestTheTallyTellsTheOrderAndTheRate(t *testing.T) {
 		"backwards":                       {func(i int) int { return count - 1 - i }, count - 2},
 		"neighbours of another due place": {func(i int) int { return i ^ 2 }, 2},
 	} {
-		v, err := n.Tally(arrive(c.place))
+		v, err := n.Check(arrive(c.place))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestArrivalsBetweenTwoInstantsAreThoseOfTheTasksAlone(t *testing.T) {
 	if _, err := three.Between(unreadable, at(100), at(200)); err == nil {
 		t.Error("a log that is not there was counted")
 	}
-	if _, err := three.Tally(unreadable); err == nil {
-		t.Error("a log that is not there has a tally")
+	if _, err := three.Check(unreadable); err == nil {
+		t.Error("a log that is not there has a verdict")
 	}
 }
