@@ -15,7 +15,7 @@
 //	scenario/directory/  the promises of a server with a data directory
 //	scenario/scale/      many tasks, many schedules, hosts that hang
 //	scenario/redis/      several nodes on a Redis
-//	scenario/tenants/    attacks by one namespace or a stranger
+//	scenario/namespaces/ attacks by one namespace or a stranger
 //
 // If the load is millions of tasks, the receiver is a process of its own. It writes
 // its log to the disk at its end, and verify.Numbered judges tasks by number.
@@ -24,5 +24,5 @@
 //	go run ./test/battery steady kill
 //	go run ./test/battery -full crowd second overdue
 //	go run ./test/battery redis
-//	go run ./test/battery -attack lists,window tenants tenants-redis
+//	go run ./test/battery -attack lists,window namespaces namespaces-redis
 package main

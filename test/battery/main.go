@@ -16,9 +16,9 @@ import (
 	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/scenario/directory"
+	"github.com/foliot/foliot/test/battery/scenario/namespaces"
 	"github.com/foliot/foliot/test/battery/scenario/redis"
 	"github.com/foliot/foliot/test/battery/scenario/scale"
-	"github.com/foliot/foliot/test/battery/scenario/tenants"
 )
 
 // scenario checks some promises. Its run ends in bounded time, even if the server
@@ -51,7 +51,7 @@ var scenarios = []scenario{
 	{"second", "-herd tasks due in one second, next to a queue with a few: none lost, memory, rate", scale.Second},
 	{"overdue", "down for a day, -overdue tasks due in that time: none skipped, in order", scale.Overdue},
 	{"schedules", "-schedules of them, over an hour, in a minute and at once: memory, restart, lateness", scale.Schedules},
-	{"tenants", "attacks by one namespace or by a stranger, each next to a namespace with 20 tasks a second", tenants.OnDirectory},
+	{"namespaces", "attacks by one namespace or by a stranger, each next to a namespace with 20 tasks a second", namespaces.OnDirectory},
 	{"throughput", "deliveries a second of -drained tasks, with signatures and without", scale.Throughput},
 }
 
@@ -68,7 +68,7 @@ var redisScenarios = []scenario{
 	{"deaf", "every message between nodes dropped: the poll finds the tasks", redis.Mute},
 	{"cut", "connections cut instead of the reply to each kind of command", redis.CutReplies},
 	{"full", "a Redis without memory: creates refused, claims, settlements and cancels go on", redis.Full},
-	{"tenants-redis", "the same attacks on a node on Redis", tenants.OnRedis},
+	{"namespaces-redis", "the same attacks on a node on Redis", namespaces.OnRedis},
 	{"lost-settings", "the settings or the store are lost under servers that were secured: no stranger is served", redis.LostSettings},
 	{"lost-store", "Redis emptied, restarted without its file, restored, replaced, turned to eviction: the reaction of three nodes, and its time", redis.LostStore},
 	{"failover", "kill -9 of a master that sentinels watch, at each durability level: the losses", redis.FailoverByKill},
@@ -131,8 +131,8 @@ func helperCommand(args []string) func(ctx context.Context, in io.Reader, out io
 		return func(_ context.Context, in io.Reader, out io.Writer) error {
 			return receiver.RunFast(args[1], args[2], in, out)
 		}
-	case len(args) == 1 && args[0] == tenants.Command:
-		return tenants.RunAttacker
+	case len(args) == 1 && args[0] == namespaces.Command:
+		return namespaces.RunAttacker
 	}
 	return nil
 }

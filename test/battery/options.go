@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/test/battery/harness"
-	"github.com/foliot/foliot/test/battery/scenario/tenants"
+	"github.com/foliot/foliot/test/battery/scenario/namespaces"
 )
 
 func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, error) {
@@ -21,16 +21,16 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	flags.IntVar(&opts.Tasks, "tasks", 1_000_000, "million: how many")
 	flags.IntVar(&opts.Stuck, "stuck", 10_000, "crowd, hosts: how many tasks hang")
 	flags.IntVar(&opts.Hosts, "hosts", 150, "hosts: how many hosts hang")
-	flags.DurationVar(&opts.Phase, "phase", 10*time.Second, "crowd, hosts, tenants: how long lateness is measured, alone (tenants: half of it) and under load")
+	flags.DurationVar(&opts.Phase, "phase", 10*time.Second, "crowd, hosts, namespaces: how long lateness is measured, alone (namespaces: half of it) and under load")
 	flags.StringVar(&opts.Timeout, "timeout", "", "crowd, hosts: the timeout of the tasks that hang, such as 5m to outlive the measurement (default: the server's)")
 	flags.IntVar(&opts.Herd, "herd", 50_000, "second: how many tasks; first a fifth of them")
 	flags.IntVar(&opts.Drained, "drained", 20_000, "throughput: how many tasks in each of its four drains")
 	flags.IntVar(&opts.Backlog, "backlog", 20_000, "fair: how many tasks one queue has before the other")
 	flags.IntVar(&opts.Overdue, "overdue", 50_000, "overdue: how many tasks came due while the server was down")
 	flags.IntVar(&opts.Fills, "fills", 4, "full-disk: how often")
-	flags.StringVar(&opts.Attacks, "attack", "", "tenants: only these `attacks`, as window,lists: see below")
-	flags.IntVar(&opts.Rivals, "rivals", 60_000, "tenants: how many hosts, or queues, one namespace has")
-	flags.IntVar(&opts.RivalCron, "rival-schedules", 20_000, "tenants: how many schedules one namespace has")
+	flags.StringVar(&opts.Attacks, "attack", "", "namespaces: only these `attacks`, as window,lists: see below")
+	flags.IntVar(&opts.Rivals, "rivals", 60_000, "namespaces: how many hosts, or queues, one namespace has")
+	flags.IntVar(&opts.RivalCron, "rival-schedules", 20_000, "namespaces: how many schedules one namespace has")
 	flags.IntVar(&opts.Ticks, "ticks", 50, "ticks: how often the server is killed, in two seconds each")
 	flags.IntVar(&opts.Schedules, "schedules", 20_000, "schedules: how many")
 	flags.DurationVar(&opts.Watched, "watched", 20*time.Second, "schedules: how long those are watched that fire over an hour")
@@ -47,15 +47,15 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	flags.IntVar(&opts.ClusterFailovers, "cluster-failovers", 2, "failover-cluster: the same")
 	flags.Uint64Var(&opts.Seed, "seed", uint64(time.Now().UnixNano()), "of the random moments (default: another one each time)")
 	flags.BoolVar(&opts.Keep, "keep", false, "keep logs and data")
-	flags.BoolVar(&opts.Profile, "profile", false, "throughput, tenants: show where the server's time goes (not with -foliot)")
+	flags.BoolVar(&opts.Profile, "profile", false, "throughput, namespaces: show where the server's time goes (not with -foliot)")
 	full := flags.Bool("full", false, "the sizes that are promised, unless a flag sets another one: minutes, and hours for kill")
 	flags.Usage = func() {
 		fmt.Fprintf(stderr, "Usage: battery [flags] [scenario ...]\n\nDrives the foliot binary from outside. Without names all of these run:\n\n")
 		list(stderr, scenarios)
 		fmt.Fprintf(stderr, "\nOn Redis, with the redis-server of the system; %s names all of these:\n\n", redisGroup)
 		list(stderr, redisScenarios)
-		fmt.Fprintf(stderr, "\nThe attacks of tenants:\n\n")
-		for _, a := range tenants.All {
+		fmt.Fprintf(stderr, "\nThe attacks of the scenario namespaces:\n\n")
+		for _, a := range namespaces.All {
 			fmt.Fprintf(stderr, "  %-11s %s\n", a.Name, a.What)
 		}
 		fmt.Fprintf(stderr, "\nExits with 0 when all have passed, 1 when one failed, 2 on bad input. Flags:\n\n")
@@ -72,7 +72,7 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	if err := checkOptions(opts); err != nil {
 		return nil, err
 	}
-	if _, err := tenants.Choose(opts.Attacks); err != nil {
+	if _, err := namespaces.Choose(opts.Attacks); err != nil {
 		return nil, err
 	}
 	if flags.NArg() == 0 {

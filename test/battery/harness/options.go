@@ -20,9 +20,9 @@ type Options struct {
 	Backlog int           // fair
 	Overdue int           // overdue
 
-	Attacks   string // tenants: names, "" for all
-	Rivals    int    // tenants
-	RivalCron int    // tenants
+	Attacks   string // namespaces: names, "" for all
+	Rivals    int    // namespaces
+	RivalCron int    // namespaces
 
 	Ticks     int           // ticks
 	Schedules int           // schedules

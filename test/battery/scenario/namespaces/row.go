@@ -1,4 +1,4 @@
-package tenants
+package namespaces
 
 import (
 	"cmp"
@@ -26,8 +26,8 @@ type measurement struct {
 	victim, sleeper []time.Duration
 }
 
-// tenantsRow is the measurement of one attack.
-type tenantsRow struct {
+// attackRow is the measurement of one attack.
+type attackRow struct {
 	attack        attack
 	alone, beside measurement
 	verdict       verify.Verdict // of all the victim's tasks
@@ -41,7 +41,7 @@ type tenantsRow struct {
 }
 
 // judge fills in the findings.
-func (r *tenantsRow) judge(e verify.Evidence) {
+func (r *attackRow) judge(e verify.Evidence) {
 	r.verdict = verify.Check(e)
 	for _, s := range []*measurement{&r.alone, &r.beside} {
 		s.victim = verify.Check(e.DueWithin(s.from, s.until)).Late
@@ -49,14 +49,14 @@ func (r *tenantsRow) judge(e verify.Evidence) {
 }
 
 // shift is the increase of the victim's p99 during the attack.
-func (r *tenantsRow) shift() time.Duration {
+func (r *attackRow) shift() time.Duration {
 	return verify.Percentile(r.beside.victim, 99) - verify.Percentile(r.alone.victim, 99)
 }
 
 // deciding returns the turn of an attack that counts; nil: another turn is needed. A
 // spell has some 200 tasks, so one pause of the machine can decide its p99. If
 // nothing but the shift misses its bound, the median of three turns counts.
-func deciding(turns []*tenantsRow) *tenantsRow {
+func deciding(turns []*attackRow) *attackRow {
 	last := turns[len(turns)-1]
 	failed := len(last.failed())
 	shifted := last.shift() > maxShift
@@ -66,7 +66,7 @@ func deciding(turns []*tenantsRow) *tenantsRow {
 	if len(turns) < 3 {
 		return nil
 	}
-	ascending := slices.SortedFunc(slices.Values(turns), func(a, b *tenantsRow) int { return cmp.Compare(a.shift(), b.shift()) })
+	ascending := slices.SortedFunc(slices.Values(turns), func(a, b *attackRow) int { return cmp.Compare(a.shift(), b.shift()) })
 	return ascending[len(ascending)/2]
 }
 
@@ -77,7 +77,7 @@ type finding struct {
 }
 
 // findings holds a row against the promises. It is a pure function.
-func (r *tenantsRow) findings() (list []finding) {
+func (r *attackRow) findings() (list []finding) {
 	add := func(ok bool, format string, args ...any) {
 		list = append(list, finding{ok, fmt.Sprintf(format, args...)})
 	}
@@ -102,7 +102,7 @@ func (r *tenantsRow) findings() (list []finding) {
 }
 
 // failed returns which criteria are not met.
-func (r *tenantsRow) failed() (list []string) {
+func (r *attackRow) failed() (list []string) {
 	for _, f := range r.findings() {
 		if !f.ok {
 			list = append(list, f.text)
@@ -119,7 +119,7 @@ func tableHead() string {
 }
 
 // line shows the row in a table.
-func (r *tenantsRow) line() string {
+func (r *attackRow) line() string {
 	word := "PASS"
 	if len(r.failed()) > 0 {
 		word = "FAIL"

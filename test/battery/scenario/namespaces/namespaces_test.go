@@ -1,4 +1,4 @@
-package tenants
+package namespaces
 
 import (
 	"context"
@@ -19,14 +19,14 @@ import (
 )
 
 // goodRow is a row in which everything is as promised.
-func goodRow() tenantsRow {
+func goodRow() attackRow {
 	late := func(ms ...int) (list []time.Duration) {
 		for _, v := range ms {
 			list = append(list, time.Duration(v)*time.Millisecond)
 		}
 		return list
 	}
-	return tenantsRow{
+	return attackRow{
 		attack: attack{Name: "some", bounded: true}, attacker: attackCounts{Requests: 1}, created: 200, resident: 100 << 20, growth: 1000,
 		alone: measurement{victim: late(1, 2, 5)}, beside: measurement{victim: late(1, 2, 55)},
 		verdict: verify.Verdict{Accepted: 6, Arrived: 6},
@@ -35,27 +35,27 @@ func goodRow() tenantsRow {
 
 func TestARowFindsWhatAnAttackHasHurt(t *testing.T) {
 	for name, c := range map[string]struct {
-		hurt func(*tenantsRow)
+		hurt func(*attackRow)
 		says string // in the only criterion that fails; "": none does
 	}{
-		"nothing":            {func(*tenantsRow) {}, ""},
-		"no attack":          {func(r *tenantsRow) { r.attacker.Requests = 0 }, "took place"},
-		"a server that died": {func(r *tenantsRow) { r.died = true }, "survived"},
-		"no task alone":      {func(r *tenantsRow) { r.alone.victim, r.beside.victim[2] = nil, time.Millisecond }, "tasks of the victim"},
-		"no task beside":     {func(r *tenantsRow) { r.beside.victim = nil }, "tasks of the victim"},
-		"a p99 51 ms later":  {func(r *tenantsRow) { r.beside.victim[2] = 56 * time.Millisecond }, "p99 shifts"},
-		"a task 501 ms late": {func(r *tenantsRow) {
+		"nothing":            {func(*attackRow) {}, ""},
+		"no attack":          {func(r *attackRow) { r.attacker.Requests = 0 }, "took place"},
+		"a server that died": {func(r *attackRow) { r.died = true }, "survived"},
+		"no task alone":      {func(r *attackRow) { r.alone.victim, r.beside.victim[2] = nil, time.Millisecond }, "tasks of the victim"},
+		"no task beside":     {func(r *attackRow) { r.beside.victim = nil }, "tasks of the victim"},
+		"a p99 51 ms later":  {func(r *attackRow) { r.beside.victim[2] = 56 * time.Millisecond }, "p99 shifts"},
+		"a task 501 ms late": {func(r *attackRow) {
 			r.alone.victim[2], r.beside.victim[2] = 480*time.Millisecond, 501*time.Millisecond
 		}, "501.0 ms late"},
-		"memory of 1 GiB and a byte":   {func(r *tenantsRow) { r.resident = 1<<30 + 1 }, "memory's peak"},
-		"memory that was not seen":     {func(r *tenantsRow) { r.resident = 0 }, "memory's peak"},
-		"a store that grows":           {func(r *tenantsRow) { r.growth = 1<<20 + 1 }, "grows"},
-		"growth where none is bounded": {func(r *tenantsRow) { r.growth, r.attack.bounded = 1<<30, false }, ""},
-		"a create refused":             {func(r *tenantsRow) { r.refused.Add("create x: status 429") }, "status 429"},
-		"the same on a full disk":      {func(r *tenantsRow) { r.refused.Add("create x: status 503"); r.attack.tinyDisk = true }, ""},
-		"a lost task":                  {func(r *tenantsRow) { r.verdict.Lost = []string{"a"} }, "lost 1: [a]"},
-		"an early task":                {func(r *tenantsRow) { r.verdict.Early = []string{"a"} }, "early 1: [a]"},
-		"a task that came twice":       {func(r *tenantsRow) { r.verdict.Unexplained = []string{"a"} }, "duplicates"},
+		"memory of 1 GiB and a byte":   {func(r *attackRow) { r.resident = 1<<30 + 1 }, "memory's peak"},
+		"memory that was not seen":     {func(r *attackRow) { r.resident = 0 }, "memory's peak"},
+		"a store that grows":           {func(r *attackRow) { r.growth = 1<<20 + 1 }, "grows"},
+		"growth where none is bounded": {func(r *attackRow) { r.growth, r.attack.bounded = 1<<30, false }, ""},
+		"a create refused":             {func(r *attackRow) { r.refused.Add("create x: status 429") }, "status 429"},
+		"the same on a full disk":      {func(r *attackRow) { r.refused.Add("create x: status 503"); r.attack.tinyDisk = true }, ""},
+		"a lost task":                  {func(r *attackRow) { r.verdict.Lost = []string{"a"} }, "lost 1: [a]"},
+		"an early task":                {func(r *attackRow) { r.verdict.Early = []string{"a"} }, "early 1: [a]"},
+		"a task that came twice":       {func(r *attackRow) { r.verdict.Unexplained = []string{"a"} }, "duplicates"},
 	} {
 		row := goodRow()
 		c.hurt(&row)
@@ -73,7 +73,7 @@ func TestARowFindsWhatAnAttackHasHurt(t *testing.T) {
 }
 
 func TestOnePauseOfTheMachineDecidesNoAttack(t *testing.T) {
-	turn := func(shift time.Duration, lost ...string) *tenantsRow {
+	turn := func(shift time.Duration, lost ...string) *attackRow {
 		r := goodRow()
 		r.beside.victim[2] = r.alone.victim[2] + shift
 		r.verdict.Lost = lost
@@ -81,18 +81,18 @@ func TestOnePauseOfTheMachineDecidesNoAttack(t *testing.T) {
 	}
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {
-		turns  []*tenantsRow
+		turns  []*attackRow
 		counts int // index; -1: another turn is needed
 	}{
-		"a good turn":                  {[]*tenantsRow{turn(50 * ms)}, 0},
-		"a turn with a pause":          {[]*tenantsRow{turn(51 * ms)}, -1},
-		"and a good one":               {[]*tenantsRow{turn(51 * ms), turn(1 * ms)}, -1},
-		"and another good one":         {[]*tenantsRow{turn(51 * ms), turn(1 * ms), turn(2 * ms)}, 2},
-		"two turns that miss":          {[]*tenantsRow{turn(51 * ms), turn(1 * ms), turn(60 * ms)}, 0},
-		"a lost task":                  {[]*tenantsRow{turn(1*ms, "a")}, 0},
-		"a lost task and a pause":      {[]*tenantsRow{turn(51*ms, "a")}, 0},
-		"a lost task in another turn":  {[]*tenantsRow{turn(51 * ms), turn(1*ms, "a")}, 1},
-		"a lost task in the last turn": {[]*tenantsRow{turn(51 * ms), turn(1 * ms), turn(1*ms, "a")}, 2},
+		"a good turn":                  {[]*attackRow{turn(50 * ms)}, 0},
+		"a turn with a pause":          {[]*attackRow{turn(51 * ms)}, -1},
+		"and a good one":               {[]*attackRow{turn(51 * ms), turn(1 * ms)}, -1},
+		"and another good one":         {[]*attackRow{turn(51 * ms), turn(1 * ms), turn(2 * ms)}, 2},
+		"two turns that miss":          {[]*attackRow{turn(51 * ms), turn(1 * ms), turn(60 * ms)}, 0},
+		"a lost task":                  {[]*attackRow{turn(1*ms, "a")}, 0},
+		"a lost task and a pause":      {[]*attackRow{turn(51*ms, "a")}, 0},
+		"a lost task in another turn":  {[]*attackRow{turn(51 * ms), turn(1*ms, "a")}, 1},
+		"a lost task in the last turn": {[]*attackRow{turn(51 * ms), turn(1 * ms), turn(1*ms, "a")}, 2},
 	} {
 		got := deciding(c.turns)
 		if c.counts < 0 && got != nil || c.counts >= 0 && got != c.turns[c.counts] {

@@ -1,4 +1,4 @@
-package tenants
+package namespaces
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func runAttacks(ctx context.Context, t *harness.Run, onRedis bool) {
 			continue
 		}
 		t.Note("%s: %s", a.Name, a.What)
-		var row *tenantsRow
+		var row *attackRow
 		err := t.Try(func() { row = carryOutAttack(ctx, t, a, onRedis) })
 		if err != nil {
 			t.Must(false, "%s ended early: %v", a.Name, err)
@@ -44,9 +44,9 @@ func runAttacks(ctx context.Context, t *harness.Run, onRedis bool) {
 }
 
 // carryOutAttack measures one attack, in as many turns as deciding asks for.
-func carryOutAttack(ctx context.Context, t *harness.Run, a attack, onRedis bool) *tenantsRow {
-	for turns := []*tenantsRow{}; ; {
-		dir, row := fmt.Sprintf("%s-%d", a.Name, len(turns)+1), &tenantsRow{attack: a}
+func carryOutAttack(ctx context.Context, t *harness.Run, a attack, onRedis bool) *attackRow {
+	for turns := []*attackRow{}; ; {
+		dir, row := fmt.Sprintf("%s-%d", a.Name, len(turns)+1), &attackRow{attack: a}
 		t.Part(dir, func() { carryOutOnce(ctx, t, row, dir, onRedis) })
 		reportRow(t, row)
 		turns = append(turns, row)
@@ -57,7 +57,7 @@ func carryOutAttack(ctx context.Context, t *harness.Run, a attack, onRedis bool)
 }
 
 // reportRow prints the figures of a turn.
-func reportRow(t *harness.Run, row *tenantsRow) {
+func reportRow(t *harness.Run, row *attackRow) {
 	t.Note("requests %d, replies %v (0: none), %d MB; the rival's deliveries %d", row.attacker.Requests, row.attacker.Statuses, row.attacker.Bytes>>20, row.delivered)
 	for _, s := range []struct {
 		name string
@@ -69,7 +69,7 @@ func reportRow(t *harness.Run, row *tenantsRow) {
 }
 
 // carryOutOnce carries one attack out, in a directory of that name, and fills in its row.
-func carryOutOnce(ctx context.Context, t *harness.Run, row *tenantsRow, dir string, onRedis bool) {
+func carryOutOnce(ctx context.Context, t *harness.Run, row *attackRow, dir string, onRedis bool) {
 	s := prepareAttack(ctx, t, row.attack, dir, onRedis)
 	order := s.makeNamespaces(ctx)
 	memory := system.WatchMemory(ctx, s.Server.PID())
@@ -93,7 +93,7 @@ func carryOutOnce(ctx context.Context, t *harness.Run, row *tenantsRow, dir stri
 }
 
 // carryOut prepares the attack and lets it last as long as it shall.
-func (s *attackRun) carryOut(ctx context.Context, order attackOrder, row *tenantsRow) {
+func (s *attackRun) carryOut(ctx context.Context, order attackOrder, row *attackRow) {
 	attacker := harness.OK(startAttack(order))
 	defer attacker.Close() //nolint:errcheck // end returns it
 	ready := harness.OK(attacker.prepared())
