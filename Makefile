@@ -56,7 +56,7 @@ wheel-long: tooled ## the engine's batteries: 10^9 model operations, 10^7 under 
 .PHONY: idle-long
 idle-long: tooled ## the batteries of package idle: 10^7 connections over a day, 5000 random lives, ends under -race (6 minutes)
 	@$(GO) test -v -timeout 1h -run '^TestADayWithoutAWrongCloseOrAMissingOne$$' ./idle -virtual 10000000
-	@$(GO) test -timeout 1h -run '^TestEveryReasonComesWhenTheModelSays$$' ./idle -model.seeds 5000
+	@$(GO) test -timeout 1h -run '^TestEveryReasonAgreesWithTheModel$$' ./idle -model.seeds 5000
 	@CGO_ENABLED=1 $(GO) test $(RACE) -v -timeout 1h -run '^(TestAConnectionEndsOnce.*|TestNoConnectionIsClosedBecause.*)$$' -count 10 ./idle
 
 .PHONY: redis-long

@@ -100,7 +100,7 @@ func TestABatchIsCutByBytes(t *testing.T) {
 	}
 }
 
-func TestABatchThatBreaksOffHasTheResultsUpToThere(t *testing.T) {
+func TestABatchThatFailsReturnsTheResultsSoFar(t *testing.T) {
 	s := serve(t)
 	c := s.client()
 	var n atomic.Int64

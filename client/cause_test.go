@@ -11,7 +11,7 @@ import (
 
 // Parallel calls share a context that ends with the error of the first one. The
 // outcome of the others must not be written into that error.
-func TestTheErrorOfAnotherCallThatEndsAContextIsLeftAlone(t *testing.T) {
+func TestAContextsCauseFromAnotherCallIsNotChanged(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	first := &client.Error{Status: http.StatusBadRequest, Code: "bad_name"}
 	over := make(chan struct{})

@@ -13,7 +13,7 @@ import (
 )
 
 // Any input that is accepted is written again so that it reads the same.
-func FuzzWhatIsReadIsWrittenAgain(f *testing.F) {
+func FuzzJSONRoundTrip(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"a","delay":"1h0m0s","http":{"url":"http://x/","body":{"a": 1}},"retry":{"max_attempts":0,"max_age":"0s"},"labels":{"a":"b"}}`,
 		`{"name":"a","at":"2030-01-01T00:00:00.0001+01:00","http":{"url":"","body":"text","headers":{}},"on_dead":"","expire_after":"0s","id":"1","state":"held","attempts":[{"latency_ms":0.1,"late_ms":-1}]}`,

@@ -69,7 +69,7 @@ func TestAListGoesThroughAllPages(t *testing.T) {
 	}
 }
 
-func TestAFilterChooses(t *testing.T) {
+func TestFiltersSelectTasks(t *testing.T) {
 	c := serve(t).client()
 	fill(t, c, 12)
 	now := time.Now()

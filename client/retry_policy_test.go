@@ -272,7 +272,7 @@ func TestAPutWithALostReplyIsDeliveredOnce(t *testing.T) {
 
 // The error of the last request must not hide that an earlier one may have been
 // applied.
-func TestAnEarlierRequestIsNotForgotten(t *testing.T) {
+func TestMaybeAppliedCoversEarlierRequests(t *testing.T) {
 	s := serve(t)
 	c := s.client()
 	var tries atomic.Int64
@@ -413,7 +413,7 @@ func TestTheContextEndsTheRetries(t *testing.T) {
 	})
 }
 
-func TestASlowReplyIsGivenUp(t *testing.T) {
+func TestASlowReplyIsATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()

@@ -20,7 +20,7 @@ func minutely() client.ScheduleSpec {
 }
 
 // Every field of a spec arrives, and is returned as it was sent.
-func TestAScheduleIsReadAsItWasAskedFor(t *testing.T) {
+func TestAScheduleIsReadAsItWasRequested(t *testing.T) {
 	ok := must[*client.Schedule](t)
 	c := serve(t).client()
 	asked := client.ScheduleSpec{
@@ -147,7 +147,7 @@ func TestTriggerAndBackfillCreateTasks(t *testing.T) {
 	}
 }
 
-func TestAScheduleMakesTasksOnItsConditions(t *testing.T) {
+func TestSchedulesHonourPreconditions(t *testing.T) {
 	c := serve(t).client()
 	seen := must[*client.Schedule](t)(c.Schedules.Put(t.Context(), "a", minutely()))
 	first := must[*client.Task](t)(c.Schedules.TriggerOnce(t.Context(), "order-42", "a", client.IfMatch(seen.ETag())))

@@ -52,7 +52,7 @@ func TestTheWrongSchemeIsNamed(t *testing.T) {
 
 // An error after the handshake says nothing about the scheme: the server may
 // have read the request by then.
-func TestAConnectionThatBreaksAfterTheHandshakeMayHaveDoneIt(t *testing.T) {
+func TestAConnectionBrokenAfterTheHandshakeMayHaveAppliedTheCall(t *testing.T) {
 	tried := 0
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		tried++ // requests do not overlap

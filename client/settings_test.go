@@ -183,7 +183,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	}
 }
 
-func TestABackupIsWrittenWholeOrNotAtAll(t *testing.T) {
+func TestABackupIsCompleteOrAnError(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), 100_000)
 	var fail error
 	s := serve(t, func(cfg *api.Config) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Every field of a spec arrives, and is returned as it was sent.
-func TestATaskIsReadAsItWasAskedFor(t *testing.T) {
+func TestATaskIsReadAsItWasRequested(t *testing.T) {
 	ok := must[*client.Task](t)
 	s := serve(t)
 	c := s.client()
@@ -231,7 +231,7 @@ func TestAKeyMakesOneTask(t *testing.T) {
 	}
 }
 
-func TestAPublicationGoesOutAsItIs(t *testing.T) {
+func TestAPublicationIsSentUnchanged(t *testing.T) {
 	ok := must[*client.Task](t)
 	s := serve(t)
 	c := s.client(client.Options{UserAgent: "program", Retry: quick})
@@ -257,7 +257,7 @@ func TestAPublicationGoesOutAsItIs(t *testing.T) {
 
 // A task is never early: fractions of a millisecond are rounded up, so they
 // must arrive whole.
-func TestATimeIsNotCut(t *testing.T) {
+func TestTimesKeepTheirFractions(t *testing.T) {
 	ok := must[*client.Task](t)
 	c := serve(t).client()
 	at := time.Date(2030, 1, 1, 0, 0, 0, 1, time.FixedZone("", 3600))
@@ -271,7 +271,7 @@ func TestATimeIsNotCut(t *testing.T) {
 	}
 }
 
-func TestActs(t *testing.T) {
+func TestChangesOfATask(t *testing.T) {
 	ok := must[*client.Task](t)
 	s := serve(t)
 	c := s.client()

@@ -44,7 +44,7 @@ func TestAWaitEndsWithTheTask(t *testing.T) {
 	}
 }
 
-func TestAPollSaysHowItIsAfterItsTime(t *testing.T) {
+func TestAPollReturnsTheStateAfterItsTime(t *testing.T) {
 	c := serve(t).client()
 	must[*client.Task](t)(c.Tasks.Create(t.Context(), hour("a")))
 	if got := must[*client.Task](t)(c.Tasks.Poll(t.Context(), "a", 10*time.Millisecond)); got.State != client.Scheduled {

@@ -60,7 +60,7 @@ func TestPressureLeavesPingsAlone(t *testing.T) {
 	})
 }
 
-func TestTheIdlestAreEvictedAndThoseThatAreUsedMeanwhileAreSpared(t *testing.T) {
+func TestEvictionClosesTheIdlestAndSparesThoseUsedSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var mu sync.Mutex
@@ -110,7 +110,7 @@ func TestTheIdlestAreEvictedAndThoseThatAreUsedMeanwhileAreSpared(t *testing.T) 
 	})
 }
 
-func TestAllTellsForHowLongEachIsIdle(t *testing.T) {
+func TestAllReportsTheIdleTimeOfEachConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const resolution = 100 * time.Millisecond
 		g := New(Config{AllIdle: Never, Resolution: resolution}, closing)
@@ -176,7 +176,7 @@ func TestDrainSpreadsTheClosesTheIdlestFirst(t *testing.T) {
 	})
 }
 
-func TestDrainAsksAgainAboutThoseThatAreKeptAndEndsWithItsContext(t *testing.T) {
+func TestDrainCallsAgainForKeptConnectionsUntilItsContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		keep := true
@@ -205,7 +205,7 @@ func TestDrainAsksAgainAboutThoseThatAreKeptAndEndsWithItsContext(t *testing.T) 
 	})
 }
 
-func TestDrainLeavesAloneForAsLongAsTheVerdictSays(t *testing.T) {
+func TestDrainHonoursTheTimeOfAVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []time.Duration
 		start := time.Now()
@@ -226,7 +226,7 @@ func TestDrainLeavesAloneForAsLongAsTheVerdictSays(t *testing.T) {
 	})
 }
 
-func TestDrainEndsWhenTheOwnersHaveClosedAndDoesNotWaitForTheGrace(t *testing.T) {
+func TestDrainEndsBeforeTheGraceIfTheOwnersHaveClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, func(net.Conn, Reason) Verdict { return Close })
 		here, there := net.Pipe()
@@ -270,7 +270,7 @@ func TestDrainWaitsForTheGraceOfThoseThatDoNotClose(t *testing.T) {
 	})
 }
 
-func TestCloseForgetsAllAndEndsADrain(t *testing.T) {
+func TestCloseUntracksAllAndEndsADrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{ReadIdle: time.Second}, func(*conn, Reason) Verdict { return Keep })
 		all := make([]*conn, 2000)
@@ -293,7 +293,7 @@ func TestCloseForgetsAllAndEndsADrain(t *testing.T) {
 	})
 }
 
-func TestAConnectionThatIsBusyIsNeitherIdleNorTooOldUntilItIsNot(t *testing.T) {
+func TestABusyConnectionIsNeitherIdleNorTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reasons []Reason
 		g := New(Config{AllIdle: time.Second, MaxAge: 10 * time.Second, Jitter: -1}, func(_ *conn, r Reason) Verdict {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestTheDefaultsAreThoseThatTheDocumentationNames(t *testing.T) {
+func TestTheDefaultsAreThoseOfTheDocumentation(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		cfg        Config

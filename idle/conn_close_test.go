@@ -263,7 +263,7 @@ func (b *blocking) Close() error {
 	return b.Conn.Close()
 }
 
-func TestAConnectionThatCannotBeTrackedIsClosedAndSaysWhy(t *testing.T) {
+func TestAConnectionThatCannotBeTrackedIsClosedWithTheReason(t *testing.T) {
 	g := New(Config{AllIdle: Never}, closingConns)
 	g.Close()
 	end, there := net.Pipe()

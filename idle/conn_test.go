@@ -107,7 +107,7 @@ func TestReadsAndWritesKeepAWrappedConnection(t *testing.T) {
 	}
 }
 
-func TestReadsThatBringNothingKeepNothing(t *testing.T) {
+func TestEmptyReadsDoNotKeepAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: 10 * time.Second}, closingConns)
 		here, there := piped(t, g)
@@ -148,7 +148,7 @@ func TestASlowLargeWriteCountsOnItsWay(t *testing.T) {
 	})
 }
 
-func TestAWriteThatDoesNotProgressIsNoUse(t *testing.T) {
+func TestAWriteWithoutProgressDoesNotCountAsUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 10 * time.Second
 		g := New(Config{WriteIdle: timeout}, closingConns)

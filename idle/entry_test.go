@@ -31,7 +31,7 @@ func TestATouchCopiesThePresentStep(t *testing.T) {
 	}
 }
 
-func TestTouchesMeetEachOtherAndTheClock(t *testing.T) {
+func TestTouchesDoNotRaceWithTouchesOrTheClock(t *testing.T) {
 	var e Entry
 	var c clock
 	e.clock.Store(&c)
@@ -91,7 +91,7 @@ func BenchmarkTouchParallel(b *testing.B) {
 	})
 }
 
-func TestATouchThatWasHeldUpTakesNoLaterOneBack(t *testing.T) {
+func TestADelayedTouchDoesNotUndoALaterOne(t *testing.T) {
 	for _, c := range []struct{ old, step, want uint32 }{
 		{5, 7, 7}, {7, 5, 7}, {7, 7, 7}, {1<<32 - 1, 0, 0}, {0, 1<<32 - 1, 0},
 	} {

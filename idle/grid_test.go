@@ -12,7 +12,7 @@ func (g *grid) idleAt(touched uint32, timeout time.Duration) uint64 {
 
 // The driver is late by up to a resolution and stalls now and then. Connections
 // are touched at random. Each is checked at every step.
-func TestNothingIsIdleBeforeItsTimeoutAndEverythingSoonAfter(t *testing.T) {
+func TestAConnectionIsIdleAtItsTimeoutOrSoonAfter(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		g := grid{step: time.Duration(1 + r.Int64N(int64(time.Second)))}
@@ -62,7 +62,7 @@ func TestAPunctualDriverIsAtMostTwoResolutionsLate(t *testing.T) {
 	}
 }
 
-func TestAStallGivesEverybodyAFullTimeout(t *testing.T) {
+func TestAStallGivesEachConnectionAFullTimeout(t *testing.T) {
 	g := grid{step: time.Second} // the resolution is 2 s
 	for _, step := range []struct {
 		elapsed time.Duration
@@ -89,7 +89,7 @@ func TestAStallGivesEverybodyAFullTimeout(t *testing.T) {
 	}
 }
 
-func TestTimeNeverTakesAStepBack(t *testing.T) {
+func TestTheGridNeverGoesBack(t *testing.T) {
 	g := grid{step: time.Second, now: 10, floor: 3}
 	if g.advance(9*time.Second) || g.now != 10 || g.floor != 3 {
 		t.Errorf("step %d, floor %d", g.now, g.floor)

@@ -139,7 +139,7 @@ func TestEachReasonComesAtItsTime(t *testing.T) {
 	}
 }
 
-func TestAPingThatIsAnsweredIsFollowedByAnotherAndOneThatIsNotByTheEnd(t *testing.T) {
+func TestAnAnsweredPingIsRepeatedAndAnUnansweredPingEndsTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type event struct {
 			at time.Duration
@@ -187,7 +187,7 @@ func TestAPingThatIsAnsweredIsFollowedByAnotherAndOneThatIsNotByTheEnd(t *testin
 	})
 }
 
-func TestTrackSaysWhyNot(t *testing.T) {
+func TestTrackReturnsTheReasonOfARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, other := New(Config{AllIdle: Never}, closing), New(Config{AllIdle: Never}, closing)
 		c := newConn()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestNoMoreThanMaxPerTickAreAskedAboutInOneResolution(t *testing.T) {
+func TestAtMostMaxPerTickCallsInOneResolution(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, limit, resolution = 10_000, 100, 100 * time.Millisecond
 		var mu sync.Mutex
@@ -48,7 +48,7 @@ func TestNoMoreThanMaxPerTickAreAskedAboutInOneResolution(t *testing.T) {
 	})
 }
 
-func TestAHerdTakesTurnsWithThoseThatComeDueAfterIt(t *testing.T) {
+func TestManyDueConnectionsTakeTurnsWithLaterOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, resolution = 100_000, 100 * time.Millisecond
 		var mu sync.Mutex

@@ -30,7 +30,7 @@ func onLoopback(t *testing.T, g *Group[net.Conn], secure bool, handler http.Hand
 	return s
 }
 
-func TestByTheKernelARequestIsNoExcuseForSilence(t *testing.T) {
+func TestUnderKernelActivityASilentRequestIsIdle(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TLS %v", secure), func(t *testing.T) {
 			t.Parallel()

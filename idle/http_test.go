@@ -109,7 +109,7 @@ func TestHTTPConnectionsAreIdleBetweenRequestsAndNotInThem(t *testing.T) {
 	}
 }
 
-func TestAnHTTPClientThatNeverAsksIsGoneAfterTheHandshakeLimit(t *testing.T) {
+func TestAnHTTPClientWithoutARequestIsClosedAfterTheHandshakeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: time.Hour, Handshake: httpTimeout}, closingConns)
 		l := serve(t, g, &http.Server{})
@@ -189,7 +189,7 @@ func readsFully(r io.Reader, p []byte) bool {
 	return err == nil
 }
 
-func TestTheHookThatWasThereIsCalledToo(t *testing.T) {
+func TestAnExistingHookIsCalledToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: httpTimeout}, closingConns)
 		var mu sync.Mutex
@@ -332,7 +332,7 @@ func TestEveryProtocolIsWatchedAlike(t *testing.T) {
 }
 
 // The states come as net/http and its HTTP/2 report them: some come twice.
-func TestARequestIsCountedOnceHoweverOftenItIsReported(t *testing.T) {
+func TestARequestReportedTwiceIsCountedOnce(t *testing.T) {
 	g := New(Config{AllIdle: Never}, keeping)
 	defer g.Close()
 	h := &httpConns{group: g}

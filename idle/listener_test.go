@@ -66,7 +66,7 @@ func exchange(c net.Conn) error {
 	return err
 }
 
-func TestAServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
+func TestAServerClosesSilentClientsAndKeepsActiveOnes(t *testing.T) {
 	for _, activity := range []Source{Touch, Kernel} { // the kernel cannot read pipes: touches take its place
 		synctest.Test(t, func(t *testing.T) {
 			const timeout = 30 * time.Second
@@ -103,7 +103,7 @@ func TestAServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 }
 
 // With a real network, both sources, splice and Multipath TCP.
-func TestARealServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
+func TestARealServerClosesSilentClientsAndKeepsActiveOnes(t *testing.T) {
 	t.Parallel()
 	const timeout, resolution = 400 * time.Millisecond, 20 * time.Millisecond
 	var wg sync.WaitGroup

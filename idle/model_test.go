@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	modelSeeds = flag.Int("model.seeds", 150, "how many random lives TestEveryReasonComesWhenTheModelSays plays")
+	modelSeeds = flag.Int("model.seeds", 150, "how many random lives TestEveryReasonAgreesWithTheModel plays")
 	modelSeed  = flag.Uint64("model.seed", 1, "the first of them")
 )
 
@@ -191,7 +191,7 @@ func (m *model) overdue() {
 	}
 }
 
-func TestEveryReasonComesWhenTheModelSays(t *testing.T) {
+func TestEveryReasonAgreesWithTheModel(t *testing.T) {
 	lives := *modelSeeds
 	if testing.Short() {
 		lives = min(lives, 12)

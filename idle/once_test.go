@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestUntrackDuringTheCallReturnsFalseAndTheGroupForgets(t *testing.T) {
+func TestUntrackDuringTheCallReturnsFalseAndEndsTheWatch(t *testing.T) {
 	for _, v := range []Verdict{Close, Keep, KeepFor(time.Hour)} {
 		synctest.Test(t, func(t *testing.T) {
 			var g *Group[*conn]
@@ -31,7 +31,7 @@ func TestUntrackDuringTheCallReturnsFalseAndTheGroupForgets(t *testing.T) {
 	}
 }
 
-func TestAWaitingConnectionThatIsUntrackedIsNotAskedAbout(t *testing.T) {
+func TestAnUntrackedConnectionGetsNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var calls atomic.Int32

@@ -109,7 +109,7 @@ func TestAPongThatCameBeforeOnReturnedCounts(t *testing.T) {
 	})
 }
 
-func TestAnAnswerToTheLastPingThatComesWhileTheNextIsSentIsNotAMiss(t *testing.T) {
+func TestAPongDuringTheNextPingIsNotAMiss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reasons []Reason
 		g := New(Config{PingEvery: 10 * time.Second, PongWait: 5 * time.Second, MaxMissed: 2, Jitter: -1, Resolution: 100 * time.Millisecond},
@@ -177,7 +177,7 @@ func TestAPongAfterTheCloseDoesNothing(t *testing.T) {
 	})
 }
 
-func TestAPingThatBlocksHoldsUpNoOther(t *testing.T) {
+func TestABlockedPingDelaysNoOtherPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var mu sync.Mutex
@@ -221,7 +221,7 @@ func TestAPingThatBlocksHoldsUpNoOther(t *testing.T) {
 
 // After so many steps, their 32 bits have wrapped. The connection was in use
 // all the time, so no ping was sent.
-func TestAConnectionThatWasInUseForYearsIsPingedWhenItFallsSilent(t *testing.T) {
+func TestAConnectionInUseForYearsIsPingedWhenItFallsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{PingEvery: time.Minute, AllIdle: time.Hour, MaxAge: 2 * time.Hour, Jitter: -1}, func(*conn, Reason) Verdict { return Keep })
 		c := newConn()
@@ -246,7 +246,7 @@ func TestAConnectionThatWasInUseForYearsIsPingedWhenItFallsSilent(t *testing.T) 
 	})
 }
 
-func TestAVerdictThatIsLongPastDoesNotComeBack(t *testing.T) {
+func TestAnOldVerdictDoesNotHoldAgainAfterTheWrap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		g := New(Config{ReadIdle: time.Second, PingEvery: 10 * time.Minute, Resolution: time.Millisecond}, func(_ *conn, r Reason) Verdict {

@@ -100,7 +100,7 @@ func TestAgesAreNotOlderThanTheConnection(t *testing.T) {
 	}
 }
 
-func TestAPeerThatEndsItsHalfHasSentNothing(t *testing.T) {
+func TestAnEndOfStreamIsNotReceivedData(t *testing.T) {
 	here, there := pair(t)
 	p, raw := newProbe(), socketOf(t, here)
 	const old = 100 * time.Millisecond
@@ -155,7 +155,7 @@ func dropAll(t testing.TB, c *net.TCPConn) (hearAgain func()) {
 	return func() { do(syscall.DetachLsf) }                          //nolint:staticcheck // the same
 }
 
-func TestAPeerThatVanishedDoesNotLookAliveThoughTheKernelRepeats(t *testing.T) {
+func TestRetransmissionsToAVanishedPeerDoNotResetTheWriteAge(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	dropAll(t, there)
@@ -175,7 +175,7 @@ func TestAPeerThatVanishedDoesNotLookAliveThoughTheKernelRepeats(t *testing.T) {
 	}
 }
 
-func TestALostPacketAfterALongSilenceIsNotALongSilence(t *testing.T) {
+func TestALostPacketAfterASilenceDoesNotMakeTheWriteAgeOld(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	p, raw := newProbe(), socketOf(t, here)
@@ -230,7 +230,7 @@ func TestSinceSent(t *testing.T) {
 	}
 }
 
-func TestAPeerWithoutRoomThatTalksDoesNotLookAlive(t *testing.T) {
+func TestAPeerThatSendsButHasNoRoomLetsTheWriteAgeGrow(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	if err := there.SetReadBuffer(2048); err != nil {
@@ -256,7 +256,7 @@ func TestAPeerWithoutRoomThatTalksDoesNotLookAlive(t *testing.T) {
 	running.Wait()
 }
 
-func TestAnAnswerThatIsTooShortIsNone(t *testing.T) {
+func TestAShortReplyOfTheKernelIsRefused(t *testing.T) {
 	here, _ := pair(t)
 	p := newProbe()
 	p.ask = func(uintptr) { p.length, p.errno = 59, 0 }

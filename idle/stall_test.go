@@ -22,7 +22,7 @@ func stop[C any](g *Group[C], d time.Duration) {
 	time.Sleep(d)
 }
 
-func TestAfterAStallEverybodyHasAFullTimeoutToSpeak(t *testing.T) {
+func TestAfterAStallEachConnectionHasAFullTimeout(t *testing.T) {
 	for _, cfg := range []Config{
 		{ReadIdle: time.Second}, {WriteIdle: time.Second}, {AllIdle: time.Second}, {Handshake: time.Second},
 	} {
@@ -168,7 +168,7 @@ func TestAConnectionRightAfterAStallHasItsWholeAge(t *testing.T) {
 	})
 }
 
-func TestAVerdictHoldsFromWhenItIsGivenThoughOnWasStalled(t *testing.T) {
+func TestAVerdictHoldsFromItsReturnAfterAStallInOn(t *testing.T) {
 	for _, cfg := range []Config{{MaxAge: time.Second, Jitter: -1, Resolution: 250 * time.Millisecond}, {ReadIdle: time.Second, Resolution: 250 * time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})

@@ -153,7 +153,7 @@ func TestSlowProgressOfWritesSendfileAndSpliceCounts(t *testing.T) {
 	})
 }
 
-func TestASendingThatDoesNotProgressIsIdle(t *testing.T) {
+func TestATransferWithoutProgressIsIdle(t *testing.T) {
 	t.Parallel()
 	const timeout = slowTimeout / 2
 	eachSending(t, Config{WriteIdle: timeout}, func(name string, send func() error, there net.Conn) {

@@ -190,7 +190,7 @@ func TestTheEndOfATransferIsAUse(t *testing.T) {
 	}
 }
 
-func TestATransferThatTheGroupEndsSaysSo(t *testing.T) {
+func TestATransferReportsThatTheGroupEndedIt(t *testing.T) {
 	for _, judged := range []bool{true, false} {
 		g := New(Config{AllIdle: Never, Resolution: time.Millisecond}, closingConns)
 		here, _ := pair(t)

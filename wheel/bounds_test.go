@@ -9,7 +9,7 @@ import (
 
 // An Extend that must take the lock must not undo a longer Extend that came
 // between its first read and its move.
-func TestExtendNeverUndoesALongerOne(t *testing.T) {
+func TestExtendNeverMovesADeadlineBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
 		w := New(Config{Shards: 1}, r.fire)
@@ -25,7 +25,7 @@ func TestExtendNeverUndoesALongerOne(t *testing.T) {
 	})
 }
 
-func TestAnyTickAdmitsAnySlack(t *testing.T) {
+func TestAnyTickAllowsAnySlack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tick := range []time.Duration{minTick, time.Hour, maxDuration/2 + 1, maxDuration} {
 			w := New(Config{Tick: tick}, func(int) {})

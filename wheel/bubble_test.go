@@ -13,7 +13,7 @@ import (
 // pending and without a Close. If a goroutine were left when the bubble ends,
 // or if code outside the bubble stopped a timer, the process would end.
 // go-deadlock#41 is about a library with a global timer, which fails here.
-func TestEverythingMayBeForgottenInABubble(t *testing.T) {
+func TestUnclosedWheelsAndTimersDoNotHoldABubble(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
 			fired := make(chan int, 100)

@@ -11,7 +11,7 @@ import (
 
 // A full pool blocks the driver, and so it blocks Close. It must block nothing
 // else.
-func TestNothingButCloseBlocksOnAClosingWheel(t *testing.T) {
+func TestOnlyCloseBlocksOnAClosingWheel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		admitted := make(chan struct{})
 		w := New(Config{Shards: 1, Run: runnerOf(func(f func()) { <-admitted; f() })}, func(int) {})
@@ -59,7 +59,7 @@ func TestNothingButCloseBlocksOnAClosingWheel(t *testing.T) {
 
 // A timer that was added is pending or fired after a concurrent Close; a timer
 // that was refused is neither.
-func TestCloseMeetsAddExpiryDrainAndClose(t *testing.T) {
+func TestCloseDuringAddExpiryDrainAndClose(t *testing.T) {
 	for range 30 {
 		const adders, each = 4, 500
 		f := newFates(t, adders*each)

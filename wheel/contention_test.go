@@ -199,7 +199,7 @@ func TestARemoveThatReportsTrueMeansThatTheCallbackNeverStarts(t *testing.T) {
 }
 
 // A timer that many goroutines move around its own expiry fires once.
-func TestATimerFiresOnceHoweverOftenItIsMovedAroundItsExpiry(t *testing.T) {
+func TestATimerMovedAroundItsExpiryFiresOnce(t *testing.T) {
 	var fired [8]atomic.Int64
 	w := New(Config{Shards: 1, Tick: minTick, Run: Inline}, func(v int) { fired[v].Add(1) })
 	defer w.Close()
@@ -233,7 +233,7 @@ func TestATimerFiresOnceHoweverOftenItIsMovedAroundItsExpiry(t *testing.T) {
 
 // The IDs of ended timers are used again and again, while other timers use the
 // same nodes.
-func TestAStaleIDTouchesNoStranger(t *testing.T) {
+func TestAStaleIDTouchesNoOtherTimer(t *testing.T) {
 	w := New(Config{Shards: 2}, func(int) {})
 	defer w.Close()
 	var stale [64]atomic.Uint64

@@ -26,7 +26,7 @@ func TestAddInThePastIsDueAtOnce(t *testing.T) {
 	}
 }
 
-func TestThePastFiresInTheOrderOfItsTicks(t *testing.T) {
+func TestOverdueTimersFireInTheOrderOfTheirTicks(t *testing.T) {
 	c := NewCore[uint64](1000)
 	add := func(when uint64) ID { return c.Add(when, when) }
 	for _, when := range []uint64{900, 500, 950, 1000, 10} {
@@ -119,7 +119,7 @@ func TestAStallCostsOccupiedSlotsNotTicks(t *testing.T) {
 	}
 }
 
-func TestAHugeSlotTakesTurnsWithLaterOnes(t *testing.T) {
+func TestAHugeSlotDoesNotDelayLaterSlots(t *testing.T) {
 	for _, when := range []uint64{100, 64 * 64} { // due directly, and after a cascade
 		nodes := newTable()
 		h := newHierarchy(&nodes, 0, 0, turnLength)
@@ -277,7 +277,7 @@ func TestAFreedChunkGoesOnAboveItsHighestGeneration(t *testing.T) {
 	}
 }
 
-func TestRemovedEntriesAreSiftedOut(t *testing.T) {
+func TestRemovedEntriesAreCompacted(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	c := NewCore[int](0)
 	var ids []ID

@@ -100,7 +100,7 @@ func TestAKeyThatChangesHarmsNoOther(t *testing.T) {
 	}
 }
 
-func TestAScheduleThatExitsInARefusedRunIsCountedAsDropped(t *testing.T) {
+func TestAScheduleThatExitsInARefusedRunCountsAsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := NewPool(1, 0, Drop)
 		timers := NewTimers(Config{Run: pool, Shards: 1})

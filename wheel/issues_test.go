@@ -120,7 +120,7 @@ func TestATimerAddedAfterADrainFires(t *testing.T) {
 // netty#14959: a timer that ended in two ways was subtracted twice from the
 // number of pending timers, so the limit grew. netty#14081: a stopped timer was
 // returned, and fired nevertheless.
-func TestTheRoomOfATimerIsGivenBackOnce(t *testing.T) {
+func TestTheRoomOfATimerIsReleasedOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		const most = 10
 		r := newRecorder()
@@ -192,7 +192,7 @@ func TestALaterFineTimerDoesNotHideAnEarlierCoarseOne(t *testing.T) {
 
 // tokio#868, #2473: a timer that had expired but was not yet taken could not be
 // removed or moved without harm to other timers.
-func TestAllThatIsDueMayBeRemovedOrMovedByTheFirstCallback(t *testing.T) {
+func TestTheFirstCallbackMayRemoveOrMoveAllDueTimers(t *testing.T) {
 	for _, n := range []int{1, 10, 5000} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRecorder()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestConcurrentHistoriesAreThoseOfATimerThatDoesOneThingAfterTheOther(t *testing.T) {
+func TestConcurrentHistoriesAreLinearizable(t *testing.T) {
 	const each = 10_000
 	configs := []Config{
 		{Shards: 1, Tick: minTick, Run: Inline},
@@ -41,7 +41,7 @@ func TestConcurrentHistoriesAreThoseOfATimerThatDoesOneThingAfterTheOther(t *tes
 
 // A checker that finds no faults may be wrong. Each of these wheels breaks one
 // promise now and then.
-func TestTheCheckOfHistoriesFindsEachLie(t *testing.T) {
+func TestTheCheckOfHistoriesFindsEachWrongResult(t *testing.T) {
 	for name, lie := range map[string]func(operations) operations{
 		"Remove removes nothing":       func(w operations) operations { return emptyRemove{w} },
 		"Remove denies":                func(w operations) operations { return deniedRemove{w} },

@@ -101,7 +101,7 @@ func TestAValueIsNotKeptAfterItsTimer(t *testing.T) {
 }
 
 // The ways to end that the test above does not cover.
-func TestAValueIsNotKeptHoweverItsTimerEnds(t *testing.T) {
+func TestAValueIsNotKeptAfterAnyEndOfItsTimer(t *testing.T) {
 	gone := make(chan string, 8)
 	value := func(how string) *[16]byte {
 		v := new([16]byte)
@@ -243,7 +243,7 @@ func TestAWheelMadeOutsideABubbleBelongsToTheBubbleOfItsFirstUse(t *testing.T) {
 	})
 }
 
-func TestAWheelMayBeForgottenInABubble(t *testing.T) {
+func TestAnUnclosedWheelDoesNotHoldABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 10 {
 			w := New(Config{}, func(int) {})

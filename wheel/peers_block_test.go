@@ -48,7 +48,7 @@ func TestResetIntoTheSameSlotReturns(t *testing.T) {
 
 // antlabs/timer: two Resets in opposite directions locked two slots in opposite
 // order.
-func TestResetsInOppositeDirectionsDoNotLockEachOtherOut(t *testing.T) {
+func TestResetsInOppositeDirectionsDoNotDeadlock(t *testing.T) {
 	w := New(Config{Shards: 1}, func(int) {})
 	defer w.Close()
 	near, far := w.Add(time.Minute, 0), w.Add(time.Hour, 1)
@@ -73,7 +73,7 @@ func TestResetsInOppositeDirectionsDoNotLockEachOtherOut(t *testing.T) {
 
 // RussellLuo/timingwheel: an add during Stop waited forever for a driver that
 // had ended.
-func TestAnAddThatMeetsCloseReturns(t *testing.T) {
+func TestAnAddDuringCloseReturns(t *testing.T) {
 	for range 20 {
 		w := New(Config{Shards: 1, Tick: minTick}, func(int) {})
 		returns(t, "Add", func() {
@@ -194,7 +194,7 @@ func TestARunThatBlocksHoldsNoLock(t *testing.T) {
 
 // xiaoxuxiansheng/timewheel: a deadline in the past caused a panic that ended
 // the wheel's goroutine.
-func TestADeadlineInThePastKillsNothing(t *testing.T) {
+func TestADeadlineInThePastStopsNoOtherTimer(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
 		w := New(cfg, r.fire)

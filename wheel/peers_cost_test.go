@@ -116,7 +116,7 @@ func TestAMillionMovesOfOneTimerLeaveNothingBehind(t *testing.T) {
 
 // go-zero: all callbacks of a tick ran one after the other, on one goroutine. A
 // timer of 100 ms fired after 2.1 s because its neighbour slept.
-func TestACallbackThatSleepsDelaysNoNeighbour(t *testing.T) {
+func TestACallbackThatSleepsDelaysNoOtherTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
 		w := New(Config{Shards: 1}, func(v int) {
@@ -172,7 +172,7 @@ func TestTheCostOfARemoveDoesNotGrowWithItsSlot(t *testing.T) {
 // package time starts the callbacks of all expired timers before any of them
 // runs: of a million that were due within a second, half fired 2.7 to 9.2 s
 // late. Here the driver lets callbacks run in between.
-func TestCallbacksRunBeforeAllThatIsDueIsStarted(t *testing.T) {
+func TestCallbacksRunBetweenTheStartsOfDueTimers(t *testing.T) {
 	n := memoryCount()
 	var w *Wheel[int]
 	var ran, worst atomic.Int64
@@ -194,7 +194,7 @@ func TestCallbacksRunBeforeAllThatIsDueIsStarted(t *testing.T) {
 // rfyiamcool/go-timewheel, under -race: Reset and Stop wrote fields that the
 // tick read. xiaoxuxiansheng/timewheel: an add read the current slot while the
 // tick changed it. This test is for the race detector.
-func TestAddsMovesAndRemovalsShareNothingWithTheTick(t *testing.T) {
+func TestAddsMovesAndRemovalsDoNotRaceWithTheTick(t *testing.T) {
 	w := New(Config{Shards: 1, Tick: minTick}, func(int) {})
 	var wg sync.WaitGroup
 	for k := range 4 {

@@ -83,7 +83,7 @@ func TestNeverEarlyWhileTheDriverIsLate(t *testing.T) {
 
 // RussellLuo/timingwheel rounded deadlines down to milliseconds, ouqiang and
 // godis to seconds: a timer of 1.99 s fired after 1.1 s.
-func TestADelayIsNeverCutDownToTicks(t *testing.T) {
+func TestADelayIsNeverRoundedDownToTicks(t *testing.T) {
 	for _, tick := range []time.Duration{minTick, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second} {
 		for _, phase := range []time.Duration{0, tick / 3, tick - 1} {
 			synctest.Test(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestADelayIsNeverCutDownToTicks(t *testing.T) {
 
 // go-zero, rfyiamcool, xiaoxuxiansheng, gf: the current tick was counted as a
 // whole tick, so a timer of 100 ms fired after 1 ms.
-func TestTheTickThatRunsIsNotCountedAsAWholeOne(t *testing.T) {
+func TestTheCurrentTickDoesNotCountAsAWholeTick(t *testing.T) {
 	const tick = 100 * time.Millisecond
 	for _, phase := range []time.Duration{0, 1, tick / 2, 98 * time.Millisecond, tick - 1} {
 		synctest.Test(t, func(t *testing.T) {

@@ -93,7 +93,7 @@ func TestAKeySetManyTimesIsOneTimer(t *testing.T) {
 
 // HDT3213/godis: a job that set its own key again could not be removed, because
 // its end deleted the new entry: of 2,000 removed jobs, 120 fired.
-func TestAJobThatSetsItsOwnKeyAgainCanBeRemoved(t *testing.T) {
+func TestAKeySetAgainByItsCallbackCanBeRemoved(t *testing.T) {
 	for _, run := range []Runner{Inline, Go} {
 		const jobs = 2000
 		var k *Keyed[int, int]

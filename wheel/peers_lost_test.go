@@ -15,7 +15,7 @@ import (
 // antlabs/timer: an add that read the clock just before a tick used the slot
 // that had just been passed, and fired a full turn late. Here such a timer is
 // due at once, however old its clock reading is.
-func TestAnAddThatRacesTheTickIsNotStrandedForATurn(t *testing.T) {
+func TestAnAddThatRacesTheTickDoesNotWaitForATurn(t *testing.T) {
 	const tick, n = 10 * time.Millisecond, 20_000 // one turn of the lowest level is 640 ms
 	var worst, control atomic.Int64
 	w := NewBatch(Config{Shards: 1, Tick: tick, Run: Inline}, func(batch []Expired[int]) {
@@ -113,7 +113,7 @@ func TestARemoveAfterTheLastFiringIsHarmless(t *testing.T) {
 
 // antlabs/timer's heap: Reset after the timer had fired reported success, but
 // did not set the timer.
-func TestAResetAfterTheFiringSaysThatItArmedNothing(t *testing.T) {
+func TestAResetAfterTheFiringReportsThatItArmedNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
 		w := New(cfg, r.fire)
@@ -192,7 +192,7 @@ func TestAMoveBelowATickFiresOnce(t *testing.T) {
 
 // siddontang/go time2: after a slot had grown past its first length, Stop wrote
 // into a copy of it that was no longer used.
-func TestARemoveHoldsHoweverManyShareTheSlot(t *testing.T) {
+func TestARemoveHoldsInAFullSlot(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		w := New(cfg, func(int) { t.Error("fired, but was removed") })
 		for _, n := range []int{1, 2, 127, 128, 129, 1000, 10_000} {

@@ -319,7 +319,7 @@ func TestCallbacksOfAClosingWheelNeedNoRoom(t *testing.T) {
 	})
 }
 
-func TestARunQueueKeepsNothingThatHasLeft(t *testing.T) {
+func TestARunQueueKeepsNoFunctionThatHasRun(t *testing.T) {
 	var q runQueue
 	for round := range 5 {
 		for range 3 * round {
@@ -386,7 +386,7 @@ func TestShutdownEndsWithItsContextWhileAPoolIsFull(t *testing.T) {
 	})
 }
 
-func TestAPoolsCloseWaitsForAllThatCameBefore(t *testing.T) {
+func TestAPoolsCloseWaitsForAllEarlierFunctions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, full := range []Overflow{Block, Drop, Spill} {
 			var g gauge

@@ -150,7 +150,7 @@ func TestAScheduleMayBeResetAndGoesOn(t *testing.T) {
 	})
 }
 
-func TestAScheduleThatStandsStillPanicsInsteadOfSpinning(t *testing.T) {
+func TestAScheduleThatDoesNotAdvancePanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []any
 		tm := NewTimers(Config{Run: Inline, OnPanic: func(v any, _ []byte) { told = append(told, v) }})

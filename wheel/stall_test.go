@@ -24,7 +24,7 @@ func stalled(r *recorder, stall time.Duration) *Wheel[int] {
 // After a stall of any length, the timers that came due during it fire at its
 // end, once and in the order of their deadlines. That takes at most eight steps
 // for each timer, and not one for each tick of the stall.
-func TestAfterAStallAllThatIsDueFiresOnceInOrderAndInOneSweep(t *testing.T) {
+func TestAfterAStallDueTimersFireOnceInOrderAndInOneSweep(t *testing.T) {
 	for _, stall := range []time.Duration{2 * time.Second, time.Minute, time.Hour, 24 * time.Hour, longest / 2} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRecorder()
@@ -61,7 +61,7 @@ func TestAfterAStallAllThatIsDueFiresOnceInOrderAndInOneSweep(t *testing.T) {
 
 // go-zero, rfyiamcool, ouqiang, xiaoxuxiansheng, gf and siddontang count the
 // ticks they receive: one missed tick makes every pending timer late.
-func TestAStallDelaysNothingThatIsDueAfterIt(t *testing.T) {
+func TestAStallDelaysNoTimerThatIsDueAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
 		w := stalled(r, 1500*time.Millisecond)
@@ -87,7 +87,7 @@ func TestAStallDelaysNothingThatIsDueAfterIt(t *testing.T) {
 
 // agrona#73, camunda#767: a wheel that is polled more slowly than it ticks must
 // not miss timers that came due between two polls.
-func TestACorePolledSlowerThanItsTicksMissesNothing(t *testing.T) {
+func TestACorePolledSlowerThanItsTicksMissesNoTimer(t *testing.T) {
 	for _, pause := range []uint64{1, 7, 63, 64, 65, 4095, 4096, 4097, 1 << 20} {
 		c := NewCore[uint64](5)
 		const n = 2000

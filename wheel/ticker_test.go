@@ -67,7 +67,7 @@ func TestATickerShorterThanTheTickTicksEveryTick(t *testing.T) {
 	})
 }
 
-func TestASlowReceiverMissesTicksAndTheGridStands(t *testing.T) {
+func TestASlowReceiverMissesTicksAndKeepsTheGrid(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm := NewTimers(cfg)
 		start := time.Now()

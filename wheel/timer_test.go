@@ -365,7 +365,7 @@ func TestATimerWhoseFunctionRunDropsIsNoLongerPending(t *testing.T) {
 	})
 }
 
-func TestKillBeatsEveryLaterReset(t *testing.T) {
+func TestKillPreventsEveryLaterReset(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm := NewTimers(cfg)
 		var calls atomic.Int32

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func TestTheZeroTimersWorks(t *testing.T) {
+func TestTheZeroTimersIsReady(t *testing.T) {
 	var tm Timers // made outside, used inside
 	synctest.Test(t, func(t *testing.T) {
 		fired := make(chan bool, 1)
@@ -33,7 +33,7 @@ func TestTheZeroTimersWorks(t *testing.T) {
 	}
 }
 
-func TestManyFirstUsesMakeOneWheel(t *testing.T) {
+func TestConcurrentFirstUsesMakeOneWheel(t *testing.T) {
 	for range 100 {
 		var tm Timers
 		var wg sync.WaitGroup
@@ -255,7 +255,7 @@ func TestShutdownWaitsForFunctionsThatRun(t *testing.T) {
 
 // The driver itself serves channels, sleepers and contexts, even if Run is
 // overloaded.
-func TestAnOverloadedRunKeepsNoTimeFromItsReceiver(t *testing.T) {
+func TestAnOverloadedRunnerDelaysNoReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tm := NewTimers(Config{Shards: 1, Run: runnerOf(func(func()) { panic("overloaded") }), OnPanic: func(any, []byte) {}})
 		start := time.Now()
@@ -448,7 +448,7 @@ func TestForgottenTimersAreCollected(t *testing.T) {
 	}
 }
 
-func TestWhatAStoppedTimerHeldIsCollected(t *testing.T) {
+func TestTheFunctionOfAStoppedTimerIsCollected(t *testing.T) {
 	var tm Timers
 	defer tm.Close()
 	gone := make(chan string, 4)

@@ -232,7 +232,7 @@ func TestResetMovesBothWaysAndExtendOnlyLater(t *testing.T) {
 	})
 }
 
-func TestExtendAcrossAnEpochTakesTheLongWay(t *testing.T) {
+func TestExtendAcrossAnEpochMovesTheTimer(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
 		w := New(cfg, r.fire)
