@@ -129,7 +129,7 @@ func TestNoOutageOfTheStoreKillsATask(t *testing.T) {
 // While a breaker is open, its lane's tasks are tried one at a time. Their age
 // must count all the same: otherwise the tasks of a receiver that is gone for
 // good would take months to die.
-func TestTheTasksOfAReceiverThatIsGoneDie(t *testing.T) {
+func TestTasksOfAnUnreachableReceiverDie(t *testing.T) {
 	const tasks, maxAge = 50, time.Hour
 	inBubble(t, Config{Poll: time.Minute}, nil, refuse, func(b *bed) {
 		for i := range tasks {
@@ -146,7 +146,7 @@ func TestTheTasksOfAReceiverThatIsGoneDie(t *testing.T) {
 
 // Each task is attempted rarely, because the receiver asks for a delay in each
 // reply. The delay applies to all tasks, so each period has one attempt.
-func TestTheTasksOfAReceiverThatAlwaysAsksForPatienceDie(t *testing.T) {
+func TestTasksOfAReceiverThatAlwaysDefersDie(t *testing.T) {
 	const tasks, maxAge, delay = 50, time.Hour, time.Minute
 	ask := func(context.Context, task.Delivery) task.Outcome {
 		time.Sleep(2 * maxStartDelay) // the receiver takes its time

@@ -28,7 +28,7 @@ func TestABreakerThatOpensAndClosesIsLoggedWithItsReason(t *testing.T) {
 	})
 }
 
-func TestManyBreakersThatOpenFillNoLog(t *testing.T) {
+func TestManyOpeningBreakersAreLoggedSparsely(t *testing.T) {
 	var log bytes.Buffer
 	f := &flaky{outcome: refused}
 	c := Config{BreakerFailures: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))}

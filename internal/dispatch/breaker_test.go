@@ -71,7 +71,7 @@ func (b *bed) wantBreaker(want planner.Breaker) {
 	}
 }
 
-func TestABreakerKeepsAttemptsFromAReceiverThatFails(t *testing.T) {
+func TestAnOpenBreakerStopsAttemptsToAFailingReceiver(t *testing.T) {
 	for name, broken := range map[string]*task.Outcome{"no connection": refused, "500": overwhelmed} {
 		t.Run(name, func(t *testing.T) {
 			f := &flaky{outcome: broken}
@@ -109,7 +109,7 @@ func TestABreakerKeepsAttemptsFromAReceiverThatFails(t *testing.T) {
 	}
 }
 
-func TestABreakerTriesAgainAfterWaitsThatDouble(t *testing.T) {
+func TestABreakerDoublesTheWaitBetweenProbes(t *testing.T) {
 	f := &flaky{outcome: refused}
 	inBubble(t, Config{Slots: 1, BreakerFailures: 2, BreakerMax: 8 * time.Second}, nil, f.receive, func(b *bed) {
 		b.apply(crowd(t, "t", 20, to("flaky"), stubborn)...)
@@ -127,7 +127,7 @@ func TestABreakerTriesAgainAfterWaitsThatDouble(t *testing.T) {
 	})
 }
 
-func TestAHalfOpenBreakerLetsOneAttemptTry(t *testing.T) {
+func TestAHalfOpenBreakerAllowsOneAttempt(t *testing.T) {
 	f := &flaky{outcome: refused, takes: 100 * time.Millisecond}
 	inBubble(t, Config{BreakerFailures: 3}, nil, f.receive, func(b *bed) {
 		for i := range 4 { // in several lanes of several queues
@@ -150,7 +150,7 @@ func TestAHalfOpenBreakerLetsOneAttemptTry(t *testing.T) {
 	})
 }
 
-func TestFailuresOfTasksAloneOpenNoBreaker(t *testing.T) {
+func TestFailuresCausedByTasksOpenNoBreaker(t *testing.T) {
 	for name, o := range map[string]*task.Outcome{
 		"404": notFound, "Retry-After": come, "unsent": {Verdict: task.Unsent},
 		"interrupted": {Verdict: task.Interrupted}, "egress": {Verdict: task.Refusal, Reason: "egress_denied"},
@@ -169,7 +169,7 @@ func TestFailuresOfTasksAloneOpenNoBreaker(t *testing.T) {
 	}
 }
 
-func TestNoBreakerWhereNoneIsWanted(t *testing.T) {
+func TestABreakerCanBeTurnedOff(t *testing.T) {
 	f := &flaky{outcome: refused}
 	inBubble(t, Config{BreakerFailures: -1}, nil, f.receive, func(b *bed) {
 		b.create("t", 0, to("flaky"), stubborn)
@@ -181,7 +181,7 @@ func TestNoBreakerWhereNoneIsWanted(t *testing.T) {
 	})
 }
 
-func TestATaskRunByHandIsAProbeOfItsOwn(t *testing.T) {
+func TestATaskRunByHandCountsAsAProbe(t *testing.T) {
 	f := &flaky{outcome: refused}
 	inBubble(t, Config{BreakerFailures: 3, BreakerMax: time.Hour}, nil, f.receive, func(b *bed) {
 		b.apply(crowd(t, "t", 5, to("flaky"), stubborn)...)
@@ -206,7 +206,7 @@ func TestATaskRunByHandIsAProbeOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestAnInterruptedProbeLetsAnotherTry(t *testing.T) {
+func TestAfterAnInterruptedProbeAnotherAttemptMayProbe(t *testing.T) {
 	f := &flaky{outcome: refused}
 	inBubble(t, Config{BreakerFailures: 3}, nil, f.receive, func(b *bed) {
 		b.apply(crowd(t, "t", 5, to("flaky"), stubborn)...)

@@ -23,8 +23,8 @@ type shifted struct {
 func (s *shifted) set(by time.Duration) { s.by.Store(int64(by)) }
 func (s *shifted) now() time.Time       { return time.Now().Add(time.Duration(s.by.Load())) }
 
-// timeRecorder wraps a queue and records the time that each call carries, as the
-// difference from our clock.
+// timeRecorder wraps a queue and records the time that each call carries, as
+// the difference from our clock.
 type timeRecorder struct {
 	store.LeaseStore
 
@@ -84,7 +84,7 @@ func (q *timeRecorder) Scrub(_ context.Context, now task.Millis, _ string, _ int
 	return store.Scrubbed{}, nil
 }
 
-func TestATaskIsClaimedWhenTheGivenClockSaysThatItIsDue(t *testing.T) {
+func TestATaskIsClaimedWhenItIsDueByTheConfiguredClock(t *testing.T) {
 	var clock shifted
 	clock.set(-time.Second)
 	q := &timeRecorder{}
@@ -115,7 +115,7 @@ func TestATaskIsClaimedWhenTheGivenClockSaysThatItIsDue(t *testing.T) {
 	}
 }
 
-func TestAClockThatIsSetAheadStartsDueTasksAndEndsNoLease(t *testing.T) {
+func TestAStepAheadOfTheClockStartsDueTasksAndEndsNoLease(t *testing.T) {
 	var clock shifted
 	l := &long{takes: 5 * time.Minute}
 	inBubble(t, Config{Now: clock.now}, nil, l.receive, func(b *bed) {
@@ -135,7 +135,7 @@ func TestAClockThatIsSetAheadStartsDueTasksAndEndsNoLease(t *testing.T) {
 	})
 }
 
-func TestAClockThatIsSetAheadShortensNoPause(t *testing.T) {
+func TestAStepAheadOfTheClockShortensNoPause(t *testing.T) {
 	var clock shifted
 	fail := func(context.Context, task.Delivery) task.Outcome {
 		return task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: millis()}
@@ -157,7 +157,7 @@ func TestAClockThatIsSetAheadShortensNoPause(t *testing.T) {
 	})
 }
 
-func TestAClockThatIsSetBackHoldsTasksNotDueYet(t *testing.T) {
+func TestAStepBackOfTheClockHoldsTasksThatAreNotDueYet(t *testing.T) {
 	var clock shifted
 	inBubble(t, Config{Now: clock.now}, nil, accept, func(b *bed) {
 		b.create("t", time.Minute)

@@ -59,7 +59,7 @@ func TestACancelledTaskIsNotSent(t *testing.T) {
 	})
 }
 
-func TestATouchedWatchdogNeverFiresAndThenOnce(t *testing.T) {
+func TestATouchedTaskFiresOnceAfterTheLastTouch(t *testing.T) {
 	inBubble(t, Config{}, nil, accept, func(b *bed) {
 		b.create("dog", time.Second)
 		for range 1000 {
@@ -138,7 +138,7 @@ func TestATaskRunByHandIsSentAtOnce(t *testing.T) {
 	})
 }
 
-func TestADeadTaskIsSentAgainWhenItIsRevived(t *testing.T) {
+func TestADeadTaskIsSentAgainAfterARetry(t *testing.T) {
 	n := 0
 	gone := func(context.Context, task.Delivery) task.Outcome {
 		if n++; n > 1 {

@@ -8,10 +8,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestStartsAreSharedAlikeWhereSlotsAreShort: a queue of ten destinations
+// TestStartsAreSharedEquallyIfSlotsAreShort: a queue of ten destinations
 // competes with a queue of one, and a namespace of ten queues with a namespace
 // of one.
-func TestStartsAreSharedAlikeWhereSlotsAreShort(t *testing.T) {
+func TestStartsAreSharedEquallyIfSlotsAreShort(t *testing.T) {
 	for name, many := range map[string]func(h int) edit{
 		"queues": func(int) edit { return in("many") },
 		"namespaces": func(h int) edit {

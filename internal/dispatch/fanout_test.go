@@ -23,10 +23,10 @@ func (q slowPeek) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.En
 	return q.LeaseStore.Peek(ctx, reads)
 }
 
-// TestManyLanesDoNotHoldUpTheSurvey: until all lanes had been read once, no
+// TestManyLanesDoNotDelayTheSurvey: until all lanes had been read once, no
 // other lane was surveyed. A task that came near during that time was not
 // found.
-func TestManyLanesDoNotHoldUpTheSurvey(t *testing.T) {
+func TestManyLanesDoNotDelayTheSurvey(t *testing.T) {
 	const takes, lanes = time.Second, 1000
 	slow := func(q store.LeaseStore) store.LeaseStore { return slowPeek{q, takes} }
 	inBubble(t, Config{}, slow, accept, func(b *bed) {

@@ -86,7 +86,7 @@ func (f *faults) Watch(hint func([]task.Entry)) {
 	}
 }
 
-func TestWithoutAnyHintNothingIsLaterThanAPoll(t *testing.T) {
+func TestWithoutHintsNoTaskIsLaterThanAPoll(t *testing.T) {
 	f := &faults{deaf: true}
 	c := Config{Poll: 250 * time.Millisecond}
 	inBubble(t, c, f.over, accept, func(b *bed) {
@@ -159,7 +159,7 @@ func TestATaskThatCannotBeSettledIsLogged(t *testing.T) {
 	})
 }
 
-func TestARetryNeedsNoHint(t *testing.T) {
+func TestARetryIsStartedWithoutAHint(t *testing.T) {
 	f := &faults{deaf: true}
 	fail := func(context.Context, task.Delivery) task.Outcome {
 		return task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: millis()}
@@ -193,7 +193,7 @@ func TestAMoveWithoutAHintIsFound(t *testing.T) {
 	})
 }
 
-func TestAStoreThatFindsItTooEarlyIsAskedAgain(t *testing.T) {
+func TestAClaimThatIsTooEarlyForTheStoreIsRepeated(t *testing.T) {
 	f := &faults{slow: 3}
 	inBubble(t, Config{}, f.over, accept, func(b *bed) {
 		for i := range 50 {
@@ -207,7 +207,7 @@ func TestAStoreThatFindsItTooEarlyIsAskedAgain(t *testing.T) {
 
 // A call that fails may have been carried out before. Either way each task is
 // sent once, and its outcome is settled.
-func TestACallThatFailsIsRepeatedAndNothingIsSentTwice(t *testing.T) {
+func TestAFailedCallIsRepeatedAndNothingIsSentTwice(t *testing.T) {
 	for _, op := range []string{"claim", "settle", "lanes", "peek"} {
 		for _, carriedOut := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, carried out %v", op, carriedOut), func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestACallThatFailsIsRepeatedAndNothingIsSentTwice(t *testing.T) {
 	}
 }
 
-func TestAStoreThatIsDownForMinutesLosesNothing(t *testing.T) {
+func TestAnOutageOfTheStoreForMinutesLosesNoTask(t *testing.T) {
 	f := &faults{fail: func(op string, n int) (before, after error) { return nil, nil }}
 	inBubble(t, Config{}, f.over, accept, func(b *bed) {
 		for i := range 20 {
@@ -258,7 +258,7 @@ func TestAStoreThatIsDownForMinutesLosesNothing(t *testing.T) {
 	})
 }
 
-func TestAStoreThatIsGoneEndsRun(t *testing.T) {
+func TestAClosedStoreEndsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{}, nil, hang)
 		b.start()

@@ -85,7 +85,7 @@ func TestSchedulesNeedNoSlot(t *testing.T) {
 	})
 }
 
-func TestAnOccurrenceThatWaitsBeginsWhenTheOneBeforeEnds(t *testing.T) {
+func TestAWaitingOccurrenceBeginsWhenThePreviousOneEnds(t *testing.T) {
 	inBubble(t, Config{}, nil, after(2500*time.Millisecond), func(b *bed) {
 		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = recurrence.BufferOne })
 		began := time.Now()
@@ -100,7 +100,7 @@ func TestAnOccurrenceThatWaitsBeginsWhenTheOneBeforeEnds(t *testing.T) {
 	})
 }
 
-func TestALostHintOfAnEndDelaysTheOneThatWaitsByASecondOrTwo(t *testing.T) {
+func TestALostHintOfAnEndDelaysTheNextOccurrenceByTwoSecondsAtMost(t *testing.T) {
 	deaf := func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }
 	inBubble(t, Config{}, deaf, after(2500*time.Millisecond), func(b *bed) {
 		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = recurrence.BufferOne })
@@ -124,8 +124,9 @@ func TestSchedulesAreFoundWithoutHints(t *testing.T) {
 	})
 }
 
-// TestMissedInstantsWaitForNoPoll, with and without hints from the store.
-func TestMissedInstantsWaitForNoPoll(t *testing.T) {
+// TestMissedInstantsAreFiredBeforeTheNextPoll, with and without hints from the
+// store.
+func TestMissedInstantsAreFiredBeforeTheNextPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{}, func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }, accept)
 		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
@@ -141,9 +142,9 @@ func TestMissedInstantsWaitForNoPoll(t *testing.T) {
 	})
 }
 
-// TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll: the others are read while
-// the first are fired.
-func TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll(t *testing.T) {
+// TestSchedulesBeyondTheWindowAreFiredBeforeTheNextPoll: the others are read
+// while the first are fired.
+func TestSchedulesBeyondTheWindowAreFiredBeforeTheNextPoll(t *testing.T) {
 	inBubble(t, Config{WindowTasks: 64}, func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }, accept, func(b *bed) {
 		for i := range 1000 {
 			b.schedule(fmt.Sprint("s", i), time.Minute)
@@ -155,9 +156,10 @@ func TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll(t *testing.T) {
 	})
 }
 
-// TestTwoWeeksDown: a server that starts again after two weeks makes up for as
-// many instants as its schedules allow, and logs the skipped ones.
-func TestTwoWeeksDown(t *testing.T) {
+// TestAStartAfterTwoWeeksFiresOrLogsMissedInstants: a server that starts again
+// after two weeks makes up for as many instants as its schedules allow, and
+// logs the skipped ones.
+func TestAStartAfterTwoWeeksFiresOrLogsMissedInstants(t *testing.T) {
 	for _, c := range []struct {
 		misfire recurrence.Misfire
 		runs    int
@@ -191,7 +193,7 @@ func TestTwoWeeksDown(t *testing.T) {
 	}
 }
 
-func TestAStoreThatFailsFiresEachInstantOnceAllTheSame(t *testing.T) {
+func TestAFailingStoreStillFiresEachInstantOnce(t *testing.T) {
 	var failing *failingFires
 	wrap := func(q store.LeaseStore) store.LeaseStore {
 		failing = &failingFires{LeaseStore: q}
@@ -204,7 +206,8 @@ func TestAStoreThatFailsFiresEachInstantOnceAllTheSame(t *testing.T) {
 	})
 }
 
-// failingFires fails two calls of three: one before it is carried out, one after.
+// failingFires fails two calls of three: one before it is carried out, one
+// after.
 type failingFires struct {
 	store.LeaseStore
 	calls int
@@ -241,7 +244,7 @@ func (q *fullQueue) Fire(ctx context.Context, now task.Millis, fires []task.Fire
 	return replies, nil
 }
 
-func TestAStoreWithoutRoomIsAskedNowAndThenAndLosesNothing(t *testing.T) {
+func TestAFullStoreIsRetriedSlowlyAndLosesNothing(t *testing.T) {
 	full := &fullQueue{}
 	wrap := func(q store.LeaseStore) store.LeaseStore { full.LeaseStore = q; return full }
 	inBubble(t, Config{}, wrap, accept, func(b *bed) {
@@ -270,7 +273,7 @@ func (q slowFires) Fire(ctx context.Context, now task.Millis, fires []task.Fire)
 	return q.LeaseStore.Fire(ctx, now, fires)
 }
 
-func TestAStopSeesAFireThroughAndBeginsNoOther(t *testing.T) {
+func TestAStopFinishesTheFireUnderWayAndBeginsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{}, func(q store.LeaseStore) store.LeaseStore { return slowFires{q} }, accept)
 		b.start()

@@ -64,9 +64,9 @@ func TestAHundredThousandTasksToAHangingHostDoNotShiftAHealthyQueue(t *testing.T
 	})
 }
 
-// TestNewHostsThatHangTakeNothingFromKnownOnesNorAllFromNewOnes: there are far
-// more hosts than slots, all of them silent and new.
-func TestNewHostsThatHangTakeNothingFromKnownOnesNorAllFromNewOnes(t *testing.T) {
+// TestHangingNewHostsTakeNoSlotsFromKnownHostsAndNotAllFromNewHosts: there are
+// far more hosts than slots, all of them silent and new.
+func TestHangingNewHostsTakeNoSlotsFromKnownHostsAndNotAllFromNewHosts(t *testing.T) {
 	inBubble(t, Config{Slots: 256, Grace: -1}, nil, hangs, func(b *bed) {
 		b.create("first", 0, to("healthy"))
 		b.pass(time.Second)
@@ -106,9 +106,9 @@ func TestManyQueuesOfSilentHostsLeaveRoomForTheNext(t *testing.T) {
 	})
 }
 
-// TestHostsThatFellSilentDoNotBlockNewOnes: receivers that are known to be
+// TestSilentHostsDoNotBlockNewHosts: receivers that are known to be
 // silent have a quarter of the slots.
-func TestHostsThatFellSilentDoNotBlockNewOnes(t *testing.T) {
+func TestSilentHostsDoNotBlockNewHosts(t *testing.T) {
 	inBubble(t, Config{Slots: 64, Grace: -1, BreakerFailures: -1}, nil, (&flaky{outcome: refused, takes: 5 * time.Second}).receive, func(b *bed) {
 		for i := range 300 {
 			b.create(fmt.Sprint("silent", i), 0, to(fmt.Sprint("flaky", i)), stubborn, func(s *task.Spec) { s.Timeout = 5 * time.Second })

@@ -123,7 +123,7 @@ func overloaded(wait time.Duration) receiver {
 	}
 }
 
-func TestADeferralHoldsItsDestinationBackAndNoOther(t *testing.T) {
+func TestADeferralDelaysOnlyItsDestination(t *testing.T) {
 	inBubble(t, Config{}, nil, overloaded(time.Minute), func(b *bed) {
 		b.create("first", 0, to("busy"))
 		b.pass(10 * time.Millisecond)
@@ -148,7 +148,7 @@ func TestADeferralHoldsItsDestinationBackAndNoOther(t *testing.T) {
 	})
 }
 
-func TestADeferralHoldsNothingBackForLongerThanItsTask(t *testing.T) {
+func TestADeferralDelaysItsDestinationNoLongerThanItsTask(t *testing.T) {
 	inBubble(t, Config{}, nil, overloaded(24*time.Hour), func(b *bed) {
 		b.create("first", 0, to("busy"), retry(task.Retry{MinBackoff: time.Second, MaxBackoff: 10 * time.Second}))
 		b.pass(10 * time.Millisecond)

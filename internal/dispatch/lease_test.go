@@ -172,7 +172,7 @@ func TestATaskClaimedWhileStoppingIsGivenBackUnsent(t *testing.T) {
 	})
 }
 
-func TestOutcomesThatCannotBeSettledAreSaidSo(t *testing.T) {
+func TestOutcomesThatCannotBeSettledAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &faults{fail: func(op string, n int) (before, after error) {
 			if op == "settle" {

@@ -25,7 +25,7 @@ func withOffice(t *testing.T, wide time.Duration, r receiver, f func(b *bed, c *
 	inBubble(t, Config{}, wrap, r, func(b *bed) { f(b, c) })
 }
 
-func TestQueuesWithoutLimitsAndPausedOnesAskNothing(t *testing.T) {
+func TestQueuesWithoutLimitsAndPausedQueuesRequestNoPermits(t *testing.T) {
 	withOffice(t, time.Millisecond, accept, func(b *bed, c *counter) {
 		b.Configure(limit("paused", settings.QueueSettings{Paused: true, Concurrency: 5, Rate: 10}))
 		b.apply(crowd(t, "p", 20, in("paused"))...)
@@ -38,10 +38,10 @@ func TestQueuesWithoutLimitsAndPausedOnesAskNothing(t *testing.T) {
 	})
 }
 
-// TestTheWayToTheStoreLimitsNothing: five attempts are under way at once,
-// however short they are and however far away the store is. Some requests must
-// ask for hundreds of tasks.
-func TestTheWayToTheStoreLimitsNothing(t *testing.T) {
+// TestADistantStoreDoesNotReduceConcurrency: five attempts are under way at
+// once, however short they are and however far away the store is. Some requests
+// must ask for hundreds of tasks.
+func TestADistantStoreDoesNotReduceConcurrency(t *testing.T) {
 	const takes = 10 * time.Millisecond
 	withOffice(t, 20*time.Millisecond, after(takes), func(b *bed, c *counter) {
 		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 5, Rate: 1000, Burst: 1000}))
@@ -59,7 +59,7 @@ func TestTheWayToTheStoreLimitsNothing(t *testing.T) {
 	})
 }
 
-func TestATaskIsNotLateForWantOfAPermit(t *testing.T) {
+func TestPermitsAreRequestedEarlyEnoughForDueTasks(t *testing.T) {
 	withOffice(t, 20*time.Millisecond, accept, func(b *bed, c *counter) {
 		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 5, PerDestination: 3, Rate: 100}))
 		for i := range 20 {
@@ -95,7 +95,7 @@ func TestUnusedPermitsAreGivenBack(t *testing.T) {
 	})
 }
 
-func TestAStoppingNodeGivesItsPermitsBack(t *testing.T) {
+func TestAStoppingNodeReturnsItsPermits(t *testing.T) {
 	withOffice(t, time.Millisecond, after(3*time.Second), func(b *bed, c *counter) {
 		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 50, Rate: 1000}))
 		b.apply(crowd(t, "t", 5, in("limited"), patient)...)

@@ -27,7 +27,7 @@ func (generous) Permit(_ context.Context, asks []store.PermitAsk) []store.Permit
 	return replies
 }
 
-func TestAQueueWithLimitsThatFoundNoSlotGoesOnWhenThereIsOne(t *testing.T) {
+func TestAQueueWithLimitsContinuesWhenASlotIsFree(t *testing.T) {
 	const last = 20 * time.Second // after that no other event comes
 	limits := settings.NewSettings(&settings.QueueSettings{Namespace: "default", Name: "limited", Concurrency: 2, Version: 1})
 	takes := func(ctx context.Context, d task.Delivery) task.Outcome {

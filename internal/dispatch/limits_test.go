@@ -50,7 +50,7 @@ func (b *bed) most(prefix string, takes time.Duration) int {
 	return most
 }
 
-func TestARateIsKeptAndUsed(t *testing.T) {
+func TestAQueueStartsAsManyTasksAsItsRateAllowsAndNoMore(t *testing.T) {
 	for _, q := range []settings.QueueSettings{{Rate: 10, Burst: 5}, {Rate: 100}, {Rate: 3, Burst: 1}} {
 		t.Run(fmt.Sprint(q.Rate, " a second, bursts of ", q.BurstOrDefault()), func(t *testing.T) {
 			inBubble(t, Config{}, nil, accept, func(b *bed) {
@@ -120,7 +120,7 @@ func TestConcurrencyIsNeverExceededAndAlwaysUsed(t *testing.T) {
 	})
 }
 
-func TestConcurrencyForEachDestinationLeavesTheOthersAlone(t *testing.T) {
+func TestALimitForEachDestinationDoesNotDelayOtherDestinations(t *testing.T) {
 	const takes = 100 * time.Millisecond
 	inBubble(t, Config{}, nil, after(takes), func(b *bed) {
 		b.Configure(limit("limited", settings.QueueSettings{PerDestination: 2}))
@@ -140,7 +140,7 @@ func TestConcurrencyForEachDestinationLeavesTheOthersAlone(t *testing.T) {
 	})
 }
 
-func TestAPausedQueueCostsNothingAndStarvesNoOther(t *testing.T) {
+func TestAPausedQueueTakesNoSlotAndDelaysNoOther(t *testing.T) {
 	n := 20_000
 	if testing.Short() {
 		n = 2000
@@ -200,7 +200,7 @@ func TestAPurgeHoldsItsQueueUntilItIsDone(t *testing.T) {
 	})
 }
 
-func TestATaskRunByHandPassesPauseAndRateButNotConcurrency(t *testing.T) {
+func TestATaskRunByHandIgnoresPauseAndRateButNotConcurrency(t *testing.T) {
 	for name, q := range map[string]settings.QueueSettings{
 		"paused": {Paused: true}, "purged": {PurgeBefore: 1}, "rate": {Rate: 1.0 / 3600, Burst: 1},
 	} {
@@ -336,9 +336,9 @@ func TestALimitedQueueTakesNoMoreOfTheWindowThanItStarts(t *testing.T) {
 	})
 }
 
-// TestAPauseDoesNotHoldBackTheNewsOfADeath: it does not delay a retry of the
+// TestAPausedQueueStillSendsDeadNotices: it does not delay a retry of the
 // notice either.
-func TestAPauseDoesNotHoldBackTheNewsOfADeath(t *testing.T) {
+func TestAPausedQueueStillSendsDeadNotices(t *testing.T) {
 	tried := false
 	r := func(ctx context.Context, d task.Delivery) task.Outcome {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestTheMonotonicClockGoesOnInASleepAndNeverBack(t *testing.T) {
+func TestTheMonotonicClockAdvancesDuringSleepAndNeverGoesBack(t *testing.T) {
 	s := &monotonicClock{}
 	for i, reading := range []struct{ monotonic, wall, want time.Duration }{
 		{1 * time.Second, 1 * time.Second, 1 * time.Second},

@@ -60,9 +60,9 @@ func liveAt(t *testing.T, s *memstore.Store, slower time.Duration) *memstore.Sto
 	return memstore.Restore(memstore.Config{}, millis(), memstore.Contents{Records: l.Tasks})
 }
 
-// TestATaskThatKillsTheServerDiesAlone: every other attempt that is under way
-// at a death is delivered in the end.
-func TestATaskThatKillsTheServerDiesAlone(t *testing.T) {
+// TestATaskThatKillsTheServerDiesAndNoOther: every other attempt that is under
+// way at a death is delivered in the end.
+func TestATaskThatKillsTheServerDiesAndNoOther(t *testing.T) {
 	host := func(i int) edit { return to(fmt.Sprint("host", i%3)) }
 	for name, c := range map[string]struct {
 		poison map[string]time.Duration // their due times
@@ -116,9 +116,9 @@ func TestATaskThatKillsTheServerDiesAlone(t *testing.T) {
 	}
 }
 
-// TestATaskThatKillsTheServerLateDiesAlone: also after it gave up the
+// TestATaskThatKillsTheServerLateDiesAndNoOther: also after it gave up the
 // quarantine slot to other tasks, which are as slow as it is but innocent.
-func TestATaskThatKillsTheServerLateDiesAlone(t *testing.T) {
+func TestATaskThatKillsTheServerLateDiesAndNoOther(t *testing.T) {
 	for name, host := range map[string]func(i int) edit{
 		"in one lane":    func(int) edit { return to("host") },
 		"in other lanes": func(i int) edit { return to(fmt.Sprint("host", i)) },

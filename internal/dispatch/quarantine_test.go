@@ -95,7 +95,7 @@ func lasting(long map[string]time.Duration) receiver {
 	}
 }
 
-func TestATaskInQuarantineThatHangsKeepsOthersWaitingForAMinuteAtMost(t *testing.T) {
+func TestAHangingTaskInQuarantineDelaysOthersByAMinuteAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{}, nil, lasting(map[string]time.Duration{"slow": 10 * time.Minute, "next": 0}))
 		hour := func(s *task.Spec) { s.Timeout, s.Retry.MaxAttempts = time.Hour, 1 }
@@ -124,7 +124,7 @@ func TestATaskInQuarantineThatHangsKeepsOthersWaitingForAMinuteAtMost(t *testing
 	})
 }
 
-func TestATaskInQuarantineHasItsWholeTimeWhileNoOtherWaits(t *testing.T) {
+func TestATaskInQuarantineKeepsItsFullTimeoutIfNoOtherWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{}, nil, lasting(map[string]time.Duration{"next": 0}))
 		b.create("hangs", 0, to("flaky"), func(s *task.Spec) { s.Timeout = time.Hour })
@@ -144,7 +144,7 @@ func TestATaskInQuarantineHasItsWholeTimeWhileNoOtherWaits(t *testing.T) {
 	})
 }
 
-func TestATaskInQuarantineThatHangsHoldsTheSlotAloneAndNotForEver(t *testing.T) {
+func TestAHangingTaskInQuarantineHoldsOnlyItsSlotForALimitedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timeout := 5 * time.Second
 		b := newBed(t, Config{}, nil, (&flaky{outcome: refused, takes: timeout}).receive)

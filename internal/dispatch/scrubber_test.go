@@ -79,7 +79,7 @@ func TestAScrubRunsOnceAnHourAndLogsItsRepairs(t *testing.T) {
 	}
 }
 
-func TestAScrubTakesLittleOfTheStoresTime(t *testing.T) {
+func TestAScrubUsesASmallShareOfTheStoresTime(t *testing.T) {
 	a := &attic{steps: 1 << 30, takes: 20 * time.Millisecond}
 	inBubble(t, Config{Scrubber: a}, nil, accept, func(b *bed) {
 		b.pass(time.Minute + 10*time.Second)
@@ -89,7 +89,7 @@ func TestAScrubTakesLittleOfTheStoresTime(t *testing.T) {
 	})
 }
 
-func TestAScrubThatFailsStartsAgain(t *testing.T) {
+func TestAFailedScrubStartsAgain(t *testing.T) {
 	a := &attic{steps: 4}
 	a.fail = func(cursor string) error {
 		if cursor == "2" && len(a.seen()) < 5 {
@@ -105,7 +105,7 @@ func TestAScrubThatFailsStartsAgain(t *testing.T) {
 	})
 }
 
-func TestNoScrubWhereNoneIsWanted(t *testing.T) {
+func TestTheScrubCanBeTurnedOff(t *testing.T) {
 	a := &attic{steps: 4}
 	inBubble(t, Config{Scrubber: a, ScrubEvery: -1}, nil, accept, func(b *bed) {
 		b.pass(24 * time.Hour)

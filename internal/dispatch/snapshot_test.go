@@ -11,7 +11,7 @@ import (
 // A change waits for the lock during a walk over 20,000 lanes. It must get the
 // lock before the walk is over: it takes the tasks of lanes not yet visited,
 // and the result does not show them.
-func TestALookAtManyLanesLetsDeliveriesThrough(t *testing.T) {
+func TestASurveyOfManyLanesDoesNotDelayDeliveries(t *testing.T) {
 	const many = 20_000
 	queues := func(d *Dispatcher) (waiting int) {
 		for _, q := range d.Queues() {

@@ -13,7 +13,7 @@ import (
 // suspended suspends the namespace of these tests.
 var suspended = settings.NewSettings(&settings.NamespaceSettings{Name: task.DefaultNamespace, Suspended: true})
 
-func TestOfASuspendedNamespaceNothingStartsAlsoByHand(t *testing.T) {
+func TestNoTaskOfASuspendedNamespaceStartsNotEvenByHand(t *testing.T) {
 	inBubble(t, Config{}, nil, accept, func(b *bed) {
 		b.Configure(suspended)
 		b.create("t", time.Second)
@@ -64,7 +64,7 @@ func TestSchedulesOfASuspendedNamespaceAreNotFired(t *testing.T) {
 }
 
 // The end of an occurrence must not start another one that waits for it.
-func TestAnOccurrenceThatWaitsIsNotBegunWhileItsNamespaceIsSuspended(t *testing.T) {
+func TestAWaitingOccurrenceIsNotBegunInASuspendedNamespace(t *testing.T) {
 	inBubble(t, Config{}, nil, after(2500*time.Millisecond), func(b *bed) {
 		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = recurrence.BufferOne })
 		b.pass(2500 * time.Millisecond)
@@ -80,7 +80,7 @@ func TestAnOccurrenceThatWaitsIsNotBegunWhileItsNamespaceIsSuspended(t *testing.
 	})
 }
 
-func TestASuspendedQueueSaysSo(t *testing.T) {
+func TestASuspendedQueueReportsTheSuspension(t *testing.T) {
 	inBubble(t, Config{}, nil, hang, func(b *bed) {
 		b.create("t", 0)
 		b.pass(tick)

@@ -27,7 +27,7 @@ func (s *shifted) blip(b *bed, by time.Duration) {
 	b.pass(time.Minute)
 }
 
-func TestAClockThatIsAheadForAMomentEndsNothing(t *testing.T) {
+func TestAShortStepAheadOfTheClockEndsNothing(t *testing.T) {
 	var clock shifted
 	down := true
 	fail := func(ctx context.Context, d task.Delivery) task.Outcome {
@@ -56,7 +56,7 @@ func TestAClockThatIsAheadForAMomentEndsNothing(t *testing.T) {
 	})
 }
 
-func TestAClockThatStaysAheadEndsThingsWhenItHasLasted(t *testing.T) {
+func TestAClockThatStaysAheadIsTrustedAfterAWhile(t *testing.T) {
 	var clock shifted
 	inBubble(t, Config{Now: clock.now, Trusted: clock.trusted(), SweepEvery: time.Second}, nil, accept, func(b *bed) {
 		b.create("done", time.Hour)

@@ -59,7 +59,7 @@ func (p *partly) Settle(ctx context.Context, now task.Millis, all []task.Settlem
 	return of(p, all, func(s task.Settlement) string { return s.Key.Name }, func(s []task.Settlement) ([]store.Reply, error) { return p.LeaseStore.Settle(ctx, now, s) })
 }
 
-func TestAPartOfTheStoreThatIsAwayDoesNotStopTheOthersTasks(t *testing.T) {
+func TestAnUnavailableShardDoesNotStopTheTasksOfOthers(t *testing.T) {
 	p := &partly{}
 	slow := func(ctx context.Context, d task.Delivery) task.Outcome {
 		time.Sleep(100 * time.Millisecond)
@@ -92,7 +92,7 @@ func TestAPartOfTheStoreThatIsAwayDoesNotStopTheOthersTasks(t *testing.T) {
 	})
 }
 
-func TestAClaimThatWasNotAnsweredIsGivenBack(t *testing.T) {
+func TestAClaimWithoutAReplyIsGivenBack(t *testing.T) {
 	p := &partly{}
 	inBubble(t, Config{}, p.over, accept, func(b *bed) {
 		p.away.Store(true)

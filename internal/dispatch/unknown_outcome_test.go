@@ -9,7 +9,7 @@ import (
 
 // The reply to a claim is lost, and the task is replaced before the claim is
 // repeated. The lease is ours and must not stay behind.
-func TestATaskThatIsReplacedWhileItsClaimIsInDoubtIsDelivered(t *testing.T) {
+func TestATaskReplacedDuringAnUncertainClaimIsDelivered(t *testing.T) {
 	f := &faults{fail: func(op string, n int) (before, after error) {
 		if op == "claim" && n == 1 {
 			return nil, errBroken

@@ -102,7 +102,7 @@ func TestAReceiverSeesWhichScheduleCalls(t *testing.T) {
 	}
 }
 
-func TestTheDueTimeOnTheWireIsTheOneThatWasAskedFor(t *testing.T) {
+func TestTheSentDueTimeIsTheOneThatTheClientGave(t *testing.T) {
 	d := delivery(t, "http://127.0.0.1/")
 	d.Task.Due += 60_000 // the due time of a retry
 	h := headers(d, time.Now(), "", "")
@@ -218,7 +218,7 @@ func TestConnectionsAreKeptBetweenAttempts(t *testing.T) {
 	}
 }
 
-func TestManyAttemptsAtOnceDoNotDisturbOneAnother(t *testing.T) {
+func TestConcurrentAttemptsDoNotAffectEachOther(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Header.Get("Foliot-Attempt"))
 	})
@@ -316,7 +316,7 @@ func connected(t *testing.T) (ours, theirs net.Conn) {
 	return ours, theirs
 }
 
-func TestTheLeaseIsAskedForWhenTheConnectionIsReadyAndNothingIsWritten(t *testing.T) {
+func TestTheLeaseIsCheckedAfterTheConnectAndBeforeTheWrite(t *testing.T) {
 	accepted, finish := make(chan struct{}), make(chan struct{})
 	got := make(chan int, 1)
 	url := rawServer(t, func(_ int, c net.Conn) {
@@ -427,7 +427,7 @@ func TestCloseEndsDialsUnderWay(t *testing.T) {
 	}
 }
 
-func TestLateIsFromTheDueTimeToTheMomentTheRequestIsWritten(t *testing.T) {
+func TestLatenessEndsWhenTheRequestIsWritten(t *testing.T) {
 	var arrived time.Time
 	server := serve(t, func(http.ResponseWriter, *http.Request) { arrived = time.Now() })
 	d := delivery(t, server.URL)
@@ -448,7 +448,7 @@ func TestLateIsFromTheDueTimeToTheMomentTheRequestIsWritten(t *testing.T) {
 	}
 }
 
-func TestAnAttemptIsLateByTheGivenClockAndLastsByOurs(t *testing.T) {
+func TestLatenessIsByTheConfiguredClockAndDurationByTheMonotonicOne(t *testing.T) {
 	server := serve(t, func(http.ResponseWriter, *http.Request) {})
 	d := delivery(t, server.URL)
 	d.Task.Due = task.FloorMillis(time.Now().Add(time.Hour))

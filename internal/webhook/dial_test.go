@@ -40,10 +40,10 @@ func stopped(t *testing.T, cfg Config, answer names) (*Sender, func() []string) 
 	}
 }
 
-// TestWhereAnAttemptMayConnectTo covers the whole way from a task's URL to the
-// moment before the connect. The resolver decides about hosts of digits (some
-// read 0x7f.1 as 127.0.0.1); every result is judged.
-func TestWhereAnAttemptMayConnectTo(t *testing.T) {
+// TestTheEgressGuardAllowsAndDeniesTheRightAddresses covers the whole way from
+// a task's URL to the moment before the connect. The resolver decides about
+// hosts of digits (some read 0x7f.1 as 127.0.0.1); every result is judged.
+func TestTheEgressGuardAllowsAndDeniesTheRightAddresses(t *testing.T) {
 	const (
 		loopback  = "a loopback address"
 		private   = "a private address"
@@ -226,7 +226,7 @@ func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 
 // The C library's resolver accepts numbers in any base. The test uses a process
 // of its own, because the resolver is chosen at the start of a process.
-func TestOddSpellingsAreJudgedAsTheSystemResolvesThem(t *testing.T) {
+func TestUnusualSpellingsOfAddressesAreCheckedAsTheSystemResolvesThem(t *testing.T) {
 	if !inChild(t, "GODEBUG=netdns=cgo") {
 		return
 	}
@@ -251,7 +251,7 @@ func TestOddSpellingsAreJudgedAsTheSystemResolvesThem(t *testing.T) {
 }
 
 // A record from elsewhere may contain a zone; validation refuses zones.
-func TestAZoneOpensNothing(t *testing.T) {
+func TestAnIPv6ZoneOpensNoDeniedAddress(t *testing.T) {
 	for _, host := range []string{"fe80::1%eth0", "::1%lo", "fd12::1%eth0", "::ffff:127.0.0.1%eth0", "fe80::a9fe:a9fe%eth0"} {
 		s, reached := stopped(t, Config{}, func(string) []netip.Addr { return nil })
 		_, err := s.dialer.DialContext(t.Context(), "tcp", "["+host+"]:80")
@@ -263,7 +263,7 @@ func TestAZoneOpensNothing(t *testing.T) {
 
 // The address of a name may change between two attempts, and even within one
 // attempt. The address of the connect counts.
-func TestEachAnswerOfAResolverIsJudged(t *testing.T) {
+func TestEachAddressOfAResolverIsChecked(t *testing.T) {
 	asked := 0
 	s, reached := stopped(t, Config{}, func(string) []netip.Addr {
 		if asked++; asked == 1 {

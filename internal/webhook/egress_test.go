@@ -118,7 +118,7 @@ func TestLoopbackClosesForKeptConnectionsToo(t *testing.T) {
 	}
 }
 
-func TestANameThatTurnsToADeniedAddressIsDenied(t *testing.T) {
+func TestANameThatChangesToADeniedAddressIsDenied(t *testing.T) {
 	var open, closed atomic.Int32
 	port := serveAt(t, "127.0.0.1:0", &closed)
 	serveAt(t, "127.0.0.2:"+port, &open)

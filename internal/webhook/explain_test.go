@@ -64,7 +64,7 @@ func TestAnExplanationPredictsAnAttempt(t *testing.T) {
 	}
 }
 
-func TestAnExplanationSaysWhyThereIsNothingToJudge(t *testing.T) {
+func TestAnExplanationNamesTheReasonIfThereIsNoAddress(t *testing.T) {
 	broken := func(context.Context, string, string) ([]netip.Addr, error) { return nil, errors.New("the wire is cut") }
 	for _, c := range []struct {
 		url    string

@@ -156,7 +156,7 @@ func TestSpecialAddressesAreClosedUntilTheFlagNamesThem(t *testing.T) {
 	}
 }
 
-func TestTheFlagOpensWhatItNames(t *testing.T) {
+func TestTheAllowFlagOpensExactlyTheNamedAddresses(t *testing.T) {
 	everything := prefixes("0.0.0.0/0", "::/0")
 	for _, c := range []struct {
 		allow []netip.Prefix
@@ -250,7 +250,7 @@ func TestDeniedAddressesStayClosedIfTheyAreAllowedToo(t *testing.T) {
 	}
 }
 
-func TestLoopbackIsOpenOnlyWhileTheConfigurationSaysSo(t *testing.T) {
+func TestLoopbackIsOpenOnlyIfTheConfigurationAllowsIt(t *testing.T) {
 	for _, a := range []string{"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"} {
 		addr := netip.AddrPortFrom(netip.MustParseAddr(a), 9000)
 		expect(t, NewGuard(Config{AllowLoopback: always}).Verdict(addr), addr, "")
@@ -352,9 +352,10 @@ func BenchmarkVerdict(b *testing.B) {
 	}
 }
 
-// FuzzNoCarrierLeadsAround checks that for each closed IPv4 address, each IPv6
-// address that stands for it is closed too, even if all of IPv6 is open.
-func FuzzNoCarrierLeadsAround(f *testing.F) {
+// FuzzNoAddressFormAvoidsTheEgressGuard checks that for each closed IPv4
+// address, each IPv6 address that stands for it is closed too, even if all of
+// IPv6 is open.
+func FuzzNoAddressFormAvoidsTheEgressGuard(f *testing.F) {
 	for _, a := range []string{"127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "198.51.100.7", "1.1.1.1", "0.0.0.0", "169.254.129.2"} {
 		b := netip.MustParseAddr(a).As4()
 		f.Add(b[0], b[1], b[2], b[3], uint16(0x2a00))
@@ -425,7 +426,7 @@ func TestAddressesOfThisMachineCountAsLoopback(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatComesToThisMachineIsClosedWithinASecond(t *testing.T) {
+func TestANewAddressOfThisMachineIsClosedWithinASecond(t *testing.T) {
 	now, reads, list := time.Unix(1_800_000_000, 0), 0, addrs("127.0.0.1")
 	guard := NewGuard(Config{})
 	guard.machine = newMachine(func() ([]netip.Addr, error) { reads++; return list, nil }, func() time.Time { return now })
@@ -453,7 +454,7 @@ func TestAnAddressThatComesToThisMachineIsClosedWithinASecond(t *testing.T) {
 	}
 }
 
-func TestInterfacesThatCannotBeReadStayAsTheyWere(t *testing.T) {
+func TestIfInterfacesCannotBeReadTheirLastAddressesStay(t *testing.T) {
 	now, fails := time.Unix(1_800_000_000, 0), false
 	m := newMachine(func() ([]netip.Addr, error) {
 		if fails {
@@ -469,7 +470,7 @@ func TestInterfacesThatCannotBeReadStayAsTheyWere(t *testing.T) {
 
 // No configuration opens them. An address that is added later is closed from
 // then on.
-func TestOwnAddressesAreClosedInEverySpelling(t *testing.T) {
+func TestOwnAddressesAreDeniedInEverySpelling(t *testing.T) {
 	var own atomic.Pointer[Own]
 	guard := NewGuard(Config{AllowLoopback: always, Allow: prefixes("0.0.0.0/0", "::/0"), Own: own.Load})
 	closed := []string{
@@ -494,9 +495,9 @@ func TestOwnAddressesAreClosedInEverySpelling(t *testing.T) {
 	}
 }
 
-// FuzzNoCarrierLeadsToOwn checks that no translator that an operator opens
-// leads to one of our addresses.
-func FuzzNoCarrierLeadsToOwn(f *testing.F) {
+// FuzzNoAddressFormReachesOwnAddresses checks that no translator that an
+// operator opens leads to one of our addresses.
+func FuzzNoAddressFormReachesOwnAddresses(f *testing.F) {
 	f.Add(byte(10), byte(0), byte(0), byte(7), uint64(0x2a00_1450_0000_0000), uint16(6379))
 	f.Add(byte(93), byte(184), byte(216), byte(34), uint64(0x64_ff9b_0001_0000), uint16(443))
 	f.Fuzz(func(t *testing.T, a, b, c, d byte, prefix uint64, port uint16) {
@@ -520,7 +521,7 @@ func FuzzNoCarrierLeadsToOwn(f *testing.F) {
 // A server that listens on all addresses at port 443 calls receivers at that
 // port. Their IPv6 addresses have arbitrary bytes at the positions of a
 // translator.
-func TestAPublicAddressIsOursOnlyIfItLeadsToUs(t *testing.T) {
+func TestAPublicAddressIsOwnOnlyIfItReachesThisServer(t *testing.T) {
 	for _, own := range []string{"0.0.0.0:443", "[::]:443"} {
 		guard := NewGuard(Config{Own: owning(own), Allow: prefixes("64:ff9b::/96")})
 		guard.machine = having("127.0.0.1", "192.0.2.77")

@@ -27,7 +27,7 @@ func (c *slowToClose) Close() error {
 }
 
 // net/http calls Close under the lock that every attempt needs.
-func TestACloseDoesNotHoldUpThePool(t *testing.T) {
+func TestASlowCloseDoesNotBlockThePool(t *testing.T) {
 	inner := &slowToClose{may: make(chan struct{}), closed: make(chan struct{})}
 	w := &leaseConn{Conn: inner}
 	returned := make(chan struct{})
@@ -49,7 +49,7 @@ func TestACloseDoesNotHoldUpThePool(t *testing.T) {
 // The last alert of TLS waits until there is room for it, and a receiver that
 // reads nothing never makes room. net/http closes idle connections under the
 // lock that every attempt needs.
-func TestALastAlertDoesNotHoldUpThePool(t *testing.T) {
+func TestATLSAlertDoesNotBlockThePool(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // no request comes
 	server.StartTLS()

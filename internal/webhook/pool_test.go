@@ -90,7 +90,7 @@ func deafToBodies(t *testing.T, closes *atomic.Int32) string {
 
 // The body contains the beginning of a request, which would swallow the header
 // of the next request on the connection.
-func TestABodyThatAReceiverIgnoresTakesNoOtherReply(t *testing.T) {
+func TestAnIgnoredBodyIsNotReadAsTheNextRequest(t *testing.T) {
 	for _, m := range []string{"GET", "HEAD", "DELETE", "OPTIONS"} {
 		var closes atomic.Int32
 		url := deafToBodies(t, &closes)
@@ -170,7 +170,7 @@ func TestTenThousandNamespacesKeepNoMoreConnectionsThanOne(t *testing.T) {
 }
 
 // A receiver sees the host of the URL, and errors name it.
-func TestAPoolsNameLeaksNowhere(t *testing.T) {
+func TestReceiversAndErrorsSeeTheHostOfTheURLAndNoPool(t *testing.T) {
 	got := make(chan string, 1)
 	server := serve(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Host + " " + r.RequestURI })
 	port := server.URL[strings.LastIndexByte(server.URL, ':'):]

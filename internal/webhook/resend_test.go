@@ -32,7 +32,7 @@ func cutter(t *testing.T, requests *atomic.Int32) (url string) {
 	})
 }
 
-func TestNothingIsResentOnAConnectionThatBreaks(t *testing.T) {
+func TestNoRequestIsResentOnABrokenConnection(t *testing.T) {
 	key := header("Idempotency-Key", "k")
 	for _, c := range []struct {
 		name  string

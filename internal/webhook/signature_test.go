@@ -116,7 +116,7 @@ func TestANamespaceWithoutASecretIsNotSigned(t *testing.T) {
 // A receiver can forward, or sign by itself, any callback for which its secret
 // is valid. With one secret for each queue, the receiver of another queue
 // refuses such a callback.
-func TestAQueuesReceiverCanNeitherRelayNorForgeToAnother(t *testing.T) {
+func TestAReceiverCanNeitherForwardNorForgeCallbacksToAnotherQueue(t *testing.T) {
 	url, requests := receiver(t)
 	current := settings.NewSettings()
 	secrets := map[string][]byte{}
@@ -154,7 +154,7 @@ func TestAQueuesReceiverCanNeitherRelayNorForgeToAnother(t *testing.T) {
 
 // One receiver keeps the old secret, and one changes to the new secret in the
 // middle of the rotation.
-func TestARotationRejectsNothing(t *testing.T) {
+func TestASecretRotationRejectsNoCallback(t *testing.T) {
 	url, requests := receiver(t)
 	var live [][]byte
 	s := newSender(t, Config{Secrets: func(string, string) [][]byte { return live }})
@@ -265,7 +265,7 @@ func TestForgedCallbacksAreRefused(t *testing.T) {
 	}
 }
 
-func TestWithoutAKeyNothingIsAccepted(t *testing.T) {
+func TestWithoutAKeyNoSignatureIsAccepted(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	h := signedHeaders([][]byte{{}, older}, "id", now, "")
 	for _, keys := range [][][]byte{nil, {}} {
@@ -298,7 +298,7 @@ func TestAReplayIsRefusedAfterFiveMinutes(t *testing.T) {
 
 // The signature of id "a", a time and the body "<time>.rest" covers the same
 // bytes as that of the id "a.<time>", the second time and the body "rest".
-func TestADotDoesNotMoveTheBorderBetweenIDAndBody(t *testing.T) {
+func TestADotInAnIDDoesNotChangeWhereTheBodyBegins(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	h := signedHeaders([][]byte{older}, "a", now, "1800000000.rest")
 	h.Set(HeaderID, "a.1800000000")

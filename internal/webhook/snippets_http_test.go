@@ -19,7 +19,7 @@ import (
 // parsed the body. So the snippets also run behind real servers, which reply
 // with the data that they would use. All trusted data must be signed data, and
 // nothing else.
-func TestBehindARealServerOnlyWhatWasSignedIsTrusted(t *testing.T) {
+func TestReceiversBehindRealServersTrustOnlySignedData(t *testing.T) {
 	for _, c := range []struct {
 		harnessed
 		readsNoChunks bool

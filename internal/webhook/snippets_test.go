@@ -218,10 +218,10 @@ func (h *harnessed) write(t *testing.T) (dir, path string) {
 	return dir, path
 }
 
-// TestTheSnippetsOfTheDocumentation runs each snippet with a harness in
+// TestTheSnippetsOfTheDocumentationWork runs each snippet with a harness in
 // testdata. The harness reads callbacks from standard input, one per line, and
 // writes true or false for each. The secret is its argument.
-func TestTheSnippetsOfTheDocumentation(t *testing.T) {
+func TestTheSnippetsOfTheDocumentationWork(t *testing.T) {
 	for _, c := range []harnessed{
 		{"go", [2]string{"verify.go", "main.go"}, strings.NewReplacer("package receiver", "package main"), []string{"go"}},
 		{"python", [2]string{"verify.py", "main.py"}, nil, []string{"python3", "main.py"}},
@@ -269,7 +269,7 @@ func TestTheSnippetsOfTheDocumentation(t *testing.T) {
 }
 
 // The shell's snippet signs the same bytes as Sign.
-func TestTheShellsSnippet(t *testing.T) {
+func TestTheShellSnippetOfTheDocumentationWorks(t *testing.T) {
 	for _, tool := range []string{"sh", "openssl", "base64", "od"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not on this machine", tool)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestATaskAgesWhileItsReceiverAloneKeepsItBack(t *testing.T) {
+func TestATaskAgesWhileOnlyItsReceiverDelaysIt(t *testing.T) {
 	const s = time.Second
 	pl := New(Config{Window: 5 * s, Tasks: 1000, BreakAfter: 1, BreakMost: time.Minute}, 10)
 	pl.Tick(10 * s)

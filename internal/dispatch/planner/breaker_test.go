@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestAnOldAttemptDoesNotDecideAboutTheBreaker(t *testing.T) {
+func TestAnAttemptFromBeforeTheBreakerOpenedDoesNotChangeIt(t *testing.T) {
 	r := Config{BreakAfter: 2, BreakMost: time.Minute}
 	target := &destination{class: unknown}
 	target.recordAttempt(&Pick{}, Silent, 0, r)

@@ -43,7 +43,7 @@ type charged struct {
 	mark uint64
 }
 
-func TestOverAnyTimeNoMoreStartsThanBurstAndRateAndNoFewer(t *testing.T) {
+func TestStartsAreExactlyWhatBurstAndRateAllow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := &settings.QueueSettings{Rate: rapid.Float64Range(0.5, 5000).Draw(t, "rate"), Burst: rapid.IntRange(0, 8).Draw(t, "burst")}
 		n := &naive{rate: q.Rate, burst: float64(q.BurstOrDefault())}
@@ -92,7 +92,7 @@ func TestOverAnyTimeNoMoreStartsThanBurstAndRateAndNoFewer(t *testing.T) {
 	})
 }
 
-func TestATokenIsThereWhenItWasSaidToBe(t *testing.T) {
+func TestATokenIsAvailableExactlyAtItsPredictedTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := &settings.QueueSettings{Rate: rapid.Float64Range(0.01, settings.MaxRate).Draw(t, "rate"), Burst: rapid.IntRange(1, 4).Draw(t, "burst")}
 		var b bucket

@@ -36,7 +36,7 @@ func turnsOf[K comparable](pl *Planner, n int, of func(task.Lane) K) map[K]int {
 	return count
 }
 
-func TestQueuesAndNamespacesShareAlikeWithAnyNumberOfLanesAndQueues(t *testing.T) {
+func TestQueuesAndNamespacesGetEqualSharesWithAnyNumberOfLanes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var lanes []task.Lane
 		spaces, queues := rapid.IntRange(1, 3).Draw(t, "namespaces"), map[string]int{}
@@ -60,7 +60,7 @@ func TestQueuesAndNamespacesShareAlikeWithAnyNumberOfLanesAndQueues(t *testing.T
 	})
 }
 
-func TestPrioritiesOfAQueueShareAsTheirStridesSay(t *testing.T) {
+func TestPrioritiesOfAQueueStartInProportionToTheirStrides(t *testing.T) {
 	var lanes []task.Lane
 	for p := task.High; p <= task.Low; p++ {
 		for h := range 3 * int(p+1) {
@@ -135,9 +135,9 @@ func TestATaskDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 	}
 }
 
-// TestABlockedQueueDoesNotSaveUpTurns: a queue that was out of tokens
+// TestABlockedQueueIsOneTurnAheadAtMost: a queue that was out of tokens
 // for a thousand rounds is one turn ahead of the others, not a thousand.
-func TestABlockedQueueDoesNotSaveUpTurns(t *testing.T) {
+func TestABlockedQueueIsOneTurnAheadAtMost(t *testing.T) {
 	lanes := []task.Lane{{Queue: "limited", Priority: task.Normal}, {Queue: "free", Priority: task.Normal}}
 	pl := crowded(lanes, 2000)
 	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "limited", Rate: 1, Burst: 1}))
@@ -151,7 +151,7 @@ func TestABlockedQueueDoesNotSaveUpTurns(t *testing.T) {
 	}
 }
 
-func TestALimitThatTwoPrioritiesShareStarvesNeither(t *testing.T) {
+func TestTwoPrioritiesThatShareALimitBothStartTasks(t *testing.T) {
 	var lanes []task.Lane
 	for _, p := range []task.Priority{task.High, task.Low} {
 		lanes = append(lanes, task.Lane{Queue: "q", Priority: p, Destination: "h"})
@@ -165,7 +165,7 @@ func TestALimitThatTwoPrioritiesShareStarvesNeither(t *testing.T) {
 	}
 }
 
-func TestAQueueWithARateIsFirstInFirstOut(t *testing.T) {
+func TestAQueueWithARateStartsTasksInDueOrder(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
 	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", Rate: 1, Burst: 1}))
 	var want []string

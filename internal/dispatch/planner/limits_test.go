@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestTheClocksStepsDoNotMoveARate(t *testing.T) {
+func TestClockStepsDoNotChangeARate(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
 	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", Rate: 1, Burst: 3}))
 	now, started := noon, 0

@@ -34,7 +34,7 @@ func queueOfCrowd(i int) task.Lane {
 
 var few = task.Lane{Namespace: "few", Queue: "q", Destination: "host"}
 
-func TestANamespaceWithAHundredThousandLanesDelaysTheFirstReadOfAnotherByNoTurn(t *testing.T) {
+func TestANamespaceWithAHundredThousandLanesDoesNotDelayTheFirstReadOfAnother(t *testing.T) {
 	const now = 1_000_000
 	for name, of := range map[string]func(int) task.Lane{"hosts": hostOfCrowd, "queues": queueOfCrowd} {
 		pl := crowdedPlanner(now, of)
@@ -49,7 +49,7 @@ func TestANamespaceWithAHundredThousandLanesDelaysTheFirstReadOfAnotherByNoTurn(
 	}
 }
 
-func TestANamespaceHasItsShareOfAWindowThatAnotherHasFilled(t *testing.T) {
+func TestANamespaceGetsItsShareOfAWindowThatAnotherHasFilled(t *testing.T) {
 	const now, window = 1_000_000, 100_000
 	pl := crowdedPlanner(now, hostOfCrowd)
 	for i := range window + 10_000 {
@@ -65,7 +65,7 @@ func TestANamespaceHasItsShareOfAWindowThatAnotherHasFilled(t *testing.T) {
 	}
 }
 
-func TestANamespaceThatIsAloneMayFillTheWindow(t *testing.T) {
+func TestASingleNamespaceMayFillTheWindow(t *testing.T) {
 	const now = 1_000_000
 	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000}, 1024)
 	for i := range 20_000 {
@@ -76,10 +76,10 @@ func TestANamespaceThatIsAloneMayFillTheWindow(t *testing.T) {
 	}
 }
 
-// TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers counts the lanes
-// that are checked between two releases of the lock, and the steps before the
-// other namespace has been surveyed.
-func TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers(t *testing.T) {
+// TestASurveyOfAHundredThousandLanesDoesNotDelayOtherNamespaces counts the
+// lanes that are checked between two releases of the lock, and the steps before
+// the other namespace has been surveyed.
+func TestASurveyOfAHundredThousandLanesDoesNotDelayOtherNamespaces(t *testing.T) {
 	const now, most = 1_000_000, 1000
 	pl := crowdedPlanner(now, hostOfCrowd)
 	pl.beginAllRounds(now, []string{"crowd", "few"})
@@ -108,7 +108,7 @@ func TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers(t *testing.T) {
 	}
 }
 
-func TestSchedulesOfANamespaceThatWereFreedAreFiredInTurnsWithThoseOfOthers(t *testing.T) {
+func TestSchedulesOfAResumedNamespaceTakeTurnsWithThoseOfOthers(t *testing.T) {
 	const now = 1_000_000
 	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
 	for i := range manyLanes {
@@ -163,10 +163,10 @@ func TestAChangeForAHundredThousandLanesIsAppliedInPieces(t *testing.T) {
 	}
 }
 
-// TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience: the
+// TestEachQueueHasItsTurnEvenIfTheReceiverDefersOften: the
 // receiver takes a batch and then asks for a delay, each time before all lanes
 // have been checked.
-func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *testing.T) {
+func TestEachQueueHasItsTurnEvenIfTheReceiverDefersOften(t *testing.T) {
 	const lanes, each, batch = 5000, 8, 64
 	now := task.Millis(1_000_000)
 	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)

@@ -159,7 +159,7 @@ func (w *world) earliest() task.Millis {
 	return due
 }
 
-func TestThePlannerAgreesWithAJudgeThatLooksAtAllLanes(t *testing.T) {
+func TestThePlannerAgreesWithAModelThatExaminesAllLanes(t *testing.T) {
 	seeds := uint64(150)
 	if testing.Short() {
 		seeds = 24

@@ -15,7 +15,8 @@ import (
 // checks our own packages, and not the standard library.
 var pureImports = []string{"fmt", "math", "slices", "time", "github.com/foliot/foliot/internal/settings", "github.com/foliot/foliot/internal/store", "github.com/foliot/foliot/internal/task"}
 
-// clockFuncs are the functions of package time that read a clock or wait for one.
+// clockFuncs are the functions of package time that read a clock or wait for
+// one.
 var clockFuncs = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
 
 // TestThePlannerIsPure: it reads no clock, starts no goroutine, takes no lock
@@ -87,7 +88,7 @@ func impurities(t *testing.T, name string, src []byte) (found []string) {
 	return found
 }
 
-func TestImpurityIsNoticed(t *testing.T) {
+func TestThePurityCheckFindsImpureCode(t *testing.T) {
 	for want, src := range map[string]string{
 		"imports sync":              `import "sync"; var mu sync.Mutex`,
 		"imports context":           `import "context"; func f(context.Context) {}`,

@@ -57,7 +57,7 @@ func TestNothingIsPickedEarlyWhenTheClockStepsBack(t *testing.T) {
 	want(t, "after the ring", names(pl, noon, 10), "t")
 }
 
-func TestATimerThatRingsTooEarlyIsSetAgain(t *testing.T) {
+func TestATimerThatFiresTooEarlyIsSetAgain(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
 	pl.Hint(noon-1000, entry("host", "t", noon))
 	armed := pl.Wakeups()
@@ -96,7 +96,7 @@ func TestAfterTheClockSteppedBackTheWindowEndsEarlier(t *testing.T) {
 	}
 }
 
-func TestAReadThatIsOlderThanAHintDoesNotUndoIt(t *testing.T) {
+func TestAReadBeforeAHintDoesNotUndoIt(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
 	pl.survey(noon, []task.LaneHead{{Lane: laneOf("host"), Due: noon + 1000}})
 	reads := pl.Reads(noon)
@@ -107,7 +107,7 @@ func TestAReadThatIsOlderThanAHintDoesNotUndoIt(t *testing.T) {
 	}
 }
 
-func TestAReadThatIsOlderThanAClaimDoesNotBringItBack(t *testing.T) {
+func TestAReadBeforeAClaimDoesNotRestoreItsTask(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
 	stale := func(answer bool) int {
 		pl.Hint(noon, entry("host", "t", noon))
@@ -145,7 +145,7 @@ func TestLanesWithABacklogTakeTurns(t *testing.T) {
 	want(t, "the order", names(pl, noon, 10), "b0", "a0", "c0", "b1", "a1", "b2", "a2")
 }
 
-func TestHintsBeyondTheCursorGiveWayToEarlierTasks(t *testing.T) {
+func TestEarlierTasksReplaceHintsBeyondTheCursor(t *testing.T) {
 	pl := New(Config{Window: 10 * time.Second, Tasks: 3000}, 10)
 	for i := range 700 { // these came as hints; the others were read up to noon
 		pl.Hint(noon, entry("host", fmt.Sprintf("late%03d", i), noon+9000))
@@ -169,7 +169,7 @@ func TestHintsBeyondTheCursorGiveWayToEarlierTasks(t *testing.T) {
 	}
 }
 
-func TestSilenceCostsALaneItsAllowance(t *testing.T) {
+func TestALaneWithoutRepliesLosesItsAllowance(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000}, 1024)
 	for i := range 3000 {
 		pl.Hint(noon, entry("host", fmt.Sprint("t", i), noon))
@@ -204,9 +204,9 @@ func TestSilenceCostsALaneItsAllowance(t *testing.T) {
 	}
 }
 
-// TestALostWakeupCostsAPollAndNotATask: no timer fires, and only the poll finds
-// the tasks.
-func TestALostWakeupCostsAPollAndNotATask(t *testing.T) {
+// TestALostWakeupDelaysATaskByAPollAndLosesNone: no timer fires, and only the
+// poll finds the tasks.
+func TestALostWakeupDelaysATaskByAPollAndLosesNone(t *testing.T) {
 	limits := map[string]*settings.QueueSettings{
 		"rate":   {Rate: 1, Burst: 1},
 		"pause":  {Paused: true, PausedUntil: noon + 900},
@@ -248,7 +248,7 @@ func TestAReadDuringAPauseOfItsQueueIsDiscarded(t *testing.T) {
 	}
 }
 
-func TestABrokenHostWithoutTasksIsForgotten(t *testing.T) {
+func TestTheStateOfABrokenHostWithoutTasksIsRemoved(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, BreakAfter: 1, BreakMost: time.Minute}, 10)
 	pl.Tick(time.Second)
 	pl.Hint(noon, entry("host", "t", noon))

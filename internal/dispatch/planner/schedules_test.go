@@ -9,9 +9,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestALaneThatStandsInLineIsNotForgotten, though its last schedule was paused
+// TestAWaitingLaneIsNotForgotten, though its last schedule was paused
 // while the lane waited.
-func TestALaneThatStandsInLineIsNotForgotten(t *testing.T) {
+func TestAWaitingLaneIsNotForgotten(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1)
 	e := task.Entry{Name: "@a", Lane: task.ScheduleLane("default"), Due: 1000}
 	pl.Hint(1000, e)
@@ -31,7 +31,7 @@ func TestALaneThatStandsInLineIsNotForgotten(t *testing.T) {
 	}
 }
 
-func TestANamespaceOfManySchedulesHoldsAnotherUpByOneBatch(t *testing.T) {
+func TestManySchedulesDelayAnotherNamespaceByOneBatchAtMost(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1)
 	for i := range 10 * fireBatch {
 		pl.Hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("many"), Due: 1000})
@@ -47,7 +47,7 @@ func TestANamespaceOfManySchedulesHoldsAnotherUpByOneBatch(t *testing.T) {
 	t.Error("two batches were of one namespace")
 }
 
-func TestEndsDoNotHoldUpInstants(t *testing.T) {
+func TestEndedOccurrencesDoNotDelayDueInstants(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1)
 	for i := range 10 * fireBatch {
 		pl.Hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("default"), Hint: task.OccurrenceEnded})

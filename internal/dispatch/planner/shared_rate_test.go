@@ -76,9 +76,9 @@ func (o *one) wantStarts(n int, what string) []*Pick {
 	return began
 }
 
-// TestTokensUsedWhileAnAskIsUnderWayAreUsed: even if the lease under which they
+// TestTokensUsedDuringARequestStayUsed: even if the lease under which they
 // were used has ended when the reply comes.
-func TestTokensUsedWhileAnAskIsUnderWayAreUsed(t *testing.T) {
+func TestTokensUsedDuringARequestStayUsed(t *testing.T) {
 	o := newOne(t, 0.001, 5)
 	o.due(5)
 	o.asks()()
@@ -93,9 +93,9 @@ func TestTokensUsedWhileAnAskIsUnderWayAreUsed(t *testing.T) {
 	o.wantStarts(0, "under the second, with the same tokens")
 }
 
-// TestASlowClaimDoesNotStartWithATokenThatLapsed: not even if its node has got
+// TestASlowClaimDoesNotUseAnExpiredToken: not even if its node has got
 // a new lease with fewer tokens.
-func TestASlowClaimDoesNotStartWithATokenThatLapsed(t *testing.T) {
+func TestASlowClaimDoesNotUseAnExpiredToken(t *testing.T) {
 	o := newOne(t, 1, 5)
 	o.due(5)
 	o.asks()()
@@ -109,9 +109,9 @@ func TestASlowClaimDoesNotStartWithATokenThatLapsed(t *testing.T) {
 	o.wantStarts(0, "with no token left")
 }
 
-// TestAnUnsentStartGivesBackNoTokenThatIsKnownToBeUsed: the store has refilled
-// its bucket since.
-func TestAnUnsentStartGivesBackNoTokenThatIsKnownToBeUsed(t *testing.T) {
+// TestAnUnsentStartGivesBackNoTokenThatWasReportedAsUsed: the store has
+// refilled its bucket since.
+func TestAnUnsentStartGivesBackNoTokenThatWasReportedAsUsed(t *testing.T) {
 	o := newOne(t, 10, 1)
 	o.due(1)
 	o.asks()()

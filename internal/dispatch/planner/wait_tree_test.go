@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAWaitTreeFindsTheFirstThatMayRun(t *testing.T) {
+func TestAWaitTreeFindsTheFirstNodeThatMayRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r waitTree[int]
 		nodes := make([]node[int], 12)

@@ -145,7 +145,7 @@ func (b *testServer) dialSlow(t *testing.T) *peer {
 	return c
 }
 
-func TestAnIdleConnectionIsClosedAndABusyOneIsNot(t *testing.T) {
+func TestOnlyIdleConnectionsAreClosed(t *testing.T) {
 	inFakeTime(t, 10, func(t *testing.T, b *testServer) {
 		idle, used, busy := b.dial(t), b.dial(t), b.dialSlow(t)
 		idle.get()
@@ -166,7 +166,7 @@ func TestAnIdleConnectionIsClosedAndABusyOneIsNot(t *testing.T) {
 	})
 }
 
-func TestAConnectionThatSaysNothingOrDripsItsHeaderIsClosed(t *testing.T) {
+func TestASilentOrSlowHeaderEndsAConnection(t *testing.T) {
 	inFakeTime(t, 10, func(t *testing.T, b *testServer) {
 		silent, drips, second := b.dial(t), b.dial(t), b.dial(t)
 		second.get()
@@ -209,7 +209,7 @@ func TestAnOldConnectionEndsWithAMarkedReply(t *testing.T) {
 // A new connection gets room at once. The server closes connections that are
 // silent or send their header slowly. It keeps those with a request under way
 // or with regular requests.
-func TestAFullServerClosesTheIdlestForANewcomer(t *testing.T) {
+func TestAFullServerClosesTheLongestIdleConnectionForANewOne(t *testing.T) {
 	const most = 64
 	inFakeTime(t, most, func(t *testing.T, b *testServer) {
 		var busy []*peer
@@ -243,7 +243,7 @@ func TestAFullServerClosesTheIdlestForANewcomer(t *testing.T) {
 	})
 }
 
-func TestAServerThatIsFullOfRequestsHasRoomWhenOneEnds(t *testing.T) {
+func TestAServerFullOfRequestsAcceptsAgainWhenOneEnds(t *testing.T) {
 	inFakeTime(t, 4, func(t *testing.T, b *testServer) {
 		for range 4 {
 			go b.dialSlow(t).answer()

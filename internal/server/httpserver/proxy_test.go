@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestOnlyATrustedProxyNamesTheClient(t *testing.T) {
+func TestTheClientAddressIsTakenFromTrustedProxiesOnly(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
 	for _, c := range []struct {
 		remote              string

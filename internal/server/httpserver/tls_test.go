@@ -21,7 +21,7 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-func TestANewCertificateIsTakenWithoutARestart(t *testing.T) {
+func TestANewCertificateIsUsedWithoutARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, j := servertest.NewAuthority(t), servertest.NewJournal()
 		files := a.Files(servertest.InAYear())
@@ -52,7 +52,7 @@ func TestANewCertificateIsTakenWithoutARestart(t *testing.T) {
 	})
 }
 
-func TestABrokenCertificateIsLoggedOnceAndTheOldOneStays(t *testing.T) {
+func TestABrokenCertificateIsLoggedOnceAndThePresentOneStays(t *testing.T) {
 	a := servertest.NewAuthority(t)
 	for name, spoil := range map[string]func(servertest.KeyFiles){
 		"no PEM": func(f servertest.KeyFiles) { servertest.WriteFile(t, f.Cert, []byte("half a cert")) },
@@ -100,7 +100,7 @@ func TestABrokenCertificateIsLoggedOnceAndTheOldOneStays(t *testing.T) {
 
 // Many programs write a key first and then restrict its mode. The server may
 // read the key in between.
-func TestANewKeyIsTakenWhenItIsClosedToOthers(t *testing.T) {
+func TestANewKeyIsUsedOnceOtherUsersCannotReadIt(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files have no modes")
 	}
@@ -216,7 +216,7 @@ func secureClient(t *testing.T, a *servertest.Authority, change func(*tls.Config
 	return &http.Client{Transport: transport, Timeout: servertest.Patience}
 }
 
-func TestTLSSpeaksHTTP2AndNothingOlderThanItShould(t *testing.T) {
+func TestTLSOffersHTTP2AndNoOldVersion(t *testing.T) {
 	a := servertest.NewAuthority(t)
 	n := newSecureServer(t, a, slog.New(slog.DiscardHandler), "")
 	url := "https://" + n.addr + "/healthz"
@@ -244,7 +244,7 @@ func TestTLSSpeaksHTTP2AndNothingOlderThanItShould(t *testing.T) {
 	}
 }
 
-func TestAFailedHandshakeIsNoWarning(t *testing.T) {
+func TestAFailedHandshakeIsNotLoggedAsAWarning(t *testing.T) {
 	j := servertest.NewJournal()
 	n := newSecureServer(t, servertest.NewAuthority(t), j.Logger(), "")
 	conn, err := net.Dial("tcp", n.addr)
@@ -259,7 +259,7 @@ func TestAFailedHandshakeIsNoWarning(t *testing.T) {
 	}
 }
 
-func TestHandshakesSeeANewCertificateAtOnceAndConnectionsLiveOn(t *testing.T) {
+func TestNewHandshakesUseANewCertificateAndConnectionsContinue(t *testing.T) {
 	a := servertest.NewAuthority(t)
 	n := newSecureServer(t, a, slog.New(slog.DiscardHandler), "")
 	url := "https://" + n.addr + "/healthz"
@@ -285,7 +285,7 @@ func TestHandshakesSeeANewCertificateAtOnceAndConnectionsLiveOn(t *testing.T) {
 	}
 }
 
-func TestAClientWithoutACertificateIsTurnedAwayWhereOneIsAskedFor(t *testing.T) {
+func TestAClientWithoutARequiredCertificateIsRefused(t *testing.T) {
 	a, stranger := servertest.NewAuthority(t), servertest.NewAuthority(t)
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	servertest.WriteFile(t, ca, servertest.PEM("CERTIFICATE", a.Cert.Raw))

@@ -227,7 +227,7 @@ func TestAConnectionOfRapidResetsIsClosed(t *testing.T) {
 // One connection of a trusted proxy carries the requests of many clients.
 // Resets or floods of one client neither end nor delay the requests of the
 // others.
-func TestAConnectionOfATrustedProxyIsNotBoundAsOfOneClient(t *testing.T) {
+func TestTheLimitOfOneClientDoesNotHoldForATrustedProxy(t *testing.T) {
 	inFakeTime(t, 10, func(t *testing.T, b *testServer) {
 		b.conns.exempt = func(a netip.Addr) bool { return a.String() == "192.0.2.9" }
 		b.srv.Handler = b.conns.markLastReplies(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))

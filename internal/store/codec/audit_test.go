@@ -11,7 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// drawEntry draws an audit entry; few values, so that entries repeat each other.
+// drawEntry draws an audit entry; few values, so that entries repeat each
+// other.
 func drawEntry(t *rapid.T) settings.AuditEntry {
 	few := rapid.SampledFrom([]string{"", "a", "b"})
 	return settings.AuditEntry{
@@ -31,7 +32,7 @@ func blockOf(entries []settings.AuditEntry) []byte {
 	return block
 }
 
-func TestABlockOfTheAuditLogComesBackAsItWas(t *testing.T) {
+func TestABlockOfTheAuditLogIsDecodedAsEncoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.Custom(drawEntry), 1, 20).Draw(t, "entries")
 		got, err := DecodeAuditEntries(blockOf(want))
@@ -41,7 +42,7 @@ func TestABlockOfTheAuditLogComesBackAsItWas(t *testing.T) {
 	})
 }
 
-func TestALaterVersionsBlockIsRefused(t *testing.T) {
+func TestABlockOfALaterVersionIsRefused(t *testing.T) {
 	block := blockOf(audited())
 	block[0] = scheduleFormat + 1
 	if _, err := DecodeAuditEntries(block); !errors.Is(err, ErrNewerFormat) {

@@ -56,7 +56,7 @@ const (
 		"0882c0e285e3682a0f71756575652e636f6e66696775726532017140024a04726174655804"
 )
 
-func TestTheBytesOfARecordStayAsTheyAre(t *testing.T) {
+func TestTheBytesOfARecordAreStable(t *testing.T) {
 	want := sample()
 	if got := hex.EncodeToString(AppendRecord(nil, want)); got != sampleBytes {
 		t.Errorf("got %s", got)
@@ -67,7 +67,7 @@ func TestTheBytesOfARecordStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestTheBytesOfABlockStayAsTheyAre(t *testing.T) {
+func TestTheBytesOfABlockAreStable(t *testing.T) {
 	if got := hex.EncodeToString(blockOf(audited())); got != auditedBytes {
 		t.Errorf("got %s", got)
 	}

@@ -65,7 +65,7 @@ func drawTask(t *rapid.T) *task.Task {
 	return r
 }
 
-func TestARecordComesBackAsItWas(t *testing.T) {
+func TestARecordIsDecodedAsEncoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawTask(t)
 		got, err := DecodeRecord(want.Key(), AppendRecord(nil, want))
@@ -78,7 +78,7 @@ func TestARecordComesBackAsItWas(t *testing.T) {
 	})
 }
 
-func TestAFilterSeesInTheBytesWhatItSeesInTheRecord(t *testing.T) {
+func TestAFilterMatchesTheBytesAsItMatchesTheRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawTask(t)
 		f := task.Filter{Namespace: "ns"}
@@ -111,7 +111,7 @@ func TestAFilterSeesInTheBytesWhatItSeesInTheRecord(t *testing.T) {
 	})
 }
 
-func TestALaterVersionsFieldIsSkipped(t *testing.T) {
+func TestAFieldOfALaterVersionIsSkipped(t *testing.T) {
 	want := sample()
 	record := AppendRecord(nil, want)
 	record = protowire.AppendVarint(protowire.AppendTag(record, 1000, protowire.VarintType), 7)
@@ -123,7 +123,7 @@ func TestALaterVersionsFieldIsSkipped(t *testing.T) {
 	}
 }
 
-func TestALaterVersionsRecordIsRefused(t *testing.T) {
+func TestARecordOfALaterVersionIsRefused(t *testing.T) {
 	r := sample()
 	record := AppendRecord(nil, r)
 	record[0] = scheduleFormat + 1

@@ -50,7 +50,7 @@ const nightlyBytes = "0208011080808080808080101a0140c202d5010a0a30203231202a202a
 	"a0018ac8ceb40da8018cc0e285e368b0018ec0e285e368b80110c00192c0e285e368ca010e0880c0e285e3681082c0e285e368ca010e0886c0e285e3681088c0" +
 	"e285e368d201170884c0e285e3681084c0e285e3681a076f7665726c6170da010770726f626c656d"
 
-func TestTheBytesOfAScheduleStayAsTheyAre(t *testing.T) {
+func TestTheBytesOfAScheduleAreStable(t *testing.T) {
 	want := nightly()
 	if got := hex.EncodeToString(AppendRecord(nil, want)); got != nightlyBytes {
 		t.Errorf("got\n%s, want\n%s", got, nightlyBytes)
@@ -88,9 +88,9 @@ func fillValue(v reflect.Value, g *rand.Rand) {
 	}
 }
 
-// TestWhoKnowsNoSchedulesRefusesThem: an older version would take a schedule for a task, and
-// send it.
-func TestWhoKnowsNoSchedulesRefusesThem(t *testing.T) {
+// TestAScheduleHasAFormatThatOlderVersionsRefuse: an older version would take a
+// schedule for a task, and send it.
+func TestAScheduleHasAFormatThatOlderVersionsRefuse(t *testing.T) {
 	r := sample()
 	if b := AppendRecord(nil, r); b[0] != Format {
 		t.Errorf("a task has the format %d", b[0])

@@ -12,7 +12,7 @@ import (
 
 // A group lists exactly the sets that have a lane, after any adds, empty reads
 // and leaves.
-func TestAGroupKnowsWhichSetsHaveALane(t *testing.T) {
+func TestAGroupReturnsTheSetsThatHaveALane(t *testing.T) {
 	lanes := []task.Lane{{Namespace: "a", Queue: "q"}, {Namespace: "a", Queue: "r"}, {Namespace: "b", Queue: "q"}}
 	rapid.Check(t, func(t *rapid.T) {
 		g := NewGroup()
@@ -76,7 +76,8 @@ func count(sets []*Set, s *Set) (n int) {
 	return n
 }
 
-// A lane with one task among 256 parts of an index that have 100,000 such lanes.
+// A lane with one task among 256 parts of an index that have 100,000 such
+// lanes.
 func BenchmarkBeginInManyParts(b *testing.B) {
 	const parts, lanes = 256, 100_000
 	g, sets := NewGroup(), make([]*Set, parts)

@@ -124,7 +124,7 @@ func compare(a, b task.Position) int {
 	return 0
 }
 
-func TestAMarkIsNeverAboveAnEntryThatWasAnswered(t *testing.T) {
+func TestALowWaterMarkIsNeverAboveAnAnsweredEntry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := &index{set: New(), lane: task.Lane{Namespace: "ns", Queue: "q"}}
 		t.Repeat(map[string]func(*rapid.T){
@@ -134,7 +134,7 @@ func TestAMarkIsNeverAboveAnEntryThatWasAnswered(t *testing.T) {
 	})
 }
 
-func TestWhatWasEmptiedIsForgottenByTheNextRead(t *testing.T) {
+func TestTheNextReadForgetsEmptiedLanes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := &index{set: New(), lane: task.Lane{Namespace: "ns", Queue: "q"}}
 		t.Repeat(map[string]func(*rapid.T){

@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestTheAuditLogIsCountedAgainAfterACrash: the counts of its entries are not on
-// disk. So neither a crash nor a version that did not count can make them
+// TestTheAuditLogIsCountedAgainAfterACrash: the counts of its entries are not
+// on disk. So neither a crash nor a version that did not count can make them
 // wrong.
 func TestTheAuditLogIsCountedAgainAfterACrash(t *testing.T) {
 	fs := vfs.NewCrashableMem()
@@ -88,9 +88,9 @@ func TestTheAuditLogIsCountedAgainAfterACrash(t *testing.T) {
 	}
 }
 
-// TestTheAuditLogIsBoundedWhileOldEntriesGoByAge: on a server that has worked
-// for longer than AuditKeep, each sweep finds entries that are too old.
-func TestTheAuditLogIsBoundedWhileOldEntriesGoByAge(t *testing.T) {
+// TestTheAuditLogIsBoundedWhileOldEntriesAreRemovedByAge: on a server that has
+// worked for longer than AuditKeep, each sweep finds entries that are too old.
+func TestTheAuditLogIsBoundedWhileOldEntriesAreRemovedByAge(t *testing.T) {
 	s := open(t, vfs.NewMem(), Config{})
 	const now task.Millis = 1_800_000_000_000
 	if _, err := s.Configure(t.Context(), now-1, []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme", MaxBytes: 1 << 16}}}); err != nil {

@@ -64,7 +64,7 @@ func TestABackupThatCannotBeWrittenLeavesNothing(t *testing.T) {
 }
 
 // A disk without room for a backup may have room for tasks.
-func TestABackupThatFindsNoRoomDoesNotStopTheStore(t *testing.T) {
+func TestABackupOnAFullDiskDoesNotStopTheStore(t *testing.T) {
 	var full atomic.Bool
 	s := open(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if full.Load() && strings.Contains(op.Path, checkpointDir) && strings.HasSuffix(op.Path, ".log") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
@@ -120,7 +120,7 @@ func (f spoiltFile) Write(p []byte) (int, error) {
 	return f.File.Write(q)
 }
 
-func TestABackupMakesABadCopyAgain(t *testing.T) {
+func TestABackupRepeatsACopyThatIsBad(t *testing.T) {
 	for _, spoils := range spoilt {
 		disk := &miscopying{FS: vfs.NewMem(), spoils: spoils}
 		s := open(t, disk, Config{})
@@ -141,7 +141,7 @@ func TestABackupMakesABadCopyAgain(t *testing.T) {
 }
 
 // A manifest that ends early opens, and the log after it has the newest change.
-func TestABackupPassesNoCopyThatLacksTables(t *testing.T) {
+func TestABackupNeverAcceptsACopyWithMissingTables(t *testing.T) {
 	again := 0
 	for from := 0; from < 100; from += 5 {
 		disk := &miscopying{FS: vfs.NewMem(), spoils: spoils{"/MANIFEST", from, 100}}
@@ -197,7 +197,7 @@ func TestABackupWithOnlyBadCopiesFailsAndLeavesNothing(t *testing.T) {
 }
 
 // A crash during a backup leaves files, and the next start removes them.
-func TestACheckpointThatACrashLeftIsRemoved(t *testing.T) {
+func TestALeftoverCheckpointIsRemoved(t *testing.T) {
 	disk := vfs.NewMem()
 	s := open(t, disk, Config{})
 	if err := s.checkpoint(disk, disk.PathJoin("data", checkpointDir)); err != nil {

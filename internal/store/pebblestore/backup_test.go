@@ -21,7 +21,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestABackupUnderLoadHoldsEverythingThatWasAnsweredBefore(t *testing.T) {
+func TestABackupUnderLoadHasAllChangesAnsweredBefore(t *testing.T) {
 	s, err := Open(filepath.Join(t.TempDir(), "data"), Config{Policy: storetest.Policy, MemTableSize: 256 << 10})
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func refuse(t *testing.T, archive []byte, want error) {
 	}
 }
 
-func TestABackupThatWasCutOffIsRefused(t *testing.T) {
+func TestATruncatedBackupIsRefused(t *testing.T) {
 	archive := smallBackup(t)
 	entries := unpack(t, archive)
 	size := len(entries[len(entries)-1].data)
@@ -247,7 +247,7 @@ func pack(t testing.TB, entries []entry) []byte {
 	return b.Bytes()
 }
 
-func TestABackupThatWasMeddledWithIsRefused(t *testing.T) {
+func TestAChangedBackupIsRefused(t *testing.T) {
 	good := unpack(t, smallBackup(t))
 	last := len(good) - 1
 	file := func(name, data string) entry {
@@ -335,7 +335,7 @@ func TestABackupIsNotRestoredOverAnything(t *testing.T) {
 
 // After a power loss during a restore either everything is there, or no
 // directory that opens.
-func TestAPowerLossDuringARestoreLeavesAllOrNothing(t *testing.T) {
+func TestAPowerLossDuringARestoreLeavesAWholeStoreOrNone(t *testing.T) {
 	archive := smallBackup(t)
 	whole := 0
 	for step := 1; ; step++ {

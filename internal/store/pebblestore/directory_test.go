@@ -39,7 +39,7 @@ func TestASecondStoreOnTheSameDirectoryIsRefused(t *testing.T) {
 	}
 }
 
-func TestADirectoryIsRefusedAndLeftAsItWas(t *testing.T) {
+func TestARefusedDirectoryIsNotChanged(t *testing.T) {
 	newer := fmt.Sprintf(markerText, formatVersion+2, formatVersion+1)
 	for _, c := range []struct {
 		name  string
@@ -116,7 +116,7 @@ func TestADatabaseOfANewerPebbleIsRefused(t *testing.T) {
 	}
 }
 
-func TestAFileInTheWayIsNoDirectory(t *testing.T) {
+func TestAFileInPlaceOfTheDirectoryIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestAFileInTheWayIsNoDirectory(t *testing.T) {
 
 // After a power loss while the directory is being created, the next start can
 // continue.
-func TestAPowerLossWhileTheDirectoryIsMadeDoesNotSpoilIt(t *testing.T) {
+func TestAPowerLossDuringTheCreationOfADirectoryDoesNoDamage(t *testing.T) {
 	for step := 1; ; step++ {
 		disk, done := crashAfter(t, vfs.NewCrashableMem(), step)
 		s, err := Open("a/data", Config{FS: disk})

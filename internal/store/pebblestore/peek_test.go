@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestAnEmptyLaneVanishes(t *testing.T) {
+func TestAnEmptyLaneIsRemoved(t *testing.T) {
 	s := open(t, vfs.NewMem(), Config{})
 	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}, task.Cancel{Key: clientKey("a")}})
 	if entries := peekAll(t, s, benchStart); len(entries) != 0 {

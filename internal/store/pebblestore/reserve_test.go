@@ -20,7 +20,7 @@ func (d *sized) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: d.free.Load(), TotalBytes: d.total.Load()}, nil
 }
 
-func TestANearlyFullDiskRefusesCreatesAndLetsAllElseGoOn(t *testing.T) {
+func TestANearlyFullDiskRefusesOnlyCreates(t *testing.T) {
 	disk := &sized{FS: vfs.NewMem()}
 	disk.total.Store(1000 << 20)
 	disk.free.Store(500 << 20)
@@ -92,7 +92,7 @@ func TestANearlyFullDiskRefusesCreatesAndLetsAllElseGoOn(t *testing.T) {
 }
 
 // A tenth of a large disk would be far more than the store needs.
-func TestOfALargeDiskTheReserveIsTenGiB(t *testing.T) {
+func TestTheReserveOfALargeDiskIsTenGiB(t *testing.T) {
 	for free, short := range map[uint64]bool{11 << 30: false, 9 << 30: true} {
 		r := reserve{space: Space{Free: free, Total: 4 << 40}}
 		if r.short(1) != short {

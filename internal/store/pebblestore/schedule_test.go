@@ -66,7 +66,7 @@ func all(t *testing.T, s *Store) []*task.Task {
 	return l
 }
 
-func TestADirectoryOfFormat2IsMarkedAndKeepsAll(t *testing.T) {
+func TestAnUpgradeFromFormat2LosesNothing(t *testing.T) {
 	s := scrubWorld(t)
 	disk := s.config.FS.(*vfs.MemFS)
 	if _, err := s.Reap(t.Context(), benchStart+1000, 10); err != nil { // Open would do the same
@@ -163,7 +163,7 @@ func TestAScrubCountsUnfinishedOccurrences(t *testing.T) {
 	wantHealthy(t, s)
 }
 
-func TestABackupCountsSchedulesApart(t *testing.T) {
+func TestABackupCountsSchedulesSeparately(t *testing.T) {
 	disk := vfs.NewMem()
 	s := open(t, disk, Config{Now: clock})
 	withSchedule(t, s)

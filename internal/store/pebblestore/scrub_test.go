@@ -250,7 +250,7 @@ func TestAScrubCountsAgainWhileTasksChange(t *testing.T) {
 
 // The edge of the count: a change affects the record that the scrub has
 // reached, the one before it, or a new one directly after it.
-func TestAScrubCountsExactlyWhereItStands(t *testing.T) {
+func TestAScrubCountsExactlyAtEachPosition(t *testing.T) {
 	s := scrubWorld(t)
 	last := ""
 	for cursor := ""; ; {
@@ -331,7 +331,7 @@ func TestAScrubOfAHealthyStoreUnderLoadRepairsNothing(t *testing.T) {
 	wantHealthy(t, s)
 }
 
-func TestTwoScrubsAtATimeSpoilNothing(t *testing.T) {
+func TestTwoScrubsAtATimeDoNoDamage(t *testing.T) {
 	s := scrubWorld(t)
 	var scrubs sync.WaitGroup
 	for range 2 {

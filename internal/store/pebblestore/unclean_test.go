@@ -17,7 +17,7 @@ func powerOff(disk *vfs.MemFS) *vfs.MemFS { return disk.CrashClone(vfs.CrashClon
 
 // Each process claims the task that kills it, next to a neighbour that is
 // delivered. Then the process ends, and the power fails.
-func TestATaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
+func TestATaskThatKillsTheProcessDies(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	s := open(t, disk, Config{Now: clock})
 	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("poison", benchStart)}, task.Create{Spec: newSpec("bystander", benchStart+100_000)}})
@@ -64,7 +64,7 @@ func TestATaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
 
 // As above, but no other change ever syncs the log: only the store's own rule
 // counts.
-func TestALonelyTaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
+func TestATaskThatKillsTheProcessDiesEvenIfNothingElseSyncs(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	s := open(t, disk, Config{Now: clock})
 	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("poison", benchStart)}})

@@ -56,7 +56,7 @@ func everything(t *testing.T, s *Store) []*task.Task {
 	return l.Tasks
 }
 
-func TestADirectoryOfFormat1IsBroughtUpToDateAndLosesNothing(t *testing.T) {
+func TestAnUpgradeFromFormat1LosesNothing(t *testing.T) {
 	s := scrubWorld(t)
 	disk := s.config.FS.(*vfs.MemFS)
 	if _, err := s.Reap(t.Context(), benchStart+1000, 10); err != nil { // Open would do the same
@@ -95,7 +95,7 @@ func TestADirectoryOfFormat1IsBroughtUpToDateAndLosesNothing(t *testing.T) {
 	wantHealthy(t, open(t, disk, Config{Now: clock}))
 }
 
-func TestAPowerLossWhileADirectoryIsBroughtUpToDateLosesNothing(t *testing.T) {
+func TestAPowerLossDuringAnUpgradeLosesNothing(t *testing.T) {
 	const n = 50
 	old := vfs.NewCrashableMem()
 	s, err := Open("a/data", Config{FS: old, Now: clock})

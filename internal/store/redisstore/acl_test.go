@@ -62,7 +62,7 @@ func refusedNothing(t *testing.T, addrs ...string) {
 	}
 }
 
-func TestItsUserNeedsNoMoreThanTheRightsThatTheDocsList(t *testing.T) {
+func TestTheDocumentedRightsAreEnoughForTheUser(t *testing.T) {
 	long(t)
 	r := redistest.New(t, "--aclfile", aclFile(t))
 	storetest.Run(t, func(t *testing.T) store.Store {

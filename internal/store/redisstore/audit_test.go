@@ -56,7 +56,7 @@ func acme(queue string) []settings.Edit {
 	return []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}, settings.PauseQueue{Namespace: "acme", Name: queue, Paused: true}}
 }
 
-func TestANamespaceBeyondItsBoundLosesItsOwnOldestEntriesAndSaysSo(t *testing.T) {
+func TestANamespaceAboveItsBoundLosesOnlyItsOwnOldestEntries(t *testing.T) {
 	t.Parallel()
 	const now task.Millis = 1_800_000_000_000
 	s := boundedLog(t, now, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "quiet"}}, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "loud"}},
@@ -86,9 +86,9 @@ func TestANamespaceBeyondItsBoundLosesItsOwnOldestEntriesAndSaysSo(t *testing.T)
 	}
 }
 
-// TestRefusedTokensPushOutNoOtherEntries: a client that guesses tokens, or uses
-// an expired one, must not push out the entries of admins.
-func TestRefusedTokensPushOutNoOtherEntries(t *testing.T) {
+// TestEntriesOfRefusedTokensRemoveNoOtherEntries: a client that guesses tokens,
+// or uses an expired one, must not push out the entries of admins.
+func TestEntriesOfRefusedTokensRemoveNoOtherEntries(t *testing.T) {
 	t.Parallel()
 	const now task.Millis = 1_800_000_000_000
 	s := boundedLog(t, now, acme("q")...)
@@ -111,10 +111,10 @@ func TestRefusedTokensPushOutNoOtherEntries(t *testing.T) {
 	}
 }
 
-// TestChurnOfTasksPushesOutNothingOfWhatAdminsDid: a namespace that changes
+// TestEntriesOfTasksDoNotRemoveEntriesOfAdmins: a namespace that changes
 // tasks without end loses entries of tasks at each sweep, and an entry records
 // that each time.
-func TestChurnOfTasksPushesOutNothingOfWhatAdminsDid(t *testing.T) {
+func TestEntriesOfTasksDoNotRemoveEntriesOfAdmins(t *testing.T) {
 	t.Parallel()
 	const now task.Millis = 1_800_000_000_000
 	s := boundedLog(t, now, acme("q")...)
@@ -132,9 +132,9 @@ func TestChurnOfTasksPushesOutNothingOfWhatAdminsDid(t *testing.T) {
 	}
 }
 
-// TestEntriesOfOlderVersionsAreReadOnAndGoByAge: these entries are in streams
-// that all namespaces share.
-func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
+// TestEntriesOfOlderVersionsStayReadableAndAreRemovedByAge: these entries are
+// in streams that all namespaces share.
+func TestEntriesOfOlderVersionsStayReadableAndAreRemovedByAge(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()

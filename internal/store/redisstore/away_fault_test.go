@@ -28,7 +28,7 @@ func ownsElsewhere(s *Store, place int) bool {
 	return true
 }
 
-func TestADeadNodesShardsAreTakenOverWhileAnotherMasterIsAway(t *testing.T) {
+func TestShardsOfADeadNodeAreTakenWhileAnotherMasterIsUnavailable(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	a, b := openNode(t, "a", cluster.Addrs()...), openNode(t, "b", cluster.Addrs()...)
@@ -41,7 +41,7 @@ func TestADeadNodesShardsAreTakenOverWhileAnotherMasterIsAway(t *testing.T) {
 	eventually(t, a.config.ShardLease+2*time.Second, "it owns all shards of the masters that are there", func() bool { return ownsElsewhere(a, away) })
 }
 
-func TestAMasterThatHangsTakesNoShardsOfTheOthersAway(t *testing.T) {
+func TestAHangingMasterCostsNoShardsOfOtherMasters(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	a := openNode(t, "a", cluster.Addrs()...)
@@ -62,7 +62,7 @@ func TestAMasterThatHangsTakesNoShardsOfTheOthersAway(t *testing.T) {
 	}
 }
 
-func TestTasksOfAMasterThatIsThereAreClaimedBesideThoseOfOneThatIsNot(t *testing.T) {
+func TestTasksOfOneMasterAreClaimedWhileAnotherIsUnavailable(t *testing.T) {
 	long(t)
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	a := openNode(t, "a", cluster.Addrs()...)

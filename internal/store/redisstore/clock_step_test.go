@@ -10,7 +10,7 @@ import (
 )
 
 // A node dies together with the master, and the new master's clock is behind.
-func TestAClockThatGoesBackKeepsNoDeadNodesShards(t *testing.T) {
+func TestAStepBackOfTheClockDoesNotKeepShardsOfDeadNodes(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	first := openNode(t, "a", server.Addr)

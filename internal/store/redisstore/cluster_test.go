@@ -37,7 +37,7 @@ func (s *Store) drainNode(t *testing.T, d store.Drain) error {
 	return s.Drain(ctx, task.CeilMillis(time.Now()), d)
 }
 
-func TestNodesTellWhoTheyAreAndWhatTheyOwn(t *testing.T) {
+func TestNodesReportTheirNamesAndShards(t *testing.T) {
 	server := redistest.New(t)
 	began := task.FloorMillis(time.Now())
 	a := openNodeWith(t, Config{Node: "a", Version: "1.2/3", Address: "127.0.0.1:8080"}, server.Addr)
@@ -66,7 +66,7 @@ func TestNodesTellWhoTheyAreAndWhatTheyOwn(t *testing.T) {
 	}
 }
 
-func TestAShardTellsWhatIsDueAndWhatIsRunning(t *testing.T) {
+func TestAShardReportsDueAndRunningTasks(t *testing.T) {
 	server := redistest.New(t)
 	s := openNode(t, "a", server.Addr)
 	tasks := soon(t, s, "t", 2, -time.Second)
@@ -87,7 +87,7 @@ func TestAShardTellsWhatIsDueAndWhatIsRunning(t *testing.T) {
 	}
 }
 
-func TestADrainedNodeGivesItsShardsAwayAtOnceAndFinishesWhatItHas(t *testing.T) {
+func TestADrainedNodeReleasesItsShardsAndFinishesItsAttempts(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
@@ -142,7 +142,7 @@ func TestADrainEndsWithTheProcess(t *testing.T) {
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
 }
 
-func TestADrainThatWasNotHeardIsObeyedWithinAHeartbeat(t *testing.T) {
+func TestADrainWithoutAMessageIsNoticedWithinAHeartbeat(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
@@ -214,7 +214,7 @@ func TestADrainIsAuditedOnceAndNamesNodesThatLive(t *testing.T) {
 	}
 }
 
-func TestADeadNodeIsShownForAWhileAndThenForgotten(t *testing.T) {
+func TestADeadNodeIsListedForAWhileAndThenForgotten(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
@@ -277,7 +277,7 @@ func ownerless(t *testing.T, others int) time.Duration {
 
 // The node sleeps like a process that is stopped for longer than its leases: no
 // bytes pass, and it wakes in the middle of its work.
-func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
+func TestANodeThatSleptPastItsLeasesClaimsNothing(t *testing.T) {
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)
@@ -331,7 +331,7 @@ func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
 
 // Otherwise each process would assign the other's shards to itself, or they
 // would wake each other for ever with messages.
-func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *testing.T) {
+func TestASecondProcessWithTheSameNameOwnsNothingUntilTheFirstEnds(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	var firsts, laters lockedBuffer
@@ -378,7 +378,7 @@ func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *test
 	eventually(t, time.Second, "it says so", func() bool { return strings.Contains(laters.String(), "can use the node name again") })
 }
 
-func TestOfThreeProcessesOfOneNameOneOwnsAll(t *testing.T) {
+func TestOneOfThreeProcessesWithTheSameNameOwnsAllShards(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	all := []*Store{openNode(t, "a", server.Addr), openNode(t, "a", server.Addr), openNode(t, "a", server.Addr)}
@@ -393,7 +393,7 @@ func TestOfThreeProcessesOfOneNameOneOwnsAll(t *testing.T) {
 }
 
 // While Redis is away, neither process can send heartbeats.
-func TestANameStaysWhoseItWasOverAnOutage(t *testing.T) {
+func TestANodeKeepsItsNameDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
@@ -414,7 +414,7 @@ func TestANameStaysWhoseItWasOverAnOutage(t *testing.T) {
 
 // A Redis that was away for long has forgotten the nodes. When it is back,
 // other nodes send messages first.
-func TestANameStaysWhoseItWasHoweverLongRedisWasAway(t *testing.T) {
+func TestANodeKeepsItsNameHoweverLongRedisWasUnavailable(t *testing.T) {
 	for name, silences := range map[string]time.Duration{"remembered": 2, "forgotten": 11} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -445,7 +445,7 @@ func TestANameStaysWhoseItWasHoweverLongRedisWasAway(t *testing.T) {
 }
 
 // A process that was paused counts as the later one when it wakes.
-func TestAProcessThatLostItsNameWhileItSleptGivesUpWhatItHad(t *testing.T) {
+func TestAProcessThatLostItsNameDuringASleepReleasesItsShards(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
@@ -462,7 +462,7 @@ func TestAProcessThatLostItsNameWhileItSleptGivesUpWhatItHad(t *testing.T) {
 
 // A node tries a Redis that is away ten times a second. The log must report
 // that once.
-func TestALogThatTellsOfALostRedisIsShort(t *testing.T) {
+func TestALostRedisIsLoggedInFewLines(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestQueuesThatAreGoneLeaveNoCounts(t *testing.T) {
+func TestRemovedQueuesLeaveNoCounts(t *testing.T) {
 	server := redistest.New(t)
 	s := openNodeWith(t, Config{Policy: task.Policy{KeepFinished: time.Millisecond}}, server.Addr)
 	now := task.CeilMillis(time.Now())

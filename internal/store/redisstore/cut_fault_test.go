@@ -194,7 +194,7 @@ func runCalls(t *testing.T, s *Store, calls []testCall, fault func(i int), after
 
 // Whichever reply is cut, and at whichever byte: the call is carried out once,
 // and its caller learns that.
-func TestACutReplyChangesNothing(t *testing.T) {
+func TestACallWhoseReplyWasCutIsCarriedOutOnce(t *testing.T) {
 	long(t)
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)

@@ -20,9 +20,9 @@ func damage(t *testing.T, s *Store, addr string, k task.Key) {
 	}
 }
 
-// TestATaskThatCannotBeReadHoldsUpNoOther task that is claimed, settled or
+// TestAnUnreadableTaskDelaysNoOther task that is claimed, settled or
 // reaped in the same call.
-func TestATaskThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+func TestAnUnreadableTaskDelaysNoOther(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()
@@ -60,9 +60,9 @@ func TestATaskThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestAScheduleThatCannotBeReadHoldsUpNoOther schedule that is fired in the
+// TestAnUnreadableScheduleDelaysNoOther schedule that is fired in the
 // same call.
-func TestAScheduleThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+func TestAnUnreadableScheduleDelaysNoOther(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()
@@ -80,9 +80,9 @@ func TestAScheduleThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestATaskThatCannotBeTakenBackIsLogged: it is logged once and not at each
+// TestATaskThatCannotBeReapedIsLoggedOnce: it is logged once and not at each
 // reap. No other part reports it, because the node that sent it may be gone.
-func TestATaskThatCannotBeTakenBackIsLogged(t *testing.T) {
+func TestATaskThatCannotBeReapedIsLoggedOnce(t *testing.T) {
 	r := redistest.New(t)
 	var log bytes.Buffer
 	s, _ := opened(t, nodeOn(r, func(c *Config) {

@@ -81,7 +81,7 @@ func kept(t *testing.T, s *Store, addr string) (n int) {
 	return n
 }
 
-func TestWhatWasAnsweredIsAtTheReplicaWhereTheLevelSaysSo(t *testing.T) {
+func TestAnAnsweredChangeIsAtTheReplicaIfTheLevelPromisesIt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		level   redisconn.Durability
@@ -112,7 +112,7 @@ func TestWhatWasAnsweredIsAtTheReplicaWhereTheLevelSaysSo(t *testing.T) {
 	}
 }
 
-func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
+func TestStrictReportsUnconfirmedChangesAndRepeatingIsSafe(t *testing.T) {
 	p := newPair(t, "--appendfsync", "always")
 	s := openLevel(t, redisconn.Strict, 0, p.master.Addr)
 	if err := apply(t, s, order("before")); err != nil {
@@ -200,7 +200,7 @@ func unmarked(name string) task.Create {
 
 // A create over the quota reads its record before it is refused. So it makes no
 // put that replicas could confirm.
-func TestARepeatByNameIsAsDurableAsItsReplySays(t *testing.T) {
+func TestARepeatByNameReportsItsRealDurability(t *testing.T) {
 	for _, level := range []redisconn.Durability{redisconn.Default, redisconn.Strict} {
 		for _, full := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, quota full %v", level, full), func(t *testing.T) {
@@ -253,7 +253,7 @@ func TestTheDurabilityOfLevelsWithoutReplicas(t *testing.T) {
 	}
 }
 
-func TestStrictWithoutTheReplicaThatIsExpected(t *testing.T) {
+func TestStrictReportsAMissingExpectedReplica(t *testing.T) {
 	s := openLevel(t, redisconn.Strict, 1, redistest.New(t, "--appendfsync", "always").Addr)
 	s.servers.ReplicaTimeout = 50 * time.Millisecond
 	var short *task.ShortError
@@ -262,7 +262,7 @@ func TestStrictWithoutTheReplicaThatIsExpected(t *testing.T) {
 	}
 }
 
-func TestAFlightWhoseScriptsTheServerForgot(t *testing.T) {
+func TestABatchIsSentAgainIfTheServerForgotItsScripts(t *testing.T) {
 	p := newPair(t, "--appendfsync", "always")
 	s := openLevel(t, redisconn.Strict, 0, p.master.Addr)
 	for range 3 {

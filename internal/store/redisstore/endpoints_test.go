@@ -59,9 +59,9 @@ func TestEndpointsNameEverySentinelMasterAndReplica(t *testing.T) {
 	eventually(t, 15*time.Second, "all are known", func() bool { return store.names(all...) })
 }
 
-// TestASentinelThatHangsHoldsUpNoLookAtTheMasters: the Sentinel may have died
-// with the master.
-func TestASentinelThatHangsHoldsUpNoLookAtTheMasters(t *testing.T) {
+// TestAHangingSentinelDoesNotDelayChecksOfTheMasters: the Sentinel may have
+// died with the master.
+func TestAHangingSentinelDoesNotDelayChecksOfTheMasters(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewSentinels(t)
 	var hang atomic.Bool

@@ -14,7 +14,7 @@ import (
 
 // The other node has not yet read the settings with the purge when it creates
 // tasks, and its clock is behind.
-func TestAPurgeEndsAtItsReplyForTasksOfAnotherNode(t *testing.T) {
+func TestAPurgeSparesTasksThatAnotherNodeCreatesAfterItsReply(t *testing.T) {
 	t.Parallel()
 	for name, addrs := range map[string][]string{"one server": {redistest.New(t).Addr}, "a cluster": redistest.NewCluster(t, 3, 0).Addrs()} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
 
 // A purge or a removal waits for each master, even for one that hangs. A change
 // on another master and an edit of a queue do not wait.
-func TestAMasterThatHangsDelaysOnlyWhatNeedsIt(t *testing.T) {
+func TestAHangingMasterDelaysOnlyCallsThatNeedIt(t *testing.T) {
 	t.Parallel()
 	const most = 500 * time.Millisecond
 	for name, e := range map[string]settings.Edit{
@@ -178,7 +178,7 @@ func TestAPurgeHoldsAfterANodeWithOlderSettingsRaisedItsFence(t *testing.T) {
 
 // A server may execute a fence twice, because the first reply was lost or the
 // server hung.
-func TestAFenceThatIsRepeatedBringsNoTokenBack(t *testing.T) {
+func TestARepeatedFenceRestoresNoOldToken(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
 	repeated := redisconn.Run{Args: []string{newVersion(), b.servers.Identity}}
@@ -216,7 +216,7 @@ func wantSpared(t *testing.T, s *Store, purge string) {
 }
 
 // Rounds that were refused in many slots at the same time also share one read.
-func TestARoundThatWaitedForAReadOfTheSettingsNeedsNone(t *testing.T) {
+func TestRoundsThatWaitForTheSettingsShareOneRead(t *testing.T) {
 	t.Parallel()
 	b := openNode(t, "b", redistest.New(t).Addr)
 	begun := b.fences.begun.Load()

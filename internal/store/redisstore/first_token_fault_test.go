@@ -9,9 +9,9 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 )
 
-// TestOfFirstTokensOnManyNodesOneIsMade: nodes share no lock, so the servers
+// TestManyNodesCreateOnlyOneFirstToken: nodes share no lock, so the servers
 // must decide.
-func TestOfFirstTokensOnManyNodesOneIsMade(t *testing.T) {
+func TestManyNodesCreateOnlyOneFirstToken(t *testing.T) {
 	r := redistest.New(t)
 	nodes := []*Store{openNode(t, "a", r.Addr), openNode(t, "b", r.Addr), openNode(t, "c", r.Addr)}
 	errs := make([]error, 10)

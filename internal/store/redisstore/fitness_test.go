@@ -19,7 +19,7 @@ const noticed = 2 * time.Second
 
 // A Redis that was fit when the store was opened may later get other settings,
 // restart with other options, or be replaced by a replica with other settings.
-func TestARedisThatBecomesUnfitTakesNoNewTasksAndIsNotReady(t *testing.T) {
+func TestAnUnfitRedisTakesNoNewTasksAndIsNotReady(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		level        redisconn.Durability
@@ -63,7 +63,7 @@ func TestARedisThatBecomesUnfitTakesNoNewTasksAndIsNotReady(t *testing.T) {
 
 // If a remedy is not in redis.conf, the store has its data now, and the next
 // crash would lose it.
-func TestARedisThatCameBackWithoutItsFileIsUnfitAfterTheReconnect(t *testing.T) {
+func TestARedisRestartedWithoutAppendOnlyIsUnfitAfterTheReconnect(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	k := fitNode(t, Config{}, r.Addr)
@@ -98,7 +98,7 @@ func fitNode(t *testing.T, c Config, addr string) *known {
 
 // Packages install Redis without maxmemory. The bound is then a fraction of the
 // machine's memory, and the masters of one machine share it.
-func TestARedisWithoutMaxmemoryHasABoundThatFollowsFromItsMachine(t *testing.T) {
+func TestARedisWithoutMaxmemoryIsBoundedByItsMachine(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--maxmemory", "0")
 	log := &lockedBuffer{}
@@ -132,7 +132,7 @@ func TestAServerThatWouldLoseTasksIsRefused(t *testing.T) {
 	_ = s.Close()
 }
 
-func TestAUserWhoMayNotReadTheConfiguration(t *testing.T) {
+func TestStrictRefusesAUserWhoMayNotReadTheConfiguration(t *testing.T) {
 	addr := redistest.New(t, "--appendfsync", "always").Addr
 	if reply, err := redistest.Command(t.Context(), addr, "ACL", "SETUSER", "app", "on", ">secret", "~foliot:*", "&foliot:*", "+@all", "-config"); reply != "+OK" {
 		t.Fatal(reply, err)
@@ -151,7 +151,7 @@ func TestAUserWhoMayNotReadTheConfiguration(t *testing.T) {
 
 // After a network split, a replicated master that goes on alone loses the
 // writes it accepts.
-func TestARiskOfANetworkSplitIsWarnedOf(t *testing.T) {
+func TestTheRiskOfANetworkSplitIsLogged(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	for _, c := range []struct {

@@ -52,7 +52,7 @@ func opened(t *testing.T, c Config) (*Store, int) {
 	return s, len(s.shards)
 }
 
-func TestTheFirstNodeSaysHowManyShardsThereAre(t *testing.T) {
+func TestTheFirstNodeSetsTheNumberOfShards(t *testing.T) {
 	r := redistest.New(t)
 	first, n := opened(t, nodeOn(r, nil))
 	if n != 16 {
@@ -96,7 +96,7 @@ func TestNodesThatOpenAtOnceAgree(t *testing.T) {
 	}
 }
 
-func TestTheShardLeaseMayChangeWhileNobodyLives(t *testing.T) {
+func TestTheShardLeaseMayChangeWhileNoNodeIsLive(t *testing.T) {
 	r := redistest.New(t)
 	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Node = "first" }))
 	longer := nodeOn(r, func(c *Config) { c.ShardLease = 3 * time.Second })
@@ -106,7 +106,7 @@ func TestTheShardLeaseMayChangeWhileNobodyLives(t *testing.T) {
 	refused(t, nodeOn(r, nil), "--shard-lease 3s")
 }
 
-func TestANewerFormatIsRefusedUnlessItSaysThatItCanBeRead(t *testing.T) {
+func TestANewerFormatIsRefusedUnlessItIsMarkedAsReadable(t *testing.T) {
 	r := redistest.New(t)
 	s, _ := opened(t, nodeOn(r, nil))
 	_ = s.Close()
@@ -127,7 +127,7 @@ func TestANewerFormatIsRefusedUnlessItSaysThatItCanBeRead(t *testing.T) {
 }
 
 // A Redis that is reading its file reports that it has no append-only file.
-func TestAServerThatReadsItsFileIsWaitedFor(t *testing.T) {
+func TestAStartWaitsWhileTheServerReadsItsFile(t *testing.T) {
 	long(t)
 	r := redistest.New(t)
 	if reply, err := redistest.Command(t.Context(), r.Addr, "EVAL", "for i = 1, 3000 do redis.call('SET', i, string.rep('x', 200)) end return 1", "0"); reply != ":1" {

@@ -30,7 +30,7 @@ func fill(t *testing.T, addr string) {
 	}
 }
 
-func TestAFullServerTakesNoNewTasksAndTheOthersGoOn(t *testing.T) {
+func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
 	for _, polled := range []bool{false, true} {
 		t.Run(fmt.Sprintf("known before: %v", polled), func(t *testing.T) {
 			addr := redistest.New(t, "--maxmemory", "20mb").Addr

@@ -11,7 +11,7 @@ import (
 
 // Records that are kept for a day at 1000 tasks a second must be swept at 1000
 // a second.
-func TestASweepGivesIdempotencyKeysBackTogether(t *testing.T) {
+func TestASweepRemovesIdempotencyKeysTogether(t *testing.T) {
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	s := openNodeWith(t, Config{Alone: true, Policy: task.Policy{KeepFinished: time.Millisecond}}, proxy.Addr)

@@ -170,7 +170,7 @@ func TestAWriteThatWaitsForAReplicaLeavesNoKeyInAnEmptiedRedis(t *testing.T) {
 
 // Each kind of write that waits for a replica must name the hash with its own
 // identity.
-func TestEachWriteThatWaitsForAReplicaIsSealedInItsOwnStore(t *testing.T) {
+func TestEachWriteThatWaitsForAReplicaNamesItsIdentity(t *testing.T) {
 	s := openLevel(t, Default, 0, newPair(t).master.Addr)
 	if err := apply(t, s, order("one")); err != nil {
 		t.Error("a create:", err)
@@ -275,7 +275,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 	}
 }
 
-func TestANodeGoesOnWhenItsStoreIsBack(t *testing.T) {
+func TestANodeContinuesWhenItsStoreIsBack(t *testing.T) {
 	r := redistest.New(t)
 	k := knownNode(t, Config{Node: "k"}, r.Addr)
 	for _, key := range []string{keyspace.SettingsKey, keyspace.MetaKey} {
@@ -290,7 +290,7 @@ func TestANodeGoesOnWhenItsStoreIsBack(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsStartedRefusesAStoreThatIsLostInPartUntilTheLossIsAccepted(t *testing.T) {
+func TestAStartRefusesAPartlyLostStoreUntilTheLossIsAccepted(t *testing.T) {
 	for name, c := range map[string]struct {
 		key   string
 		kind  error
@@ -381,7 +381,7 @@ func TestAStoreOfAnOlderVersionGetsOneIdentityFromManyNodes(t *testing.T) {
 
 // A replica that never received the identity takes over. The store is there, so
 // the nodes go on.
-func TestAFailoverRightAfterTheFirstIdentityClosesNoNode(t *testing.T) {
+func TestAFailoverBeforeTheIdentityWasReplicatedClosesNoNode(t *testing.T) {
 	r := redistest.New(t)
 	first := openNode(t, "first", r.Addr)
 	soon(t, first, "kept", 20, time.Hour)

@@ -70,7 +70,7 @@ func infoFields(text string) map[string]string {
 
 // Every node sweeps every ten seconds, so a sweep must not read the whole audit
 // log.
-func TestASweepReadsNoMoreOfTheAuditLogThanItsBeginning(t *testing.T) {
+func TestASweepReadsOnlyTheBeginningOfTheAuditLog(t *testing.T) {
 	server := redistest.New(t)
 	s := openNode(t, "a", server.Addr)
 	for i := range 10 {

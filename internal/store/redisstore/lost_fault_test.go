@@ -24,7 +24,7 @@ import (
 // The reply to a create is lost, and another node changes the task before the
 // create is repeated. The task was created all the same, and the caller learns
 // that.
-func TestACreateWhoseReplyWasLostKnowsItsTaskThatOthersHaveChanged(t *testing.T) {
+func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 	server := redistest.New(t)
 	other := openAt(t, server.Addr)
 	defer func() { _ = other.Close() }()
@@ -90,7 +90,7 @@ func TestACreateWhoseReplyWasLostKnowsItsTaskThatOthersHaveChanged(t *testing.T)
 
 // A create that has taken a key may be about to put the task for it. That holds
 // even if a record with that name exists that was created without the key.
-func TestTwoCreatesThatMeetNeverHaveOneIdempotencyKey(t *testing.T) {
+func TestTwoConcurrentCreatesNeverShareAnIdempotencyKey(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()
 	if _, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "a", began)}}); err != nil {
@@ -154,7 +154,7 @@ func calls(t *testing.T, s *Store) map[string]func() error {
 	}
 }
 
-func TestEveryCallHasAnEndWithoutAServerAndSaysWhatToDo(t *testing.T) {
+func TestWithoutAServerEveryCallEndsWithAnExplanation(t *testing.T) {
 	long(t)
 	for name, away := range map[string]func(*redistest.Proxy, *redistest.Server){
 		"killed":          func(_ *redistest.Proxy, s *redistest.Server) { s.Kill() },
@@ -210,7 +210,7 @@ func TestANodeStopsWithinTwoSecondsWithoutItsServer(t *testing.T) {
 
 // Two masters that each name the other for a slot redirect a reader back and
 // forth, but not without end.
-func TestAReaderWhomTwoMastersSendToAndFroHasAnEnd(t *testing.T) {
+func TestRedirectsBetweenTwoMastersEnd(t *testing.T) {
 	long(t)
 	c := redistest.NewCluster(t, 3, 0)
 	s := openAt(t, c.Addrs()...)

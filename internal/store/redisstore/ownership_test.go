@@ -33,7 +33,7 @@ func TestALoneNodeOwnsEveryShardAtOnceAndAfterAGracefulRestart(t *testing.T) {
 	}
 }
 
-func TestANodeThatWasKilledWaitsForItsOwnLeasesAndNoLonger(t *testing.T) {
+func TestARestartedNodeWaitsForItsOwnLeasesAndNoLonger(t *testing.T) {
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	dead := openNode(t, "a", proxy.Addr)
@@ -51,7 +51,7 @@ func TestANodeThatWasKilledWaitsForItsOwnLeasesAndNoLonger(t *testing.T) {
 	})
 }
 
-func TestEachShardHasOneOwnerWhoeverComesAndGoes(t *testing.T) {
+func TestEachShardHasOneOwnerWhileNodesJoinAndLeave(t *testing.T) {
 	server := redistest.New(t)
 	a := openNode(t, "a", server.Addr)
 	b := openNode(t, "b", server.Addr)
@@ -68,7 +68,7 @@ func TestEachShardHasOneOwnerWhoeverComesAndGoes(t *testing.T) {
 	t.Logf("settled within %v of a node's coming, %v of its going", came, went)
 }
 
-func TestTheShardsOfANodeThatIsCutOffAreTakenAfterTheirLeases(t *testing.T) {
+func TestShardsOfADisconnectedNodeAreTakenAfterTheirLeases(t *testing.T) {
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)
@@ -93,7 +93,7 @@ func TestTheShardsOfANodeThatIsCutOffAreTakenAfterTheirLeases(t *testing.T) {
 
 // A node that was stopped does not know that its leases have ended. The server
 // knows it.
-func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) {
+func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T) {
 	server := redistest.New(t)
 	a := openNode(t, "a", server.Addr)
 	tasks := soon(t, a, "t", 40, 0)
@@ -154,7 +154,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) 
 	}
 }
 
-func TestNoTaskIsClaimedByTwoWhileNodesComeAndGo(t *testing.T) {
+func TestNoTaskIsClaimedTwiceWhileNodesJoinAndLeave(t *testing.T) {
 	server := redistest.New(t)
 	a := openNode(t, "a", server.Addr)
 	var mu sync.Mutex
@@ -202,7 +202,7 @@ func TestNoTaskIsClaimedByTwoWhileNodesComeAndGo(t *testing.T) {
 }
 
 // A failover may lose the ownership of shards.
-func TestShardsWhoseOwnersTheServerForgotHaveOneOwnerAgain(t *testing.T) {
+func TestShardsHaveOneOwnerAgainAfterTheServerForgotTheOwners(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
@@ -240,7 +240,7 @@ func TestShardsWhoseOwnersTheServerForgotHaveOneOwnerAgain(t *testing.T) {
 
 // Redis creates users without access to any channel. Such a user can neither
 // publish nor subscribe.
-func TestWithoutChannelsNodesWorkByThePoll(t *testing.T) {
+func TestWithoutChannelsThePollFindsAllTasks(t *testing.T) {
 	server := redistest.New(t)
 	if reply, err := redistest.Command(t.Context(), server.Addr, "ACL", "SETUSER", "poor", "on", ">secret", "~foliot:*", "+@all", "resetchannels"); reply != "+OK" {
 		t.Fatal(reply, err)

@@ -159,7 +159,7 @@ func TestPermitsOfAllNodesStayWithinTheLimit(t *testing.T) {
 	}
 }
 
-func TestPermitsOfTheDeadAndWhatWasNeverHeardOfIsFreeAfterTheLease(t *testing.T) {
+func TestPermitsOfDeadNodesAndLostRepliesAreFreeAfterTheLease(t *testing.T) {
 	c, lease := redisClient(t), 100*time.Millisecond
 	limits := settings.QueueSettings{Concurrency: 5, Rate: 1000, Burst: 4}
 	dead, alive := newPartner(t, c, "dead", lease), newPartner(t, c, "alive", lease)
@@ -173,7 +173,7 @@ func TestPermitsOfTheDeadAndWhatWasNeverHeardOfIsFreeAfterTheLease(t *testing.T)
 	})
 }
 
-func TestEveryoneHasHisShareOfPermitsAndWhoWantsLessLeavesTheRest(t *testing.T) {
+func TestPermitsAreSharedAndUnusedSharesGoToOtherNodes(t *testing.T) {
 	c := redisClient(t)
 	for i, wants := range [][]int{{10, 10}, {1, 20, 20}, {20, 3, 20}, {2, 2, 2}, {9, 9, 9, 9, 9}} {
 		limits := settings.QueueSettings{Concurrency: 10}
@@ -218,8 +218,9 @@ func sumOf(n []int, sum *int) int {
 	return *sum
 }
 
-// TestAPermitGoesRound has one permit, and three nodes with a backlog.
-func TestAPermitGoesRound(t *testing.T) {
+// TestAllNodesGetAScarcePermitInTurn has one permit, and three nodes with a
+// backlog.
+func TestAllNodesGetAScarcePermitInTurn(t *testing.T) {
 	c := redisClient(t)
 	limits := settings.QueueSettings{Concurrency: 1}
 	nodes := []*partner{newPartner(t, c, "a", time.Minute), newPartner(t, c, "b", time.Minute), newPartner(t, c, "c", time.Minute)}

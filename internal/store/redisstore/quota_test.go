@@ -37,7 +37,7 @@ func TestAQuotaIsNotFilledByACreateThatIsRefused(t *testing.T) {
 
 // A namespace without quotas leaves half of the servers' free memory to other
 // namespaces.
-func TestANamespaceWithoutQuotasCannotFillTheServersOfAll(t *testing.T) {
+func TestANamespaceWithoutQuotasLeavesHalfOfTheFreeMemory(t *testing.T) {
 	fillAs := func(t *testing.T, s *Store, namespace string) error {
 		t.Helper()
 		for i := range 1000 {

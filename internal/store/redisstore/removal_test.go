@@ -55,7 +55,7 @@ func stale(s *Store, before *configuration) {
 	s.settings.Store(before)
 }
 
-func TestANodeWithOldSettingsMakesNothingInANamespaceThatWasRemoved(t *testing.T) {
+func TestANodeWithOldSettingsCreatesNothingInARemovedNamespace(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
 	if err := decideOn(t, b, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
@@ -103,7 +103,7 @@ func TestACreateOnAnotherNodeEndsARemoval(t *testing.T) {
 	}
 }
 
-func TestANamespaceIsNeverRemovedWithATaskInItWhicheverNodeIsAsked(t *testing.T) {
+func TestNoNodeRemovesANamespaceThatHasATask(t *testing.T) {
 	t.Parallel()
 	for _, cluster := range []bool{false, true} {
 		t.Run(map[bool]string{false: "one server", true: "cluster"}[cluster], func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 // A call whose reply was lost is repeated until its server is back. By then its
 // clock may be too old to compute a lease.
-func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
+func TestACallRepeatedForLongReturnsItsRealOutcome(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()
 	now := task.CeilMillis(time.Now())
@@ -47,7 +47,7 @@ func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
 
 // The client closes the connections to a master that was replaced. The error is
 // the same as when the client itself is closed.
-func TestAConnectionThatTheClientHasReplacedIsNoClosedStore(t *testing.T) {
+func TestAReplacedConnectionIsNotReportedAsAClosedStore(t *testing.T) {
 	err := new(Store).failure(fmt.Errorf("%w: the connection broke: %w", task.ErrUnavailable, rueidis.ErrClosing))
 	if !errors.Is(err, task.ErrUnavailable) || errors.Is(err, task.ErrClosed) {
 		t.Error(err)

@@ -137,9 +137,9 @@ func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 	t.Log("within", heard[0].await(t, a, wanted), heard[1].await(t, b, wanted))
 }
 
-// TestAFullServerMakesSchedulesWait: the next instant stays where it was, and
-// the schedule goes on later.
-func TestAFullServerMakesSchedulesWait(t *testing.T) {
+// TestSchedulesWaitWhileTheServerIsFull: the next instant stays where it was,
+// and the schedule goes on later.
+func TestSchedulesWaitWhileTheServerIsFull(t *testing.T) {
 	addr := redistest.New(t, "--maxmemory", "20mb").Addr
 	s := openLevel(t, redisconn.Default, 0, addr)
 	put, skips := eachSecond(t, "nightly"), eachSecond(t, "skips", recurrence.SkipOverlap)
@@ -177,7 +177,7 @@ func TestAFullServerMakesSchedulesWait(t *testing.T) {
 	}
 }
 
-func TestAScrubKnowsWhatIsUnfinished(t *testing.T) {
+func TestAScrubRecountsUnfinishedOccurrences(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()

@@ -130,7 +130,7 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 
 // An Idempotency-Key without a record is dropped when it is old, and not while
 // its create may be under way.
-func TestAScrubDropsIdempotencyKeysOfNobody(t *testing.T) {
+func TestAScrubDropsOldIdempotencyKeysWithoutARecord(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()
@@ -162,7 +162,7 @@ func idemTake(ctx context.Context, s *Store, sh *keyspace.Shard, digest, name st
 
 // Counts are compared even while other calls write, and correct ones stay
 // untouched.
-func TestAScrubCountsRightlyBesideWriters(t *testing.T) {
+func TestAScrubCountsCorrectlyDuringWrites(t *testing.T) {
 	s := emptied(redistest.New(t).Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()
 	fillStates(t, s)

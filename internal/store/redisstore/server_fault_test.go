@@ -106,7 +106,7 @@ func TestAKilledServerLosesNothingThatWasAnswered(t *testing.T) {
 
 // Calls end with their contexts if a server does not answer, and succeed when
 // it answers again.
-func TestAFrozenConnectionFailsInTimeAndGoesOn(t *testing.T) {
+func TestAFrozenConnectionFailsInTimeAndRecovers(t *testing.T) {
 	long(t)
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)

@@ -281,7 +281,7 @@ func (m *mover) refusals() (n int) {
 
 // A call that gives up while slots are half moved must leave no invariant
 // broken.
-func TestCallsThatGiveUpWhileSlotsMoveBreakNoInvariant(t *testing.T) {
+func TestCallsThatEndDuringASlotMoveBreakNoInvariant(t *testing.T) {
 	long(t)
 	c := redistest.NewCluster(t, 3, 0)
 	s := openAt(t, c.Addrs()...)

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
-func TestTheStoresTimeIsItsServers(t *testing.T) {
+func TestTheTimeOfTheStoreIsThatOfItsServer(t *testing.T) {
 	r := redistest.New(t)
 	s := openNode(t, "a", r.Addr)
 	defer s.Close()

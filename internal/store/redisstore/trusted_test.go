@@ -16,7 +16,7 @@ import (
 
 // The clock of a real server steps ahead while attempts are under way on two
 // nodes. A third node starts after the step.
-func TestLeasesSurviveAStepOfTheServersClock(t *testing.T) {
+func TestLeasesSurviveAClockStepOfTheServer(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{20 * time.Second, 48 * time.Hour} {
 		t.Run(fmt.Sprint(step), func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestLeasesSurviveAStepOfTheServersClock(t *testing.T) {
 
 // A node that starts right after the step learns it from the first heartbeats
 // that it reads.
-func TestAStepIsInAHeartbeatAtOnce(t *testing.T) {
+func TestAClockStepIsSentInAHeartbeatAtOnce(t *testing.T) {
 	t.Parallel()
 	clock := redistest.NewClock(t)
 	server := clock.New()

@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
-func TestShardsOnAMasterThatTheirNodeCannotReachAreTakenByAnother(t *testing.T) {
+func TestShardsOfAMasterThatTheirNodeCannotReachAreTakenByAnother(t *testing.T) {
 	long(t)
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	away := (masterOf(keyspace.SlotOf(keyspace.NodesKey)) + 1) % 3

@@ -33,7 +33,7 @@ func forgetful(t *testing.T, r *redistest.Server) {
 	}
 }
 
-func TestWhatAFailoverLostKeepsOlderVersionsOutAgain(t *testing.T) {
+func TestTheVersionGuardIsRestoredAfterAFailover(t *testing.T) {
 	r := redistest.New(t)
 	first, _ := opened(t, nodeOn(r, nil))
 	if err := apply(t, first, eachSecond(t, "nightly")); err != nil {
@@ -71,7 +71,7 @@ func TestWhatAFailoverLostKeepsOlderVersionsOutAgain(t *testing.T) {
 	}
 }
 
-func TestAnotherMasterIsAskedAtOnceWhetherOlderVersionsAreKeptOut(t *testing.T) {
+func TestANewMasterGetsItsVersionGuardAtOnce(t *testing.T) {
 	r := redistest.New(t)
 	s, _ := opened(t, nodeOn(r, nil))
 	if err := apply(t, s, eachSecond(t, "nightly")); err != nil {
@@ -110,9 +110,9 @@ func TestEachNodeGuardsTheSchedulesOfAnother(t *testing.T) {
 	look("2")
 }
 
-// TestWhatCannotBeGuardedIsToldUntilItCan: a poll between two checks must not
+// TestAFailingGuardIsLoggedUntilItWorks: a poll between two checks must not
 // report recovery.
-func TestWhatCannotBeGuardedIsToldUntilItCan(t *testing.T) {
+func TestAFailingGuardIsLoggedUntilItWorks(t *testing.T) {
 	r := redistest.New(t)
 	s, _ := opened(t, nodeOn(r, nil))
 	set := func(lease string) {
@@ -139,9 +139,9 @@ func TestWhatCannotBeGuardedIsToldUntilItCan(t *testing.T) {
 	}
 }
 
-// TestANodeThatCameAfterTheLossGuardsWhatItFires: it learns only by firing that
-// there are schedules.
-func TestANodeThatCameAfterTheLossGuardsWhatItFires(t *testing.T) {
+// TestANodeStartedAfterALossGuardsTheSchedulesItFires: it learns only by firing
+// that there are schedules.
+func TestANodeStartedAfterALossGuardsTheSchedulesItFires(t *testing.T) {
 	r := redistest.New(t)
 	alone := nodeOn(r, func(c *Config) { c.Alone, c.CallersClock = true, true })
 	first, _ := opened(t, alone)

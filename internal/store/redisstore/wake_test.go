@@ -76,7 +76,7 @@ func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
 	return true
 }
 
-func TestWithEveryWakeUpLostThePollFindsWhatOthersCreate(t *testing.T) {
+func TestWithoutWakeUpsThePollFindsTasksOfOtherNodes(t *testing.T) {
 	server := redistest.New(t)
 	if reply, err := redistest.Command(t.Context(), server.Addr, "ACL", "SETUSER", "deaf", "on", ">secret", "~foliot:*", "+@all", "resetchannels"); reply != "+OK" {
 		t.Fatal(reply, err)
@@ -101,7 +101,7 @@ func TestWithEveryWakeUpLostThePollFindsWhatOthersCreate(t *testing.T) {
 
 // A poll that reads known entries again and again would cost more than the
 // deliveries.
-func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
+func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 	server := redistest.New(t)
 	s, other := openAt(t, server.Addr), openAt(t, server.Addr)
 	defer func() { _, _ = s.Close(), other.Close() }()
@@ -143,7 +143,7 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 	}
 }
 
-func TestWhatListensCarriesNoReplies(t *testing.T) {
+func TestSubscriptionsHaveConnectionsOfTheirOwn(t *testing.T) {
 	r := redistest.New(t)
 	s := openNode(t, "a", r.Addr)
 	eventually(t, 5*time.Second, "the node listens", func() bool {

@@ -177,9 +177,9 @@ func TestDifferentialCatchesEverySabotage(t *testing.T) {
 	}
 }
 
-// TestDifferentialCatchesWhatAReopenLoses: after a crash the last settlement is
+// TestDifferentialCatchesLossesAtAReopen: after a crash the last settlement is
 // lost, or a claim although that is not allowed.
-func TestDifferentialCatchesWhatAReopenLoses(t *testing.T) {
+func TestDifferentialCatchesLossesAtAReopen(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		loses       func(task.State) bool
@@ -227,9 +227,9 @@ func caught(t *testing.T, s Subject, most int) {
 	t.Errorf("not caught by short scripts among 100, %d long ones", long)
 }
 
-// TestAClaimMayBeLostWhereThatIsAllowed: the comparison adopts the allowed
-// state that the store is in.
-func TestAClaimMayBeLostWhereThatIsAllowed(t *testing.T) {
+// TestTheComparisonAcceptsClaimsThatMayBeLost: the comparison adopts the
+// allowed state that the store is in.
+func TestTheComparisonAcceptsClaimsThatMayBeLost(t *testing.T) {
 	var kept *Contents // the contents before the last claims
 	s := subject(func(s *saboteur) {
 		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]store.Reply, error) {

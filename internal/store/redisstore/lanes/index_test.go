@@ -32,7 +32,7 @@ func laneIndexOf(t *testing.T, addr string) *Index {
 }
 
 // A paused queue may have any number of lanes that are due.
-func TestAPollLooksAtSomeLanesAndInTurnAtAll(t *testing.T) {
+func TestSuccessivePollsReadAllLanes(t *testing.T) {
 	server := redistest.New(t)
 	index := laneIndexOf(t, server.Addr)
 	sh := index.shards[0]

@@ -6,7 +6,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-func TestWhatIsReadOfANodeIsWhatItWrote(t *testing.T) {
+func TestTheStateOfANodeIsDecodedAsEncoded(t *testing.T) {
 	for _, p := range []peer{
 		{name: "a", nonce: "N", beat: 7},
 		{name: "b", nonce: "M", beat: 8, version: "v1", format: 3, started: 5, address: "[::1]:80", draining: true},

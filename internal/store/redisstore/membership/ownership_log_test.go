@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-func TestALogSaysWhyShardsCameHoweverLongTheyWereLost(t *testing.T) {
+func TestTheReasonForNewShardsIsLoggedHoweverLongTheyWereLost(t *testing.T) {
 	var log strings.Builder
 	logger, now := slog.New(slog.NewTextHandler(&log, nil)), time.Now()
 	o := &Member{mine: []bool{true, true}, states: []claimState{{held: true}, {held: true}}, log: ownershipLog{logged: 2}}

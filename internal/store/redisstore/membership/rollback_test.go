@@ -2,7 +2,7 @@ package membership
 
 import "testing"
 
-func TestARollbackIsMoreThanAFailoverLoses(t *testing.T) {
+func TestARollbackIsDistinguishedFromAFailover(t *testing.T) {
 	for name, c := range map[string]struct {
 		beats []int64 // the counts of the store, one after the other
 		nodes int

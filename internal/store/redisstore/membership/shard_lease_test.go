@@ -12,7 +12,7 @@ import (
 )
 
 // The log names the store that was found in place of this one.
-func TestALeaseThatAnotherStoreRefusesSaysSoInWords(t *testing.T) {
+func TestALeaseRefusedByAnotherStoreIsExplained(t *testing.T) {
 	t.Parallel()
 	s, err := redisconn.Connect(t.Context(), redisconn.Config{
 		Client:     rueidis.ClientOption{InitAddress: []string{redistest.New(t).Addr}, DisableCache: true},

@@ -15,7 +15,7 @@ func nodeNames(n int) []string {
 	return names
 }
 
-func TestEveryShardHasOneWanter(t *testing.T) {
+func TestEveryShardHasOneProposedOwner(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		nodes, wanters := nodeNames(n), make([]int, 256)
 		for _, node := range nodes {
@@ -33,7 +33,7 @@ func TestEveryShardHasOneWanter(t *testing.T) {
 	}
 }
 
-func TestANodeThatComesOrGoesMovesLittleButItsShare(t *testing.T) {
+func TestAJoiningOrLeavingNodeMovesLittleMoreThanItsShare(t *testing.T) {
 	seeds := 20
 	if testing.Short() {
 		seeds = 5
@@ -101,7 +101,7 @@ func TestASilentNodeIsNotLive(t *testing.T) {
 	}
 }
 
-func TestWhatIsDoneAboutAShard(t *testing.T) {
+func TestAShardIsTakenKeptOrReleased(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0)
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	p := pace{renew: 2 * time.Second, retry: time.Second}

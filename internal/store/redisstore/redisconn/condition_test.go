@@ -9,7 +9,7 @@ import (
 
 // Packages install Redis without maxmemory, so the limit then follows from the
 // memory of the machine.
-func TestTheBoundOfARedisWithoutMaxmemoryFollowsFromItsMachine(t *testing.T) {
+func TestTheBoundWithoutMaxmemoryIsComputedFromTheMachine(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--maxmemory", "0")
 	s := connected(t, Config{}, r.Addr)
@@ -22,7 +22,7 @@ func TestTheBoundOfARedisWithoutMaxmemoryFollowsFromItsMachine(t *testing.T) {
 	}
 }
 
-func TestABoundThatFollowsFromTheMachineIsSharedByItsMasters(t *testing.T) {
+func TestMastersOfOneMachineShareItsMemoryBound(t *testing.T) {
 	const machine = 8 << 30
 	none := condition{facts: facts{machine: machine}}
 	m := &Masters{how: map[string]condition{"10.0.0.1:1": none, "10.0.0.1:2": none, "10.0.0.2:1": none}}

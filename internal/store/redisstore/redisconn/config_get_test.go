@@ -35,7 +35,7 @@ func TestOneFailedConfigGetRefusesNoTasks(t *testing.T) {
 	redistest.Until(t, noticed, "it is ready again", func() bool { return s.Unfit.Load() == nil })
 }
 
-func TestSettingsAreReadAnewAfterAReconnect(t *testing.T) {
+func TestSettingsAreReadAgainAfterAReconnect(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--appendfsync", "always")
 	proxy := redistest.NewProxy(t, r.Addr)
@@ -59,7 +59,7 @@ func TestSettingsAreReadAnewAfterAReconnect(t *testing.T) {
 
 // Settings that cannot be read stay valid for a bounded time, and only while
 // the server is the same process and answers.
-func TestSettingsThatCannotBeReadHoldForABoundedTime(t *testing.T) {
+func TestUnreadableSettingsStayInForceForABoundedTime(t *testing.T) {
 	const start = 10 * time.Second
 	info := func(run string) map[string]string {
 		return map[string]string{"run_id": run, "redis_version": "7.0.15", "maxmemory": "1", "aof_enabled": "1"}

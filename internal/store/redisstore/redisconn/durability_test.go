@@ -2,7 +2,7 @@ package redisconn
 
 import "testing"
 
-func TestHowManyReplicasALevelWants(t *testing.T) {
+func TestEachDurabilityLevelNeedsItsNumberOfReplicas(t *testing.T) {
 	for _, c := range []struct {
 		level         Durability
 		expected, has int

@@ -18,7 +18,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestATroubleThatLastsIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
+func TestALastingFailureIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		all := &FailureLog{logger: slog.New(slog.NewTextHandler(&log, nil))}
@@ -36,7 +36,7 @@ func TestATroubleThatLastsIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
 	})
 }
 
-func TestServersThatAreAwayAreOneTrouble(t *testing.T) {
+func TestUnreachableServersCountAsOneFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		all := &FailureLog{logger: slog.New(slog.NewTextHandler(&log, nil))}
@@ -57,7 +57,7 @@ func TestServersThatAreAwayAreOneTrouble(t *testing.T) {
 	})
 }
 
-func TestAServerThatOnlySaysWhyItDoesNotIsAway(t *testing.T) {
+func TestOnlyPassingErrorRepliesCountAsAway(t *testing.T) {
 	s := connected(t, Config{}, redistest.New(t).Addr)
 	for text, is := range map[string]bool{"LOADING it reads its file": true, "READONLY it is a replica": true, "ERR wrong kind of value": false} {
 		_, err := s.Client.Do(t.Context(), s.Client.B().Eval().Script("return redis.error_reply(ARGV[1])").Numkeys(0).Arg(text).Build()).ToString()
@@ -69,7 +69,7 @@ func TestAServerThatOnlySaysWhyItDoesNotIsAway(t *testing.T) {
 
 // A Redis that is reading its file reports its state and refuses all other
 // commands.
-func TestARedisThatReadsItsFileDoesNotWorkAgainYet(t *testing.T) {
+func TestNoRecoveryIsLoggedWhileRedisReadsItsFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		all := &FailureLog{logger: slog.New(slog.NewTextHandler(&log, nil))}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWhatMakesAServerUnfit(t *testing.T) {
+func TestUnfitServersAreRefusedWithAReason(t *testing.T) {
 	fit := facts{addr: "a:1", version: "7.0.15", policy: "noeviction", file: "1", fsync: "everysec", limit: "1000", machine: 1 << 30}
 	synced := fit
 	synced.fsync = "always"

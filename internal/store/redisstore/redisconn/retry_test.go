@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestWhatServersSayIsExplained(t *testing.T) {
+func TestErrorsOfServersAreExplained(t *testing.T) {
 	s := connected(t, Config{}, redistest.New(t).Addr)
 	says := func(text string) error {
 		return s.Client.Do(t.Context(), s.Client.B().Eval().Script("return redis.error_reply(ARGV[1])").Numkeys(0).Arg(text).Build()).Error()
@@ -43,7 +43,7 @@ func TestWhatServersSayIsExplained(t *testing.T) {
 
 // The client closes the connections to a master that was replaced. The error is
 // the same as when the client itself is closed.
-func TestAConnectionThatTheClientHasReplacedIsUnavailable(t *testing.T) {
+func TestAReplacedConnectionIsReportedAsUnavailable(t *testing.T) {
 	err := unavailable(rueidis.ErrClosing, RetryTime)
 	if !errors.Is(err, task.ErrUnavailable) || errors.Is(err, task.ErrClosed) {
 		t.Error(err)

@@ -2,7 +2,7 @@ package scrub
 
 import "testing"
 
-func TestAScrubGoesOnBehindAnyMember(t *testing.T) {
+func TestAScrubPositionAfterAnyMemberIsDecodedAsEncoded(t *testing.T) {
 	for _, after := range []string{"", "default/a", "default/\x00\x9a\x00", "\x00"} {
 		want := position{shard: 1, space: int(idemSpace), lane: "default/q", scan: "17", after: after}
 		if got, err := parsePosition(want.String()); err != nil || got != want {

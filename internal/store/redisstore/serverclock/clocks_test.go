@@ -33,7 +33,7 @@ func way(r *rand.Rand, mostMillis int64) time.Duration {
 
 const micro = time.Microsecond // the resolution of a server's clock
 
-func TestTheTimeIsNeverLaterThanAnyServersAndHardlyEarlier(t *testing.T) {
+func TestTheTimeIsNeverLaterThanThatOfAnyServer(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour, 50 * time.Millisecond} {
 		for _, drift := range []float64{0, 0.0004, -0.0004} {
 			c, r := New(), rand.New(rand.NewPCG(1, 2))
@@ -68,7 +68,7 @@ func TestTheTimeIsNeverLaterThanAnyServersAndHardlyEarlier(t *testing.T) {
 	}
 }
 
-func TestAServersStepIsFollowedWithItsNextAnswer(t *testing.T) {
+func TestAStepOfAServersClockIsFollowedWithItsNextReply(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 20 * time.Millisecond, -20 * time.Millisecond} {
 		c := New()
 		fakeClock{}.ask(c, "a", time.Second, time.Millisecond, time.Millisecond)
@@ -83,7 +83,7 @@ func TestAServersStepIsFollowedWithItsNextAnswer(t *testing.T) {
 
 // Redis does not answer for a while. In that time its clock and the nodes'
 // clocks may drift as sound clocks do.
-func TestAnOutageIsNoStepOfTheClock(t *testing.T) {
+func TestAnOutageDoesNotCountAsAClockStep(t *testing.T) {
 	for _, away := range []time.Duration{time.Minute, 17 * time.Minute, 3 * time.Hour, 24 * time.Hour} {
 		for _, drift := range []float64{0, 0.0004, -0.0004} {
 			for _, set := range []time.Duration{0, 10 * time.Minute, 24 * time.Hour, -24 * time.Hour} {
@@ -116,7 +116,7 @@ func TestAnOutageIsNoStepOfTheClock(t *testing.T) {
 	}
 }
 
-func TestTheTimeDoesNotGoBackWhereNoServersClockDoes(t *testing.T) {
+func TestTheTimeDoesNotGoBackUnlessAServersClockDoes(t *testing.T) {
 	c, r, f := New(), rand.New(rand.NewPCG(3, 4)), fakeClock{drift: 0.0004}
 	last := time.Time{}
 	for m := time.Duration(0); m < 20*time.Second; m += 7 * time.Millisecond {
@@ -129,7 +129,7 @@ func TestTheTimeDoesNotGoBackWhereNoServersClockDoes(t *testing.T) {
 	}
 }
 
-func TestAServerThatSaysNothingOrIsNoMasterDoesNotHoldTheOthers(t *testing.T) {
+func TestASilentServerOrReplicaDoesNotHoldBackTheTime(t *testing.T) {
 	c := New()
 	all := func(string) bool { return true }
 	fakeClock{ahead: -time.Minute}.ask(c, "a", 0, 0, 0)
