@@ -19,8 +19,8 @@ func (w *Wheel[T]) shut(ctx context.Context) error {
 	for _, sh := range w.shards {
 		sh.close()
 	}
-	if w.closing != nil {
-		w.closing()
+	if w.settings.closing != nil {
+		w.settings.closing()
 	}
 	for _, sh := range w.shards {
 		if err := sh.waitHandedOver(ctx); err != nil {

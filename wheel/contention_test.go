@@ -72,8 +72,8 @@ func TestTheCountersAddUpAtEveryQuietPoint(t *testing.T) {
 			waitQuiet(t, w)
 			s := checkCounters(t, w)
 			f.check(s)
-			if room := most - s.Pending; w.limit.n.Load() != int64(s.Pending) {
-				t.Errorf("%d pending, but room for %d, want %d", s.Pending, most-w.limit.n.Load(), room)
+			if room := most - s.Pending; w.settings.limit.n.Load() != int64(s.Pending) {
+				t.Errorf("%d pending, but room for %d, want %d", s.Pending, most-w.settings.limit.n.Load(), room)
 			}
 		}
 		if err := w.Shutdown(t.Context()); err != nil {

@@ -149,7 +149,7 @@ func (e *every) end(t *Timer) {
 	if e.moved = false; t.armed {
 		e.advance(time.Now(), moved)
 		left := e.left()
-		if e.missed == SkipMissed && e.period < t.wheel.tick {
+		if e.missed == SkipMissed && e.period < t.wheel.settings.tick {
 			left = max(left, 1) // in the next tick, so that the series pauses
 		}
 		_ = t.armLocked(left) // fails only after Close

@@ -71,7 +71,7 @@ func (s *schedule) lost(t *Timer, id ID, cause error) {
 	case errors.Is(cause, ErrClosed):
 		t.take(id)
 	case s.begin(t, id): // the refused run counts as a run that takes no time
-		if t.wheel.onPanic != nil {
+		if t.wheel.settings.onPanic != nil {
 			defer t.wheel.shards[0].recoverPanic() // a panic of next must not leave the driver
 		}
 		s.end(t)
@@ -132,7 +132,7 @@ func (s *schedule) armLocked(t *Timer, at time.Time) {
 
 // next returns the first instant after both the current time and last.
 func (s *schedule) next(w *timerWheel, last time.Time) time.Time {
-	after := w.wallNow().Round(0)
+	after := w.settings.wallNow().Round(0)
 	if after.Before(last) {
 		after = last
 	}

@@ -23,7 +23,7 @@ func hours(firings []firing) []float64 {
 // bubble's clock starts on a full hour.
 func scheduled(cfg Config) (*Timers, *steppedClock) {
 	tm, c := NewTimers(cfg), new(steppedClock)
-	tm.use().wallNow = c.now
+	tm.use().settings.wallNow = c.now
 	return tm, c
 }
 

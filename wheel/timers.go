@@ -125,8 +125,8 @@ func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
 	// may be the one that sleeps here. So a timer of package time ends the
 	// sleep if the wheel has not done so in time.
 	var spare <-chan time.Time
-	if !w.detached {
-		alarm := time.NewTimer(max(d, d+2*w.shards[0].tick)) // max: the sum may overflow
+	if !w.settings.detached {
+		alarm := time.NewTimer(max(d, d+2*w.settings.tick)) // max: the sum may overflow
 		defer alarm.Stop()
 		spare = alarm.C
 	}

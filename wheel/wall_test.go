@@ -20,7 +20,7 @@ func (c *steppedClock) step(by time.Duration) { c.offset.Add(int64(by)) }
 func stepped(cfg Config, r *recorder) (*Wheel[int], *steppedClock) {
 	w := New(cfg, r.fire)
 	c := new(steppedClock)
-	w.wallNow = c.now
+	w.settings.wallNow = c.now
 	return w, c
 }
 

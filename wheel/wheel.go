@@ -26,7 +26,7 @@ var (
 // large, use a pointer. New and NewBatch make a Wheel; the zero Wheel does not
 // work.
 type Wheel[T any] struct {
-	*settings[T]
+	settings *settings[T]
 	shards []*shard[T] // a power of two; immutable
 }
 
@@ -98,29 +98,31 @@ func (w *Wheel[T]) TryAdd(d time.Duration, v T) (ID, error) {
 }
 
 func (w *Wheel[T]) add(d, slack time.Duration, v T) (ID, error) {
-	if !w.limit.reserve() {
+	s := w.settings
+	if !s.limit.reserve() {
 		return 0, w.shards[0].refusal()
 	}
-	now := w.now()
-	tick := w.after(now, d)
+	now := s.now()
+	tick := s.after(now, d)
 	if slack > 0 && d > 0 {
-		tick = w.coarsen(tick, slack)
+		tick = s.coarsen(tick, slack)
 	}
 	id, err := w.lockOne().addUnlock(now, tick, v)
 	if err != nil {
-		w.limit.free(1)
+		s.limit.free(1)
 	}
 	return id, err
 }
 
 func (w *Wheel[T]) addAt(t time.Time, v T) (ID, error) {
-	if !w.limit.reserve() {
+	s := w.settings
+	if !s.limit.reserve() {
 		return 0, w.shards[0].refusal()
 	}
-	w.now() // sets the base
+	s.now() // sets the base
 	id, err := w.lockOne().addAtUnlock(t, v)
 	if err != nil {
-		w.limit.free(1)
+		s.limit.free(1)
 	}
 	return id, err
 }
@@ -139,11 +141,11 @@ func (w *Wheel[T]) Reset(id ID, d time.Duration) bool { return w.move(id, d, tru
 func (w *Wheel[T]) Extend(id ID, d time.Duration) bool { return w.move(id, d, false) }
 
 func (w *Wheel[T]) move(id ID, d time.Duration, earlier bool) bool {
-	sh := w.shardOf(id)
-	if sh == nil || !w.started.Load() {
+	sh, s := w.shardOf(id), w.settings
+	if sh == nil || !s.started.Load() {
 		return false
 	}
-	ok, sure := sh.extend(id, w.after(time.Since(w.base), d), earlier)
+	ok, sure := sh.extend(id, s.after(time.Since(s.base), d), earlier)
 	if sure {
 		return ok
 	}
@@ -181,8 +183,8 @@ func (w *Wheel[T]) Len() int {
 		n += sh.lenLocked()
 		sh.mu.Unlock()
 	}
-	if w.limit != nil { // a timer that ended and the one added in its place may both have been counted
-		n = int(min(int64(n), w.limit.max))
+	if l := w.settings.limit; l != nil { // a timer that ended and the one added in its place may both have been counted
+		n = int(min(int64(n), l.max))
 	}
 	return n
 }

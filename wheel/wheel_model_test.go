@@ -44,7 +44,7 @@ func newWheelTrial(t testing.TB, cfg Config) *wheelTrial {
 	}
 	cfg.Run = Inline
 	c.w = New(cfg, c.fire)
-	c.w.wallNow = c.clock.now
+	c.w.settings.wallNow = c.clock.now
 	return c
 }
 

@@ -99,7 +99,7 @@ func TestFiresOnceNeverEarlyAtMostATickLate(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(phase)
 			r := newRecorder()
-			w.fire = func(_ ID, v int) { r.fire(v) }
+			w.settings.fire = func(_ ID, v int) { r.fire(v) }
 			for i, d := range ds {
 				w.Add(d, i)
 			}
