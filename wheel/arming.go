@@ -1,12 +1,28 @@
 package wheel
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // start arms a new Timer. It takes the lock because the Timer may fire at once.
 func (t *Timer) start(d time.Duration) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.armLocked(d)
+	err := t.armLocked(d)
+	t.madeLocked(err)
+	return err
+}
+
+// madeLocked keeps the error that a new Timer was armed with, for Err.
+func (t *Timer) madeLocked(err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrClosed):
+		t.flags |= refusedClosed
+	default:
+		t.flags |= refusedFull
+	}
 }
 
 // armLocked makes the Timer fire after d, and not at its old deadline. If it
@@ -40,7 +56,7 @@ func (t *Timer) placedLocked(id ID, err error) error {
 // reserveLocked reserves room for the Timer, if it has none.
 func (t *Timer) reserveLocked() error {
 	if !t.armed && !t.wheel.rooms.reserve() {
-		return t.wheel.shards[0].refusal()
+		return t.wheel.shards[0].refuse()
 	}
 	t.armed = true
 	return nil

@@ -74,6 +74,10 @@ type settings[T any] struct {
 	limit     *limit           // nil: none
 	wallNow   func() time.Time // the wall clock: time.Now, except in tests
 
+	_       [64]byte      // refusals must not slow down readers of the fields above
+	refused atomic.Uint64 // Stats.Refused; any goroutine adds to it
+	_       [56]byte
+
 	// Hooks of the types that are built on Wheel in this package; each may be
 	// nil. They are called without the lock, on the driver's goroutine. dropped
 	// is called on the goroutine on which Run refused or failed.

@@ -42,6 +42,19 @@ const (
 	FixedDelay
 )
 
+// String returns "skip missed", "catch up" or "fixed delay".
+func (m MissedRuns) String() string {
+	switch m {
+	case SkipMissed:
+		return "skip missed"
+	case CatchUp:
+		return "catch up"
+	case FixedDelay:
+		return "fixed delay"
+	}
+	return fmt.Sprintf("MissedRuns(%d)", int(m))
+}
+
 func (o *EveryOptions) mustBeValid() {
 	if !(o.Jitter >= 0 && o.Jitter <= 1) { // so that NaN is refused too
 		panic(fmt.Sprintf("wheel: EveryOptions.Jitter is %v, must be 0 to 1", o.Jitter))
@@ -81,7 +94,7 @@ func (t *Timers) Every(d time.Duration, f func(), opts EveryOptions) *Timer {
 		e.due = e.due.Add(d)
 		first = e.left()
 	}
-	_ = timer.armLocked(first)
+	timer.madeLocked(timer.armLocked(first))
 	return timer
 }
 

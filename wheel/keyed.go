@@ -68,7 +68,7 @@ func (k *Keyed[K, V]) Set(key K, d time.Duration, v V) (replaced bool, err error
 	index, found := k.findLocked(sh, hash, key)
 	switch {
 	case sh.closed.Load():
-		return false, ErrClosed
+		return false, sh.refuse()
 	case found:
 		*sh.values.at(index) = pair[K, V]{key, v}
 		sh.resetLocked(index, sh.nodes.at(index), now, d, true)
@@ -85,7 +85,7 @@ func (k *Keyed[K, V]) SetIfAbsent(key K, d time.Duration, v V) (set bool, err er
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.closed.Load() {
-		return false, ErrClosed
+		return false, sh.refuse()
 	}
 	if _, found := k.findLocked(sh, hash, key); found {
 		return false, nil
@@ -220,7 +220,7 @@ func (k *Keyed[K, V]) findLocked(sh *shard[pair[K, V]], hash uint64, key K) (ind
 // addLocked sets a timer for a key that has none.
 func (k *Keyed[K, V]) addLocked(sh *shard[pair[K, V]], hash uint64, now, d time.Duration, p pair[K, V]) error {
 	if !sh.limit.reserve() {
-		return sh.refusal()
+		return sh.refuse()
 	}
 	sh.catchUpLocked(now)
 	id, err := sh.addLocked(&sh.ticks, sh.after(now, d), p)

@@ -41,7 +41,7 @@ func (t *Timers) ScheduleFunc(next func(time.Time) time.Time, f func()) *Timer {
 	first := s.next(timer.wheel, time.Time{})
 	timer.mu.Lock()
 	defer timer.mu.Unlock()
-	s.armLocked(timer, first)
+	timer.madeLocked(s.armLocked(timer, first))
 	return timer
 }
 
@@ -116,18 +116,18 @@ func (s *schedule) goOnLocked(t *Timer, next time.Time) {
 	case !resumes.IsZero():
 		_ = t.armLocked(time.Until(resumes)) // fails only after Close
 	default:
-		s.armLocked(t, next)
+		_ = s.armLocked(t, next) // fails only after Close
 	}
 }
 
 // armLocked arms the Timer for an instant, or ends the series if at is zero.
-func (s *schedule) armLocked(t *Timer, at time.Time) {
+func (s *schedule) armLocked(t *Timer, at time.Time) error {
 	if at.IsZero() {
 		t.disarmLocked()
-		return
+		return nil
 	}
 	s.at = at
-	_ = t.armAtLocked(at)
+	return t.armAtLocked(at)
 }
 
 // next returns the first instant after both the current time and last.

@@ -87,8 +87,9 @@ func (sh *shard[T]) addUnlock(now time.Duration, tick uint64, v T) (ID, error) {
 	return id, err
 }
 
-// refusal returns the reason why there was no room.
-func (sh *shard[T]) refusal() error {
+// refuse counts a timer that is not set, and returns the reason.
+func (sh *shard[T]) refuse() error {
+	sh.refused.Add(1)
 	if sh.closed.Load() {
 		return ErrClosed
 	}
@@ -97,11 +98,11 @@ func (sh *shard[T]) refusal() error {
 
 func (sh *shard[T]) addLocked(h *hierarchy, tick uint64, v T) (ID, error) {
 	if sh.closed.Load() {
-		return 0, ErrClosed
+		return 0, sh.refuse()
 	}
 	index, n, generation := sh.nodes.take()
 	if n == nil {
-		return 0, ErrFull
+		return 0, sh.refuse()
 	}
 	sh.values.put(index, v)
 	h.add(index, n, generation, tick)

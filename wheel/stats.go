@@ -16,6 +16,10 @@ type Stats struct {
 	Drained uint64 // timers ended by Drain
 	Dropped uint64 // timers that never ran, because Run refused them, panicked, or ended its goroutine
 
+	// Refused counts the timers that were not set because the wheel was full or
+	// closed. They are not in Added.
+	Refused uint64
+
 	Resets  uint64 // timers moved by Reset or Extend under the lock, because they changed their slot
 	Wakeups uint64 // passes of the drivers
 	Panics  uint64 // panics passed to OnPanic
@@ -43,6 +47,7 @@ func (w *Wheel[T]) Stats() Stats {
 		late.merge(&sh.late)
 		sh.mu.Unlock()
 	}
+	s.Refused = w.settings.refused.Load()
 	s.LateP50, s.LateP99, s.LateMax = late.percentile(50), late.percentile(99), late.max
 	return s
 }

@@ -31,9 +31,16 @@ func (t *Timers) NewTicker(d time.Duration) *Ticker {
 	c := make(chan time.Time, 1)
 	ticker := &Ticker{C: c, ticks: ticks{sender: c}}
 	ticker.timer.wheel, ticker.timer.act = t.use(), &ticker.ticks
-	ticker.Reset(d)
+	ticker.timer.mu.Lock()
+	defer ticker.timer.mu.Unlock()
+	ticker.timer.madeLocked(ticker.resetLocked(d))
 	return ticker
 }
+
+// Err returns ErrFull or ErrClosed if the Timers refused the Ticker when
+// NewTicker made it, and nil otherwise. A later Stop, Reset or Close does not
+// change the result.
+func (t *Ticker) Err() error { return t.timer.Err() }
 
 // Stop ends the ticks: no more are sent, and one that was sent but not received
 // is removed. C is not closed.
@@ -56,9 +63,13 @@ func (t *Ticker) Reset(d time.Duration) {
 	}
 	t.timer.mu.Lock()
 	defer t.timer.mu.Unlock()
+	_ = t.resetLocked(d)
+}
+
+func (t *Ticker) resetLocked(d time.Duration) error {
 	t.ticks.drain()
 	t.ticks.grid = newGrid(d)
-	_ = t.timer.armLocked(d)
+	return t.timer.armLocked(d)
 }
 
 // ticks is the action of a Ticker.

@@ -21,13 +21,38 @@ type Timer struct {
 
 	// mu guards everything below. It is taken before a shard's lock, and is not
 	// held while code of others runs.
-	mu     sync.Mutex
-	id     ID    // of the timer in the wheel; 0: none, or its callback has begun
-	runs   int32 // callbacks that are running
-	armed  bool  // pending: it takes room in the limit; for a single event, if and only if id is not 0
-	killed bool
-	waits  uint16        // calls of StopWait that wait; no callback begins while there are any
-	quiet  chan struct{} // if not nil, closed when runs reaches 0
+	mu    sync.Mutex
+	id    ID            // of the timer in the wheel; 0: none, or its callback has begun
+	runs  int32         // callbacks that are running
+	armed bool          // pending: it takes room in the limit; for a single event, if and only if id is not 0
+	flags timerFlags    // set by Kill, and if the Timers refused the Timer
+	waits uint16        // calls of StopWait that wait; no callback begins while there are any
+	quiet chan struct{} // if not nil, closed when runs reaches 0
+}
+
+// timerFlags are bits that are set once and stay. With a field for each, a Timer
+// would take more than 64 bytes.
+type timerFlags uint8
+
+const (
+	killed        timerFlags = 1 << iota // Kill was called
+	refusedFull                          // Err is ErrFull
+	refusedClosed                        // Err is ErrClosed
+)
+
+// Err returns ErrFull or ErrClosed if the Timers refused the Timer when it was
+// made, and nil otherwise. A refused Timer is stopped from the start. A later
+// Stop, Reset or Close does not change the result.
+func (t *Timer) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.flags&refusedFull != 0:
+		return ErrFull
+	case t.flags&refusedClosed != 0:
+		return ErrClosed
+	}
+	return nil
 }
 
 // Stop keeps the Timer from firing and reports whether it did so. If it returns
@@ -75,7 +100,7 @@ func (t *Timer) Reset(d time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.killed:
+	case t.flags&killed != 0:
 		return false
 	case isSeries:
 		return s.resetLocked(t, d)
@@ -132,7 +157,7 @@ func (t *Timer) Kill() bool {
 	t.mustBeMade("Kill")
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.killed = true
+	t.flags |= killed
 	return t.haltLocked()
 }
 

@@ -27,7 +27,7 @@ var (
 // work.
 type Wheel[T any] struct {
 	settings *settings[T]
-	shards []*shard[T] // a power of two; immutable
+	shards   []*shard[T] // a power of two; immutable
 }
 
 // New returns a wheel that calls fire with the value of each timer, by way of
@@ -100,7 +100,7 @@ func (w *Wheel[T]) TryAdd(d time.Duration, v T) (ID, error) {
 func (w *Wheel[T]) add(d, slack time.Duration, v T) (ID, error) {
 	s := w.settings
 	if !s.limit.reserve() {
-		return 0, w.shards[0].refusal()
+		return 0, w.shards[0].refuse()
 	}
 	now := s.now()
 	tick := s.after(now, d)
@@ -117,7 +117,7 @@ func (w *Wheel[T]) add(d, slack time.Duration, v T) (ID, error) {
 func (w *Wheel[T]) addAt(t time.Time, v T) (ID, error) {
 	s := w.settings
 	if !s.limit.reserve() {
-		return 0, w.shards[0].refusal()
+		return 0, w.shards[0].refuse()
 	}
 	s.now() // sets the base
 	id, err := w.lockOne().addAtUnlock(t, v)

@@ -1,0 +1,140 @@
+package wheel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// makers are the methods of Timers that return a Timer or a Ticker.
+var makers = map[string]func(*Timers) interface{ Err() error }{
+	"AfterFunc": func(tm *Timers) interface{ Err() error } { return tm.AfterFunc(time.Hour, func() {}) },
+	"NewTimer":  func(tm *Timers) interface{ Err() error } { return tm.NewTimer(time.Hour) },
+	"NewTicker": func(tm *Timers) interface{ Err() error } { return tm.NewTicker(time.Hour) },
+	"Every":     func(tm *Timers) interface{ Err() error } { return tm.Every(time.Hour, func() {}, EveryOptions{}) },
+	"ScheduleFunc": func(tm *Timers) interface{ Err() error } {
+		return tm.ScheduleFunc(func(t time.Time) time.Time { return t.Add(time.Hour) }, func() {})
+	},
+}
+
+func TestErrIsTheReasonForWhichATimerWasRefused(t *testing.T) {
+	for name, make := range makers {
+		tm := NewTimers(Config{MaxPending: 1})
+		first := tm.AfterFunc(time.Hour, func() {})
+		if err := first.Err(); err != nil {
+			t.Errorf("a timer that was set has the error %v", err)
+		}
+		full := make(tm)
+		if err := full.Err(); !errors.Is(err, ErrFull) {
+			t.Errorf("%s of a full Timers: %v", name, err)
+		}
+		first.Stop()
+		room := make(tm)
+		if err := room.Err(); err != nil {
+			t.Errorf("%s with room: %v", name, err)
+		}
+		tm.Close()
+		if err := make(tm).Err(); !errors.Is(err, ErrClosed) {
+			t.Errorf("%s of a closed Timers: %v", name, err)
+		}
+		if err := room.Err(); err != nil {
+			t.Errorf("Close changed the error of %s to %v", name, err)
+		}
+		if err := full.Err(); !errors.Is(err, ErrFull) {
+			t.Errorf("Close changed the error of %s to %v", name, err)
+		}
+		if n := tm.Stats().Refused; n != 2 {
+			t.Errorf("%s: %d refused, want 2", name, n)
+		}
+	}
+}
+
+func TestErrStaysWhenARefusedTimerIsReset(t *testing.T) {
+	tm := NewTimers(Config{MaxPending: 1})
+	first := tm.AfterFunc(time.Hour, func() {})
+	refused := tm.AfterFunc(time.Hour, func() {})
+	first.Stop()
+	refused.Reset(time.Hour)
+	if !refused.Stop() || !errors.Is(refused.Err(), ErrFull) {
+		t.Errorf("the timer has the error %v", refused.Err())
+	}
+	refused.Kill()
+	if !errors.Is(refused.Err(), ErrFull) {
+		t.Errorf("a killed timer has the error %v", refused.Err())
+	}
+	if err := new(Timer).Err(); err != nil {
+		t.Errorf("the zero Timer has the error %v", err)
+	}
+}
+
+func TestErrIsNilForAScheduleWithoutInstants(t *testing.T) {
+	tm := NewTimers(Config{MaxPending: 1})
+	tm.AfterFunc(time.Hour, func() {})
+	timer := tm.ScheduleFunc(func(time.Time) time.Time { return time.Time{} }, func() {})
+	if timer.Stop() || timer.Err() != nil {
+		t.Errorf("the timer has the error %v", timer.Err())
+	}
+}
+
+func TestRefusedCountsTheTimersThatWereNotSet(t *testing.T) {
+	for _, shards := range []int{1, 4} {
+		cfg := Config{Shards: shards, MaxPending: 1}
+		w := New(cfg, func(int) {})
+		id := w.Add(time.Hour, 1)
+		w.Add(time.Hour, 2)
+		w.AddSlack(time.Hour, time.Minute, 3)
+		w.AddAt(time.Now().Add(time.Hour), 4)
+		_, _ = w.TryAdd(time.Hour, 5)
+		w.Reset(id, time.Minute) // needs no room
+		w.Close()
+		w.Add(time.Hour, 6)
+		w.Remove(id)
+		w.Add(time.Hour, 7)
+		w.AddAt(time.Now().Add(time.Hour), 8)
+		if s := w.Stats(); s.Refused != 7 || s.Added != 1 {
+			t.Errorf("Wheel: %d refused, %d added, want 7 and 1", s.Refused, s.Added)
+		}
+
+		k := NewKeyed(cfg, func(string, int) {})
+		_, _ = k.Set("a", time.Hour, 1)
+		_, _ = k.Set("a", time.Hour, 2)
+		_, _ = k.SetIfAbsent("a", time.Hour, 3)
+		_, _ = k.Set("b", time.Hour, 4)
+		_, _ = k.SetIfAbsent("c", time.Hour, 5)
+		k.Close()
+		_, _ = k.Set("a", time.Hour, 6)
+		_, _ = k.SetIfAbsent("a", time.Hour, 7)
+		if s := k.Stats(); s.Refused != 4 || s.Added != 1 {
+			t.Errorf("Keyed: %d refused, %d added, want 4 and 1", s.Refused, s.Added)
+		}
+
+		tm := NewTimers(cfg)
+		tm.AfterFunc(time.Hour, func() {})
+		ctx, cancel := tm.WithTimeout(context.Background(), time.Hour)
+		cancel()
+		if err := context.Cause(ctx); !errors.Is(err, ErrFull) {
+			t.Errorf("the context ended with %v", err)
+		}
+		_ = tm.Sleep(context.Background(), time.Hour)
+		tm.After(time.Hour)
+		if s := tm.Stats(); s.Refused != 3 {
+			t.Errorf("Timers: %d refused, want 3", s.Refused)
+		}
+	}
+}
+
+func TestConstantsPrintAsWords(t *testing.T) {
+	for _, c := range []struct {
+		value fmt.Stringer
+		want  string
+	}{
+		{SkipMissed, "skip missed"}, {CatchUp, "catch up"}, {FixedDelay, "fixed delay"}, {MissedRuns(7), "MissedRuns(7)"},
+		{Block, "block"}, {Drop, "drop"}, {Spill, "spill"}, {Overflow(-1), "Overflow(-1)"},
+	} {
+		if got := c.value.String(); got != c.want {
+			t.Errorf("%#v prints as %q, want %q", c.value, got, c.want)
+		}
+	}
+}
