@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/settings"
@@ -105,12 +104,6 @@ func TestAClusterReadsAsItIs(t *testing.T) {
 	}
 	if out, _, _ := s.run("", "-o", "json", "cluster", "nodes"); !strings.Contains(out, `"name":"b"`) || strings.Count(out, "\n") != 3 {
 		t.Error(out)
-	}
-}
-
-func TestANodeWhoseNameIsTakenIsListedAsSuch(t *testing.T) {
-	if state := nodeState(&client.Node{Name: "a", Self: true, NameTaken: true}); state != "name taken" {
-		t.Error(state)
 	}
 }
 

@@ -204,7 +204,7 @@ func showPlanned(con *console.Console, planned []plannedSchedule, now time.Time)
 	for _, p := range planned {
 		var err error
 		if con.JSON {
-			err = con.Object(scheduleLine{p.name, p.spec})
+			err = con.Object(scheduleLine{name: p.name, spec: p.spec})
 		} else {
 			err = out.Add(strconv.Itoa(p.line), p.name, wording.InstantOr(p.next(now), "-"), p.words(), p.spec.Task.HTTP.Method+" "+p.spec.Task.HTTP.URL)
 		}
@@ -251,7 +251,7 @@ func (p *plannedSchedule) put(ctx context.Context, con *console.Console, api *cl
 	default:
 		spec = p.over(old)
 	}
-	s, err := putInTurn(ctx, api, scheduleLine{p.name, spec})
+	s, err := putInTurn(ctx, api, scheduleLine{name: p.name, spec: spec})
 	if err != nil {
 		return err
 	}

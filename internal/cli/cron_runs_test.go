@@ -78,7 +78,7 @@ func TestTheLastRunsAreFoundWithFewRequests(t *testing.T) {
 		"they are dense":     {[]int{5, 0, 0}, "", 1, 5, 0},
 		"some were skipped":  {[]int{2, 5, 0}, "", 2, 5, 0},
 		"there are no more":  {[]int{2, 2, 3}, "", 3, 3, 0},
-		"there is no end":    {[]int{5, 5, 5}, "more", runPages, 0, 0},
+		"there is no end":    {[]int{5, 5, 5}, "more", 30, 0, 0},
 		"there was none yet": {[]int{0, 0, 0}, "", 3, 0, 0},
 		"they are retried":   {[]int{5, 5, 5}, "", 3, 5, time.Hour}, // later runs may be finished
 	} {

@@ -254,7 +254,7 @@ func TestACrontabImportCanBeRepeatedAfterTheServerFails(t *testing.T) {
 func TestAFileThatIsNotACrontabIsRefused(t *testing.T) {
 	s := newSession(t)
 	file := filepath.Join(s.dir, "large")
-	if err := os.WriteFile(file, make([]byte, maxCrontab+1), 0o600); err != nil {
+	if err := os.WriteFile(file, make([]byte, 1<<20+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, errs, code := s.run("", "cron", "import", file); code != exit.Usage || !strings.Contains(errs, "so it is probably not a crontab") {

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,49 +15,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/store/memstore"
-	"github.com/foliot/foliot/internal/task"
 )
-
-// An export may escape a body in this way.
-func TestALineHoldsTheLargestBodyHoweverItIsEscaped(t *testing.T) {
-	text := `{"delay":"1h","http":{"url":"http://127.0.0.1:9/","body":"` + strings.Repeat(`\u0001`, task.MaxBody) + `"}}`
-	if got, err := newLineReader(strings.NewReader(text)).next(); err != nil || got.err != nil || string(got.text) != text {
-		t.Errorf("%d bytes of %d, %v, %v", len(got.text), len(text), got.err, err)
-	}
-}
-
-func TestLinesOfAnyLengthAreRead(t *testing.T) {
-	long := strings.Repeat("x", maxLine+1)
-	text := "first\n\n  \r\nfourth\r\n" + long + "\nsixth\n" + strings.Repeat("y", maxLine-1) + "\nlast"
-	lines := newLineReader(strings.NewReader(text))
-	var got []string
-	var size int64
-	for {
-		l, err := lines.next()
-		size += l.size
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, fmt.Sprintf("%d %.6s %d %v", l.number, l.text, len(l.text), l.err != nil))
-	}
-	want := []string{"1 first 5 false", "4 fourth 6 false", "5  0 true", "6 sixth 5 false", fmt.Sprintf("7 yyyyyy %d false", maxLine-1), "8 last 4 false"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("lines (-want +got):\n%s", diff)
-	}
-	if size != int64(len(text)) {
-		t.Errorf("the lines have %d bytes together, the text has %d", size, len(text))
-	}
-}
 
 func TestAnExportThatIsImportedAgainIsTheSame(t *testing.T) {
 	from, to := newSession(t), newSession(t)
@@ -117,13 +79,6 @@ func TestAnImportedTaskTakesNoDefaultsFromItsNewQueue(t *testing.T) {
 	after, _, _ := to.run("", "get", "plain")
 	if want := "timeout\t15s\nretry\tany number of attempts"; !strings.Contains(after, want) || !strings.Contains(before, want) || strings.Contains(after, "expire") || strings.Contains(after, "on dead") {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
-	}
-}
-
-func TestADeadNoticeCanBeImported(t *testing.T) {
-	line := exportLine(&client.Task{Spec: client.Spec{Name: "order-42@dead.0190.3"}, ID: "f7a0"})
-	if err := task.ValidateName("name", line.Name); err != nil {
-		t.Errorf("the line names it %q: %v", line.Name, err)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/webhook"
@@ -103,19 +102,14 @@ func TestListenPrintsWhatItReceives(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// Another callback must not end a trial with success.
-func TestATrialEndsOnlyWithItsOwnCallback(t *testing.T) {
-	stopped := 0
-	con := console.New(strings.NewReader(""), io.Discard, io.Discard, false)
-	rc := &receiver{cmd: &listenCmd{Count: 1}, con: con, awaited: "own", stop: func() { stopped++ }}
-	for range 2 {
-		if !rc.show(callback{Task: "other"}) || stopped != 0 || rc.arrived() {
-			t.Fatal("the callback of another task ended the trial, or was refused")
-		}
-	}
-	if !rc.show(callback{Task: "own"}) || stopped != 1 || !rc.arrived() {
-		t.Error("its own callback did not end the trial")
-	}
+// printedCallback is a callback as listen -o json prints it.
+type printedCallback struct {
+	Method   string   `json:"method"`
+	Path     string   `json:"path"`
+	LateMS   *float64 `json:"late_ms"`
+	Verified *bool    `json:"verified"`
+	Refusal  string   `json:"refusal"`
+	Body     string   `json:"body"`
 }
 
 func TestListenPrintsObjects(t *testing.T) {
@@ -126,7 +120,7 @@ func TestListenPrintsObjects(t *testing.T) {
 			resp.Body.Close()
 		}
 	}()
-	var got callback
+	var got printedCallback
 	if err := json.Unmarshal([]byte(l.line(t, l.stdout)), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +206,7 @@ func TestListenVerifiesSignatures(t *testing.T) {
 		} {
 			answer := make(chan int, 1)
 			go func() { answer <- callSigned(t, url+"/hook", c.body, c.edit, c.keys...) }()
-			var got callback
+			var got printedCallback
 			if err := json.Unmarshal([]byte(l.line(t, l.stdout)), &got); err != nil {
 				t.Fatal(err)
 			}

@@ -61,7 +61,7 @@ func TestASecretOfTheAPISignsAtOnce(t *testing.T) {
 		l := start(t, "listen", anyPort, "--try", "1ms", "--server", url, "--verify", secret, "-o", "json")
 		l.line(t, l.stderr)
 		l.line(t, l.stderr)
-		var c callback
+		var c printedCallback
 		if err := json.Unmarshal([]byte(l.line(t, l.stdout)), &c); err != nil {
 			t.Fatal(err)
 		}
