@@ -362,9 +362,59 @@ var layers = []layer{
 		why:  "a client is opened here: the commands call it",
 	},
 	{
+		path: "internal/cli/delivery",
+		may:  []string{"client", "internal/cli/console", "internal/cli/exit", "internal/cli/wording"},
+		why:  "one task is followed through the client, for any command",
+	},
+	{
+		path: "internal/cli/tasks",
+		may: []string{
+			"client", "internal/cli/console", "internal/cli/delivery", "internal/cli/exit", "internal/cli/flags", "internal/cli/wording",
+			"internal/usage",
+		},
+		tests: []string{"internal/wire"},
+		why:   "a command is a client of the server, and knows none of its packages",
+	},
+	{
+		path: "internal/cli/transfer",
+		may: []string{
+			"client", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/tasks", "internal/cli/wording",
+			"internal/fileaccess", "internal/server/config", "internal/store/pebblestore", "internal/task", "internal/usage", "internal/wire",
+		},
+		tech: []string{"github.com/alecthomas/kong"},
+		why:  "records are carried over the client; only restore writes a store",
+	},
+	{
+		path: "internal/cli/cron",
+		may: []string{
+			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/delivery", "internal/cli/exit", "internal/cli/flags",
+			"internal/cli/transfer", "internal/cli/wording", "internal/cron", "internal/crontab", "internal/redact", "internal/task",
+			"internal/task/recurrence", "internal/usage",
+		},
+		tech: []string{"github.com/alecthomas/kong"},
+		why:  "a command is a client of the server: it computes instants itself only for an expression or a crontab",
+	},
+	{
+		path: "internal/cli/admin",
+		may: []string{
+			"client", "internal/cli/console", "internal/cli/doctor", "internal/cli/exit", "internal/cli/flags", "internal/cli/wording",
+			"internal/fileaccess", "internal/redischeck", "internal/server/config", "internal/settings", "internal/store/pebblestore",
+			"internal/store/redisstore", "internal/task", "internal/usage",
+		},
+		tech: []string{"github.com/alecthomas/kong", "golang.org/x/term"},
+		why:  "a command is a client of the server: a store is opened only for the first token and after a loss of Redis",
+	},
+	{
+		path: "internal/cli/receive",
+		may: []string{
+			"client", "internal/cli/console", "internal/cli/delivery", "internal/cli/exit", "internal/cli/wording", "internal/fileaccess",
+			"internal/server/httpserver", "internal/task", "internal/usage", "internal/webhook", "internal/wire",
+		},
+		why: "a receiver is a server of callbacks, and a client of Foliot",
+	},
+	{
 		path: "internal/cli", may: []string{"any"}, tech: []string{"any"},
-		why:  "commands put everything together",
-		size: "some sixty commands, a file for each, share the console, the filters and the flags of a task",
+		why: "commands put everything together",
 	},
 	{
 		path: "cmd/foliot", may: []string{"internal/cli"}, shipped: true,
@@ -397,7 +447,7 @@ const contracts = "internal/store"
 var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest"}
 
 // wiring lists the packages that may import stores.
-var wiring = []string{"internal/cli", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
+var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
 
 // shared lists the packages below internal/store that are no stores: a row may allow
 // them.

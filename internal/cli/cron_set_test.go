@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/cli/cron"
 	"github.com/foliot/foliot/internal/cli/exit"
 )
 
@@ -100,7 +101,7 @@ func TestEveryFlagOfCronSetSetsAField(t *testing.T) {
 			continue
 		}
 		for _, f := range leaf.Flags {
-			if !canReset(f.Name) && f.Name != "help" {
+			if !cron.CanReset(f.Name) && f.Name != "help" {
 				t.Errorf("--%s sets nothing", f.Name)
 			}
 		}

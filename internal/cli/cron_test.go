@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/transfer"
 )
 
 // must runs a command that must succeed, and returns its output.
@@ -260,8 +261,8 @@ func TestAFileThatIsNotACrontabIsRefused(t *testing.T) {
 	if _, errs, code := s.run("", "cron", "import", file); code != exit.Usage || !strings.Contains(errs, "so it is probably not a crontab") {
 		t.Errorf("it ended with %d: %s", code, errs)
 	}
-	out, errs, code := s.run(strings.Repeat("rm -rf /\n", 3*maxReported), "cron", "import", "-")
-	if code != exit.Usage || out != "" || strings.Count(errs, "\n") != maxReported+2 {
+	out, errs, code := s.run(strings.Repeat("rm -rf /\n", 3*transfer.MaxReported), "cron", "import", "-")
+	if code != exit.Usage || out != "" || strings.Count(errs, "\n") != transfer.MaxReported+2 {
 		t.Errorf("it ended with %d and %d lines: %s", code, strings.Count(errs, "\n"), out)
 	}
 }

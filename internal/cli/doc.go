@@ -1,5 +1,10 @@
-// Package cli is the command line of Foliot: commands, tables, exit codes, help.
+// Package cli is the command line of Foliot.
 //
-// root.go declares all commands and runs the one that was given. A file is
-// named after its command, or after the noun that several commands share.
+// root.go declares all commands and runs the one that was given. The commands of
+// tasks, schedules and operators are in packages of their own: tasks, cron,
+// transfer, admin and receive. Below them lie the packages that they share:
+// console, exit, flags, connect, delivery and wording. The commands of the server
+// itself, the doctor's flags, the man page and the completions are here.
+//
+// The tests here run the whole program.
 package cli

@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/cli/cron"
 	"github.com/foliot/foliot/internal/spelling"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -67,7 +68,7 @@ func checkEmpty(parsed *kong.Context) error {
 		if p.Flag == nil || p.Resolved || !slices.Contains(neverEmpty, p.Flag.Name) {
 			continue
 		}
-		if resets && canReset(p.Flag.Name) {
+		if resets && cron.CanReset(p.Flag.Name) {
 			continue
 		}
 		if text, ok := p.Flag.Target.Interface().(string); ok && text == "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/transfer"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/store/memstore"
 )
@@ -201,12 +202,12 @@ func TestALineThatInvalidatesItsBatchIsFound(t *testing.T) {
 
 func TestRefusedLinesArePrintedUpToALimit(t *testing.T) {
 	s := newSession(t)
-	out, errs, code := s.run(strings.Repeat("{no json\n", 3*maxReported), "import", "-")
-	if code != exit.Failure || !strings.Contains(out, fmt.Sprintf("refused %d,", 3*maxReported)) {
+	out, errs, code := s.run(strings.Repeat("{no json\n", 3*transfer.MaxReported), "import", "-")
+	if code != exit.Failure || !strings.Contains(out, fmt.Sprintf("refused %d,", 3*transfer.MaxReported)) {
 		t.Errorf("the import ended with %d: %s", code, out)
 	}
-	if n := strings.Count(errs, "\n"); n != maxReported+2 {
-		t.Errorf("%d lines on standard error, want %d, a word about the rest, and the error", n, maxReported)
+	if n := strings.Count(errs, "\n"); n != transfer.MaxReported+2 {
+		t.Errorf("%d lines on standard error, want %d, a word about the rest, and the error", n, transfer.MaxReported)
 	}
 }
 

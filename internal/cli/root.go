@@ -10,10 +10,15 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/cli/admin"
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/cron"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/receive"
+	"github.com/foliot/foliot/internal/cli/tasks"
+	"github.com/foliot/foliot/internal/cli/transfer"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -24,37 +29,37 @@ type cli struct {
 
 	Output string `short:"o" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print results as text, or as JSON with one object per line."`
 
-	Serve  serveCmd  `cmd:"" group:"server" help:"Run the server."`
-	Config configCmd `cmd:"" group:"server" help:"Check and print the configuration of the server."`
-	Listen listenCmd `cmd:"" group:"server" help:"Receive callbacks and print them, for tests."`
-	Add    addCmd    `cmd:"" group:"tasks" help:"Create a task: call a URL at a given time."`
-	Get    getCmd    `cmd:"" group:"tasks" help:"Show one task and its attempts."`
-	Ls     lsCmd     `cmd:"" group:"tasks" help:"List tasks."`
-	Cancel cancelCmd `cmd:"" group:"tasks" help:"Cancel tasks."`
-	Move   moveCmd   `cmd:"" group:"tasks" help:"Change the due time of a task."`
-	Touch  touchCmd  `cmd:"" group:"tasks" help:"Restart the delay of tasks, as the heartbeat of a watchdog."`
-	Run    runCmd    `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
-	Retry  retryCmd  `cmd:"" group:"tasks" help:"Run dead or finished tasks again."`
-	Import importCmd `cmd:"" group:"tasks" help:"Create tasks and schedules from a file with one JSON object per line."`
-	Export exportCmd `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that foliot import reads."`
+	Serve  serveCmd        `cmd:"" group:"server" help:"Run the server."`
+	Config configCmd       `cmd:"" group:"server" help:"Check and print the configuration of the server."`
+	Listen receive.Listen  `cmd:"" group:"server" help:"Receive callbacks and print them, for tests."`
+	Add    tasks.Add       `cmd:"" group:"tasks" help:"Create a task: call a URL at a given time."`
+	Get    tasks.Get       `cmd:"" group:"tasks" help:"Show one task and its attempts."`
+	Ls     tasks.Ls        `cmd:"" group:"tasks" help:"List tasks."`
+	Cancel tasks.Cancel    `cmd:"" group:"tasks" help:"Cancel tasks."`
+	Move   tasks.Move      `cmd:"" group:"tasks" help:"Change the due time of a task."`
+	Touch  tasks.Touch     `cmd:"" group:"tasks" help:"Restart the delay of tasks, as the heartbeat of a watchdog."`
+	Run    tasks.Run       `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
+	Retry  tasks.Retry     `cmd:"" group:"tasks" help:"Run dead or finished tasks again."`
+	Import transfer.Import `cmd:"" group:"tasks" help:"Create tasks and schedules from a file with one JSON object per line."`
+	Export transfer.Export `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that foliot import reads."`
 
-	Cron cronCmd `cmd:"" group:"tasks" help:"Manage schedules, which call a URL repeatedly."`
+	Cron cron.Commands `cmd:"" group:"tasks" help:"Manage schedules, which call a URL repeatedly."`
 
-	Dead      deadCmd      `cmd:"" group:"admin" help:"List, retry and remove dead tasks."`
-	Queue     queueCmd     `cmd:"" group:"admin" help:"Manage queues: limits, pauses, purges."`
-	Token     tokenCmd     `cmd:"" group:"admin" help:"Manage access tokens."`
-	Secret    secretCmd    `cmd:"" group:"admin" help:"Manage the secrets that sign callbacks."`
-	Namespace namespaceCmd `cmd:"" group:"admin" help:"Manage namespaces and their quotas."`
-	Cluster   clusterCmd   `cmd:"" group:"admin" help:"Show and drain the servers that share a Redis."`
-	Redis     redisCmd     `cmd:"" group:"admin" help:"Go on after a Redis has lost a part of the store."`
-	Audit     auditCmd     `cmd:"" group:"admin" help:"Show the audit log."`
-	Backup    backupCmd    `cmd:"" group:"admin" help:"Copy all data of a running server into a file."`
-	Restore   restoreCmd   `cmd:"" group:"admin" help:"Create a data directory from a backup."`
-	Doctor    doctorCmd    `cmd:"" group:"admin" help:"Find the problems of a server, a data directory, a Redis or a URL."`
-	Top       topCmd       `cmd:"" group:"admin" help:"Show live lateness, backlog and destinations of a server."`
+	Dead      tasks.Dead       `cmd:"" group:"admin" help:"List, retry and remove dead tasks."`
+	Queue     admin.Queue      `cmd:"" group:"admin" help:"Manage queues: limits, pauses, purges."`
+	Token     admin.Token      `cmd:"" group:"admin" help:"Manage access tokens."`
+	Secret    admin.Secret     `cmd:"" group:"admin" help:"Manage the secrets that sign callbacks."`
+	Namespace admin.Namespace  `cmd:"" group:"admin" help:"Manage namespaces and their quotas."`
+	Cluster   admin.Cluster    `cmd:"" group:"admin" help:"Show and drain the servers that share a Redis."`
+	Redis     admin.Redis      `cmd:"" group:"admin" help:"Go on after a Redis has lost a part of the store."`
+	Audit     admin.Audit      `cmd:"" group:"admin" help:"Show the audit log."`
+	Backup    transfer.Backup  `cmd:"" group:"admin" help:"Copy all data of a running server into a file."`
+	Restore   transfer.Restore `cmd:"" group:"admin" help:"Create a data directory from a backup."`
+	Doctor    doctorCmd        `cmd:"" group:"admin" help:"Find the problems of a server, a data directory, a Redis or a URL."`
+	Top       admin.Top        `cmd:"" group:"admin" help:"Show live lateness, backlog and destinations of a server."`
 
-	Bench   benchCmd   `cmd:"" group:"other" help:"Measure a server: create tasks, receive their callbacks, report how late they came."`
-	Version versionCmd `cmd:"" group:"other" help:"Print the version."`
+	Bench   receive.Bench `cmd:"" group:"other" help:"Measure a server: create tasks, receive their callbacks, report how late they came."`
+	Version versionCmd    `cmd:"" group:"other" help:"Print the version."`
 
 	Completion completionCmd `cmd:"" group:"other" help:"Print a completion script for a shell."`
 	Complete   completeCmd   `cmd:"" hidden:"" help:"List the completions of a command line."`

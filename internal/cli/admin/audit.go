@@ -1,0 +1,77 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Audit is the command foliot audit.
+type Audit struct {
+	Action string `placeholder:"ACTION" help:"Only this action: task.create, task.cancel, queue.pause, token.revoke …"`
+	Target string `placeholder:"NAME" help:"Only changes of this task, queue, token or secret."`
+	By     string `placeholder:"ACTOR" help:"Only changes by this actor: token:<id>, anonymous or upkeep."`
+	Since  string `placeholder:"TIME" help:"Only changes since this time: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
+	Until  string `placeholder:"TIME" help:"Only changes before this time."`
+	Limit  int    `short:"n" default:"100" placeholder:"N" help:"Show at most this many entries; 0 shows all (default: 100)."`
+}
+
+// Help shows examples below the usage line.
+func (Audit) Help() string {
+	return `Shows the audit log: each change with its actor, the newest first. The entry of a change is part of the same write. Entries never
+change, and are removed when their retention ends (foliot serve --audit-keep). This needs a token of scope admin.
+
+Examples:
+
+    foliot audit --since -1h
+    foliot audit --target order-42-close
+    foliot audit --action token.create -o json`
+}
+
+// Run prints the entries.
+func (c *Audit) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if c.Limit < 0 {
+		return usage.Errorf("--limit", "%d is negative; 0 shows all", c.Limit)
+	}
+	query := client.AuditQuery{Action: c.Action, Target: c.Target, By: c.By}
+	for _, bound := range []struct {
+		flag, value string
+		into        *time.Time
+	}{{"--since", c.Since, &query.From}, {"--until", c.Until, &query.Until}} {
+		if bound.value == "" {
+			continue
+		}
+		var err error
+		if *bound.into, err = flags.ParseBound(bound.flag, bound.value, time.Now()); err != nil {
+			return err
+		}
+	}
+	out := con.Table([]string{"TIME", "BY", "FROM", "ACTION", "NAMESPACE", "TARGET", "DETAIL"})
+	shown := 0
+	for e, err := range api.Admin.Audit(ctx, query) {
+		if err != nil {
+			return errors.Join(err, out.End())
+		}
+		if c.Limit > 0 && shown == c.Limit {
+			err := out.End()
+			con.Notef("showing the newest %d; --limit 0 shows all", shown)
+			return err
+		}
+		if con.JSON {
+			err = con.Object(e)
+		} else {
+			err = out.Add(wording.Instant(e.At), e.By, e.Addr, e.Action, e.Namespace, e.Target, e.Detail)
+		}
+		if err != nil {
+			return err
+		}
+		shown++
+	}
+	return out.End()
+}

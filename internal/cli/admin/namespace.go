@@ -1,0 +1,154 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
+)
+
+// Namespace has the commands of foliot namespace.
+type Namespace struct {
+	Ls  namespaceLsCmd  `cmd:"" help:"List namespaces with their use and quotas."`
+	Set namespaceSetCmd `cmd:"" help:"Create a namespace, change its quotas, or suspend it."`
+	Rm  namespaceRmCmd  `cmd:"" help:"Remove an empty namespace."`
+}
+
+type namespaceLsCmd struct{}
+
+// Help explains the columns below the usage line.
+func (namespaceLsCmd) Help() string {
+	return `Lists namespaces. PENDING counts scheduled and running tasks, and schedules; its MAX is --max-pending. BYTES is the size of
+all records; its MAX is --max-bytes. CREATES/S is the number of tasks that may be created per second.`
+}
+
+// Run prints the list.
+func (namespaceLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	return console.List(con, namespaceHeading, api.Namespaces.List(ctx), namespaceRow)
+}
+
+var namespaceHeading = []string{"NAMESPACE", "PENDING", "MAX", "BYTES", "MAX", "CREATES/S", "STATE"}
+
+func namespaceRow(n *client.Namespace) []string {
+	rate := "-"
+	if n.CreateRate > 0 {
+		rate = number(n.CreateRate)
+	}
+	state := "active"
+	if n.Suspended {
+		state = "suspended"
+	}
+	return []string{n.Name, count(n.Counts.Scheduled + n.Counts.Running + n.Schedules), quota(n.MaxPending), count(n.Counts.Bytes), quota(n.MaxBytes), rate, state}
+}
+
+func quota(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return count(n)
+}
+
+type namespaceSetCmd struct {
+	Name string `arg:"" name:"namespace" help:"The name of the namespace."`
+
+	MaxPending  *flags.WholeLimit  `placeholder:"N" help:"Most tasks that may be scheduled or running, schedules included."`
+	MaxBytes    *flags.WholeLimit  `placeholder:"BYTES" help:"Most bytes that all records may take, bodies included."`
+	CreateRate  *flags.NumberLimit `placeholder:"N" help:"Tasks that may be created per second, at each server."`
+	CreateBurst *int               `placeholder:"N" help:"Tasks that may be created at once after a quiet time (default: those of one second)."`
+	ChangeRate  *flags.NumberLimit `placeholder:"N" help:"Tasks and schedules that may be changed per second, at each server (default: same as --create-rate)."`
+	ReadRate    *flags.NumberLimit `placeholder:"N" help:"Reads per second, at each server (default: 1000, and 10000 at once)."`
+	EditRate    *flags.NumberLimit `placeholder:"N" help:"Edits of queues, tokens and secrets per second by tokens of the namespace, at each server (default: 2, and 50 at once)."`
+	Suspended   *bool              `negatable:"" help:"Suspend the namespace: no task is created or delivered, no schedule fires, and the tokens of the namespace can only read."`
+}
+
+// Help shows examples below the usage line.
+func (namespaceSetCmd) Help() string {
+	return `Creates a namespace, or changes the given settings and keeps the others. The value unlimited removes a limit or restores its
+default. This needs an operator's token of scope admin.
+
+While a namespace is suspended, its tasks wait and use no attempt. An operator can still cancel and change them.
+
+Examples:
+
+    foliot namespace set acme
+    foliot namespace set acme --max-pending 1000000 --create-rate 500
+    foliot namespace set acme --suspended
+    foliot namespace set acme --no-suspended --max-pending unlimited`
+}
+
+// Run creates or changes the namespace.
+func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	n, err := api.Namespaces.Get(ctx, c.Name)
+	condition := client.IfNoneMatch()
+	switch {
+	case missing(err):
+		n = &client.Namespace{}
+	case err != nil:
+		return err
+	case n.Version > 0:
+		condition = client.IfMatch(n.ETag())
+	}
+	settings := n.NamespaceSettings
+	flags.SetLimit(&settings.MaxPending, c.MaxPending)
+	flags.SetLimit(&settings.MaxBytes, c.MaxBytes)
+	flags.SetLimit(&settings.CreateRate, c.CreateRate)
+	flags.Set(&settings.CreateBurst, c.CreateBurst)
+	flags.SetLimit(&settings.ChangeRate, c.ChangeRate)
+	flags.SetLimit(&settings.ReadRate, c.ReadRate)
+	flags.SetLimit(&settings.EditRate, c.EditRate)
+	flags.Set(&settings.Suspended, c.Suspended)
+	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
+	if errors.Is(err, client.ErrPrecondition) {
+		return exit.With(exit.Conflict, errors.New("put namespace "+c.Name+": another client has just changed it; check it with `foliot namespace ls`, and retry"))
+	}
+	if err != nil {
+		return err
+	}
+	if con.JSON {
+		return con.Object(n)
+	}
+	out := con.Table(namespaceHeading)
+	return errors.Join(out.Add(namespaceRow(n)...), out.End())
+}
+
+type namespaceRmCmd struct {
+	Name string `arg:"" name:"namespace" help:"The name of the namespace."`
+}
+
+// Help shows examples below the usage line.
+func (namespaceRmCmd) Help() string {
+	return `Removes a namespace with its queue settings and its secrets. Its tokens must be revoked before, and it must contain no tasks.
+Finished tasks count too: they are removed when their retention ends.
+
+Examples:
+
+    foliot namespace rm acme`
+}
+
+// Run removes the namespace.
+func (c *namespaceRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	n, err := api.Namespaces.Delete(ctx, c.Name)
+	if missing(err) {
+		return exit.With(exit.NotFound, err)
+	}
+	if err != nil {
+		return err
+	}
+	if con.JSON {
+		return con.Object(n)
+	}
+	con.Linef("removed %s", c.Name)
+	return nil
+}
+
+// missing reports whether err means that the namespace does not exist. The
+// server has different codes for a missing namespace and a missing task, because
+// one request may name both.
+func missing(err error) bool {
+	var refused *client.Error
+	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
+}

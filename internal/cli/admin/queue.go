@@ -1,0 +1,293 @@
+package admin
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Queue has the commands of foliot queue.
+type Queue struct {
+	Ls     queueLsCmd     `cmd:"" help:"List queues with task counts and settings."`
+	Get    queueGetCmd    `cmd:"" help:"Show one queue."`
+	Set    queueSetCmd    `cmd:"" help:"Set the limits, defaults and retention of a queue."`
+	Pause  queuePauseCmd  `cmd:"" help:"Pause a queue: start only tasks that are run by hand."`
+	Resume queueResumeCmd `cmd:"" help:"Resume a paused queue."`
+	Purge  queuePurgeCmd  `cmd:"" help:"Cancel all tasks that are in a queue now."`
+	Rm     queueRmCmd     `cmd:"" help:"Remove the settings of a queue. Its tasks stay."`
+}
+
+type queueLsCmd struct{}
+
+// Help shows examples below the usage line.
+func (queueLsCmd) Help() string {
+	return `Lists the queues that have settings or tasks: name, state, number of scheduled, running and dead tasks, and limits.
+
+Examples:
+
+    foliot queue ls
+    foliot queue ls -o json | jq 'select(.counts.dead > 0)'`
+}
+
+// Run prints the list.
+func (queueLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	return console.List(con, []string{"QUEUE", "STATE", "SCHEDULED", "RUNNING", "DEAD", "LIMITS"}, api.Queues.List(ctx), func(q *client.Queue) []string {
+		return []string{q.Name, queueState(q), count(q.Counts.Scheduled), count(q.Counts.Running), count(q.Counts.Dead), queueLimits(q.QueueSettings)}
+	})
+}
+
+func count(n int64) string { return strconv.FormatInt(n, 10) }
+
+// queueState returns the state of a queue in words.
+func queueState(q *client.Queue) string {
+	switch {
+	case q.Purging:
+		return "purging"
+	case !q.Paused:
+		return "open"
+	case q.PausedUntil.IsZero():
+		return "paused"
+	}
+	return "paused until " + wording.Instant(q.PausedUntil)
+}
+
+// queueLimits returns the limits of a queue in words.
+func queueLimits(s client.QueueSettings) string {
+	words := ""
+	add := func(text string) {
+		if words != "" {
+			words += ", "
+		}
+		words += text
+	}
+	if s.Rate > 0 {
+		text := number(s.Rate) + "/s"
+		if s.Burst > 0 {
+			text += " burst " + strconv.Itoa(s.Burst)
+		}
+		add(text)
+	}
+	if s.Concurrency > 0 {
+		add(strconv.Itoa(s.Concurrency) + " at once")
+	}
+	if s.PerDestination > 0 {
+		add(strconv.Itoa(s.PerDestination) + " to one host")
+	}
+	if words == "" {
+		return "none"
+	}
+	return words
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
+type queueGetCmd struct {
+	Queue string `arg:"" help:"The queue's name."`
+}
+
+// Run prints the queue.
+func (c *queueGetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	q, err := api.Queues.Get(ctx, c.Queue)
+	if err != nil {
+		return err
+	}
+	return printQueue(con, q)
+}
+
+// printQueue prints a queue as rows of a word and a value.
+func printQueue(con *console.Console, q *client.Queue) error {
+	if con.JSON {
+		return con.Object(q)
+	}
+	out := con.Table(nil)
+	rows := [][2]string{
+		{"queue", q.Name},
+		{"state", queueState(q)},
+		{"limits", queueLimits(q.QueueSettings)},
+		{"retry", queueRetry(q.Retry)},
+		{"timeout", wording.Duration(q.Timeout)},
+		{"expire after", wording.Duration(time.Duration(q.ExpireAfter))},
+		{"on dead", q.OnDead},
+		{"keep finished", wording.Duration(q.KeepFinished)},
+		{"keep dead", wording.Duration(q.KeepDead)},
+		{"keep bodies", map[bool]string{true: "yes"}[q.KeepBodies]},
+		{"scheduled", count(q.Counts.Scheduled)},
+		{"running", count(q.Counts.Running)},
+		{"delivered", count(q.Counts.Delivered)},
+		{"cancelled", count(q.Counts.Cancelled)},
+		{"expired", count(q.Counts.Expired)},
+		{"dead", count(q.Counts.Dead)},
+		{"bytes", count(q.Counts.Bytes)},
+	}
+	if !q.CreatedAt.IsZero() {
+		rows = append(rows, [2]string{"created", wording.Instant(q.CreatedAt)})
+	}
+	for _, row := range rows {
+		if row[1] == "" {
+			continue
+		}
+		if err := out.Add(row[:]...); err != nil {
+			return err
+		}
+	}
+	return out.End()
+}
+
+// queueRetry returns the retry settings of a queue in words, or "" if it has none.
+func queueRetry(r client.Retry) string {
+	words := ""
+	for _, part := range []struct{ word, value string }{
+		{"max_attempts", attemptsWord(r.MaxAttempts)},
+		{"min_backoff", wording.Duration(r.MinBackoff)},
+		{"max_backoff", wording.Duration(r.MaxBackoff)},
+		{"max_age", limitWord(r.MaxAge)},
+	} {
+		if part.value != "" {
+			words += " " + part.word + " " + part.value
+		}
+	}
+	if words == "" {
+		return ""
+	}
+	return words[1:]
+}
+
+func attemptsWord(n client.Limit) string {
+	switch n {
+	case client.Unlimited:
+		return "no limit"
+	case 0:
+		return ""
+	}
+	return n.String()
+}
+
+func limitWord(d client.Duration) string {
+	if d == client.Forever {
+		return "no limit"
+	}
+	return wording.Duration(time.Duration(d))
+}
+
+type queuePauseCmd struct {
+	Queue string        `arg:"" help:"The queue's name."`
+	For   time.Duration `placeholder:"DURATION" help:"Resume the queue after this time."`
+	Until string        `placeholder:"TIME" help:"Resume the queue at this time: 2030-01-02T15:04:05Z, or a duration from now."`
+}
+
+// Help shows examples below the usage line.
+func (queuePauseCmd) Help() string {
+	return `A paused queue starts no attempts, except of tasks that are run by hand. Running attempts go on. The tasks of the queue are
+kept and become due, and tasks with expire_after expire. A pause survives a restart.
+
+Examples:
+
+    foliot queue pause mail
+    foliot queue pause mail --for 10m`
+}
+
+// Run pauses the queue.
+func (c *queuePauseCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	var q *client.Queue
+	var err error
+	switch {
+	case c.For < 0:
+		return usage.Errorf("--for", "%v is negative", c.For)
+	case c.For > 0 && c.Until != "":
+		return usage.Errorf("--for, --until", "give only one of them")
+	case c.For > 0:
+		q, err = api.Queues.PauseFor(ctx, c.Queue, c.For)
+	case c.Until != "":
+		var until time.Time
+		if until, err = flags.ParseBound("--until", c.Until, time.Now()); err != nil {
+			return err
+		}
+		q, err = api.Queues.PauseUntil(ctx, c.Queue, until)
+	default:
+		q, err = api.Queues.Pause(ctx, c.Queue)
+	}
+	return printChanged(con, q, err, "%s is %s", c.Queue, queueState)
+}
+
+// printChanged prints a changed queue as JSON, or as a sentence. It returns err
+// if that is not nil.
+func printChanged(con *console.Console, q *client.Queue, err error, format, name string, word func(*client.Queue) string) error {
+	switch {
+	case err != nil:
+		return err
+	case con.JSON:
+		return con.Object(q)
+	}
+	con.Linef(format, name, word(q))
+	return nil
+}
+
+type queueResumeCmd struct {
+	Queue string `arg:"" help:"The queue's name."`
+}
+
+// Run resumes the queue.
+func (c *queueResumeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	q, err := api.Queues.Resume(ctx, c.Queue)
+	return printChanged(con, q, err, "%s is %s", c.Queue, queueState)
+}
+
+type queuePurgeCmd struct {
+	Queue string `arg:"" help:"The queue's name."`
+	Yes   bool   `short:"y" help:"Do not ask for confirmation."`
+}
+
+// Help shows examples below the usage line.
+func (queuePurgeCmd) Help() string {
+	return `Cancels all unfinished tasks that the queue has now. The server does this in the background, and goes on after a restart.
+Until it is done, the queue starts no attempt. A running attempt is the last one of its task. Tasks that are created later are
+not cancelled.
+
+The command asks for confirmation with the number of tasks, and asks again if this number has changed when you answer.
+Without a terminal it needs --yes.
+
+Examples:
+
+    foliot queue purge mail
+    foliot queue purge mail --yes && foliot queue get mail`
+}
+
+// Run purges the queue.
+func (c *queuePurgeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	q, err := c.purge(ctx, con, api)
+	return printChanged(con, q, err, "%s is %s: its tasks are being cancelled", c.Queue, queueState)
+}
+
+func (c *queuePurgeCmd) purge(ctx context.Context, con *console.Console, api *client.Client) (*client.Queue, error) {
+	if c.Yes {
+		return api.Queues.Purge(ctx, c.Queue)
+	}
+	q, err := api.Queues.Get(ctx, c.Queue)
+	if err != nil {
+		return nil, err
+	}
+	unfinished := int(q.Counts.Scheduled + q.Counts.Running + q.Counts.Dead)
+	question := func(tasks string) string { return "cancel " + tasks + " of " + c.Queue }
+	return console.ConfirmCount(ctx, con, unfinished, question, func(expect *int) (*client.Queue, error) {
+		if expect == nil {
+			return api.Queues.Purge(ctx, c.Queue)
+		}
+		return api.Queues.PurgeExactly(ctx, c.Queue, *expect)
+	})
+}
+
+type queueRmCmd struct {
+	Queue string `arg:"" help:"The queue's name."`
+}
+
+// Run removes the settings.
+func (c *queueRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	q, err := api.Queues.Delete(ctx, c.Queue)
+	return printChanged(con, q, err, "removed the settings of %s; it is %s", c.Queue, queueState)
+}

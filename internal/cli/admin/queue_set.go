@@ -1,0 +1,138 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// queueSetCmd changes the given settings and keeps the others.
+type queueSetCmd struct {
+	Queue string `arg:"" help:"The queue's name."`
+
+	Rate           *flags.NumberLimit `placeholder:"N" help:"Attempts that may start per second; 0.1: one in ten seconds."`
+	Burst          *int               `placeholder:"N" help:"Attempts that may start at once after a quiet time; needs a rate (default: those of one second)."`
+	Concurrency    *flags.WholeLimit  `placeholder:"N" help:"Attempts that may run at the same time."`
+	PerDestination *flags.WholeLimit  `placeholder:"N" help:"Attempts that may run at the same time to one host and port."`
+
+	MaxAttempts *string        `placeholder:"N" help:"Default for tasks: attempts before a task is dead; unlimited: only --max-age ends it."`
+	MinBackoff  *time.Duration `placeholder:"DURATION" help:"Default for tasks: the wait after the first failure."`
+	MaxBackoff  *time.Duration `placeholder:"DURATION" help:"Default for tasks: the longest wait between attempts."`
+	MaxAge      *string        `placeholder:"DURATION" help:"Default for tasks: a task is dead this long after its first attempt; unlimited: never."`
+	Timeout     *time.Duration `placeholder:"DURATION" help:"Default for tasks: the time limit of one attempt."`
+	ExpireAfter *time.Duration `placeholder:"DURATION" help:"Default for tasks: start no attempt later than this after the due time."`
+	OnDead      *string        `placeholder:"URL" help:"Default for tasks: call this URL, with a task of its own, when a task dies."`
+
+	KeepFinished *time.Duration `placeholder:"DURATION" help:"How long finished tasks are kept."`
+	KeepDead     *time.Duration `placeholder:"DURATION" help:"How long dead tasks are kept."`
+	KeepBodies   *bool          `negatable:"" help:"Keep the bodies of finished tasks as long as their records, so that foliot retry can send them again."`
+}
+
+// Help shows examples below the usage line.
+func (queueSetCmd) Help() string {
+	return `Changes the given settings and keeps the others. The value unlimited removes a limit. The values 0, 0s and "" remove any
+other setting. Limits and retention apply at once. Defaults apply to tasks that are created from now on. A task that waits
+because of a limit uses no attempt.
+
+Examples:
+
+    foliot queue set mail --rate 50 --burst 100 --per-destination 4
+    foliot queue set mail --max-attempts 8 --on-dead https://ops.example/dead
+    foliot queue set mail --rate unlimited
+    foliot queue set orders --keep-bodies --keep-finished 72h`
+}
+
+// Run reads the queue, changes its settings and writes them, unless another
+// client has changed the queue since.
+func (c *queueSetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	q, err := api.Queues.Get(ctx, c.Queue)
+	condition := client.IfNoneMatch()
+	switch {
+	case errors.Is(err, client.ErrNotFound):
+		q = &client.Queue{}
+	case err != nil:
+		return err
+	case q.Version > 0:
+		condition = client.IfMatch(q.ETag())
+	}
+	settings := q.QueueSettings
+	if err := c.merge(&settings); err != nil {
+		return err
+	}
+	q, err = api.Queues.Put(ctx, c.Queue, settings, condition)
+	if errors.Is(err, client.ErrPrecondition) {
+		return exit.With(exit.Conflict, errors.New("put queue "+c.Queue+": another client has just changed it; check it with `foliot queue get`, and retry"))
+	}
+	if err != nil {
+		return err
+	}
+	return printQueue(con, q)
+}
+
+func (c *queueSetCmd) merge(s *client.QueueSettings) error {
+	flags.SetLimit(&s.Rate, c.Rate)
+	if s.Rate == 0 {
+		s.Burst = 0 // without a rate there is no burst
+	}
+	flags.Set(&s.Burst, c.Burst) // the server refuses a burst without a rate
+	flags.SetLimit(&s.Concurrency, c.Concurrency)
+	flags.SetLimit(&s.PerDestination, c.PerDestination)
+	flags.Set(&s.Retry.MinBackoff, c.MinBackoff)
+	flags.Set(&s.Retry.MaxBackoff, c.MaxBackoff)
+	flags.Set(&s.Timeout, c.Timeout)
+	flags.Set(&s.ExpireAfter, (*client.Duration)(c.ExpireAfter))
+	flags.Set(&s.OnDead, c.OnDead)
+	flags.Set(&s.KeepFinished, c.KeepFinished)
+	flags.Set(&s.KeepDead, c.KeepDead)
+	flags.Set(&s.KeepBodies, c.KeepBodies)
+	if c.MaxAttempts != nil {
+		n, err := attemptsOf(*c.MaxAttempts)
+		if err != nil {
+			return err
+		}
+		s.Retry.MaxAttempts = n
+	}
+	if c.MaxAge != nil {
+		d, err := ageOf(*c.MaxAge)
+		if err != nil {
+			return err
+		}
+		s.Retry.MaxAge = d
+	}
+	return nil
+}
+
+func attemptsOf(s string) (client.Limit, error) {
+	switch s {
+	case flags.Unlimited:
+		return client.Unlimited, nil
+	case "":
+		return 0, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return 0, usage.Errorf("--max-attempts", "%q is neither a number nor %q", s, flags.Unlimited)
+	}
+	return client.Limit(n), nil
+}
+
+func ageOf(s string) (client.Duration, error) {
+	switch s {
+	case flags.Unlimited:
+		return client.Forever, nil
+	case "":
+		return 0, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, usage.Errorf("--max-age", "%q is neither a duration, such as 24h, nor %q", s, flags.Unlimited)
+	}
+	return client.Duration(d), nil
+}

@@ -1,0 +1,112 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Secret has the commands of foliot secret.
+type Secret struct {
+	Create secretCreateCmd `cmd:"" help:"Create a signing secret. It is shown only once."`
+	Ls     secretLsCmd     `cmd:"" help:"List the signing secrets: ids and queues, without the secrets themselves."`
+	Rm     secretRmCmd     `cmd:"" help:"Remove secrets. They sign no callbacks any more."`
+}
+
+type secretCreateCmd struct {
+	Queue   string        `placeholder:"QUEUE" help:"Sign only callbacks of this queue, which then uses only its own secrets (default: all queues without their own secret)."`
+	Overlap time.Duration `placeholder:"DURATION" help:"How long the existing secrets also sign (default: until they are removed; with the first secret of a queue, not at all)."`
+}
+
+// Help shows examples below the usage line.
+func (secretCreateCmd) Help() string {
+	return `Prints only the secret on standard output. Pass it to the receivers: it cannot be shown again. From now on it signs every
+callback of the namespace, or of the queue, as Standard Webhooks defines it. At most two secrets sign at the same time.
+
+A receiver that knows a secret can sign callbacks with it. So use a queue and a secret per receiver, unless all receivers trust
+each other.
+
+To rotate a secret without a rejected callback: create a second secret with --overlap 24h, and let the receivers accept it
+within that time. Both secrets sign until then.
+
+Examples:
+
+    foliot secret create
+    foliot secret create --overlap 24h
+    foliot secret create --queue billing --overlap 24h
+    foliot listen --verify "$(foliot secret create)"`
+}
+
+// Run creates a secret.
+func (c *secretCreateCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if c.Overlap < 0 {
+		return usage.Errorf("--overlap", "%v is negative", c.Overlap)
+	}
+	made, err := api.Secrets.Create(ctx, client.SecretSpec{Queue: c.Queue, Overlap: c.Overlap})
+	if err != nil {
+		return err
+	}
+	if con.JSON {
+		return con.Object(made)
+	}
+	con.Linef("%s", made.Secret)
+	con.Notef("it signs %s from now on; its id is %s", signedBy(made), made.ID)
+	return nil
+}
+
+// signedBy names the callbacks that a secret signs.
+func signedBy(s *client.Secret) string {
+	if s.Queue == "" {
+		return "all queues without their own secret"
+	}
+	return "the queue " + s.Queue
+}
+
+type secretLsCmd struct{}
+
+// Run prints the list.
+func (secretLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	list, err := api.Secrets.List(ctx)
+	if err != nil {
+		return err
+	}
+	out := con.Table([]string{"ID", "SIGNS", "CREATED", "SIGNS UNTIL"})
+	for _, s := range list {
+		if con.JSON {
+			err = con.Object(s)
+		} else {
+			err = out.Add(s.ID, signedBy(s), wording.Instant(s.CreatedAt), wording.InstantOr(s.ExpiresAt, "it is removed"))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.End()
+}
+
+type secretRmCmd struct {
+	IDs []string `arg:"" name:"id" help:"The ids of the secrets, as foliot secret ls shows them."`
+}
+
+// Run removes secrets.
+func (c *secretRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if err := flags.CheckNames(c.IDs); err != nil {
+		return err
+	}
+	return con.Each(ctx, c.IDs, func(id string) error {
+		s, err := api.Secrets.Delete(ctx, id)
+		if err != nil {
+			return err
+		}
+		if con.JSON {
+			return con.Object(s)
+		}
+		con.Linef("removed %s: it signs no callbacks any more", id)
+		return nil
+	})
+}

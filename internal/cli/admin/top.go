@@ -1,0 +1,202 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Top is the command foliot top.
+type Top struct {
+	Every time.Duration `default:"1s" placeholder:"DURATION" help:"The refresh interval (default: 1s)."`
+	Once  bool          `help:"Print the data once and exit."`
+}
+
+// Help shows examples below the usage line.
+func (Top) Help() string {
+	return `Shows the activity of a server: how late attempts start, the overdue tasks with the reason, and the destinations that are slow or
+fail. On a terminal it redraws until Ctrl-C. Other outputs get a block of text for each refresh, or an object with -o json.
+
+LIMITED BY is the reason why the overdue tasks of a queue wait: rate, concurrency, destination (its breaker, a delay that it asked
+for, or its limit), or slots (foliot serve --concurrency). BREAKER open means that the destination has failed repeatedly and gets
+no requests for a while. Its tasks use no attempts during that time.
+
+Examples:
+
+    foliot top
+    foliot top --once -o json | jq '.queues[] | select(.overdue > 0)'`
+}
+
+const minEvery = 100 * time.Millisecond
+
+// Run shows live data until ctx ends. On a terminal it shows errors and goes on.
+func (c *Top) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if c.Every < minEvery {
+		return usage.Errorf("--every", "%v is shorter than %v", c.Every, minEvery)
+	}
+	live, err := api.Admin.Live(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Once || con.JSON || !con.OutTerm {
+		return c.lines(ctx, con, api, live)
+	}
+	fmt.Fprint(con.Out, enterScreen)
+	defer fmt.Fprint(con.Out, leaveScreen)
+	var before *client.Live
+	for {
+		c.draw(con, live, before, err)
+		if !console.Pause(ctx, c.Every) {
+			return nil
+		}
+		next, failed := api.Admin.Live(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err = failed; err == nil {
+			before, live = live, next
+		}
+	}
+}
+
+// lines prints a block of text, or an object, for each refresh.
+func (c *Top) lines(ctx context.Context, con *console.Console, api *client.Client, live *client.Live) error {
+	var before *client.Live
+	for {
+		if con.JSON {
+			if err := con.Object(live); err != nil {
+				return err
+			}
+		} else {
+			con.Linef("%s", topScreen(live, before, 0))
+		}
+		if c.Once || !console.Pause(ctx, c.Every) {
+			return nil
+		}
+		before = live
+		var err error
+		if live, err = api.Admin.Live(ctx); err != nil {
+			if errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// Escape sequences of terminals: switch to the alternate screen without a cursor,
+// switch back, and clear the screen.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l"
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	clearScreen = "\x1b[H\x1b[2J"
+)
+
+func (c *Top) draw(con *console.Console, live, before *client.Live, err error) {
+	width, height := 0, 0
+	if f, ok := con.Out.(*os.File); ok {
+		width, height, _ = term.GetSize(int(f.Fd())) // 0: unbounded
+	}
+	text := topScreen(live, before, height)
+	if err != nil {
+		text = wording.Printable(con.ErrorText(err)) + "\n\n" + text
+	}
+	lines := strings.Split(text, "\n")
+	if height > 0 && len(lines) > height {
+		lines = lines[:height]
+	}
+	for i, line := range lines {
+		if runes := []rune(line); width > 0 && len(runes) > width {
+			lines[i] = string(runes[:width])
+		}
+	}
+	fmt.Fprint(con.Out, clearScreen, wording.PrintableLines(strings.Join(lines, "\n")))
+}
+
+// topScreen returns the text of the screen, from the last two results. height
+// bounds each table; 0 means no bound.
+func topScreen(live, before *client.Live, height int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "foliot  %s", wording.Instant(live.At))
+	if live.Slots > 0 {
+		fmt.Fprintf(&b, "   running %d of %d", live.Running, live.Slots)
+		fmt.Fprintf(&b, "\nlateness of the last minute: p50 %s, p99 %s, max %s over %d attempts\n",
+			wording.Millis(live.Late.P50), wording.Millis(live.Late.P99), wording.Millis(live.Late.Max), live.Late.Count)
+		fmt.Fprintf(&b, "attempts: %s\n", topAttempts(live, before))
+	} else {
+		b.WriteString("\nlateness and attempts are figures of the whole server: only an operator's token can read them\n")
+	}
+	rows := 0
+	if height > 0 {
+		rows = max(3, (height-10)/2)
+	}
+	topTable(&b, rows, "QUEUE\tRUNNING\tOVERDUE\tOLDEST\tLIMITED BY", len(live.Queues), func(i int) string {
+		q := live.Queues[i]
+		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", wording.Qualified(q.Namespace, q.Queue), q.Running, q.Overdue, wording.Age(q.Oldest), q.LimitedBy)
+	})
+	topTable(&b, rows, "DESTINATION\tRUNNING\tOVERDUE\tOLDEST\tBREAKER", len(live.Destinations), func(i int) string {
+		d := live.Destinations[i]
+		breaker := d.Breaker
+		if !d.OpenUntil.IsZero() {
+			breaker += " until " + wording.Instant(d.OpenUntil)
+		}
+		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", wording.Qualified(d.Namespace, d.Destination), d.Running, d.Overdue, wording.Age(d.Oldest), breaker)
+	})
+	return b.String()
+}
+
+// topAttempts returns the totals and their growth per second.
+func topAttempts(live, before *client.Live) string {
+	a := live.Attempts
+	words := fmt.Sprintf("%d delivered, %d failed, %d deferred, %d refused; %d tasks dead", a.Delivered, a.Failed, a.Deferred, a.Refused, a.Dead)
+	if before == nil || a.Delivered < before.Attempts.Delivered {
+		return words
+	}
+	seconds := live.At.Sub(before.At).Seconds()
+	if seconds <= 0 {
+		return words
+	}
+	return words + fmt.Sprintf("   (%.0f delivered, %.0f failed a second)",
+		float64(a.Delivered-before.Attempts.Delivered)/seconds, float64(a.Failed-before.Attempts.Failed)/seconds)
+}
+
+func topTable(w io.Writer, most int, heading string, n int, row func(int) string) {
+	if n == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, heading)
+	shown := n
+	if most > 0 {
+		shown = min(n, most)
+	}
+	for i := range shown {
+		fmt.Fprintln(tw, printableRow(row(i)))
+	}
+	_ = tw.Flush() // w is in memory and returns no error
+	if shown < n {
+		fmt.Fprintf(w, "… and %d more\n", n-shown)
+	}
+}
+
+// printableRow applies wording.Printable to each field.
+func printableRow(row string) string {
+	fields := strings.Split(row, "\t")
+	for i := range fields {
+		fields[i] = wording.Printable(fields[i])
+	}
+	return strings.Join(fields, "\t")
+}

@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/client"
+)
+
+func TestTopShowsWhatIsOverdueAndWhy(t *testing.T) {
+	at := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
+	before := &client.Live{At: at.Add(-2 * time.Second), Attempts: client.AttemptTotals{Delivered: 100, Failed: 4}}
+	live := &client.Live{
+		At: at, Running: 7, Slots: 1024,
+		Late:     client.Lateness{Count: 3, P50: 1500 * time.Microsecond, P99: 9 * time.Millisecond, Max: 2 * time.Second},
+		Attempts: client.AttemptTotals{Delivered: 300, Failed: 5, Dead: 1},
+		Queues: []client.LiveQueue{
+			{Namespace: "default", Queue: "mail", Running: 5, Overdue: 12, Oldest: 90 * time.Second, LimitedBy: "rate"},
+			{Namespace: "acme", Queue: "default", Running: 2},
+		},
+		Destinations: []client.LiveDestination{
+			{Namespace: "default", Destination: "shop\x1b[2J:443", Overdue: 12, Oldest: 250 * time.Millisecond, Breaker: "open", OpenUntil: at.Add(time.Second)},
+		},
+	}
+	const want = `foliot  2026-11-20T20:00:00.000Z   running 7 of 1024
+lateness of the last minute: p50 1.5 ms, p99 9.0 ms, max 2000.0 ms over 3 attempts
+attempts: 300 delivered, 5 failed, 0 deferred, 0 refused; 1 tasks dead   (100 delivered, 0 failed a second)
+
+QUEUE         RUNNING  OVERDUE  OLDEST  LIMITED BY
+mail          5        12       1m30s   rate
+acme/default  2        0                
+
+DESTINATION      RUNNING  OVERDUE  OLDEST  BREAKER
+shop\x1b[2J:443  0        12       250ms   open until 2026-11-20T20:00:01.000Z
+`
+	got := topScreen(live, before, 0)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for i := range 40 {
+		live.Queues = append(live.Queues, client.LiveQueue{Queue: "q" + string(rune('a'+i%26))})
+	}
+	if short := topScreen(live, nil, 24); strings.Count(short, "\n") > 24 || !strings.Contains(short, "… and 35 more") {
+		t.Errorf("%d lines:\n%s", strings.Count(short, "\n"), short)
+	}
+}
+
+// Zeros in place of unknown numbers would mean that there is no problem.
+func TestTopShowsNoUnknownNumbers(t *testing.T) {
+	screen := topScreen(&client.Live{}, nil, 0)
+	if strings.Contains(screen, "p99") || !strings.Contains(screen, "an operator's token") {
+		t.Error(screen)
+	}
+}

@@ -1,0 +1,204 @@
+package cron
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/delivery"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+type pauseCmd struct {
+	Names []string `arg:"" name:"name" help:"The schedules' names."`
+}
+
+// Help shows examples below the usage line.
+func (pauseCmd) Help() string {
+	return `A paused schedule creates no tasks. The tasks that it has created are not affected. A pause survives a restart and ends with foliot
+cron resume. Then the schedule continues with its next instant. To create the tasks of the skipped instants, use foliot cron
+backfill.
+
+Examples:
+
+    foliot cron pause nightly
+    foliot cron pause nightly hourly`
+}
+
+// Run pauses the schedules.
+func (c *pauseCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	return eachSchedule(ctx, con, c.Names, api.Schedules.Pause, func(s *client.Schedule) string {
+		return s.Name + " is paused"
+	})
+}
+
+type resumeCmd struct {
+	Names []string `arg:"" name:"name" help:"The schedules' names."`
+}
+
+// Help shows examples below the usage line.
+func (resumeCmd) Help() string {
+	return `Resumes paused schedules. They continue with their next instant.
+
+Examples:
+
+    foliot cron resume nightly`
+}
+
+// Run resumes the schedules.
+func (c *resumeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	return eachSchedule(ctx, con, c.Names, api.Schedules.Resume, func(s *client.Schedule) string {
+		if s.NextAt.IsZero() {
+			return fmt.Sprintf("%s is %s", s.Name, scheduleState(s))
+		}
+		return fmt.Sprintf("%s is resumed, next %s", s.Name, wording.Instant(s.NextAt))
+	})
+}
+
+type rmCmd struct {
+	Names []string `arg:"" name:"name" help:"The schedules' names."`
+}
+
+// Help shows examples below the usage line.
+func (rmCmd) Help() string {
+	return `Removes schedules. Their tasks stay: waiting tasks are still delivered. To cancel those, use foliot cancel --schedule NAME.
+
+Examples:
+
+    foliot cron rm nightly`
+}
+
+// Run removes the schedules.
+func (c *rmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	return eachSchedule(ctx, con, c.Names, api.Schedules.Delete, func(s *client.Schedule) string {
+		return "removed " + s.Name
+	})
+}
+
+// scheduleAct is a method of the client that changes a schedule.
+type scheduleAct func(ctx context.Context, name string, conds ...client.Condition) (*client.Schedule, error)
+
+// eachSchedule calls act with each name, as console.each does, and prints the
+// changed schedule or the sentence that says returns.
+func eachSchedule(ctx context.Context, con *console.Console, names []string, act scheduleAct, says func(*client.Schedule) string) error {
+	if err := checkSchedules(names...); err != nil {
+		return err
+	}
+	return con.Each(ctx, names, func(name string) error {
+		s, err := act(ctx, name)
+		if err != nil {
+			return err
+		}
+		if con.JSON {
+			return con.Object(s)
+		}
+		con.Linef("%s", wording.Printable(says(s)))
+		return nil
+	})
+}
+
+type triggerCmd struct {
+	Name string `arg:"" help:"The schedule's name."`
+	Wait bool   `help:"Wait until the task ends, and print the result. Exit with 6 if it was not delivered."`
+}
+
+// Help shows examples below the usage line.
+func (triggerCmd) Help() string {
+	return `Creates one task of the schedule, due now. This works also while the schedule is paused, and ignores --overlap. The next instant and
+the number of runs of the schedule do not change.
+
+Examples:
+
+    foliot cron trigger nightly
+    foliot cron trigger nightly --wait`
+}
+
+// Run creates the task.
+func (c *triggerCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if err := checkSchedules(c.Name); err != nil {
+		return err
+	}
+	t, err := api.Schedules.Trigger(ctx, c.Name)
+	if err != nil {
+		return err
+	}
+	if !c.Wait {
+		return con.Resultf(t, "created %s, due now", t.Name)
+	}
+	if !con.JSON {
+		con.Linef("created %s, due now", wording.Printable(t.Name))
+	}
+	return delivery.Wait(ctx, con, api, t)
+}
+
+type backfillCmd struct {
+	Name  string `arg:"" help:"The schedule's name."`
+	From  string `required:"" placeholder:"TIME" help:"The begin of the time range: 2026-11-20T20:00:00Z, a date (2026-11-20: midnight in the schedule's time zone), or a duration from now (-24h)."`
+	Until string `default:"0s" placeholder:"TIME" help:"The end of the time range, in the same forms (default: now)."`
+}
+
+// Help shows examples below the usage line.
+func (backfillCmd) Help() string {
+	return `Creates a task for each instant of the schedule's rule in a time range, at most 1000. Both ends of the range are included. All tasks
+are due now. In a queue of concurrency 1 they run in the order of their instants.
+
+A task is created even if its instant has fired before. The same command with the same two times creates no task twice. The
+command prints the two times, because "now" and "-24h" mean other times later. To see the instants first, use foliot cron
+preview NAME --from TIME.
+
+Examples:
+
+    foliot cron backfill nightly --from 2026-11-01 --until 2026-11-08
+    foliot cron backfill nightly --from 2026-11-01T20:00:00Z --until 2026-11-08T20:00:00Z`
+}
+
+// Run creates the tasks.
+func (c *backfillCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if err := checkSchedules(c.Name); err != nil {
+		return err
+	}
+	now := time.Now().Truncate(time.Millisecond) // the precision that is printed
+	zone := flags.ZoneOf(ctx, api, c.Name)
+	from, err := flags.ParseDay("--from", c.From, now, zone)
+	if err != nil {
+		return err
+	}
+	until, err := flags.ParseDay("--until", c.Until, now, zone)
+	if err != nil {
+		return err
+	}
+	if until.Before(from) {
+		return usage.Errorf("--until", "%s is before %s", wording.Instant(until), wording.Instant(from))
+	}
+	done, err := api.Schedules.Backfill(ctx, c.Name, from, until)
+	if err != nil {
+		noteRest(con, err, fmt.Sprintf("foliot cron backfill %s --from %s --until %s", c.Name, wording.Instant(from), wording.Instant(until)))
+		return err
+	}
+	if con.JSON {
+		return con.Object(done)
+	}
+	existing := ""
+	if done.Existing > 0 {
+		existing = fmt.Sprintf(", %d existed already", done.Existing)
+	}
+	con.Linef("created %d tasks of %s, %s to %s, due now%s", done.Created, c.Name, wording.Instant(from), wording.Instant(until), existing)
+	return nil
+}
+
+// noteRest prints the command that continues a backfill after err.
+func noteRest(con *console.Console, err error, again string) {
+	code := exit.CodeOf(err)
+	switch {
+	case code == exit.Unreachable, code == exit.Interrupted, client.MaybeApplied(err):
+		con.Notef("some of the tasks may have been created; this command creates the others, and none twice: %s", again)
+	case errors.Is(err, client.ErrQuota), errors.Is(err, client.ErrRateLimited), errors.Is(err, client.ErrFull):
+		con.Notef("this command creates the other tasks later, and none twice: %s", again)
+	}
+}

@@ -1,0 +1,157 @@
+package cron
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+type addCmd struct {
+	Name string `arg:"" help:"The unique name of the schedule, at most 200 characters."`
+	Cron string `arg:"" help:"The expression, in quotes: minute, hour, day of month, month, day of week. Six fields begin with the second. @daily and similar names are possible. Omit it with --every."`
+	URL  string `arg:"" optional:"" help:"The URL to call."`
+
+	ruleFlags
+	flags.Task
+
+	Paused  bool `help:"Create the schedule paused: it creates no tasks until foliot cron resume (default: keep its state)."`
+	Replace bool `help:"Replace a schedule with the same name. Fields without a flag get their defaults."`
+	New     bool `hidden:"" help:"Refuse a name that is taken. This is the default."`
+}
+
+// Help shows examples below the usage line.
+func (addCmd) Help() string {
+	return `Creates a schedule, and prints in words when it fires, and its next three instants in local time and in UTC. Each instant creates
+a task, named after the schedule and the instant (nightly@1732309200000). The flags for tasks are the same as in foliot add.
+
+A name that is taken is refused with exit code 4. To change single fields of a schedule, use foliot cron set. With --replace,
+the whole schedule is replaced: a field without a flag gets its default. The schedule keeps its number of runs and its pause,
+and instants that have fired do not fire again, so that a script may repeat the command.
+
+Examples:
+
+    foliot cron add nightly '0 21 * * MON-FRI' https://shop.example/report --timezone Europe/Berlin
+    foliot cron add month-end '30 2 L * *' https://shop.example/invoices --json '{"send": true}' --misfire fire_all
+    foliot cron add poll --every 5s https://shop.example/poll --overlap skip --timeout 4s --replace`
+}
+
+// Run creates or replaces the schedule.
+func (c *addCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	spec, err := c.input(con.In, time.Now())
+	if err != nil {
+		return err
+	}
+	conds := []client.Condition{client.IfNoneMatch()}
+	if c.Replace {
+		conds = nil
+	}
+	s, err := api.Schedules.Put(ctx, c.Name, spec, conds...)
+	if errors.Is(err, client.ErrPrecondition) {
+		return exit.With(exit.Conflict, fmt.Errorf("add %s: a schedule with that name exists: change single fields with `foliot cron set %[1]s`, or pass --replace to replace it", c.Name))
+	}
+	if err != nil {
+		return exit.WithOp(err, "add "+c.Name)
+	}
+	return printPut(ctx, con, api, s)
+}
+
+// printPut prints a schedule that was created or changed, and its next instants.
+func printPut(ctx context.Context, con *console.Console, api *client.Client, s *client.Schedule) error {
+	if con.JSON {
+		return con.Object(s)
+	}
+	con.Linef("%s %s: %s", putWord(s), s.Name, wording.Printable(firesWords(s)))
+	if s.NextAt.IsZero() {
+		con.Linef("it is %s", scheduleState(s))
+		return nil
+	}
+	next, err := api.Schedules.Preview(ctx, s.Name, time.Time{}, shownNext)
+	if err != nil {
+		return err
+	}
+	return printInstants(con, next)
+}
+
+// shownNext is how many instants are printed after a change.
+const shownNext = 3
+
+// putWord returns whether a put created or changed the schedule, as a word.
+func putWord(s *client.Schedule) string {
+	if s.Version == 1 {
+		return "created"
+	}
+	return "changed"
+}
+
+// firesWords returns a sentence about when a schedule fires.
+func firesWords(s *client.Schedule) string {
+	if s.Cron == "" {
+		return s.Words
+	}
+	return s.Words + ", " + s.TimeZone
+}
+
+// input returns the schedule that the command line describes.
+func (c *addCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpec, err error) {
+	if err := checkSchedules(c.Name); err != nil {
+		return s, err
+	}
+	if c.New && c.Replace {
+		return s, usage.Errorf("--new, --replace", "give only one of them")
+	}
+	if err := c.place(); err != nil {
+		return s, err
+	}
+	if err := setCron(&s, "CRON", c.Cron); err != nil {
+		return s, err
+	}
+	if err := c.fill(&s, now); err != nil {
+		return s, err
+	}
+	if c.Paused {
+		s.Paused = &c.Paused
+	}
+	s.Task, err = c.Spec(c.URL, stdin)
+	return s, err
+}
+
+// setCron sets the expression of a schedule. An error names place, the flag or
+// argument that the expression comes from.
+func setCron(s *client.ScheduleSpec, place, expression string) error {
+	s.Cron = expression
+	if expression == "" {
+		return nil
+	}
+	if _, err := cron.Parse(expression); err != nil {
+		return usage.Errorf(place, "%s", err)
+	}
+	return nil
+}
+
+// place finds out which arguments were given. With --every, the first argument
+// after the name is the URL.
+func (c *addCmd) place() error {
+	isURL := strings.Contains(c.Cron, "://")
+	switch {
+	case c.Every != "" && c.URL == "":
+		c.Cron, c.URL = "", c.Cron
+	case c.Every != "":
+		return usage.Errorf("CRON, --every", "give only one of them")
+	case c.URL == "" && isURL:
+		return usage.Errorf("CRON", `it is missing: write an expression before the URL, such as "0 21 * * *", or pass --every 5s`)
+	case c.URL == "":
+		return usage.Errorf("URL", "it is missing: write the expression in quotes, and the URL after it")
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package cron
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/task/recurrence"
+)
+
+// Commands has the commands of foliot cron.
+type Commands struct {
+	Add      addCmd      `cmd:"" help:"Create a schedule: call a URL repeatedly."`
+	Set      setCmd      `cmd:"" help:"Change single fields of a schedule."`
+	Ls       lsCmd       `cmd:"" help:"List schedules with their next instants and URLs."`
+	Get      getCmd      `cmd:"" help:"Show one schedule and its last runs."`
+	Preview  previewCmd  `cmd:"" help:"Show when a schedule or an expression fires."`
+	Pause    pauseCmd    `cmd:"" help:"Pause schedules: create no tasks."`
+	Resume   resumeCmd   `cmd:"" help:"Resume paused schedules."`
+	Trigger  triggerCmd  `cmd:"" help:"Create a task of a schedule now."`
+	Backfill backfillCmd `cmd:"" help:"Create the tasks of a past time range."`
+	Rm       rmCmd       `cmd:"" help:"Remove schedules. Their tasks stay."`
+	Import   importCmd   `cmd:"" help:"Create schedules from a crontab."`
+}
+
+// checkSchedules refuses names that no schedule can have, before a request is
+// sent.
+func checkSchedules(names ...string) error {
+	for _, name := range names {
+		if err := flags.CheckName("NAME", "name", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type lsCmd struct {
+	Label []string `sep:"none" placeholder:"KEY=VALUE" help:"Only schedules that give their tasks this label. If repeated, all labels must match."`
+}
+
+// Help shows examples below the usage line.
+func (lsCmd) Help() string {
+	return `Lists schedules by name: name, state (active, paused, ended or stuck), next instant, number of instants that created a task, rule and
+URL. foliot ls --schedule NAME lists the tasks of a schedule. A task is named after its schedule and its instant, such as
+nightly@1732309200000.
+
+Examples:
+
+    foliot cron ls
+    foliot cron ls --label tenant=acme -o json | jq 'select(.state == "paused")'`
+}
+
+// Run prints the list.
+func (c *lsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	labels, err := flags.ParseLabels(c.Label)
+	if err != nil {
+		return err
+	}
+	return console.List(con, []string{"NAME", "STATE", "NEXT", "RUNS", "RULE", "URL"}, api.Schedules.List(ctx, client.ScheduleQuery{Labels: labels}), func(s *client.Schedule) []string {
+		return []string{s.Name, scheduleState(s), wording.InstantOr(s.NextAt, "-"), strconv.FormatInt(s.Runs, 10), ruleWords(&s.ScheduleSpec), s.Task.HTTP.URL}
+	})
+}
+
+// scheduleState returns the state of a schedule in one word.
+func scheduleState(s *client.Schedule) string {
+	if s.Problem != "" {
+		return "stuck"
+	}
+	return string(s.State)
+}
+
+// ruleWords returns the rule of a schedule as it was given.
+func ruleWords(s *client.ScheduleSpec) string {
+	if s.Cron == "" {
+		return "every " + s.Every.String()
+	}
+	return s.Cron + " " + cmp.Or(s.TimeZone, recurrence.DefaultZone)
+}

@@ -1,0 +1,94 @@
+package cron
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/transfer"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// lineFlags set properties of the schedules that the lines of a crontab cannot
+// express.
+type lineFlags struct {
+	Timeout     string   `placeholder:"DURATION" help:"The time limit of one attempt, for lines without curl --max-time or timeout (default: the queue's, or 15s)."`
+	Overlap     string   `placeholder:"allow|skip|buffer_one" help:"If a task of the schedule is unfinished at an instant, or waits for a retry: create another, create none, or create one when it has ended. A line with flock -n has skip (default: allow)."`
+	Misfire     string   `placeholder:"fire_once|skip|fire_all" help:"For instants that were missed, for example while no server was running: create a task for the latest, for none, or for each (default: fire_once)."`
+	ExpireAfter string   `placeholder:"DURATION" help:"Start no attempt later than this after the due time; 0s: no limit (default: the queue's, or no limit)."`
+	Queue       string   `placeholder:"NAME" help:"The queue of the tasks (default: default)."`
+	OnDead      *string  `placeholder:"URL" help:"Call this URL, with a task of its own, when a task dies; an empty value: no call (default: the queue's, or no call)."`
+	Label       []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the tasks. Repeat it for more."`
+}
+
+// spec returns a schedule with only the fields that the flags set. It returns an
+// error for values that the server would refuse.
+func (f *lineFlags) spec(now time.Time) (s client.ScheduleSpec, err error) {
+	if _, ok := recurrence.ParseMisfire(f.Misfire); !ok && f.Misfire != "" {
+		return s, usage.Errorf("--misfire", "%q is not one of fire_once, skip, fire_all", f.Misfire)
+	}
+	if _, ok := recurrence.ParseOverlap(f.Overlap); !ok && f.Overlap != "" {
+		return s, usage.Errorf("--overlap", "%q is not one of allow, skip, buffer_one", f.Overlap)
+	}
+	s.Misfire, s.Overlap, s.Task.Queue = client.Misfire(f.Misfire), client.Overlap(f.Overlap), f.Queue
+	if err := (&flags.Task{Timeout: f.Timeout, ExpireAfter: f.ExpireAfter}).Durations(&s.Task); err != nil {
+		return s, err
+	}
+	if f.OnDead != nil {
+		s.Task.OnDead = cmp.Or(client.NotifyURL(*f.OnDead), client.NoDeadNotice)
+	}
+	if s.Task.Labels, err = flags.ParseLabels(f.Label); err != nil {
+		return s, err
+	}
+	return s, refuseFlags(s, now)
+}
+
+// refuseFlags returns the error of the server for the flags, tested with a valid
+// line.
+func refuseFlags(s client.ScheduleSpec, now time.Time) error {
+	p := plannedSchedule{name: "line", spec: s}
+	p.spec.Every = time.Hour
+	p.spec.Task.HTTP = client.HTTP{URL: "http://127.0.0.1/", Method: task.DefaultMethod}
+	err := p.refusal(now)
+	var field *task.FieldError
+	if !errors.As(err, &field) {
+		return err
+	}
+	place := wording.FlagName(wording.FieldName(field.Path))
+	if key, ok := strings.CutPrefix(field.Path, "task.labels"); ok {
+		place = strings.TrimSpace("--label " + strings.TrimPrefix(key, "."))
+	}
+	return usage.Errorf(place, "%s", field.Detail)
+}
+
+// over returns an existing schedule with the fields that the line and the flags
+// set. The other fields stay, because a user may have changed them since.
+func (p *plannedSchedule) over(s *client.Schedule) client.ScheduleSpec {
+	spec, say := transfer.LineOf(s).Spec, p.spec
+	spec.Paused = nil // keep the state
+	spec.Cron, spec.TimeZone, spec.Every = say.Cron, say.TimeZone, say.Every
+	if spec.Every != 0 {
+		spec.DSTGap, spec.DSTOverlap = "", ""
+	}
+	spec.Misfire, spec.Overlap = cmp.Or(say.Misfire, spec.Misfire), cmp.Or(say.Overlap, spec.Overlap)
+	spec.Task.HTTP = say.Task.HTTP
+	spec.Task.Timeout = cmp.Or(say.Task.Timeout, spec.Task.Timeout)
+	spec.Task.ExpireAfter = cmp.Or(say.Task.ExpireAfter, spec.Task.ExpireAfter)
+	spec.Task.OnDead = cmp.Or(say.Task.OnDead, spec.Task.OnDead)
+	spec.Task.Queue = cmp.Or(say.Task.Queue, spec.Task.Queue)
+	spec.Task.Labels = allLabels(spec.Task.Labels, say.Task.Labels)
+	return spec
+}
+
+// isAs reports whether a schedule already is as the line and the flags describe.
+func (p *plannedSchedule) isAs(s *client.Schedule) bool {
+	old, planned := transfer.LineOf(s).Spec, p.over(s)
+	return old.Cron == planned.Cron && old.TimeZone == planned.TimeZone && old.Every == planned.Every &&
+		old.Misfire == planned.Misfire && old.Overlap == planned.Overlap && sameTask(old.Task, planned.Task)
+}

@@ -1,0 +1,188 @@
+package cron
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/transfer"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// setCmd changes the given fields of a schedule and keeps the others.
+type setCmd struct {
+	Name string `arg:"" help:"The schedule's name."`
+
+	Cron string `placeholder:"EXPRESSION" help:"The expression, in quotes, as in foliot cron add. It replaces --every."`
+	URL  string `name:"url" placeholder:"URL" help:"The URL to call."`
+
+	ruleFlags
+	flags.Task
+}
+
+// Help shows examples below the usage line.
+func (setCmd) Help() string {
+	return `Changes the given fields of a schedule and keeps the others. An empty value resets a field to its default. --header and --label
+change headers and labels with the same name, and keep the others. The schedule keeps its number of runs and its pause. Instants
+that have fired do not fire again, and existing tasks do not change. The command prints when the schedule fires, as foliot cron
+add does.
+
+Examples:
+
+    foliot cron set nightly --cron '0 22 * * MON-FRI'
+    foliot cron set nightly --timeout 10m --overlap skip
+    foliot cron set nightly --url https://shop.example/report --end ''`
+}
+
+// Run reads the schedule, changes it and writes it, unless another client has
+// changed it since.
+func (c *setCmd) Run(ctx context.Context, con *console.Console, api *client.Client, parsed *kong.Context) error {
+	if err := checkSchedules(c.Name); err != nil {
+		return err
+	}
+	given := c.given(parsed)
+	if len(given) == 0 {
+		return usage.Errorf("--cron, --url, …", "no field to change; `foliot cron set --help` lists the flags")
+	}
+	old, err := api.Schedules.Get(ctx, c.Name)
+	if err != nil {
+		return err
+	}
+	spec, err := c.over(old, given, con.In, time.Now())
+	if err != nil {
+		return err
+	}
+	s, err := api.Schedules.Put(ctx, c.Name, spec, client.IfMatch(old.ETag()))
+	if errors.Is(err, client.ErrPrecondition) {
+		return exit.With(exit.Conflict, fmt.Errorf("set %s: another client has just changed the schedule: check it with `foliot cron get`, and retry", c.Name))
+	}
+	if err != nil {
+		return exit.WithOp(err, "set "+c.Name)
+	}
+	return printPut(ctx, con, api, s)
+}
+
+// given returns the fields with a flag on the command line.
+func (c *setCmd) given(parsed *kong.Context) []scheduleField {
+	var given []scheduleField
+	for _, field := range scheduleFields {
+		for _, p := range parsed.Path {
+			if p.Flag != nil && !p.Resolved && p.Flag.Name == field.flag {
+				given = append(given, field)
+				break
+			}
+		}
+	}
+	return given
+}
+
+// over returns the schedule with the given fields changed.
+func (c *setCmd) over(old *client.Schedule, given []scheduleField, stdin io.Reader, now time.Time) (spec client.ScheduleSpec, err error) {
+	spec = transfer.LineOf(old).Spec
+	spec.Paused = nil // keep the state
+	flags := c.ruleFlags
+	if flags.Start != "" || flags.End != "" { // a date means midnight in the schedule's zone
+		flags.Timezone = cmp.Or(flags.Timezone, spec.TimeZone)
+	}
+	var changes client.ScheduleSpec
+	if err := setCron(&changes, "--cron", c.Cron); err != nil {
+		return spec, err
+	}
+	if err := flags.fill(&changes, now); err != nil {
+		return spec, err
+	}
+	if changes.Task, err = c.Spec(cmp.Or(c.URL, spec.Task.HTTP.URL), stdin); err != nil {
+		return spec, err
+	}
+	for _, field := range given {
+		field.set(&spec, &changes)
+	}
+	return spec, c.checkRule(given)
+}
+
+// checkRule refuses values that leave a schedule without a rule or a URL.
+func (c *setCmd) checkRule(given []scheduleField) error {
+	values := map[string]string{"cron": c.Cron, "every": c.Every, "url": c.URL}
+	for _, field := range given {
+		if value, must := values[field.flag]; must && value == "" {
+			return usage.Errorf("--"+field.flag, "the value is empty, and a schedule needs one")
+		}
+	}
+	if c.Cron != "" && c.Every != "" {
+		return usage.Errorf("--cron, --every", "give only one of them")
+	}
+	return nil
+}
+
+// scheduleField is a flag of foliot cron set. Its function copies the field from
+// changes to s.
+type scheduleField struct {
+	flag string
+	set  func(s, changes *client.ScheduleSpec)
+}
+
+// CanReset reports whether an empty value of this flag of foliot cron set resets a
+// field to its default.
+func CanReset(flag string) bool {
+	return slices.ContainsFunc(scheduleFields, func(f scheduleField) bool { return f.flag == flag })
+}
+
+// scheduleFields lists all flags of the command. Those of the rule come first,
+// because --every removes the fields of an expression.
+var scheduleFields = []scheduleField{
+	{"cron", func(s, changes *client.ScheduleSpec) { s.Cron, s.Every = changes.Cron, 0 }},
+	{"every", func(s, changes *client.ScheduleSpec) {
+		s.Every, s.Cron, s.TimeZone, s.DSTGap, s.DSTOverlap = changes.Every, "", "", "", ""
+	}},
+	{"timezone", func(s, changes *client.ScheduleSpec) { s.TimeZone = changes.TimeZone }},
+	{"dst-gap", func(s, changes *client.ScheduleSpec) { s.DSTGap = changes.DSTGap }},
+	{"dst-overlap", func(s, changes *client.ScheduleSpec) { s.DSTOverlap = changes.DSTOverlap }},
+	{"start", func(s, changes *client.ScheduleSpec) { s.Start = changes.Start }},
+	{"end", func(s, changes *client.ScheduleSpec) { s.End = changes.End }},
+	{"max-runs", func(s, changes *client.ScheduleSpec) { s.MaxRuns = changes.MaxRuns }},
+	{"jitter", func(s, changes *client.ScheduleSpec) { s.Jitter = changes.Jitter }},
+	{"misfire", func(s, changes *client.ScheduleSpec) { s.Misfire = changes.Misfire }},
+	{"catchup-window", func(s, changes *client.ScheduleSpec) { s.CatchupWindow = changes.CatchupWindow }},
+	{"catchup-limit", func(s, changes *client.ScheduleSpec) { s.CatchupLimit = changes.CatchupLimit }},
+	{"overlap", func(s, changes *client.ScheduleSpec) { s.Overlap = changes.Overlap }},
+
+	{"url", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.URL = changes.Task.HTTP.URL }},
+	{"method", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Method = changes.Task.HTTP.Method }},
+	{"header", func(s, changes *client.ScheduleSpec) {
+		s.Task.HTTP.Headers = allHeaders(s.Task.HTTP.Headers, changes.Task.HTTP.Headers)
+	}},
+	{"data", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Body = changes.Task.HTTP.Body }},
+	{"json", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Body = changes.Task.HTTP.Body }},
+	{"queue", func(s, changes *client.ScheduleSpec) { s.Task.Queue = changes.Task.Queue }},
+	{"priority", func(s, changes *client.ScheduleSpec) { s.Task.Priority = changes.Task.Priority }},
+	{"label", func(s, changes *client.ScheduleSpec) { s.Task.Labels = allLabels(s.Task.Labels, changes.Task.Labels) }},
+	{"timeout", func(s, changes *client.ScheduleSpec) { s.Task.Timeout = changes.Task.Timeout }},
+	{"expire-after", func(s, changes *client.ScheduleSpec) { s.Task.ExpireAfter = changes.Task.ExpireAfter }},
+	{"max-attempts", func(s, changes *client.ScheduleSpec) { s.Task.Retry.MaxAttempts = changes.Task.Retry.MaxAttempts }},
+	{"min-backoff", func(s, changes *client.ScheduleSpec) { s.Task.Retry.MinBackoff = changes.Task.Retry.MinBackoff }},
+	{"max-backoff", func(s, changes *client.ScheduleSpec) { s.Task.Retry.MaxBackoff = changes.Task.Retry.MaxBackoff }},
+	{"max-age", func(s, changes *client.ScheduleSpec) { s.Task.Retry.MaxAge = changes.Task.Retry.MaxAge }},
+	{"on-dead", func(s, changes *client.ScheduleSpec) { s.Task.OnDead = changes.Task.OnDead }},
+}
+
+// allHeaders returns headers and more. Names in more override names in headers,
+// ignoring case.
+func allHeaders(headers, more map[string]string) map[string]string {
+	all := maps.Clone(headers)
+	for name := range more {
+		maps.DeleteFunc(all, func(old, _ string) bool { return strings.EqualFold(old, name) })
+	}
+	return allLabels(all, more)
+}

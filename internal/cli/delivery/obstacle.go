@@ -1,0 +1,125 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/wording"
+)
+
+const (
+	// CheckEvery is how often listen --try and bench check tasks that are due.
+	CheckEvery = 200 * time.Millisecond
+	// CheckAfter is how late a callback must be before they check its task.
+	CheckAfter = 300 * time.Millisecond
+	// unstartedFor is how long a due task may wait for its first attempt before
+	// they ask the server for the reason.
+	unstartedFor = time.Second
+)
+
+// Obstacle is the reason why the callback of a due task has not arrived.
+type Obstacle struct {
+	Why    string // "" if unknown
+	Failed bool   // an attempt failed, or the task ended
+	Ended  bool   // no attempt follows
+}
+
+// FindObstacle asks the server why the callback of a task has not arrived. The task was
+// due at due by the clock of this machine.
+func FindObstacle(ctx context.Context, api *client.Client, name string, due time.Time) Obstacle {
+	t, err := api.Tasks.Get(ctx, name)
+	switch {
+	case errors.Is(err, client.ErrNotFound):
+		return ended("the task does not exist on the server any more")
+	case err != nil:
+		return waits("%s", exit.OneLine(exit.WithOp(err, "read "+name), nil))
+	}
+	o := obstacleOf(t)
+	if o.Why == "" && time.Since(due) >= unstartedFor {
+		o.Why = unstarted(ctx, api, t)
+	}
+	return o
+}
+
+func ended(format string, args ...any) Obstacle {
+	return Obstacle{Why: fmt.Sprintf(format, args...), Failed: true, Ended: true}
+}
+
+func waits(format string, args ...any) Obstacle { return Obstacle{Why: fmt.Sprintf(format, args...)} }
+
+// obstacleOf returns the obstacle that the record of the task shows.
+func obstacleOf(t *client.Task) Obstacle {
+	switch {
+	case t.State == client.Delivered:
+		return ended("another receiver answered at %s, as seen from the server", t.HTTP.URL)
+	case t.State.Ended():
+		return ended("it is %s%s%s", t.State, lastFailure(t), denialAdvice(t))
+	case len(t.Attempts) > 0:
+		return Obstacle{Why: "an attempt failed" + lastFailure(t) + "; note that the server calls " + t.HTTP.URL + " from its own machine", Failed: true}
+	case t.HeldBy == "pause":
+		return waits("the queue %s is paused: resume it with foliot queue resume %s", t.Queue, t.Queue)
+	case t.HeldBy == "suspended":
+		return waits("the namespace is suspended: an operator can resume it with foliot namespace set NAME --no-suspended")
+	case t.HeldBy != "":
+		return waits("the queue %s is on hold because of a %s", t.Queue, t.HeldBy)
+	}
+	return Obstacle{}
+}
+
+// lastFailure returns a colon and the result of t's last attempt, or "" if t has
+// no attempt.
+func lastFailure(t *client.Task) string {
+	if len(t.Attempts) == 0 {
+		return ""
+	}
+	a := t.Attempts[len(t.Attempts)-1]
+	if a.Status != 0 {
+		return fmt.Sprintf(": status %d", a.Status)
+	}
+	return ": " + a.Error
+}
+
+// denialAdvice returns the remedy if the egress policy denied the attempt.
+func denialAdvice(t *client.Task) string {
+	if t.Reason != "egress_denied" {
+		return ""
+	}
+	return fmt.Sprintf("; tasks may call loopback only if the server has no tokens, or runs with --egress-allow 127.0.0.1/32: foliot doctor egress %s shows more", t.HTTP.URL)
+}
+
+// unstarted returns why t, which is due, has had no attempt yet.
+func unstarted(ctx context.Context, api *client.Client, t *client.Task) string {
+	if t.State == client.Running {
+		return "an attempt is running, and its request has not arrived: note that the server calls " + t.HTTP.URL + " from its own machine"
+	}
+	live, err := api.Admin.Live(ctx)
+	if err != nil {
+		return exit.OneLine(exit.WithOp(err, "read the server's live data"), nil)
+	}
+	for _, q := range live.Queues {
+		if q.Queue == t.Queue && q.LimitedBy != "" {
+			return fmt.Sprintf("the queue %s is limited by %s; foliot top shows more", wording.Qualified(q.Namespace, q.Queue), q.LimitedBy)
+		}
+	}
+	if live.Slots > 0 && live.Running >= live.Slots {
+		return fmt.Sprintf("all %d slots of the server are in use; foliot serve --concurrency sets their number", live.Slots)
+	}
+	return "the task is due, and the server has not started an attempt: foliot doctor lists the problems of the server"
+}
+
+// NotDelivered returns the error of a command whose task was not delivered.
+func NotDelivered(name string, o Obstacle) error {
+	return exit.With(exit.Undelivered, errors.New(o.About(name)))
+}
+
+// About returns o as a sentence about the task of that name.
+func (o Obstacle) About(name string) string {
+	if o.Ended {
+		return name + " was not delivered: " + o.Why
+	}
+	return name + " has not been delivered yet: " + o.Why
+}

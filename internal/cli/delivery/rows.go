@@ -1,0 +1,71 @@
+package delivery
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/wording"
+)
+
+// AddRequest adds the rows of the request, the queue, the priority and labels.
+func AddRequest(r *console.Rows, s *client.Spec) {
+	r.Add("request", strings.TrimSpace(s.HTTP.Method+" "+s.HTTP.URL))
+	for _, name := range sortedKeys(s.HTTP.Headers) {
+		r.Add("header", name+": "+s.HTTP.Headers[name])
+	}
+	r.Add("body", bodyWords(s.HTTP.Body))
+	r.Add("queue", s.Queue)
+	r.Add("priority", string(s.Priority))
+	for _, key := range sortedKeys(s.Labels) {
+		r.Add("label", key+"="+s.Labels[key])
+	}
+}
+
+// AddLimits adds the rows of the time limits, the retries and the dead notice.
+func AddLimits(r *console.Rows, s *client.Spec) {
+	r.Add("timeout", wording.Duration(s.Timeout))
+	r.Add("expire after", wording.Duration(time.Duration(s.ExpireAfter)))
+	r.Add("retry", retryWords(s.Retry))
+	r.Add("on dead", s.OnDead.String())
+}
+
+// bodyWords returns a body in the form that the API uses.
+func bodyWords(b client.Body) string {
+	switch {
+	case b.IsZero():
+		return ""
+	case b.IsJSON():
+		return string(b.Bytes())
+	case b.IsText():
+		var quoted strings.Builder
+		_ = console.WriteJSON(&quoted, string(b.Bytes()), false) // a string can always be encoded
+		return strings.TrimSpace(quoted.String())
+	}
+	return "base64 " + base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+func retryWords(r client.Retry) string {
+	attempts := "any number of attempts"
+	if r.MaxAttempts > 0 {
+		attempts = fmt.Sprintf("at most %d attempts", r.MaxAttempts)
+	}
+	words := attempts + fmt.Sprintf(", %v to %v apart", r.MinBackoff, r.MaxBackoff)
+	if r.MaxAge > 0 {
+		words += ", for " + r.MaxAge.String()
+	}
+	return words
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,107 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// eachTaskName checks the names, and then calls act with each of them.
+func eachTaskName(ctx context.Context, con *console.Console, names []string, act func(name string) error) error {
+	if err := flags.CheckNames(names); err != nil {
+		return err
+	}
+	return con.Each(ctx, names, act)
+}
+
+// manyFlags select the tasks of a command that takes names or a filter.
+type manyFlags struct {
+	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
+
+	flags.Filter
+
+	All bool `group:"filter" help:"All tasks to which the command applies."`
+
+	yesFlag
+}
+
+// yesFlag skips the confirmation of a command that changes many tasks.
+type yesFlag struct {
+	Yes bool `short:"y" help:"Do not ask for confirmation before a filter changes tasks."`
+}
+
+// byFilter reports whether a filter selects the tasks, and not their names. It
+// returns an error unless exactly one of the two is given.
+func (f manyFlags) byFilter() (bool, error) {
+	filtered := f.Given() || f.All
+	switch {
+	case len(f.Names) > 0 && filtered:
+		return false, usage.Errorf("NAME", "give names or a filter, not both")
+	case len(f.Names) == 0 && !filtered:
+		return false, usage.Errorf("NAME", "give names, a filter such as --queue or --label, or --all")
+	case f.All && f.Given():
+		return false, usage.Errorf("--all", "it cannot be combined with other filters")
+	}
+	return filtered, nil
+}
+
+// bulkAct is a method of the client that changes all tasks a filter selects.
+type bulkAct func(context.Context, client.Filter) (client.BulkResult, error)
+
+// bulk calls act with the filter, after a confirmation, and prints the result.
+// The verb is for the question, such as "cancel".
+func (f manyFlags) bulk(ctx context.Context, con *console.Console, act bulkAct, verb, done string) error {
+	filter, err := f.Resolve(time.Now())
+	if err != nil {
+		return err
+	}
+	filter.All = f.All
+	if !f.Yes {
+		act = withConfirmation(con, act, verb)
+	}
+	reply, err := act(ctx, filter)
+	if err != nil {
+		return err
+	}
+	if con.JSON {
+		return con.Object(reply)
+	}
+	con.Linef("%s %d%s", done, reply.Changed, bulkRest(reply))
+	return nil
+}
+
+// withConfirmation returns act with a question before it that names the number
+// of tasks. See console.ConfirmCount.
+func withConfirmation(con *console.Console, act bulkAct, verb string) bulkAct {
+	return func(ctx context.Context, filter client.Filter) (client.BulkResult, error) {
+		expecting := func(n *int) (client.BulkResult, error) {
+			filter.Expect = n
+			return act(ctx, filter)
+		}
+		reply, err := expecting(new(int)) // an expected 0 changes nothing, so this call only counts
+		n, differs := console.OtherCount(err)
+		switch {
+		case differs:
+			return console.ConfirmCount(ctx, con, n, func(tasks string) string { return verb + " " + tasks }, expecting)
+		case err == nil && !con.CanAsk: // a script must fail without --yes even if no task matches
+			return reply, con.Confirm(ctx, "%s 0 tasks?", verb)
+		}
+		return reply, err
+	}
+}
+
+func bulkRest(r client.BulkResult) string {
+	s := ""
+	if r.Accepted > 0 {
+		s += fmt.Sprintf(", %d after their running attempt", r.Accepted)
+	}
+	if r.Skipped > 0 {
+		s += fmt.Sprintf(", skipped %d in a state that does not allow it", r.Skipped)
+	}
+	return s
+}

@@ -1,0 +1,48 @@
+package tasks
+
+import (
+	"context"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+)
+
+// Cancel is the command foliot cancel.
+type Cancel struct{ manyFlags }
+
+// Help shows examples below the usage line.
+func (Cancel) Help() string {
+	return `Cancels tasks by name, or all tasks that a filter selects. "cancelled" means that no attempt starts any more. "accepted"
+means that an attempt is running: it is the last one, and the task ends delivered or cancelled.
+
+With a filter, or with --all, the command counts the tasks and asks for confirmation. Without a terminal it needs --yes.
+
+Examples:
+
+    foliot cancel order-42-close order-43-close
+    foliot cancel --label tenant=acme --state scheduled
+    foliot cancel --queue mail --yes`
+}
+
+// Run cancels the tasks.
+func (c *Cancel) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	filtered, err := c.byFilter()
+	if err != nil {
+		return err
+	}
+	if filtered {
+		return c.bulk(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled")
+	}
+	return eachTaskName(ctx, con, c.Names, func(name string) error {
+		t, pending, err := api.Tasks.Cancel(ctx, name)
+		switch {
+		case err != nil:
+			return err
+		case t.Already:
+			return con.Resultf(t, "%s was already cancelled", name)
+		case pending:
+			return con.Resultf(t, "accepted: an attempt of %s is running, and no other attempt follows", name)
+		}
+		return con.Resultf(t, "cancelled %s", name)
+	})
+}

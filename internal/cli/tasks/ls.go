@@ -1,0 +1,93 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Ls is the command foliot ls.
+type Ls struct {
+	flags.Filter
+
+	Limit int `short:"n" default:"100" placeholder:"N" help:"List at most this many tasks; 0 lists all (default: 100)."`
+}
+
+// Help shows examples below the usage line.
+func (Ls) Help() string {
+	return `Lists tasks in no particular order. A terminal shows a table. Other outputs get one line per task: name, state, due time,
+queue, attempts, URL and next attempt, separated by tabs. With -o json each task is an object. Retries do not change the
+due time.
+
+Examples:
+
+    foliot ls --state scheduled --due-before 10m
+    foliot ls --queue mail --state dead -n 0 | cut -f1
+    foliot ls --label tenant=acme -o json`
+}
+
+// pageSize is how many tasks one request lists.
+const pageSize = 1000
+
+// Run prints the list, page by page.
+func (c *Ls) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if c.Limit < 0 {
+		return usage.Errorf("--limit", "%d is negative; 0 lists all", c.Limit)
+	}
+	filter, err := c.Resolve(time.Now())
+	if err != nil {
+		return err
+	}
+	out := con.Table([]string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL", "NEXT"})
+	shown, more, err := EachTask(ctx, api, client.Query{Filter: filter}, c.Limit, func(t *client.Task) error {
+		if con.JSON {
+			return con.Object(t)
+		}
+		return out.Add(listRow(t)...)
+	})
+	if err = errors.Join(err, out.End()); err != nil { // the tasks that were read before an error are printed
+		return err
+	}
+	if more {
+		con.Notef("showing the first %d; --limit 0 lists all", shown)
+	}
+	return nil
+}
+
+func listRow(t *client.Task) []string {
+	tries := 0
+	if n := len(t.Attempts); n > 0 {
+		tries = t.Attempts[n-1].Number
+	}
+	return []string{t.Name, string(t.State), wording.Instant(t.DueAt), t.Queue, strconv.Itoa(tries), t.HTTP.URL, wording.InstantOr(t.NextAt, "-")}
+}
+
+// EachTask calls visit with each task that query selects. A limit above 0 is the
+// largest number of calls. It returns the number of calls, and whether more
+// tasks follow.
+func EachTask(ctx context.Context, api *client.Client, query client.Query, limit int, visit func(*client.Task) error) (n int, more bool, err error) {
+	query.PageSize = pageSize
+	if limit > 0 {
+		query.PageSize = min(pageSize, limit+1) // one more than limit shows whether more follow
+	}
+	for t, err := range api.Tasks.List(ctx, query) {
+		if err != nil {
+			return n, false, err
+		}
+		if limit > 0 && n == limit {
+			return n, true, nil
+		}
+		if err := visit(t); err != nil {
+			return n, false, err
+		}
+		n++
+	}
+	return n, false, nil
+}

@@ -1,0 +1,81 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Backup is the command foliot backup.
+type Backup struct {
+	File  string `arg:"" help:"The file to write. It appears when the backup is complete; - means standard output."`
+	Force bool   `short:"f" help:"Replace an existing file when the backup is complete."`
+}
+
+// Help shows examples below the usage line.
+func (Backup) Help() string {
+	return `Copies all data of a running server into one file: tasks, queues, tokens, secrets and the audit log, as they were at one moment. The
+server keeps working. Everything that the server confirmed before the backup began is included. This needs an operator's token of
+scope admin.
+
+The file contains the signing secrets in plain text, so protect it like the secrets. foliot restore reads the file and refuses an
+incomplete one. An existing file is replaced only with --force, and only when the backup is complete.
+
+Examples:
+
+    foliot backup /backup/foliot-$(date +%F).tar
+    foliot backup - | zstd > foliot.tar.zst`
+}
+
+// Run takes the backup.
+func (c *Backup) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if err := c.checkFile(); err != nil {
+		return err
+	}
+	began := time.Now()
+	bar := console.NewByteProgress(con, "copied", -1)
+	var size int64
+	write := func(w io.Writer) (err error) {
+		size, err = api.Admin.Backup(ctx, io.MultiWriter(w, bar))
+		return err
+	}
+	var err error
+	if c.File == "-" {
+		err = buffered(con.Out, write)
+	} else {
+		err = replaceFile(c.File, write)
+	}
+	bar.Done()
+	if err != nil {
+		return err
+	}
+	con.Notef("%s in %.1f s: %s", wording.Megabytes(size), time.Since(began).Seconds(), c.File)
+	return nil
+}
+
+// checkFile refuses to replace an existing file without --force. It always
+// refuses to replace a directory or a device.
+func (c *Backup) checkFile() error {
+	info, err := os.Stat(c.File)
+	switch {
+	case c.File == "-" || errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return usage.Errorf("FILE", "%v", err)
+	case info.IsDir():
+		return usage.Errorf("FILE", "%s is a directory", c.File)
+	case !info.Mode().IsRegular():
+		return usage.Errorf("FILE", "%s is not a regular file: name another file, or - for standard output", c.File)
+	case !c.Force:
+		return usage.Errorf("FILE", "%s exists: name another file, or pass --force to replace it", c.File)
+	}
+	return nil
+}

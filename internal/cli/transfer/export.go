@@ -1,0 +1,229 @@
+package transfer
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/tasks"
+	"github.com/foliot/foliot/internal/cli/wording"
+)
+
+// Export is the command foliot export.
+type Export struct {
+	File string `arg:"" optional:"" default:"-" help:"The file to write. It appears when the export is complete; - means standard output (default: -)."`
+
+	flags.Filter
+}
+
+// Help shows examples below the usage line.
+func (Export) Help() string {
+	return `Writes tasks as lines for foliot import: by default waiting and running tasks, with --state dead the dead ones. Each line has the
+requested due time, from which expire_after counts, and the time of the next attempt if a retry is planned. A delay becomes a due
+time, so the imported task cannot be touched. A dead task becomes due when it is imported. Bodies stay the same byte for byte:
+JSON with line breaks is written as text with the content type of JSON. Tasks that are created during the export may be missing.
+
+A task whose name was given by the server, because a schedule or the death of another task created it, is exported under its id.
+After the import it is an ordinary task without a schedule and an instant. An import into the same server creates it twice.
+
+The schedules follow the tasks, filtered by --queue and --label. With a filter for tasks only, such as --state, no schedules are
+exported. A schedule keeps its pause, its number of runs (for --max-runs) and the start of --every. It does not keep which
+instants have fired, so missed instants before the import create no tasks. Ended schedules are left out. An exported schedule
+fires on both servers until it is paused or removed on one.
+
+Examples:
+
+    foliot export tasks.ndjson
+    foliot export --queue mail | foliot --server http://other:8750 import -`
+}
+
+// Run exports the tasks and schedules.
+func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.DueBefore == "" && c.DueAfter == ""
+	if len(c.State) == 0 {
+		c.State = []string{"scheduled", "running"}
+	}
+	filter, err := c.Resolve(time.Now())
+	if err != nil {
+		return err
+	}
+	x := exporter{con: con, api: api, bar: console.NewProgress(con, "exported", -1), terminal: con.OutTerm && c.File == "-"}
+	write := func(w io.Writer) error {
+		if err := x.tasks(ctx, w, filter); err != nil || !schedules {
+			return err
+		}
+		return x.allSchedules(ctx, w, filter)
+	}
+	if c.File == "-" {
+		err = buffered(con.Out, write)
+	} else {
+		err = replaceFile(c.File, write)
+	}
+	x.bar.Done()
+	if err != nil {
+		return fmt.Errorf("export to %s: %w", c.File, err)
+	}
+	con.Notef("exported %d tasks%s", x.count, wording.AndSchedules(x.schedules))
+	if x.ended > 0 {
+		con.Notef("left out %d schedules that have ended", x.ended)
+	}
+	return nil
+}
+
+// exporter writes the lines and counts them.
+type exporter struct {
+	con *console.Console
+	api *client.Client
+	bar *console.Progress
+
+	terminal bool // the lines go to a terminal
+
+	count, schedules, ended int
+}
+
+func (x *exporter) tasks(ctx context.Context, w io.Writer, filter client.Filter) error {
+	_, _, err := tasks.EachTask(ctx, x.api, client.Query{Filter: filter, Bodies: true}, 0, func(t *client.Task) error {
+		x.count++
+		x.bar.Add(1, 0)
+		return x.line(w, exportLine(t))
+	})
+	return err
+}
+
+// allSchedules writes the schedules with the queue and the labels of the filter.
+func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.Filter) error {
+	for s, err := range x.api.Schedules.List(ctx, client.ScheduleQuery{Labels: filter.Labels, Bodies: true}) {
+		switch {
+		case noSchedules(err):
+			x.con.Notef("the server is too old to have schedules: only tasks were exported")
+			return nil
+		case err != nil:
+			return err
+		case filter.Queue != "" && s.Task.Queue != filter.Queue:
+			continue
+		case s.State == client.ScheduleEnded:
+			x.ended++
+			continue
+		}
+		x.schedules++
+		x.bar.Add(1, 0)
+		if err := x.line(w, scheduleToMove(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// line writes v as a line with its body unchanged. For a terminal it escapes
+// control characters.
+func (x *exporter) line(w io.Writer, v json.Marshaler) error {
+	if x.terminal {
+		return console.WriteJSON(w, v, true)
+	}
+	line, err := v.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}
+
+// onOneLine returns h with a body that a line of JSON can hold byte for byte. A
+// JSON body with line breaks, or one that a JSON value cannot represent, becomes
+// text with the content type of JSON, so that the receiver gets the same request.
+func onOneLine(h client.HTTP) client.HTTP {
+	data := h.Body.Bytes()
+	if !h.Body.IsJSON() || data[0] != '"' && string(data) != "null" && !bytes.Contains(data, []byte{'\n'}) &&
+		len(bytes.TrimSpace(data)) == len(data) && utf8.Valid(data) {
+		return h
+	}
+	h.Body = client.Text(string(data))
+	for name := range h.Headers {
+		if strings.EqualFold(name, "Content-Type") {
+			return h
+		}
+	}
+	h.Headers = maps.Clone(h.Headers)
+	if h.Headers == nil {
+		h.Headers = map[string]string{}
+	}
+	h.Headers["content-type"] = "application/json"
+	return h
+}
+
+// noSchedules reports whether the server answered that it has no route for
+// schedules.
+func noSchedules(err error) bool {
+	var refused *client.Error
+	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
+}
+
+// exportLine returns the spec that creates t again, with the requested due time
+// and the time of its next attempt. A dead task is due at its import, as after a
+// retry. Limits that t does not have are written explicitly, because otherwise
+// the defaults of the queue would apply. A task that a schedule or the death of
+// another task created is named by its id.
+func exportLine(t *client.Task) client.Spec {
+	s := t.Spec
+	s.At, s.Delay, s.Parent = t.DueAt, 0, t.Traceparent
+	switch {
+	case t.State == client.Dead:
+		s.At = time.Time{} // due at the import
+	case t.NextAt.After(t.DueAt):
+		s.FirstAttempt = t.NextAt
+	}
+	s.HTTP = onOneLine(s.HTTP)
+	s.ExpireAfter = cmp.Or(s.ExpireAfter, client.Forever)
+	s.OnDead = cmp.Or(s.OnDead, client.NoDeadNotice)
+	if strings.Contains(s.Name, "@") { // given by the server; a client may not use such a name
+		s.Name = t.ID
+	}
+	return s
+}
+
+func buffered(w io.Writer, write func(io.Writer) error) error {
+	buf := bufio.NewWriterSize(w, 256<<10)
+	if err := write(buf); err != nil {
+		return err
+	}
+	return buf.Flush()
+}
+
+// replaceFile writes a temporary file in the same directory, and renames it to
+// path when it is complete and synced. So an incomplete file never has the name
+// of a complete one.
+func replaceFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	if err != nil {
+		return err
+	}
+	err = buffered(f, write)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // return the first error
+	}
+	return err
+}

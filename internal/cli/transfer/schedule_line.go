@@ -1,0 +1,161 @@
+package transfer
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// ScheduleLine is a schedule as a line of export and import: the body of a PUT
+// with the name. A line with a field "task" is a schedule.
+type ScheduleLine struct {
+	Name string
+	Spec client.ScheduleSpec
+}
+
+// MarshalJSON writes the line.
+func (l ScheduleLine) MarshalJSON() ([]byte, error) {
+	spec, err := l.Spec.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	name, err := json.Marshal(l.Name)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Join([][]byte{[]byte(`{"name":`), name, []byte(","), spec[1:]}, nil), nil
+}
+
+// LineOf returns the line that creates s again. Like exportLine, it writes limits
+// that the tasks do not have.
+func LineOf(s *client.Schedule) ScheduleLine {
+	l := ScheduleLine{s.Name, s.ScheduleSpec}
+	paused := s.State == client.SchedulePaused
+	l.Spec.Paused = &paused
+	l.Spec.Task.ExpireAfter = cmp.Or(l.Spec.Task.ExpireAfter, client.Forever)
+	l.Spec.Task.OnDead = cmp.Or(l.Spec.Task.OnDead, client.NoDeadNotice)
+	return l
+}
+
+// scheduleToMove returns the line that creates s on another server and keeps the
+// number of its runs.
+func scheduleToMove(s *client.Schedule) ScheduleLine {
+	l := LineOf(s)
+	runs := s.Runs
+	if !s.WaitingAt.IsZero() { // the waiting run is counted in Runs, but it is not exported
+		runs--
+	}
+	if runs > 0 {
+		l.Spec.SetRuns = &runs
+	}
+	l.Spec.Task.HTTP = onOneLine(l.Spec.Task.HTTP)
+	return l
+}
+
+// isSchedule reports whether a line is a schedule. For most tasks the substring
+// search already rules it out.
+func isSchedule(text []byte) bool {
+	if !bytes.Contains(text, []byte(`"task"`)) {
+		return false
+	}
+	var has struct {
+		Task json.RawMessage `json:"task"`
+	}
+	return json.Unmarshal(text, &has) == nil && has.Task != nil
+}
+
+// readSchedule parses a line. It refuses unknown fields, because the client would
+// not send them to the server.
+func readSchedule(text []byte) (l ScheduleLine, err error) {
+	var in struct {
+		Name string `json:"name"`
+		wire.ScheduleInput
+	}
+	known := json.NewDecoder(bytes.NewReader(text))
+	known.DisallowUnknownFields()
+	if err := known.Decode(&in); err != nil {
+		return l, errors.New(suggesting(strings.TrimPrefix(err.Error(), "json: ")))
+	}
+	if in.Name == "" {
+		return l, errors.New("name: it is missing, and a schedule needs one")
+	}
+	l.Name = in.Name
+	return l, json.Unmarshal(text, &l.Spec)
+}
+
+// unknownInLine matches the error of encoding/json for an unknown field in a
+// schedule's line.
+var unknownInLine = regexp.MustCompile(`^unknown field "(.*)"$`)
+
+// suggesting adds the most similar known field to an error about an unknown
+// field.
+func suggesting(text string) string {
+	if m := unknownInLine.FindStringSubmatch(text); m != nil {
+		text += usage.DidYouMean(m[1], fieldsOfLine)
+	}
+	return text
+}
+
+// fieldsOfLine lists the fields of a schedule's line and of its task.
+var fieldsOfLine = func() (names []string) {
+	for _, t := range []reflect.Type{reflect.TypeFor[wire.ScheduleInput](), reflect.TypeFor[wire.TaskInput](), reflect.TypeFor[wire.HTTPInput](), reflect.TypeFor[wire.Retry]()} {
+		for _, f := range reflect.VisibleFields(t) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}()
+
+// PutSchedule creates or changes a schedule. If the namespace's rate is exceeded,
+// it retries until there is room or ctx ends.
+func PutSchedule(ctx context.Context, api *client.Client, l ScheduleLine, conds ...client.Condition) (*client.Schedule, error) {
+	for {
+		s, err := api.Schedules.Put(ctx, l.Name, l.Spec, conds...)
+		var refused *client.Error
+		if !errors.As(err, &refused) || refused.Code != "rate_exceeded" {
+			return s, err
+		}
+		if !console.Pause(ctx, rateDelay) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// createSchedule creates the schedule of a batch, unless the name is taken.
+func (im *importer) createSchedule(ctx context.Context, b importBatch) error {
+	_, err := PutSchedule(ctx, im.api, *b.schedule, client.IfNoneMatch())
+	var refused *client.Error
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil || errors.Is(err, client.ErrPrecondition):
+		im.mu.Lock()
+		if err == nil {
+			im.total.Schedules++
+		} else {
+			im.total.Skipped++
+		}
+		im.mu.Unlock()
+	case errors.As(err, &refused) && exit.RefusalCode(refused) == exit.Usage:
+		im.report(BadLine{Line: b.numbers[0], Code: refused.Code, Detail: wording.Shorten(refused.Message())})
+	default:
+		return fmt.Errorf("%s: %w", b.lines(), exit.WithOp(err, "import "+b.schedule.Name))
+	}
+	im.bar.Add(1, b.size)
+	return nil
+}
