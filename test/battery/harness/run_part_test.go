@@ -1,0 +1,90 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func TestAnErrorEndsAPartAndItsCleanupsRunInReverse(t *testing.T) {
+	broken := errors.New("broken")
+	tr := &Run{Out: io.Discard}
+	var calls []string
+	note := func(name string) func() { return func() { calls = append(calls, name) } }
+	err := tr.Try(func() {
+		tr.Cleanup(note("redis"))
+		tr.Cleanup(note("server"))
+		tr.Part("one", func() {
+			tr.Cleanup(note("inner"))
+			note("step")()
+		})
+		tr.Part("two", func() {
+			tr.Cleanup(note("receiver"))
+			OK(0, broken)
+			note("a step after the error")()
+		})
+		note("a part after the error")()
+	})
+	if !errors.Is(err, broken) || err.Error() != "two: broken" {
+		t.Errorf("the run ended with %v", err)
+	}
+	if want := []string{"step", "inner", "receiver", "server", "redis"}; !slices.Equal(calls, want) {
+		t.Errorf("the calls were %q, want %q", calls, want)
+	}
+}
+
+func TestAPauseThatIsCutShortEndsThePart(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	tr := &Run{Out: io.Discard}
+	if err := tr.Try(func() { Pause(ctx, time.Hour) }); !errors.Is(err, context.Canceled) {
+		t.Errorf("the run ended with %v", err)
+	}
+}
+
+func TestAPanicOfAnotherKindIsNotAnEndOfARun(t *testing.T) {
+	tr := &Run{Out: io.Discard}
+	cleaned := false
+	defer func() {
+		if p := recover(); p != "a fault" || !cleaned {
+			t.Errorf("the panic was %v, cleaned up is %v", p, cleaned)
+		}
+	}()
+	_ = tr.Try(func() {
+		tr.Cleanup(func() { cleaned = true })
+		panic("a fault")
+	})
+}
+
+// recordingTarget takes every task and keeps its name.
+type recordingTarget chan string
+
+func (c recordingTarget) Create(_ context.Context, in wire.TaskInput) (bool, error) {
+	c <- in.Name
+	return true, nil
+}
+
+func (c recordingTarget) Cancel(context.Context, string) int { return 0 }
+
+func TestTheLoadGoesOnDuringTheAttackAndHasEndedAfterIt(t *testing.T) {
+	tr := &Run{Out: io.Discard, Dir: t.TempDir()}
+	created := make(recordingTarget, 10_000)
+	err := tr.Try(func() {
+		st := tr.OpenLogs(".")
+		st.Carry(t.Context(), Phases{
+			Load:   &Load{Environment: st, Rate: 200, Target: created},
+			Attack: func() { <-created },
+		})
+		if promised, all := len(st.Evidence().Accepted), 1+len(created); promised != all {
+			t.Errorf("created %d, promised %d: a create was under way after the phases", all, promised)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
