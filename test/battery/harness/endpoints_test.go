@@ -44,7 +44,7 @@ func (n *node) asked() []string {
 	return n.keys
 }
 
-func doorsOf(t *testing.T, urls ...string) *Endpoints {
+func endpointsOf(t *testing.T, urls ...string) *Endpoints {
 	t.Helper()
 	ds := &Endpoints{}
 	for _, url := range urls {
@@ -56,7 +56,7 @@ func doorsOf(t *testing.T, urls ...string) *Endpoints {
 
 func TestACreateWithoutAnAnswerIsAskedForAgainUnderItsKey(t *testing.T) {
 	a, b := startNode(t, 503, 0), startNode(t, 0, 500)
-	ds := doorsOf(t, a.URL, b.URL)
+	ds := endpointsOf(t, a.URL, b.URL)
 	ok, err := ds.Create(t.Context(), Task("task", "http://127.0.0.1/", time.Now()))
 	if !ok || err != nil {
 		t.Fatal(ok, err)
@@ -68,7 +68,7 @@ func TestACreateWithoutAnAnswerIsAskedForAgainUnderItsKey(t *testing.T) {
 
 func TestACreateThatIsRefusedIsNotRepeated(t *testing.T) {
 	a := startNode(t, 422)
-	if ok, err := doorsOf(t, a.URL).Create(t.Context(), Task("task", "http://127.0.0.1/", time.Now())); ok || err == nil || len(a.asked()) != 1 {
+	if ok, err := endpointsOf(t, a.URL).Create(t.Context(), Task("task", "http://127.0.0.1/", time.Now())); ok || err == nil || len(a.asked()) != 1 {
 		t.Errorf("created %v, %v, asked %d times", ok, err, len(a.asked()))
 	}
 }
@@ -80,19 +80,19 @@ func TestACancelAsksOneNodeOnce(t *testing.T) {
 		a := startNode(t, status)
 		gone := httptest.NewServer(nil)
 		gone.Close() // no node gets requests there
-		if got := doorsOf(t, gone.URL, a.URL).Cancel(t.Context(), "task"); got != want || len(a.asked()) != 1 {
+		if got := endpointsOf(t, gone.URL, a.URL).Cancel(t.Context(), "task"); got != want || len(a.asked()) != 1 {
 			t.Errorf("a node that answers %d: %d, asked %d times", status, got, len(a.asked()))
 		}
 	}
 }
 
-func TestAShutDoorIsPassedBy(t *testing.T) {
+func TestAClosedEndpointIsSkipped(t *testing.T) {
 	a, b := startNode(t), startNode(t)
-	ds := doorsOf(t, a.URL, b.URL)
+	ds := endpointsOf(t, a.URL, b.URL)
 	ds.List[0].Closed.Store(true)
 	for range 10 {
 		if d := ds.Next(); d != ds.List[1] {
-			t.Fatal("the shut one is asked")
+			t.Fatal("the closed endpoint was used")
 		}
 	}
 }

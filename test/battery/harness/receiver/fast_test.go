@@ -59,7 +59,7 @@ func deliver(t *testing.T, client *http.Client, url, name string, h http.Header,
 	return resp.StatusCode
 }
 
-func TestASinkLogsEveryCallbackAndVerifiesSome(t *testing.T) {
+func TestAFastReceiverLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deliveries")
 	s, err := openFastServer(path, "127.0.0.1:0")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestASinkLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 	}
 }
 
-func TestASinkRefusesWhatItCannotRead(t *testing.T) {
+func TestAFastReceiverRefusesInvalidRequests(t *testing.T) {
 	s, err := openFastServer(filepath.Join(t.TempDir(), "deliveries"), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestASinkRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-func TestASinkInAProcessOfItsOwnTakesOrdersUntilItIsClosed(t *testing.T) {
+func TestAFastReceiverTakesOrdersUntilItIsClosed(t *testing.T) {
 	start := time.Now()
 	p, err := StartFast(filepath.Join(t.TempDir(), "deliveries"), "127.0.0.1:0")
 	if err != nil {

@@ -2,7 +2,6 @@ package directory
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -85,8 +84,7 @@ func surviveKills(ctx context.Context, st *harness.Environment, name string, att
 				return kills
 			}
 		case <-ctx.Done():
-			harness.Check(fmt.Errorf("%s was not dead after %d kills", name, kills))
-			return kills
+			harness.Fatalf("%s was not dead after %d kills", name, kills)
 		}
 	}
 }

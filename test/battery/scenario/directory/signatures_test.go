@@ -33,7 +33,7 @@ func signedBy(t *testing.T, secret string, body []byte) http.Header {
 	return h
 }
 
-func TestARingAcceptsWhatTheSecretOfTheMomentSigned(t *testing.T) {
+func TestAVerifierAcceptsOnlyTheCurrentSecret(t *testing.T) {
 	body := []byte(`{"order":42}`)
 	by := func(secrets ...string) http.Header {
 		h := signedBy(t, secrets[0], body)
