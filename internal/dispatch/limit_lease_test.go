@@ -11,12 +11,13 @@ import (
 	"github.com/foliot/foliot/internal/store"
 )
 
-// withOffice runs f with a bed that shares its limits through a counter.
-func withOffice(t *testing.T, wide time.Duration, r receiver, f func(b *bed, c *counter)) {
+// withRemotePermits runs f with a bed that shares its limits through
+// remotePermits.
+func withRemotePermits(t *testing.T, wide time.Duration, r receiver, f func(b *bed, c *remotePermits)) {
 	t.Helper()
-	var c *counter
+	var c *remotePermits
 	wrap := func(q store.LeaseStore) store.LeaseStore {
-		c = newCounter(wide)
+		c = newRemotePermits(wide)
 		return struct {
 			store.LeaseStore
 			store.PermitStore
@@ -26,7 +27,7 @@ func withOffice(t *testing.T, wide time.Duration, r receiver, f func(b *bed, c *
 }
 
 func TestQueuesWithoutLimitsAndPausedQueuesRequestNoPermits(t *testing.T) {
-	withOffice(t, time.Millisecond, accept, func(b *bed, c *counter) {
+	withRemotePermits(t, time.Millisecond, accept, func(b *bed, c *remotePermits) {
 		b.Configure(limit("paused", settings.QueueSettings{Paused: true, Concurrency: 5, Rate: 10}))
 		b.apply(crowd(t, "p", 20, in("paused"))...)
 		b.apply(crowd(t, "t", 100)...)
@@ -43,7 +44,7 @@ func TestQueuesWithoutLimitsAndPausedQueuesRequestNoPermits(t *testing.T) {
 // must ask for hundreds of tasks.
 func TestADistantStoreDoesNotReduceConcurrency(t *testing.T) {
 	const takes = 10 * time.Millisecond
-	withOffice(t, 20*time.Millisecond, after(takes), func(b *bed, c *counter) {
+	withRemotePermits(t, 20*time.Millisecond, after(takes), func(b *bed, c *remotePermits) {
 		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 5, Rate: 1000, Burst: 1000}))
 		for i := range 5 {
 			b.apply(crowd(t, fmt.Sprint("limited", i), 100, in("limited"), to(fmt.Sprint("host", i)), at(millis()+1000))...)
@@ -60,7 +61,7 @@ func TestADistantStoreDoesNotReduceConcurrency(t *testing.T) {
 }
 
 func TestPermitsAreRequestedEarlyEnoughForDueTasks(t *testing.T) {
-	withOffice(t, 20*time.Millisecond, accept, func(b *bed, c *counter) {
+	withRemotePermits(t, 20*time.Millisecond, accept, func(b *bed, c *remotePermits) {
 		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 5, PerDestination: 3, Rate: 100}))
 		for i := range 20 {
 			b.create(fmt.Sprint("t", i), time.Duration(i+1)*7*time.Second, in("limited"))
@@ -75,7 +76,7 @@ func TestPermitsAreRequestedEarlyEnoughForDueTasks(t *testing.T) {
 }
 
 func TestUnusedPermitsAreGivenBack(t *testing.T) {
-	withOffice(t, time.Millisecond, after(100*time.Millisecond), func(b *bed, c *counter) {
+	withRemotePermits(t, time.Millisecond, after(100*time.Millisecond), func(b *bed, c *remotePermits) {
 		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 50, PerDestination: 20, Rate: 1000}))
 		b.apply(crowd(t, "t", 100, in("limited"))...)
 		b.pass(time.Second)
@@ -96,7 +97,7 @@ func TestUnusedPermitsAreGivenBack(t *testing.T) {
 }
 
 func TestAStoppingNodeReturnsItsPermits(t *testing.T) {
-	withOffice(t, time.Millisecond, after(3*time.Second), func(b *bed, c *counter) {
+	withRemotePermits(t, time.Millisecond, after(3*time.Second), func(b *bed, c *remotePermits) {
 		b.Configure(limit("limited", settings.QueueSettings{Concurrency: 50, Rate: 1000}))
 		b.apply(crowd(t, "t", 5, in("limited"), patient)...)
 		b.pass(time.Second)
@@ -118,9 +119,9 @@ func TestAStoppingNodeReturnsItsPermits(t *testing.T) {
 
 func TestWithoutTheStoreNothingStartsInLimitedQueuesAfterTheLease(t *testing.T) {
 	var log strings.Builder
-	var c *counter
+	var c *remotePermits
 	wrap := func(q store.LeaseStore) store.LeaseStore {
-		c = newCounter(time.Millisecond)
+		c = newRemotePermits(time.Millisecond)
 		return struct {
 			store.LeaseStore
 			store.PermitStore
@@ -160,7 +161,7 @@ func TestWithoutTheStoreNothingStartsInLimitedQueuesAfterTheLease(t *testing.T) 
 }
 
 func TestNewSharedLimitsTakeEffectAtOnce(t *testing.T) {
-	withOffice(t, time.Millisecond, after(time.Minute), func(b *bed, _ *counter) {
+	withRemotePermits(t, time.Millisecond, after(time.Minute), func(b *bed, _ *remotePermits) {
 		steps := []struct {
 			q    settings.QueueSettings
 			want int

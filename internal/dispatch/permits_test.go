@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/store"
 )
 
-// counter is an Office as a node at that distance sees it.
-type counter struct {
+// remotePermits is a PermitStore behind a connection with a round-trip time.
+type remotePermits struct {
 	mu    sync.Mutex // guards the fields below
 	o     *permittest.Model
 	away  bool // it does not reply
@@ -25,22 +25,22 @@ type counter struct {
 
 var errAway = errors.New("away")
 
-func newCounter(wide time.Duration) *counter {
-	return &counter{
+func newRemotePermits(wide time.Duration) *remotePermits {
+	return &remotePermits{
 		o: permittest.NewModel(6 * time.Second), wide: wide, began: time.Now(),
 		last: map[store.PermitScope]store.PermitAsk{}, asked: map[store.PermitScope]int{},
 	}
 }
 
-func (c *counter) Shared() bool { return true }
+func (c *remotePermits) Shared() bool { return true }
 
-func (c *counter) WatchPermits(hint func([]store.PermitScope)) {
+func (c *remotePermits) WatchPermits(hint func([]store.PermitScope)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hint = hint
 }
 
-func (c *counter) Permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {
+func (c *remotePermits) Permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {
 	pause(ctx, c.wide/2)
 	replies := make([]store.PermitReply, len(asks))
 	c.mu.Lock()
@@ -58,14 +58,14 @@ func (c *counter) Permit(ctx context.Context, asks []store.PermitAsk) []store.Pe
 	return replies
 }
 
-func (c *counter) set(away bool) {
+func (c *remotePermits) set(away bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.away = away
 }
 
 // asks returns the number of requests so far.
-func (c *counter) asks() int {
+func (c *remotePermits) asks() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := 0
@@ -76,7 +76,7 @@ func (c *counter) asks() int {
 }
 
 // out returns the permits and tokens that the model has granted.
-func (c *counter) out() (permits, tokens int) {
+func (c *remotePermits) out() (permits, tokens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.o.Held(0)

@@ -9,7 +9,7 @@ import (
 )
 
 func TestATaskRunByHandNeedsNoSharedToken(t *testing.T) {
-	withOffice(t, time.Millisecond, accept, func(b *bed, _ *counter) {
+	withRemotePermits(t, time.Millisecond, accept, func(b *bed, _ *remotePermits) {
 		b.Configure(limit("limited", settings.QueueSettings{Rate: 0.001, Burst: 1, Paused: true}))
 		b.create("t", time.Hour, in("limited"))
 		b.apply(task.Run{Key: key("t")})

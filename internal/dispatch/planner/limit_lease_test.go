@@ -30,8 +30,9 @@ type start struct {
 	at   time.Duration
 }
 
-// TestPlannersThatShareLimitsKeepThem runs several planners and an Office.
-// Requests and replies between them take time, get lost, or find a lease ended.
+// TestPlannersThatShareLimitsKeepThem runs several planners and a model of the
+// store. Requests and replies between them take time, get lost, or find a lease
+// ended.
 func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := &settings.QueueSettings{Name: "q"}
@@ -94,9 +95,9 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 						pl.Release(p, now, Nothing, nil)
 						continue
 					}
-					lapsed := !pl.Covered(p)
+					expired := !pl.Covered(p)
 					pl.Begin(p)
-					if lapsed {
+					if expired {
 						pl.Release(p, now, Unsent, nil)
 						continue
 					}

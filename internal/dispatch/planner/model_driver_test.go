@@ -85,7 +85,7 @@ func (w *world) pass(ms int) {
 	w.now += task.Millis(ms)
 	w.monotonic += time.Duration(ms)*time.Millisecond + time.Duration(w.rnd.IntN(1000))
 	w.planner.Tick(w.monotonic)
-	ring := func(b *Wakeup) {
+	wake := func(b *Wakeup) {
 		due := b.Wall != 0 && b.Wall <= w.now || b.Monotonic != 0 && b.Monotonic <= w.monotonic
 		if due && !w.chance(w.lossy) {
 			w.planner.Wake(b, w.now)
@@ -93,14 +93,14 @@ func (w *world) pass(ms int) {
 	}
 	for _, name := range w.lanes { // in order: seeds must repeat
 		if l := w.planner.lanes[name]; l != nil {
-			ring(&l.wakeup)
+			wake(&l.wakeup)
 		}
 	}
 	for _, q := range sorted(w.planner.queues) {
-		ring(&q.wakeup)
+		wake(&q.wakeup)
 	}
 	for _, t := range sorted(w.planner.destinations) {
-		ring(&t.wakeup)
+		wake(&t.wakeup)
 	}
 }
 

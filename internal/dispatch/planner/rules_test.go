@@ -54,7 +54,7 @@ func TestNothingIsPickedEarlyWhenTheClockStepsBack(t *testing.T) {
 	for _, l := range pl.lanes { // the timer that was set for it fires
 		pl.Wake(&l.wakeup, noon)
 	}
-	want(t, "after the ring", names(pl, noon, 10), "t")
+	want(t, "after the wakeup", names(pl, noon, 10), "t")
 }
 
 func TestATimerThatFiresTooEarlyIsSetAgain(t *testing.T) {
