@@ -203,7 +203,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 // open reads the state of the store and starts its goroutines. After an error
 // none of them runs.
 func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, error) {
-	m, err := identity.Agree(ctx, servers, identity.Wishes{Shards: c.Shards, Lease: c.ShardLease, Alone: c.Alone})
+	m, err := identity.Agree(ctx, servers, identity.Requirements{Shards: c.Shards, Lease: c.ShardLease, Alone: c.Alone})
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ func (s *Store) Now() time.Time {
 	if s.config.CallersClock {
 		return time.Now()
 	}
-	earliest, _ := s.servers.Clocks.At(s.servers.Clocks.Steady())
+	earliest, _ := s.servers.Clocks.At(s.servers.Clocks.Monotonic())
 	return earliest
 }
 
@@ -24,7 +24,7 @@ func (s *Store) Latest() time.Time {
 	if s.config.CallersClock {
 		return time.Now()
 	}
-	_, latest := s.servers.Clocks.At(s.servers.Clocks.Steady())
+	_, latest := s.servers.Clocks.At(s.servers.Clocks.Monotonic())
 	return latest
 }
 
@@ -48,7 +48,7 @@ func (s *Store) nowWithin() (earliest, latest time.Time) {
 		now := time.Now()
 		return now, now
 	}
-	return s.servers.Clocks.Within(s.servers.Clocks.Steady())
+	return s.servers.Clocks.Within(s.servers.Clocks.Monotonic())
 }
 
 // now returns Now in milliseconds.

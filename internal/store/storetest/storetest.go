@@ -38,7 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		name  string
 		cases []testCase
 	}{
-		{"ledger", taskCases},
+		{"tasks", taskCases},
 		{"idempotency", idempotencyCases},
 		{"list", listCases},
 		{"lanes", laneCases},

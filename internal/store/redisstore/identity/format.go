@@ -44,8 +44,8 @@ var ErrDiffers = errors.New("this server is incompatible with the store")
 // ErrConfig marks settings that cannot work.
 var ErrConfig = errors.New("invalid shard settings")
 
-// Wishes are the values that a node requires and all nodes must share.
-type Wishes struct {
+// Requirements are the values that a node requires and all nodes must share.
+type Requirements struct {
 	Shards int           // 0: the stored number
 	Lease  time.Duration // Config.ShardLease of the store
 	Alone  bool          // no other node uses the store, so any lease is accepted
@@ -83,7 +83,7 @@ func (m Meta) readable() error {
 
 // Agree compares c with the values that all nodes must share, and returns the
 // stored values. If no value is stored yet, Agree stores those of c.
-func Agree(ctx context.Context, s *redisconn.Servers, c Wishes) (Meta, error) {
+func Agree(ctx context.Context, s *redisconn.Servers, c Requirements) (Meta, error) {
 	if err := refuseLostMeta(ctx, s, cmp.Or(c.Shards, DefaultShards)); err != nil {
 		return Meta{}, err
 	}
@@ -133,7 +133,7 @@ func ReadMeta(ctx context.Context, s *redisconn.Servers) (Meta, error) {
 
 // decideMeta returns the content of keyspace.MetaKey. Before that it writes the
 // key if it is missing, has no identity, or has a lease that may be replaced.
-func decideMeta(ctx context.Context, s *redisconn.Servers, c Wishes, replaces string) (Meta, error) {
+func decideMeta(ctx context.Context, s *redisconn.Servers, c Requirements, replaces string) (Meta, error) {
 	shards := cmp.Or(c.Shards, DefaultShards)
 	lease := millis(c.Lease)
 	replies, err := s.Repeat(ctx, decide, redisconn.Run{Keys: []string{keyspace.MetaKey}, Args: []string{

@@ -159,13 +159,13 @@ func (s *Servers) readMasters(ctx context.Context) (answered int, err error) {
 func (s *Servers) conditionAt(ctx context.Context, addr string, node rueidis.Client) (condition, error) {
 	ctx, stop := context.WithTimeout(ctx, CheckEvery)
 	defer stop()
-	sent := s.Clocks.Steady()
+	sent := s.Clocks.Monotonic()
 	info, config, err := report(ctx, addr, node)
 	if err != nil {
 		return condition{}, err
 	}
 	if micros, err := strconv.ParseInt(info["server_time_usec"], 10, 64); err == nil {
-		s.Clocks.Observe(addr, micros, sent, s.Clocks.Steady())
+		s.Clocks.Observe(addr, micros, sent, s.Clocks.Monotonic())
 	}
 	how := conditionOf(addr, info, config, s.memory)
 	how.asked = sent

@@ -132,7 +132,7 @@ func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint
 	for _, r := range writes {
 		r.loose, r.fence = loose, known[r.slot]
 	}
-	sent := s.Clocks.Steady()
+	sent := s.Clocks.Monotonic()
 	results, err := s.send(ctx, writes)
 	if err != nil {
 		return nil, 0, err
@@ -221,7 +221,7 @@ func readOutcomes(reply []rueidis.RedisMessage, outcomes []Outcome, places []int
 
 // readClocks passes the clocks in the replies of put to s.Clocks.
 func (s *Servers) readClocks(writes []*write, results []result, sent time.Duration) {
-	received, m := s.Clocks.Steady(), s.Masters.Load()
+	received, m := s.Clocks.Monotonic(), s.Masters.Load()
 	for i, l := range results {
 		if l.err != nil || len(l.values) == 0 {
 			continue

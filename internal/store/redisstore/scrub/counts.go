@@ -43,15 +43,15 @@ func (sc *scrub) recount(ctx context.Context, sh *keyspace.Shard) error {
 		if err != nil {
 			return err
 		}
-		if steady(stamps, same) && int(n) == len(stamps) {
+		if unchanged(stamps, same) && int(n) == len(stamps) {
 			return sc.correct(ctx, sh, have, want)
 		}
 	}
 	return nil
 }
 
-// steady reports whether two walks found the same stamps, and no record twice.
-func steady(a, b map[string]string) bool {
+// unchanged reports whether two walks found the same stamps, and no record twice.
+func unchanged(a, b map[string]string) bool {
 	return maps.EqualFunc(a, b, func(a, b string) bool { return a == b && a != "" })
 }
 

@@ -79,8 +79,8 @@ func New() *Clocks {
 	return c
 }
 
-// Steady returns the time of the monotonic clock.
-func (c *Clocks) Steady() time.Duration { return time.Since(c.base) }
+// Monotonic returns the time of the monotonic clock.
+func (c *Clocks) Monotonic() time.Duration { return time.Since(c.base) }
 
 // Observe records that a server's clock showed micros between two times of the
 // monotonic clock.
@@ -147,7 +147,7 @@ func (c *Clocks) Within(m time.Duration) (earliest, latest time.Time) {
 // Ahead returns how far a server's clock is ahead of a wall clock that shows
 // now, and the largest error of that value.
 func (c *Clocks) Ahead(addr string, now time.Time) (by, unsure time.Duration) {
-	m := int64(c.Steady())
+	m := int64(c.Monotonic())
 	c.mu.Lock()
 	b := c.of[addr]
 	c.mu.Unlock()

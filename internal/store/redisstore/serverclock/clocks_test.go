@@ -92,12 +92,12 @@ func TestAnOutageDoesNotCountAsAClockStep(t *testing.T) {
 					servers := map[string]fakeClock{"a": {drift: drift}, "b": {ahead: 20 * time.Millisecond, drift: -drift}}
 					answer := func() {
 						for addr, f := range servers {
-							f.ask(c, addr, c.Steady(), time.Millisecond, time.Millisecond)
+							f.ask(c, addr, c.Monotonic(), time.Millisecond, time.Millisecond)
 						}
 						c.Retain(func(addr string) bool { _, is := servers[addr]; return is })
 					}
 					answer()
-					followed := trusted.NewWithin(func() (earliest, latest time.Time) { return c.Within(c.Steady()) }, nil)
+					followed := trusted.NewWithin(func() (earliest, latest time.Time) { return c.Within(c.Monotonic()) }, nil)
 					for ended := time.Now().Add(away); time.Now().Before(ended); time.Sleep(time.Second) {
 						if lag := followed.Lag(); lag != 0 {
 							t.Fatalf("nothing is heard of Redis: the trusted time lags by %v", lag)
@@ -161,6 +161,6 @@ func TestASilentServerOrReplicaDoesNotHoldBackTheTime(t *testing.T) {
 func BenchmarkNow(b *testing.B) {
 	c := New()
 	for b.Loop() {
-		c.At(c.Steady())
+		c.At(c.Monotonic())
 	}
 }
