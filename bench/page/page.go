@@ -7,7 +7,6 @@ import (
 	"bytes"
 	_ "embed" // for the common parts of the pages
 	"fmt"
-	"regexp"
 	"strings"
 	"text/template"
 )
@@ -41,13 +40,21 @@ func Title(title string, ours bool) string {
 	return title
 }
 
-// Tables returns the headings, tables and failures of a page, for a terminal.
+// Tables returns the tables and the failures of a page, for a terminal. Each
+// table has the heading before it.
 func Tables(text []byte) string {
 	var b strings.Builder
+	heading := ""
 	for line := range strings.Lines(string(text)) {
-		if line == "\n" || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "- Failed") {
-			b.WriteString(line)
+		switch {
+		case strings.HasPrefix(line, "#"):
+			heading = "\n" + line + "\n"
+		case strings.HasPrefix(line, "|"), strings.HasPrefix(line, "- Failed"):
+			b.WriteString(heading + line)
+			heading = ""
+		case strings.HasSuffix(b.String(), "|\n"):
+			b.WriteByte('\n')
 		}
 	}
-	return regexp.MustCompile(`\n{3,}`).ReplaceAllString(b.String(), "\n\n")
+	return b.String()
 }

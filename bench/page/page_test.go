@@ -103,3 +103,10 @@ func TestMissedTargetsAreShown(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestATerminalGetsTheTablesWithTheirHeadings(t *testing.T) {
+	got := Tables([]byte("# Page\n\nText.\n\n## First\n\nText.\n\n| a |\n| b |\n\nText.\n\n| c |\n\n## Second\n\n- Text.\n- Failed: it\n"))
+	if want := "\n## First\n\n| a |\n| b |\n\n| c |\n\n\n## Second\n\n- Failed: it\n"; got != want {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}

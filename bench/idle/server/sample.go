@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"syscall"
 	"time"
-
-	"github.com/foliot/foliot/bench/child"
 )
 
 // Sample returns the resources that the process has used. collected adds the
@@ -29,7 +27,6 @@ func (s *Server) Sample(collected bool, out *Sample) error {
 	out.Stalls = s.guard.Stalls()
 	out.Messages = s.messages.Load()
 	out.CPU = cpu()
-	out.At = child.Now()
 	return nil
 }
 

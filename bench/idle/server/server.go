@@ -47,7 +47,6 @@ type Config struct {
 
 // Sample is the state of the process.
 type Sample struct {
-	At          time.Duration // child.Now
 	CPU         time.Duration // since the process started
 	Messages    int64         // since the process started
 	Open        int           // connections
