@@ -69,8 +69,8 @@ func (t *Timer) releaseLocked() {
 	}
 }
 
-// withdrawLocked removes the Timer from the wheel. If the wheel has claimed it
-// already, the claim finds another ID and does nothing.
+// withdrawLocked removes the Timer from the wheel. If it has
+// expired already, its expiry finds another ID and does nothing.
 func (t *Timer) withdrawLocked() {
 	if t.id != 0 {
 		t.wheel.Remove(t.id)

@@ -16,8 +16,8 @@ const batchSize = 256
 // batch is the slice of one hand-over. It returns to its shard after the
 // callback has returned.
 type batch[T any] struct {
-	items  []Expired[T]
-	claims []claimed[T] // of the items; empty while the lock is not held
+	items []Expired[T]
+	due   []dueTimer[T] // of the items; empty while the lock is not held
 }
 
 func (sh *shard[T]) takeBatchLocked() *batch[T] {
@@ -40,28 +40,28 @@ func (sh *shard[T]) giveBatch(b *batch[T]) {
 	sh.mu.Unlock()
 }
 
-// stepBatchLocked claims a batch and hands it over. It fetches the values in a
+// stepBatchLocked expires a batch and hands it over. It fetches the values in a
 // second round: without an atomic operation between them, the processor waits
 // for many values at the same time.
 func (sh *shard[T]) stepBatchLocked(m *moment, budget *int) bool {
-	c, ok := sh.claimLocked(m, budget)
+	c, ok := sh.expireLocked(m, budget)
 	if !ok {
 		return false
 	}
 	b := sh.takeBatchLocked()
 	for ok {
 		b.items = append(b.items, Expired[T]{ID: c.id, Due: sh.dueTime(&c), Late: c.late})
-		b.claims = append(b.claims, c)
+		b.due = append(b.due, c)
 		if len(b.items) == batchSize || *budget <= 0 {
 			break
 		}
-		c, ok = sh.claimLocked(m, budget)
+		c, ok = sh.expireLocked(m, budget)
 	}
-	for i := range b.claims {
-		b.items[i].Value = b.claims[i].take()
+	for i := range b.due {
+		b.items[i].Value = b.due[i].take()
 	}
-	clear(b.claims)
-	b.claims = b.claims[:0]
+	clear(b.due)
+	b.due = b.due[:0]
 	sh.limit.free(len(b.items))
 	number := sh.beginLocked(len(b.items))
 	sh.unlocked(func() {
@@ -70,10 +70,10 @@ func (sh *shard[T]) stepBatchLocked(m *moment, budget *int) bool {
 	return true
 }
 
-// dueTime returns the deadline of a claimed timer by the wall clock. For a
+// dueTime returns the deadline of an expired timer by the wall clock. For a
 // timer of the monotonic clock, it counts from the wall clock's reading when
 // the shard began.
-func (sh *shard[T]) dueTime(c *claimed[T]) time.Time {
+func (sh *shard[T]) dueTime(c *dueTimer[T]) time.Time {
 	if c.wall {
 		return sh.wallInstant(c.tick)
 	}

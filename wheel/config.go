@@ -82,11 +82,11 @@ type settings[T any] struct {
 	// nil. They are called without the lock, on the driver's goroutine. dropped
 	// is called on the goroutine on which Run refused or failed.
 	direct  func(T) (yes bool) // call fire at once, without Run: it is short and does not panic
-	dropped func(id ID, v T)   // a timer that was claimed will never be given to fire
+	dropped func(id ID, v T)   // a timer that expired will never be given to fire
 
-	// claiming may be nil. It is called under the shard's lock, when a timer is
-	// claimed and its cell still holds the value.
-	claiming func(sh *shard[T], index uint32)
+	// expiring may be nil. It is called under the shard's lock, when a timer
+	// expires and its cell still holds the value.
+	expiring func(sh *shard[T], index uint32)
 }
 
 // newSettings fills in the defaults. It panics if cfg is invalid, because that

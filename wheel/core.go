@@ -85,7 +85,7 @@ func (c *Core[T]) Advance(now uint64, limit int, fire func(ID, T)) (fired int) {
 	now = min(now, maxTick-1)
 	for fired < limit {
 		budget := 1 << 30
-		index, _, ok := c.ticks.claim(now, &budget)
+		index, _, ok := c.ticks.expire(now, &budget)
 		if !ok {
 			if budget > 0 {
 				break

@@ -132,12 +132,12 @@ func TestAHugeSlotDoesNotDelayLaterSlots(t *testing.T) {
 			add(when)
 		}
 		later := add(2 * when)
-		for claims := 1; ; claims++ {
-			if claims > 3*turnLength {
-				t.Fatalf("tick %d: the later timer still waits after %d claims", when, claims)
+		for expired := 1; ; expired++ {
+			if expired > 3*turnLength {
+				t.Fatalf("tick %d: the later timer still waits after %d others", when, expired)
 			}
 			budget := stepBudget
-			index, _, ok := h.claim(2*when, &budget)
+			index, _, ok := h.expire(2*when, &budget)
 			if !ok && budget > 0 {
 				t.Fatal("lost")
 			}
@@ -148,7 +148,7 @@ func TestAHugeSlotDoesNotDelayLaterSlots(t *testing.T) {
 	}
 }
 
-func TestAClaimLooksAtNoMoreThanItsBudget(t *testing.T) {
+func TestExpireExaminesAtMostItsBudget(t *testing.T) {
 	nodes := newTable()
 	h := newHierarchy(&nodes, 0, 0, turnLength)
 	const n = 100_000
@@ -159,7 +159,7 @@ func TestAClaimLooksAtNoMoreThanItsBudget(t *testing.T) {
 	steps := 0
 	for fired := 0; fired < n; steps++ {
 		budget := 1000
-		if index, _, ok := h.claim(1<<20, &budget); ok {
+		if index, _, ok := h.expire(1<<20, &budget); ok {
 			nodes.free(index)
 			h.leave()
 			fired++
@@ -203,17 +203,17 @@ func TestFarTimersAreMovedOnlyDownTheLevels(t *testing.T) {
 
 // An entry in a slot of one clock may by accident match a node that is now used
 // by the other clock.
-func TestAnEntryOfTheOtherClockClaimsNothing(t *testing.T) {
+func TestAnEntryOfTheOtherClockExpiresNoTimer(t *testing.T) {
 	nodes := newTable()
 	mono, wall := newHierarchy(&nodes, 0, 0, 0), newHierarchy(&nodes, 1_000_000, wallBit, 0)
 	index, n, generation := nodes.take()
 	mono.add(index, n, generation, 5000)
 	wall.place(entryOf(index, n.place), 1_000_001)
 	budget := 100
-	if _, _, ok := wall.claim(2_000_000, &budget); ok {
-		t.Error("the wall clock claimed a timer of the monotonic one")
+	if _, _, ok := wall.expire(2_000_000, &budget); ok {
+		t.Error("the wall clock expired a timer of the monotonic one")
 	}
-	if got, _, ok := mono.claim(5000, &budget); !ok || got != index {
+	if got, _, ok := mono.expire(5000, &budget); !ok || got != index {
 		t.Error("the timer is lost")
 	}
 }

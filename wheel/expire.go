@@ -62,16 +62,16 @@ func (h *hierarchy) takeDueSlot(now uint64) bool {
 	return true
 }
 
-// claim finds a timer that is due at now and ends it: from now on it counts as
+// expire finds a timer that is due at now and ends it: from now on it counts as
 // fired. It takes one from budget for each entry that it examines. If it
 // returns ok = false and budget is left, no other timer is due. The caller
 // frees the node.
-func (h *hierarchy) claim(now uint64, budget *int) (index uint32, tick uint64, ok bool) {
+func (h *hierarchy) expire(now uint64, budget *int) (index uint32, tick uint64, ok bool) {
 	for *budget > 0 {
 		if len(h.overdue) > 0 {
 			*budget--
 			e := h.overdue.pop()
-			if index, tick, ok = h.claimEntry(e.entry, e.tick); ok {
+			if index, tick, ok = h.expireEntry(e.entry, e.tick); ok {
 				return index, tick, true
 			}
 			continue
@@ -90,7 +90,7 @@ func (h *hierarchy) claim(now uint64, budget *int) (index uint32, tick uint64, o
 		e := w.pop(&h.blocks)
 		*budget--
 		h.endStep(now, 1)
-		if index, tick, ok = h.claimEntry(e, h.cursor); ok {
+		if index, tick, ok = h.expireEntry(e, h.cursor); ok {
 			return index, tick, true
 		}
 	}
@@ -98,7 +98,7 @@ func (h *hierarchy) claim(now uint64, budget *int) (index uint32, tick uint64, o
 }
 
 // warmUp loads the nodes of the first block's entries into the cache. The
-// claims themselves are atomic operations, so the processor would wait for one
+// expiries themselves are atomic operations, so the processor would wait for one
 // node after the other. Here it waits for all of them at the same time.
 func (h *hierarchy) warmUp(w *work) {
 	w.warm = true
@@ -136,9 +136,9 @@ func (h *hierarchy) endStep(now uint64, entries uint32) {
 	h.takeDueSlot(now)
 }
 
-// claimEntry ends the timer of an entry if it is due at now. If the timer was
-// extended, claimEntry places it again.
-func (h *hierarchy) claimEntry(e entry, now uint64) (index uint32, tick uint64, ok bool) {
+// expireEntry ends the timer of an entry if it is due at now. If the timer was
+// extended, expireEntry places it again.
+func (h *hierarchy) expireEntry(e entry, now uint64) (index uint32, tick uint64, ok bool) {
 	index = e.index()
 	n, s := h.alive(e)
 	for n != nil {

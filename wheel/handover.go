@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// A hand-over begins when a timer is claimed, and ends when Run has returned or
+// A hand-over begins when a timer expires, and ends when Run has returned or
 // the callback has begun, whichever is first. A shard has at most one at a
 // time. Close waits for those under way. Because a hand-over ends when its
 // callback begins, the callback may call Close.
 
-// beginLocked begins the hand-over of timers that have just been claimed, and
-// returns its number.
+// beginLocked begins the hand-over of timers that have just expired, and returns
+// its number.
 func (sh *shard[T]) beginLocked(timers int) (number uint64) {
 	sh.count.fired += uint64(timers)
 	sh.handOvers++
@@ -105,7 +105,7 @@ func (sh *shard[T]) finished() {
 	}
 }
 
-// drop counts timers that were claimed but will never run.
+// drop counts timers that expired but will never run.
 func (sh *shard[T]) drop(timers int) {
 	sh.mu.Lock()
 	sh.count.fired -= uint64(timers)

@@ -54,7 +54,7 @@ type hierarchy struct {
 	// their turn. 0: no turns, strictly in the order of ticks.
 	turn uint32
 
-	touch func(index uint32) // if not nil, touches the value of a node that is about to be claimed
+	touch func(index uint32) // if not nil, touches the value of a node that is about to expire
 
 	cascades      uint64 // slots spread over lower levels
 	foundExtended uint64 // timers found extended when their entry came up

@@ -51,7 +51,7 @@ func NewKeyed[K comparable, V any](cfg Config, fire func(K, V)) *Keyed[K, V] {
 	s, shards := newSettings[pair[K, V]](cfg)
 	k := &Keyed[K, V]{wheel: newWheel(s, shards), seed: maphash.MakeSeed(), indexes: make([]keyIndex, shards)}
 	s.fire = func(_ ID, p pair[K, V]) { fire(p.key, p.value) }
-	s.claiming = k.forgetLocked
+	s.expiring = k.forgetLocked
 	return k
 }
 

@@ -55,7 +55,7 @@ func (r *linearRun) note(c linearCall, out linearReply) {
 }
 
 // fired records a batch. Late shows when its timers were found due, so they
-// were claimed after that.
+// expired after that.
 func (r *linearRun) fired(batch []Expired[int]) {
 	now := r.now()
 	for _, e := range batch {

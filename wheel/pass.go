@@ -85,9 +85,9 @@ func (sh *shard[T]) stepLocked() (more bool) {
 // much.
 const yieldAfter = 128
 
-// stepOneLocked claims one timer and hands it over.
+// stepOneLocked expires one timer and hands it over.
 func (sh *shard[T]) stepOneLocked(m *moment, budget *int) bool {
-	c, ok := sh.claimLocked(m, budget)
+	c, ok := sh.expireLocked(m, budget)
 	if !ok {
 		return false
 	}
@@ -150,10 +150,10 @@ func (sh *shard[T]) momentLocked() moment {
 	return m
 }
 
-// claimed is a timer that has ended because it is due. Its node is free
+// dueTimer is a timer that has ended because it is due. Its node is free
 // already, but its value stays in its cell until take is called. That must
 // happen before the lock is released.
-type claimed[T any] struct {
+type dueTimer[T any] struct {
 	id   ID
 	wall bool // tick is one of the wall clock
 	tick uint64
@@ -161,35 +161,35 @@ type claimed[T any] struct {
 	cell *T
 }
 
-func (c *claimed[T]) take() T {
+func (c *dueTimer[T]) take() T {
 	v := *c.cell
 	var zero T
 	*c.cell = zero
 	return v
 }
 
-// claimLocked claims one timer. If both clocks have timers, they are first in
+// expireLocked expires one timer. If both clocks have timers, they are first in
 // turns.
-func (sh *shard[T]) claimLocked(m *moment, budget *int) (c claimed[T], ok bool) {
+func (sh *shard[T]) expireLocked(m *moment, budget *int) (c dueTimer[T], ok bool) {
 	if !m.hasWall {
-		return sh.claimFromLocked(&sh.ticks, m, budget)
+		return sh.expireFromLocked(&sh.ticks, m, budget)
 	}
 	first, second := &sh.ticks, sh.wall
 	if sh.wallFirst = !sh.wallFirst; sh.wallFirst {
 		first, second = second, first
 	}
-	if c, ok = sh.claimFromLocked(first, m, budget); ok {
+	if c, ok = sh.expireFromLocked(first, m, budget); ok {
 		return c, true
 	}
-	return sh.claimFromLocked(second, m, budget)
+	return sh.expireFromLocked(second, m, budget)
 }
 
-func (sh *shard[T]) claimFromLocked(h *hierarchy, m *moment, budget *int) (c claimed[T], ok bool) {
+func (sh *shard[T]) expireFromLocked(h *hierarchy, m *moment, budget *int) (c dueTimer[T], ok bool) {
 	now := m.tick
 	if c.wall = h == sh.wall; c.wall {
 		now = m.wallTick
 	}
-	index, tick, ok := h.claim(now, budget)
+	index, tick, ok := h.expire(now, budget)
 	if !ok {
 		return c, false
 	}
@@ -202,8 +202,8 @@ func (sh *shard[T]) claimFromLocked(h *hierarchy, m *moment, budget *int) (c cla
 	n := sh.nodes.at(index)
 	c.id = makeID(sh.number, n.generation(), index)
 	c.cell = sh.values.at(index)
-	if sh.claiming != nil {
-		sh.claiming(sh, index)
+	if sh.expiring != nil {
+		sh.expiring(sh, index)
 	}
 	sh.freeLocked(h, index)
 	return c, true

@@ -212,9 +212,9 @@ func TestStopTakesBackATimeNotYetReceived(t *testing.T) {
 	})
 }
 
-// claimedTimer returns a channel timer, locked, that the driver has claimed and
-// waits to send.
-func claimedTimer(tm *Timers) *Timer {
+// expiredTimer returns a channel timer, locked, that has expired. The driver
+// waits to send its time.
+func expiredTimer(tm *Timers) *Timer {
 	before := tm.Stats().Fired
 	timer := tm.NewTimer(time.Hour)
 	timer.mu.Lock()
@@ -228,12 +228,12 @@ func claimedTimer(tm *Timers) *Timer {
 func TestATimeThatIsAboutToBeSentIsTakenBack(t *testing.T) {
 	tm := NewTimers(Config{Shards: 1})
 	defer tm.Close()
-	stopped := claimedTimer(tm)
+	stopped := expiredTimer(tm)
 	if !stopped.haltLocked() {
 		t.Error("Stop reports false, but nothing was sent")
 	}
 	stopped.mu.Unlock()
-	moved := claimedTimer(tm)
+	moved := expiredTimer(tm)
 	if !moved.armed || moved.armLocked(time.Hour) != nil {
 		t.Error("a timer that has sent nothing is not pending")
 	}

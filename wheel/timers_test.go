@@ -197,7 +197,7 @@ func TestCloseStopsPendingTimers(t *testing.T) {
 // A time that is being sent when Close is called is sent before Close returns.
 func TestCloseWaitsForATimeBeingSent(t *testing.T) {
 	tm := NewTimers(Config{Shards: 1})
-	timer := claimedTimer(tm)
+	timer := expiredTimer(tm)
 	var closed atomic.Bool
 	var wg sync.WaitGroup
 	wg.Go(func() { tm.Close(); closed.Store(true) })
@@ -209,7 +209,7 @@ func TestCloseWaitsForATimeBeingSent(t *testing.T) {
 	}
 	timer.mu.Unlock()
 	if wg.Wait(); len(timer.C) != 1 {
-		t.Error("the claimed time was not sent")
+		t.Error("the time of the expired timer was not sent")
 	}
 }
 
