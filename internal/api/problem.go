@@ -41,6 +41,15 @@ var sentinels = []struct {
 	{task.ErrClosed, "unavailable"},
 }
 
+// remedies has the end of a detail in words of the API. The errors themselves
+// know neither the API nor the CLI.
+var remedies = map[error]string{
+	settings.ErrFirstToken: `: send {"namespace": "*", "scope": "admin"}`,
+	settings.ErrLastToken: ": create another one first, or send force=true; after that, only a user of the data directory can create a new one, " +
+		"while the server is stopped",
+	store.ErrLastNode: ": start or undrain another node first, or send force=true",
+}
+
 // problemOf returns the problem for err. An error that is not part of the
 // contract becomes "internal", and its text stays in the server.
 func problemOf(err error) wire.Problem {
@@ -92,7 +101,7 @@ func problemOf(err error) wire.Problem {
 	}
 	for _, s := range sentinels {
 		if errors.Is(err, s.err) {
-			p := newProblem(s.code, s.err.Error(), "")
+			p := newProblem(s.code, s.err.Error()+remedies[s.err], "")
 			if s.code == "not_found" {
 				p.Kind = "task"
 			}

@@ -88,7 +88,7 @@ func TestAClusterReadsAsItIs(t *testing.T) {
 			"3\tb\t1\t2033-05-18T03:33:18.000Z\t2033-05-18T03:33:22.000Z\t1\n", "", 0},
 		{"cluster drain b", "b is drained: its 2 shards go to the others\n", "", 0},
 		{"cluster drain b --undo", "b is not drained any more; it will own 2 shards\n", "", 0},
-		{"cluster drain a", "", "foliot: drain node a: no other node lives that may own shards: its tasks would not be delivered until one comes; start another one first, or force it\n", exit.Conflict},
+		{"cluster drain a", "", "foliot: drain node a: no other live node may own shards, so no tasks would be delivered: start or undrain another node first, or pass --force\n", exit.Conflict},
 		{"cluster drain a --force", "a is drained\n", "", 0},
 		{"cluster drain b --force", "b is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain b --undo`, or until another server starts\n", "", 0},
 		{"cluster drain b --undo", "b is not drained any more; it will own 2 shards\n", "", 0},

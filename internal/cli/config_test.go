@@ -110,9 +110,9 @@ func TestAnUntidyConfigurationIsRefusedByNameAndLine(t *testing.T) {
 		{"grace: 1s\n  host: x\n", "foliot.yaml: line 2: "},
 		{"\tgrace: 1s\n", "foliot.yaml: "},
 		{"grace: -1s\n", "--grace: -1s is negative (file foliot.yaml:1)"},
-		{"concurrency: 0\n", "--concurrency: 0 does not lie between 1 and 1000000 (file foliot.yaml:1)"},
+		{"concurrency: 0\n", "--concurrency: 0 is not between 1 and 1000000 (file foliot.yaml:1)"},
 		{"trace-sample: .nan\n", "foliot.yaml:1: trace-sample: "},
-		{"trace-sample: NaN\n", "--trace-sample: NaN does not lie between 0 and 1 (file foliot.yaml:1)"},
+		{"trace-sample: NaN\n", "--trace-sample: NaN is not between 0 and 1 (file foliot.yaml:1)"},
 		{"egress-deny: [10.0.0.0/33]\n", `--egress-deny: "10.0.0.0/33" is not a CIDR, such as 10.0.0.0/8 (file foliot.yaml:1)`},
 		{strings.Repeat("# much ado\n", config.MaxFile/10), "is longer than"},
 	} {

@@ -73,7 +73,7 @@ func parseEvery(text string, words []string) (*Expr, error) {
 	case err != nil:
 		return nil, refuse("@every", words[0], "a duration is a number with a unit, such as 90s, 15m or 1h30m")
 	case every < MinEvery || every > MaxEvery:
-		return nil, refuse("@every", words[0], "it lies between 1s and %dh (100 years)", int(MaxEvery.Hours()))
+		return nil, refuse("@every", words[0], "it must be between 1s and %dh (100 years)", int(MaxEvery.Hours()))
 	case every%time.Millisecond != 0:
 		return nil, refuse("@every", words[0], "it is counted in whole milliseconds")
 	}

@@ -70,7 +70,7 @@ func (f *field) item(item string) (set, error) {
 	if stepped {
 		var ok bool
 		if step, ok = number(stepText); !ok || step == 0 || step > f.top-f.min+1 {
-			return 0, f.refuse(item, "a step lies between 1 and %d", f.top-f.min+1)
+			return 0, f.refuse(item, "a step must be between 1 and %d", f.top-f.min+1)
 		}
 	}
 	if body == "*" {

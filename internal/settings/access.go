@@ -152,7 +152,7 @@ var (
 	// first token since the caller was admitted.
 	ErrSecured = errors.New("another request made the first token: from then on every request needs a token")
 	// ErrFirstToken: the first token must be able to manage the server.
-	ErrFirstToken = errors.New(`the first token is an operator's, {"namespace": "*", "scope": "admin"}: otherwise no token could manage the server`)
+	ErrFirstToken = errors.New("the first token must be an operator's with scope admin: otherwise no token could manage the server")
 )
 
 // Action implements Edit.
@@ -214,8 +214,7 @@ func (e AddToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 }
 
 // ErrLastToken reports that no token that manages the server would be left.
-var ErrLastToken = errors.New("this is the last operator's token of scope admin that holds: make another before you revoke it, " +
-	"or pass force=true; then a new one can be made only by a user of the data directory, while the server is stopped")
+var ErrLastToken = errors.New("this is the last valid operator's token with scope admin")
 
 // RevokeToken ends a token. Its record stays until ForgetTokens, so that ids in
 // the audit log can still be looked up.

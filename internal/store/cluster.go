@@ -67,7 +67,7 @@ type Drain struct {
 }
 
 // ErrLastNode reports that no node would be left to deliver tasks.
-var ErrLastNode = errors.New("no other node lives that may own shards: its tasks would not be delivered until one comes; start another one first, or force it")
+var ErrLastNode = errors.New("no other live node may own shards, so no tasks would be delivered")
 
 // Action is the noun and the verb for the audit log.
 func (d Drain) Action() string {

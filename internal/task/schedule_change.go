@@ -62,9 +62,9 @@ func validateRule(r *recurrence.Rule, now Millis) error {
 	case r.Start < 0 || r.Start > latest(now):
 		return &FieldError{"start", "out_of_range", "must be after 1970-01-01T00:00:00Z and at most 100 years ahead"}
 	case r.End != 0 && r.End < r.Start:
-		return &FieldError{"end", "out_of_range", "the end lies before the start"}
+		return &FieldError{"end", "out_of_range", "the end is before the start"}
 	case r.End > recurrence.LastInstant:
-		return &FieldError{"end", "out_of_range", "an end lies before the year 10000: without one, a schedule goes on"}
+		return &FieldError{"end", "out_of_range", "an end must be before the year 10000: without one, a schedule goes on"}
 	case r.MaxRuns < 0:
 		return &FieldError{"max_runs", "out_of_range", "must be 0 (no limit) or more"}
 	case r.CatchupLimit < 1 || r.CatchupLimit > recurrence.MaxCatchupLimit:

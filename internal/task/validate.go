@@ -51,7 +51,7 @@ func (w When) validate(now Millis) error {
 	case w.Relative && (w.Delay < 0 || w.Delay > MaxDelay):
 		return &FieldError{"delay", "out_of_range", "must be between 0s and 100 years"}
 	case !w.Relative && w.At > latest(now):
-		return &FieldError{"at", "out_of_range", "a due time lies at most 100 years ahead"}
+		return &FieldError{"at", "out_of_range", "a due time must be at most 100 years ahead"}
 	case !w.Relative && w.At <= 0: // in a record, 0 is no time
 		return &FieldError{"at", "out_of_range", `a due time must be after 1970-01-01T00:00:00Z; for a task that is due at once, write "delay": "0s"`}
 	case w.Relative && w.Next != 0:
@@ -216,7 +216,7 @@ func parseURL(path, raw string) (*url.URL, error) {
 	case !validHost(u.Hostname()):
 		return nil, bad("bad_url", "the URL's host is neither a name nor an address")
 	case !validPort(u):
-		return nil, bad("bad_url", "the URL's port lies between 1 and 65535")
+		return nil, bad("bad_url", "the URL's port must be between 1 and 65535")
 	}
 	return u, nil
 }

@@ -77,7 +77,7 @@ func TestAnExplanationNamesTheReasonIfThereIsNoAddress(t *testing.T) {
 		{"shop.test", broken, "a URL begins with http:// or https://"},
 		{"http://user:secret@shop.test/", broken, "a URL carries no user name or password: send an authorization header"},
 		{"http://[fe80::1%25eth0]/", broken, "the URL's host is neither a name nor an address"},
-		{"http://shop.test:0/", broken, "the URL's port lies between 1 and 65535"},
+		{"http://shop.test:0/", broken, "the URL's port must be between 1 and 65535"},
 		{"", broken, "a task needs the URL to call"},
 	} {
 		e := NewGuard(Config{}).Explain(t.Context(), c.url, c.lookup)

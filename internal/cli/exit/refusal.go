@@ -53,6 +53,8 @@ func sentence(e *client.Error) string {
 		return "the token belongs to another namespace: leave this out"
 	case "first_token":
 		return "the first token must be an operator's, or no token could manage the server: --for operator --scope admin"
+	case "last_node":
+		return "no other live node may own shards, so no tasks would be delivered: start or undrain another node first, or pass --force"
 	case "not_found":
 		if list := listedBy[e.Kind]; list != "" {
 			return fmt.Sprintf("there is no %s %q: `%s` lists the existing ones", e.Kind, e.Name, list)

@@ -182,7 +182,7 @@ func (f *Flags) checkDurations() error {
 		{"--breaker-max", f.BreakerMax, time.Second, 24 * time.Hour},
 	} {
 		if d.value < d.least || d.value > d.most {
-			return usage.Errorf(d.flag, "%v does not lie between %v and %v", d.value, d.least, d.most)
+			return usage.Errorf(d.flag, "%v is not between %v and %v", d.value, d.least, d.most)
 		}
 	}
 	if f.Grace < 0 {
@@ -202,7 +202,7 @@ func (f *Flags) checkNumbers() error {
 		{"--breaker-failures", f.BreakerFailures, 0, 1_000_000},
 	} {
 		if n.value < n.least || n.value > n.most {
-			return usage.Errorf(n.flag, "%d does not lie between %d and %d", n.value, n.least, n.most)
+			return usage.Errorf(n.flag, "%d is not between %d and %d", n.value, n.least, n.most)
 		}
 	}
 	return nil
@@ -210,7 +210,7 @@ func (f *Flags) checkNumbers() error {
 
 func (f *Flags) checkTracing() error {
 	if !(f.TraceSample >= 0 && f.TraceSample <= 1) { // NaN is neither
-		return usage.Errorf("--trace-sample", "%v does not lie between 0 and 1", f.TraceSample)
+		return usage.Errorf("--trace-sample", "%v is not between 0 and 1", f.TraceSample)
 	}
 	if f.OTLPEndpoint == "" {
 		return nil

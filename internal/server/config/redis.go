@@ -75,9 +75,9 @@ func (f *Flags) redisStore() (*redisurl.URL, Sharing, error) {
 	case r.node != "" && !nodeName.MatchString(r.node):
 		return nil, r, usage.Errorf("--node", "%q is not a valid name: use at most 63 letters, digits, dots, dashes and underscores, and begin with a letter or a digit", r.node)
 	case r.lease < minShardLease || r.lease > maxShardLease:
-		return nil, r, usage.Errorf("--shard-lease", "%v does not lie between %v and %v", r.lease, minShardLease, maxShardLease)
+		return nil, r, usage.Errorf("--shard-lease", "%v is not between %v and %v", r.lease, minShardLease, maxShardLease)
 	case r.replicas < -1 || r.replicas > maxReplicas:
-		return nil, r, usage.Errorf("--redis-replicas", "%d does not lie between -1 and %d", r.replicas, maxReplicas)
+		return nil, r, usage.Errorf("--redis-replicas", "%d is not between -1 and %d", r.replicas, maxReplicas)
 	case r.replicas > 0 && r.durability != redisstore.Strict:
 		return nil, r, usage.Errorf("--redis-replicas", "a number above 0 requires --durability strict: pass that too, or use 0 or -1")
 	}
