@@ -9,14 +9,15 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Phases are what a run does between the start of its servers and the verdict, in
-// this order. Each environment has defaults for the times that are 0.
+// Phases are the steps of a run between the start of its servers and the verdict, in
+// this order. A time of 0 means the default of the environment. Nodes have defaults
+// for Drain, Quiet and Stop, a single server for Stop.
 type Phases struct {
 	Load   *Load         // creates tasks until Attack returns; nil: no load
 	WarmUp time.Duration // how long Load runs before Attack
 	Attack func()        // nil: no attack
-	Drain  time.Duration // how long to wait, at most, for the tasks that were promised; 0: no wait
-	Quiet  time.Duration // the time after that in which repeats, and callbacks after a cancel, would arrive
+	Drain  time.Duration // how long to wait, at most, for the tasks that were promised
+	Quiet  time.Duration // a pause, in which repeats and callbacks after a cancel would arrive
 	Stop   time.Duration // within this time each server must end after SIGTERM
 }
 

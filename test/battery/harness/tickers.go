@@ -69,6 +69,6 @@ func (st *Environment) promiseInstants(ctx context.Context, name string, start t
 // MustExpectAll holds the arrivals against the instants: there is no other.
 func (st *Environment) MustExpectAll() {
 	e := st.Evidence()
-	strangers := e.Unexpected()
-	st.Run.Must(len(strangers) == 0, "of no instant %d%s", len(strangers), verify.Examples(strangers))
+	unexpected := e.Unexpected()
+	st.Run.Must(len(unexpected) == 0, "of no instant %d%s", len(unexpected), verify.Examples(unexpected))
 }

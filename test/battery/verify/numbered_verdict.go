@@ -13,7 +13,8 @@ type NumberedVerdict struct {
 	Lost    Offences // never arrived
 	Early   Offences // arrived before they were due
 
-	Repeats, Strangers int
+	Repeats int // second arrivals of a task
+	Unknown int // arrivals of other tasks
 
 	Late      []time.Duration // of first arrivals, ascending
 	Displaced []int           // places between a task's by its due time and its by its arrival, ascending
@@ -34,7 +35,7 @@ func (n Numbered) Check(arrivals iter.Seq2[Delivery, error]) (NumberedVerdict, e
 		i, known := n.index(l.Name)
 		switch {
 		case !known:
-			v.Strangers++
+			v.Unknown++
 			continue
 		case first[i] != 0:
 			v.Repeats++

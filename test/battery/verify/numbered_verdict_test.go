@@ -40,7 +40,7 @@ func TestTheVerdictOfNumberedTasksFindsLossesAndRepeats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (counts{v.Arrived, v.Lost.Count, v.Early.Count, v.Repeats, v.Strangers}); got != c.want {
+		if got := (counts{v.Arrived, v.Lost.Count, v.Early.Count, v.Repeats, v.Unknown}); got != c.want {
 			t.Errorf("%s: the verdict is %+v, want %+v", name, got, c.want)
 		}
 		if len(v.Lost.First) != v.Lost.Count || len(v.Early.First) != v.Early.Count {

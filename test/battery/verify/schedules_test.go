@@ -14,7 +14,7 @@ func TestOccurrencesAreJudgedByTheirSchedulesAndInstants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first.Count != 2 || v.Arrived != 2 || v.Lost.Count != 0 || v.Repeats != 0 || v.Strangers != 2 {
+	if first.Count != 2 || v.Arrived != 2 || v.Lost.Count != 0 || v.Repeats != 0 || v.Unknown != 2 {
 		t.Errorf("of %d: %+v", first.Count, v)
 	}
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // LostSettings: a store that was secured is emptied, or is lost in part, under three
-// servers: one on loopback, one on all addresses with TLS, one behind a proxy. Strangers
-// and the holder of a token ask all of them 100 times a second.
+// servers: one on loopback, one on all addresses with TLS, one behind a proxy. Clients
+// without a token, and a client with one, ask all of them 100 times a second.
 func LostSettings(ctx context.Context, t *harness.Run) {
 	for _, l := range storeLosses {
 		t.Part(l.name, func() { loseStore(ctx, t, l) })

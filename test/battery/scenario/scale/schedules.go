@@ -78,7 +78,7 @@ func concludeCrowd(st *harness.Environment, c scheduleCrowd, all, seen verify.Nu
 	t.Must(v.Lost.Count == 0, "lost %v", v.Lost)
 	t.Must(v.Early.Count == 0, "early %v", v.Early)
 	t.Must(v.Repeats == 0, "twice %d", v.Repeats)
-	t.Must(v.Strangers == 0, "of no instant %d", v.Strangers)
+	t.Must(v.Unknown == 0, "of no instant %d", v.Unknown)
 	p99 := t.Lateness("of occurrences", v.Late)
 	t.Must(p99 <= c.p99, "%s: lateness p99 %s, at most %s", c.name, verify.Millis(p99), verify.Millis(c.p99))
 }
