@@ -20,12 +20,12 @@ var self = program.Program{
 	Name:    "bench",
 	Folder:  "bench",
 	Page:    "benchmarks.md",
-	Usage:   usage,
+	Usage:   help,
 	Sources: []string{"wheel", "bench"},
 	Modules: []string{"github.com/zeromicro/go-zero"},
 }
 
-const usage = `usage: make bench [ARGS='flags']      (from the root of the repository)
+const help = `usage: make bench [ARGS='flags']      (from the root of the repository)
 
 Compares timers. Each measurement runs in a process of its own. The results go to:
 

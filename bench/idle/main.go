@@ -23,11 +23,11 @@ var self = program.Program{
 	Name:    "bench-idle",
 	Folder:  "bench/idle",
 	Page:    "idle-benchmarks.md",
-	Usage:   usage,
+	Usage:   help,
 	Sources: []string{"wheel", "idle", "bench/idle"},
 }
 
-const usage = `usage: make bench-idle [ARGS='flags']      (from the root of the repository)
+const help = `usage: make bench-idle [ARGS='flags']      (from the root of the repository)
 
 Loads ways to close idle connections, one after another, and prints the results:
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/bench/counters"
 	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/usage"
 )
 
 // floor is an operation that every implementation consists of, or a lower bound
@@ -24,7 +25,7 @@ func floors() []floor {
 	var word atomic.Uint64
 	var sum int64 // uses the readings, so that the compiler does not remove them
 	list := []floor{
-		{"full garbage collection, empty heap", func(time.Duration) float64 { return float64(collection()) }},
+		{"full garbage collection, empty heap", func(time.Duration) float64 { return float64(usage.Collection()) }},
 		{"clock, `time.Now`", loop(func() { sum += int64(time.Now().Nanosecond()) })},
 		{"clock, `time.Since`", loop(func() { sum += int64(time.Since(base)) })},
 		{"lock and unlock", loop(func() {
@@ -104,12 +105,12 @@ func randomNode(window time.Duration, n int) float64 {
 func callbacks(run func(func())) float64 {
 	const n = 1_000_000
 	account := counters.New(n, n)
-	before := used()
+	before := usage.Now()
 	for i := range n {
 		run(account.Func(i))
 	}
 	account.Wait(patience)
-	return float64(used().cpu-before.cpu) / n
+	return float64(usage.Now().CPU-before.CPU) / n
 }
 
 // goroutineEach returns a function that runs each call on a new goroutine, at

@@ -5,6 +5,7 @@ import (
 
 	"github.com/foliot/foliot/bench/counters"
 	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/usage"
 )
 
 // settle is the time for the runtime to become idle after the timers were set.
@@ -17,12 +18,12 @@ func idle[H any](j record.Job, open opener[H]) (record.Values, error) {
 	defer timers.Close()
 	handles := stand(timers, j.N)
 	time.Sleep(settle)
-	before := used()
+	before := usage.Now()
 	time.Sleep(j.Window)
-	after := used()
+	after := usage.Now()
 	values := record.Values{
-		record.CPUMs:    millis(after.cpu - before.cpu),
-		record.Switches: float64(after.switches - before.switches),
+		record.CPUMs:    millis(after.CPU - before.CPU),
+		record.Switches: float64(after.Switches - before.Switches),
 	}
 	return values, allStand(timers, handles, j.N)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/foliot/foliot/bench/counters"
 	"github.com/foliot/foliot/bench/peer"
 	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/usage"
 )
 
 const (
@@ -29,24 +30,24 @@ func million[H any](j record.Job, open opener[H]) (record.Values, error) {
 	lead := warmUp + 250*time.Millisecond + time.Duration(j.N)*allowance(timers)
 	start := account.Now() + lead
 	r := random(1)
-	before := used()
+	before := usage.Now()
 	for i := range j.N {
 		due := start + time.Duration(r.below(int(burst)))
 		account.Expect(i, due)
 		timers.Set(max(1, due-account.Now()), i)
 	}
-	added := used()
+	added := usage.Now()
 	if account.Now() > start-warmUp {
 		return nil, fmt.Errorf("setting %d timers took longer than %v", j.N, lead)
 	}
 
 	time.Sleep(start - warmUp - account.Now())
-	idle := used()
+	idle := usage.Now()
 	lost := account.Wait(burst + warmUp + patience)
-	fired := used()
+	fired := usage.Now()
 	values := lateness(account)
-	values[record.AddMs] = millis(added.cpu - before.cpu)
-	values[record.FireMs] = millis(fired.cpu - idle.cpu)
+	values[record.AddMs] = millis(added.CPU - before.CPU)
+	values[record.FireMs] = millis(fired.CPU - idle.CPU)
 	values[record.Lost] = float64(lost)
 	if lost == j.N {
 		return nil, fmt.Errorf("none of %d timers fired", j.N)

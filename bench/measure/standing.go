@@ -1,11 +1,11 @@
 package measure
 
 import (
-	"runtime"
 	"runtime/debug"
 	"time"
 
 	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/usage"
 )
 
 // standing measures the cost of N timers that are never moved or removed: their
@@ -16,7 +16,7 @@ func standing[H any](j record.Job, open opener[H]) (record.Values, error) {
 	timers := open(make(cells, j.N))
 	defer timers.Close()
 	samples := make([]H, 0, 100)
-	before := live()
+	before := usage.Live()
 	percent := debug.SetGCPercent(-1)
 	for i := range j.N {
 		h := timers.Set(delay(i), i)
@@ -25,33 +25,11 @@ func standing[H any](j record.Job, open opener[H]) (record.Values, error) {
 		}
 	}
 	values := record.Values{
-		record.Bytes: float64(live()-before) / float64(j.N),
-		record.GCMs:  millis(collection()),
+		record.Bytes: float64(usage.Live()-before) / float64(j.N),
+		record.GCMs:  millis(usage.Collection()),
 	}
 	debug.SetGCPercent(percent)
 	return values, allStand(timers, samples, j.N)
-}
-
-// live returns the number of heap bytes in use.
-func live() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
-// collection returns the time of a full garbage collection. It is the shortest
-// of five, since other processes may use the processor, or of as many as fit
-// into two seconds.
-func collection() time.Duration {
-	least := time.Hour
-	begin := time.Now()
-	for n := 0; n < 5 && (n == 0 || time.Since(begin) < 2*time.Second); n++ {
-		start := time.Now()
-		runtime.GC()
-		least = min(least, time.Since(start))
-	}
-	return least
 }
 
 // cells is a sink for timers that never fire. It contains no pointers, so the

@@ -19,12 +19,12 @@ var self = program.Program{
 	Name:    "bench-redis",
 	Folder:  "bench/redis",
 	Page:    "redis-benchmarks.md",
-	Usage:   usage,
+	Usage:   help,
 	Sources: []string{"wheel", "internal", "client", "cmd", "bench/redis"},
 	Modules: []string{"github.com/hibiken/asynq", "github.com/redis/go-redis/v9", "github.com/redis/rueidis"},
 }
 
-const usage = `usage: make bench-redis [ARGS='flags']      (from the root of the repository; needs redis-server)
+const help = `usage: make bench-redis [ARGS='flags']      (from the root of the repository; needs redis-server)
 
 Compares programs that keep tasks in Redis and call URLs at given times. It loads one after another and prints the results:
 

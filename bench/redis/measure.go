@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/foliot/foliot/bench/program"
@@ -17,6 +16,7 @@ import (
 	"github.com/foliot/foliot/bench/redis/receiver"
 	"github.com/foliot/foliot/bench/redis/report"
 	"github.com/foliot/foliot/bench/redis/server"
+	"github.com/foliot/foliot/bench/usage"
 )
 
 // tooLong is the time limit of a step.
@@ -227,7 +227,7 @@ func (b *bench) spent(ctx context.Context, running *contender.Running) (spent, e
 	if err != nil {
 		return spent{}, err
 	}
-	return spent{micros(u.CPU), micros(server.Processor(running.PID)), micros(own())}, nil
+	return spent{micros(u.CPU), micros(server.Processor(running.PID)), micros(usage.Now().CPU)}, nil
 }
 
 // since returns the time spent since before, divided by n.
@@ -236,12 +236,3 @@ func (s spent) since(before spent, n int) spent {
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
-
-// own returns the processor time of this process.
-func own() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/bench/idle/guard"
+	"github.com/foliot/foliot/bench/usage"
 )
 
 // Meter is a child process. Its methods are those of package rpc.
@@ -91,7 +92,7 @@ func (c *Cost) run(pairs []pair, window time.Duration) {
 	var users sync.WaitGroup
 	uses := make([]int, len(pairs))
 	runtime.GC()
-	before, start := mallocs(), time.Now()
+	before, start := usage.Mallocs(), time.Now()
 	for i := range pairs {
 		users.Go(func() {
 			for time.Since(start) < window {
@@ -106,7 +107,7 @@ func (c *Cost) run(pairs []pair, window time.Duration) {
 		done += n
 	}
 	c.Nanos = float64(took) / float64(done)
-	c.Allocs = float64(mallocs()-before) / float64(done)
+	c.Allocs = float64(usage.Mallocs()-before) / float64(done)
 }
 
 // batch is the number of uses between two readings of the clock.
@@ -121,12 +122,6 @@ func use(c guard.Conn, written bool) {
 			c.Wrote()
 		}
 	}
-}
-
-func mallocs() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.Mallocs
 }
 
 // pair is both ends of a connection.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"syscall"
-	"time"
+
+	"github.com/foliot/foliot/bench/usage"
 )
 
 // Sample returns the resources that the process has used. collected adds the
@@ -26,7 +26,7 @@ func (s *Server) Sample(collected bool, out *Sample) error {
 	out.Goroutines = runtime.NumGoroutine()
 	out.Stalls = s.guard.Stalls()
 	out.Messages = s.messages.Load()
-	out.CPU = cpu()
+	out.CPU = usage.Now().CPU
 	return nil
 }
 
@@ -62,14 +62,6 @@ func inUse() (heap, stack int64) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc), int64(m.StackInuse)
-}
-
-func cpu() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // cannot fail with these arguments
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // descriptors returns the number of open descriptors, except the one it uses

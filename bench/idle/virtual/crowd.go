@@ -5,9 +5,9 @@ package virtual
 import (
 	"runtime"
 	"sync/atomic"
-	"syscall"
 	"time"
 
+	"github.com/foliot/foliot/bench/usage"
 	"github.com/foliot/foliot/idle"
 )
 
@@ -53,7 +53,7 @@ type virtual struct{ idle.Entry }
 func (*Load) Crowd(c CrowdConfig, out *Crowd) error {
 	*out = Crowd{Watch: c.Watch, Connections: c.Connections, Window: c.Window}
 	var asked atomic.Int64
-	before := inUse()
+	before := usage.Live()
 	all := make([]virtual, c.Connections)
 	var group *idle.Group[*virtual]
 	if c.Watch != Loose {
@@ -82,14 +82,14 @@ func (*Load) Crowd(c CrowdConfig, out *Crowd) error {
 		return nil
 	}
 	_ = round.until(2*c.Every, touch)
-	out.Bytes = float64(inUse()-before) / float64(c.Connections)
-	begin, touched := use(), round.done
+	out.Bytes = float64(usage.Live()-before) / float64(c.Connections)
+	begin, touched := usage.Now(), round.done
 	_ = round.until(2*c.Every+c.Window, touch)
-	end := use()
-	out.CPU, out.Switches = end.cpu-begin.cpu, end.switches-begin.switches
+	end := usage.Now()
+	out.CPU, out.Switches = end.CPU-begin.CPU, end.Switches-begin.Switches
 	out.Touches = round.done - touched
 	out.Asked = asked.Load()
-	out.GC = collection()
+	out.GC = usage.Collection()
 	runtime.KeepAlive(all)
 	return nil
 }
@@ -148,37 +148,4 @@ func gcd(a, b int) int {
 		a, b = b, a%b
 	}
 	return a
-}
-
-// used is the use of resources by the process.
-type used struct {
-	cpu      time.Duration
-	switches int64
-}
-
-func use() used {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // cannot fail with these arguments
-	}
-	return used{time.Duration(u.Utime.Nano() + u.Stime.Nano()), u.Nvcsw + u.Nivcsw}
-}
-
-func inUse() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
-// collection returns the time of a full garbage collection: the fastest of
-// five, since other processes may use the processor.
-func collection() time.Duration {
-	least := time.Hour
-	for range 5 {
-		start := time.Now()
-		runtime.GC()
-		least = min(least, time.Since(start))
-	}
-	return least
 }
