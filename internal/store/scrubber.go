@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -27,8 +28,20 @@ type Scrubber interface {
 // more often.
 const AbandonedAfter = time.Minute
 
-// FoundAbandoned is the sentence of a Repair that took back a lease.
-const FoundAbandoned = "its lease had ended and was not extended: it would never have been retried"
+// The sentences of Repairs that several stores make.
+const (
+	FoundAbandoned  = "its lease had ended and was not extended: it would never have been retried"
+	FoundUnknownKey = "its Idempotency-Key had no entry: a repeat of its create would have made another task"
+)
+
+// FoundEntry returns the sentence of a Repair that removed an entry from an
+// index. exists reports whether the task of the entry exists.
+func FoundEntry(index string, exists bool) string {
+	if !exists {
+		return fmt.Sprintf("the index %q had an entry for it, but there is no such task", index)
+	}
+	return fmt.Sprintf("the index %q had an entry for it that does not match its record", index)
+}
 
 // Scrubbed is the result of one step of a scrub.
 type Scrubbed struct {

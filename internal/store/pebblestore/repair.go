@@ -107,7 +107,7 @@ func (c *committer) repairEntry(r *request, key []byte) error {
 		return err
 	case belongs && bytes.HasPrefix(key, []byte(duePrefix)) && !c.lanes.Covers(t.Entry()):
 		c.filling.scheduled = append(c.filling.scheduled, t.Entry()) // as if it were new
-		r.repair.found(t.Key(), "its lane was believed to begin later, so the task would have been late")
+		r.repair.found(t.Key(), "its lane had a bound after it, so the task would have been late")
 		return nil
 	case belongs:
 		return nil
@@ -117,10 +117,10 @@ func (c *committer) repairEntry(r *request, key []byte) error {
 		if right, _ := appendIndexEntry(nil, nil, t); bytes.Equal(key, right) {
 			return c.repairRecord(r, t.Key()) // the key is right, the value wrong
 		}
-		r.repair.found(t.Key(), fmt.Sprintf("it had an entry in the space %q that does not match its record", space))
+		r.repair.found(t.Key(), store.FoundEntry(space, true))
 	} else {
 		owner, _ := ownerOf(key, value)
-		r.repair.found(owner, fmt.Sprintf("the space %q had an entry for it, but there is no such task", space))
+		r.repair.found(owner, store.FoundEntry(space, false))
 	}
 	c.touch(r)
 	return c.open().Delete(key, nil)

@@ -173,7 +173,7 @@ func lacking(from getter, t *task.Task) (string, error) {
 			return "", err
 		}
 		if owner == nil {
-			return "its Idempotency-Key had no entry: a repeat of its create would have made another task", nil
+			return store.FoundUnknownKey, nil
 		}
 	}
 	return "", nil

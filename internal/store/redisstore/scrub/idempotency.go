@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -40,7 +41,7 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 	}
 	changed, err := sc.keep(ctx, "take", sh, digest, t.Name, "")
 	if err == nil && changed {
-		sc.found(t.Key(), "its Idempotency-Key was not known: a repeat of its create would have made another task")
+		sc.found(t.Key(), store.FoundUnknownKey)
 	}
 	return err
 }

@@ -191,7 +191,7 @@ func (sc *scrub) belonging(ctx context.Context, sh *keyspace.Shard, key string, 
 			return err
 		}
 		if repaired {
-			sc.found(owner, "the key "+key+" had an entry that the task does not have, or no longer has")
+			sc.found(owner, store.FoundEntry(key, r.Task != nil))
 		}
 	}
 	return nil
