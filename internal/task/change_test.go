@@ -13,7 +13,7 @@ func TestCreateFixesItsDelayOnce(t *testing.T) {
 		t.Errorf("due t0+%d, originally t0+%d, created t0+%d; a delay is rounded up and counts from now", got.Due-t0, got.OriginalDue-t0, got.CreatedAt-t0)
 	}
 	if got.Version != 1 || got.State != Scheduled || got.Attempts != 0 {
-		t.Errorf("version %d, state %v, tries %d", got.Version, got.State, got.Attempts)
+		t.Errorf("version %d, state %v, attempts %d", got.Version, got.State, got.Attempts)
 	}
 	past := create(t, func(s *Spec) { s.When = When{At: t0 - minute} })
 	if past.Due != t0-minute {
@@ -221,7 +221,7 @@ func TestTouchRestartsTheDelay(t *testing.T) {
 		t.Errorf("due %d after the touch", got.Due-old.Due)
 	}
 	if got.AttemptsUsed != 0 || got.FirstAttemptAt != 0 || got.Attempts != 1 || len(got.History) != 1 {
-		t.Errorf("spent %d, first attempt at %d, tries %d, %d in the history: attempts are forgotten, numbers and history are not", got.AttemptsUsed, got.FirstAttemptAt, got.Attempts, len(got.History))
+		t.Errorf("used %d, first attempt at %d, attempts %d, %d in the history: attempts are forgotten, numbers and history are not", got.AttemptsUsed, got.FirstAttemptAt, got.Attempts, len(got.History))
 	}
 }
 
@@ -266,7 +266,7 @@ func TestReviveSchedulesADeadTaskAgain(t *testing.T) {
 		t.Errorf("something of its death is left: %+v", got)
 	}
 	if got.Request.BodySize != len("body") || len(got.History) != 1 || got.Attempts != 1 {
-		t.Errorf("body of %d, %d attempts, tries %d: a dead task keeps everything", got.Request.BodySize, len(got.History), got.Attempts)
+		t.Errorf("body of %d, %d in the history, attempts %d: a dead task keeps everything", got.Request.BodySize, len(got.History), got.Attempts)
 	}
 }
 

@@ -133,13 +133,13 @@ func TestOutcomes(t *testing.T) {
 		s.Retry = Retry{MaxAttempts: 3, MinBackoff: 10 * time.Second, MaxBackoff: time.Minute, MaxAge: time.Hour}
 	}
 	for _, c := range []struct {
-		name    string
-		outcome Outcome
-		state   State
-		reason  string
-		tries   int
-		spent   int
-		wait    [2]time.Duration // from the settlement; bounds, inclusive
+		name     string
+		outcome  Outcome
+		state    State
+		reason   string
+		attempts int
+		used     int
+		wait     [2]time.Duration // from the settlement; bounds, inclusive
 	}{
 		{"success", Outcome{Verdict: Success}, Delivered, "", 1, 0, [2]time.Duration{}},
 		{"failure", Outcome{Verdict: Failure}, Scheduled, "", 1, 1, [2]time.Duration{10 * time.Second, 10 * time.Second}},
@@ -153,8 +153,8 @@ func TestOutcomes(t *testing.T) {
 			old := create(t, retry)
 			now := old.Due + 300
 			got := settle(t, now, claim(t, old.Due, old, "token"), c.outcome)
-			if got.State != c.state || got.Reason != c.reason || got.Attempts != c.tries || got.AttemptsUsed != c.spent {
-				t.Errorf("%v, reason %q, tries %d, spent %d", got.State, got.Reason, got.Attempts, got.AttemptsUsed)
+			if got.State != c.state || got.Reason != c.reason || got.Attempts != c.attempts || got.AttemptsUsed != c.used {
+				t.Errorf("%v, reason %q, attempts %d, used %d", got.State, got.Reason, got.Attempts, got.AttemptsUsed)
 			}
 			if wait := got.Due.Sub(now); got.State == Scheduled && (wait < c.wait[0] || wait > c.wait[1]) {
 				t.Errorf("next attempt in %v, want %v to %v", wait, c.wait[0], c.wait[1])
@@ -167,10 +167,10 @@ func TestAnInterruptedAttemptIsDueAtOnceAndDoesNotCount(t *testing.T) {
 	old := create(t)
 	got := attempt(t, old, Outcome{Verdict: Interrupted, StartedAt: old.Due})
 	if got.State != Scheduled || got.Due != old.Due || got.AttemptsUsed != 0 {
-		t.Errorf("%v, due %+d, spent %d", got.State, got.Due-old.Due, got.AttemptsUsed)
+		t.Errorf("%v, due %+d, used %d", got.State, got.Due-old.Due, got.AttemptsUsed)
 	}
 	if got.Attempts != 1 || len(got.History) != 1 || got.FirstAttemptAt != old.Due {
-		t.Errorf("tries %d, %d in the history, first at %d: it was on the wire and counts as started", got.Attempts, len(got.History), got.FirstAttemptAt)
+		t.Errorf("attempts %d, %d in the history, first at %d: it was sent and counts as started", got.Attempts, len(got.History), got.FirstAttemptAt)
 	}
 }
 

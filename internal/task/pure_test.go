@@ -66,7 +66,7 @@ func whole(t *Task) error {
 	case t.Reason != "" != (t.State == Dead || t.State == Cancelled || t.State == Expired):
 		return fmt.Errorf("%v because of %q", t.State, t.Reason)
 	case t.Attempts < 0, t.AttemptsUsed < 0, t.AttemptsUsed > t.Attempts, t.Reclaims > MaxReclaims, len(t.History) > MaxHistory:
-		return fmt.Errorf("tries %d, spent %d, reclaims %d, history %d", t.Attempts, t.AttemptsUsed, t.Reclaims, len(t.History))
+		return fmt.Errorf("attempts %d, used %d, reclaims %d, history %d", t.Attempts, t.AttemptsUsed, t.Reclaims, len(t.History))
 	case t.State.Finished() && t.Request.BodySize != 0 && !t.Whole:
 		return fmt.Errorf("%v keeps a body of %d bytes", t.State, t.Request.BodySize)
 	case t.Request.Body != nil && len(t.Request.Body) != t.Request.BodySize:

@@ -110,7 +110,7 @@ func (h *history) put(s ScheduleSpec, unit Millis) {
 		h.m.floor, h.m.last = max(h.now, before.last), max(h.now, before.last)
 	}
 	h.gone, h.joined, h.ended = map[Millis]bool{}, false, false
-	h.m.giveUp()
+	h.m.dropWaiting()
 	h.changed()
 }
 
@@ -141,7 +141,7 @@ func (h *history) putSame() {
 	ended := h.m.next() == 0
 	h.do(PutSchedule{Spec: s})
 	if ended {
-		h.m.forgo(h.now)
+		h.m.forgetMissed(h.now)
 	}
 	h.m.rule = h.s.Recur.Rule
 	clear(h.m.limited)
@@ -151,7 +151,7 @@ func (h *history) putSame() {
 // changed follows every PUT.
 func (h *history) changed() {
 	if h.m.rule.Overlap != recurrence.BufferOne {
-		h.m.giveUp()
+		h.m.dropWaiting()
 	}
 	h.m.rewind(h.now, h.closed)
 	h.m.arrange(h.now)
@@ -165,9 +165,9 @@ func (h *history) pause(resume bool) {
 	if h.m.paused == resume {
 		h.m.paused = !resume
 		if resume {
-			h.m.forgo(h.now)
+			h.m.forgetMissed(h.now)
 		} else {
-			h.m.giveUp()
+			h.m.dropWaiting()
 		}
 		h.m.rewind(h.now, h.closed)
 		h.m.arrange(h.now)

@@ -186,8 +186,8 @@ func (m *scheduleModel) unlimit(now Millis) {
 	maps.DeleteFunc(m.limited, func(at Millis, _ bool) bool { return at > now })
 }
 
-// forgo skips all missed instants until now.
-func (m *scheduleModel) forgo(now Millis) {
+// forgetMissed skips all missed instants until now.
+func (m *scheduleModel) forgetMissed(now Millis) {
 	m.floor, m.last = max(m.floor, now), max(m.last, now)
 	m.unlimit(now)
 }
@@ -273,8 +273,8 @@ func (m *scheduleModel) grace(at Millis) Millis {
 	return min(60_000, max(1000, (m.all[i]-at)/10))
 }
 
-// giveUp cancels the waiting run.
-func (m *scheduleModel) giveUp() {
+// dropWaiting cancels the waiting run.
+func (m *scheduleModel) dropWaiting() {
 	if m.waiting != 0 {
 		m.runs--
 		m.waiting = 0

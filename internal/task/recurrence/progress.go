@@ -54,7 +54,7 @@ func (r *Progress) Choose(c *Calendar, now wallclock.Millis, skipped *[]Skip) wa
 		return 0
 	case r.Misfire == FireAll:
 		if first > r.Limited {
-			first = r.skipTo(c, first, r.back(c, first, latest), SkippedLimit, skipped)
+			first = r.skipTo(c, first, r.firstWithinLimit(c, first, latest), SkippedLimit, skipped)
 			r.Limited = now
 		}
 		at = first
@@ -64,7 +64,7 @@ func (r *Progress) Choose(c *Calendar, now wallclock.Millis, skipped *[]Skip) wa
 	default:
 		r.skipTo(c, first, latest, SkippedMisfire, skipped)
 	}
-	r.dealt(c, at)
+	r.markHandled(c, at)
 	return at
 }
 
@@ -83,15 +83,15 @@ func (r *Progress) window(c *Calendar, latest wallclock.Millis) wallclock.Millis
 // Instants that were fired early, while the clock was ahead, are not recorded.
 func (r *Progress) skipTo(c *Calendar, first, to wallclock.Millis, why string, skipped *[]Skip) wallclock.Millis {
 	for first != 0 && first < to {
-		r.dealt(c, c.upTo(min(to, r.firedAfter(first))-1))
+		r.markHandled(c, c.upTo(min(to, r.firedAfter(first))-1))
 		*skipped = append(*skipped, Skip{Span{first, r.Last}, why})
 		first = r.Upcoming(c)
 	}
 	return first
 }
 
-// dealt records that all instants until at have been handled.
-func (r *Progress) dealt(c *Calendar, at wallclock.Millis) { r.Last, r.Civil = at, c.civil(at) }
+// markHandled records that all instants until at have been handled.
+func (r *Progress) markHandled(c *Calendar, at wallclock.Millis) { r.Last, r.Civil = at, c.civil(at) }
 
 // Upcoming returns the first instant that has not been handled, or 0.
 func (r *Progress) Upcoming(c *Calendar) wallclock.Millis {
@@ -122,9 +122,9 @@ func (r *Progress) latest(c *Calendar, m wallclock.Millis) wallclock.Millis {
 	return at
 }
 
-// back returns the first of the CatchupLimit instants up to latest, but at
-// least first.
-func (r *Progress) back(c *Calendar, first, latest wallclock.Millis) wallclock.Millis {
+// firstWithinLimit returns the first of the CatchupLimit instants up to latest,
+// but at least first.
+func (r *Progress) firstWithinLimit(c *Calendar, first, latest wallclock.Millis) wallclock.Millis {
 	for n := r.CatchupLimit; n > 1 && latest > first; n-- {
 		latest = r.latest(c, latest-1)
 	}
@@ -145,7 +145,7 @@ func (r *Progress) Inherit(now wallclock.Millis, old *Progress) {
 	r.Paused, r.PausedAt, r.Runs, r.Skipped, r.Waiting = old.Paused, old.PausedAt, old.Runs, old.Skipped, old.Waiting
 	same := r.Same(&old.Rule)
 	if !same || r.Overlap != BufferOne {
-		r.giveUp()
+		r.dropWaiting()
 	}
 	if !same {
 		if old.Last <= now+stepBack { // tolerates the clock of a node that is a little ahead
@@ -155,17 +155,17 @@ func (r *Progress) Inherit(now wallclock.Millis, old *Progress) {
 	}
 	r.Anchor, r.Last, r.Civil, r.Fired = old.Anchor, old.Last, old.Civil, old.Fired // not Limited: the limit and the end may have changed
 	if old.Next == 0 {
-		r.forgo(now)
+		r.forgetMissed(now)
 	}
 }
 
-// forgo skips all missed instants until now.
-func (r *Progress) forgo(now wallclock.Millis) {
+// forgetMissed skips all missed instants until now, without a record.
+func (r *Progress) forgetMissed(now wallclock.Millis) {
 	r.Last, r.Limited = max(r.Last, now), min(r.Limited, now)
 }
 
-// giveUp skips the instant that waits for the end of an occurrence.
-func (r *Progress) giveUp() {
+// dropWaiting skips the instant that waits for the end of an occurrence.
+func (r *Progress) dropWaiting() {
 	if r.Waiting != 0 {
 		r.Runs--
 		r.Skipped = NewSkip(r.Waiting, SkippedOverlap)
@@ -179,9 +179,9 @@ func (r *Progress) Pause(now wallclock.Millis, paused bool) {
 	case paused == r.Paused:
 	case paused:
 		r.Paused, r.PausedAt = true, now
-		r.giveUp()
+		r.dropWaiting()
 	default:
 		r.Paused, r.PausedAt = false, 0
-		r.forgo(now)
+		r.forgetMissed(now)
 	}
 }
