@@ -29,7 +29,7 @@ func TestCreateTakesItsSizeFromTheBody(t *testing.T) {
 }
 
 func TestCreateDoesNotShareTheSpecsMaps(t *testing.T) {
-	spec := demand(func(s *Spec) {
+	spec := validSpec(func(s *Spec) {
 		s.Labels = map[string]string{"k": "v"}
 		s.Request.Headers = map[string]string{"X-A": "1"}
 	})
@@ -43,28 +43,28 @@ func TestCreateDoesNotShareTheSpecsMaps(t *testing.T) {
 
 func TestCreateRecognisesItsRepeat(t *testing.T) {
 	mark := func(key, request string) *Idempotency { return &Idempotency{Key: key, Fingerprint: request} }
-	first := apply(t, t0, nil, Create{Spec: demand(), Idempotency: mark("k", "r")})
+	first := apply(t, t0, nil, Create{Spec: validSpec(), Idempotency: mark("k", "r")})
 	for _, old := range []*Task{first, attempt(t, first, Outcome{Verdict: Success}), attempt(t, first, Outcome{Verdict: Refusal})} {
-		r, err := Create{Spec: demand(another), Idempotency: mark("k", "r")}.Apply(t0+9, old, facts)
+		r, err := Create{Spec: validSpec(withSecondID), Idempotency: mark("k", "r")}.Apply(t0+9, old, facts)
 		if err != nil || r.Effect != Repeated || r.Task != old {
 			t.Errorf("repeat when %v: effect %d, error %v", old.State, r.Effect, err)
 		}
 	}
-	if _, err := (Create{Spec: demand(), Idempotency: mark("k", "other")}).Apply(t0, first, facts); !errors.Is(err, ErrIdempotencyReuse) {
+	if _, err := (Create{Spec: validSpec(), Idempotency: mark("k", "other")}).Apply(t0, first, facts); !errors.Is(err, ErrIdempotencyReuse) {
 		t.Errorf("the key with another request: %v", err)
 	}
-	if _, err := (Create{Spec: demand(), Idempotency: mark("other", "r")}).Apply(t0, first, facts); !errors.Is(err, ErrExists) {
+	if _, err := (Create{Spec: validSpec(), Idempotency: mark("other", "r")}).Apply(t0, first, facts); !errors.Is(err, ErrExists) {
 		t.Errorf("another key: %v", err)
 	}
-	if _, err := (Create{Spec: demand(), Idempotency: mark("k", "r")}).Apply(t0, create(t), facts); !errors.Is(err, ErrExists) {
+	if _, err := (Create{Spec: validSpec(), Idempotency: mark("k", "r")}).Apply(t0, create(t), facts); !errors.Is(err, ErrExists) {
 		t.Errorf("over a task made without a key: %v", err)
 	}
 }
 
 func TestReplaceBeginsANewIncarnation(t *testing.T) {
 	old := attempt(t, create(t, func(s *Spec) { s.Labels = map[string]string{"k": "v"} }), Outcome{Verdict: Failure})
-	got := apply(t, old.Due, old, Replace{Spec: demand(another)})
-	want := apply(t, old.Due, nil, Create{Spec: demand(another)})
+	got := apply(t, old.Due, old, Replace{Spec: validSpec(withSecondID)})
+	want := apply(t, old.Due, nil, Create{Spec: validSpec(withSecondID)})
 	if d := diff(want, got); d != "" {
 		t.Errorf("a replace differs from a create (- create, + replace):\n%s", d)
 	}
@@ -74,12 +74,12 @@ func TestReplaceWaitsForTheRunningAttempt(t *testing.T) {
 	waits := create(t)
 	runs := claim(t, waits.Due, waits, "token")
 	for _, verdict := range []Verdict{Success, Failure, Deferral, Refusal, Interrupted, Unsent} {
-		got := apply(t, runs.Due, runs, Replace{Spec: demand(another)})
+		got := apply(t, runs.Due, runs, Replace{Spec: validSpec(withSecondID)})
 		if !got.Superseded() || got.Lease.TaskID != "id-1" || got.ID != "id-2" {
 			t.Fatalf("record %s with lease of %s", got.ID, got.Lease.TaskID)
 		}
 		got = settle(t, runs.Due+7, got, Outcome{Verdict: verdict, Reason: "gone"})
-		want := apply(t, runs.Due, nil, Create{Spec: demand(another)})
+		want := apply(t, runs.Due, nil, Create{Spec: validSpec(withSecondID)})
 		if d := diff(want, got); d != "" {
 			t.Errorf("verdict %d of the old attempt touched the new task (- want, + got):\n%s", verdict, d)
 		}
@@ -89,14 +89,14 @@ func TestReplaceWaitsForTheRunningAttempt(t *testing.T) {
 func TestReplaceForgetsACancelOfTheOldTask(t *testing.T) {
 	waits := create(t)
 	got := apply(t, waits.Due, claim(t, waits.Due, waits, "token"), Cancel{Key: waits.Key()})
-	got = apply(t, waits.Due, got, Replace{Spec: demand(another)})
+	got = apply(t, waits.Due, got, Replace{Spec: validSpec(withSecondID)})
 	if got = settle(t, waits.Due, got, Outcome{Verdict: Failure}); got.State != Scheduled {
 		t.Errorf("the new task is %v", got.State)
 	}
 }
 
 func TestPreconditions(t *testing.T) {
-	old := apply(t, t0, create(t), Run{Key: demand().Key})
+	old := apply(t, t0, create(t), Run{Key: validSpec().Key})
 	if old.ETag() != "id-1.2" {
 		t.Fatalf("entity tag %q", old.ETag())
 	}
@@ -117,7 +117,7 @@ func TestPreconditions(t *testing.T) {
 		{"if none", Precondition{IfNoneMatch: true}, old, false},
 		{"if none, absent", Precondition{IfNoneMatch: true}, nil, true},
 	} {
-		_, err := Replace{Spec: demand(another), If: c.If}.Apply(t0, c.old, facts)
+		_, err := Replace{Spec: validSpec(withSecondID), If: c.If}.Apply(t0, c.old, facts)
 		if c.ok != (err == nil) || !c.ok && !errors.Is(err, ErrPrecondition) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -125,7 +125,7 @@ func TestPreconditions(t *testing.T) {
 }
 
 func TestPreconditionComesBeforeState(t *testing.T) {
-	finished, stale := standing(t)["delivered"], Precondition{IfMatch: []string{"other.1"}}
+	finished, stale := oneOfEachState(t)["delivered"], Precondition{IfMatch: []string{"other.1"}}
 	key := finished.Key()
 	for _, c := range []Change{Patch{Key: key, If: stale}, Touch{Key: key, If: stale}, Run{Key: key, If: stale}, Revive{Key: key, If: stale}, Cancel{Key: key, If: stale}} {
 		if _, err := c.Apply(t0, finished, facts); !errors.Is(err, ErrPrecondition) {
@@ -204,7 +204,7 @@ func TestPatchRefusesAnInvalidMerge(t *testing.T) {
 }
 
 func TestPatchOfARunningTaskCountsFromTheNextAttempt(t *testing.T) {
-	runs := standing(t)["running"]
+	runs := oneOfEachState(t)["running"]
 	got := apply(t, runs.Due, runs, Patch{Key: runs.Key(), MaxAttempts: ptr(1), Queue: ptr("mail")})
 	if *got.Lease != *runs.Lease {
 		t.Errorf("the lease changed: %+v", got.Lease)
@@ -257,7 +257,7 @@ func TestATaskRunByHandWaitsInALaneOfItsOwn(t *testing.T) {
 }
 
 func TestReviveSchedulesADeadTaskAgain(t *testing.T) {
-	dead := standing(t)["dead"]
+	dead := oneOfEachState(t)["dead"]
 	got := apply(t, dead.Due+9, dead, Revive{Key: dead.Key()})
 	if got.State != Scheduled || got.Due != dead.Due+9 || got.ID != dead.ID || got.Version != dead.Version+1 {
 		t.Errorf("%v, due %+d, id %s, version %d", got.State, got.Due-dead.Due, got.ID, got.Version)
@@ -271,7 +271,7 @@ func TestReviveSchedulesADeadTaskAgain(t *testing.T) {
 }
 
 func TestBulkChangesSkipTasksThatNoLongerMatch(t *testing.T) {
-	waits, dead := create(t), standing(t)["dead"]
+	waits, dead := create(t), oneOfEachState(t)["dead"]
 	only := &Filter{Queue: "another"}
 	for old, c := range map[*Task]Change{waits: Cancel{Key: waits.Key(), Only: only}, dead: Revive{Key: dead.Key(), Only: only}} {
 		if _, err := c.Apply(t0, old, facts); !errors.Is(err, ErrPrecondition) {
@@ -281,7 +281,7 @@ func TestBulkChangesSkipTasksThatNoLongerMatch(t *testing.T) {
 }
 
 func TestCancelWhileRunningAllowsNoRetry(t *testing.T) {
-	runs := standing(t)["running"]
+	runs := oneOfEachState(t)["running"]
 	asked := apply(t, runs.Due, runs, Cancel{Key: runs.Key()})
 	if !asked.CancelRequested || asked.State != Running {
 		t.Fatalf("%v, cancel requested: %v", asked.State, asked.CancelRequested)
@@ -301,7 +301,7 @@ func TestCancelWhileRunningAllowsNoRetry(t *testing.T) {
 
 func TestAPurgeOfARunningTaskIsTheReasonOfItsEnd(t *testing.T) {
 	for _, state := range []string{"running", "superseded"} {
-		runs := standing(t)[state]
+		runs := oneOfEachState(t)[state]
 		purged := apply(t, runs.Due, runs, Cancel{Key: runs.Key(), Reason: ReasonPurged})
 		purged = apply(t, runs.Due, purged, Cancel{Key: runs.Key()}) // too late to be the reason
 		if got := settle(t, runs.Due+5, purged, Outcome{Verdict: Failure}); got.State != Cancelled || got.Reason != ReasonPurged {
@@ -311,7 +311,7 @@ func TestAPurgeOfARunningTaskIsTheReasonOfItsEnd(t *testing.T) {
 			t.Errorf("%s: reaped, with reason %q", state, got.Reason)
 		}
 	}
-	runs := standing(t)["running"]
+	runs := oneOfEachState(t)["running"]
 	purged := apply(t, runs.Due, runs, Cancel{Key: runs.Key(), Reason: ReasonPurged})
 	if got := settle(t, runs.Due+5, purged, Outcome{Verdict: Success}); got.State != Delivered || got.Reason != "" {
 		t.Errorf("%v, reason %q: it was delivered", got.State, got.Reason)
@@ -326,7 +326,7 @@ func TestAPurgeOfARunningTaskIsTheReasonOfItsEnd(t *testing.T) {
 // A task that gave way to others in quarantine stays there, as its attempt has
 // shown nothing yet.
 func TestATaskThatGaveWayStaysInQuarantineBehindTheOthers(t *testing.T) {
-	runs := standing(t)["running"].Clone()
+	runs := oneOfEachState(t)["running"].Clone()
 	runs.Reclaims = QuarantineAfter
 	got := settle(t, runs.Due+60_000, runs, Outcome{Verdict: Interrupted, GaveWay: true})
 	if got.State != Scheduled || got.Lane().Priority != Quarantine || got.Reclaims != QuarantineAfter || got.AttemptsUsed != runs.AttemptsUsed || got.Due != runs.Due+60_000 {
@@ -338,7 +338,7 @@ func TestATaskThatGaveWayStaysInQuarantineBehindTheOthers(t *testing.T) {
 }
 
 func TestCancelOfAReplacementEndsIt(t *testing.T) {
-	superseded := standing(t)["superseded"]
+	superseded := oneOfEachState(t)["superseded"]
 	asked := apply(t, superseded.Due, superseded, Cancel{Key: superseded.Key()})
 	got := settle(t, superseded.Due, asked, Outcome{Verdict: Success})
 	if got.State != Cancelled || got.ID != "id-2" || len(got.History) != 0 {

@@ -31,7 +31,7 @@ func (f *Filter) Match(t *Task) bool {
 		f.CreatedUntil != 0 && t.CreatedAt > f.CreatedUntil,
 		f.Purge != "" && t.SparedBy == f.Purge,
 		f.Reason != "" && t.EndReason() != f.Reason,
-		f.Schedule != "" && !madeBy(f.Schedule, t.Name):
+		f.Schedule != "" && !isOccurrenceOf(f.Schedule, t.Name):
 		return false
 	}
 	for k, v := range f.Labels {
@@ -42,7 +42,7 @@ func (f *Filter) Match(t *Task) bool {
 	return true
 }
 
-func madeBy(schedule, name string) bool {
+func isOccurrenceOf(schedule, name string) bool {
 	s, _, ok := OccurrenceOf(name)
 	return ok && s == schedule
 }

@@ -18,8 +18,8 @@ var policy = Policy{KeepFinished: time.Hour, KeepDead: 30 * time.Hour}
 
 var facts = Facts{Policy: policy}
 
-// demand is a valid spec that is due a minute after t0.
-func demand(edits ...func(*Spec)) Spec {
+// validSpec returns a spec that is due a minute after t0.
+func validSpec(edits ...func(*Spec)) Spec {
 	s := DefaultSpec()
 	s.Name, s.ID = "a", "id-1"
 	s.When = When{Relative: true, Delay: time.Minute}
@@ -34,7 +34,7 @@ func demand(edits ...func(*Spec)) Spec {
 	return s
 }
 
-func another(s *Spec) { s.ID, s.Request.Body = "id-2", []byte("another body") }
+func withSecondID(s *Spec) { s.ID, s.Request.Body = "id-2", []byte("another body") }
 
 // apply carries out a change that must succeed.
 func apply(t *testing.T, now Millis, old *Task, c Change) *Task {
@@ -48,7 +48,7 @@ func apply(t *testing.T, now Millis, old *Task, c Change) *Task {
 
 func create(t *testing.T, edits ...func(*Spec)) *Task {
 	t.Helper()
-	return apply(t, t0, nil, Create{Spec: demand(edits...)})
+	return apply(t, t0, nil, Create{Spec: validSpec(edits...)})
 }
 
 // claim claims old when it is due.
@@ -77,8 +77,8 @@ func attempt(t *testing.T, old *Task, o Outcome) *Task {
 	return settle(t, old.Due, claim(t, old.Due, old, "token"), o)
 }
 
-// standing returns a task in each state, reached by transitions alone.
-func standing(t *testing.T) map[string]*Task {
+// oneOfEachState returns a task in each state, reached by transitions alone.
+func oneOfEachState(t *testing.T) map[string]*Task {
 	t.Helper()
 	waits := create(t)
 	runs := claim(t, waits.Due, waits, "token")
@@ -86,7 +86,7 @@ func standing(t *testing.T) map[string]*Task {
 		"absent":     nil,
 		"scheduled":  waits,
 		"running":    runs,
-		"superseded": apply(t, runs.Due, runs, Replace{Spec: demand(another)}),
+		"superseded": apply(t, runs.Due, runs, Replace{Spec: validSpec(withSecondID)}),
 		"dead":       settle(t, runs.Due, runs, Outcome{Verdict: Refusal, Reason: "gone", Status: 410}),
 		"delivered":  settle(t, runs.Due, runs, Outcome{Verdict: Success, Status: 200}),
 		"cancelled":  apply(t, t0, waits, Cancel{Key: waits.Key()}),

@@ -129,7 +129,7 @@ func (s Settlement) Apply(now Millis, old *Task, f Facts) (Result, error) {
 		t.record(s.Outcome.attempt(t.Attempts))
 		t.age(&lease, &s.Outcome)
 	}
-	t.follow(now, s.Outcome, f.Policy)
+	t.settleWith(now, s.Outcome, f.Policy)
 	return t.ended(now), nil
 }
 
@@ -142,8 +142,8 @@ func (t *Task) ended(now Millis) Result {
 	return r
 }
 
-// follow applies an outcome to t, whose lease has ended.
-func (t *Task) follow(now Millis, o Outcome, p Policy) {
+// settleWith applies an outcome to t, whose lease has ended.
+func (t *Task) settleWith(now Millis, o Outcome, p Policy) {
 	if o.Verdict == Success {
 		t.finish(now, Delivered, "", p)
 		return
@@ -159,7 +159,7 @@ func (t *Task) follow(now Millis, o Outcome, p Policy) {
 		}
 		return // otherwise due since before: at once
 	case Refusal:
-		t.die(now, o.Reason, p)
+		t.endDead(now, o.Reason, p)
 		return
 	}
 	wait := min(max(o.RetryAfter, t.Retry.MinBackoff), max(t.Retry.MaxBackoff, t.Retry.MinBackoff))
@@ -169,9 +169,9 @@ func (t *Task) follow(now Millis, o Outcome, p Policy) {
 	}
 	switch {
 	case o.Verdict == Failure && t.Retry.MaxAttempts > 0 && t.AttemptsUsed >= t.Retry.MaxAttempts:
-		t.die(now, ReasonAttempts, p)
+		t.endDead(now, ReasonAttempts, p)
 	case t.Retry.MaxAge > 0 && t.Aged >= t.Retry.MaxAge:
-		t.die(now, ReasonAge, p)
+		t.endDead(now, ReasonAge, p)
 	default:
 		t.Due = now.Add(wait)
 		t.Aged += wait
@@ -219,7 +219,7 @@ func (t *Task) Reap(now Millis, gone bool, p Policy) Result {
 	case n.CancelRequested:
 		n.finish(now, Cancelled, n.cancelReason(), p)
 	case !superseded && n.Reclaims >= MaxReclaims:
-		n.die(now, ReasonReclaims, p)
+		n.endDead(now, ReasonReclaims, p)
 	}
 	return n.ended(now)
 }
@@ -272,8 +272,8 @@ func (t *Task) EndReason() string {
 	return t.Reason
 }
 
-// die makes t dead. The record keeps everything, so that it can be retried.
-func (t *Task) die(now Millis, reason string, p Policy) {
+// endDead makes t dead. The record keeps everything, so that it can be retried.
+func (t *Task) endDead(now Millis, reason string, p Policy) {
 	t.end(now, Dead, reason)
 	t.KeepUntil = now.Add(p.KeepDead)
 }

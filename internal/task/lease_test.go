@@ -7,7 +7,7 @@ import (
 )
 
 func TestClaimTable(t *testing.T) {
-	tasks := standing(t)
+	tasks := oneOfEachState(t)
 	for state, want := range map[string]cell{
 		"absent":     notFound,
 		"scheduled":  {effect: Updated, state: Running},
@@ -19,7 +19,7 @@ func TestClaimTable(t *testing.T) {
 		"expired":    isFinished,
 	} {
 		old := tasks[state]
-		c := Claim{Key: demand().Key, Lane: tasks["scheduled"].Lane(), Token: "another", Until: t0 + 2*minute}
+		c := Claim{Key: validSpec().Key, Lane: tasks["scheduled"].Lane(), Token: "another", Until: t0 + 2*minute}
 		if err := want.check(c.Apply(t0+minute, old, facts)); err != nil {
 			t.Errorf("%s: %v", state, err)
 		}
@@ -54,7 +54,7 @@ func TestClaimChecksEachPartOfTheLane(t *testing.T) {
 }
 
 func TestARepeatedClaimHasTheSameResult(t *testing.T) {
-	runs := standing(t)["running"]
+	runs := oneOfEachState(t)["running"]
 	c := Claim{Key: runs.Key(), Lane: runs.Lane(), Token: runs.Lease.Token, Until: t0 + 99*minute}
 	r, err := c.Apply(runs.Due+5, runs, facts)
 	if err != nil || r.Effect != Repeated || r.Task != runs {
@@ -63,8 +63,8 @@ func TestARepeatedClaimHasTheSameResult(t *testing.T) {
 }
 
 func TestARepeatedClaimNeverStartsTheReplacement(t *testing.T) {
-	runs := standing(t)["running"]
-	replaced := apply(t, runs.Due, runs, Replace{Spec: demand(another, func(s *Spec) { s.When = When{At: t0 + 99*minute} })})
+	runs := oneOfEachState(t)["running"]
+	replaced := apply(t, runs.Due, runs, Replace{Spec: validSpec(withSecondID, func(s *Spec) { s.When = When{At: t0 + 99*minute} })})
 	c := Claim{Key: runs.Key(), Lane: replaced.Lane(), Token: runs.Lease.Token, Until: t0 + 99*minute}
 	if err := isRunning.check(c.Apply(runs.Due+5, replaced, facts)); err != nil {
 		t.Errorf("the new task is due in 98 minutes: %v", err)
@@ -92,14 +92,14 @@ func TestExpiryCountsFromTheRequestedDueTime(t *testing.T) {
 }
 
 func TestOnlyTheHolderExtendsAndSettles(t *testing.T) {
-	for state, old := range standing(t) {
+	for state, old := range oneOfEachState(t) {
 		for _, token := range []Token{"token", "another", ""} {
 			holds := (state == "running" || state == "superseded") && token == "token"
-			_, err := Extension{Key: demand().Key, Token: token, Until: 5}.Apply(t0, old, facts)
+			_, err := Extension{Key: validSpec().Key, Token: token, Until: 5}.Apply(t0, old, facts)
 			if holds != (err == nil) || !holds && !errors.Is(err, ErrStale) {
 				t.Errorf("extend %s with %q: %v", state, token, err)
 			}
-			_, err = Settlement{Key: demand().Key, Token: token, Outcome: Outcome{Verdict: Success}}.Apply(t0, old, facts)
+			_, err = Settlement{Key: validSpec().Key, Token: token, Outcome: Outcome{Verdict: Success}}.Apply(t0, old, facts)
 			if holds != (err == nil) || !holds && !errors.Is(err, ErrStale) {
 				t.Errorf("settle %s with %q: %v", state, token, err)
 			}
@@ -108,7 +108,7 @@ func TestOnlyTheHolderExtendsAndSettles(t *testing.T) {
 }
 
 func TestExtensionMovesTheLeasesEndAlone(t *testing.T) {
-	runs := standing(t)["running"]
+	runs := oneOfEachState(t)["running"]
 	r, err := Extension{Key: runs.Key(), Token: "token", Until: t0 + 9*minute}.Apply(t0, runs, facts)
 	want := runs.Clone()
 	want.Lease.Until = t0 + 9*minute
@@ -118,7 +118,7 @@ func TestExtensionMovesTheLeasesEndAlone(t *testing.T) {
 }
 
 func TestSettlementRecordsTheAttempt(t *testing.T) {
-	runs := standing(t)["running"]
+	runs := oneOfEachState(t)["running"]
 	got := settle(t, runs.Due+800, runs, Outcome{
 		Verdict: Failure, Status: 500, Error: "the receiver said 500", StartedAt: runs.Due + 12, Latency: 700 * time.Millisecond, Late: 12_345 * time.Microsecond, Reply: "oops",
 	})
@@ -310,9 +310,9 @@ func TestReclaimsAreExhausted(t *testing.T) {
 }
 
 func TestReapOfASupersededAttemptBeginsTheNewTask(t *testing.T) {
-	superseded := standing(t)["superseded"]
+	superseded := oneOfEachState(t)["superseded"]
 	got := superseded.Reap(superseded.Due, true, policy).Task
-	want := apply(t, superseded.CreatedAt, nil, Create{Spec: demand(another)})
+	want := apply(t, superseded.CreatedAt, nil, Create{Spec: validSpec(withSecondID)})
 	if d := diff(want, got); d != "" {
 		t.Errorf("the old attempt's loss shows in the new task (- want, + got):\n%s", d)
 	}
@@ -322,13 +322,13 @@ func TestReapOfASupersededAttemptBeginsTheNewTask(t *testing.T) {
 // cancel returns Accepted. If the holder is known to be dead, it returns
 // Updated.
 func TestALostAttemptMayStillBeSending(t *testing.T) {
-	runs := standing(t)["running"]
+	runs := oneOfEachState(t)["running"]
 	lost, gone := runs.Reap(runs.Lease.Until, false, policy).Task, runs.Reap(runs.Lease.Until, true, policy).Task
 	zombie := runs.Lease.Until.Add(runs.Timeout)
 	if lost.MaybeSendingUntil != zombie || gone.MaybeSendingUntil != 0 {
 		t.Fatalf("zombie until %+d and %d", lost.MaybeSendingUntil-zombie, gone.MaybeSendingUntil)
 	}
-	replaced := apply(t, t0, lost, Replace{Spec: demand(another)})
+	replaced := apply(t, t0, lost, Replace{Spec: validSpec(withSecondID)})
 	for _, c := range []struct {
 		name string
 		old  *Task
@@ -371,7 +371,7 @@ func TestReclaimsCountInARow(t *testing.T) {
 // A patch counts from the next attempt on. The attempt under way keeps its own
 // timeout.
 func TestALostAttemptMayBeSendingForItsFirstTimeout(t *testing.T) {
-	runs := standing(t)["running"]
+	runs := oneOfEachState(t)["running"]
 	shorter := time.Millisecond
 	patched := apply(t, t0, runs, Patch{Key: runs.Key(), Timeout: &shorter})
 	lost := patched.Reap(runs.Lease.Until, false, policy).Task
@@ -384,7 +384,7 @@ func TestAReplacementOfAFinishedTaskKeepsMaybeSendingUntil(t *testing.T) {
 	old := create(t)
 	lost := claim(t, old.Due, old, "token").Reap(old.Due, false, policy).Task
 	ended := apply(t, old.Due, lost, Cancel{Key: old.Key()})
-	again := apply(t, old.Due, ended, Replace{Spec: demand(another)})
+	again := apply(t, old.Due, ended, Replace{Spec: validSpec(withSecondID)})
 	if r, err := (Cancel{Key: old.Key()}).Apply(old.Due, again, facts); err != nil || r.Effect != Accepted {
 		t.Errorf("cancel while the lost attempt may be on the wire: %v, %v", r.Effect, err)
 	}
@@ -419,7 +419,7 @@ func TestAnUnsettledTaskIsPutIntoQuarantine(t *testing.T) {
 		"run by hand":   {apply(t, lost.Due, lost, Run{Key: lost.Key()}), Quarantine},
 		"failed":        {attempt(t, lost, Outcome{Verdict: Failure}), Normal},
 		"touched":       {apply(t, lost.Due, lost, Touch{Key: lost.Key()}), Normal},
-		"another in it": {apply(t, lost.Due, lost, Replace{Spec: demand(another)}), Normal},
+		"another in it": {apply(t, lost.Due, lost, Replace{Spec: validSpec(withSecondID)}), Normal},
 	} {
 		if p := c.got.Lane().Priority; p != c.want {
 			t.Errorf("%s: it waits as %v, want %v", name, p, c.want)

@@ -39,7 +39,7 @@ func walk(r *rand.Rand) error {
 			}
 			continue
 		}
-		if err := whole(next); err != nil {
+		if err := checkRecord(next); err != nil {
 			return fmt.Errorf("step %d, %s: %w", step, name, err)
 		}
 		old = next
@@ -55,8 +55,8 @@ func walk(r *rand.Rand) error {
 	return nil
 }
 
-// whole returns an error if a record violates an invariant by itself.
-func whole(t *Task) error {
+// checkRecord returns an error if a record violates an invariant by itself.
+func checkRecord(t *Task) error {
 	ended := t.State == Dead || t.State.Finished()
 	switch {
 	case !t.State.Valid(), (t.Lease != nil) != (t.State == Running), t.CancelRequested && t.State != Running:
@@ -77,7 +77,7 @@ func whole(t *Task) error {
 
 // randomStep carries out one transition that may or may not be allowed.
 func randomStep(r *rand.Rand, now Millis, old *Task) (string, *Task, error) {
-	spec := demand(func(s *Spec) {
+	spec := validSpec(func(s *Spec) {
 		s.ID = fmt.Sprintf("id-%d", r.Uint32())
 		s.When = When{Relative: r.IntN(2) == 0, At: now, Delay: time.Duration(r.IntN(60_000)) * time.Millisecond}
 		s.Labels = map[string]string{"k": "v"}

@@ -35,15 +35,15 @@ var (
 // three finished states share a column, and so do a running attempt and the
 // attempt of a replaced task.
 func TestTransitionTable(t *testing.T) {
-	key := demand().Key
-	absolute := demand(func(s *Spec) { s.When = When{At: t0 + minute} })
+	key := validSpec().Key
+	absolute := validSpec(func(s *Spec) { s.When = When{At: t0 + minute} })
 	rows := []struct {
 		call                                       string
 		change                                     Change
 		absent, scheduled, running, dead, finished cell
 	}{
-		{"POST", Create{Spec: demand(another)}, made, exists, exists, exists, exists},
-		{"PUT", Replace{Spec: demand(another)}, made, moved, stillRuns, moved, made},
+		{"POST", Create{Spec: validSpec(withSecondID)}, made, exists, exists, exists, exists},
+		{"PUT", Replace{Spec: validSpec(withSecondID)}, made, moved, stillRuns, moved, made},
 		{"PATCH", Patch{Key: key, Priority: ptr(Low)}, notFound, moved, stillRuns, staysDead, isFinished},
 		{"PATCH due", Patch{Key: key, When: &When{At: t0}}, notFound, moved, isRunning, staysDead, isFinished},
 		{"touch", Touch{Key: key}, notFound, moved, isRunning, isDead, isFinished},
@@ -51,7 +51,7 @@ func TestTransitionTable(t *testing.T) {
 		{"retry", Revive{Key: key}, notFound, notDead, notDead, moved, isFinished},
 		{"DELETE", Cancel{Key: key}, notFound, isCancelled, noted, isCancelled, isFinished},
 	}
-	tasks := standing(t)
+	tasks := oneOfEachState(t)
 	for _, row := range rows {
 		cells := map[string]cell{
 			"absent": row.absent, "scheduled": row.scheduled, "running": row.running, "superseded": row.running,

@@ -114,10 +114,10 @@ func ValidateDuration(path string, d, low, high time.Duration) error {
 	if d >= low && d <= high {
 		return nil
 	}
-	return &FieldError{path, "out_of_range", fmt.Sprintf("must be between %v and %s", low, words(high))}
+	return &FieldError{path, "out_of_range", fmt.Sprintf("must be between %v and %s", low, durationWords(high))}
 }
 
-func words(d time.Duration) string {
+func durationWords(d time.Duration) string {
 	if d == MaxDuration {
 		return "100 years"
 	}

@@ -96,7 +96,7 @@ func TestSpecValidation(t *testing.T) {
 		{"negative age", func(s *Spec) { s.Retry.MaxAge = -1 }, "retry.max_age", "out_of_range"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := demand()
+			s := validSpec()
 			c.edit(&s)
 			if err := wantField(s.Validate(t0), c.path, c.code); err != nil {
 				t.Error(err)
@@ -139,7 +139,7 @@ func TestForbiddenHeadersInAnySpelling(t *testing.T) {
 			spellings = append(spellings, strings.ReplaceAll(name, "-", string(c)))
 		}
 		for _, spelling := range spellings {
-			s := demand()
+			s := validSpec()
 			s.Request.Headers = map[string]string{spelling: "x"}
 			if err := wantField(s.Validate(t0), "http.headers."+spelling, "forbidden_header"); err != nil {
 				t.Errorf("%s: %v", spelling, err)
@@ -154,7 +154,7 @@ func TestForbiddenHeadersInAnySpelling(t *testing.T) {
 }
 
 func TestDuplicateHeadersAreRefusedIgnoringCase(t *testing.T) {
-	s := demand()
+	s := validSpec()
 	s.Request.Headers = map[string]string{"X-Shop": "1", "x-shop": "2"}
 	if field, ok := errors.AsType[*FieldError](s.Validate(t0)); !ok || field.Code != "duplicate_key" {
 		t.Errorf("create: %v", field)
@@ -254,7 +254,7 @@ func TestURLs(t *testing.T) {
 		"http://" + strings.Repeat("a", 254):     "!bad_url",
 		"http://a/" + strings.Repeat("x", 8<<10): "!too_long",
 	} {
-		s := demand()
+		s := validSpec()
 		s.Request.URL = raw
 		err := s.Validate(t0)
 		if code, bad := strings.CutPrefix(want, "!"); bad {
