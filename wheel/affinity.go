@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// affinityShift is the binary logarithm of how many timers a processor adds to
-// one shard before it moves on to the next. That is enough to keep the shard's
-// memory in the processor's cache, and few enough to spread the timers evenly.
+// A processor adds 1<<affinityShift timers to one shard, then moves to the next
+// shard. That is enough to keep the shard's memory in the processor's cache,
+// and few enough to spread the timers evenly.
 const affinityShift = 7
 
 // affinity is the shard to which a processor of the scheduler adds its timers.

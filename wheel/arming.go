@@ -36,7 +36,7 @@ func (t *Timer) armLocked(d time.Duration) error {
 	return t.placedLocked(id, err)
 }
 
-// armAtLocked is armLocked by the wall clock.
+// armAtLocked is armLocked for a time of the wall clock.
 func (t *Timer) armAtLocked(at time.Time) error {
 	t.withdrawLocked()
 	if err := t.reserveLocked(); err != nil {

@@ -70,9 +70,9 @@ func (sh *shard[T]) stepBatchLocked(m *moment, budget *int) bool {
 	return true
 }
 
-// dueTime returns the deadline of an expired timer by the wall clock. For a
-// timer of the monotonic clock, it counts from the wall clock's reading when
-// the shard began.
+// dueTime returns the deadline of an expired timer in wall-clock time. For a
+// timer of the monotonic clock, it adds the tick to the wall clock's reading at
+// the base.
 func (sh *shard[T]) dueTime(c *dueTimer[T]) time.Time {
 	if c.wall {
 		return sh.wallInstant(c.tick)

@@ -2,8 +2,8 @@ package wheel
 
 // chunkAllocator keeps track of an arena of fixed chunks of cells: which chunks
 // have memory, which have free cells, and where to take the next cell. The
-// owner of the arena holds the memory. It also holds the links of the free
-// lists, which are stored in the free cells.
+// owner of the arena holds the memory. The links of the free lists are stored
+// in the free cells, so the owner writes them too.
 //
 // Invariants: a chunk is on the open list if and only if it has memory and a
 // free cell. At most one chunk with memory is empty. The chunk that got a free

@@ -24,10 +24,10 @@ func (s *settings[T]) start() {
 	}
 }
 
-// after returns the tick for a deadline d from now; now is the time since the
-// base. It rounds up: slot k fires at base + k*tick or later, so no timer fires
-// early. A timer that is due at once need not wait for the next tick: it gets
-// the current tick.
+// after returns the tick for a delay d. now is the current time since the base.
+// after rounds up: slot k fires at base + k*tick or later, so no timer fires
+// early. A timer that is due at once gets the current tick, so it does not
+// wait.
 func (s *settings[T]) after(now, d time.Duration) (tick uint64) {
 	if d <= 0 {
 		return s.floor(now)
@@ -56,7 +56,7 @@ func (s *settings[T]) instant(tick uint64) time.Duration {
 
 // coarsen rounds a tick up to a multiple of the largest power of two within
 // slack. So the timer skips the levels with narrower slots, and shares its slot
-// with others.
+// with more timers.
 func (s *settings[T]) coarsen(tick uint64, slack time.Duration) uint64 {
 	if slack/2 < s.tick { // not 2*s.tick, which may overflow
 		return tick
@@ -65,9 +65,9 @@ func (s *settings[T]) coarsen(tick uint64, slack time.Duration) uint64 {
 	return min((tick+step-1)&^(step-1), maxTick)
 }
 
-// The wall clock is counted in ticks since 1970. An earlier time counts as
-// 1970. A time after the last tick is never reached: that is the year 10889 for
-// ticks of 1 ms, and 2861 for 100 µs.
+// The wall clock is counted in ticks since 1970. An earlier time is treated as
+// 1970. A timer for a time after the last tick never fires. The last tick is in
+// the year 10889 for ticks of 1 ms, and in 2861 for ticks of 100 µs.
 
 // wallCeil returns the first tick that starts at or after t.
 func (s *settings[T]) wallCeil(t time.Time) uint64 {

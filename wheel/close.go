@@ -2,14 +2,14 @@ package wheel
 
 import "context"
 
-// Close stops the wheel. It waits for calls of Run that are under way on other
-// goroutines. After Close has returned, no timer is handed over. Callbacks that
-// Run has accepted before still run; Shutdown waits for them. Pending timers
-// stay for Remove and Drain; adding and moving fail.
+// Close stops the wheel. It waits for calls of Config.Run that are in progress
+// on other goroutines. After Close has returned, no timer is handed over.
+// Callbacks that Config.Run accepted before still run. Shutdown waits for them.
+// Pending timers stay for Get, Remove, All and Drain. Adding and moving fail.
 //
-// Close may be called more than once, by any goroutine, also in a callback. The
-// exception is a Runner that blocks until callbacks return: there a callback
-// that calls Close would wait for itself. Close does not wait for a Pool.
+// Close may be called several times, and from callbacks. But if Config.Run is a
+// Runner of your own that blocks until callbacks return, a callback must not
+// call Close, because it would wait for itself. Close does not wait for a Pool.
 func (w *Wheel[T]) Close() {
 	_ = w.shut(context.Background())
 }
@@ -62,10 +62,10 @@ func (sh *shard[T]) waitHandedOver(ctx context.Context) error {
 	}
 }
 
-// Shutdown is Close, and then waits until every callback that Run has accepted
-// has returned. If ctx is done first, Shutdown returns the context's error, at
-// once even if Run blocks, and may be called again. A callback must not call
-// it: it would wait for itself.
+// Shutdown is Close, and then waits until every callback that Config.Run has
+// accepted has returned. If ctx is done first, Shutdown returns ctx.Err(), even
+// while a call of Config.Run blocks, and can be called again. A callback must
+// not call Shutdown, because it would wait for itself.
 func (w *Wheel[T]) Shutdown(ctx context.Context) error {
 	if err := w.shut(ctx); err != nil {
 		return err

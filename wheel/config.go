@@ -19,34 +19,38 @@ const (
 type Config struct {
 	// Tick is the resolution. Deadlines are rounded up to a multiple of it, so
 	// a timer is late by up to one tick, and the timers of one tick share a
-	// wake-up. A short tick costs nothing while no timer is due. Default: 1 ms;
-	// at least 100 µs.
+	// wake-up. So a short tick costs more wake-ups if many timers are due at
+	// different times. While no timer is due, it costs nothing. Zero means 1
+	// ms. Other values must be at least 100 µs.
 	Tick time.Duration
 
-	// Shards is the number of parts that the timers are spread over. Each has
-	// its own lock and driver. Shards must be at most 256 and is rounded up to
-	// a power of two. A shard in use takes about 80 kB, so 1 is enough for a
-	// small wheel, or for each of very many wheels. Default: GOMAXPROCS, but at
-	// most 256.
+	// Shards is the number of shards. Timers are spread over them, and each has
+	// its own lock and driver. Shards must be 0 to 256 and is rounded up to a
+	// power of two. A shard in use takes about 80 kB, so 1 is enough for a
+	// small wheel, or for each of very many wheels. Zero means GOMAXPROCS, but
+	// at most 256.
 	Shards int
 
-	// MaxPending limits the number of pending timers. Above it, Add returns the
-	// zero ID and TryAdd returns ErrFull. The limit is exact, also under
-	// contention; it costs one atomic counter that all adds and removals share.
-	// 0: no limit, except 2^28 for each shard. Neither MaxPending nor Shards
-	// may be negative.
+	// MaxPending limits the number of pending timers. A timer above the limit
+	// is refused: Add returns the zero ID, TryAdd and Keyed.Set return ErrFull,
+	// Timer.Err returns ErrFull, and Stats.Refused counts it. The limit is
+	// exact, even under contention. It costs one atomic counter that all adds
+	// and removals share. Zero means no limit, except 2^28 timers for each
+	// shard. MaxPending must not be negative.
 	MaxPending int
 
 	// Run decides where callbacks run: Go, Inline, a Pool, or a Runner of your
-	// own. If the Runner may wait for callbacks, as Inline and a Pool that
-	// blocks do, a callback must not wait for another timer of the wheel: that
-	// timer may be in the shard that waits. Timers.Sleep is the exception.
-	// Default: Go.
+	// own. nil means Go.
+	//
+	// A callback must not wait for another timer of the wheel if the Runner can
+	// block until callbacks return, because the other timer may be in the
+	// blocked shard. That is the case for Inline, and for a Pool with Block.
+	// Timers.Sleep is the exception: it always returns.
 	Run Runner
 
 	// OnPanic is called after a panic in a callback, with the panic's value and
-	// the stack, on the goroutine that panicked. Then the wheel continues. nil:
-	// the program crashes, as with package time.
+	// the stack, on the goroutine that panicked. After that the wheel
+	// continues. If OnPanic is nil, the program crashes, as with package time.
 	OnPanic func(v any, stack []byte)
 }
 
@@ -79,8 +83,8 @@ type settings[T any] struct {
 	_       [56]byte
 
 	// Hooks of the types that are built on Wheel in this package; each may be
-	// nil. They are called without the lock, on the driver's goroutine. dropped
-	// is called on the goroutine on which Run refused or failed.
+	// nil. direct is called without the lock, on the driver's goroutine.
+	// dropped is called without the lock, on the goroutine that called Run.
 	direct  func(T) (yes bool) // call fire at once, without Run: it is short and does not panic
 	dropped func(id ID, v T)   // a timer that expired will never be given to fire
 

@@ -6,30 +6,34 @@ import (
 	"time"
 )
 
-// WithTimeout returns a context derived from parent. It is done after d, then
-// with the error context.DeadlineExceeded, or when it is cancelled or parent is
-// done, as in package context. If d ≤ 0, it is done from the start. Cancelling
-// it removes its timer at once. Contexts derived from it, also indirectly, need
-// no goroutine to watch it.
+// WithTimeout returns a context derived from parent. As in package context, it
+// is done when d has passed (with context.DeadlineExceeded), when it is
+// cancelled, or when parent is done. If d ≤ 0, it is done from the start.
+// Cancelling it removes its timer at once. Contexts derived from it, directly
+// or indirectly, need no extra goroutine. WithTimeout panics if parent is nil.
 //
-// If there is no room for a timer, or the Timers is closed, now or later, the
-// context is cancelled at once with the error context.Canceled and the cause
-// (context.Cause) ErrFull or ErrClosed. So no deadline is ever unwatched.
+// If the Timers is full, is closed, or is closed later, the context is
+// cancelled at that moment. Its error is context.Canceled, and its cause
+// (context.Cause) is ErrFull or ErrClosed. So no deadline is ever unwatched.
 //
 // The methods of the context see immediately that parent is done. A goroutine
-// that waits for its channel, or for a context that another package derived
-// from it, is woken a moment later: by one goroutine for each context. If very
-// many contexts have one parent that is cancelled as a whole, package context
-// is better.
+// that waits for its channel is woken slightly later, by a goroutine that each
+// context starts for this. If very many contexts have one parent that is
+// cancelled as a whole, package context is better.
 func (t *Timers) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return t.withDeadline(parent, time.Now().Add(d), d, false)
 }
 
-// WithDeadline is WithTimeout for a time. If at has a monotonic reading, as a
-// time computed from time.Now has, it is a time of the monotonic clock.
-// Otherwise it is a time of the wall clock: then the context follows that clock
-// if it is stepped or the machine is suspended, which is noticed within 30 s.
-// If parent has an earlier deadline, that deadline holds.
+// WithDeadline is WithTimeout for a time instead of a delay. There are three
+// cases:
+//
+//   - If parent has an earlier deadline, that deadline holds, and the result is
+//     that of context.WithCancel.
+//   - If at has a monotonic reading, as a time computed from time.Now has, the
+//     deadline is measured on the monotonic clock, as in package context.
+//   - Otherwise the deadline is a time of the wall clock. If that clock is
+//     stepped, or the machine is suspended, the context follows within 30 s.
+//     Package context would not follow.
 func (t *Timers) WithDeadline(parent context.Context, at time.Time) (context.Context, context.CancelFunc) {
 	if at != at.Round(0) { // which strips the monotonic reading
 		return t.withDeadline(parent, at, time.Until(at), false)
@@ -62,16 +66,16 @@ func (t *Timers) withDeadline(
 	return c, cancel
 }
 
-// deadlineCtx is the context of WithTimeout. Its Context is made by
-// context.WithCancel. So contexts that are derived from it find that one, by
-// Value, and become its children, as if it were a context of that package.
+// deadlineCtx is the context of WithTimeout. It embeds a context made by
+// context.WithCancel. Package context finds the embedded one through Value. So
+// derived contexts become children of the embedded one, and need no goroutine.
 type deadlineCtx struct {
 	context.Context
 	source source
 }
 
-// follow cancels the context if parent is done, and reports whether it is.
-// Otherwise a goroutine notifies the source, a moment later.
+// follow cancels the context if parent is done, and reports whether it is. The
+// goroutine that watches parent would do the same, but later.
 func (c *deadlineCtx) follow() bool {
 	err := c.source.parent.Err()
 	if err == nil {

@@ -12,9 +12,10 @@
 // [NewBatch] makes a Wheel that hands over due timers in batches. There are
 // four other types:
 //
-//   - [Timers] has the functions of package time and the deadlines of package
-//     context as methods with the same meaning. It adds periods that do not
-//     drift, a Stop that waits, and a limit;
+//   - [Timers] offers the functions of package time, and WithTimeout and
+//     WithDeadline of package context, as methods. Its documentation lists the
+//     differences. It adds periods that do not drift, a Stop that waits, and a
+//     limit;
 //   - [Keyed] has one timer for each key: set, move, remove;
 //   - [Core] is the wheel without a lock and a clock, for event loops and
 //     simulations;
@@ -25,41 +26,49 @@
 //
 // # Promise
 //
-// A timer fires once, at its latest deadline, unless Remove or Drain returned
-// it, the wheel was closed before, or Run refused its callback (Stats.Dropped).
-// The results of Remove, Reset and Extend are exact. A timer is pending until
-// it is handed over to Config.Run; then it has fired. A wheel never uses an ID
-// twice, so a stale ID does nothing. IDs of different wheels cannot be
-// distinguished. A timer with a delay counts on the monotonic clock, and steps
-// of the wall clock do not move it. A timer of [Wheel.AddAt] follows the wall
-// clock. There is no maximum delay.
+// A timer fires exactly once, at the deadline that was set last. It does not
+// fire if Remove or Drain returned it, if the wheel was closed first, or if
+// Config.Run refused its callback (Stats.Dropped). The results of Remove, Reset
+// and Extend are exact. A timer is pending until it is handed over to
+// Config.Run. From then on it has fired.
+//
+// A wheel never uses an ID twice, so a stale ID does nothing. IDs of different
+// wheels cannot be distinguished.
+//
+// Delays are measured on the monotonic clock, so a step of the wall clock does
+// not move a timer. A timer of [Wheel.AddAt] follows the wall clock. There is
+// no maximum delay.
 //
 // # Cost
 //
-// Add, Remove and Reset take a lock and O(1), Extend one compare-and-swap. None
-// of them allocates. A timer costs 24 bytes and its value. If values hold no
-// pointers, the garbage collector has nothing to scan. A timer of Timers is
-// also an object; a key of Keyed also takes a slot in a table. No type of this
-// package has a goroutine while nothing is due: its driver sleeps until the
-// next slot that is not empty, and it need not be closed. docs/benchmarks.md in
-// the repository compares the figures with package time and other
-// implementations.
+// Add, Remove and Reset take O(1) time and one lock. Extend is usually one
+// compare-and-swap without a lock; see [Wheel.Extend]. Memory is allocated in
+// chunks for 2,048 timers, not for each timer. A timer costs 24 bytes and its
+// value. If values hold no pointers, the garbage collector has nothing to scan.
+// A timer of Timers is also an object. A key of Keyed also takes a slot in a
+// table.
+//
+// No type of this package has a goroutine while nothing is due: drivers sleep
+// until the next slot that is not empty. No type needs to be closed.
+// docs/benchmarks.md in the repository compares the figures with package time
+// and other implementations.
 //
 // # Accuracy
 //
 // A timer is never early. It is late by less than one tick (Config.Tick, 1 ms
 // by default), plus its slack, plus the time that the scheduler and Run take.
 // Within a shard, timers of different ticks are handed over in the order of
-// their deadlines, except that a very large slot takes turns with the slots
-// after it. Timers of one tick are in no particular order.
+// their deadlines. There is one exception: the timers of a slot with more than
+// about 1,000 entries may be interleaved with those of later slots. Timers of
+// one tick are in no particular order.
 //
 // # Words
 //
 // The timers of a wheel are spread over shards. Each shard has a lock and a
-// driver. The driver is one timer of package time; on its goroutine the due
-// timers are handed over to Config.Run. A tick is the resolution. A slot holds
-// the timers of one tick, or of 64, 64² … ticks. A series is the runs of one
-// periodic function, and its grid is the instants at which the runs are due.
+// driver. The driver is one [time.Timer]. Its goroutine hands due timers over
+// to Config.Run. A tick is the resolution. A slot holds the timers of one tick,
+// or of 64, 64² … ticks. A series consists of the runs of one periodic
+// function. Its grid consists of the instants at which they are due.
 //
 // # Tests
 //

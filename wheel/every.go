@@ -12,29 +12,29 @@ import (
 // EveryOptions are the options of [Timers.Every]. The zero EveryOptions skips
 // missed runs, has no jitter, and starts with a full period.
 type EveryOptions struct {
-	// Missed decides about runs that could not begin on time. Default:
+	// Missed is the policy for runs that could not begin on time. Zero means
 	// SkipMissed.
 	Missed MissedRuns
 
-	// Jitter delays each run by a random part of the period: at most Jitter
-	// times the period. So series that were started together do not run
-	// together. The grid does not move. It must be 0 to 1. Default: 0.
+	// Each run is delayed by a random time of up to Jitter × period. So series
+	// that were started together do not run together. The grid does not move.
+	// Jitter must be 0 to 1. Zero means none.
 	Jitter float64
 
 	// Immediately starts the first run at once, not after one period.
 	Immediately bool
 }
 
-// MissedRuns decides how a series treats the runs that it missed, because the
-// run before was still in progress or because the process was stopped.
+// MissedRuns is the policy of a series for the runs that it missed, because the
+// previous run was still in progress or because the process was stopped.
 type MissedRuns int
 
 const (
-	// SkipMissed leaves missed runs out. The next run is on the grid again.
+	// SkipMissed skips missed runs. The next run is on the grid again.
 	SkipMissed MissedRuns = iota
 
 	// CatchUp makes up for every missed run, one right after the other, until
-	// the series is on the grid again.
+	// the series is on the grid again. No two of them overlap.
 	CatchUp
 
 	// FixedDelay starts each run one period after the end of the run before.
@@ -56,7 +56,7 @@ func (m MissedRuns) String() string {
 }
 
 func (o *EveryOptions) mustBeValid() {
-	if !(o.Jitter >= 0 && o.Jitter <= 1) { // so that NaN is refused too
+	if !(o.Jitter >= 0 && o.Jitter <= 1) { // NaN must panic too
 		panic(fmt.Sprintf("wheel: EveryOptions.Jitter is %v, must be 0 to 1", o.Jitter))
 	}
 	if o.Missed < SkipMissed || o.Missed > FixedDelay {
@@ -64,16 +64,17 @@ func (o *EveryOptions) mustBeValid() {
 	}
 }
 
-// Every calls f, by way of Config.Run, again and again until the Timer is
-// stopped: at start + d, start + 2d and so on. The runs do not drift, however
-// long they take. Unless the series has to catch up, there is at most one run
-// in a tick. Runs do not overlap: the next run begins after the one before has
-// ended.
+// Every calls f through Config.Run again and again until the Timer is stopped:
+// at start + d, start + 2d and so on. The runs do not drift, however long they
+// take. Runs do not overlap: the next run begins after the previous one has
+// ended. A series that is not catching up runs at most once per tick of the
+// wheel.
 //
-// A run that panics (if Config.OnPanic is set), or that Run refuses, does not
-// end the series. f may call Stop and Reset. If there is no room for the
-// series, or the Timers is closed, Every returns a stopped Timer. It panics if
-// d is not positive, f is nil, or opts are invalid.
+// A run that panics (if Config.OnPanic is set), or that Config.Run refuses,
+// does not end the series. f may call Stop and Reset. If there is no room for
+// the series, or the Timers is closed, Every returns a stopped Timer, and its
+// Err returns the reason. Every panics if d is not positive, f is nil, or opts
+// are invalid.
 func (t *Timers) Every(d time.Duration, f func(), opts EveryOptions) *Timer {
 	if f == nil {
 		panic("wheel: Every without a function")
@@ -136,7 +137,7 @@ func (e *every) lost(t *Timer, id ID, cause error) {
 	switch {
 	case errors.Is(cause, ErrClosed):
 		t.take(id)
-	case e.begin(t, id): // the refused run counts as a run that takes no time
+	case e.begin(t, id): // a refused run counts as a run of zero duration
 		e.end(t)
 	}
 }
@@ -169,7 +170,7 @@ func (e *every) end(t *Timer) {
 	}
 }
 
-// advance moves due to the next run. The last run has ended now.
+// advance moves due to the next run. The last run ended at now.
 func (e *every) advance(now time.Time, moved bool) {
 	switch {
 	case e.missed == FixedDelay && !moved:
@@ -179,8 +180,9 @@ func (e *every) advance(now time.Time, moved bool) {
 		e.due = e.due.Add(e.period)
 	}
 	if e.missed == SkipMissed {
-		// A run that could still begin at this moment is not missed. So pass
-		// goes to the latest instant before now.
+		// A run may begin up to window after its instant. So only instants
+		// before now-window are missed, and pass moves due to the last of
+		// those.
 		if missed := now.Add(-e.window() - 1); !e.due.After(missed) {
 			e.pass(missed)
 			e.due = e.due.Add(e.period)

@@ -46,7 +46,7 @@ func ExampleKeyed() {
 }
 
 // Many changes of a file, one reload. The first change sets the timer; the
-// others find it set until it fires. With Set, each change would postpone the
+// later ones find it set until it fires. With Set, each change would postpone the
 // reload.
 func ExampleKeyed_SetIfAbsent() {
 	reloaded := make(chan string)

@@ -3,7 +3,7 @@ package wheel
 // work is a list in the work queue: the list of a slot that is due.
 type work struct {
 	list
-	start     uint64 // the slot's first tick: it has the upper bits of the ticks, which the entries do not hold
+	start     uint64 // the slot's first tick; entries hold only the lower bits of their ticks, and start the upper bits
 	kind      workKind
 	check     bool   // cascades read the nodes too, not only the entries
 	warm      bool   // the nodes of the first block have been touched
@@ -63,9 +63,8 @@ func (h *hierarchy) takeDueSlot(now uint64) bool {
 }
 
 // expire finds a timer that is due at now and ends it: from now on it counts as
-// fired. It takes one from budget for each entry that it examines. If it
-// returns ok = false and budget is left, no other timer is due. The caller
-// frees the node.
+// fired. expire decrements budget for each entry that it examines. If ok is
+// false and budget is not 0, no timer is due. The caller frees the node.
 func (h *hierarchy) expire(now uint64, budget *int) (index uint32, tick uint64, ok bool) {
 	for *budget > 0 {
 		if len(h.overdue) > 0 {
@@ -114,7 +113,7 @@ func (h *hierarchy) warmUp(w *work) {
 
 // endStep removes the first list of the queue if it is empty. Otherwise, if its
 // turn is over, the list goes to the back of the queue, and the next due slot
-// comes before the others.
+// comes to the front.
 func (h *hierarchy) endStep(now uint64, entries uint32) {
 	w := &h.queue[0]
 	if w.n == 0 {

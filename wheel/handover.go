@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// A hand-over begins when a timer expires, and ends when Run has returned or
-// the callback has begun, whichever is first. A shard has at most one at a
-// time. Close waits for those under way. Because a hand-over ends when its
+// A hand-over begins when a timer expires. It ends when Run has returned or
+// the callback has begun, whichever is first. A shard has at most one hand-over
+// at a time, and Close waits for it. Because the hand-over ends when its
 // callback begins, the callback may call Close.
 
 // beginLocked begins the hand-over of timers that have just expired, and returns
@@ -36,8 +36,8 @@ func (sh *shard[T]) handOver(number uint64, timers int, f, lost func()) {
 		if accepted {
 			return
 		}
-		// Run has refused f, panicked or ended this goroutine. If the callback
-		// has not begun, it never will, even if Run has passed f on.
+		// Run has refused f, panicked or ended this goroutine. From here on, a
+		// late call of f does nothing.
 		if taken == nil || !taken.Swap(true) {
 			sh.lose(timers, lost)
 		}
@@ -69,9 +69,9 @@ func once(f func()) (run func(), taken *atomic.Bool) {
 	}, taken
 }
 
-// begun ends the hand-over, because the callback begins. If Run starts
-// callbacks later, begun comes too late to clear handing, and finds 0 or the
-// number of another hand-over.
+// begun ends the hand-over, because the callback begins. If Run has returned
+// before, the hand-over has ended already. Then handing is 0 or the number of a
+// later hand-over, and begun does nothing.
 func (sh *shard[T]) begun(number uint64) {
 	if sh.handing.CompareAndSwap(number, 0) {
 		sh.announceHandedOver()
@@ -79,8 +79,8 @@ func (sh *shard[T]) begun(number uint64) {
 }
 
 // announceHandedOver wakes a Close that waits. Close sets closed before it
-// reads handing; here handing is cleared before closed is read. So one of the
-// two sees the other.
+// reads handing. Here handing is cleared before closed is read. So either this
+// goroutine sees closed, or Close sees that handing is cleared.
 func (sh *shard[T]) announceHandedOver() {
 	if sh.closed.Load() {
 		sh.mu.Lock()
@@ -124,7 +124,7 @@ func (sh *shard[T]) call(number uint64, id ID, v T) {
 	sh.fire(id, v)
 }
 
-// recoverPanic must be deferred itself.
+// recoverPanic must be the deferred function, because recover works only there.
 func (sh *shard[T]) recoverPanic() {
 	if v := recover(); v != nil {
 		sh.reportPanic(v)

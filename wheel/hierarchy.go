@@ -34,9 +34,9 @@ const (
 // of a higher level is spread over the slots below it (a cascade). An entry
 // that is due when it is placed goes to the queue at once, or to overdue.
 //
-// An entry is only a reminder to look at a node. Placement, cascades and
-// compaction may leave duplicates and stale entries. The node's state decides:
-// a timer is due only if its state says so.
+// Each entry refers to a node that must be checked when the slot is due.
+// Placement, cascades and compaction may leave duplicates and stale entries.
+// The node's state decides: a timer is due only if its state says so.
 type hierarchy struct {
 	nodes  *table
 	blocks blocks
@@ -50,8 +50,9 @@ type hierarchy struct {
 	overdue overdue // used only without turns, to keep the order
 	pending int     // live nodes placed here
 
-	// turn is how many entries of one list are processed before later slots get
-	// their turn. 0: no turns, strictly in the order of ticks.
+	// turn limits the entries of one list that are processed before the next
+	// due slot is served. 0: no limit, so timers fire strictly in the order of
+	// their ticks.
 	turn uint32
 
 	touch func(index uint32) // if not nil, touches the value of a node that is about to expire
@@ -205,9 +206,10 @@ func (h *hierarchy) clear() {
 	h.soonest = never
 }
 
-// reset moves a live node to another tick; not to an earlier one, unless
-// earlier is set. If the new tick is later and of the same epoch, only the
-// state changes. The entry then finds the new tick when it is due.
+// reset moves a live node to another tick. If earlier is false, it ignores an
+// earlier tick. If the new tick is later and of the same epoch, only the node's
+// state changes. When the old entry is due, the state shows the new tick, and
+// the entry is placed again.
 func (h *hierarchy) reset(index uint32, n *node, tick uint64, earlier bool) {
 	for {
 		s := n.state.Load()

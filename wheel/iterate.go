@@ -3,9 +3,9 @@ package wheel
 import "iter"
 
 // All yields the pending timers, in no particular order. It is weakly
-// consistent: a timer that is pending all the time is yielded once; one that is
-// added or ends during the loop may or may not be yielded. It holds the lock of
-// a shard for a moment at a time, and not while it yields.
+// consistent: a timer that is pending during the whole loop is yielded once. A
+// timer that is added or ends during the loop may be missing. All locks a shard
+// for 128 timers at a time, and holds no lock while it yields.
 func (w *Wheel[T]) All() iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		var page []Expired[T]
@@ -51,7 +51,8 @@ func (sh *shard[T]) page(page []Expired[T], from uint32) ([]Expired[T], bool) {
 // each right after its removal. If the loop ends early, the rest stay. Drain
 // also works after Close, and does nothing until it is ranged over. Timers that
 // are added during the loop may or may not be drained. Each timer is drained,
-// fired or removed, exactly once.
+// fired or removed, exactly once. Drain locks a shard for one timer at a time,
+// and holds no lock while it yields.
 func (w *Wheel[T]) Drain() iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		for _, sh := range w.shards {

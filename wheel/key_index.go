@@ -9,9 +9,9 @@ package wheel
 // 23 to 38 bytes for a uint64 key, 34 to 56 for a string, and never gives them
 // back.
 //
-// Bits of the hash that are used for nothing else divide the index into
-// segments. So none takes long to grow or shrink while the lock is held: a
-// fraction of a millisecond with a million keys in the shard.
+// The index is divided into segments by hash bits that have no other use.
+// Growing or shrinking one segment holds the lock for a fraction of a
+// millisecond, even with a million keys in the shard.
 type keyIndex [segments]segment
 
 const segments = 64
@@ -78,8 +78,8 @@ func (s *segment) put(t tag) {
 	s.slots[slot] = t
 }
 
-// remove removes the tag of a timer, which must be in the index. If the key has
-// changed since the tag was made, the hash leads elsewhere: then remove
+// remove removes the tag of a timer, which must be in the index. If the caller
+// has changed the key, its hash selects the wrong segment. In that case remove
 // searches all segments, because a tag must not outlive its timer.
 func (x *keyIndex) remove(hash uint64, index uint32) {
 	if x.of(hash).remove(makeTag(hash, index)) {

@@ -7,29 +7,33 @@ import (
 	"time"
 )
 
-// Keyed is a set of timers with keys. There is never more than one timer for a
-// key. Any goroutine may call any method at any time, also in a callback. Set,
-// SetIfAbsent, Move, Remove and Get are linearizable, like the methods of a map
-// behind a mutex: their results are exact.
+// Keyed is a set of timers, at most one for each key. All methods are safe for
+// concurrent use, including from callbacks. Set, SetIfAbsent, Move, Remove and
+// Get are linearizable, like the methods of a map behind a mutex: their results
+// are exact.
 //
 // The timer of a key ends when it is handed over to Config.Run, before its
-// callback begins. From then on the key is free: Set makes a new timer, also in
+// callback begins. From then on the key is free: Set makes a new timer, even in
 // the callback.
 //
 // A key that is not equal to itself, such as NaN, cannot be found: each Set
-// adds one more timer, which fires, and which Len, All and Drain include. A key
-// must not change while it has a timer. A string made without a copy from bytes
-// that are written again does change, and is then not found either. If K is an
-// interface type, keys must be comparable, as in a map; otherwise the methods
-// panic.
+// adds another timer. It fires, and Len, All and Drain count it. A key must not
+// change while it has a timer. For example, a string built with unsafe from a
+// byte slice changes when the slice changes, and then its timer cannot be
+// found. If K is an interface type, keys must be comparable, as in a map.
+// Otherwise the methods panic.
 //
-// The methods take O(1) and the lock of one shard, which the key's hash
-// selects. They allocate only as the number of keys grows. A timer costs 24
-// bytes, about 13 more in the index of keys, and the sizes of K and V. If K and
-// V hold no pointers, the garbage collector has nothing to scan. The memory of
-// keys is freed when they have gone. Keys and values are stored 2,048 at a
-// time: if they are large, use pointers. Like a [Wheel], a Keyed has no
-// goroutine while nothing is due, and needs no Close.
+// Set, SetIfAbsent, Move, Remove and Get are O(1) and lock one shard, which the
+// key's hash selects. They allocate only when the number of keys grows. A timer
+// costs 24 bytes, about 13 more in the index of keys, and the sizes of K and V.
+// If K and V hold no pointers, the garbage collector has nothing to scan. The
+// memory of removed keys is freed. Memory for keys and values is allocated for
+// 2,048 timers at a time: if they are large, use pointers.
+//
+// Like a [Wheel], a Keyed has no goroutine while nothing is due, and needs no
+// Close. A Keyed has no Extend, no AddAt, no AddSlack and no batches, because
+// each call finds its timer under the shard's lock. NewKeyed makes a Keyed; the
+// zero Keyed does not work.
 type Keyed[K comparable, V any] struct {
 	wheel   *Wheel[pair[K, V]]
 	seed    maphash.Seed
@@ -41,9 +45,9 @@ type pair[K comparable, V any] struct {
 	value V
 }
 
-// NewKeyed returns a Keyed that calls fire with the key and value of each
-// timer, by way of cfg.Run, when it is due, as New does. It panics if cfg is
-// invalid.
+// NewKeyed returns a Keyed. When a timer is due, the Keyed passes a call of
+// fire with the timer's key and value to cfg.Run. Calls of fire may overlap, as
+// New describes. NewKeyed panics if fire is nil or cfg is invalid.
 func NewKeyed[K comparable, V any](cfg Config, fire func(K, V)) *Keyed[K, V] {
 	if fire == nil {
 		panic("wheel: NewKeyed without a callback")
@@ -55,11 +59,11 @@ func NewKeyed[K comparable, V any](cfg Config, fire func(K, V)) *Keyed[K, V] {
 	return k
 }
 
-// Set sets the timer of key: it will fire after d, with value v. If the key has
-// a timer already, Set gives it the new value and deadline in one step and
-// returns replaced = true: the old value does not fire. That needs no room, so
-// it succeeds even if the Keyed is full. If Set returns an error, ErrFull or
-// ErrClosed, nothing has changed.
+// Set sets the timer of key: it will fire after d, with value v. If d ≤ 0, it
+// is due at once. If the key has a timer already, Set gives that timer the new
+// value and deadline in one step and returns replaced = true: the old value
+// does not fire. Replacing needs no room, so it succeeds even if the Keyed is
+// full. If Set returns ErrFull or ErrClosed, nothing has changed.
 func (k *Keyed[K, V]) Set(key K, d time.Duration, v V) (replaced bool, err error) {
 	hash, sh := k.place(key)
 	now := sh.now()
@@ -78,7 +82,8 @@ func (k *Keyed[K, V]) Set(key K, d time.Duration, v V) (replaced bool, err error
 }
 
 // SetIfAbsent is Set for a key that has no timer. If the key has one,
-// SetIfAbsent returns false and changes nothing.
+// SetIfAbsent returns false and changes nothing. If it returns ErrFull or
+// ErrClosed, nothing has changed either.
 func (k *Keyed[K, V]) SetIfAbsent(key K, d time.Duration, v V) (set bool, err error) {
 	hash, sh := k.place(key)
 	now := sh.now()
@@ -95,9 +100,9 @@ func (k *Keyed[K, V]) SetIfAbsent(key K, d time.Duration, v V) (set bool, err er
 }
 
 // Move makes the timer of key fire after d from now, earlier or later than
-// before, with its present value. If Move returns true, the old deadline does
-// not fire and the new one does, once. If Move returns false, the key has no
-// timer or the Keyed is closed, and nothing has changed.
+// before, with its present value. If Move returns true, the timer does not fire
+// at the old deadline, and fires once at the new one. If Move returns false,
+// nothing has changed: the key has no timer, or the Keyed is closed.
 func (k *Keyed[K, V]) Move(key K, d time.Duration) bool {
 	hash, sh := k.place(key)
 	now := sh.now()
@@ -111,9 +116,9 @@ func (k *Keyed[K, V]) Move(key K, d time.Duration) bool {
 	return true
 }
 
-// Remove ends the timer of key and returns its value: its callback will not
-// run. It returns false if the key has no timer. The callback of a timer that
-// has fired may still be about to run.
+// Remove ends the timer of key and returns its value. Its callback will not
+// run. Remove returns false if the key has no timer. If the timer has fired,
+// its callback may not have begun yet. Remove also works after Close.
 func (k *Keyed[K, V]) Remove(key K) (v V, ok bool) {
 	hash, sh := k.place(key)
 	sh.mu.Lock()
@@ -126,8 +131,8 @@ func (k *Keyed[K, V]) Remove(key K) (v V, ok bool) {
 	return k.removeLocked(sh, index).value, true
 }
 
-// Get returns the value of key's timer and the time until its deadline, which
-// is 0 if the timer is due.
+// Get returns the value of key's timer and the time until its deadline. The
+// time is 0 if the timer is due.
 func (k *Keyed[K, V]) Get(key K) (v V, left time.Duration, ok bool) {
 	hash, sh := k.place(key)
 	sh.mu.Lock()
@@ -143,9 +148,10 @@ func (k *Keyed[K, V]) Get(key K) (v V, left time.Duration, ok bool) {
 func (k *Keyed[K, V]) Len() int { return k.wheel.Len() }
 
 // All yields the keys that have a timer, with their values, in no particular
-// order. It is weakly consistent: a timer that is pending all the time is
-// yielded once; one that is added or ends during the loop may or may not be
-// yielded. No lock is held while All yields.
+// order. It is weakly consistent: a timer that is pending during the whole loop
+// is yielded once. A timer that is added or ends during the loop may be
+// missing. All locks a shard for 128 timers at a time, and holds no lock while
+// it yields.
 func (k *Keyed[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for _, p := range k.wheel.All() {
@@ -160,7 +166,8 @@ func (k *Keyed[K, V]) All() iter.Seq2[K, V] {
 // order, each right after its removal. If the loop ends early, the rest stay.
 // Drain also works after Close, and does nothing until it is ranged over.
 // Timers that are set during the loop may or may not be drained. Each timer is
-// drained, fired or removed, exactly once.
+// drained, fired or removed, exactly once. Drain locks a shard for one timer at
+// a time, and holds no lock while it yields.
 func (k *Keyed[K, V]) Drain() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for _, sh := range k.wheel.shards {
@@ -195,9 +202,9 @@ func (k *Keyed[K, V]) Stats() Stats { return k.wheel.Stats() }
 // does.
 func (k *Keyed[K, V]) Occupancy() [][]int { return k.wheel.Occupancy() }
 
-// place returns the hash of a key and the shard of its timer. It panics if the
-// key's dynamic type is not comparable, before any lock is held or anything has
-// changed. Every key that can be hashed can be compared.
+// place returns the hash of a key and the shard of its timer. If the key's
+// dynamic type is not comparable, place panics. At that point no lock is held
+// and nothing has changed. Every key that can be hashed can be compared.
 func (k *Keyed[K, V]) place(key K) (hash uint64, sh *shard[pair[K, V]]) {
 	hash = maphash.Comparable(k.seed, key)
 	return hash, k.wheel.shards[hash&uint64(len(k.wheel.shards)-1)]

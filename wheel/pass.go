@@ -151,8 +151,8 @@ func (sh *shard[T]) momentLocked() moment {
 }
 
 // dueTimer is a timer that has ended because it is due. Its node is free
-// already, but its value stays in its cell until take is called. That must
-// happen before the lock is released.
+// already, but its value stays in its cell until take is called. take must be
+// called before the lock is released.
 type dueTimer[T any] struct {
 	id   ID
 	wall bool // tick is one of the wall clock
@@ -168,8 +168,8 @@ func (c *dueTimer[T]) take() T {
 	return v
 }
 
-// expireLocked expires one timer. If both clocks have timers, they are first in
-// turns.
+// expireLocked expires one timer. If both clocks have due timers, it alternates
+// between the clocks.
 func (sh *shard[T]) expireLocked(m *moment, budget *int) (c dueTimer[T], ok bool) {
 	if !m.hasWall {
 		return sh.expireFromLocked(&sh.ticks, m, budget)

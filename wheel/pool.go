@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// Overflow decides how a Pool treats a function if all workers are busy and the
-// queue is full.
+// Overflow is the policy of a Pool for a function that arrives while all
+// workers are busy and the queue is full.
 type Overflow int
 
 const (
-	// Block makes Run wait until the queue has room. A shard of a wheel that
-	// waits fires nothing.
+	// Block makes Run wait until the queue has room. While it waits, the shard
+	// of the wheel that called it fires nothing.
 	Block Overflow = iota
 
 	// Drop does not run the function: Run returns false. A wheel counts its
@@ -41,15 +41,15 @@ func (o Overflow) String() string {
 //	pool := wheel.NewPool(8, 1024, wheel.Block)
 //	w := wheel.New(wheel.Config{Run: pool}, fire)
 //
-// NewPool makes a Pool. A worker is a goroutine that starts when a function
-// arrives and ends when none waits. So an idle Pool has no goroutine, and needs
-// no Close. If a function calls runtime.Goexit, or panics in a wheel with
-// OnPanic, the other functions still run.
+// NewPool makes a Pool; the zero Pool does not work. A worker is a goroutine
+// that starts when a function arrives and ends when none waits. So an idle Pool
+// has no goroutine, and needs no Close. If a function calls runtime.Goexit, or
+// panics in a wheel with OnPanic, the other functions still run.
 //
-// A callback in a Pool may call all methods of its wheel, also Close: even
-// while Run waits for room, Close does not wait if Config.Run is the Pool
-// itself. A callback should not call Run of a Pool that blocks: if all workers
-// did so, each would wait for the others.
+// A callback that runs in a Pool may call every method of its wheel, even
+// Close, if Config.Run is the Pool itself and not a wrapper around it. A
+// callback should not call Run of a Pool that blocks: if all workers did that,
+// they would deadlock.
 type Pool struct {
 	workers, room int
 	full          Overflow
@@ -62,10 +62,10 @@ type Pool struct {
 	quiet   chan struct{} // if not nil, closed when no function runs any more
 }
 
-// NewPool returns a Pool that runs up to workers functions at a time, besides
-// those that spill over, and lets up to queue functions wait. It panics if
-// workers is less than 1, queue is negative, or full is not one of the
-// constants.
+// NewPool returns a Pool with at most workers workers and room for queue
+// waiting functions. Functions that Spill runs on goroutines of their own are
+// not counted. NewPool panics if workers is less than 1, queue is negative, or
+// full is not one of the constants.
 func NewPool(workers, queue int, full Overflow) *Pool {
 	switch {
 	case workers < 1:
@@ -78,10 +78,10 @@ func NewPool(workers, queue int, full Overflow) *Pool {
 	return &Pool{workers: workers, room: queue, full: full}
 }
 
-// Run has a worker call f: at once if a worker is free, otherwise after the
-// functions that came before f. It reports true if f runs or will run. If the
-// queue is full, the Overflow decides. After Close, Run refuses f and returns
-// false.
+// Run passes f to a worker: at once if a worker is free, otherwise after the
+// functions that came before f. It returns true if f has run or will run. If
+// the queue is full, the Overflow decides. After Close, Run refuses f and
+// returns false. Run panics if f is nil, or if NewPool did not make the Pool.
 func (p *Pool) Run(f func()) bool {
 	if f == nil {
 		panic("wheel: Run of a Pool without a function")
@@ -97,10 +97,11 @@ func (p *Pool) mustBeMade() {
 }
 
 // Close makes the Pool refuse new functions, and waits until all functions that
-// it has accepted have run. A Run that waits for room returns at once, and its
-// function runs too. A wheel counts refused timers as dropped: close the wheels
-// first to lose none. Close may be called more than once, by any goroutine
-// except one that runs a function of the Pool: it would wait for itself.
+// it has accepted have run. A call of Run that waits for room returns at once,
+// and its function runs too. A wheel drops timers whose functions the Pool
+// refuses (Stats.Dropped), so close the wheels first. Close may be called
+// several times. A function that runs in the Pool must not call it, because it
+// would wait for itself.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -114,7 +115,8 @@ func (p *Pool) Close() {
 	<-quiet
 }
 
-// restLocked wakes Close if no function runs. Then none waits either.
+// restLocked wakes Close if no function is running. In that case the queue is
+// empty too.
 func (p *Pool) restLocked() {
 	if p.closed && p.busy == 0 && p.spilled == 0 {
 		close(p.quiet)

@@ -1,8 +1,8 @@
 package wheel
 
 // runQueue holds the functions that wait for a worker of a Pool, first in,
-// first out. It is a ring buffer that grows. Functions beyond the Pool's room
-// are blocked: a call of Run waits with each of them, unless it was unblocked.
+// first out. It is a ring buffer that grows. A function beyond the Pool's room
+// is blocked: its call of Run waits until the function is unblocked.
 type runQueue struct {
 	ring  []queued // its length is a power of two
 	first int
@@ -15,7 +15,7 @@ type queued struct {
 	unblocked chan struct{} // not nil while f is blocked; closed when it no longer is
 }
 
-// unblock lets the call of Run return that waits with f.
+// unblock ends the wait of the call of Run that added f.
 func (w *queued) unblock() {
 	if w.unblocked != nil {
 		close(w.unblocked)
@@ -23,7 +23,7 @@ func (w *queued) unblock() {
 	}
 }
 
-// at returns the element that has place elements before it.
+// at returns the element with index place, counted from the head.
 func (q *runQueue) at(place int) *queued { return &q.ring[(q.first+place)&(len(q.ring)-1)] }
 
 func (q *runQueue) push(w queued) {

@@ -4,16 +4,21 @@ package wheel
 // [RunnerFunc] makes one from a function.
 //
 // A wheel calls Run on the driver's goroutine of a shard, one call at a time
-// for each shard.
+// for each shard. Run must be safe for concurrent use if the wheel has more
+// than one shard.
+//
+// A wheel recognises Go, Inline and a Pool in Config.Run, and needs fewer
+// allocations with them. A Runner that wraps one of them works, but loses that
+// advantage, and Close waits for it.
 type Runner interface {
-	// Run calls f, or has it called later, on any goroutine. It reports false
-	// if it refuses f: then f never runs, and the wheel counts its timers in
+	// Run calls f now or later, on any goroutine. It returns false if it
+	// refuses f. In that case f never runs, and the wheel counts its timers in
 	// Stats.Dropped.
 	//
-	// Only the first call of f counts. A call that comes after Run has
-	// returned false or panicked does nothing. If Run blocks, its shard fires
-	// nothing until Run returns, and Close waits for it. Close does not wait
-	// for a Pool. Run must not call Close.
+	// f must be called at most once. Further calls, and calls after Run has
+	// returned false or panicked, do nothing. While Run blocks, its shard fires
+	// nothing, and Close waits until Run has returned or the callback has
+	// begun. Close does not wait for a Pool. Run must not call Close.
 	Run(f func()) bool
 }
 
@@ -29,12 +34,13 @@ var (
 	Go Runner = goRunner{}
 
 	// Inline runs the callbacks on the driver's goroutine, one at a time for
-	// each shard. It is the cheapest Runner, for short callbacks: one that
-	// blocks delays the rest of its shard.
+	// each shard. It is the cheapest Runner, for short callbacks: a callback
+	// that blocks delays the rest of its shard.
 	//
 	// A callback must not wait for a timer of its own wheel: not for a channel
-	// of After or NewTimer, the end of a context, or another callback. It may
-	// wait forever. Timers.Sleep is the exception: it returns.
+	// of After or NewTimer, the end of a context, or another callback.
+	// Otherwise it could deadlock. The exception is Timers.Sleep, which always
+	// returns.
 	Inline Runner = inlineRunner{}
 )
 

@@ -5,25 +5,27 @@ import (
 	"time"
 )
 
-// ScheduleFunc calls f, by way of Config.Run, at the instants that next
-// returns, until the Timer is stopped. next(t) returns the first instant after
-// t, which is a local time, or the zero time if there is none: then the series
+// ScheduleFunc calls f through Config.Run at the instants that next returns,
+// until the Timer is stopped. next(t) must return the first instant after t,
+// where t is in the local time zone. If next returns the zero time, the series
 // ends.
 //
-// The instants are times of the wall clock. The series follows that clock if it
-// is stepped or the machine is suspended; this is noticed within 30 s.
+// The instants are times of the wall clock. If that clock is stepped, or the
+// machine is suspended, the series follows within 30 s.
 //
-// ScheduleFunc calls next for the first instant. After each run, the wheel
-// calls next for the following instant, with the current time or the previous
-// instant, whichever is later. So runs do not overlap, missed instants are left
-// out, and no instant comes twice, even if the clock is set back.
+// ScheduleFunc calls next for the first instant. After each run, the goroutine
+// of the run calls next for the following instant. The argument is the current
+// time or the previous instant, whichever is later. So runs do not overlap,
+// missed instants are skipped, and no instant runs twice, even if the clock is
+// set back.
 //
-// next must return a time after its argument. If it does not, ScheduleFunc
-// panics; in later calls the callback panics. A run that panics (if
-// Config.OnPanic is set), or that Run refuses, does not end the series. If next
-// panics, the series ends. f may call Stop and Reset. If there is no room for
-// the series, or the Timers is closed, ScheduleFunc returns a stopped Timer. It
-// panics if next or f is nil.
+// next must return a time after its argument. Otherwise it is a panic: of
+// ScheduleFunc for the first instant, and later on the goroutine of the run. A
+// run that panics (if Config.OnPanic is set), or that Config.Run refuses, does
+// not end the series. If next panics, the series ends. f may call Stop and
+// Reset. If there is no room for the series, or the Timers is closed,
+// ScheduleFunc returns a stopped Timer, and its Err returns the reason.
+// ScheduleFunc panics if next or f is nil.
 func (t *Timers) ScheduleFunc(next func(time.Time) time.Time, f func()) *Timer {
 	switch {
 	case next == nil:
@@ -52,7 +54,7 @@ type schedule struct {
 
 	// Guarded by the Timer's lock.
 	at      time.Time // the instant that the Timer is armed for; zero: Reset has armed it
-	last    time.Time // the last instant that came
+	last    time.Time // the instant of the last run
 	resumes time.Time // set by a Reset during a run: the end of the run arms the Timer for it
 }
 
@@ -70,7 +72,7 @@ func (s *schedule) lost(t *Timer, id ID, cause error) {
 	switch {
 	case errors.Is(cause, ErrClosed):
 		t.take(id)
-	case s.begin(t, id): // the refused run counts as a run that takes no time
+	case s.begin(t, id): // a refused run counts as a run of zero duration
 		if t.wheel.settings.onPanic != nil {
 			defer t.wheel.shards[0].recoverPanic() // a panic of next must not leave the driver
 		}
@@ -120,7 +122,8 @@ func (s *schedule) goOnLocked(t *Timer, next time.Time) {
 	}
 }
 
-// armLocked arms the Timer for an instant, or ends the series if at is zero.
+// armLocked arms the Timer for an instant, or ends the series if at is zero. If
+// it returns an error, the Timer is stopped.
 func (s *schedule) armLocked(t *Timer, at time.Time) error {
 	if at.IsZero() {
 		t.disarmLocked()

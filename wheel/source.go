@@ -8,9 +8,10 @@ import (
 )
 
 // source is the parent of deadlineCtx's Context, and visible to no other code.
-// Package context calls its method AfterFunc to be notified, instead of using a
-// goroutine, as it does with contexts of other packages. source is also the
-// action of the timer.
+// For a parent of an unknown type, package context starts a goroutine that
+// waits for it. If the parent has a method AfterFunc, package context calls
+// that instead. So source has this method. source is also the action of the
+// timer.
 type source struct {
 	timer  Timer
 	parent context.Context // immutable
@@ -23,7 +24,7 @@ type source struct {
 	watch watch // of parent; guarded by the timer's lock
 }
 
-// watch ends a watch; it may be nil. It may be code of others.
+// watch ends the watch of the parent. It may be nil. It may call user code.
 type watch func() (stopped bool)
 
 func (w watch) end() {
@@ -35,7 +36,7 @@ func (w watch) end() {
 // ending is how a source ended.
 type ending struct {
 	err   error
-	cause context.Context // done with the same cause; nil: parent is done
+	cause context.Context // has ended with the cause to report; nil: report the parent's cause
 }
 
 var (

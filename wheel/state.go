@@ -22,8 +22,8 @@ type node struct {
 	// one side wins.
 	state atomic.Uint64
 
-	// meta is the rest of the data that Extend needs. It changes rarely: the
-	// upper bits of the generation, and the clock. It is written under the
+	// meta holds the other data that Extend reads: the upper bits of the
+	// generation, and the clock. It changes rarely. It is written under the
 	// lock, before a state that needs it. Extend reads it without the lock,
 	// after the state.
 	meta atomic.Uint32
@@ -37,9 +37,9 @@ type node struct {
 // that is set while the timer is live. A dead node has no tick.
 //
 // Extend's CAS checks the whole word, and Extend compares meta before it. So
-// Extend can mistake one timer for another only if, between its load and its
-// CAS, exactly a multiple of 32,768 timers used the same node, and the last of
-// them is due at the very same tick.
+// Extend could confuse two timers only in an extreme case. Between its load and
+// its CAS, a multiple of 32,768 timers must have used the node, and the last
+// one must be due at the same tick.
 const (
 	tickBits = 48
 	maxTick  = 1<<tickBits - 1

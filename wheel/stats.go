@@ -10,23 +10,31 @@ import (
 // uses the wheel, Added = Fired + Removed + Drained + Dropped + Pending.
 type Stats struct {
 	Pending int    // timers that have neither fired nor been removed
-	Added   uint64 // timers set
-	Fired   uint64 // timers handed over to Run, and accepted
-	Removed uint64 // timers ended by Remove
-	Drained uint64 // timers ended by Drain
-	Dropped uint64 // timers that never ran, because Run refused them, panicked, or ended its goroutine
+	Added   uint64 // timers that were set
+	Fired   uint64 // timers that Config.Run accepted
+	Removed uint64 // timers that Remove ended
+	Drained uint64 // timers that Drain ended
+
+	// Dropped counts the timers whose callback never ran: Config.Run refused
+	// it, panicked, or ended its goroutine.
+	Dropped uint64
 
 	// Refused counts the timers that were not set because the wheel was full or
 	// closed. They are not in Added.
 	Refused uint64
 
-	Resets  uint64 // timers moved by Reset or Extend under the lock, because they changed their slot
-	Wakeups uint64 // passes of the drivers
+	// Resets counts the calls of Reset and Extend that moved a timer under the
+	// lock. Most calls do not need the lock.
+	Resets uint64
+
+	Wakeups uint64 // times that a driver looked for due timers
 	Panics  uint64 // panics passed to OnPanic
 
-	// How much later than their deadlines, rounded up to a tick, timers were
-	// handed over. The percentiles are upper bounds, at most an eighth too
-	// high.
+	// LateP50, LateP99 and LateMax say how much later than their deadlines
+	// timers were handed over. A deadline is rounded up to a tick first.
+	// LateMax is exact. The percentiles are upper bounds, at most an eighth or
+	// 1 µs too high. A percentile above five hours is reported as about five
+	// hours.
 	LateP50, LateP99, LateMax time.Duration
 }
 
@@ -36,7 +44,7 @@ type counters struct {
 	resets, wakeups, panics                 uint64
 }
 
-// Stats returns the wheel's counters. It holds the lock of each shard for a few
+// Stats returns the wheel's counters. It locks each shard for a few
 // microseconds.
 func (w *Wheel[T]) Stats() Stats {
 	var s Stats
@@ -64,10 +72,10 @@ func (s *Stats) add(c *counters, pending int) {
 	s.Panics += c.panics
 }
 
-// Occupancy returns the number of timers in each slot, one row for each level:
-// for programs that draw a wheel. A slot of row 0 is one tick wide. A slot of
-// any other row is as wide as the whole row before it. The numbers are summed
-// over the shards and over both clocks.
+// Occupancy returns the number of timers in each slot, one row for each level.
+// It is for programs that draw a wheel. A slot of row 0 is one tick wide. A
+// slot of any other row is as wide as the whole row before it. The numbers are
+// summed over the shards and over both clocks.
 //
 // Timers that are due are in no slot. A timer that was moved to a later time is
 // counted in its old slot until that slot is due. Removed timers may be counted

@@ -2,9 +2,10 @@ package wheel
 
 import "sync/atomic"
 
-// A chunk of nodes is 32 kB. Ten million timers are 5,000 chunks. With their
-// values and blocks these are three objects each, and a full garbage collection
-// takes 1.6 ms for them. With chunks of 1,024 nodes it took 3.4 ms.
+// A chunk of nodes is 32 kB, so ten million timers take 5,000 chunks. For each
+// chunk of nodes there is one chunk of values and about one chunk of blocks:
+// 15,000 objects in total. A full garbage collection takes 1.6 ms for them.
+// With chunks of 1,024 nodes it took 3.4 ms.
 const (
 	chunkShift = 11
 	chunkCells = 1 << chunkShift
@@ -32,9 +33,9 @@ type table struct {
 	chunks    []*nodeChunk
 
 	// lastFreed is the node that was freed last, as index+1, or 0. It is the
-	// next to be taken. Until then it counts as used in the allocator. So a
-	// program that adds and removes timers in turns does not touch the
-	// allocator.
+	// next to be taken. Until it is taken, the allocator counts it as used. So
+	// a program that alternates between adding and removing timers does not
+	// touch the allocator.
 	lastFreed uint32
 
 	// dir is written under the lock when a chunk is added or released, and read
@@ -120,7 +121,7 @@ func (t *table) takeFromChunk() (index uint32, n *node, generation uint32) {
 }
 
 // free takes back a node after its timer has ended. If that releases a chunk,
-// it returns an index of that chunk and true.
+// it returns the index of a node in that chunk, and true.
 func (t *table) free(index uint32) (released uint32, ok bool) {
 	if t.at(index).generation() == maxGeneration {
 		return index, t.putFree(index)
@@ -133,8 +134,8 @@ func (t *table) free(index uint32) (released uint32, ok bool) {
 	return was - 1, t.putFree(was - 1)
 }
 
-// flushLastFreed frees the last freed node for good. It is called when no
-// timers are left, so that the last chunks can be released. Its results are
+// flushLastFreed puts the last freed node on its free list. It is called when
+// no timers are left, so that the last chunks can be released. Its results are
 // those of free.
 func (t *table) flushLastFreed() (released uint32, ok bool) {
 	was := t.lastFreed

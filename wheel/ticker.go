@@ -6,7 +6,7 @@ import (
 )
 
 // Ticker sends the time on its channel again and again, as in package time.
-// [Timers.NewTicker] makes it. Any goroutine may call its methods at any time.
+// [Timers.NewTicker] makes it. All methods are safe for concurrent use.
 type Ticker struct {
 	C <-chan time.Time // where the times are sent
 
@@ -23,7 +23,8 @@ type Ticker struct {
 // As with NewTimer, no time from before the last Stop or Reset is ever
 // received, C has a buffer of one, and a Ticker that is not stopped continues,
 // even if the program has no reference to it. If there is no room, or the
-// Timers is closed, NewTicker returns a stopped Ticker.
+// Timers is closed, NewTicker returns a stopped Ticker, and its Err returns the
+// reason.
 func (t *Timers) NewTicker(d time.Duration) *Ticker {
 	if d <= 0 {
 		panic(fmt.Sprintf("wheel: interval of %v for NewTicker, must be positive", d))
@@ -51,9 +52,9 @@ func (t *Ticker) Stop() {
 }
 
 // Reset gives the Ticker the period d. The first tick comes after d, even if
-// the Ticker was stopped. A tick that was sent but not received is removed.
-// Reset panics if d is not positive. If there is no room for the Ticker, or the
-// Timers is closed, Reset leaves it stopped.
+// the Ticker was stopped. A tick that was sent but not received is removed. If
+// there is no room for the Ticker, or the Timers is closed, Reset leaves it
+// stopped. Reset panics if d is not positive, and for the zero Ticker.
 func (t *Ticker) Reset(d time.Duration) {
 	if d <= 0 {
 		panic(fmt.Sprintf("wheel: interval of %v for Ticker.Reset, must be positive", d))

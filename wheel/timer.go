@@ -7,8 +7,9 @@ import (
 )
 
 // Timer is a single event, made by a method of [Timers], or a series of events,
-// made by Every or ScheduleFunc. Any goroutine may call any method at any time.
-// A Timer's own callback may call all methods but StopWait.
+// made by Every or ScheduleFunc. All methods are safe for concurrent use. A
+// Timer's own callback may call all methods except StopWait. The methods of the
+// zero Timer panic, except Err.
 //
 // A Timer is pending until its callback begins or its time is sent: Stop and
 // Reset can still stop a callback that waits in a busy Config.Run. A series is
@@ -20,18 +21,18 @@ type Timer struct {
 	act   action      // immutable
 
 	// mu guards everything below. It is taken before a shard's lock, and is not
-	// held while code of others runs.
+	// held while user code runs.
 	mu    sync.Mutex
 	id    ID            // of the timer in the wheel; 0: none, or its callback has begun
 	runs  int32         // callbacks that are running
 	armed bool          // pending: it takes room in the limit; for a single event, if and only if id is not 0
 	flags timerFlags    // set by Kill, and if the Timers refused the Timer
-	waits uint16        // calls of StopWait that wait; no callback begins while there are any
+	waits uint16        // calls of StopWait in progress; while there is one, no callback begins
 	quiet chan struct{} // if not nil, closed when runs reaches 0
 }
 
-// timerFlags are bits that are set once and stay. With a field for each, a Timer
-// would take more than 64 bytes.
+// timerFlags are bits that are set once and stay. With a field for each, a
+// Timer would take more than 64 bytes.
 type timerFlags uint8
 
 const (
@@ -58,9 +59,10 @@ func (t *Timer) Err() error {
 // Stop keeps the Timer from firing and reports whether it did so. If it returns
 // true, the function of AfterFunc does not begin, a series ends, and no time is
 // received from C, because Stop removes a time that was sent but not received.
-// If it returns false, the function has begun, Run has refused it
-// (Stats.Dropped), the time was received, or the Timer was stopped already.
-// Stop does not wait for a running function: StopWait does.
+// If it returns false, there was nothing to stop: the function has begun,
+// Config.Run has refused it (Stats.Dropped), the time was received, or the
+// Timer was stopped before. Stop does not wait for a running function. StopWait
+// does.
 func (t *Timer) Stop() bool {
 	t.mustBeMade("Stop")
 	return t.halt()
@@ -80,17 +82,17 @@ func (t *Timer) haltLocked() (was bool) {
 
 // Reset makes the Timer fire after d from now, even if it has fired or was
 // stopped. It returns true if the Timer was pending, or if its time was sent
-// but not received: then the old deadline has no effect. If Reset returns
-// false, an earlier call of the function may still run, and the next call does
-// not wait for it.
+// but not received. In that case the old deadline has no effect. If Reset
+// returns false, an earlier call of the function may still be running, and can
+// overlap the next one.
 //
 // For a timer of Every, d is the new period, and Reset panics if d is not
-// positive. The first run comes after d, but not before a run in progress has
-// ended. For a timer of ScheduleFunc, one run comes after d, under the same
-// condition, and then the schedule continues.
+// positive. The first run begins after d, but not before a run in progress has
+// ended. For a timer of ScheduleFunc, Reset inserts one run after d, under the
+// same condition. After that run the schedule continues.
 //
-// If there is no room for the Timer, or the Timers is closed, Reset leaves it
-// stopped.
+// If the Timer has no room, or the Timers is closed, Reset leaves it stopped.
+// Stats.Refused counts that, and Err does not change.
 func (t *Timer) Reset(d time.Duration) bool {
 	t.mustBeMade("Reset")
 	s, isSeries := t.act.(series)
@@ -113,12 +115,12 @@ func (t *Timer) Reset(d time.Duration) bool {
 	return was
 }
 
-// StopWait stops the Timer and waits until no call of its function is running,
-// or until ctx is done: then it returns the context's error. After it has
-// returned nil, the function neither runs nor will run, unless the Timer is
-// reset later. While StopWait waits, it undoes every Reset, also one by the
-// function itself: no run begins. The function itself must not call StopWait:
-// it would wait for itself.
+// StopWait stops the Timer and waits until no call of its function is running.
+// If ctx is done first, it returns ctx.Err(). After StopWait has returned nil,
+// the function neither runs nor will run, unless the Timer is reset later. A
+// Reset while StopWait waits has no effect then, even a Reset by the function
+// itself. No run begins while StopWait waits. The function must not call
+// StopWait, because it would wait for itself.
 func (t *Timer) StopWait(ctx context.Context) error {
 	t.mustBeMade("StopWait")
 	t.mu.Lock()
@@ -151,8 +153,9 @@ func (t *Timer) waitLocked(ctx context.Context) error {
 	}
 }
 
-// Kill is Stop for good: every later Reset does nothing and returns false, also
-// a Reset by the function while it runs.
+// Kill stops the Timer permanently: every later Reset does nothing and returns
+// false. That includes a Reset by the running function. Kill returns what Stop
+// would return.
 func (t *Timer) Kill() bool {
 	t.mustBeMade("Kill")
 	t.mu.Lock()

@@ -7,12 +7,23 @@ import (
 	"time"
 )
 
-// Timers has the timers of package time on a wheel: the functions of that
-// package, and of package context, as methods with the same meaning. It adds
-// waiting for a callback (StopWait), stopping for good (Kill), periods that
+// Timers offers the functions of package time, and WithTimeout and WithDeadline
+// of package context, as methods. The timers are on a wheel. Timers adds
+// waiting for a callback (StopWait), stopping permanently (Kill), periods that
 // neither overlap nor drift (Every, ScheduleFunc), a limit, and a choice of
-// where callbacks run. Any goroutine may call any method at any time, also in a
-// callback.
+// where callbacks run. All methods are safe for concurrent use, including from
+// callbacks.
+//
+// The differences from package time and package context are:
+//
+//   - Deadlines are rounded up to a tick, 1 ms by default.
+//   - A channel C has a buffer of one, which len and cap show.
+//   - A Timer or Ticker that is not stopped is kept until it fires, or forever,
+//     even if the program has no reference to it.
+//   - WithDeadline follows the wall clock for a time without a monotonic
+//     reading.
+//   - A context of WithTimeout or WithDeadline whose parent is cancelled wakes
+//     its own waiters a moment later. See WithTimeout.
 //
 // The zero Timers works like NewTimers(Config{}). It must not be copied after
 // its first use. It has no goroutine while nothing is due, and needs no Close:
@@ -20,15 +31,16 @@ import (
 // empty and unreferenced. It belongs to the testing/synctest bubble in which it
 // was used first.
 //
-// Config.Run decides where functions run. Times are always sent, and sleepers
-// woken, on the driver's goroutine, and each context is cancelled on a
-// goroutine of its own. So an overloaded Run does not delay them. But while Run
+// Config.Run decides where functions run. The driver's goroutine sends times
+// and wakes sleepers. Each context is cancelled on its own goroutine. So a
+// Runner that is overloaded does not delay them. But while a call of Config.Run
 // blocks, its shard fires nothing.
 //
 // Config.MaxPending limits the number of timers. A timer that is added above
-// the limit, or after Close, is stopped from the start: it does not fire. Sleep
-// then returns ErrFull or ErrClosed, and a context is cancelled at once with
-// that cause. To reset a timer that has fired needs room again; without room it
+// the limit, or after Close, is refused: it is stopped from the start and does
+// not fire. Its Err returns ErrFull or ErrClosed, and Stats.Refused counts it.
+// Sleep returns the same errors, and a context is cancelled at once with that
+// cause. Resetting a fired timer needs room again. If there is none, the timer
 // stays stopped. A periodic timer keeps its room until it ends.
 type Timers struct {
 	wheel atomic.Pointer[timerWheel] // set by NewTimers or the first use; never changed after that
@@ -71,10 +83,11 @@ func (t *Timers) use() *timerWheel {
 	return t.wheel.Load()
 }
 
-// AfterFunc calls f, by way of Config.Run, after d. If d ≤ 0, it calls f at
-// once, on another goroutine. The Timer can stop and reset the call; its C is
-// nil. If there is no room, or the Timers is closed, AfterFunc returns a
-// stopped Timer. It panics if f is nil.
+// AfterFunc calls f through Config.Run after d. If d ≤ 0, f is due at once. It
+// never runs on the caller's goroutine. The Timer can stop and reset the call.
+// Its C is nil. If there is no room, or the Timers is closed, AfterFunc returns
+// a stopped Timer, and its Err returns the reason. AfterFunc panics if f is
+// nil.
 func (t *Timers) AfterFunc(d time.Duration, f func()) *Timer {
 	if f == nil {
 		panic("wheel: AfterFunc without a function")
@@ -86,10 +99,10 @@ func (t *Timers) AfterFunc(d time.Duration, f func()) *Timer {
 
 // NewTimer returns a Timer that sends the current time on its channel C after
 // d. As in package time, no time from before the last Stop or Reset is ever
-// received. There are two differences: C has a buffer of one, which len and cap
-// show; and a Timer that is not stopped is kept until it fires, even if the
+// received. There are two differences. C has a buffer of one, which len and cap
+// show. And a Timer that is not stopped is kept until it fires, even if the
 // program has no reference to it. If there is no room, or the Timers is closed,
-// NewTimer returns a stopped Timer.
+// NewTimer returns a stopped Timer, and its Err returns the reason.
 func (t *Timers) NewTimer(d time.Duration) *Timer {
 	c := make(chan time.Time, 1)
 	timer := &Timer{C: c, wheel: t.use(), act: sender(c)}
@@ -97,14 +110,19 @@ func (t *Timers) NewTimer(d time.Duration) *Timer {
 	return timer
 }
 
-// After returns the channel of NewTimer(d): the time is sent on it after d. It
-// cannot be stopped, so NewTimer or Sleep is better for a timeout that rarely
-// happens. If there is no room, or the Timers is closed, nothing is ever sent.
+// After returns the channel of NewTimer(d). The timer cannot be stopped, so use
+// NewTimer or Sleep for a timeout that usually does not expire.
+//
+// If there is no room, or the Timers is closed, nothing is ever sent, and a
+// receiver blocks forever. Only Stats.Refused shows it. A program that sets
+// Config.MaxPending, or that closes the Timers while it runs, should use
+// NewTimer and Timer.Err, or Sleep, instead.
 func (t *Timers) After(d time.Duration) <-chan time.Time { return t.NewTimer(d).C }
 
-// Sleep waits for d and returns nil; at once if d ≤ 0. It returns ctx.Err()
-// when ctx is done, ErrClosed when the Timers is closed, before or during the
-// sleep, and ErrFull if there is no room for another timer.
+// Sleep waits for d, then returns nil. If d ≤ 0, it returns at once. If ctx is
+// done first, Sleep returns ctx.Err(). If the Timers is closed, before or
+// during the sleep, it returns ErrClosed. If there is no room for another
+// timer, it returns ErrFull.
 //
 // A callback may call Sleep, wherever it runs. If it runs Inline, its shard
 // fires nothing during the sleep.
@@ -143,9 +161,9 @@ func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Len returns the number of pending timers, tickers, sleepers and contexts. It
-// reads the shards one after the other, so it is an estimate while timers are
-// added and end. It never exceeds MaxPending. A periodic function is not
-// counted while it runs.
+// locks the shards one after the other, so the result is an estimate while
+// timers are added and end. It never exceeds MaxPending. A periodic function is
+// not counted while it runs.
 func (t *Timers) Len() int {
 	w := t.use()
 	n := w.Len()
@@ -155,28 +173,32 @@ func (t *Timers) Len() int {
 	return n
 }
 
-// Stats returns the counters of the underlying wheel. There, each run of a
-// series and each tick of a Ticker counts as one timer. A timer that was
-// stopped after it was handed over to Run, but before its function began,
-// counts as fired.
+// Stats returns the counters of the underlying wheel. In these counters, each
+// run of a series and each tick of a Ticker is one timer. A timer that was
+// stopped after it was handed over to Config.Run, but before its function
+// began, counts as fired. Stats locks each shard for a few microseconds.
 func (t *Timers) Stats() Stats { return t.use().Stats() }
 
 // Occupancy returns the number of timers in each slot, as [Wheel.Occupancy]
 // does.
 func (t *Timers) Occupancy() [][]int { return t.use().Occupancy() }
 
-// Close stops all timers, and no new ones can be set. Functions are not called,
-// channels deliver nothing, periods end. Sleep returns ErrClosed, and contexts
-// are cancelled with the cause ErrClosed. Close waits for calls of Run that are
-// under way on other goroutines. Functions that Run has accepted before still
-// run, unless they are stopped before they begin; Shutdown waits for them.
-// Close may be called more than once, by any goroutine, also in a callback,
-// with the exception named at [Wheel.Close].
+// Close stops all timers, and no new ones can be set. No function is called, no
+// time is sent, and every series ends. Sleep returns ErrClosed, and contexts
+// are cancelled with the cause ErrClosed. Close waits for calls of Config.Run
+// that are in progress on other goroutines. Functions that Config.Run accepted
+// before still run, unless they are stopped before they begin. Shutdown waits
+// for them.
+//
+// Close may be called several times, and from callbacks. But if Config.Run is a
+// Runner of your own that blocks until callbacks return, a callback must not
+// call Close, because it would wait for itself. See [Wheel.Close].
 func (t *Timers) Close() { _ = t.shut(context.Background()) }
 
-// Shutdown is Close, and then waits until every function that Run has accepted
-// has returned. If ctx is done first, it returns the context's error, and may
-// be called again. A callback must not call it: it would wait for itself.
+// Shutdown is Close, and then waits until every function that Config.Run has
+// accepted has returned. If ctx is done first, it returns ctx.Err() and can be
+// called again. A callback must not call Shutdown, because it would wait for
+// itself.
 func (t *Timers) Shutdown(ctx context.Context) error {
 	if err := t.shut(ctx); err != nil {
 		return err

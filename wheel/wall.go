@@ -8,12 +8,12 @@ import "time"
 // the hierarchy advances further. Only after a step back, behind the cursor,
 // must it place its entries again.
 //
-// The runtime's timers count on the monotonic clock, however. So while timers
-// of the wall clock are pending, the driver reads that clock at least every
+// The runtime's timers use the monotonic clock, however. So while timers of the
+// wall clock are pending, the driver reads that clock at least every
 // wallCheck, at O(1) cost, and notices a step within that time.
 const wallCheck = 30 * time.Second
 
-// addAtUnlock adds a timer for t by the wall clock. The lock must be held;
+// addAtUnlock adds a timer for the wall-clock time t. The lock must be held;
 // addAtUnlock unlocks it.
 func (sh *shard[T]) addAtUnlock(t time.Time, v T) (ID, error) {
 	now := sh.wallFloor(sh.wallNow())

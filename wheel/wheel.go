@@ -10,29 +10,36 @@ var (
 	// were pending, or 2^28 in one shard.
 	ErrFull = errors.New("wheel: too many pending timers")
 
-	// ErrClosed means that a timer was not set, or that a sleep or a context
-	// ended, because of Close.
+	// ErrClosed means that Close came first: a timer was not set, or a sleep or
+	// a context ended early.
 	ErrClosed = errors.New("wheel: closed")
 )
 
-// Wheel is a set of timers. Each carries a value of type T. Any goroutine may
-// call any method at any time, also in a callback. A Wheel has no goroutine
+// Wheel is a set of timers. Each carries a value of type T. All methods are
+// safe for concurrent use, including from callbacks. A Wheel has no goroutine
 // while nothing is due, and needs no Close: like a timer of package time, it
-// stays alive while a timer is pending, and can be collected when it is empty
-// and unreferenced.
+// stays alive while a timer is pending. A Wheel that is empty and unreferenced
+// can be collected.
 //
-// Adding, removing and moving a timer take O(1), no allocation, and the lock of
-// one shard. Extend takes no lock. Values are stored 2,048 at a time: if T is
-// large, use a pointer. New and NewBatch make a Wheel; the zero Wheel does not
-// work.
+// Adding, removing and moving a timer is O(1), allocates nothing, and locks one
+// shard. Extend usually takes no lock. Memory for values is allocated for 2,048
+// timers at a time: if T is large, use a pointer. New and NewBatch make a
+// Wheel; the zero Wheel does not work.
 type Wheel[T any] struct {
 	settings *settings[T]
 	shards   []*shard[T] // a power of two; immutable
 }
 
-// New returns a wheel that calls fire with the value of each timer, by way of
-// cfg.Run, when it is due: never early, and at most one tick late, plus the
-// time that the scheduler and Run take. It panics if cfg is invalid.
+// New returns a wheel. When a timer is due, the wheel passes a call of fire
+// with the timer's value to cfg.Run. That is never early, and at most one tick
+// late, plus the time that the scheduler and cfg.Run take.
+//
+// fire must be safe for concurrent use, unless calls cannot overlap. They
+// overlap with Go, with a Pool of several workers, and even with Inline if the
+// wheel has more than one shard. With Inline and Config.Shards 1, or with a
+// Pool of one worker that does not spill, there is one call at a time.
+//
+// New panics if fire is nil or cfg is invalid.
 func New[T any](cfg Config, fire func(T)) *Wheel[T] {
 	if fire == nil {
 		panic("wheel: New without a callback")
@@ -42,11 +49,12 @@ func New[T any](cfg Config, fire func(T)) *Wheel[T] {
 	return newWheel(s, shards)
 }
 
-// NewBatch is New for a callback that takes due timers in batches. That is
-// several times cheaper if many timers are due at once. The slice is valid only
-// during the call. A batch has timers of one shard, and with a Run other than
-// Inline several calls may be in progress at the same time. If the callback
-// panics, the rest of its batch is lost.
+// NewBatch is New for a callback that takes due timers in batches of up to 256.
+// That is several times cheaper if many timers are due at once. The slice is
+// valid only during the call. All timers of a batch belong to one shard. Calls
+// of fire may overlap, as New describes: with Inline too, one for each shard.
+// If fire panics, the rest of its batch is lost. NewBatch panics if fire is nil
+// or cfg is invalid.
 func NewBatch[T any](cfg Config, fire func([]Expired[T])) *Wheel[T] {
 	if fire == nil {
 		panic("wheel: NewBatch without a callback")
@@ -64,35 +72,35 @@ func newWheel[T any](s *settings[T], shards int) *Wheel[T] {
 	return w
 }
 
-// Add sets a timer that fires once, after d. If d ≤ 0, it fires at once, on
-// another goroutine, perhaps before Add has returned. Add returns the zero ID,
-// and sets nothing, if the wheel is full or closed.
+// Add sets a timer that fires once, after d. If d ≤ 0, the timer is due at
+// once: it may fire before Add has returned, but never on the goroutine of the
+// caller. If the wheel is full or closed, Add sets nothing and returns the zero
+// ID. TryAdd also returns the reason.
 func (w *Wheel[T]) Add(d time.Duration, v T) ID {
 	id, _ := w.add(d, 0, v)
 	return id
 }
 
-// AddSlack is Add for a timer that may be late by up to slack more. Its
-// deadline is rounded up to a multiple of the largest power-of-two number of
-// ticks within slack. So many such timers share a wake-up and are moved less
-// often.
+// AddSlack is Add for a timer that may be late by up to slack more. The
+// deadline is rounded up to a multiple of 2^n ticks, for the largest 2^n ticks
+// that fit into slack. So many such timers share a wake-up, and are moved less
+// often between slots.
 func (w *Wheel[T]) AddSlack(d, slack time.Duration, v T) ID {
 	id, _ := w.add(d, slack, v)
 	return id
 }
 
-// AddAt sets a timer that fires when the wall clock has reached t, even if that
-// clock is stepped or the machine is suspended before: a step is noticed within
-// 30 s. AddAt ignores a monotonic reading of t. If t is in the past, the timer
-// fires at once. AddAt returns the zero ID, and sets nothing, if the wheel is
-// full or closed.
+// AddAt sets a timer that fires when the wall clock has reached t. If that
+// clock is stepped, or the machine is suspended, the wheel notices it within 30
+// s. AddAt ignores a monotonic reading of t. If t is in the past, the timer is
+// due at once. If the wheel is full or closed, AddAt sets nothing and returns
+// the zero ID.
 func (w *Wheel[T]) AddAt(t time.Time, v T) ID {
 	id, _ := w.addAt(t, v)
 	return id
 }
 
-// TryAdd is Add, but returns the reason if it sets nothing: ErrFull or
-// ErrClosed.
+// TryAdd is Add, but returns ErrFull or ErrClosed if it sets nothing.
 func (w *Wheel[T]) TryAdd(d time.Duration, v T) (ID, error) {
 	return w.add(d, 0, v)
 }
@@ -128,16 +136,24 @@ func (w *Wheel[T]) addAt(t time.Time, v T) (ID, error) {
 }
 
 // Reset makes a pending timer fire after d from now, earlier or later than
-// before. A timer that was set by the wall clock changes to the monotonic
-// clock. If Reset returns true, the old deadline does not fire and the new one
-// does, once. If it returns false, the timer has fired or was removed, or the
-// wheel is closed, and nothing has changed.
+// before. A timer of AddAt becomes a timer of the monotonic clock. If Reset
+// returns true, the timer does not fire at the old deadline, and fires once at
+// the new one. If Reset returns false, nothing has changed: the timer has fired
+// or was removed, or the wheel is closed.
+//
+// If the new deadline is later, Reset costs the same as Extend. Otherwise it
+// locks the shard.
 func (w *Wheel[T]) Reset(id ID, d time.Duration) bool { return w.move(id, d, true) }
 
 // Extend is Reset, but never makes a timer earlier. It is the cheapest way to
-// postpone a timeout again and again: one compare-and-swap, without a lock. Its
-// result is as exact as that of Reset. A timer that was set by the wall clock
-// stays with that clock unless it becomes later.
+// postpone a timeout again and again. Its result is as exact as that of Reset.
+// A timer of AddAt keeps following the wall clock unless Extend makes it later.
+//
+// Extend is usually one compare-and-swap without a lock. It locks the shard in
+// two cases: for a timer of AddAt, and if a multiple of 2^27 ticks lies between
+// the old and the new deadline. With ticks of 1 ms, that happens once in 37
+// hours, however often the timer is extended. Stats.Resets counts the timers
+// that were moved under the lock.
 func (w *Wheel[T]) Extend(id ID, d time.Duration) bool { return w.move(id, d, false) }
 
 func (w *Wheel[T]) move(id ID, d time.Duration, earlier bool) bool {
@@ -152,9 +168,9 @@ func (w *Wheel[T]) move(id ID, d time.Duration, earlier bool) bool {
 	return sh.reset(id, d, earlier)
 }
 
-// Remove ends a pending timer and returns its value: it will not fire. If
-// Remove returns false, the timer has fired or was removed before. The callback
-// of a timer that has fired may still be about to run.
+// Remove ends a pending timer and returns its value. The timer will not fire.
+// If Remove returns false, the timer has fired or was removed before. If it has
+// fired, its callback may not have begun yet. Remove also works after Close.
 func (w *Wheel[T]) Remove(id ID) (v T, ok bool) {
 	sh := w.shardOf(id)
 	if sh == nil {
@@ -163,8 +179,8 @@ func (w *Wheel[T]) Remove(id ID) (v T, ok bool) {
 	return sh.remove(id)
 }
 
-// Get returns the value of a pending timer and the time until its deadline,
-// which is 0 if it is due.
+// Get returns the value of a pending timer and the time until its deadline. The
+// time is 0 if the timer is due. Get locks one shard.
 func (w *Wheel[T]) Get(id ID) (v T, left time.Duration, ok bool) {
 	sh := w.shardOf(id)
 	if sh == nil {
@@ -173,9 +189,9 @@ func (w *Wheel[T]) Get(id ID) (v T, left time.Duration, ok bool) {
 	return sh.get(id)
 }
 
-// Len returns the number of pending timers. It reads the shards one after the
-// other, so it is an estimate while timers are added and end. It never exceeds
-// MaxPending.
+// Len returns the number of pending timers. It locks the shards one after the
+// other, so the result is an estimate while timers are added and end. It never
+// exceeds MaxPending.
 func (w *Wheel[T]) Len() int {
 	n := 0
 	for _, sh := range w.shards {
@@ -189,10 +205,11 @@ func (w *Wheel[T]) Len() int {
 	return n
 }
 
-// Next returns the time until the wheel has something to do. That is never
-// after the earliest deadline, and before it if that is far away: then timers
-// must be moved first. Next returns false if no timer is pending. It visits all
-// shards.
+// Next returns the time until the wheel has something to do. The result is
+// never later than the earliest deadline. If that deadline is far away, the
+// result is earlier, because the wheel must first move timers between its
+// slots. Next returns false if no timer is pending. It locks the shards one
+// after the other.
 func (w *Wheel[T]) Next() (left time.Duration, ok bool) {
 	left = maxDuration
 	for _, sh := range w.shards {

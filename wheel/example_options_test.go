@@ -1,0 +1,103 @@
+package wheel_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/wheel"
+)
+
+// Three caches are swept at the same rate, but not at the same moment: each
+// sweep starts up to half a period late. A sweep that takes longer than a
+// period skips the sweeps that it missed, instead of running them afterwards.
+func ExampleEveryOptions() {
+	var timers wheel.Timers
+	options := wheel.EveryOptions{
+		Missed: wheel.SkipMissed, // also the default
+		Jitter: 0.5,
+	}
+	sweeps := make(chan string)
+	for _, cache := range []string{"users", "orders", "prices"} {
+		sweep := timers.Every(10*time.Millisecond, func() { sweeps <- cache }, options)
+		defer sweep.Stop()
+	}
+	swept := map[string]bool{}
+	for len(swept) < 3 {
+		swept[<-sweeps] = true
+	}
+	fmt.Println(len(swept), "caches were swept;", options.Missed)
+	// Output:
+	// 3 caches were swept; skip missed
+}
+
+// A limit refuses timers. Err tells a refused timer from a stopped one, so the
+// program can do the work now, or give up.
+func ExampleTimer_Err() {
+	timers := wheel.NewTimers(wheel.Config{MaxPending: 1})
+	first := timers.AfterFunc(time.Hour, func() {})
+	second := timers.AfterFunc(time.Hour, func() {})
+	fmt.Println(first.Err())
+	fmt.Println(second.Err())
+	fmt.Println(timers.Stats().Refused, "refused")
+	// Output:
+	// <nil>
+	// wheel: too many pending timers
+	// 1 refused
+}
+
+// A killed timer stays stopped, even if another goroutine resets it later.
+func ExampleTimer_Kill() {
+	var timers wheel.Timers
+	retry := timers.AfterFunc(time.Hour, func() { fmt.Println("never") })
+	fmt.Println("was pending:", retry.Kill())
+	fmt.Println("was pending:", retry.Reset(time.Millisecond))
+	fmt.Println(timers.Len(), "timers")
+	// Output:
+	// was pending: true
+	// was pending: false
+	// 0 timers
+}
+
+// Each request of a session postpones its end. Move does nothing for a session
+// that has ended, so a late request cannot bring it back. Set would.
+func ExampleKeyed_Move() {
+	sessions := wheel.NewKeyed(wheel.Config{}, func(token, user string) {})
+	if _, err := sessions.Set("t1", 30*time.Minute, "alice"); err != nil {
+		fmt.Println(err)
+	}
+
+	fmt.Println("the session continues:", sessions.Move("t1", 30*time.Minute))
+	sessions.Remove("t1") // alice logs out
+	fmt.Println("the session continues:", sessions.Move("t1", 30*time.Minute))
+	// Output:
+	// the session continues: true
+	// the session continues: false
+}
+
+// A program has one goroutine that owns all data. A Runner passes the callbacks
+// to it, so they need no lock. If the goroutine falls behind, the Runner
+// refuses callbacks, and the wheel counts their timers as dropped.
+func ExampleRunnerFunc() {
+	loop := make(chan func(), 100)
+	passOn := func(f func()) bool {
+		select {
+		case loop <- f:
+			return true
+		default:
+			return false
+		}
+	}
+
+	sum := 0 // only the goroutine below uses it
+	w := wheel.New(wheel.Config{Run: wheel.RunnerFunc(passOn)}, func(n int) { sum += n })
+	for n := range 5 {
+		w.Add(time.Millisecond, n)
+	}
+	for range 5 {
+		callback := <-loop
+		callback()
+	}
+	fmt.Println("sum", sum, "dropped", w.Stats().Dropped)
+	// Output:
+	// sum 10 dropped 0
+}
