@@ -32,7 +32,7 @@ func advice(err error) string {
 	var refused *client.Error
 	var unknown x509.UnknownAuthorityError
 	switch {
-	case errors.As(err, &unknown):
+	case errors.As(err, &noReply) && errors.As(err, &unknown): // --ca-cert does not apply to a Redis
 		return ": set --ca-cert or FOLIOT_CA_CERT to the certificate of your own authority"
 	case errors.Is(err, client.ErrSpeaksTLS) && errors.As(err, &noReply):
 		return ": set --server or FOLIOT_SERVER to https" + strings.TrimPrefix(noReply.Server, "http")
