@@ -413,6 +413,12 @@ var layers = []layer{
 		why: "a receiver is a server of callbacks, and a client of Foliot",
 	},
 	{
+		path: "internal/cli/completion",
+		may:  []string{"internal/cli/console", "internal/cli/wording"},
+		tech: []string{"github.com/alecthomas/kong"},
+		why:  "completions are read from the model of the commands: no command is known by name",
+	},
+	{
 		path: "internal/cli", may: []string{"any"}, tech: []string{"any"},
 		why: "commands put everything together",
 	},

@@ -10,15 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/internal/cli/completion"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
 // completed returns the completions of a command line up to the cursor.
 func completed(line string) string {
-	kind, list := complete(newParser(new(cli), discard{}, discard{}).Model.Node, strings.Split(line, " "))
+	kind, list := completion.Of(newParser(new(cli), discard{}, discard{}).Model.Node, strings.Split(line, " "))
 	var words []string
 	for _, c := range list {
-		words = append(words, c.text)
+		words = append(words, c.Text)
 	}
 	return string(kind) + ": " + strings.Join(words, " ")
 }
@@ -78,10 +79,10 @@ func FuzzComplete(f *testing.F) {
 	root := newParser(new(cli), discard{}, discard{}).Model.Node
 	f.Fuzz(func(t *testing.T, line string) {
 		words := strings.Split(line, " ")
-		_, list := complete(root, words)
+		_, list := completion.Of(root, words)
 		for _, c := range list {
-			if !strings.HasPrefix(c.text, words[len(words)-1]) {
-				t.Errorf("%q offers %q", line, c.text)
+			if !strings.HasPrefix(c.Text, words[len(words)-1]) {
+				t.Errorf("%q offers %q", line, c.Text)
 			}
 		}
 	})

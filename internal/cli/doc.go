@@ -4,7 +4,7 @@
 // tasks, schedules and operators are in packages of their own: tasks, cron,
 // transfer, admin and receive. Below them lie the packages that they share:
 // console, exit, flags, connect, delivery and wording. The commands of the server
-// itself, the doctor's flags, the man page and the completions are here.
+// itself, the doctor's flags and the man page are here.
 //
 // The tests here run the whole program.
 package cli

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/cli/admin"
+	"github.com/foliot/foliot/internal/cli/completion"
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/cron"
@@ -61,9 +62,9 @@ type cli struct {
 	Bench   receive.Bench `cmd:"" group:"other" help:"Measure a server: create tasks, receive their callbacks, report how late they came."`
 	Version versionCmd    `cmd:"" group:"other" help:"Print the version."`
 
-	Completion completionCmd `cmd:"" group:"other" help:"Print a completion script for a shell."`
-	Complete   completeCmd   `cmd:"" hidden:"" help:"List the completions of a command line."`
-	Man        manCmd        `cmd:"" group:"other" help:"Print the manual page."`
+	Completion completion.Script  `cmd:"" group:"other" help:"Print a completion script for a shell."`
+	Complete   completion.Command `cmd:"" hidden:"" help:"List the completions of a command line."`
+	Man        manCmd             `cmd:"" group:"other" help:"Print the manual page."`
 }
 
 const description = `Foliot calls a URL at a time: at least once, to the millisecond, cancellable until the last moment.
@@ -123,7 +124,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // checkLine refuses some command lines that the parser accepts. It never
 // refuses a request for completions.
 func checkLine(parsed *kong.Context) error {
-	if _, completes := parsed.Selected().Target.Interface().(completeCmd); completes {
+	if _, completes := parsed.Selected().Target.Interface().(completion.Command); completes {
 		return nil
 	}
 	if err := checkEnvironment(parsed.Model.Node, os.Environ()); err != nil {
