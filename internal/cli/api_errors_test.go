@@ -18,7 +18,7 @@ var apiWords = regexp.MustCompile(`Foliot-Namespace|Authorization|the header is|
 	`retry\.|http\.|\b(max_attempts|min_backoff|max_backoff|per_destination|keep_dead|expires_in|max_pending|(create|change|read|edit)_rate)\b`)
 
 // A refusal names the flags and arguments that were given.
-func TestARefusalIsInTheWordsOfTheCommandLine(t *testing.T) {
+func TestARefusalNamesFlagsAndArguments(t *testing.T) {
 	s := newSession(t)
 	long := strings.Repeat("b", 2000)
 	for _, c := range []struct{ line, says string }{
@@ -91,7 +91,7 @@ func wantRefusal(t *testing.T, s *session, line, says string) {
 }
 
 // The lines of a file have the fields of the API, so an error names these.
-func TestARefusedLineIsInTheWordsOfTheFile(t *testing.T) {
+func TestARefusedLineNamesFieldsOfTheFile(t *testing.T) {
 	s := newSession(t)
 	_, stderr, code := s.run(`{"name":"a","delay":"1s","http":{"url":"http://127.0.0.1/"},"retry":{"max_attempts":-1}}`, "import", "-")
 	if code != exit.Failure || !strings.Contains(stderr, "retry.max_attempts: must be between") {

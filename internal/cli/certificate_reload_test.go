@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/servertest"
 )
 
-func TestSIGHUPHasAServerReadItsCertificateAgain(t *testing.T) {
+func TestSIGHUPReloadsTheCertificate(t *testing.T) {
 	a := servertest.NewAuthority(t)
 	files := a.Files(servertest.InAYear())
 	ca := filepath.Join(t.TempDir(), "ca.pem")

@@ -79,7 +79,7 @@ func newStoreless(t *testing.T) (url string, asked *atomic.Int64) {
 	return srv.URL, asked
 }
 
-func TestTheOtherSchemeIsAdvised(t *testing.T) {
+func TestAWrongSchemeIsReportedWithTheRightOne(t *testing.T) {
 	data := t.TempDir()
 	ca := servertest.NewAuthority(t)
 	cert, key := filepath.Join(data, "crt"), filepath.Join(data, "key")
@@ -185,7 +185,7 @@ func TestATokenIsSentOnlyToTheServer(t *testing.T) {
 	}
 }
 
-func TestAnAuthorityOfOnesOwnIsTrusted(t *testing.T) {
+func TestCACertTrustsAPrivateAuthority(t *testing.T) {
 	store := memstore.New(memstore.Config{})
 	defer store.Close()
 	srv := httptest.NewUnstartedServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))

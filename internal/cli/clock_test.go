@@ -71,9 +71,10 @@ func TestNothingEndsOrIsSentTwiceWhenAPromotedReplicasClockIsAhead(t *testing.T)
 }
 
 // clockGoesAhead sets the clock of Redis ahead while two servers have running
-// attempts. It checks that no attempt is repeated and no task ends. A third server
-// starts during this time. Another server has just died, and its attempts are
-// taken back by the old time, which proves that leases are checked.
+// attempts. It checks that no attempt is repeated and no task ends. A third
+// server starts during this time. Another server has just died, and its
+// attempts are taken back by the old time, which proves that leases are
+// checked.
 func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
 	const attempts = 8
 	hook := servertest.NewReceiver(t)

@@ -70,7 +70,7 @@ func newShared(t *testing.T) *session {
 	return &session{t: t, server: srv.URL, dir: t.TempDir()}
 }
 
-func TestAClusterReadsAsItIs(t *testing.T) {
+func TestClusterCommandsPrintNodesAndShards(t *testing.T) {
 	s := newShared(t)
 	for _, c := range []struct {
 		line, out, err string

@@ -108,8 +108,8 @@ func asFoliot(t *testing.T, shell string) string {
 	return path
 }
 
-// shellWords runs a script in a directory with a few files, and returns the words
-// that the script prints.
+// shellWords runs a script in a directory with a few files, and returns the
+// words that the script prints.
 func shellWords(t *testing.T, shell, script string, args ...string) []string {
 	t.Helper()
 	dir := t.TempDir()

@@ -17,8 +17,8 @@ import (
 
 const configDocs = "../../docs/configuration.md"
 
-// The tables of docs/configuration.md are generated from the model of the command
-// line, so that they are always correct.
+// The tables of docs/configuration.md are generated from the model of the
+// command line, so that they are always correct.
 func TestTheDocsHaveEverySetting(t *testing.T) {
 	before, err := os.ReadFile(configDocs)
 	if err != nil {

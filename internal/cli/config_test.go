@@ -77,7 +77,7 @@ func TestAVariableNamesTheFileToo(t *testing.T) {
 	}
 }
 
-func TestAnUntidyConfigurationIsRefusedByNameAndLine(t *testing.T) {
+func TestAnInvalidConfigurationIsRefusedWithNameAndLine(t *testing.T) {
 	for _, c := range []struct{ file, says string }{
 		{"grace: 1s\nlisen: 9000\n", `foliot.yaml:2: unknown key "lisen"`},
 		{"egress_allow: [10.0.0.0/8]\n", `foliot.yaml:1: unknown key "egress_allow"; did you mean "egress-allow"?`},

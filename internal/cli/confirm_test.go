@@ -91,7 +91,7 @@ func TestAChangeByFilterAsksOnATerminalWithTheNumber(t *testing.T) {
 	}
 }
 
-func TestAYesHoldsForTheNamedNumberOnly(t *testing.T) {
+func TestAConfirmationHoldsOnlyForTheNumberInTheQuestion(t *testing.T) {
 	s := newSession(t)
 	s.addThree()
 	answers, joined := strings.NewReader("y\nn\n"), false
@@ -111,7 +111,7 @@ func TestAYesHoldsForTheNamedNumberOnly(t *testing.T) {
 	}
 }
 
-func TestAYesToAPurgeHoldsForTheNamedNumberOnly(t *testing.T) {
+func TestAConfirmedPurgeHoldsOnlyForTheNumberInTheQuestion(t *testing.T) {
 	s := newSession(t)
 	s.addThree()
 	for _, code := range []int{exit.Interrupted, exit.OK} {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Only fixed times of the day can fall into an hour that is repeated or skipped.
+// Only fixed times of the day can fall into an hour that is repeated or
+// skipped.
 func TestAnIntervalShowsNoRulesForClockChanges(t *testing.T) {
 	s := newSession(t)
 	for cron, fixed := range map[string]bool{"'30 2 * * *'": true, "@daily": true, "'*/5 * * * *'": false, "'0 * * * *'": false, "--every 5s": false} {

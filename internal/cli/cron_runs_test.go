@@ -56,8 +56,8 @@ func TestTheLastFiveRunsAreShownTheLatestLast(t *testing.T) {
 	}
 }
 
-// A schedule that fires every second has created 86,400 tasks since yesterday. To
-// find the last runs, the command must not read all of them.
+// A schedule that fires every second has created 86,400 tasks since yesterday.
+// To find the last runs, the command must not read all of them.
 func TestTheLastRunsAreFoundWithFewRequests(t *testing.T) {
 	last := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	runs := func(n int, before time.Duration) []any {

@@ -35,7 +35,7 @@ func TestATaskShowsTheScheduleThatMadeIt(t *testing.T) {
 }
 
 // A date means midnight in the zone of the schedule.
-func TestADateIsItsMidnightInTheZoneOfTheSchedule(t *testing.T) {
+func TestADateMeansMidnightInTheZoneOfTheSchedule(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add n '0 0 * * *' http://127.0.0.1:9/ --timezone Asia/Tokyo --start 2020-01-01 --end 2399-12-31")
 	if got := s.must("", "cron preview n --from 2020-01-02 -n 1"); !strings.HasPrefix(got, "2020-01-02T00:00:00+09:00\t") {
@@ -85,7 +85,7 @@ func TestTheTasksOfAScheduleAreFoundByItsName(t *testing.T) {
 	}
 }
 
-func TestABackfillIsNotMadeTwice(t *testing.T) {
+func TestARepeatedBackfillCreatesNoTaskTwice(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
 	const line = "cron backfill hourly --from 2020-01-01T00:00:00Z --until 2020-01-01T02:30:00Z"
@@ -111,7 +111,8 @@ func TestTheOutputOfABackfillRepeatsIt(t *testing.T) {
 	}
 }
 
-// A duration from now means another time later, so the error must name the times.
+// A duration from now means another time later, so the error must name the
+// times.
 func TestAnInterruptedBackfillPrintsHowToContinue(t *testing.T) {
 	s := newSession(t)
 	s.server = "http://127.0.0.1:1"
@@ -231,7 +232,7 @@ func TestAnImportWarnsOfCallsWithoutATimeLimit(t *testing.T) {
 	}
 }
 
-func TestADryRunOfACrontabIsALineThatImportReads(t *testing.T) {
+func TestImportReadsTheOutputOfADryRun(t *testing.T) {
 	s := newSession(t)
 	lines := s.must("# name: n\n0 5 * * * curl -d 'a \"b\"' -m 3 http://127.0.0.1:9/a\n", "cron import - --timezone Asia/Tokyo --dry-run -o json")
 	if got := s.must(lines, "import -"); !strings.HasPrefix(got, "created 0 and 1 schedules,") {
@@ -304,8 +305,8 @@ func TestAnImportOfSchedulesWaitsForTheRate(t *testing.T) {
 	}
 }
 
-// slowToCreate returns the URL of a server that accepts the schedule n only at the
-// second request.
+// slowToCreate returns the URL of a server that accepts the schedule n only at
+// the second request.
 func slowToCreate(t *testing.T) string {
 	var puts atomic.Int64
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

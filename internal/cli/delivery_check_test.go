@@ -66,7 +66,8 @@ func TestATrialReportsAtOnceWhyItsTaskWaits(t *testing.T) {
 	}
 }
 
-// A trial needs a token of scope write. Without one, the error names the remedy.
+// A trial needs a token of scope write. Without one, the error names the
+// remedy.
 func TestATrialWorksOnASecuredServer(t *testing.T) {
 	dir := t.TempDir()
 	makeToken(t, dir)

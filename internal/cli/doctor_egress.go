@@ -105,7 +105,8 @@ func (c *doctorEgressCmd) judge(ctx context.Context, con *console.Console, parse
 	return reportEgress(con, node.ShowEgress(c.URL, e))
 }
 
-// reportEgress prints a verdict, and returns the error that chooses the exit code.
+// reportEgress prints a verdict, and returns the error that chooses the exit
+// code.
 func reportEgress(con *console.Console, e wire.Egress) error {
 	if err := printEgress(con, e); err != nil {
 		return err

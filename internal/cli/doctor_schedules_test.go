@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Only the clock of the server decides if a schedule is overdue. A namespace with
-// very many schedules is not read to the end.
+// Only the clock of the server decides if a schedule is overdue. A namespace
+// with very many schedules is not read to the end.
 func TestDoctorAsksForSchedulesWithinBounds(t *testing.T) {
 	now := time.Now().Add(-time.Hour)
 	pages := 0

@@ -60,7 +60,8 @@ func variablesOf(node *kong.Node) []string {
 
 // checkEmpty refuses empty names on the command line. A script with an empty
 // variable would otherwise create a task under another name, or change the
-// wrong tasks. For foliot cron set, an empty value resets a field to its default.
+// wrong tasks. For foliot cron set, an empty value resets a field to its
+// default.
 func checkEmpty(parsed *kong.Context) error {
 	selected := parsed.Selected()
 	resets := selected != nil && selected.FullPath() == "foliot cron set"

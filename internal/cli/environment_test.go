@@ -78,7 +78,7 @@ func TestAnEmptyNameOnTheCommandLineIsRefused(t *testing.T) {
 	}
 }
 
-func TestATimeThatAMessageRecommendsLiesAhead(t *testing.T) {
+func TestATimeThatAMessageRecommendsIsInTheFuture(t *testing.T) {
 	s := newSession(t)
 	s.addThree()
 	example := regexp.MustCompile(`20\d\d-\d\d-\d\dT[0-9:.]+(Z|\+\d\d:\d\d)`)

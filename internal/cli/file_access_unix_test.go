@@ -17,8 +17,8 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 )
 
-// A directory that another program created, such as the volume of a container, may
-// be readable for others.
+// A directory that another program created, such as the volume of a container,
+// may be readable for others.
 func TestOtherUsersCannotReadTheFilesOfAServer(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o755); err != nil {

@@ -179,7 +179,8 @@ func (s *session) api(t *testing.T) *client.Client {
 	return c
 }
 
-// If a line makes the server refuse the whole request, only that line is refused.
+// If a line makes the server refuse the whole request, only that line is
+// refused.
 func TestALineThatInvalidatesItsBatchIsFound(t *testing.T) {
 	s := newSession(t)
 	deep := strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2000)

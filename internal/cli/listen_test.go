@@ -21,8 +21,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// background is a command that does not end by itself. The pipes have its output.
-// stop interrupts it, and code returns its exit code.
+// background is a command that does not end by itself. The pipes have its
+// output. stop interrupts it, and code returns its exit code.
 type background struct {
 	stdout, stderr *bufio.Reader
 	stop           context.CancelFunc
@@ -146,8 +146,8 @@ func TestAPortInUseIsReported(t *testing.T) {
 	<-l.code
 }
 
-// callSigned sends a callback signed with keys, after a call of edit, and returns
-// the status of the reply.
+// callSigned sends a callback signed with keys, after a call of edit, and
+// returns the status of the reply.
 func callSigned(t *testing.T, url, body string, edit func(http.Header), keys ...[]byte) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))

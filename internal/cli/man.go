@@ -152,8 +152,8 @@ func withoutHelp(flags []*kong.Flag) (rest []*kong.Flag) {
 	return rest
 }
 
-// escapeRoff escapes s for roff. Otherwise a plain - would become a hyphen, which
-// a shell does not accept when pasted. roff reads only ASCII.
+// escapeRoff escapes s for roff. Otherwise a plain - would become a hyphen,
+// which a shell does not accept when pasted. roff reads only ASCII.
 func escapeRoff(s string) string {
 	var b strings.Builder
 	for _, r := range s {

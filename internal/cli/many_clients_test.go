@@ -20,7 +20,7 @@ import (
 
 // crowd is the number of idle connections besides the busy ones. 10,000 of them
 // need a limit of 20,000 open files (ulimit -n).
-var crowd = flag.Int("crowd", 500, "idle connections of TestIdleConnectionsAreClosedAndBusyOnesLiveOn")
+var crowd = flag.Int("crowd", 500, "idle connections of TestIdleConnectionsAreClosedAndBusyOnesStayOpen")
 
 // keptConn is a connection that a test keeps.
 type keptConn struct {
@@ -64,7 +64,7 @@ func (p *process) resident() int64 {
 	return resident * int64(os.Getpagesize())
 }
 
-func TestIdleConnectionsAreClosedAndBusyOnesLiveOn(t *testing.T) {
+func TestIdleConnectionsAreClosedAndBusyOnesStayOpen(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("memory is read from /proc")
 	}

@@ -29,8 +29,8 @@ func makeToken(t *testing.T, dir string) string {
 	return strings.TrimSpace(out)
 }
 
-// If the only token of a directory were not an operator's, the server could not be
-// managed.
+// If the only token of a directory were not an operator's, the server could not
+// be managed.
 func TestTheFirstTokenOfADirectoryIsAnOperators(t *testing.T) {
 	session, dir := newSession(t), t.TempDir()
 	for _, args := range [][]string{nil, {"--for", "operator"}, {"--scope", "admin"}} {

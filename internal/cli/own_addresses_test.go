@@ -26,8 +26,8 @@ func TestDoctorEgressKnowsTheStoreAndTheCollector(t *testing.T) {
 	}
 }
 
-// The test allows every range to tasks, and calls the store, its replica, the API
-// of the other node, and the collector.
+// The test allows every range to tasks, and calls the store, its replica, the
+// API of the other node, and the collector.
 func TestNoTaskReachesAPartOfTheServer(t *testing.T) {
 	r := redistest.New(t)
 	replica := redistest.NewReplica(t, r.Addr)

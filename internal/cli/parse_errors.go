@@ -27,8 +27,8 @@ var parserWordings = []struct {
 var notOneOf = regexp.MustCompile(`(?s)^(\S+) must be one of (.*) but got (".*")$`)
 
 // rewordParseError returns a parse error in the form of the errors of a
-// configuration file: the flag, the value, the accepted values, and the variable
-// if the value comes from one.
+// configuration file: the flag, the value, the accepted values, and the
+// variable if the value comes from one.
 func rewordParseError(err error) error {
 	var parse *kong.ParseError
 	if !errors.As(err, &parse) {

@@ -38,8 +38,8 @@ func TestThreeServersOnOneMachineAsTheDocsSay(t *testing.T) {
 	}
 }
 
-// shell returns a function that runs a script, in which foliot is this binary. The
-// test is skipped if bash or one of the tools is missing.
+// shell returns a function that runs a script, in which foliot is this binary.
+// The test is skipped if bash or one of the tools is missing.
 func shell(t *testing.T, tools ...string) func(script string, env ...string) (out string, err error) {
 	t.Helper()
 	for _, tool := range append(tools, "bash") {

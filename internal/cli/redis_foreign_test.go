@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 )
 
-// answering starts a server that answers the first bytes of each connection with a
-// text. It returns the address.
+// answering starts a server that answers the first bytes of each connection
+// with a text. It returns the address.
 func answering(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -130,7 +130,8 @@ func TestTheServerGoesOnWhenRedisComesBack(t *testing.T) {
 	}
 }
 
-// refusedStore runs serve with a store that it must refuse, and returns its output.
+// refusedStore runs serve with a store that it must refuse, and returns its
+// output.
 func refusedStore(t *testing.T, url string) string {
 	t.Helper()
 	began := time.Now()
@@ -224,7 +225,7 @@ func TestSentinelsAreAskedForTheMaster(t *testing.T) {
 	}
 }
 
-func TestAClusterIsNamedByOneOfItsServers(t *testing.T) {
+func TestOneServerOfAClusterIsEnoughToNameIt(t *testing.T) {
 	c, hook := redistest.NewCluster(t, 3, 0), servertest.NewReceiver(t)
 	hook.Release()
 	p := redisNode(t, "redis+cluster://"+c.Addrs()[0])

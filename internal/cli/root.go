@@ -169,7 +169,8 @@ func helpOf(v *kong.Value) string {
 	return kong.DefaultHelpValueFormatter(v)
 }
 
-// helpAsFlag lets `foliot`, `foliot help` and `foliot help add` ask for help too.
+// helpAsFlag lets `foliot`, `foliot help` and `foliot help add` ask for help
+// too.
 func helpAsFlag(args []string) []string {
 	switch {
 	case len(args) == 0:

@@ -10,8 +10,8 @@ import (
 
 const schedulesPage = "../../docs/schedules.md"
 
-// atServer is shell for scripts that call the server of the docs. That server is
-// at url here.
+// atServer is shell for scripts that call the server of the docs. That server
+// is at url here.
 func atServer(t *testing.T, url string) func(script string) (out string, err error) {
 	t.Helper()
 	run := shell(t, "curl")
@@ -21,7 +21,7 @@ func atServer(t *testing.T, url string) func(script string) (out string, err err
 	}
 }
 
-func TestSchedulesAreMadeAsTheDocsSay(t *testing.T) {
+func TestTheScheduleExamplesOfTheDocsWork(t *testing.T) {
 	_, url := startServer(t)
 	out, err := atServer(t, url)(typed(t, schedulesPage, "# Schedules\n"))
 	if err != nil || !strings.Contains(out, "created nightly: at 21:00 on weekdays, Europe/Berlin") || strings.Count(out, "T21:00:00+0") < 6 || !strings.Contains(out, `"name":"nightly"`) {
@@ -29,7 +29,7 @@ func TestSchedulesAreMadeAsTheDocsSay(t *testing.T) {
 	}
 }
 
-func TestACrontabIsTakenAsTheDocsSay(t *testing.T) {
+func TestTheCrontabExampleOfTheDocsWorks(t *testing.T) {
 	_, url := startServer(t)
 	script := strings.ReplaceAll(typed(t, schedulesPage, "## From a crontab\n"), "crontab -l", "echo '@daily curl http://127.0.0.1:9/a'")
 	out, err := atServer(t, url)(script + "foliot cron get 127.0.0.1-9-a")
@@ -41,7 +41,7 @@ func TestACrontabIsTakenAsTheDocsSay(t *testing.T) {
 }
 
 // The test does not wait 25 hours as the docs do.
-func TestADeadMansSwitchIsWhatTheDocsSay(t *testing.T) {
+func TestTheDeadMansSwitchOfTheDocsWorks(t *testing.T) {
 	alarms := make(chan string, 9)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { alarms <- r.URL.Path }))
 	defer receiver.Close()

@@ -58,7 +58,7 @@ func (c *serveCmd) Run(ctx context.Context, con *console.Console, parsed *kong.C
 	case err != nil:
 		return err
 	}
-	c.greet(con, cfg, s)
+	c.printAddresses(con, cfg, s)
 	return s.Run(ctx)
 }
 
@@ -71,9 +71,9 @@ type serveReply struct {
 	Durability string `json:"durability"`
 }
 
-// greet prints the addresses of the server and of its data, and a first command
-// to try.
-func (c *serveCmd) greet(con *console.Console, cfg config.Config, s *server.Server) {
+// printAddresses prints the addresses of the server and of its data, and a
+// first command to try.
+func (c *serveCmd) printAddresses(con *console.Console, cfg config.Config, s *server.Server) {
 	scheme := "http://"
 	if cfg.TLS.Cert != "" {
 		scheme = "https://"

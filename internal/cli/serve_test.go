@@ -52,7 +52,8 @@ func TestServePrintsItsAddressItsDataAndACommandToTry(t *testing.T) {
 	}
 }
 
-// Tasks of a server with tokens may not call loopback, and the trial has no token.
+// Tasks of a server with tokens may not call loopback, and the trial has no
+// token.
 func TestServeProposesNoTrialThatWouldBeRefused(t *testing.T) {
 	dir := t.TempDir()
 	makeToken(t, dir)

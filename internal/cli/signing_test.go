@@ -26,7 +26,8 @@ func startServer(t *testing.T) (b *background, url string) {
 	return b, url
 }
 
-// post posts body with a token, unless that is "", and decodes the reply into to.
+// post posts body with a token, unless that is "", and decodes the reply into
+// to.
 func post(t *testing.T, url, token, body string, to any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -52,8 +53,8 @@ func post(t *testing.T, url, token, body string, to any) {
 	}
 }
 
-// The test rotates a secret. At each step, each receiver with a valid secret must
-// accept the callbacks.
+// The test rotates a secret. At each step, each receiver with a valid secret
+// must accept the callbacks.
 func TestASecretOfTheAPISignsAtOnce(t *testing.T) {
 	b, url := startServer(t)
 	accepts := func(secret string) bool {

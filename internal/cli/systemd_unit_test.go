@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/server/httpserver"
 )
 
-// The unit of docs/operations.md must have a valid command line. It must not kill
-// the server before the grace of the attempts has ended.
+// The unit of docs/operations.md must have a valid command line. It must not
+// kill the server before the grace of the attempts has ended.
 func TestTheUnitLeavesTimeForTheGrace(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {

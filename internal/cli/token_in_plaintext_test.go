@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// The address of a network interface is not loopback, although it belongs to this
-// machine.
+// The address of a network interface is not loopback, although it belongs to
+// this machine.
 func TestACommandWarnsBeforeItSendsATokenInPlainText(t *testing.T) {
 	var sent string
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -26,7 +26,8 @@ import (
 //	[3]                        its exit code, unless it is 0
 //	# text                     a remark
 //
-// Text that differs between runs is replaced. UPDATE_GOLDEN=1 rewrites the files.
+// Text that differs between runs is replaced. UPDATE_GOLDEN=1 rewrites the
+// files.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -53,8 +54,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// session runs commands in this process against its own server. That server does
-// not deliver tasks.
+// session runs commands in this process against its own server. That server
+// does not deliver tasks.
 type session struct {
 	t      *testing.T
 	server string
@@ -90,8 +91,8 @@ func (s *session) run(stdin string, args ...string) (stdout, stderr string, code
 	return out.String(), err.String(), code
 }
 
-// replay runs the commands of a transcript, and returns the transcript with their
-// present output.
+// replay runs the commands of a transcript, and returns the transcript with
+// their present output.
 func (s *session) replay(script string) string {
 	var b strings.Builder
 	lines := strings.Split(strings.TrimSuffix(script, "\n"), "\n")
@@ -115,8 +116,8 @@ func (s *session) replay(script string) string {
 	return b.String()
 }
 
-// words splits a command line. Single quotes keep spaces, and two of them are an
-// empty word. $DIR is the directory of the session.
+// words splits a command line. Single quotes keep spaces, and two of them are
+// an empty word. $DIR is the directory of the session.
 func (s *session) words(line string) []string {
 	var words []string
 	for i, part := range strings.Split(strings.ReplaceAll(line, "$DIR", s.dir), "'") {

@@ -130,8 +130,8 @@ type share struct {
 	Until   time.Time `json:"until,omitzero"` // when the first lease ends
 }
 
-// sharesOf sums up the shards by owner, in the order of the names. Shards without
-// an owner come first.
+// sharesOf sums up the shards by owner, in the order of the names. Shards
+// without an owner come first.
 func sharesOf(shards []*client.Shard) []*share {
 	by := map[string]*share{}
 	for _, s := range shards {

@@ -146,8 +146,8 @@ func (c *namespaceRmCmd) Run(ctx context.Context, con *console.Console, api *cli
 }
 
 // missing reports whether err means that the namespace does not exist. The
-// server has different codes for a missing namespace and a missing task, because
-// one request may name both.
+// server has different codes for a missing namespace and a missing task,
+// because one request may name both.
 func missing(err error) bool {
 	var refused *client.Error
 	return errors.As(err, &refused) && refused.Status == http.StatusNotFound

@@ -139,7 +139,8 @@ func printQueue(con *console.Console, q *client.Queue) error {
 	return out.End()
 }
 
-// queueRetry returns the retry settings of a queue in words, or "" if it has none.
+// queueRetry returns the retry settings of a queue in words, or "" if it has
+// none.
 func queueRetry(r client.Retry) string {
 	words := ""
 	for _, part := range []struct{ word, value string }{

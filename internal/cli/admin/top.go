@@ -41,7 +41,8 @@ Examples:
 
 const minEvery = 100 * time.Millisecond
 
-// Run shows live data until ctx ends. On a terminal it shows errors and goes on.
+// Run shows live data until ctx ends. On a terminal it shows errors and goes
+// on.
 func (c *Top) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Every < minEvery {
 		return usage.Errorf("--every", "%v is shorter than %v", c.Every, minEvery)
@@ -96,8 +97,8 @@ func (c *Top) lines(ctx context.Context, con *console.Console, api *client.Clien
 	}
 }
 
-// Escape sequences of terminals: switch to the alternate screen without a cursor,
-// switch back, and clear the screen.
+// Escape sequences of terminals: switch to the alternate screen without a
+// cursor, switch back, and clear the screen.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l"
 	leaveScreen = "\x1b[?25h\x1b[?1049l"

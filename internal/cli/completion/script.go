@@ -6,9 +6,9 @@ import (
 	"github.com/foliot/foliot/internal/cli/console"
 )
 
-// scripts call `foliot complete` for the completions. bash splits words at = and
-// :. Its script joins them for the call, and removes the joined part from the
-// completions.
+// scripts call `foliot complete` for the completions. bash splits words at =
+// and :. Its script joins them for the call, and removes the joined part from
+// the completions.
 //
 //go:embed scripts
 var scripts embed.FS

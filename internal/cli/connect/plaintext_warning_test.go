@@ -19,7 +19,7 @@ type fakeRemote struct {
 
 func (e fakeRemote) RemoteAddr() net.Addr { return e.at }
 
-func TestATokenDoesNotLeaveTheMachineInClearUnnoticed(t *testing.T) {
+func TestATokenInPlainTextToAnotherMachineCausesOneWarning(t *testing.T) {
 	var arrived int
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived++ }))
 	defer srv.Close()

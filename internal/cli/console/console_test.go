@@ -78,7 +78,7 @@ func TestJSONOnATerminalIsSafeAndMeansTheSame(t *testing.T) {
 	}
 }
 
-func TestNoLineThatIsPrintedActsOnATerminal(t *testing.T) {
+func TestNoPrintedLineControlsATerminal(t *testing.T) {
 	var out, errs bytes.Buffer
 	con := &Console{Out: &out, Err: &errs, OutTerm: true, errTerm: true}
 	con.Linef("%s\tsays %s", "a", hostile)

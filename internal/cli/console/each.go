@@ -6,7 +6,7 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 )
 
-// cli.Each calls act with each name. It prints the errors and goes on. The first
+// Each calls act with each name. It prints the errors and goes on. The first
 // error sets the exit code of the command.
 func (c *Console) Each(ctx context.Context, names []string, act func(name string) error) error {
 	if len(names) == 1 {

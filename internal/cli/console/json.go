@@ -28,7 +28,8 @@ func WriteJSON(w io.Writer, v any, terminal bool) error {
 
 // escapeJSON returns a line of JSON with \u escapes for all characters that are
 // not printable: C0 and C1 control characters, and characters that change the
-// direction of text. They occur only in strings, where the escape means the same.
+// direction of text. They occur only in strings, where the escape means the
+// same.
 func escapeJSON(line []byte) []byte {
 	escaped := make([]byte, 0, len(line)+len(line)/8)
 	for len(line) > 0 {

@@ -13,8 +13,8 @@ import (
 )
 
 // Table prints rows. On a terminal the rows are aligned under a heading. Other
-// outputs get no heading and a tab between fields, for cut and awk. A long table
-// is aligned and printed in chunks.
+// outputs get no heading and a tab between fields, for cut and awk. A long
+// table is aligned and printed in chunks.
 type Table struct {
 	w       flusher
 	heading []string // not printed yet; nil if printed or absent

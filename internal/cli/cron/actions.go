@@ -84,7 +84,7 @@ func (c *rmCmd) Run(ctx context.Context, con *console.Console, api *client.Clien
 // scheduleAct is a method of the client that changes a schedule.
 type scheduleAct func(ctx context.Context, name string, conds ...client.Condition) (*client.Schedule, error)
 
-// eachSchedule calls act with each name, as console.each does, and prints the
+// eachSchedule calls act with each name, as Console.Each does, and prints the
 // changed schedule or the sentence that says returns.
 func eachSchedule(ctx context.Context, con *console.Console, names []string, act scheduleAct, says func(*client.Schedule) string) error {
 	if err := checkSchedules(names...); err != nil {

@@ -66,7 +66,8 @@ func (c *addCmd) Run(ctx context.Context, con *console.Console, api *client.Clie
 	return printPut(ctx, con, api, s)
 }
 
-// printPut prints a schedule that was created or changed, and its next instants.
+// printPut prints a schedule that was created or changed, and its next
+// instants.
 func printPut(ctx context.Context, con *console.Console, api *client.Client, s *client.Schedule) error {
 	if con.JSON {
 		return con.Object(s)
@@ -110,7 +111,7 @@ func (c *addCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpec, e
 	if c.New && c.Replace {
 		return s, usage.Errorf("--new, --replace", "give only one of them")
 	}
-	if err := c.place(); err != nil {
+	if err := c.assignArguments(); err != nil {
 		return s, err
 	}
 	if err := setCron(&s, "CRON", c.Cron); err != nil {
@@ -139,9 +140,9 @@ func setCron(s *client.ScheduleSpec, place, expression string) error {
 	return nil
 }
 
-// place finds out which arguments were given. With --every, the first argument
-// after the name is the URL.
-func (c *addCmd) place() error {
+// assignArguments finds out which arguments were given. With --every, the first
+// argument after the name is the URL.
+func (c *addCmd) assignArguments() error {
 	isURL := strings.Contains(c.Cron, "://")
 	switch {
 	case c.Every != "" && c.URL == "":

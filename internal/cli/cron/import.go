@@ -125,7 +125,7 @@ func (c *importCmd) Run(ctx context.Context, con *console.Console, dial connect.
 	case c.DryRun:
 		err = showPlanned(con, planned, now)
 	default:
-		err = carryOut(ctx, con, dial, planned, &reply)
+		err = createAll(ctx, con, dial, planned, &reply)
 	}
 	if err == nil && len(errs) > 0 {
 		err = exit.With(exit.Failure, fmt.Errorf("refused lines: %d", len(errs)))
@@ -160,9 +160,9 @@ func (c *importCmd) noteZone(con *console.Console, planned []plannedSchedule) {
 	}
 }
 
-// noteTimeLimit notes how long calls without a time limit may take. In cron they
-// may take any time, and a call that is cut off and repeated can do more harm
-// than a late one.
+// noteTimeLimit notes how long calls without a time limit may take. In cron
+// they may take any time, and a call that is cut off and repeated can do more
+// harm than a late one.
 func noteTimeLimit(con *console.Console, planned []plannedSchedule) {
 	n := 0
 	for _, p := range planned {
@@ -216,8 +216,8 @@ func showPlanned(con *console.Console, planned []plannedSchedule, now time.Time)
 	return out.End()
 }
 
-// carryOut creates the schedules in their order, and prints the totals.
-func carryOut(ctx context.Context, con *console.Console, dial connect.Dialer, planned []plannedSchedule, reply *importReply) error {
+// createAll creates the schedules in their order, and prints the totals.
+func createAll(ctx context.Context, con *console.Console, dial connect.Dialer, planned []plannedSchedule, reply *importReply) error {
 	api, err := dial()
 	if err != nil {
 		return err
@@ -246,11 +246,11 @@ func (p *plannedSchedule) put(ctx context.Context, con *console.Console, api *cl
 	case errors.Is(err, client.ErrNotFound):
 	case err != nil:
 		return err
-	case p.isAs(old):
+	case p.matches(old):
 		reply.Unchanged++
 		return nil
 	default:
-		spec = p.over(old)
+		spec = p.mergeInto(old)
 	}
 	s, err := transfer.PutSchedule(ctx, api, transfer.ScheduleLine{Name: p.name, Spec: spec})
 	if err != nil {

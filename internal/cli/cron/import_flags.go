@@ -27,8 +27,8 @@ type lineFlags struct {
 	Label       []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the tasks. Repeat it for more."`
 }
 
-// spec returns a schedule with only the fields that the flags set. It returns an
-// error for values that the server would refuse.
+// spec returns a schedule with only the fields that the flags set. It returns
+// an error for values that the server would refuse.
 func (f *lineFlags) spec(now time.Time) (s client.ScheduleSpec, err error) {
 	if _, ok := recurrence.ParseMisfire(f.Misfire); !ok && f.Misfire != "" {
 		return s, usage.Errorf("--misfire", "%q is not one of fire_once, skip, fire_all", f.Misfire)
@@ -49,8 +49,8 @@ func (f *lineFlags) spec(now time.Time) (s client.ScheduleSpec, err error) {
 	return s, refuseFlags(s, now)
 }
 
-// refuseFlags returns the error of the server for the flags, tested with a valid
-// line.
+// refuseFlags returns the error of the server for the flags, tested with a
+// valid line.
 func refuseFlags(s client.ScheduleSpec, now time.Time) error {
 	p := plannedSchedule{name: "line", spec: s}
 	p.spec.Every = time.Hour
@@ -67,28 +67,29 @@ func refuseFlags(s client.ScheduleSpec, now time.Time) error {
 	return usage.Errorf(place, "%s", field.Detail)
 }
 
-// over returns an existing schedule with the fields that the line and the flags
-// set. The other fields stay, because a user may have changed them since.
-func (p *plannedSchedule) over(s *client.Schedule) client.ScheduleSpec {
-	spec, say := transfer.LineOf(s).Spec, p.spec
+// mergeInto returns an existing schedule with the fields that the line and the
+// flags set. The other fields stay, because a user may have changed them since.
+func (p *plannedSchedule) mergeInto(s *client.Schedule) client.ScheduleSpec {
+	spec, set := transfer.LineOf(s).Spec, p.spec
 	spec.Paused = nil // keep the state
-	spec.Cron, spec.TimeZone, spec.Every = say.Cron, say.TimeZone, say.Every
+	spec.Cron, spec.TimeZone, spec.Every = set.Cron, set.TimeZone, set.Every
 	if spec.Every != 0 {
 		spec.DSTGap, spec.DSTOverlap = "", ""
 	}
-	spec.Misfire, spec.Overlap = cmp.Or(say.Misfire, spec.Misfire), cmp.Or(say.Overlap, spec.Overlap)
-	spec.Task.HTTP = say.Task.HTTP
-	spec.Task.Timeout = cmp.Or(say.Task.Timeout, spec.Task.Timeout)
-	spec.Task.ExpireAfter = cmp.Or(say.Task.ExpireAfter, spec.Task.ExpireAfter)
-	spec.Task.OnDead = cmp.Or(say.Task.OnDead, spec.Task.OnDead)
-	spec.Task.Queue = cmp.Or(say.Task.Queue, spec.Task.Queue)
-	spec.Task.Labels = allLabels(spec.Task.Labels, say.Task.Labels)
+	spec.Misfire, spec.Overlap = cmp.Or(set.Misfire, spec.Misfire), cmp.Or(set.Overlap, spec.Overlap)
+	spec.Task.HTTP = set.Task.HTTP
+	spec.Task.Timeout = cmp.Or(set.Task.Timeout, spec.Task.Timeout)
+	spec.Task.ExpireAfter = cmp.Or(set.Task.ExpireAfter, spec.Task.ExpireAfter)
+	spec.Task.OnDead = cmp.Or(set.Task.OnDead, spec.Task.OnDead)
+	spec.Task.Queue = cmp.Or(set.Task.Queue, spec.Task.Queue)
+	spec.Task.Labels = allLabels(spec.Task.Labels, set.Task.Labels)
 	return spec
 }
 
-// isAs reports whether a schedule already is as the line and the flags describe.
-func (p *plannedSchedule) isAs(s *client.Schedule) bool {
-	old, planned := transfer.LineOf(s).Spec, p.over(s)
+// matches reports whether a schedule already has all that the line and the
+// flags set.
+func (p *plannedSchedule) matches(s *client.Schedule) bool {
+	old, planned := transfer.LineOf(s).Spec, p.mergeInto(s)
 	return old.Cron == planned.Cron && old.TimeZone == planned.TimeZone && old.Every == planned.Every &&
 		old.Misfire == planned.Misfire && old.Overlap == planned.Overlap && sameTask(old.Task, planned.Task)
 }

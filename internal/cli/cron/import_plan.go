@@ -25,8 +25,8 @@ type plannedSchedule struct {
 }
 
 // plan returns the schedules that the lines of a crontab become, and the errors
-// of the other lines, both in the order of the lines. It checks each schedule as
-// the server would, before any schedule is created.
+// of the other lines, both in the order of the lines. It checks each schedule
+// as the server would, before any schedule is created.
 func plan(table crontab.Table, zone string, flags client.ScheduleSpec, now time.Time) (planned []plannedSchedule, errs []crontab.Note) {
 	errs = slices.Clone(table.Errors)
 	for _, e := range table.Entries {
@@ -41,7 +41,8 @@ func plan(table crontab.Table, zone string, flags client.ScheduleSpec, now time.
 	return planned, errs
 }
 
-// planOf returns the schedule that a line becomes. The line overrides the flags.
+// planOf returns the schedule that a line becomes. The line overrides the
+// flags.
 func planOf(e crontab.Entry, zone string, flags client.ScheduleSpec) plannedSchedule {
 	r := e.Request
 	p := plannedSchedule{line: e.Line, name: e.Name, spec: flags}

@@ -57,9 +57,9 @@ func (c *previewCmd) Run(ctx context.Context, con *console.Console, dial connect
 		if from.IsZero() {
 			from = now
 		}
-		return c.compute(con, from)
+		return c.printOfExpression(con, from)
 	}
-	return c.ask(ctx, con, dial)
+	return c.printOfSchedule(ctx, con, dial)
 }
 
 // from returns the first time of the list. The zero time means now.
@@ -73,8 +73,8 @@ func (c *previewCmd) from(now time.Time, zone func() (*time.Location, error)) (t
 // maxPreview is the largest number of instants that a server returns at once.
 const maxPreview = 1000
 
-// ask prints the instants of a schedule on the server.
-func (c *previewCmd) ask(ctx context.Context, con *console.Console, dial connect.Dialer) error {
+// printOfSchedule prints the instants of a schedule on the server.
+func (c *previewCmd) printOfSchedule(ctx context.Context, con *console.Console, dial connect.Dialer) error {
 	if err := checkSchedules(c.Name); err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func (c *previewCmd) ask(ctx context.Context, con *console.Console, dial connect
 	return printInstants(con, list)
 }
 
-// compute prints the instants of an expression.
-func (c *previewCmd) compute(con *console.Console, from time.Time) error {
+// printOfExpression prints the instants of an expression.
+func (c *previewCmd) printOfExpression(con *console.Console, from time.Time) error {
 	rule, words, err := c.rule(task.CeilMillis(from))
 	if err != nil {
 		return err
@@ -171,8 +171,8 @@ func printInstants(con *console.Console, list []client.Instant) error {
 	return out.End()
 }
 
-// localTime formats a time with its offset. It adds milliseconds unless the time
-// is a whole second.
+// localTime formats a time with its offset. It adds milliseconds unless the
+// time is a whole second.
 func localTime(t time.Time) string {
 	if t.Nanosecond() == 0 {
 		return t.Format(time.RFC3339)

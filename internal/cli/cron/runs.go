@@ -62,8 +62,8 @@ func runBounds(s *client.Schedule, now time.Time) []time.Time {
 	return []time.Time{latest.Add(-shownRuns * apart), latest.Add(-50 * shownRuns * apart), {}}
 }
 
-// since returns the last tasks that are due at that time or later. It reports all
-// as false if there are more pages than it may read.
+// since returns the last tasks that are due at that time or later. It reports
+// all as false if there are more pages than it may read.
 func (r *runSearch) since(ctx context.Context, since time.Time) (runs []*client.Task, all bool, err error) {
 	q := client.Query{Filter: client.Filter{Schedule: r.name}, PageSize: runsPerPage}
 	if !since.IsZero() {
@@ -85,8 +85,8 @@ func (r *runSearch) since(ctx context.Context, since time.Time) (runs []*client.
 	return nil, false, nil
 }
 
-// runTime returns the instant of a task or, for a triggered task, the time of the
-// trigger.
+// runTime returns the instant of a task or, for a triggered task, the time of
+// the trigger.
 func runTime(t *client.Task) time.Time {
 	if t.Instant.IsZero() {
 		return t.CreatedAt

@@ -60,7 +60,7 @@ func (c *setCmd) Run(ctx context.Context, con *console.Console, api *client.Clie
 	if err != nil {
 		return err
 	}
-	spec, err := c.over(old, given, con.In, time.Now())
+	spec, err := c.change(old, given, con.In, time.Now())
 	if err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func (c *setCmd) given(parsed *kong.Context) []scheduleField {
 	return given
 }
 
-// over returns the schedule with the given fields changed.
-func (c *setCmd) over(old *client.Schedule, given []scheduleField, stdin io.Reader, now time.Time) (spec client.ScheduleSpec, err error) {
+// change returns the schedule with the given fields changed.
+func (c *setCmd) change(old *client.Schedule, given []scheduleField, stdin io.Reader, now time.Time) (spec client.ScheduleSpec, err error) {
 	spec = transfer.LineOf(old).Spec
 	spec.Paused = nil // keep the state
 	flags := c.ruleFlags
@@ -126,15 +126,15 @@ func (c *setCmd) checkRule(given []scheduleField) error {
 	return nil
 }
 
-// scheduleField is a flag of foliot cron set. Its function copies the field from
-// changes to s.
+// scheduleField is a flag of foliot cron set. Its function copies the field
+// from changes to s.
 type scheduleField struct {
 	flag string
 	set  func(s, changes *client.ScheduleSpec)
 }
 
-// CanReset reports whether an empty value of this flag of foliot cron set resets a
-// field to its default.
+// CanReset reports whether an empty value of this flag of foliot cron set
+// resets a field to its default.
 func CanReset(flag string) bool {
 	return slices.ContainsFunc(scheduleFields, func(f scheduleField) bool { return f.flag == flag })
 }

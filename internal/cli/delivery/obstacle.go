@@ -28,8 +28,8 @@ type Obstacle struct {
 	Ended  bool   // no attempt follows
 }
 
-// FindObstacle asks the server why the callback of a task has not arrived. The task was
-// due at due by the clock of this machine.
+// FindObstacle asks the server why the callback of a task has not arrived. The
+// task was due at due by the clock of this machine.
 func FindObstacle(ctx context.Context, api *client.Client, name string, due time.Time) Obstacle {
 	t, err := api.Tasks.Get(ctx, name)
 	switch {
@@ -70,8 +70,8 @@ func obstacleOf(t *client.Task) Obstacle {
 	return Obstacle{}
 }
 
-// lastFailure returns a colon and the result of t's last attempt, or "" if t has
-// no attempt.
+// lastFailure returns a colon and the result of t's last attempt, or "" if t
+// has no attempt.
 func lastFailure(t *client.Task) string {
 	if len(t.Attempts) == 0 {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/client"
 )
 
-func TestAnObstacleIsNamed(t *testing.T) {
+func TestTheReasonOfAMissingCallbackIsNamed(t *testing.T) {
 	url := client.Spec{Queue: "mail", HTTP: client.HTTP{URL: "http://127.0.0.1:9000/"}}
 	refused := []client.Attempt{{Number: 1, Error: "cannot connect to 127.0.0.1:9000: connection refused"}}
 	for _, c := range []struct {

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// maxWait is how long the server may hold one request to wait for a task's end.
+	// maxWait is how long the server may hold one request to wait for a task's
+	// end.
 	maxWait = 30 * time.Second
 	// maxSilence is how long a wait goes on without an answer of the server. A
 	// restart takes much less.

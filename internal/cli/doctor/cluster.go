@@ -12,9 +12,9 @@ import (
 )
 
 // servers reports the state of all servers, and returns whether they share a
-// store. The error away means that the store is unavailable. Further requests to
-// the store would fail in the same way, after seconds.
-func (f *Report) servers(ctx context.Context, api *client.Client) (shared bool, away error) {
+// store. The error unavailable means that the store is unavailable. Further
+// requests to the store would fail in the same way, after seconds.
+func (f *Report) servers(ctx context.Context, api *client.Client) (shared bool, unavailable error) {
 	c, err := api.Admin.Cluster(ctx)
 	var shards []*client.Shard
 	if err == nil && c.Store == "shared" {

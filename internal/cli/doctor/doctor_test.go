@@ -21,8 +21,8 @@ func printing(out io.Writer) *Report {
 	}, error.Error)
 }
 
-// A bad finding names a command that shows more. It needs enough attempts, so that
-// a single late one is not reported.
+// A bad finding names a command that shows more. It needs enough attempts, so
+// that a single late one is not reported.
 func TestDoctorNamesTheCausesOfLateness(t *testing.T) {
 	for _, c := range []struct {
 		count uint64

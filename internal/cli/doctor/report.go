@@ -16,8 +16,8 @@ type Report struct {
 	err  error
 }
 
-// NewReport returns an empty report. The report calls show with each finding, and
-// why with each error that a finding quotes.
+// NewReport returns an empty report. The report calls show with each finding,
+// and why with each error that a finding quotes.
 func NewReport(show func(wire.Finding) error, why func(error) string) *Report {
 	return &Report{show: show, why: why}
 }

@@ -31,9 +31,9 @@ type schedulesFound struct {
 	latest   *client.Schedule // the one that skipped last; nil if none skipped
 }
 
-// schedules reports whether the schedules fire. at is the time of the server. An
-// error means that the store is unavailable.
-func (f *Report) schedules(ctx context.Context, api *client.Client, at time.Time) (away error) {
+// schedules reports whether the schedules fire. at is the time of the server.
+// An error means that the store is unavailable.
+func (f *Report) schedules(ctx context.Context, api *client.Client, at time.Time) (unavailable error) {
 	var found schedulesFound
 	for s, err := range api.Schedules.List(ctx, client.ScheduleQuery{}) {
 		switch {

@@ -64,8 +64,8 @@ func (f *Report) unknown() {
 	}
 }
 
-// clock compares the clocks. The server read its time at after began, and before
-// the request took trip.
+// clock compares the clocks. The server read its time at after began, and
+// before the request took trip.
 func (f *Report) clock(at, began time.Time, trip time.Duration) {
 	apart := time.Duration(0)
 	switch {
@@ -97,8 +97,8 @@ func (f *Report) live(l *client.Live) {
 	}
 }
 
-// overdue reports overdue tasks. A server with a shared store only knows the tasks
-// of its own shards.
+// overdue reports overdue tasks. A server with a shared store only knows the
+// tasks of its own shards.
 func (f *Report) overdue(l *client.Live, shared bool) {
 	overdue := 0
 	for _, q := range l.Queues {
@@ -141,7 +141,7 @@ func orWord(s, word string) string {
 
 // dead reports the number of dead tasks. An error means that the store is
 // unavailable.
-func (f *Report) dead(ctx context.Context, api *client.Client) (away error) {
+func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable error) {
 	var dead int64
 	for q, err := range api.Queues.List(ctx) {
 		switch {

@@ -63,8 +63,8 @@ func sentence(e *client.Error) string {
 	return e.Detail
 }
 
-// rewordRefusal returns the text of err. It describes a refusal with the flags and
-// arguments of the command.
+// rewordRefusal returns the text of err. It describes a refusal with the flags
+// and arguments of the command.
 func rewordRefusal(err error, command *kong.Node) string {
 	var refused *client.Error
 	if command == nil || !errors.As(err, &refused) {

@@ -1,3 +1,4 @@
-// Package flags has the flags that several commands share, and parses the values
-// of flags and arguments. Its errors name the flag and the accepted values.
+// Package flags has the flags that several commands share, and parses the
+// values of flags and arguments. Its errors name the flag and the accepted
+// values.
 package flags

@@ -8,13 +8,14 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// CheckName refuses a name that no record of that kind can have, before a request is
-// sent. An error names place, the flag or argument of the name.
+// CheckName refuses a name that no record of that kind can have, before a
+// request is sent. An error names place, the flag or argument of the name.
 func CheckName(place, kind, name string) error {
 	return nameError(place, name, task.ValidateName(kind, name))
 }
 
-// nameError returns the error for a name that was not accepted, or nil if err is nil.
+// nameError returns the error for a name that was not accepted, or nil if err
+// is nil.
 func nameError(place, name string, err error) error {
 	if err == nil {
 		return nil

@@ -23,8 +23,8 @@ type When struct {
 // clock, or the user may have typed it a moment ago.
 const longPast = time.Minute
 
-// Resolve checks the flags and returns a time or a delay. It refuses a time that
-// is long past, which is usually a mistake.
+// Resolve checks the flags and returns a time or a delay. It refuses a time
+// that is long past, which is usually a mistake.
 func (f When) Resolve(now time.Time) (at time.Time, delay time.Duration, err error) {
 	switch {
 	case f.In != "" && f.At != "":
@@ -79,8 +79,8 @@ func ParseBound(flag, s string, now time.Time) (time.Time, error) {
 }
 
 // ParseDay is ParseBound for the times of a schedule. It also accepts a date,
-// and returns the time at which that day begins in the schedule's zone. It calls
-// zone only for a date.
+// and returns the time at which that day begins in the schedule's zone. It
+// calls zone only for a date.
 func ParseDay(flag, s string, now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, s)
 	if err != nil {

@@ -128,7 +128,7 @@ func (c *Bench) measure(ctx context.Context, con *console.Console, api *client.C
 		case <-timeout.C:
 			waiting = false
 		case <-ticker.C:
-			if err := late.look(ctx); err != nil {
+			if err := late.check(ctx); err != nil {
 				bar.Done()
 				return err
 			}
@@ -142,7 +142,7 @@ func (c *Bench) measure(ctx context.Context, con *console.Console, api *client.C
 		seen = n
 	}
 	bar.Done()
-	target.judge(due, &report)
+	target.summarize(due, &report)
 	return report.print(con)
 }
 
@@ -176,9 +176,9 @@ func (c *Bench) create(ctx context.Context, con *console.Console, api *client.Cl
 
 func benchName(run string, i int) string { return fmt.Sprintf("bench-%s-%d", run, i) }
 
-// benchLate finds out why callbacks are late. It checks the tasks in the order of
-// their due times. It checks a task only when all earlier ones have arrived or
-// are lost.
+// benchLate finds out why callbacks are late. It checks the tasks in the order
+// of their due times. It checks a task only when all earlier ones have arrived
+// or are lost.
 type benchLate struct {
 	con    *console.Console
 	api    *client.Client
@@ -191,14 +191,14 @@ type benchLate struct {
 	printed map[string]bool // reasons that were printed
 }
 
-// maxLooks bounds the requests of one call of look, because they take processor
-// time from the measurement.
-const maxLooks = 20
+// maxChecks bounds the requests of one call of check, because they take
+// processor time from the measurement.
+const maxChecks = 20
 
-// delivery.FindObstacle prints why the next tasks are late. It returns an error if an attempt has
-// failed and no callback has arrived at all.
-func (l *benchLate) look(ctx context.Context) error {
-	for range maxLooks {
+// check prints why the next tasks are late. It returns an error if an attempt
+// has failed and no callback has arrived at all.
+func (l *benchLate) check(ctx context.Context) error {
+	for range maxChecks {
 		for l.next < len(l.due) && l.target.has(l.next) {
 			l.next++
 		}
@@ -293,8 +293,8 @@ func (b *benchTarget) has(i int) bool {
 	return b.first[i]
 }
 
-// judge compares the arrivals with the due times and completes the report.
-func (b *benchTarget) judge(due []time.Time, r *benchReport) {
+// summarize compares the arrivals with the due times and completes the report.
+func (b *benchTarget) summarize(due []time.Time, r *benchReport) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	seen := make([]bool, len(due))

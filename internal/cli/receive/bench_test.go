@@ -19,7 +19,7 @@ func TestBenchCountsLostEarlyAndDuplicateCallbacks(t *testing.T) {
 	stranger := httptest.NewRecorder()
 	b.ServeHTTP(stranger, httptest.NewRequest(http.MethodPost, "/", nil))
 	var got benchReport
-	b.judge(due, &got)
+	b.summarize(due, &got)
 	if got.Arrived != 3 || got.Lost != 1 || got.Early != 1 || got.Duplicates != 1 || stranger.Code != http.StatusGone {
 		t.Errorf("%+v, a stranger's got %d", got, stranger.Code)
 	}

@@ -1,3 +1,3 @@
-// Package receive has the commands that receive callbacks: listen prints them, and
-// bench measures them.
+// Package receive has the commands that receive callbacks: listen prints them,
+// and bench measures them.
 package receive

@@ -129,17 +129,17 @@ func (c *Listen) try(ctx context.Context, con *console.Console, api *client.Clie
 	return t.Name, nil
 }
 
-// watch starts a goroutine that checks the awaited task from its due time on. The
-// goroutine stops the receiver if the callback will not come. wait waits for the
-// goroutine and returns why the callback did not come, or nil if it came or the
-// user interrupted. If the callback did not come, the goroutine cancels the task,
-// because its receiver ends.
+// watch starts a goroutine that checks the awaited task from its due time on.
+// The goroutine stops the receiver if the callback will not come. wait waits
+// for the goroutine and returns why the callback did not come, or nil if it
+// came or the user interrupted. If the callback did not come, the goroutine
+// cancels the task, because its receiver ends.
 func (rc *receiver) watch(ctx context.Context, api *client.Client) (wait func() error) {
 	ended := make(chan error, 1)
 	due := time.Now().Add(rc.cmd.Try)
 	go func() {
 		defer rc.stop()
-		o, failed := rc.lookUntilFailed(ctx, api, due)
+		o, failed := rc.checkUntilFailed(ctx, api, due)
 		if rc.arrived() {
 			ended <- nil
 			return
@@ -156,9 +156,9 @@ func (rc *receiver) watch(ctx context.Context, api *client.Client) (wait func() 
 	return func() error { return <-ended }
 }
 
-// lookUntilFailed checks the awaited task until an attempt fails, the task ends
-// or ctx ends. It prints each reason for which the task waits.
-func (rc *receiver) lookUntilFailed(ctx context.Context, api *client.Client, due time.Time) (_ delivery.Obstacle, failed bool) {
+// checkUntilFailed checks the awaited task until an attempt fails, the task
+// ends or ctx ends. It prints each reason for which the task waits.
+func (rc *receiver) checkUntilFailed(ctx context.Context, api *client.Client, due time.Time) (_ delivery.Obstacle, failed bool) {
 	printed := ""
 	for next := time.Until(due) + delivery.CheckAfter; console.Pause(ctx, next); next = delivery.CheckEvery {
 		o := delivery.FindObstacle(ctx, api, rc.awaited, due)

@@ -102,12 +102,12 @@ Examples:
 
 // Run retries the tasks.
 func (c *deadRetryCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	return (&Retry{manyFlags{Names: c.Names, Filter: c.many(c.Names), All: c.All, yesFlag: c.yesFlag}}).Run(ctx, con, api)
+	return (&Retry{manyFlags{Names: c.Names, Filter: c.filterFor(c.Names), All: c.All, yesFlag: c.yesFlag}}).Run(ctx, con, api)
 }
 
-// many returns the flags of a command that acts on many tasks. If tasks are
-// named, the flags select nothing.
-func (f deadFilter) many(names []string) flags.Filter {
+// filterFor returns the flags of a command that acts on many tasks. If tasks
+// are named, the flags select nothing.
+func (f deadFilter) filterFor(names []string) flags.Filter {
 	flags := f.flags()
 	if len(names) > 0 || f.Queue == "" && f.Reason == "" && len(f.Label) == 0 && f.Schedule == "" && f.DueBefore == "" && f.DueAfter == "" {
 		flags.State = nil // without another filter, the state must not select all dead tasks
@@ -137,7 +137,7 @@ Examples:
 // Run cancels the tasks. A named task must be dead and must not change until it
 // is cancelled, so that a typing error cannot cancel a live task.
 func (c *deadRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	flags := c.many(c.Names)
+	flags := c.filterFor(c.Names)
 	if c.All {
 		flags.State = []string{string(client.Dead)}
 	}

@@ -69,8 +69,8 @@ func listRow(t *client.Task) []string {
 	return []string{t.Name, string(t.State), wording.Instant(t.DueAt), t.Queue, strconv.Itoa(tries), t.HTTP.URL, wording.InstantOr(t.NextAt, "-")}
 }
 
-// EachTask calls visit with each task that query selects. A limit above 0 is the
-// largest number of calls. It returns the number of calls, and whether more
+// EachTask calls visit with each task that query selects. A limit above 0 is
+// the largest number of calls. It returns the number of calls, and whether more
 // tasks follow.
 func EachTask(ctx context.Context, api *client.Client, query client.Query, limit int, visit func(*client.Task) error) (n int, more bool, err error) {
 	query.PageSize = pageSize

@@ -105,7 +105,8 @@ func (x *exporter) tasks(ctx context.Context, w io.Writer, filter client.Filter)
 	return err
 }
 
-// allSchedules writes the schedules with the queue and the labels of the filter.
+// allSchedules writes the schedules with the queue and the labels of the
+// filter.
 func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.Filter) error {
 	for s, err := range x.api.Schedules.List(ctx, client.ScheduleQuery{Labels: filter.Labels, Bodies: true}) {
 		switch {
@@ -144,8 +145,9 @@ func (x *exporter) line(w io.Writer, v json.Marshaler) error {
 }
 
 // onOneLine returns h with a body that a line of JSON can hold byte for byte. A
-// JSON body with line breaks, or one that a JSON value cannot represent, becomes
-// text with the content type of JSON, so that the receiver gets the same request.
+// JSON body with line breaks, or one that a JSON value cannot represent,
+// becomes text with the content type of JSON, so that the receiver gets the
+// same request.
 func onOneLine(h client.HTTP) client.HTTP {
 	data := h.Body.Bytes()
 	if !h.Body.IsJSON() || data[0] != '"' && string(data) != "null" && !bytes.Contains(data, []byte{'\n'}) &&
@@ -174,10 +176,10 @@ func noSchedules(err error) bool {
 }
 
 // exportLine returns the spec that creates t again, with the requested due time
-// and the time of its next attempt. A dead task is due at its import, as after a
-// retry. Limits that t does not have are written explicitly, because otherwise
-// the defaults of the queue would apply. A task that a schedule or the death of
-// another task created is named by its id.
+// and the time of its next attempt. A dead task is due at its import, as after
+// a retry. Limits that t does not have are written explicitly, because
+// otherwise the defaults of the queue would apply. A task that a schedule or
+// the death of another task created is named by its id.
 func exportLine(t *client.Task) client.Spec {
 	s := t.Spec
 	s.At, s.Delay, s.Parent = t.DueAt, 0, t.Traceparent

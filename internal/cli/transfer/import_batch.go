@@ -27,8 +27,9 @@ func (b *importBatch) full(l line, most int) bool {
 	return len(b.numbers) >= most || len(b.numbers) > 0 && batchFrame+b.length+len(l.text) > task.MaxBatchBytes
 }
 
-// add adds l, or returns why l cannot be a task. The server checks the fields of
-// the object. A line that is not an object would make the whole batch invalid.
+// add adds l, or returns why l cannot be a task. The server checks the fields
+// of the object. A line that is not an object would make the whole batch
+// invalid.
 func (b *importBatch) add(l line) (reason string) {
 	b.size += l.size
 	switch {

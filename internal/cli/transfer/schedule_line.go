@@ -39,8 +39,8 @@ func (l ScheduleLine) MarshalJSON() ([]byte, error) {
 	return bytes.Join([][]byte{[]byte(`{"name":`), name, []byte(","), spec[1:]}, nil), nil
 }
 
-// LineOf returns the line that creates s again. Like exportLine, it writes limits
-// that the tasks do not have.
+// LineOf returns the line that creates s again. Like exportLine, it writes
+// limits that the tasks do not have.
 func LineOf(s *client.Schedule) ScheduleLine {
 	l := ScheduleLine{s.Name, s.ScheduleSpec}
 	paused := s.State == client.SchedulePaused
@@ -50,8 +50,8 @@ func LineOf(s *client.Schedule) ScheduleLine {
 	return l
 }
 
-// scheduleToMove returns the line that creates s on another server and keeps the
-// number of its runs.
+// scheduleToMove returns the line that creates s on another server and keeps
+// the number of its runs.
 func scheduleToMove(s *client.Schedule) ScheduleLine {
 	l := LineOf(s)
 	runs := s.Runs
@@ -77,8 +77,8 @@ func isSchedule(text []byte) bool {
 	return json.Unmarshal(text, &has) == nil && has.Task != nil
 }
 
-// readSchedule parses a line. It refuses unknown fields, because the client would
-// not send them to the server.
+// readSchedule parses a line. It refuses unknown fields, because the client
+// would not send them to the server.
 func readSchedule(text []byte) (l ScheduleLine, err error) {
 	var in struct {
 		Name string `json:"name"`
@@ -121,8 +121,8 @@ var fieldsOfLine = func() (names []string) {
 	return names
 }()
 
-// PutSchedule creates or changes a schedule. If the namespace's rate is exceeded,
-// it retries until there is room or ctx ends.
+// PutSchedule creates or changes a schedule. If the namespace's rate is
+// exceeded, it retries until there is room or ctx ends.
 func PutSchedule(ctx context.Context, api *client.Client, l ScheduleLine, conds ...client.Condition) (*client.Schedule, error) {
 	for {
 		s, err := api.Schedules.Put(ctx, l.Name, l.Spec, conds...)
