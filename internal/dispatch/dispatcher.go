@@ -134,7 +134,7 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	clock := d.config.Now()
 	change(task.FloorMillis(clock))
 	d.planner.Work(task.FloorMillis(clock))
-	if d.planner.GiveUp() {
+	if d.planner.MustInterrupt() {
 		d.interruptQuarantinedLocked()
 	}
 	d.armLocked(clock)

@@ -30,14 +30,14 @@ const firstRest = time.Second
 
 // breaker stops attempts to a receiver that fails again and again: they would
 // use up the tasks' attempts for nothing. It opens after some failures in a
-// row. Then it lets one attempt at a time through, after waits that double,
-// until the receiver replies.
+// row. While it is open, it lets one attempt at a time through, after waits
+// that double, until the receiver replies.
 type breaker struct {
 	open   bool
 	since  time.Duration // valid while open: when it opened
 	opened int           // how often in a row
 	until  time.Duration // valid while open: no attempt starts before
-	probe  uint64        // the number of the pick that decides; 0: no such pick is under way
+	probe  uint64        // the number of the pick that decides; zero means that no such pick is under way
 }
 
 // state returns the state of the breaker at now.

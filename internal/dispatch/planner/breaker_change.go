@@ -14,7 +14,7 @@ type BreakerChange struct {
 	Failures int           // if it opened: attempts in a row that failed
 	Rest     time.Duration // if it opened: the wait until an attempt tries the receiver
 	Lasted   time.Duration // if it closed: how long it was open
-	Cause    *task.Outcome // the end of the attempt that changed it; nil: the Planner forgot the receiver
+	Cause    *task.Outcome // the outcome of the attempt that changed it; nil means that the Planner forgot the receiver
 }
 
 // recordBreakerChange records a BreakerChange if t's breaker was closed in

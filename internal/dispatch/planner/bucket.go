@@ -8,8 +8,8 @@ import (
 )
 
 // bucket limits how many attempts start. Over any time t at most burst + rate·t
-// attempts start, and no fewer if there is work. It fills by the monotonic
-// clock.
+// attempts start. All of these start if the bucket is full at first and there
+// is enough work. The bucket fills on the monotonic clock.
 //
 // It is a token bucket that computes with one instant: after n starts since
 // filled, the bucket is full again at filled + n·interval. That instant is
@@ -19,17 +19,18 @@ import (
 // A pick reserves a token, and its start charges the token. A pick whose claim
 // is not granted is never charged.
 type bucket struct {
-	interval float64 // nanoseconds for one token; 0: no limit
+	interval float64 // nanoseconds for one token; zero means no limit
 	burst    float64
 	filled   time.Duration // when the bucket was full last
 	count    float64       // tokens charged since filled; a fraction after a change of the rate
 	reserved int
 
-	// A charge may be taken back only if the bucket would not have overflowed
-	// without it. If the bucket has been full since, or would have been full
-	// without the charges in out, then a refill has already replaced the token.
-	mark uint64 // counts the times when that happened
-	out  int    // charges that may be taken back
+	// A charge can be undone only if the bucket had room for its token all the
+	// time. It had no room if the bucket was full since the charge, or would
+	// have been full without the charges counted in out. In these cases a
+	// refill has already replaced the token.
+	mark uint64 // counts the times when the bucket had no room
+	out  int    // number of charges that can still be undone
 }
 
 // configure changes the limit. Tokens that were used under the old limit still
@@ -55,8 +56,8 @@ func (b *bucket) debt(now time.Duration) float64 {
 	return max(b.count-float64(now-b.filled)/b.interval, 0)
 }
 
-// next returns when there is a token. The result is at most now if there is
-// one.
+// next returns the time of the next token. If there is a token, the result is
+// not after now.
 func (b *bucket) next(now time.Duration) time.Duration {
 	if !b.limited() {
 		return 0
@@ -88,8 +89,9 @@ func (b *bucket) charge(now time.Duration) uint64 {
 	return b.mark
 }
 
-// end ends a start that was charged under mark. If the start was unsent, its
-// token goes back to the bucket, unless the bucket would then exceed its limit.
+// end ends a start that was charged under mark. If nothing was sent, the token
+// returns to the bucket, unless more attempts than the limit could start
+// because of that.
 func (b *bucket) end(mark uint64, unsent bool) {
 	b.out--
 	if unsent && mark == b.mark && b.limited() {

@@ -30,8 +30,8 @@ type destination struct {
 type destinationKey struct{ namespace, destination string }
 
 // doubtAfter is how many attempts in a row must end without a reply before a
-// proven receiver becomes suspect. One lost connection in a thousand is no
-// sign.
+// proven receiver becomes suspect. One lost connection in a thousand says
+// nothing about the receiver.
 const doubtAfter = 3
 
 // blocked reports whether l must wait for its destination. Tasks that were run
@@ -51,10 +51,10 @@ func (t *destination) blocked(l *lane, now time.Duration) bool {
 // an attempt that waited for that delay alone.
 const maxStartDelay = time.Second
 
-// delayedFor returns for how long the receiver alone has delayed tasks, by an
-// open breaker or by delays that followed each other. The time before free does
-// not count: then a pause of the queue or an unavailable store delayed the
-// tasks too.
+// delayedFor returns for how long tasks have waited only because of the
+// receiver: for its open breaker, or for an unbroken series of delays that it
+// asked for. The time before free does not count, because until then a pause of
+// the queue or an unavailable store delayed the tasks too.
 func (t *destination) delayedFor(free, now time.Duration) time.Duration {
 	since := now
 	if t.breaker.open {
@@ -73,8 +73,9 @@ func (t *destination) delayedBy(began time.Duration) bool {
 }
 
 // postpone records that the receiver wants no request before until. Its reply
-// belongs to an attempt that started at began. A delay that follows another one
-// directly extends it: the attempts between them achieved nothing else.
+// belongs to an attempt that started at began. If that attempt had to wait for
+// an earlier delay, the new delay extends the series of the earlier one.
+// recordAttempt ends a series when the receiver accepts a request.
 func (t *destination) postpone(began, now, until time.Duration) {
 	switch {
 	case t.delayedBy(began):

@@ -6,21 +6,23 @@
 // next:
 //
 //	Hint, Offer              a task waits
-//	BeginRounds, Pages,      which pages of lanes and which parts of lanes to read,
-//	Reads, Absorb…           and what the reads have found
+//	BeginRounds, Pages,      survey the lanes of the store, page by page
+//	AbsorbPages
+//	Reads, AbsorbReads       read parts of lanes
 //	Take, Begin, Release     which tasks to claim, and how their attempts ended
 //	TakeFires, FireAnswered  which schedules to fire
 //	Asks, Granted            which parts of shared limits to request
-//	Wakeups, Wake            at which moments to call again
+//	Wakeups, Wake            when to call again
 //	Signals                  which of these calls are useful now
 //
 // The package is pure: it reads no clock, starts no goroutine, takes no lock
-// and does no I/O. A Planner is not safe for concurrent use. There is one
-// exception, Pick.Permitted, which reads one atomic word: see LimitLease.
+// and does no I/O. A Planner is not safe for concurrent use. The exception is
+// Pick.Permitted, which any goroutine can call at any time. It reads only the
+// atomic ends of at most two leases: see LimitLease.
 //
 // The files, from the bottom up:
 //
-//	heap, bucket, breaker             structures that do not know lanes
+//	heap, bucket, breaker             data structures that are independent of lanes
 //	wait_tree, slots                  the search tree of lanes that wait for a slot, and the slots
 //	lane, queue, destination, wakeup  the state of each
 //	limit_lease, limit_requests       leased parts of limits that nodes share

@@ -1,7 +1,7 @@
 package planner
 
-// ordered is an element of a heap. It knows its order and stores its own index,
-// so that an element in the middle can be moved or removed.
+// ordered is an element of a heap. It has a method for the order and stores its
+// own index, so that an element in the middle can be moved or removed.
 type ordered[T any] interface {
 	comparable
 	before(other T) bool

@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// item is a waiting task that the Planner knows of.
+// item is a waiting task that the Planner knows.
 type item struct {
 	name string
 	due  task.Millis
@@ -21,10 +21,10 @@ func (it *item) place() *int             { return &it.at }
 
 // lane is the state of one lane of the store.
 //
-// Everything up to cursor was read once. Later changes in that part arrive as
+// All tasks up to cursor have been read. Later changes to that part arrive as
 // hints. If behind is false, cursor is the end of the window at the time of the
 // read. If behind is true, there were more tasks than room: tasks after cursor
-// are ignored until they are read in their turn.
+// are ignored until a later read gets them.
 type lane struct {
 	name                                task.Lane
 	number                              uint64 // lanes that are otherwise equal run in the order in which they were opened
@@ -48,7 +48,7 @@ type lane struct {
 	readPlace  int         // its index there
 	readSince  task.Millis // its rank there: see requestRead
 	readNumber uint64      // if lanes have the same readSince, the smallest number is read first
-	read       task.Millis // when a read was planned last; 0: never
+	read       task.Millis // when a read was planned last; zero means never
 	reading    bool        // a read from its cursor is under way
 	firing     bool        // it is in Planner.firing
 
@@ -57,11 +57,11 @@ type lane struct {
 	state     laneState
 	node      node[*lane] // among the ready lanes of its queue and priority
 	wakeup    Wakeup      // while waiting: the due time of its first task
-	served    task.Millis // when a task was last picked; 0: never
+	served    task.Millis // when a task was last picked; zero means never
 	lastPick  uint64      // the number of that pick
 
-	foreseen task.Millis // the due time that foresee handled last
-	emptied  task.Millis // when it was first seen idle; 0: it is not idle
+	foreseen task.Millis // the due time for which dueSoon last recorded expected work
+	emptied  task.Millis // when it was first seen idle; zero means that it is not idle
 }
 
 type laneState uint8
@@ -90,7 +90,8 @@ func (l *lane) earliest() task.Millis {
 	return l.order.min().due
 }
 
-// next returns a time before which no task of l is due, known or not yet read.
+// next returns a lower bound of the due times of l's tasks, including tasks
+// that are not read yet.
 func (l *lane) next() task.Millis {
 	if l.behind {
 		return min(l.earliest(), l.cursor.Due)
@@ -98,7 +99,7 @@ func (l *lane) next() task.Millis {
 	return l.earliest()
 }
 
-// before and place keep l in the queue of lanes to read.
+// before and place implement ordered for namespace.readQueue.
 func (l *lane) before(other *lane) bool {
 	return l.readSince < other.readSince || l.readSince == other.readSince && l.readNumber < other.readNumber
 }

@@ -10,20 +10,19 @@ const pieceLanes = 512
 // lead to one destination, so the work is done in pieces, and updates take
 // turns.
 //
-// Until the update is done, a lane may have an old place in its tree. So Take
-// checks a lane again before it picks from it, and no task starts that must
-// not.
+// Until the update is done, a lane can have an old place in its tree. So Take
+// checks a lane again before it picks a task from the lane.
 type laneUpdate struct {
 	lanes   func() []*lane
-	at      int  // the next lane is the one before this index; before 0 comes the last one
-	left    int  // how many lanes are left; 0: the update is done
+	at      int  // the index after the next lane; lanes are handled from the end to the start, again and again
+	left    int  // how many lanes are left; zero means that the update is done
 	waiting bool // it is in Planner.updates
 }
 
 // redo does the first piece of an update, or starts a running update again from
-// its present place. A receiver may open and close faster than all its lanes
-// can be handled. If each update started at the same end, the lanes at the
-// other end would never start.
+// its present place. A receiver's breaker can open and close faster than all
+// its lanes can be handled. If each update started at the same end, the lanes
+// at the other end would never start.
 func (pl *Planner) redo(c *laneUpdate, now task.Millis) {
 	c.left = len(c.lanes())
 	pl.piece(c, now)
@@ -71,7 +70,7 @@ func (c *laneUpdate) grown() {
 }
 
 // filled updates the lane that has moved to index at after another lane left
-// the list. The update may have passed that index without seeing this lane.
+// the list. The update may have passed that index without handling this lane.
 func (pl *Planner) filled(c *laneUpdate, at int, now task.Millis) {
 	if lanes := c.lanes(); c.left > 0 && at < len(lanes) {
 		pl.resizeLane(lanes[at], now)
@@ -79,5 +78,5 @@ func (pl *Planner) filled(c *laneUpdate, at int, now task.Millis) {
 	}
 }
 
-// stale reports whether an unfinished update may change the place of l.
+// stale reports whether an unfinished update can still change the place of l.
 func (l *lane) stale() bool { return l.destination.update.left > 0 || l.queue.update.left > 0 }

@@ -129,13 +129,13 @@ const (
 	rememberDestinations = 10_000
 )
 
-// remember reports whether an empty lane must be kept.
-func (pl *Planner) remember(l *lane, now task.Millis) bool {
+// mustKeep reports whether an empty lane must be kept.
+func (pl *Planner) mustKeep(l *lane, now task.Millis) bool {
 	if l.emptied == 0 {
 		l.emptied = now
 	}
-	if s := l.queueDestination.lease; s != nil && !s.spent() {
-		return true // the lease must still be given back
+	if s := l.queueDestination.lease; s != nil && !s.released() {
+		return true // the lease must still be returned
 	}
 	return l.allowance > pl.slots.base() && max(now-l.emptied, l.emptied-now) < task.Millis(rememberLane.Milliseconds())
 }

@@ -16,11 +16,10 @@ const (
 	// keepTokens is the same for tokens, and the longest delay before their use
 	// is reported.
 	keepPermits, keepTokens = time.Second, 50 * time.Millisecond
-	// firstAskWait is the wait before a failed request is repeated, the first
-	// time.
+	// firstAskWait is the wait before the first repeat of a failed request.
 	firstAskWait = 50 * time.Millisecond
-	// mostAsked is the most that one request may ask for: due tasks are
-	// counted.
+	// mostAsked limits one request, because the due tasks must be counted for
+	// it.
 	mostAsked = 4096
 
 	nowhen = time.Duration(math.MaxInt64)
@@ -30,18 +29,18 @@ const (
 // destination of a queue, if nodes share them: see store.PermitStore. Queues
 // without limits have no lease; neither do single-node stores.
 //
-// Held permits and tokens count until the lease ends. The lease is counted from
-// before the request was sent, so it ends here before other nodes may use them.
-// Permits that a request gives back are given up before it is sent. Permits
-// that it gains count from the reply on.
+// Held permits and tokens count until the lease ends. The lease starts when the
+// request is sent, not when the reply comes. So it ends on this node before any
+// other node can get the permits. A permit that a request returns is not used
+// after the request is built. A new permit is used only after the reply.
 type LimitLease struct {
 	scope       store.PermitScope
 	queue       *queue
-	destination *queueDestination // nil: the lease is for the whole queue
+	destination *queueDestination // nil means that the lease is for the whole queue
 	wakeup      Wakeup
 
 	held  int // attempts that may be under way
-	share int // held must fall to this because other nodes wait; -1: no other node waits
+	share int // the share of this node while other nodes wait, to which held must shrink; -1 means that no other node waits
 
 	tokens   int           // available, reserved ones included
 	reserved int           // reserved by picks
@@ -55,8 +54,8 @@ type LimitLease struct {
 	// before it writes its request. They share only this word.
 	until    atomic.Int64
 	renew    time.Duration
-	askAt    time.Duration // when to ask again, from the last reply; 0: whenever it is useful
-	backsOff bool          // the last request wanted more than there was: do not ask before askAt
+	askAt    time.Duration // when to ask again, from the last reply; zero means whenever it is useful
+	backsOff bool          // the last reply granted less than the request, or failed: do not ask before askAt
 	replied  time.Duration
 
 	foreseen time.Duration // work is expected until then
@@ -74,8 +73,8 @@ type LimitLease struct {
 	failing   int    // failed requests in a row
 }
 
-// spent reports whether s has no permits to give back and no use to report.
-func (s *LimitLease) spent() bool {
+// released reports whether s has no permits to return and no use to report.
+func (s *LimitLease) released() bool {
 	return s.held == 0 && s.tokens == 0 && s.used == s.reported && !s.asking && !s.pending
 }
 
@@ -108,7 +107,8 @@ func (s *LimitLease) full(now time.Duration) bool {
 	return s.running() >= min(most, s.limit()) || !s.lives(now)
 }
 
-// token returns when there is a token, or nowhen if the store must grant one.
+// token returns the time of the next token, or nowhen if the store must grant
+// one.
 func (s *LimitLease) token(now time.Duration) time.Duration {
 	switch n := s.tokens - s.reserved; {
 	case n < 1 || !s.lives(now):
@@ -119,8 +119,8 @@ func (s *LimitLease) token(now time.Duration) time.Duration {
 	return now
 }
 
-// covers reports whether there is a token for a pick that reserved one, perhaps
-// under an earlier lease.
+// covers reports whether the token that a pick reserved is still available. The
+// pick may have reserved it under an earlier lease.
 func (s *LimitLease) covers(now time.Duration) bool {
 	return s.lives(now) && (s.tokens > 1 || s.tokens == 1 && s.after <= now)
 }
@@ -135,10 +135,11 @@ func (s *LimitLease) charge(now time.Duration) uint64 {
 	return s.mark
 }
 
-// end ends a start that was charged under mark. If the start was unsent, its
-// token is available again, unless its use was already reported to the store:
-// there the bucket has been refilling since that report, and the unreported
-// uses belong to other, later starts.
+// end ends a start that was charged under mark. If nothing was sent, the token
+// becomes available again. That is not possible if its use was already
+// reported, because the store's bucket has been refilling since the report. In
+// that case s.mark differs from mark, and the unreported uses belong to later
+// starts.
 func (s *LimitLease) end(mark uint64, unsent bool) {
 	if unsent && mark == s.mark {
 		s.used--
@@ -146,7 +147,7 @@ func (s *LimitLease) end(mark uint64, unsent bool) {
 	}
 }
 
-// expire gives up all permits and tokens after the end of the lease. The reply
+// expire removes all permits and tokens after the end of the lease. The reply
 // to a request that is under way already includes the tokens used since that
 // request.
 func (s *LimitLease) expire() {
@@ -176,7 +177,7 @@ func (s *LimitLease) demand(n int, now time.Duration) int {
 	return max(s.peaks[0], s.peaks[1])
 }
 
-// next returns when s must ask, even if no other event comes. 0 means never.
+// next returns when s must ask, even if no other event comes. Zero means never.
 func (s *LimitLease) next() time.Duration {
 	next := nowhen
 	if s.held > 0 || s.tokens > 0 {

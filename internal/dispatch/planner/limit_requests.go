@@ -14,8 +14,8 @@ func newLimitLease(q *queue, destination string, o *queueDestination) *LimitLeas
 	return s
 }
 
-// leaseLimits gives q and its destinations the leases that their limits need.
-// If a limit was removed, its permits are held until their lease ends.
+// leaseLimits creates the leases that the limits of q and its destinations
+// need. If a limit was removed, its permits are held until their lease ends.
 func (pl *Planner) leaseLimits(q *queue) {
 	if !pl.config.Shared {
 		return
@@ -64,8 +64,8 @@ func (pl *Planner) requestNow(s *LimitLease) {
 	}
 }
 
-// HintPermits requests permits for scopes worth asking for again: another node
-// released permits that we may need, or needs permits that we hold.
+// HintPermits makes the leases of these scopes ask again. Another node has
+// released permits, or waits for permits that this node holds.
 func (pl *Planner) HintPermits(scopes []store.PermitScope) {
 	for _, scope := range scopes {
 		q := pl.queues[queueKey{scope.Namespace, scope.Queue}]
@@ -106,8 +106,8 @@ func (pl *Planner) considerRequest(s *LimitLease) {
 }
 
 // short reports whether more permits or tokens would let a task start. If only
-// a slot is missing, freed checks s again when a slot is free: no other event
-// may come until then.
+// a slot is missing, s is registered for freed, because no other event might
+// trigger a check.
 func (pl *Planner) short(s *LimitLease) bool {
 	switch {
 	case pl.stopping || !pl.needsPermits(s):
@@ -134,9 +134,9 @@ func (pl *Planner) needsPermits(s *LimitLease) bool {
 	return s.limit() > 0 && (hand || routine) && q.running >= s.held && s.held < s.limit()
 }
 
-// freed checks the leases again that could not ask for lack of a slot. Each
-// then asks for enough permits to use the slot, and asks no more for a while,
-// so this costs little.
+// freed rechecks the leases that did not ask because no slot was free. Each of
+// them asks once, for enough permits to use the slot, and pauses afterwards. So
+// this costs little.
 func (pl *Planner) freed() {
 	some := pl.needSlot
 	pl.needSlot = nil
@@ -151,14 +151,14 @@ func (pl *Planner) freed() {
 // hasSurplus reports whether s has free permits that other nodes wait for.
 func (s *LimitLease) hasSurplus() bool { return s.share >= 0 && s.held > max(s.share, s.running()) }
 
-// leftover reports whether s has permits to give back, or a use to report,
-// after Stop.
+// leftover reports whether s has permits to return, or a use to report, after
+// Stop.
 func (s *LimitLease) leftover() bool {
 	return s.held > s.running() || s.tokens > s.reserved || s.exhausted()
 }
 
-// exhausted reports whether the last token was used and the store does not know
-// yet. Other nodes wait for that report, or we do.
+// exhausted reports whether the last token was used and its use is not reported
+// to the store yet. Until that report, other nodes or this one can miss tokens.
 func (s *LimitLease) exhausted() bool { return s.tokens < 1 && s.used > s.reported }
 
 // waits reports whether a lane of o has a task that is due.
@@ -171,16 +171,15 @@ func (o *queueDestination) waits() bool {
 	return false
 }
 
-// foresee handles the first task of l, which is not due yet. If the task is due
-// soon, foresee records the expected work for the leases of l. It reports
-// whether it is too early for that.
-func (pl *Planner) foresee(l *lane, now task.Millis) (early bool) {
+// dueSoon reports whether the first task of l, which is not due yet, is due
+// within requestAhead. If so, it records the expected work in the leases of l.
+func (pl *Planner) dueSoon(l *lane, now task.Millis) bool {
 	wait := l.earliest().Sub(now)
 	if wait > requestAhead {
-		return true
+		return false
 	}
 	if l.foreseen == l.earliest() {
-		return false
+		return true
 	}
 	l.foreseen = l.earliest()
 	for _, s := range [...]*LimitLease{l.queue.lease, l.queueDestination.lease} {
@@ -194,12 +193,13 @@ func (pl *Planner) foresee(l *lane, now task.Millis) (early bool) {
 		s.coming += l.dueBy(l.earliest().Add(requestAhead), mostAsked)
 		pl.considerRequest(s)
 	}
-	return false
+	return true
 }
 
-// due returns how many tasks could start now or soon if the limits of s allowed
-// it. It stops counting at mostAsked and at the number of free slots.
-func (pl *Planner) due(s *LimitLease, now task.Millis) int {
+// countStartable returns how many tasks could start now or soon if the limits
+// of s allowed it. It stops counting at mostAsked and at the number of free
+// slots.
+func (pl *Planner) countStartable(s *LimitLease, now task.Millis) int {
 	if pl.stopping {
 		return 0
 	}
@@ -245,7 +245,7 @@ func (pl *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []store.Perm
 // way.
 func (pl *Planner) Quiet() bool { return pl.asking == 0 && len(pl.pending) == 0 }
 
-// Stop lets no more tasks start. Unused permits and tokens are given back.
+// Stop lets no more tasks start. Unused permits and tokens are returned.
 func (pl *Planner) Stop() {
 	pl.stopping = true
 	for _, q := range pl.queues {
@@ -258,11 +258,12 @@ func (pl *Planner) Stop() {
 	}
 }
 
-// ask returns the request of s, and gives up the permits that it gives back.
+// ask returns the request of s. Permits that the request returns are not held
+// from now on.
 func (pl *Planner) ask(s *LimitLease, now task.Millis) store.PermitAsk {
-	q, due := s.queue.settings, pl.due(s, now)
+	q, due := s.queue.settings, pl.countStartable(s, now)
 	if pl.short(s) {
-		due = max(due, 1) // else s would ask again at once, whatever due has counted
+		due = max(due, 1) // otherwise s would ask again immediately
 	}
 	if !s.lives(pl.monotonic) {
 		s.expire()
@@ -307,7 +308,7 @@ func (pl *Planner) Granted(s *LimitLease, r store.PermitReply, start time.Durati
 	s.until.Store(int64(start + r.Lease))
 	s.renew = start + r.Lease/3
 	s.held, s.share = r.Held, r.Share
-	s.tokens = r.Tokens - int(s.used-s.reported) // negative if the store had given the tokens up
+	s.tokens = r.Tokens - int(s.used-s.reported) // negative if the store had already withdrawn the tokens
 	s.after, s.low = pl.monotonic+r.After, max(s.tokens-s.reserved, 0)/2
 	s.askAt, s.backsOff = 0, false
 	if r.Again > 0 {

@@ -11,24 +11,24 @@ import (
 // rate.
 type Pick struct {
 	Key    task.Key
-	Barred time.Duration // see task.Outcome
+	Barred time.Duration // how long only the receiver has delayed the task: see task.Outcome
 
 	lane  *lane
-	probe uint64 // the pick's number if its end decides about a breaker; otherwise 0
-	mark  uint64 // valid if began: see bucket, or LimitLease if charges
+	probe uint64 // the number of the pick; zero means that the result of the attempt decides about no breaker
+	mark  uint64 // valid after Begin; it belongs to the lease of the queue if charges is set, otherwise to the bucket
 
-	// shared are the leases of the queue and of its destination. They are nil
-	// if nodes share no limit.
+	// shared holds the leases of the queue and of its destination. Nil means
+	// that nodes share no such limit.
 	shared [2]*LimitLease
 
-	picked  time.Duration // by the monotonic clock
-	class   class         // of its destination at the pick
+	picked  time.Duration // when it was picked, on the monotonic clock
+	class   class         // the class of its destination at the pick
 	began   bool          // its claim was granted, and the token charged
 	permit  bool          // it needs a permit of its queue
 	charges bool          // its token comes from the lease, not from the bucket
 }
 
-// Lane returns the lane of the task. It may be called at any time. The name is
+// Lane returns the lane of the task. It can be called at any time. The name is
 // not a field because a copy would double the size of a pick.
 func (p *Pick) Lane() task.Lane { return p.lane.name }
 
@@ -62,10 +62,11 @@ func (pl *Planner) left() cost {
 
 // rank returns the rank of a ready lane in its queue and priority.
 //
-// The lane that has waited longest is first: since its first task is due, or
-// since the lane was served last. So lanes with a backlog take turns, and a
-// task that is due now waits for one round of them. In a queue with a rate only
-// the due time counts: such a queue is first in, first out.
+// The lane that has waited longest comes first. The wait begins when its first
+// task is due, or when the lane was last served, if that was later. So lanes
+// with a backlog take turns, and a task that becomes due now waits for one turn
+// of each such lane. In a queue with a rate only the due time counts: such a
+// queue is first in, first out.
 func (l *lane) rank() rank {
 	since := l.earliest()
 	if !l.queue.bucket.limited() {
@@ -74,11 +75,11 @@ func (l *lane) rank() rank {
 	return rank{since: int64(since), lastPick: l.lastPick, number: l.number}
 }
 
-// Take returns at most limit tasks that are due and may start now, in the order
-// of their turns. Each holds a slot until Release.
+// Take returns at most limit tasks that are due and can start now, in the order
+// in which their lanes are served. Each holds a slot until Release.
 func (pl *Planner) Take(now task.Millis, limit int) []Pick {
 	var picks []Pick
-	for looks := limit + pl.pieces; len(picks) < limit && looks > 0; looks-- {
+	for checks := limit + pl.pieces; len(picks) < limit && checks > 0; checks-- {
 		l := pl.first()
 		if l == nil {
 			break
@@ -91,8 +92,8 @@ func (pl *Planner) Take(now task.Millis, limit int) []Pick {
 	return picks
 }
 
-// moved places l again if the clock stepped back or an update is unfinished. It
-// reports whether the place of l was wrong.
+// moved reports whether l was in the wrong place, and corrects the place. It
+// can be wrong if the wall clock stepped back, or if an update is unfinished.
 func (pl *Planner) moved(l *lane, now task.Millis) bool {
 	if l.earliest() <= now && !l.stale() {
 		return false
@@ -107,7 +108,7 @@ func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 	it, q, t := l.order.min(), l.queue, l.destination
 	p := Pick{
 		Key:    task.Key{Namespace: l.name.Namespace, Name: it.name},
-		Barred: t.delayedFor(max(q.free, pl.away), pl.monotonic),
+		Barred: t.delayedFor(max(q.free, pl.storeFailedAt), pl.monotonic),
 		lane:   l, class: t.class, picked: pl.monotonic,
 	}
 	pl.forget(l, it)
@@ -140,8 +141,8 @@ func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 }
 
 // Answered records that the store has replied to the claim of a picked task.
-// Before the reply, and in reads that were under way when it came, the store
-// may still show the task as waiting.
+// Until the reply, and in reads that were under way when it came, the store can
+// still report the task as waiting.
 func (pl *Planner) Answered(k task.Key) { pl.taken[k] = true }
 
 // Begin records that the claim of a pick was granted, and that its attempt
@@ -171,22 +172,22 @@ func (p *Pick) reserved() *int {
 }
 
 // Permitted reports whether the leases of p's permits still hold. Unlike all
-// other methods it may be called at any time, by any goroutine: see
+// other methods it can be called at any time, by any goroutine: see
 // LimitLease.until.
 func (p *Pick) Permitted(now time.Duration) bool {
 	q, o := p.shared[0], p.shared[1]
 	return (!p.permit || q.lives(now)) && (o == nil || o.lives(now))
 }
 
-// Covered reports whether p may begin now that its claim was granted. A lease
-// may have ended during the claim.
+// Covered reports whether the leases still allow p to begin. It must be called
+// after the claim was granted, because a lease can end during the claim.
 func (pl *Planner) Covered(p *Pick) bool {
 	return p.Permitted(pl.monotonic) && (!p.charges || p.shared[0].covers(pl.monotonic))
 }
 
-// Release gives back the slot, permits and reservations of a pick. cause is the
-// end of its attempt, or nil if no attempt began. If the receiver's breaker
-// changes, the change names cause.
+// Release releases the slot, permits and reservations of a pick. cause is the
+// outcome of its attempt, or nil if no attempt began. If the receiver's breaker
+// changes, the BreakerChange contains cause.
 func (pl *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outcome) {
 	l, q, t := p.lane, p.lane.queue, p.lane.destination
 	pl.slots.adjustAllowance(l, e)
@@ -217,8 +218,8 @@ func (pl *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Out
 	pl.freed()
 }
 
-// Slow delays the lanes of p's destination by wait, because the receiver asked
-// for that in its reply to the attempt of p.
+// Slow applies a Retry-After: in its reply to p's attempt, the receiver asked
+// for a pause of wait. Tasks that were run by hand are not delayed.
 func (pl *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
 	t := p.lane.destination
 	if until := pl.monotonic + wait; wait > 0 && until > t.retryAt {
@@ -227,7 +228,7 @@ func (pl *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
 	}
 }
 
-// Rest delays the lanes of p's destination by wait, including tasks that were
+// Rest stops all attempts to p's destination for wait, even of tasks that were
 // run by hand.
 func (pl *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
 	t := p.lane.destination
@@ -260,8 +261,9 @@ func (pl *Planner) placeAll(lanes []*lane, now task.Millis) {
 	}
 }
 
-// replace places l again after it has started or ended an attempt, and with it
-// the lanes that share a limit per destination with it.
+// replace places l again after it has started or ended an attempt. If the queue
+// has a limit per destination, replace does the same for the lanes that share
+// that limit with l.
 func (pl *Planner) replace(l *lane, now task.Millis) {
 	if l.queue.settings.PerDestination > 0 {
 		pl.placeAll(l.queueDestination.lanes, now)
@@ -270,7 +272,7 @@ func (pl *Planner) replace(l *lane, now task.Millis) {
 	pl.place(l, now)
 }
 
-// full reports whether l has as many attempts under way as it may have.
+// full reports whether l has as many attempts under way as the limits allow.
 func (pl *Planner) full(l *lane) bool {
 	limit, o := l.queue.settings.PerDestination, l.queueDestination
 	return l.running >= pl.slots.most() || limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(pl.monotonic))
@@ -289,7 +291,7 @@ func (pl *Planner) place(l *lane, now task.Millis) {
 		l.state = idle
 	case l.earliest() > now:
 		l.state, wake = waiting, l.earliest()
-		if (l.queue.lease != nil || l.queueDestination.lease != nil) && pl.foresee(l, now) {
+		if (l.queue.lease != nil || l.queueDestination.lease != nil) && !pl.dueSoon(l, now) {
 			wake = wake.Add(-requestAhead)
 		}
 	case l.destination.blocked(l, pl.monotonic) || pl.full(l):

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// reserve is the number of tasks that every lane may keep, however full the
-	// window is: lanes of receivers that hang must not stop the reads of other
-	// lanes. A namespace with very many lanes has leastReserve for each, as it
-	// could otherwise fill the memory.
+	// Every lane is allowed to keep reserve tasks, even if the window is full.
+	// Otherwise lanes of hanging receivers would stop the reads of all other
+	// lanes. In a namespace with very many lanes, each lane keeps only
+	// leastReserve tasks, because the lanes could otherwise fill the memory.
 	reserve, leastReserve = 32, 4
 	// farChunk and scanChunk bound one read of one lane. firstChunk bounds the
 	// read that finds out whether the lane has many tasks. If a namespace calls
-	// a hundred thousand hosts, most lanes have one or two tasks. Reads of 512
-	// tasks would then fit only four to a Peek.
+	// a hundred thousand hosts, most lanes have one or two tasks. If the first
+	// read took 512 tasks, one Peek would serve only four lanes.
 	farChunk, scanChunk, firstChunk = 512, 64, 8
 	// peekChunk bounds one Peek, because its result is handled under the lock.
 	peekChunk = 2048
@@ -24,29 +24,28 @@ const (
 
 // Planner holds the near future: the waiting tasks it knows, by lane. It
 // decides which of them may be claimed. It is pure: its methods get the time as
-// an argument. It names the reads that it needs and absorbs their results. It
-// names the moments at which it must be called again. It is not safe for
-// concurrent use.
+// an argument. It returns the reads it needs and the times of its next calls,
+// and it takes the results of the reads. It is not safe for concurrent use.
 //
-// A lane keeps another task only while it has fewer tasks than there is room
-// left. So a single lane uses at most half of the window, and k lanes use one
-// part in k+1 each, which leaves as much for the next lane. A namespace may use
-// the whole window while the other namespaces do not need it. It always has its
-// share, however many tasks the others have: see room. For the use of slots see
-// slots.
+// A lane accepts a task only while it has fewer tasks than the window has free
+// places. So one lane uses at most half of the window. If k lanes are full,
+// each uses 1/(k+1) of the window, and 1/(k+1) stays free for the next lane. A
+// namespace can use the whole window while the other namespaces do not need it.
+// It always has its share, however many tasks the other namespaces have: see
+// room. The type slots describes the use of slots.
 type Planner struct {
-	config    Config
-	settings  *settings.Settings
-	monotonic time.Duration // now by the monotonic clock: the argument of the last Tick
-	away      time.Duration // when the store last failed to reply to a claim or a settlement
+	config        Config
+	settings      *settings.Settings
+	monotonic     time.Duration // the time of the monotonic clock at the last Tick
+	storeFailedAt time.Duration // when the store last failed to reply to a claim or a settlement
 
 	lanes        map[task.Lane]*lane
 	queues       map[queueKey]*queue
 	destinations map[destinationKey]*destination
 	broken       int             // number of destinations with a breaker that is not closed
 	changes      []BreakerChange // to be logged
-	// taken holds picked tasks that a read may still see waiting; true: the
-	// claim was answered.
+	// // taken holds picked tasks. A read can still report them as waiting. The
+	// // value becomes true when the store has answered the claim.
 	taken   map[task.Key]bool
 	number  uint64
 	seq     uint64      // counts changes of the known tasks
@@ -59,35 +58,35 @@ type Planner struct {
 	namespaces       map[string]*namespace
 	picks            uint64        // number of picks so far
 	holders          int           // number of namespaces with known tasks
-	namespacesToRead []*namespace  // namespaces with lanes to read, in turns
-	rounds           []*namespace  // namespaces with a survey under way, in turns: see round
+	namespacesToRead []*namespace  // namespaces with lanes to read, in round-robin order
+	rounds           []*namespace  // namespaces with a survey under way, in round-robin order: see round
 	polls            uint64        // counts BeginRounds
-	updates          []*laneUpdate // unfinished updates, in turns
+	updates          []*laneUpdate // unfinished updates, in round-robin order
 	pieces           int           // number of lanes in one piece
 	needsSurvey      bool          // a survey is needed: lanes that were held may be read again
 	dirty            []*Wakeup     // wakeups whose moment has changed
 	keptHints        []keptHint    // hints of unknown tasks in lanes that are being read
 
 	firing []*lane      // lanes of schedules that are or were due
-	ended  []*namespace // namespaces of schedules that may wait for the end of an occurrence, in turns
+	ended  []*namespace // namespaces of schedules that may wait for an ended occurrence, in round-robin order
 
-	pending  []*LimitLease // leases that are about to ask
+	pending  []*LimitLease // leases whose request is sent next
 	asking   int           // number of leases with a request under way
-	needSlot []*LimitLease // leases that would ask if there were a slot
+	needSlot []*LimitLease // leases that request permits when a slot becomes free
 	stopping bool          // no more tasks start
 }
 
 // Config configures a Planner.
 type Config struct {
 	Window     time.Duration // how far ahead tasks are read
-	Tasks      int           // about how many tasks may be kept
-	BreakAfter int           // failures in a row that open a breaker; 0: breakers never open
+	Tasks      int           // about how many tasks are kept at most
+	BreakAfter int           // failures in a row that open a breaker; zero means that breakers never open
 	BreakMost  time.Duration // the longest wait of a breaker
 	Shared     bool          // nodes share the limits: see LimitLease
 }
 
-// New returns a Planner without tasks. At most slots attempts may be under way.
-// Tick and Configure must be called before all other methods.
+// New returns a Planner without tasks. At most slots attempts are under way at
+// a time. Tick and Configure must be called before all other methods.
 func New(c Config, slots int) *Planner {
 	pl := &Planner{
 		config: c, pieces: pieceLanes, slots: newSlots(slots), settings: none,
@@ -98,9 +97,9 @@ func New(c Config, slots int) *Planner {
 	return pl
 }
 
-// Tick sets the time of the monotonic clock. Durations count by that clock, due
-// times by the wall clock. Tick must be called before each group of other
-// calls.
+// Tick sets the time of the monotonic clock. Durations are measured on that
+// clock. Due times are times of the wall clock. Tick must be called before each
+// group of other calls.
 func (pl *Planner) Tick(monotonic time.Duration) { pl.monotonic = monotonic }
 
 // Hint applies a notice of the store: a task waits, or waits for another time
@@ -137,8 +136,8 @@ func (pl *Planner) Offer(now task.Millis, e task.Entry) {
 	}
 }
 
-// applyEntry applies an entry that was true as of seq. It reports whether that
-// changed anything. The caller must place the lane.
+// applyEntry applies an entry that was read or hinted at seq. It reports
+// whether the known tasks changed. The caller must place the lane.
 func (pl *Planner) applyEntry(l *lane, e task.Entry, seq uint64) bool {
 	if it := l.known[e.Name]; it != nil {
 		return pl.correct(l, it, e.Due, seq)
@@ -206,11 +205,12 @@ func (pl *Planner) countForgotten(l *lane, n int) {
 	}
 }
 
-// room returns how many more tasks l may keep.
+// room returns how many more tasks l is allowed to keep.
 //
-// If a namespace has more than its share, it keeps no new tasks until enough of
-// its tasks have started. Until then the other namespaces take their shares, so
-// for a while up to twice the window may be known.
+// While the window is full, a namespace above its share keeps no new tasks
+// beyond the reserve of its lanes, until enough of its tasks have started.
+// During that time the other namespaces fill their shares. So for a while the
+// Planner can hold up to twice the window.
 func (pl *Planner) room(l *lane) int {
 	n, depth := l.order.len(), pl.depth(l)
 	if depth == 0 {

@@ -6,46 +6,48 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// quarantineTime is how long an attempt keeps the quarantine slot while other
-// tasks wait for it, the first time. Each time the task gives up the slot, its
-// next turn is twice as long.
+// quarantineTime is how long the first attempt of a task keeps the quarantine
+// slot while other tasks wait for the slot. Each time an attempt of the task is
+// interrupted, its next turn is twice as long.
 const quarantineTime = time.Minute
 
 // quarantineSlot admits one attempt of the lanes in quarantine at a time, on
-// the whole server. If the process dies again, that counts against the one task
-// that was under way. An innocent task is settled and leaves the quarantine.
+// the whole server. If the process dies again, its death counts against the one
+// quarantined task that was under way. A task that does not kill the process is
+// settled and leaves the quarantine.
 //
-// Queues take turns, and so do the lanes of each queue. The lane whose turn it
-// is goes before all others, and any slot of its class will do. So the other
-// lanes lose no more than that slot, and no amount of routine work delays the
-// lane. The alternative was a turn among the priorities. But a queue with
-// nothing except lanes in quarantine has always waited longest when the slot
-// becomes free, so queues with routine work would never have their turn.
+// Queues take turns in quarantine, and so do the lanes of each queue. The lane
+// whose turn it is starts before all lanes outside quarantine, and any free
+// slot of its class is enough. So quarantine costs the other lanes at most one
+// slot, and routine work never delays quarantine. The alternative was to give
+// quarantine a turn among the priorities. But a queue that has only lanes in
+// quarantine has always waited longest when the slot becomes free. So queues
+// with routine work would never have their turn in quarantine.
 //
-// All limits apply: a pause, the rate, concurrency, breakers. A lane that they
-// stop is not in the tree here. Release frees the slot, and the caller asks
-// after each change which tasks may start. So no wake-up for the slot could be
-// lost.
+// All limits apply: a pause, the rate, concurrency, breakers. A lane or queue
+// that they stop is not in the trees of this slot. Release frees the slot, and
+// the caller asks after each change which tasks can start. So the slot needs no
+// wake-up that could be lost.
 //
-// An attempt that takes longer than quarantineTime is given up as soon as
+// An attempt that takes longer than quarantineTime is interrupted as soon as
 // another lane waits. It is settled as interrupted, which uses no attempt. Its
-// task stays in quarantine, behind the others. Its next turn is twice as long,
-// and so on until the attempt ends by itself. Two alternatives were worse. If
-// the attempt went on next to the following one, a task that kills the process
-// late would also count against the task whose turn it is. If its timeout were
-// shorter, it would use up attempts, and a task that is only slow would fail.
-// The price is that a slow receiver is called again at each turn.
+// task stays in quarantine, behind the other tasks. Its next turn is twice as
+// long, and so on until the attempt ends by itself. The price is that a slow
+// receiver is called again at each turn. Two alternatives were worse. If the
+// attempt kept running beside the next one, a late crash would count against
+// both tasks. If its timeout were shorter, it would use up attempts, and a task
+// that is only slow would fail.
 type quarantineSlot struct {
-	queues waitTree[*queue] // with a lane that may start
+	queues waitTree[*queue] // queues with a lane that can start
 	taken  bool             // an attempt is under way
 	key    task.Key         // valid if taken: the task of the attempt
 	wakeup Wakeup           // while taken: for the end of its time
-	until  time.Duration    // the end of its time; 0: no attempt is under way, or it was given up
+	until  time.Duration    // the end of its time; zero means that no attempt is under way, or that it was interrupted
 
-	gaveUp map[task.Key]int // how often a task's attempt was given up; kept while tasks wait
+	interrupts map[task.Key]int // how often a task's attempt was interrupted; kept while tasks wait
 }
 
-// first returns the lane that may start now, or nil if there is none.
+// first returns the lane that can start now, or nil if there is none.
 func (g *quarantineSlot) first(left cost) *lane {
 	if g.taken || g.queues.size == 0 {
 		return nil
@@ -67,45 +69,46 @@ func (g *quarantineSlot) put(q *queue, stands bool) {
 	}
 }
 
-// enter gives the slot to a pick of q, which has just had its turn.
+// enter records that a pick of q takes the slot. q.since must already be the
+// number of the pick.
 func (g *quarantineSlot) enter(q *queue) { g.taken, q.lastQuarantinePick = true, q.since }
 
 // beginQuarantined records that the attempt that holds the quarantine slot
 // starts.
 func (pl *Planner) beginQuarantined(k task.Key) {
 	pl.quarantine.key = k
-	pl.quarantine.until = pl.monotonic + quarantineTime<<min(pl.quarantine.gaveUp[k], 16)
+	pl.quarantine.until = pl.monotonic + quarantineTime<<min(pl.quarantine.interrupts[k], 16)
 	pl.arm(&pl.quarantine.wakeup, 0, pl.quarantine.until)
 }
 
-// GiveUp reports, once, that the attempt in quarantine must be ended: see
-// quarantineSlot.
-func (pl *Planner) GiveUp() bool { return pl.quarantine.giveUp(pl.monotonic) }
+// MustInterrupt returns true once when the attempt in quarantine must be
+// interrupted: see quarantineSlot.
+func (pl *Planner) MustInterrupt() bool { return pl.quarantine.mustInterrupt(pl.monotonic) }
 
-// giveUp reports, once, that the time of the attempt that holds the slot is
-// over and another lane waits.
-func (g *quarantineSlot) giveUp(monotonic time.Duration) bool {
+// mustInterrupt returns true once when the time of the attempt that holds the
+// slot is over and another lane waits.
+func (g *quarantineSlot) mustInterrupt(monotonic time.Duration) bool {
 	if g.until == 0 || monotonic < g.until || g.queues.size == 0 {
 		return false
 	}
 	g.until = 0
-	if g.gaveUp == nil {
-		g.gaveUp = map[task.Key]int{}
+	if g.interrupts == nil {
+		g.interrupts = map[task.Key]int{}
 	}
-	g.gaveUp[g.key]++
+	g.interrupts[g.key]++
 	return true
 }
 
-// wake does nothing: the caller calls GiveUp after each change.
+// wake does nothing: the caller calls MustInterrupt after each change.
 func (g *quarantineSlot) wake(*Planner, task.Millis) {}
 
 // endQuarantined records the end of the attempt that held the quarantine slot.
 func (pl *Planner) endQuarantined() {
 	if pl.quarantine.until != 0 { // it ended by itself
-		delete(pl.quarantine.gaveUp, pl.quarantine.key)
+		delete(pl.quarantine.interrupts, pl.quarantine.key)
 	}
 	if pl.quarantine.queues.size == 0 {
-		clear(pl.quarantine.gaveUp) // entries of tasks that were cancelled in the meantime
+		clear(pl.quarantine.interrupts) // entries of tasks that were cancelled in the meantime
 	}
 	pl.quarantine.taken, pl.quarantine.until = false, 0
 	pl.arm(&pl.quarantine.wakeup, 0, 0)

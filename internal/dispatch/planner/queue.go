@@ -9,7 +9,7 @@ import (
 )
 
 // namespace is the state of one namespace. Namespaces take turns, and so do the
-// queues of each.
+// queues of each namespace.
 type namespace struct {
 	name   string
 	queues waitTree[*queue] // queues that may start a task
@@ -17,7 +17,7 @@ type namespace struct {
 	node   node[*namespace]
 	servedRank
 
-	suspended bool // no task is claimed and no schedule fired: see queue.stopped
+	suspended bool // no task is claimed and no schedule is fired: see queue.stopped
 
 	// All its members, in no order.
 	lanes        []*lane
@@ -27,12 +27,12 @@ type namespace struct {
 	known     int         // number of known tasks
 	readQueue heap[*lane] // lanes to read
 	keptHints int         // number of its hints in Planner.keptHints
-	ended     []task.Key  // schedules that may wait for the end of an occurrence that has come
+	ended     []task.Key  // schedules that may wait for an occurrence that has ended
 	round     round
 }
 
-// reserve returns how many tasks each lane of t may keep, however full the
-// window is.
+// reserve returns how many tasks each lane of t is allowed to keep, even if the
+// window is full.
 func (t *namespace) reserve(window int) int {
 	return min(reserve, max(2*window/max(len(t.lanes), 1), leastReserve))
 }
@@ -49,11 +49,11 @@ type queue struct {
 	update       laneUpdate
 	wakeup       Wakeup // for the next token, or the end of a pause
 
-	free    time.Duration // valid unless held or stopped: when it was released, or created here
+	free    time.Duration // when the queue was last released, or added to the Planner; not valid while it is held or stopped
 	held    bool          // only tasks that were run by hand are claimed and kept
-	stopped bool          // its namespace is suspended: no task is claimed or kept, no schedule fired
+	stopped bool          // its namespace is suspended: no task is claimed or kept, and no schedule is fired
 	bucket  bucket
-	lease   *LimitLease // nil: no limits, or limits of this node alone
+	lease   *LimitLease // nil means that the queue has no limits, or that no other node shares them
 	running int
 	tried   [classes]int // attempts under way, by the class of their destination at the pick
 
@@ -63,7 +63,7 @@ type queue struct {
 	servedRank
 
 	quarantineNode     node[*queue] // its node in the tree of the quarantine slot
-	lastQuarantinePick uint64       // its last pick in quarantine; 0: none
+	lastQuarantinePick uint64       // the number of its last pick in quarantine; zero means none
 }
 
 type queueKey struct{ namespace, name string }
@@ -72,7 +72,7 @@ type queueKey struct{ namespace, name string }
 type queueDestination struct {
 	lanes   []*lane // at most one for each priority
 	running int
-	lease   *LimitLease // as for the queue
+	lease   *LimitLease // nil means that there is no limit per destination, or that no other node shares it
 }
 
 // priorityBand holds the lanes of one priority of a queue.
@@ -83,34 +83,35 @@ type priorityBand struct {
 }
 
 // servedRank is the rank of a queue in its namespace, or of a namespace. The
-// one that has waited longest is next: since it was served last, or since it
-// became busy.
+// queue or namespace that has waited longest is next. Its wait begins when it
+// was last served, or when it became busy, if that was later.
 type servedRank struct {
-	since  uint64 // the number of the pick before that
+	since  uint64 // the number of the latest pick when the wait began
 	number uint64
 }
 
 func (t *servedRank) rank() rank { return rank{since: int64(t.since), number: t.number} }
 
 // stride is how many rounds a priority waits between two turns. If all three
-// priorities are busy, then of 21 turns high gets 16, normal 4 and low 1. A
-// priority that has just become busy waits for at most that many turns of
-// others.
+// priorities are busy, high gets 16 of 21 turns, normal 4 and low 1. A priority
+// that has just become busy waits for at most that many turns of the other
+// priorities.
 var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Quarantine: 0}
 
-// If there is more work than capacity, turns are taken: among namespaces, among
-// the queues of each, and among the three priorities of a queue. Each gets its
-// share of the starts, whatever its number of lanes and its backlog. A queue
-// that was quiet waits for one round. A queue that a limit or a receiver
-// stopped for long gets one turn ahead of the others. It does not save up
-// turns.
+// If there is more work than capacity, the namespaces take turns. So do the
+// queues of each namespace, and the three priorities of each queue. Each gets
+// its share of the attempts that start, regardless of its number of lanes and
+// the size of its backlog. A queue that was quiet waits for one round. A queue
+// that a limit or a receiver has stopped for a long time gets one turn before
+// the other queues. It does not save up turns.
 //
-// The priority with the smallest pass is served, as in stride scheduling. Its
-// pass is one stride after the pass that was served when it became busy, or one
-// stride after its own last pass. A handicap in time, ten seconds for each
-// priority, was built first. Together with turns it started one task of a lower
-// priority in ten seconds, however many tasks waited. Tasks that were run by
-// hand or are in quarantine have no such turns: see first and quarantineSlot.
+// The priority with the smallest pass is served, as in stride scheduling. When
+// a priority becomes busy, its pass is set to the pass that was served last,
+// plus its stride. After each pick its pass advances by its stride again. The
+// first design delayed each lower priority by ten seconds instead. Combined
+// with turns, it started only one task of a lower priority in ten seconds,
+// however many tasks waited. Tasks that were run by hand or are in quarantine
+// have no such turns: see first and quarantineSlot.
 
 // noteBusy records that a lane has gained (1) or lost (-1) a task that is due.
 func (pl *Planner) noteBusy(l *lane, by int) {
@@ -168,8 +169,8 @@ func (q *queue) first(left cost) *lane {
 }
 
 // reposition places q in its namespace and in quarantine after any change of
-// its lanes, limits or tokens. It sets the wake-up for the time when a token
-// makes another change necessary.
+// its lanes, limits or tokens. If q lacks a token, it sets the wake-up for the
+// time of the next token.
 func (pl *Planner) reposition(q *queue) {
 	var next time.Duration
 	need, open := q.bands[task.RunNow].lanes.minCost(), false
@@ -194,7 +195,7 @@ func (pl *Planner) reposition(q *queue) {
 	if need[share] != never {
 		need[share] = int32(q.running)
 	}
-	if !q.held { // if it is held, the wake-up is set for the end of the pause
+	if !q.held { // the wake-up of a held queue is set for the end of the pause
 		pl.arm(&q.wakeup, 0, next)
 	}
 	pl.quarantine.put(q, open && q.quarantined())
@@ -206,7 +207,8 @@ func (pl *Planner) reposition(q *queue) {
 	}
 }
 
-// token returns when q has a token. The result is at most now if it has one.
+// token returns the time of q's next token. If q has a token, the result is not
+// after now.
 func (q *queue) token(now time.Duration) time.Duration {
 	if q.lease != nil && q.lease.rated() {
 		return q.lease.token(now)
@@ -214,15 +216,15 @@ func (q *queue) token(now time.Duration) time.Duration {
 	return q.bucket.next(now)
 }
 
-// full reports whether q has as many attempts under way as it may have.
+// full reports whether q has as many attempts under way as its limits allow.
 func (q *queue) full(now time.Duration) bool {
 	c := q.settings.Concurrency
 	return c > 0 && (q.running >= c || q.lease != nil && q.lease.full(now))
 }
 
-// cost returns the smallest cost of a queue of t. The share of t is divided
-// among its queues. divide divides the share, and cost multiplies by the same
-// number, so both lead to the same decision.
+// cost returns the smallest cost of a queue of t. It multiplies the share part
+// by the number of queues, because divide later divides the namespace's share
+// by that number.
 func (t *namespace) cost() cost {
 	n := t.queues.minCost()
 	if n[share] != never {
@@ -232,7 +234,7 @@ func (t *namespace) cost() cost {
 }
 
 // divide returns the slots left to each queue of t, given the slots left to t.
-// There must be a queue that could start a task.
+// t.queues must not be empty.
 func (t *namespace) divide(left cost) cost {
 	n := int32(t.queues.size)
 	left[share] = (left[share] + n - 1) / n
@@ -253,8 +255,9 @@ func (q *queue) routine() cost {
 	return n
 }
 
-// depth returns how many tasks of l it is useful to keep, however much room
-// there is. A queue with a rate starts only that many in the time of a window.
+// depth limits the tasks of l that the Planner keeps, independently of the free
+// room. A queue with a rate starts only a limited number of tasks during a
+// window.
 func (pl *Planner) depth(l *lane) int {
 	switch q := l.queue; {
 	case q.holds(l.name.Priority):
@@ -267,7 +270,7 @@ func (pl *Planner) depth(l *lane) int {
 	return math.MaxInt
 }
 
-// resizeLane changes how many tasks of l are kept, as its depth may have
+// resizeLane changes how many tasks of l are kept, because its depth may have
 // changed.
 func (pl *Planner) resizeLane(l *lane, now task.Millis) {
 	if l.queue.holds(l.name.Priority) {

@@ -10,17 +10,18 @@ type Read struct {
 	store.LaneRead
 	lane *lane
 	scan bool
-	seq  uint64 // tasks that were learned later are newer than the result of the read
+	seq  uint64 // Planner.seq at the start of the read: tasks with a larger seq are newer than its result
 }
 
 // survey compares the known tasks with the heads of lanes in the store. It
-// queues the reads that are necessary for Reads.
+// requests the reads that are necessary. Reads returns them.
 //
-// So the Planner finds a task whose hint was missed. The head of a lane is
-// never later than its earliest task. When the missed task is due, each earlier
-// known task has been claimed, or was refused because it had changed, or waits
-// for its turn like any other. Once the earlier tasks are gone, the head is
-// earlier than all known tasks, and the next survey finds the missed one.
+// This finds tasks whose hint was lost, for the following reason. The head of a
+// lane in the store is never later than the lane's earliest task. Known tasks
+// that are due before the lost task leave the lane: their claims are granted,
+// or refused because they had changed. Some of them may have to wait for their
+// turn first. Once they are gone, the head is earlier than all known tasks, so
+// the survey reads the lane again and finds the lost task.
 func (pl *Planner) survey(now task.Millis, heads []task.LaneHead) {
 	for _, h := range heads {
 		l := pl.lanes[h.Lane]
@@ -39,8 +40,8 @@ func (pl *Planner) survey(now task.Millis, heads []task.LaneHead) {
 }
 
 // needsMore reports whether l must be read further from its cursor. If l is
-// behind, that is when half of its room is empty. Otherwise it is when half of
-// the window has passed.
+// behind, it must be read when half of its room is empty, and otherwise when
+// half of the window has passed.
 func (pl *Planner) needsMore(l *lane, now task.Millis) bool {
 	if l.behind {
 		return pl.room(l) > l.order.len()/2
@@ -48,9 +49,10 @@ func (pl *Planner) needsMore(l *lane, now task.Millis) bool {
 	return l.cursor.Due <= now.Add(pl.config.Window/2)
 }
 
-// requestRead adds l to its namespace's queue of lanes to read. due is when a
-// task of l may be due. The lane that has waited longest is read first: since
-// due, or since its last read.
+// requestRead adds l to its namespace's queue of lanes to read. due is the
+// earliest time at which a task of l can be due. The lane that has waited
+// longest is read first. Its wait begins at due, or at its last read, if that
+// was later.
 func (pl *Planner) requestRead(l *lane, due task.Millis) {
 	if l.needsRead {
 		return
@@ -144,11 +146,11 @@ type keptHint struct {
 	seq uint64
 }
 
-// keepHint keeps a hint for an unknown task in the part of a lane that is left
-// for a read. A read that is under way may not see the task, because the task
-// may be younger. Without this, only the poll would find it. In a burst into
-// one lane that is read in parts, many tasks were late by a poll. At most one
-// Peek's worth of hints is kept for each namespace.
+// keepHint stores a hint for an unknown task of a lane that is being read. The
+// read may have started before the task existed, and only the next poll would
+// find the task. Without kept hints, many tasks were late by one poll when a
+// burst came into a lane that is read in parts. At most one Peek's worth of
+// hints is kept for each namespace.
 func (pl *Planner) keepHint(l *lane, e task.Entry) {
 	if t := l.queue.namespace; l.reading && l.known[e.Name] == nil && t.keptHints < peekChunk {
 		t.keptHints++
@@ -156,8 +158,8 @@ func (pl *Planner) keepHint(l *lane, e task.Entry) {
 	}
 }
 
-// applyKeptHints applies the hints that came during a read. A task in a part
-// that is still left will be seen by the next read.
+// applyKeptHints applies the hints that came during a read. If a task is in a
+// part that is still left, the next read finds it.
 func (pl *Planner) applyKeptHints(now task.Millis) {
 	kept := pl.keptHints
 	pl.keptHints = nil
@@ -173,8 +175,8 @@ func (pl *Planner) applyKeptHints(now task.Millis) {
 	}
 }
 
-// absorbEntry applies one entry of a read. It reports whether that changed
-// anything.
+// absorbEntry applies one entry of a read. It reports whether the known tasks
+// changed.
 func (pl *Planner) absorbEntry(r Read, e task.Entry) bool {
 	_, old := pl.taken[e.Key()]
 	return !old && pl.applyEntry(r.lane, e, r.seq)

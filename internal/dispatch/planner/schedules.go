@@ -2,7 +2,7 @@ package planner
 
 import "github.com/foliot/foliot/internal/task"
 
-// Schedules have lanes of their own in the due index, and in the Planner too:
+// Schedules have lanes of their own, in the due index and in the Planner, so
 // they are found in the same way as tasks. But they are not claimed, need no
 // slot and have no limits. At its instant a schedule is fired, and the task
 // that it creates waits in the lane of the task.
@@ -32,7 +32,8 @@ func (pl *Planner) placeSchedules(l *lane, now task.Millis) {
 	pl.arm(&l.wakeup, wake, 0)
 }
 
-// endedOne records the end of an occurrence for which its schedule may wait.
+// endedOne records that an occurrence has ended. Its schedule may wait for
+// that.
 func (pl *Planner) endedOne(e task.Entry) {
 	t := pl.namespaceOf(e.Lane.Namespace)
 	if len(t.ended) == 0 {
@@ -46,7 +47,7 @@ func (pl *Planner) fires() bool { return len(pl.ended) > 0 || len(pl.firing) > 0
 
 // TakeFires returns at most limit schedules that are due, or that waited for an
 // occurrence that has ended. Namespaces take turns: a namespace with many
-// schedules delays another one's few by at most one batch.
+// schedules delays the schedules of another namespace by at most one batch.
 func (pl *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
 	for len(pl.ended) > 0 && len(fires) < limit/2 {
 		t := pl.ended[0]
@@ -88,8 +89,9 @@ func (pl *Planner) fired(l *lane) task.Key {
 	return key
 }
 
-// FireAnswered does the work of Answered for a schedule. The schedule may not
-// have been due, because an occurrence ended: then it is not hidden from reads.
+// FireAnswered does the work of Answered for a schedule. If the schedule was
+// fired because an occurrence ended, and it was not due, it is not hidden from
+// reads. In that case there is nothing to record.
 func (pl *Planner) FireAnswered(k task.Key) {
 	if _, taken := pl.taken[k]; taken {
 		pl.Answered(k)

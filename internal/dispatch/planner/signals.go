@@ -4,11 +4,11 @@ import "time"
 
 // Signals reports which of the caller's goroutines have work.
 type Signals struct {
-	Claim   bool // a task may start: call Take
+	Claim   bool // a task can start: call Take
 	Fire    bool // a schedule is due: call TakeFires
 	Refill  bool // a lane has room for more tasks, or work is left: call Reads and Work
 	Survey  bool // lanes without known tasks must be read: call BeginRounds
-	Permits bool // a part of a shared limit must be requested or given back: call Asks
+	Permits bool // a part of a shared limit must be requested or returned: call Asks
 }
 
 // Signals returns the work that is ready. It reports a survey only once.
@@ -42,10 +42,10 @@ func (pl *Planner) Several() bool { return len(pl.namespaces) > 1 }
 // open or half-open.
 func (pl *Planner) Size() (tasks, lanes, broken int) { return pl.total, len(pl.lanes), pl.broken }
 
-// StoreAway records that the store, or a shard of it, did not reply. While the
-// store is unavailable, the receiver is not the only reason why tasks wait.
-func (pl *Planner) StoreAway() { pl.away = pl.monotonic }
+// StoreAway records that the store, or a shard of it, did not reply. The time
+// up to now does not count as a delay by the receiver: see delayedFor.
+func (pl *Planner) StoreAway() { pl.storeFailedAt = pl.monotonic }
 
-// Until returns how long it is until b, which must be set by the monotonic
+// Until returns how long it is until b, whose time must be on the monotonic
 // clock.
 func (pl *Planner) Until(b *Wakeup) time.Duration { return b.Monotonic - pl.monotonic }

@@ -1,6 +1,6 @@
 package planner
 
-// class is a class of receivers. It decides which slots an attempt may use.
+// class is a class of receivers. It decides which slots an attempt can use.
 type class uint8
 
 const (
@@ -10,43 +10,42 @@ const (
 	classes
 )
 
-// slots decides which lanes may start another attempt. Receivers that hang must
-// leave room for those that do not, and before its first reply a receiver may
-// be of either kind.
+// slots decides which lanes are allowed to start another attempt. Hanging
+// receivers must not use all slots. Before the first reply of a receiver, the
+// server cannot know whether it hangs.
 //
-// Proven receivers may use all slots. Unknown and suspect receivers together
-// may use three quarters, and suspect ones alone one quarter. So whatever
-// number of new receivers hangs, a quarter of the slots remains for those that
-// reply. And whatever number of known receivers hangs, half of the slots
-// remains for new ones.
+// Proven receivers can use all slots. Unknown and suspect receivers together
+// can use three quarters of the slots, and suspect receivers alone one quarter.
+// So even if all new receivers hang, a quarter of the slots remains for proven
+// receivers. And even if all known receivers hang, half of the slots remains
+// for new receivers.
 //
 // These rules apply to the slots of each class:
 //
-//   - Within its allowance a lane may start an attempt while it has fewer under
-//     way than slots are left, and while slots are not scarce. They are scarce
-//     when at most an eighth of them is left, or at most half if the receiver
-//     is not proven. The allowance is small at first. It grows by one with each
-//     reply (any status) that comes while the allowance is used up, so it
-//     doubles in each round. It is halved with each attempt that ends without a
-//     reply.
-//   - A lane with no attempt under way may also use scarce slots, except for a
-//     sixteenth of all if the receiver is proven.
-//   - Beyond its allowance a lane may borrow while more than half of the slots
-//     are left, and as many as are left beyond that half. So a burst to a busy
-//     host need not wait for its allowance to grow. If the receiver is not
-//     proven, the limit is seven eighths instead of a half.
+//   - A lane below its allowance can start an attempt if it has fewer attempts
+//     under way than free slots, and slots are not scarce. They are scarce when
+//     at most an eighth of them is free, or at most half if the receiver is not
+//     proven. The allowance is small at first. It grows by one with each reply
+//     (any status) that comes while the allowance is used up, so it doubles in
+//     each round. It is halved with each attempt that ends without a reply.
+//   - A lane without attempts under way can use scarce slots too. If its
+//     receiver is proven, it must leave one sixteenth of all slots free.
+//   - A lane above its allowance can borrow slots while more than half of the
+//     slots are free. It can borrow at most the free slots above that half. So
+//     a burst to a busy host need not wait for its allowance to grow. If the
+//     receiver is not proven, the limit is seven eighths instead of a half.
 //   - A lane in quarantine needs any one slot of its class: the quarantine slot
 //     admits one attempt at a time on the whole server.
-//   - A queue may start attempts at receivers that are not proven while it has
-//     fewer than three such attempts for each slot left. So a queue whose new
+//   - A queue can start attempts at receivers that are not proven while it has
+//     fewer than three such attempts for each free slot. So a queue whose new
 //     receivers all hang leaves a quarter of those slots to the other queues.
 //
-// These rules alone would give most slots to the queue with most lanes: if all
-// slots are taken and one becomes free, only a lane with no attempt under way
-// could use it. So a queue with less than its share may start attempts within
-// its lanes' allowances as long as any slot is left. The share is seven eighths
-// of all slots, divided among the namespaces that could start a task now, and
-// among the queues of each. It is half of that for a queue that is alone.
+// These rules alone favour queues with many lanes. If all slots are taken and
+// one becomes free, only a lane without attempts could use it. So a queue below
+// its share can start attempts within its lanes' allowances as long as any slot
+// is free. The share is seven eighths of all slots, divided among the
+// namespaces that could start a task now, and among the queues of each
+// namespace. A queue that is alone gets half of that.
 //
 // The simpler rule, "fewer running than there are free slots", was built first:
 // eleven hanging lanes, arriving one after another, took every slot.
@@ -60,10 +59,10 @@ func newSlots(n int) slots { return slots{all: n, free: n} }
 // base is the first allowance of a lane.
 func (s *slots) base() int { return max(s.all/256, 1) }
 
-// most is how many attempts one lane may have under way at most.
+// most is the largest number of attempts that one lane can have under way.
 func (s *slots) most() int { return (s.all + 1) / 2 }
 
-// pool is how many slots a class may use.
+// pool is how many slots a class can use.
 func (s *slots) pool(c class) int {
 	switch c {
 	case unknown:
@@ -124,7 +123,7 @@ type Evidence uint8
 
 // The kinds of evidence.
 const (
-	Nothing  Evidence = iota // none: the claim was refused, or we ended the attempt
+	Nothing  Evidence = iota // no evidence: the claim was refused, or the server interrupted the attempt
 	Unsent                   // nothing was written to the network
 	Replied                  // the receiver replied, with a status other than the next two
 	Deferred                 // it replied that it wants no request for a while

@@ -12,7 +12,7 @@ type Destination struct {
 	Namespace, Host string // host:port
 
 	Breaker Breaker
-	Until   time.Time // nothing is sent before: its breaker is open, or it asked for a delay; zero: neither
+	Until   time.Time // the end of its open breaker or of the delay it asked for; nothing is sent before; zero means neither
 
 	Running   int           // attempts under way
 	Waiting   int           // known tasks that wait
@@ -32,7 +32,7 @@ const (
 	LimitSuspended   Limit = "suspended"   // its namespace is suspended
 	LimitPurge       Limit = "purge"       // a purge is under way
 	LimitPause       Limit = "pause"       // the queue is paused
-	LimitConcurrency Limit = "concurrency" // as many attempts are under way as may be
+	LimitConcurrency Limit = "concurrency" // as many attempts are under way as the limit allows
 	LimitRate        Limit = "rate"        // its tokens are used up
 	// LimitDestination stands for breakers, for delays that receivers asked
 	// for, and for the limit per destination.
@@ -56,20 +56,22 @@ type QueueState struct {
 	Oldest  time.Duration // for how long the first of them has been due
 }
 
-// walk is one pass over one of the Planner's maps. The map may change during
-// spent, so each member is consistent, but not the list as a whole. Removed
-// members are left out, and new members may be included.
+// walk is one pass over one of the Planner's maps. The map can change during
+// paused. So the list is not a snapshot, but each of its members is consistent.
+// Removed members are left out, and new members can be included.
 type walk struct {
 	now   time.Time // of the wall clock
 	pause func(cost int) time.Time
 }
 
-// spent must be called after each part. It may let others use the Planner.
-func (w *walk) spent(cost int) { w.now = w.pause(cost) }
+// paused must be called after each part. During the call other goroutines can
+// use the Planner.
+func (w *walk) paused(cost int) { w.now = w.pause(cost) }
 
 // Destinations returns the state of each destination. It calls pause after each
-// part of the walk, with the cost of the part in units of about 100 ns. pause
-// may let others use the Planner. It must return the time of the wall clock.
+// part of the walk, with the cost of the part in units of about 100 ns. During
+// pause other goroutines can use the Planner. pause must return the time of the
+// wall clock.
 func (pl *Planner) Destinations(now time.Time, pause func(cost int) time.Time) []Destination {
 	var list []Destination
 	w := &walk{now, pause}
@@ -109,28 +111,28 @@ func (pl *Planner) destination(t *destination, w *walk) Destination {
 	if until := t.closedUntil(); until > pl.monotonic {
 		d.Until = pl.wallAt(until, w.now)
 	}
-	for i := 0; i < len(t.lanes); i++ { // the list may change in spent
+	for i := 0; i < len(t.lanes); i++ { // the list may change in paused
 		l := t.lanes[i]
 		d.Waiting += l.order.len()
 		d.Allowance += l.allowance
 		overdue, oldest := l.overdue(task.FloorMillis(w.now))
 		d.Overdue, d.Oldest = d.Overdue+overdue, max(d.Oldest, oldest)
-		w.spent(1 + overdue)
+		w.paused(1 + overdue)
 	}
-	w.spent(1)
+	w.paused(1)
 	return d
 }
 
 func (pl *Planner) queueState(q *queue, w *walk) QueueState {
 	s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running}
-	for i := 0; i < len(q.lanes); i++ { // the list may change in spent
+	for i := 0; i < len(q.lanes); i++ { // the list may change in paused
 		l := q.lanes[i]
 		s.Waiting += l.order.len()
 		overdue, oldest := l.overdue(task.FloorMillis(w.now))
 		s.Overdue, s.Oldest = s.Overdue+overdue, max(s.Oldest, oldest)
-		w.spent(1 + overdue)
+		w.paused(1 + overdue)
 	}
-	w.spent(1)
+	w.paused(1)
 	s.Limit, s.Next = pl.limitOf(q, w.now)
 	return s
 }
@@ -164,8 +166,8 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 	return NoLimit, time.Time{}
 }
 
-// fits reports whether there is a slot for a task of q if it were the turn of
-// q.
+// fits reports whether there would be a slot for a task of q if q had its turn
+// now.
 func (pl *Planner) fits(q *queue) bool {
 	left := pl.left()
 	return q.quarantineNode.inTree && q.quarantineNode.cost.fit(left) || q.node.inTree && q.node.cost.fit(q.namespace.divide(left))
@@ -180,13 +182,13 @@ func (l *lane) overdue(now task.Millis) (n int, oldest time.Duration) {
 	return n, oldest
 }
 
-// dueBy counts the known tasks of l that are due at at, up to most. It visits
-// only those tasks and their neighbours in the heap.
-func (l *lane) dueBy(at task.Millis, most int) (n int) {
+// dueBy counts the known tasks of l that are due at or before until, and stops
+// at most. It visits only those tasks and their neighbours in the heap.
+func (l *lane) dueBy(until task.Millis, most int) (n int) {
 	items := l.order.items
 	var count func(i int)
 	count = func(i int) {
-		if i >= len(items) || items[i].due > at || n >= most {
+		if i >= len(items) || items[i].due > until || n >= most {
 			return
 		}
 		n++

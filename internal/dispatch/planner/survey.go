@@ -9,8 +9,7 @@ import (
 
 const (
 	// pageLanes bounds one page of a round. roundPages bounds the namespaces
-	// that have a page in one step. So much is done while the lock is held
-	// once.
+	// that have a page in one step. This is the work of one critical section.
 	pageLanes, roundPages = 256, 64
 	// lanePause is how long the next round of a namespace waits for each lane
 	// that the last round has seen. So rounds cost about a tenth of a
@@ -20,21 +19,21 @@ const (
 )
 
 // round is the survey of a namespace. It compares known lanes with the store's
-// lanes, and checks everything that has a wake-up, in case one was lost. A
-// round is done in pages, and the rounds of all namespaces take turns, page by
-// page. So a namespace of a hundred thousand lanes delays neither the others
-// nor the lock.
+// lanes. It also checks everything that has a wake-up, because a wake-up could
+// have been lost. A round is done in pages, and the rounds of all namespaces
+// take turns, page by page. So a namespace with 100,000 lanes neither delays
+// other namespaces nor holds the lock for long.
 type round struct {
 	under bool          // the round is under way; the namespace is in Planner.rounds, or in a step
 	again bool          // another round must follow directly
-	next  time.Duration // when the next round may begin
+	next  time.Duration // the earliest begin of the next round
 	poll  uint64        // the last poll in which the store named the namespace
 
 	// Valid while the round is under way.
-	began time.Duration
-	back  bool // the wall clock has stepped back since the last round
-	lanes int  // number of lanes it has seen
-	idle  int  // number of destinations without tasks it has seen
+	began       time.Duration
+	steppedBack bool // the wall clock has stepped back since the last round
+	lanes       int  // number of lanes it has seen
+	idle        int  // number of destinations without tasks it has seen
 	// The indexes down to which lanes, queues and destinations were checked.
 	lane, queue, destination int
 	from                     store.LaneCursor
@@ -70,7 +69,7 @@ func (pl *Planner) BeginRounds(now task.Millis, names []string) {
 func (pl *Planner) beginRound(t *namespace, now task.Millis) {
 	r := &t.round
 	*r = round{
-		under: true, poll: r.poll, began: pl.monotonic, back: r.checked > now, checked: now,
+		under: true, poll: r.poll, began: pl.monotonic, steppedBack: r.checked > now, checked: now,
 		lane: len(t.lanes), queue: len(t.all), destination: len(t.destinations), read: r.poll != pl.polls,
 	}
 	pl.rounds = append(pl.rounds, t)
@@ -112,7 +111,8 @@ func (pl *Planner) AbsorbPages(now task.Millis, pages []Page, found []store.Lane
 	}
 }
 
-// rotateRounds puts t behind the others, or ends its round if all was checked.
+// rotateRounds moves t to the end of Planner.rounds, or ends its round if every
+// lane, queue and destination was checked.
 func (pl *Planner) rotateRounds(t *namespace, now task.Millis) {
 	r := &t.round
 	if !r.read || r.lane > 0 || r.queue > 0 || r.destination > 0 {
@@ -135,8 +135,9 @@ func (pl *Planner) forgetNamespace(t *namespace) {
 }
 
 // checkSome checks the next lanes of t, or queues and destinations if no lanes
-// are left: at most limit of each. It goes from the last index down. If a lane
-// is removed, its index goes to a lane that was checked before.
+// are left: at most limit of each. It counts down from the last index. If a
+// lane is removed, the last lane takes its index, and that lane was checked
+// before.
 func (pl *Planner) checkSome(t *namespace, now task.Millis, limit int) {
 	r := &t.round
 	for n := limit; n > 0 && r.lane > 0; n-- {
@@ -165,23 +166,23 @@ func (pl *Planner) checkSome(t *namespace, now task.Millis, limit int) {
 
 // checkLane repairs the effect of a lost wake-up, and removes an idle lane.
 func (pl *Planner) checkLane(l *lane, now task.Millis) {
-	if l.queue.namespace.round.back {
+	if l.queue.namespace.round.steppedBack {
 		pl.shortenWindow(l, now)
 	}
 	switch {
 	case l.state == waiting && l.wakeup.Wall <= now:
 		pl.Wake(&l.wakeup, now)
-	case l.state == idle && l.running == 0 && !l.needsRead && !l.firing && !pl.remember(l, now):
+	case l.state == idle && l.running == 0 && !l.needsRead && !l.firing && !pl.mustKeep(l, now):
 		pl.drop(l, now)
 	}
 }
 
 func (pl *Planner) checkQueue(q *queue, now task.Millis) {
-	// Time changes no other queue.
+	// // Other queues do not change with time.
 	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.namespace.suspended {
 		pl.refresh(q, now)
 	}
-	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(pl.monotonic) > 0 || q.lease != nil && !q.lease.spent() {
+	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(pl.monotonic) > 0 || q.lease != nil && !q.lease.released() {
 		return
 	}
 	pl.arm(&q.wakeup, 0, 0)

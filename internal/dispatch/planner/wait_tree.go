@@ -2,9 +2,9 @@ package planner
 
 import "math"
 
-// cost is the condition under which an attempt may start: for each class of
-// receiver, more slots than the number must be left to the class. The condition
-// holds if it holds for any one class.
+// cost is the condition under which an attempt can start. It holds a number of
+// slots for each class of receivers. An attempt can start if at least one class
+// has more free slots than its number.
 //
 // The last number, share, allows a start while the queue has less than its
 // share. It is the number of attempts that the queue has under way.
@@ -36,13 +36,13 @@ type node[T any] struct {
 	inTree      bool
 	weight      uint32   // random: it decides the shape of the tree
 	minCost     cost     // the minimum of the subtree
-	left, right *node[T] // before and behind
+	left, right *node[T] // the subtrees with smaller and larger ranks
 }
 
 // rank is the order of a tree: by since, then by the number of the last pick.
 type rank struct {
 	since    int64
-	lastPick uint64 // number of the last pick; 0: none
+	lastPick uint64 // number of the last pick; zero means none
 	number   uint64 // unique in the tree
 }
 
@@ -56,11 +56,11 @@ func (o rank) before(p rank) bool {
 	return o.number < p.number
 }
 
-// waitTree keeps nodes in order and finds the first one that may run. It is a
+// waitTree keeps nodes in order and finds the first node that can run. It is a
 // treap: a search tree by rank and a heap by weight, so that it is balanced for
-// any input. Each step costs O(log n). A heap would be too slow: nodes that may
-// not run gather at its top, because their receivers hang, and each pick would
-// look at all of them.
+// any input. Each step costs O(log n). A heap would be too slow: nodes that
+// cannot run, because their receivers hang, gather at its top, and each pick
+// would look at all of them.
 type waitTree[T any] struct {
 	root *node[T]
 	size int
@@ -74,7 +74,7 @@ func (r *waitTree[T]) minCost() cost {
 	return r.root.minCost
 }
 
-// first returns the first node that may run if left slots are left, or nil if
+// first returns the first node that can run if left slots are left, or nil if
 // there is none.
 func (r *waitTree[T]) first(left cost) *node[T] {
 	s := r.root

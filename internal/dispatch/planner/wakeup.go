@@ -6,13 +6,14 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Wakeup is a moment at which the Planner must be called: of the wall clock
-// when a task becomes due, of the monotonic clock when a wait ends. The caller
-// keeps a timer for each Wakeup, and calls Wake when the timer fires.
+// Wakeup is a moment at which the Planner must be called. When a task becomes
+// due, it is a time of the wall clock. When a wait ends, it is a time of the
+// monotonic clock. The caller keeps a timer for each Wakeup, and calls Wake
+// when the timer fires.
 type Wakeup struct {
 	owner     wakeable
-	Wall      task.Millis   // 0: not by this clock
-	Monotonic time.Duration // 0: not by this clock
+	Wall      task.Millis   // zero means not on this clock
+	Monotonic time.Duration // zero means not on this clock
 
 	dirty bool   // the moment has changed; it is in Planner.dirty
 	Timer uint64 // for the caller: the number of the timer that is set for the moment
