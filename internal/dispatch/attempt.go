@@ -85,7 +85,7 @@ func (d *Dispatcher) attempt(a *attempt) {
 // end passes the outcome of an attempt to the settler.
 func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	o.GaveWay = o.Verdict == task.Interrupted && errors.Is(context.Cause(a.ctx), ErrQuarantineTurn)
-	o.Barred = a.Barred
+	o.ReceiverDelay = a.ReceiverDelay
 	a.outcome = o
 	a.over.Store(true)
 	d.leases.Remove(a.timer)

@@ -193,7 +193,7 @@ func (t *Task) age(lease *Lease, o *Outcome) {
 	}
 	t.Aged += max(o.Latency, 0)
 	if t.FirstAttemptAt != lease.Since { // nothing ages before its first attempt
-		t.Aged += max(min(o.Barred, lease.Since.Sub(t.Due)), 0)
+		t.Aged += max(min(o.ReceiverDelay, lease.Since.Sub(t.Due)), 0)
 	}
 }
 

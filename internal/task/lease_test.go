@@ -241,15 +241,15 @@ func TestAttemptsAndTheirWaitsCountAgainstMaxAge(t *testing.T) {
 
 func TestTheWaitForAnOpenBreakerCountsAgainstMaxAge(t *testing.T) {
 	first := create(t, func(s *Spec) { s.Retry.MaxAge = time.Hour })
-	barred := Outcome{Verdict: Failure, Barred: 2 * time.Hour}
-	again := settle(t, first.Due+day, claim(t, first.Due+day, first, "token"), barred)
+	delayed := Outcome{Verdict: Failure, ReceiverDelay: 2 * time.Hour}
+	again := settle(t, first.Due+day, claim(t, first.Due+day, first, "token"), delayed)
 	if again.State != Scheduled {
 		t.Fatalf("it died of its first attempt: %s", again.Reason)
 	}
-	if got := settle(t, again.Due+day, claim(t, again.Due+day, again, "token"), barred); got.State != Dead || got.Reason != ReasonAge {
+	if got := settle(t, again.Due+day, claim(t, again.Due+day, again, "token"), delayed); got.State != Dead || got.Reason != ReasonAge {
 		t.Errorf("%v after two hours behind a breaker, aged %v", got.State, got.Aged)
 	}
-	if got := settle(t, again.Due, claim(t, again.Due, again, "token"), barred); got.State != Scheduled {
+	if got := settle(t, again.Due, claim(t, again.Due, again, "token"), delayed); got.State != Scheduled {
 		t.Errorf("%v: the breaker was open, but the task was not due then", got.State)
 	}
 }

@@ -29,18 +29,18 @@ const (
 
 // Outcome is the end of one attempt.
 type Outcome struct {
-	Verdict    Verdict
-	Reason     string        // of a Refusal: a stable code, "gone", "no_retry", "egress_denied"
-	Status     int           // 0: no reply came
-	Error      string        // a sentence for people; "" for a Success
-	Detail     string        // for operators only: an address of the internal network
-	StartedAt  Millis        // when the request began to be written
-	Latency    time.Duration // from StartedAt to the reply's end, or to the error
-	Late       time.Duration // from the due time to the start; more precise than StartedAt, which has whole milliseconds
-	Barred     time.Duration // how long before the claim only the receiver delayed the task, by its breaker or its Retry-After
-	RetryAfter time.Duration // of a Deferral
-	Reply      string        // the reply's first bytes, at most MaxReplyKept, valid UTF-8
-	GaveWay    bool          // of an Interrupted attempt: it stopped for other tasks in quarantine, and has shown nothing yet
+	Verdict       Verdict
+	Reason        string        // of a Refusal: a stable code, "gone", "no_retry", "egress_denied"
+	Status        int           // 0: no reply came
+	Error         string        // a sentence for people; "" for a Success
+	Detail        string        // for operators only: an address of the internal network
+	StartedAt     Millis        // when the request began to be written
+	Latency       time.Duration // from StartedAt to the reply's end, or to the error
+	Late          time.Duration // from the due time to the start; more precise than StartedAt, which has whole milliseconds
+	ReceiverDelay time.Duration // how long before the claim only the receiver delayed the task, by its breaker or its Retry-After
+	RetryAfter    time.Duration // of a Deferral
+	Reply         string        // the reply's first bytes, at most MaxReplyKept, valid UTF-8
+	GaveWay       bool          // of an Interrupted attempt: it stopped for other tasks in quarantine, and has shown nothing yet
 }
 
 // Delivery is an attempt that dispatch hands to the sender.

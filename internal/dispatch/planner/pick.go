@@ -10,8 +10,8 @@ import (
 // of its queue. A task that was run by hand needs no token: it ignores the
 // rate.
 type Pick struct {
-	Key    task.Key
-	Barred time.Duration // how long only the receiver has delayed the task: see task.Outcome
+	Key           task.Key
+	ReceiverDelay time.Duration // how long only the receiver has delayed the task: see task.Outcome
 
 	lane  *lane
 	probe uint64 // the number of the pick; zero means that the result of the attempt decides about no breaker
@@ -107,9 +107,9 @@ func (pl *Planner) moved(l *lane, now task.Millis) bool {
 func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 	it, q, t := l.order.min(), l.queue, l.destination
 	p := Pick{
-		Key:    task.Key{Namespace: l.name.Namespace, Name: it.name},
-		Barred: t.delayedFor(max(q.free, pl.storeFailedAt), pl.monotonic),
-		lane:   l, class: t.class, picked: pl.monotonic,
+		Key:           task.Key{Namespace: l.name.Namespace, Name: it.name},
+		ReceiverDelay: t.delayedFor(max(q.free, pl.storeFailedAt), pl.monotonic),
+		lane:          l, class: t.class, picked: pl.monotonic,
 	}
 	pl.forget(l, it)
 	pl.taken[p.Key] = false
