@@ -104,7 +104,7 @@ var layers = []layer{
 		why: "a crontab is read by itself: the command line decides how to use the result",
 	},
 	{
-		path: "internal/trusted",
+		path: "internal/trustedclock",
 		why:  "a clock is a function of two others: its callers decide what ends by it",
 	},
 	{
@@ -127,12 +127,12 @@ var layers = []layer{
 	},
 	{
 		path: "internal/dispatch", may: []string{"wheel", "internal/task", "internal/store", "internal/settings", "internal/dispatch/planner", "internal/sparselog"},
-		tests: []string{"internal/store/redisstore", "internal/trusted", "internal/dispatch/permittest"}, // limits that several dispatchers share; a clock as the server has it
+		tests: []string{"internal/store/redisstore", "internal/trustedclock", "internal/dispatch/permittest"}, // limits that several dispatchers share; a clock as the server has it
 		why:   "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",
 	},
 	{
 		path: "internal/maintenance", may: []string{"internal/task", "internal/store", "internal/settings"},
-		tests: []string{"internal/dispatch", "internal/trusted"}, // schedules and tokens when the clock is set
+		tests: []string{"internal/dispatch", "internal/trustedclock"}, // schedules and tokens when the clock is set
 		why:   "work in the background uses the store's contract, as all other packages do",
 	},
 	{
@@ -182,7 +182,7 @@ var layers = []layer{
 	},
 	{
 		path:  "internal/store/redisstore/serverclock",
-		tests: []string{"internal/trusted"}, // the time of expiry when a server's clock is set
+		tests: []string{"internal/trustedclock"}, // the time of expiry when a server's clock is set
 		why:   "the clocks of servers are a function of their replies: the requests are made above",
 	},
 	{
@@ -222,7 +222,7 @@ var layers = []layer{
 		why:  "repairs look at keys, not at calls: they need one function of the store",
 	},
 	{
-		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/trusted", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
+		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/trustedclock", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and lowwater",
 		size: "a step reads, applies, puts and learns in one loop, with the quotas, the fences and the settings of its moment, and they lock each other",
@@ -263,7 +263,7 @@ var layers = []layer{
 			"internal/store/pebblestore",
 			"internal/store/memstore",
 			"internal/settings",
-			"internal/api", "internal/buildinfo", "internal/dispatch", "internal/redischeck", "internal/store", "internal/task", "internal/telemetry", "internal/trusted",
+			"internal/api", "internal/buildinfo", "internal/dispatch", "internal/redischeck", "internal/store", "internal/task", "internal/telemetry", "internal/trustedclock",
 			"internal/maintenance", "internal/sparselog", "internal/webhook", "internal/wire",
 		},
 		why: "a node is wired here: flags, listeners and certificates belong to the server in front of it",

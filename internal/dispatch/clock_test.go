@@ -10,14 +10,14 @@ import (
 	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/trusted"
+	"github.com/foliot/foliot/internal/trustedclock"
 )
 
 // shifted is a wall clock that is ahead of or behind ours by a fixed time.
 type shifted struct {
 	by       atomic.Int64
 	once     sync.Once
-	follower *trusted.Clock
+	follower *trustedclock.Clock
 }
 
 func (s *shifted) set(by time.Duration) { s.by.Store(int64(by)) }

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/trusted"
+	"github.com/foliot/foliot/internal/trustedclock"
 )
 
 // trusted returns the trusted time of the clock. It starts with its first call,
 // in the bubble.
 func (s *shifted) trusted() func() time.Time {
 	return func() time.Time {
-		s.once.Do(func() { s.follower = trusted.New(s.now, nil) })
+		s.once.Do(func() { s.follower = trustedclock.New(s.now, nil) })
 		return s.follower.Now()
 	}
 }
@@ -63,7 +63,7 @@ func TestAClockThatStaysAheadIsTrustedAfterAWhile(t *testing.T) {
 		b.apply(task.Cancel{Key: key("done")})
 		b.pass(2 * time.Second)
 		clock.set(365 * 24 * time.Hour)
-		b.pass(trusted.Lasts - time.Second)
+		b.pass(trustedclock.Lasts - time.Second)
 		b.wantState("done", task.Cancelled)
 		b.pass(3 * time.Second)
 		if _, err := b.store.Get(t.Context(), key("done")); err == nil {

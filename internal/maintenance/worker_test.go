@@ -17,7 +17,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/trusted"
+	"github.com/foliot/foliot/internal/trustedclock"
 )
 
 // TestMain lets package time read time zones of the tests. It looks for their
@@ -271,7 +271,7 @@ func TestAClockThatIsAheadForAMomentForgetsNoToken(t *testing.T) {
 		_, hash := settings.MintToken()
 		configure(t, s, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: operator},
 			settings.AddToken{Namespace: task.DefaultNamespace, Scope: settings.ScopeRead, Hash: hash, ExpiresAt: now().Add(time.Hour)})
-		run(t, Config{Now: clock, Trusted: trusted.New(clock, nil).Now, KeepTokens: time.Hour, ForgetEvery: time.Second}, s)
+		run(t, Config{Now: clock, Trusted: trustedclock.New(clock, nil).Now, KeepTokens: time.Hour, ForgetEvery: time.Second}, s)
 		time.Sleep(10 * time.Second)
 		ahead.Store(int64(365 * 24 * time.Hour))
 		time.Sleep(1500 * time.Millisecond)
@@ -281,7 +281,7 @@ func TestAClockThatIsAheadForAMomentForgetsNoToken(t *testing.T) {
 			t.Error("a token that holds was forgotten")
 		}
 		ahead.Store(int64(365 * 24 * time.Hour))
-		time.Sleep(trusted.Lasts + 2*time.Second)
+		time.Sleep(trustedclock.Lasts + 2*time.Second)
 		synctest.Wait()
 		if s.Settings().TokenByHash(hash) != nil {
 			t.Error("a token that ended was never forgotten")

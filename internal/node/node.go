@@ -21,7 +21,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
-	"github.com/foliot/foliot/internal/trusted"
+	"github.com/foliot/foliot/internal/trustedclock"
 	"github.com/foliot/foliot/internal/webhook"
 )
 
@@ -82,7 +82,7 @@ type Node struct {
 func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Node, error) {
 	n := &Node{cfg: cfg, log: log, Now: time.Now, Fatal: make(chan error, 1), deaths: deaths{log: log}}
 	n.metrics = n.newMetrics()
-	n.Trusted = trusted.New(n.clock, trusted.Warn(log)).Now
+	n.Trusted = trustedclock.New(n.clock, trustedclock.Warn(log)).Now
 	if err := n.openStore(ctx); err != nil {
 		return nil, err
 	}

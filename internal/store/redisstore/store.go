@@ -25,7 +25,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/store/redisstore/scrub"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/trusted"
+	"github.com/foliot/foliot/internal/trustedclock"
 )
 
 var _ store.Store = (*Store)(nil)
@@ -161,7 +161,7 @@ type Store struct {
 	records  *records.Reader
 	claimed  claimedRecords
 	fences   fences
-	trusted  *trusted.Clock // the clock of Now
+	trusted  *trustedclock.Clock // the clock of Now
 	quotas   quotas
 	scrubber *scrub.Scrubber
 	lanes    *lanes.Index
@@ -221,8 +221,8 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s.log = audit.New(audit.Config{
 		Keep: c.AuditKeep, Length: c.AuditLength, Logger: c.Logger, Settings: s.Settings, Counts: s.readCounts, Record: s.record,
 	}, servers, s.shards, s.own)
-	warn := trusted.Warn(c.Logger)
-	s.trusted = trusted.NewWithin(s.nowWithin, func(ahead time.Duration) {
+	warn := trustedclock.Warn(c.Logger)
+	s.trusted = trustedclock.NewWithin(s.nowWithin, func(ahead time.Duration) {
 		warn(ahead)
 		s.own.WakeLoop() // sends a heartbeat, so that nodes that start now see the lag
 	})

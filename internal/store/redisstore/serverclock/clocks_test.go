@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/foliot/foliot/internal/trusted"
+	"github.com/foliot/foliot/internal/trustedclock"
 )
 
 // fakeClock is a clock with an offset from the monotonic one, and with drift.
@@ -97,7 +97,7 @@ func TestAnOutageDoesNotCountAsAClockStep(t *testing.T) {
 						c.Retain(func(addr string) bool { _, is := servers[addr]; return is })
 					}
 					answer()
-					followed := trusted.NewWithin(func() (earliest, latest time.Time) { return c.Within(c.Monotonic()) }, nil)
+					followed := trustedclock.NewWithin(func() (earliest, latest time.Time) { return c.Within(c.Monotonic()) }, nil)
 					for ended := time.Now().Add(away); time.Now().Before(ended); time.Sleep(time.Second) {
 						if lag := followed.Lag(); lag != 0 {
 							t.Fatalf("nothing is heard of Redis: the trusted time lags by %v", lag)

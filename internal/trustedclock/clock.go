@@ -1,4 +1,4 @@
-package trusted
+package trustedclock
 
 import (
 	"log/slog"
