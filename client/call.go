@@ -82,10 +82,8 @@ func (cn *conn) do(ctx context.Context, c *call) (got answer, err error) {
 		if !again || ctx.Err() != nil {
 			return got, withMaybeApplied(err, maybeApplied)
 		}
-		if ended := sleep(ctx, pause); errors.Is(ended, context.Canceled) {
+		if ended := sleep(ctx, pause); ended != nil {
 			return got, withMaybeApplied(fmt.Errorf("%w (%w while waiting to repeat it)", err, ended), maybeApplied)
-		} else if ended != nil {
-			return got, withMaybeApplied(err, maybeApplied)
 		}
 	}
 }

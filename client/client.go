@@ -25,7 +25,7 @@ type Client struct {
 }
 
 // Options configure a client. The zero Options suit a server on loopback that
-// has no tokens.
+// has no tokens. New copies them, so later changes have no effect.
 type Options struct {
 	// Token is sent as Authorization: Bearer. Default: no token is sent.
 	Token string
@@ -34,15 +34,17 @@ type Options struct {
 	// namespace, or "default".
 	Namespace string
 	// HTTPClient sends the requests. Set it to use a TLS configuration, a proxy
-	// or your own transport. New copies it and turns redirects off. Its own
-	// Timeout also ends long polls. Default: a client with a transport of its
-	// own, which Close ends.
+	// or your own transport. New copies the http.Client, not its transport, and
+	// turns redirects off. Its own Timeout also ends long polls. Default: a
+	// client with a transport of its own, whose idle connections Close closes.
 	HTTPClient *http.Client
 	// Timeout bounds one request, not counting the time that a long poll waits.
-	// The context of a call bounds all requests of that call together. Default:
-	// 60s.
+	// CancelMany and RetryMany have 30 minutes more, and Backfill has 5. The
+	// context of a call bounds all requests of that call together. Zero or less
+	// means 60s.
 	Timeout time.Duration
-	// Retry sets how often and how soon a call is repeated.
+	// Retry sets how often and how soon a call is repeated. The zero
+	// RetryPolicy makes up to 4 requests; Attempts 1 makes no repeats.
 	Retry RetryPolicy
 	// UserAgent identifies the program. Default: "foliot-go".
 	UserAgent string

@@ -30,7 +30,7 @@
 // its code with [ErrNotFound], [ErrExists], [ErrPrecondition] and others. A
 // [*TransportError] is returned if no reply came. [MaybeApplied] reports
 // whether the server may have applied the call although it returned an error.
-// Then read the task, or repeat the call if that is harmless.
+// In that case read the task, or repeat the call if that is harmless.
 //
 // # Retries
 //
@@ -39,25 +39,31 @@
 // After a request that may have arrived, it repeats only calls that can be
 // applied twice without harm:
 //
-//   - reads: Get, Poll, Wait, Page, List, Preview;
-//   - Create, Put of a task, Publish and Trigger: they carry an
-//     Idempotency-Key, made for each call. The server recognises a repeat by
-//     it, and answers with the task that the first request created;
+//   - all reads except Backup: Get, Poll, Wait, Page, List and Preview, and
+//     Live, Audit, Cluster, Shards, Egress and ExamineStore of Admin;
+//   - Create, CreateOnce, Put, PutOnce, Publish and PublishOnce of a task, and
+//     Trigger and TriggerOnce of a schedule: they carry an Idempotency-Key. The
+//     server recognises a repeat by it, and answers with the task that the
+//     first request created;
 //   - Backfill, which creates no task twice;
-//   - Pause and Resume of a queue, all revokes of a token, and
-//     Drain, ForceDrain and Undrain of a node;
-//   - without a condition: Put of a schedule, a queue or a namespace, Cancel,
-//     Touch, and Pause and Resume of a schedule. They name the wanted state.
+//   - Pause, PauseFor, PauseUntil and Resume of a queue;
+//   - Revoke, ForceRevoke and RevokeWith of a token;
+//   - Drain, ForceDrain and Undrain of a node;
+//   - without a condition: Put of a schedule, a queue or a namespace, Cancel
+//     and Touch of a task, and Pause and Resume of a schedule. They name the
+//     wanted state.
 //
 // All other calls are repeated only if the server certainly did not apply them:
 // no connection could be made, or the server replied 429. These are Patch, Run,
-// Retry, CreateBatch, CancelMany, RetryMany, Purge, Create of a token or a
-// secret, each Delete, and the calls of the last item with a [Condition]: a
-// repeat of those could fail because the first request succeeded.
+// Retry, CreateBatch, CreateBatchJSON, CancelMany and RetryMany of tasks, Purge
+// and PurgeExactly of a queue, Create of a token or a secret, each Delete, and
+// the calls of the last item with a [Condition]. A repeat of those could fail
+// because the first request succeeded. Backup is never repeated.
 //
 // The client obeys Retry-After. The context and [RetryPolicy] bound the whole
-// call: if a repeat would start after the context's deadline, the call returns
-// at once.
+// call. If the context's deadline would pass before the next request, the call
+// returns at once. Its error wraps context.DeadlineExceeded and the error of
+// the last request.
 //
 // # Tokens
 //

@@ -15,25 +15,27 @@ import (
 // Error is returned if the server refuses a call, or one item of a batch.
 type Error struct {
 	Op     string // verb and name of the call: "get order-42"; empty for an item of a batch
-	Status int    // HTTP status; 0: refused by this package, nothing was sent
-	Code   string // stable, for programs; docs/api.md lists the codes. Empty: another program replied
+	Status int    // HTTP status; zero means that this package refused the call and sent nothing
+	Code   string // stable, for programs; docs/api.md lists the codes. Empty means that another program replied
 	Field  string // path of the invalid field, parameter or header, if there is one
 	Detail string // a sentence for humans
 
-	// Count is set with ErrCount: the number of tasks that match the filter, or
-	// that are in the queue.
+	// Count is the number of tasks that match the filter, or that are in the
+	// queue. Only an ErrCount has it.
 	Count int
 	// ID and State describe the task that prevents the call: the existing task
-	// (ErrExists), or the finished or running task (ErrConflict). Both are
-	// empty in other errors.
+	// of an ErrExists, or a task whose state does not allow the change. Both
+	// are empty in other errors.
 	ID    string
 	State State
-	// Suggestion is the known name that is spelled most like an unknown field or parameter, and Allowed lists the values
-	// that Field may have. Kind and Name are those of the record that does not exist or is busy: "queue", "orders".
+	// Suggestion is the known name that is spelled most like an unknown field
+	// or parameter. Kind and Name identify the record that does not exist or is
+	// busy: "queue", "orders".
 	Suggestion, Kind, Name string
-	Allowed                []string
+	// Allowed lists the values that Field may have.
+	Allowed []string
 
-	// RetryAfter is the delay that the server asks for; 0: none.
+	// RetryAfter is the delay that the server asks for. Zero means none.
 	RetryAfter time.Duration
 	// MaybeApplied reports whether the server may have applied this request of
 	// the call, or an earlier one.
@@ -56,15 +58,16 @@ func (e *Error) Message() string {
 	return e.Field + ": " + e.Detail
 }
 
-// Is lets errors.Is find the sentinels of this package. It compares the code,
-// or the status for sentinels without a code.
+// Is reports whether target is a sentinel of this package that describes e.
+// errors.Is calls it. Some sentinels stand for one code, others for all codes
+// of a status, so an Error can match two of them.
 func (e *Error) Is(target error) bool {
 	s, ok := target.(*sentinel)
 	switch {
 	case !ok:
 		return false
 	case s.code != "":
-		return s.code == e.Code
+		return e.Code == s.code || e.Code == s.orCode && s.orCode != ""
 	}
 	return s.status == e.Status && (s.except == "" || s.except != e.Code)
 }
@@ -88,9 +91,10 @@ func (e *TransportError) Error() string {
 // Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// sentinel stands for a code, or for all codes of a status except one.
+// sentinel stands for a code or two, or for all codes of a status except one.
 type sentinel struct {
 	code   string
+	orCode string
 	status int
 	except string
 	text   string
@@ -99,14 +103,25 @@ type sentinel struct {
 func (s *sentinel) Error() string { return s.text }
 
 // Sentinels for errors.Is. The Code of an Error is more exact.
+//
+// ErrNotFound stands for status 404 of a record: the task, schedule, queue,
+// token, secret, node or namespace does not exist. ErrNamespace stands for the
+// last of these alone: the namespace of the call does not exist, or the
+// namespace that it names.
+//
+// ErrConflict stands for every 409: the present state of a task or of another
+// record does not allow the change. So errors.Is(err, ErrConflict) is true as
+// well for ErrExists, ErrLastToken and ErrLastNode. In the same way
+// ErrUnavailable stands for every 503, including ErrFull.
 var (
-	ErrNotFound     error = &sentinel{code: "not_found", text: "no object has that name"}
+	ErrNotFound     error = &sentinel{code: "not_found", orCode: codeNamespace, text: "no object has that name"}
+	ErrNamespace    error = &sentinel{code: codeNamespace, text: "the namespace does not exist"}
 	ErrExists       error = &sentinel{code: "exists", text: "a task of that name exists"}
 	ErrPrecondition error = &sentinel{code: "precondition_failed", text: "the condition does not hold"}
 	ErrCount        error = &sentinel{code: "count_differs", text: "the number of matching tasks differs from the expected number"}
 	ErrKeyReused    error = &sentinel{code: "idempotency_key_reused", text: "the idempotency key was used for a different request"}
-	ErrConflict     error = &sentinel{status: http.StatusConflict, text: "the task's state does not allow it"} // also matches ErrExists
-	ErrFull         error = &sentinel{code: "capacity", text: "the store is full"}                             // also matches ErrUnavailable
+	ErrConflict     error = &sentinel{status: http.StatusConflict, text: "the present state does not allow it"}
+	ErrFull         error = &sentinel{code: "capacity", text: "the store is full"}
 	ErrUnauthorized error = &sentinel{status: http.StatusUnauthorized, text: "the server requires a valid token"}
 	ErrForbidden    error = &sentinel{status: http.StatusForbidden, except: "quota_exceeded", text: "the token does not allow it"}
 	ErrQuota        error = &sentinel{code: "quota_exceeded", text: "the namespace has reached its quota"}
@@ -115,10 +130,13 @@ var (
 	ErrLastNode     error = &sentinel{code: "last_node", text: "no other node could take its shards"}
 	ErrUnavailable  error = &sentinel{status: http.StatusServiceUnavailable, text: "the server is stopping, or its store cannot be reached"}
 
-	// ErrReplaced is returned by Wait if another task was put in place of the
-	// awaited one.
+	// ErrReplaced is returned by Wait if another task was put in the place of
+	// the task that it waits for.
 	ErrReplaced = errors.New("another task was put in its place")
 )
+
+// codeNamespace is the code of an error about a missing namespace.
+const codeNamespace = "unknown_namespace"
 
 // MaybeApplied reports whether the server may have applied the call that
 // returned err. This is so if no reply came to a request that was sent, or if
@@ -136,8 +154,8 @@ func MaybeApplied(err error) bool {
 	return false
 }
 
-// withMaybeApplied returns err with MaybeApplied set for the whole call, which may have
-// sent several requests.
+// withMaybeApplied returns err with MaybeApplied set for the whole call, which
+// may have sent several requests.
 func withMaybeApplied(err error, maybeApplied bool) error {
 	var refused *Error
 	var transport *TransportError

@@ -6,10 +6,10 @@ import (
 )
 
 // Limit is the highest number of attempts. The zero Limit leaves the choice to
-// the queue, or else to the server.
+// the queue or, if the queue sets none, to the server.
 type Limit int
 
-// Unlimited sets no highest number of attempts: Retry.MaxAge decides alone.
+// Unlimited sets no highest number of attempts: only Retry.MaxAge ends them.
 const Unlimited Limit = -1
 
 // String returns the number, or "unlimited".
@@ -29,7 +29,7 @@ func (l Limit) wire() int {
 }
 
 // Duration is a time.Duration that may also be Forever. The zero Duration
-// leaves the choice to the queue, or else to the server.
+// leaves the choice to the queue or, if the queue sets none, to the server.
 type Duration time.Duration
 
 // Forever is a Duration that does not end.

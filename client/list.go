@@ -18,15 +18,15 @@ type Filter struct {
 	Reason    string  // why the tasks are dead, expired or cancelled
 	Labels    map[string]string
 	Schedule  string    // name of the schedule that created them
-	DueBefore time.Time // compared with DueAt, which retries do not move
-	DueAfter  time.Time
+	DueBefore time.Time // exclusive: DueAt, which retries do not move, is before this. Zero means no bound
+	DueAfter  time.Time // exclusive: DueAt is after this. Zero means no bound
 	// All must be set to call CancelMany or RetryMany without any of these
 	// fields.
 	All bool
 	// Expect makes CancelMany and RetryMany change nothing unless exactly this
 	// many tasks match. Otherwise they return ErrCount, and the Error's Count
 	// is the number of matching tasks. Tasks that begin to match after the
-	// count are left alone. At most a million; nil: any number.
+	// count are left alone. At most a million. nil means any number.
 	Expect *int
 }
 

@@ -52,8 +52,7 @@ func (ns Namespaces) Put(ctx context.Context, name string, s NamespaceSettings, 
 	return ns.one(ctx, "put namespace", name, &call{method: http.MethodPut, body: body, header: headerOf(conds), repeatable: len(conds) == 0})
 }
 
-// Get returns a namespace. Errors: an Error of code unknown_namespace,
-// ErrForbidden.
+// Get returns a namespace. Errors: ErrNotFound, ErrForbidden.
 func (ns Namespaces) Get(ctx context.Context, name string) (*Namespace, error) {
 	return ns.one(ctx, "get namespace", name, &call{method: http.MethodGet, repeatable: true})
 }
@@ -71,7 +70,8 @@ type namespacePage struct {
 func (p *namespacePage) items() []*Namespace { return p.Namespaces }
 
 // Delete deletes a namespace with its queues and secrets, and returns its last
-// state. Errors: ErrConflict if it still has tasks or active tokens.
+// state. Errors: ErrNotFound, ErrForbidden, and ErrConflict if it still has
+// tasks or active tokens.
 func (ns Namespaces) Delete(ctx context.Context, name string) (*Namespace, error) {
 	return ns.one(ctx, "delete namespace", name, &call{method: http.MethodDelete})
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Patch changes fields of a task. Zero fields stay as they are. Change the
-// others with Set and Reset.
+// Patch changes fields of a task. A zero field leaves the task's field as it
+// is. Set and Reset make fields that change it.
 //
 //	client.Patch{Delay: client.Set(30 * time.Minute), Queue: client.Set("mail"), RemoveLabels: []string{"draft"}}
 type Patch struct {
@@ -20,13 +20,13 @@ type Patch struct {
 	Queue       Field[string]
 	Timeout     Field[time.Duration]
 	Priority    Field[Priority]
-	ExpireAfter Field[Duration]   // Forever: never
+	ExpireAfter Field[Duration]   // Forever: it never expires
 	OnDead      Field[DeadNotice] // NoDeadNotice: none
 
-	MaxAttempts Field[Limit] // Unlimited: MaxAge decides
+	MaxAttempts Field[Limit] // Unlimited: only MaxAge ends them
 	MinBackoff  Field[time.Duration]
 	MaxBackoff  Field[time.Duration]
-	MaxAge      Field[Duration] // Forever: never
+	MaxAge      Field[Duration] // Forever: no limit
 
 	Labels        map[string]string // merged into the existing labels
 	RemoveLabels  []string

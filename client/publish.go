@@ -23,12 +23,12 @@ type Publication struct {
 	Header http.Header
 	Body   []byte
 
-	At    time.Time     // due time. Zero: Delay counts
-	Delay time.Duration // zero, with a zero At: now
+	At    time.Time     // the due time; the zero time means that Delay sets it
+	Delay time.Duration // counted from when the server accepts the task; if At and Delay are zero, the task is due at once
 	Name  string        // default: the task's id
 	Queue string        // default: "default"
-	// Retries is the number of attempts after a failed one. nil: attempts go on
-	// until the queue's MaxAge is over; 0: none.
+	// Retries is the number of attempts after a failed one. nil means that
+	// attempts go on until the queue's MaxAge is over. 0 means none.
 	Retries *int
 }
 

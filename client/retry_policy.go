@@ -8,22 +8,26 @@ import (
 	"time"
 )
 
-// RetryPolicy sets how a call is repeated, if it may be: see the package
-// documentation. Pauses double from MinBackoff to MaxBackoff, and each is
-// between half and all of that. A Retry-After of the server is added to the
-// pause.
+// RetryPolicy sets how calls are repeated. The package documentation lists the
+// calls that are. In every field, zero or less means the default.
+//
+// Between two requests the client waits for the backoff, plus the Retry-After
+// of the server's reply if it has one. The backoff doubles from MinBackoff to
+// MaxBackoff. Each time, a random part of up to half of it is left out.
 type RetryPolicy struct {
 	// Attempts is the highest number of requests for a call, including the
-	// first. Default: 4.
+	// first. 1 means no repeats. Default: 4.
 	Attempts int
-	// MinBackoff is the pause before the second request. Default: 100ms.
+	// MinBackoff is the backoff before the second request. Default: 100ms.
 	MinBackoff time.Duration
-	// MaxBackoff is the longest pause, and the longest Retry-After to wait for.
-	// If the server asks for more, the call returns an Error with that
-	// RetryAfter. Default: 10s.
+	// MaxBackoff is the longest backoff, and the longest Retry-After that the
+	// client waits for. So a pause lasts at most twice MaxBackoff. If the
+	// server asks for more, the call returns an Error with that RetryAfter.
+	// Default: 10s.
 	MaxBackoff time.Duration
-	// Within bounds the repeats by time: none starts later than this after the
-	// first request. Default: no bound.
+	// Within is the longest time from the start of the first request to the
+	// start of the last. A repeat that would start later is not made. Default:
+	// no bound.
 	Within time.Duration
 }
 
@@ -80,9 +84,9 @@ func (r RetryPolicy) backoff(try int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// sleep waits for d and returns nil. It returns the context's error if the
-// context ends before that, and context.DeadlineExceeded at once if its
-// deadline is too early.
+// sleep waits for d and returns nil. If the context ends first, it returns the
+// context's error. If the context's deadline would pass during the wait, it
+// returns context.DeadlineExceeded at once.
 func sleep(ctx context.Context, d time.Duration) error {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
 		return context.DeadlineExceeded

@@ -14,11 +14,11 @@ type ScheduleSpec struct {
 	Cron string
 	// TimeZone is the time zone of Cron, such as Europe/Berlin. Default: UTC.
 	TimeZone string
-	// DSTGap handles a time of the day that a day does not have. "next" fires
-	// when the gap ends, "skip" does not fire. Default: next.
+	// DSTGap is the policy for a time of the day that a day does not have.
+	// "next" fires when the gap ends, "skip" does not fire. Default: "next".
 	DSTGap string
-	// DSTOverlap handles a time that a day has twice: "first" or "both".
-	// Default: first.
+	// DSTOverlap is the policy for a time that a day has twice: "first" or
+	// "both". Default: "first".
 	DSTOverlap string
 	// Every is the time between instants, counted from Start, or from when the
 	// schedule was created. At least 1s.
@@ -30,30 +30,30 @@ type ScheduleSpec struct {
 	// Every. Default: when the schedule is created.
 	Anchor time.Time
 
-	Start   time.Time     // no instant is before; zero: no bound
-	End     time.Time     // no instant is after; zero: no bound
-	MaxRuns int64         // it ends after this many instants created a task; 0: no limit
-	Jitter  time.Duration // each task is due up to this much after its instant
+	Start   time.Time     // inclusive: no instant is before it. Zero means no bound
+	End     time.Time     // inclusive: no instant is after it. Zero means no bound
+	MaxRuns int64         // the schedule ends after this many instants created a task. Zero means no limit
+	Jitter  time.Duration // each task is due up to this much after its instant. Zero means none
 
-	// Misfire handles instants that passed while no server could fire them.
-	// Default: FireOnce.
+	// Misfire is the policy for instants that passed while no server could fire
+	// them. Default: FireOnce.
 	Misfire Misfire
 	// CatchupWindow limits the age of missed instants that still create a task.
-	// nil: 24h; 0: none does.
+	// nil means 24h. A pointer to 0 means that no missed instant creates one.
 	CatchupWindow *time.Duration
-	// CatchupLimit is the number of missed instants that FireAll handles: the
-	// latest ones. Default: 100.
+	// CatchupLimit is the number of missed instants for which FireAll creates a
+	// task: the latest ones. Default: 100.
 	CatchupLimit int
-	// Overlap handles an instant at which a task of the schedule is unfinished.
-	// Default: AllowOverlap.
+	// Overlap is the policy for an instant at which a task of the schedule is
+	// unfinished. Default: AllowOverlap.
 	Overlap Overlap
 
 	// SetRuns is the number of MaxRuns that are used up, for a schedule that is
 	// moved from another server. Only a Put that creates the schedule uses it.
-	// An existing one keeps its count. nil: 0.
+	// An existing schedule keeps its count. nil means 0.
 	SetRuns *int64
-	// Paused stops it from creating tasks. nil: unchanged; a new schedule is
-	// not paused.
+	// Paused stops the schedule from creating tasks. nil means unchanged. A new
+	// schedule is not paused.
 	Paused *bool
 	// Task is the template for the tasks this schedule creates. A Task with a
 	// Name, At or Delay is refused: the schedule sets them. Zero fields get the
@@ -61,7 +61,8 @@ type ScheduleSpec struct {
 	Task Spec
 }
 
-// Misfire handles instants that passed while no server could fire them.
+// Misfire is the policy for instants that passed while no server could fire
+// them. The zero Misfire is FireOnce.
 type Misfire string
 
 // The policies of misfires.
@@ -71,7 +72,8 @@ const (
 	FireAll    Misfire = "fire_all"  // each of them does, up to CatchupLimit
 )
 
-// Overlap handles an instant at which a task of the schedule is unfinished.
+// Overlap is the policy for an instant at which a task of the schedule is
+// unfinished. The zero Overlap is AllowOverlap.
 type Overlap string
 
 // The policies of overlaps.

@@ -97,11 +97,12 @@ func (ss Schedules) TriggerOnce(ctx context.Context, key, name string, conds ...
 	return orNil(t, err)
 }
 
-// Backfill creates a task for each instant between two times, both included,
-// whether or not it fired. All tasks are due now. To repeat a backfill creates
-// no task twice, and completes one that an error ended early. Errors:
-// ErrNotFound, ErrPrecondition, ErrQuota, ErrFull, ErrRateLimited, and an Error
-// with code too_many_instants if there are more than 1000.
+// Backfill creates a task for each instant from one time until another, both
+// included, whether or not the instant fired. All tasks are due now. Repeating
+// a backfill creates no task twice, and completes a backfill that an error
+// ended early. Errors: ErrNotFound, ErrPrecondition, ErrQuota, ErrFull,
+// ErrRateLimited, and an Error with code too_many_instants if there are more
+// than 1000.
 func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.Time, conds ...Condition) (BackfillResult, error) {
 	body, err := marshal(wire.BackfillInput{From: instant(from), Until: instant(until)})
 	if err != nil {
@@ -121,8 +122,9 @@ func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.
 const backfillTimeout = 5 * time.Minute
 
 // Preview returns at most limit instants of a schedule's rule from one time on,
-// regardless of runs and pauses. limit is at most 1000; 0 is 10. A zero from is
-// now, and then MaxRuns also ends the list. Errors: ErrNotFound.
+// regardless of runs and pauses. limit is at most 1000. A limit of 0 means 10.
+// If from is the zero time, the list begins now and also ends with MaxRuns.
+// Errors: ErrNotFound.
 func (ss Schedules) Preview(ctx context.Context, name string, from time.Time, limit int) ([]Instant, error) {
 	values := url.Values{}
 	if limit != 0 {

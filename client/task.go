@@ -16,29 +16,31 @@ type Spec struct {
 	Queue string
 
 	// At is the due time, rounded up to the millisecond. A time in the past
-	// means now. Zero: Delay counts.
+	// means now. The zero time means that Delay sets the due time.
 	At time.Time
 	// Delay sets the due time, counted from when the server accepts the task.
-	// Zero, with a zero At: now. Only a task created with a delay can be
-	// touched. At most 100 years.
+	// If At and Delay are both zero, the task is due at once. Only a task
+	// created with a delay can be touched. At most 100 years.
 	Delay time.Duration
 
 	HTTP HTTP // the request to send
 
-	// Timeout is the time limit of one attempt, 1ms to 1h. Default: the
-	// queue's, or 15s.
+	// Timeout is the time limit of one attempt, from 1ms to 1h, both included.
+	// Default: the queue's, or 15s.
 	Timeout time.Duration
-	// ExpireAfter counts from the due time: if no attempt has started by then,
-	// none will. Default: the queue's; Forever: it never expires.
+	// ExpireAfter counts from the due time. If no attempt has started by then,
+	// none will. Forever means that the task never expires. Default: the
+	// queue's, or Forever.
 	ExpireAfter Duration
-	// Priority sets which due tasks start first.
+	// Priority sets which due tasks start first. Default: Normal.
 	Priority Priority
-	// Labels can be used to find it.
+	// Labels can be used to find the task. Default: none.
 	Labels map[string]string
-	// Retry sets when it is tried again.
+	// Retry sets when the task is tried again. Default: the queue's, or the
+	// server's.
 	Retry Retry
-	// OnDead is the URL that is notified when the task dies. Default: the
-	// queue's; NoDeadNotice: none.
+	// OnDead is the URL that is notified when the task dies. NoDeadNotice means
+	// that no URL is notified. Default: the queue's, or NoDeadNotice.
 	OnDead DeadNotice
 
 	// FirstAttempt is the start of its first attempt, if that is later than At.
@@ -58,22 +60,22 @@ type HTTP struct {
 	// Headers are sent as they are. Headers of the connection, Foliot-… and
 	// webhook-… are refused.
 	Headers map[string]string
-	// Body is the result of JSON, Text or Bytes. Zero: no body.
+	// Body is the result of JSON, Text or Bytes. Default: no body.
 	Body Body
 }
 
 // Retry sets when a task is tried again. Zero fields have the queue's defaults.
 type Retry struct {
-	// MaxAttempts is the highest number of attempts. Unlimited: MaxAge decides
-	// alone.
+	// MaxAttempts is the highest number of attempts. With Unlimited, only
+	// MaxAge ends them. The server's default is Unlimited.
 	MaxAttempts Limit
 	// MinBackoff is the wait after the first failure. Further waits double up
-	// to MaxBackoff.
+	// to MaxBackoff. The server's defaults are 1s and 1h.
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
 	// MaxAge limits the time of all attempts and the waits between them. Time
 	// in which the server was down or the queue was paused does not count.
-	// Forever: no limit.
+	// Forever means no limit. The server's default is 24h.
 	MaxAge Duration
 }
 
@@ -108,6 +110,9 @@ func (s State) Ended() bool { return s != Scheduled && s != Held && s != Running
 // Task is a task as the server returns it: its Spec and its history. It
 // marshals to the API's JSON and back. Get, Poll and Wait return the body, and
 // so does a Query with Bodies. All other methods return BodySize only.
+//
+// To show when a task is due, use DueAt, and NextAt for its next attempt. At
+// and Delay are only the request that created the task.
 type Task struct {
 	Spec
 

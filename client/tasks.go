@@ -128,11 +128,12 @@ func (ts Tasks) act(ctx context.Context, name, verb string, repeatable bool, con
 	return ts.one(ctx, &call{op: op, method: http.MethodPost, path: path + "/" + verb, header: headerOf(conds), repeatable: repeatable})
 }
 
-// Cancel cancels a task. If pending is false, no attempt starts any more. If it
-// is true, an attempt is, or may be, under way: it is the last one, and the
-// task ends delivered or cancelled. A task that was cancelled before stays as
-// it is (Task.Already). Errors: ErrNotFound, ErrPrecondition, and ErrConflict
-// if the task is delivered or expired.
+// Cancel cancels a task. If pending is false, no attempt starts any more. If
+// pending is true, an attempt is in progress, or may be. That attempt is the
+// last one, and the task ends delivered or cancelled. pending has the value of
+// t.UnderWay. A task that was cancelled before stays as it is (Task.Already).
+// Errors: ErrNotFound, ErrPrecondition, and ErrConflict if the task is
+// delivered or expired.
 func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t *Task, pending bool, err error) {
 	op := "cancel " + name
 	path, err := taskPath(op, name)
@@ -165,16 +166,18 @@ func (ts Tasks) one(ctx context.Context, c *call) (*Task, error) {
 	return orNil(t, err)
 }
 
-// Condition must hold for a change to be made. Otherwise the call returns
-// ErrPrecondition. Changes of tasks, schedules, queues and namespaces take
-// conditions.
+// Condition must hold when the server applies a change. Otherwise the call
+// changes nothing and returns ErrPrecondition. The methods with a parameter
+// conds take conditions: most changes of one task or schedule, Put and Delete
+// of a queue, and Put of a namespace.
 type Condition struct{ header, value string }
 
-// IfMatch requires that no client changed the task since it had that entity
-// tag, which Task.ETag returns. "*" requires that the task exists.
+// IfMatch requires that no client changed the record since it had that entity
+// tag. The ETag methods of Task, Schedule, Queue and Namespace return it. "*"
+// requires that the record exists.
 func IfMatch(etag string) Condition { return Condition{"If-Match", etag} }
 
-// IfNoneMatch requires that the task does not exist: a Put with it only
+// IfNoneMatch requires that the record does not exist: a Put with it only
 // creates.
 func IfNoneMatch() Condition { return Condition{"If-None-Match", "*"} }
 

@@ -21,7 +21,8 @@ const (
 )
 
 // Poll returns a task, with its body, as soon as it is finished or dead. After
-// wait, at most 5m, it returns the task as it is. Errors: ErrNotFound.
+// wait, which is at most 5m, it returns the task as it is. A wait of zero
+// returns it at once. Errors: ErrNotFound.
 func (ts Tasks) Poll(ctx context.Context, name string, wait time.Duration) (*Task, error) {
 	op := "get " + name
 	path, err := taskPath(op, name)
@@ -36,9 +37,9 @@ func (ts Tasks) Poll(ctx context.Context, name string, wait time.Duration) (*Tas
 }
 
 // Wait returns a task, with its body, when it is finished or dead: see
-// Task.State. It continues across a restart of the server. If no reply comes
+// State.Ended. It continues across a restart of the server. If no reply comes
 // for a minute and a half, it returns the last error. Errors: ErrNotFound,
-// ErrReplaced, and the context's.
+// ErrReplaced, and the context's error.
 func (ts Tasks) Wait(ctx context.Context, name string) (*Task, error) {
 	t, err := ts.Get(ctx, name)
 	if err != nil {
@@ -73,8 +74,8 @@ func (ts Tasks) pollOnce(ctx context.Context, name string) (*Task, error) {
 	return ts.Poll(ctx, name, pollWait)
 }
 
-// temporary reports whether err may pass by itself, as an error during a restart
-// does.
+// temporary reports whether err may pass by itself, as an error during a
+// restart does.
 func temporary(err error) bool {
 	var refused *Error
 	var transport *TransportError

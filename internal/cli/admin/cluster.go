@@ -210,7 +210,7 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console.Console, api *cl
 		n, err = api.Admin.Drain(ctx, c.Node)
 	}
 	switch {
-	case errors.Is(err, client.ErrNotFound):
+	case errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrNamespace):
 		return exit.With(exit.NotFound, err)
 	case err != nil:
 		return err

@@ -101,7 +101,7 @@ func RefusalCode(e *client.Error) int {
 	case 0: // the client sent nothing because its input is invalid
 		return Usage
 	case http.StatusNotFound:
-		if errors.Is(e, client.ErrNotFound) {
+		if errors.Is(e, client.ErrNotFound) && !errors.Is(e, client.ErrNamespace) {
 			return NotFound
 		}
 	case http.StatusConflict, http.StatusPreconditionFailed:
