@@ -100,16 +100,3 @@ func (c *Calendar) civil(at wallclock.Millis) cron.Civil {
 	}
 	return c.rule.Civil(at.Time())
 }
-
-// The bounds of grace.
-const minGrace, maxGrace wallclock.Millis = 1000, 60_000
-
-// grace is how late an instant may be fired without counting as missed: a tenth
-// of the time to the next instant, within bounds.
-func (c *Calendar) grace(at wallclock.Millis) wallclock.Millis {
-	next := c.after(at, 0)
-	if next == 0 {
-		return maxGrace
-	}
-	return min(max((next-at)/10, minGrace), maxGrace)
-}

@@ -4,6 +4,8 @@
 // bounds, and the policies for missed and overlapping instants. A Calendar
 // yields the instants of a rule. Progress adds the history of one schedule, so
 // that no instant is fired twice, even after the clock was set back.
+// missed_instants.go has the policies for instants that passed while no server
+// could fire them.
 //
 // The time is an argument of all functions. The only input from outside is the
 // database of time zones, which internal/cron reads and caches. The package

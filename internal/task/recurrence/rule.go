@@ -10,20 +10,20 @@ import (
 
 // Rule is a client's definition of a schedule's instants.
 type Rule struct {
-	Cron   string           // an expression; "": Every
-	Zone   string           // IANA name, valid with Cron
-	Gap    cron.Gap         // for instants in a gap of the zone
-	Fold   cron.Overlap     // for instants that happen twice in the zone
-	Every  time.Duration    // valid where Cron is ""
-	Anchor wallclock.Millis // Every counts from this instant, which is no instant of the rule unless Start is set
+	Cron   string           // the expression; empty means that the rule has an interval, Every
+	Zone   string           // the IANA name of the time zone of Cron
+	Gap    cron.Gap         // the policy for civil times that a clock change leaves out
+	Fold   cron.Overlap     // the policy for civil times that a clock change repeats
+	Every  time.Duration    // the interval; valid if Cron is empty
+	Anchor wallclock.Millis // the time from which Every counts; an instant only if Start is set
 
-	Start, End wallclock.Millis // no instant before and after these; 0: no bound
-	MaxRuns    int64            // 0: no bound
-	Jitter     time.Duration
+	Start, End wallclock.Millis // the first and last possible instant; zero means no bound
+	MaxRuns    int64            // the maximum number of occurrences; zero means no bound
+	Jitter     time.Duration    // the upper bound of an occurrence's delay after its instant
 
 	Misfire       Misfire
-	CatchupWindow time.Duration // instants missed longer ago are skipped
-	CatchupLimit  int           // how many instants FireAll makes up for
+	CatchupWindow time.Duration // instants that were missed longer ago are skipped
+	CatchupLimit  int           // the maximum number of missed instants that FireAll fires
 	Overlap       Overlap
 }
 
@@ -35,17 +35,6 @@ const (
 	DefaultCatchupLimit  = 100
 	MaxCatchupLimit      = 10_000
 	DefaultZone          = "UTC"
-)
-
-// Misfire is the policy for instants that passed while no server could fire
-// them. The numbers are part of the disk format.
-type Misfire uint8
-
-// The policies of misfires.
-const (
-	FireOnce Misfire = iota // one run, for the latest
-	SkipMissed
-	FireAll // each, up to CatchupLimit of the latest
 )
 
 // Overlap is the policy for an instant that comes while an occurrence is

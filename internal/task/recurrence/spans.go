@@ -16,9 +16,9 @@ type Span struct{ From, Until wallclock.Millis }
 //
 // MaxSpans is the maximum number of spans. If there are more, the two closest
 // spans of the past are joined, and the instants skipped between them are
-// skipped for good. So a fired instant is never forgotten. An hour that the
-// clock jumped over stays open, because it is ahead, or between spans that are
-// far apart.
+// skipped for good. Therefore no fired instant is forgotten. The instants of an
+// hour that the clock jumped over can still fire, because that hour is ahead, or
+// between spans that are far apart.
 const MaxSpans = 16
 
 // MarkFired records that the instant at was fired.

@@ -1,0 +1,113 @@
+package recurrence
+
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/task/wallclock"
+)
+
+// Misfire is the policy for missed instants: those that passed while no server
+// could fire them. The numbers are part of the disk format.
+type Misfire uint8
+
+// The policies of misfires.
+const (
+	FireOnce   Misfire = iota // fires the latest missed instant and skips the earlier ones
+	SkipMissed                // skips all missed instants
+	FireAll                   // fires the latest missed instants, at most CatchupLimit
+)
+
+// Choose returns the due instant to fire now, and records the missed instants
+// that the rule's policy skips. It returns 0 if no due instant is left.
+//
+// An instant that is fired within its grace is not missed. Missed instants that
+// are older than the catchup window are skipped under every policy.
+func (r *Progress) Choose(c *Calendar, now wallclock.Millis, skipped *[]Skip) wallclock.Millis {
+	first := r.Upcoming(c)
+	if first == 0 || first > now {
+		return 0
+	}
+	latest := r.latest(c, now)
+	first = r.skipTo(c, first, now-r.window(c, latest), SkippedWindow, skipped)
+	at := latest
+	switch {
+	case first == 0 || first > now:
+		return 0
+	case r.Misfire == FireAll:
+		if first > r.Limited {
+			first = r.skipTo(c, first, r.firstWithinLimit(c, first, latest), SkippedLimit, skipped)
+			r.Limited = now
+		}
+		at = first
+	case r.Misfire == SkipMissed && now-latest > c.grace(latest):
+		r.skipTo(c, first, latest+1, SkippedMisfire, skipped)
+		return 0
+	default:
+		r.skipTo(c, first, latest, SkippedMisfire, skipped)
+	}
+	r.markHandled(c, at)
+	return at
+}
+
+// window returns the age up to which a missed instant can still be fired. It is
+// never shorter than the grace, because an instant within its grace was not
+// missed.
+func (r *Progress) window(c *Calendar, latest wallclock.Millis) wallclock.Millis {
+	w := wallclock.Millis(r.CatchupWindow / time.Millisecond)
+	if w < maxGrace {
+		w = max(w, c.grace(latest))
+	}
+	return w
+}
+
+// skipTo records the instants from first up to, but not including, to as
+// skipped, and returns the first instant after them, or 0 if there is none.
+// Instants that were fired early, while the clock was ahead, are not recorded.
+func (r *Progress) skipTo(c *Calendar, first, to wallclock.Millis, why string, skipped *[]Skip) wallclock.Millis {
+	for first != 0 && first < to {
+		r.markHandled(c, c.upTo(min(to, r.firedAfter(first))-1))
+		*skipped = append(*skipped, Skip{Span{first, r.Last}, why})
+		first = r.Upcoming(c)
+	}
+	return first
+}
+
+// latest returns the last instant at or before m that was not fired, or 0.
+func (r *Progress) latest(c *Calendar, m wallclock.Millis) wallclock.Millis {
+	at := c.upTo(m)
+	for at != 0 {
+		s, ok := r.FiredAt(at)
+		if !ok {
+			break
+		}
+		at = c.upTo(s.From - 1)
+	}
+	return at
+}
+
+// firstWithinLimit returns the first of the CatchupLimit instants up to latest,
+// but at least first.
+func (r *Progress) firstWithinLimit(c *Calendar, first, latest wallclock.Millis) wallclock.Millis {
+	for n := r.CatchupLimit; n > 1 && latest > first; n-- {
+		latest = r.latest(c, latest-1)
+	}
+	return latest
+}
+
+// The bounds of grace.
+const minGrace, maxGrace wallclock.Millis = 1000, 60_000
+
+// grace returns how late an instant can be fired without counting as missed: a
+// tenth of the time to the next instant, within bounds.
+func (c *Calendar) grace(at wallclock.Millis) wallclock.Millis {
+	next := c.after(at, 0)
+	if next == 0 {
+		return maxGrace
+	}
+	return min(max((next-at)/10, minGrace), maxGrace)
+}
+
+// forgetMissed skips all missed instants up to now, and records none of them.
+func (r *Progress) forgetMissed(now wallclock.Millis) {
+	r.Last, r.Limited = max(r.Last, now), min(r.Limited, now)
+}
