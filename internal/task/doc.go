@@ -9,5 +9,6 @@
 // new one. A store loads a record, calls a transition, and writes the
 // difference, so all stores behave alike: see internal/store for their contract.
 //
-// The rule of a schedule and its instants are in internal/task/recurrence.
+// The rule of a schedule and its instants are in internal/task/recurrence; the
+// treatment of missed instants is there in missed_instants.go.
 package task

@@ -10,25 +10,26 @@ import (
 )
 
 // Fire creates the occurrence of a due instant and moves the schedule to its
-// next instant. One Fire creates at most one occurrence. A schedule with more
-// missed instants is therefore due again at once. Dispatch applies Fire, as it
-// applies Claim.
+// next instant. One Fire creates at most one occurrence, so a schedule with
+// more missed instants is due again at once. The policy for missed instants is
+// recurrence.Misfire. Dispatch applies Fire, as it applies Claim.
 type Fire struct{ Key Key }
 
 const (
 	// While an occurrence waits for the one before it (BufferOne), the schedule
 	// is checked at intervals equal to the time it has waited so far, within
-	// these bounds. These checks guarantee progress. The notice that the
-	// occurrence before has ended (Task.NotifySchedule) is a hint that may be lost.
-	minLook, maxLook Millis = 1000, 30_000
-	// problemWait is the interval at which a rule that cannot be followed is
-	// checked again.
+	// these bounds. These checks are needed because the hint that the earlier
+	// occurrence has ended (Task.NotifySchedule) can be lost.
+	minCheck, maxCheck Millis = 1000, 30_000
+	// problemWait is the interval at which a rule with a problem, such as
+	// an unknown zone, is checked again.
 	problemWait = time.Minute
 )
 
-// Apply fires old, which carries its body. In the result, Task is the updated
-// schedule without its body, Spawned is the occurrence, and Skipped lists the
-// instants that made none. Errors: ErrNotFound, ErrNotDue.
+// Apply fires the schedule old, whose body must be loaded. In the result, Task
+// is the updated schedule without its body, Spawned is the occurrence, and
+// Skipped lists the instants for which no occurrence is made. Errors:
+// ErrNotFound, ErrNotDue.
 func (Fire) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	if old = presentSchedule(old); old == nil {
 		return Result{}, ErrNotFound
@@ -42,26 +43,26 @@ func (Fire) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	}
 	t := old.Clone()
 	r := Result{Task: t, Effect: Updated}
-	if c, ok := t.instants(now); ok {
+	if c, ok := t.calendar(now); ok {
 		t.Recur.Rewind(now)
 		if freed {
-			r.Spawned = f.Quota.occurrence(t.occurrence(t.Recur.Waiting, now), t.Recur.Waiting, &r.Skipped)
+			r.Spawned = f.Quota.allow(t.occurrence(t.Recur.Waiting, now), t.Recur.Waiting, &r.Skipped)
 			t.Recur.Waiting = 0
 		} else if at := t.Recur.Choose(&c, now, &r.Skipped); at != 0 {
-			r.Spawned = t.begin(&c, at, now, &f, &r.Skipped)
+			r.Spawned = t.fireInstant(&c, at, now, &f, &r.Skipped)
 		}
 		if n := len(r.Skipped); n > 0 {
 			t.Recur.Skipped = r.Skipped[n-1]
 		}
-		t.arrange(&c, now)
+		t.setNextCheck(&c, now)
 	}
-	t.Request.Body = nil // the record before has it
+	t.Request.Body = nil // the stored body stays as it is
 	return r, nil
 }
 
-// occurrence returns o, the occurrence of an instant, or nil if the quota does
-// not allow o. Then the instant is skipped.
-func (q *Quota) occurrence(o *Task, at Millis, skipped *[]recurrence.Skip) *Task {
+// allow returns o, the occurrence of an instant. If the quota does not allow o,
+// allow returns nil and adds the instant to skipped.
+func (q *Quota) allow(o *Task, at Millis, skipped *[]recurrence.Skip) *Task {
 	if err := q.Admit(nil, o); err != nil {
 		*skipped = append(*skipped, recurrence.NewSkip(at, recurrence.SkippedQuota))
 		return nil
@@ -69,9 +70,10 @@ func (q *Quota) occurrence(o *Task, at Millis, skipped *[]recurrence.Skip) *Task
 	return o
 }
 
-// instants returns the instants of t's rule. It returns false if the zone is
-// not known any more. Then it sets t's Problem and the time of the next check.
-func (t *Task) instants(now Millis) (recurrence.Calendar, bool) {
+// calendar returns the calendar of t's rule. If the rule yields no
+// instants, because its zone is no longer known, calendar returns false. It also
+// sets t's Problem and the time of the next check.
+func (t *Task) calendar(now Millis) (recurrence.Calendar, bool) {
 	c, err := t.Recur.Calendar()
 	if err == nil {
 		t.Recur.Problem = ""
@@ -84,9 +86,9 @@ func (t *Task) instants(now Millis) (recurrence.Calendar, bool) {
 	return c, false
 }
 
-// begin handles a due instant. It returns the instant's occurrence, or nil if
-// none begins now.
-func (t *Task) begin(c *recurrence.Calendar, at, now Millis, f *Facts, skipped *[]recurrence.Skip) *Task {
+// fireInstant handles a due instant. It returns the instant's occurrence, or nil
+// if the occurrence waits or is skipped.
+func (t *Task) fireInstant(c *recurrence.Calendar, at, now Millis, f *Facts, skipped *[]recurrence.Skip) *Task {
 	r := t.Recur
 	if r.Overlap != recurrence.AllowOverlap && f.Unfinished > 0 {
 		if r.Overlap == recurrence.BufferOne && r.Waiting == 0 {
@@ -97,15 +99,16 @@ func (t *Task) begin(c *recurrence.Calendar, at, now Millis, f *Facts, skipped *
 		}
 		return nil
 	}
-	o := f.Quota.occurrence(t.occurrence(at, now), at, skipped)
+	o := f.Quota.allow(t.occurrence(at, now), at, skipped)
 	if o != nil {
 		r.MarkFired(c, at)
 	}
 	return o
 }
 
-// arrange sets the time at which the schedule must be checked next.
-func (t *Task) arrange(c *recurrence.Calendar, now Millis) {
+// setNextCheck sets t's due time to the next instant, or to the next check of a
+// waiting occurrence if that is earlier.
+func (t *Task) setNextCheck(c *recurrence.Calendar, now Millis) {
 	r := t.Recur
 	r.Next = r.Upcoming(c)
 	t.Due = Never
@@ -116,13 +119,14 @@ func (t *Task) arrange(c *recurrence.Calendar, now Millis) {
 		t.Due = r.Next
 	}
 	if r.Waiting != 0 {
-		t.Due = min(t.Due, now+min(max(now-r.Waiting, minLook), maxLook))
+		t.Due = min(t.Due, now+min(max(now-r.Waiting, minCheck), maxCheck))
 	}
 }
 
 // occurrence returns the task of an instant. The task's name and id follow from
-// the schedule and the instant, so a repeat makes the same task. If the clock
-// was set back, an instant that has already waited does not wait again.
+// the schedule and the instant, so a repeated Fire makes the same task. If the
+// clock was set back, the task's due time counts from now instead of at: an
+// instant that has already waited does not wait again.
 func (t *Task) occurrence(at, now Millis) *Task {
 	id := deriveID("occurrence", t, strconv.FormatInt(int64(at), 10))
 	s := t.Template(OccurrenceName(t.ScheduleName(), at), id, min(at, now).Add(t.jitter(at)))
@@ -130,8 +134,8 @@ func (t *Task) occurrence(at, now Millis) *Task {
 }
 
 // Template returns the spec of a task of the schedule, with the given name, id
-// and due time. The task is an occurrence, a triggered task, or one that makes
-// up for the past. t carries its body.
+// and due time. The task is an occurrence, a triggered task, or a task of a
+// backfill. t's body must be loaded.
 func (t *Task) Template(name, id string, due Millis) Spec {
 	s := Spec{
 		Key: Key{Namespace: t.Namespace, Name: name}, ID: id,
@@ -145,8 +149,8 @@ func (t *Task) Template(name, id string, due Millis) Spec {
 	return s
 }
 
-// jitter returns the delay of an occurrence after its instant. The delay is
-// always the same for one instant, and evenly distributed below Jitter.
+// jitter returns the delay of an occurrence after its instant. An instant always
+// has the same delay, and the delays are evenly distributed below Jitter.
 func (t *Task) jitter(at Millis) time.Duration {
 	most := uint64(t.Recur.Jitter / time.Millisecond)
 	if most == 0 {

@@ -141,9 +141,9 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 // resolved arranges t, which the caller owns, and returns it as a result. If
 // the rule cannot be followed, t's Problem says so.
 func (t *Task) resolved(now Millis, e Effect) Result {
-	if c, ok := t.instants(now); ok {
+	if c, ok := t.calendar(now); ok {
 		t.Recur.Rewind(now)
-		t.arrange(&c, now)
+		t.setNextCheck(&c, now)
 	}
 	return Result{Task: t, Effect: e}
 }

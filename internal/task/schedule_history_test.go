@@ -273,7 +273,7 @@ func (h *history) takeInJoins() {
 	case h.m.due != next || h.m.next() == next:
 	case h.m.waiting == 0:
 		h.m.arrange(h.now)
-	case h.s.Due <= max(h.m.next(), h.now+maxLook): // the time of the last check is unknown here
+	case h.s.Due <= max(h.m.next(), h.now+maxCheck): // the time of the last check is unknown here
 		h.m.due = h.s.Due
 	}
 }

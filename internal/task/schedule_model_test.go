@@ -11,8 +11,8 @@ import (
 )
 
 // A naive model judges schedules. It is written from the comments of
-// Recurrence, Rule and the changes, and shares no code with calendar.go,
-// fire.go and spans.go. It walks through all instants of a history, one by one,
+// Recurrence, Rule and the changes, and shares no code with
+// fire_schedule.go and the recurrence package. It walks through all instants of a history, one by one,
 // and keeps the outcome of each in a map.
 
 // modelStep divides all instants of the model's expressions, and all offsets of
