@@ -20,7 +20,7 @@ import (
 // inside its atomic batch and writes the difference.
 type Change interface {
 	Target() Key
-	Action() string // the noun and the verb for the audit log
+	Action() string // the noun and the verb that the audit log shows
 	Transition
 }
 
@@ -50,11 +50,12 @@ type Result struct {
 	Task   *Task // the record as it is now
 	Effect Effect
 
-	// Already is set if an earlier change had the same effect and nothing
-	// changed now. Effect is the earlier one's, with Repeated for Updated.
+	// Already is set if an earlier change had the same effect, so that this
+	// change did nothing. Effect is the effect of the earlier change, with
+	// Repeated in place of Updated.
 	Already bool
 
-	// UnderWay is set if an attempt of the task is or may be under way, or may
+	// UnderWay is set if an attempt of the task might be under way, or might
 	// still begin: see Task.UnderWay. It is valid for changes by clients.
 	UnderWay bool
 
@@ -74,13 +75,13 @@ const (
 	Created  Effect = 1 + iota // a new record, or a new incarnation after a finished one
 	Repeated                   // the idempotent repeat of a create: nothing changed
 	Updated                    // an existing record changed, or was replaced
-	Accepted                   // recorded; it takes effect when the attempt that is or may be under way has ended
+	Accepted                   // the change was recorded and takes effect at the end of the attempt that might be under way
 )
 
 // Precondition holds If-Match and If-None-Match. The zero value always matches.
 type Precondition struct {
 	IfMatch     []string // entity tags, without quotes; "*" matches any record
-	IfNoneMatch bool     // there must be no record
+	IfNoneMatch bool     // requires that there is no record
 }
 
 // Check returns ErrPrecondition if old does not match c. old is nil if there is
@@ -98,7 +99,7 @@ func (c Precondition) Check(old *Task) error {
 	return nil
 }
 
-// CheckTag is Check for records other than tasks.
+// CheckTag is the Check of records that are not tasks.
 func (c Precondition) CheckTag(exists bool, tag string) error {
 	switch {
 	case c.IfNoneMatch && exists:
@@ -115,7 +116,7 @@ func (t *Task) ETag() string { return t.ID + "." + strconv.FormatUint(t.Version,
 // Create makes a task if no record has its name.
 type Create struct {
 	Spec        Spec
-	Idempotency *Idempotency // nil: a repeat is an error
+	Idempotency *Idempotency // nil means that a repeat is an error
 }
 
 // Target returns the key of the task to create.
@@ -146,7 +147,7 @@ func (c Create) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 type Replace struct {
 	Spec        Spec
 	If          Precondition
-	Idempotency *Idempotency // nil: a repeat is another replace
+	Idempotency *Idempotency // nil means that a repeat replaces again
 }
 
 // Target returns the key of the task to replace.
@@ -156,8 +157,9 @@ func (c Replace) Target() Key { return c.Spec.Key }
 func (c Replace) Action() string { return "task.replace" }
 
 // Apply begins a new incarnation. If an attempt of the old incarnation is under
-// way, the new one starts after that attempt has settled, with any outcome:
-// until then the record is the new task with the old task's lease.
+// way, the new incarnation starts after that attempt has settled, with any
+// outcome. Until that settlement the record is the new task with the old task's
+// lease.
 //
 // A repeated replace with the same idempotency key changes nothing, even if
 // another replace came in between or the task has finished. The repeat is
@@ -195,10 +197,10 @@ type Patch struct {
 	When        *When
 	Queue       *string
 	Priority    *Priority
-	Labels      map[string]*string // nil value: removed
+	Labels      map[string]*string // a nil value removes the label
 	URL         *string
 	Method      *string
-	Headers     map[string]*string // nil value: removed; names ignore case
+	Headers     map[string]*string // a nil value removes the header; names ignore case
 	Body        *Body
 	Timeout     *time.Duration
 	ExpireAfter *time.Duration
@@ -222,7 +224,7 @@ func (c Patch) Target() Key { return c.Key }
 func (c Patch) Action() string { return "task.patch" }
 
 // Apply merges the patch. A running task keeps its due time, and the other
-// fields count from the next attempt on. A dead task stays dead. Errors:
+// fields apply from its next attempt. A dead task stays dead. Errors:
 // ErrNotFound, ErrPrecondition, *StateError, and *FieldError if the merged task
 // is not valid.
 func (c Patch) Apply(now Millis, old *Task, _ Facts) (Result, error) {
@@ -274,8 +276,8 @@ func set[T any](field, v *T) {
 	}
 }
 
-// mergeMap applies edits to m. An edit removes every key that equals its own by
-// same, and adds its value unless that is nil.
+// mergeMap applies edits to m. An edit removes each key of m that same reports
+// as equal to its own key, and adds its value unless the value is nil.
 func mergeMap(m map[string]string, edits map[string]*string, same func(a, b string) bool) map[string]string {
 	if len(edits) > 0 && m == nil {
 		m = make(map[string]string, len(edits))
@@ -289,8 +291,8 @@ func mergeMap(m map[string]string, edits map[string]*string, same func(a, b stri
 	return m
 }
 
-// Touch sets a waiting task's due time to now plus its delay, as for the
-// heartbeat of a watchdog.
+// Touch sets a waiting task's due time to now plus the task's delay. The
+// heartbeat of a watchdog is such a change.
 type Touch struct {
 	Key Key
 	If  Precondition
@@ -359,11 +361,11 @@ func (c Run) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	return Result{Task: t, Effect: Updated}, nil
 }
 
-// Revive restarts a task that has ended: the API's "retry".
+// Revive restarts a task that has ended. The API calls this "retry".
 type Revive struct {
 	Key  Key
 	If   Precondition
-	Only *Filter // the task must also match this; nil: no condition
+	Only *Filter // a second condition, which the task must match; nil means none
 }
 
 // Target returns the key of the task to revive.
@@ -400,7 +402,7 @@ func (c Revive) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 type Cancel struct {
 	Key  Key
 	If   Precondition
-	Only *Filter // the task must also match this; nil: no condition
+	Only *Filter // a second condition, which the task must match; nil means none
 
 	Reason string // why; "": ReasonCancelled
 }

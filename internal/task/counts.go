@@ -24,7 +24,7 @@ func (c *Counts) Move(old, t *Task) {
 	}
 }
 
-// Add adds d.
+// Add adds d to c.
 func (c *Counts) Add(d Counts) {
 	for i, n := range d.States {
 		c.States[i] += n
@@ -43,8 +43,8 @@ func (c *Counts) Total() (n int64) {
 	return n
 }
 
-// recordBytes is about the size of a record without its texts: keys, an index
-// entry, numbers.
+// recordBytes is the approximate size of a record without its texts. It covers
+// the keys, an index entry and the numbers.
 const recordBytes = 256
 
 // Stored returns the approximate number of bytes that t takes in a store, at
@@ -55,8 +55,8 @@ func (t *Task) Stored() int64 {
 	return int64(min(recordBytes+len(t.Name)+t.Request.BodySize+t.Weight()-len(t.Request.Body), MaxBody))
 }
 
-// Remains returns the fields of a finished or dead task that Counts uses, with
-// the given number of bytes.
+// Remains returns a finished or dead task that has only the fields that Counts
+// uses, with the given number of bytes.
 func Remains(k Key, queue string, state State, stored int64) *Task {
 	t := &Task{Namespace: k.Namespace, Name: k.Name, Queue: queue, State: state}
 	t.Request.BodySize = int(stored - t.Stored())

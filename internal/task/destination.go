@@ -10,14 +10,14 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Address returns host:port in the form that a connection to u's host needs:
-// names of other alphabets in ASCII, and the scheme's port if u has none. u
-// must be a valid URL of a task.
+// Address returns host:port in the form that a connection to u's host needs. A
+// name in another alphabet is encoded in ASCII. If u has no port, the port is
+// the scheme's. u must be a valid URL of a task.
 func Address(u *url.URL) string { return net.JoinHostPort(asciiHost(u.Hostname()), portOf(u)) }
 
 // destination returns the name of u's receiver in a lane: Address in one
-// spelling. Limits and breakers count by this name, so another spelling of the
-// host must not get another lane. An address with several names has a lane for
+// spelling. Limits and breakers count by this name, so a second spelling of a
+// host must not get a second lane. An address with several names has a lane for
 // each name.
 func destination(u *url.URL) string {
 	return net.JoinHostPort(canonicalHost(asciiHost(u.Hostname())), portOf(u))
@@ -55,8 +55,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// canonicalHost returns one spelling of a host: lower case, without the dot at
-// the end of a full name, an address in its usual form.
+// canonicalHost returns the canonical spelling of a host. A name is in lower
+// case, without the dot at the end. An address is in its usual form.
 func canonicalHost(host string) string {
 	host = strings.ToLower(host)
 	if short := strings.TrimSuffix(host, "."); short != "" && !strings.HasSuffix(short, ".") {

@@ -10,54 +10,59 @@ import (
 // translate their own errors into them. One table in internal/api maps them to
 // HTTP.
 var (
-	// ErrNotFound: no record of that name.
+	// ErrNotFound means that no record has that name.
 	ErrNotFound = errors.New("no such task")
-	// ErrExists: a create found a record of that name.
+	// ErrExists means that a create found a record of that name.
 	ErrExists = errors.New("a task of that name exists")
-	// ErrIdempotencyReuse: the Idempotency-Key was used for a different request.
+	// ErrIdempotencyReuse means that the Idempotency-Key was used for a
+	// different request.
 	ErrIdempotencyReuse = errors.New("the idempotency key was used with another request")
-	// ErrPrecondition: If-Match or If-None-Match does not hold.
+	// ErrPrecondition means that If-Match or If-None-Match does not hold.
 	ErrPrecondition = errors.New("the task is not in the version that the precondition names")
-	// ErrStale: the token no longer holds the task's lease, so the caller has
-	// nothing to settle.
+	// ErrStale means that the token no longer holds the task's lease, so the
+	// caller has nothing to settle.
 	ErrStale = errors.New("the lease is no longer held")
-	// ErrNotDue: the task is due later than now, because it was moved.
+	// ErrNotDue means that the task is due later than now, because it was moved.
 	ErrNotDue = errors.New("the task is not due yet")
-	// ErrLaneChanged: the task is in another lane than the claim names.
+	// ErrLaneChanged means that the task is not in the lane that the claim names.
 	ErrLaneChanged = errors.New("the task is in another lane")
-	// ErrExpired: the claim found the task expired and finished it; no attempt starts.
+	// ErrExpired means that the claim found the task expired and finished it. No
+	// attempt starts.
 	ErrExpired = errors.New("the task expired before an attempt could start")
-	// ErrFull: the store refuses to take more.
+	// ErrFull means that the store accepts no new records.
 	ErrFull = errors.New("the store is full")
-	// ErrSuspended: the namespace takes nothing new, or its own token may only read.
+	// ErrSuspended means that the namespace is suspended. It accepts no new
+	// tasks, and its own tokens can only read.
 	ErrSuspended = errors.New("the namespace is suspended: no task is created or delivered, and its tokens can only read, until an operator resumes it")
-	// ErrNotDurable: the change was made, but it is less durable than the store
-	// promises, because servers did not confirm it. *ShortError has the
+	// ErrNotDurable means that the change was made, but is less durable than the
+	// store promises, because too few servers confirmed it. *ShortError has the
 	// details. Repeating the change is safe if it names its task.
 	ErrNotDurable = errors.New("the change is not durable yet")
-	// ErrUnavailable: the servers that keep the tasks have been unreachable, or
-	// busy moving, loading or replacing data, for longer than the store waits.
-	// The change may or may not have been made; repeating it is safe.
+	// ErrUnavailable means that the servers that keep the tasks were unreachable,
+	// or busy moving, loading or replacing data, for longer than the store waits.
+	// The change might have been made. Repeating it is safe.
 	ErrUnavailable = errors.New("the store cannot be reached now")
-	// ErrStoreReplaced: since this process opened the store, all or some of its
-	// servers were emptied or replaced by others. The process makes no more
-	// changes there. It is an ErrUnavailable, because the data may come back.
+	// ErrStoreReplaced means that all or some of the store's servers were emptied
+	// or replaced after this process opened the store. The process makes no more
+	// changes there. The error is an ErrUnavailable, because the data can come
+	// back.
 	ErrStoreReplaced error = &remedyError{ErrUnavailable, "the store was emptied or replaced, or a part of it was, so this server stays closed: restore the Redis from a backup, " +
 		"and the server goes on by itself; or accept the loss with `foliot redis accept-loss` and then restart every server"}
-	// ErrSettingsLost: the store has lost the settings, including the access
-	// tokens. It is an ErrUnavailable, like ErrStoreReplaced.
+	// ErrSettingsLost means that the store has lost the settings, including the
+	// access tokens. It is an ErrUnavailable, like ErrStoreReplaced.
 	ErrSettingsLost error = &remedyError{ErrUnavailable, "the store has lost the settings, access tokens among them, so this server stays closed: restore the Redis from a backup, " +
 		"and the server goes on by itself; or accept the loss with `foliot redis accept-loss` and then restart every server"}
-	// ErrStoreUnfit: a setting of a server that keeps the tasks may lose tasks,
-	// and was changed after this process opened the store, or after a failover.
-	// Existing tasks go on. It is an ErrFull: the store accepts no new tasks.
+	// ErrStoreUnfit means that a server that keeps the tasks has a setting with
+	// which tasks can be lost. The setting changed after this process opened the
+	// store, or after a failover. Existing tasks continue. The error is an
+	// ErrFull: the store accepts no new tasks.
 	ErrStoreUnfit error = &remedyError{ErrFull, "a setting of the Redis may lose tasks, so this server takes no new tasks; tasks that exist go on: " +
 		"the server's log and `foliot doctor` name the setting and the remedy"}
-	// ErrClosed: the store was closed, or stopped after an error of its medium.
+	// ErrClosed means that the store was closed, or stopped after a disk error.
 	ErrClosed = errors.New("the store is closed")
 )
 
-// remedyError is an error of another kind with a remedy.
+// remedyError adds a remedy to the error kind, which it wraps.
 type remedyError struct {
 	kind error
 	text string
@@ -89,7 +94,7 @@ type StateError struct {
 	ID    string // of the task
 	State State
 	Code  string // stable, for machines: one of the codes below
-	Hint  string // the remedy; may be empty
+	Hint  string // the remedy; empty if there is none
 }
 
 // Error returns a sentence with the hint.
@@ -107,7 +112,7 @@ func (e *StateError) Error() string {
 // The codes of a StateError.
 const (
 	CodeRunning  = "task_running"  // an attempt is under way
-	CodeDead     = "task_dead"     // it gave up; retry it first
+	CodeDead     = "task_dead"     // its attempts or its age are exhausted; retry it first
 	CodeNotDead  = "task_not_dead" // only tasks that have ended are retried
 	CodeFinished = "task_finished" // delivered, cancelled or expired
 	CodeNoDelay  = "no_delay"      // it was created with an absolute time
@@ -116,7 +121,7 @@ const (
 // ShortError is an ErrNotDurable that says how many replicas confirmed the change.
 type ShortError struct {
 	Confirmed, Wanted int
-	Within            time.Duration // the time they had
+	Within            time.Duration // the time that the replicas had to confirm
 }
 
 // Error returns a sentence with the remedy.

@@ -7,12 +7,12 @@ import "slices"
 type Filter struct {
 	Namespace string
 	Queue     string
-	States    []State           // any of them
-	Labels    map[string]string // all of them
-	DueBefore Millis            // exclusive; 0: no bound. Compared with the due time that the client requested
-	DueAfter  Millis            // exclusive; 0: no bound
+	States    []State           // the task must have one of these states
+	Labels    map[string]string // the task must have all these labels
+	DueBefore Millis            // exclusive bound of the due time that the client requested; zero means no bound
+	DueAfter  Millis            // exclusive bound of that due time; zero means no bound
 
-	CreatedUntil Millis // inclusive; 0: no bound
+	CreatedUntil Millis // inclusive; zero means no bound
 	Purge        string // tasks that the purge with this ID does not spare; "": all
 	Reason       string // the reason why the task is dead, expired or cancelled
 	Schedule     string // the schedule that made the task
@@ -58,14 +58,15 @@ func (f *Filter) Narrow(p Page) Page {
 
 // Page selects a part of a list.
 type Page struct {
-	After  string // list only names after this one: a Listing's Next; "": from the start
-	Before string // list only names before this one; "": no bound
-	Limit  int    // at most this many tasks
-	Bodies bool   // load the bodies too
+	After  string // list only names after this one, a Listing's Next; empty means no bound
+	Before string // list only names before this one; empty means no bound
+	Limit  int    // the maximum number of tasks
+	Bodies bool   // load the bodies of the tasks
 }
 
-// Bounds of one page: the records examined, and the Weight of its tasks, which
-// the last one may exceed. A page may be short, or empty with a Next.
+// The bounds of the records that are examined for one page, and of the sum of its
+// tasks' weights. The last task can exceed that sum. A page can be shorter than
+// its limit, and it can be empty and have a Next.
 const (
 	MaxPageExamined = 10_000
 	MaxPageBytes    = 2 << 20
@@ -77,8 +78,8 @@ type Listing struct {
 	Next  string // "": this was the last page
 }
 
-// Weight returns about how many bytes of a page t takes: the texts of its
-// clients and receivers, and its body if that is loaded.
+// Weight returns the approximate number of bytes that t takes in a page: the
+// texts of its clients and receivers, and its body if that is loaded.
 func (t *Task) Weight() int {
 	n := len(t.Request.URL) + len(t.OnDead) + len(t.Request.Body)
 	for name, value := range t.Request.Headers {

@@ -20,23 +20,24 @@ func NewID(now Millis) string {
 }
 
 // DeriveName returns the name of a task that is created with an
-// Idempotency-Key and without a name: a UUID of version 8 from the digest of
-// both, so that a repeat comes to the same name on any node. It is not the task's
-// identifier: the key may be used again when the record is gone, or by another installation.
+// Idempotency-Key and without a name. The name is a UUID of version 8 from the
+// digest of namespace and key, so every node derives the same name for a repeat.
+// The name is not the task's identifier: the key can be used again after the
+// record was removed, or by another installation.
 func DeriveName(namespace, key string) string {
 	sum := sha256.Sum256([]byte(namespace + "\x00" + key))
 	return formatUUID([16]byte(sum[:16]), 8)
 }
 
-// deriveID returns the identifier of a task that another record makes: a UUID
-// of version 8. It is the digest of the kind, the maker's identifier and
-// creation time, and the purpose.
+// deriveID returns the identifier of a task that another record, the maker,
+// makes. The identifier is a UUID of version 8: a digest of the kind, the
+// maker's identifier and creation time, and the purpose.
 //
 // The identifier is unique because NewID never repeats a maker's identifier in
 // any installation. The creation time separates makers whose identifier an
 // older version derived from a key. A maker that was restored from a backup, or
-// taken back by a failover, makes the same identifier again, so that receivers
-// recognise requests they have already handled.
+// reverted by a failover, makes the same identifier again, so receivers can
+// recognise requests that they have already handled.
 func deriveID(kind string, maker *Task, purpose string) string {
 	created := strconv.FormatInt(int64(maker.CreatedAt), 10)
 	sum := sha256.Sum256([]byte(kind + "\x00" + maker.ID + "\x00" + created + "\x00" + purpose))

@@ -3,14 +3,16 @@ package task
 // Idempotency marks a task that was made by a request with an Idempotency-Key.
 type Idempotency struct {
 	Key         string // digest of the key
-	Fingerprint string // digest of the request: the same key with another one is an error
+	Fingerprint string // digest of the request; the same key with another digest is an error
 }
 
-// maxReplaced is how many replaced incarnations a record remembers. A client repeats a
-// replace within seconds, and few other replaces of one name come in between.
+// maxReplaced is the number of replaced incarnations that a record remembers. A
+// client repeats a replace within seconds, and few other replaces of the same
+// name come in between.
 const maxReplaced = 4
 
-// repeats reports whether i marks the same request as made. i may be nil. Errors: ErrIdempotencyReuse.
+// repeats reports whether i and made mark the same request. A nil i marks none.
+// Errors: ErrIdempotencyReuse.
 func (i *Idempotency) repeats(made Idempotency) (bool, error) {
 	switch {
 	case i == nil || i.Key != made.Key:
@@ -21,8 +23,8 @@ func (i *Idempotency) repeats(made Idempotency) (bool, error) {
 	return true, nil
 }
 
-// Repeats reports whether a request that is marked with i made t, or an incarnation that t
-// replaced. t and i may be nil. Errors: ErrIdempotencyReuse.
+// Repeats reports whether the request that i marks made t, or an incarnation that
+// t replaced. It returns false if t or i is nil. Errors: ErrIdempotencyReuse.
 func (t *Task) Repeats(i *Idempotency) (bool, error) {
 	if t == nil || i == nil {
 		return false, nil
@@ -47,7 +49,8 @@ func (t *Task) replacedMarks() []Idempotency {
 	return all[:min(len(all), maxReplaced)]
 }
 
-// KeyOf returns the Idempotency-Key's digest of a change that makes a task, "" for none.
+// KeyOf returns the digest of the Idempotency-Key of a change that makes a task,
+// or "" if the change has no key.
 func KeyOf(change any) string {
 	var i *Idempotency
 	switch c := change.(type) {
@@ -62,8 +65,8 @@ func KeyOf(change any) string {
 	return i.Key
 }
 
-// Repeat finds out whether a request is the repeat of one that made a task. It changes nothing, and
-// a store answers it as durably as a change.
+// Repeat determines whether a request repeats one that made a task. It changes
+// nothing, but a store replies to it as durably as to a change.
 type Repeat struct {
 	Key         Key
 	Idempotency *Idempotency
@@ -75,8 +78,8 @@ func (c Repeat) Target() Key { return c.Key }
 // Action implements Change. A change without effect has no entry in the audit log.
 func (c Repeat) Action() string { return "task.create" }
 
-// Apply returns the task that the request made, as it is now. Errors: ErrNotFound if the request
-// made none, ErrIdempotencyReuse.
+// Apply returns the present state of the task that the request made. Errors:
+// ErrNotFound if the request made none, ErrIdempotencyReuse.
 func (c Repeat) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	switch repeated, err := old.Repeats(c.Idempotency); {
 	case err != nil:

@@ -13,13 +13,13 @@ const DefaultNamespace = "default"
 const DefaultQueue = "default"
 
 // Lane identifies tasks that are limited, paused or blocked together, and are
-// therefore indexed and read together. A destination that does not answer fills
-// its own lane and no other.
+// therefore indexed and read together. The tasks of a destination that does not
+// reply fill only the lanes of that destination.
 type Lane struct {
 	Namespace   string
 	Queue       string
 	Priority    Priority
-	Destination string // host:port in one spelling; a record of an older version may have another one
+	Destination string // host:port in one spelling; records of older versions can have another spelling
 }
 
 // LaneHead is a lane and a lower bound of its earliest due time.
@@ -34,7 +34,7 @@ type Entry struct {
 	Name string
 	Lane Lane
 	Due  Millis
-	Hint HintKind // why a store calls its watcher with the entry; Waits in all other uses
+	Hint HintKind // the event for which a store calls its watcher with the entry; Waits in all other uses
 }
 
 // HintKind is the kind of event that an entry reports to a store's watcher. See
@@ -43,7 +43,7 @@ type HintKind uint8
 
 // The kinds of hints.
 const (
-	Waits           HintKind = iota // the task waits, or waits for another time than before
+	Waits           HintKind = iota // the task waits for its due time, which can have changed
 	OccurrenceEnded                 // an occurrence of the schedule has ended; the entry has no due time
 )
 
@@ -51,7 +51,7 @@ const (
 func (e Entry) Key() Key { return Key{Namespace: e.Lane.Namespace, Name: e.Name} }
 
 // Position is a place in a lane's order, which is by due time, then by name.
-// The zero Position is before everything.
+// The zero Position is before all entries.
 type Position struct {
 	Due  Millis
 	Name string

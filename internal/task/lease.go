@@ -6,42 +6,45 @@ import (
 )
 
 const (
-	// MaxHistory is how many attempts a task's record keeps, also when it has ended.
+	// MaxHistory is the number of attempts that a task's record keeps, even after
+	// the task has ended.
 	MaxHistory = 20
-	// MaxReclaims is how many claims in a row may end without a settlement
-	// before the task is dead: a task that kills the process must not do so for ever.
+	// MaxReclaims is the number of consecutive claims without a settlement after
+	// which the task is dead: a task that kills the process must not do so for
+	// ever.
 	MaxReclaims = 10
 	// QuarantineAfter is the number of reclaims that put a task into
 	// quarantine. When the process dies, all attempts under way are reclaimed,
 	// although one task alone may have caused the death. Quarantined tasks run
 	// one at a time, so the next death counts against the task that caused it.
 	//
-	// With fewer than three, two restarts by chance would quarantine many
-	// harmless tasks, which delays them. With more than three, a slow and
-	// harmless task could die because of two others that crash the process
-	// while it runs: each of them adds reclaims until it is in quarantine too,
-	// and 3 times 3 is below MaxReclaims.
+	// A limit below three would delay many harmless tasks: two restarts by
+	// chance would quarantine them. With a limit above three, a slow and
+	// harmless task could die because of two tasks that crash the process while
+	// it runs. Each of the two adds reclaims to it until that task is itself in
+	// quarantine, and 3 times 3 is below MaxReclaims.
 	QuarantineAfter = 3
-	// MaxReplyKept is how many bytes of a reply an attempt keeps.
+	// MaxReplyKept is the maximum number of bytes of a reply that the record keeps.
 	MaxReplyKept = 512
 )
 
 // Claim takes a due task for a while.
 type Claim struct {
 	Key   Key
-	Lane  Lane // as the entry named it; a claim counts against its limits
+	Lane  Lane // the lane in the entry; the claim counts against the limits of this lane
 	Token Token
 	Until Millis
 
-	// Trusted is the time by which the task may expire, which is not later than now:
-	// a clock that was just set ahead ends nothing. 0: now.
+	// Trusted is the time with which Apply decides whether the task has expired.
+	// It is at most now, so a clock that was just set ahead expires no task.
+	// Zero means now.
 	Trusted Millis
 }
 
 // Apply gives the lease to the claim's token. If Apply returns ErrExpired, the
 // result is the finished record, which must be written. With any other error
 // there is nothing to write. A repeated claim with the same token gets the same
-// record, unless the record is now another incarnation, which may not be due
+// record, unless the record is now another incarnation, which might not be due
 // yet. Errors: ErrNotFound, ErrNotDue, ErrLaneChanged, ErrExpired, *StateError.
 func (c Claim) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	switch {
@@ -80,7 +83,7 @@ func claimCode(s State) string {
 	return CodeFinished
 }
 
-// Extension keeps a lease for longer.
+// Extension moves the end of a lease.
 type Extension struct {
 	Key   Key
 	Token Token
@@ -133,7 +136,8 @@ func (s Settlement) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	return t.ended(now), nil
 }
 
-// ended is the result of a step that may have been the task's last.
+// ended returns the result of a transition of t. If t is dead now, the result has
+// the task that reports the death.
 func (t *Task) ended(now Millis) Result {
 	r := Result{Task: t, Effect: Updated}
 	if t.State == Dead {
@@ -154,10 +158,10 @@ func (t *Task) settleWith(now Millis, o Outcome, p Policy) {
 	}
 	switch o.Verdict {
 	case Unsent, Interrupted:
-		if o.GaveWay { // behind those that it gave way to
+		if o.GaveWay { // the task waits behind the tasks for which it was stopped
 			t.Due = now
 		}
-		return // otherwise due since before: at once
+		return // the due time has passed, so the task is due at once
 	case Refusal:
 		t.endDead(now, o.Reason, p)
 		return
@@ -181,7 +185,7 @@ func (t *Task) settleWith(now Millis, o Outcome, p Policy) {
 // age counts the ended attempt against Retry.MaxAge if its request was sent. It
 // adds the attempt's duration, and the time since the due time for which only
 // the receiver delayed the task, by an open breaker or by its Retry-After.
-// follow adds the wait that a failure causes.
+// settleWith adds the wait that a failure causes.
 //
 // Time does not count while the server is down, the store is unavailable, or
 // the queue is paused or purged. Time at the limits of the queue does not count
@@ -197,17 +201,16 @@ func (t *Task) age(lease *Lease, o *Outcome) {
 	}
 }
 
-// Reap takes back a lease that was lost. gone is set if the process that held
-// the lease is known to be dead, so that none of its attempts can still be
-// sending.
+// Reap removes a lease that was lost. gone is set if the process that held the
+// lease is known to be dead, so that none of its attempts can still be sending.
 func (t *Task) Reap(now Millis, gone bool, p Policy) Result {
 	n := t.Clone()
 	superseded := n.Superseded()
 	lease := *n.Lease
 	n.State, n.Lease = Scheduled, nil
 	if !gone {
-		// If the clock went ahead, the holder of the lease still holds it, by a
-		// monotonic clock.
+		// If the clock was set ahead, the holder still has the lease, because it
+		// measures the lease with a monotonic clock.
 		late := max(now-lease.Until, 0)
 		n.MaybeSendingUntil = (lease.Until + late + min(late, max(lease.Until-lease.Since, 0))).Add(lease.Timeout)
 	}
@@ -228,8 +231,7 @@ func (t *Task) holds(token Token) bool {
 	return t != nil && t.State == Running && t.Lease.Token == token
 }
 
-// unclaim removes the traces of the claim made at since, whose attempt never
-// began.
+// unclaim reverts the claim that was made at since, whose attempt never began.
 func (t *Task) unclaim(since Millis) {
 	t.Attempts--
 	if t.FirstAttemptAt == since { // the age began with this claim
@@ -264,7 +266,7 @@ func (t *Task) cancelReason() string { return cmp.Or(t.Reason, ReasonCancelled) 
 
 // EndReason returns why t is dead, expired or cancelled, and "" for any other
 // state. A task that was cancelled while running has no end reason yet, because
-// it may still be delivered.
+// it can still be delivered.
 func (t *Task) EndReason() string {
 	if t.State == Running {
 		return ""

@@ -7,7 +7,7 @@ import "time"
 const (
 	MaxNameLen        = 256
 	MaxURLLen         = 8 << 10
-	MaxBodyDefault    = 256 << 10 // the operator may raise it up to MaxBody
+	MaxBodyDefault    = 256 << 10 // an operator can raise this limit to MaxBody
 	MaxBody           = 1 << 20
 	MaxHeaderBytes    = 16 << 10 // names and values together
 	MaxLabels         = 64

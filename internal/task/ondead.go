@@ -9,10 +9,10 @@ import (
 
 // DeadQueue is the queue of on_dead tasks, in the namespace of the dead task.
 // It is a queue of its own because a pause, a rate or a purge of the task's
-// queue must not hold back the notice of the death. Nor must a flood of notices
-// hold back the tasks of that queue: queues take turns. (The lane of tasks that
-// were run by hand ignores pause and rate too. But it does so for one attempt
-// only, and precedes all other tasks of the queue.)
+// queue must not delay the notice of the death. Nor must a flood of notices delay
+// the tasks of that queue: dispatch alternates between queues. (The lane of tasks
+// that were run by hand also ignores pause and rate. But it does so for one
+// attempt only, and precedes all other tasks of the queue.)
 const DeadQueue = "on_dead"
 
 // deadNoticeBody is the body of an on_dead task, in the shape that Standard

@@ -7,23 +7,23 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	// Success: a 2xx. The task is delivered.
+	// Success means that the reply was a 2xx. The task is delivered.
 	Success Verdict = 1 + iota
-	// Failure: the task is retried after a backoff, unless its attempts or its
-	// age are exhausted.
+	// Failure means that the task is retried after a backoff, unless its attempts
+	// or its age are exhausted.
 	Failure
-	// Deferral: the receiver set the time of the next attempt (429 or 503 with
-	// Retry-After). The task waits as requested, at least MinBackoff and at
-	// most MaxBackoff, and uses no attempt.
+	// Deferral means that the receiver set the time of the next attempt (429 or
+	// 503 with Retry-After). The task waits as requested, at least MinBackoff and
+	// at most MaxBackoff. The attempt does not count against MaxAttempts.
 	Deferral
-	// Refusal: the task must not be retried (410, Foliot-No-Retry, egress
-	// denied). It dies.
+	// Refusal means that the task must not be retried (410, Foliot-No-Retry,
+	// egress denied). The task dies.
 	Refusal
-	// Interrupted: this server stopped the attempt while it was under way. The
-	// task is due again at once; the attempt does not count.
+	// Interrupted means that this server stopped the attempt while it was under
+	// way. The task is due again at once, and the attempt does not count.
 	Interrupted
-	// Unsent: the attempt wrote nothing to the network. The task is due again
-	// at once, as if it had never been claimed.
+	// Unsent means that the attempt wrote nothing to the network. The task is due
+	// again at once, as if it had never been claimed.
 	Unsent
 )
 
@@ -31,16 +31,16 @@ const (
 type Outcome struct {
 	Verdict       Verdict
 	Reason        string        // of a Refusal: a stable code, "gone", "no_retry", "egress_denied"
-	Status        int           // 0: no reply came
+	Status        int           // zero means that no reply came
 	Error         string        // a sentence for people; "" for a Success
-	Detail        string        // for operators only: an address of the internal network
+	Detail        string        // for operators only, because it can have addresses of the internal network
 	StartedAt     Millis        // when the request began to be written
 	Latency       time.Duration // from StartedAt to the reply's end, or to the error
 	Late          time.Duration // from the due time to the start; more precise than StartedAt, which has whole milliseconds
-	ReceiverDelay time.Duration // how long before the claim only the receiver delayed the task, by its breaker or its Retry-After
+	ReceiverDelay time.Duration // the time before the claim for which only the receiver delayed the task, by its breaker or its Retry-After
 	RetryAfter    time.Duration // of a Deferral
 	Reply         string        // the reply's first bytes, at most MaxReplyKept, valid UTF-8
-	GaveWay       bool          // of an Interrupted attempt: it stopped for other tasks in quarantine, and has shown nothing yet
+	GaveWay       bool          // set if an attempt was Interrupted for other tasks in quarantine, so it says nothing about its task
 }
 
 // Delivery is an attempt that dispatch hands to the sender.
@@ -48,9 +48,8 @@ type Delivery struct {
 	Task   *Task // as claimed, with its body
 	Number int   // of the attempt, from 1
 
-	// Live is called right before the request is written, on any goroutine. An
-	// error means that the lease is lost, and that the request must not be
-	// sent.
+	// Live is called right before the request is written, on any goroutine. If it
+	// returns an error, the lease is lost and the request must not be sent.
 	Live func() error
 }
 

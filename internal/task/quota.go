@@ -6,8 +6,8 @@ import "fmt"
 // sets no limit.
 type Quota struct {
 	Suspended  bool  // the namespace is stopped
-	MaxPending int64 // tasks scheduled or running, and schedules; 0: no limit
-	MaxBytes   int64 // of all records; 0: no limit
+	MaxPending int64 // the limit of scheduled and running tasks plus schedules; zero means no limit
+	MaxBytes   int64 // the limit of the bytes of all records; zero means no limit
 	Have       Counts
 }
 

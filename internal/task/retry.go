@@ -8,10 +8,10 @@ import (
 
 // Retry is the policy for the number of attempts and the waits between them.
 type Retry struct {
-	MaxAttempts int           // 0: no limit, MaxAge decides
-	MinBackoff  time.Duration // before the second attempt; no wait is shorter
-	MaxBackoff  time.Duration // the waits double up to this
-	MaxAge      time.Duration // bounds the attempts and the waits between them (Task.Aged), without downtime; 0: no limit
+	MaxAttempts int           // zero means no limit except MaxAge
+	MinBackoff  time.Duration // the wait before the second attempt, and the shortest wait
+	MaxBackoff  time.Duration // the waits double until they reach this
+	MaxAge      time.Duration // the limit of the time of attempts and waits, without downtime (Task.Aged); zero means no limit
 }
 
 // Backoff returns the wait before attempt n+1 of the task with the given id,

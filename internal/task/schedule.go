@@ -15,16 +15,16 @@ import (
 // written with one batch for each change, is leased with its shard, and is in
 // the backup. Three things are special:
 //
-//   - Its name begins with an @, as no task's name does: "@nightly". So
-//     schedules are adjacent in the order of names. The part after the @ selects
-//     the shard, so that "nightly@1732309200000", an occurrence, is in the same
-//     shard.
+//   - Its name begins with an @, for example "@nightly". No task's name begins
+//     with an @, so schedules are adjacent in the order of names. The part after
+//     the @ selects the shard, so that the occurrence "nightly@1732309200000" is
+//     in the same shard.
 //   - It is in a queue of its own, ScheduleQueue, in one lane for each
 //     namespace. No client can name that queue. The settings of its occurrences
 //     are in Recurrence.
 //   - It is never claimed. At its instant it is fired (Fire): one step creates
-//     the occurrence and moves the schedule on, never ahead of time. A crash
-//     leaves either both or neither.
+//     the occurrence and moves the schedule to its next instant, never ahead of
+//     time. After a crash the store has both changes or neither.
 //
 // Its State is Scheduled while the schedule exists, and Cancelled after it was
 // removed. A removed schedule counts as missing. A schedule that is paused or
@@ -36,12 +36,12 @@ const ScheduleQueue = "@"
 // Never is a due time that never comes. It is exact as a floating-point number.
 const Never Millis = 1 << 52
 
-// MaxScheduleName is the maximum length of a schedule's name: the names of its
-// occurrences are longer.
+// MaxScheduleName is the maximum length of a schedule's name. It is less than
+// MaxName because the names of the schedule's occurrences are longer.
 const MaxScheduleName = 200
 
-// FirstTaskName comes after every schedule's name in the order of names, and before every
-// task's that begins with a letter.
+// FirstTaskName comes after every schedule's name in the order of names, and
+// before every task's name that begins with a letter.
 const FirstTaskName = "A"
 
 // ScheduleKey returns the key of the record of a schedule.
@@ -72,8 +72,8 @@ func fieldError(err error) error {
 	return err
 }
 
-// IsSchedule reports the kind of t: a schedule, or else a task. A schedule has a
-// Recurrence, and a task has none. A field for the kind could contradict that.
+// IsSchedule reports whether t is a schedule. A schedule has a Recurrence, and a
+// task has none. A separate field for the kind could contradict that.
 func (t *Task) IsSchedule() bool { return t.Recur != nil }
 
 // ScheduleName returns the name of t if t is a schedule, and "" for a task.
@@ -141,12 +141,12 @@ func EndedEntry(old, t *Task) (Entry, bool) {
 	return Entry{Name: "@" + name, Lane: ScheduleLane(t.Namespace), Hint: OccurrenceEnded}, ok
 }
 
-// Unfinished returns the counter key under which a store counts the unfinished
-// occurrences of a schedule, as if it were a queue, and the change of that
-// count when old becomes t. Either may be nil. The number is counted as
-// Scheduled. Fire needs it, so each change updates it in its batch, as it
-// updates all counts.
-func Unfinished(old, t *Task) (line QueueKey, change int64) {
+// Unfinished returns the change of the number of a schedule's unfinished
+// occurrences when old becomes t, and the key of that counter. old or t can be
+// nil, for no record. A store keeps the number as the Scheduled count of a queue
+// that has the schedule's name. Fire needs the number, so each change updates it
+// in its batch, as it updates all counts.
+func Unfinished(old, t *Task) (counter QueueKey, change int64) {
 	before, after := old != nil && old.State.Live(), t != nil && t.State.Live()
 	if before == after {
 		return QueueKey{}, 0
@@ -161,13 +161,13 @@ func Unfinished(old, t *Task) (line QueueKey, change int64) {
 	} else {
 		change = -1
 	}
-	return ScheduleKey(r.Namespace, schedule).UnfinishedLine(), change
+	return ScheduleKey(r.Namespace, schedule).UnfinishedCounter(), change
 }
 
-// UnfinishedLine returns the counter key of the schedule whose record has the
-// key k.
-func (k Key) UnfinishedLine() QueueKey { return QueueKey{Namespace: k.Namespace, Queue: k.Name} }
+// UnfinishedCounter returns the key of the counter of unfinished occurrences. k is
+// the key of the schedule's record.
+func (k Key) UnfinishedCounter() QueueKey { return QueueKey{Namespace: k.Namespace, Queue: k.Name} }
 
-// OfOccurrences reports whether k is the counter key of a schedule's unfinished
-// occurrences, and not a queue.
+// OfOccurrences reports whether k is the key of a counter of unfinished
+// occurrences. Any other key names a queue.
 func (k QueueKey) OfOccurrences() bool { return len(k.Queue) > 1 && k.Queue[0] == '@' }

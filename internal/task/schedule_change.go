@@ -14,8 +14,8 @@ import (
 type ScheduleSpec struct {
 	Spec
 	Rule   recurrence.Rule
-	Paused *bool  // nil: unchanged
-	Runs   *int64 // Recurrence.Runs of a new schedule that was moved from elsewhere; nil: 0
+	Paused *bool  // nil means that the pause does not change
+	Runs   *int64 // the first Recurrence.Runs of a schedule that was moved from another installation; nil means 0
 }
 
 // Validate checks all fields that can be checked without a store. It returns a
@@ -37,7 +37,8 @@ func (s *ScheduleSpec) Validate(now Millis) error {
 	return within("task", t.validate())
 }
 
-// within prefixes the path of a *FieldError with a field. It passes on nil.
+// within prefixes the path of a *FieldError with a field. It returns nil if err
+// is nil.
 func within(field string, err error) error {
 	var inner *FieldError
 	if errors.As(err, &inner) {
@@ -92,18 +93,19 @@ func (c PutSchedule) Target() Key { return ScheduleKey(c.Spec.Namespace, c.Spec.
 // Action implements Change.
 func (c PutSchedule) Action() string { return "schedule.put" }
 
-// Apply begins a schedule with the first instant after now, or replaces the
-// rule of an existing one. An existing schedule keeps its history: fired
-// instants are not fired again, runs are counted on, and a pause stays.
+// Apply creates a schedule that begins with the first instant after now, or
+// replaces the rule of an existing schedule. An existing schedule keeps its
+// history: it does not fire an instant again, continues to count its runs, and
+// stays paused.
 //
-// If the new rule has other instants, the schedule counts from now and makes up
-// for nothing before. The anchor and the runs in the spec apply only to a new
-// schedule. An existing schedule keeps its own, so a client may put a spec it
-// has read before an instant.
+// If the new rule has different instants, the schedule counts from now and fires
+// no earlier instant. The anchor and the runs in the spec apply only to a new
+// schedule. An existing schedule keeps its anchor and runs, so a client can put
+// a spec that it read before the latest instant.
 //
 // Errors: ErrPrecondition, and a *FieldError if no instant is left. It is no
-// error if the existing schedule has the same rule: a deployment that is
-// repeated later finds the schedule ended, and leaves it ended.
+// error if the existing schedule has the same rule: a repeated deployment may
+// find the schedule ended, and leaves it ended.
 func (c PutSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	old = presentSchedule(old)
 	if err := c.If.Check(old); err != nil {
@@ -112,7 +114,7 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	t := c.Spec.begin(now)
 	r := &Recurrence{Progress: recurrence.Progress{Rule: c.Spec.Rule, Last: now}, Queue: t.Queue, Priority: t.Priority}
 	t.Name, t.Queue, t.Priority, t.Recur = c.Target().Name, ScheduleQueue, Normal, r
-	t.Request.Destination = "" // one lane for all of a namespace
+	t.Request.Destination = "" // a namespace has one lane for all its schedules
 	effect := Created
 	if old != nil || r.Cron != "" || r.Start != 0 {
 		r.Anchor = 0
@@ -138,8 +140,8 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	return t.resolved(now, effect), nil
 }
 
-// resolved arranges t, which the caller owns, and returns it as a result. If
-// the rule cannot be followed, t's Problem says so.
+// resolved sets the due time of t, which the caller owns, and returns t as a
+// result. If the rule yields no instants, resolved sets t's Problem.
 func (t *Task) resolved(now Millis, e Effect) Result {
 	if c, ok := t.calendar(now); ok {
 		t.Recur.Rewind(now)
@@ -219,7 +221,8 @@ func (c CheckSchedule) Target() Key { return c.Key }
 // Action implements Change.
 func (c CheckSchedule) Action() string { return "schedule.check" }
 
-// Apply recomputes the due time. The effect is Repeated if it was right.
+// Apply recomputes the due time. The effect is Repeated if the due time was
+// right.
 // Errors: ErrNotFound.
 func (c CheckSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	old = presentSchedule(old)
@@ -232,8 +235,8 @@ func (c CheckSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	}
 	found := old.Clone().resolved(now, Updated)
 	t := found.Task
-	looks := r.Waiting != 0 || t.Recur.Problem != "" // checked repeatedly anyway
-	if t.Recur.Problem == r.Problem && t.Recur.Next == r.Next && (t.Due == old.Due || looks && old.Due < t.Due) {
+	polled := r.Waiting != 0 || t.Recur.Problem != "" // Fire checks such a schedule at intervals
+	if t.Recur.Problem == r.Problem && t.Recur.Next == r.Next && (t.Due == old.Due || polled && old.Due < t.Due) {
 		return Result{Task: old, Effect: Repeated}, nil
 	}
 	return found, nil

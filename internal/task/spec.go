@@ -6,7 +6,7 @@ import "time"
 // adds. DefaultSpec returns the defaults.
 type Spec struct {
 	Key
-	ID string // of the incarnation that the spec begins; see NewID and deriveID
+	ID string // identifies the incarnation that the spec begins; see NewID and deriveID
 
 	Queue    string
 	Priority Priority
@@ -27,11 +27,12 @@ type When struct {
 	At       Millis        // valid if not Relative; a past time is due now
 	Relative bool          //
 	Delay    time.Duration // valid if Relative
-	Next     Millis        // the first attempt starts no earlier, if not Relative; 0: at the due time
+	Next     Millis        // the earliest start of the first attempt, if not Relative; zero means the due time
 }
 
-// due resolves w at now. The caller of Apply rounds now up (CeilMillis), so
-// that a delay is never cut short. The due time is fixed here, once.
+// due returns the due time that w names at now. The caller of Apply rounds now up
+// (CeilMillis), so that no delay is shortened. The due time is computed only
+// once, here.
 func (w When) due(now Millis) Millis {
 	if w.Relative {
 		return now.Add(w.Delay)
@@ -68,7 +69,7 @@ func DefaultSpec() Spec {
 type Policy struct {
 	KeepFinished time.Duration
 	KeepDead     time.Duration
-	KeepBodies   bool // of finished tasks, until their retention ends
+	KeepBodies   bool // keep the bodies of finished tasks until their retention ends
 }
 
 // The retention of the embedded store.
@@ -90,11 +91,11 @@ func (p Policy) WithDefaults() Policy {
 
 // begin returns the first record of the incarnation that s describes.
 func (s *Spec) begin(now Millis) *Task {
-	return s.record(now).Clone() // the maps are the caller's
+	return s.record(now).Clone() // the caller owns the maps of s
 }
 
-// beginOnce is begin for a request with the idempotency key i, which may be
-// nil.
+// beginOnce is begin for a request with the idempotency key i. A nil i means that
+// the request has none.
 func (s *Spec) beginOnce(now Millis, i *Idempotency) *Task {
 	t := s.begin(now)
 	if i != nil {
@@ -104,7 +105,7 @@ func (s *Spec) beginOnce(now Millis, i *Idempotency) *Task {
 	return t
 }
 
-// record is begin, sharing the spec's maps.
+// record is begin, but the record shares the maps of s.
 func (s *Spec) record(now Millis) *Task {
 	due := s.When.due(now)
 	t := &Task{

@@ -12,7 +12,7 @@ const (
 	Delivered                  // a 2xx arrived
 	Cancelled                  // its client cancelled it
 	Expired                    // expire_after passed before an attempt could start
-	Dead                       // no more attempts; kept until its retention ends, can be retried
+	Dead                       // has no more attempts, and can be retried until its retention ends
 )
 
 var stateNames = [...]string{
@@ -47,9 +47,9 @@ func ParseState(word string) (State, bool) {
 	return 0, false
 }
 
-// Priority orders the lanes of a queue: a lane of higher priority goes first
-// among tasks that are due. The numbers are part of the disk format and sort
-// the keys: the most urgent first.
+// Priority orders the lanes of a queue: among due tasks, a lane of higher
+// priority goes first. The numbers are part of the disk format and the order of
+// its keys, so the highest priority has the smallest number.
 type Priority uint8
 
 // The priorities. The zero value is High on disk, so a Spec must name one;

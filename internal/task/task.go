@@ -8,8 +8,8 @@ import (
 
 // Task is the record of a durable HTTP request and the time to send it.
 //
-// A *Task that was passed to a store, or came from one, is never modified:
-// transitions copy it first. So it may be read by many goroutines.
+// A *Task that was passed to a store, or returned by one, is never modified:
+// transitions copy it first. Therefore several goroutines can read it.
 type Task struct {
 	Namespace string
 	Name      string
@@ -21,13 +21,13 @@ type Task struct {
 	Labels   map[string]string
 	Request  Request
 
-	Timeout     time.Duration // of one attempt
-	ExpireAfter time.Duration // 0: never; counts from OriginalDue
+	Timeout     time.Duration // the limit of one attempt
+	ExpireAfter time.Duration // counts from OriginalDue; zero means that the task never expires
 	Retry       Retry
 	OnDead      string // a URL that is called when the task dies; "": none
 	Trace       string // the creator's span, as W3C traceparent; "": none
 
-	Relative bool          // it was created with a delay, so that a touch can repeat it
+	Relative bool          // set if the task was created with a delay, which a touch can repeat
 	Delay    time.Duration // valid if Relative
 
 	CreatedAt   Millis
@@ -35,39 +35,40 @@ type Task struct {
 	Due         Millis // the start of the next attempt
 
 	State  State
-	RunNow bool // run by hand: waits in the lane that ignores pause and rate, unless it is in quarantine
+	RunNow bool // set if the task was run by hand; unless it is in quarantine, it waits in the lane that ignores pause and rate
 
-	Attempts       int    // attempts ever started in this incarnation; the last one's number
+	Attempts       int    // the number of attempts started in this incarnation, and the number of the last attempt
 	AttemptsUsed   int    // attempts that count against Retry.MaxAttempts
-	Reclaims       int    // claims in a row that ended without a settlement, because the process died or the lease ended
-	FirstAttemptAt Millis // the start of the first attempt that counts; 0: none yet
+	Reclaims       int    // consecutive claims that ended without a settlement, because the process died or the lease ended
+	FirstAttemptAt Millis // the start of the first attempt that counts; zero means none yet
 	// Aged is the time that counts against Retry.MaxAge: the failed attempts
 	// and the waits after them. It is measured with monotonic clocks and
 	// excludes downtime: see age.
 	Aged    time.Duration
-	History []Attempt // the last MaxHistory, oldest first; a finished task keeps the reply of the last one alone
+	History []Attempt // the last MaxHistory attempts, oldest first; a finished task keeps only the reply of the last attempt
 	Reason  string    // the reason why it is dead, expired or cancelled, or will be (CancelRequested): then "" is ReasonCancelled; "" otherwise
 
-	Lease           *Lease // set exactly while Running
-	CancelRequested bool   // cancelled while running: no retry follows
+	Lease           *Lease // not nil exactly while the state is Running
+	CancelRequested bool   // set if the task was cancelled while running, so no retry follows
 
-	// MaybeSendingUntil is set when a lease was lost and not settled. Until then the
-	// attempt that lost it may still be sending, and a cancel reports that.
+	// MaybeSendingUntil is set when a lease was lost and not settled. Until that
+	// time the attempt that lost the lease might still be sending, and a cancel
+	// reports that.
 	MaybeSendingUntil Millis
 
 	FinishedAt Millis // the time at which it became finished or dead
 	KeepUntil  Millis // the time from which a finished or dead record may be swept
-	Whole      bool   // of a finished task: its queue kept the body, so it can be sent again
+	Whole      bool   // set if the queue kept the body of a finished task, so the task can be sent again
 
-	Idempotency *Idempotency  // recognises a repeat of the request that made it; nil: no key
-	Replaced    []Idempotency // of earlier incarnations: the newest first, at most maxReplaced
+	Idempotency *Idempotency  // recognises a repeat of the request that made the task; nil means no key
+	Replaced    []Idempotency // the marks of earlier incarnations, newest first, at most maxReplaced
 
 	// SparedBy is the ID of the purge that was under way when the task entered
-	// its queue. That purge does not cancel the task. "": none.
+	// its queue. That purge does not cancel the task. Empty means none.
 	SparedBy string
 
-	Recur          *Recurrence // of a schedule, nil for a task
-	NotifySchedule bool        // an occurrence for whose end its schedule may wait: the store notifies the schedule
+	Recur          *Recurrence // not nil exactly for a schedule
+	NotifySchedule bool        // set if the store must notify the schedule of this occurrence's end, for which it can wait
 }
 
 // Request is the HTTP request of a task.
@@ -80,9 +81,8 @@ type Request struct {
 	BodyKind BodyKind
 	BodySize int // derived from a Spec's Body
 	// Body is stored apart from the record, so that a claim does not rewrite
-	// it. If it is not loaded, it is nil although BodySize is not 0. If it is
-	// set, it has BodySize bytes. A finished task keeps none, unless it is
-	// Whole.
+	// it. A body that is not loaded is nil, although BodySize is not 0. A loaded
+	// body has BodySize bytes. A finished task keeps no body, unless it is Whole.
 	Body []byte
 }
 
@@ -103,10 +103,10 @@ const (
 type Lease struct {
 	Token  Token  // proves, at the settlement, that the lease is still held
 	Since  Millis // when it was claimed
-	Until  Millis // by the store's clock
-	TaskID string // the incarnation being delivered; not the record's ID after a replace
+	Until  Millis // the end, on the store's clock
+	TaskID string // the incarnation being delivered; after a replace the record has another ID
 
-	Timeout time.Duration // of the attempt; the record's may have been changed since
+	Timeout time.Duration // the timeout of the attempt; a later change of the record does not apply to it
 }
 
 // Token is a claim's secret, unique for each claim.
@@ -116,7 +116,7 @@ type Token string
 type Attempt struct {
 	Number    int
 	StartedAt Millis
-	Status    int           // 0: no reply came
+	Status    int           // zero means that no reply came
 	Error     string        // "" for a 2xx
 	Detail    string        // for operators only; mostly ""
 	Latency   time.Duration // from the start to the reply's end, or to the error
@@ -143,8 +143,9 @@ func (t *Task) Lane() Lane {
 // Entry returns the task as its lane's index shows it.
 func (t *Task) Entry() Entry { return Entry{Name: t.Name, Lane: t.Lane(), Due: t.Due} }
 
-// NextAttempt returns the start of the next attempt, or 0 if none is known to
-// follow: the task has ended, or the attempt under way may be its last.
+// NextAttempt returns the start of the next attempt. It returns 0 if the task has
+// ended, or if an attempt of this incarnation is under way, because that attempt
+// can be the last one.
 func (t *Task) NextAttempt() Millis {
 	if t.State == Scheduled || t.Superseded() {
 		return t.Due
@@ -156,12 +157,12 @@ func (t *Task) NextAttempt() Millis {
 // that has been replaced.
 func (t *Task) Superseded() bool { return t.Lease != nil && t.Lease.TaskID != t.ID }
 
-// UnderWay reports whether an attempt may be under way at now, or may still
-// begin although the task was changed. This is an attempt that has claimed the
-// task, or one that has lost its lease.
+// UnderWay reports whether an attempt might be under way at now, or might still
+// begin although the task was changed. Either an attempt holds the lease of the
+// task, or an attempt has lost that lease and might still be sending.
 func (t *Task) UnderWay(now Millis) bool { return t.State == Running || now < t.MaybeSendingUntil }
 
-// ExpiresAt returns when the task expires, 0 for never.
+// ExpiresAt returns the time at which the task expires, or 0 for never.
 func (t *Task) ExpiresAt() Millis {
 	if t.ExpireAfter == 0 {
 		return 0

@@ -62,7 +62,7 @@ func (w When) validate(now Millis) error {
 	return nil
 }
 
-// latest is 100 years after now on the calendar, leap days included.
+// latest returns the time 100 calendar years after now, including leap days.
 func latest(now Millis) Millis { return CeilMillis(now.Time().AddDate(100, 0, 0)) }
 
 // validate checks a record's fields that clients set and derives the destination.
@@ -247,9 +247,9 @@ func validHost(host string) bool {
 	return true
 }
 
-// forbiddenHeaders belong to the connection, or to Foliot. CGI turns Proxy into
-// the variable HTTP_PROXY, which programs use as the proxy of their own
-// requests.
+// forbiddenHeaders are the headers that belong to the connection or to Foliot,
+// and Proxy: CGI turns it into the variable HTTP_PROXY, which programs use as the
+// proxy of their own requests.
 var forbiddenHeaders = []string{
 	"host", "proxy", "te", "content-length", "connection", "transfer-encoding", "expect", "upgrade", "trailer", "keep-alive",
 }
@@ -281,16 +281,17 @@ func validateHeaders(headers map[string]string) error {
 	return nil
 }
 
-// ForbiddenHeader reports whether a task must not set the header of that name,
-// or one that a receiver may take for it: CGI, WSGI and PHP read _ as -, and
-// some servers read any character except letters and digits so.
+// ForbiddenHeader reports whether a task must not set the header name. It
+// includes names that a receiver can read as a forbidden one: CGI, WSGI and PHP
+// read _ as -, and some servers read every character except letters and digits
+// as -.
 func ForbiddenHeader(name string) bool {
 	lower := strings.Map(plainHeaderRune, name)
 	return slices.Contains(forbiddenHeaders, lower) ||
 		slices.ContainsFunc(forbiddenPrefixes, func(p string) bool { return strings.HasPrefix(lower, p) })
 }
 
-// plainHeaderRune returns r in lower case, and - for all but letters and digits.
+// plainHeaderRune returns r in lower case, or - if r is no letter and no digit.
 func plainHeaderRune(r rune) rune {
 	switch {
 	case r >= 'A' && r <= 'Z':

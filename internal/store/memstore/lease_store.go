@@ -115,7 +115,7 @@ func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([
 // unfinishedLocked returns the number of unfinished occurrences of a schedule.
 func (s *Store) unfinishedLocked(schedule task.Key) (n int64) {
 	for _, t := range s.records {
-		if line, change := task.Unfinished(nil, t); line == schedule.UnfinishedLine() {
+		if line, change := task.Unfinished(nil, t); line == schedule.UnfinishedCounter() {
 			n += change
 		}
 	}

@@ -114,7 +114,7 @@ func (b *counters) namespaceOf(key task.QueueKey) *task.Counts {
 
 // unfinished returns how many occurrences of a schedule are unfinished.
 func (b *counters) unfinished(schedule task.Key) int64 {
-	if l := b.queues[schedule.UnfinishedLine()]; l != nil {
+	if l := b.queues[schedule.UnfinishedCounter()]; l != nil {
 		return l.counts.States[task.Scheduled]
 	}
 	return 0

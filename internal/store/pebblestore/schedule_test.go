@@ -127,7 +127,7 @@ func TestSchedulesAndTheirUnfinishedCountsOutliveARestart(t *testing.T) {
 	if _, err := fireOne(t.Context(), s, benchStart+60_000, "nightly"); !errors.Is(err, task.ErrNotDue) {
 		t.Errorf("paused, and fired: %v", err)
 	}
-	if n := s.counts.m[scheduleKey("nightly").UnfinishedLine()]; n != (task.Counts{}) {
+	if n := s.counts.m[scheduleKey("nightly").UnfinishedCounter()]; n != (task.Counts{}) {
 		t.Errorf("unfinished occurrences are listed as a queue: %+v", n)
 	}
 	wantHealthy(t, s)
@@ -139,7 +139,7 @@ func TestAScrubCountsUnfinishedOccurrences(t *testing.T) {
 	withSchedule(t, s)
 	wantHealthy(t, s)
 	wrong := appendCounts(nil, task.Counts{States: [len(task.Counts{}.States)]int64{task.Scheduled: 7}})
-	if err := errors.Join(s.db.Set(appendCountKey(nil, scheduleKey("nightly").UnfinishedLine()), wrong, pebble.Sync), s.Close()); err != nil {
+	if err := errors.Join(s.db.Set(appendCountKey(nil, scheduleKey("nightly").UnfinishedCounter()), wrong, pebble.Sync), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := verify(t.Context(), disk, "data"); err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "map[scheduled:7]") || strings.Contains(r.Problems[0], "Queue:"+task.DefaultQueue) {

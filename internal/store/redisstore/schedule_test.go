@@ -193,7 +193,7 @@ func TestAScrubRecountsUnfinishedOccurrences(t *testing.T) {
 		t.Fatalf("repaired %+v", found)
 	}
 	k := task.ScheduleKey(task.DefaultNamespace, "nightly")
-	if reply, err := redistest.Command(t.Context(), server.Addr, "HSET", s.shard(k).Counts, records.UnfinishedField(k.UnfinishedLine()), "7"); reply != ":0" {
+	if reply, err := redistest.Command(t.Context(), server.Addr, "HSET", s.shard(k).Counts, records.UnfinishedField(k.UnfinishedCounter()), "7"); reply != ":0" {
 		t.Fatal(reply, err)
 	}
 	if counts, err := s.Counts(t.Context()); err != nil || len(counts) != 2 {

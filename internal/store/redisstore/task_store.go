@@ -146,7 +146,7 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 		}
 		asking = append(asking, st)
 		commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
-			return b.Hget().Key(s.shard(st.key).Counts).Field(records.UnfinishedField(st.key.UnfinishedLine())).Build()
+			return b.Hget().Key(s.shard(st.key).Counts).Field(records.UnfinishedField(st.key.UnfinishedCounter())).Build()
 		})
 	}
 	if len(asking) == 0 {

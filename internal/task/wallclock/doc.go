@@ -1,3 +1,3 @@
-// Package wallclock has the time as the service stores it: milliseconds on the
-// store's wall clock. It reads no clock.
+// Package wallclock defines the times that the service stores: milliseconds on
+// the store's wall clock. It reads no clock.
 package wallclock

@@ -20,8 +20,8 @@ func CeilMillis(t time.Time) Millis {
 	return Millis(ms)
 }
 
-// FloorMillis rounds t down to the millisecond. A clock is read this way: with
-// a now that is never ahead of the clock, "due ≤ now" is never true early.
+// FloorMillis rounds t down to the millisecond. Use it to read a clock: the
+// result is never ahead of the clock, so "due ≤ now" is never true too early.
 func FloorMillis(t time.Time) Millis { return Millis(t.UnixMilli()) }
 
 // Time returns m in UTC.
