@@ -6,19 +6,25 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"time"
 )
 
 // SetPressure shortens the timeouts of all connections under overload, as Envoy
 // does. p from 0 (none) to 1 leaves 1 - p of ReadIdle, WriteIdle, AllIdle,
-// Handshake and MaxAge. Pings and PongWait stay as they are. If the pressure
-// rises, SetPressure checks every connection before it returns: about 0.1 s for
-// a million. It does not hold up other calls. Connections that are due then are
-// asked about within a resolution. If the pressure falls, this takes effect as
-// timeouts come due.
+// Handshake and MaxAge. A p below 0 means 0, above 1 means 1, and NaN means 0.
+// Pings and PongWait stay as they are.
+//
+// If the pressure rises, SetPressure checks every connection before it returns.
+// That takes about 0.1 s for a million, and delays no other calls. For
+// connections that are due then, the callback is called within a resolution. If
+// the pressure falls, a connection is checked when its present timeout ends.
 func (g *Group[C]) SetPressure(p float64) {
 	p = min(max(p, 0), 1)
+	if math.IsNaN(p) { // it would make every timeout NaN
+		p = 0
+	}
 	g.mu.Lock()
 	more := p > g.pressure
 	g.pressure, g.policy = p, g.limits.policy(&g.grid, p)
@@ -105,12 +111,13 @@ func (h *idlest) Pop() any {
 	return x
 }
 
-// EvictIdlest calls `on` with the reason Evicted for the n connections that
-// were not used for the longest time. It returns the number of connections it
-// chose: fewer than n if there are fewer. It does not choose those that are
-// busy under WatchServer, or for which `on` is running. A connection that is
-// used before its turn is spared. EvictIdlest checks every connection, as
-// SetPressure does, and keeps a heap of n.
+// EvictIdlest calls the callback with the reason Evicted for the n connections
+// that were not used for the longest time. It returns the number of connections
+// it chose, which is less than n if there are fewer. It does not choose
+// connections that are busy under WatchServer, or for which the callback is
+// running. A connection that is used before its turn is spared. EvictIdlest
+// checks every connection, as SetPressure does, and keeps a heap of n. If n is
+// zero or less, it does nothing.
 func (g *Group[C]) EvictIdlest(n int) int {
 	if n <= 0 {
 		return 0
@@ -157,18 +164,20 @@ func (g *Group[C]) ask(chosen []choice, because why) (asked int) {
 // connections that were kept.
 const shortestRound = 100 * time.Millisecond
 
-// Drain calls `on` with the reason Evicted for every connection, the idlest
-// first. It spreads the calls evenly over a time, so that the peers do not all
-// return at once. Connections that are busy under WatchServer have their turn
-// when they no longer are.
+// Drain calls the callback with the reason Evicted for every connection, the
+// idlest first. It spreads the calls evenly over a time, so that the peers do
+// not all return at once. Connections that are busy under WatchServer follow
+// when they are no longer busy.
 //
-// If `on` keeps a connection, Drain asks again after a tenth of spread, but at
-// least 100 ms and a resolution, or when KeepFor is over. Drain returns nil
-// when the last connection is closed, and an error when ctx is done. If `on`
-// always keeps, only ctx ends it.
+// If the callback keeps a connection, Drain asks again after a tenth of spread,
+// but at least 100 ms and a resolution, or when KeepFor is over. Drain returns
+// nil when the last connection is closed. If ctx is done first, it returns an
+// error that wraps context.Cause(ctx). If the callback always keeps, only ctx
+// ends Drain.
 //
-// From the start of Drain, Track returns ErrClosed, for good: close the
-// listener first. Drain must not be called from `on`: it would wait for itself.
+// From the start of Drain, Track returns ErrClosed forever, so close the
+// listener first. Drain must not be called from the callback, because it would
+// wait for itself.
 func (g *Group[C]) Drain(ctx context.Context, spread time.Duration) error {
 	g.mu.Lock()
 	g.draining = true

@@ -7,7 +7,8 @@ import (
 )
 
 var (
-	// ErrClosed is returned by Track if the group is closed or draining.
+	// ErrClosed is returned by Track, and by Accept of a NewListener, if the
+	// group is closed or draining. It is permanent: neither state ends.
 	ErrClosed = errors.New("idle: the group is closed or draining: it tracks no more connections")
 
 	// ErrTracked is returned by Track if the Entry is tracked already, by this
@@ -18,67 +19,82 @@ var (
 	ErrFull = errors.New("idle: 2^28 connections are tracked: use a second group")
 )
 
-// Never is a timeout that is off. New refuses a Config without a timeout unless
-// one of them is Never. Such a group calls `on` only after EvictIdlest and
-// Drain.
+// Never is a timeout that is off. New panics for a Config without a timeout
+// unless one of them is Never. A group whose timeouts are all off calls the
+// callback only after EvictIdlest and Drain.
 const Never time.Duration = -1
 
-// Config sets when a Group calls `on` for a connection. A timeout of zero or
-// less is off. At least one must be set: ReadIdle, WriteIdle, AllIdle, MaxAge,
-// Handshake or PingEvery.
+// Config sets when a Group calls the callback for a connection. At least one of
+// ReadIdle, WriteIdle, AllIdle, MaxAge, Handshake and PingEvery must not be
+// zero. In all other fields zero means the default. Values out of range are
+// replaced, as each field says.
 type Config struct {
-	ReadIdle  time.Duration // without a TouchRead
-	WriteIdle time.Duration // without a TouchWrite
-	AllIdle   time.Duration // without either
+	// ReadIdle is the longest time without a TouchRead. Zero or less means no
+	// limit.
+	ReadIdle time.Duration
 
-	// MaxAge is the time after Track at which `on` is called even if the
-	// connection is busy. It is shorter by up to Jitter, so that connections
-	// that came together do not end together.
+	// WriteIdle is the longest time without a TouchWrite. Zero or less means no
+	// limit.
+	WriteIdle time.Duration
+
+	// AllIdle is the longest time without a TouchRead and a TouchWrite. Zero or
+	// less means no limit.
+	AllIdle time.Duration
+
+	// MaxAge is the time after Track at which the callback is called even if
+	// the connection is in use. It is shorter by up to Jitter, so that
+	// connections that came together do not end together. Zero or less means no
+	// limit.
 	MaxAge time.Duration
 
 	// Handshake is the time after Track within which the first TouchRead must
-	// come.
+	// come. Zero or less means no limit.
 	Handshake time.Duration
 
 	// PingEvery is the time without TouchRead and Pong after which the group
 	// asks for a ping. It is shorter by up to Jitter. Writes do not delay the
-	// ping.
+	// ping. Zero or less means no pings.
 	PingEvery time.Duration
 
 	// PongWait is the time after a ping within which a TouchRead or Pong must
-	// come. Otherwise the ping is missed. Default: PingEvery.
+	// come. Otherwise the ping is missed. Zero or less means PingEvery.
 	PongWait time.Duration
 
 	// MaxMissed is the number of consecutive missed pings after which the
 	// reason is PongTimeout. Before that, the group asks for the next ping at
-	// once. Default 1, at most 255.
+	// once. Zero or less means 1, and more than 255 means 255.
 	MaxMissed int
 
 	// Jitter is the fraction of PingEvery and MaxAge by which they may be
-	// shorter, chosen at random for each ping and connection. Default 0.1, at
-	// most 1; negative: none.
+	// shorter, chosen at random for each ping and connection. Zero means 0.1,
+	// less than zero means none, and more than 1 means 1.
 	Jitter float64
 
-	// Resolution is the accuracy of all timeouts: `on` is never called early,
-	// and at most two resolutions late. A group with connections wakes up twice
-	// in each resolution. A process that wakes up later than that has stalled,
-	// and every connection gets a new timeout. On a machine that stalls often,
-	// choose a coarser resolution. Default: the smallest timeout / 64, between
-	// 10 ms and 1 s; at least 1 ms, and at least the longest timeout / 2^28.
+	// Resolution is the accuracy of all timeouts: the callback is never called
+	// early, and at most two resolutions late. A group with connections wakes
+	// up twice in each resolution. A process that wakes up more than a
+	// resolution late has stalled, and every connection gets a new timeout. On
+	// a machine that stalls often, choose a coarser resolution.
+	//
+	// Zero or less means the smallest timeout / 64, but at least 10 ms and at
+	// most 1 s. The resolution is never finer than 1 ms or the longest timeout
+	// / 2^28.
 	Resolution time.Duration
 
-	// MaxPerTick is the highest number of connections for which `on` is called
-	// in one resolution. The others wait for the next. 0: no limit.
+	// MaxPerTick is the highest number of connections for which the callback is
+	// called in one resolution. Further connections wait for the next
+	// resolution. Zero or less means no limit.
 	MaxPerTick int
 
-	// Workers is the highest number of goroutines that call `on` and close
-	// connections. They exist only while there is work. A call that blocks
-	// occupies one of them: for example, a ping that meets a full socket. Leave
-	// writes to the goroutine that writes for the connection. Default 4.
+	// Workers is the highest number of goroutines that call the callback and
+	// close connections. They exist only while there is work. A call that
+	// blocks occupies one of them: for example, a ping that meets a full
+	// socket. Leave writes to the goroutine that writes for the connection.
+	// Zero or less means 4.
 	Workers int
 
 	// Activity is the source from which the group learns when a connection was
-	// used: Touch (default) or Kernel.
+	// used: Touch or Kernel. Zero means Touch.
 	Activity Source
 }
 

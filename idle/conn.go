@@ -6,11 +6,27 @@ import (
 	"sync/atomic"
 )
 
+// Conn is the method set that every connection of NewConn and NewListener has:
+// a program may assert that such a net.Conn is a Conn.
+//
+//	if c, ok := c.(idle.Conn); ok {
+//		c.Pong()
+//	}
+type Conn interface {
+	net.Conn
+
+	TouchRead()        // as Entry.TouchRead; Read does it
+	TouchWrite()       // as Entry.TouchWrite; Write does it
+	Pong()             // as Entry.Pong
+	NetConn() net.Conn // the connection that was wrapped
+}
+
+var _, _, _, _, _ Conn = (*wrapped)(nil), (*wrappedHalf)(nil), (*wrappedHalves)(nil), (*wrappedTCP)(nil), (*refused)(nil)
+
 // NewConn tracks c and returns it with a Read and a Write that touch. This
-// costs some nanoseconds and no allocation. The returned connection also has
-// the methods of an Entry, and NetConn, which returns c. It has CloseRead,
-// CloseWrite, ReadFrom and WriteTo if c has them; the last two only if c is a
-// *net.TCPConn.
+// costs some nanoseconds and no allocation. The result is a Conn. It also has
+// CloseRead, CloseWrite, ReadFrom and WriteTo if c has them; the last two only
+// if c is a *net.TCPConn. NewConn panics if g is nil.
 //
 // A long Write counts as activity while it progresses, and so does a transfer
 // by ReadFrom or WriteTo, including sendfile and splice. On Linux the kernel
@@ -25,13 +41,13 @@ import (
 // continues after timeouts should test for net.ErrClosed. A TLS connection is
 // closed without a close_notify, which might block.
 //
-// If c cannot be tracked because the group is closed or draining, NewConn
-// closes c. The methods of the returned connection then return Track's error,
-// such as ErrClosed.
+// If c cannot be tracked, for example because the group is closed or draining,
+// NewConn closes c. In that case Read, Write, Close and the deadline methods of
+// the result return Track's error, such as ErrClosed.
 func NewConn(c net.Conn, g *Group[net.Conn]) net.Conn {
 	w, err := wrap(c, g)
 	if err != nil {
-		return refused{c, err}
+		return &refused{Conn: c, err: err}
 	}
 	return w
 }

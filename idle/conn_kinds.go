@@ -65,13 +65,14 @@ func isStream(c net.Conn) bool {
 // and was closed.
 type refused struct {
 	net.Conn
-	err error
+	Entry // never tracked, so its methods do nothing
+	err   error
 }
 
-func (r refused) NetConn() net.Conn                { return r.Conn }
-func (r refused) Read([]byte) (int, error)         { return 0, r.err }
-func (r refused) Write([]byte) (int, error)        { return 0, r.err }
-func (r refused) Close() error                     { return r.err }
-func (r refused) SetDeadline(time.Time) error      { return r.err }
-func (r refused) SetReadDeadline(time.Time) error  { return r.err }
-func (r refused) SetWriteDeadline(time.Time) error { return r.err }
+func (r *refused) NetConn() net.Conn                { return r.Conn }
+func (r *refused) Read([]byte) (int, error)         { return 0, r.err }
+func (r *refused) Write([]byte) (int, error)        { return 0, r.err }
+func (r *refused) Close() error                     { return r.err }
+func (r *refused) SetDeadline(time.Time) error      { return r.err }
+func (r *refused) SetReadDeadline(time.Time) error  { return r.err }
+func (r *refused) SetWriteDeadline(time.Time) error { return r.err }

@@ -1,9 +1,15 @@
-// Package idle closes connections that were not used for a while, and keeps the
-// others alive with pings. A use costs the copy of one number. The package
+// Package idle closes connections that were not used for a while, and can send
+// pings to keep the rest alive. A use costs the copy of one number. The package
 // imports only the standard library and package wheel.
 //
-//	g := idle.New(idle.Config{AllIdle: 2 * time.Minute}, func(c net.Conn, why idle.Reason) idle.Verdict { return idle.Close })
-//	l = idle.NewListener(l, g) // and serve as before
+//	group := idle.New(idle.Config{AllIdle: 2 * time.Minute}, func(c net.Conn, why idle.Reason) idle.Verdict {
+//		return idle.Close
+//	})
+//	listener = idle.NewListener(listener, group)
+//	err = http.Serve(listener, handler) // each Read and Write is a use
+//
+// The function that New is given is called the callback. The group calls it for
+// a connection that is due, and the callback decides.
 //
 // A Group watches connections of any kind, in one of three ways:
 //
@@ -22,12 +28,13 @@
 //     pings. A garbage collection, a starved or stopped process, or a machine
 //     that slept closes none: after each, every connection has a full timeout
 //     to speak.
-//   - Group calls `on` for a silent connection at most two resolutions after
-//     its timeout. It may be later by one timeout for each stall, and by the
-//     delay that MaxPerTick or a busy `on` causes.
-//   - A use just before the call of `on` keeps the connection. So does a read
-//     before the close, unless the reason is Age, Ping or Evicted. Therefore
-//     `on` may be called again for a connection for which it returned Close.
+//   - Group calls the callback for a silent connection at most two resolutions
+//     after its timeout. It may be later by one timeout for each stall, and by
+//     the delay that MaxPerTick or a busy callback causes.
+//   - A use just before the call of the callback keeps the connection. So does
+//     a read before the close, unless the reason is Age, Ping or Evicted.
+//     Therefore the callback may be called again for a connection for which it
+//     returned Close.
 //   - One of Untrack, Close and the verdict ends a connection, exactly once,
 //     in whichever order they happen.
 //
@@ -69,14 +76,5 @@
 // step: every connection counts as touched then, and has a full timeout to
 // speak.
 //
-// A cached time instead of a number would be wrong: a stale one closes too
-// early.
-//
-// # Origins
-//
-// A timer that is not moved by each use, but checks the last use when it fires,
-// is as old as the callouts for TCP keepalive. A counter in place of the clock
-// is a coarse clock. Idleness must be measured in time that the process was
-// able to run: LXD learned this when stalls removed its cluster members
-// (lxd#9632).
+// DESIGN.md in the package's directory has the reasons for this design.
 package idle

@@ -14,9 +14,9 @@ type clock struct {
 // Entry is the state of a watched connection. Embed one in each connection. Its
 // methods may be called by any goroutine at any time. Before Track and after
 // Untrack they do nothing. An Entry must not be copied while it is tracked. It
-// may be tracked again after Untrack has returned true, or after `on` has
-// returned and the group closed the connection. Another group may track it only
-// if no touch for the first group can still be under way.
+// may be tracked again after Untrack has returned true, or after the callback
+// has returned and the group closed the connection. Another group may track it
+// only if no touch for the first group can still be under way.
 type Entry struct {
 	clock atomic.Pointer[clock] // nil: not tracked; written by its group, read by touches
 

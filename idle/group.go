@@ -8,9 +8,10 @@ import (
 	"github.com/foliot/foliot/wheel"
 )
 
-// Group watches connections. It calls a function for those that were not used
-// for a while, and closes them if the function returns Close. Its methods may
-// be called by any goroutine, also from `on`, except Drain.
+// Group watches connections. It calls the callback for connections that were
+// not used for a while, and closes them if the callback returns Close. All
+// methods are safe for concurrent use, including from the callback, except
+// Drain. New makes a Group; the zero Group does not work.
 //
 // One group may watch the connections of several listeners and servers. Use one
 // group for each set of timeouts. A group without connections needs no Close:
@@ -20,7 +21,7 @@ type Group[C any] struct {
 	// the earliest step in which a reason may be due. The driver counts the
 	// steps and sweeps: connections that are due go into the work queue, all
 	// others get a new timer. Workers take from the queue, check again and call
-	// `on`. All of this happens under the lock, except `on`. So
+	// the callback. All of this happens under the lock, except the callback. So
 	//
 	//	waiting ──sweep, EvictIdlest, Drain──► queued ──worker──► asked ──Keep──► waiting
 	//
@@ -51,7 +52,7 @@ type Group[C any] struct {
 	queue       workQueue
 	graceCloses graceCloses // connections to close after the grace time
 	workers     int
-	outside     int // workers that run `on` or Close, without the lock
+	outside     int // workers that run the callback or Close, without the lock
 	budget      int // connections that may still be asked about in resolution budgetOf
 	budgetOf    uint64
 
@@ -63,15 +64,16 @@ type Group[C any] struct {
 	stats    Stats
 }
 
-// New returns a group that calls `on`, which returns whether to close or to
-// keep the connection. At most Config.Workers goroutines call it, without any
-// lock, and never two at a time for one connection.
+// New returns a group with the callback on. The callback returns whether to
+// close or to keep the connection. At most Config.Workers goroutines call it at
+// a time, without any lock, and never two for one connection.
 //
-// `on` may call the group's methods except Drain. If it calls Untrack for its
-// own connection, Untrack returns false, and the group forgets the connection
-// when `on` returns. If C is not an io.Closer, `on` must close the connection
-// itself. A *tls.Conn is closed without a close_notify, which might block. New
-// panics if `on` is nil or cfg has no timeout.
+// The callback may call the group's methods except Drain. If it calls Untrack
+// for its own connection, Untrack returns false, and the group forgets the
+// connection when the callback returns. If C is not an io.Closer, the callback
+// must close the connection itself. A *tls.Conn is closed without a
+// close_notify, which might block. New panics if on is nil or cfg has no
+// timeout.
 func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
 	if on == nil {
 		panic("idle: New without a function to call")
@@ -89,7 +91,9 @@ func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
 }
 
 // Track begins to watch a connection, as if it was used now. It holds a lock
-// for a fraction of a microsecond. It returns ErrClosed, ErrTracked or ErrFull.
+// for a fraction of a microsecond. It returns ErrClosed if the group is closed
+// or draining, ErrTracked if e is tracked already, and ErrFull if the group has
+// no room. Track panics if e is nil.
 //
 // With Config.Activity Kernel it also returns an error if the kernel cannot
 // report on c. c must be a TCP connection on Linux, or have a method NetConn
@@ -152,11 +156,11 @@ func (g *Group[C]) track(c C, e *Entry, raw syscall.RawConn) error {
 	return nil
 }
 
-// Untrack ends the watch. It returns true if `on` will not be called for the
-// connection any more. Then the Entry may be used again at once. It returns
-// false if this group does not track the connection, or if `on` is running for
-// it. In the latter case the group forgets the connection when `on` returns,
-// and closes it only if the verdict is Close.
+// Untrack ends the watch. If it returns true, the callback will not be called
+// for the connection any more, and the Entry may be used again at once. It
+// returns false if this group does not track the connection, or if the callback
+// is running for it. In the latter case the group forgets the connection when
+// the callback returns, and closes it only if the verdict is Close.
 func (g *Group[C]) Untrack(e *Entry) bool { return g.untrack(e, untracked) }
 
 func (g *Group[C]) untrack(e *Entry, how state) bool {
@@ -208,10 +212,10 @@ func (g *Group[C]) Len() int {
 	return g.tracked
 }
 
-// Close forgets all connections and closes none of them. Their entries may be
-// used again. No call of `on` begins after Close has returned. Calls under way
-// continue, and their verdict still closes. Track returns ErrClosed from then
-// on.
+// Close forgets all connections and closes none of them. To close them, call
+// Drain first. Their entries may be used again. After Close has returned, no
+// call of the callback begins. Calls in progress continue, and their verdict
+// still closes. From then on, Track returns ErrClosed.
 func (g *Group[C]) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,19 +11,19 @@ import (
 // WatchServer makes a group watch the connections of a server: HTTP/1 and
 // HTTP/2, with and without TLS. Call it before the server serves. It sets
 // s.ConnState to a function that also calls the previous one. It wraps nothing:
-// `on` gets the connection that the server has, a *tls.Conn with TLS. The
-// server's own timeouts stay in force.
+// The callback gets the connection that the server has, a *tls.Conn with TLS.
+// The server's own timeouts stay in force.
 //
 // A connection is used when a request begins and when it ends. In between it is
 // busy: it counts as used, and MaxAge and evictions wait for the end. So
 // ReadIdle, WriteIdle and AllIdle limit the time between requests, as
 // http.Server's IdleTimeout does.
 //
-// With Config.Activity Kernel, a request does not keep the connection. `on` is
-// also called if the bodies stall in both directions for AllIdle. It is called
-// too if the handler only computes or waits for that long, so AllIdle must be
-// longer. MaxAge and evictions still wait. If the kernel cannot be read,
-// requests are busy as with Touch.
+// With Config.Activity Kernel, a request does not keep the connection. The
+// callback is also called if the bodies stall in both directions for AllIdle.
+// It is called too if the handler only computes or waits for that long, so
+// AllIdle must be longer. MaxAge and evictions still wait. If the kernel cannot
+// be read, requests are busy as with Touch.
 //
 // The first request must begin within Handshake. With Activity Kernel, the
 // first byte must come within it. With HTTP/2 all requests of a connection
@@ -81,7 +81,7 @@ func (h *httpConns) follow(c net.Conn, state http.ConnState) {
 		if e.busy.Swap(false) {
 			h.group.unbusy(&e.Entry)
 		}
-	case http.StateHijacked: // the handler goes on: ignore a Close that `on` is about to return
+	case http.StateHijacked: // the handler goes on: ignore a Close that the callback is about to return
 		h.all.Delete(c)
 		h.group.untrack(&e.Entry, untracked|handed)
 	case http.StateClosed:

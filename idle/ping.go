@@ -13,7 +13,7 @@ import "math"
 //	                                               on(PongTimeout): KeepFor     waiting
 //
 // A wait that is not PongWait from the ping is held under PongTimeout: KeepFor
-// chose another, or `on` was slow.
+// chose another, or the callback was slow.
 
 func (p *policy) pingDue(s *snapshot, g *grid) uint64 {
 	switch {
@@ -56,10 +56,10 @@ func (g *Group[C]) checkStepLocked(i uint32, due uint64) uint64 {
 	return min(due, g.grid.now+longestSteps)
 }
 
-// pingedLocked records a ping for which `on` was called in step begun and
-// returned v. The answer may come before `on` returns, so every sign of life
-// since begun counts as an answer, also to the ping before. But the peer has a
-// full PongWait from now.
+// pingedLocked records a ping for which the callback was called in step begun
+// and returned v. The answer may come before the callback returns, so every
+// sign of life since begun counts as an answer, also to the ping before. But
+// the peer has a full PongWait from now.
 func (g *Group[C]) pingedLocked(i uint32, v Verdict, begun uint64) {
 	n := g.slots.note(i)
 	if n.is(pinging) && n.missed < math.MaxUint8 {

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// Reason is the cause for which a Group calls `on`.
+// Reason is the cause for which a Group calls the callback.
 type Reason uint8
 
-// The reasons. There is no zero Reason.
+// The reasons. Reason(0) is no reason: the callback never gets it, and it
+// prints as "Reason(0)".
 const (
 	ReadIdle    Reason = 1 + iota // no read for Config.ReadIdle
 	WriteIdle                     // no write for Config.WriteIdle
@@ -33,7 +34,8 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
-// Verdict is the decision of `on` about a connection. The zero Verdict is Keep.
+// Verdict is the decision of the callback about a connection: Keep, Close or
+// the result of KeepFor. Make no other values. The zero Verdict is Keep.
 type Verdict int64
 
 const (
@@ -42,17 +44,18 @@ const (
 	// the group asks again after a tenth of MaxAge.
 	Keep Verdict = 0
 
-	// Close makes the group forget the connection and, if it is an io.Closer,
-	// close it, without holding any lock. If the connection was read from since
-	// `on` was called, or a pong came, it stays, unless the reason is Age, Ping
-	// or Evicted.
+	// Close makes the group forget the connection. If the connection is an
+	// io.Closer, the group also closes it, without holding any lock. If
+	// something was read, or a pong came, since the callback was called, the
+	// connection stays, unless the reason is Age, Ping or Evicted.
 	Close Verdict = -1
 )
 
 // KeepFor keeps the connection and sets the time until the group asks again for
 // the same reason. It replaces the timeout of the Config, with or without
-// pressure. After Ping it is the time for the pong. The longest time is 2^28
-// resolutions.
+// pressure. After Ping it is the time for the pong. The group asks again at
+// most two resolutions after d. If d is zero or less, it asks again two
+// resolutions later. The longest time is 2^28 resolutions.
 func KeepFor(d time.Duration) Verdict { return Verdict(max(d, 1)) }
 
 // String returns "close", "keep", or the time for which to keep.

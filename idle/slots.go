@@ -49,7 +49,7 @@ type state uint8
 const (
 	waiting state = iota // for its timer
 	queued               // for a worker
-	asked                // `on` is running for it
+	asked                // the callback is running for it
 	phase         = 3    // the mask of the states above
 
 	pinging      state = 4  // a ping waits for its pong

@@ -26,8 +26,8 @@ func (s *snapshot) used() uint64 { return max(s.read, s.write) }
 // none.
 func (s *snapshot) answered() bool { return max(s.read, s.pong) >= s.pinged }
 
-// verdict returns the step in which `on` returned Keep for a reason, or the
-// step until which it returned KeepFor. Zero: neither.
+// verdict returns the step in which the callback returned Keep for a reason, or
+// the step until which it returned KeepFor. Zero: neither.
 func (s *snapshot) verdict(r Reason, g *grid) (kept, until uint64) {
 	step := s.step(r, g)
 	if s.kept>>(r-1)&1 != 0 {

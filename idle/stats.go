@@ -2,20 +2,24 @@ package idle
 
 // Stats is a snapshot of a group's counters since it was created.
 type Stats struct {
-	Len    int // connections that are tracked
-	Queued int // of these, those that wait for a worker
+	Len    int // tracked connections, as Group.Len returns
+	Queued int // tracked connections that wait for a worker
 
-	Tracked, Untracked uint64 // successful calls of Track, and calls of Untrack that returned true
+	Tracked   uint64 // calls of Track that succeeded
+	Untracked uint64 // calls of Untrack that returned true
 
-	Asked  Counts // calls of `on`
+	Asked  Counts // calls of the callback
 	Kept   Counts // verdicts to keep
-	Closed Counts // verdicts to close that were carried out
+	Closed Counts // verdicts to close, after which the group forgot the connection
 
-	Spared uint64 // connections that were used just before `on` would be called, or read from before the close
+	// Spared counts connections that were used just before the callback would
+	// have been called, or that were read from before the close.
+	Spared uint64
+
 	Stalls uint64 // steps that were so late that every connection got a new timeout
 }
 
-// Counts are numbers by Reason.
+// Counts are numbers by Reason. Index 0 is not used.
 type Counts [Evicted + 1]uint64
 
 // Stats returns the counters.

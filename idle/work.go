@@ -6,8 +6,8 @@ import (
 )
 
 // startWorkersLocked starts workers for the waiting connections, in addition to
-// those that run `on` or Close and may be blocked there. Workers end when no
-// work is left.
+// those that run the callback or Close and may be blocked there. Workers end
+// when no work is left.
 func (g *Group[C]) startWorkersLocked() {
 	todo := g.budgetLocked()
 	if g.graceCloses.due(g.grid.now) {
@@ -30,7 +30,7 @@ func (g *Group[C]) budgetLocked() int {
 // work is the goroutine of a worker.
 func (g *Group[C]) work() {
 	g.mu.Lock()
-	defer func() { // also if `on` calls runtime.Goexit or panics
+	defer func() { // also if the callback calls runtime.Goexit or panics
 		g.workers--
 		g.startWorkersLocked()
 		g.mu.Unlock()
@@ -53,7 +53,7 @@ const slice = time.Millisecond
 
 // serveLocked handles one connection after its grace time and one waiting
 // connection. It returns false if there is neither. The lock is held at the
-// call and the return, but not while `on` or Close runs.
+// call and the return, but not while the callback or Close runs.
 func (g *Group[C]) serveLocked() (served bool) {
 	if g.graceCloses.due(g.grid.now) {
 		g.finishCloseLocked(g.graceCloses.pop())
@@ -66,7 +66,8 @@ func (g *Group[C]) serveLocked() (served bool) {
 	return served
 }
 
-// handleLocked calls `on` for a connection, unless there is no longer a reason.
+// handleLocked calls the callback for a connection, unless there is no longer a
+// reason.
 func (g *Group[C]) handleLocked(j job) {
 	if g.slots.slot(j.slot).entry == nil { // it has ended
 		g.slots.vacate(j.slot)
@@ -95,8 +96,8 @@ func (g *Group[C]) unlocked(f func()) {
 	f()
 }
 
-// reasonLocked makes the last check before `on`. It returns the reason, or zero
-// for none.
+// reasonLocked makes the last check before the callback. It returns the reason,
+// or zero for none.
 func (g *Group[C]) reasonLocked(j job) Reason {
 	if j.why == becauseDue {
 		r, due := g.nextLocked(j.slot)
@@ -119,7 +120,7 @@ func (g *Group[C]) reasonLocked(j job) Reason {
 	return Evicted
 }
 
-// askLocked calls `on` and applies its verdict.
+// askLocked calls the callback and applies its verdict.
 func (g *Group[C]) askLocked(j job, r Reason) {
 	g.slots.note(j.slot).enter(asked)
 	g.stats.Asked[r]++
@@ -159,8 +160,8 @@ func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (cl
 }
 
 // sparedLocked makes the last check before a close: it reports whether the peer
-// has spoken since `on` was called. Writes do not count: they may be the
-// program's own goodbye.
+// has spoken since the callback was called. Writes do not count: they may be
+// the program's own goodbye.
 func (g *Group[C]) sparedLocked(i uint32, r Reason) bool {
 	s := g.snapshotLocked(i)
 	switch r {
@@ -176,8 +177,8 @@ func (g *Group[C]) sparedLocked(i uint32, r Reason) bool {
 	return g.policy.due(r, &s, &g.grid) > g.grid.now
 }
 
-// keepLocked sets when `on`, called in step begun, is called again for the same
-// reason after it kept the connection.
+// keepLocked sets when the callback, called in step begun, is called again for
+// the same reason after it kept the connection.
 func (g *Group[C]) keepLocked(i uint32, r Reason, v Verdict, begun uint64) {
 	wait, chosen := g.chosenLocked(v)
 	switch {

@@ -15,7 +15,7 @@ type stepJobs struct {
 	next int
 }
 
-// job is a connection for which `on` is due.
+// job is a connection for which the callback is due.
 type job struct {
 	slot uint32
 	seen uint32 // for an eviction: the step of the last use when it was chosen

@@ -1,0 +1,49 @@
+package idle_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/idle"
+)
+
+// The first lines are those of the package documentation.
+func ExampleNew() {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	listener.Close() // so that Serve ends at once; yours stays open
+	handler := http.NotFoundHandler()
+
+	group := idle.New(idle.Config{AllIdle: 2 * time.Minute}, func(c net.Conn, why idle.Reason) idle.Verdict {
+		return idle.Close
+	})
+	listener = idle.NewListener(listener, group)
+	err = http.Serve(listener, handler) // each Read and Write is a use
+
+	fmt.Println("the listener was closed:", err != nil)
+	// Output: the listener was closed: true
+}
+
+func TestThePackageDocumentationShowsCodeThatCompiles(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile("doc_example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(doc), "//\n//\t")
+	block, _, found := strings.Cut(rest, "\n//\n")
+	if block = "\t" + strings.ReplaceAll(block, "\n//", "\n"); !found || !strings.Contains(string(code), block) {
+		t.Errorf("doc.go shows this code, and no example has it:\n%s", block)
+	}
+}
