@@ -31,9 +31,9 @@ type TokenSpec struct {
 	Scope     Scope
 	Namespace string // the namespace of the token. Default: the client's namespace
 	Label     string // a name for humans
-	// ExpiresIn or ExpiresAt sets the expiry, no later than that of the
-	// client's own token. If both are zero, the new token expires with the
-	// client's own.
+	// ExpiresIn or ExpiresAt sets the expiry. It must not be later than that of
+	// the client's own token. If both are zero, the new token expires with the
+	// client's own token.
 	ExpiresIn time.Duration
 	ExpiresAt time.Time
 }
@@ -51,7 +51,7 @@ type Token struct {
 	RevokedAt  time.Time // zero: not revoked
 	LastUsedAt time.Time // to about a minute; zero: never
 	// ActiveChildren is the number of active tokens that this one created,
-	// directly or through others. Only a revoke returns it.
+	// directly or through other tokens. Only a revoke returns it.
 	ActiveChildren int
 	// Token is the secret for Options.Token. Only Create returns it: the server
 	// cannot show it again.
@@ -107,7 +107,7 @@ func (ts Tokens) ForceRevoke(ctx context.Context, id string) (*Token, error) {
 // RevokeOptions are the options of RevokeWith.
 type RevokeOptions struct {
 	Force    bool // also revoke the last operator's token of scope admin: see ForceRevoke
-	Children bool // also revoke the tokens that it created, directly or through others
+	Children bool // also revoke the tokens that it created, directly or through other tokens
 }
 
 // RevokeWith is Revoke with options. If a token leaked, revoke its children

@@ -26,11 +26,11 @@ type BatchResult struct {
 }
 
 // CreateBatch creates any number of tasks, each one independently: a refused
-// task does not hold back the others. It sends requests of at most 1000 tasks
+// task does not prevent the rest. It sends requests of at most 1000 tasks
 // and 16 MiB, one after another. results[i] is the outcome of specs[i].
 //
-// An error ends the batch early. Then results holds only the items that were
-// answered, and up to 1000 of the following items may have been created
+// An error ends the batch early. In that case results holds only the items that
+// were answered. Up to 1000 of the following items may have been created
 // nevertheless: see MaybeApplied. A batch has no Idempotency-Key. Give the
 // tasks names: a repeat then shows which of them exist.
 func (ts Tasks) CreateBatch(ctx context.Context, specs []Spec) (results []BatchResult, err error) {

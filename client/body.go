@@ -27,7 +27,8 @@ const (
 
 // JSON returns v as a body. Its content type is application/json unless a
 // header sets another. A json.RawMessage is sent byte for byte. If v cannot be
-// encoded, the call that sends the body returns the error.
+// encoded, the call that sends the body sends nothing and returns an Error with
+// the Code bad_body.
 func JSON(v any) Body {
 	if raw, ok := v.(json.RawMessage); ok {
 		raw = bytes.TrimSpace(raw)

@@ -26,7 +26,7 @@ type Node struct {
 	Version   string
 	StartedAt time.Time
 	Uptime    time.Duration
-	Ready     bool // for this node: it takes requests; for others: a heartbeat came recently
+	Ready     bool // this node takes requests; another node has sent a heartbeat recently
 
 	LastSeenAt    time.Time // last heartbeat, in a shared store
 	Draining      bool      // it must give up its shards

@@ -14,7 +14,7 @@ var NoDeadNotice = DeadNotice{off: true}
 // DeadNotice.
 func NotifyURL(url string) DeadNotice { return DeadNotice{url: url} }
 
-// URL returns the URL, "" for NoDeadNotice and for the zero DeadNotice.
+// URL returns the URL. It is empty for NoDeadNotice and for the zero DeadNotice.
 func (n DeadNotice) URL() string { return n.url }
 
 // String returns the URL, or "none" for NoDeadNotice.

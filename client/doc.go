@@ -27,10 +27,10 @@
 // # Errors
 //
 // An [*Error] is returned if the server refused the call. [errors.Is] compares
-// its code with [ErrNotFound], [ErrExists], [ErrPrecondition] and others. A
-// [*TransportError] is returned if no reply came. [MaybeApplied] reports
-// whether the server may have applied the call although it returned an error.
-// In that case read the task, or repeat the call if that is harmless.
+// its code with [ErrNotFound], [ErrExists], [ErrPrecondition] and the other
+// sentinels. A [*TransportError] is returned if no reply came. [MaybeApplied]
+// reports whether the server may have applied the call although it returned an
+// error. In that case read the task, or repeat the call if that is harmless.
 //
 // # Retries
 //

@@ -20,8 +20,9 @@ type Group[C any] struct {
 	// A connection has a slot. While it waits, it also has a timer on core, for
 	// the earliest step in which a reason may be due. The driver counts the
 	// steps and sweeps: connections that are due go into the work queue, all
-	// others get a new timer. Workers take from the queue, check again and call
-	// the callback. All of this happens under the lock, except the callback. So
+	// other connections get a new timer. Workers take from the queue, check
+	// again and call the callback. All of this happens under the lock, except
+	// the callback. So
 	//
 	//	waiting ──sweep, EvictIdlest, Drain──► queued ──worker──► asked ──Keep──► waiting
 	//

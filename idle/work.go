@@ -30,7 +30,7 @@ func (g *Group[C]) budgetLocked() int {
 // work is the goroutine of a worker.
 func (g *Group[C]) work() {
 	g.mu.Lock()
-	defer func() { // also if the callback calls runtime.Goexit or panics
+	defer func() { // even if the callback calls runtime.Goexit or panics
 		g.workers--
 		g.startWorkersLocked()
 		g.mu.Unlock()
@@ -85,7 +85,7 @@ func (g *Group[C]) handleLocked(j job) {
 }
 
 // unlocked runs f, which calls code outside this package, without the lock. The
-// lock is held before and after, also if f panics or calls runtime.Goexit.
+// lock is held before and after, even if f panics or calls runtime.Goexit.
 func (g *Group[C]) unlocked(f func()) {
 	g.outside++
 	g.mu.Unlock()

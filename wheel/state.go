@@ -114,7 +114,7 @@ func (n *node) wall() uint32 { return n.meta.Load() & wallBit }
 // half differs from the node's place.
 //
 // The placement number starts with the generation, so the node's next timer has
-// another one, and it grows with every placement. It is short and wraps. A
+// another number, and it grows with every placement. It is short and wraps. A
 // stale entry that matches again by accident is harmless: it leads to a live
 // timer, and the state of that timer decides, as with any other entry.
 const (
