@@ -27,14 +27,14 @@ type attempt struct {
 	planner.Pick
 	token task.Token
 
-	refused     error // why the claim was not granted; nil: it was granted
+	refused     error // why the claim was not granted; nil means that it was granted
 	unexpected  bool  // it was refused with an error that no healthy task can get
 	unavailable bool  // its shard of the store is unavailable: the claim may have been granted all the same
 	permitLost  bool  // it was granted, but the lease of its permits, or of its token, had ended
 	task        *task.Task
 	outcome     task.Outcome
 
-	// leaseEnd is the end of the lease by the monotonic clock. The claimer and
+	// leaseEnd is the end of the lease on the monotonic clock. The claimer and
 	// the renewer write it. live reads it from the attempt's goroutine. They
 	// share only this word.
 	leaseEnd atomic.Int64
@@ -44,10 +44,10 @@ type attempt struct {
 	lost atomic.Bool // set by the renewer: the store replied that the lease is not ours
 	over atomic.Bool // set by end: only the settlement remains
 
-	ctx    context.Context // of the attempt: ends when the attempt must be given up
+	ctx    context.Context // the context of the attempt: it ends when the attempt must be interrupted
 	cancel context.CancelCauseFunc
 	timer  wheel.ID      // on the wheel of leases
-	armed  time.Duration // when arm was called, by the monotonic clock
+	armed  time.Duration // when arm was called, on the monotonic clock
 }
 
 // claimed applies the reply to a claim. start is when the claim was sent, by

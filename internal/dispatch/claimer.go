@@ -71,7 +71,7 @@ func (d *Dispatcher) take() []*attempt {
 }
 
 // claim claims a batch and records the reply in each attempt. A call that
-// failed may have been carried out, and then a forgotten claim would hold its
+// failed may have been applied, and then a forgotten claim would hold its
 // task until it is reaped. So the call is repeated with the same tokens until
 // the store replies or the dispatcher stops.
 func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
@@ -90,7 +90,7 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 			batch[i].claimed(r, start, now)
 		}
 		if repeated {
-			d.giveBack(stopping, calls, batch)
+			d.releaseClaims(stopping, calls, batch)
 		}
 		return nil
 	})
@@ -119,7 +119,7 @@ func unanswered(batch []*attempt) (away []*attempt) {
 }
 
 // unclaim ends the leases that unanswered claims may have taken. Otherwise the
-// leases would end later and count as reclaims. After LeaseFor it gives up,
+// leases would end later and count as reclaims. After LeaseFor it stops,
 // since the leases have then ended.
 func (d *Dispatcher) unclaim(stopping context.Context, away []*attempt) {
 	until := d.monotonic() + d.config.LeaseFor
@@ -145,12 +145,12 @@ func (d *Dispatcher) unclaim(stopping context.Context, away []*attempt) {
 	}
 }
 
-// giveBack ends leases that an earlier, unanswered call may have taken. It
+// releaseClaims ends leases that an earlier, unanswered call may have taken. It
 // handles the attempts for which the repeated call reported a running task: the
 // task was replaced between the two calls, so an attempt of the old task must
 // not begin. A lease of another claim is not changed, because its token
 // differs.
-func (d *Dispatcher) giveBack(stopping, calls context.Context, batch []*attempt) {
+func (d *Dispatcher) releaseClaims(stopping, calls context.Context, batch []*attempt) {
 	var settlements []task.Settlement
 	for _, a := range batch {
 		var state *task.StateError
@@ -167,7 +167,7 @@ func (d *Dispatcher) giveBack(stopping, calls context.Context, batch []*attempt)
 	})
 }
 
-// launch starts the attempts of the claimed tasks, and gives back the slots of
+// launch starts the attempts of the claimed tasks, and releases the slots of
 // the other picks.
 //
 // If several namespaces have tasks, launch starts as many goroutines as there
@@ -186,7 +186,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 		for _, a := range batch {
 			d.planner.Answered(a.Key)
 			if a.refused != nil {
-				a.unexpected = !d.count.refused(a.refused) && !a.unavailable && stopping.Err() == nil
+				a.unexpected = !d.count.countRefusal(a.refused) && !a.unavailable && stopping.Err() == nil
 				d.planner.Release(&a.Pick, now, planner.Nothing, nil)
 				continue
 			}
@@ -221,9 +221,9 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	group.Wait()
 }
 
-// refused counts a claim that was refused with err. It reports whether a
+// countRefusal counts a claim that was refused with err. It reports whether a
 // healthy task can get this error.
-func (c *counters) refused(err error) bool {
+func (c *counters) countRefusal(err error) bool {
 	var state *task.StateError
 	switch {
 	case errors.Is(err, task.ErrExpired):

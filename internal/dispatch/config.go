@@ -11,10 +11,10 @@ import (
 // Config configures a Dispatcher. The zero Config works.
 type Config struct {
 	// Window is how far ahead tasks are read. WindowTasks is about how many
-	// tasks may be known at once (each lane may have a few beyond): a higher
+	// tasks can be known at once (each lane can have a few more): a higher
 	// number makes bursts smoother and costs some 250 bytes per task. Each
 	// namespace has its share of the window: while one has more than its share,
-	// twice as many tasks may be known. Defaults: 5 s, 100,000.
+	// twice as many tasks can be known. Defaults: 5 s, 100,000.
 	Window      time.Duration
 	WindowTasks int
 
@@ -23,7 +23,7 @@ type Config struct {
 	// with at most 25,000 lanes. Default: 250 ms.
 	Poll time.Duration
 
-	// Slots is how many attempts may be under way. More slots serve more slow
+	// Slots is how many attempts can be under way. More slots serve more slow
 	// receivers, and cost a connection each. One lane gets at most half of
 	// them. Default: 1024.
 	Slots int
@@ -34,8 +34,8 @@ type Config struct {
 	// lease survives a longer stall. Default: 15 s.
 	LeaseFor time.Duration
 
-	// Grace is how long attempts may continue after the end of Run's context.
-	// Default: 10 s; negative: none.
+	// Grace is how long attempts can continue after the end of Run's context.
+	// Default: 10 s. A negative value means none.
 	Grace time.Duration
 
 	// Settings are the settings of queues and namespaces; see Configure.
@@ -65,7 +65,7 @@ type Config struct {
 	// Scrubber is audited step by step: one round in each ScrubEvery, or as
 	// fast as a small part of its time allows. OnScrub is called with the
 	// result of each step, by the goroutine that makes the steps. Defaults: the
-	// queue if it is a Scrubber, and an hour; negative: never.
+	// queue if it is a Scrubber, and an hour. A negative value means never.
 	Scrubber   store.Scrubber
 	ScrubEvery time.Duration
 	OnScrub    func(store.Scrubbed)

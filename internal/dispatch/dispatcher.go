@@ -52,12 +52,12 @@ type Dispatcher struct {
 	timers *wheel.Wheel[*planner.Wakeup] // the planner's wake-ups
 	leases *wheel.Wheel[*attempt]        // attempts, at the last moment of their lease
 
-	wake     chan struct{} // to the claimer: a task may be ready to claim
+	wake     chan struct{} // to the claimer: a task might be ready to claim
 	fires    chan struct{} // to the firer: a schedule is due
 	refills  chan struct{} // to the poller: a lane has room for more tasks
 	surveys  chan struct{} // to the poller: a resumed queue has not been read yet
 	asks     chan struct{} // to the permit requesters: a part of a limit must be requested
-	quiet    chan struct{} // to giveUpPermits: no such request is left
+	quiet    chan struct{} // to returnPermits: no such request is left
 	outcomes chan *attempt // to the settler: has room for every slot, so a send never blocks
 	running  sync.WaitGroup
 	several  atomic.Bool // several namespaces have known tasks; the claimer writes it, the settler reads it
@@ -120,7 +120,7 @@ func (d *Dispatcher) Stats() Stats {
 	return s
 }
 
-// Configure applies settings at once. s may be nil. The settings come from a
+// Configure applies settings at once. s can be nil. The settings come from a
 // store.SettingsStore. The cost is O(queues with lanes).
 func (d *Dispatcher) Configure(s *settings.Settings) {
 	d.update(func(now task.Millis) { d.planner.Configure(now, s) })
@@ -197,7 +197,7 @@ func (d *Dispatcher) timersFired(fired []wheel.Expired[*planner.Wakeup]) {
 	})
 }
 
-// hint is called by the store when tasks were created, moved or given back.
+// hint is called by the store when tasks were created, moved or returned.
 func (d *Dispatcher) hint(entries []task.Entry) {
 	d.update(func(now task.Millis) {
 		d.count.Hints += uint64(len(entries))
@@ -207,13 +207,13 @@ func (d *Dispatcher) hint(entries []task.Entry) {
 	})
 }
 
-// now returns the time of the wall clock. Tasks due by then may be claimed.
+// now returns the time of the wall clock. Tasks due by then can be claimed.
 func (d *Dispatcher) now() task.Millis { return task.FloorMillis(d.config.Now()) }
 
 // trusted returns the time for steps that cannot be undone, such as expiry.
 func (d *Dispatcher) trusted() task.Millis { return task.FloorMillis(d.config.Trusted()) }
 
-// monotonic returns the time since New by the monotonic clock.
+// monotonic returns the time since New on the monotonic clock.
 func (d *Dispatcher) monotonic() time.Duration { return d.clock.now() }
 
 func (d *Dispatcher) failure() error {

@@ -21,9 +21,9 @@
 //   - No task is claimed before it is due, or without a slot. A slot is held
 //     from the claim to the settlement, so if the store does not reply, claims
 //     stop and memory does not fill.
-//   - Of the tasks that may kill the process, one attempt is under way at a
+//   - Of the tasks that can kill the process, one attempt is under way at a
 //     time: see package planner.
-//   - A wake-up (hint, timer, signal) may be lost. The poll finds its task at
+//   - A wake-up (hint, timer, signal) can be lost. The poll finds its task at
 //     most Poll and one read later.
 //   - A claim without a reply is repeated with the same token until its outcome
 //     is known. Only the end of the process leaves such a claim behind, to be

@@ -32,7 +32,7 @@ type faults struct {
 
 func (f *faults) over(q store.LeaseStore) store.LeaseStore { f.LeaseStore = q; return f }
 
-// verdict returns the errors of a call, before or after it is carried out.
+// verdict returns the errors of a call, before or after it is applied.
 func (f *faults) verdict(op string) (before, after error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,7 +46,7 @@ func (f *faults) verdict(op string) (before, after error) {
 	return f.fail(op, f.calls[op])
 }
 
-// around carries out a call, or fails it as f decides.
+// around applies a call, or fails it as f decides.
 func around[T any](f *faults, op string, do func() (T, error)) (T, error) {
 	var zero T
 	before, after := f.verdict(op)
@@ -205,7 +205,7 @@ func TestAClaimThatIsTooEarlyForTheStoreIsRepeated(t *testing.T) {
 	})
 }
 
-// A call that fails may have been carried out before. Either way each task is
+// A call that fails may have been applied before. Either way each task is
 // sent once, and its outcome is settled.
 func TestAFailedCallIsRepeatedAndNothingIsSentTwice(t *testing.T) {
 	for _, op := range []string{"claim", "settle", "lanes", "peek"} {

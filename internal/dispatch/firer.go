@@ -37,7 +37,7 @@ func (d *Dispatcher) firer(stopping, calls context.Context) {
 }
 
 // fire fires a batch. It reports false if the store was full or unavailable for
-// the whole batch. A call that failed may have been carried out: schedules that
+// the whole batch. A call that failed may have been applied: schedules that
 // it fired are no longer due when the call is repeated. Refused schedules stay
 // due, and the poll finds them.
 func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (some bool) {

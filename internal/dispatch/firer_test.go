@@ -142,8 +142,8 @@ func TestMissedInstantsAreFiredBeforeTheNextPoll(t *testing.T) {
 	})
 }
 
-// TestSchedulesBeyondTheWindowAreFiredBeforeTheNextPoll: the others are read
-// while the first are fired.
+// TestSchedulesBeyondTheWindowAreFiredBeforeTheNextPoll: the other schedules
+// are read while the first are fired.
 func TestSchedulesBeyondTheWindowAreFiredBeforeTheNextPoll(t *testing.T) {
 	inBubble(t, Config{WindowTasks: 64}, func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }, accept, func(b *bed) {
 		for i := range 1000 {
@@ -206,7 +206,7 @@ func TestAFailingStoreStillFiresEachInstantOnce(t *testing.T) {
 	})
 }
 
-// failingFires fails two calls of three: one before it is carried out, one
+// failingFires fails two calls of three: one before it is applied, one
 // after.
 type failingFires struct {
 	store.LeaseStore

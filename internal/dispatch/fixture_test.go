@@ -17,9 +17,9 @@ import (
 
 // Values that follow from the planner's rules. Its own tests check the rules.
 const (
-	quarantineTime = time.Minute // how long an attempt keeps the quarantine slot while others wait
+	quarantineTime = time.Minute // how long an attempt keeps the quarantine slot while other tasks wait
 	maxStartDelay  = time.Second // an attempt that begins so soon after a receiver's delay had to wait for it
-	reserve        = 32          // tasks of each lane that are kept, however full the window is
+	reserve        = 32          // tasks of each lane that are kept, even if the window is full
 )
 
 // bed is a store, a dispatcher on it, and a receiver that records its calls. It
@@ -44,7 +44,7 @@ type call struct {
 	number int
 }
 
-// receiver is a Deliver that also gets the bed.
+// receiver is a Deliver that gets the bed too.
 type receiver func(ctx context.Context, d task.Delivery) task.Outcome
 
 // accept answers every attempt with a 2xx at once.
@@ -140,7 +140,7 @@ func (b *bed) create(name string, delay time.Duration, edits ...edit) {
 	b.apply(task.Create{Spec: spec(b.t, name, delay, edits...)})
 }
 
-// apply carries out changes. It creates missing namespaces.
+// apply applies changes. It creates missing namespaces.
 func (b *bed) apply(changes ...task.Change) {
 	b.t.Helper()
 	for _, c := range changes {

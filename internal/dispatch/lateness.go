@@ -85,7 +85,7 @@ const (
 	windowSpan  = 10 * time.Second
 )
 
-// window counts the attempts of the last minute by the monotonic clock. It is a
+// window counts the attempts of the last minute on the monotonic clock. It is a
 // ring of histograms, one for each span.
 type window [windowSpans]struct {
 	number int64 // number of the span, from 1; if it differs, the counts are old

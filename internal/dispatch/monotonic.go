@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// sleepStep is how far the wall clock may advance against the monotonic one
+// sleepStep is how far the wall clock can advance against the monotonic one
 // between two readings. A larger step counts as a sleep of the machine.
 const sleepStep = time.Second
 

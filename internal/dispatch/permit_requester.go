@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// permitRequesters is how many calls may be under way. A call that waits
+	// permitRequesters is how many calls can be under way. A call that waits
 	// for an unavailable server must not delay calls to the other servers.
 	permitRequesters = 4
 	// askBatch is how many requests one call carries.
 	askBatch = 128
-	// giveUpTimeout is how long a stopping dispatcher tries to give its permits
+	// returnTimeout is how long a stopping dispatcher tries to give its permits
 	// back.
-	giveUpTimeout = time.Second
+	returnTimeout = time.Second
 )
 
 // requestPermits starts the permit requesters if limits are shared. They end
@@ -78,14 +78,14 @@ func (d *Dispatcher) granted(calls context.Context, leases []*planner.LimitLease
 	}
 }
 
-// giveUpPermits waits briefly until all permits are given back. The others end
-// with their lease.
-func (d *Dispatcher) giveUpPermits() {
+// returnPermits waits briefly until all permits are returned. The remaining permits
+// end with their leases.
+func (d *Dispatcher) returnPermits() {
 	if d.config.Permits == nil {
 		return
 	}
 	d.config.Permits.WatchPermits(nil)
-	timeout := time.After(giveUpTimeout)
+	timeout := time.After(returnTimeout)
 	for {
 		quiet := false
 		d.update(func(task.Millis) { quiet = d.planner.Quiet() })

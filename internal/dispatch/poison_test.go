@@ -116,7 +116,7 @@ func TestATaskThatKillsTheServerDiesAndNoOther(t *testing.T) {
 	}
 }
 
-// TestATaskThatKillsTheServerLateDiesAndNoOther: also after it gave up the
+// TestATaskThatKillsTheServerLateDiesAndNoOther: even after it released the
 // quarantine slot to other tasks, which are as slow as it is but innocent.
 func TestATaskThatKillsTheServerLateDiesAndNoOther(t *testing.T) {
 	for name, host := range map[string]func(i int) edit{

@@ -13,11 +13,12 @@ import (
 // settleLimit is how long Run tries to settle the last outcomes.
 const settleLimit = 10 * time.Second
 
-// Run delivers until ctx ends. Then it stops claiming, lets the attempts under
-// way end within the grace period, cancels the contexts of the others, settles
-// all outcomes, and returns nil. It returns an error if the store was closed or
-// has failed for good, or if outcomes could not be settled. When the store
-// fails, the attempts under way are aborted at once. Run may be called once.
+// Run delivers until ctx ends. After that it stops claiming, lets the attempts
+// under way end within the grace period, cancels the contexts of the other
+// attempts, settles all outcomes, and returns nil. It returns an error if the
+// store was closed or has failed for good, or if outcomes could not be settled.
+// When the store fails, the attempts under way are aborted at once. Run must be
+// called only once.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	stopping, stop := context.WithCancel(ctx)
 	defer stop()
@@ -54,7 +55,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	case <-settled:
 	case <-time.After(settleLimit):
 	}
-	d.giveUpPermits()
+	d.returnPermits()
 	endCalls()
 	late.Wait()
 	d.timers.Close()

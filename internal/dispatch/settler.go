@@ -31,7 +31,7 @@ func (d *Dispatcher) settler(calls context.Context) {
 	}
 }
 
-// settle settles a batch. A call that failed may have been carried out, so it
+// settle settles a batch. A call that failed may have been applied, so it
 // is repeated until the store replies. The slots are held until then.
 // Settlements in a shard that is unavailable are repeated in a goroutine of
 // their own, while later batches continue.
@@ -61,8 +61,8 @@ func (d *Dispatcher) settle(calls context.Context, retries *sync.WaitGroup, batc
 	})
 }
 
-// splitAnswered splits a batch into settled attempts, with replies, and attempts
-// whose shard is unavailable.
+// splitAnswered splits a batch into settled attempts, with replies, and
+// attempts whose shard is unavailable.
 func splitAnswered(batch []*attempt, replies []store.Reply) (done []*attempt, answers []store.Reply, away []*attempt) {
 	for i, a := range batch {
 		if errors.Is(replies[i].Err, task.ErrUnavailable) {
@@ -75,7 +75,7 @@ func splitAnswered(batch []*attempt, replies []store.Reply) (done []*attempt, an
 }
 
 // settled releases the slots. repeated means that an earlier call may have been
-// carried out, so a stale token is no sign of a lost lease.
+// applied, so a stale token is no sign of a lost lease.
 func (d *Dispatcher) settled(batch []*attempt, replies []store.Reply, repeated bool) {
 	stale := 0
 	d.update(func(now task.Millis) {

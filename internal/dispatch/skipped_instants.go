@@ -74,7 +74,7 @@ func (c *counters) fired(r store.Reply) {
 }
 
 // skips logs which instants schedules skipped. If many schedules skip at once,
-// it logs the first ones and the number of the others.
+// it logs the first lines and counts the remaining ones.
 type skips struct{ sparseLog }
 
 func (s *skips) log(ctx context.Context, m stretch) {

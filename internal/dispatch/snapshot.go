@@ -40,7 +40,7 @@ func (d *Dispatcher) Queues() []planner.QueueState {
 type walk struct {
 	d    *Dispatcher
 	now  time.Time
-	cost int // of the present step
+	cost int // the cost of the present step
 }
 
 // walkStep is the cost of one step.

@@ -17,7 +17,7 @@ const logEvery = 10 * time.Second
 // second.
 type sparseLog struct {
 	logger *slog.Logger
-	kinds  sparselog.Kinds // by the action that failed
+	kinds  sparselog.Kinds // the key is the action that failed
 }
 
 // logFailure logs a failed call of the store. It reports whether the failure is
@@ -50,7 +50,7 @@ func (s *sparseLog) add(action string, err error, args ...any) {
 	}
 }
 
-// allow reports whether one more line of a kind may be logged: at most most of
+// allow reports whether one more line of a kind can be logged: at most most of
 // them in logEvery. leftOut is the number of lines that were not logged since
 // the last one that was.
 func (s *sparseLog) allow(kind string, most int) (leftOut int, ok bool) {

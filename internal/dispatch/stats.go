@@ -16,7 +16,7 @@ type Stats struct {
 	Replaced                                                  uint64 // successes of tasks that were replaced during the attempt
 	Stale                                                     uint64 // settlements that found the lease lost
 
-	Dead    uint64 // tasks that gave up, for any reason; also counted above
+	Dead    uint64 // tasks that died, for any reason; they are counted above too
 	Expired uint64 // claims that found their task expired
 	Moved   uint64 // claims that found their task due later, or in another lane
 	Gone    uint64 // claims that found their task cancelled, finished or running
@@ -39,8 +39,8 @@ type Stats struct {
 // counters holds the numbers of Stats.
 type counters struct {
 	Stats
-	late   histogram // of all attempts
-	minute window    // of the attempts of the last minute
+	late   histogram // the lateness of all attempts
+	minute window    // the lateness of the attempts of the last minute
 }
 
 func (c *counters) stats() Stats {

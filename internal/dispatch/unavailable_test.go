@@ -15,7 +15,7 @@ import (
 
 // partly is a queue with a shard that can be unavailable: that of the tasks
 // with names that begin with "away". A call for such a task waits as for a
-// server and fails, but may be carried out all the same.
+// server and fails, but may be applied all the same.
 type partly struct {
 	store.LeaseStore
 	away, does atomic.Bool
@@ -23,7 +23,7 @@ type partly struct {
 
 func (p *partly) over(q store.LeaseStore) store.LeaseStore { p.LeaseStore = q; return p }
 
-// of carries out the calls for the available shard, and returns a reply for
+// of applies the calls for the available shard, and returns a reply for
 // each item.
 func of[T any](p *partly, all []T, name func(T) string, do func([]T) ([]store.Reply, error)) ([]store.Reply, error) {
 	if !p.away.Load() {
@@ -98,7 +98,7 @@ func TestAClaimWithoutAReplyIsGivenBack(t *testing.T) {
 		p.away.Store(true)
 		p.does.Store(true)
 		b.create("away", 0)
-		time.Sleep(time.Second) // the claim is under way, and is carried out
+		time.Sleep(time.Second) // the claim is under way, and is applied
 		p.away.Store(false)
 		time.Sleep(4 * time.Second)
 		synctest.Wait()

@@ -34,9 +34,9 @@ const firstRest = time.Second
 // that double, until the receiver replies.
 type breaker struct {
 	open   bool
-	since  time.Duration // valid while open: when it opened
+	since  time.Duration // when it opened; valid while open
 	opened int           // how often in a row
-	until  time.Duration // valid while open: no attempt starts before
+	until  time.Duration // no attempt starts before this time; valid while open
 	probe  uint64        // the number of the pick that decides; zero means that no such pick is under way
 }
 

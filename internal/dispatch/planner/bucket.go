@@ -73,7 +73,7 @@ func (b *bucket) next(now time.Duration) time.Duration {
 	return from + time.Duration(math.Ceil(short*b.interval))
 }
 
-// charge takes a reserved token. It returns the mark under which end may undo
+// charge takes a reserved token. It returns the mark under which end can undo
 // the charge.
 func (b *bucket) charge(now time.Duration) uint64 {
 	b.reserved--

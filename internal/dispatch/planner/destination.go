@@ -14,7 +14,7 @@ type destination struct {
 
 	inNamespace int // its index in the namespace's list
 	update      laneUpdate
-	wakeup      Wakeup // for the end of the next of the waits below
+	wakeup      Wakeup // set for the end of the next of the waits below
 
 	class        class
 	silences     int // attempts in a row that ended without a reply
@@ -22,7 +22,7 @@ type destination struct {
 	running      int
 	breaker      breaker
 	retryAt      time.Duration // the receiver asked for no request before this time
-	delayedSince time.Duration // valid if retryAt is set: the start of the unbroken series of such delays
+	delayedSince time.Duration // the start of the unbroken series of such delays; valid if retryAt is set
 	rested       time.Duration // we could not send, and do not try again before this time
 	lastReply    time.Duration // when the latest attempt ended
 }
@@ -105,7 +105,8 @@ func (t *destination) next(now time.Duration) time.Duration {
 
 // closedUntil returns the latest of three ends: of t.rested, of the delay that
 // the receiver asked for, and of an open breaker. Only the first one stops
-// tasks that were run by hand. If the result is at most now, all three are over.
+// tasks that were run by hand. If the result is at most now, all three are
+// over.
 func (t *destination) closedUntil() time.Duration {
 	until := max(t.rested, t.retryAt)
 	if t.breaker.open {

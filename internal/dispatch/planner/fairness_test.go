@@ -136,7 +136,7 @@ func TestATaskDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 }
 
 // TestABlockedQueueIsOneTurnAheadAtMost: a queue that was out of tokens
-// for a thousand rounds is one turn ahead of the others, not a thousand.
+// for a thousand rounds is one turn before the other queues, not a thousand.
 func TestABlockedQueueIsOneTurnAheadAtMost(t *testing.T) {
 	lanes := []task.Lane{{Queue: "limited", Priority: task.Normal}, {Queue: "free", Priority: task.Normal}}
 	pl := crowded(lanes, 2000)

@@ -11,7 +11,7 @@ import (
 type item struct {
 	name string
 	due  task.Millis
-	seq  uint64 // when it was learned: a read that began earlier is older
+	seq  uint64 // Planner.seq when it became known: a read with a smaller seq is older
 	at   int    // its index in lane.order
 }
 
@@ -56,7 +56,7 @@ type lane struct {
 	allowance int // see slots
 	state     laneState
 	node      node[*lane] // among the ready lanes of its queue and priority
-	wakeup    Wakeup      // while waiting: the due time of its first task
+	wakeup    Wakeup      // set for the due time of its first task while waiting
 	served    task.Millis // when a task was last picked; zero means never
 	lastPick  uint64      // the number of that pick
 
@@ -76,7 +76,7 @@ const (
 // urgent reports whether l's tasks were run by hand.
 func (l *lane) urgent() bool { return l.name.Priority == task.RunNow }
 
-// quarantined reports whether l's tasks may kill the process.
+// quarantined reports whether l's tasks might kill the process.
 func (l *lane) quarantined() bool { return l.name.Priority == task.Quarantine }
 
 // busy reports whether l's first task is due.

@@ -39,7 +39,7 @@ type LimitLease struct {
 	destination *queueDestination // nil means that the lease is for the whole queue
 	wakeup      Wakeup
 
-	held  int // attempts that may be under way
+	held  int // attempts that can be under way
 	share int // the share of this node while other nodes wait, to which held must shrink; -1 means that no other node waits
 
 	tokens   int           // available, reserved ones included
@@ -98,7 +98,7 @@ func (s *LimitLease) rated() bool { return s.destination == nil && s.queue.setti
 
 func (s *LimitLease) lives(now time.Duration) bool { return int64(now) < s.until.Load() }
 
-// full reports whether no more attempts may start.
+// full reports whether no more attempts can start.
 func (s *LimitLease) full(now time.Duration) bool {
 	most := s.held
 	if s.share >= 0 {
@@ -126,7 +126,7 @@ func (s *LimitLease) covers(now time.Duration) bool {
 }
 
 // charge uses the token that a pick has reserved. It returns the mark under
-// which end may undo this.
+// which end can undo this.
 func (s *LimitLease) charge(now time.Duration) uint64 {
 	s.reserved--
 	s.tokens--

@@ -46,7 +46,7 @@ func (pl *Planner) leaseDestination(q *queue, destination string, o *queueDestin
 	}
 }
 
-// dropLease stops the wake-up of s. s may be nil.
+// dropLease stops the wake-up of s. s can be nil.
 func (pl *Planner) dropLease(s *LimitLease) {
 	if s != nil {
 		pl.arm(&s.wakeup, 0, 0)
@@ -95,7 +95,7 @@ func (pl *Planner) considerRequest(s *LimitLease) {
 	switch {
 	case s.asking:
 		next = 0
-	case next != 0 && next <= pl.monotonic, pl.short(s) && !s.backsOff, s.hasSurplus(), s.exhausted() && pl.short(s), pl.stopping && s.leftover():
+	case next != 0 && next <= pl.monotonic, pl.lacksPermits(s) && !s.backsOff, s.hasSurplus(), s.exhausted() && pl.lacksPermits(s), pl.stopping && s.hasLeftover():
 		pl.requestNow(s)
 		next = 0
 	}
@@ -105,10 +105,10 @@ func (pl *Planner) considerRequest(s *LimitLease) {
 	pl.arm(&s.wakeup, 0, next)
 }
 
-// short reports whether more permits or tokens would let a task start. If only
-// a slot is missing, s is registered for freed, because no other event might
-// trigger a check.
-func (pl *Planner) short(s *LimitLease) bool {
+// lacksPermits reports whether more permits or tokens would let a task start.
+// If only a slot is missing, s is registered for freed, because no other event
+// might trigger a check.
+func (pl *Planner) lacksPermits(s *LimitLease) bool {
 	switch {
 	case pl.stopping || !pl.needsPermits(s):
 		return false
@@ -151,9 +151,9 @@ func (pl *Planner) freed() {
 // hasSurplus reports whether s has free permits that other nodes wait for.
 func (s *LimitLease) hasSurplus() bool { return s.share >= 0 && s.held > max(s.share, s.running()) }
 
-// leftover reports whether s has permits to return, or a use to report, after
-// Stop.
-func (s *LimitLease) leftover() bool {
+// hasLeftover reports whether s has permits to return, or a use to report,
+// after Stop.
+func (s *LimitLease) hasLeftover() bool {
 	return s.held > s.running() || s.tokens > s.reserved || s.exhausted()
 }
 
@@ -262,7 +262,7 @@ func (pl *Planner) Stop() {
 // from now on.
 func (pl *Planner) ask(s *LimitLease, now task.Millis) store.PermitAsk {
 	q, due := s.queue.settings, pl.countStartable(s, now)
-	if pl.short(s) {
+	if pl.lacksPermits(s) {
 		due = max(due, 1) // otherwise s would ask again immediately
 	}
 	if !s.lives(pl.monotonic) {

@@ -62,7 +62,7 @@ func (w *world) reads(disturb func()) {
 	w.Fatal("the reads never end")
 }
 
-// readOnce carries out one step of reads, and reports whether there was any.
+// readOnce does one step of reads, and reports whether there was any.
 func (w *world) readOnce(disturb func()) bool {
 	reads := w.planner.Reads(w.now)
 	if len(reads) == 0 {

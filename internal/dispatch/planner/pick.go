@@ -239,7 +239,7 @@ func (pl *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
 }
 
 // reopen updates the lanes of a destination after a change of its waits or its
-// breaker. The update may be done in pieces.
+// breaker. The update can be done in pieces.
 func (pl *Planner) reopen(t *destination, now task.Millis) {
 	pl.arm(&t.wakeup, 0, t.next(pl.monotonic))
 	pl.redo(&t.update, now)

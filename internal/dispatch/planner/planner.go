@@ -23,7 +23,7 @@ const (
 )
 
 // Planner holds the near future: the waiting tasks it knows, by lane. It
-// decides which of them may be claimed. It is pure: its methods get the time as
+// decides which of them can be claimed. It is pure: its methods get the time as
 // an argument. It returns the reads it needs and the times of its next calls,
 // and it takes the results of the reads. It is not safe for concurrent use.
 //
@@ -31,7 +31,7 @@ const (
 // places. So one lane uses at most half of the window. If k lanes are full,
 // each uses 1/(k+1) of the window, and 1/(k+1) stays free for the next lane. A
 // namespace can use the whole window while the other namespaces do not need it.
-// It always has its share, however many tasks the other namespaces have: see
+// It always has its share, regardless of the tasks of the other namespaces: see
 // room. The type slots describes the use of slots.
 type Planner struct {
 	config        Config
@@ -44,8 +44,8 @@ type Planner struct {
 	destinations map[destinationKey]*destination
 	broken       int             // number of destinations with a breaker that is not closed
 	changes      []BreakerChange // to be logged
-	// // taken holds picked tasks. A read can still report them as waiting. The
-	// // value becomes true when the store has answered the claim.
+	// taken holds picked tasks. A read can still report them as waiting. The
+	// value becomes true when the store has answered the claim.
 	taken   map[task.Key]bool
 	number  uint64
 	seq     uint64      // counts changes of the known tasks
@@ -54,7 +54,7 @@ type Planner struct {
 
 	slots            slots
 	quarantine       quarantineSlot
-	startable        waitTree[*namespace] // namespaces that may start a task
+	startable        waitTree[*namespace] // namespaces that can start a task
 	namespaces       map[string]*namespace
 	picks            uint64        // number of picks so far
 	holders          int           // number of namespaces with known tasks
@@ -63,7 +63,7 @@ type Planner struct {
 	polls            uint64        // counts BeginRounds
 	updates          []*laneUpdate // unfinished updates, in round-robin order
 	pieces           int           // number of lanes in one piece
-	needsSurvey      bool          // a survey is needed: lanes that were held may be read again
+	needsSurvey      bool          // a survey is needed: lanes that were held can be read again
 	dirty            []*Wakeup     // wakeups whose moment has changed
 	keptHints        []keptHint    // hints of unknown tasks in lanes that are being read
 

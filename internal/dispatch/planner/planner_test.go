@@ -120,7 +120,7 @@ func (w *world) drain() {
 		if len(w.tasks) == 0 {
 			return
 		}
-		for before := -1; before != w.claims; { // known but stale tasks hide the others until they are refused
+		for before := -1; before != w.claims; { // known but stale tasks hide the other tasks until they are refused
 			before = w.claims
 			for _, p := range w.picks {
 				delete(w.tasks, p.Key)

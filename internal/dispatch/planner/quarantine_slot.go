@@ -40,8 +40,8 @@ const quarantineTime = time.Minute
 type quarantineSlot struct {
 	queues waitTree[*queue] // queues with a lane that can start
 	taken  bool             // an attempt is under way
-	key    task.Key         // valid if taken: the task of the attempt
-	wakeup Wakeup           // while taken: for the end of its time
+	key    task.Key         // the task of the attempt; valid if taken
+	wakeup Wakeup           // set for the end of the attempt's time while taken
 	until  time.Duration    // the end of its time; zero means that no attempt is under way, or that it was interrupted
 
 	interrupts map[task.Key]int // how often a task's attempt was interrupted; kept while tasks wait

@@ -12,7 +12,7 @@ import (
 // queues of each namespace.
 type namespace struct {
 	name   string
-	queues waitTree[*queue] // queues that may start a task
+	queues waitTree[*queue] // queues that can start a task
 	busy   int              // number of lanes with a task that is due
 	node   node[*namespace]
 	servedRank
@@ -42,12 +42,12 @@ type queue struct {
 	key          queueKey
 	namespace    *namespace
 	settings     *settings.QueueSettings
-	bands        [task.Quarantine + 1]priorityBand // by priority
+	bands        [task.Quarantine + 1]priorityBand // the key is the priority
 	destinations map[string]*queueDestination
 	lanes        []*lane
 	inNamespace  int // its index in the namespace's list
 	update       laneUpdate
-	wakeup       Wakeup // for the next token, or the end of a pause
+	wakeup       Wakeup // set for the next token, or for the end of a pause
 
 	free    time.Duration // when the queue was last released, or added to the Planner; not valid while it is held or stopped
 	held    bool          // only tasks that were run by hand are claimed and kept

@@ -66,8 +66,8 @@ func (pl *Planner) requestRead(l *lane, due task.Millis) {
 }
 
 // nextToRead removes and returns the lane to read next. Namespaces take turns,
-// lane by lane. So however many lanes one namespace has, the first lane of
-// another one is in the next Peek.
+// lane by lane. So even if one namespace has very many lanes, the first lane of
+// another namespace is in the next Peek.
 func (pl *Planner) nextToRead(now task.Millis) *lane {
 	t := pl.namespacesToRead[0]
 	pl.namespacesToRead[0] = nil

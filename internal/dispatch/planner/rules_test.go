@@ -147,7 +147,7 @@ func TestLanesWithABacklogTakeTurns(t *testing.T) {
 
 func TestEarlierTasksReplaceHintsBeyondTheCursor(t *testing.T) {
 	pl := New(Config{Window: 10 * time.Second, Tasks: 3000}, 10)
-	for i := range 700 { // these came as hints; the others were read up to noon
+	for i := range 700 { // these came as hints; the other tasks were read up to noon
 		pl.Hint(noon, entry("host", fmt.Sprintf("late%03d", i), noon+9000))
 	}
 	l := pl.lanes[laneOf("host")]

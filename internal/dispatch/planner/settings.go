@@ -8,7 +8,7 @@ import (
 // none are the settings in force if there are none.
 var none = settings.NewSettings()
 
-// Configure applies settings. s may be nil. The cost is O(queues with lanes).
+// Configure applies settings. s can be nil. The cost is O(queues with lanes).
 // The lanes of a changed queue are updated in pieces.
 func (pl *Planner) Configure(now task.Millis, s *settings.Settings) {
 	if s == nil {

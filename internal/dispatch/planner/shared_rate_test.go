@@ -34,7 +34,7 @@ func (o *one) due(n int) {
 	}
 }
 
-// asks carries out the requests of now. reply delivers their replies.
+// asks sends the requests of now. reply delivers their replies.
 func (o *one) asks() (reply func()) {
 	o.t.Helper()
 	leases, asks := o.Planner.Asks(noon, 10)

@@ -118,7 +118,8 @@ func (s *slots) give(c class) {
 	s.held[c]--
 }
 
-// Evidence is what the end of an attempt shows about the receiver.
+// Evidence is the information about the receiver that the end of an attempt
+// gives.
 type Evidence uint8
 
 // The kinds of evidence.

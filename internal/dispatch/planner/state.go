@@ -18,7 +18,7 @@ type Destination struct {
 	Waiting   int           // known tasks that wait
 	Overdue   int           // those that are due
 	Oldest    time.Duration // for how long the first of them has been due
-	Allowance int           // attempts that may be under way without borrowing, over its lanes
+	Allowance int           // attempts that can be under way without borrowing, over its lanes
 }
 
 // Limit is the reason why due tasks of a queue wait.
@@ -60,7 +60,7 @@ type QueueState struct {
 // paused. So the list is not a snapshot, but each of its members is consistent.
 // Removed members are left out, and new members can be included.
 type walk struct {
-	now   time.Time // of the wall clock
+	now   time.Time // the time of the wall clock
 	pause func(cost int) time.Time
 }
 
@@ -76,7 +76,7 @@ func (pl *Planner) Destinations(now time.Time, pause func(cost int) time.Time) [
 	var list []Destination
 	w := &walk{now, pause}
 	for _, t := range pl.destinations {
-		if t.key.destination == "" { // of schedules
+		if t.key.destination == "" { // the destination of schedules
 			continue
 		}
 		list = append(list, pl.destination(t, w))
@@ -111,7 +111,7 @@ func (pl *Planner) destination(t *destination, w *walk) Destination {
 	if until := t.closedUntil(); until > pl.monotonic {
 		d.Until = pl.wallAt(until, w.now)
 	}
-	for i := 0; i < len(t.lanes); i++ { // the list may change in paused
+	for i := 0; i < len(t.lanes); i++ { // the list can change in paused
 		l := t.lanes[i]
 		d.Waiting += l.order.len()
 		d.Allowance += l.allowance
@@ -125,7 +125,7 @@ func (pl *Planner) destination(t *destination, w *walk) Destination {
 
 func (pl *Planner) queueState(q *queue, w *walk) QueueState {
 	s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running}
-	for i := 0; i < len(q.lanes); i++ { // the list may change in paused
+	for i := 0; i < len(q.lanes); i++ { // the list can change in paused
 		l := q.lanes[i]
 		s.Waiting += l.order.len()
 		overdue, oldest := l.overdue(task.FloorMillis(w.now))

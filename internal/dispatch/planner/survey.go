@@ -13,7 +13,7 @@ const (
 	pageLanes, roundPages = 256, 64
 	// lanePause is how long the next round of a namespace waits for each lane
 	// that the last round has seen. So rounds cost about a tenth of a
-	// processor, however many lanes there are. From 25,000 lanes on, rounds are
+	// processor, for any number of lanes. From 25,000 lanes on, rounds are
 	// rarer than polls.
 	lanePause = 10 * time.Microsecond
 )
@@ -178,7 +178,7 @@ func (pl *Planner) checkLane(l *lane, now task.Millis) {
 }
 
 func (pl *Planner) checkQueue(q *queue, now task.Millis) {
-	// // Other queues do not change with time.
+	// Other queues do not change with time.
 	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.namespace.suspended {
 		pl.refresh(q, now)
 	}
