@@ -38,7 +38,7 @@ func (l *logins) wait(addr netip.Addr, now time.Time) time.Duration {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b, ok := l.addrs[network(addr)]
+	b, ok := l.addrs[tokenbucket.ClientOf(addr)]
 	if !ok {
 		return 0
 	}
@@ -52,7 +52,7 @@ func (l *logins) failed(addr netip.Addr, now time.Time) {
 	if l.addrs == nil {
 		l.addrs = map[netip.Addr]tokenbucket.Bucket{}
 	}
-	key := network(addr)
+	key := tokenbucket.ClientOf(addr)
 	b, ok := l.addrs[key]
 	if !ok {
 		l.makeRoomLocked(now)
@@ -83,15 +83,4 @@ func (l *logins) makeRoomLocked(now time.Time) {
 	if len(l.addrs) >= loginAddrs {
 		delete(l.addrs, best)
 	}
-}
-
-// network returns the unit that counts as one address: for IPv6 a /64, as one
-// machine has 2^64 addresses.
-func network(addr netip.Addr) netip.Addr {
-	addr = addr.Unmap().WithZone("")
-	if !addr.Is6() {
-		return addr
-	}
-	p, _ := addr.Prefix(64) // fits every IPv6 address
-	return p.Addr()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tokenbucket"
 )
 
 // The audit entries that refusals can make in a minute: refusalsOfOne for each
@@ -109,7 +110,7 @@ func (s *Server) Refusals() []settings.AuditEntry { return s.refusals.take(s.now
 // noteRefusal counts a request that was refused because of its token. token is
 // nil if it is unknown.
 func (s *Server) noteRefusal(r *http.Request, rt *route, action string, token *settings.AccessToken, addr netip.Addr, err error) {
-	k := refusal{action: action, addr: network(addr), route: r.Method + " " + rt.path, code: problemOf(err).Code}
+	k := refusal{action: action, addr: tokenbucket.ClientOf(addr), route: r.Method + " " + rt.path, code: problemOf(err).Code}
 	if token != nil {
 		k.namespace, k.token = token.Namespace, token.ID
 	}

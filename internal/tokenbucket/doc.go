@@ -8,5 +8,7 @@
 // step back fills it only once.
 //
 // The planner of internal/dispatch has a bucket of its own: a pick reserves a
-// token before it is charged, and an unsent attempt gives it back.
+// token before it is charged, and an unsent attempt returns it.
+//
+// ClientOf returns the address under which limits per client are counted.
 package tokenbucket

@@ -191,7 +191,7 @@ func (c *connections) take(conn net.Conn) *clientConn {
 func (c *connections) add(client *clientConn) (evicted *clientConn) {
 	addr, bound := addressOf(client)
 	bound = bound && !client.exempt
-	addr = networkOf(addr)
+	addr = tokenbucket.ClientOf(addr)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	place := c.unauthenticated.PushBack(client)

@@ -123,13 +123,3 @@ func addressOf(conn net.Conn) (netip.Addr, bool) {
 	}
 	return tcp.AddrPort().Addr().Unmap().WithZone(""), true
 }
-
-// networkOf returns the range that counts as one address: a single machine has
-// 2^64 addresses of IPv6.
-func networkOf(addr netip.Addr) netip.Addr {
-	if !addr.Is6() {
-		return addr
-	}
-	p, _ := addr.Prefix(64) // valid for every IPv6 address
-	return p.Addr()
-}
