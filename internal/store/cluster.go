@@ -21,7 +21,7 @@ type Cluster interface {
 	// reads for each.
 	Shards(ctx context.Context) ([]Shard, error)
 
-	// Drain carries out d and writes its audit entry, with the actor
+	// Drain applies d and writes its audit entry, with the actor
 	// ActorOf(ctx), in the same write. Drain returns when the write is durable;
 	// the node obeys within a heartbeat. If d changes nothing, Drain writes
 	// nothing. Errors: *MissingError, ErrLastNode.
@@ -35,8 +35,8 @@ type Cluster interface {
 type Node struct {
 	Name      string
 	Self      bool   // the node that this process is
-	Version   string // of its program
-	Address   string // host:port where it serves the API; "": unknown
+	Version   string // the version of its program
+	Address   string // host:port where it serves the API; empty means unknown
 	StartedAt task.Millis
 	BeatAt    task.Millis // the time of its last heartbeat
 	Live      bool        // BeatAt is recent
@@ -49,17 +49,17 @@ type Node struct {
 // Shard is a part of the tasks. One node at a time claims from it.
 type Shard struct {
 	Number  int
-	Owner   string      // the name of the node; "": no owner
-	Until   task.Millis // the end of the owner's lease, unless it is renewed; 0: no owner
+	Owner   string      // the name of the node; empty means no owner
+	Until   task.Millis // the end of the owner's lease, unless it is renewed; zero means no owner
 	Epoch   uint64      // how often it was acquired
-	NextDue task.Millis // a lower bound of the due times of its scheduled tasks; 0: it has none
+	NextDue task.Millis // a lower bound of the due times of its scheduled tasks; zero means that it has none
 	Running int         // tasks that are claimed
 }
 
-// Drain makes a node release its shards and take no others, until the drain is
-// undone or the node's process ends. The node still serves the API and finishes
-// the tasks it has claimed. If no other node lives, a drained node keeps its
-// shards, unless the drain was forced. Then no node delivers.
+// Drain makes a node release its shards and take no other shards, until the
+// drain is undone or the node's process ends. The node still serves the API and
+// finishes the tasks it has claimed. If no other node lives, a drained node
+// keeps its shards, unless the drain was forced. In that case no node delivers.
 type Drain struct {
 	Node  string
 	Undo  bool
@@ -77,7 +77,8 @@ func (d Drain) Action() string {
 	return "node.drain"
 }
 
-// AuditDrain returns the entry that records d. It belongs to the server, and to no namespace.
+// AuditDrain returns the entry that records d. It belongs to the server, and to
+// no namespace.
 func AuditDrain(now task.Millis, who settings.Actor, d Drain) settings.AuditEntry {
 	e := settings.AuditEntry{At: now, By: who.By, Addr: who.Addr, Action: d.Action(), Target: d.Node}
 	if d.Force && !d.Undo {
@@ -91,10 +92,10 @@ type Standing struct {
 	Shards    int    // the number of shards
 	Owned     int    // owned by this node
 	Nodes     int    // live ones, as of the last heartbeat
-	Takeovers uint64 // shards that it took after the leases of others had ended
+	Takeovers uint64 // shards that it took after the leases of other nodes had ended
 	Lost      uint64 // its own leases that ended before they could be renewed
 	NameTaken bool   // another live process had its name before: it must own no shards until that process ends
 	Rollbacks uint64 // times that the store went back in time: it was restored from an older copy, or failed over to a replica that was behind
 	Closed    bool   // the store was emptied or replaced: ErrStoreReplaced, ErrSettingsLost
-	Unfit     bool   // the store takes no new tasks, since it may lose them: ErrStoreUnfit
+	Unfit     bool   // the store takes no new tasks, because it can lose them: ErrStoreUnfit
 }

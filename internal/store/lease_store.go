@@ -6,8 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// LeaseStore is the part of a store that dispatch uses. Its now is the clock rounded
-// down (FloorMillis): no claim is early.
+// LeaseStore is the part of a store that dispatch uses. Its now is the clock
+// rounded down (FloorMillis): no claim is early.
 type LeaseStore interface {
 	// Lanes returns the lanes that have, or may have, a scheduled task due at
 	// or before until, the earliest first. It costs O(lanes), no I/O.
@@ -19,7 +19,7 @@ type LeaseStore interface {
 
 	// LanePages is Lanes for one namespace after the other, in pages, so that
 	// no call costs more than the pages it requests. It returns one page for
-	// each read. The heads are in no order, and a lane may be named more than
+	// each read. The heads are in no order, and a lane can be named more than
 	// once. The pages from the zero LaneCursor to Last name each lane that has
 	// a task due at or before until throughout. A lane that is added during the
 	// read may be missing.
@@ -30,8 +30,7 @@ type LeaseStore interface {
 	Peek(ctx context.Context, reads []LaneRead) ([][]task.Entry, error)
 
 	// Claim, Extend and Settle return ErrUnavailable for single items if only
-	// some shards are unavailable. Such items may or may not have been carried
-	// out.
+	// some shards are unavailable. Such items may or may not have been applied.
 
 	// Claim claims due tasks, each by itself, and returns them with their
 	// bodies. The errors of a reply are those of Claim.Apply. A claim alone
@@ -69,9 +68,9 @@ type LeaseStore interface {
 	Sweep(ctx context.Context, now task.Millis, limit int) (int, error)
 
 	// Watch sets the function that is called with tasks that were created,
-	// moved or given back, after they became durable, and with schedules that
+	// moved or returned, after they became durable, and with schedules that
 	// wait for an occurrence that has ended (EndedEntry). The function must not
-	// block. Some calls may be missing: they are hints, and Lanes and Peek
+	// block. Some calls can be missing: they are hints, and Lanes and Peek
 	// return the truth. There is at most one watcher; nil removes it.
 	Watch(hint func([]task.Entry))
 }
@@ -97,7 +96,7 @@ type LaneCursor struct{ Shard, Left int }
 // LaneRead requests a part of a lane.
 type LaneRead struct {
 	Lane  task.Lane
-	After task.Position // exclusive; zero: from the start
+	After task.Position // exclusive; zero means from the start
 	Until task.Millis   // inclusive
 	Limit int
 }

@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// PermitStore is the part of a store for limits that several dispatchers share: the
-// limits of a queue hold over all of them. Each dispatcher requests a share of
-// a limit, holds it for the length of a lease, and gives back the part it does
+// PermitStore is the part of a store for limits that several dispatchers share:
+// the limits of a queue hold over all of them. Each dispatcher requests a share
+// of a limit, holds it for the length of a lease, and returns the part it does
 // not need.
 //
 // At any moment the permits held are at most the limit, and the tokens given
 // are at most burst + rate·time. The exception is a share that was held when
 // the limit was lowered. A share ends with its lease. Attempts under way then
-// continue, and others may get the share.
+// continue, and other dispatchers can get the share.
 type PermitStore interface {
-	// Shared reports whether other processes may use the store. If not, a
+	// Shared reports whether other processes can use the store. If not, a
 	// dispatcher counts by itself and sends no asks.
 	Shared() bool
 
-	// Permit carries out asks, each by itself. Their scopes differ, and each
-	// scope has at most one ask under way. A failed ask may have been carried
-	// out: the next ask of its scope corrects that.
+	// Permit applies asks, each by itself. Their scopes differ, and each
+	// scope has at most one ask under way. A failed ask may have been applied:
+	// the next ask of its scope corrects that.
 	Permit(ctx context.Context, asks []PermitAsk) []PermitReply
 
 	// WatchPermits sets the function that is called with scopes worth asking
 	// for again: another node released permits we need, or needs permits we
-	// hold. The function must not block. Some calls may be missing. nil removes
+	// hold. The function must not block. Some calls can be missing. nil removes
 	// it.
 	WatchPermits(hint func([]PermitScope))
 }
@@ -44,7 +44,7 @@ type PermitAsk struct {
 
 	// Concurrency is the limit of attempts under way, 0 for none. Keep is the
 	// largest number of permits that the caller uses until it has the reply:
-	// any other permits it held are given back with this ask. Want is how many
+	// any other permits it held are returned with this ask. Want is how many
 	// it could use.
 	Concurrency int
 	Keep, Want  int
@@ -52,7 +52,7 @@ type PermitAsk struct {
 	// Rate and Burst are the limit of starts, 0 for none. Used is how many
 	// tokens this process has used since it began with the scope, and UsedAgo
 	// is the time since the last one. Tokens is how many it could use now: any
-	// others it has are given back.
+	// other permits it has are returned.
 	Rate    float64
 	Burst   int
 	Used    uint64
@@ -67,12 +67,12 @@ type PermitReply struct {
 	Lease time.Duration // the share ends this long after the ask was sent
 
 	Held  int // permits
-	Share int // Held must fall to this, as others wait for the rest; -1: no other dispatcher waits
+	Share int // Held must shrink to this, because other dispatchers wait for the rest; -1 means that no other dispatcher waits
 
 	Tokens int           // on hand, including those used after the ask was sent
-	After  time.Duration // the last of Tokens may be used this long after the reply came
+	After  time.Duration // the last of Tokens can be used this long after the reply came
 
 	// Again is when to ask again: there may be more permits, or another
-	// dispatcher may be next. 0: when something has changed.
+	// dispatcher may be next. Zero means when something has changed.
 	Again time.Duration
 }

@@ -12,7 +12,7 @@ import (
 type Scrubber interface {
 	// Scrub examines at most limit records and index entries after cursor ("":
 	// from the start). It repairs violations of the store's invariants, so that
-	// no task can look healthy and never fire. Scrub may run at the same time
+	// no task can look healthy and never fire. Scrub can run at the same time
 	// as any other call. But only one scrub at a time can examine everything:
 	// counts are compared at the end of a scrub that ran from start to end
 	// without another in between.
@@ -47,7 +47,7 @@ func FoundEntry(index string, exists bool) string {
 type Scrubbed struct {
 	Examined int      // records and index entries
 	Repairs  []Repair // the violations found, all repaired
-	Next     string   // the next cursor; "": this was the end
+	Next     string   // the next cursor; empty means that this was the end
 }
 
 // Repair is one finding of a scrub, repaired.

@@ -11,8 +11,8 @@ import (
 // DefaultAuditKeep is how long entries of the audit log are kept.
 const DefaultAuditKeep = 30 * 24 * time.Hour
 
-// SettingsStore is the part of a store for operators: settings, counts and the audit
-// log.
+// SettingsStore is the part of a store for operators: settings, counts and the
+// audit log.
 type SettingsStore interface {
 	// Settings returns all settings that are durable now; in a shared store
 	// they are at most a second old. Never nil. It costs one atomic load.
@@ -23,7 +23,7 @@ type SettingsStore interface {
 	// watcher; nil removes it.
 	WatchSettings(notify func(*settings.Settings))
 
-	// Configure carries out edits in their order, each atomic by itself, and
+	// Configure applies edits in their order, each atomic by itself, and
 	// returns one reply for each. A reply's error is one of the Edit's own.
 	// Each edit that changed something has an audit entry. After a nil error,
 	// Settings includes the edit.
@@ -38,7 +38,8 @@ type SettingsStore interface {
 	// entries may have been written.
 	Record(ctx context.Context, entries []settings.AuditEntry) error
 
-	// Counts returns the counts of every queue that has records. O(queues), no I/O.
+	// Counts returns the counts of every queue that has records. O(queues), no
+	// I/O.
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
 
 	// Audit returns the newest entries that match f and whose Seq is below

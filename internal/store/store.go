@@ -5,12 +5,12 @@ import (
 )
 
 // Store keeps tasks. Each consumer takes only the parts it needs. All methods
-// may be called by many goroutines; time is always an argument.
+// can be called by many goroutines; time is always an argument.
 //
 // A nil error means that the change or the state returned is durable at the
 // level that Durability names, or at the level in the Reply if that is lower. A
 // call that fails as a whole (the context ended, the medium failed, ErrClosed)
-// may or may not have been carried out; repeating it is safe. After Close every
+// may or may not have been applied; repeating it is safe. After Close every
 // method returns ErrClosed.
 type Store interface {
 	TaskStore

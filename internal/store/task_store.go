@@ -8,7 +8,7 @@ import (
 
 // TaskStore is the part of a store that the API uses.
 type TaskStore interface {
-	// Apply carries out changes in their order, each atomic by itself, and
+	// Apply applies changes in their order, each atomic by itself, and
 	// returns one Reply for each. The batch is not atomic: a crash in the
 	// middle leaves a prefix of it. now is the clock rounded up (CeilMillis),
 	// as delays count from it. A reply's error is one of the Change's own

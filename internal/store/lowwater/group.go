@@ -9,7 +9,7 @@ import (
 
 // Group is the sets of an index that has many parts. It knows the sets that
 // have a lane. Most lanes are in few parts. A read of all sets would look into
-// hundreds of maps to find one entry. All methods may be called by many
+// hundreds of maps to find one entry. All methods can be called by many
 // goroutines.
 type Group struct {
 	mu   sync.Mutex // guards sets; taken while a set's lock is held

@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Set holds the low-water marks of an index's lanes, in memory. All methods may
+// Set holds the low-water marks of an index's lanes, in memory. All methods can
 // be called by many goroutines; none blocks. New makes a Set.
 //
 // A mark must never be too high, or a task stays scheduled and never fires. Two
@@ -40,7 +40,7 @@ type lane struct {
 	at  int // its position among the lanes of its namespace
 
 	low   task.Position // no entry is below this
-	reads int           // that have begun and not ended
+	reads int           // reads that have begun and not ended
 
 	// lowest is the lowest entry added since the oldest of these reads began,
 	// valid if added.
@@ -106,7 +106,8 @@ type Finding struct {
 	Head       task.Position // or found this one first
 }
 
-// End ends a read that Begin announced. A lane that was found empty is forgotten.
+// End ends a read that Begin announced. A lane that was found empty is
+// forgotten.
 func (s *Set) End(key task.Lane, f Finding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,8 +157,8 @@ func (l *lane) raise(f Finding) {
 const pageSize = 1024
 
 // Heads returns the lanes that may have an entry due at or before until, the
-// earliest first. It costs O(lanes), and no I/O. It holds the lock for a page of
-// lanes at a time: lanes that come or go during the read may be missing.
+// earliest first. It costs O(lanes), and no I/O. It holds the lock for a page
+// of lanes at a time: lanes that come or go during the read can be missing.
 func (s *Set) Heads(until task.Millis) []task.LaneHead {
 	var heads []task.LaneHead
 	for _, namespace := range s.Namespaces() {

@@ -13,14 +13,14 @@ func (s *Store) Settings() *settings.Settings { return s.settings.Load() }
 
 // WatchSettings sets the function that is called with new settings. The
 // goroutine that made the edit calls it before it returns the reply. The
-// function may call the store, but not Configure.
+// function can call the store, but not Configure.
 func (s *Store) WatchSettings(tell func(*settings.Settings)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tell = tell
 }
 
-// Configure carries out edits, one after the other, in one critical section.
+// Configure applies edits, one after the other, in one critical section.
 func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()

@@ -22,7 +22,7 @@ type Config struct {
 	Policy task.Policy
 
 	// AuditKeep is how long entries of the audit log are kept. Default: 30
-	// days; negative: there is no audit log.
+	// days. A negative value means that there is no audit log.
 	AuditKeep time.Duration
 }
 
@@ -48,7 +48,7 @@ type Store struct {
 	hints       []task.Entry        // hints of the call under way
 	tell        func(*settings.Settings)
 	log         []settings.AuditEntry // the oldest first
-	seq         uint64                // of the newest entry ever made
+	seq         uint64                // the Seq of the newest entry ever made
 	endedLeases map[task.Key]endedLease
 	closed      bool
 }
@@ -98,7 +98,7 @@ func Restore(config Config, now task.Millis, c Contents) *Store {
 	return s
 }
 
-// Apply carries out changes, one after the other, in one critical section.
+// Apply applies changes, one after the other, in one critical section.
 func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Chang
 	return replies, nil
 }
 
-// changeLocked carries out a client's change within its quotas, and records it
+// changeLocked applies a client's change within its quotas, and records it
 // in the audit log.
 func (s *Store) changeLocked(now task.Millis, who settings.Actor, c task.Change) store.Reply {
 	old := s.records[c.Target()]
@@ -223,7 +223,7 @@ func (s *Store) enter(ctx context.Context) error {
 }
 
 // leave ends the call that enter began and then calls the watcher, outside the
-// lock: the watcher may call the store.
+// lock: the watcher can call the store.
 func (s *Store) leave() {
 	hint, entries := s.hint, s.hints
 	s.hints = nil
@@ -233,7 +233,7 @@ func (s *Store) leave() {
 	}
 }
 
-// stepLocked carries out one transition and stores its result.
+// stepLocked applies one transition and stores its result.
 func (s *Store) stepLocked(now task.Millis, key task.Key, tr task.Transition) store.Reply {
 	old := s.records[key]
 	return s.transitLocked(now, old, tr, s.factsOf(old))

@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// batchCases: the items of a batch are carried out in order, each by itself.
+// batchCases: the items of a batch are applied in order, each by itself.
 var batchCases = []testCase{
 	{
 		"changes of one batch see each other",

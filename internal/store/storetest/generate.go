@@ -15,7 +15,7 @@ import (
 // universe is small, so that random commands often concern the same records.
 var universe = world{
 	namespaces: []string{"default", "default2"},
-	names:      []string{"a", "a-", "a.b", "a0", "b"}, // some are prefixes of others
+	names:      []string{"a", "a-", "a.b", "a0", "b"}, // some are prefixes of other names
 	queues:     []string{"default", "default-"},
 	urls:       []string{"https://receiver.example/hook", "http://[::1]:8080/"},
 	keys:       []string{"k1", "k2", "k3"},

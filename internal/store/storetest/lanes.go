@@ -299,8 +299,8 @@ func checkLanes(lanes []task.LaneHead, until task.Millis, heads []*task.Task) er
 	return nil
 }
 
-// wantPages fails the case unless the pages of a namespace name the lanes of these
-// tasks. between is called between two pages.
+// wantPages fails the case unless the pages of a namespace name the lanes of
+// these tasks. between is called between two pages.
 func (f *fixture) wantPages(tasks []*task.Task, until task.Millis, between func()) {
 	f.Helper()
 	namespace, named := tasks[0].Namespace, map[task.Lane]task.Millis{}
@@ -333,7 +333,8 @@ func (f *fixture) wantHead(t *task.Task) {
 	f.wantNames("the lane's first", waiting(f.read(store.LaneRead{Lane: t.Lane(), Until: t.Due, Limit: 1})), t.Name)
 }
 
-// wantOnlyIn fails the case unless t waits in its own lane and in none of the others.
+// wantOnlyIn fails the case unless t waits in its own lane and in no other
+// lane.
 func (f *fixture) wantOnlyIn(t *task.Task, lanes []task.Lane) {
 	f.Helper()
 	for _, lane := range lanes {

@@ -155,7 +155,7 @@ func (f *fixture) quota(n settings.NamespaceSettings) {
 	f.edit(settings.PutNamespace{Settings: n})
 }
 
-// wantFull carries out a change that a quota must refuse.
+// wantFull applies a change that a quota must refuse.
 func (f *fixture) wantFull(c task.Change, quota string) {
 	f.Helper()
 	if r := f.apply(start, c); !full(r.Err, quota) || r.Task != nil {

@@ -361,7 +361,7 @@ func (f *fixture) together(part func(i int)) {
 	wg.Wait()
 }
 
-// one carries out one change, from any goroutine.
+// one applies one change, from any goroutine.
 func (f *fixture) one(c task.Change) store.Reply {
 	replies, err := f.store.Apply(f.Context(), start, []task.Change{c})
 	if err != nil {

@@ -278,7 +278,7 @@ func queueOf(name string, edits ...func(*settings.QueueSettings)) settings.Queue
 	return q
 }
 
-// edits carries out edits in one call.
+// edits applies edits in one call.
 func (f *fixture) edits(edits ...settings.Edit) []settings.EditReply {
 	f.Helper()
 	replies, err := f.store.Configure(settings.WithActor(f.Context(), f.who), start, edits)
@@ -288,7 +288,7 @@ func (f *fixture) edits(edits ...settings.Edit) []settings.EditReply {
 	return replies
 }
 
-// edit carries out one edit, which must succeed.
+// edit applies one edit, which must succeed.
 func (f *fixture) edit(e settings.Edit) settings.EditReply {
 	f.Helper()
 	r := f.edits(e)[0]

@@ -153,13 +153,13 @@ func attempts(n int) func(*task.Spec) { return func(s *task.Spec) { s.Retry.MaxA
 
 func expireAfter(d time.Duration) func(*task.Spec) { return func(s *task.Spec) { s.ExpireAfter = d } }
 
-// apply carries out one change.
+// apply applies one change.
 func (f *fixture) apply(now task.Millis, c task.Change) store.Reply {
 	f.Helper()
 	return f.batch(now, c)[0]
 }
 
-// batch carries out changes in one call.
+// batch applies changes in one call.
 func (f *fixture) batch(now task.Millis, changes ...task.Change) []store.Reply {
 	f.Helper()
 	replies, err := f.store.Apply(settings.WithActor(f.Context(), f.who), now, changes)
@@ -169,7 +169,7 @@ func (f *fixture) batch(now task.Millis, changes ...task.Change) []store.Reply {
 	return replies
 }
 
-// must carries out a change that must succeed, and returns its task.
+// must applies a change that must succeed, and returns its task.
 func (f *fixture) must(now task.Millis, c task.Change) *task.Task {
 	f.Helper()
 	r := f.apply(now, c)
