@@ -20,8 +20,8 @@ import (
 // of the creates a second. A block costs little more than its bytes.
 //
 // Package codec defines the encoding. The numbers are consecutive, so only the
-// key has one. When some entries of a block are swept, the others are written
-// again under the same key.
+// key has one. When some entries of a block are swept, the other entries are
+// written again under the same key.
 type block struct {
 	last    uint64 // number of the newest entry that was ever made
 	value   []byte
@@ -151,7 +151,7 @@ func readLog(db *pebble.DB, f settings.AuditFilter, before uint64, limit int) (p
 // is 0, it moves to the last block.
 func seekLog(it *pebble.Iterator, before uint64) bool {
 	if before != 0 && it.SeekGE(appendAuditKey(nil, before)) {
-		return true // it holds before itself, or begins after it: then the caller goes on to older blocks
+		return true // it holds before itself, or begins after it, so the caller continues with older blocks
 	}
 	return it.Last()
 }

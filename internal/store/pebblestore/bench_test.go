@@ -57,7 +57,7 @@ func openDisk(b testing.TB, dir string) *Store {
 	return s
 }
 
-// mustApply carries out changes. All of them must succeed.
+// mustApply applies changes. All of them must succeed.
 func mustApply(b testing.TB, s *Store, changes []task.Change) {
 	b.Helper()
 	replies, err := s.Apply(context.Background(), benchStart, changes)
@@ -357,8 +357,8 @@ func BenchmarkPeekAfterDeletes(b *testing.B) {
 	}
 }
 
-// BenchmarkLife: tasks are created, claimed and settled, 256 at a time, with and
-// without the audit log. The two are measured in turns, in one run.
+// BenchmarkLife: tasks are created, claimed and settled, 256 at a time, with
+// and without the audit log. The two are measured alternately, in one run.
 func BenchmarkLife(b *testing.B) {
 	for _, c := range []struct {
 		name string

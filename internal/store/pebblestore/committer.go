@@ -20,7 +20,7 @@ const (
 	maxBatchSteps = 256
 	maxBatchBytes = 1 << 20
 
-	// maxUnsynced is how many batches may be applied and not yet answered.
+	// maxUnsynced is how many batches can be applied and not yet answered.
 	// Pebble syncs all of them at once. So a slow disk means longer waits, but
 	// not fewer changes a second.
 	maxUnsynced = 4
@@ -69,7 +69,7 @@ type committer struct {
 	toSyncer chan *writeBatch // to the syncer; closed when the committer ends
 
 	filling  *writeBatch
-	number   uint64 // of the newest numbered batch; the batch being filled gets the next number
+	number   uint64 // the number of the newest numbered batch; the batch being filled gets the next number
 	recent   map[task.Key]recent
 	unsynced []touched // the batches that keep records in recent, the oldest first
 
@@ -80,7 +80,7 @@ type committer struct {
 	newest   *settings.Settings // the settings after all batches, including the one being filled
 	edited   uint64             // the newest batch that changed them
 	counters *counters
-	recount  *recount // of the scrub that is under way; nil: no scrub
+	recount  *recount // the recount of the scrub that is under way; nil means no scrub
 	log      block
 	bound    logBound
 
@@ -92,8 +92,8 @@ type committer struct {
 // recent is a record after the batch being filled, or after a batch that was
 // not known to be synced at the last check, or the record of a running task.
 type recent struct {
-	record *task.Task // without its body; nil: the record was removed
-	dirty  uint64     // the newest batch that must be synced before a reply; 0: none
+	record *task.Task // without its body; nil means that the record was removed
+	dirty  uint64     // the newest batch that must be synced before a reply; zero means none
 }
 
 // touched is the list of a batch's records that stay in recent until it is
@@ -113,12 +113,12 @@ type writeBatch struct {
 	batch     *pebble.Batch // nil: empty
 	steps     int
 	durable   bool               // the batch must be synced
-	settings  *settings.Settings // the settings after the batch; nil: it does not change them
+	settings  *settings.Settings // the settings after the batch; nil means that it does not change them
 	applied   time.Time
 	requests  []*request   // the requests to answer
 	scheduled []task.Entry // added to the due index
 	ended     []task.Entry // schedules with occurrences that have ended
-	keys      []task.Key   // of the records in the batch
+	keys      []task.Key   // the keys of the records in the batch
 }
 
 func newCommitter(s *Store, from loaded, unclean bool) *committer {
@@ -169,7 +169,7 @@ func (c *committer) drain() (more bool, err error) {
 	}
 }
 
-// serve carries out a request. The request is answered with the batch of its
+// serve applies a request. The request is answered with the batch of its
 // last step.
 func (c *committer) serve(r *request) error {
 	switch {
@@ -318,8 +318,8 @@ func (c *committer) forget(f *writeBatch) {
 	}
 }
 
-// answer answers the requests that need not wait, and passes the others to
-// the syncer.
+// answer answers the requests that need not wait, and passes the other requests
+// to the syncer.
 func (c *committer) answer(f *writeBatch) {
 	synced := c.progress.newest()
 	var earlier, own []*request

@@ -22,7 +22,7 @@ type Config struct {
 	Policy task.Policy
 
 	// AuditKeep is how long entries of the audit log are kept. Default: 30
-	// days; negative: there is no audit log.
+	// days. A negative value means that there is no audit log.
 	AuditKeep time.Duration
 
 	// OnSync is called after each sync of the log with the time that its batch
@@ -37,7 +37,7 @@ type Config struct {
 
 	// OnFatal is called once if the medium has failed. No change was confirmed
 	// that is not on the disk, and the store confirms no more changes: the
-	// process should exit, with a status other than 0. Any goroutine may call
+	// process should exit, with a status other than 0. Any goroutine can call
 	// OnFatal, so it must not call the store. Nil: only Err reports the
 	// failure.
 	OnFatal func(error)
@@ -53,7 +53,8 @@ type Config struct {
 	// and is read at a restart after a crash. Default: 16 MiB.
 	MemTableSize uint64
 
-	// CacheSize is how many bytes of tables are kept in memory. Default: 32 MiB.
+	// CacheSize is how many bytes of tables are kept in memory. Default: 32
+	// MiB.
 	CacheSize int64
 
 	// FS is the file system. Default: the operating system's.

@@ -100,8 +100,8 @@ func (b *counters) counterOf(namespace, queue string) *queueCounter {
 	return l
 }
 
-// namespaceOf returns the counts of a queue's namespace. Counts of occurrences by
-// schedule are already included in those of their queue.
+// namespaceOf returns the counts of a queue's namespace. Counts of occurrences
+// by schedule are already included in those of their queue.
 func (b *counters) namespaceOf(key task.QueueKey) *task.Counts {
 	if key.OfOccurrences() {
 		return new(task.Counts)
@@ -120,7 +120,7 @@ func (b *counters) unfinished(schedule task.Key) int64 {
 	return 0
 }
 
-// move counts the change from old to t. Either may be nil.
+// move counts the change from old to t. Either can be nil.
 func (b *counters) move(old, t *task.Task) {
 	if key, change := task.Unfinished(old, t); change != 0 {
 		l := b.counterOf(key.Namespace, key.Queue)

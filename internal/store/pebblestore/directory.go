@@ -39,9 +39,9 @@ format %d
 oldest-reader %d
 `
 
-// prepare locks dir and checks that this version may write to it. If dir is
-// empty or does not exist, prepare makes it a data directory. An existing
-// directory that is refused is not changed.
+// prepare locks dir and checks that this version is allowed to write to it. If
+// dir is empty or does not exist, prepare makes it a data directory. An
+// existing directory that is refused is not changed.
 func prepare(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	if err := makeDir(fs, dir); err != nil {
 		return nil, fmt.Errorf("make the data directory %s: %w", dir, err)

@@ -22,9 +22,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// openReadOnly opens the database in dir. No other process may write to it. The
-// log is read into memory. Nothing in dir changes, except that LOCK is created
-// if held is nil.
+// openReadOnly opens the database in dir. No other process must write to it.
+// The log is read into memory. Nothing in dir changes, except that LOCK is
+// created if held is nil.
 func openReadOnly(fs vfs.FS, dir string, held *pebble.Lock) (*pebble.DB, error) {
 	return pebble.Open(dir, &pebble.Options{
 		FS: fs, Lock: held, ReadOnly: true, ErrorIfNotExists: true,
@@ -133,7 +133,7 @@ func (r *Report) add(format string, values ...any) {
 // long as it takes to read the directory. It uses as much memory as there were
 // changes outside of tables when the server stopped.
 //
-// Errors: those of Open. Then there is no report.
+// Errors: those of Open. After an error there is no report.
 func Verify(ctx context.Context, dir string) (Report, error) {
 	return verify(ctx, vfs.Default, dir)
 }

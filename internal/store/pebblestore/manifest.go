@@ -27,7 +27,7 @@ const (
 // Manifest describes the contents of a backup. It is the backup's last entry: a
 // line of JSON, then the line's SHA-256. So a truncated backup has none.
 type Manifest struct {
-	Format    int       `json:"format"` // of the directory
+	Format    int       `json:"format"` // the format of the directory
 	CreatedAt time.Time `json:"created_at"`
 	Contents
 	Files []BackupFile `json:"files"` // in the order of the backup
@@ -41,7 +41,7 @@ type Contents struct {
 	Schedules int64        `json:"schedules"`
 	Entries   int64        `json:"entries"`  // number of all keys
 	Checksum  string       `json:"checksum"` // SHA-256 over all keys and values in the order of the keys
-	Queues    []QueueCount `json:"queues"`   // of tasks
+	Queues    []QueueCount `json:"queues"`   // the queues of tasks
 }
 
 // QueueCount is the counts of one queue.
@@ -49,7 +49,7 @@ type QueueCount struct {
 	Namespace string           `json:"namespace"`
 	Queue     string           `json:"queue"`
 	States    map[string]int64 `json:"states"`
-	Bytes     int64            `json:"bytes"` // of bodies
+	Bytes     int64            `json:"bytes"` // the bytes of bodies
 }
 
 // BackupFile is one file of a backup.

@@ -17,19 +17,19 @@ type request struct {
 	now     task.Millis
 	who     settings.Actor // for the audit log
 	steps   []step
-	replies []store.Reply // of the steps carried out so far
+	replies []store.Reply // the replies to the steps applied so far
 	urgent  bool          // a call of dispatch: handled before those of clients
 
 	// Instead of steps.
 	edits  []settings.Edit       // settings
-	edited []settings.EditReply  // of the edits carried out so far
+	edited []settings.EditReply  // the replies to the edits applied so far
 	log    []settings.AuditEntry // entries that belong to no change
 	sweep  int                   // if not 0: sweep at most this many records
 	swept  int
 	repair *repair // the doubts of a scrub
 
 	wait uint64 // the batch that must be synced before the reply
-	err  error  // of the whole call
+	err  error  // the error of the whole call
 	done chan struct{}
 }
 

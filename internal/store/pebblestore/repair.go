@@ -63,8 +63,8 @@ func (c *committer) repair(r *request) error {
 	return c.count(r)
 }
 
-func (m *repair) found(key task.Key, what string) {
-	m.repairs = append(m.repairs, store.Repair{Key: key, Found: what})
+func (m *repair) found(key task.Key, problem string) {
+	m.repairs = append(m.repairs, store.Repair{Key: key, Found: problem})
 }
 
 // repairRecord writes the missing entries of a record.
@@ -136,7 +136,7 @@ const (
 
 // recount counts the records again while a scrub walks over them. A change up
 // to at changes the recount. Records after at will be counted when the walk
-// reaches them. So the result is exact, however many changes were made during
+// reaches them. So the result is exact, for any number of changes during
 // the scrub.
 type recount struct {
 	at     task.Key // records up to here are counted
@@ -144,7 +144,7 @@ type recount struct {
 	counts map[task.QueueKey]*task.Counts
 }
 
-// move counts the change from old to t. Either may be nil; key is the key of
+// move counts the change from old to t. Either can be nil; key is the key of
 // both.
 func (y *recount) move(key task.Key, old, t *task.Task) {
 	if y == nil || !y.all && (key.Namespace > y.at.Namespace || key.Namespace == y.at.Namespace && key.Name > y.at.Name) {

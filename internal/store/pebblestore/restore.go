@@ -26,7 +26,7 @@ const restoreDir = "restore.tmp"
 // be empty or not exist. Everything is verified before it is moved to its
 // place: the checksum of each file, then the number of records, the counts and
 // the checksum of the whole database. After an error dir is unchanged. progress
-// may be nil; it is called with the number of bytes read so far.
+// can be nil; it is called with the number of bytes read so far.
 //
 // Errors: ErrNotEmpty, ErrInUse, ErrBadBackup, ErrNewerFormat, and those of
 // ctx, of r and of the file system.

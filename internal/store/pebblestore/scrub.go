@@ -53,7 +53,7 @@ type scrub struct {
 	*Store
 	now   task.Millis
 	space int    // index in scrubbed
-	after []byte // the last key examined in that space; nil: none yet
+	after []byte // the last key examined in that space; nil means none yet
 	limit int
 
 	view     *pebble.Snapshot

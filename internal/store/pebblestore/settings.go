@@ -22,8 +22,9 @@ var (
 // Settings implements store.SettingsStore.
 func (s *Store) Settings() *settings.Settings { return s.settings.Load() }
 
-// WatchSettings implements store.SettingsStore. The syncer calls the watcher, so the
-// watcher must not call Configure or any other method that changes the store.
+// WatchSettings implements store.SettingsStore. The syncer calls the watcher,
+// so the watcher must not call Configure or any other method that changes the
+// store.
 func (s *Store) WatchSettings(watch func(*settings.Settings)) {
 	if watch == nil {
 		s.settingsWatcher.Store(nil)
@@ -44,7 +45,7 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings
 	return r.edited, nil
 }
 
-// configure carries out the edits of r. Each reply waits until the settings
+// configure applies the edits of r. Each reply waits until the settings
 // that the edit has seen are synced, even if the edit changed nothing.
 func (c *committer) configure(r *request) error {
 	r.wait = max(r.wait, c.edited)
@@ -62,7 +63,7 @@ func (c *committer) configure(r *request) error {
 	return nil
 }
 
-// edit carries out one edit. The error is a failure of the medium. The error of
+// edit applies one edit. The error is a failure of the medium. The error of
 // the edit itself is in the reply.
 func (c *committer) edit(r *request, e settings.Edit) (settings.EditReply, error) {
 	if d, ok := e.(settings.DropNamespace); ok {

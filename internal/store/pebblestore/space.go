@@ -8,7 +8,7 @@ import (
 
 // Space is the room on a file system.
 type Space struct {
-	Free  uint64 // bytes that this process may still use
+	Free  uint64 // bytes that this process can still use
 	Total uint64
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// step carries out one step of r in the batch being filled. Its error is a
+// step applies one step of r in the batch being filled. Its error is a
 // failure of the medium. The error of the step itself is in the reply.
 func (c *committer) step(r *request, st *step) (store.Reply, error) {
 	if reused, err := c.reusesKey(r, st); err != nil || reused {
@@ -71,7 +71,7 @@ func (c *committer) spawn(r *request, t *task.Task) error {
 	return c.put(r, nil, t, true)
 }
 
-// policyOf returns the retention of t's queue; t may be nil.
+// policyOf returns the retention of t's queue; t can be nil.
 func (c *committer) policyOf(t *task.Task) task.Policy {
 	if t == nil {
 		return c.config.Policy
@@ -181,7 +181,8 @@ func (c *committer) keyOwner(k idemKey) (string, error) {
 	return string(value), nil
 }
 
-// put writes the difference between old, which may be nil, and t into the batch.
+// put writes the difference between old, which can be nil, and t into the
+// batch.
 func (c *committer) put(r *request, old, t *task.Task, mustSync bool) error {
 	b, key := c.open(), t.Key()
 	c.note(r, key, t.WithoutBody(), mustSync)

@@ -19,7 +19,7 @@ import (
 var _ store.Store = (*Store)(nil)
 
 // Store keeps tasks in a directory that no other process uses. It implements
-// store.Store. Any goroutine may call any method.
+// store.Store. Any goroutine can call any method.
 //
 // Open starts two goroutines, committer and syncer. Close stops them and waits.
 //
@@ -31,7 +31,7 @@ type Store struct {
 	dir    string
 	config Config
 	db     *pebble.DB
-	lock   *pebble.Lock // of the directory
+	lock   *pebble.Lock // the lock of the directory
 
 	watermark *watermark // only the syncer writes it
 
@@ -140,7 +140,7 @@ func (s *Store) close() error {
 const giveUp = 5 * time.Second
 
 // ended waits until committer and syncer have ended. It reports whether Pebble
-// can be closed. After a failure either of them may hang inside Pebble.
+// can be closed. After a failure either of them can hang inside Pebble.
 func (s *Store) ended() bool {
 	late := time.NewTimer(giveUp)
 	defer late.Stop()
@@ -157,7 +157,7 @@ func (s *Store) ended() bool {
 }
 
 // settleDown marks the directory as closed in order. If the medium fails during
-// that, Pebble is left as it is: it may try again forever.
+// that, Pebble is left as it is: it might try again forever.
 func (s *Store) settleDown() error {
 	done := make(chan error, 1)
 	go func() { done <- s.markClean() }()
@@ -232,7 +232,7 @@ func (s *Store) isStuck() bool {
 // stopped returns the error of all calls after a failure.
 func (s *Store) stopped() error { return fmt.Errorf("%w: %w", task.ErrClosed, s.broken()) }
 
-// read runs use while the database may be read. It returns when all changes
+// read runs use while the database can be read. It returns when all changes
 // that use can have seen are synced. An error of use is a failure of the
 // medium, and stops the store.
 func (s *Store) read(ctx context.Context, op string, use func() error) error {

@@ -8,16 +8,17 @@ import "github.com/foliot/foliot/internal/task"
 // claim would be lost with the process, and the restart would not increase its
 // counter.
 //
-// Only the first death that a task causes at one due time may stay uncounted.
+// Only the first death that a task causes at one due time can stay uncounted.
 // The task is claimed when it is due, so before that death. It is left with the
 // same due time, whether the claim was lost or not. So at each later start it
 // is a suspect, until a settlement gives it a later due time or ends it. (A
 // clock that is set back weakens this until it has caught up.)
 //
 // A task that was left running before is a suspect whenever it is due: in
-// quarantine it gives way to others, and then has a new due time. A task that
-// was run by hand has a new due time too, and is a suspect all the same: people
-// run the tasks of a paused queue by hand, again and again.
+// quarantine its attempt is interrupted for other tasks, and it gets a new due
+// time. A task that was run by hand has a new due time too, and is a suspect
+// all the same: people run the tasks of a paused queue by hand, again and
+// again.
 //
 // Only the due time decides, so this state need not end. A suspect in a queue
 // that is paused for months stays one for months, and costs other claims

@@ -169,7 +169,7 @@ func lastChange(db *pebble.DB) (number, entry uint64, err error) {
 
 // manifest describes the synced part of a manifest.
 type manifest struct {
-	number   uint64 // of the file
+	number   uint64 // the number of the file
 	length   uint64
 	checksum uint32
 }
@@ -190,7 +190,8 @@ func manifestNumber(fs vfs.FS, path string) (uint64, bool) {
 	return n, ok && err == nil
 }
 
-// checkManifest compares the manifest that Pebble is going to read with the note.
+// checkManifest compares the manifest that Pebble is going to read with the
+// note.
 func (s *Store) checkManifest(path string) error {
 	raw, err := s.watermark.read(manifestNote, manifestNoteLen)
 	if err != nil || raw == nil {

@@ -68,8 +68,8 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 	return len(left), err
 }
 
-// Sweep implements store.LeaseStore. It removes finished tasks first, then dead ones,
-// then entries of the audit log.
+// Sweep implements store.LeaseStore. It removes finished tasks first, then dead
+// ones, then entries of the audit log.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	swept := 0
 	for swept < limit {
@@ -86,7 +86,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 }
 
 // submit passes r to the committer and waits for the reply. If ctx ends first,
-// r may or may not be carried out.
+// r may or may not be applied.
 func (s *Store) submit(ctx context.Context, r *request) ([]store.Reply, error) {
 	r.ctx, r.done = ctx, make(chan struct{})
 	if err := s.queue.push(r); err != nil {

@@ -36,7 +36,7 @@ func auditOf(t *testing.T, s *Store, f settings.AuditFilter) (lines []string) {
 }
 
 // boundedLog opens a store whose audit log keeps 100 entries for each
-// namespace, and carries out edits.
+// namespace, and applies edits.
 func boundedLog(t *testing.T, now task.Millis, edits ...settings.Edit) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{

@@ -102,7 +102,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	return n + trimmed, s.failure(err)
 }
 
-// retire carries out a transition on tasks whose time in one of the indexes has
+// retire applies a transition on tasks whose time in one of the indexes has
 // come: at most limit, earliest first. It returns how many tasks it changed.
 func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, tr task.Transition, indexes func(*keyspace.Shard) []string) (int, error) {
 	keys, err := s.overdue(ctx, now, limit, indexes)
@@ -132,8 +132,8 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, 
 	return n, nil
 }
 
-// logRetireFailure logs the first task that could not be retired. Every call
-// meets that task again, and no caller gets its error.
+// logRetireFailure logs the first task that could not be retired. Every later
+// call fails on the same task, and callers do not get this error.
 func (s *Store) logRetireFailure(k kind, keys []task.Key, replies []store.Reply) {
 	action := "remove a task after its retention"
 	if k == reaping {
@@ -206,7 +206,7 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 // it had.
 func (s *Store) takeBack(ctx context.Context, now task.Millis, key task.Key) (bool, error) {
 	st := &step{key: key, kind: reaping, transition: reapOne{}}
-	if err := s.carryOut(ctx, &request{now: now, steps: []*step{st}}); err != nil {
+	if err := s.applySteps(ctx, &request{now: now, steps: []*step{st}}); err != nil {
 		return false, err
 	}
 	return st.reply.Err == nil && st.reply.Effect != 0, nil

@@ -192,9 +192,9 @@ func runCalls(t *testing.T, s *Store, calls []testCall, fault func(i int), after
 	return append(lines, account(t, s)...)
 }
 
-// Whichever reply is cut, and at whichever byte: the call is carried out once,
+// Whichever reply is cut, and at whichever byte: the call is applied once,
 // and its caller learns that.
-func TestACallWhoseReplyWasCutIsCarriedOutOnce(t *testing.T) {
+func TestACallWhoseReplyWasCutIsAppliedOnce(t *testing.T) {
 	long(t)
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)

@@ -5,20 +5,19 @@
 //
 // The pure transitions of package task decide each change of a task, as in
 // every other store. They run on the node that received the request. The server
-// only compares and writes (redisconn/scripts/put.lua): a record has a stamp
-// that is new with each value, and is replaced only if its stamp is the one
-// that the transition saw. The same run of the script writes everything that
-// follows from the change: the index entry, the body, the counts and the audit
-// entry. So
+// only compares and writes (redisconn/scripts/put.lua): each value of a record
+// has a new random stamp. A record is replaced only if its stamp is still the
+// one that the node has read. The same run of the script also writes the index
+// entry, the body, the counts and the audit entry. This has three consequences:
 //
-//   - there is one table of transitions, and no second one in Lua,
-//   - a call whose reply was lost may be repeated: if the record has the new stamp,
-//     the call was carried out,
-//   - if several calls change one record at the same time, one is first. The others
-//     receive the new record and apply their change to it.
+//   - There is one table of transitions, and no second one in Lua.
+//   - A call whose reply was lost can be repeated: if the record has the new stamp,
+//     the call was applied.
+//   - If several calls change one record at the same time, one is first. The other
+//     calls receive the new record and apply their change to it.
 //
-// The design had one script for each transition. Those would have repeated the
-// transitions in Lua.
+// An earlier design had one script for each transition. It was rejected,
+// because the scripts would have repeated the table of transitions in Lua.
 //
 // # Keys
 //
@@ -30,7 +29,7 @@
 //	foliot:{tag}:meta          HASH    task → stamp and record
 //	foliot:{tag}:body          HASH    task → its body
 //	foliot:{tag}:names         ZSET    tasks, sorted by name
-//	foliot:{tag}:due:<lane>    ZSET    name → due time; lanes without demand are not read
+//	foliot:{tag}:due:<lane>    ZSET    name → due time; a lane is read only when a node asks for it
 //	foliot:{tag}:idx           ZSET    lane → a lower bound of its earliest due time
 //	foliot:{tag}:fly           ZSET    task → the end of its lease
 //	foliot:{tag}:dead, :gone   ZSET    task → the end of its retention
@@ -41,9 +40,9 @@
 //	foliot:{tag}:logs          HASH    the namespaces that have such a stream
 //	foliot:{tag}:idem          HASH    Idempotency-Key → when it was taken, and the name of its task
 //	foliot:{tag}:own           HASH    id: the owner; until: the end of its lease; epoch: the number
-//	                                   of acquisitions; purge: the newest fence; fences: the number
-//	                                   of fences raised in the slot (fence.go); store: the identity
-//	                                   of the store
+//	                                   of acquisitions; purge: the token of the newest fence;
+//	                                   fences: the number of fences raised in the slot (fence.go);
+//	                                   store: the identity of the store
 //	foliot:{tag}:wake          channel for tasks that other nodes add to the shard and that are due
 //	                                   soon
 //	foliot:meta                HASH    format, oldest reader, shards, lease: values that all nodes
@@ -67,49 +66,50 @@
 //	foliot:{q:<scope>}:rl      HASH    process → its tokens of a rate, and when the bucket is full
 //	foliot:permits:<process>   channel for scopes that the process should ask for
 //
-// The keys contain names, although the design has hashes of names there. So
-// Redis itself keeps lanes and listings sorted, and collisions are impossible.
-// The price is about 30 bytes for each key.
+// The keys contain names, not hashes of names as first designed. So Redis
+// itself keeps lanes and listings sorted, and collisions are impossible. The
+// price is about 30 bytes for each key.
 //
-// Invariants of each shard, at every moment: a task has one index entry, the
-// one that follows from its record; the counts match the records; the bound in
+// Invariants of each shard, at every moment: each task has exactly one index
+// entry, and it matches the record; the counts match the records; the bound in
 // idx is not later than the lane's first due time.
 //
 // # Nodes
 //
 // Every shard has one owner. Only the owner claims, reaps, removes and audits
-// there; every node may change tasks. The live nodes decide which node should
+// there; every node can change tasks. The live nodes decide which node should
 // own a shard (membership/share.go). The actual owner is in the shard's own
-// key, for the length of a lease. put compares the owner's id, with the
-// process's nonce and the epoch of the acquisition, in the run that writes. So
-// two nodes that disagree, or a node that slept past its lease, never claim a
-// task twice. Settlements and extensions need only the task's token: a node may
-// finish tasks that it claimed before it lost the shard.
+// key, for the length of a lease. The owner's id contains the nonce of its
+// process and the epoch of the acquisition. put compares this id in the run
+// that writes. So a task is never claimed twice, even if two nodes disagree or
+// a node slept past its lease. Settlements and extensions need only the task's
+// token: a node can finish tasks that it claimed before it lost the shard.
 //
-// A name belongs to the first process that has it, until that process leaves or
-// is silent for half a lease. Until then, another process with the name owns
-// nothing. So a node that restarts after a kill gets its name before the leases
-// of its predecessor end.
+// A node name belongs to the first process that uses it, until that process
+// leaves or sends no heartbeat for half a lease. Until then, another process
+// with the name owns nothing. So a node that restarts after a kill gets its
+// name before the leases of its predecessor end.
 //
 // The owner finds tasks that other nodes add to a shard in the index of lanes,
-// which it polls. The index is the truth. For tasks that are due before the
-// next polls, put also publishes a wake-up message, except if the owner itself
-// adds them. The message may get lost.
+// which it polls. The index is authoritative. For a task that is due before the
+// next polls, put also publishes a wake-up message, unless the owner itself
+// adds the task. The message can be lost.
 //
 // # Calls
 //
 // Every call ends, even if its caller's context does not. A call that a server
-// cannot take is retried for two seconds. One try takes at most five seconds
-// (package redisconn). Then the caller gets task.ErrUnavailable with an
-// explanation. Every request may be sent twice. The client itself repeats
-// nothing, and its connections close with the store.
+// cannot take is retried for two seconds, and its last try can take five
+// seconds more (package redisconn). So after at most seven seconds the caller
+// gets task.ErrUnavailable with an explanation. Every request can be sent
+// twice. The retries of rueidis are off, and its connections close with the
+// store.
 //
 // # Time
 //
-// TIME in a script is the only clock that decides. It refuses early calls (a
-// claim before the due time, a reap before the lease's end), and callers whose
-// clock is too far off to compute a lease. So a node's clock can make a task
-// late, but never early. To avoid that lateness, nodes do not use their own
-// clocks either, but estimate the servers' clocks (package serverclock): a node
-// whose wall clock is an hour off claims in time.
+// Only the server's clock (TIME in a script) decides. Scripts refuse early
+// calls (a claim before the due time, a reap before the lease's end), and
+// callers whose clock is too far off to compute a lease. So a wrong clock of a
+// node can only make tasks late. To avoid this too, nodes use an estimate of
+// the servers' clocks (package serverclock): a node whose wall clock is an hour
+// off claims in time.
 package redisstore

@@ -55,7 +55,7 @@ func TestEndpointsNameEverySentinelMasterAndReplica(t *testing.T) {
 	}
 	c := Config{Node: "a"}
 	c.Client.Sentinel = rueidis.SentinelOption{MasterSet: redistest.MasterName}
-	store := openNodeWith(t, c, s.Sentinels[0].Addr) // the others are discovered
+	store := openNodeWith(t, c, s.Sentinels[0].Addr) // the other servers are discovered
 	eventually(t, 15*time.Second, "all are known", func() bool { return store.names(all...) })
 }
 

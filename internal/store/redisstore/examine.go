@@ -11,7 +11,7 @@ import (
 type Examination struct {
 	Masters []redisconn.Examined // by address
 	Layout  identity.Layout
-	Closed  string // why the Store that was examined is closed; "": it is open, or there is no Store
+	Closed  string // why the Store that was examined is closed; empty means that it is open, or that there is no Store
 }
 
 // Examine checks the servers that c names. It changes nothing, and accepts
@@ -46,8 +46,8 @@ func (s *Store) Examine(ctx context.Context) (*Examination, error) {
 	return x, err
 }
 
-// examineAll examines the masters of the last check. With an error, the masters
-// are known and the layout is not.
+// examineAll examines the masters of the last check. After an error, the result
+// has the masters but no layout.
 func examineAll(ctx context.Context, s *redisconn.Servers, shards int) (*Examination, error) {
 	x := Examination{Masters: s.ExamineMasters(ctx)}
 	var err error
@@ -55,10 +55,10 @@ func examineAll(ctx context.Context, s *redisconn.Servers, shards int) (*Examina
 	return &x, err
 }
 
-// AcceptLoss makes a store of the remaining parts in the servers that c names,
-// if agreed returns nil. The lost parts get the identity of the remaining ones,
-// so servers can continue with the rest. Only a person may ask for it, because
-// lost data does not come back.
+// If agreed returns nil, AcceptLoss declares the remaining parts in the servers
+// that c names to be the whole store. The lost parts get the identity of the
+// remaining parts, so nodes can continue with the rest. Only a person must
+// decide this, because lost data does not come back.
 func AcceptLoss(ctx context.Context, c Config, agreed func(*identity.Found) error) (*identity.Found, error) {
 	c = c.withDefaults()
 	s, err := redisconn.Link(ctx, c.conn())

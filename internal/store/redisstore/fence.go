@@ -13,26 +13,27 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// A purge must spare tasks that are added to its queue later. The order of
-// changes on the servers decides which tasks are later, and not a clock. The
-// settings of another node may be older than the purge for a moment, and its
-// creates would lack the purge's mark (settings.Settings.Spare). So each purge
-// raises a fence before its reply:
+// A purge must spare tasks that are added to its queue later. "Later" means the
+// order of writes on the server: no clock is used. For a moment another node
+// may still use settings from before the purge. The tasks that it creates would
+// not be marked as spared (settings.Settings.Spare). So each purge raises a
+// fence before its reply:
 //
 //  1. The settings with the purge are written.
 //  2. The fence, a token that is used once, is written next to each shard's
 //     ownership.
 //  3. put compares the token with the one that the caller knows, in the run
-//     that writes. A caller that is refused reads the token, then the settings,
-//     which are no older than the token, and applies its changes again
-//     (passFences).
+//     that writes. A refused caller reads the token first and then the
+//     settings, so the settings include that purge. After that it applies its
+//     changes again (passFences).
 //
-// So after the reply to a purge no server accepts a change from settings
-// without it. The removal of a namespace raises the fence too (removal.go).
+// So after the reply to a purge no server accepts a change from settings that
+// lack this purge. The removal of a namespace raises the fence too
+// (removal.go).
 //
-// The node that raises a fence passes it like every other node. Its own
-// settings may lack a purge whose fence another node raised before on the same
-// server.
+// Settings have passed a fence when they were read after its token was read.
+// The node that raises a fence must pass it too, like every other node: its own
+// settings can lack an earlier purge by another node.
 //
 // Nothing is locked while a fence is raised. A server that hangs delays the
 // purge or the removal, but no change on another server and no other edit.
@@ -42,15 +43,15 @@ type fenceTokens map[uint16]string
 
 // fences holds the fences that this node's settings have passed.
 type fences struct {
-	tokens atomic.Pointer[fenceTokens] // written under mu, read without it: one word
+	tokens atomic.Pointer[fenceTokens] // written under mu, read without it
 	mu     sync.Mutex
 
 	begun atomic.Uint64 // reads of the settings by passFences; written under Store.configuring
-	read  uint64        // the newest of them that succeeded; guarded by Store.configuring
+	read  uint64        // the newest of these reads that succeeded; guarded by Store.configuring
 }
 
-// known returns the tokens of the fences that settings have passed if they are
-// read after this call.
+// known returns the tokens of the fences that the settings have passed. The
+// caller must read the settings after this call.
 func (f *fences) known() fenceTokens {
 	if tokens := f.tokens.Load(); tokens != nil {
 		return *tokens
@@ -112,7 +113,7 @@ func (s *Store) raiseFences(ctx context.Context) error {
 func (s *Store) passFences(ctx context.Context, outcomes []redisconn.Outcome, items []redisconn.Item) error {
 	behind := map[uint16]*keyspace.Shard{}
 	for i, o := range outcomes {
-		if o.Status == redisconn.Outdated {
+		if o.Status == redisconn.StaleSettings {
 			behind[s.servers.Slot(items[i].Shard)] = items[i].Shard
 		}
 	}
@@ -139,8 +140,8 @@ func (s *Store) passFences(ctx context.Context, outcomes []redisconn.Outcome, it
 }
 
 // catchUp makes the settings at least as new as tokens. begun is the number of
-// reads of the settings that had begun when the tokens were read. One later
-// read serves all rounds that waited for it.
+// reads of the settings that had begun when the tokens were read. If several
+// rounds wait, one read of the settings is enough for all of them.
 func (s *Store) catchUp(ctx context.Context, tokens fenceTokens, begun uint64) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()

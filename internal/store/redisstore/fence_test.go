@@ -86,7 +86,7 @@ func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
 	stale := b.settings.Load()
 	reads := func() bool {
 		b.settings.Store(stale)
-		if err := b.passFences(t.Context(), []redisconn.Outcome{{Status: redisconn.Outdated}}, []redisconn.Item{{Shard: b.shards[0]}}); err != nil {
+		if err := b.passFences(t.Context(), []redisconn.Outcome{{Status: redisconn.StaleSettings}}, []redisconn.Item{{Shard: b.shards[0]}}); err != nil {
 			t.Fatal(err)
 		}
 		return b.settings.Load() != stale

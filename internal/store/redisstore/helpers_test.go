@@ -38,7 +38,7 @@ func eventually(t *testing.T, patience time.Duration, what string, so func() boo
 	return redistest.Until(t, patience, what, so)
 }
 
-// edit carries out edits that must succeed.
+// edit applies edits that must succeed.
 func edit(t *testing.T, s *Store, now task.Millis, edits ...settings.Edit) {
 	t.Helper()
 	replies, err := s.Configure(t.Context(), now, edits)

@@ -15,8 +15,9 @@ import (
 // An Idempotency-Key belongs to one name of a namespace while the record that
 // was created with it is kept. The record and the key lie in different shards,
 // so the key is taken first and the task is created afterwards. A failure in
-// between leaves a key without a record. The next create that needs the key
-// takes it over as soon as no create can be under way any more.
+// between leaves a key without a record. When underWay has passed, no create
+// can still be using that key, and the next create that needs the key takes it
+// over.
 
 // underWay is the longest time between taking a key and creating its record.
 const underWay = 10 * time.Second
@@ -25,14 +26,14 @@ const underWay = 10 * time.Second
 type holder struct {
 	name  string
 	age   time.Duration
-	fresh bool // the key was taken just now
+	fresh bool // the key was taken by this call
 }
 
 // ask is a create's request for its key.
 type ask struct {
 	st     *step
 	digest string
-	from   string // the name from which the key may be taken; "": none
+	from   string // the name from which the key can be taken over; empty means none
 }
 
 // digestOf returns the Idempotency-Key of a create or a replace, "" if it has
@@ -152,10 +153,10 @@ func (st *step) unused() string {
 	return old.Idempotency.Key
 }
 
-// giveBack gives back the keys that finished steps leave without a task, in one
-// round trip. If that fails, the next create that needs such a key takes it
+// releaseKeys releases the keys that finished steps leave without a task, in
+// one round trip. If that fails, the next create that needs such a key takes it
 // over.
-func (s *Store) giveBack(ctx context.Context, steps []*step) {
+func (s *Store) releaseKeys(ctx context.Context, steps []*step) {
 	var of []*step
 	for _, st := range steps {
 		if st.unused() != "" {

@@ -20,7 +20,8 @@ func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, 
 	return s.lanes.Heads(until), nil
 }
 
-// LaneNamespaces implements store.LeaseStore for the shards that this node owns.
+// LaneNamespaces implements store.LeaseStore for the shards that this node
+// owns.
 func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -30,9 +31,9 @@ func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
 	return s.lanes.Namespaces(), nil
 }
 
-// LanePages implements store.LeaseStore for the shards that this node owns. A cursor
-// consists of a shard's number and a place among the namespace's lanes in that
-// shard.
+// LanePages implements store.LeaseStore for the shards that this node owns. A
+// cursor consists of a shard's number and a place among the namespace's lanes
+// in that shard.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -42,8 +43,8 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.
 	return s.lanes.Pages(until, reads), nil
 }
 
-// Peek implements store.LeaseStore. It reads only shards of this node whose marks
-// show that they may have entries.
+// Peek implements store.LeaseStore. It reads only shards of this node whose
+// marks show that they can have entries.
 func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {

@@ -11,25 +11,25 @@ import (
 // applyOutcome applies the outcome of st's item, and returns the entries that
 // it added to lanes.
 func (s *Store) applyOutcome(r *request, st *step, it *redisconn.Item, o redisconn.Outcome, at task.Millis) []task.Entry {
-	if o.Status == redisconn.Carried || o.Status == redisconn.Repeated {
+	if o.Status == redisconn.Applied || o.Status == redisconn.AlreadyApplied {
 		return s.kept(st, it)
 	}
 	s.unadmit(st)
 	switch o.Status {
-	case redisconn.Early:
+	case redisconn.NotYetDue:
 		if (st.kind == claim || st.kind == fire) && st.note == nil {
 			st.answer(task.Result{}, task.ErrNotDue)
 		} else {
 			st.answer(task.Result{}, nil)
 		}
-	case redisconn.Disowned:
+	case redisconn.NotOwner:
 		st.answer(task.Result{}, task.ErrLaneChanged)
 	case redisconn.Full:
 		st.answer(task.Result{}, fmt.Errorf("%w: Redis has no memory left", task.ErrFull))
-	case redisconn.Misdated:
+	case redisconn.ClockSkew:
 		r.now = at
 		st.certainty = unknown
-	case redisconn.Outdated: // applied again with newer settings: see passFences
+	case redisconn.StaleSettings: // applied again with newer settings: see passFences
 	default:
 		s.claimed.drop(st.key)
 		old, err := records.Parse(st.key, o.Value)
@@ -74,7 +74,7 @@ func (s *Store) unspawn(steps []*step) {
 	}
 }
 
-// kept records that st's item was carried out.
+// kept records that st's item was applied.
 func (s *Store) kept(st *step, it *redisconn.Item) []task.Entry {
 	t, old := st.result.Task, st.old.Task
 	st.put = true

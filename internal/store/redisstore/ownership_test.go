@@ -124,10 +124,10 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 		if err != nil {
 			t.Fatal(err)
 		}
-		lost, want := b.own.Shard(sh) != nil, redisconn.Carried
+		lost, want := b.own.Shard(sh) != nil, redisconn.Applied
 		if lost {
 			refused++
-			want = redisconn.Disowned
+			want = redisconn.NotOwner
 		}
 		if outcomes[0].Status != want {
 			t.Errorf("task %d, in a shard that was lost: %v: %v", i, lost, outcomes[0].Status)

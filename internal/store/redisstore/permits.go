@@ -19,13 +19,13 @@ var _ store.PermitStore = (*Store)(nil)
 // receives the scopes that it should ask for.
 const permitsChannel = "foliot:permits:"
 
-// permitting may run on a full server, because without it no task of a limited
-// queue could be delivered.
+// permitting is allowed to run when memory is full. Otherwise no task of a
+// limited queue could be delivered.
 var permitting = redisconn.NewScript(sources, redisconn.Writes, "permits")
 
 // permits is the state that a store needs for permits.
 type permits struct {
-	asks atomic.Uint64 // numbers the asks: of two asks for one scope, the server ignores the earlier one
+	asks atomic.Uint64 // numbers the asks: the server ignores an ask that arrives after a newer one for the same scope
 	hint atomic.Pointer[func([]store.PermitScope)]
 }
 
@@ -35,10 +35,10 @@ func permitKeys(s store.PermitScope) []string {
 	return []string{p + "sem", p + "rl"}
 }
 
-// permitName returns a scope in one word. A destination can contain a slash,
-// the other parts cannot. The first closing brace ends a hash tag. A
-// destination with a brace uses fewer slots, but both keys still lie in one
-// slot.
+// permitName encodes a scope as a string for keys. A destination can contain a
+// slash, the other parts cannot. If a destination contains a closing brace, the
+// hash tag ends there. The keys of such destinations are spread less evenly
+// over the slots, but both keys of a scope still lie in one slot.
 func permitName(s store.PermitScope) string {
 	if s.Destination == "" {
 		return s.Namespace + "/" + s.Queue

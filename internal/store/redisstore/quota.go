@@ -12,7 +12,7 @@ import (
 
 // quotaFresh is the largest age of the counts that are used to check a
 // namespace's quotas. This node adds its own changes since then. A namespace
-// may exceed its quota by the changes of other nodes in that time.
+// can exceed its quota by the changes of other nodes in that time.
 const quotaFresh = time.Second
 
 // quotas holds the usage of the namespaces that have quotas.
@@ -20,8 +20,8 @@ type quotas struct {
 	free    func() (bytes int64, scarce bool) // see Servers.Free
 	reading sync.Mutex                        // held while counts are read: other callers wait for them
 
-	// deciding is held from the read of the usage until the change counts as
-	// under way. Steps in several shards decide at the same time, and must not
+	// deciding is held from reading the usage until the change is added to
+	// underWay. Steps in several shards decide at the same time, and must not
 	// take the same room. It is locked before mu.
 	deciding sync.Mutex
 
@@ -29,19 +29,20 @@ type quotas struct {
 	have map[string]*usage
 }
 
-// usage is the usage of a namespace. Changes under way are counted apart, so
-// reading the counts in between does not drop them.
+// usage is the usage of a namespace. underWay counts the changes that were
+// admitted and are not written yet. They are counted apart, so a read of the
+// counts does not remove them.
 type usage struct {
 	counts, underWay task.Counts
 	read             time.Time
 }
 
-// limits returns the quotas of a namespace, nil if it has none. A namespace
-// without max_bytes next to other namespaces has a share of the servers: its
-// records may use as many bytes as are still free. So it leaves half to the
-// others, and half of the rest to each that comes later. A fixed share for each
-// namespace was the simpler idea: thousands of small namespaces would have had
-// almost nothing each.
+// limits returns the quotas of a namespace, nil if it has none. If other
+// namespaces exist, a namespace without max_bytes gets a share of the servers:
+// its records can use as many bytes as are still free. So the first such
+// namespace leaves about half of the memory, the second one about half of the
+// rest, and so on. A fixed share for each namespace was the simpler idea:
+// thousands of small namespaces would have had almost nothing each.
 func (q *quotas) limits(s *settings.Settings, namespace string) *settings.NamespaceSettings {
 	n := s.Namespace(namespace)
 	if n == nil {
@@ -140,7 +141,8 @@ func (q *quotas) admit(s *settings.Settings, old, t *task.Task) (counted bool, e
 }
 
 // of returns the limits of a namespace, and its counts with all changes under
-// way. The caller holds deciding until it has called spawn if the Fire creates a task.
+// way. The caller must hold deciding. If the Fire creates a task, the caller
+// must call spawn before it releases deciding.
 func (q *quotas) of(s *settings.Settings, namespace string) task.Quota {
 	n := q.limits(s, namespace)
 	if n == nil {
@@ -169,8 +171,9 @@ func (q *quotas) endUnderWay(old, t *task.Task) {
 	q.usageLocked(t.Namespace).underWay.Move(t, old)
 }
 
-// commit moves the change of st from those under way to the counts. Both happen
-// under one lock: otherwise the quota would be too wide for a moment.
+// commit moves the change of st from underWay to the counts. Both happen under
+// one lock. Otherwise the change could be missing from both for a moment, and
+// the quota could be exceeded.
 func (q *quotas) commit(st *step) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,20 +11,21 @@ import (
 // different slots:
 //
 //	marked   the namespace's record gets a mark (settings.CloseNamespace)
-//	fenced   every shard gets a new fence (fence.go). From then on put accepts
-//	         changes only from a node that read the settings after it saw this
-//	         fence. So that node has seen the mark
+//	fenced   every shard gets a new fence (fence.go). After that, put accepts
+//	         changes only from nodes that have read the settings since the
+//	         fence, so these nodes know the mark
 //	counted  the namespace's records are counted in each shard
 //	removed  if there are none, and the namespace still has the same mark
 //
 // A node that creates a task in a marked namespace removes the mark first
-// (unmark). Then the last step fails. So there are three cases for a create: it
-// happens before the count, which finds it; or it sees the mark and ends the
-// removal; or it finds no namespace. No step depends on a clock. A node that
-// dies between two steps leaves a mark that refuses nothing.
+// (unmark), which makes the last step fail. So a concurrent create has one of
+// three outcomes. It comes before the count and is counted. Or it removes the
+// mark, so the removal fails. Or it fails because the namespace is gone. No
+// step depends on a clock. A node that dies between two steps leaves a mark
+// that refuses nothing.
 //
 // Versions without fences do not compare them. While such a node runs, one of
-// its creates may still collide with a removal.
+// its creates can still collide with a removal.
 
 // dropNamespace removes a namespace. Removals wait for each other, because each
 // needs every server. No other call waits for them.

@@ -24,7 +24,7 @@ func twoNodes(t *testing.T, cluster bool) (a, b *Store) {
 	return openNode(t, "a", addrs...), openNode(t, "b", addrs...)
 }
 
-// decideOn carries out one edit.
+// decideOn applies one edit.
 func decideOn(t *testing.T, s *Store, e settings.Edit) error {
 	t.Helper()
 	replies, err := s.Configure(t.Context(), task.CeilMillis(time.Now()), []settings.Edit{e})

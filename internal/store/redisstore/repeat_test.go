@@ -33,9 +33,9 @@ func TestACallRepeatedForLongReturnsItsRealOutcome(t *testing.T) {
 		age  task.Millis
 		want redisconn.Status
 	}{
-		{"at once", first, 0, redisconn.Carried},
-		{"ten seconds later", first, 10_000, redisconn.Repeated},
-		{"ten seconds later, for the first time", second, 10_000, redisconn.Misdated},
+		{"at once", first, 0, redisconn.Applied},
+		{"ten seconds later", first, 10_000, redisconn.AlreadyApplied},
+		{"ten seconds later, for the first time", second, 10_000, redisconn.ClockSkew},
 	} {
 		at := redisconn.Clock{Now: now - c.age, Behind: 2000, Ahead: 1000}
 		outcomes, _, err := s.servers.Put(t.Context(), at, []redisconn.Item{c.item}, nil, false)

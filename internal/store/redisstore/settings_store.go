@@ -57,7 +57,7 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings
 	return replies, nil
 }
 
-// edit carries out one edit that needs only the server of the settings.
+// edit applies one edit that needs only the server of the settings.
 func (s *Store) edit(ctx context.Context, now task.Millis, e settings.Edit) (settings.EditReply, error) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
@@ -73,7 +73,7 @@ func (s *Store) purgeQueue(ctx context.Context, now task.Millis, e settings.Purg
 	return reply, s.raiseFences(ctx)
 }
 
-// editLocked carries out one edit on the current settings.
+// editLocked applies one edit on the current settings.
 func (s *Store) editLocked(ctx context.Context, now task.Millis, e settings.Edit) (settings.EditReply, error) {
 	for range maxRounds {
 		have := s.settings.Load()

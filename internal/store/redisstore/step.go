@@ -19,32 +19,33 @@ import (
 // A change of a record goes through four phases, round after round, until its
 // outcome is known:
 //
-//	read     the record is read from the server, unless there is a good guess: a
-//	         create assumes that there is no record, and records claimed by this
-//	         node are assumed unchanged
-//	applied  the transition decides. A refusal that rests on a guess does not count:
-//	         the record is read, and the transition decides again
-//	put      the new record is written if the record is still the one that the
-//	         transition saw. Otherwise the reply contains the current record, and the
-//	         transition is applied to that
-//	notified marks of lanes, watcher and caller get the result
+//	read     the record is read from the server, unless it can be guessed: a create
+//	         assumes that no record exists, and a settlement or an extension assumes that
+//	         the record is as this node's claim left it
+//	applied  the transition decides. If a guessed record leads to a refusal, the record
+//	         is read, and the transition is applied again
+//	put      the new record is written if the record is still the one to which the
+//	         transition was applied. Otherwise the reply contains the current record,
+//	         and the transition is applied to that
+//	notified low-water marks of lanes, watcher and caller get the result
 //
-// The first put wins, and the other calls apply their change again. Two steps
-// of one call on one record run in different waves, so they keep their order.
+// The first put wins, and the other calls apply their change again. If a call
+// has two steps on one record, they are handled one after the other, so they
+// keep their order.
 
 // maxRounds bounds how often a step is applied. In each round at least one of
 // the calls that compete for a record succeeds. A call that keeps failing waits
 // for a random time.
 const maxRounds = 256
 
-// giveWay waits before a round if several rounds have failed.
-func (s *Store) giveWay(ctx context.Context, round int) {
+// backOff waits before a round if several rounds have failed.
+func (s *Store) backOff(ctx context.Context, round int) {
 	if round > 3 {
 		s.servers.Pause(ctx, rand.N(time.Duration(min(round, 32))*time.Millisecond))
 	}
 }
 
-// step is one item of a call.
+// step is the change of one record by a call, and its progress.
 type step struct {
 	key        task.Key
 	transition task.Transition
@@ -55,13 +56,13 @@ type step struct {
 	old       records.Record
 	body      []byte // the body of old, if kind needs it
 	result    task.Result
-	note      error // task.ErrExpired: the step was carried out, but its reply is an error
+	note      error // task.ErrExpired means that the step was applied, but its reply is an error
 	reply     store.Reply
 	asked     bool       // its Idempotency-Key was requested
 	fresh     bool       // the key was taken for this step
 	spawns    *task.Task // the task that a fire creates; counted into its namespace's quotas before the put
 	admitted  bool       // counted into its namespace's quotas before it was put
-	put       bool       // its item was carried out
+	put       bool       // its item was applied
 	fromPut   bool       // a put returned old, so replicas have confirmed it
 	done      bool
 }
@@ -84,17 +85,17 @@ type certainty uint8
 
 const (
 	unknown certainty = iota // nothing
-	guessed                  // it may have changed
+	guessed                  // the record may differ
 	seen                     // it was read a moment ago
 )
 
-// request is one call that is being carried out.
+// request is one call that is being applied.
 type request struct {
 	now   task.Millis
 	who   settings.Actor
 	steps []*step
 
-	hopes       int         // steps that quotas have admitted on a guess in this round
+	provisional int         // steps that quotas have admitted on a guess in this round
 	unconfirmed bool        // the level is Default, and no replica confirmed some of its writes
 	known       fenceTokens // the fences that the settings of this round have passed
 }
@@ -103,7 +104,7 @@ func (st *step) answer(r task.Result, err error) {
 	st.reply, st.done = store.Reply{Result: r, Err: err}, true
 }
 
-// refuse ends the step with an error, unless the refusal rests on a guess.
+// refuse ends the step with an error, unless the refused record was guessed.
 func (st *step) refuse(err error) {
 	if st.certainty == guessed {
 		st.certainty, st.old = unknown, records.Record{}
@@ -112,8 +113,8 @@ func (st *step) refuse(err error) {
 	st.answer(task.Result{}, err)
 }
 
-// carryOut carries out r's steps and sets their replies.
-func (s *Store) carryOut(ctx context.Context, r *request) error {
+// applySteps applies r's steps and sets their replies.
+func (s *Store) applySteps(ctx context.Context, r *request) error {
 	for wave := range waves(r.steps) {
 		for _, st := range wave {
 			s.guess(st)
@@ -122,7 +123,7 @@ func (s *Store) carryOut(ctx context.Context, r *request) error {
 			if round == maxRounds {
 				return fmt.Errorf("task %q in namespace %q was changed by other calls in each of %d attempts: try again", open[0].key.Name, open[0].key.Namespace, round)
 			}
-			s.giveWay(ctx, round)
+			s.backOff(ctx, round)
 			if err := s.round(ctx, r, open); err != nil {
 				return err
 			}
@@ -131,7 +132,7 @@ func (s *Store) carryOut(ctx context.Context, r *request) error {
 		if err := s.confirm(ctx, r, wave); err != nil {
 			return err
 		}
-		s.giveBack(ctx, wave)
+		s.releaseKeys(ctx, wave)
 	}
 	return nil
 }
@@ -196,12 +197,12 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	if err := s.quotas.refresh(ctx, s.Settings(), open, s.readCounts); err != nil {
 		return err
 	}
-	r.hopes, r.known = 0, s.fences.known() // read before the settings, so the settings are not older
+	r.provisional, r.known = 0, s.fences.known() // read before the settings, so the settings are not older
 	if err := s.unmark(ctx, r.now, open); err != nil {
 		return err
 	}
 	var items []redisconn.Item
-	var of []*step // the steps of the items; nil: the item is a task spawned by the step before it
+	var of []*step // the steps of the items; nil means that the item is a task spawned by the step before it
 	for _, st := range open {
 		if !s.apply(r, st) {
 			continue
@@ -229,7 +230,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	for i, o := range outcomes {
 		r.unconfirmed = r.unconfirmed || o.Unconfirmed
 		if of[i] == nil {
-			if t := of[i-1].result.Spawned; o.Status == redisconn.Carried || outcomes[i-1].Status == redisconn.Repeated {
+			if t := of[i-1].result.Spawned; o.Status == redisconn.Applied || outcomes[i-1].Status == redisconn.AlreadyApplied {
 				s.quotas.moved(nil, t)
 				entries = append(entries, t.Entry())
 			}
@@ -267,13 +268,13 @@ func (s *Store) apply(r *request, st *step) bool {
 	if err == nil && st.kind == change && result.Task != st.old.Task {
 		st.admitted, err = s.quotas.admit(s.Settings(), st.old.Task, result.Task)
 		if st.admitted && st.certainty == guessed {
-			r.hopes++
+			r.provisional++
 		}
 	}
 	var quota *task.QuotaError
 	switch {
-	case r.hopes > 0 && st.certainty == seen && errors.As(err, &quota):
-		return false // the task that fills the quota may not be created: the next round decides
+	case r.provisional > 0 && st.certainty == seen && errors.As(err, &quota):
+		return false // perhaps the task that fills the quota is not created: the next round decides
 	case err != nil:
 		st.refuse(err)
 		return false
@@ -289,11 +290,11 @@ func (s *Store) apply(r *request, st *step) bool {
 	return true
 }
 
-// item returns the item to put for st. Only the shard's owner may begin an
-// attempt (claim) or end a task on its own (reap, remove). A settlement or an
-// extension needs only the token that holds the lease, and the stamp proves
-// that it does. So a node that has lost the shard finishes its claims, and no
-// attempt is sent again.
+// item returns the item to put for st. Only the shard's owner is allowed to
+// begin an attempt (claim) or to end a task on its own (reap, remove). A
+// settlement or an extension needs only the lease's token, and the stamp proves
+// that the record still has that token. So a node that has lost the shard can
+// finish its claims, and no attempt is sent again.
 func (s *Store) item(r *request, st *step) redisconn.Item {
 	it := records.Replacement(s.shard(st.key), st.old, st.result.Task)
 	s.lanes.Wake(&it, st.old.Task, st.result.Task)
@@ -320,12 +321,13 @@ func (s *Store) item(r *request, st *step) redisconn.Item {
 	return it
 }
 
-// confirm makes writes of other calls durable, perhaps of one that returned
-// task.ErrNotDurable. It covers the records of steps that had nothing left to
-// write, and the records that creates found in their place. If a create without
-// Idempotency-Key is repeated, the reply is task.ErrExists, and its caller
-// takes that as proof that the first create succeeded. A put that returns a
-// record has already waited for the replicas.
+// confirm waits until earlier writes of other calls are durable. Such a call
+// may have returned task.ErrNotDurable. confirm waits for the replicas of two
+// kinds of records: those that a step found already changed, and those that a
+// create found under its name. If a create without Idempotency-Key is repeated,
+// the reply is task.ErrExists, and its caller takes that as proof that the
+// first create succeeded. A put that returns a record has already waited for
+// the replicas.
 func (s *Store) confirm(ctx context.Context, r *request, steps []*step) error {
 	var shards []*keyspace.Shard
 	for _, st := range steps {

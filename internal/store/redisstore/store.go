@@ -33,7 +33,7 @@ var _ store.Store = (*Store)(nil)
 // errDamaged marks keys and values that this code cannot have written.
 var errDamaged = codec.ErrDamaged
 
-// Config says where a Store is and how it behaves.
+// Config configures a Store.
 type Config struct {
 	// Client names the servers. Required.
 	Client rueidis.ClientOption
@@ -48,11 +48,12 @@ type Config struct {
 	Durability redisconn.Durability
 
 	// Replicas is how many replicas must confirm a write at the level Strict.
-	// Default: all that follow, and at least one as soon as a master has had
-	// any. Negative: none, at any level.
+	// Zero means all replicas that follow. Once a master has had a replica, at
+	// least one must confirm. A negative number means that no replica must
+	// confirm, at any level.
 	Replicas int
 
-	// Memory is how many bytes of memory each master may use if it has no limit
+	// Memory is how many bytes of memory each master can use if it has no limit
 	// of its own (maxmemory 0). New tasks are accepted up to 85 % of the limit.
 	Memory int64
 
@@ -69,7 +70,7 @@ type Config struct {
 	// bounds the entries of each namespace: above it, the namespace's own
 	// oldest entries are removed, and an entry records that. Defaults: 30 days,
 	// and a million, or fewer if the servers' memory is small (see
-	// taskEntries). Negative: there is no audit log.
+	// taskEntries). If one is negative, there is no audit log.
 	AuditKeep   time.Duration
 	AuditLength int
 
@@ -78,22 +79,22 @@ type Config struct {
 	// not contain a slash. Default: a generated name.
 	Node string
 
-	// Version is the version of the program. Address is where it serves the
-	// API, host:port. Other nodes show both. Default: empty.
+	// Version is the version of the program. Address is the host:port of its
+	// API. Every node lists both for all nodes: see Nodes. Default: empty.
 	Version, Address string
 
 	// APIs returns further addresses of the API, host:port: if it listens on
-	// all addresses of a machine, each of them. The other nodes refuse to send
-	// tasks there. APIs is called for each heartbeat and must not block.
-	// Default: none.
+	// all addresses of a machine, each of them. No node sends tasks to these
+	// addresses. APIs is called for each heartbeat and must not block. Default:
+	// none.
 	APIs func() []string
 
 	// ShardLease is how long a node keeps its shards without a heartbeat. A
-	// dead node delays its tasks by up to this long. It is renewed at a third
-	// of its length. Heartbeat is the time between heartbeats. LanePoll is the
-	// time between two searches for tasks that other nodes have added to this
-	// node's shards. All nodes must use the same values. Defaults: 6 s; a sixth
-	// of ShardLease, at most 1 s; 250 ms.
+	// dead node delays its tasks by up to this long. A lease is renewed after a
+	// third of ShardLease. Heartbeat is the time between heartbeats. LanePoll
+	// is the time between two searches for tasks that other nodes have added to
+	// this node's shards. All nodes must use the same values. Defaults: 6 s; a
+	// sixth of ShardLease, at most 1 s; 250 ms.
 	ShardLease, Heartbeat, LanePoll time.Duration
 
 	// Alone means that no other process uses the servers: this process owns all
@@ -170,8 +171,8 @@ type Store struct {
 	log      *audit.Log
 	identity *identity.Watch
 
-	schedules atomic.Bool // keyspace.MetaKey keeps nodes without schedules out, and guardOlder keeps it so
-	fired     atomic.Bool // there is a schedule, even if keyspace.MetaKey has lost that
+	schedules atomic.Bool // keyspace.MetaKey excludes older versions, which do not support schedules; guardOlder restores that after a failover
+	fired     atomic.Bool // there is a schedule, even if keyspace.MetaKey has lost the exclusion
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and the watcher is called
@@ -224,7 +225,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	warn := trustedclock.Warn(c.Logger)
 	s.trusted = trustedclock.NewWithin(s.nowWithin, func(ahead time.Duration) {
 		warn(ahead)
-		s.own.WakeLoop() // sends a heartbeat, so that nodes that start now see the lag
+		s.own.WakeLoop() // sends a heartbeat, which reports the lag to nodes that start now
 	})
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
 	if err := s.identity.Identify(ctx, m); err != nil {
@@ -277,7 +278,7 @@ func (s *Store) idemShard(namespace, digest string) *keyspace.Shard {
 	return s.shards[keyspace.IdemShard(namespace, digest, len(s.shards))]
 }
 
-// policyOf returns the retention of t's queue; t may be nil.
+// policyOf returns the retention of t's queue; t can be nil.
 func (s *Store) policyOf(t *task.Task) task.Policy {
 	if t == nil {
 		return s.config.Policy
@@ -285,7 +286,7 @@ func (s *Store) policyOf(t *task.Task) task.Policy {
 	return s.Settings().Policy(s.config.Policy, t.Namespace, t.Queue)
 }
 
-// put carries out items for r.
+// put applies items for r.
 func (s *Store) put(ctx context.Context, r *request, items []redisconn.Item) ([]redisconn.Outcome, task.Millis, error) {
 	k := r.steps[0].kind
 	return s.servers.Put(ctx, s.clock(r.now), items, r.known, k == claim || k == extension)
@@ -303,7 +304,7 @@ func (s *Store) clock(now task.Millis) redisconn.Clock {
 // servers in Config.Client; those it is connected to, by the name that was
 // dialled and the address that answered; masters and replicas that a Cluster or
 // a master reports; and Sentinels that other Sentinels report. The APIs of all
-// nodes follow, from their heartbeats. The list has no order, and may contain a
+// nodes follow, from their heartbeats. The list has no order, and can contain a
 // server several times. It costs no request.
 func (s *Store) Endpoints() []string {
 	all := s.servers.Endpoints()
@@ -313,8 +314,8 @@ func (s *Store) Endpoints() []string {
 // Durability implements store.Store.
 func (s *Store) Durability() string { return string(s.config.Durability) }
 
-// Err implements store.Store. It costs no request. A server that goes away shows
-// here within a few seconds.
+// Err implements store.Store. It costs no request. A server that goes away
+// shows here within a few seconds.
 func (s *Store) Err() error {
 	s.calls.RLock()
 	defer s.calls.RUnlock()

@@ -32,7 +32,7 @@ func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Chang
 	return s.submit(ctx, now, steps)
 }
 
-// submit carries out steps and returns their replies.
+// submit applies steps and returns their replies.
 func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]store.Reply, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]s
 	}
 	defer leave()
 	r := &request{now: now, who: settings.ActorOf(ctx), steps: steps}
-	if err := s.carryOut(ctx, r); err != nil {
+	if err := s.applySteps(ctx, r); err != nil {
 		return nil, s.failure(err)
 	}
 	for _, st := range steps {
@@ -51,10 +51,10 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]s
 	return repliesOf(steps), nil
 }
 
-// submitByMaster is submit for dispatchers: it handles the steps of each master
-// separately. If a master is away, the replies to its steps have
-// task.ErrUnavailable, so the tasks of the other masters go on. The call fails
-// if no master could be used.
+// submitByMaster is like submit, but an unavailable master does not fail the
+// steps of other masters: it handles the steps of each master separately. The
+// replies to the steps of an unavailable master have task.ErrUnavailable. The
+// call fails if no master could be used. Dispatchers use it.
 func (s *Store) submitByMaster(ctx context.Context, now task.Millis, steps []*step) ([]store.Reply, error) {
 	parts := map[string][]*step{}
 	masters := s.servers.Masters.Load()
@@ -120,7 +120,7 @@ func (s *Store) readRecords(ctx context.Context, steps []*step) error {
 	}
 	var fires []*step
 	for i, st := range of {
-		if err := found[i].Err; err != nil { // a damaged record must not block the others of the call
+		if err := found[i].Err; err != nil { // a damaged record must not block the other records of the call
 			st.answer(task.Result{}, err)
 			continue
 		}
@@ -134,9 +134,10 @@ func (s *Store) readRecords(ctx context.Context, steps []*step) error {
 }
 
 // countUnfinished reads how many occurrences are unfinished, for fires whose
-// schedules need that number. It reads the number after the schedule. Another
-// new occurrence in between changes the schedule too, so put would refuse the
-// fire, unless that occurrence was requested by hand.
+// schedules need that number. It reads the number after the schedule. If
+// another fire creates an occurrence between these two reads, or later, it also
+// changes the schedule, and put refuses this fire. An occurrence that was
+// requested by hand does not change the schedule, so it can be missed.
 func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 	var asking []*step
 	var commands []redisconn.Command
@@ -242,9 +243,10 @@ type names struct {
 	more  bool // more names may follow the last one
 }
 
-// namesAfter returns the next names of a namespace below a bound ("": none),
-// sorted, and whether there are more. It asks each shard for somewhat more than
-// its share, and again if that was not enough.
+// namesAfter returns the next names of a namespace below the bound before,
+// sorted, and whether there are more. An empty bound means none. namesAfter
+// reads slightly more than limit/shards names from each shard, and reads again
+// if that was too few.
 func (s *Store) namesAfter(ctx context.Context, namespace, after, before string, limit int) (all []string, more bool, err error) {
 	parts := make([]*names, len(s.shards))
 	for i, sh := range s.shards {

@@ -7,9 +7,9 @@ import (
 )
 
 // Now returns the time by which tasks are due: the servers' time, and if their
-// clocks differ, the earliest. It makes no call. Now lags by the travel time of
-// the fastest recent reply, and by at most a millisecond more. Every server
-// accepts a claim of a task that is due by then.
+// clocks differ, the earliest. It makes no call. Now is behind the earliest
+// server clock by at most the network delay of the fastest recent reply plus
+// one millisecond. Every server accepts a claim of a task that is due by then.
 func (s *Store) Now() time.Time {
 	if s.config.CallersClock {
 		return time.Now()
@@ -29,10 +29,10 @@ func (s *Store) Latest() time.Time {
 }
 
 // Trusted returns the time by which tasks expire, records are removed and lost
-// leases are taken back. It equals Now, except for a while after the servers'
-// clocks stepped ahead or servers with later clocks became masters. In that
-// while, attempts under way keep their leases, and their nodes renew them by
-// the new time. A node that starts after the step learns the lag from the
+// leases are taken back. It equals Now, except for some time after the servers'
+// clocks stepped ahead or servers with later clocks became masters. During that
+// time, attempts under way keep their leases, and their nodes extend the leases
+// in the new time. A node that starts after the step learns the lag from the
 // heartbeats of other nodes.
 func (s *Store) Trusted() time.Time {
 	now, others := s.trusted.Now(), s.Now().Add(-s.own.OthersLag())

@@ -21,14 +21,14 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The audit log consists of streams. Each namespace has a stream in every shard, for entries of its
-// tasks, and one stream for entries of its settings (SettingsPart). The
-// nodes have one. So no namespace can push out the entries of another, and a
-// namespace reads no entries of others. The id of an entry is the server's
-// clock in microseconds at the time of the write, so streams can be merged. Its
-// Seq consists of that time and the number of the stream. The streams of the
-// settings share a clock. The streams of a shard share the server's clock, so
-// their Seqs differ unless that clock was set back.
+// The audit log consists of streams. Each namespace has a stream in every
+// shard, for entries of its tasks, and one stream for entries of its settings
+// (SettingsPart). All nodes together have one stream. So a namespace can
+// neither evict nor read entries of another namespace. The id of an entry is
+// the server's clock in microseconds at the time of the write, so streams can
+// be merged. Its Seq consists of that time and the number of the stream. The
+// streams of the settings share a clock. The streams of a shard share the
+// server's clock, so their Seqs differ unless that clock was set back.
 //
 // Older versions kept one stream for all namespaces of a shard, and one for all
 // settings, with about 1000 entries each. These are still read, and their
@@ -70,8 +70,8 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *me
 // Kept reports whether there is an audit log.
 func (l *Log) Kept() bool { return l.config.Keep >= 0 && l.config.Length >= 0 }
 
-// length returns how many entries a part of the audit log may have: most, or
-// Config.Length if that is less. 0: there is no log.
+// length returns the largest number of entries in a part of the audit log:
+// most, or Config.Length if that is less. Zero means that there is no log.
 func (l *Log) length(most int) int {
 	if !l.Kept() {
 		return 0
@@ -79,13 +79,14 @@ func (l *Log) length(most int) int {
 	return min(l.config.Length, most)
 }
 
-// SettingsLength returns how many settings entries a namespace may have. 0:
-// there is no log.
+// SettingsLength returns the largest number of settings entries of a namespace.
+// Zero means that there is no log.
 func (l *Log) SettingsLength() int { return l.length(maxSettingsEntries) }
 
 // seqOf returns the Seq of the entry id of a stream. If the server's clock was
 // set back, the second half of an id counts entries of one instant. It is added
-// to the microseconds, which shifts the entry by an irrelevant time.
+// to the microseconds, which changes the entry's time by only a few
+// microseconds.
 func seqOf(id string, stream int) (uint64, error) {
 	micros, count, _ := strings.Cut(id, "-")
 	m, err := strconv.ParseUint(micros, 10, 64)
@@ -99,10 +100,11 @@ func seqOf(id string, stream int) (uint64, error) {
 	return (m+n-seqEpoch)<<seqStream | uint64(stream), nil
 }
 
-// These marks end the namespace in the keys of streams with a bound of their
-// own: refused tokens, and entries that sweeps dropped. So guessed tokens push
-// out no other entries, and endless changes of tasks do not push out the
-// entries of admins. No namespace has a slash.
+// Some streams have a bound of their own. Their keys have one of these suffixes
+// after the namespace: one for refused tokens, and one for the records of
+// entries that sweeps removed. So guessed tokens evict no other entries, and
+// endless changes of tasks do not evict the entries of admins. No namespace has
+// a slash.
 const (
 	refusedMark = "/refused"
 	droppedMark = "/dropped"
@@ -124,7 +126,7 @@ type stream struct {
 	key       string
 	number    int             // see seqOf
 	shard     *keyspace.Shard // nil: the stream belongs to no shard
-	registry  string          // the hash with the field namespace; "": no hash lists the stream
+	registry  string          // the hash with the field namespace; empty means that no hash lists the stream
 	namespace string
 }
 
@@ -138,7 +140,7 @@ func (l *Log) shared(shards []*keyspace.Shard) []stream {
 	return all
 }
 
-// streamsOf returns the streams that may hold entries of a namespace.
+// streamsOf returns the streams that can hold entries of a namespace.
 func (l *Log) streamsOf(namespace string) []stream {
 	all := append(l.shared(l.shards), l.settingsStream(namespace), l.settingsStream(namespace+refusedMark), l.settingsStream(namespace+droppedMark))
 	for _, sh := range l.shards {

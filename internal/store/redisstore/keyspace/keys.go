@@ -5,17 +5,17 @@ package keyspace
 
 // MetaKey is the hash of values that all nodes must share. The first node that
 // opens a store in these servers writes it (identity/scripts/meta.lua), and the
-// others compare.
+// other nodes compare.
 //
 //	format   of keys and values, as they are written
-//	oldest   the oldest format whose code may use them too
+//	oldest   the oldest format whose code can use them too
 //	shards   the number of shards, which never changes
 //	lease    Config.ShardLease in milliseconds. It must not change while any node
-//	         is live: it decides when a node counts as dead, and nodes that disagree
-//	         would take shards from each other without end
+//	         is live. It decides when a node counts as dead. If nodes disagreed, they
+//	         would repeatedly take shards from each other
 //	identity the identity of the store (package identity); a store of an older
 //	         version has none
-//	whole    "1": every part has the identity, and replicas have it
+//	whole    "1" if every part has the identity, confirmed by every replica that followed
 const MetaKey = "foliot:meta"
 
 // Keys outside the shards of tasks. The settings have a slot of their own, and

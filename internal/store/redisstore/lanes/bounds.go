@@ -11,8 +11,8 @@ import (
 )
 
 // bounds holds the lanes that have too low a bound in the index of lanes.
-// Writes only lower a bound, because that needs no read. The true heads, which
-// reads find, are written now and then.
+// Writes only lower a bound, because that needs no read. Reads find the true
+// heads of lanes, and RaiseBounds writes these heads from time to time.
 type bounds struct {
 	mu  sync.Mutex
 	low map[*keyspace.Shard]map[task.Lane]struct{}
@@ -41,8 +41,8 @@ func (b *bounds) take() map[*keyspace.Shard]map[task.Lane]struct{} {
 const maxRaised = 128
 
 // RaiseBounds raises the bounds that are too low to the true heads of their
-// lanes, and removes those of empty lanes. The next reads find the bounds again
-// that it failed to raise.
+// lanes, and removes those of empty lanes. Bounds that could not be raised are
+// found by later reads.
 func (l *Index) RaiseBounds(ctx context.Context) error {
 	type low struct {
 		shard *keyspace.Shard

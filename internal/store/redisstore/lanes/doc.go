@@ -3,5 +3,5 @@
 // The due tasks of a lane are a sorted set in each shard, and each shard has an
 // index of its lanes. An Index keeps a low-water mark of each lane in memory.
 // It reads the index of lanes in a loop (Poll) to find tasks that other nodes
-// have added. A wake-up message reports them sooner, and may get lost.
+// have added. A wake-up message reports them sooner, and can be lost.
 package lanes

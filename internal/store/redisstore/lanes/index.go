@@ -21,16 +21,15 @@ const Forever = task.Millis(1 << 52)
 
 // The owner of a shard finds tasks that other nodes add to it in the index of
 // lanes. It reads the index every Config.Poll. A wake-up message only reports
-// the same sooner.
+// the same tasks sooner.
 const (
 	lookahead = 5000 // milliseconds: bounds up to this far in the future are read
 	maxPolled = 8192 // lanes that one poll reads. If there are more, as in a paused queue, polls take turns
 	maxNews   = 16   // entries of one lane and shard in one hint; reads of the lane find the rest
 )
 
-// Index is this node's knowledge of the lanes in its shards: where each begins
-// (the marks of the owned shards), and which bounds in the index of lanes are
-// too low.
+// Index holds this node's knowledge of the lanes in its shards: the low-water
+// marks of the owned shards, and the stored bounds that must be raised.
 type Index struct {
 	config  Config
 	servers *redisconn.Servers
@@ -197,7 +196,7 @@ func (l *Index) Discover(ctx context.Context, hs []*membership.OwnedShard, all b
 		switch {
 		case all, !h.Lowwater.Covers(same):
 			leads = append(leads, lead{h, e.Lane})
-		case !h.Lowwater.Covers(e): // equal times: a new entry may sort before the mark, but most are known
+		case !h.Lowwater.Covers(e): // several tasks are due at the same time: a new one can sort before the mark, but most are known
 			h.Lowwater.Added([]task.Entry{e})
 		}
 	})

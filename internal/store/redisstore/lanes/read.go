@@ -17,7 +17,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Heads returns the lanes of owned shards that may have a task due at or before
+// Heads returns the lanes of owned shards that can have a task due at or before
 // until, each with the mark of its first entry.
 func (l *Index) Heads(until task.Millis) []task.LaneHead {
 	heads := map[task.Lane]task.Millis{}
@@ -121,9 +121,9 @@ type strand struct {
 	low      task.Position // the mark when the read began
 	atMark   bool          // the strand begins at the mark
 	entries  []task.Entry
-	more     bool           // more entries may follow the last one
+	more     bool           // more entries can follow the last one
 	asked    bool           // the server was read
-	beyond   *task.Position // the first entry after the read's end, nil: none is known
+	beyond   *task.Position // the first entry after the read's end; nil means that none is known
 }
 
 // merge is a read of one lane from all shards.
@@ -132,7 +132,8 @@ type merge struct {
 	strands []*strand
 }
 
-// begin announces the read of a lane in each shard that may have entries of it.
+// begin prepares the read of a lane in every shard that can contain entries of
+// the lane.
 func (l *Index) begin(owned map[*lowwater.Set]*membership.OwnedShard, r store.LaneRead) *merge {
 	m := &merge{LaneRead: r}
 	if r.Limit <= 0 {

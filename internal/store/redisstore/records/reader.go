@@ -57,7 +57,7 @@ func (rd *Reader) ReadAll(ctx context.Context, reads []Read) ([]Found, error) {
 	return all, nil
 }
 
-// ReadEach reads records. A record and its body are read at the same moment.
+// ReadEach reads records. A record and its body are read atomically.
 func (rd *Reader) ReadEach(ctx context.Context, reads []Read) ([]Found, error) {
 	if len(reads) == 0 {
 		return nil, nil

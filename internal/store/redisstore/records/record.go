@@ -18,14 +18,14 @@ var (
 	Idem = redisconn.NewScript(sources, redisconn.Adds, "idem")
 )
 
-// stampLen is the number of bytes before a record. They are new with each
-// value, so two values of a record are never equal.
+// stampLen is the number of bytes before a record. They are random for each
+// value, so no two values of a record are equal.
 const stampLen = 8
 
 // Record is a record as it was read.
 type Record struct {
-	Task  *task.Task // without its body; nil: there is no record
-	Stamp string     // "": there is no record
+	Task  *task.Task // without its body; nil means that there is no record
+	Stamp string     // empty means that there is no record
 }
 
 // Parse returns the record in value; "" stands for no record.
@@ -71,7 +71,7 @@ func KeyOf(old, t *task.Task) task.Key {
 	return old.Key()
 }
 
-// StampOf returns the stamp of the record after the item is carried out.
+// StampOf returns the stamp of the record after the item is applied.
 func StampOf(it *redisconn.Item) string {
 	if it.Value == "" {
 		return ""
@@ -194,13 +194,13 @@ func addCounts(it *redisconn.Item, q task.QueueKey, diff task.Counts) {
 
 // UnfinishedField returns the field that counts the unfinished occurrences of a
 // schedule.
-func UnfinishedField(line task.QueueKey) string {
-	return CountField(line, strconv.Itoa(int(task.Scheduled)))
+func UnfinishedField(counter task.QueueKey) string {
+	return CountField(counter, strconv.Itoa(int(task.Scheduled)))
 }
 
 // CountField returns the field of a shard's counts for one number of a queue.
-func CountField(q task.QueueKey, what string) string {
-	return q.Namespace + "/" + q.Queue + "/" + what
+func CountField(q task.QueueKey, number string) string {
+	return q.Namespace + "/" + q.Queue + "/" + number
 }
 
 // AddCount adds the value of a field of a shard's counts to counts.

@@ -11,12 +11,12 @@ import (
 )
 
 // Writes go to Redis in batches. Writes that callers enqueue while a batch is
-// under way leave together with the next batch. Items for one slot share one
-// run of put. If replicas must confirm, a batch has its own connection and ends
-// with a WAIT there, because WAIT covers only the writes of its connection.
+// under way are sent in the next batch. Items for one slot share one run of
+// put. If replicas must confirm, a batch has its own connection and ends with a
+// WAIT there, because WAIT covers only the writes of its connection.
 const (
-	maxBatches    = 2    // of one pipeline at the same time: with more, fewer items would share a run
-	maxBatchItems = 1024 // items of a batch; the last write may exceed it
+	maxBatches    = 2    // batches of one pipeline at the same time; more batches would be smaller, so fewer items would share a run
+	maxBatchItems = 1024 // items of a batch; the last write can exceed it
 )
 
 // batchTime bounds a batch, without the time that it waits for replicas.
@@ -26,12 +26,12 @@ const batchTime = 5 * time.Second
 // another script.
 type write struct {
 	script *Script
-	shard  *keyspace.Shard // nil: settings
-	slot   uint16          // 0 outside a cluster
+	shard  *keyspace.Shard // nil means that the write is for settings
+	slot   uint16          // zero outside a cluster
 	loose  bool            // no replica needs to confirm it
 	clock  Clock
 	store  string // the identity of the store, for items
-	fence  string // the newest purge that the caller's settings include, for items
+	fence  string // the token of the newest fence that the caller's settings have passed, for items
 	items  []*Item
 	run    Run
 
@@ -64,7 +64,7 @@ func (r *write) seal() Run {
 // goroutines.
 type pipeline struct {
 	servers *Servers
-	addr    string // "": the shared client
+	addr    string // empty means the shared client
 
 	mu      sync.Mutex // guards everything below
 	waiting []*write
@@ -154,7 +154,7 @@ func (p *scriptRun) run() Run {
 	latest := p.writes[0].clock
 	for _, r := range p.writes {
 		if r.clock.Now > latest.Now {
-			latest = r.clock // the clock of the same node; the other writes waited longer
+			latest = r.clock // all writes come from this node, so the newest clock is the best
 		}
 	}
 	c := newCall(latest, p.writes[0].store, p.writes[0].shard.Own, p.writes[0].fence)
@@ -220,15 +220,16 @@ func (l *pipeline) sendBatch(all []*scriptRun) {
 	wanted := max(l.servers.Wants(l.addr), 1)
 	results, tail := sendAll(ctx, conn, all, wanted, l.servers.ReplicaTimeout)
 	l.release(conn, append(results, tail...))
-	short, err := l.confirmed(tail, wanted)
+	short, err := l.checkReplicas(tail, wanted)
 	for i, p := range all {
 		p.finish(results[i], short, err)
 	}
 }
 
-// confirmed reads the end of a batch. It reports whether too few replicas
-// confirmed its writes, and returns an error if the level does not accept that.
-func (l *pipeline) confirmed(tail []rueidis.RedisResult, wanted int) (short bool, err error) {
+// checkReplicas reads the reply of WAIT at the end of a batch. short is true if
+// too few replicas confirmed the writes. If the durability level does not
+// accept that, checkReplicas also returns an error.
+func (l *pipeline) checkReplicas(tail []rueidis.RedisResult, wanted int) (short bool, err error) {
 	for _, r := range tail {
 		if err := r.Error(); err != nil {
 			return false, err
@@ -269,7 +270,7 @@ func (l *pipeline) connection(ctx context.Context) (rueidis.DedicatedClient, err
 func (l *pipeline) release(conn rueidis.DedicatedClient, results []rueidis.RedisResult) {
 	for _, r := range results {
 		if err := r.Error(); err != nil && !rueidis.IsRedisNil(err) && !OutOfMemory(err) {
-			l.servers.work.Go(conn.Close) // in the background, because Close may wait for a server that hangs
+			l.servers.work.Go(conn.Close) // in the background, because Close can wait for a server that hangs
 			return
 		}
 	}
@@ -278,7 +279,7 @@ func (l *pipeline) release(conn rueidis.DedicatedClient, results []rueidis.Redis
 	l.idle = append(l.idle, conn)
 }
 
-// close closes the connections. No batch may be under way.
+// close closes the connections. No batch must be under way.
 func (l *pipeline) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -291,17 +292,17 @@ func (l *pipeline) close() {
 // sendAll sends all scripts in one pipeline. If replicas are wanted, a seal and
 // a WAIT for that many follow.
 func sendAll(ctx context.Context, c rueidis.CoreClient, all []*scriptRun, wanted int, timeout time.Duration) (results, tail []rueidis.RedisResult) {
-	executions := make([]execution, len(all))
+	runs := make([]pipelinedRun, len(all))
 	for i, p := range all {
-		executions[i] = execution{script: p.script, run: p.run(), asking: wanted > 0 && p.writes[0].asked != ""}
+		runs[i] = pipelinedRun{script: p.script, run: p.run(), asking: wanted > 0 && p.writes[0].asked != ""}
 	}
 	if wanted == 0 {
-		return execute(ctx, c, executions, nil)
+		return execute(ctx, c, runs, nil)
 	}
-	sealing := execution{script: seal, run: all[0].writes[0].seal()}
-	return execute(ctx, c, executions, func(b rueidis.Builder) rueidis.Commands {
+	sealing := pipelinedRun{script: seal, run: all[0].writes[0].seal()}
+	return execute(ctx, c, runs, func(b rueidis.Builder) rueidis.Commands {
 		var last rueidis.Commands
-		if executions[0].asking {
+		if runs[0].asking {
 			last = append(last, b.Asking().Build())
 		}
 		return append(last, sealing.command(b, false), b.Wait().Numreplicas(int64(wanted)).Timeout(timeout.Milliseconds()).Build())

@@ -17,30 +17,31 @@ type condition struct {
 	facts   facts
 	loading string // its progress in reading its file; until it has finished, it does not report all facts. "": it has finished
 
-	used, limit int64    // bytes of memory; limit 0: none
+	used, limit int64    // bytes of memory; a limit of zero means none
 	derived     bool     // limit follows from the machine's memory, since no limit is set
 	replicas    int      // replicas that follow
 	followers   []string // host:port of all replicas that it reports, even if they do not follow
 
-	run         string        // the ID of its process; "": the facts come from an earlier process
+	run         string        // the ID of its process; empty means that the facts come from an earlier process
 	unread      bool          // CONFIG GET failed
 	asked, read time.Duration // on the monotonic clock: when it was asked, and when CONFIG GET last succeeded
 	silent      bool          // it did not answer a later check
 
 	unfit []error  // the reasons to refuse it when a store is opened
-	risks []string // settings that may lose tasks but are accepted
+	risks []string // settings that can lose tasks but are accepted
 }
 
 // settingsHold is how long Strict trusts the settings of the last CONFIG GET
-// after one failed. A single failure refuses nothing. Two failures in a row do,
-// so a changed setting is noticed within two checks, as it is if no call fails.
+// after one failed. One failure is ignored. After two failures in a row, Strict
+// refuses tasks. So a changed setting takes effect within two checks, even if
+// CONFIG GET fails.
 const settingsHold = 2 * CheckEvery
 
-// after returns c, completed with the facts of the check before. A server that
-// is reading its file does not report all facts yet, so it keeps its earlier
-// facts and verdict. If CONFIG GET failed, the settings that the same process
-// last reported stay. They become stale after settingsHold, or if the server
-// missed a check since.
+// after returns c, with missing facts filled in from the previous check. A
+// server that is reading its file does not report all facts yet, so it keeps
+// its earlier facts and verdict. If CONFIG GET failed, the settings that the
+// same process last reported stay. They become stale after settingsHold, or if
+// the server missed a check since.
 func (c condition) after(before condition) condition {
 	switch {
 	case c.loading != "":

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// connections tracks the open connections of a client. The client waits for new
-// connections, and when it closes also for the last replies on old ones, and
-// ignores the contexts of its callers. Only closing the connections ends these
-// waits in time.
+// connections tracks the open connections of a client of rueidis. The client
+// ignores the contexts of its callers while it waits for a new connection, and
+// while it waits for the last replies on close. Only closing the connections
+// ends these waits in time.
 type connections struct {
 	lifetime context.Context
 	end      context.CancelFunc // closes all connections and prevents new ones

@@ -8,7 +8,8 @@ import (
 )
 
 // Durability defines the meaning of a nil error of a mutation. Claims and
-// extensions wait for no replica at any level: if one is lost, it is repeated.
+// extensions never wait for replicas, at any level: a lost claim or extension
+// is repeated.
 type Durability string
 
 const (
@@ -21,14 +22,14 @@ const (
 	// and the reply names Async, as it does if no replica follows.
 	Default Durability = "default"
 
-	// Strict: the master's file has the write, synced (appendfsync always). If
-	// replicas are expected, that many have it; without an expected number, all
-	// that follow. Otherwise the error is task.ErrNotDurable, and repeating is
-	// safe.
+	// Strict: the master's file has the write, synced (appendfsync always).
+	// Config.Replicas replicas have the write too. If that number is zero, all
+	// replicas that follow have it. Otherwise the error is task.ErrNotDurable,
+	// and repeating is safe.
 	Strict Durability = "strict"
 )
 
-// The time that a replica may take to confirm.
+// The longest wait for a replica to confirm.
 const (
 	timeoutOfDefault = 500 * time.Millisecond
 	timeoutOfStrict  = 2 * time.Second
@@ -55,12 +56,12 @@ func (d Durability) wants(expected, has int, had bool) int {
 	case expected > 0:
 		return expected
 	case had:
-		return max(has, 1) // all that follow: each of them may become the next master
+		return max(has, 1) // all that follow: each of them can become the next master
 	}
 	return 0
 }
 
-// replicaTimeout returns how long replicas may take to confirm.
+// replicaTimeout returns the longest wait for replicas to confirm.
 func (d Durability) replicaTimeout() time.Duration {
 	if d == Strict {
 		return timeoutOfStrict

@@ -19,15 +19,15 @@ type Examined struct {
 	Version string
 	Mode    string   // standalone, sentinel or cluster
 	Unfit   []error  // why a store with this Config would not open there
-	Risks   []string // settings that may lose tasks, but do not prevent opening a store
+	Risks   []string // settings that can lose tasks, but do not prevent opening a store
 
 	Policy      string // maxmemory-policy: the action when memory is full
 	File        bool   // it has an append-only file
-	Sync        string // appendfsync: when the file is synced; "": the user may not read it
+	Sync        string // appendfsync: when the file is synced; empty means that the user is not allowed to read it
 	Used, Limit int64  // bytes of memory; limit 0: none
 
 	Replicas    []Replica
-	MinReplicas int           // replicas that it needs to take writes; below 0: the user may not read it
+	MinReplicas int           // replicas that it needs to take writes; negative means that the user is not allowed to read it
 	MaxLag      time.Duration // a replica that is silent for longer does not count towards MinReplicas
 
 	// Ahead is how far its clock is ahead of this machine's clock, with an
@@ -56,7 +56,7 @@ func (s *Servers) ExamineMasters(ctx context.Context) []Examined {
 	list := make([]Examined, len(addrs))
 	var all sync.WaitGroup
 	for i, addr := range addrs {
-		all.Go(func() { list[i] = s.examine(ctx, addr) }) // in parallel, so that one that hangs does not delay the others
+		all.Go(func() { list[i] = s.examine(ctx, addr) }) // in parallel, so that a server that hangs does not delay the other servers
 	}
 	all.Wait()
 	return list

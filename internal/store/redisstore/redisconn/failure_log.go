@@ -18,10 +18,10 @@ import (
 // failure.
 const LogEvery = time.Minute
 
-// reaching names the failure of every call while servers are away. The watch,
-// which asks all servers, logs its end: when no call has failed for calm. A
-// Redis that is reading its file answers the watch and refuses all other calls,
-// so one answer to the watch is not enough.
+// reaching names the failure of every call while servers are away. The watch
+// asks all servers. It logs the end of the failure when no call has failed for
+// the time calm. A Redis that is reading its file answers the watch and refuses
+// all other calls, so one answer to the watch is not enough.
 const (
 	reaching = "reach Redis"
 	calm     = 2 * CheckEvery
@@ -35,7 +35,7 @@ type FailureLog struct {
 	logger *slog.Logger
 
 	mu   sync.Mutex          // guards open
-	open map[string]*failure // by the action that fails
+	open map[string]*failure // the key is the action that fails
 }
 
 // failure is a failure that has not ended.

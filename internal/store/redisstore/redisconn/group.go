@@ -5,7 +5,7 @@ import "github.com/foliot/foliot/internal/store/redisstore/keyspace"
 // MaxReads is the largest number of records that one run of a script reads.
 const MaxReads = 100
 
-// Group divides list into groups that one call may touch: in a Cluster, each
+// Group divides list into groups that one call can touch: in a Cluster, each
 // group lies in one slot. For each group it also returns the indexes of its
 // elements in list.
 func Group[T any](cluster bool, list []T, shardOf func(T) *keyspace.Shard) (parts [][]T, places [][]int) {

@@ -14,7 +14,7 @@ var (
 )
 
 // CheckMode compares the mode of the server with the client's mode. The mode is
-// in the reply to HELLO, which every user may send.
+// in the reply to HELLO, which every user is allowed to send.
 func (s *Servers) CheckMode(ctx context.Context) error {
 	if s.Cluster {
 		return nil

@@ -24,22 +24,23 @@ type call struct {
 }
 
 // Clock is a node's estimate of a server's clock, and the largest error of the
-// estimate. With the zero Clock no clock is compared: the caller sets the time.
+// estimate. The zero Clock means that no clock is compared: the caller sets the
+// time.
 type Clock struct {
 	Now           task.Millis
 	Behind, Ahead task.Millis
 }
 
 // newCall returns a call with the clock c, for the store with that identity.
-// The key bearer holds the identity. fence is the newest purge that the node's
-// settings include.
-func newCall(c Clock, identity, bearer, fence string) *call {
+// The key holder holds the identity. fence is the token of the newest fence
+// that the node's settings have passed.
+func newCall(c Clock, identity, holder, fence string) *call {
 	call := &call{numbers: map[string]int{}}
 	now := ""
 	if c.Now != 0 {
 		now = Score(c.Now)
 	}
-	call.args = append(call.args, now, Score(c.Behind), Score(c.Ahead), identity, call.key(bearer), fence)
+	call.args = append(call.args, now, Score(c.Behind), Score(c.Ahead), identity, call.key(holder), fence)
 	return call
 }
 
@@ -75,36 +76,36 @@ func (c *call) add(it *Item) {
 type Status int64
 
 const (
-	Carried   Status = iota // it was carried out by this call
-	Repeated                // it was carried out before: this call repeats one whose reply was lost
-	Early                   // its time has not come
-	Disowned                // another node owns the shard
-	Skipped                 // the item before it was not carried out
-	Different               // the record has changed
-	Misdated                // the clocks differ too much: neither this call nor an earlier one carried it out
-	Outdated                // the caller's settings lack a purge: neither this call nor an earlier one carried it out
-	Full                    // the server has no memory left: the call did nothing
+	Applied        Status = iota // this call applied it
+	AlreadyApplied               // it was applied before: this call repeats one whose reply was lost
+	NotYetDue                    // its time has not come
+	NotOwner                     // another node owns the shard
+	Skipped                      // the item before it was not applied
+	Changed                      // the record has changed
+	ClockSkew                    // the clocks differ too much: neither this call nor an earlier one applied it
+	StaleSettings                // the caller's settings lack a purge: neither this call nor an earlier one applied it
+	Full                         // the server has no memory left: the call did nothing
 )
 
-// Outcome is the end of an item. Value is the record if the status is
-// Different.
+// Outcome is the result of an item. Value is the record if the status is
+// Changed.
 type Outcome struct {
 	Status      Status
 	Value       string
 	Unconfirmed bool // see result
-	Resent      bool // it was sent more than once, so it may have been carried out before
+	Resent      bool // it was sent more than once, so it may have been applied before
 }
 
-// Item replaces one record and makes all writes that follow from it. put
-// carries it out completely or not at all.
+// Item replaces one record and writes its index entries, counts and audit
+// entry. put applies an item completely or not at all.
 type Item struct {
 	Shard    *keyspace.Shard
-	Owner    string // the id that must own the shard; "": any node may own it
+	Owner    string // the id that must own the shard; empty means that any node can own it
 	More     bool   // it creates a task: a full server refuses it
-	With     bool   // only if this call carried out the item before it
+	With     bool   // only if this call applied the item before it
 	Field    string
 	Expected string // the stamp
-	Value    string // "": the record is removed
+	Value    string // empty means that the record is removed
 	Earliest task.Millis
 	Writes   []KeyWrite
 }
@@ -123,10 +124,10 @@ func (it *Item) Write(name, key string, args ...string) {
 // Score returns a time in the form that Redis keeps in a sorted set.
 func Score(at task.Millis) string { return strconv.FormatInt(int64(at), 10) }
 
-// Put carries out items. It returns the outcome of each, and the server's
-// clock. known holds the fences that the caller's settings have passed. If
-// loose is true, no replica needs to confirm the items. After an error the
-// items may or may not be carried out; Put may be repeated.
+// Put applies items. It returns the outcome of each, and the server's clock.
+// known holds the fences that the caller's settings have passed. If loose is
+// true, no replica needs to confirm the items. After an error some or all items
+// may have been applied. The caller can repeat Put.
 func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint16]string, loose bool) ([]Outcome, task.Millis, error) {
 	writes, places := s.divide(c, items)
 	for _, r := range writes {
@@ -214,7 +215,7 @@ func readOutcomes(reply []rueidis.RedisMessage, outcomes []Outcome, places []int
 		if err != nil {
 			return 0, err
 		}
-		outcomes[at] = Outcome{Status: Different, Value: value}
+		outcomes[at] = Outcome{Status: Changed, Value: value}
 	}
 	return now, nil
 }

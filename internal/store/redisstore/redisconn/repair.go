@@ -24,7 +24,7 @@ func (r *Repair) Write(name, key string, args ...string) {
 	r.run.Args = append(append(r.run.Args, name, strconv.Itoa(len(r.run.Keys)), strconv.Itoa(len(args))), args...)
 }
 
-// Mend carries out repairs. The reply for each is the sum of the replies of its
+// Mend applies repairs. The reply for each is the sum of the replies of its
 // commands, or -1 if the value has changed.
 func (s *Servers) Mend(ctx context.Context, repairs ...*Repair) ([]rueidis.RedisResult, error) {
 	runs := make([]Run, len(repairs))

@@ -33,7 +33,7 @@ const (
 )
 
 // maxRedirects is how often one try follows MOVED and ASK. While a slot changes
-// its master, two servers may each name the other, and the client would be sent
+// its master, two servers can each name the other, and the client would be sent
 // back and forth until the move ends.
 const maxRedirects = 4
 
@@ -47,9 +47,9 @@ func tuned(o rueidis.ClientOption) rueidis.ClientOption {
 	// data race). The client does not reuse a command that failed. So retry
 	// does all repeating here, with new commands.
 	o.DisableRetry = true
-	// Without pipelining the client closes a connection when a call's time
-	// ends. Heartbeats and leases would then wait for a new connection to a
-	// server that hangs, and no context ends that wait.
+	// Without pipelining the client closes a connection when the context of a
+	// call ends. Heartbeats and lease renewals would have to wait for a new
+	// connection to a server that hangs, and no context ends that wait.
 	o.AlwaysPipelining = true
 	o.ClusterOption.MaxMovedRedirections = cmp.Or(o.ClusterOption.MaxMovedRedirections, maxRedirects)
 	o.Dialer.Timeout = cmp.Or(o.Dialer.Timeout, dialTime)
@@ -70,8 +70,8 @@ func forSubscriptions(o rueidis.ClientOption) rueidis.ClientOption {
 // reuses the memory of commands that it has sent.
 type Command func(rueidis.Builder) rueidis.Completed
 
-// Ask sends commands that may be repeated, in one pipeline, and returns their
-// replies. No reply is an error other than rueidis.Nil.
+// Ask sends commands that can be repeated, in one pipeline, and returns their
+// replies. If Ask succeeds, the replies contain no error except rueidis.Nil.
 func (s *Servers) Ask(ctx context.Context, commands ...Command) ([]rueidis.RedisResult, error) {
 	if len(commands) == 0 {
 		return nil, nil
@@ -103,7 +103,7 @@ func (s *Servers) EachShard(ctx context.Context, shards []*keyspace.Shard, of fu
 	return s.Ask(ctx, commands...)
 }
 
-// Repeat runs a script that may be repeated. No replica needs to confirm it.
+// Repeat runs a script that can be repeated. No replica needs to confirm it.
 func (s *Servers) Repeat(ctx context.Context, sc *Script, runs ...Run) ([]rueidis.RedisResult, error) {
 	return retry(ctx, s, TryTime, runs, func(ctx context.Context, part []Run) []rueidis.RedisResult {
 		return sc.Do(ctx, s.Client, part)
@@ -112,9 +112,9 @@ func (s *Servers) Repeat(ctx context.Context, sc *Script, runs ...Run) ([]rueidi
 
 // retry calls do for runs. It repeats the runs that failed because their server
 // was unreachable or not ready, until RetryTime has passed. One try takes at
-// most limit. The only errors left in the results are rueidis.Nil and out of
-// memory. Errors: task.ErrUnavailable after RetryTime, and other errors that a
-// server returns.
+// most limit. If retry returns nil, the results contain no errors except
+// rueidis.Nil and out of memory. Errors: task.ErrUnavailable after RetryTime,
+// and other errors that a server returns.
 func retry[R any, A interface{ Error() error }](ctx context.Context, s *Servers, limit time.Duration, runs []R, do func(context.Context, []R) []A) ([]A, error) {
 	results, open, began := make([]A, len(runs)), make([]int, len(runs)), time.Now()
 	for i := range open {

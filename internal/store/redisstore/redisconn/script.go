@@ -13,7 +13,7 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// The kinds of scripts. A script that only takes back or ends tasks may run on
+// The kinds of scripts. A script that only reaps or ends tasks can run on
 // a full server. Otherwise a queue that fills the memory could never be
 // emptied.
 const (
@@ -42,8 +42,8 @@ type Run struct {
 	Keys, Args []string
 }
 
-// execution is one run of a script in a pipeline.
-type execution struct {
+// pipelinedRun is one run of a script in a pipeline.
+type pipelinedRun struct {
 	script *Script
 	run    Run
 	asking bool // an ASK reply named the server
@@ -51,7 +51,7 @@ type execution struct {
 
 // command returns the command for e: by hash if the server knows the script,
 // otherwise with the source.
-func (e execution) command(b rueidis.Builder, known bool) rueidis.Completed {
+func (e pipelinedRun) command(b rueidis.Builder, known bool) rueidis.Completed {
 	keys, args := e.run.Keys, e.run.Args
 	if known {
 		return b.Evalsha().Sha1(e.script.sha).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
@@ -62,7 +62,7 @@ func (e execution) command(b rueidis.Builder, known bool) rueidis.Completed {
 // execute sends all in one pipeline, followed by the commands that last
 // returns; last may be nil. If a server did not know some scripts, they are
 // sent again with their source, and last again after them.
-func execute(ctx context.Context, c rueidis.CoreClient, all []execution, last func(rueidis.Builder) rueidis.Commands) (results, tail []rueidis.RedisResult) {
+func execute(ctx context.Context, c rueidis.CoreClient, all []pipelinedRun, last func(rueidis.Builder) rueidis.Commands) (results, tail []rueidis.RedisResult) {
 	results = make([]rueidis.RedisResult, len(all))
 	open := make([]int, len(all))
 	for i := range all {
@@ -99,9 +99,9 @@ func execute(ctx context.Context, c rueidis.CoreClient, all []execution, last fu
 
 // Do sends runs of s in one pipeline, once.
 func (s *Script) Do(ctx context.Context, c rueidis.CoreClient, runs []Run) []rueidis.RedisResult {
-	all := make([]execution, len(runs))
+	all := make([]pipelinedRun, len(runs))
 	for i, r := range runs {
-		all[i] = execution{script: s, run: r}
+		all[i] = pipelinedRun{script: s, run: r}
 	}
 	results, _ := execute(ctx, c, all, nil)
 	return results

@@ -5,9 +5,8 @@
 -- ARGV     a token of the purge, the identity of the store
 -- Replies  OK
 --
--- Each run writes a token that no other run writes. A repeated run, or a run
--- that a server carries out late, must not restore a token that nodes with old
--- settings know.
+-- Each run writes a token that no other run writes. If a repeated or late run
+-- wrote an old token again, put would accept nodes with old settings.
 for i = 1, #KEYS do
   if redis.call('HGET', KEYS[i], 'store') ~= ARGV[2] then
     return redis.error_reply('FOLIOT_STORE ' .. KEYS[i])

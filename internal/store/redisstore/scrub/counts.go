@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// maxRecounts is how often a scrub tries to count a shard while other nodes
-// keep writing. Then the next scrub must count it.
+// maxRecounts limits the tries to count a shard that other nodes write to.
+// After that, the next scrub counts the shard.
 const maxRecounts = 5
 
 // recount compares the counts of a shard with its records. Every stamp is used

@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// mend carries out a repair, and reports whether it changed anything.
+// mend applies a repair, and reports whether it changed anything.
 func (s *Scrubber) mend(ctx context.Context, r *redisconn.Repair) (bool, error) {
 	results, err := s.servers.Mend(ctx, r)
 	if err != nil {

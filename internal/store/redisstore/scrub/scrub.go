@@ -24,11 +24,11 @@ import (
 // walks the keys in the order of the spaces below. Records come first, so their
 // missing entries exist when entries are examined. A disagreement is only a
 // suspicion at first, because other nodes write during the scrub. Scripts
-// repair it: they check the record's stamp again, and change nothing if all is
-// well.
+// repair it: they check the record's stamp again, and change nothing if the
+// data is correct.
 //
-// A scrub does not find entries of a lane if neither the index of lanes nor any
-// record has that lane. No node reads such entries.
+// A scrub misses entries of a lane that is in no index and in no record. Such
+// entries do no harm, because no node reads them.
 const (
 	recordSpace = iota
 	nameSpace
@@ -47,10 +47,10 @@ type position struct {
 	shard, space int
 	lane         string // in dueSpace
 	scan         string // the cursor from which the scan of the key continues
-	after        string // the last member of the scan's result that was examined; "": none
+	after        string // the last member of the scan's result that was examined; empty means none
 }
 
-// String returns p as a cursor. Lanes have no NUL byte; a member may have some.
+// String returns p as a cursor. Lanes have no NUL byte; a member can have some.
 func (p position) String() string {
 	return strings.Join([]string{strconv.Itoa(p.shard), strconv.Itoa(p.space), p.lane, p.scan, p.after}, "\x00")
 }
@@ -120,8 +120,8 @@ type scrub struct {
 	done  store.Scrubbed
 }
 
-func (sc *scrub) found(key task.Key, what string) {
-	sc.done.Repairs = append(sc.done.Repairs, store.Repair{Key: key, Found: what})
+func (sc *scrub) found(key task.Key, problem string) {
+	sc.done.Repairs = append(sc.done.Repairs, store.Repair{Key: key, Found: problem})
 }
 
 // run continues until the step has examined enough, or its shard ends.
@@ -222,7 +222,7 @@ func (sc *scrub) walkLanes(ctx context.Context, sh *keyspace.Shard) (whole bool,
 type member struct{ name, value string }
 
 // walkKey examines a key from the step's position on, and reports whether it
-// reached the end. A scan may return more members than requested. The next step
+// reached the end. A scan can return more members than requested. The next step
 // takes the rest in the order of the members.
 func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, examine func(context.Context, *keyspace.Shard, []member) error) (whole bool, err error) {
 	for {

@@ -11,15 +11,15 @@ import (
 )
 
 // Clocks estimates the clocks of servers relative to the monotonic clock of
-// this process, which no one sets. The wall clock of this process is never
+// this process, which is never set. The wall clock of this process is never
 // read.
 //
 // Suppose a request was sent at sent, its reply was received at received, and
 // the reply contains the server time at. The server read its clock between the
 // two. So its clock is ahead of the monotonic one by at least at-received and
-// at most at-sent. That stays true while the clock is not set, except for a
-// drift of 1 in drift. Replies that agree narrow this band. A reply outside the
-// band means that the clock was set, and starts a new band.
+// at most at-sent. That stays true until the server's clock is set, apart from
+// a drift of at most a thousandth (drift). Replies that agree narrow this band.
+// A reply outside the band means that the clock was set, and starts a new band.
 //
 // Invariant: while no server's clock is set back, the earliest bound is not
 // later than any server's clock, and the latest bound is not earlier. Both move
@@ -30,46 +30,46 @@ import (
 type Clocks struct {
 	base time.Time // the start of the monotonic clock
 
-	earliest, latest atomic.Int64 // of all bands; written under mu, read without it: each value is correct on its own
+	earliest, latest atomic.Int64 // bounds over all bands; written under mu, read without it, so the two need not match
 
 	mu      sync.Mutex // guards of and slowest
 	of      map[string]band
-	slowest band // of the clock that is behind all others
+	slowest band // the band of the slowest server clock
 }
 
 const (
-	// drift: two clocks diverge by at most a thousandth. NTP moves a clock by
-	// half of that.
+	// drift is the largest drift between two clocks: one part in a thousand.
+	// NTP moves a clock by half of that.
 	drift = 1000
 
-	// silentFor is how long a server may be silent before its clock no longer
-	// counts, if other servers answer.
+	// silentFor is how long a server can be silent before its clock no longer
+	// counts, if other servers reply.
 	silentFor = 10 * time.Second
 )
 
 // band bounds how far a server's clock is ahead of the monotonic one, in
-// nanoseconds. low and high hold for the start of the monotonic clock. When
-// that shows m, the bounds are low - m/drift and high + m/drift.
+// nanoseconds. low and high are the bounds at the start of the monotonic clock.
+// At monotonic time m, the bounds are low - m/drift and high + m/drift.
 type band struct {
 	low, high int64
-	heard     time.Duration
+	lastReply time.Duration // the monotonic time of the server's last reply
 }
 
 // bandOf returns the band of one reply.
 func bandOf(at time.Time, sent, received time.Duration) band {
 	return band{
-		low:   at.UnixNano() - int64(received-received/drift),
-		high:  at.UnixNano() + int64(time.Microsecond) - int64(sent+sent/drift), // a reply has a resolution of a microsecond
-		heard: received,
+		low:       at.UnixNano() - int64(received-received/drift),
+		high:      at.UnixNano() + int64(time.Microsecond) - int64(sent+sent/drift), // a reply has a resolution of a microsecond
+		lastReply: received,
 	}
 }
 
 // with returns the band that satisfies both replies.
 func (b band) with(news band) band {
-	if gap := 2 * int64(news.heard/drift); news.high+gap < b.low || news.low-gap > b.high {
+	if gap := 2 * int64(news.lastReply/drift); news.high+gap < b.low || news.low-gap > b.high {
 		return news
 	}
-	return band{max(b.low, news.low), min(b.high, news.high), max(b.heard, news.heard)}
+	return band{max(b.low, news.low), min(b.high, news.high), max(b.lastReply, news.lastReply)}
 }
 
 // New returns the clocks of servers before any reply.
@@ -95,22 +95,22 @@ func (c *Clocks) Observe(addr string, micros int64, sent, received time.Duration
 	c.mergeLocked()
 }
 
-// Retain forgets servers that no longer count, and servers that are silent
-// while others answer. It keeps all until one that counts has answered: a
-// replica that replaces a master may not have answered yet.
+// Retain removes servers for which counts is false, and servers that are silent
+// while other servers reply. If no server that counts has replied yet, it
+// removes nothing: a newly promoted replica may be the only server that counts.
 func (c *Clocks) Retain(counts func(addr string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var last time.Duration
 	known := false
 	for addr, b := range c.of {
-		last, known = max(last, b.heard), known || counts(addr)
+		last, known = max(last, b.lastReply), known || counts(addr)
 	}
 	if !known {
 		return
 	}
 	for addr, b := range c.of {
-		if !counts(addr) || last-b.heard > silentFor {
+		if !counts(addr) || last-b.lastReply > silentFor {
 			delete(c.of, addr)
 		}
 	}
@@ -130,13 +130,13 @@ func (c *Clocks) mergeLocked() {
 	c.latest.Store(high)
 }
 
-// At returns bounds for the servers' clocks when the monotonic clock shows m.
+// At returns bounds for the servers' clocks at monotonic time m.
 func (c *Clocks) At(m time.Duration) (earliest, latest time.Time) {
 	return time.Unix(0, int64(m-m/drift)+c.earliest.Load()), time.Unix(0, int64(m+m/drift)+c.latest.Load())
 }
 
-// Within returns bounds for the clock that is behind all others, when the
-// monotonic clock shows m. The earliest bound is the one that At returns.
+// Within returns bounds for the slowest server clock at monotonic time m. The
+// earliest bound is the one that At returns.
 func (c *Clocks) Within(m time.Duration) (earliest, latest time.Time) {
 	c.mu.Lock()
 	b := c.slowest

@@ -49,7 +49,7 @@ local all = redis.call('HGETALL', KEYS[1])
 local process = {} -- of each node that is not forgotten
 for i = 1, #all, 2 do
   local at, nonce, rest = string.match(all[i + 1], '^(%d+)/([^/]*)(.*)$')
-  if at and tonumber(at) > now then -- the clock was set back, or is another server's: from now on the node's silence must show
+  if at and tonumber(at) > now then -- the clock was set back, or is another server's: the heartbeat is set to now, so a dead node expires from now on
     at = string.format('%.0f', now)
     all[i + 1] = at .. '/' .. nonce .. rest
     redis.call('HSET', KEYS[1], all[i], all[i + 1])
