@@ -24,16 +24,17 @@ type Found struct {
 
 	servers *redisconn.Servers
 	meta    map[string]string // fields of keyspace.MetaKey
-	shards  int               // 0: unknown
+	shards  int               // zero means unknown
 	parts   []Bearer          // the lost parts
-	borne   []string          // the identity that each lost part has instead
+	instead []string          // the identity that each lost part has instead
 }
 
 // Whole reports whether no part is lost.
 func (f *Found) Whole() bool { return len(f.Lost) == 0 && !f.SettingsLost }
 
-// AcceptLoss does the work of AcceptLoss of the store. shards is the number of
-// shards there were, 0 if it is unknown, and lease is the lease of shards.
+// AcceptLoss does the work of AcceptLoss of the store. shards is the former
+// number of shards, or 0 if it is unknown. lease is Config.ShardLease of the
+// store.
 func AcceptLoss(ctx context.Context, s *redisconn.Servers, shards int, lease time.Duration, agreed func(*Found) error) (*Found, error) {
 	f, err := find(ctx, s, shards)
 	if err != nil || f.Whole() {
@@ -48,9 +49,9 @@ func AcceptLoss(ctx context.Context, s *redisconn.Servers, shards int, lease tim
 	return f, f.accept(ctx, lease)
 }
 
-// find reads which store the servers hold. shards is the number of shards there
-// were, 0 if it is unknown. With an error find returns the data that it could
-// read, or nil.
+// find reads which store the servers hold. shards is the former number of
+// shards, or 0 if it is unknown. After an error, find returns the data that it
+// could read, or nil.
 func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error) {
 	f := &Found{servers: s}
 	var made bool
@@ -108,7 +109,7 @@ func (f *Found) compare(ctx context.Context) error {
 	begun := f.meta[MetaBearer.Field] != "" && f.meta["whole"] == "" // the next server gives the identity to parts without one
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != f.Identity && (*id != "" || !begun) {
-			f.Lost, f.parts, f.borne = append(f.Lost, b.Differs(*id)), append(f.parts, b), append(f.borne, *id)
+			f.Lost, f.parts, f.instead = append(f.Lost, b.Differs(*id)), append(f.parts, b), append(f.instead, *id)
 		}
 	}
 	return away
@@ -119,10 +120,10 @@ func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 	shards := strconv.Itoa(f.shards)
 	repairs := make([]*redisconn.Repair, 0, len(f.parts)+1)
 	for i, b := range f.parts {
-		r := redisconn.NewRepair(b.Key, b.Field, -1, f.borne[i])
+		r := redisconn.NewRepair(b.Key, b.Field, -1, f.instead[i])
 		r.Write("HSET", b.Key, b.Field, f.Identity)
 		switch {
-		case b.Key == keyspace.MetaKey && f.meta["format"] == "": // older versions are kept out, because there may be schedules
+		case b.Key == keyspace.MetaKey && f.meta["format"] == "": // older versions are excluded, because there may be schedules
 			r.Write("HSET", b.Key, "format", strconv.Itoa(Format), "oldest", strconv.Itoa(ScheduleFormat), "shards", shards, "lease", millis(lease), "whole", "1")
 		case b.Key == keyspace.MetaKey:
 			r.Write("HSET", b.Key, "whole", "1")
@@ -145,7 +146,7 @@ func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 type Layout struct {
 	Format, Shards int
 	Lease          time.Duration
-	Unreadable     error // why this program cannot use it; nil: it can
+	Unreadable     error // why this program cannot use it; nil means that it can
 	Store          *Found
 }
 

@@ -28,10 +28,10 @@ const (
 )
 
 // ScheduleFormat is the format that has schedules. Older code cannot read a
-// schedule, and would find it in its shards again and again. So the first
-// schedule is created only while no older node is live, and after
-// keyspace.MetaKey keeps older nodes out. Until then both versions may run side
-// by side, and going back to the older one is possible.
+// schedule, and would find it in its shards again and again. So two conditions
+// must hold before the first schedule is created: no older node is live, and
+// keyspace.MetaKey excludes older nodes. Until then both versions can run side
+// by side, and an operator can go back to the older version.
 const ScheduleFormat = 2
 
 // DefaultShards is the default number of shards.
@@ -46,7 +46,7 @@ var ErrConfig = errors.New("invalid shard settings")
 
 // Requirements are the values that a node requires and all nodes must share.
 type Requirements struct {
-	Shards int           // 0: the stored number
+	Shards int           // zero means the stored number
 	Lease  time.Duration // Config.ShardLease of the store
 	Alone  bool          // no other node uses the store, so any lease is accepted
 }
@@ -132,7 +132,7 @@ func ReadMeta(ctx context.Context, s *redisconn.Servers) (Meta, error) {
 }
 
 // decideMeta returns the content of keyspace.MetaKey. Before that it writes the
-// key if it is missing, has no identity, or has a lease that may be replaced.
+// key if it is missing, has no identity, or has a lease that can be replaced.
 func decideMeta(ctx context.Context, s *redisconn.Servers, c Requirements, replaces string) (Meta, error) {
 	shards := cmp.Or(c.Shards, DefaultShards)
 	lease := millis(c.Lease)

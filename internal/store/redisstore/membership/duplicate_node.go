@@ -9,16 +9,17 @@ import (
 )
 
 // Two processes with the same node name would own each other's shards. The name
-// belongs to the first of them (beat.lua) until that one leaves or is silent.
-// The other is its duplicate and owns nothing.
+// belongs to the first of them, the original (beat.lua), until the original
+// leaves or is silent. A second process with the name is a duplicate and owns
+// no shards.
 //
-// After an outage of Redis the first one seems silent too, or is forgotten. So
-// a duplicate that has seen the first one alive must not take the name until
-// heartbeats have succeeded for a full silence period. A step of Redis's clock
-// has the same effect. So a duplicate never takes the name before its next
-// regular heartbeat, even if it is woken earlier.
+// After an outage of Redis the original has no recent heartbeat either, or has
+// no entry any more. So a duplicate that has seen the original alive must not
+// take the name until heartbeats have succeeded for a full silence period. A
+// step of Redis's clock has the same effect. So a duplicate never takes the
+// name before its next regular heartbeat, even if it is woken earlier.
 
-// heartbeatKind returns the kind of the next heartbeat of this process.
+// heartbeatKind returns the mode of the next heartbeat of this process.
 func (o *Member) heartbeatKind(now time.Time, silence time.Duration) int {
 	switch {
 	case !o.duplicate.Load():
@@ -66,6 +67,6 @@ func (o *Member) checkDuplicate(peers []peer, now task.Millis, found int, silenc
 	return fmt.Errorf("another live process at %s already uses the node name %q; this one owns no shards until it ends: give each process its own name (--node)", p.where(), p.name)
 }
 
-// uncertain reports whether heartbeats have succeeded again for less than a
-// silence. The heartbeats of other nodes may still be missing then.
+// uncertain reports whether the last failed heartbeat was less than one silence
+// ago. In that time the heartbeats of other nodes may still be missing.
 func (o *Member) uncertain(silence time.Duration) bool { return time.Since(o.away) < silence }

@@ -16,20 +16,20 @@ func TestADuplicateTakesNoNameBeforeItsHolderHadTimeForAHeartbeat(t *testing.T) 
 		at        time.Duration // the time at this process
 		beat, now task.Millis
 		found     int
-		how       int // the kind of the heartbeat
+		mode      int // the mode of the heartbeat
 		duplicate bool
 	}{
-		{at: 0, beat: 1000, now: 1100, found: other, how: alive},                                 // the holder may have been killed
-		{at: heartbeat, beat: 2000, now: 2100, found: other, how: alive, duplicate: true},        // the holder is live
-		{at: 2 * heartbeat, beat: 2000, now: 9000, found: other, how: yields, duplicate: true},   // the holder is silent, as far as is known
-		{at: 2*heartbeat + 1, beat: 2000, now: 9000, found: other, how: yields, duplicate: true}, // another node sent a message
-		{at: 3*heartbeat + 1, beat: 9900, now: 10000, found: other, how: alive, duplicate: true},
-		{at: 4*heartbeat + 1, beat: 9900, now: 19000, found: other, how: yields, duplicate: true},
-		{at: 5*heartbeat + 1, beat: 9900, now: 20000, found: moved, how: alive},
+		{at: 0, beat: 1000, now: 1100, found: other, mode: alive},                                 // the holder may have been killed
+		{at: heartbeat, beat: 2000, now: 2100, found: other, mode: alive, duplicate: true},        // the holder is live
+		{at: 2 * heartbeat, beat: 2000, now: 9000, found: other, mode: yields, duplicate: true},   // the holder is silent, as far as is known
+		{at: 2*heartbeat + 1, beat: 2000, now: 9000, found: other, mode: yields, duplicate: true}, // another node sent a message
+		{at: 3*heartbeat + 1, beat: 9900, now: 10000, found: other, mode: alive, duplicate: true},
+		{at: 4*heartbeat + 1, beat: 9900, now: 19000, found: other, mode: yields, duplicate: true},
+		{at: 5*heartbeat + 1, beat: 9900, now: 20000, found: moved, mode: alive},
 	} {
 		at := start.Add(c.at)
-		if how := o.heartbeatKind(at, silence); how != c.how {
-			t.Errorf("%d: a heartbeat of kind %d, want %d", i, how, c.how)
+		if mode := o.heartbeatKind(at, silence); mode != c.mode {
+			t.Errorf("%d: a heartbeat of mode %d, want %d", i, mode, c.mode)
 		}
 		o.nextBeat = at.Add(heartbeat)
 		holder := peer{name: "a", nonce: "first", beat: c.beat}
@@ -43,7 +43,7 @@ func TestADuplicateTakesNoNameBeforeItsHolderHadTimeForAHeartbeat(t *testing.T) 
 	}
 	o.duplicate.Store(true)
 	o.away = time.Now()
-	if how := o.heartbeatKind(time.Now(), silence); how != waits {
-		t.Errorf("after an outage a heartbeat of kind %d", how)
+	if mode := o.heartbeatKind(time.Now(), silence); mode != waits {
+		t.Errorf("after an outage a heartbeat of mode %d", mode)
 	}
 }

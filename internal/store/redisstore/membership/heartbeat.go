@@ -54,10 +54,10 @@ func (p *peer) about() string {
 	plain := strings.NewReplacer("/", "-")
 	about := fmt.Sprintf("%s/%d/%d/%s", plain.Replace(p.version), p.format, int64(p.started), plain.Replace(p.address))
 	more := p.more
-	if p.lag > 0 { // versions without lags read it as an address
+	if p.lag > 0 { // older versions read this part as an address
 		more = strings.TrimPrefix(fmt.Sprint(more, ",", lagPrefix, p.lag.Milliseconds()), ",")
 	}
-	if more != "" { // versions without this list show it as a part of the address
+	if more != "" { // older versions show this list as a part of the address
 		about += "/" + plain.Replace(more)
 	}
 	return about
@@ -131,7 +131,7 @@ func (p *peer) apis() []string {
 	return append(strings.FieldsFunc(p.more, func(r rune) bool { return r == ',' }), p.address)
 }
 
-// The kinds of heartbeats.
+// The modes of heartbeats.
 const (
 	alive  = iota // this process is live; it takes its name from a process that is silent
 	yields        // it is live, and takes no name from a process that is silent
@@ -152,12 +152,12 @@ type heartbeatReply struct {
 	peers []peer      // all nodes
 	now   task.Millis // the server's clock
 	found int         // the state of this process that the script found
-	beats int64       // the number of heartbeats that the store has counted; 0 if this process only reads
+	beats int64       // the number of heartbeats that the store has counted; zero if this process only reads
 }
 
-// beat sends a heartbeat of the given kind. It tries once; with looks it
-// retries.
-func (o *Member) beat(ctx context.Context, how int) (heartbeatReply, error) {
+// beat sends a heartbeat of the given mode. It does not retry, except in the
+// mode looks.
+func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 	self := o.self
 	if o.config.APIs != nil {
 		more := o.config.APIs()
@@ -165,7 +165,7 @@ func (o *Member) beat(ctx context.Context, how int) (heartbeatReply, error) {
 	}
 	self.lag = o.config.Lag()
 	args := []string{self.name, self.nonce, self.about(), inMillis(10 * o.config.silence()), inMillis(o.config.silence()), o.servers.Identity}
-	switch how {
+	switch mode {
 	case yields:
 		args[4] = args[3]
 	case waits:
@@ -176,7 +176,7 @@ func (o *Member) beat(ctx context.Context, how int) (heartbeatReply, error) {
 		args[0], args[2] = "", ""
 	}
 	one := redisconn.Run{Keys: []string{keyspace.NodesKey, keyspace.NodesID}, Args: args}
-	if how != looks {
+	if mode != looks {
 		h, err := readBeat(beat.Do(ctx, o.servers.Client, []redisconn.Run{one})[0])
 		o.config.Suspect(err)
 		return h, err
@@ -211,7 +211,7 @@ func readBeat(r rueidis.RedisResult) (h heartbeatReply, err error) {
 }
 
 // announce makes the other nodes read the hash of nodes at once. The message
-// may get lost, because they read it regularly anyway.
+// can be lost without harm, because they read the hash regularly anyway.
 func (o *Member) announce(ctx context.Context) {
 	c := o.servers.Client
 	err := c.Do(ctx, c.B().Spublish().Channel(keyspace.NodesKey).Message(o.Process).Build()).Error()

@@ -22,7 +22,7 @@ const NoOwner = "no owner"
 // acquired again, a new OwnedShard replaces it.
 type OwnedShard struct {
 	*keyspace.Shard
-	ID       string // the owner's id, which put compares; "": there are no leases
+	ID       string // the owner's id, which put compares; empty means that there are no leases
 	Lowwater *lowwater.Set
 	Ready    atomic.Bool  // Lowwater holds the shard's lanes
 	Polled   atomic.Int64 // the number of lanes that the poll has read in this round
@@ -33,9 +33,9 @@ type OwnedShard struct {
 // Config describes this process to the other nodes, and connects it to the
 // store.
 type Config struct {
-	Node             string          // the name of this process; "": a generated one
+	Node             string          // the name of this process; empty means a generated name
 	Version, Address string          // as the other nodes show them
-	APIs             func() []string // see Config.APIs of the store; nil: none
+	APIs             func() []string // see Config.APIs of the store; nil means none
 	Format           int             // the format that this process writes
 	Logger           *slog.Logger
 
@@ -54,7 +54,7 @@ type Config struct {
 	Woken func(h *OwnedShard, message string)
 }
 
-// silence is how long a node may be silent and still counts as live.
+// silence is how long a node can be silent and still count as live.
 func (c Config) silence() time.Duration { return c.ShardLease / 2 }
 
 // Member represents this process among the nodes: the shards that it owns, and
@@ -68,8 +68,8 @@ type Member struct {
 	self     peer
 	Process  string // self's process
 	base     time.Time
-	owned    []atomic.Pointer[OwnedShard] // by shard; nil: not owned
-	Lowwater *lowwater.Group              // of the owned shards
+	owned    []atomic.Pointer[OwnedShard] // the index is the shard; nil means not owned
+	Lowwater *lowwater.Group              // the low-water marks of the owned shards
 
 	news        chan struct{}   // something has changed among the nodes
 	leaving     chan struct{}   // closed by Release
@@ -93,17 +93,17 @@ type Member struct {
 	// Only the loop uses the fields below.
 	states    []claimState
 	peers     []peer // live peers
-	mine      []bool // the shards that this process should own while takers share them
+	mine      []bool // the shards that are allotted to this process among the takers
 	takers    []string
 	nextBeat  time.Time
 	nextAdopt time.Time         // when to look for shards without an owner
-	orphans   map[int]bool      // shards without an owner at the last check, though another node should own them
+	orphans   map[int]bool      // shards without an owner at the last check that another node should own
 	adopted   map[int]time.Time // shards of other nodes that this process owns until then
 	met       bool              // other nodes know this process
 	beats     int64             // the number of heartbeats that the store had counted at the last one
 	away      time.Time         // when a heartbeat last failed
 	holder    peer              // the process that had this name first, as its last heartbeat described it
-	silent    time.Time         // when a duplicate may take the name because the holder is silent; zero: the holder is not silent
+	silent    time.Time         // when a duplicate can take the name because the holder is silent; zero means that the holder is not silent
 	log       ownershipLog
 }
 
@@ -157,8 +157,8 @@ func (o *Member) Owned() []*OwnedShard {
 	return all
 }
 
-// Owner returns the owner id for writes to sh that only its owner may make. It
-// is NoOwner if this process does not own sh.
+// Owner returns the owner id for writes to sh that only its owner is allowed to
+// make. It is NoOwner if this process does not own sh.
 func (o *Member) Owner(sh *keyspace.Shard) string {
 	if h := o.Shard(sh); h != nil {
 		return h.ID

@@ -69,7 +69,7 @@ func (o *Member) Alone(now task.Millis) store.Node {
 
 // Lease is the ownership of a shard, read from the shard's own key.
 type Lease struct {
-	Process string // <node>/<nonce>; "": no owner
+	Process string // <node>/<nonce>; empty means no owner
 	Until   task.Millis
 	Epoch   uint64
 }

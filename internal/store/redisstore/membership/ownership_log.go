@@ -13,7 +13,7 @@ import (
 // line when the node owns the shards that it should own.
 type ownershipLog struct {
 	logged int       // the number of shards in the last line
-	since  time.Time // when the number first differed from that; zero: it does not
+	since  time.Time // when the number first differed from that; zero means that it does not differ
 	why    []string  // reasons without duplicates, in the order in which they came
 }
 

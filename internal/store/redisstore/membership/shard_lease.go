@@ -16,7 +16,7 @@ import (
 
 // leaseReply is the reply of the script own on one shard.
 type leaseReply struct {
-	owner  string        // its id; "": none
+	owner  string        // its id; empty means none
 	left   time.Duration // the rest of its lease
 	before string        // the previous owner, if this run took the shard over after the end of its lease
 	err    error
@@ -63,8 +63,8 @@ func readLeaseReplies(r rueidis.RedisResult, n int) []leaseReply {
 	return out
 }
 
-// release gives shards up: first in this process, then in Redis. It reports
-// whether other nodes can acquire them at once.
+// release releases shards: first in this process, and after that in Redis. It
+// reports whether other nodes can acquire them at once.
 func (o *Member) release(ctx context.Context, shards []int) bool {
 	now := time.Now()
 	for _, i := range shards {
@@ -111,8 +111,8 @@ func (o *Member) hold(ctx context.Context, shards []int) {
 	o.servers.Failures.Note("own shards", first, "shards", failed)
 }
 
-// accept records the owner of shard i since sent or later. It returns the owned
-// shard if the owner is this process, otherwise nil.
+// accept records the owner of shard i, from a reply to a call that was sent at
+// sent. It returns the owned shard if the owner is this process, otherwise nil.
 func (o *Member) accept(i int, g leaseReply, sent time.Time) *OwnedShard {
 	if !strings.HasPrefix(g.owner, o.Process+"/") {
 		if o.states[i].held {
