@@ -298,8 +298,8 @@ func TestTheLastDayOfALeapYearIsOneSegment(t *testing.T) {
 	zone := mustZone(t, "America/New_York")
 	end := time.Date(2041, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	for _, at := range []int64{end - daySeconds, end - daySeconds/2, end - 1} {
-		if seg := segmentAt(zone, at); seg.end != end {
-			t.Errorf("the segment of %d ends at %d, not %d", at, seg.end, end)
+		if period := offsetPeriodAt(zone, at); period.end != end {
+			t.Errorf("the period of %d ends at %d, not %d", at, period.end, end)
 		}
 	}
 }
@@ -333,14 +333,14 @@ func TestASegmentHasOneOffset(t *testing.T) {
 	for _, zone := range everyZone(t) {
 		for range 200 {
 			at := rnd.Int64N(horizon)
-			seg := segmentAt(zone, at)
-			if at < seg.start || at >= seg.end {
-				t.Fatalf("%s: %d is not in its segment %v", zone, at, seg)
+			period := offsetPeriodAt(zone, at)
+			if at < period.start || at >= period.end {
+				t.Fatalf("%s: %d is not in its period %v", zone, at, period)
 			}
-			start, end := max(seg.start, 0), min(seg.end, horizon)
+			start, end := max(period.start, 0), min(period.end, horizon)
 			for _, inside := range []int64{start, end - 1, start + rnd.Int64N(end-start), start + rnd.Int64N(end-start)} {
-				if got := offset(zone, inside); got != seg.offset {
-					t.Fatalf("%s: at %d the offset is %d, by the segment of %d, %v", zone, inside, got, at, seg)
+				if got := offset(zone, inside); got != period.offset {
+					t.Fatalf("%s: at %d the offset is %d, by the period of %d, %v", zone, inside, got, at, period)
 				}
 			}
 		}

@@ -16,7 +16,7 @@ var (
 	oracleSeed  = flag.Uint64("oracle.seed", 0, "its seed; 0: by the clock")
 )
 
-// The oracle shares no code with the package: no sets, no segments, no search.
+// The oracle shares no code with the package: no sets, no periods, no search.
 // It walks through time in steps of a minute, asks package time for the clocks,
 // asks a predicate whether they match, and lists the matches.
 

@@ -102,10 +102,10 @@ func (r Rule) zone() *time.Location {
 // next returns the first occurrence at or after an instant.
 func (r Rule) next(at int64) (int64, bool) {
 	for at < horizon {
-		seg := segmentAt(r.zone(), at)
-		from := seg.civil(at)
-		if at-seg.start < settled {
-			if first := r.first(seg); at == seg.start || from < first {
+		period := offsetPeriodAt(r.zone(), at)
+		from := period.civil(at)
+		if at-period.start < settled {
+			if first := r.first(period); at == period.start || from < first {
 				from = first
 			}
 		}
@@ -113,12 +113,12 @@ func (r Rule) next(at int64) (int64, bool) {
 		if !ok {
 			return 0, false
 		}
-		if c < seg.civil(seg.end) {
-			t := seg.instant(c)
+		if c < period.civil(period.end) {
+			t := period.instant(c)
 			return t, t < horizon
 		}
-		skip := seg.end
-		if seg.end-at >= settled { // no time from here to c is shown again later
+		skip := period.end
+		if period.end-at >= settled { // no time from here to c is shown again later
 			skip = max(skip, int64(c)-settled)
 		}
 		at = skip
@@ -129,17 +129,17 @@ func (r Rule) next(at int64) (int64, bool) {
 // prev returns the last occurrence at or before an instant.
 func (r Rule) prev(at int64) (int64, bool) {
 	for at >= 0 {
-		seg := segmentAt(r.zone(), at)
-		c, ok := r.Expr.prev(seg.civil(at))
+		period := offsetPeriodAt(r.zone(), at)
+		c, ok := r.Expr.prev(period.civil(at))
 		if !ok {
 			return 0, false
 		}
-		if int64(c)-seg.offset-seg.start >= settled || c >= r.first(seg) {
-			t := seg.instant(c)
+		if int64(c)-period.offset-period.start >= settled || c >= r.first(period) {
+			t := period.instant(c)
 			return t, t >= 0
 		}
-		skip := seg.start - 1
-		if at-seg.start >= settled { // no time from c to here was shown before
+		skip := period.start - 1
+		if at-period.start >= settled { // no time from c to here was shown before
 			skip = min(skip, int64(c)+settled)
 		}
 		at = skip
@@ -147,16 +147,16 @@ func (r Rule) prev(at int64) (int64, bool) {
 	return 0, false
 }
 
-// first returns the first civil time of a segment: the time on its clocks when
+// first returns the first civil time of a period: the time on its clocks when
 // it begins. For a fixed expression it excludes times shown before, and
-// includes the times in the gap. The caller's instant is close to the segment's
-// start, so the segment has a start.
-func (r Rule) first(seg segment) Civil {
-	begin := seg.civil(seg.start)
+// includes the times in the gap. The caller's instant is close to the period's
+// start, so the period has a start.
+func (r Rule) first(period offsetPeriod) Civil {
+	begin := period.civil(period.start)
 	if !r.Expr.fixed {
 		return begin
 	}
-	switch shown := seg.shownBefore(r.zone()); {
+	switch shown := period.shownBefore(r.zone()); {
 	case shown < begin && r.Gap == GapNext:
 		return shown
 	case shown > begin && r.Overlap == OverlapFirst:
@@ -167,12 +167,12 @@ func (r Rule) first(seg segment) Civil {
 
 // civil returns the civil time of the occurrence at an instant.
 func (r Rule) civil(at int64) Civil {
-	seg := segmentAt(r.zone(), at)
-	c := seg.civil(at)
-	if at != seg.start || !r.Expr.fixed {
+	period := offsetPeriodAt(r.zone(), at)
+	c := period.civil(at)
+	if at != period.start || !r.Expr.fixed {
 		return c
 	}
-	if last, ok := r.Expr.prev(c); ok && last >= r.first(seg) {
+	if last, ok := r.Expr.prev(c); ok && last >= r.first(period) {
 		return last
 	}
 	return c
@@ -182,16 +182,16 @@ func (r Rule) civil(at int64) Civil {
 func (r Rule) reached(c Civil) int64 {
 	c = min(max(c, 0), Civil(horizon)) // a caller may pass any stored value
 	for at := int64(c) - settled; ; {
-		seg := segmentAt(r.zone(), at)
-		if c < seg.civil(seg.end) {
-			return seg.instant(c)
+		period := offsetPeriodAt(r.zone(), at)
+		if c < period.civil(period.end) {
+			return period.instant(c)
 		}
-		at = seg.end
+		at = period.end
 	}
 }
 
 // repeats reports whether a clock showed the same time before.
 func (r Rule) repeats(at int64) bool {
-	seg := segmentAt(r.zone(), at)
-	return at-seg.start < settled && seg.civil(at) < seg.shownBefore(r.zone())
+	period := offsetPeriodAt(r.zone(), at)
+	return at-period.start < settled && period.civil(at) < period.shownBefore(r.zone())
 }

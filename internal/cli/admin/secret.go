@@ -98,7 +98,7 @@ func (c *secretRmCmd) Run(ctx context.Context, con *console.Console, api *client
 	if err := flags.CheckNames(c.IDs); err != nil {
 		return err
 	}
-	return con.Each(ctx, c.IDs, func(id string) error {
+	return con.ForEachName(ctx, c.IDs, func(id string) error {
 		s, err := api.Secrets.Delete(ctx, id)
 		if err != nil {
 			return err

@@ -190,7 +190,7 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console.Console, api *cli
 	if err := flags.CheckNames(c.IDs); err != nil {
 		return err
 	}
-	return con.Each(ctx, c.IDs, func(id string) error {
+	return con.ForEachName(ctx, c.IDs, func(id string) error {
 		t, err := api.Tokens.RevokeWith(ctx, id, client.RevokeOptions{Children: c.Children})
 		if errors.Is(err, client.ErrLastToken) {
 			t, err = c.revokeLast(ctx, con, api, id)

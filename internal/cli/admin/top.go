@@ -108,7 +108,7 @@ const (
 func (c *Top) draw(con *console.Console, live, before *client.Live, err error) {
 	width, height := 0, 0
 	if f, ok := con.Out.(*os.File); ok {
-		width, height, _ = term.GetSize(int(f.Fd())) // 0: unbounded
+		width, height, _ = term.GetSize(int(f.Fd())) // zero means no bound
 	}
 	text := topScreen(live, before, height)
 	if err != nil {

@@ -90,7 +90,7 @@ func eachSchedule(ctx context.Context, con *console.Console, names []string, act
 	if err := checkSchedules(names...); err != nil {
 		return err
 	}
-	return con.Each(ctx, names, func(name string) error {
+	return con.ForEachName(ctx, names, func(name string) error {
 		s, err := act(ctx, name)
 		if err != nil {
 			return err

@@ -16,7 +16,7 @@ func eachTaskName(ctx context.Context, con *console.Console, names []string, act
 	if err := flags.CheckNames(names); err != nil {
 		return err
 	}
-	return con.Each(ctx, names, act)
+	return con.ForEachName(ctx, names, act)
 }
 
 // manyFlags select the tasks of a command that takes names or a filter.

@@ -6,9 +6,10 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 )
 
-// Each calls act with each name. It prints the errors and goes on. The first
-// error sets the exit code of the command.
-func (c *Console) Each(ctx context.Context, names []string, act func(name string) error) error {
+// ForEachName calls act with each name. After an error it continues with the next
+// name, unless the server is unreachable. It prints the errors, and the first
+// one sets the exit code of the command.
+func (c *Console) ForEachName(ctx context.Context, names []string, act func(name string) error) error {
 	if len(names) == 1 {
 		return act(names[0])
 	}
