@@ -95,8 +95,8 @@ func tooMuch(workload, implementation string, n int) string {
 
 // options select a part of the measurements.
 type options struct {
-	workloads, peers []string // empty: all
-	ns               []int    // empty: all
+	workloads, peers []string // empty means all
+	ns               []int    // empty means all
 	trials           int
 	quick            bool
 }

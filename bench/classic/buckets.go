@@ -43,7 +43,7 @@ const ringSize = 20
 type bucket struct {
 	list
 	when  int64 // due time
-	index int   // in the queue, plus one; 0: not in the queue
+	index int   // the index in the queue, plus one; zero means that the bucket is not in the queue
 }
 
 // NewBuckets returns an empty hierarchy and starts its goroutine.

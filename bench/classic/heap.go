@@ -32,7 +32,7 @@ type heapItem struct {
 // HeapTimer is a timer of a Heap.
 type HeapTimer struct {
 	f     func()
-	index int // in the heap; -1: the timer fired or was removed
+	index int // in the heap; -1 means that the timer fired or was removed
 }
 
 // NewHeap returns an empty Heap and starts its goroutine.

@@ -3,7 +3,7 @@ package classic
 // Timer is a timer of one of the wheels: Rounds, Hands or Buckets.
 type Timer struct {
 	next, prev *Timer
-	list       *list // the slot of the timer; nil: it fired or was removed
+	list       *list // the slot of the timer; nil means that it fired or was removed
 	f          func()
 	when       int64 // the deadline: in ticks, or in nanoseconds in Buckets
 	rounds     int64 // turns of the wheel that it still has to wait; only Rounds uses it

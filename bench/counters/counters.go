@@ -23,7 +23,7 @@ type Counters struct {
 type slot struct {
 	counters *Counters
 	due      atomic.Int64 // nanoseconds since the base
-	fired    atomic.Int64 // nanoseconds since the base, plus one; 0: it did not fire
+	fired    atomic.Int64 // nanoseconds since the base, plus one; zero means that it did not fire
 }
 
 // New returns the Counters of n timers. It expects that `expected` of them

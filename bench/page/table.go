@@ -53,7 +53,7 @@ type Contestant interface {
 type Row[T Contestant] struct {
 	What  string
 	Value func(T) float64
-	Write func(float64) string // formats a value; nil: Figure
+	Write func(float64) string // formats a value; nil means Figure
 	Best  bool                 // the smallest value is bold
 	Text  func(T) string       // in place of Value
 }

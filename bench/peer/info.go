@@ -8,7 +8,7 @@ type Info struct {
 	Callbacks  string // the goroutine that runs them
 	What       string // a sentence of description
 	Ours       bool
-	Variant    string // the implementation to show if this one was not measured; empty: none
+	Variant    string // the implementation to show if this one was not measured; empty means none
 }
 
 // Names of implementations on the command line and in the raw results.

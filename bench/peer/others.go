@@ -12,7 +12,7 @@ type functions[H any] struct {
 	after  func(d time.Duration, f func()) H
 	remove func(h H) bool
 	reset  func(h H, d time.Duration) bool
-	count  func() int // nil: the number is unknown
+	count  func() int // nil means that the number is unknown
 	close  func()
 }
 

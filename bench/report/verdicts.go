@@ -17,7 +17,7 @@ const (
 )
 
 // none is a target of zero per operation. A value below a thousandth counts as
-// zero: it was not caused by the operation.
+// zero means that it was not caused by the operation.
 func none(what string, value float64) page.Target {
 	return page.Target{What: what, Wanted: "0", Measured: page.Figure(value), Verdict: page.Judge(value < 0.001, value)}
 }

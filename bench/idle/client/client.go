@@ -43,7 +43,7 @@ type Observation struct {
 	Last  time.Duration // start of the last Write that counts as use
 	Gap   time.Duration // longest time between the starts of two such Writes
 	Moved time.Duration // last arrival of data that it does not read; accurate to 20 ms
-	Ended time.Duration // when it saw the close by the server; 0: it did not
+	Ended time.Duration // when it saw the close by the server; zero means that it did not
 }
 
 // Open connects all peers. Each sends hello and begins to talk.

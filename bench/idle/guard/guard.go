@@ -81,7 +81,7 @@ type Info struct {
 	Writes bool // it notices that no data could be sent for too long
 	Inside bool // it works inside Read and Write: its cost for one use cannot be separated
 
-	slack func(timeout time.Duration) time.Duration // nil: none
+	slack func(timeout time.Duration) time.Duration // nil means none
 	open  func(timeout time.Duration) Guard
 }
 

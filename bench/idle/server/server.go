@@ -155,7 +155,7 @@ func byGuard(err error) bool {
 // echo is a connection's handler. It returns when a Read or Write fails.
 func (s *Server) echo(c guard.Conn) (*pusher, error) {
 	state := c.State()
-	var p *pusher // nil: the server answers the peer
+	var p *pusher // nil means that the server answers the peer
 	for {
 		c.Reading()
 		n, err := c.Read(state.Buf)

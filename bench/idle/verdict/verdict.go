@@ -39,7 +39,7 @@ type Case struct {
 	Last  time.Duration // last use
 	Moved time.Duration // last movement of its bytes, if that was later: lateness may count from then
 	Gap   time.Duration // longest time without use by its peer
-	Ended time.Duration // 0: it is open
+	Ended time.Duration // zero means that it is open
 }
 
 // Cases combines the observations of the peers and the server. A frozen peer

@@ -118,7 +118,7 @@ var All = []Info{
 	},
 	{
 		Name: "original", Title: "the original design", Many: 1, Calls: true, open: openOriginal,
-		What: "a sorted set for each minute, and a scanner that takes each second's tasks ([original.md](original.md)); its ticks are at whole seconds",
+		What: "a sorted set for each minute, and a scanner that takes each second's tasks ([redis-original-design.md](redis-original-design.md)); its ticks are at whole seconds",
 	},
 }
 

@@ -5,6 +5,6 @@
 //
 // It loses tasks, calls early, and calls cancelled tasks. It is here to show
 // these faults. For each fault, tests show the original failing and redisstore
-// passing in the same situation. docs/original.md lists the faults, and
-// bench/redis measures the design. No shipped code uses it.
+// passing in the same situation. docs/redis-original-design.md lists the faults,
+// and bench/redis measures the design. No shipped code uses it.
 package original

@@ -12,11 +12,11 @@ func TestThePageNamesTheTestsThatThereAre(t *testing.T) {
 	for _, file := range []string{"faults_test.go", "nodes_test.go"} {
 		there = append(there, found(t, file, `(?m)^func (Test\w+)`)...)
 	}
-	named := found(t, "../../../docs/original.md", "`(Test\\w+)`")
+	named := found(t, "../../../docs/redis-original-design.md", "`(Test\\w+)`")
 	slices.Sort(there)
 	slices.Sort(named)
 	if len(named) != 14 || !slices.Equal(there, named) {
-		t.Errorf("docs/original.md names\n%q\nand there are\n%q", named, there)
+		t.Errorf("docs/redis-original-design.md names\n%q\nand there are\n%q", named, there)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // Each fault has two tests: one shows that the original fails, the other that
-// Foliot's store does not. docs/original.md lists them.
+// Foliot's store does not. docs/redis-original-design.md lists them.
 
 func TestTheOriginalLosesWhatADeadNodeHadTaken(t *testing.T) {
 	addr := redistest.New(t).Addr

@@ -25,7 +25,7 @@ type Receiver struct {
 // round records the calls of the current measurement.
 type round struct {
 	path    string
-	first   []atomic.Int64 // time of each first call, in nanoseconds after began; 0: none yet
+	first   []atomic.Int64 // time of each first call, in nanoseconds after began; zero means none yet
 	began   time.Time
 	came    atomic.Int64 // number of tasks that were called
 	doubled atomic.Int64
