@@ -21,8 +21,8 @@ type caller struct {
 	token     *settings.AccessToken
 	addr      netip.Addr
 	namespace string
-	// all is set for an operator that named no namespace. Lists of the server's
-	// own records then have those of all namespaces.
+	// all is set for an operator that named no namespace. For such a caller, lists
+	// of the server's own records include the records of all namespaces.
 	all      bool
 	operator bool
 }
@@ -35,7 +35,7 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, rt *route)
 		return c, nil
 	}
 	c.addr = s.cfg.ClientAddr(r)
-	if err := s.closed(c.settings, rt); err != nil {
+	if err := s.refuseIfLost(c.settings, rt); err != nil {
 		return c, err
 	}
 	if c.settings.Secured() {
@@ -59,7 +59,7 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, rt *route)
 }
 
 // checkSuspended refuses a request with a token of a suspended namespace,
-// unless it is a read. An operator may still cancel and change existing tasks.
+// unless it is a read. An operator can still cancel and change existing tasks.
 // The store refuses creates of every caller.
 func (c *caller) checkSuspended(rt *route) error {
 	if c.operator || rt.method == http.MethodGet || !c.settings.Namespace(c.namespace).Suspended {
@@ -77,8 +77,8 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, curren
 	hash, ok := bearer(r)
 	// The lookup is by hash, so its time reveals nothing about the token. It comes
 	// before the limit, so that guesses do not lock out a valid token from the
-	// same address. The address may be a proxy, or a machine with another client
-	// that still has an old token.
+	// same address. The address can be that of a proxy, or of a machine with
+	// another client that still has an old token.
 	now := s.now()
 	if token := current.Token(hash, now); ok && token != nil {
 		s.uses.note(token, now)
@@ -150,10 +150,9 @@ func (c *caller) selectNamespace(r *http.Request) error {
 	return nil
 }
 
-// account returns the account that pays for a request under way. Requests about
-// the whole server have an account of their own. So no namespace can take the
-// room of operators that want to suspend it, revoke its tokens or watch the
-// server.
+// account returns the account against which a request under way counts. Requests
+// about the whole server have an account of their own, so no namespace can lock
+// out an operator who wants to suspend it, revoke its tokens or watch the server.
 func (c *caller) account(rt *route) string {
 	if c.all || rt.operator {
 		return settings.AllNamespaces
@@ -162,8 +161,8 @@ func (c *caller) account(rt *route) string {
 }
 
 // revalidate checks that the caller of an accepted request is still authorized.
-// It serves requests that take long, and all changes, because the body may
-// arrive long after the headers.
+// Long requests call it repeatedly. All changes call it, because a body can
+// arrive long after its headers.
 func (s *Server) revalidate(c *caller) error {
 	settings := s.store.Settings()
 	switch {
@@ -179,7 +178,7 @@ func invalidToken() error {
 	return refuse("token_invalid", "Authorization", "the token is unknown, has expired or was revoked")
 }
 
-// actor returns the caller as the audit log names it.
+// actor returns the caller in the form of the audit log.
 func (c *caller) actor() settings.Actor {
 	a := settings.Actor{By: "anonymous"}
 	if id := c.tokenID(); id != "" {
@@ -191,7 +190,7 @@ func (c *caller) actor() settings.Actor {
 	return a
 }
 
-// tokenID returns the id of the caller's token, "" if there is none.
+// tokenID returns the id of the caller's token, or "" if the caller has none.
 func (c *caller) tokenID() string {
 	if c.token == nil {
 		return ""
@@ -200,10 +199,10 @@ func (c *caller) tokenID() string {
 }
 
 // since returns the time when the caller's namespace was created. Older records
-// belonged to a deleted namespace of the same name, and only operators may see
-// them. 0 means no bound.
+// belonged to a deleted namespace of the same name, and only operators are
+// allowed to see them. Zero means no bound.
 func (c *caller) since() task.Millis {
-	if c.operator || c.namespace == task.DefaultNamespace { // it has always existed
+	if c.operator || c.namespace == task.DefaultNamespace { // the default namespace has always existed
 		return 0
 	}
 	return c.settings.Namespace(c.namespace).CreatedAt
@@ -251,6 +250,6 @@ func peer(r *http.Request) netip.Addr {
 		return addr.Addr().Unmap().WithZone("")
 	}
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	addr, _ := netip.ParseAddr(host) // other sockets than TCP have none and share the zero address
+	addr, _ := netip.ParseAddr(host) // connections without an IP address share the zero address
 	return addr.Unmap().WithZone("")
 }

@@ -18,8 +18,8 @@ import (
 const (
 	// maxBackfill bounds the instants of one backfill.
 	maxBackfill = 1000
-	// clientAhead is how far the clock of a client may be ahead of the server's
-	// when it sends the present time as until.
+	// clientAhead is the largest tolerated lead of a client's clock over the
+	// server's clock, for a client that sends the present time as until.
 	clientAhead = time.Minute
 )
 
@@ -60,8 +60,8 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// backfillPart returns the number of tasks to create at once. Together they
-// have no more bytes than a batch.
+// backfillPart returns the number of tasks to create at once. Their total size is
+// at most that of a batch.
 func backfillPart(t *task.Task) int {
 	const record = 1 << 10 // bytes of a task without its texts
 	return max(1, task.MaxBatchBytes/(t.Weight()+record))
@@ -89,8 +89,8 @@ func (e *backfillError) withProgress(detail string) string {
 	return fmt.Sprintf("%s; made %s%d of %d%s: repeat the request later with the same from and until to make the rest, none of them twice", detail, least, e.done.Created, e.done.Instants, there)
 }
 
-// backfill creates the tasks of some instants, and counts them. If one cannot
-// be created, backfill returns the reason; the others are created.
+// backfill creates the tasks of some instants, and counts them. If one task cannot
+// be created, backfill still creates the other tasks, and returns the reason.
 func (s *Server) backfill(r *request, t *task.Task, span recurrence.Span, instants []task.Millis, count *wire.BackfillReply) error {
 	if err := s.revalidate(&r.caller); err != nil {
 		return err

@@ -51,7 +51,7 @@ type batch struct {
 	server  *Server
 	request *request
 	now     task.Millis
-	results []wire.BatchResult // of all items, in order
+	results []wire.BatchResult // the results of all items, in order
 	changes []task.Change
 	places  []int // the index of the item of each change
 }
@@ -96,8 +96,8 @@ func (b *batch) item(r *reader, i int) error {
 	return nil
 }
 
-// checkRate drops the creates for which the namespace's rate has no room. These
-// are the last ones. Each gets the refusal as its result.
+// checkRate removes the creates above the namespace's rate, which are the last
+// creates of the batch. The result of each is the refusal.
 func (b *batch) checkRate() {
 	n := b.request.settings.Namespace(b.request.namespace)
 	taken, _ := b.server.rates.take(n, settings.CreateRate, len(b.changes), time.Now())

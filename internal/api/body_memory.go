@@ -20,18 +20,19 @@ const (
 	freeLoad = 8 << 10
 )
 
-// shares divides a resource among namespaces. A namespace may have as much as
-// it leaves free: half of most if it is alone. So some is always free for a
-// namespace that has nothing.
+// shares divides a resource among namespaces. A namespace can take at most as much
+// as it leaves free, so a namespace that is alone can take half of most.
+// Therefore a part is always free for a namespace that has nothing.
 type shares struct {
 	most int
 
 	mu    sync.Mutex // guards the rest
 	total int
-	of    map[string]int // by namespace; no value is 0
+	of    map[string]int // the units taken, by namespace; no value is 0
 }
 
-// take reports whether namespace may have n more, and takes them.
+// take takes n units for namespace if its share allows them. It reports whether
+// it took them.
 func (l *shares) take(namespace string, n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,14 +47,14 @@ func (l *shares) take(namespace string, n int) bool {
 	return true
 }
 
-// room reports whether namespace may take more.
+// room reports whether the share of namespace allows another unit.
 func (l *shares) room(namespace string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.of[namespace] < l.most-l.total
 }
 
-// add takes n for namespace, even above its share.
+// add takes n units for namespace, even above its share.
 func (l *shares) add(namespace string, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +65,7 @@ func (l *shares) add(namespace string, n int) {
 	l.of[namespace] += n
 }
 
-// give returns n of namespace.
+// give returns n units of namespace.
 func (l *shares) give(namespace string, n int) {
 	if n == 0 {
 		return
@@ -82,7 +83,7 @@ type counted struct {
 	io.Reader
 	loads *shares
 	r     *request
-	free  int // bytes that may be read before the next step is counted
+	free  int // the number of bytes to read before the next step is counted
 }
 
 // Read implements io.Reader. It fails if there is no room for the bytes read.

@@ -10,13 +10,13 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// boundStore is the store as requests use it. While a request waits for the
-// store, it does not count as a running handler. Pages are read in turns, and
-// their memory is counted.
+// boundStore is the store that request handlers use. While a request waits for
+// the store, it does not count as a running handler. Each page waits for a turn
+// (see turns) before it is read, and its memory is counted.
 type boundStore struct{ Store }
 
-// outside runs call without a place among the running handlers, if the request
-// has one.
+// outside runs call. If the request counts as a running handler, it does not
+// count while call runs.
 func outside(ctx context.Context, call func()) {
 	if o := responseOf(ctx); o != nil && o.running {
 		o.pause()
@@ -25,8 +25,8 @@ func outside(ctx context.Context, call func()) {
 	call()
 }
 
-// Get implements Store. It may wait for another machine, or until the disk has
-// synced the task.
+// Get implements Store. It can block until another machine replies, or until the
+// disk has synced the task.
 func (l *boundStore) Get(ctx context.Context, key task.Key) (t *task.Task, err error) {
 	outside(ctx, func() { t, err = l.Store.Get(ctx, key) })
 	if o := responseOf(ctx); err == nil && o != nil && o.reads {
@@ -96,9 +96,9 @@ func (l *boundStore) Audit(ctx context.Context, f settings.AuditFilter, before u
 	return page, err
 }
 
-// inTurn runs work that takes milliseconds of processor time. It waits for a
-// turn, and runs without a place. A request that changes something waits
-// without a limit.
+// inTurn runs work that takes milliseconds of processor time. It waits for a turn
+// first, and the request does not count as a running handler until work has
+// ended. A request that changes something waits without a limit.
 func inTurn(ctx context.Context, work func() error) (err error) {
 	o := responseOf(ctx)
 	if o == nil {
@@ -118,8 +118,8 @@ func inTurn(ctx context.Context, work func() error) (err error) {
 	return err
 }
 
-// boundCluster is the cluster as requests use it: a request has no place while
-// it waits for a reply.
+// boundCluster is the cluster that request handlers use. While a request waits
+// for a reply, it does not count as a running handler.
 type boundCluster struct{ store.Cluster }
 
 // Nodes implements store.Cluster.
@@ -140,10 +140,11 @@ func (c boundCluster) Drain(ctx context.Context, now task.Millis, d store.Drain)
 	return err
 }
 
-// largeDocument is the size from which JSON is decoded in turn, in bytes.
+// largeDocument is the size, in bytes, from which the decoding of JSON waits for
+// a turn.
 const largeDocument = 256 << 10
 
-// document parses the body of r, in turn if it is large.
+// document parses the body of r. If the body is large, it waits for a turn first.
 func (r *request) document(data []byte, read func(*reader) error) error {
 	if len(data) < largeDocument {
 		return document(data, read)

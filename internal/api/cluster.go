@@ -108,7 +108,7 @@ func (s *Server) examineStore(w http.ResponseWriter, r *request) error {
 		return unsupported("the store of this server is embedded: there are no store servers to examine")
 	}
 	var x wire.Examination
-	outside(r.Context(), func() { x.Findings = s.cfg.Examine(r.Context()) }) // the servers of the store may be slow
+	outside(r.Context(), func() { x.Findings = s.cfg.Examine(r.Context()) }) // the servers of the store can be slow
 	s.write(r.Context(), w, jsonType, http.StatusOK, x)
 	return nil
 }
@@ -152,5 +152,5 @@ func (s *Server) drain(w http.ResponseWriter, r *request, d store.Drain) error {
 			return nil
 		}
 	}
-	return &settings.MissingError{What: "node", Name: d.Node} // it has ended since
+	return &settings.MissingError{What: "node", Name: d.Node} // the node has ended since the lookup
 }

@@ -39,9 +39,9 @@ func parseCursor(c string) (string, error) {
 // with a name that begins with a letter.
 const allSchedules = "@~"
 
-// pastSchedules returns the name after which a listing of tasks continues. The
-// records of schedules lie in between and may be many, so a listing skips them
-// all.
+// pastSchedules returns the name after which a listing of tasks continues. It
+// skips the records of schedules, because they are stored among the tasks and can
+// be numerous.
 func pastSchedules(next string) string {
 	if strings.HasPrefix(next, "@") {
 		return allSchedules
@@ -54,8 +54,9 @@ func badCursor() error {
 }
 
 // sealer makes cursors of the audit log. The entries of all namespaces share
-// one sequence of numbers. A readable number would show a namespace how much
-// the others do, so it is encrypted with a random key that is never stored.
+// one sequence of numbers. A readable number would show a namespace how active
+// other namespaces are, so it is encrypted with a random key that is never
+// stored.
 type sealer struct{ block cipher.Block }
 
 func newSealer() sealer {
@@ -75,7 +76,7 @@ func mark(namespace string) []byte {
 	return sum[:8]
 }
 
-// seal returns the cursor for a number, "" for 0.
+// seal returns the cursor for a number, or "" for 0.
 func (s sealer) seal(namespace string, n uint64) string {
 	if n == 0 {
 		return ""

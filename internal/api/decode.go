@@ -14,9 +14,9 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// decodeTask reads the task in a request. Absent fields take the defaults of
-// its queue, which may be the last field, or keep the values in s. It validates
-// only the form of the JSON.
+// decodeTask reads the task in a request. Absent fields take the defaults of the
+// queue, or keep the values in s. The queue can be the last field, so defaults is
+// called at the end. decodeTask validates only the form of the JSON.
 func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {
 	var at, delay bool
 	f := taskFields{spec: s, bodyLimit: bodyLimit}
@@ -55,7 +55,7 @@ func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec,
 type taskFields struct {
 	spec      *task.Spec
 	bodyLimit int
-	request   bool // http was given
+	request   bool // set if the field http was given
 	given     given
 }
 
@@ -98,8 +98,8 @@ func (f *taskFields) fillDefaults(defaults func(queue string) task.Spec) error {
 	return nil
 }
 
-// given reports which fields the client set, of those with defaults in the
-// queue.
+// given records which fields the client set, among the fields that have defaults
+// in the queue.
 type given struct {
 	timeout, expireAfter, onDead                bool
 	maxAttempts, minBackoff, maxBackoff, maxAge bool
@@ -185,7 +185,7 @@ func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 	default:
 		var raw []byte
 		if raw, err = r.Raw(limit); err == nil {
-			body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the document's buffer is used again
+			body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the buffer of the document is reused
 		}
 	}
 	if errors.Is(err, decode.ErrOver) || err == nil && len(body.Bytes) > limit {
@@ -198,9 +198,10 @@ func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 	return err
 }
 
-// oneBody returns the body that was given in both ways. showBody writes both
-// for JSON if no JSON value shows its bytes. The bytes are those of
-// body_base64, and both must be the same value.
+// oneBody returns the body of a request that has both body and body_base64. A
+// reply of showBody has both fields if no JSON value shows the bytes of a JSON
+// body. The result has the bytes of body_base64. Both fields must have the same
+// value.
 func oneBody(value, exact task.Body) (task.Body, error) {
 	if value.Kind == task.BinaryBody {
 		value, exact = exact, value
@@ -212,7 +213,7 @@ func oneBody(value, exact task.Body) (task.Body, error) {
 	case task.TextBody:
 		shown, _ = json.Marshal(string(value.Bytes)) // marshalling a string cannot fail
 	}
-	if exact.Kind != task.BinaryBody || !decode.Same(shown, exact.Bytes) {
+	if exact.Kind != task.BinaryBody || !decode.Equal(shown, exact.Bytes) {
 		return task.Body{}, refuse("two_bodies", "", "body and body_base64 are not the same JSON value: send one of them")
 	}
 	return task.Body{Kind: task.JSONBody, Bytes: exact.Bytes}, nil
@@ -234,8 +235,8 @@ func (r *reader) base64(limit int) (task.Body, error) {
 	return task.Body{Kind: task.BinaryBody, Bytes: b}, nil
 }
 
-// name reads a name. It refuses an empty one, which would later mean that none
-// was given.
+// name reads a name. It refuses an empty name, because later code treats it as an
+// absent field.
 func (r *reader) name() (string, error) {
 	s, err := r.Text()
 	if err == nil && s == "" {
@@ -258,7 +259,8 @@ func (r *reader) traceparent() (string, error) {
 }
 
 func (r *reader) textMap() (map[string]string, error) {
-	// A task has no room for more: its bytes are bounded, and all names differ.
+	// A task cannot have more headers: their bytes are bounded, and all names
+	// differ.
 	const most = task.MaxHeaderBytes
 	m := map[string]string{}
 	err := r.Object(func(key []byte) (err error) {

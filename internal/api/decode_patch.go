@@ -2,8 +2,8 @@ package api
 
 import "github.com/foliot/foliot/internal/task"
 
-// decodePatch reads a patch. Absent fields stay nil. Fields that are null point
-// into defaults, which the caller fills when it knows the queue.
+// decodePatch reads a patch. Absent fields stay nil. A field that is null points
+// to a field of defaults, which the caller fills after it knows the queue.
 func (r *reader) decodePatch(p *task.Patch, defaults *task.Spec, bodyLimit int) error {
 	var at, delay bool
 	var when task.When

@@ -4,7 +4,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 )
 
-// decodeQueue reads the settings of a queue. Absent fields set nothing.
+// decodeQueue reads the settings of a queue. Absent fields leave q unchanged.
 func (r *reader) decodeQueue(q *settings.QueueSettings) error {
 	return r.Object(func(key []byte) (err error) {
 		switch string(key) {

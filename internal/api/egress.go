@@ -6,8 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// egress reports whether tasks may call a URL. The server resolves the host,
-// which may take seconds, but does not connect.
+// egress replies whether tasks are allowed to call a URL. The server resolves the
+// host, which can take seconds, but does not connect.
 func (s *Server) egress(w http.ResponseWriter, r *request) error {
 	if s.cfg.Egress == nil {
 		return unsupported("this server has no explanation of its egress policy")

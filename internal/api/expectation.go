@@ -18,8 +18,9 @@ type expectation struct {
 	want  int
 	found int
 
-	// seen has a hash of each name, sorted. A collision is harmless: with a
-	// million tasks, once in 2^44 a task that was not counted is changed.
+	// seen has a hash of each counted name, sorted. A collision is unlikely: with
+	// a million tasks, a task that was not counted is changed with a probability
+	// of 1 in 2^44.
 	seen []uint64
 	seed maphash.Seed
 }
@@ -59,8 +60,8 @@ func (e *expectation) count(tasks []*task.Task) {
 	}
 }
 
-// differs ends the count. It returns an error if the number differs from the
-// expected one.
+// differs ends the count. It returns an error if the number of counted tasks is
+// not the expected number.
 func (e *expectation) differs() error {
 	if e.found != e.want {
 		return &countError{want: e.want, found: e.found}

@@ -8,13 +8,12 @@ import (
 )
 
 // guard protects the server from requests that a browser sends for a page of
-// another site. Such a page can reach every address that its visitor reaches,
-// loopback included. Browsers mark these requests, and guard refuses them.
+// another site. Such a page can reach every address that its visitor can reach,
+// including loopback. Browsers mark these requests, and guard refuses them.
 //
-// A page can also map its own host name to the server's address (DNS
-// rebinding), and then its requests have no mark. So each request must have a
-// Host that the server knows. There are no CORS headers: no other site may read
-// replies.
+// A page can also map its own host name to the server's address (DNS rebinding).
+// The browser does not mark such a request, so guard requires a Host that the
+// server knows. There are no CORS headers, so no other site can read replies.
 type guard struct {
 	hosts       map[string]bool // lower case, without port
 	crossOrigin *http.CrossOriginProtection
@@ -40,7 +39,7 @@ func (g *guard) check(r *http.Request) error {
 	return crossOrigin(g.crossOrigin.Check(r))
 }
 
-// checkOrigin refuses requests that a page of another site sends, GET included.
+// checkOrigin refuses requests that a page of another site sends, including GET.
 func (g *guard) checkOrigin(r *http.Request) error {
 	asked := *r
 	asked.Method = http.MethodPost // a GET would pass

@@ -13,26 +13,26 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// liveFor is the time for which all viewers get the same sample. So the cost of
-// samples does not grow with the number of viewers.
+// liveFor is the time for which all viewers get the same sample, so that the cost
+// of samples does not grow with the number of viewers.
 const liveFor = time.Second
 
 // samples has the last sample of live data. The zero value is ready.
 type samples struct {
-	last   atomic.Pointer[liveSample] // written by the request that takes it
+	last   atomic.Pointer[liveSample] // written by the request that takes the sample
 	taking sync.Mutex
 }
 
 // liveSample is the activity of the server at one moment.
 type liveSample struct {
 	at    time.Time
-	live  wire.Live // of all namespaces
-	views sync.Map  // view to []byte, its JSON
+	live  wire.Live // the data of all namespaces
+	views sync.Map  // maps a view to its JSON, a []byte
 }
 
 // view is the part of a sample that a caller sees.
 type view struct {
-	namespace string // "": all
+	namespace string // empty means all
 	operator  bool
 }
 
@@ -60,7 +60,7 @@ func (s *Server) live(w http.ResponseWriter, r *request) error {
 }
 
 // read returns the JSON of a view. While one request takes a sample, other
-// requests get the last one, unless it is too old.
+// requests get the last sample, unless it is too old.
 func (s *samples) read(r *request, v view, take func() wire.Live) ([]byte, error) {
 	const stale = 3 * liveFor
 	now, last := time.Now(), s.last.Load()
@@ -81,8 +81,8 @@ func (s *samples) read(r *request, v view, take func() wire.Live) ([]byte, error
 	return s.render(r, last, v)
 }
 
-// render returns the JSON of a view of a sample. It encodes each view once, and
-// large views in turn.
+// render returns the JSON of a view of a sample. It encodes each view once. The
+// encoding of a large view waits for a turn.
 func (s *samples) render(r *request, from *liveSample, v view) (body []byte, err error) {
 	if body, ok := from.views.Load(v); ok {
 		return body.([]byte), nil
@@ -126,8 +126,8 @@ func (v view) of(l wire.Live, current *settings.Settings) wire.Live {
 	return l
 }
 
-// only returns the items for which keep is true. It copies no others, because
-// there may be very many.
+// only returns the items for which keep is true. It copies only these, because
+// all can be a very large slice.
 func only[T any](all []T, keep func(*T) bool) []T {
 	some := []T{}
 	for i := range all {

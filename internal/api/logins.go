@@ -9,9 +9,9 @@ import (
 	"github.com/foliot/foliot/internal/tokenbucket"
 )
 
-// The number of invalid tokens that an address may send: loginBurst at once,
-// then loginRate a second. A token has 256 random bits, so guessing is
-// hopeless. The limit keeps guesses out of the log and off the processor.
+// The limits of invalid tokens from one address: loginBurst at once, and after
+// that loginRate a second. A token has 256 random bits, so guessing is hopeless.
+// The limits protect the log and the processor from guesses.
 const (
 	loginBurst = 10
 	loginRate  = 1.0 / 6
@@ -21,8 +21,8 @@ const (
 )
 
 // logins limits failed logins by client address. A client above the limit must
-// wait. A request with a valid token is never limited: many clients may share
-// one address, and one client with an old token must not lock out the others.
+// wait. A request with a valid token is never limited: many clients can share one
+// address, and a client with an old token must not lock out the other clients.
 // The zero value is ready.
 type logins struct {
 	known atomic.Int64 // len(addrs); written with mu held, read without: if 0, valid requests skip the lock
@@ -31,7 +31,7 @@ type logins struct {
 	addrs map[netip.Addr]tokenbucket.Bucket
 }
 
-// wait returns the time until addr may fail again; 0 means now.
+// wait returns the time until addr is allowed to fail again. Zero means now.
 func (l *logins) wait(addr netip.Addr, now time.Time) time.Duration {
 	if l.known.Load() == 0 {
 		return 0
@@ -63,9 +63,10 @@ func (l *logins) failed(addr netip.Addr, now time.Time) {
 }
 
 // makeRoomLocked examines a few addresses, in the random order of the map, and
-// forgets those with a full bucket. It examines more than are added, so all of
-// them go in time. If there is still no room, it forgets the one with the
-// fewest failures. It must be called with mu held.
+// forgets those with a full bucket. It examines more addresses than are added,
+// so each such address is forgotten in time. If there is still no room, it
+// forgets the examined address with the fewest failures. It must be called with
+// mu held.
 func (l *logins) makeRoomLocked(now time.Time) {
 	const few = 8
 	var best netip.Addr

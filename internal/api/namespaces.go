@@ -33,7 +33,7 @@ func (s *Server) listNamespaces(w http.ResponseWriter, r *request) error {
 
 // holdings is the content of a namespace.
 type holdings struct {
-	task.Counts // of its tasks
+	task.Counts // the counts of its tasks
 	schedules   int64
 }
 
@@ -97,7 +97,7 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	n := r.settings.Namespace(name)
-	if n == nil { // or it was created just now
+	if n == nil { // or the namespace was created just now
 		n = &settings.NamespaceSettings{Name: name}
 	}
 	if _, err := s.configure(w, r, "namespace", settings.DropNamespace{Name: name}); err != nil {
@@ -147,9 +147,9 @@ func (r *reader) decodeNamespace(n *settings.NamespaceSettings) error {
 
 const suspendIt = "to stop the namespace, set suspended"
 
-// bound reads a limit with read. null sets no limit, and 0 is refused: it may
-// come from a wrong computation, or from a number too small for its type, and
-// must not mean "no limit". stop describes how to stop the limited work.
+// bound reads a limit with read. null means no limit. bound refuses 0, which must
+// not mean "no limit": it can come from a wrong computation, or from a number too
+// small for its type. stop describes how to stop the limited work.
 func bound[N int | int64 | float64](r *reader, read func() (N, error), stop string) (N, error) {
 	if r.Null() {
 		return 0, nil

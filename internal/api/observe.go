@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// observedMethods are the methods with a metric of their own: a client may send
-// any other word.
+// observedMethods are the methods that have a metric of their own. A client can
+// send any other word as the method.
 var observedMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 // unrouted replaces a path or method that a client made up. Otherwise clients

@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// A trigger and a backfill create tasks like any others. Their names derive
-// from the request, so a repeated request finds them.
+// A trigger and a backfill create ordinary tasks. The names of these tasks derive
+// from the request, so a repeated request finds the tasks of the first one.
 
 func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
 	key, err := idempotencyKey(r.Request)
@@ -36,8 +36,8 @@ func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
 	return s.createSpec(w, r, at, spec, idem)
 }
 
-// condition returns the schedule in the path of r. stale is the error if its
-// version is not the one that r requires.
+// condition returns the schedule in the path of r. If its version is not the one
+// that r requires, stale is the error to return.
 func (s *Server) condition(r *request) (t *task.Task, stale, err error) {
 	cond, err := precondition(r.Request)
 	if err != nil {
@@ -99,8 +99,8 @@ func (s *Server) previewSchedule(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// ruleError returns the error for a schedule with a rule that this server
-// cannot follow.
+// ruleError returns the error for a schedule whose rule yields no instants on this
+// server.
 func ruleError(t *task.Task, err error) error {
 	return &settings.BusyError{What: "schedule", Name: t.ScheduleName(), Why: err.Error()}
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// anyProblem is the component for problems without one of their own.
+// anyProblem is the component for problems that have no component of their own.
 const anyProblem = "Problem"
 
 // refusals returns the statuses of the problems that the route describes. Every
-// route may return others too.
+// route can return further problems.
 func (r *route) refusals() []int {
 	if r.public {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// A handler returns its error, fail writes it as a problem, and the tables of
-// this package map it to HTTP. No error takes another way.
+// Handlers return errors. The tables of this package map each error to HTTP, and
+// fail writes it as a problem. No error reaches a client in another way.
 
 // sentinels maps the errors of the store contract to codes.
 var sentinels = []struct {
@@ -150,8 +150,8 @@ func newProblem(code, detail, field string) wire.Problem {
 	return wire.Problem{Type: wire.ProblemDocs + code, Title: http.StatusText(status), Status: status, Detail: detail, Code: code, Field: clipPath(field)}
 }
 
-// clipPath bounds the path of a field. JSON that is nested too deep has a very
-// long path.
+// clipPath shortens the path of a field, because the path is very long for JSON
+// that is nested too deep.
 func clipPath(path string) string {
 	const longest = 512
 	if len(path) <= longest {
@@ -178,8 +178,8 @@ func (e *factsError) Within(key []byte) error { return &factsError{decode.Within
 func (e *factsError) Error() string { return e.err.Error() }
 func (e *factsError) Unwrap() error { return e.err }
 
-// suggest adds the known name that is spelled most like a wrong one, "" for
-// none.
+// suggest adds to err the known name that is spelled most like a wrong name. If
+// name is "", it adds none.
 func suggest(err error, name string) error {
 	if name == "" {
 		return err
@@ -211,9 +211,10 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.write(r.Context(), w, wire.ProblemType, p.Status, p)
 }
 
-// delayRefusal delays a reply with status 429. A client that repeats at once would
-// otherwise occupy a processor with refused requests. Retry-After is never
-// shorter than the delay. Some refusals by a rate are cheap and not delayed.
+// delayRefusal delays a reply with status 429. Without the delay, a client that
+// repeats at once would occupy a processor with refused requests. Retry-After is
+// never shorter than the delay. Some refusals by a rate are not delayed, because
+// they are cheap.
 func (s *Server) delayRefusal(ctx context.Context, w http.ResponseWriter, code string) {
 	out, ok := w.(*response)
 	if !ok || s.delayed.Load() >= maxDelayed || code != "too_many_at_once" && s.rates.freeRefusal(out.namespace, time.Now()) {
@@ -241,7 +242,7 @@ const (
 	maxDelayed = 1 << 12
 )
 
-// lastingEvery is how often a lasting failure is logged.
+// lastingEvery is the interval at which a lasting failure is logged.
 const lastingEvery = 10 * time.Second
 
 // logsFailure reports whether the reply p to a failed request is logged. A

@@ -2,9 +2,9 @@ package api
 
 import "github.com/foliot/foliot/internal/task"
 
-// problemTypes lists the codes that a problem can have. The codes of package
-// task's field and state errors are among them. OpenAPI prints the list, and
-// docs/api.md has it with an anchor for each code.
+// problemTypes lists the codes that a problem can have, including the codes of
+// package task's field and state errors. OpenAPI prints the list, and docs/api.md
+// has it with an anchor for each code.
 var problemTypes = []struct {
 	Code    string
 	Status  int

@@ -95,13 +95,15 @@ func instructions(r *http.Request, spec *task.Spec, given *given) error {
 	return nil
 }
 
-// forwardPrefix begins the names of headers that the task must send, without
-// the prefix. No proxy in front of this server adds one.
+// forwardPrefix begins the names of headers that the task must send. The task
+// sends them without the prefix. No proxy in front of this server adds such a
+// header.
 const forwardPrefix = "Foliot-Forward-"
 
-// contentHeaders describe the body, and the task sends them unchanged. Other
-// headers belong to this request. Proxies add some of them: the identity and
-// address of the caller, tokens and certificates. No receiver must get those.
+// contentHeaders describe the body, and the task sends them unchanged. All other
+// headers belong to this request. Some of those are added by proxies: the
+// identity and address of the caller, tokens and certificates. No receiver must
+// get them.
 var contentHeaders = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Digest"}
 
 // forwarded returns the headers that the task of a published request sends.
@@ -120,8 +122,9 @@ func forwarded(h http.Header) map[string]string {
 	return sent
 }
 
-// publishedBody reads a body of any type. The kind of the body affects only how
-// reads show it: its headers are sent with it.
+// publishedBody reads a body of any type. The kind of the body affects only the
+// form in which reads show it, because the task sends the headers that describe
+// the body.
 func (s *Server) publishedBody(w http.ResponseWriter, r *request, q *task.Request) error {
 	var buf bytes.Buffer
 	err := s.readBody(w, r, s.cfg.BodyLimit, &buf)
@@ -172,8 +175,8 @@ func published(err error) error {
 	return refuse(field.Code, path, field.Detail)
 }
 
-// fingerprint returns the parts by which a repeat is recognised: the request of
-// the publisher, without headers that differ between tries, such as traces.
+// fingerprint returns the parts of a publish request by which a repeat is
+// recognised. It leaves out headers that differ between repeats, such as traces.
 func fingerprint(r *request, body []byte) [][]byte {
 	parts := [][]byte{[]byte("publish"), []byte(r.query.Get("url")), body, []byte(r.Header.Get("Content-Type"))}
 	for _, p := range publishHeaders {

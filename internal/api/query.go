@@ -23,7 +23,7 @@ type param struct {
 	enum        []string
 	repeated    bool
 	required    bool
-	low, high   int // of an integer
+	low, high   int // the bounds of an integer
 }
 
 const (
@@ -201,9 +201,9 @@ func (f *listFilter) keep(s *settings.Settings, now task.Millis, page []*task.Ta
 	return slices.DeleteFunc(page, func(t *task.Task) bool { return t.State == task.Scheduled && holdOf(s, now, t) == settings.NotHeld })
 }
 
-// dueBounds reads due_before and due_after. Due times are whole milliseconds,
-// so a finer bound is rounded in the direction that keeps the result. 0 would
-// mean no bound, and no task is due before it.
+// dueBounds reads due_before and due_after. Due times are whole milliseconds, so
+// a finer bound is rounded in the direction that does not change the result. A
+// bound of 0 would mean no bound, so it is replaced: no task is due before 0.
 func dueBounds(f *task.Filter, q url.Values) error {
 	if q.Has("due_before") {
 		t, err := parseTime("due_before", q.Get("due_before"))
@@ -239,7 +239,7 @@ func page(q url.Values) (p task.Page, err error) {
 	return p, err
 }
 
-// boolean returns the value of a boolean parameter, false if it is absent.
+// boolean returns the value of a boolean parameter, or false if it is absent.
 func boolean(q url.Values, name string) (bool, error) {
 	switch q.Get(name) {
 	case "true":

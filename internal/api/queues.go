@@ -62,8 +62,8 @@ func (s *Server) getQueue(w http.ResponseWriter, r *request) error {
 	return s.replyQueue(w, r, http.StatusOK, name, r.settings.Queue(r.namespace, name))
 }
 
-// knows refuses a queue without settings and tasks: its name is probably
-// misspelled.
+// knows refuses a queue that has neither settings nor tasks, because its name is
+// probably misspelled.
 func (s *Server) knows(r *request, name string) error {
 	if r.settings.Queue(r.namespace, name).Version != 0 {
 		return nil
@@ -130,7 +130,7 @@ func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
 }
 
 // editQueue applies an edit to a queue that exists. The edit depends only on
-// path, query and headers. checks may refuse it.
+// path, query and headers. checks can refuse the edit.
 func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, edit func(string, task.Precondition) settings.Edit, checks ...func() error) error {
 	name, cond, err := r.queue()
 	if err != nil {
@@ -182,7 +182,7 @@ func (r *request) queueName() (string, error) {
 	return name, task.ValidateName("queue", name)
 }
 
-// queueAfter returns the queue as an edit left it. Later edits of other
+// queueAfter returns the queue directly after an edit. Later edits of other
 // requests do not belong in the reply.
 func queueAfter(changes []settings.SettingChange) *settings.QueueSettings {
 	for _, c := range changes {
@@ -202,7 +202,7 @@ func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name 
 	return s.replySetting(w, r, status, q.Version, q.ETag(), showQueue(q, name, counts[name], s.now()))
 }
 
-// showQueue returns a queue as the API shows it now.
+// showQueue returns a queue in the form that the API shows now.
 func showQueue(q *settings.QueueSettings, name string, counts task.Counts, now task.Millis) wire.Queue {
 	shown := wire.Queue{
 		QueueInput: wire.QueueInput{

@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/tokenbucket"
 )
 
-// rates bounds how fast each namespace creates, changes, reads and edits at
-// this server. The store bounds the number and bytes of tasks. The zero value
+// rates bounds the rates at which each namespace creates, changes, reads and edits
+// at this server. The store bounds the number and bytes of tasks. The zero value
 // is ready.
 type rates struct {
 	mu      sync.Mutex // guards buckets
@@ -48,8 +48,8 @@ func (r *rates) wait(ns *settings.NamespaceSettings, rate settings.Rate, now tim
 	return r.bucketLocked(rateKey{ns.Name, rate}).Wait(now, limit.PerSecond, limit.Burst)
 }
 
-// freeRefusal takes one of the 20 refusals a second that namespace gets without
-// delay. It reports false if none is left.
+// freeRefusal takes one of the 20 refusals a second that namespace gets without a
+// delay. It reports whether one was left.
 func (r *rates) freeRefusal(namespace string, now time.Time) bool {
 	const each = 20
 	r.mu.Lock()
@@ -58,8 +58,8 @@ func (r *rates) freeRefusal(namespace string, now time.Time) bool {
 	return taken == 1
 }
 
-// debit takes n units even if they are not available: later requests wait for
-// them. The wait is at most a minute, so that one request does not stop the
+// debit takes n units even if they are not available. In that case later requests
+// wait for them, for at most a minute, so that one request does not stop the
 // namespace for a day.
 func (r *rates) debit(ns *settings.NamespaceSettings, rate settings.Rate, n int, now time.Time) {
 	const longest = 60 // seconds
@@ -72,8 +72,8 @@ func (r *rates) debit(ns *settings.NamespaceSettings, rate settings.Rate, n int,
 	r.bucketLocked(rateKey{ns.Name, rate}).Overdraw(now, n, limit.PerSecond, limit.Burst+longest*limit.PerSecond)
 }
 
-// takeAll takes n units if one is available: later requests wait for the rest.
-// Otherwise it takes none, and returns the time until one is.
+// takeAll takes n units if one is available, and later requests wait for the
+// rest. If none is available, it takes none and returns the time until one is.
 func (r *rates) takeAll(ns *settings.NamespaceSettings, rate settings.Rate, n int, now time.Time) (wait time.Duration) {
 	limit := ns.Limit(rate)
 	if limit.None() || n == 0 {
@@ -114,9 +114,9 @@ func (s *Server) checkRate(w http.ResponseWriter, r *request, rate settings.Rate
 	return nil
 }
 
-// checkCreateRate is checkRate for a request that creates many tasks. It
-// accepts the request if one create is allowed: if the creates exceed the
-// burst, no repeat would ever be accepted.
+// checkCreateRate is checkRate for a request that creates many tasks. It accepts
+// the request if one create is allowed. A stricter rule would never accept a
+// request with more creates than the burst.
 func (s *Server) checkCreateRate(w http.ResponseWriter, r *request, creates int) error {
 	n := r.quotas()
 	if wait := s.rates.takeAll(n, settings.CreateRate, creates, time.Now()); wait > 0 {
@@ -125,9 +125,9 @@ func (s *Server) checkCreateRate(w http.ResponseWriter, r *request, creates int)
 	return nil
 }
 
-// checkPutRate is checkRate for a PUT. It takes a create. A PUT that replaces a
-// record also takes a change afterwards, by changed. So it is refused while no
-// change is available.
+// checkPutRate is checkRate for a PUT. It takes a create. For a PUT that replaces a
+// record, changed takes a change afterwards, so checkPutRate refuses the PUT
+// while no change is available.
 func (s *Server) checkPutRate(w http.ResponseWriter, r *request) error {
 	if err := s.checkChangeRate(w, r); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (s *Server) checkPutRate(w http.ResponseWriter, r *request) error {
 	return s.checkRate(w, r, settings.CreateRate)
 }
 
-// checkChangeRate is checkRate for a request that does not know its number of
-// changes yet. It takes none: changed does.
+// checkChangeRate is checkRate for a request whose number of changes is not known
+// yet. It takes none, because changed takes them afterwards.
 func (s *Server) checkChangeRate(w http.ResponseWriter, r *request) error {
 	n := r.quotas()
 	if wait := s.rates.wait(n, settings.ChangeRate, time.Now()); wait > 0 {
@@ -154,7 +154,7 @@ func overRate(n *settings.NamespaceSettings, rate settings.Rate) error {
 	return &settings.RateError{Namespace: n.Name, Rate: rate, Limit: n.Limit(rate).PerSecond}
 }
 
-// refusedWhole reports whether err means that the store made no part of a
+// refusedWhole reports whether err means that the store made no part of the
 // change.
 func refusedWhole(err error) bool {
 	var quota *task.QuotaError

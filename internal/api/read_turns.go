@@ -15,21 +15,22 @@ const (
 )
 
 // turns bounds work that takes milliseconds of processor time: pages of lists,
-// and the decoding of large bodies. Only a few run at once, so that goroutines
-// that deliver find a processor. Each namespace has a queue of waiting
-// requests, and the queues take turns.
+// and the decoding of large bodies. A turn is the right to do such work. Only a
+// few turns exist, so that goroutines that deliver find a free processor. Each
+// namespace has a queue of waiting requests, and the queues get turns in
+// round-robin order.
 type turns struct {
-	most, each int // turns at once: of all namespaces, and of one
+	most, each int // the maximum number of turns at once: of all namespaces, and of one
 
 	mu      sync.Mutex // guards the rest
 	running int
-	of      map[string]int // running, by namespace; no value is 0
+	of      map[string]int // the number of turns in use, by namespace; no value is 0
 	queues  map[string][]chan struct{}
 	order   []string // namespaces with a queue, the next one first
 }
 
-// newTurns returns turns for work on a processor of this machine or, if remote,
-// for work that mostly waits for another machine.
+// newTurns returns the turns for work on the processors of this machine. If remote
+// is set, the work mostly waits for another machine.
 func newTurns(remote bool) turns {
 	most := max(1, runtime.GOMAXPROCS(0)/2)
 	if remote {
@@ -38,9 +39,9 @@ func newTurns(remote bool) turns {
 	return turns{most: most, each: max(1, most/2), of: map[string]int{}, queues: map[string][]chan struct{}{}}
 }
 
-// enter waits for a turn of namespace. The caller must end it with leave. It
-// reports false if none came in time, or ctx ended. A patient caller waits
-// until ctx ends, however long the queue is.
+// enter waits for a turn of namespace, which the caller must end with leave. It
+// reports false if it got no turn in time, or if ctx ended. If patient is set, it
+// waits until ctx ends, for any length of the queue.
 func (t *turns) enter(ctx context.Context, namespace string, patient bool) bool {
 	t.mu.Lock()
 	if len(t.queues[namespace]) == 0 && t.fitsLocked(namespace) {
@@ -72,7 +73,7 @@ func (t *turns) enter(ctx context.Context, namespace string, patient bool) bool 
 	case <-ctx.Done():
 	case <-over:
 	}
-	if !t.abandon(namespace, granted) { // it got the turn just now
+	if !t.abandon(namespace, granted) { // the waiter got its turn just now
 		t.leave(namespace)
 	}
 	return false
@@ -103,7 +104,7 @@ func (t *turns) leave(namespace string) {
 	}
 }
 
-// fitsLocked reports whether namespace may have one more turn now. It must be
+// fitsLocked reports whether namespace can have one more turn now. It must be
 // called with mu held.
 func (t *turns) fitsLocked(namespace string) bool {
 	return t.running < t.most && t.of[namespace] < t.each

@@ -14,10 +14,10 @@ import (
 	"github.com/foliot/foliot/internal/tokenbucket"
 )
 
-// The audit entries that refusals can make in a minute: refusalsOfOne for each
-// namespace and for unknown tokens, refusalsOfAll together. Further refusals of
-// a namespace are counted in one entry. So no client can fill the log or the
-// disk with guesses.
+// The limits of the audit entries that refusals make in a minute: refusalsOfOne
+// for each namespace and for unknown tokens, and refusalsOfAll in total. Further
+// refusals of a namespace are counted in one entry, so no client can fill the log
+// or the disk with guesses.
 const (
 	refusalsOfOne = 10
 	refusalsOfAll = 50
@@ -30,14 +30,14 @@ type refusals struct {
 	mu     sync.Mutex // guards everything below
 	seen   map[refusal]*refused
 	of     map[string]int       // number of keys in seen, by namespace
-	beyond map[refusal]*refused // keys have only a namespace and an action
+	beyond map[refusal]*refused // its keys have only a namespace and an action
 }
 
 // refusal is the common part of the refusals in one entry.
 type refusal struct {
 	action    string
 	namespace string // the token's; "" if the token is unknown
-	token     string // its ID; "": it is unknown
+	token     string // its ID; empty means that it is unknown
 	addr      netip.Addr
 	route     string // "GET /v1/backup"
 	code      string // of the problem

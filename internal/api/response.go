@@ -43,9 +43,9 @@ type response struct {
 	held      int    // bytes counted in Server.replies
 	counted   bool   // in Server.underWay
 
-	status int       // 0: nothing was written yet
+	status int       // zero means that nothing was written yet
 	paced  bool      // the deadline moves with the bytes written
-	end    time.Time // the end of the reply at the latest; zero: no limit
+	end    time.Time // the end of the reply at the latest; zero means no limit
 }
 
 // newPlaces returns the places of running handlers.

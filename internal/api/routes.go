@@ -35,7 +35,7 @@ type route struct {
 
 	query   []param // others are refused: a misspelled filter would match every task
 	headers []param // headers with a description
-	body    any     // a value of the body's type; nil: none
+	body    any     // a value of the body's type; nil means none
 	bodies  []string
 	replies []reply
 
@@ -48,7 +48,7 @@ type route struct {
 type reply struct {
 	status int
 	about  string
-	body   any    // a value of its type; nil: none
+	body   any    // a value of its type; nil means none
 	media  string // default: application/json
 	tagged bool   // has an ETag
 	placed bool   // has a Location

@@ -121,14 +121,14 @@ func (c Config) withDefaults() Config {
 type Server struct {
 	cfg     Config
 	store   *boundStore
-	nodes   store.Cluster // nil: an embedded store
+	nodes   store.Cluster // nil means that the store is embedded
 	guard   *guard
 	mux     *http.ServeMux
 	openAPI func() openAPI // built at the first call
 	cursors sealer
 	started time.Time
 
-	latch    latch
+	latch    tokenGuard
 	logins   logins
 	refusals refusals
 	uses     uses

@@ -122,7 +122,7 @@ func (r *reader) later(now task.Millis) (task.Millis, error) {
 // end reads one of two alternative fields, an instant or a duration.
 type end struct {
 	now   func() task.Millis // called when a field is read
-	at    task.Millis        // 0: neither was given
+	at    task.Millis        // zero means that neither was given
 	field string
 }
 

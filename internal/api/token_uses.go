@@ -11,7 +11,7 @@ import (
 // uses records the last use of each token since the start. The zero value is
 // ready.
 type uses struct {
-	byToken sync.Map // settings.SettingKey to *atomic.Int64, which is Millis; 0: unused since the last call
+	byToken sync.Map // settings.SettingKey to *atomic.Int64, which is Millis; zero means that the token was not used since the last call
 }
 
 func (u *uses) note(t *settings.AccessToken, now task.Millis) {

@@ -51,7 +51,7 @@ func TestEveryCallInEveryState(t *testing.T) {
 		state  string
 		status int
 		code   string // expected code
-		after  string // expected state; "": no task
+		after  string // expected state; empty means no task
 	}{
 		{create, "absent", 201, "", "scheduled"},
 		{create, "scheduled", 409, "exists", "scheduled"},

@@ -11,9 +11,9 @@ import (
 )
 
 // Reader parses one JSON document strictly and in one pass. It checks syntax,
-// UTF-8, nesting and duplicate keys, also in values that are only stored, such
-// as the body of a task. encoding/json accepts documents that another parser
-// may read differently: it takes the last of two equal keys, and replaces
+// UTF-8, nesting and duplicate keys, including in values that are only stored,
+// such as the body of a task. encoding/json accepts documents that another parser
+// might read differently: it takes the last of two equal keys, and replaces
 // invalid characters.
 //
 // Its errors are *task.FieldError. Their path begins at the reader's position.
@@ -22,12 +22,12 @@ type Reader struct {
 	data  []byte
 	pos   int
 	depth int
-	keys  [][]byte // of the objects that are open, the innermost last
-	until int      // the position at which a stored value must have ended; 0: no bound
+	keys  [][]byte // the keys of the open objects, the innermost last
+	until int      // the position at which a stored value must have ended; zero means no bound
 	yield int      // the position at which other goroutines run next
 
-	// lenient is set to find the end of a value that was already refused. Only an
-	// error that hides the end counts then.
+	// lenient is set to find the end of a value that was already refused. While it
+	// is set, the only errors are those that make the end impossible to find.
 	lenient bool
 }
 
@@ -98,17 +98,17 @@ func (r *Reader) Object(member func(key []byte) error) error {
 // ErrOver stops the parsing of a value that is longer than its limit.
 var ErrOver = errors.New("over the limit")
 
-// YieldStep is the number of bytes that are read before other goroutines run,
-// about a millisecond. The scheduler by itself interrupts a computing goroutine
-// after ten. Deliveries would wait that long at each step.
+// YieldStep is the number of bytes that are read before other goroutines run. It
+// takes about a millisecond. Without it, the scheduler would interrupt the
+// goroutine only after ten milliseconds, and deliveries would wait that long.
 const YieldStep = 64 << 10
 
 // maxText bounds a string outside a task's body, in bytes of JSON. It is far
 // above every limit on such strings, so a longer one need not be unescaped.
 const maxText = 1 << 20
 
-// inBounds lets other goroutines run if it is their turn. It returns an error
-// if the value exceeds its limit.
+// inBounds returns an error if the value exceeds its limit. It lets other
+// goroutines run after each YieldStep.
 func (r *Reader) inBounds() error {
 	r.rest()
 	if r.until > 0 && r.pos > r.until {
@@ -160,8 +160,8 @@ func (r *Reader) open(bracket byte, expected string) error {
 	return nil
 }
 
-// closed reports whether the object or array ends here, and then skips the
-// bracket.
+// closed reports whether the object or array ends here. If it does, closed skips
+// the bracket.
 func (r *Reader) closed(bracket byte) bool {
 	if r.Next() != bracket {
 		return false
@@ -211,7 +211,7 @@ func (r *Reader) repeated(base int, key []byte, many *map[string]bool) bool {
 	return false
 }
 
-// key reads an object's key. The result is valid as long as the document.
+// key reads an object's key. The result can refer to the document's memory.
 func (r *Reader) key() ([]byte, error) {
 	if r.Next() != '"' {
 		return nil, r.broken("missing key in quotes")
@@ -323,9 +323,9 @@ func (r *Reader) Raw(limit int) ([]byte, error) {
 	return r.data[start:r.pos], err
 }
 
-// Try reads a value with read, which may nest it as deep as a document of its
-// own. If read refuses the value, Try skips it and returns the refusal. err is
-// not nil if the end of the value cannot be found.
+// Try reads a value with read. The value can be nested as deep as a whole
+// document. If read refuses the value, Try skips it and returns the refusal. err
+// is not nil if the end of the value cannot be found.
 func (r *Reader) Try(read func() error) (refusal, err error) {
 	r.space()
 	start, depth, keys := r.pos, r.depth, len(r.keys)
@@ -401,7 +401,7 @@ func (r *Reader) digits() int {
 	return r.pos - start
 }
 
-// Next skips white space and returns the byte after it, 0 at the end.
+// Next skips white space and returns the byte after it, or 0 at the end.
 func (r *Reader) Next() byte {
 	r.space()
 	if r.pos == len(r.data) {

@@ -2,16 +2,17 @@ package decode
 
 import "bytes"
 
-// Same reports whether b is JSON with the same tokens as a, which must be
-// JSON. Numbers are equal only if they are written the same way. It stores no
-// tokens and lets other goroutines run, because a batch has megabytes of
+// Equal reports whether b is JSON with the same tokens as a, which must be
+// JSON. Numbers are equal only if they are written the same way. Equal stores no
+// tokens and lets other goroutines run, because a batch can have megabytes of
 // bodies.
-func Same(a, b []byte) bool {
+func Equal(a, b []byte) bool {
 	x, y := &Reader{data: a, until: len(a)}, &Reader{data: b, until: len(b)}
 	if err := y.skip(); err != nil || y.Next() != 0 || y.pos < len(b) {
 		return false
 	}
-	// Outside strings, valid JSON without white space has one reading.
+	// Outside strings, two valid documents have the same tokens if they have the
+	// same bytes except white space.
 	for *y = (Reader{data: b, until: len(b)}); ; {
 		c := x.Next()
 		if y.Next() != c {
@@ -21,7 +22,7 @@ func Same(a, b []byte) bool {
 		case x.pos == len(a) || y.pos == len(b):
 			return x.pos == len(a) && y.pos == len(b)
 		case c == '"':
-			if !sameText(x, y) {
+			if !equalText(x, y) {
 				return false
 			}
 		default:
@@ -33,9 +34,9 @@ func Same(a, b []byte) bool {
 	}
 }
 
-// sameText skips a string in x and in y. It reports whether they have the same
+// equalText skips a string in x and in y. It reports whether they have the same
 // value, after unescaping.
-func sameText(x, y *Reader) bool {
+func equalText(x, y *Reader) bool {
 	a, inA, errA := x.span()
 	b, inB, errB := y.span()
 	if errA != nil || errB != nil || !inA && !inB {

@@ -16,7 +16,7 @@ import (
 // forgetful is a store that loses its content.
 type forgetful struct {
 	Store
-	settings atomic.Pointer[settings.Settings] // nil: those of the store
+	settings atomic.Pointer[settings.Settings] // nil means the settings of the store
 	why      atomic.Pointer[error]
 }
 
