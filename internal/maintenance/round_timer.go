@@ -3,17 +3,17 @@ package maintenance
 import "time"
 
 const (
-	// roundEvery is how often all schedules are checked. Zone rules change with
-	// a new database, which package cron reads within an hour.
+	// roundEvery is the interval at which all schedules are checked. Zone rules
+	// change with a new database, which package cron reads within an hour.
 	roundEvery = time.Hour
 	// roundSpread is the random part of the period: nodes that share a store
 	// and started together must not check at the same time forever.
 	roundSpread = roundEvery / 4
 	// roundAgain is the delay before a failed round is repeated.
 	roundAgain = 10 * time.Second
-	// stepSeen is how far the wall clock must move away from the monotonic
-	// clock since the last round to count as a step. Clocks that drift apart
-	// reach it too.
+	// stepSeen is the change of the difference between wall clock and monotonic
+	// clock since the last round that counts as a clock step. Slow drift reaches
+	// it after a while.
 	stepSeen = time.Second
 )
 
@@ -30,8 +30,8 @@ func newRoundTimer(wall, monotonic time.Duration) *roundTimer {
 	return &roundTimer{ahead: wall - monotonic, next: monotonic}
 }
 
-// due reports whether a round must begin. step is how far the wall clock was
-// set, 0 if it was not.
+// due reports whether a round must begin. step is the change of the wall clock if
+// the clock was set, and otherwise 0.
 func (r *roundTimer) due(wall, monotonic time.Duration) (step time.Duration, due bool) {
 	if step = wall - monotonic - r.ahead; step.Abs() <= stepSeen {
 		step = 0

@@ -25,11 +25,11 @@ type Store interface {
 
 // Config holds the settings of a Worker.
 type Config struct {
-	// Every is how often the settings and the clocks are checked, in addition
-	// to Wake. Default: 1 s.
+	// Every is the interval at which the settings and the clocks are checked, in
+	// addition to Wake. Default: 1 s.
 	Every time.Duration
-	// UsesEvery is how often the last uses of tokens are recorded. Default: 1
-	// min.
+	// UsesEvery is the interval at which the last uses of tokens are recorded.
+	// Default: 1 min.
 	UsesEvery time.Duration
 	// Uses returns the uses of tokens since the previous call. Default: none.
 	Uses func() []settings.Edit
@@ -37,16 +37,16 @@ type Config struct {
 	// the previous call. They are recorded as often as the uses of tokens.
 	// Default: none.
 	Refusals func() []settings.AuditEntry
-	// ForgetEvery is how often ended tokens are removed. KeepTokens is how long
-	// their records are kept: as long as the audit log, which names their ids.
-	// Defaults: 10 min; store.DefaultAuditKeep. Below zero, records are not
-	// kept.
+	// ForgetEvery is the interval at which ended tokens are removed. KeepTokens is
+	// the time for which their records are kept. It equals the time for which the
+	// audit log is kept, because the log has their ids. Defaults: 10 min and
+	// store.DefaultAuditKeep. A negative KeepTokens keeps no records.
 	ForgetEvery, KeepTokens time.Duration
 	// Now reads the wall clock. It must be the clock of the store's other
 	// callers. Default: time.Now.
 	Now func() time.Time
-	// Trusted is the time for the removal of tokens. It equals Now, but is
-	// behind while Now may be wrong. Default: Now.
+	// Trusted returns the time for the removal of tokens. It equals Now, except
+	// while Now might be wrong: then it is behind Now. Default: Now.
 	Trusted func() time.Time
 	// Logger logs completed work and failures. Default: none.
 	Logger *slog.Logger
@@ -88,7 +88,7 @@ func (c Config) withDefaults() Config {
 type Worker struct {
 	config Config
 	store  Store
-	wake   chan struct{} // the settings may have changed; has room for one
+	wake   chan struct{} // receives a value if the settings might have changed; its buffer has room for one
 }
 
 // New returns a Worker. It does nothing before Run.
@@ -106,7 +106,7 @@ func (w *Worker) Wake() {
 }
 
 // Run works until ctx ends, in the caller's goroutine and in one more, for
-// which it waits. At the end it gives up unfinished work, which the next Run
+// which it waits. At the end it stops unfinished work, which the next Run
 // starts again, and records the uses of tokens.
 func (w *Worker) Run(ctx context.Context) {
 	var rounds sync.WaitGroup
@@ -135,7 +135,7 @@ func (w *Worker) Run(ctx context.Context) {
 	}
 }
 
-// stopTimeout is how long Run may take after its context has ended.
+// stopTimeout is the maximum time that Run takes after its context has ended.
 const stopTimeout = 2 * time.Second
 
 func (w *Worker) recordUses(ctx context.Context) {
@@ -151,7 +151,7 @@ func (w *Worker) recordUses(ctx context.Context) {
 	}
 }
 
-// forgetPage is how many records of tokens one edit removes.
+// forgetPage is the number of records of tokens that one edit removes.
 const forgetPage = 500
 
 // forgetTokens removes the records of tokens that ended long ago.

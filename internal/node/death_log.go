@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// In each deathWindow, at most deathLines deaths of a kind are logged one
-	// by one, and at most deathKinds kinds are counted separately.
+	// In each deathWindow, at most deathLines deaths of a kind have a log line of
+	// their own, and at most deathKinds kinds are counted separately.
 	deathWindow = 10 * time.Second
 	deathLines  = 5
 	deathKinds  = 20
 )
 
 // deaths logs tasks that died, with the reason. A receiver that is down can
-// cause thousands of deaths a second. So at the end of a window one line per
-// kind counts the deaths that had no line of their own. The log is short and
-// still complete.
+// cause thousands of deaths a second. To keep the log short and complete, only the
+// first deaths of a window have lines of their own. At the end of the window, one
+// line per kind has the number of the remaining deaths.
 type deaths struct {
 	log *slog.Logger
 
 	mu    sync.Mutex // guards the fields below
 	kinds map[deathKind]*deathCount
-	timer *time.Timer // ends the window; nil: no window is open
+	timer *time.Timer // ends the window; nil means that no window is open
 }
 
 // deathKind groups deaths that share a limit of lines. The zero value stands
@@ -46,7 +46,8 @@ func (d *deaths) note(t *task.Task) {
 	}
 }
 
-// turn counts a death of a kind, and reports whether it gets a line of its own.
+// turn counts a death of a kind, and reports whether the death gets a line of its
+// own.
 func (d *deaths) turn(kind deathKind) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

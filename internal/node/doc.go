@@ -1,3 +1,3 @@
-// Package node wires a store, the dispatcher, the maintenance and the API
-// together. A node does not listen and reads no flags.
+// Package node connects a store, the dispatcher, the maintenance and the API to
+// one node. A node opens no listener and reads no flags: internal/server does.
 package node

@@ -8,11 +8,11 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// LookupTimeout is how long the resolution of a name may take.
+// LookupTimeout is the time limit for the resolution of a name.
 const LookupTimeout = 10 * time.Second
 
-// egress explains to an operator whether this server's guard lets tasks call a
-// URL.
+// egress explains to an operator whether this server's guard allows tasks to call
+// a URL.
 func (n *Node) egress(ctx context.Context, url string) wire.Egress {
 	ctx, cancel := context.WithTimeout(ctx, LookupTimeout)
 	defer cancel()

@@ -27,8 +27,8 @@ import (
 
 // Config holds the settings of a node.
 type Config struct {
-	Dir       string             // "": not in a directory
-	Redis     *redisstore.Config // nil: not in a Redis; if Dir is "" too, in memory. Open sets the fields that the node decides
+	Dir       string             // empty means that the tasks are not in a directory
+	Redis     *redisstore.Config // nil means that the tasks are not in a Redis; if Dir is empty too, they are in memory. Open sets the fields that the node decides
 	Keep      task.Policy
 	AuditKeep time.Duration
 
@@ -40,19 +40,19 @@ type Config struct {
 	ClientAddr    func(*http.Request) netip.Addr
 	Authenticated func(ctx context.Context, namespace, token string) // called for each authenticated request
 
-	Allow, Deny []netip.Prefix // addresses that tasks may or may not call
+	Allow, Deny []netip.Prefix // addresses that tasks are allowed to call, or must not call
 	Private     bool           // as long as there is no token, only users of this machine can create tasks
 
-	Slots           int // attempts at once
-	MaxIdle         int // connections kept open between attempts
+	Slots           int // the maximum number of attempts at once
+	MaxIdle         int // the maximum number of connections kept open between attempts
 	Lease           time.Duration
 	Grace           time.Duration
-	BreakerFailures int // 0: no breaker
+	BreakerFailures int // zero means no breaker
 	BreakerMax      time.Duration
 
 	Metrics     bool // serve /metrics
 	Connections func() int
-	Certificate func() metrics.Certificate // nil: no TLS
+	Certificate func() metrics.Certificate // nil means no TLS
 }
 
 // Node is a store with the parts that use it: the API, the dispatcher, the
@@ -63,11 +63,11 @@ type Node struct {
 	cfg         Config
 	log         *slog.Logger
 	Now         func() time.Time // see clock
-	latest      func() time.Time // see requestClock; nil: Now
-	Trusted     func() time.Time // the time that decides about ends, such as expiry; see package trusted
-	Fatal       chan error       // the store's medium failed; the store sends at most one error
+	latest      func() time.Time // see requestClock; nil means Now
+	Trusted     func() time.Time // the time for irreversible decisions, such as expiry; see package trustedclock
+	Fatal       chan error       // receives at most one error, if the store's disk failed
 	metrics     *metrics.Metrics
-	tracer      *tracing.Tracer // nil: no tracing
+	tracer      *tracing.Tracer // nil means no tracing
 	Store       store.Store
 	own         *OwnAddresses
 	refusals    refusals
@@ -128,8 +128,8 @@ func (n *Node) openRedis(ctx context.Context) error {
 	return nil
 }
 
-// reaped counts and logs the deaths among tasks whose leases the store took
-// back.
+// reaped counts and logs the deaths among tasks whose lost leases the store
+// removed.
 func (n *Node) reaped(left []*task.Task) {
 	n.metrics.Died(left)
 	for _, t := range left {
@@ -137,18 +137,19 @@ func (n *Node) reaped(left []*task.Task) {
 	}
 }
 
-// redisReap is how often lost leases are taken back. A directory does this when
-// it is opened, a Redis does not. The attempts of a dead node must be repeated
-// within its lease and one second. This period uses half of the second, and the
-// other half is for all other delays. (With a period of one second, 7 of 2,444
-// tasks came a few milliseconds before or after the limit.) Each run costs a
-// master one ZRANGE per shard.
+// redisReap is the interval at which lost leases are removed from a Redis. (In a
+// directory, they are removed when it is opened.) The attempts of a dead node
+// must be repeated at most one second after the end of their leases. This
+// interval uses half of the second, and the other half is for all other delays.
+// (With an interval of one second, 7 of 2,444 tasks came within a few
+// milliseconds of the limit or after it.) Each run costs a master one ZRANGE per
+// shard.
 const redisReap = 500 * time.Millisecond
 
-// reapEvery returns how often abandoned leases are taken back.
+// reapEvery returns the interval at which lost leases are removed.
 func (n *Node) reapEvery() time.Duration {
 	if n.cfg.Redis == nil {
-		return 0 // only when the store is opened
+		return 0 // a directory removes lost leases only when it is opened
 	}
 	return redisReap
 }
@@ -215,10 +216,9 @@ func (n *Node) Connect(ctx context.Context, tracer *tracing.Tracer) {
 // wall clock of this machine.
 func (n *Node) clock() time.Time { return n.Now() }
 
-// requestClock reads the same clock for times that count from a request. If
-// servers' clocks differ, or one is not known exactly, it returns the latest
-// possible time. So nothing happens earlier after a request than the request
-// allows.
+// requestClock reads the same clock for times that count from a request, such as a
+// delay. If the clocks of servers differ, or a clock is not known exactly, it
+// returns the latest possible time, so that no delay is shortened.
 func (n *Node) requestClock() time.Time {
 	if n.latest != nil {
 		return n.latest()
@@ -232,8 +232,8 @@ func (n *Node) configured(s *settings.Settings) {
 	n.maintenance.Wake()
 }
 
-// unlessZero converts zero, which means none here, to the value that means none
-// in the parts' configurations.
+// unlessZero converts a zero of Config, which means none, to -1, which means none
+// in the configurations of the parts.
 func unlessZero[T int | time.Duration](v T) T {
 	if v == 0 {
 		return -1
@@ -256,7 +256,7 @@ func (n *Node) Maintain(ctx context.Context) {
 // Stats returns the counters of the dispatcher.
 func (n *Node) Stats() dispatch.Stats { return n.dispatch.Stats() }
 
-// Release gives the tasks that this server has not started to other servers on
+// Release leaves the tasks that this server has not started to other servers on
 // the same store. Call it before you wait for the attempts under way.
 func (n *Node) Release() {
 	if s, ok := n.Store.(interface{ Release() }); ok {

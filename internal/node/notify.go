@@ -7,15 +7,16 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// notifying is a queue that notifies the API of settled tasks, so that long
-// polls for them answer at once.
+// notifying is a LeaseStore that notifies the API of settled tasks, so that long
+// polls for them return at once.
 type notifying struct {
 	store.LeaseStore
 
 	notify func(keys ...task.Key)
 }
 
-// Settle settles, and then notifies: a poll sees durable outcomes only.
+// Settle settles first and notifies afterwards, so that a poll returns only
+// durable outcomes.
 func (q notifying) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]store.Reply, error) {
 	replies, err := q.LeaseStore.Settle(ctx, now, settlements)
 	if err == nil {
@@ -26,7 +27,7 @@ func (q notifying) Settle(ctx context.Context, now task.Millis, settlements []ta
 	return replies, err
 }
 
-// Claim claims, and notifies of tasks that it found expired.
+// Claim claims tasks, and notifies the API of those that it found expired.
 func (q notifying) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
 	replies, err := q.LeaseStore.Claim(ctx, now, claims)
 	for i := range replies {

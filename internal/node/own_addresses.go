@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	ownEvery       = time.Second      // how often the services are listed
-	ownNameEvery   = 10 * time.Second // how often the host name of a service is resolved
-	ownNameTimeout = 3 * time.Second  // how long a resolution may take
+	ownEvery       = time.Second      // the interval at which the services are listed
+	ownNameEvery   = 10 * time.Second // the interval at which the host name of a service is resolved
+	ownNameTimeout = 3 * time.Second  // the time limit of a resolution
 
-	// ownKeep is how long an address stays closed after the last list that
-	// contained it. A master that failed over may come back, and a name with
-	// many addresses returns a few of them at a time.
+	// ownKeep is the time for which an address stays closed after the last list
+	// that contained it. A replaced master can come back, and a lookup of a name
+	// with many addresses returns only a few of them.
 	ownKeep = 10 * time.Minute
 )
 
@@ -30,8 +30,7 @@ const (
 // not reach: its API, its store, the other nodes, the collector. They change: a
 // failover promotes another master, or a name gets another address.
 //
-// The goroutine of run keeps the set up to date. Any goroutine may read the
-// set.
+// The goroutine of run keeps the set up to date. Any goroutine can read the set.
 type OwnAddresses struct {
 	fixed   []netip.AddrPort
 	sources []func() []string // each returns host:port of services; duplicates are allowed
@@ -76,8 +75,8 @@ func (o *OwnAddresses) run(ctx context.Context) {
 	}
 }
 
-// Refresh lists the services again. It closes their addresses before it
-// resolves names, so a slow resolver delays names only.
+// Refresh lists the services again. It closes their addresses before it resolves
+// names, so a slow resolver delays only the addresses of names.
 func (o *OwnAddresses) Refresh(ctx context.Context, now time.Time) {
 	byName := map[string][]uint16{}
 	for _, source := range o.sources {
@@ -100,7 +99,7 @@ func (o *OwnAddresses) Refresh(ctx context.Context, now time.Time) {
 	}
 }
 
-// publish replaces the set with the present one.
+// publish replaces Set with a set of all addresses that are known now.
 func (o *OwnAddresses) publish(byName map[string][]uint16, now time.Time) {
 	for name, ports := range byName {
 		for _, a := range o.names[name].addrs {
@@ -114,10 +113,10 @@ func (o *OwnAddresses) publish(byName map[string][]uint16, now time.Time) {
 }
 
 // here returns one wildcard address for each port at which a service runs on
-// this machine. It closes the port at all addresses of the machine. A service
-// may listen on more addresses than the one that the server knows: a Redis at
-// 127.0.0.1 usually listens on ::1 too, and one in a container on every address
-// of the machine.
+// this machine. It closes the port at all addresses of the machine. A service can
+// listen on more addresses than the server knows: a Redis at 127.0.0.1 usually
+// listens on ::1 too, and a Redis in a container listens on every address of the
+// machine.
 func (o *OwnAddresses) here() (all []netip.AddrPort) {
 	machine, err := o.machine()
 	if err != nil && !o.blind {

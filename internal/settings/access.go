@@ -60,15 +60,15 @@ type AccessToken struct {
 	Label     string `json:"label,omitempty"`
 	Hash      string `json:"hash"` // SHA-256 of the token, hexadecimal
 
-	// Parent is the ID of the token that made this one, or "". A token expires
+	// Parent is the ID of the token that made this token, or "". A token expires
 	// no later than its parent. Revoking the parent revokes this token only on
-	// request (Descendants). So an operator can replace the token that made all
-	// others without ending them.
+	// request (Descendants), so that an operator can replace a token without
+	// ending the tokens that it made.
 	Parent string `json:"parent,omitempty"`
 
 	CreatedAt  task.Millis `json:"created_at"`
-	ExpiresAt  task.Millis `json:"expires_at,omitempty"` // 0: never
-	RevokedAt  task.Millis `json:"revoked_at,omitempty"` // 0: not revoked
+	ExpiresAt  task.Millis `json:"expires_at,omitempty"` // zero means never
+	RevokedAt  task.Millis `json:"revoked_at,omitempty"` // zero means that the token is not revoked
 	LastUsedAt task.Millis `json:"last_used_at,omitempty"`
 }
 
@@ -84,8 +84,8 @@ func (t *AccessToken) Holds(now task.Millis) bool {
 func (t *AccessToken) Operator() bool { return t.Namespace == AllNamespaces }
 
 const (
-	// TokenPrefix makes a token recognisable, to people and to scanners of
-	// repositories.
+	// TokenPrefix begins each token, so that people and scanners of
+	// repositories can recognise one.
 	TokenPrefix = "foliot_"
 	tokenBytes  = 32
 	tokenIDLen  = 16
@@ -120,14 +120,14 @@ func hashToken(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// MaxTokens bounds the tokens of one namespace, invalid ones included. MaxLabel
+// MaxTokens bounds the tokens of one namespace, including invalid ones. MaxLabel
 // bounds the bytes of their labels.
 const (
 	MaxTokens = 10_000
 	MaxLabel  = 256
 
-	// forgetAtOnce is how many ended tokens a full namespace forgets when a new
-	// one is made.
+	// forgetAtOnce is the number of ended tokens that a full namespace forgets
+	// when a new token is made.
 	forgetAtOnce = 100
 )
 
@@ -137,21 +137,22 @@ type AddToken struct {
 	Scope     Scope
 	Label     string
 	Hash      string      // from MintToken
-	ExpiresAt task.Millis // 0: when its parent expires, or never
-	Parent    string      // the ID of the token that makes it; "": none
-	Trusted   task.Millis // a full namespace forgets tokens that ended by then; 0: now
+	ExpiresAt task.Millis // zero means that it expires with its parent, or never
+	Parent    string      // the ID of the token that makes it; empty means none
+	Trusted   task.Millis // a full namespace forgets tokens that ended by then; zero means now
 
-	// First is set if the caller has no token. Such a caller may make the first
-	// token only. Of several such calls at the same time one succeeds.
+	// First is set if the caller has no token. Such a caller is allowed to make
+	// only the first token. Of several such calls at the same time, one succeeds.
 	First bool
 }
 
 // The errors of AddToken.First.
 var (
-	// ErrSecured: the caller has no token, and another request has made the
-	// first token since the caller was admitted.
+	// ErrSecured means that the caller has no token, and that another request
+	// made the first token after the caller was authenticated.
 	ErrSecured = errors.New("another request made the first token: from then on every request needs a token")
-	// ErrFirstToken: the first token must be able to manage the server.
+	// ErrFirstToken means that the requested token cannot manage the server. The
+	// first token must be able to.
 	ErrFirstToken = errors.New("the first token must be an operator's with scope admin: otherwise no token could manage the server")
 )
 
@@ -221,8 +222,8 @@ var ErrLastToken = errors.New("this is the last valid operator's token with scop
 type RevokeToken struct {
 	Namespace, ID string
 	Force         bool // revoke it even if it is the last one that can manage the server
-	// With is set if the caller revokes the descendants next. The check for the
-	// last managing token then treats them as revoked.
+	// With is set if the caller revokes the descendants next. If it is set, the
+	// check for the last managing token treats the descendants as revoked.
 	With bool
 }
 
@@ -232,7 +233,8 @@ func (e RevokeToken) Action() string { return "token.revoke" }
 // Target implements Edit.
 func (e RevokeToken) Target() SettingKey { return SettingKey{TokenKind, e.Namespace, e.ID} }
 
-// Apply implements Edit. Revoking twice is fine. Errors: *MissingError, ErrLastToken.
+// Apply implements Edit. It changes nothing if the token was already revoked.
+// Errors: *MissingError, ErrLastToken.
 func (e RevokeToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	old, ok := s.Get(e.Target()).(*AccessToken)
 	if !ok {
@@ -253,8 +255,8 @@ func (e RevokeToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error
 	return change(&t), nil
 }
 
-// Descendants returns the tokens that the token with that ID made, and the
-// tokens those made, each after its parent.
+// Descendants returns the tokens that the token with the ID made, directly or
+// through other tokens. Each follows its parent.
 func (s *Settings) Descendants(id string) (all []*AccessToken) {
 	for next := 0; ; next++ {
 		s.children.walk(childKey(id, ""), func(key SettingKey, t *AccessToken) bool {
@@ -297,8 +299,8 @@ func (s *Settings) lastManagers(revoked []*AccessToken, now task.Millis) bool {
 	return last
 }
 
-// UseToken records when a token was last used. It is not audited, because no
-// client requested it and nothing depends on it.
+// UseToken records the time at which a token was last used. It is not audited,
+// because no client requests it and no decision depends on it.
 type UseToken struct {
 	Namespace, ID string
 	At            task.Millis

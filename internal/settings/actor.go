@@ -2,9 +2,9 @@ package settings
 
 import "context"
 
-// Actor is the client or the part of the server that requested a change, as the
-// audit log names it. It is carried in the context of the store calls that the
-// audit log records.
+// Actor is the client or the part of the server that requested a change, in the
+// form of the audit log. The contexts of store calls that the audit log records
+// carry it.
 type Actor struct {
 	By   string // "token:<id>", "anonymous" on an open server, or a part of the server: "upkeep"
 	Addr string // the client's address, without its port; "" for a part of the server

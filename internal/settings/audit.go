@@ -38,7 +38,7 @@ type AuditFilter struct {
 	Target    string
 	By        string
 	From      task.Millis // inclusive
-	Until     task.Millis // exclusive; 0: no bound
+	Until     task.Millis // exclusive; zero means no bound
 }
 
 // Match reports whether f selects e.
@@ -53,13 +53,14 @@ func (f *AuditFilter) Match(e *AuditEntry) bool {
 // AuditPage is one page of the audit log, the newest entry first.
 type AuditPage struct {
 	Entries []AuditEntry
-	Next    uint64 // the Seq below which the next page begins; 0: this was the last page
+	Next    uint64 // the Seq below which the next page begins; zero means that this was the last page
 }
 
 // Entries of tasks share a namespace's quota of bytes with its records.
 const (
-	// AuditEntryBytes is the size counted for each entry: about its size in the
-	// largest store. A fixed size makes the count exact and cheap.
+	// AuditEntryBytes is the size that is counted for each entry. It is the
+	// approximate size in the store that needs most. A fixed size makes the count
+	// exact and cheap.
 	AuditEntryBytes = 100
 	// MinAuditEntries is the number of entries that stay, even if the records
 	// use the whole quota.
@@ -67,14 +68,14 @@ const (
 )
 
 // OfTask reports whether e is about a task or a schedule. Entries about
-// settings do not count in a quota, so that many changes of tasks cannot push
-// out the entries of admins.
+// settings do not count against a quota, so that many changes of tasks cannot
+// displace the entries of admins.
 func (e *AuditEntry) OfTask() bool { return e.ID != "" }
 
-// AuditRoom returns how many entries of its tasks a namespace may have if its
-// records take the given number of bytes. It returns false if there is no
-// limit. Entries use the part of the quota that records leave free. If they
-// need more, the oldest ones are dropped. (Refusing creates instead would stop
+// AuditRoom returns the maximum number of audit entries about the tasks of a
+// namespace whose records take the given number of bytes. It returns false if
+// there is no limit. Entries use the part of the quota that records leave free.
+// If they need more, the oldest entries are removed. (Refusing creates instead would stop
 // a namespace for as long as its entries are kept, even if it stays within its
 // rates.)
 func (n *NamespaceSettings) AuditRoom(records int64) (entries int64, limited bool) {

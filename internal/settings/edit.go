@@ -22,14 +22,14 @@ type Edit interface {
 // SettingChange replaces a record, or removes it.
 type SettingChange struct {
 	Key   SettingKey
-	Value Setting // nil: removed
+	Value Setting // nil means that the setting was removed
 }
 
 func change(r Setting) []SettingChange { return []SettingChange{{Key: r.Key(), Value: r}} }
 
 // EditReply is the result of one Edit of a batch.
 type EditReply struct {
-	Changes []SettingChange // the records that the edit changed; empty: nothing changed
+	Changes []SettingChange // the records that the edit changed; empty means that nothing changed
 	Err     error
 }
 

@@ -36,7 +36,7 @@ type NamespaceSettings struct {
 	// fired, and its own tokens only read.
 	Suspended bool `json:"suspended,omitempty"`
 
-	Closing string `json:"closing,omitempty"` // see CloseNamespace; "": no mark
+	Closing string `json:"closing,omitempty"` // see CloseNamespace; empty means no mark
 }
 
 // Key implements Setting.

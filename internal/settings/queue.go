@@ -42,7 +42,7 @@ type QueueSettings struct {
 	KeepBodies bool `json:"keep_bodies,omitempty"`
 
 	Paused      bool        `json:"paused,omitempty"`
-	PausedUntil task.Millis `json:"paused_until,omitempty"` // 0: until it is resumed
+	PausedUntil task.Millis `json:"paused_until,omitempty"` // zero means that the pause ends when the queue is resumed
 
 	// PurgeBefore is the time at which the current purge was requested, or 0 if
 	// there is none. Until the purge is done, no task of the queue is claimed.
@@ -229,7 +229,7 @@ func (e DropQueue) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
 type PauseQueue struct {
 	Namespace, Name string
 	Paused          bool
-	Until           task.Millis // 0: until it is resumed
+	Until           task.Millis // zero means that the pause ends when the queue is resumed
 	If              task.Precondition
 }
 

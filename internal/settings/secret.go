@@ -15,13 +15,13 @@ import (
 type SigningSecret struct {
 	ID        string      `json:"id"`
 	Namespace string      `json:"namespace"`            // see secretScope for a queue's secret
-	Queue     string      `json:"-"`                    // "": it signs for all queues without a secret of their own
+	Queue     string      `json:"-"`                    // empty means all queues that have no secret of their own
 	Secret    string      `json:"key"`                  // "whsec_" and the key in base64
 	CreatedAt task.Millis `json:"created_at"`           //
-	ExpiresAt task.Millis `json:"expires_at,omitempty"` // when it stops signing; 0: when it is removed
+	ExpiresAt task.Millis `json:"expires_at,omitempty"` // when the secret stops signing; zero means that it signs until it is removed
 
 	// BesideUntil is set on a queue's first secret only. Until then the
-	// namespace's secrets also sign the queue's callbacks. 0: they stopped at
+	// namespace's secrets also sign the queue's callbacks. Zero means that they stopped at
 	// once.
 	BesideUntil task.Millis `json:"beside_until,omitempty"`
 }
@@ -104,7 +104,7 @@ func MintSecret() string {
 // AddSecret makes a secret that signs from now on.
 type AddSecret struct {
 	Namespace string
-	Queue     string // "": for all queues of the namespace without a secret of their own
+	Queue     string // empty means all queues of the namespace that have no secret of their own
 	ID        string // from NewID
 	Secret    string // from MintSecret, or a client's own
 	// Overlap is how long the present secrets still sign: a rotation in one
@@ -182,7 +182,7 @@ func (s *Settings) secretsOf(namespace, queue string) []*SigningSecret {
 // secret is removed, the namespace's secrets sign its callbacks again.
 type DropSecret struct {
 	Namespace string
-	Queue     string // the owner of the secret; "": the namespace
+	Queue     string // the owner of the secret; empty means the namespace
 	ID        string
 }
 

@@ -2,8 +2,9 @@ package settings
 
 import "github.com/foliot/foliot/internal/task"
 
-// Suspended reports whether a namespace is suspended: nothing of it is claimed or fired, also
-// tasks that were run by hand.
+// Suspended reports whether a namespace is suspended. No task of a suspended
+// namespace is claimed, including tasks that were run by hand, and no schedule
+// is fired.
 func (s *Settings) Suspended(namespace string) bool {
 	n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: namespace}).(*NamespaceSettings)
 	return ok && n.Suspended
@@ -12,7 +13,7 @@ func (s *Settings) Suspended(namespace string) bool {
 // Hold is the reason that keeps the tasks of a lane from being claimed.
 type Hold string
 
-// The holds. If several apply, the first one is named.
+// The holds. If several apply, Settings.Hold returns the first one.
 const (
 	NotHeld     Hold = ""
 	Suspension  Hold = "suspended"
@@ -20,8 +21,8 @@ const (
 	HeldByPause Hold = "pause"
 )
 
-// Hold returns the reason that keeps the tasks of a lane from being claimed at now. A pause and a purge let
-// through tasks that were run by hand.
+// Hold returns the reason that keeps the tasks of a lane from being claimed at
+// now. A pause and a purge do not hold tasks that were run by hand.
 func (s *Settings) Hold(l task.Lane, now task.Millis) Hold {
 	q := s.Queue(l.Namespace, l.Queue)
 	switch {
