@@ -24,7 +24,7 @@ type operation struct {
 	inPath  []parameter
 	options []parameter // of the query and the header
 	body    body
-	reply   *schema // of JSON; nil: bytes
+	reply   *schema // of JSON; nil means bytes
 	secured bool
 }
 
@@ -37,8 +37,8 @@ type parameter struct {
 
 // body is the body of a request.
 type body struct {
-	media    string  // "": none
-	schema   *schema // of JSON; nil: bytes of any type
+	media    string  // empty means none
+	schema   *schema // of JSON; nil means bytes of any type
 	required bool
 }
 
@@ -66,7 +66,7 @@ func (t *types) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(t))
 }
 
-// additional is the type of a map's values; nil: it is not a map.
+// additional is the type of a map's values; nil means that it is not a map.
 type additional struct{ *schema }
 
 func (a *additional) UnmarshalJSON(data []byte) error {

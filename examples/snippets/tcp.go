@@ -29,7 +29,7 @@ type session struct {
 	idle.Entry
 	net.Conn               // the group calls its Close
 	pings    chan struct{} // holds one ping to send
-	why      atomic.Uint32 // the idle.Reason for which it is closed; 0: none
+	why      atomic.Uint32 // the idle.Reason for which it is closed; zero means none
 }
 
 func newSessions() *idle.Group[*session] {

@@ -29,7 +29,7 @@ func TestOtherMachinesReachAServerOnlyWithTokensAndEncryption(t *testing.T) {
 		addr    string
 		dir     string
 		change  func(*config.Config)
-		refusal string // "": it listens
+		refusal string // empty means that it listens
 	}{
 		{"loopback", anyPort, bare, nil, ""},
 		{"loopback by name", "localhost:0", bare, nil, ""},

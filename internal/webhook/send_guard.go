@@ -26,13 +26,13 @@ import (
 type sendGuard struct {
 	context.Context
 	giveUp context.CancelCauseFunc // ends the context
-	live   func() error            // nil: there is no lease to lose
+	live   func() error            // nil means that there is no lease to lose
 	guard  *Guard
 	trace  httptrace.ClientTrace // net/http calls it with each connection that it is about to use
 
 	address string // host:port for the dials of this attempt; set by newRequest
 
-	passed  time.Time // when the request was let through; zero: nothing was sent
+	passed  time.Time // when the request was let through; zero means that nothing was sent
 	refusal error     // why a connection was not used
 }
 

@@ -38,7 +38,7 @@ type call struct {
 	body                   string
 	shape                  string // of the body in Node: see main.mjs.txt
 	trusted                bool
-	only                   string // the languages in which verify can decide this; "": all
+	only                   string // the languages in which verify can decide this; empty means all
 }
 
 // absent is the value of a header that the request does not have.

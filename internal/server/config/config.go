@@ -26,8 +26,8 @@ type Config struct {
 	Idle     time.Duration  // how long a connection may be without a request
 	Insecure bool           // the operator accepts to listen without tokens or TLS
 
-	Dir       string        // "": not in a directory
-	Redis     *redisurl.URL // nil: not in a Redis; if Dir is "" too, the tasks are in memory
+	Dir       string        // empty means that the tasks are not in a directory
+	Redis     *redisurl.URL // nil means that the tasks are not in a Redis; if Dir is empty too, they are in memory
 	Sharing   Sharing
 	BodyLimit int
 	Keep      task.Policy
@@ -36,12 +36,12 @@ type Config struct {
 	Allow, Deny     []netip.Prefix
 	Concurrency     int
 	Lease           time.Duration
-	BreakerFailures int // 0: no breaker
+	BreakerFailures int // zero means no breaker
 	BreakerMax      time.Duration
 	Grace           time.Duration
 
 	Metrics bool
-	OTLP    string // "": no tracing
+	OTLP    string // empty means no tracing
 	Sample  float64
 }
 

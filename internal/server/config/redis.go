@@ -23,11 +23,11 @@ type ShardCount int
 // Sharing holds the flags about servers that share a Redis.
 type Sharing struct {
 	node       string
-	shards     int // 0: not set
+	shards     int // zero means that it is not set
 	lease      time.Duration
 	durability redisstore.Durability
-	replicas   int   // 0: none; below 0: at least one, once the master had one
-	memory     int64 // bytes; 0: not set
+	replicas   int   // zero means none; a negative number means at least one, after the master had one
+	memory     int64 // bytes; zero means that it is not set
 
 	unsafeEviction, unsafePersistence bool
 }

@@ -128,7 +128,7 @@ func newServer(log *slog.Logger) *http.Server {
 
 // Config holds the settings of a Server.
 type Config struct {
-	Certs          *Certificates // nil: no TLS
+	Certs          *Certificates // nil means no TLS
 	MaxConnections int           // more connections close the idlest ones
 	Idle           time.Duration // how long a connection may be without a request
 	Proxies        []netip.Prefix

@@ -10,7 +10,7 @@ import (
 func TestHeadersAreReadAsOpenTelemetryWritesThem(t *testing.T) {
 	for _, c := range []struct {
 		list string
-		want map[string]string // nil: refused
+		want map[string]string // nil means that it is refused
 	}{
 		{"", map[string]string{}},
 		{"api-key=secret1", map[string]string{"api-key": "secret1"}},

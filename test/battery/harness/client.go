@@ -28,7 +28,7 @@ type Client struct {
 // NewClient returns a client of the API of a server.
 func NewClient(server string) *Client { return NewClientFrom(nil, server+wire.Version) }
 
-// NewClientFrom returns a client that calls from an address of this machine; nil: any.
+// NewClientFrom returns a client that calls from an address of this machine; nil means any.
 func NewClientFrom(addr net.IP, base string) *Client {
 	dialer := &net.Dialer{}
 	if addr != nil {

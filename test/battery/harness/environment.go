@@ -21,10 +21,10 @@ type Environment struct {
 	Run     *Run
 	Dir     string
 	Servers []*Server
-	Server  *Server // the only one; nil: there are nodes
+	Server  *Server // the only one; nil means that there are nodes
 	Client  *Client // of the first server
 
-	Endpoints *Endpoints // of nodes; nil: there is one server
+	Endpoints *Endpoints // of nodes; nil means that there is one server
 
 	Receiver  *receiver.Receiver
 	accepted  *journal.Journal
@@ -35,7 +35,7 @@ type Environment struct {
 
 	defaults Phases
 	after    []func()        // to be called when the servers have ended, the last one first
-	machine  *system.Jitter  // while nodes run; nil: they have ended, or there is one server
+	machine  *system.Jitter  // while nodes run; nil means that they have ended, or there is one server
 	Idle     []time.Duration // how late this machine woke a process while nodes ran; ascending
 }
 

@@ -31,7 +31,7 @@ type Load struct {
 	Environment *Environment
 	Target      Target
 	Rate        int           // creates a second, even if the server is slow
-	DueWithin   time.Duration // tasks are due up to this long from their creation; 0: loadDue
+	DueWithin   time.Duration // tasks are due up to this long from their creation; zero means loadDue
 	CancelShare float64       // is cancelled
 	Quit        func()        // ends the load early; set when it starts
 

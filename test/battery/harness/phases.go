@@ -13,9 +13,9 @@ import (
 // this order. A time of 0 means the default of the environment. Nodes have defaults
 // for Drain, Quiet and Stop, a single server for Stop.
 type Phases struct {
-	Load   *Load         // creates tasks until Attack returns; nil: no load
+	Load   *Load         // creates tasks until Attack returns; nil means no load
 	WarmUp time.Duration // how long Load runs before Attack
-	Attack func()        // nil: no attack
+	Attack func()        // nil means no attack
 	Drain  time.Duration // how long to wait, at most, for the tasks that were promised
 	Quiet  time.Duration // a pause, in which repeats and callbacks after a cancel would arrive
 	Stop   time.Duration // within this time each server must end after SIGTERM

@@ -23,12 +23,12 @@ import (
 type Server struct {
 	binary string
 	Addr   string
-	Listen string // "": Addr
+	Listen string // empty means Addr
 	Dir    string
 	Log    *os.File
 	Flags  []string
-	Roots  *x509.CertPool      // of its certificate; nil: it speaks plain HTTP
-	Group  *system.MemoryGroup // that its processes belong to; nil: the battery's own
+	Roots  *x509.CertPool      // of its certificate; nil means that it speaks plain HTTP
+	Group  *system.MemoryGroup // that its processes belong to; nil means the battery's own
 
 	Cmd *exec.Cmd
 }

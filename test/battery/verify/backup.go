@@ -85,5 +85,5 @@ type SeededTask struct {
 	URL  string    `json:"url"`
 	Due  time.Time `json:"due"`
 	Sent time.Time `json:"sent"`
-	At   time.Time `json:"at"` // when it was accepted; zero: no 2xx came
+	At   time.Time `json:"at"` // when it was accepted; zero means that no 2xx came
 }

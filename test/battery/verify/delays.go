@@ -48,7 +48,7 @@ func (e Evidence) Delays() (d Delays) {
 }
 
 // lastIn returns the last of some instants, in order, that is not before from
-// and before to; zero: none.
+// and before to; zero means none.
 func lastIn(instants []time.Time, from, to time.Time) time.Time {
 	i, _ := slices.BinarySearchFunc(instants, to, time.Time.Compare)
 	if i == 0 || instants[i-1].Before(from) {

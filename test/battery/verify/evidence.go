@@ -79,7 +79,7 @@ func apart[T any](list []T, first func(T) bool) (is, isNot []T) {
 }
 
 // DueWithin returns the evidence of the tasks that are due from an instant until
-// before another; zero: for ever.
+// before another; zero means for ever.
 func (e Evidence) DueWithin(from, until time.Time) Evidence {
 	part := Evidence{Arrived: e.Arrived}
 	for _, a := range e.Accepted {

@@ -26,7 +26,7 @@ type DiskRequest struct {
 	Op     string    `json:"op"`
 	Due    time.Time `json:"due,omitzero"`    // of a create or a patch
 	Patch  int       `json:"patch,omitempty"` // the number of a patch, from 1
-	Status int       `json:"status"`          // 0: no whole answer came
+	Status int       `json:"status"`          // zero means that no complete reply came
 	Code   string    `json:"code,omitempty"`  // of a problem
 	Unsent bool      `json:"unsent,omitempty"`
 	Error  string    `json:"error,omitempty"`

@@ -27,7 +27,7 @@ type NumberedVerdict struct {
 // each task.
 func (n Numbered) Check(arrivals iter.Seq2[Delivery, error]) (NumberedVerdict, error) {
 	var v NumberedVerdict
-	first := make([]int64, n.Count) // when each arrived first, 0: never
+	first := make([]int64, n.Count) // when each arrived first; zero means never
 	for l, err := range arrivals {
 		if err != nil {
 			return v, err

@@ -8,7 +8,7 @@ import (
 // Probe is one request that showed a token.
 type Probe struct {
 	Sent   time.Time
-	Status int // 0: no reply came
+	Status int // zero means that no reply came
 }
 
 // Revocation is the result of CheckRevocation.

@@ -243,7 +243,7 @@ func (r *diskRun) live(ctx context.Context, seed uint64, i int) {
 	}
 }
 
-// request makes a request, logs it with its answer, and returns the status; 0: none came.
+// request makes a request, logs it with its answer, and returns the status; zero means that none came.
 func (r *diskRun) request(ctx context.Context, q verify.DiskRequest, method, path string, body any) int {
 	q.Sent = time.Now()
 	status, reply, err := r.Client.Call(ctx, method, path, body)

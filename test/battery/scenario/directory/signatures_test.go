@@ -54,7 +54,7 @@ func TestAVerifierAcceptsOnlyTheCurrentSecret(t *testing.T) {
 	type counts struct{ accepted, rejected, stale, double int }
 	for name, c := range map[string]struct {
 		header http.Header
-		ended  time.Duration // ago, when the retired secret ended; 0: it goes on
+		ended  time.Duration // the time since the end of the retired secret; zero means that it has not ended
 		want   counts
 	}{
 		"by the new one":              {by(newSecret), 0, counts{accepted: 1}},

@@ -22,7 +22,7 @@ import (
 type attackRun struct {
 	*harness.Environment
 	attack attack
-	redis  *redistest.Server    // nil: the server has a directory
+	redis  *redistest.Server    // nil means that the server has a directory
 	cert   []byte               // the server's, in PEM
 	fast   *receiver.Fast       // where the rival's tasks go, unless they hang
 	hang   *receiver.HangServer // where they hang

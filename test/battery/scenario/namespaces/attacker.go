@@ -47,7 +47,7 @@ type attackReady struct {
 // attackCounts is the second line: the attacker's requests and their replies.
 type attackCounts struct {
 	Requests int64         `json:"requests"`
-	Statuses map[int]int64 `json:"statuses"` // replies by status; 0: none came
+	Statuses map[int]int64 `json:"statuses"` // replies by status; zero means that none came
 	Bytes    int64         `json:"bytes"`    // of the replies
 }
 

@@ -16,11 +16,11 @@ type attack struct {
 	Name string
 	What string
 
-	scope string              // of the rival's token; "": a stranger without a token
+	scope string              // of the rival's token; empty means that the attacker has no token
 	quota wire.NamespaceInput // of the rival's namespace
 	flags []string            // of the server, added to those of every attack
 
-	redisMemory string        // maxmemory of the Redis; "": redistest's default
+	redisMemory string        // maxmemory of the Redis; empty means redistest's default
 	redisLasts  time.Duration // on Redis it lasts at least this long
 	onDirectory bool          // it needs a data directory; Redis has no such attack
 
@@ -29,8 +29,8 @@ type attack struct {
 	bounded  bool // the store must not grow faster than maxGrowth
 	tinyDisk bool // the data directory is on a small file system that is nearly full
 
-	prepare func(context.Context, *attacker) error // nil: nothing
-	strike  func(context.Context, *attacker)       // nil: the work of prepare is the attack. It returns when its context ends.
+	prepare func(context.Context, *attacker) error // nil means no preparation
+	strike  func(context.Context, *attacker)       // nil means that the work of prepare is the attack. It returns when its context ends.
 }
 
 // All are in the order in which they run.

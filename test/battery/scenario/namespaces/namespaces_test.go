@@ -36,7 +36,7 @@ func goodRow() attackRow {
 func TestARowFindsWhatAnAttackHasHurt(t *testing.T) {
 	for name, c := range map[string]struct {
 		hurt func(*attackRow)
-		says string // in the only criterion that fails; "": none does
+		says string // in the only criterion that fails; empty means that none does
 	}{
 		"nothing":            {func(*attackRow) {}, ""},
 		"no attack":          {func(r *attackRow) { r.attacker.Requests = 0 }, "took place"},
@@ -82,7 +82,7 @@ func TestOnePauseOfTheMachineDecidesNoAttack(t *testing.T) {
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {
 		turns  []*attackRow
-		counts int // index; -1: another turn is needed
+		counts int // index; -1 means that another turn is needed
 	}{
 		"a good turn":                  {[]*attackRow{turn(50 * ms)}, 0},
 		"a turn with a pause":          {[]*attackRow{turn(51 * ms)}, -1},

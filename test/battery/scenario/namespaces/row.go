@@ -53,7 +53,7 @@ func (r *attackRow) shift() time.Duration {
 	return verify.Percentile(r.beside.victim, 99) - verify.Percentile(r.alone.victim, 99)
 }
 
-// deciding returns the turn of an attack that counts; nil: another turn is needed. A
+// deciding returns the turn of an attack that counts; nil means that another turn is needed. A
 // spell has some 200 tasks, so one pause of the machine can decide its p99. If
 // nothing but the shift misses its bound, the median of three turns counts.
 func deciding(turns []*attackRow) *attackRow {

@@ -73,7 +73,7 @@ type senders struct {
 	pids []int          // set before the first callback
 
 	mu     sync.Mutex     // guards everything below
-	known  map[string]int // address of a connection → index of its process, -1: no process
+	known  map[string]int // address of a connection → index of its process; -1 means no process
 	counts []int
 	others int
 	err    error // of the first connection that could not be asked for

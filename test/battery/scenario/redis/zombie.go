@@ -53,7 +53,7 @@ type zombies struct {
 	silent map[string]time.Time // cancelled before their node went on: when that was answered
 
 	left, claimed int
-	fromHands     map[int]int // cancels of claimed tasks, by status; 0: any other
+	fromHands     map[int]int // cancels of claimed tasks, by status; zero means any other
 }
 
 // round is one stop. The queue is paused while the node sleeps, so the tasks that

@@ -33,8 +33,8 @@ func Hosts(ctx context.Context, t *harness.Run) {
 type hanging struct {
 	tasks   int
 	hosts   int
-	queue   string        // "": the same as the healthy tasks'
-	timeout string        // "": the default
+	queue   string        // empty means the same as the healthy tasks'
+	timeout string        // empty means the default
 	phase   time.Duration // for which lateness is measured, without them and with them
 }
 
