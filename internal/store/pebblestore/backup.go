@@ -62,7 +62,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 	if err != nil {
 		cancel()
 	}
-	found := <-read // also after an error: it reads files that are about to be removed
+	found := <-read // even after an error: it reads files that are about to be removed
 	cancel()
 	if err == nil {
 		err = found.err
@@ -121,8 +121,8 @@ func openCopy(fs vfs.FS, dir string, least uint64) (db *pebble.DB, err error) {
 
 // checkTables checks that the copy in dir knows all tables there. db is the
 // opened copy. If the end of its manifest is unreadable, Pebble takes the rest
-// for the whole manifest. Then the contents of the later tables are missing,
-// although the newest change, which is in the log, is there.
+// for the whole manifest. In that case the contents of the later tables are
+// missing, although the newest change, which is in the log, is there.
 func checkTables(fs vfs.FS, dir string, db *pebble.DB) error {
 	names, err := fs.List(dir)
 	if err != nil {

@@ -83,8 +83,8 @@ func (s *Store) start() error {
 
 // loaded is the first state of the committer.
 type loaded struct {
-	number   uint64 // of the newest batch
-	entry    uint64 // of the newest entry of the audit log
+	number   uint64 // the number of the newest batch
+	entry    uint64 // the Seq of the newest entry of the audit log
 	counters *counters
 	clean    bool // the directory was closed in order
 }

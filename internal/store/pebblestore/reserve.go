@@ -20,12 +20,12 @@ const (
 type reserve struct {
 	read   time.Time
 	space  Space
-	unsure bool // the file system does not report it: then nothing is refused
+	unsure bool // the file system does not report it, so nothing is refused
 	logged bool // it was logged that creates are refused
 }
 
-// refresh reads the free space if the last reading is too old: one system call a
-// second.
+// refresh reads the free space if the last reading is too old: one system call
+// a second.
 func (r *reserve) refresh(s *Store, now time.Time) {
 	if !r.read.IsZero() && now.Sub(r.read).Abs() < spaceFresh && !s.config.eagerSpace {
 		return
@@ -47,8 +47,8 @@ func (r *reserve) refresh(s *Store, now time.Time) {
 func (r *reserve) short(n int64) bool { return !r.unsure && int64(r.space.Free) < r.space.Reserve()/n }
 
 // room refuses steps for which the disk has no room. Steps that create tasks
-// may not use the reserve. Other changes, which write audit entries, may use
-// half of it. Steps that end tasks may use all of it. Errors: task.ErrFull.
+// must not use the reserve. Other changes, which write audit entries, can use
+// half of it. Steps that end tasks can use all of it. Errors: task.ErrFull.
 func (c *committer) room(st *step, old *task.Task, result task.Result) error {
 	c.reserve.refresh(c.Store, time.Now())
 	if !c.reserve.short(1) {

@@ -248,8 +248,8 @@ func TestAGracefulRestartDelaysNothing(t *testing.T) {
 	}
 }
 
-// ownerless restarts a node while others run, and returns how long a shard had
-// no owner.
+// ownerless restarts a node while other nodes run, and returns how long a shard
+// had no owner.
 func ownerless(t *testing.T, others int) time.Duration {
 	server := redistest.New(t)
 	a := openNode(t, "a", server.Addr)
@@ -343,7 +343,7 @@ func TestASecondProcessWithTheSameNameOwnsNothingUntilTheFirstEnds(t *testing.T)
 	})
 	before := infoNumbers(t, server.Addr, "total_commands_processed")
 	soon(t, first, "t", 1, 0)
-	for range 5 { // heartbeats of both nodes, also those outside the interval
+	for range 5 { // heartbeats of both nodes, including those outside the interval
 		first.own.WakeLoop()
 		time.Sleep(first.config.Heartbeat) // no event to wait for
 	}

@@ -362,7 +362,7 @@ func TestAStoreOfAnOlderVersionGetsOneIdentityFromManyNodes(t *testing.T) {
 		}
 	}
 	eventually(t, 5*time.Second, "every part bears it", func() bool { return redis(t, r, "HEXISTS", keyspace.MetaKey, "whole") == ":1" })
-	for _, b := range append(identity.BearersOf(nodes[0].shards), identity.MetaBearer) {
+	for _, b := range append(identity.HashesOf(nodes[0].shards), identity.MetaHash) {
 		if id := redis(t, r, "HGET", b.Key, b.Field); id != nodes[0].servers.Identity {
 			t.Errorf("%s bears %s", b.Key, id)
 		}

@@ -202,7 +202,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	case len(texts) < 3:
 		return false, errDamaged
 	case texts[0] != s.servers.Identity:
-		return false, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: identity.Bearer{Name: "the settings", Key: keyspace.SettingsID}.Differs(texts[0])}
+		return false, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: identity.Hash{Name: "the settings", Key: keyspace.SettingsID}.Differs(texts[0])}
 	case texts[1] != "" && texts[2] == "":
 		return false, &redisconn.Loss{Kind: task.ErrSettingsLost, Found: "the key " + keyspace.SettingsKey + " is gone"}
 	case texts[2] == have.version:

@@ -252,11 +252,11 @@ func (s *Store) member() membership.Config {
 	return membership.Config{
 		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Format: identity.Format, Logger: c.Logger,
 		ShardLease: c.ShardLease, Heartbeat: c.Heartbeat,
-		Lag:     func() time.Duration { return s.trusted.Lag() },
-		Closed:  func() bool { return s.identity.Lost() != nil },
-		Suspect: func(err error) { s.identity.Suspect(err) },
-		Prepare: func(ctx context.Context, owned []*membership.OwnedShard) error { return s.lanes.Prepare(ctx, owned) },
-		Woken:   func(h *membership.OwnedShard, message string) { s.lanes.Woken(h, message) },
+		Lag:      func() time.Duration { return s.trusted.Lag() },
+		Closed:   func() bool { return s.identity.Lost() != nil },
+		Suspect:  func(err error) { s.identity.Suspect(err) },
+		Prepare:  func(ctx context.Context, owned []*membership.OwnedShard) error { return s.lanes.Prepare(ctx, owned) },
+		OnWakeup: func(h *membership.OwnedShard, message string) { s.lanes.HandleWakeup(h, message) },
 	}
 }
 

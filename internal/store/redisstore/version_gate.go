@@ -67,9 +67,9 @@ type guard struct {
 }
 
 // guardOlder checks at the scheduled times that keyspace.MetaKey keeps older
-// code out. If a failover has lost that although there are schedules, it writes
-// it again. In a node without schedules it finds out if another node has
-// created the first one, and then guards it too.
+// code out. If a failover has lost that although there are schedules,
+// guardOlder writes it again. If this node knows no schedule yet, guardOlder
+// checks whether another node has created one, and guards the key from then on.
 func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
 	addr := s.servers.MasterOf(keyspace.MetaKey)
 	if addr == g.addr && now.Before(g.next) {
@@ -106,8 +106,8 @@ func (s *Store) checkOlderOut(ctx context.Context) error {
 	return nil
 }
 
-// logLostGuard logs that older nodes were admitted for a while, and which of
-// them joined.
+// logLostGuard logs that the guard was missing for some time, and which older
+// nodes joined in that time.
 func (s *Store) logLostGuard(ctx context.Context) {
 	s.config.Logger.Warn("servers of older versions, which do not support schedules, are kept out again: Redis had lost that setting", "key", keyspace.MetaKey, "server", s.servers.MasterOf(keyspace.MetaKey))
 	var older olderNodes
@@ -116,7 +116,8 @@ func (s *Store) logLostGuard(ctx context.Context) {
 	}
 }
 
-// refuseOlder returns an error if a node without schedules is live.
+// refuseOlder returns an error if a node of an older version, which does not
+// support schedules, is live.
 func (s *Store) refuseOlder(ctx context.Context) error {
 	older, err := s.own.Older(ctx, identity.ScheduleFormat)
 	if err == nil && len(older) > 0 {
@@ -125,8 +126,9 @@ func (s *Store) refuseOlder(ctx context.Context) error {
 	return err
 }
 
-// olderNodes holds the names of nodes without schedules. It is the error that
-// reports them. It is a task.ErrUnavailable, because it ends when they stop.
+// olderNodes holds the names of nodes whose version does not support schedules.
+// It is the error that reports these nodes. It is a task.ErrUnavailable,
+// because the error ends when these nodes stop.
 type olderNodes []string
 
 func (o olderNodes) Error() string {

@@ -22,16 +22,16 @@ import (
 // its own oldest entries are removed, and an entry records how many.
 const (
 	// MaxTaskEntries bounds the task entries and maxSettingsEntries the
-	// settings entries. However many tasks a namespace changes, the entries of
-	// its admins stay.
+	// settings entries. Even if a namespace changes very many tasks, the
+	// entries of its admins stay.
 	MaxTaskEntries     = 1_000_000
 	maxSettingsEntries = 100_000
 
 	// entryBytes is about the memory of an entry in a stream. auditShare is the
-	// fraction of the servers' memory that the entries of all tasks may use. It
-	// is divided evenly between the existing namespaces, so only an operator
-	// can make a share smaller, by creating namespaces. minTaskEntries is the
-	// smallest share.
+	// fraction of the servers' memory that the entries of all tasks can use. It
+	// is divided evenly between the existing namespaces, so shares shrink only
+	// when an operator creates namespaces. minTaskEntries is the smallest
+	// share.
 	entryBytes     = 128
 	auditShare     = 0.2
 	minTaskEntries = 10_000
@@ -90,8 +90,8 @@ func (l *Log) trimLocked(ctx context.Context, now task.Millis, streams []stream,
 }
 
 // trimSome does the work of trimLocked for some of the entries. It reads about
-// as many entries as it may remove, for any number of streams, and reports
-// whether more may have to go.
+// as many entries as it is allowed to remove, for any number of streams, and
+// reports whether more entries might have to go.
 func (l *Log) trimSome(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, more bool, err error) {
 	begin, stays, err := l.expired(ctx, now, streams)
 	if err != nil || len(begin) == 0 {
@@ -105,7 +105,7 @@ func (l *Log) trimSome(ctx context.Context, now task.Millis, streams []stream, l
 	if err != nil {
 		return 0, false, err
 	}
-	unread := uint64(maxSeq) // entries that were not read come after it
+	unread := uint64(maxSeq) // no entry that was not read has a smaller Seq
 	for _, list := range lists {
 		if len(list) == each {
 			unread = min(unread, list[each-1].Seq)
@@ -192,7 +192,7 @@ func firstOf(n int) func(rueidis.Builder, string) rueidis.Completed {
 	}
 }
 
-// taskEntries returns how many task entries a namespace may have in all shards
+// taskEntries returns how many task entries a namespace can have in all shards
 // together.
 func (l *Log) taskEntries() int {
 	memory := l.servers.MemoryLimit()
@@ -217,7 +217,7 @@ func (l *Log) bound(ctx context.Context, now task.Millis, streams []stream) erro
 	if err != nil {
 		return err
 	}
-	kinds := [2]map[string]*excess{{}, {}} // of settings, of tasks; by namespace
+	kinds := [2]map[string]*excess{{}, {}} // one map for settings, one for tasks; the keys are namespaces
 	most := [2]int{l.length(maxSettingsEntries), l.taskEntries() * max(len(l.own.Owned()), 1) / len(l.shards)}
 	for i, r := range results {
 		n, err := r.AsInt64()
@@ -282,7 +282,7 @@ func (l *Log) rooms(ctx context.Context) (map[string]int64, error) {
 	return rooms, nil
 }
 
-// excess holds the streams of a namespace that may have too many entries.
+// excess holds the streams of a namespace that can have too many entries.
 type excess struct {
 	namespace string
 	streams   []string

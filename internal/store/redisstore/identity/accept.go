@@ -25,7 +25,7 @@ type Found struct {
 	servers *redisconn.Servers
 	meta    map[string]string // fields of keyspace.MetaKey
 	shards  int               // zero means unknown
-	parts   []Bearer          // the lost parts
+	parts   []Hash            // the lost parts
 	instead []string          // the identity that each lost part has instead
 }
 
@@ -90,8 +90,8 @@ func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error)
 
 // compare finds the lost parts.
 func (f *Found) compare(ctx context.Context) error {
-	bearers := append([]Bearer{MetaBearer}, BearersOf(keyspace.NewShards(cmp.Or(f.shards, DefaultShards)))...)
-	found, away := borne(ctx, f.servers, bearers)
+	hashes := append([]Hash{MetaHash}, HashesOf(keyspace.NewShards(cmp.Or(f.shards, DefaultShards)))...)
+	found, away := readIdentities(ctx, f.servers, hashes)
 	count, most := map[string]int{}, ""
 	for _, id := range found {
 		if id == nil || *id == "" {
@@ -101,13 +101,13 @@ func (f *Found) compare(ctx context.Context) error {
 			most = *id
 		}
 	}
-	f.Identity = cmp.Or(f.meta[MetaBearer.Field], most)
+	f.Identity = cmp.Or(f.meta[MetaHash.Field], most)
 	if f.Identity == "" {
 		return away
 	}
 	f.Parts = count[f.Identity]
-	begun := f.meta[MetaBearer.Field] != "" && f.meta["whole"] == "" // the next server gives the identity to parts without one
-	for i, b := range bearers {
+	begun := f.meta[MetaHash.Field] != "" && f.meta["whole"] == "" // the next server gives the identity to parts without one
+	for i, b := range hashes {
 		if id := found[i]; id != nil && *id != f.Identity && (*id != "" || !begun) {
 			f.Lost, f.parts, f.instead = append(f.Lost, b.Differs(*id)), append(f.parts, b), append(f.instead, *id)
 		}

@@ -125,8 +125,8 @@ func ReadMeta(ctx context.Context, s *redisconn.Servers) (Meta, error) {
 	switch {
 	case err != nil:
 		return Meta{}, err
-	case fields[MetaBearer.Field] != s.Identity:
-		return Meta{}, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: MetaBearer.Differs(fields[MetaBearer.Field])}
+	case fields[MetaHash.Field] != s.Identity:
+		return Meta{}, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: MetaHash.Differs(fields[MetaHash.Field])}
 	}
 	return parseMeta(fields)
 }
@@ -154,7 +154,7 @@ func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(),
 // ShutOut changes m in keyspace.MetaKey so that older code refuses to use the
 // servers.
 func ShutOut(ctx context.Context, s *redisconn.Servers, m Meta) error {
-	r := redisconn.NewRepair(keyspace.MetaKey, MetaBearer.Field, -1, s.Identity)
+	r := redisconn.NewRepair(keyspace.MetaKey, MetaHash.Field, -1, s.Identity)
 	r.Write("HSET", keyspace.MetaKey, "format", strconv.Itoa(max(m.Format, ScheduleFormat)), "oldest", strconv.Itoa(ScheduleFormat))
 	_, err := s.Mend(ctx, r)
 	return err

@@ -18,49 +18,50 @@ import (
 // A store has an identity: a random word, created once with keyspace.MetaKey.
 // It is stored in every part of the store, next to the data of the part, and in
 // the memory of every node. A Redis that was emptied does not have it, and
-// neither does another Redis in its place. A node that finds a difference
-// closes the store: it changes nothing there, and serves no client.
+// neither does another Redis in its place. A node that finds another identity,
+// or none, closes the store: it writes nothing there, and refuses all requests.
 //
 // Scripts that write tasks, settings or ownership compare the identity in the
 // run that writes (put, idem, own, beat, fence, configure). So they never write
 // to another store. seal, which follows them, compares it too. Other scripts,
-// such as permits, do not compare it: they may leave a key in another store
+// such as permits, do not compare it: they can leave a key in another store
 // until the node closes the store.
 //
-// The poll compares the identity too, so a node without any work also closes.
-// Without a Cluster, one server has all parts, and the poll compares only some
-// of them. In a Cluster the poll compares all shards once a second
+// The poll compares the identity too, so even a node without any work closes
+// its store. Without a Cluster, one server has all parts, and the poll compares
+// only some of them. In a Cluster the poll compares all shards once a second
 // (compareEvery).
 //
 // A store of an older version gets its identity from the first node of this
-// version. Until every part has it, and every replica that follows has it, the
-// field "whole" of keyspace.MetaKey is missing, and a part without the identity
-// is given it. From then on a part without it is lost.
+// version. The field "whole" of keyspace.MetaKey is set when every part has the
+// identity, and every replica that follows has it too. Before that, a part
+// without the identity gets it. After that, a part without the identity counts
+// as lost.
 
-// Bearer is a hash with the identity of the store in one of its fields.
-type Bearer struct {
+// Hash is a hash of Redis with the identity of the store in one of its fields.
+type Hash struct {
 	Name       string // for messages
 	Key, Field string
 }
 
-// Differs returns the message for a bearer that holds the value found instead
-// of the identity.
-func (b Bearer) Differs(found string) string {
+// Differs returns the message for a hash that has the value found instead of
+// the identity.
+func (b Hash) Differs(found string) string {
 	if found == "" {
 		return fmt.Sprintf("the identity of the store is missing in %s (key %s)", b.Name, b.Key)
 	}
 	return fmt.Sprintf("another store is in %s (key %s has the identity %s)", b.Name, b.Key, found)
 }
 
-var MetaBearer = Bearer{"the format", keyspace.MetaKey, "identity"}
+var MetaHash = Hash{"the format", keyspace.MetaKey, "identity"}
 
-// BearersOf returns the hashes with the identity of a store with these shards,
+// HashesOf returns the hashes with the identity of a store with these shards,
 // without keyspace.MetaKey.
-func BearersOf(shards []*keyspace.Shard) []Bearer {
-	all := make([]Bearer, 0, 2+len(shards))
-	all = append(all, Bearer{"the settings", keyspace.SettingsID, "store"}, Bearer{"the nodes", keyspace.NodesID, "store"})
+func HashesOf(shards []*keyspace.Shard) []Hash {
+	all := make([]Hash, 0, 2+len(shards))
+	all = append(all, Hash{"the settings", keyspace.SettingsID, "store"}, Hash{"the nodes", keyspace.NodesID, "store"})
 	for _, sh := range shards {
-		all = append(all, Bearer{"shard " + strconv.Itoa(sh.Number), sh.Own, "store"})
+		all = append(all, Hash{"shard " + strconv.Itoa(sh.Number), sh.Own, "store"})
 	}
 	return all
 }
@@ -72,11 +73,11 @@ type Watch struct {
 	shards  []*keyspace.Shard
 	config  Config
 
-	loss  atomic.Pointer[redisconn.Loss] // why the store is closed; nil: it is open
+	loss  atomic.Pointer[redisconn.Loss] // why the store is closed; nil means that it is open
 	Doubt chan struct{}                  // makes the poll compare all parts now
 
 	// Only the poll uses the fields below.
-	whole bool      // see above: a part without the identity counts as lost
+	whole bool      // a part without the identity counts as lost: see above
 	tried time.Time // when settle was last tried
 	full  time.Time // when all parts were last compared
 	since time.Time // when the store was closed
@@ -146,8 +147,8 @@ func (w *Watch) Verify(ctx context.Context, now time.Time, doubt bool) error {
 }
 
 // compare returns a *redisconn.Loss if a part of the store has another identity
-// or none. It cannot compare parts on a server that is away: it returns that
-// error if no other part is lost.
+// or none. If a server is unavailable, its parts are not compared. In that case
+// compare returns the server's error, unless another part is lost.
 func (w *Watch) compare(ctx context.Context, all bool) error {
 	shards := w.shards
 	if !all && !w.servers.Cluster { // one server has all parts
@@ -155,10 +156,10 @@ func (w *Watch) compare(ctx context.Context, all bool) error {
 	} else if !all {
 		shards = nil
 	}
-	bearers := append([]Bearer{MetaBearer}, BearersOf(shards)...)
-	found, away := borne(ctx, w.servers, bearers)
+	hashes := append([]Hash{MetaHash}, HashesOf(shards)...)
+	found, away := readIdentities(ctx, w.servers, hashes)
 	var missing []int
-	for i, b := range bearers {
+	for i, b := range hashes {
 		switch id := found[i]; {
 		case id == nil || *id == w.servers.Identity:
 		case *id == "" && !w.whole:
@@ -170,15 +171,15 @@ func (w *Watch) compare(ctx context.Context, all bool) error {
 	if len(missing) == 0 {
 		return away
 	}
-	return w.bearAgain(ctx, bearers[missing[0]])
+	return w.restoreIdentity(ctx, hashes[missing[0]])
 }
 
-// bearAgain writes an identity again that a failover lost before replicas had
-// confirmed it. The store with that identity must be there.
-func (w *Watch) bearAgain(ctx context.Context, first Bearer) error {
+// restoreIdentity writes the identity again if a failover has lost it before
+// replicas had confirmed it. The store must otherwise be there.
+func (w *Watch) restoreIdentity(ctx context.Context, first Hash) error {
 	n := strconv.Itoa(len(w.shards))
 	again := redisconn.NewRepair(keyspace.MetaKey, "shards", -1, n)
-	again.Write("HSETNX", keyspace.MetaKey, MetaBearer.Field, w.servers.Identity)
+	again.Write("HSETNX", keyspace.MetaKey, MetaHash.Field, w.servers.Identity)
 	results, err := w.servers.Mend(ctx, again)
 	if err != nil {
 		return err
@@ -188,7 +189,7 @@ func (w *Watch) bearAgain(ctx context.Context, first Bearer) error {
 	} else if there < 0 {
 		return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: first.Differs("")}
 	}
-	if err := bear(ctx, w.servers, w.shards); err != nil {
+	if err := writeIdentities(ctx, w.servers, w.shards); err != nil {
 		return err
 	}
 	w.config.Logger.Warn("wrote the new identity of the store again: a failover had lost it", "identity", w.servers.Identity)
@@ -219,9 +220,9 @@ func (w *Watch) reopen(now time.Time) {
 // settle gives the identity to every part. When every replica that follows has
 // it, settle records that in keyspace.MetaKey. It reports whether that is done.
 func (w *Watch) settle(ctx context.Context) bool {
-	err := bear(ctx, w.servers, w.shards)
+	err := writeIdentities(ctx, w.servers, w.shards)
 	if err == nil && w.servers.Synced(ctx) {
-		r := redisconn.NewRepair(keyspace.MetaKey, MetaBearer.Field, -1, w.servers.Identity)
+		r := redisconn.NewRepair(keyspace.MetaKey, MetaHash.Field, -1, w.servers.Identity)
 		r.Write("HSETNX", keyspace.MetaKey, "whole", "1")
 		results, failed := w.servers.Mend(ctx, r)
 		if err = failed; err == nil {
@@ -237,9 +238,9 @@ func (w *Watch) settle(ctx context.Context) bool {
 // task.ErrStoreReplaced, task.ErrSettingsLost.
 func (w *Watch) Identify(ctx context.Context, m Meta) error {
 	w.servers.Identity, w.whole = m.identity, m.whole
-	bearers := BearersOf(w.shards)
-	found, _ := borne(ctx, w.servers, bearers) // the poll compares parts on servers that are away
-	for i, b := range bearers {
+	hashes := HashesOf(w.shards)
+	found, _ := readIdentities(ctx, w.servers, hashes) // the poll compares parts on servers that are away
+	for i, b := range hashes {
 		if id := found[i]; id != nil && *id != m.identity && (*id != "" || m.whole) {
 			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.Differs(*id)}
 		}
@@ -255,8 +256,8 @@ func (w *Watch) Identify(ctx context.Context, m Meta) error {
 // have the identity of a store: such a Redis is not empty. It reads
 // keyspace.MetaKey last, because a node that creates a store writes that first.
 func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error {
-	bearers := BearersOf(keyspace.NewShards(shards))
-	found, _ := borne(ctx, s, bearers)
+	hashes := HashesOf(keyspace.NewShards(shards))
+	found, _ := readIdentities(ctx, s, hashes)
 	meta, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(keyspace.MetaKey).Build() })
 	if err != nil {
 		return err
@@ -264,7 +265,7 @@ func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error
 	if there, err := meta.AsBool(); err != nil || there {
 		return err
 	}
-	for i, b := range bearers {
+	for i, b := range hashes {
 		if id := found[i]; id != nil && *id != "" {
 			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: fmt.Sprintf("the key %s is gone, although %s has the identity %s", keyspace.MetaKey, b.Key, *id)}
 		}
@@ -272,17 +273,17 @@ func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error
 	return nil
 }
 
-// borne reads the identity of each bearer: "" if there is none, nil if the
-// server did not answer. The error is that of the first server that did not
-// answer.
-func borne(ctx context.Context, s *redisconn.Servers, bearers []Bearer) (found []*string, away error) {
-	commands := make(rueidis.Commands, len(bearers))
-	for i, b := range bearers {
+// readIdentities reads the identity in each hash. Empty means that there is
+// none, nil that the server did not reply. The error is that of the first
+// server that did not reply.
+func readIdentities(ctx context.Context, s *redisconn.Servers, hashes []Hash) (found []*string, away error) {
+	commands := make(rueidis.Commands, len(hashes))
+	for i, b := range hashes {
 		commands[i] = s.Client.B().Hget().Key(b.Key).Field(b.Field).Build()
 	}
 	ctx, stop := s.Once(ctx, redisconn.TryTime)
 	defer stop()
-	found = make([]*string, len(bearers))
+	found = make([]*string, len(hashes))
 	for i, r := range s.Client.DoMulti(ctx, commands...) {
 		id, err := r.ToString()
 		switch {
@@ -295,8 +296,8 @@ func borne(ctx context.Context, s *redisconn.Servers, bearers []Bearer) (found [
 	return found, away
 }
 
-// bear gives the identity to parts that have none.
-func bear(ctx context.Context, s *redisconn.Servers, shards []*keyspace.Shard) error {
+// writeIdentities gives the identity to parts that have none.
+func writeIdentities(ctx context.Context, s *redisconn.Servers, shards []*keyspace.Shard) error {
 	made, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed {
 		return b.Hexists().Key(keyspace.SettingsKey).Field(keyspace.VersionField).Build()
 	})
@@ -307,9 +308,9 @@ func bear(ctx context.Context, s *redisconn.Servers, shards []*keyspace.Shard) e
 	if err != nil {
 		return err
 	}
-	bearers := BearersOf(shards)
-	repairs := make([]*redisconn.Repair, len(bearers))
-	for i, b := range bearers {
+	hashes := HashesOf(shards)
+	repairs := make([]*redisconn.Repair, len(hashes))
+	for i, b := range hashes {
 		r := redisconn.NewRepair(b.Key, b.Field, -1, "")
 		r.Write("HSET", b.Key, b.Field, s.Identity)
 		if b.Key == keyspace.SettingsID || b.Key == keyspace.NodesID { // for a reader if keyspace.MetaKey is lost

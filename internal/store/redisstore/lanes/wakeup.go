@@ -13,7 +13,7 @@ import (
 )
 
 // wakeAhead returns how soon a task must be due for its owner to be notified. A
-// task that is due later is found by a poll in time, even by a late one.
+// poll finds later tasks early enough, even if the poll is late.
 func (l *Index) wakeAhead() time.Duration { return 2*l.config.Poll + time.Second/2 }
 
 // Wake notifies the owner of t's shard if that is another node. It does so if t
@@ -55,8 +55,8 @@ func parseWake(message string) (task.Entry, error) {
 	return e, err
 }
 
-// Woken adds the entry of another node's message to an owned shard.
-func (l *Index) Woken(h *membership.OwnedShard, message string) {
+// HandleWakeup adds the entry of another node's message to an owned shard.
+func (l *Index) HandleWakeup(h *membership.OwnedShard, message string) {
 	e, err := parseWake(message)
 	switch {
 	case err != nil:

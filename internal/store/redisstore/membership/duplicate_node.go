@@ -19,17 +19,17 @@ import (
 // step of Redis's clock has the same effect. So a duplicate never takes the
 // name before its next regular heartbeat, even if it is woken earlier.
 
-// heartbeatKind returns the mode of the next heartbeat of this process.
-func (o *Member) heartbeatKind(now time.Time, silence time.Duration) int {
+// heartbeatMode returns the mode of the next heartbeat of this process.
+func (o *Member) heartbeatMode(now time.Time, silence time.Duration) int {
 	switch {
 	case !o.duplicate.Load():
-		return alive
+		return beatAlive
 	case o.uncertain(silence):
-		return waits
+		return beatNoName
 	case o.silent.IsZero(), now.Before(o.silent):
-		return yields
+		return beatKeepName
 	}
-	return alive
+	return beatAlive
 }
 
 // checkDuplicate returns an error if another live process has the name of this

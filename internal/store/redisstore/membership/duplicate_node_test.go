@@ -19,16 +19,16 @@ func TestADuplicateTakesNoNameBeforeItsHolderHadTimeForAHeartbeat(t *testing.T) 
 		mode      int // the mode of the heartbeat
 		duplicate bool
 	}{
-		{at: 0, beat: 1000, now: 1100, found: other, mode: alive},                                 // the holder may have been killed
-		{at: heartbeat, beat: 2000, now: 2100, found: other, mode: alive, duplicate: true},        // the holder is live
-		{at: 2 * heartbeat, beat: 2000, now: 9000, found: other, mode: yields, duplicate: true},   // the holder is silent, as far as is known
-		{at: 2*heartbeat + 1, beat: 2000, now: 9000, found: other, mode: yields, duplicate: true}, // another node sent a message
-		{at: 3*heartbeat + 1, beat: 9900, now: 10000, found: other, mode: alive, duplicate: true},
-		{at: 4*heartbeat + 1, beat: 9900, now: 19000, found: other, mode: yields, duplicate: true},
-		{at: 5*heartbeat + 1, beat: 9900, now: 20000, found: moved, mode: alive},
+		{at: 0, beat: 1000, now: 1100, found: other, mode: beatAlive},                                   // the holder may have been killed
+		{at: heartbeat, beat: 2000, now: 2100, found: other, mode: beatAlive, duplicate: true},          // the holder is live
+		{at: 2 * heartbeat, beat: 2000, now: 9000, found: other, mode: beatKeepName, duplicate: true},   // the holder is silent, as far as is known
+		{at: 2*heartbeat + 1, beat: 2000, now: 9000, found: other, mode: beatKeepName, duplicate: true}, // another node sent a message
+		{at: 3*heartbeat + 1, beat: 9900, now: 10000, found: other, mode: beatAlive, duplicate: true},
+		{at: 4*heartbeat + 1, beat: 9900, now: 19000, found: other, mode: beatKeepName, duplicate: true},
+		{at: 5*heartbeat + 1, beat: 9900, now: 20000, found: moved, mode: beatAlive},
 	} {
 		at := start.Add(c.at)
-		if mode := o.heartbeatKind(at, silence); mode != c.mode {
+		if mode := o.heartbeatMode(at, silence); mode != c.mode {
 			t.Errorf("%d: a heartbeat of mode %d, want %d", i, mode, c.mode)
 		}
 		o.nextBeat = at.Add(heartbeat)
@@ -43,7 +43,7 @@ func TestADuplicateTakesNoNameBeforeItsHolderHadTimeForAHeartbeat(t *testing.T) 
 	}
 	o.duplicate.Store(true)
 	o.away = time.Now()
-	if mode := o.heartbeatKind(time.Now(), silence); mode != waits {
+	if mode := o.heartbeatMode(time.Now(), silence); mode != beatNoName {
 		t.Errorf("after an outage a heartbeat of mode %d", mode)
 	}
 }

@@ -133,11 +133,11 @@ func (p *peer) apis() []string {
 
 // The modes of heartbeats.
 const (
-	alive  = iota // this process is live; it takes its name from a process that is silent
-	yields        // it is live, and takes no name from a process that is silent
-	waits         // it is live, and takes no name, even if the name seems free
-	leaves        // it leaves
-	looks         // it only reads, and sends no heartbeat
+	beatAlive    = iota // this process is live; it takes its name from a process that is silent
+	beatKeepName        // it is live, and takes no name from a process that is silent
+	beatNoName          // it is live, and takes no name, even if the name seems free
+	beatLeave           // it leaves
+	readOnly            // it only reads, and sends no heartbeat
 )
 
 // The state of this process that a heartbeat found.
@@ -156,7 +156,7 @@ type heartbeatReply struct {
 }
 
 // beat sends a heartbeat of the given mode. It does not retry, except in the
-// mode looks.
+// mode readOnly.
 func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 	self := o.self
 	if o.config.APIs != nil {
@@ -166,17 +166,17 @@ func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 	self.lag = o.config.Lag()
 	args := []string{self.name, self.nonce, self.about(), inMillis(10 * o.config.silence()), inMillis(o.config.silence()), o.servers.Identity}
 	switch mode {
-	case yields:
+	case beatKeepName:
 		args[4] = args[3]
-	case waits:
+	case beatNoName:
 		args[4] = ""
-	case leaves:
+	case beatLeave:
 		args[2] = ""
-	case looks:
+	case readOnly:
 		args[0], args[2] = "", ""
 	}
 	one := redisconn.Run{Keys: []string{keyspace.NodesKey, keyspace.NodesID}, Args: args}
-	if mode != looks {
+	if mode != readOnly {
 		h, err := readBeat(beat.Do(ctx, o.servers.Client, []redisconn.Run{one})[0])
 		o.config.Suspect(err)
 		return h, err
@@ -240,7 +240,7 @@ func LiveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) (
 // Older returns the names of live nodes with a lower format than the given
 // one.
 func (o *Member) Older(ctx context.Context, format int) (names []string, err error) {
-	h, err := o.beat(ctx, looks)
+	h, err := o.beat(ctx, readOnly)
 	if err != nil {
 		return nil, err
 	}

@@ -50,8 +50,8 @@ type Config struct {
 	// their lanes and sets Ready.
 	Prepare func(context.Context, []*OwnedShard) error
 
-	// Woken is called with each message on the channel of an owned shard.
-	Woken func(h *OwnedShard, message string)
+	// OnWakeup is called with each message on the channel of an owned shard.
+	OnWakeup func(h *OwnedShard, message string)
 }
 
 // silence is how long a node can be silent and still count as live.
@@ -187,8 +187,8 @@ func (o *Member) all() (all []*OwnedShard) {
 	return all
 }
 
-// drop ends the ownership of a shard.
-func (o *Member) drop(i int, state claimState) {
+// disown ends the ownership of a shard.
+func (o *Member) disown(i int, state claimState) {
 	if h := o.owned[i].Swap(nil); h != nil {
 		h.stop()
 		h.Lowwater.Leave()

@@ -26,7 +26,7 @@ func (o *Member) Standing() store.Standing {
 
 // Nodes returns all nodes, and how many shards each owns and should own.
 func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
-	h, err := o.beat(ctx, looks)
+	h, err := o.beat(ctx, readOnly)
 	if err != nil {
 		return nil, err
 	}

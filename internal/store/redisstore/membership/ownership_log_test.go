@@ -16,7 +16,7 @@ func TestTheReasonForNewShardsIsLoggedHoweverLongTheyWereLost(t *testing.T) {
 	o := &Member{mine: []bool{true, true}, states: []claimState{{held: true}, {held: true}}, log: ownershipLog{logged: 2}}
 	o.config.Logger = logger
 	o.owned = make([]atomic.Pointer[OwnedShard], 2)
-	o.forget(now)
+	o.disownExpired(now)
 	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "lost shards") {
 		t.Fatal(log.String())
 	}

@@ -60,9 +60,9 @@ const (
 )
 
 // Release gives all shards to the other nodes at once and for good. This
-// process claims nothing from then on, but may settle and extend its claims.
+// process claims nothing from then on, but can settle and extend its claims.
 // Release returns when other nodes can acquire the shards. Close begins with
-// it. If the servers are away, Release gives up soon, and the leases of the
+// it. If the servers are away, Release ends soon, and the leases of the
 // shards end by themselves.
 func (o *Member) Release() {
 	o.once.Do(func() {
@@ -83,9 +83,9 @@ func (o *Member) leave(ctx context.Context) {
 	for _, h := range o.all() {
 		held = append(held, h.Number)
 	}
-	// First the heartbeat: a node that receives the release must not count this
-	// one as live.
-	_, err := o.beat(ctx, leaves)
+	// Send the heartbeat first, so that nodes that receive the release no
+	// longer count this node as live.
+	_, err := o.beat(ctx, beatLeave)
 	o.servers.Failures.Note("announce that this node leaves", err)
 	if o.release(ctx, held) {
 		o.config.Logger.Info("released all shards", "shards", len(held))
@@ -101,11 +101,11 @@ func (o *Member) step(ctx context.Context, eager bool) time.Time {
 	defer context.AfterFunc(o.stepContext, stop)()
 	now := time.Now()
 	if o.config.Closed() {
-		o.giveUp()
+		o.disownAll()
 		o.nextBeat = time.Time{}
 		return now.Add(o.config.Heartbeat)
 	}
-	o.forget(now)
+	o.disownExpired(now)
 	if eager || !now.Before(o.nextBeat) {
 		o.nextBeat = now.Add(o.config.Heartbeat)
 		o.within(ctx, o.heartbeat)
@@ -117,7 +117,7 @@ func (o *Member) step(ctx context.Context, eager bool) time.Time {
 		o.within(ctx, o.adopt)
 		now = time.Now()
 	}
-	o.forget(now)
+	o.disownExpired(now)
 	p := planFor(now, o.wants(now), o.states, pace, eager)
 	if len(p.release) > 0 {
 		o.within(ctx, func(ctx context.Context) {
@@ -127,7 +127,7 @@ func (o *Member) step(ctx context.Context, eager bool) time.Time {
 	}
 	o.hold(ctx, slices.Concat(p.renew, p.acquire))
 	now = time.Now()
-	o.forget(now)
+	o.disownExpired(now)
 	next := o.nextBeat
 	if p = planFor(now, o.wants(now), o.states, pace, false); !p.next.IsZero() && p.next.Before(next) {
 		next = p.next
@@ -139,9 +139,9 @@ func (o *Member) step(ctx context.Context, eager bool) time.Time {
 	return next
 }
 
-// within runs one part of a step with its own time limit. A master that hangs
-// holds the hash of nodes or some shards. It must not cost the leases of shards
-// on other masters.
+// within runs one part of a step with its own time limit. If one master hangs,
+// which has the hash of nodes or some shards, the leases of shards on other
+// masters must still be renewed.
 func (o *Member) within(ctx context.Context, do func(context.Context)) {
 	ctx, stop := context.WithTimeout(ctx, o.config.ShardLease/6)
 	defer stop()
@@ -152,7 +152,7 @@ func (o *Member) within(ctx context.Context, do func(context.Context)) {
 // fails, the nodes known so far stay valid.
 func (o *Member) heartbeat(ctx context.Context) {
 	silence := o.config.silence()
-	h, err := o.beat(ctx, o.heartbeatKind(time.Now(), silence))
+	h, err := o.beat(ctx, o.heartbeatMode(time.Now(), silence))
 	o.servers.Failures.Note("send a heartbeat", err)
 	if err != nil {
 		o.away, o.silent = time.Now(), time.Time{}
@@ -196,13 +196,13 @@ func (o *Member) heartbeat(ctx context.Context) {
 	}
 }
 
-// adoptedFor is the number of leases for which a shard is adopted. Then the
-// node that should own it can acquire it again.
+// An adopted shard is kept for adoptedFor times Config.ShardLease. After that
+// the node that should own it can acquire it again.
 const adoptedFor = 100
 
-// adopt looks for shards that had no owner for a lease although another node
-// should own them. A live node may be unable to reach every master, and the
-// shards there would have no owner.
+// adopt takes shards that had no owner for the length of a lease, although
+// another node should own them. That happens if the other node is live but
+// cannot reach their master.
 func (o *Member) adopt(ctx context.Context) {
 	if !slices.Contains(o.takers, o.self.name) {
 		return
@@ -243,21 +243,21 @@ func (o *Member) wants(now time.Time) []bool {
 	return all
 }
 
-// giveUp drops all shards without a call, because the servers hold another
-// store.
-func (o *Member) giveUp() {
+// disownAll removes all shards from this process without a call, because the
+// servers hold another store.
+func (o *Member) disownAll() {
 	for i := range o.states {
-		o.drop(i, claimState{})
+		o.disown(i, claimState{})
 	}
 }
 
-// forget drops the shards whose leases have ended.
-func (o *Member) forget(now time.Time) {
+// disownExpired removes the shards whose leases have ended from this process.
+func (o *Member) disownExpired(now time.Time) {
 	lost, held := 0, 0
 	for i := range o.states {
 		switch c := o.states[i]; {
 		case c.held && !now.Before(c.until):
-			o.drop(i, claimState{})
+			o.disown(i, claimState{})
 			lost++
 		case c.held:
 			held++

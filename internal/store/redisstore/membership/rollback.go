@@ -8,12 +8,12 @@ import "time"
 // count is lower than before, the data is older; no clock is needed for that. A
 // failover loses some heartbeats too: those that no replica had.
 
-// rollbackBeats is the number of heartbeats of each node that a failover may
-// lose. A loss of at least this many is logged.
+// rollbackBeats is more heartbeats of each node than a failover can lose. If at
+// least this many heartbeats of each node are missing, a rollback is logged.
 const rollbackBeats = 10
 
 // rolledBack records how many heartbeats the store has counted, and returns how
-// many of each node are missing. It returns 0 if a failover may explain the
+// many of each node are missing. It returns 0 if a failover can explain the
 // loss. nodes is the number of nodes that were live.
 func (o *Member) rolledBack(beats int64, nodes int) int64 {
 	missing := (o.beats - beats) / int64(max(nodes, 1))
@@ -25,7 +25,7 @@ func (o *Member) rolledBack(beats int64, nodes int) int64 {
 }
 
 // noteRollback logs and counts a rollback by that many heartbeats of each node.
-// With 0 it does nothing.
+// If missing is zero, it does nothing.
 func (o *Member) noteRollback(missing int64) {
 	if missing == 0 {
 		return

@@ -68,7 +68,7 @@ func readLeaseReplies(r rueidis.RedisResult, n int) []leaseReply {
 func (o *Member) release(ctx context.Context, shards []int) bool {
 	now := time.Now()
 	for _, i := range shards {
-		o.drop(i, claimState{since: now, until: now.Add(o.config.Heartbeat)})
+		o.disown(i, claimState{since: now, until: now.Add(o.config.Heartbeat)})
 	}
 	failed, first := 0, error(nil)
 	for _, g := range o.askForLeases(ctx, "release", shards) {
@@ -119,12 +119,12 @@ func (o *Member) accept(i int, g leaseReply, sent time.Time) *OwnedShard {
 			o.lost.Add(1)
 			o.log.note("another node had taken them over")
 		}
-		o.drop(i, claimState{since: sent, until: time.Now().Add(g.left)})
+		o.disown(i, claimState{since: sent, until: time.Now().Add(g.left)})
 		return nil
 	}
 	h := o.owned[i].Load()
 	if h == nil || h.ID != g.owner {
-		o.drop(i, claimState{})
+		o.disown(i, claimState{})
 		h = o.newOwnedShard(o.shards[i], g.owner)
 	}
 	if node, _, taken := strings.Cut(g.before, "/"); taken {
@@ -142,6 +142,6 @@ func (o *Member) newOwnedShard(sh *keyspace.Shard, id string) *OwnedShard {
 	h := &OwnedShard{Shard: sh, ID: id, Lowwater: o.Lowwater.New()}
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
-	o.listeners.Go(func() { o.Listen(ctx, sh.Wake, func(message string) { o.config.Woken(h, message) }) })
+	o.listeners.Go(func() { o.Listen(ctx, sh.Wake, func(message string) { o.config.OnWakeup(h, message) }) })
 	return h
 }

@@ -19,14 +19,14 @@ type facts struct {
 	version string
 	policy  string // maxmemory-policy: the action when memory is full
 	file    string // "1": there is an append-only file
-	fsync   string // when it is synced; "": the user may not read it
-	limit   string // of memory, in bytes
-	machine int64  // bytes of memory of its machine; 0: unknown
-	config  string // the configuration file it was started with; "": none
+	fsync   string // when it is synced; empty means that the user is not allowed to read it
+	limit   string // the limit of memory, in bytes
+	machine int64  // bytes of memory of its machine; zero means unknown
+	config  string // the configuration file it was started with; empty means none
 
-	replicas    int64 // that are connected
-	minReplicas int64 // that it needs to take writes; below 0: the user may not read it
-	maxLag      int64 // seconds after which a silent replica no longer counts; below 0: the user may not read it
+	replicas    int64 // replicas that are connected
+	minReplicas int64 // replicas that it needs to take writes; negative means that the user is not allowed to read it
+	maxLag      int64 // seconds after which a silent replica no longer counts; negative means that the user is not allowed to read it
 	stale       bool  // the settings that INFO does not contain were read too long ago for Strict
 }
 
@@ -50,8 +50,8 @@ func (f facts) remedy(settings ...string) string {
 
 // refusals returns the reasons that make a server unfit under c. Each names the
 // setting, the remedy, and the flag that accepts the server. A setting that
-// INFO does not contain is no reason, except appendfsync for Strict, which
-// promises it.
+// INFO does not contain is not a reason. The exception is appendfsync at the
+// level Strict, which guarantees synced writes.
 func (c Config) refusals(f facts) (all []error) {
 	refuse := func(format string, args ...any) {
 		all = append(all, fmt.Errorf("%w: at %s %s", ErrUnfit, f.addr, fmt.Sprintf(format, args...)))
@@ -89,7 +89,7 @@ const (
 	maxLagSetting      = "min-replicas-max-lag 2"
 )
 
-// risks returns the settings of a master that may lose tasks under c, with
+// risks returns the settings of a master that can lose tasks under c, with
 // their remedies. The master is used nevertheless.
 func (c Config) risks(how condition) (all []string) {
 	f := how.facts

@@ -26,11 +26,11 @@ const (
 	// CheckEvery is the time between two checks of the masters.
 	CheckEvery = time.Second
 
-	// checkRest is the shortest time between two checks, however many callers
+	// checkRest is the shortest time between two checks, even if many callers
 	// ask for one.
 	checkRest = 20 * time.Millisecond
 
-	// awayAfter is how many seconds a replica may be silent before writes stop
+	// awayAfter is how many seconds a replica can be silent before writes stop
 	// waiting for it.
 	awayAfter = 3
 )
@@ -63,9 +63,9 @@ func (m *Masters) Of(slot uint16) string {
 	return ""
 }
 
-// Free returns how many bytes of new tasks the masters accept, and whether that
-// is less than the bytes they hold. Only then can one namespace hold more than
-// is free.
+// Free returns how many bytes of new tasks the masters accept. scarce is true
+// if that is less than the bytes they hold. If it is false, no namespace can
+// hold more than is free.
 func (s *Servers) Free() (bytes int64, scarce bool) {
 	var used int64
 	for _, c := range s.Masters.Load().how {
@@ -78,7 +78,7 @@ func (s *Servers) Free() (bytes int64, scarce bool) {
 	return bytes, used > bytes
 }
 
-// MemoryLimit returns how many bytes the masters may use together. A master
+// MemoryLimit returns how many bytes the masters can use together. A master
 // without a limit counts as 0.
 func (s *Servers) MemoryLimit() (sum int64) {
 	for _, how := range s.Masters.Load().how {
@@ -120,7 +120,7 @@ func (s *Servers) readMasters(ctx context.Context) (answered int, err error) {
 	}
 	for addr := range maps.Clone(m.how) {
 		node, ok := nodes[addr]
-		all.Go(func() { // in parallel, so that one that hangs does not delay the others
+		all.Go(func() { // in parallel, so that a server that hangs does not delay the other servers
 			var how condition
 			var failed error
 			if !ok {
@@ -151,7 +151,7 @@ func (s *Servers) readMasters(ctx context.Context) (answered int, err error) {
 	all.Wait()
 	s.judge(m)
 	s.Masters.Store(m)
-	s.Clocks.Retain(func(addr string) bool { _, is := m.how[addr]; return is })
+	s.Clocks.Prune(func(addr string) bool { _, is := m.how[addr]; return is })
 	return answered, err
 }
 
@@ -196,7 +196,7 @@ func (s *Servers) spans(ctx context.Context) ([]span, error) {
 		return nil, errNoNode
 	}
 	parts, err := s.slotsOf(ctx, s.Client)
-	for _, node := range s.Client.Nodes() { // the first call went to any one of them, which may hang
+	for _, node := range s.Client.Nodes() { // the first call went to any one of them, which can hang
 		if err == nil || ctx.Err() != nil {
 			break
 		}

@@ -27,7 +27,7 @@ type Config struct {
 	Client     rueidis.ClientOption
 	Durability Durability
 	Replicas   int   // replicas that must confirm a write at the level Strict; see Durability
-	Memory     int64 // bytes that a master may use if it has no limit of its own
+	Memory     int64 // bytes that a master can use if it has no limit of its own
 
 	UnsafeEviction, UnsafePersistence bool // accept servers that delete keys, or do not sync a file
 
@@ -39,32 +39,32 @@ type Config struct {
 // goroutine that watches it. Batches run in goroutines too. Close waits for all
 // of them.
 type Servers struct {
-	conns          *connections // of Client and Subscriber
+	conns          *connections // the connections of Client and Subscriber
 	Client         rueidis.Client
 	Subscriber     rueidis.Client // for subscriptions; nil if no other node uses the servers
-	Cluster        bool           // a call may touch only one slot
+	Cluster        bool           // a call can touch only one slot
 	level          Durability
-	ReplicaTimeout time.Duration // the time that replicas may take to confirm
+	ReplicaTimeout time.Duration // the longest wait for replicas to confirm
 	replicas       int           // Config.Replicas
 	memory         int64         // Config.Memory
 	logger         *slog.Logger
 	Failures       *FailureLog
 
 	Masters      atomic.Pointer[Masters]
-	sentinels    atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil: none has
+	sentinels    atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil means that no Sentinel has
 	replicated   atomic.Bool              // a master has had a replica since the store was opened
 	ShortBatches atomic.Int64             // batches that too few replicas confirmed
 	Clocks       *serverclock.Clocks
 	recheck      chan struct{}         // asks the watch for a check: the masters may have changed
-	Absent       atomic.Pointer[error] // why no master answered the last check; nil: one did
-	Unfit        atomic.Pointer[error] // why one of the masters may lose tasks; nil: all are fit
+	Absent       atomic.Pointer[error] // why no master answered the last check; nil means that one did
+	Unfit        atomic.Pointer[error] // why one of the masters can lose tasks; nil means that all are fit
 	config       Config
 	Identity     string             // the identity of the store; "" until it is known, then never changed
-	logged       map[string]fitness // by address; only the watch uses it after fit
+	logged       map[string]fitness // the key is the address; only the watch uses it after fit
 	awaited      time.Time          // when the log last mentioned a server that reads its file; only while the store opens
 
 	mu        sync.Mutex           // guards pipelines
-	pipelines map[string]*pipeline // by the master's address, with separate ones for the shared client
+	pipelines map[string]*pipeline // the key is the master's address, with separate ones for the shared client
 
 	work     sync.WaitGroup // batches and watches
 	stopping sync.Once
@@ -153,7 +153,7 @@ func (s *Servers) Start() {
 	}
 }
 
-// callsEnd is how long calls under way may take after Stop.
+// callsEnd is how long calls under way can take after Stop.
 const callsEnd = 600 * time.Millisecond
 
 // Stop makes calls end soon. Calls to servers that are away end at once. Other

@@ -95,10 +95,10 @@ func (c *Clocks) Observe(addr string, micros int64, sent, received time.Duration
 	c.mergeLocked()
 }
 
-// Retain removes servers for which counts is false, and servers that are silent
+// Prune removes servers for which counts is false, and servers that are silent
 // while other servers reply. If no server that counts has replied yet, it
 // removes nothing: a newly promoted replica may be the only server that counts.
-func (c *Clocks) Retain(counts func(addr string) bool) {
+func (c *Clocks) Prune(counts func(addr string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var last time.Duration

@@ -94,7 +94,7 @@ func TestAnOutageDoesNotCountAsAClockStep(t *testing.T) {
 						for addr, f := range servers {
 							f.ask(c, addr, c.Monotonic(), time.Millisecond, time.Millisecond)
 						}
-						c.Retain(func(addr string) bool { _, is := servers[addr]; return is })
+						c.Prune(func(addr string) bool { _, is := servers[addr]; return is })
 					}
 					answer()
 					followed := trustedclock.NewWithin(func() (earliest, latest time.Time) { return c.Within(c.Monotonic()) }, nil)
@@ -133,26 +133,26 @@ func TestASilentServerOrReplicaDoesNotHoldBackTheTime(t *testing.T) {
 	c := New()
 	all := func(string) bool { return true }
 	fakeClock{ahead: -time.Minute}.ask(c, "a", 0, 0, 0)
-	c.Retain(all)
+	c.Prune(all)
 	if now, _ := c.At(0); !now.Equal(epoch.Add(-time.Minute)) {
 		t.Fatal("alone it counts however old:", now)
 	}
 	fakeClock{}.ask(c, "b", time.Second, 0, 0)
-	c.Retain(all)
+	c.Prune(all)
 	if now, _ := c.At(time.Second); now.After(epoch) {
 		t.Error("the earliest does not count:", now)
 	}
 	fakeClock{}.ask(c, "b", silentFor+time.Second, 0, 0)
-	c.Retain(all)
+	c.Prune(all)
 	if now, _ := c.At(silentFor + time.Second); now.Before(epoch) {
 		t.Error("one that says nothing holds the others:", now)
 	}
 	fakeClock{ahead: -time.Minute}.ask(c, "a", silentFor+time.Second, 0, 0)
-	c.Retain(func(addr string) bool { return addr == "b" })
+	c.Prune(func(addr string) bool { return addr == "b" })
 	if now, _ := c.At(silentFor + time.Second); now.Before(epoch) {
 		t.Error("one that is no master holds the others:", now)
 	}
-	c.Retain(func(addr string) bool { return addr == "promoted" })
+	c.Prune(func(addr string) bool { return addr == "promoted" })
 	if now, _ := c.At(silentFor + time.Second); now.Before(epoch) || now.After(epoch.Add(silentFor+time.Second)) {
 		t.Error("the new master has not answered yet, and the time is not that of the old one:", now)
 	}
