@@ -89,7 +89,7 @@ func (v *view) otherTargets() []page.Target {
 	}
 }
 
-// compared lists the values in which Foliot is compared with the others. Less
+// compared lists the values in which Foliot is compared with the other peers. Less
 // is better.
 var compared = []struct{ workload, value, what, unit string }{
 	{measure.AddRemove, record.WallNanos, "", "ns"},

@@ -32,7 +32,7 @@ func TestATrialReportsAtOnceWhyItsTaskWasNotDelivered(t *testing.T) {
 	}
 }
 
-// The trial goes on when the reason of the wait is gone.
+// The trial continues after the reason of the wait is gone.
 func TestATrialReportsAtOnceWhyItsTaskWaits(t *testing.T) {
 	for name, args := range trials {
 		p := serveProcess(t, "--listen", anyPort, "--store", "memory:")

@@ -18,7 +18,7 @@ import (
 )
 
 // A directory that another program created, such as the volume of a container,
-// may be readable for others.
+// can be readable for other users.
 func TestOtherUsersCannotReadTheFilesOfAServer(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o755); err != nil {
@@ -45,8 +45,8 @@ func TestOtherUsersCannotReadTheFilesOfAServer(t *testing.T) {
 	}
 }
 
-// A trusted file is refused if others may change it. A file with a secret is
-// refused if others may read it.
+// A trusted file is refused if other users can change it. A file with a secret is
+// refused if other users can read it.
 func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string, mode fs.FileMode) string {

@@ -80,7 +80,7 @@ The same in single steps:
 ` + exit.CodesHelp
 
 // helpShown unwinds the parser after it printed a help text. Otherwise kong
-// would go on parsing and report missing arguments.
+// would continue to parse and report missing arguments.
 type helpShown struct{}
 
 // run parses args, runs the command and returns the exit code. The caller

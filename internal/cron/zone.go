@@ -53,7 +53,7 @@ func (z *zones) load(name string, now time.Time) (*time.Location, error) {
 	case err != nil && !ok:
 		return nil, unknownZone(name)
 	case err != nil || ok && reflect.DeepEqual(zone, old.zone):
-		zone = old.zone // the service goes on with the rules it has
+		zone = old.zone // the service continues with the rules that it has
 	}
 	z.byName[name] = zoneEntry{zone, now}
 	return zone, nil

@@ -131,7 +131,7 @@ func TestForgettingTokensNeverOpensTheServer(t *testing.T) {
 	if len(all) != 1 || all[0].Key().Name != ids[3] || !s.Secured() {
 		t.Errorf("left: %v; want the one that ended last", all)
 	}
-	// This holds for all requests, also for those of another node with older
+	// This holds for all requests, even for those of another node with older
 	// settings.
 	s = edit(t, later, s, ForgetTokens{[]SettingKey{all[0].Key()}})
 	if !s.Secured() {

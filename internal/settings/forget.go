@@ -19,8 +19,8 @@ func (t *AccessToken) EndedAt(now task.Millis) task.Millis {
 	return t.RevokedAt
 }
 
-// ended returns the tokens of a namespace that may be forgotten at now, the
-// earliest end first: those that are invalid and have made no token that is
+// ended returns the tokens of a namespace that can be forgotten at now, the
+// earliest end first. These tokens are invalid and have made no token that is
 // still kept. One token of the server always stays: see Secured.
 func (s *Settings) ended(namespace string, now task.Millis) (list []*AccessToken) {
 	for _, r := range s.List(TokenKind, namespace) {
@@ -46,9 +46,9 @@ func (s *Settings) forgettable(t *AccessToken, now task.Millis) bool {
 	return !made && !t.Holds(now)
 }
 
-// OldTokens returns the tokens that ForgetTokens may forget: those that ended
-// at or before until, and, for a namespace with more than MaxTokens, those that
-// ended first. It walks over all tokens.
+// OldTokens returns the tokens that ForgetTokens can forget: the tokens that ended
+// at or before until and, for a namespace with more than MaxTokens, the tokens
+// that ended first. It walks over all tokens.
 func (s *Settings) OldTokens(now, until task.Millis) (old []SettingKey) {
 	after := ""
 	for {
@@ -114,7 +114,7 @@ func (s *Settings) forgetParents(namespace string, now task.Millis) (changes []S
 			parents = append(parents, parent{t.Key(), n, t.EndedAt(now)})
 		}
 	}
-	slices.SortFunc(parents, func(a, b parent) int { // few children first: each is written again
+	slices.SortFunc(parents, func(a, b parent) int { // parents with few children first, because each child is written again
 		return cmp.Or(cmp.Compare(a.children, b.children), cmp.Compare(a.ended, b.ended), cmp.Compare(a.key.Name, b.key.Name))
 	})
 	for _, p := range parents[:min(len(parents), forgetAtOnce)] {

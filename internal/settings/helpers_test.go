@@ -33,7 +33,7 @@ func demand() task.Spec {
 	return s
 }
 
-// apply carries out a change that must succeed.
+// apply makes a change that must succeed.
 func apply(t *testing.T, now task.Millis, old *task.Task, c task.Change) *task.Task {
 	t.Helper()
 	r, err := c.Apply(now, old, facts)
@@ -48,7 +48,7 @@ func create(t *testing.T) *task.Task {
 	return apply(t, t0, nil, task.Create{Spec: demand()})
 }
 
-// edit carries out an edit that must succeed.
+// edit makes an edit that must succeed.
 func edit(t *testing.T, now task.Millis, s *Settings, e Edit) *Settings {
 	t.Helper()
 	changes, err := e.Apply(now, s)
@@ -58,7 +58,7 @@ func edit(t *testing.T, now task.Millis, s *Settings, e Edit) *Settings {
 	return s.With(changes...)
 }
 
-// refused carries out an edit that must fail with an error of type E.
+// refused makes an edit that must fail with an error of type E.
 func refused[E error](t *testing.T, now task.Millis, s *Settings, e Edit) E {
 	t.Helper()
 	changes, err := e.Apply(now, s)

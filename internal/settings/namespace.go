@@ -232,9 +232,9 @@ func (s *Settings) Closing(namespace string) bool {
 	return ok && n.Closing != ""
 }
 
-// Takes returns nil if old, nil for no record, may become t: no task is made in
-// a namespace that does not exist. A store calls Takes in the step that makes
-// t. Errors: *MissingError.
+// Takes returns an error if t must not replace old, because t would be a new task
+// in a namespace that does not exist. old is nil if there is no record. A store
+// calls Takes in the step that makes t. Errors: *MissingError.
 func (s *Settings) Takes(old, t *task.Task) error {
 	if old != nil || t == nil || t.Namespace == task.DefaultNamespace || s.Get(SettingKey{Kind: NamespaceKind, Name: t.Namespace}) != nil {
 		return nil

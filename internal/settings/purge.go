@@ -7,11 +7,11 @@ import "github.com/foliot/foliot/internal/task"
 //
 // The store's order of changes separates the two, not a clock. A task that
 // enters the queue after this edit is marked with the purge's ID
-// (Settings.Spare). So a clock that steps, or that differs between nodes, dooms
-// no later task.
+// (Settings.Spare). Therefore no clock step, and no difference between the clocks
+// of nodes, makes the purge cancel a later task.
 type PurgeQueue struct {
 	Namespace, Name string
-	ID              string // of the purge, from NewID
+	ID              string // the ID of the purge, from NewID
 	If              task.Precondition
 }
 
@@ -31,11 +31,11 @@ func (e PurgeQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error)
 	return change(q), nil
 }
 
-// EndPurge notes that a purge is done, unless another one was requested since.
+// EndPurge ends a purge, unless another purge of the queue was requested since.
 type EndPurge struct {
 	Namespace, Name string
 
-	// Before and ID are those of the purge that was carried out.
+	// Before and ID identify the purge that is done.
 	Before task.Millis
 	ID     string
 }

@@ -16,19 +16,19 @@ type QueueSettings struct {
 	Version   uint64      `json:"version"`
 	CreatedAt task.Millis `json:"created_at"`
 
-	// Rate is how many attempts may start in a second, and Burst how many may
-	// start at once after an idle time. They form a token bucket that is
-	// checked before a claim. Burst 0 with a Rate means one second's worth, at
-	// least one.
+	// Rate is the maximum number of attempts that start in a second. Burst is the
+	// maximum number that start at once after an idle time. They form a token bucket that is
+	// checked before a claim. With a Rate, a zero Burst means the attempts of one
+	// second, and at least one.
 	Rate  float64 `json:"rate,omitempty"`
 	Burst int     `json:"burst,omitempty"`
-	// Concurrency is how many attempts may be under way at once, and
-	// PerDestination how many to one host:port.
+	// Concurrency is the maximum number of attempts under way at once, and
+	// PerDestination the maximum number to one host:port.
 	Concurrency    int `json:"concurrency,omitempty"`
 	PerDestination int `json:"per_destination,omitempty"`
 
-	// Defaults for tasks that leave these fields open. Nil and zero: the
-	// server's defaults.
+	// These are the defaults for tasks that leave the fields open. Nil and zero
+	// mean the server's defaults.
 	Retry       RetryDefaults `json:"retry"`
 	Timeout     time.Duration `json:"timeout,omitempty"`
 	ExpireAfter time.Duration `json:"expire_after,omitempty"`
@@ -49,13 +49,13 @@ type QueueSettings struct {
 	//
 	// PurgeID identifies the purge. The store marks each task that enters the
 	// queue during the purge with it (Task.SparedBy), and the purge cancels all
-	// others. A purge that an older version began has no ID: it cancels the
+	// other tasks. A purge that an older version began has no ID: it cancels the
 	// tasks created until PurgeBefore.
 	PurgeBefore task.Millis `json:"purge_before,omitempty"`
 	PurgeID     string      `json:"purge_id,omitempty"`
 }
 
-// RetryDefaults is a Retry in which each field may be left open.
+// RetryDefaults is a Retry in which each field can be left open.
 type RetryDefaults struct {
 	MaxAttempts *int           `json:"max_attempts,omitempty"`
 	MinBackoff  *time.Duration `json:"min_backoff,omitempty"`
@@ -75,8 +75,8 @@ const (
 // Key implements Setting.
 func (q *QueueSettings) Key() SettingKey { return SettingKey{QueueKind, q.Namespace, q.Name} }
 
-// Held reports whether only tasks that were run by hand may be claimed from the
-// queue at now.
+// Held reports whether the queue is on hold at now. From a queue on hold, only
+// tasks that were run by hand are claimed.
 func (q *QueueSettings) Held(now task.Millis) bool {
 	return q.PurgeBefore != 0 || q.PausedAt(now)
 }
@@ -86,8 +86,8 @@ func (q *QueueSettings) PausedAt(now task.Millis) bool {
 	return q.Paused && (q.PausedUntil == 0 || now < q.PausedUntil)
 }
 
-// BurstOrDefault returns how many attempts may start at once after an idle
-// time.
+// BurstOrDefault returns the maximum number of attempts that start at once after
+// an idle time.
 func (q *QueueSettings) BurstOrDefault() int {
 	if q.Burst > 0 {
 		return q.Burst
@@ -159,8 +159,8 @@ func (q *QueueSettings) validateDefaults() error {
 	return s.Retry.Validate("retry")
 }
 
-// PutQueue sets all fields of a queue that a client may set. Pause and purge
-// have edits of their own, and stay.
+// PutQueue sets all fields of a queue that a client can set. It changes neither
+// the pause nor the purge, which have edits of their own.
 type PutQueue struct {
 	Queue QueueSettings
 	If    task.Precondition

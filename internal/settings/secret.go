@@ -21,8 +21,8 @@ type SigningSecret struct {
 	ExpiresAt task.Millis `json:"expires_at,omitempty"` // when the secret stops signing; zero means that it signs until it is removed
 
 	// BesideUntil is set on a queue's first secret only. Until then the
-	// namespace's secrets also sign the queue's callbacks. Zero means that they stopped at
-	// once.
+	// namespace's secrets also sign the queue's callbacks. Zero means
+	// that they stopped at once.
 	BesideUntil task.Millis `json:"beside_until,omitempty"`
 }
 

@@ -22,7 +22,7 @@ type Config struct {
 
 	// AllowLoopback opens this machine's own addresses while it returns true:
 	// 127.0.0.0/8, ::1 and those of its interfaces. This is right only as long
-	// as every client that may create tasks also has a shell on the machine:
+	// as every client that can create tasks also has a shell on the machine:
 	// until a token exists. It is called for each connection and each attempt,
 	// by many goroutines, and must not block. Default: closed.
 	AllowLoopback func() bool

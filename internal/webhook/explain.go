@@ -28,7 +28,7 @@ type Explanation struct {
 }
 
 // Open reports whether a request can be sent. One open address is enough: an
-// attempt does not try the others.
+// attempt does not try further addresses.
 func (e Explanation) Open() bool {
 	for _, j := range e.Addresses {
 		if j.Open() {

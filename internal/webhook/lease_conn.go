@@ -10,7 +10,7 @@ import (
 
 // leaseConn is a connection that checks the lease again in the call that writes
 // the first bytes of a request. Between sendGuard and that call, another
-// goroutine takes over, which may take as long as other ready goroutines run.
+// goroutine runs, which can take as long as other ready goroutines run.
 // If a process with hundreds of attempts is stopped, some of them are at this
 // point. Without the check they would send their requests when the process
 // continues, long after other nodes have repeated the attempts.

@@ -32,7 +32,7 @@ type sendGuard struct {
 
 	address string // host:port for the dials of this attempt; set by newRequest
 
-	passed  time.Time // when the request was let through; zero means that nothing was sent
+	passed  time.Time // the time at which the guard allowed the request; zero means that nothing was sent
 	refusal error     // why a connection was not used
 }
 

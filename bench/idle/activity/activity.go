@@ -33,7 +33,7 @@ type Cost struct {
 	Allocs     float64 `json:"allocs"`
 }
 
-// Measure runs the trials in turn: every guard has its first before any has its
+// Measure runs the trials in rounds: every guard has its first before any has its
 // second.
 func (*Meter) Measure(c Config, out *[]Cost) error {
 	for _, goroutines := range []int{1, 64} {

@@ -49,7 +49,7 @@ type Conn interface {
 }
 
 // Plain is a connection without any timeout, with the state of its handler. The
-// others embed it, so that the cost of each is the cost of its additions.
+// other guards embed it, so that the cost of each is the cost of its additions.
 type Plain struct {
 	net.Conn
 	Buf []byte
@@ -62,7 +62,7 @@ func (p *Plain) State() *Plain { return p }
 // NetConn leads to the socket.
 func (p *Plain) NetConn() net.Conn { return p.Conn }
 
-// Reading and the others do nothing.
+// Reading and the other methods do nothing.
 func (*Plain) Reading()   {}
 func (*Plain) Heard(bool) {}
 func (*Plain) Writing()   {}
@@ -93,7 +93,7 @@ func (i *Info) Slack(timeout time.Duration) time.Duration {
 	return i.slack(timeout)
 }
 
-// None is the name of the server that closes nothing. The others are compared
+// None is the name of the server that closes nothing. All other servers are compared
 // with it.
 const None = "none"
 

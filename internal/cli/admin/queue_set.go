@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// queueSetCmd changes the given settings and keeps the others.
+// queueSetCmd changes the given settings and keeps all other settings.
 type queueSetCmd struct {
 	Queue string `arg:"" help:"The queue's name."`
 

@@ -21,7 +21,7 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// setCmd changes the given fields of a schedule and keeps the others.
+// setCmd changes the given fields of a schedule and keeps all other fields.
 type setCmd struct {
 	Name string `arg:"" help:"The schedule's name."`
 

@@ -15,7 +15,7 @@ const (
 	// maxWait is how long the server may hold one request to wait for a task's
 	// end.
 	maxWait = 30 * time.Second
-	// maxSilence is how long a wait goes on without an answer of the server. A
+	// maxSilence is the time for which a wait continues without a reply. A
 	// restart takes much less.
 	maxSilence = 60 * time.Second
 	// minPollInterval is the shortest time between two requests.

@@ -232,7 +232,7 @@ func (l *benchLate) check(ctx context.Context) error {
 // different one.
 const maxReasons = 10
 
-// clean cancels the remaining tasks, also after an interrupt. Tasks that it
+// clean cancels the remaining tasks, even after an interrupt. Tasks that it
 // cannot cancel fail, because the receiver is gone, until their retries end.
 func (c *Bench) clean(api *client.Client, run string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -104,7 +104,7 @@ func (c *Listen) Run(ctx context.Context, con *console.Console, api *client.Clie
 		watched = rc.watch(ctx, api)
 	}
 	err = httpserver.ServeUntil(ctx, &http.Server{Handler: rc, ReadHeaderTimeout: httpserver.HeaderTimeout, ReadTimeout: httpserver.BodyTimeout, IdleTimeout: httpserver.IdleTimeout}, l)
-	stop() // also if ServeUntil has failed
+	stop() // even if ServeUntil has failed
 	return errors.Join(err, watched())
 }
 
@@ -114,7 +114,7 @@ func (c *Listen) try(ctx context.Context, con *console.Console, api *client.Clie
 	if err != nil {
 		return "", err
 	}
-	host := "127.0.0.1" // also reaches a receiver that listens on all addresses
+	host := "127.0.0.1" // reaches even a receiver that listens on all addresses
 	if a, ok := addr.(*net.TCPAddr); ok && !a.IP.IsUnspecified() {
 		host = a.IP.String()
 	}

@@ -26,7 +26,8 @@ const (
 	// can send its first request. Otherwise a full server would close the
 	// newest connections.
 	evictAfter = time.Second
-	// evictRetry is how often a full server looks for a connection to close.
+	// evictRetry is the interval at which a full server tries to close a
+	// connection.
 	evictRetry = 50 * time.Millisecond
 )
 
@@ -137,7 +138,7 @@ func (l *boundListener) Accept() (net.Conn, error) {
 	return l.conns.take(conn), nil
 }
 
-// Close also ends an Accept that waits for room.
+// Close ends an Accept that waits for room.
 func (l *boundListener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return l.Listener.Close()

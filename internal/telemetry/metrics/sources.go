@@ -9,8 +9,8 @@ import (
 )
 
 // Sources provide values during a scrape. One goroutine calls them for each
-// scrape, but several scrapes may run at once. Each may be nil: then its
-// metrics are missing. They get a few seconds.
+// scrape, but several scrapes can run at once. If a function is nil, its metrics are
+// missing. The context of a call ends after a few seconds.
 type Sources struct {
 	Counts      func(context.Context) (map[task.QueueKey]task.Counts, error) // store.SettingsStore's
 	Index       Index                                                        // store.LeaseStore's

@@ -38,7 +38,7 @@ func (t *Tracer) serve(next http.Handler, w http.ResponseWriter, r *http.Request
 		return
 	}
 	reply := &reply{ResponseWriter: w}
-	defer answered(span, inner, reply) // also after a panic, which continues to its handler
+	defer answered(span, inner, reply) // even after a panic, which continues to its handler
 	next.ServeHTTP(reply, inner)
 }
 

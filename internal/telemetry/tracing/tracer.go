@@ -60,7 +60,7 @@ func New(config Config) (*Tracer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !(config.Ratio >= 0 && config.Ratio <= 1) { // also refuses NaN
+	if !(config.Ratio >= 0 && config.Ratio <= 1) { // refuses NaN too
 		return nil, fmt.Errorf("trace: the ratio must be between 0 and 1, not %v", config.Ratio)
 	}
 	if config.Logger == nil {

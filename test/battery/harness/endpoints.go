@@ -39,7 +39,7 @@ func newEndpoint(server string) *Endpoint {
 	return d
 }
 
-// Next returns the endpoints in turn. It skips closed ones, unless all are closed.
+// Next returns the endpoints in round-robin order. It skips closed ones, unless all are closed.
 func (ds *Endpoints) Next() *Endpoint {
 	for range ds.List {
 		if d := ds.List[int(ds.turn.Add(1))%len(ds.List)]; !d.Closed.Load() {

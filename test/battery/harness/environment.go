@@ -21,10 +21,10 @@ type Environment struct {
 	Run     *Run
 	Dir     string
 	Servers []*Server
-	Server  *Server // the only one; nil means that there are nodes
+	Server  *Server // the only server; nil means that the run has nodes
 	Client  *Client // of the first server
 
-	Endpoints *Endpoints // of nodes; nil means that there is one server
+	Endpoints *Endpoints // the endpoints of the nodes; nil means that the run has one server
 
 	Receiver  *receiver.Receiver
 	accepted  *journal.Journal

@@ -40,7 +40,7 @@ type Load struct {
 	Cancels    map[int]int // by status
 }
 
-// Run goes on until ctx ends.
+// Run works until ctx ends.
 func (l *Load) Run(ctx context.Context) {
 	l.Cancels = map[int]int{}
 	timing.AtRate(ctx, l.Rate, func(i int) { l.live(ctx, i) })

@@ -19,7 +19,7 @@ import (
 )
 
 // Server is one foliot process after another on the same address and
-// directory. It is driven by one goroutine; KillNow alone may be called by others.
+// directory. It is driven by one goroutine; only KillNow can be called by other goroutines.
 type Server struct {
 	binary string
 	Addr   string

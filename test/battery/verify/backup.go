@@ -16,7 +16,7 @@ type BackupReport struct {
 	Checksum string `json:"checksum"`
 }
 
-// BackupEvidence is all that the verdict on a backup may look at.
+// BackupEvidence is everything that the verdict on a backup can use.
 type BackupEvidence struct {
 	Began, Ended time.Time // of the command that took it
 	Asked        []SeededTask

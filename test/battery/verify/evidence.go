@@ -38,7 +38,7 @@ type Fault struct {
 	At   time.Time `json:"at"`
 }
 
-// Evidence is all that a verdict may look at.
+// Evidence is everything that a verdict can use.
 type Evidence struct {
 	Accepted  []Accepted
 	Cancelled []Cancelled

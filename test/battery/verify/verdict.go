@@ -64,7 +64,7 @@ func (v *Verdict) cancels(cancels []Cancelled, arrivals map[string][]Arrived) {
 	}
 }
 
-// deliveries finds lost and early tasks, and the lateness of the others.
+// deliveries finds lost and early tasks, and the lateness of all other tasks.
 func (v *Verdict) deliveries(e Evidence, arrivals map[string][]Arrived) {
 	maybe := map[string]bool{} // tasks with a cancel that took effect, or may have
 	for _, c := range e.Cancelled {

@@ -24,7 +24,7 @@ import (
 )
 
 // FullDisk fills the disk of a directory while tasks are created, changed, cancelled and
-// delivered. The server ends, is started on the full disk in some runs, and goes on when the
+// delivered. The server ends, is started on the full disk in some runs, and continues when the
 // disk is larger. Each run has a new server and a new disk.
 func FullDisk(ctx context.Context, t *harness.Run) {
 	var all verify.DiskVerdict

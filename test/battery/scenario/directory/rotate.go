@@ -98,7 +98,7 @@ func (r *rotation) replaceSecret(ctx context.Context) {
 }
 
 // replaceToken gives the load another token and revokes the one it had, when no
-// create shows it any more. A prober goes on showing it. The revoked one is returned.
+// create shows it any more. A prober continues to show it. The revoked one is returned.
 func (r *rotation) replaceToken(ctx context.Context) (old *heldToken) {
 	old = r.nextToken(ctx)
 	old.uses.Wait()

@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// attack is one attack that the scenario namespaces carries out. prepare and strike
+// attack is one attack of the scenario namespaces. prepare and strike
 // run in the attacker's process; the other fields say how the battery sets it up.
 type attack struct {
 	Name string

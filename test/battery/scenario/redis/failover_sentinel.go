@@ -41,7 +41,7 @@ var killing = masterFault{
 }
 
 // stopping stops a master by SIGSTOP, and lets it continue when there is a
-// successor. It then carries out the commands that were sent to it, and replies,
+// successor. After that it executes the commands that were sent to it, and replies,
 // until it learns of the successor.
 var stopping = masterFault{
 	inflict: func(w *sentinelGroup) { w.Servers[w.master].Pause() },

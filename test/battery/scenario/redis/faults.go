@@ -17,7 +17,7 @@ const (
 	faultShare = 0.05 // of them is cancelled
 )
 
-// underFaults creates tasks while fault goes on, and judges when all have come that will.
+// underFaults creates tasks during fault. It judges after all expected tasks have arrived.
 func underFaults(ctx context.Context, t *harness.Run, sub, url string, fault func(n *harness.Environment)) verify.Verdict {
 	e, load := evidenceOf(ctx, t, sub, url, faultAhead, fault)
 	v := verify.Check(e)
@@ -28,7 +28,7 @@ func underFaults(ctx context.Context, t *harness.Run, sub, url string, fault fun
 }
 
 // evidenceOf runs two nodes on the store at url with their logs below sub, and
-// creates tasks at both, due up to ahead from then, while fault goes on.
+// creates tasks at both, due up to ahead from then, during fault.
 func evidenceOf(ctx context.Context, t *harness.Run, sub, url string, ahead time.Duration, fault func(n *harness.Environment), flags ...string) (verify.Evidence, *harness.Load) {
 	n := t.PrepareNodes(sub, 2, url, append([]string{"--shard-lease", "1s", "--lease", "2s"}, flags...)...)
 	n.StartAll(ctx)

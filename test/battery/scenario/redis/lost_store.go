@@ -35,7 +35,7 @@ type storeFault struct {
 
 	code   string // of /readyz
 	logged string // by each node, once
-	closes bool   // nothing is created or sent; otherwise tasks that are left go on
+	closes bool   // nothing is created or sent; if false, the remaining tasks are still sent
 	mend   []string
 	away   time.Duration // how long prepare takes
 }
@@ -169,7 +169,7 @@ func mendStore(ctx context.Context, t *harness.Run, c storeFault, n *harness.Env
 	t.Must(true, "%s: all ready again after %v", strings.Join(c.mend, " "), time.Since(began).Round(time.Millisecond))
 }
 
-// createAtAll creates tasks by all nodes in turn, and returns their names.
+// createAtAll creates tasks at all nodes in round-robin order, and returns their names.
 func createAtAll(ctx context.Context, n *harness.Environment, prefix string, count int, due time.Time) []string {
 	names := make([]string, count)
 	for i := range names {

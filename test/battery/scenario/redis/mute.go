@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	mutePoll   = 250 * time.Millisecond // how often a node looks for tasks that other nodes added
+	mutePoll   = 250 * time.Millisecond // the interval at which a node reads tasks that other nodes added
 	muteMargin = 500 * time.Millisecond
 )
 
-// Mute: no node receives wake-ups from others, and each finds their tasks all the same.
+// Mute: no node receives wake-ups from other nodes, but each finds their tasks.
 func Mute(ctx context.Context, t *harness.Run) {
 	p := t.StartProxiedRedis()
 	p.Mute()

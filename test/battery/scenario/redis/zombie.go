@@ -20,7 +20,7 @@ const (
 	zombieStop  = 40 * time.Millisecond  // the node is stopped at most so long after that
 	zombieAhead = 500 * time.Millisecond // they are created so long before
 	zombieQuiet = time.Second            // time in which a woken node could send cancelled tasks
-	zombieShort = time.Second            // timeout of every other task; the others have the server's
+	zombieShort = time.Second            // the timeout of every second task; all other tasks have the server's
 )
 
 // Zombie: a node is stopped by SIGSTOP among the deliveries of a herd, until its
@@ -94,18 +94,18 @@ func (z *zombies) promise(ctx context.Context, at *harness.Endpoint, tasks []wir
 	harness.Check(timing.InParallel(len(tasks), 64, func(i int) error { return z.Promised(tasks[i].Name, due) }))
 }
 
-// stopNode stops a node; wake lets it go on, once.
+// stopNode stops a node. wake lets it continue, once.
 func (z *zombies) stopNode(i int) (wake func()) {
 	process := z.Servers[i].Cmd.Process
 	harness.Check(process.Signal(syscall.SIGSTOP))
 	wake = sync.OnceFunc(func() { _ = process.Signal(syscall.SIGCONT) }) // it is stopped: it has not ended
-	z.Run.Cleanup(wake)                                                  // also after an error: a stopped process would not end
+	z.Run.Cleanup(wake)                                                  // even after an error: a stopped process would not end
 	z.RecordFault("SIGSTOP", time.Now())
 	return wake
 }
 
 // outstanding returns the tasks that are not delivered: those that the stopped
-// node has claimed, and others.
+// node has claimed, and further tasks.
 func (z *zombies) outstanding(ctx context.Context, at *harness.Endpoint, tasks []wire.TaskInput) (claimed, others []string) {
 	states := make([]string, len(tasks))
 	err := timing.InParallel(len(tasks), 16, func(i int) error {

@@ -14,7 +14,7 @@ import (
 )
 
 // Throughput: deliveries a second from a backlog, with signatures and without,
-// in turns on one server. The receiver shares the machine.
+// alternately on one server. The receiver shares the machine.
 func Throughput(ctx context.Context, t *harness.Run) {
 	st := t.NewEnvironment(ctx)
 	fast := st.StartFast("127.0.0.1:0")
