@@ -4,12 +4,12 @@
 // buckets ([Buckets]).
 //
 // All four work in the same way, so that only their data structures differ. One
-// lock guards the structure. New starts one goroutine; Close stops it and
-// waits. The goroutine takes out due timers and runs their callbacks outside
-// the lock, one after another. A timer has fired when it is taken out: from
-// then on Remove and Reset return false. Add and Reset read the monotonic clock
-// once. A removed timer is unlinked at once. The comment of a type says how the
-// original differs.
+// lock guards the structure. New starts one goroutine; Close stops it and waits.
+// The goroutine removes due timers from the structure and runs their callbacks
+// outside the lock, one after another. A timer has fired as soon as the goroutine
+// has removed it: after that, Remove and Reset return false. Add and Reset read
+// the monotonic clock once. A timer that a caller removes is unlinked at once. The
+// comment of each type says how the original design differs.
 package classic
 
 import "time"

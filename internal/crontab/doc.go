@@ -18,12 +18,13 @@
 //
 // # Commands
 //
-// A command is a URL, or calls curl or wget with one URL. Options may set the
-// request. Options about output are ignored. Before curl and wget, timeout and
-// flock -n set properties of the call, and nice and similar programs are ignored.
+// A command is a URL, or calls curl or wget with one URL. Options can set the
+// request. Options about output are ignored. In front of curl and wget, timeout
+// and flock -n set properties of the schedule, and nice and similar programs are
+// ignored.
 //
 // Words are quoted as in a shell. Expansions such as $VAR and `date`, pipes, lists
-// and input are refused, except "|| true" and & at the end. Output may be
-// redirected, but is not written. As in cron, \% means %, and % alone would mean a
-// newline.
+// and input are refused, except "|| true" and & at the end. A redirection of the
+// output is allowed, but no output is written. As in cron, \% means %. A % without
+// a backslash would mean a newline.
 package crontab

@@ -1,3 +1,3 @@
-// Package server runs a node behind its listener: from a checked configuration
-// to the last connection.
+// Package server runs a node behind its listener. It opens the node with a
+// checked configuration, and ends after the last connection was closed.
 package server

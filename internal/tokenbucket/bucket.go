@@ -13,8 +13,8 @@ type Bucket struct {
 	at      time.Time
 }
 
-// Missing returns how many units are missing at now until the bucket is full.
-// If it is overdrawn, these are more than its burst.
+// Missing returns the number of units that are missing at now until the bucket is
+// full. If the bucket is overdrawn, the number is larger than its burst.
 func (b *Bucket) Missing(now time.Time, rate float64) float64 {
 	if d := now.Sub(b.at); d > 0 {
 		b.missing = max(0, b.missing-d.Seconds()*rate)
@@ -48,16 +48,16 @@ func (b *Bucket) Wait(now time.Time, rate, burst float64) time.Duration {
 	return 0
 }
 
-// Overdraw takes n units, available or not, but leaves at most most units
-// missing unless more were missing before. It returns the units that are
-// missing then: later calls wait until they have flowed in.
+// Overdraw takes n units even if they are not available, but leaves at most most
+// units missing, unless more were missing before. It returns the number of units
+// that are missing after the call. Later calls wait until they have flowed in.
 func (b *Bucket) Overdraw(now time.Time, n int, rate, most float64) (missing float64) {
 	before := b.Missing(now, rate)
 	b.missing = max(before, min(before+float64(n), most))
 	return b.missing
 }
 
-// seconds returns s as a Duration of at most a day: no client waits longer.
+// seconds returns s as a Duration of at most a day, because no client waits longer.
 func seconds(s float64) time.Duration {
 	const longest = 24 * time.Hour
 	if s >= longest.Seconds() {

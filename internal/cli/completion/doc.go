@@ -1,3 +1,4 @@
-// Package completion completes command lines in bash, zsh and fish. A script of
-// the shell calls the hidden command foliot complete for the completions.
+// Package completion completes command lines in bash, zsh and fish. The shell's
+// completion script calls the hidden command foliot complete to get the
+// completions.
 package completion

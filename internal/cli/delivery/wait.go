@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxWait is how long the server may hold one request to wait for a task's
-	// end.
+	// maxWait is the longest time that one request waits at the server for the
+	// end of a task.
 	maxWait = 30 * time.Second
 	// maxSilence is the time for which a wait continues without a reply. A
 	// restart takes much less.
@@ -22,7 +22,7 @@ const (
 	minPollInterval = 250 * time.Millisecond
 )
 
-// Wait waits until t is finished or dead, and prints how it ended. It goes on
+// Wait waits until t is finished or dead, and prints how it ended. It continues
 // during a restart of the server, which the task survives.
 func Wait(ctx context.Context, con *console.Console, api *client.Client, t *client.Task) error {
 	id := t.ID

@@ -1,3 +1,3 @@
 // Package doctor examines servers, data directories and Redis, and checks
-// whether tasks may call a URL.
+// whether tasks are allowed to call a URL.
 package doctor

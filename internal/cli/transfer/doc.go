@@ -1,3 +1,3 @@
-// Package transfer has the commands that carry many records in and out: import
-// and export of lines, backup and restore of a data directory.
+// Package transfer has the commands that move many records: import and export of
+// lines, backup and restore of a data directory.
 package transfer

@@ -1,3 +1,4 @@
-// Package httpserver serves a handler to clients: TLS with certificates that
-// are reloaded, trusted proxies, bounds on connections, the access log.
+// Package httpserver serves a handler to clients. It reloads TLS certificates,
+// trusts the headers of configured proxies, bounds the connections and writes the
+// access log.
 package httpserver

@@ -1,3 +1,4 @@
-// Package redisurl reads the URL of a Redis or Valkey: the servers, the options
-// of a client, and advice for each reason why they cannot be used.
+// Package redisurl parses the URL of a Redis or Valkey into its servers and the
+// options of a client. If the servers cannot be used, it gives advice that fits
+// the reason.
 package redisurl

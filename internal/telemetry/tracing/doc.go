@@ -7,10 +7,10 @@
 // in any viewer: it would begin with a click and end with a retry three days
 // later.
 //
-// The decision to keep a trace is made once. A request follows its caller, an
-// attempt follows the span that created its task, and without either, the ratio
-// decides. So a task is either traced from its creation to its end, or not at
-// all.
+// The decision to keep a trace is made once. A request follows its caller's
+// decision, and an attempt follows that of the span that created its task. If
+// there is no earlier span, the ratio decides. Therefore a task is traced from
+// its creation to its end, or not at all.
 //
 // These values leave the process: names, ids and numbers of tasks, host and
 // port of their destinations, statuses and errors. URLs, headers and bodies do
