@@ -45,7 +45,7 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	whole := false
 	defer func() {
 		if !whole && out.begun {
-			s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "backup ended early", slog.Any("error", err), slog.Any("panic", recover()))
+			s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "the backup broke off: the file at the client is incomplete", slog.Any("error", err), slog.Any("panic", recover()))
 			panic(http.ErrAbortHandler)
 		}
 	}()

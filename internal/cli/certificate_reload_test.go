@@ -26,7 +26,7 @@ func TestSIGHUPReloadsTheCertificate(t *testing.T) {
 	p.must("ls", "--ca-cert", ca)
 	a.Renew(files, servertest.InAYear())
 	p.signal(syscall.SIGHUP)
-	p.await("TLS loaded new files")
+	p.await("the server loaded new TLS files")
 	p.must("ls", "--ca-cert", ca)
 	p.signal(terminate)
 	if code, log := p.exit(); code != exit.OK {

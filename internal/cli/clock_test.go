@@ -101,7 +101,7 @@ func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
 	dies.kill()
 	goAhead()
 	for _, p := range nodes {
-		p.await("the clock jumped ahead")
+		p.await("the clock went ahead")
 	}
 	late := redisNode(t, url, "--node", "late", "--lease", lease)
 	for range attempts {

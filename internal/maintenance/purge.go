@@ -77,7 +77,7 @@ func (w *Worker) step(ctx context.Context, p *purge) error {
 	if _, err := w.store.Configure(ctx, w.now(), []settings.Edit{settings.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: p.before, ID: p.id}}); err != nil {
 		return err
 	}
-	w.config.Logger.LogAttrs(ctx, slog.LevelInfo, "purged a queue",
+	w.config.Logger.LogAttrs(ctx, slog.LevelInfo, "a queue was purged",
 		slog.String("namespace", f.Namespace), slog.String("queue", f.Queue), slog.Int("cancelled", p.cancelled))
 	return nil
 }

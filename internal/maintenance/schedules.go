@@ -26,7 +26,7 @@ func (w *Worker) checkSchedules(ctx context.Context) {
 	for r := newRoundTimer(clocks()); ; {
 		if step, due := r.due(clocks()); due {
 			if step != 0 {
-				w.config.Logger.LogAttrs(ctx, slog.LevelWarn, "the wall clock was set: computing the next instants of all schedules again", slog.String("by", step.Round(time.Millisecond).String()))
+				w.config.Logger.LogAttrs(ctx, slog.LevelWarn, "the wall clock was set: the next instants of all schedules are computed again", slog.String("by", step.Round(time.Millisecond).String()))
 			}
 			wall, monotonic := clocks()
 			r.begin(wall, monotonic, rand.Float64())
@@ -61,7 +61,7 @@ func (w *Worker) checkAll(ctx context.Context) error {
 		}
 	}
 	if moved > 0 {
-		w.config.Logger.LogAttrs(ctx, slog.LevelInfo, "changed the next instants of schedules, because the clock was set or time zone rules changed", slog.Int("schedules", moved))
+		w.config.Logger.LogAttrs(ctx, slog.LevelInfo, "the next instants of schedules changed, because the clock was set or time zone rules changed", slog.Int("schedules", moved))
 	}
 	return nil
 }

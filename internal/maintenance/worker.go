@@ -173,7 +173,7 @@ func (w *Worker) logFailure(ctx context.Context, doing string, err error) {
 		level = slog.LevelDebug
 	}
 	if ctx.Err() == nil {
-		w.config.Logger.LogAttrs(ctx, level, doing+": failed, will retry", slog.Any("error", err))
+		w.config.Logger.LogAttrs(ctx, level, "could not "+doing+": the server will try again", slog.Any("error", err))
 	}
 }
 

@@ -106,6 +106,6 @@ func diskUsage(dir string) (metrics.Disk, error) {
 // only logs an error: lost spans are no reason for a failed exit.
 func (n *Node) closeTracer() {
 	if err := n.tracer.Close(context.Background()); err != nil {
-		n.log.Warn("some spans were lost", "error", err)
+		n.log.Warn("spans were lost when the server stopped: the last export failed", "error", err)
 	}
 }

@@ -14,7 +14,7 @@ func (n *Node) signingKeys(namespace, queue string) [][]byte {
 	for _, s := range secrets {
 		key, err := webhook.ParseSecret(s.Secret)
 		if err != nil { // cannot happen: a secret is parsed before it is accepted
-			n.log.Error("a signing secret is invalid and does not sign", "namespace", namespace, "queue", s.Queue, "id", s.ID)
+			n.log.Error("a signing secret is invalid: callbacks are sent without its signature", "namespace", namespace, "queue", s.Queue, "id", s.ID)
 			continue
 		}
 		keys = append(keys, key)

@@ -52,7 +52,7 @@ func budget(slots int, log *slog.Logger) (descriptors, error) {
 	limit := fileLimit()
 	d, err := shareDescriptors(limit, slots)
 	if err == nil && d.slots < slots {
-		log.Warn("running fewer attempts at once than --concurrency: the limit of open files is too low (ulimit -n)",
+		log.Warn("the server runs fewer attempts at the same time than --concurrency: the limit of open files is too low (ulimit -n)",
 			"concurrency", d.slots, "asked", slots, "open_files", limit)
 	}
 	return d, err

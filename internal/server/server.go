@@ -143,7 +143,7 @@ func (s *Server) Run(ctx context.Context) error {
 	case err := <-dispatched:
 		return s.Node.Failure(err)
 	}
-	s.log.Info("stopping: no new attempts start", "grace", s.cfg.Grace.String())
+	s.log.Info("the server is stopping: no new attempts start", "grace", s.cfg.Grace.String())
 	// First /readyz fails and each reply is its connection's last, so that
 	// balancers and clients use other servers. The API still answers until
 	// dispatch has ended: a receiver may create its next task.

@@ -56,7 +56,7 @@ func NewWithin(wall func() (earliest, latest time.Time), noticed func(ahead time
 // Warn returns a function for New that logs each step.
 func Warn(log *slog.Logger) func(ahead time.Duration) {
 	return func(ahead time.Duration) {
-		log.Warn("the clock jumped ahead: for now, expiry, removal of records and tokens, and lost leases follow the old time",
+		log.Warn("the clock went ahead: until it is trusted, no task expires, no record or token is removed, and no lease is taken back by the new time",
 			"by", ahead.Round(time.Millisecond).String(), "must_last", Lasts.String())
 	}
 }

@@ -121,12 +121,12 @@ func (c *Certificates) reload(now time.Time, asked bool) {
 	}
 	c.broken.Store(err != nil)
 	if err != nil {
-		c.log.Error("TLS keeps its present certificate: the new files cannot be used", "error", err, "not_after", c.live.Load().notAfter)
+		c.log.Error("the new TLS files cannot be used: the previous certificate stays in use", "error", err, "not_after", c.live.Load().notAfter)
 		return
 	}
 	c.live.Store(live)
 	c.warned = sparselog.Window{}
-	c.log.Info("TLS loaded new files", "certificate", c.files.Cert, "not_after", live.notAfter)
+	c.log.Info("the server loaded new TLS files", "certificate", c.files.Cert, "not_after", live.notAfter)
 }
 
 // remind logs once a day that the certificate expires soon or has expired.

@@ -152,7 +152,7 @@ func (c *committer) dropEntries(r *request, namespace string, n, room int64) (bo
 	if err != nil || dropped == 0 {
 		return false, err
 	}
-	c.config.Logger.Warn("dropped the oldest audit entries of a namespace: no room in max_bytes",
+	c.config.Logger.Warn("the oldest audit entries of a namespace were dropped: its quota max_bytes has no room for them",
 		slog.String("namespace", namespace), slog.Int64("dropped", dropped), slog.Int64("limit", room))
 	c.touch(r)
 	c.record(settings.AuditDropped(r.now, namespace, dropped, room))

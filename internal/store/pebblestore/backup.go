@@ -94,7 +94,7 @@ func (s *Store) copy(ctx context.Context, fs vfs.FS, dir string) (*pebble.DB, er
 		case try == copyTries:
 			return nil, fmt.Errorf("back up %s: could not read %d copies in a row; the store still works; check the disk: %w", s.dir, copyTries, err)
 		}
-		s.config.Logger.Warn("could not read the copy for a backup; copying again", "error", err)
+		s.config.Logger.Warn("the copy for a backup could not be read: the server makes another copy", "error", err)
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Store) listener() *pebble.EventListener {
 			s.fail("read a table", fmt.Errorf("%s is %w: %w", info.Path, errDamaged, info.Details))
 		},
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
-			s.config.Logger.Warn("changes wait until tables are written", "why", info.Reason)
+			s.config.Logger.Warn("new changes wait until the store has written its tables", "why", info.Reason)
 		},
 	}
 }

@@ -36,9 +36,9 @@ func (r *reserve) refresh(s *Store, now time.Time) {
 	if full != r.logged {
 		r.logged = full
 		if full {
-			s.config.Logger.Error("the disk is nearly full: refusing new tasks until there is room", "free_bytes", space.Free, "reserve_bytes", r.space.Reserve())
+			s.config.Logger.Error("the disk is nearly full: new tasks are refused until there is room", "free_bytes", space.Free, "reserve_bytes", r.space.Reserve())
 		} else {
-			s.config.Logger.Info("the disk has room again: accepting new tasks", "free_bytes", space.Free)
+			s.config.Logger.Info("the disk has room again: new tasks are accepted", "free_bytes", space.Free)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (s *Store) upgrade(newest uint64) error {
 		return err
 	}
 	if marked < formatVersion {
-		s.config.Logger.Info("upgrading the data directory", "from", marked, "to", formatVersion)
+		s.config.Logger.Info("the server upgrades the data directory: older versions cannot open it any more", "from", marked, "to", formatVersion)
 		if err := mark(s.config.FS, s.dir); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (s *Store) loadCounts() (*counters, error) {
 	if err != nil || !b.stale {
 		return b, err
 	}
-	s.config.Logger.Info("counting all records again: an older version counted only the bytes of bodies")
+	s.config.Logger.Info("the server counts all records again: an older version counted only the bytes of bodies")
 	if err := s.rebuild(); err != nil {
 		return nil, err
 	}

@@ -109,10 +109,10 @@ func (s *Store) checkOlderOut(ctx context.Context) error {
 // logLostGuard logs that the guard was missing for some time, and which older
 // nodes joined in that time.
 func (s *Store) logLostGuard(ctx context.Context) {
-	s.config.Logger.Warn("servers of older versions, which do not support schedules, are kept out again: Redis had lost that setting", "key", keyspace.MetaKey, "server", s.servers.MasterOf(keyspace.MetaKey))
+	s.config.Logger.Warn("Redis had lost the setting that keeps out servers without support for schedules: the setting was written again", "key", keyspace.MetaKey, "server", s.servers.MasterOf(keyspace.MetaKey))
 	var older olderNodes
 	if errors.As(s.refuseOlder(ctx), &older) {
-		s.config.Logger.Error("servers of an older version joined, and do not support schedules: stop or upgrade them", "nodes", strings.Join(older, ", "))
+		s.config.Logger.Error("servers of an older version joined, and they do not support schedules: stop or upgrade these servers", "nodes", strings.Join(older, ", "))
 	}
 }
 

@@ -108,4 +108,4 @@ func (m *Metrics) Handler() http.Handler {
 // scrapeLog is promhttp's logger.
 type scrapeLog struct{ *slog.Logger }
 
-func (l scrapeLog) Println(v ...any) { l.Warn("scrape failed", "error", sentence(v)) }
+func (l scrapeLog) Println(v ...any) { l.Warn("a scrape of the metrics failed", "error", sentence(v)) }

@@ -81,7 +81,7 @@ var (
 	unfitDesc = prometheus.NewDesc("foliot_store_unfit",
 		"1 while this server refuses new tasks because a setting of its Redis may lose tasks; 0 otherwise.", nil, nil)
 	rollbacksDesc = prometheus.NewDesc("foliot_store_rollbacks_total",
-		"How often this server saw the shared store go back in time. It was restored from an older copy, or a replica that was behind took over.", nil, nil)
+		"How often this server saw the shared store with older data than before. The store was restored from an older copy, or a replica that was behind took over.", nil, nil)
 	lostDesc = prometheus.NewDesc("foliot_shard_leases_lost_total",
 		"Shard leases that ended before this server could renew them: it stalled, or could not reach Redis.", nil, nil)
 	spansDesc = prometheus.NewDesc("foliot_spans_total",
@@ -154,7 +154,7 @@ func (a *sourceCollector) Collect(out chan<- prometheus.Metric) {
 		to.standing(s.Standing())
 	}
 	if to.err != nil {
-		a.logger.Warn("scrape without some metrics: a source failed", "metrics", strings.Join(to.missing, ", "), "error", to.err)
+		a.logger.Warn("a scrape lacks some metrics, because they could not be read", "metrics", strings.Join(to.missing, ", "), "error", to.err)
 	}
 }
 

@@ -148,7 +148,7 @@ func (b *outbox) export(batch []sdk.ReadOnlySpan) {
 	}
 	b.failed.Add(n)
 	if _, ok := b.lines.Add(time.Now(), 1, logEvery); ok {
-		b.log.Warn("exporting spans failed", "error", err, "spans", n)
+		b.log.Warn("spans were lost: the export failed", "error", err, "spans", n)
 	}
 }
 

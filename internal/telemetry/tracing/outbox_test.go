@@ -110,7 +110,7 @@ func TestACollectorThatRefusesIsLoggedOnceAndNotAskedAgain(t *testing.T) {
 		if c := tr.Counts(); c.Failed != maxBatch+7 || calls.Load() < 2 || calls.Load() > 4 {
 			t.Errorf("%d: %+v after %d calls", status, c, calls.Load())
 		}
-		if n := strings.Count(log.String(), "exporting spans failed"); n != 1 || strings.Contains(log.String(), "secret") {
+		if n := strings.Count(log.String(), "spans were lost: the export failed"); n != 1 || strings.Contains(log.String(), "secret") {
 			t.Errorf("%d: logged %d times:\n%s", status, n, log.String())
 		}
 	}

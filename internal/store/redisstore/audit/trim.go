@@ -317,7 +317,7 @@ func (l *Log) shed(ctx context.Context, now task.Millis, x *excess, most int64) 
 	if gone == 0 {
 		return nil
 	}
-	l.config.Logger.LogAttrs(ctx, slog.LevelWarn, "dropped the oldest audit entries of a namespace: it has more than its bound",
+	l.config.Logger.LogAttrs(ctx, slog.LevelWarn, "the oldest audit entries of a namespace were dropped: the namespace had more than its limit",
 		slog.String("namespace", x.namespace), slog.Int64("dropped", gone), slog.Int64("limit", most))
 	namespace, _, _ := strings.Cut(x.namespace, "/") // without the mark
 	return l.config.Record(ctx, []settings.AuditEntry{settings.AuditDropped(now, namespace, gone, most)})

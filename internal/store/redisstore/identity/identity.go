@@ -192,7 +192,7 @@ func (w *Watch) restoreIdentity(ctx context.Context, first Hash) error {
 	if err := writeIdentities(ctx, w.servers, w.shards); err != nil {
 		return err
 	}
-	w.config.Logger.Warn("wrote the new identity of the store again: a failover had lost it", "identity", w.servers.Identity)
+	w.config.Logger.Warn("this node wrote the new identity of the store again: a failover had lost it", "identity", w.servers.Identity)
 	return nil
 }
 
@@ -213,7 +213,7 @@ func (w *Watch) reopen(now time.Time) {
 	if w.loss.Swap(nil) == nil {
 		return
 	}
-	w.config.Logger.Info("the store is open again: its data is back", "identity", w.servers.Identity, "after", now.Sub(w.since).Round(time.Millisecond).String())
+	w.config.Logger.Info("the data of the store is back: requests are accepted again, and tasks are sent", "identity", w.servers.Identity, "after", now.Sub(w.since).Round(time.Millisecond).String())
 	w.config.Changed()
 }
 

@@ -60,7 +60,7 @@ func (l *Index) HandleWakeup(h *membership.OwnedShard, message string) {
 	e, err := parseWake(message)
 	switch {
 	case err != nil:
-		l.config.Logger.Warn("ignored an unreadable message of another node", "error", err)
+		l.config.Logger.Warn("a message of another node was unreadable: its tasks may start up to one poll interval late", "error", err)
 	case l.shard(e.Key()) == h.Shard && l.own.Shard(h.Shard) == h:
 		l.addEntries(h, []task.Entry{e})
 	}

@@ -20,7 +20,7 @@ func (o *Member) Listen(ctx context.Context, channel string, notify func(message
 		err := c.Receive(ctx, c.B().Ssubscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) { notify(m.Message) })
 		if _, refused := rueidis.IsRedisErr(err); refused && ctx.Err() == nil {
 			o.refused.Do(func() {
-				o.config.Logger.Warn("cannot subscribe to the messages of other nodes: tasks that they create for now may start late, by up to one poll interval", "channel", channel, "error", err)
+				o.config.Logger.Warn("this node cannot subscribe to the messages of other nodes: their new tasks may start up to one poll interval late", "channel", channel, "error", err)
 			})
 		}
 		o.servers.Pause(ctx, rand.N(relisten)) // spreads the channels

@@ -88,7 +88,7 @@ func (o *Member) leave(ctx context.Context) {
 	_, err := o.beat(ctx, beatLeave)
 	o.servers.Failures.Note("announce that this node leaves", err)
 	if o.release(ctx, held) {
-		o.config.Logger.Info("released all shards", "shards", len(held))
+		o.config.Logger.Info("this node released all its shards", "shards", len(held))
 	}
 	o.announce(ctx)
 }
@@ -266,6 +266,6 @@ func (o *Member) disownExpired(now time.Time) {
 	if lost > 0 {
 		o.lost.Add(uint64(lost))
 		o.log.lost(held)
-		o.config.Logger.Warn("lost shards: their leases ended before they were renewed", "shards", lost)
+		o.config.Logger.Warn("this node lost shards: their leases ended before it renewed them", "shards", lost)
 	}
 }

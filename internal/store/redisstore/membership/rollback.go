@@ -32,6 +32,6 @@ func (o *Member) noteRollback(missing int64) {
 	}
 	o.rollbacks.Add(1)
 	by := time.Duration(missing) * o.config.Heartbeat
-	o.config.Logger.Error("the store went back in time: tasks that were accepted since are lost, and changes and deliveries since are undone",
+	o.config.Logger.Error("the store has older data than before: newer tasks are lost, and newer changes and deliveries are undone",
 		"by", by.Round(time.Second).String(), "identity", o.servers.Identity, "reason", "the Redis was restored from an older copy, or a replica that was behind took over")
 }

@@ -121,10 +121,10 @@ func (s *Servers) fit(ctx context.Context) error {
 	var all []error
 	for addr, how := range s.Masters.Load().how {
 		if needed := s.Wants(addr); s.level == Strict && how.replicas < needed {
-			s.logger.Warn("fewer replicas follow than must confirm each change: all changes are refused until more follow (durability_not_met)", "server", addr, "follow", how.replicas, "needed", needed)
+			s.logger.Warn("too few replicas follow the master: all changes are refused until more replicas follow (durability_not_met)", "server", addr, "follow", how.replicas, "needed", needed)
 		}
 		if how.facts.fsync == "" {
-			s.logger.Warn("appendfsync is unknown: the user may not run CONFIG GET", "server", addr)
+			s.logger.Warn("appendfsync is unknown, because the user may not run CONFIG GET (ACL: +config|get): a crash of Redis may lose tasks", "server", addr)
 		}
 		all = append(all, how.unfit...)
 	}
@@ -165,7 +165,7 @@ func (s *Servers) checkLoaded(ctx context.Context) error {
 func (s *Servers) awaitLoading(ctx context.Context, state string) error {
 	if now := time.Now(); now.Sub(s.awaited) >= awaitEvery {
 		s.awaited = now
-		s.logger.Info("waiting until Redis has read its file", "servers", named(s.config.Client), "state", state)
+		s.logger.Info("Redis is reading its file after a start: Foliot waits until this is done", "servers", named(s.config.Client), "state", state)
 	}
 	if !s.Pause(ctx, longestWait) {
 		return context.Cause(ctx)
@@ -190,15 +190,15 @@ func (s *Servers) logFitness() {
 		s.logged[addr] = now
 		if now.unfit != before.unfit {
 			for _, err := range how.unfit {
-				s.logger.Error("tasks may get lost: this server is not ready, and takes no new tasks", "server", addr, "error", err)
+				s.logger.Error("a setting of Redis may lose tasks: Foliot is not ready and takes no new tasks", "server", addr, "error", err)
 			}
 			if len(how.unfit) == 0 && before.unfit != "" {
-				s.logger.Info("the Redis is fit for tasks again", "server", addr)
+				s.logger.Info("the settings of Redis are safe for tasks again", "server", addr)
 			}
 		}
 		if now.risks != before.risks {
 			for _, risk := range how.risks {
-				s.logger.Warn("tasks may get lost: a setting of Redis is risky", "server", addr, "risk", risk)
+				s.logger.Warn("a setting of Redis may lose tasks: Foliot continues with it", "server", addr, "risk", risk)
 			}
 		}
 	}

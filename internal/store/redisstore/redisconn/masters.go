@@ -296,7 +296,7 @@ func (s *Servers) watch() {
 		s.logFitness()
 		stop()
 		if n := s.ShortBatches.Load(); n != logged {
-			s.logger.Warn("replicas did not confirm writes in time", "flights", n-logged, "durability", string(s.level))
+			s.logger.Warn("replicas did not confirm writes in time", "batches", n-logged, "durability", string(s.level))
 			logged = n
 		}
 		s.Pause(s.Lifetime, checkRest) // callers in doubt ask again and again

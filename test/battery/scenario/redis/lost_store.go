@@ -57,7 +57,7 @@ var storeFaults = []storeFault{
 		},
 	},
 	{
-		name: "restored from a dump that is 20 s old", dir: "restored", code: "store_unfit", logged: "the store went back in time",
+		name: "restored from a dump that is 20 s old", dir: "restored", code: "store_unfit", logged: "the store has older data than before",
 		prepare: oldDump, away: 20 * time.Second,
 		strike: func(_ context.Context, r *redistest.Server, dir string) {
 			r.Kill()
