@@ -165,7 +165,7 @@ func (s *Servers) checkLoaded(ctx context.Context) error {
 func (s *Servers) awaitLoading(ctx context.Context, state string) error {
 	if now := time.Now(); now.Sub(s.awaited) >= awaitEvery {
 		s.awaited = now
-		s.logger.Info("Redis is reading its file after a start: Foliot waits until this is done", "servers", named(s.config.Client), "state", state)
+		s.logger.Info("Redis is reading its file after a start: this node waits until Redis is ready", "servers", named(s.config.Client), "state", state)
 	}
 	if !s.Pause(ctx, longestWait) {
 		return context.Cause(ctx)
@@ -190,7 +190,7 @@ func (s *Servers) logFitness() {
 		s.logged[addr] = now
 		if now.unfit != before.unfit {
 			for _, err := range how.unfit {
-				s.logger.Error("a setting of Redis may lose tasks: Foliot is not ready and takes no new tasks", "server", addr, "error", err)
+				s.logger.Error("a setting of Redis may lose tasks: this node is not ready and takes no new tasks", "server", addr, "error", err)
 			}
 			if len(how.unfit) == 0 && before.unfit != "" {
 				s.logger.Info("the settings of Redis are safe for tasks again", "server", addr)
@@ -198,7 +198,7 @@ func (s *Servers) logFitness() {
 		}
 		if now.risks != before.risks {
 			for _, risk := range how.risks {
-				s.logger.Warn("a setting of Redis may lose tasks: Foliot continues with it", "server", addr, "risk", risk)
+				s.logger.Warn("a setting of Redis may lose tasks: this node accepts the setting", "server", addr, "risk", risk)
 			}
 		}
 	}

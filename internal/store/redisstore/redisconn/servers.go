@@ -117,7 +117,7 @@ func Link(ctx context.Context, c Config) (*Servers, error) {
 			return s, err
 		}
 		if !logged {
-			c.Logger.Info("Redis is reading its file after a start: Foliot waits until this is done", "servers", named(c.Client))
+			c.Logger.Info("Redis is reading its file after a start: this node waits until Redis is ready", "servers", named(c.Client))
 		}
 		select {
 		case <-time.After(longestWait):

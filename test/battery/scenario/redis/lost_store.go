@@ -74,7 +74,7 @@ var storeFaults = []storeFault{
 		},
 	},
 	{
-		name: "turned to eviction (maxmemory-policy allkeys-lru)", dir: "eviction", code: "store_unfit", logged: "tasks may get lost: this server is not ready",
+		name: "turned to eviction (maxmemory-policy allkeys-lru)", dir: "eviction", code: "store_unfit", logged: "a setting of Redis may lose tasks: this node is not ready",
 		strike: func(ctx context.Context, r *redistest.Server, _ string) {
 			sendCommand(ctx, r, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
 		},
