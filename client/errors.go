@@ -114,16 +114,16 @@ func (s *sentinel) Error() string { return s.text }
 // well for ErrExists, ErrLastToken and ErrLastNode. In the same way
 // ErrUnavailable stands for every 503, including ErrFull.
 var (
-	ErrNotFound     error = &sentinel{code: "not_found", orCode: codeNamespace, text: "no object has that name"}
+	ErrNotFound     error = &sentinel{code: "not_found", orCode: codeNamespace, text: "no record has that name or id"}
 	ErrNamespace    error = &sentinel{code: codeNamespace, text: "the namespace does not exist"}
-	ErrExists       error = &sentinel{code: "exists", text: "a task of that name exists"}
-	ErrPrecondition error = &sentinel{code: "precondition_failed", text: "the condition does not hold"}
+	ErrExists       error = &sentinel{code: "exists", text: "a task with that name exists"}
+	ErrPrecondition error = &sentinel{code: "precondition_failed", text: "the record does not have the version of the precondition: read it again"}
 	ErrCount        error = &sentinel{code: "count_differs", text: "the number of matching tasks differs from the expected number"}
-	ErrKeyReused    error = &sentinel{code: "idempotency_key_reused", text: "the idempotency key was used for a different request"}
-	ErrConflict     error = &sentinel{status: http.StatusConflict, text: "the present state does not allow it"}
+	ErrKeyReused    error = &sentinel{code: "idempotency_key_reused", text: "the idempotency key was used with another request: use a new key for each request"}
+	ErrConflict     error = &sentinel{status: http.StatusConflict, text: "the current state of the record does not allow the change"}
 	ErrFull         error = &sentinel{code: "capacity", text: "the store is full"}
 	ErrUnauthorized error = &sentinel{status: http.StatusUnauthorized, text: "the server requires a valid token"}
-	ErrForbidden    error = &sentinel{status: http.StatusForbidden, except: "quota_exceeded", text: "the token does not allow it"}
+	ErrForbidden    error = &sentinel{status: http.StatusForbidden, except: "quota_exceeded", text: "the token does not allow the request"}
 	ErrQuota        error = &sentinel{code: "quota_exceeded", text: "the namespace has reached its quota"}
 	ErrRateLimited  error = &sentinel{status: http.StatusTooManyRequests, text: "too many requests: retry later"}
 	ErrLastToken    error = &sentinel{code: "last_admin_token", text: "this is the last operator's token of scope admin"}
@@ -132,7 +132,7 @@ var (
 
 	// ErrReplaced is returned by Wait if another task was put in the place of
 	// the task that it waits for.
-	ErrReplaced = errors.New("another task was put in its place")
+	ErrReplaced = errors.New("another task replaced it")
 )
 
 // codeNamespace is the code of an error about a missing namespace.

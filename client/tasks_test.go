@@ -186,7 +186,7 @@ func TestErrorsNameTheFault(t *testing.T) {
 		}
 	}
 	var e *client.Error
-	if _, err := c.Tasks.Create(t.Context(), client.Spec{HTTP: client.HTTP{URL: "ftp://x/"}}); !errors.As(err, &e) || e.Field != "http.url" || err.Error() != "create a task: http.url: a URL begins with http:// or https://" {
+	if _, err := c.Tasks.Create(t.Context(), client.Spec{HTTP: client.HTTP{URL: "ftp://x/"}}); !errors.As(err, &e) || e.Field != "http.url" || err.Error() != "create a task: http.url: must begin with http:// or https://" {
 		t.Errorf("a bad URL: %v", err)
 	}
 }

@@ -135,7 +135,7 @@ func (c *caller) selectNamespace(r *http.Request) error {
 	if !c.operator {
 		c.all, c.namespace = false, c.token.Namespace
 		if named && name != c.namespace {
-			return refuse("wrong_namespace", wire.NamespaceHeader, "the token belongs to another namespace: leave this out")
+			return refuse("wrong_namespace", wire.NamespaceHeader, "the token belongs to another namespace: leave it out")
 		}
 	} else if named {
 		c.all, c.namespace = false, name
@@ -167,7 +167,7 @@ func (s *Server) revalidate(c *caller) error {
 	settings := s.store.Settings()
 	switch {
 	case c.token == nil && settings.Secured():
-		return refuse("token_required", "Authorization", "this server requires tokens now")
+		return refuse("token_required", "Authorization", "this server has required a token since its first token was created: send one")
 	case c.token != nil && settings.Token(c.token.Hash, s.now()) == nil:
 		return invalidToken()
 	}

@@ -42,7 +42,7 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 		return ruleError(t, err)
 	case len(instants) > maxBackfill:
 		last := showTime(instants[maxBackfill-1])
-		err := refuse("too_many_instants", "until", fmt.Sprintf("a backfill makes at most %d tasks: end this one at %s, and start the next one after that", maxBackfill, last))
+		err := refuse("too_many_instants", "until", fmt.Sprintf("a backfill creates at most %d tasks: end this one at %s, and start the next one after that", maxBackfill, last))
 		return &factsError{err, func(p *wire.Problem) { p.Until = last }}
 	}
 	reply := wire.BackfillReply{Instants: len(instants)}
@@ -86,7 +86,7 @@ func (e *backfillError) withProgress(detail string) string {
 	if e.done.Existing > 0 {
 		there = fmt.Sprintf(", and %d existed", e.done.Existing)
 	}
-	return fmt.Sprintf("%s; made %s%d of %d%s: repeat the request later with the same from and until to make the rest, none of them twice", detail, least, e.done.Created, e.done.Instants, there)
+	return fmt.Sprintf("%s; created %s%d of %d%s: repeat the request later with the same from and until; the repeat creates the rest, and no task twice", detail, least, e.done.Created, e.done.Instants, there)
 }
 
 // backfill creates the tasks of some instants, and counts them. If one task cannot

@@ -18,7 +18,7 @@ type batchInput struct {
 
 func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	if _, given := r.Header["Idempotency-Key"]; given {
-		return refuse("bad_idempotency_key", "Idempotency-Key", "a batch takes no Idempotency-Key: name its tasks, so that a repeat reports the existing ones")
+		return refuse("bad_idempotency_key", "Idempotency-Key", "a batch takes no Idempotency-Key: give each task a name, so that a repeat creates no task twice")
 	}
 	buf, err := s.readJSON(w, r, task.MaxBatchBytes)
 	if err != nil {

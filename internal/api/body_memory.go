@@ -91,7 +91,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	for c.free -= n; c.free < 0; c.free += loadStep {
 		if !c.loads.take(c.r.namespace, loadStep) {
-			return n, tooManyAtOnce("", "the requests of this namespace under way are too large together: send smaller batches, or fewer at once")
+			return n, tooManyAtOnce("", "the running requests of this namespace are too large together: send smaller batches, or fewer of them at the same time")
 		}
 		c.r.load += loadStep
 	}

@@ -108,7 +108,7 @@ func inTurn(ctx context.Context, work func() error) (err error) {
 		turns := &o.server.turns
 		if !turns.enter(ctx, o.namespace, !o.reads) {
 			if err = ctx.Err(); err == nil {
-				err = tooManyAtOnce("", "too many lists and searches of this namespace are under way")
+				err = tooManyAtOnce("", "too many lists and searches of this namespace are running: retry later")
 			}
 			return
 		}

@@ -75,7 +75,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 	}
 	size := bulkSize + expected.size()
 	if !s.replies.take(r.namespace, size) {
-		return tooManyAtOnce("", "too many changes by filter of this namespace are under way")
+		return tooManyAtOnce("", "too many changes by filter of this namespace are running: retry later")
 	}
 	defer s.replies.give(r.namespace, size)
 	var reply wire.BulkReply

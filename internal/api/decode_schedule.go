@@ -72,7 +72,7 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 	case !given["task"]:
 		return refuse("required", "task", "missing: a schedule needs the template of its tasks, with at least http.url")
 	case rule.Every != 0 && given["dst_gap"], rule.Every != 0 && given["dst_overlap"]:
-		return refuse("conflict", "every", "policies for daylight saving time need cron: every counts seconds, which are the same everywhere")
+		return refuse("conflict", "every", "cannot be combined with dst_gap or dst_overlap: every does not depend on a time zone")
 	}
 	if !given["timezone"] && rule.Cron != "" {
 		rule.Zone = recurrence.DefaultZone
@@ -124,7 +124,7 @@ func (r *reader) decodeEvery(rule *recurrence.Rule) error {
 	return err
 }
 
-func twoRules() error { return refuse("conflict", "", "a schedule has either cron or every") }
+func twoRules() error { return refuse("conflict", "", "a schedule must have either cron or every, not both") }
 
 // decodeScheduled reads the template of the tasks of a schedule.
 func (r *reader) decodeScheduled(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {
@@ -203,7 +203,7 @@ func unknownScheduleField(key []byte) error {
 	case slices.Contains(readOnlyOfSchedule, name):
 		return refuse("unknown_field", "", "only the server sets this field: leave it out")
 	case name == "at" || name == "delay":
-		return refuse("unknown_field", "", "a schedule has cron or every; for a single time, create a task")
+		return refuse("unknown_field", "", "a schedule is due by cron or every; for a single time, create a task")
 	case slices.Contains(scheduledFields, name):
 		return refuse("unknown_field", "", "this field belongs to task")
 	}

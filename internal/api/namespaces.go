@@ -156,7 +156,7 @@ func bound[N int | int64 | float64](r *reader, read func() (N, error), stop stri
 	}
 	n, err := read()
 	if err == nil && n == 0 {
-		err = refuse("out_of_range", "", "0 is not a limit: leave this out for no limit; "+stop)
+		err = refuse("out_of_range", "", "0 is not a limit; for no limit, leave it out; "+stop)
 	}
 	return n, err
 }

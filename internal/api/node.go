@@ -101,7 +101,7 @@ func (s *Server) ready() error {
 	}
 	switch err := s.store.Err(); { // its text is for operators only
 	case err == nil && s.nodes != nil && s.nodes.Standing().NameTaken:
-		return refuse("unavailable", "", "another live server uses the same node name, so this one will not deliver until it stops: start this one with another --node")
+		return refuse("unavailable", "", "another live server uses the same node name, so this server delivers nothing until the other one stops: start this server with another --node")
 	case err == nil:
 		return nil
 	case storeLost(err) != nil, errors.Is(err, task.ErrStoreUnfit):

@@ -214,7 +214,7 @@ func TestOperatorsReadTheServersOwnEgressVerdict(t *testing.T) {
 	s := serve(t, func(c *api.Config) {
 		c.Egress = func(_ context.Context, url string) wire.Egress {
 			if url == "nonsense" {
-				return wire.Egress{URL: url, Problem: "a URL begins with http:// or https://"}
+				return wire.Egress{URL: url, Problem: "must begin with http:// or https://"}
 			}
 			return wire.Egress{URL: url, Host: "10.1.2.3", Open: true, Addresses: []wire.EgressAddress{{Address: "10.1.2.3", Open: true}}}
 		}

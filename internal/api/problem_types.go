@@ -91,7 +91,7 @@ var problemTypes = []struct {
 	{"count_differs", 412, "The number of matching tasks is not the number in expect. `count` has the number.", "Check the filter, then send the new number."},
 	{"too_many_instants", 422, "A backfill has more than 1000 instants.", "End it at `until`, and start the next one after that."},
 	{"idempotency_key_reused", 422, "The Idempotency-Key was used with another request.", "Use a new key for each request."},
-	{task.CodeRunning, 409, "An attempt is under way.", "Wait for its end, or cancel the task."},
+	{task.CodeRunning, 409, "An attempt is running.", "Wait for its end, or cancel the task."},
 	{task.CodeDead, 409, "The task is dead.", "Retry it first."},
 	{task.CodeNotDead, 409, "Only dead tasks can be retried, and finished tasks if their queue keeps bodies.", "Use `run` for a scheduled task."},
 	{task.CodeFinished, 409, "The task is delivered, cancelled or expired.", "Create a new task. A retry needs a queue with `keep_bodies`."},
@@ -102,7 +102,7 @@ var problemTypes = []struct {
 	{"quota_exceeded", 403, "The namespace has reached a quota. `field` names the quota, and `limit` has its value.", "Cancel tasks, wait for deliveries, or raise the quota. Repeating soon does not help."},
 	{"rate_exceeded", 429, "The namespace exceeds a rate. `field` names the rate, and `limit` has its value.", "Wait as long as `Retry-After` says."},
 	{"namespace_suspended", 403, "The operator has suspended the namespace. It can only be read.", "Ask the operator to resume it."},
-	{"too_many_at_once", 429, "Too many requests, lists or unread replies of the namespace are under way.", "Wait as long as `Retry-After` says."},
+	{"too_many_at_once", 429, "Too many requests, lists or unread replies of the namespace are running.", "Wait as long as `Retry-After` says."},
 
 	// The server.
 	{"unsupported", 501, "This server's store or configuration does not support the route.", "See `detail`."},

@@ -64,7 +64,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *request, limit int, buf *byt
 	case errors.As(err, &over):
 		return requestTooLarge(limit)
 	case err != nil:
-		return refuse("unreadable_body", "", "the request's body ended early")
+		return refuse("unreadable_body", "", "the body ended before its announced length: repeat the request")
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func noBody(r *request) error {
 	b, err := io.ReadAll(io.LimitReader(r.Body, 64))
 	r.out.resume()
 	if err != nil {
-		return refuse("unreadable_body", "", "the request's body ended early")
+		return refuse("unreadable_body", "", "the body ended before its announced length: repeat the request")
 	}
 	if b = bytes.TrimSpace(b); len(b) > 0 && string(b) != "{}" {
 		return refuse("unexpected_body", "", "this route takes no body")

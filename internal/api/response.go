@@ -92,10 +92,10 @@ func (o *response) resume() {
 func (o *response) account(namespace string, reads bool) error {
 	o.namespace, o.reads = namespace, reads
 	if o.counted = o.server.underWay.take(namespace, 1); !o.counted {
-		return tooManyAtOnce("", "too many requests of this namespace are under way")
+		return tooManyAtOnce("", "too many requests of this namespace are running: retry later")
 	}
 	if !o.server.replies.room(namespace) {
-		return tooManyAtOnce("", "the unread replies of this namespace are too large together")
+		return tooManyAtOnce("", "the unread replies of this namespace are too large together: read the replies, then retry")
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (o *response) hold(n int) error {
 	case more <= 0:
 		o.server.replies.give(o.namespace, -more)
 	case o.reads && !o.server.replies.take(o.namespace, more):
-		return tooManyAtOnce("", "the unread replies of this namespace are too large together")
+		return tooManyAtOnce("", "the unread replies of this namespace are too large together: read the replies, then retry")
 	case !o.reads:
 		o.server.replies.add(o.namespace, more)
 	}

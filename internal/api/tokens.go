@@ -54,7 +54,7 @@ func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if !r.operator && e.Namespace != r.namespace {
-		return refuse("wrong_namespace", "namespace", "the token of the request belongs to another namespace: leave this out")
+		return refuse("wrong_namespace", "namespace", "the token of the request belongs to another namespace: leave it out")
 	}
 	changes, err := s.configure(w, r, "token", e)
 	if errors.Is(err, settings.ErrSecured) {

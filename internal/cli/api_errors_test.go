@@ -66,7 +66,7 @@ func TestARefusalNamesFlagsAndArguments(t *testing.T) {
 	reader, _, _ := s.run("", "token", "create", "--scope", "read")
 	t.Setenv("FOLIOT_TOKEN", strings.TrimSpace(reader))
 	wantRefusal(t, s, "cancel a", "cancel a: the token has scope read, but this needs scope write")
-	wantRefusal(t, s, "ls --namespace acme", "list tasks: --namespace: the token belongs to another namespace: leave this out")
+	wantRefusal(t, s, "ls --namespace acme", "list tasks: --namespace: the token belongs to another namespace: leave it out")
 }
 
 // A request with an unknown Host names the remedy of each side.

@@ -35,7 +35,7 @@ func TestDoctorEgressExplainsAVerdict(t *testing.T) {
 		{"http://127.0.0.1:9000/ --open-loopback --host foliot.example", exit.Denied, "a loopback address", "egress_denied"},
 		{"http://127.0.0.1:8751/ --open-loopback --listen 0.0.0.0:8751", exit.Denied, "an address of this server", "egress_denied"},
 		{"http://169.254.169.254/ --egress-allow 0.0.0.0/0", exit.Denied, "a cloud metadata address, which --egress-allow does not open", "egress_denied"},
-		{"ftp://shop.test/", exit.Usage, "", "URL: a URL begins with http:// or https://"},
+		{"ftp://shop.test/", exit.Usage, "", "URL: must begin with http:// or https://"},
 		{"http://10.1.2.3/ --egress-deny private", exit.Usage, "", "--egress-deny: \"private\" is not a CIDR"},
 		{"http://10.1.2.3/ --egress-allow 10.0.0.0/33", exit.Usage, "", "--egress-allow"},
 		{"http://10.1.2.3/ --listen nonsense", exit.Usage, "", "--listen"},
@@ -65,7 +65,7 @@ func TestDoctorEgressGivesTheVerdictOfTheServerItAsks(t *testing.T) {
 		{"http://192.168.7.7/", exit.Denied, "192.168.7.7\tdenied\ta private address; --egress-allow 192.168.7.7/32 opens it\n", "egress_denied"},
 		{"http://127.0.0.1:9000/", exit.Denied, "127.0.0.1\tdenied\ta loopback address", "egress_denied"},
 		{p.url, exit.Denied, "an address of this server", "egress_denied"},
-		{"ftp://shop.test/", exit.Usage, "", "URL: a URL begins with http:// or https://"},
+		{"ftp://shop.test/", exit.Usage, "", "URL: must begin with http:// or https://"},
 	} {
 		if out, errs, code := p.foliot("doctor", "egress", c.url); code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || (errs == "") != (c.errs == "") {
 			t.Errorf("%s: exit %d, %q, %q", c.url, code, out, errs)

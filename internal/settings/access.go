@@ -149,8 +149,8 @@ type AddToken struct {
 // The errors of AddToken.First.
 var (
 	// ErrSecured means that the caller has no token, and that another request
-	// made the first token after the caller was authenticated.
-	ErrSecured = errors.New("another request made the first token: from then on every request needs a token")
+	// created the first token after the caller was authenticated.
+	ErrSecured = errors.New("another request created the first token: from now on every request needs a token")
 	// ErrFirstToken means that the requested token cannot manage the server. The
 	// first token must be able to.
 	ErrFirstToken = errors.New("the first token must be an operator's with scope admin: otherwise no token could manage the server")
@@ -173,9 +173,9 @@ func (e AddToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	case e.Namespace != AllNamespaces && s.Namespace(e.Namespace) == nil:
 		return nil, &MissingError{"namespace", e.Namespace}
 	case !e.Scope.Valid():
-		return nil, &task.FieldError{Path: "scope", Code: "bad_scope", Detail: "a scope is read, write or admin"}
+		return nil, &task.FieldError{Path: "scope", Code: "bad_scope", Detail: "must be one of read, write, admin"}
 	case len(e.Label) > MaxLabel || !task.PlainText(e.Label):
-		return nil, &task.FieldError{Path: "label", Code: "bad_label", Detail: fmt.Sprintf("a label has at most %d bytes of text without control characters", MaxLabel)}
+		return nil, &task.FieldError{Path: "label", Code: "bad_label", Detail: fmt.Sprintf("must have at most %d bytes of text without control characters", MaxLabel)}
 	case e.ExpiresAt != 0 && e.ExpiresAt <= now:
 		return nil, &task.FieldError{Path: "expires_at", Code: "out_of_range", Detail: "the token would have expired already"}
 	case e.First && (e.Namespace != AllNamespaces || e.Scope != ScopeAdmin):
@@ -189,7 +189,7 @@ func (e AddToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 		case e.ExpiresAt == 0:
 			e.ExpiresAt = parent.ExpiresAt
 		case parent.ExpiresAt != 0 && e.ExpiresAt > parent.ExpiresAt:
-			return nil, &task.FieldError{Path: "expires_at", Code: "out_of_range", Detail: "a token expires no later than the one that makes it, which ends at " + parent.ExpiresAt.Time().UTC().Format(time.RFC3339)}
+			return nil, &task.FieldError{Path: "expires_at", Code: "out_of_range", Detail: "must not be after the expiry of the token that creates it, " + parent.ExpiresAt.Time().UTC().Format(time.RFC3339)}
 		}
 	}
 	changes := change(&AccessToken{
@@ -209,7 +209,7 @@ func (e AddToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 		forgotten = s.forgetParents(e.Namespace, by)
 	}
 	if len(forgotten) == 0 {
-		return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("it has %d tokens, as many as it may: revoke some", MaxTokens)}
+		return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("it has %d tokens, the maximum: revoke some", MaxTokens)}
 	}
 	return append(changes, forgotten...), nil
 }

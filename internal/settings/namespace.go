@@ -147,9 +147,9 @@ func (e DropNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, err
 	case e.Schedules > 0:
 		return nil, &BusyError{"namespace", e.Name, fmt.Sprintf("it has %d schedules: delete them", e.Schedules)}
 	case e.Tasks > 0:
-		return nil, &BusyError{"namespace", e.Name, fmt.Sprintf("it has %d tasks, the finished ones among them: cancel them, and wait until their retention ends", e.Tasks)}
+		return nil, &BusyError{"namespace", e.Name, fmt.Sprintf("it has %d tasks, finished tasks included: cancel the others, and wait until their retention ends", e.Tasks)}
 	case e.Closing != old.Closing:
-		return nil, &BusyError{"namespace", e.Name, "another request created a task or changed the namespace at the same time: try again"}
+		return nil, &BusyError{"namespace", e.Name, "another request created a task or changed the namespace at the same time: repeat the request"}
 	}
 	changes := []SettingChange{{Key: e.Target()}}
 	for _, kind := range []SettingKind{QueueKind, SecretKind} {

@@ -220,7 +220,7 @@ func (e DropQueue) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
 		return nil, err
 	}
 	if old.PurgeBefore != 0 {
-		return nil, &BusyError{"queue", e.Name, "its purge is under way: wait for its end"}
+		return nil, &BusyError{"queue", e.Name, "the queue is being purged: wait until the purge ends"}
 	}
 	return []SettingChange{{Key: e.Target()}}, nil
 }

@@ -136,7 +136,7 @@ func (e AddSecret) Apply(now task.Millis, s *Settings) ([]SettingChange, error) 
 			return nil, err
 		}
 		if len(own) == 0 && s.secretQueues(e.Namespace) >= MaxSecretQueues {
-			return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("%d of its queues have secrets of their own, as many as may: remove secrets of other queues first", MaxSecretQueues)}
+			return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("%d of its queues have secrets of their own, the maximum: remove the secrets of another queue first", MaxSecretQueues)}
 		}
 		what, name = "queue", e.Queue
 	}
@@ -158,7 +158,7 @@ func (e AddSecret) Apply(now task.Millis, s *Settings) ([]SettingChange, error) 
 	}
 	switch {
 	case live >= MaxSecrets:
-		return nil, &BusyError{what, name, fmt.Sprintf("it has %d secrets that sign, as many as it may: remove the oldest first", MaxSecrets)}
+		return nil, &BusyError{what, name, fmt.Sprintf("it has %d secrets that sign, the maximum: remove the oldest first", MaxSecrets)}
 	case live == 0 && e.Queue != "" && e.Overlap > 0:
 		made.BesideUntil = now + e.Overlap
 	}

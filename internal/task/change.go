@@ -235,7 +235,7 @@ func (c Patch) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	case old.State.Finished():
 		return Result{}, finished("patch", old)
 	case old.State == Running && c.When != nil:
-		return Result{}, &StateError{Op: "move", ID: old.ID, State: Running, Code: CodeRunning, Hint: "its due time cannot change while an attempt is under way; wait for it, or replace the task"}
+		return Result{}, &StateError{Op: "move", ID: old.ID, State: Running, Code: CodeRunning, Hint: "the due time cannot change while an attempt is running: wait for the end of the attempt, or replace the task"}
 	}
 	t := old.Clone()
 	t.Version++
@@ -314,11 +314,11 @@ func (c Touch) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	case old.State.Finished():
 		return Result{}, finished("touch", old)
 	case old.State == Running:
-		return Result{}, &StateError{Op: "touch", ID: old.ID, State: Running, Code: CodeRunning, Hint: "an attempt is under way"}
+		return Result{}, &StateError{Op: "touch", ID: old.ID, State: Running, Code: CodeRunning, Hint: "wait until the attempt ends"}
 	case old.State == Dead:
 		return Result{}, &StateError{Op: "touch", ID: old.ID, State: Dead, Code: CodeDead, Hint: "retry it first"}
 	case !old.Relative:
-		return Result{}, &StateError{Op: "touch", ID: old.ID, State: old.State, Code: CodeNoDelay, Hint: "it was created with an absolute time; move it instead"}
+		return Result{}, &StateError{Op: "touch", ID: old.ID, State: old.State, Code: CodeNoDelay, Hint: "it was created with an absolute time; change the due time instead"}
 	}
 	t := old.Clone()
 	t.Version++
@@ -350,7 +350,7 @@ func (c Run) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	case old.State.Finished():
 		return Result{}, finished("run", old)
 	case old.State == Running:
-		return Result{}, &StateError{Op: "run", ID: old.ID, State: Running, Code: CodeRunning, Hint: "an attempt is under way"}
+		return Result{}, &StateError{Op: "run", ID: old.ID, State: Running, Code: CodeRunning, Hint: "wait until the attempt ends"}
 	case old.State == Dead:
 		return Result{}, &StateError{Op: "run", ID: old.ID, State: Dead, Code: CodeDead, Hint: "retry it instead"}
 	}
@@ -386,9 +386,9 @@ func (c Revive) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	}
 	switch {
 	case old.State.Finished() && !old.Whole:
-		return Result{}, &StateError{Op: "retry", ID: old.ID, State: old.State, Code: CodeFinished, Hint: "its body was not kept: replace the task. To send later tasks again, set keep_bodies on their queue"}
+		return Result{}, &StateError{Op: "retry", ID: old.ID, State: old.State, Code: CodeFinished, Hint: "its body was not kept: replace the task. To be able to retry later tasks, set keep_bodies on their queue"}
 	case old.State.Live():
-		return Result{}, &StateError{Op: "retry", ID: old.ID, State: old.State, Code: CodeNotDead, Hint: "it is tried again by itself; run it to make it due now"}
+		return Result{}, &StateError{Op: "retry", ID: old.ID, State: old.State, Code: CodeNotDead, Hint: "only a dead or finished task can be retried; to make this task due now, run it"}
 	}
 	t := old.Clone()
 	t.Version++
@@ -470,7 +470,7 @@ func find(old *Task, c Precondition) error {
 }
 
 func finished(op string, t *Task) error {
-	return &StateError{Op: op, ID: t.ID, State: t.State, Code: CodeFinished, Hint: "it is kept for reading only; put a new one in its place"}
+	return &StateError{Op: op, ID: t.ID, State: t.State, Code: CodeFinished, Hint: "a finished task cannot change: create a new one in its place"}
 }
 
 // reschedule moves t to a due time that a client requested. The rest of a wait

@@ -13,12 +13,12 @@ var (
 	// ErrNotFound means that no record has that name.
 	ErrNotFound = errors.New("no such task")
 	// ErrExists means that a create found a record of that name.
-	ErrExists = errors.New("a task of that name exists")
+	ErrExists = errors.New("a task with that name exists")
 	// ErrIdempotencyReuse means that the Idempotency-Key was used for a
 	// different request.
-	ErrIdempotencyReuse = errors.New("the idempotency key was used with another request")
+	ErrIdempotencyReuse = errors.New("the idempotency key was used with another request: use a new key for each request")
 	// ErrPrecondition means that If-Match or If-None-Match does not hold.
-	ErrPrecondition = errors.New("the task is not in the version that the precondition names")
+	ErrPrecondition = errors.New("the task does not have the version of the precondition: read it again")
 	// ErrStale means that the token no longer holds the task's lease, so the
 	// caller has nothing to settle.
 	ErrStale = errors.New("the lease is no longer held")
@@ -46,18 +46,18 @@ var (
 	// or replaced after this process opened the store. The process makes no more
 	// changes there. The error is an ErrUnavailable, because the data can come
 	// back.
-	ErrStoreReplaced error = &remedyError{ErrUnavailable, "the store was emptied or replaced, or a part of it was, so this server stays closed: restore the Redis from a backup, " +
-		"and the server goes on by itself; or accept the loss with `foliot redis accept-loss` and then restart every server"}
+	ErrStoreReplaced error = &remedyError{ErrUnavailable, "the Redis was emptied or replaced, or a part of it was, so this server refuses all requests. Restore the data of the Redis, " +
+		"and the server continues by itself. Or accept the loss with `foliot redis accept-loss`, and then restart every server"}
 	// ErrSettingsLost means that the store has lost the settings, including the
 	// access tokens. It is an ErrUnavailable, like ErrStoreReplaced.
-	ErrSettingsLost error = &remedyError{ErrUnavailable, "the store has lost the settings, access tokens among them, so this server stays closed: restore the Redis from a backup, " +
-		"and the server goes on by itself; or accept the loss with `foliot redis accept-loss` and then restart every server"}
+	ErrSettingsLost error = &remedyError{ErrUnavailable, "the Redis has lost the settings and the access tokens, so this server refuses all requests. Restore the data of the Redis, " +
+		"and the server continues by itself. Or accept the loss with `foliot redis accept-loss`, and then restart every server"}
 	// ErrStoreUnfit means that a server that keeps the tasks has a setting with
 	// which tasks can be lost. The setting changed after this process opened the
 	// store, or after a failover. Existing tasks continue. The error is an
 	// ErrFull: the store accepts no new tasks.
-	ErrStoreUnfit error = &remedyError{ErrFull, "a setting of the Redis may lose tasks, so this server takes no new tasks; tasks that exist go on: " +
-		"the server's log and `foliot doctor` name the setting and the remedy"}
+	ErrStoreUnfit error = &remedyError{ErrFull, "a setting of Redis may lose tasks, so this server accepts no new tasks. Existing tasks continue. " +
+		"The log of the server and `foliot doctor` name the setting and the remedy"}
 	// ErrClosed means that the store was closed, or stopped after a disk error.
 	ErrClosed = errors.New("the store is closed")
 )

@@ -47,7 +47,7 @@ const (
 // Error returns a sentence with the remedy.
 func (e *QuotaError) Error() string {
 	if e.Quota == QuotaPending {
-		return fmt.Sprintf("the namespace %q has %d pending tasks and schedules, as many as it may: cancel some, wait, or ask the operator for more", e.Namespace, e.Limit)
+		return fmt.Sprintf("the namespace %q has %d pending tasks and schedules, the maximum: cancel some, wait for deliveries, or ask the operator for a higher max_pending", e.Namespace, e.Limit)
 	}
-	return fmt.Sprintf("the records of the namespace %q have %d bytes, their limit: cancel tasks, wait, or ask the operator for more", e.Namespace, e.Limit)
+	return fmt.Sprintf("the records of the namespace %q have %d bytes, the maximum: cancel tasks, wait until records are removed, or ask the operator for a higher max_bytes", e.Namespace, e.Limit)
 }

@@ -51,11 +51,11 @@ func within(field string, err error) error {
 func validateRule(r *recurrence.Rule, now Millis) error {
 	switch {
 	case r.Cron == "" && r.Every == 0:
-		return &FieldError{"cron", "required", "a schedule needs cron, an expression, or every, a duration"}
+		return &FieldError{"cron", "required", "missing: a schedule needs cron (an expression) or every (a duration)"}
 	case r.Cron != "" && r.Every != 0:
-		return &FieldError{"every", "conflict", "a schedule has cron or every, not both"}
+		return &FieldError{"every", "conflict", "cannot be combined with cron"}
 	case r.Cron == "" && r.Zone != "":
-		return &FieldError{"timezone", "conflict", "a time zone belongs to cron; every counts seconds, which are the same everywhere"}
+		return &FieldError{"timezone", "conflict", "cannot be combined with every, which does not depend on a time zone"}
 	case r.Cron == "" && (r.Every < recurrence.MinEvery || r.Every > MaxDuration || r.Every%time.Millisecond != 0):
 		return &FieldError{"every", "out_of_range", "must be between 1s and 100 years, in whole milliseconds"}
 	case r.Anchor < 0 || r.Anchor > latest(now):
@@ -63,9 +63,9 @@ func validateRule(r *recurrence.Rule, now Millis) error {
 	case r.Start < 0 || r.Start > latest(now):
 		return &FieldError{"start", "out_of_range", "must be after 1970-01-01T00:00:00Z and at most 100 years ahead"}
 	case r.End != 0 && r.End < r.Start:
-		return &FieldError{"end", "out_of_range", "the end is before the start"}
+		return &FieldError{"end", "out_of_range", "must not be before start"}
 	case r.End > recurrence.LastInstant:
-		return &FieldError{"end", "out_of_range", "an end must be before the year 10000: without one, a schedule goes on"}
+		return &FieldError{"end", "out_of_range", "must be before the year 10000; leave it out for a schedule without an end"}
 	case r.MaxRuns < 0:
 		return &FieldError{"max_runs", "out_of_range", "must be 0 (no limit) or more"}
 	case r.CatchupLimit < 1 || r.CatchupLimit > recurrence.MaxCatchupLimit:

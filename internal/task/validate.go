@@ -71,7 +71,7 @@ func (t *Task) validate() error {
 		return err
 	}
 	if !t.Priority.Valid() {
-		return &FieldError{"priority", "bad_priority", "a priority is high, normal or low"}
+		return &FieldError{"priority", "bad_priority", "must be one of high, normal, low"}
 	}
 	if err := validateLabels(t.Labels); err != nil {
 		return err
@@ -156,15 +156,15 @@ func alphanumeric(c byte) bool {
 
 func validateLabels(labels map[string]string) error {
 	if len(labels) > MaxLabels {
-		return &FieldError{"labels", "too_many", fmt.Sprintf("a task has at most %d labels", MaxLabels)}
+		return &FieldError{"labels", "too_many", fmt.Sprintf("must have at most %d labels", MaxLabels)}
 	}
 	for k, v := range labels {
 		path := "labels." + k
 		switch {
 		case k == "" || len(k) > MaxLabelKeyLen || !PlainText(k) || strings.ContainsRune(k, '='):
-			return &FieldError{path, "bad_label", fmt.Sprintf("a label's key has 1 to %d bytes of text without '=' and control characters", MaxLabelKeyLen)}
+			return &FieldError{path, "bad_label", fmt.Sprintf("a label's key must have 1 to %d bytes of text without '=' and control characters", MaxLabelKeyLen)}
 		case len(v) > MaxLabelValueLen || !PlainText(v):
-			return &FieldError{path, "bad_label", fmt.Sprintf("a label's value has at most %d bytes of text without control characters", MaxLabelValueLen)}
+			return &FieldError{path, "bad_label", fmt.Sprintf("a label's value must have at most %d bytes of text without control characters", MaxLabelValueLen)}
 		}
 	}
 	return nil
@@ -184,7 +184,7 @@ var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS
 
 func (r *Request) validate() error {
 	if !slices.Contains(methods, r.Method) {
-		return &FieldError{"http.method", "bad_method", "a method is one of " + strings.Join(methods, ", ")}
+		return &FieldError{"http.method", "bad_method", "must be one of " + strings.Join(methods, ", ")}
 	}
 	u, err := parseURL("http.url", r.URL)
 	if err != nil {
@@ -200,7 +200,7 @@ func parseURL(path, raw string) (*url.URL, error) {
 	case raw == "":
 		return nil, bad("required", "a task needs the URL to call")
 	case len(raw) > MaxURLLen:
-		return nil, bad("too_long", fmt.Sprintf("a URL has at most %d bytes", MaxURLLen))
+		return nil, bad("too_long", fmt.Sprintf("must have at most %d bytes", MaxURLLen))
 	}
 	u, err := url.Parse(raw)
 	if err != nil || !PlainText(raw) || strings.ContainsRune(raw, ' ') {
@@ -208,11 +208,11 @@ func parseURL(path, raw string) (*url.URL, error) {
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, bad("bad_scheme", "a URL begins with http:// or https://")
+		return nil, bad("bad_scheme", "must begin with http:// or https://")
 	case u.Hostname() == "":
 		return nil, bad("bad_url", "the URL has no host")
 	case u.User != nil:
-		return nil, bad("bad_url", "a URL carries no user name or password: send an authorization header")
+		return nil, bad("bad_url", "must not have a user name or password: send an authorization header")
 	case !validHost(u.Hostname()):
 		return nil, bad("bad_url", "the URL's host is neither a name nor an address")
 	case !validPort(u):
@@ -264,19 +264,19 @@ func validateHeaders(headers map[string]string) error {
 		lower := strings.ToLower(name)
 		switch {
 		case !validHeaderName(name):
-			return &FieldError{path, "bad_header", "a header's name is made of letters, digits and !#$%&'*+-.^_`|~"}
+			return &FieldError{path, "bad_header", "a header's name must consist of letters, digits and !#$%&'*+-.^_`|~"}
 		case ForbiddenHeader(lower):
 			return &FieldError{path, "forbidden_header", "this header is set by the connection or by Foliot"}
 		case seen[lower]:
 			return &FieldError{path, "duplicate_key", "the header is given twice"}
 		case !validHeaderValue(value):
-			return &FieldError{path, "bad_header", "a header's value has no line breaks or other control characters"}
+			return &FieldError{path, "bad_header", "a header's value must not have line breaks or other control characters"}
 		}
 		seen[lower] = true
 		total += len(name) + len(value)
 	}
 	if total > MaxHeaderBytes {
-		return &FieldError{"http.headers", "too_large", fmt.Sprintf("a task's headers have at most %d bytes together", MaxHeaderBytes)}
+		return &FieldError{"http.headers", "too_large", fmt.Sprintf("a task's headers must have at most %d bytes together", MaxHeaderBytes)}
 	}
 	return nil
 }

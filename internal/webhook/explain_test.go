@@ -73,9 +73,9 @@ func TestAnExplanationNamesTheReasonIfThereIsNoAddress(t *testing.T) {
 	}{
 		{"http://nowhere.test/", answers(), "cannot resolve nowhere.test: no such host"},
 		{"http://nowhere.test/", broken, "cannot resolve nowhere.test: the wire is cut"},
-		{"ftp://shop.test/", broken, "a URL begins with http:// or https://"},
-		{"shop.test", broken, "a URL begins with http:// or https://"},
-		{"http://user:secret@shop.test/", broken, "a URL carries no user name or password: send an authorization header"},
+		{"ftp://shop.test/", broken, "must begin with http:// or https://"},
+		{"shop.test", broken, "must begin with http:// or https://"},
+		{"http://user:secret@shop.test/", broken, "must not have a user name or password: send an authorization header"},
 		{"http://[fe80::1%25eth0]/", broken, "the URL's host is neither a name nor an address"},
 		{"http://shop.test:0/", broken, "the URL's port must be between 1 and 65535"},
 		{"", broken, "a task needs the URL to call"},

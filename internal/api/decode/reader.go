@@ -441,7 +441,7 @@ func (r *Reader) Mismatch(want string) error {
 		return err
 	}
 	if got == "" {
-		return refuse("null_value", "must be "+want+", not null: leave this out")
+		return refuse("null_value", "must be "+want+", not null: leave it out")
 	}
 	return refuse("wrong_type", "must be "+want+", not "+got)
 }

@@ -50,7 +50,7 @@ func sentence(e *client.Error) string {
 	case "token_malformed":
 		return "the token has a typing error or is not from Foliot: a token begins with foliot_"
 	case "wrong_namespace":
-		return "the token belongs to another namespace: leave this out"
+		return "the token belongs to another namespace: leave it out"
 	case "first_token":
 		return "the first token must be an operator's, or no token could manage the server: --for operator --scope admin"
 	case "last_node":

@@ -44,7 +44,7 @@ oldest-reader %d
 // existing directory that is refused is not changed.
 func prepare(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	if err := makeDir(fs, dir); err != nil {
-		return nil, fmt.Errorf("make the data directory %s: %w", dir, err)
+		return nil, fmt.Errorf("create the data directory %s: %w", dir, err)
 	}
 	if _, err := check(fs, dir); err != nil {
 		return nil, err
@@ -178,5 +178,5 @@ func lock(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	if path := (*os.PathError)(nil); errors.As(err, &path) {
 		return nil, fmt.Errorf("lock the data directory %s: %w", dir, err)
 	}
-	return nil, fmt.Errorf("%w: %s: another foliot serve runs on it (%w); stop that one, or name another directory", ErrInUse, dir, err)
+	return nil, fmt.Errorf("%w: %s: another foliot serve uses it (%w): stop that server, or name another directory", ErrInUse, dir, err)
 }

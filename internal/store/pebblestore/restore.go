@@ -37,7 +37,7 @@ func Restore(ctx context.Context, r io.Reader, dir string, progress func(read in
 func restoreTo(ctx context.Context, fs vfs.FS, r io.Reader, dir string, progress func(int64)) (m Manifest, err error) {
 	_, missing := fs.Stat(dir)
 	if err := makeDir(fs, dir); err != nil {
-		return Manifest{}, fmt.Errorf("make the data directory %s: %w", dir, err)
+		return Manifest{}, fmt.Errorf("create the data directory %s: %w", dir, err)
 	}
 	if err := checkEmpty(fs, dir); err != nil {
 		return Manifest{}, err

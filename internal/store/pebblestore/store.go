@@ -186,7 +186,7 @@ func (s *Store) markClean() error {
 func (s *Store) fail(op string, cause error) {
 	s.failOnce.Do(func() {
 		report := s.config.OnFatal != nil && s.running.Load() // before a Close can see the failure and give up
-		err := fmt.Errorf("the data directory %s failed: %s: %w; the server accepts and sends nothing more; free or replace the disk and start again: confirmed changes are kept", s.dir, op, cause)
+		err := fmt.Errorf("the data directory %s failed: %s: %w; the server stops, and all confirmed changes are kept: free space on the disk or replace it, then start the server again", s.dir, op, cause)
 		s.failure.Store(&err)
 		s.noteFailure()
 		if report {

@@ -54,7 +54,7 @@ func TestAnUnfitRedisTakesNoNewTasksAndIsNotReady(t *testing.T) {
 			}
 			redis(t, r, append([]string{"CONFIG", "SET"}, c.undo...)...)
 			eventually(t, noticed, "it is ready again", func() bool { return k.Err() == nil && !k.Standing().Unfit })
-			if err := apply(t, k.Store, order("new")); err != nil || k.log.count("safe for tasks again") != 1 {
+			if err := apply(t, k.Store, order("new")); err != nil || k.log.count("fit for tasks again") != 1 {
 				t.Errorf("create: %v; its log:\n%s", err, k.log.b.String())
 			}
 		})

@@ -105,7 +105,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e settings.Edit
 			return settings.EditReply{}, err
 		}
 	}
-	return settings.EditReply{}, fmt.Errorf("%s: other nodes changed the settings %d times at the same time: try again", e.Action(), maxRounds)
+	return settings.EditReply{}, fmt.Errorf("%s: other nodes changed the settings at the same time in each of %d attempts: repeat the request", e.Action(), maxRounds)
 }
 
 func (s *Store) editRun(now task.Millis, who settings.Actor, e settings.Edit, version string, changes []settings.SettingChange) (redisconn.Run, error) {

@@ -121,7 +121,7 @@ func (s *Store) applySteps(ctx context.Context, r *request) error {
 		}
 		for round, open := 0, wave; len(open) > 0; round++ {
 			if round == maxRounds {
-				return fmt.Errorf("task %q in namespace %q was changed by other calls in each of %d attempts: try again", open[0].key.Name, open[0].key.Namespace, round)
+				return fmt.Errorf("task %q in namespace %q was changed by other requests in each of %d attempts: repeat the request", open[0].key.Name, open[0].key.Namespace, round)
 			}
 			s.backOff(ctx, round)
 			if err := s.round(ctx, r, open); err != nil {

@@ -96,7 +96,7 @@ func Agree(ctx context.Context, s *redisconn.Servers, c Requirements) (Meta, err
 		case err != nil:
 			return Meta{}, err
 		case c.Shards != 0 && c.Shards != m.Shards:
-			return Meta{}, fmt.Errorf("%w: its tasks are divided into %d shards, and that number cannot change: pass --shards %d or leave it out, or use another database or --store", ErrDiffers, m.Shards, m.Shards)
+			return Meta{}, fmt.Errorf("%w: its tasks are divided into %d shards, and that number cannot change: pass --shards %d or omit the flag, or use another database or --store", ErrDiffers, m.Shards, m.Shards)
 		case c.Alone || c.Lease == m.lease:
 			return m, nil
 		case replaces != "":

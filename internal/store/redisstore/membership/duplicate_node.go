@@ -49,7 +49,7 @@ func (o *Member) checkDuplicate(peers []peer, now task.Millis, found int, silenc
 	}
 	p := peers[i]
 	if p.duplicate {
-		return fmt.Errorf("another process at %s also uses the node name %q, and owns no shards: give each process its own name (--node)", p.where(), p.name)
+		return fmt.Errorf("another server at %s uses the same node name %q, and owns no shards: give each server its own name (--node)", p.where(), p.name)
 	}
 	if p.nonce == o.holder.nonce && p.beat > o.holder.beat {
 		o.duplicate.Store(true)
@@ -64,7 +64,7 @@ func (o *Member) checkDuplicate(peers []peer, now task.Millis, found int, silenc
 	if !o.duplicate.Load() {
 		return nil
 	}
-	return fmt.Errorf("another live process at %s already uses the node name %q; this one owns no shards until it ends: give each process its own name (--node)", p.where(), p.name)
+	return fmt.Errorf("another live server at %s already uses the node name %q, so this server owns no shards until the other one stops: give each server its own name (--node)", p.where(), p.name)
 }
 
 // uncertain reports whether the last failed heartbeat was less than one silence

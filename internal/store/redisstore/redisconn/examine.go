@@ -63,7 +63,7 @@ func (s *Servers) ExamineMasters(ctx context.Context) []Examined {
 }
 
 // errLoading is the error for a server that does not report its state yet.
-var errLoading = errors.New("it is reading its file after a start: ask again when it has finished")
+var errLoading = errors.New("Redis is reading its file after a start: repeat the command when this is done")
 
 func (s *Servers) examine(ctx context.Context, addr string) Examined {
 	x := Examined{Addr: addr}

@@ -43,7 +43,7 @@ func factsOf(addr string, info, config map[string]string) facts {
 func (f facts) remedy(settings ...string) string {
 	set := "CONFIG SET " + strings.Join(settings, " ")
 	if f.config == "" {
-		return fmt.Sprintf("add \"%s\" to the redis.conf it is started with (it has none now, so a restart undoes %s)", strings.Join(settings, `" and "`), set)
+		return fmt.Sprintf("start Redis with a redis.conf that has \"%s\" (Redis has no redis.conf now, so a restart undoes %s)", strings.Join(settings, `" and "`), set)
 	}
 	return fmt.Sprintf("run %s and then CONFIG REWRITE, which writes %s (without it a restart undoes the change)", set, f.config)
 }
@@ -60,7 +60,7 @@ func (c Config) refusals(f facts) (all []error) {
 		refuse("the version %q is older than 7.0: install a newer Redis, or Valkey", f.version)
 	}
 	if f.policy != "" && f.policy != "noeviction" && !c.UnsafeEviction {
-		refuse("maxmemory-policy is %s, so Redis deletes tasks when its memory is full: %s; --redis-unsafe-eviction accepts the server as it is", f.policy, f.remedy("maxmemory-policy noeviction"))
+		refuse("maxmemory-policy is %s, so Redis deletes tasks when its memory is full: %s; --redis-unsafe-eviction accepts this setting", f.policy, f.remedy("maxmemory-policy noeviction"))
 	}
 	if f.limit == "0" && c.Memory <= 0 && f.machine == 0 {
 		refuse("maxmemory is 0 and the memory of its machine is unknown, so Foliot cannot tell when to refuse new tasks: set maxmemory in redis.conf, or pass --redis-memory")
@@ -68,7 +68,7 @@ func (c Config) refusals(f facts) (all []error) {
 	if c.UnsafePersistence {
 		return all
 	}
-	const accept = "; --redis-unsafe-persistence accepts the server as it is"
+	const accept = "; --redis-unsafe-persistence accepts this setting"
 	switch {
 	case f.file == "0":
 		refuse("appendonly is no, so a restart loses tasks: %s%s", f.remedy("appendonly yes"), accept)
@@ -98,7 +98,7 @@ func (c Config) risks(how condition) (all []string) {
 			how.limit>>20, 100*crowdedAt, f.remedy(fmt.Sprintf("maxmemory %dmb", how.limit>>20))))
 	}
 	if c.Durability != Strict && f.replicas > 0 && f.minReplicas == 0 {
-		all = append(all, fmt.Sprintf("it has replicas, min-replicas-to-write is 0 and the durability is %s: after a network split this master may go on taking writes although another has replaced it, and those writes are lost: %s, on the replicas too; or use --durability strict",
+		all = append(all, fmt.Sprintf("min-replicas-to-write is 0 and the durability is %s, so a master that was replaced during a network split may still accept writes, and these writes are lost: %s, also on the replicas; or use --durability strict",
 			c.Durability, f.remedy(minReplicasSetting, maxLagSetting)))
 	}
 	return all
@@ -193,7 +193,7 @@ func (s *Servers) logFitness() {
 				s.logger.Error("a setting of Redis may lose tasks: this node is not ready and takes no new tasks", "server", addr, "error", err)
 			}
 			if len(how.unfit) == 0 && before.unfit != "" {
-				s.logger.Info("the settings of Redis are safe for tasks again", "server", addr)
+				s.logger.Info("the Redis is fit for tasks again", "server", addr)
 			}
 		}
 		if now.risks != before.risks {

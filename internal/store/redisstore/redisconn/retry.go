@@ -236,17 +236,17 @@ func meaning(reply *rueidis.RedisError) string {
 	case reply.IsLoading():
 		return "Redis was reading its file after a start (its log shows the progress)"
 	case strings.HasPrefix(reply.Error(), "READONLY"):
-		return "the server is a replica: another server is or becomes the master (if that lasts, name the master, a Sentinel or a Cluster in --store)"
+		return "the server is a replica, and another server is or becomes the master (if that lasts: name the master, a Sentinel or a Cluster in --store)"
 	case strings.HasPrefix(reply.Error(), "MASTERDOWN"):
 		return "the server is a replica without a master (if that lasts: check that the master runs)"
 	case strings.HasPrefix(reply.Error(), "UNBLOCKED"):
 		return "another server replaced the master"
 	case strings.HasPrefix(reply.Error(), "NOREPLICAS"):
-		return "the master takes no writes because too few replicas follow it: check that they run (its min-replicas-to-write is the number it needs)"
+		return "the master refuses writes because too few replicas follow: check that the replicas run (min-replicas-to-write of the master is the number that must follow)"
 	case strings.HasPrefix(reply.Error(), "BUSY "):
 		return "Redis was busy with a long script of another client: find the client (redis-cli CLIENT LIST)"
 	case strings.HasPrefix(reply.Error(), "MISCONF"):
-		return "Redis could not write its file, and takes no writes until it can: check its log and its disk"
+		return "Redis could not write its file and refuses all writes: check the log and the disk of Redis"
 	}
 	return ""
 }

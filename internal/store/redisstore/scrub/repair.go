@@ -102,7 +102,7 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r records.Recor
 	if r.Task.State == task.Scheduled {
 		sc.lanes.Added([]task.Entry{r.Task.Entry()})
 	}
-	sc.found(r.Task.Key(), "its name, its index entry or its lane's was missing or wrong: the task would have been listed, fired, taken back or swept late or never")
+	sc.found(r.Task.Key(), "its name, its index entry or the entry of its lane was missing or wrong: the task would have been listed, sent, taken back or removed late or never")
 	return nil
 }
 
