@@ -124,7 +124,9 @@ func (r *reader) decodeEvery(rule *recurrence.Rule) error {
 	return err
 }
 
-func twoRules() error { return refuse("conflict", "", "a schedule must have either cron or every, not both") }
+func twoRules() error {
+	return refuse("conflict", "", "a schedule must have either cron or every, not both")
+}
 
 // decodeScheduled reads the template of the tasks of a schedule.
 func (r *reader) decodeScheduled(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {

@@ -247,12 +247,12 @@ func TestABackfillCountsInTheQuotas(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		s.do("POST", "/v1/schedules/a/trigger", "", acme).want(201, nil)
 		time.Sleep(10 * time.Second)
-		const rest = "repeat the request later with the same from and until to make the rest, none of them twice"
-		if p := s.do("POST", "/v1/schedules/a/backfill", body(8), acme).problem(403, "quota_exceeded", "max_pending"); !strings.HasSuffix(p.Detail, "; made 3 of 8: "+rest) {
+		const rest = "repeat the request later with the same from and until; the repeat creates the rest, and no task twice"
+		if p := s.do("POST", "/v1/schedules/a/backfill", body(8), acme).problem(403, "quota_exceeded", "max_pending"); !strings.HasSuffix(p.Detail, "; created 3 of 8: "+rest) {
 			t.Error(p.Detail)
 		}
 		time.Sleep(10 * time.Second)
-		if p := s.do("POST", "/v1/schedules/a/backfill", body(8), acme).problem(403, "quota_exceeded", "max_pending"); !strings.HasSuffix(p.Detail, "; made 0 of 8, and 3 existed: "+rest) {
+		if p := s.do("POST", "/v1/schedules/a/backfill", body(8), acme).problem(403, "quota_exceeded", "max_pending"); !strings.HasSuffix(p.Detail, "; created 0 of 8, and 3 existed: "+rest) {
 			t.Error(p.Detail)
 		}
 		var n wire.Namespace

@@ -24,7 +24,7 @@ import (
 type doctorEgressCmd struct {
 	URL string `arg:"" help:"The URL that a task would call."`
 
-	Offline      bool `file:"-" help:"Ask no server: check as a server would that starts with the flags, variables and --config given here."`
+	Offline      bool `file:"-" help:"Ask no server. Check like a server that starts with these flags, variables and --config."`
 	OpenLoopback bool `file:"-" help:"Check like a server without tokens, where loopback is open unless --listen, --host or --trusted-proxy allow other clients. Implies --offline."`
 
 	config.Flags
@@ -37,7 +37,7 @@ tokens). The server resolves the host as for an attempt, and checks each address
 to the URL. One open address is enough, because an attempt ignores denied addresses. If all addresses are denied, the task is dead
 at once, with the reason egress_denied.
 
-With --offline, or with any flag of foliot serve on the command line, it asks no server. It then checks as a server would that
+With --offline, or with any flag of foliot serve on the command line, it asks no server. It then checks like a server that
 starts here with these flags, variables and --config. This check knows only the store servers that --store names, and no other
 nodes.
 

@@ -73,7 +73,7 @@ func checkEmpty(parsed *kong.Context) error {
 			continue
 		}
 		if text, ok := p.Flag.Target.Interface().(string); ok && text == "" {
-			return usage.Errorf("--"+p.Flag.Name, "the value is empty; give a value, or omit the flag")
+			return usage.Errorf("--"+p.Flag.Name, "the value is empty: pass a value, or omit the flag")
 		}
 	}
 	return nil

@@ -52,7 +52,7 @@ type cli struct {
 	Secret    admin.Secret     `cmd:"" group:"admin" help:"Manage the secrets that sign callbacks."`
 	Namespace admin.Namespace  `cmd:"" group:"admin" help:"Manage namespaces and their quotas."`
 	Cluster   admin.Cluster    `cmd:"" group:"admin" help:"Show and drain the servers that share a Redis."`
-	Redis     admin.Redis      `cmd:"" group:"admin" help:"Go on after a Redis has lost a part of the store."`
+	Redis     admin.Redis      `cmd:"" group:"admin" help:"Continue after a Redis has lost a part of the store."`
 	Audit     admin.Audit      `cmd:"" group:"admin" help:"Show the audit log."`
 	Backup    transfer.Backup  `cmd:"" group:"admin" help:"Copy all data of a running server into a file."`
 	Restore   transfer.Restore `cmd:"" group:"admin" help:"Create a data directory from a backup."`

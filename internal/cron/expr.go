@@ -59,23 +59,23 @@ func parseWord(text string, words []string) (*Expr, error) {
 		return parseFields(text, strings.Fields(fields))
 	}
 	if word == "@reboot" {
-		return nil, refuse("expression", text, "a schedule follows the calendar: it does not know when a machine starts; let a unit of that machine's init (systemd: Type=oneshot) call the URL once, with curl")
+		return nil, refuse("expression", text, "a schedule does not know when a machine starts: let the init system of that machine (systemd: Type=oneshot) call the URL with curl")
 	}
-	return nil, refuse("expression", text, "the words are @yearly, @monthly, @weekly, @daily, @hourly and \"@every 90s\", alone")
+	return nil, refuse("expression", text, "must be one of @yearly, @monthly, @weekly, @daily, @hourly and \"@every 90s\", alone")
 }
 
 func parseEvery(text string, words []string) (*Expr, error) {
 	if len(words) != 1 {
-		return nil, refuse("expression", text, "after @every stands one duration, such as 90s or 1h30m")
+		return nil, refuse("expression", text, "@every must be followed by one duration, such as 90s or 1h30m")
 	}
 	every, err := time.ParseDuration(words[0])
 	switch {
 	case err != nil:
-		return nil, refuse("@every", words[0], "a duration is a number with a unit, such as 90s, 15m or 1h30m")
+		return nil, refuse("@every", words[0], "invalid duration: write a number with a unit, such as 90s, 15m or 1h30m")
 	case every < MinEvery || every > MaxEvery:
-		return nil, refuse("@every", words[0], "it must be between 1s and %dh (100 years)", int(MaxEvery.Hours()))
+		return nil, refuse("@every", words[0], "must be between 1s and %dh (100 years)", int(MaxEvery.Hours()))
 	case every%time.Millisecond != 0:
-		return nil, refuse("@every", words[0], "it is counted in whole milliseconds")
+		return nil, refuse("@every", words[0], "must be in whole milliseconds")
 	}
 	return &Expr{text: text, every: every}, nil
 }
@@ -87,7 +87,7 @@ func checkCount(text string, words []string) error {
 	case n == 0:
 		return refuse("expression", "", "it is empty: five fields are minute, hour, day-of-month, month and day-of-week, as in 0 21 * * MON-FRI")
 	case strings.HasPrefix(words[0], "TZ=") || strings.HasPrefix(words[0], "CRON_TZ="):
-		return refuse("expression", text, "the time zone is not a part of it: pass it separately")
+		return refuse("expression", text, "the time zone is not a part of the expression: pass it separately")
 	case n == 7:
 		return refuse("expression", text, "it has 7 fields, and years are not supported: six are second, minute, hour, day-of-month, month and day-of-week")
 	case n != 5 && n != 6:
@@ -131,9 +131,9 @@ func parseFields(text string, words []string) (*Expr, error) {
 
 func (e *Expr) refuseNever(dates, months, week string) error {
 	if e.days.both && e.days.week != wholeWeek {
-		return refuse("day-of-month", dates, "in the months %q it never falls together with the day-of-week %q, so it would never run", months, week)
+		return refuse("day-of-month", dates, "in the months %q this day is never a day-of-week %q, so the schedule would never fire", months, week)
 	}
-	return refuse("day-of-month", dates, "none of the months %q has such a day, so it would never run; L is a month's last day", months)
+	return refuse("day-of-month", dates, "none of the months %q has such a day, so the schedule would never fire; L is the last day of a month", months)
 }
 
 // String returns the expression as it was written, with one space between

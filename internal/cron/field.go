@@ -107,9 +107,9 @@ func (f *field) span(item string, from, to, step int, named bool) (set, error) {
 		return span(from, to+7, step), nil
 	}
 	if week {
-		return 0, f.refuse(item, "the range runs backwards: over the week's end it is written with names, FRI-MON")
+		return 0, f.refuse(item, "the range runs backwards: for a range over the end of the week, write names, such as FRI-MON")
 	}
-	return 0, f.refuse(item, "the range runs backwards: write two, such as %s,%s", f.write(from, f.top, named), f.write(f.min, to, named))
+	return 0, f.refuse(item, "the range runs backwards: write two ranges, such as %s,%s", f.write(from, f.top, named), f.write(f.min, to, named))
 }
 
 // write returns the text that item parses as the range from from to to.

@@ -20,7 +20,7 @@ func (s *daySet) parseDates(text string) error {
 		case isEnd:
 			n, ok := number(before)
 			if !ok || n < 1 || n > longestEnd {
-				return f.refuse(item, "behind L- stands a number of days before the month's last one, 1-%d", longestEnd)
+				return f.refuse(item, "L- must be followed by the number of days before the last day of the month, 1 to %d", longestEnd)
 			}
 			s.ends |= 1 << n
 			return nil
@@ -45,13 +45,13 @@ func (s *daySet) parseWeek(text string) error {
 		if counted {
 			n, ok := number(nth)
 			if !ok || n < 1 || n > 5 {
-				return f.refuse(item, "behind # stands which one of the month, 1-5")
+				return f.refuse(item, "# must be followed by a number from 1 to 5, such as MON#1 for the first Monday")
 			}
 			return s.addNth(item, day, n)
 		}
 		if n := len(item) - 1; item[n] == 'L' || item[n] == 'l' {
 			if n == 0 {
-				return f.refuse(item, "L stands behind a weekday, FRIL; the month's last day is L in the field day-of-month")
+				return f.refuse(item, "L follows a weekday, as in FRIL; for the last day of the month, write L in the field day-of-month")
 			}
 			return s.addNth(item, item[:n], 0)
 		}

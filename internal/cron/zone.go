@@ -83,7 +83,7 @@ func unknownZone(name string) error {
 	if len(name) > longestName {
 		name = name[:longestName] + "…"
 	}
-	const like = "a zone is called like Europe/Berlin, America/New_York or UTC"
+	const like = "a time zone has a name such as Europe/Berlin, America/New_York or UTC"
 	if near := nearest(name); near != "" {
 		return fmt.Errorf("time zone %q is unknown: %s; did you mean %s?", name, like, near)
 	}

@@ -15,7 +15,7 @@ func TestLoadZoneAcceptsOnlyNamesOfTheDatabase(t *testing.T) {
 		}
 	}
 	for _, row := range []struct{ name, says string }{
-		{"", `time zone "" is unknown: a zone is called like Europe/Berlin`},
+		{"", `time zone "" is unknown: a time zone has a name such as Europe/Berlin`},
 		{"Local", "is unknown"},
 		{"localtime", "is unknown"},
 		{"right/Europe/Berlin", "is unknown"},

@@ -65,7 +65,7 @@ func noProgram(command string) error {
 	if name := variable.FindString(word); name != "" {
 		return fmt.Errorf("%s sets a variable, and Foliot runs no program that could read it: write its value where it is used", quote(name+"…"))
 	}
-	hint := "to run a program, call it from a URL of your own"
+	hint := "to run a program, let an HTTP server of yours run it, and call the URL of that server"
 	if readable(rest) || isURL(rest) {
 		hint = "if it is the user in a system crontab, pass --system"
 	}

@@ -173,7 +173,7 @@ func (s *splitter) refuse(c byte) {
 	case '$', '`':
 		s.fail("a shell would replace %s, and Foliot runs no shell: write the value, or put it in single quotes to keep it unchanged", quote(head(s.text, c)))
 	case '|', '&', ';', '(', ')':
-		s.fail("%q joins several programs, and Foliot runs none: write one line for each URL; if the character belongs to the URL, quote the URL", string(c))
+		s.fail("%q joins several programs, and Foliot runs none: write one line for each URL; if the character is a part of the URL, put the URL in quotes", string(c))
 	case '<':
 		s.fail("%q reads a file of this machine, which the server cannot do: pass the body with -d", string(c))
 	}

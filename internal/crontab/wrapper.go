@@ -39,7 +39,7 @@ var flockOptions = []option{
 var flockIgnored = ignored("-x -e --exclusive", "-o --close", "-F --no-fork", "-E --conflict-exit-code=", "--verbose")
 
 const noQueue = "calls cannot wait for a lock: with -n, a call is skipped while an earlier one is unfinished, " +
-	"as with --overlap skip; the closest to waiting is --overlap buffer_one, without flock: then one call waits until the earlier ones have ended"
+	"as with --overlap skip; to let one call wait for the earlier ones, omit flock and pass --overlap buffer_one"
 
 var flockRefused = []option{
 	refused("-w --wait --timeout", noQueue),

@@ -201,7 +201,7 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console.Console, api *cl
 	var err error
 	switch {
 	case c.Undo && c.Force:
-		return usage.Errorf("--undo, --force", "give only one of them")
+		return usage.Errorf("--undo, --force", "pass only one of them")
 	case c.Undo:
 		n, err = api.Admin.Undrain(ctx, c.Node)
 	case c.Force:

@@ -201,7 +201,7 @@ func (c *queuePauseCmd) Run(ctx context.Context, con *console.Console, api *clie
 	case c.For < 0:
 		return usage.Errorf("--for", "%v is negative", c.For)
 	case c.For > 0 && c.Until != "":
-		return usage.Errorf("--for, --until", "give only one of them")
+		return usage.Errorf("--for, --until", "pass only one of them")
 	case c.For > 0:
 		q, err = api.Queues.PauseFor(ctx, c.Queue, c.For)
 	case c.Until != "":

@@ -14,7 +14,7 @@ import (
 
 // Redis has the commands of foliot redis.
 type Redis struct {
-	AcceptLoss redisAcceptCmd `cmd:"" help:"Accept the loss of a part of the store, and go on with the rest."`
+	AcceptLoss redisAcceptCmd `cmd:"" help:"Accept the loss of a part of the store, and continue with the rest."`
 }
 
 type redisAcceptCmd struct {

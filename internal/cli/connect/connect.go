@@ -40,7 +40,7 @@ type Dialer func() (*client.Client, error)
 func (f *Flags) Client() (*client.Client, error) {
 	u, err := url.Parse(f.Server)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, usage.Errorf("--server", "invalid server URL %q; write it like http://127.0.0.1:8750", f.Server)
+		return nil, usage.Errorf("--server", "invalid server URL %q: write a URL such as http://127.0.0.1:8750", f.Server)
 	}
 	token, err := f.token()
 	if err != nil {

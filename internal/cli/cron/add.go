@@ -109,7 +109,7 @@ func (c *addCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpec, e
 		return s, err
 	}
 	if c.New && c.Replace {
-		return s, usage.Errorf("--new, --replace", "give only one of them")
+		return s, usage.Errorf("--new, --replace", "pass only one of them")
 	}
 	if err := c.assignArguments(); err != nil {
 		return s, err
@@ -148,7 +148,7 @@ func (c *addCmd) assignArguments() error {
 	case c.Every != "" && c.URL == "":
 		c.Cron, c.URL = "", c.Cron
 	case c.Every != "":
-		return usage.Errorf("CRON, --every", "give only one of them")
+		return usage.Errorf("CRON, --every", "pass only one of them")
 	case c.URL == "" && isURL:
 		return usage.Errorf("CRON", `it is missing: write an expression before the URL, such as "0 21 * * *", or pass --every 5s`)
 	case c.URL == "":

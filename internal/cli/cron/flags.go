@@ -68,7 +68,7 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 		case err != nil:
 			return err
 		case d == 0 && of.into == &s.Every:
-			return usage.Errorf(of.flag, "%q is too short: give at least 1s", of.value)
+			return usage.Errorf(of.flag, "%q is too short: pass at least 1s", of.value)
 		case of.into == &window:
 			s.CatchupWindow = &window
 		}

@@ -121,7 +121,7 @@ func (c *setCmd) checkRule(given []scheduleField) error {
 		}
 	}
 	if c.Cron != "" && c.Every != "" {
-		return usage.Errorf("--cron, --every", "give only one of them")
+		return usage.Errorf("--cron, --every", "pass only one of them")
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (f *Report) node(n *client.Node) {
 	switch {
 	case n.Name == "":
 	case n.NameTaken:
-		words = fmt.Sprintf("%s at %s: another server uses this name, or used it until it was killed some seconds ago, so this one delivers nothing; if that lasts, start it with a different --node", n.Name, orWord(n.Address, "an unknown address"))
+		words = fmt.Sprintf("%s at %s: another server uses the same name, or was killed some seconds ago, so this server delivers nothing; if this state lasts, start this server with a different --node", n.Name, orWord(n.Address, "an unknown address"))
 	case !n.Ready && !n.Self:
 		words = fmt.Sprintf("%s sent its last heartbeat at %s: it has crashed or cannot reach Redis; the others take its shards", n.Name, wording.Instant(n.LastSeenAt))
 	default:

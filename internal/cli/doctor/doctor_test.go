@@ -70,7 +70,7 @@ func TestDoctorDataChecksTheDiskAsAServerDoes(t *testing.T) {
 func TestDoctorFindsServersWithTheSameName(t *testing.T) {
 	for taken, want := range map[bool]string{
 		false: "ok   server       a: version 1.2.3, up for 0s, ready: true; owns 1 shards, should own 1\n",
-		true:  "BAD  server       a at h:1: another server uses this name, or used it until it was killed some seconds ago, so this one delivers nothing; if that lasts, start it with a different --node\n",
+		true:  "BAD  server       a at h:1: another server uses the same name, or was killed some seconds ago, so this server delivers nothing; if this state lasts, start this server with a different --node\n",
 	} {
 		var out bytes.Buffer
 		f := printing(&out)

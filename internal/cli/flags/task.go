@@ -98,7 +98,7 @@ func (f *Task) Durations(in *client.Spec) error {
 		case of.limit != nil:
 			*of.limit = cmp.Or(client.Duration(d), client.Forever)
 		case d == 0:
-			return usage.Errorf(of.flag, "%q is too short; give more than 0s, or omit the flag", of.value)
+			return usage.Errorf(of.flag, "%q is too short: pass more than 0s, or omit the flag", of.value)
 		default:
 			*of.into = d
 		}

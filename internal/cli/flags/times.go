@@ -28,7 +28,7 @@ const longPast = time.Minute
 func (f When) Resolve(now time.Time) (at time.Time, delay time.Duration, err error) {
 	switch {
 	case f.In != "" && f.At != "":
-		return at, 0, usage.Errorf("--in, --at", "give only one of them")
+		return at, 0, usage.Errorf("--in, --at", "pass only one of them")
 	case f.In != "":
 		delay, err = ParseDuration("--in", f.In)
 		return at, delay, err
@@ -39,7 +39,7 @@ func (f When) Resolve(now time.Time) (at time.Time, delay time.Duration, err err
 		}
 		return at, 0, err
 	}
-	return at, 0, usage.Errorf("--in, --at", "give one of them: --in 5s, or --at 2030-11-20T20:00:00Z")
+	return at, 0, usage.Errorf("--in, --at", "pass one of them: --in 5s, or --at 2030-11-20T20:00:00Z")
 }
 
 // ParseDuration parses a duration that is not negative.

@@ -78,7 +78,7 @@ func (c *Listen) Run(ctx context.Context, con *console.Console, api *client.Clie
 		return usage.Errorf("--status", "%d is not between 200 and 599", c.Status)
 	}
 	if c.Delay < 0 || c.Count < 0 || c.Try < 0 {
-		return usage.Errorf("--delay, --count, --try", "a negative value is invalid")
+		return usage.Errorf("--delay, --count, --try", "the value must not be negative")
 	}
 	addr, err := httpserver.ListenAddr("ADDR", c.Addr)
 	if err != nil {

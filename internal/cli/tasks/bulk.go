@@ -41,9 +41,9 @@ func (f manyFlags) byFilter() (bool, error) {
 	filtered := f.Given() || f.All
 	switch {
 	case len(f.Names) > 0 && filtered:
-		return false, usage.Errorf("NAME", "give names or a filter, not both")
+		return false, usage.Errorf("NAME", "pass names or a filter, not both")
 	case len(f.Names) == 0 && !filtered:
-		return false, usage.Errorf("NAME", "give names, a filter such as --queue or --label, or --all")
+		return false, usage.Errorf("NAME", "pass names, a filter such as --queue or --label, or --all")
 	case f.All && f.Given():
 		return false, usage.Errorf("--all", "it cannot be combined with other filters")
 	}

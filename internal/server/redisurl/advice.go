@@ -80,7 +80,7 @@ func (u *URL) advice(err error) string {
 	case errors.As(err, &plain), u.tls && errors.Is(err, context.DeadlineExceeded):
 		return "check that it runs and expects TLS on that port; without TLS, begin the URL with redis instead of rediss"
 	case !u.tls && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
-		return "it drops connections; if it expects TLS on that port, begin the URL with rediss instead of redis; if not, it is not a Redis"
+		return "the program on that port drops connections: if it is a Redis with TLS, begin the URL with rediss instead of redis; otherwise check the address"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &broken):
 		return "check that it runs, that the address is correct, and that no firewall blocks the connection"
 	}
