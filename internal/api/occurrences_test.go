@@ -240,7 +240,7 @@ func TestABackfillCountsInTheQuotas(t *testing.T) {
 		if s.do("POST", "/v1/schedules/a/backfill", body(10), acme).want(200, &done); done.Created != 10 {
 			t.Errorf("%+v", done)
 		}
-		if r := s.do("POST", "/v1/schedules/a/backfill", body(10), acme); !strings.Contains(r.problem(429, "rate_exceeded", "create_rate").Detail, "; made 0 of 10: ") || r.header.Get("Retry-After") != "10" {
+		if r := s.do("POST", "/v1/schedules/a/backfill", body(10), acme); !strings.Contains(r.problem(429, "rate_exceeded", "create_rate").Detail, "; created 0 of 10: ") || r.header.Get("Retry-After") != "10" {
 			t.Errorf("Retry-After: %s", r.header.Get("Retry-After"))
 		}
 		s.do("POST", "/v1/schedules/a/trigger", "", acme).problem(429, "rate_exceeded", "create_rate")

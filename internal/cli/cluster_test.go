@@ -93,7 +93,7 @@ func TestClusterCommandsPrintNodesAndShards(t *testing.T) {
 		{"cluster drain b --force", "b is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain b --undo`, or until another server starts\n", "", 0},
 		{"cluster drain b --undo", "b is not drained any more; it will own 2 shards\n", "", 0},
 		{"cluster drain c", "", "foliot: drain node c: there is no node \"c\": `foliot cluster nodes` lists the existing ones\n", exit.NotFound},
-		{"cluster drain a --undo --force", "", "foliot: --undo, --force: give only one of them\n", exit.Usage},
+		{"cluster drain a --undo --force", "", "foliot: --undo, --force: pass only one of them\n", exit.Usage},
 		{"-o json cluster shards", `{"shards":1,"running":0}` + "\n" + `{"owner":"a","shards":1,"running":0,"until":"2033-05-18T03:33:21Z"}` + "\n" +
 			`{"owner":"b","shards":2,"running":3,"next_due":"2033-05-18T03:33:18Z","until":"2033-05-18T03:33:20Z"}` + "\n", "", 0},
 	} {

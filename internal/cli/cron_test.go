@@ -129,7 +129,7 @@ func TestABackfillAboveAQuotaPrintsHowToContinue(t *testing.T) {
 	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
 	const line = "cron backfill hourly --from 2020-01-01T00:00:00.000Z --until 2020-01-01T09:30:00.000Z"
 	_, errs, code := s.run("", s.words(line)...)
-	if code != exit.Failure || !strings.Contains(errs, "made 3 of 10") || !strings.Contains(errs, "foliot "+line+"\n") {
+	if code != exit.Failure || !strings.Contains(errs, "created 3 of 10") || !strings.Contains(errs, "foliot "+line+"\n") {
 		t.Errorf("it ended with %d: %s", code, errs)
 	}
 	s.must("", "namespace set default --max-pending unlimited")

@@ -134,7 +134,7 @@ func TestAServerOnARedisThatBecameUnfitIsNotReadyAndHasAMetric(t *testing.T) {
 		}
 	}
 	p.signal(terminate)
-	if _, log := p.exit(); strings.Count(log, "a setting of Redis may lose tasks") != 1 || !strings.Contains(log, "fit for tasks again") {
+	if _, log := p.exit(); strings.Count(log, "a setting of Redis may lose tasks: this node") != 1 || !strings.Contains(log, "fit for tasks again") {
 		t.Error(log)
 	}
 }

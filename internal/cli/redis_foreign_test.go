@@ -40,7 +40,7 @@ func TestAPortThatSpeaksAnotherProtocolIsNamed(t *testing.T) {
 		"HTTP": {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "an HTTP server"},
 		"TLS":  {"\x15\x03\x01\x00\x02\x02\x46", "begin the URL with rediss"},
 		"SSH":  {"SSH-2.0-OpenSSH_9.2\r\n", "another program"},
-		"none": {"", "it is not a Redis"},
+		"none": {"", "the program on that port drops connections"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := answering(t, c.reply)

@@ -198,7 +198,7 @@ func TestEachReasonToRefuseARedisHasALine(t *testing.T) {
 func TestAStartReportsMissingReplicasForStrict(t *testing.T) {
 	r := redistest.New(t, "--appendfsync", "always")
 	p := redisNode(t, "redis://"+r.Addr, "--durability", "strict", "--redis-replicas", "2")
-	const says = "fewer replicas follow than must confirm each change"
+	const says = "too few replicas follow the master"
 	p.await(says)
 	p.signal(terminate)
 	if _, log := p.exit(); strings.Count(log, says) != 1 || !strings.Contains(log, "server="+r.Addr+" follow=0 needed=2") {
@@ -275,7 +275,7 @@ func TestRedisIsUsedOverTLSAsAnACLUser(t *testing.T) {
 	if got := refusedStore(t, "rediss://"+addr); !strings.Contains(got, "pass the authority's certificate as ca=FILE") {
 		t.Error(got)
 	}
-	if got := refusedStore(t, "redis://"+addr); !strings.Contains(got, "if it expects TLS on that port") {
+	if got := refusedStore(t, "redis://"+addr); !strings.Contains(got, "if it is a Redis with TLS") {
 		t.Error(got)
 	}
 }

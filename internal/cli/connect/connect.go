@@ -77,7 +77,7 @@ func (f *Flags) token() (string, error) {
 	case f.TokenFile == "":
 		return f.Token, nil
 	case f.Token != "":
-		return "", usage.Errorf("--token, --token-file", "give only one of them (FOLIOT_TOKEN and FOLIOT_TOKEN_FILE count too)")
+		return "", usage.Errorf("--token, --token-file", "pass only one of them (FOLIOT_TOKEN and FOLIOT_TOKEN_FILE count too)")
 	}
 	data, err := fileaccess.Read(f.TokenFile, fileaccess.SecretFile)
 	if err != nil {

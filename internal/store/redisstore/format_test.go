@@ -157,7 +157,7 @@ func TestAStartWaitsWhileTheServerReadsItsFile(t *testing.T) {
 	if err := <-loaded; err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(log.String(), "has read its file"); n != 1 {
+	if n := strings.Count(log.String(), "Redis is reading its file after a start"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, log.String())
 	}
 }

@@ -213,7 +213,7 @@ func (w *Watch) reopen(now time.Time) {
 	if w.loss.Swap(nil) == nil {
 		return
 	}
-	w.config.Logger.Info("the data of the store is back: requests are accepted again, and tasks are sent", "identity", w.servers.Identity, "after", now.Sub(w.since).Round(time.Millisecond).String())
+	w.config.Logger.Info("the store is open again: its data is back, and tasks are sent", "identity", w.servers.Identity, "after", now.Sub(w.since).Round(time.Millisecond).String())
 	w.config.Changed()
 }
 

@@ -62,7 +62,7 @@ func TestEachRemedySurvivesARestartOfRedis(t *testing.T) {
 			t.Errorf("%d remedies", len(remedies))
 		}
 		for _, text := range remedies {
-			if config == "" && !strings.Contains(text, "to the redis.conf it is started with") || config != "" && !strings.Contains(text, "CONFIG REWRITE, which writes "+config) {
+			if config == "" && !strings.Contains(text, "start Redis with a redis.conf that has") || config != "" && !strings.Contains(text, "CONFIG REWRITE, which writes "+config) {
 				t.Error(text)
 			}
 		}
