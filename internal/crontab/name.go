@@ -16,7 +16,7 @@ func nameAll(entries []Entry, prefix string) {
 	for _, e := range entries {
 		taken[e.Name] = true
 	}
-	used := make(map[string]int, len(entries)) // how often a name was made
+	used := make(map[string]int, len(entries)) // the number of times that a name was made
 	for i := range entries {
 		e := &entries[i]
 		if e.Name == "" {

@@ -19,7 +19,7 @@ const (
 	idleTimeout = 4 * time.Second
 
 	// These limits suffice for a burst to one destination at the default
-	// concurrency. The dispatcher limits how many connections are in use.
+	// concurrency. The dispatcher limits the connections in use.
 	maxIdlePerHost = 1024
 	maxIdle        = 4096
 

@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
-// byteProgress shows how far a copy has come. Only one goroutine may use it.
+// byteProgress shows the progress of a copy. Only one goroutine must use it.
 type byteProgress struct {
 	con     *Console
 	verb    string

@@ -10,7 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
-// plainEvery is how often progress prints a line if it cannot redraw a bar.
+// plainEvery is the interval at which progress prints a line if it cannot redraw
+// a bar.
 const plainEvery = 5 * time.Second
 
 // Progress shows how far long work has come: a bar on a terminal, and a line

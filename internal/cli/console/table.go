@@ -28,7 +28,7 @@ type flusher interface {
 	Flush() error
 }
 
-// chunkRows is how many rows are aligned together.
+// chunkRows is the number of rows that are aligned together.
 const chunkRows = 1000
 
 // Table begins a table. Its End must be called.

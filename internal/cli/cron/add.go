@@ -84,7 +84,7 @@ func printPut(ctx context.Context, con *console.Console, api *client.Client, s *
 	return printInstants(con, next)
 }
 
-// shownNext is how many instants are printed after a change.
+// shownNext is the number of instants that are printed after a change.
 const shownNext = 3
 
 // putWord returns whether a put created or changed the schedule, as a word.

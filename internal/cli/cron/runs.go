@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// shownRuns is how many runs of a schedule are shown with it.
+	// shownRuns is the number of runs that are shown with a schedule.
 	shownRuns = 5
-	// runsPerPage is how many tasks one request lists.
+	// runsPerPage is the number of tasks that one request lists.
 	runsPerPage = 1000
 	// runPages bounds the pages that are read to find them. A list can only be
 	// read forwards, and the last runs may follow a day of other runs.
@@ -26,7 +26,7 @@ const (
 type runSearch struct {
 	api   *client.Client
 	name  string
-	pages int // how many pages may still be read
+	pages int // the number of pages that can still be read
 }
 
 // lastRuns returns the last tasks that s created, the latest last. It reports

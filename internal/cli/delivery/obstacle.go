@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// CheckEvery is how often listen --try and bench check tasks that are due.
+	// CheckEvery is the interval at which listen --try and bench check due tasks.
 	CheckEvery = 200 * time.Millisecond
 	// CheckAfter is how late a callback must be before they check its task.
 	CheckAfter = 300 * time.Millisecond

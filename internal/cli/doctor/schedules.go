@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// examinedSchedules bounds how many schedules of a namespace are read.
+	// examinedSchedules bounds the number of schedules of a namespace that are read.
 	examinedSchedules = 10_000
-	// namedProblems is how many stuck schedules are reported by name.
+	// namedProblems is the number of stuck schedules that are reported by name.
 	namedProblems = 5
-	// skippedBound is how long skipped instants are reported.
+	// skippedBound is the time for which skipped instants are reported.
 	skippedBound = 24 * time.Hour
 )
 

@@ -17,7 +17,7 @@ const (
 	// lateBound is the p99 lateness above which the finding is bad: ten times the
 	// promised lateness.
 	lateBound = 100 * time.Millisecond
-	// lateSample is how many attempts are needed to judge lateness. With fewer, a
+	// lateSample is the number of attempts needed to judge lateness. With fewer, a
 	// single attempt decides the p99.
 	lateSample = 100
 	// overdueBound is how long a task may be overdue before it is reported.

@@ -33,7 +33,7 @@ Examples:
     foliot ls --label tenant=acme -o json`
 }
 
-// pageSize is how many tasks one request lists.
+// pageSize is the number of tasks that one request lists.
 const pageSize = 1000
 
 // Run prints the list, page by page.

@@ -23,7 +23,7 @@ type Config struct {
 	Hosts    []string
 	TLS      httpserver.TLSFiles
 	Proxies  []netip.Prefix // trusted to name the client of a request
-	Idle     time.Duration  // how long a connection may be without a request
+	Idle     time.Duration  // the time after which a connection without a request is closed
 	Insecure bool           // the operator accepts to listen without tokens or TLS
 
 	Dir       string        // empty means that the tasks are not in a directory

@@ -52,7 +52,7 @@ type connections struct {
 	handshakes chan struct{} // has an element for each TLS handshake that is computing
 
 	slots chan struct{} // has an element for each connection, and for the one that Accept waits for
-	batch int           // how many are closed at once to make room
+	batch int           // the number of connections closed at once to make room
 
 	// Written by Accept and leave, read for each reply.
 	crowded  atomic.Bool // a new connection waits, and every open one has a request under way
@@ -233,7 +233,7 @@ func markAuthenticated(ctx context.Context) {
 }
 
 // evictUnauthenticated closes at most most unauthenticated connections, the
-// oldest first, even if requests are under way. It returns how many it closed.
+// oldest first, even if requests are under way. It returns the number of closed connections.
 func (c *connections) evictUnauthenticated(most int) int {
 	c.mu.Lock()
 	var leaving []*clientConn

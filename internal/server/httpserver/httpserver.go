@@ -130,7 +130,7 @@ func newServer(log *slog.Logger) *http.Server {
 type Config struct {
 	Certs          *Certificates // nil means no TLS
 	MaxConnections int           // more connections close the idlest ones
-	Idle           time.Duration // how long a connection may be without a request
+	Idle           time.Duration // the time after which a connection without a request is closed
 	Proxies        []netip.Prefix
 	Trace          func(http.Handler) http.Handler
 	Log            *slog.Logger

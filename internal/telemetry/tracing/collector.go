@@ -19,7 +19,7 @@ const (
 	requestTimeout = 10 * time.Second // of one request to the collector
 	uploadTimeout  = 30 * time.Second // of a batch, including its repeats
 	firstRepeat    = time.Second      // doubled each time
-	maxRefusal     = 64 << 10         // how much of a reply is read, so that the connection can be used again
+	maxRefusal     = 64 << 10         // the part of a reply that is read, so that the connection can be used again
 )
 
 // collector sends batches to an OpenTelemetry collector: OTLP over HTTP, as

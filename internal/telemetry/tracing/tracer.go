@@ -99,7 +99,7 @@ func tracesURL(endpoint string) (string, error) {
 const (
 	tracesPath = "/v1/traces"
 
-	// closeTimeout bounds how long a stop waits for the collector.
+	// closeTimeout bounds the time that a stop waits for the collector.
 	closeTimeout = 5 * time.Second
 )
 
