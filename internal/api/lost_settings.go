@@ -15,8 +15,8 @@ import (
 // guard.
 type tokenGuard struct{ secured atomic.Bool }
 
-// lost returns task.ErrSettingsLost if the settings have lost their tokens.
-func (g *tokenGuard) lost(settings *settings.Settings) error {
+// check returns task.ErrSettingsLost if the settings have lost their tokens.
+func (g *tokenGuard) check(settings *settings.Settings) error {
 	switch {
 	case settings.Secured():
 		if !g.secured.Load() {
@@ -41,7 +41,7 @@ func storeLost(err error) error {
 // must then refuse requests with any token. While the settings are valid, it
 // still serves metrics and examinations, because they show the loss.
 func (s *Server) refuseIfLost(settings *settings.Settings, rt *route) error {
-	if err := s.latch.lost(settings); err != nil || rt.diagnostic {
+	if err := s.tokenGuard.check(settings); err != nil || rt.diagnostic {
 		return err
 	}
 	return storeLost(s.store.Err())

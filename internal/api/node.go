@@ -14,13 +14,13 @@ func (s *Server) metrics(w http.ResponseWriter, r *request) error {
 	if s.cfg.Metrics == nil {
 		return unsupported("this server has no metrics")
 	}
-	outside(r.Context(), func() { s.cfg.Metrics.ServeHTTP(w, r.Request) }) // it calls the store; few scrapes run at once
+	outside(r.Context(), func() { s.cfg.Metrics.ServeHTTP(w, r.Request) }) // the metrics call the store; few scrapes run at once
 	return nil
 }
 
 // backup streams a backup, unless the request is a HEAD. A failure after the
-// first byte breaks the connection, so that the client does not take a part for
-// the whole.
+// first byte breaks the connection, so that the client does not mistake a part
+// for the whole backup.
 func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	if s.cfg.Backup == nil {
 		return unsupported("the store of this server has no backup: for tasks in Redis, back up Redis; foliot export writes the tasks of a namespace")
@@ -40,7 +40,7 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 		return err
 	}
 	r.out.endless()
-	r.out.pause() // it takes long, mostly on goroutines of the store
+	r.out.pause() // a backup takes long, mostly on goroutines of the store
 	out := &stream{w: w, revalidate: func() error { return s.revalidate(&r.caller) }}
 	whole := false
 	defer func() {
@@ -89,14 +89,14 @@ func (s *stream) step(b []byte) (int, error) {
 
 func unsupported(detail string) error { return refuse("unsupported", "", detail) }
 
-// ready returns the reason that the server accepts no requests, or nil.
+// ready returns the reason why the server accepts no requests, or nil.
 func (s *Server) ready() error {
 	select {
 	case <-s.stop:
 		return refuse("unavailable", "", "the server is stopping")
 	default:
 	}
-	if err := s.latch.lost(s.store.Settings()); err != nil {
+	if err := s.tokenGuard.check(s.store.Settings()); err != nil {
 		return err
 	}
 	switch err := s.store.Err(); { // its text is for operators only

@@ -128,24 +128,24 @@ type Server struct {
 	cursors sealer
 	started time.Time
 
-	latch    tokenGuard
-	logins   logins
-	refusals refusals
-	uses     uses
-	rates    rates
-	loads    shares       // memory for bodies
-	replies  shares       // memory for unread replies
-	polls    shares       // waiting long polls
-	underWay shares       // requests under way
-	turns    turns        // for lists, searches and large bodies
-	delayed  atomic.Int32 // refused requests with a delayed reply
-	samples  samples
-	places   chan struct{} // has an element for each handler that runs
-	waiting  waiters
-	lasting  sparselog.Kinds // log lines of lasting failures, by code
-	buffers  sync.Pool       // *bytes.Buffer, for requests and replies
-	stop     chan struct{}
-	stopped  sync.Once // closes stop
+	tokenGuard tokenGuard
+	logins     logins
+	refusals   refusals
+	uses       uses
+	rates      rates
+	loads      shares       // memory for bodies
+	replies    shares       // memory for unread replies
+	polls      shares       // waiting long polls
+	underWay   shares       // requests under way
+	turns      turns        // for lists, searches and large bodies
+	delayed    atomic.Int32 // refused requests with a delayed reply
+	samples    samples
+	places     chan struct{} // has an element for each handler that runs
+	waiting    waiters
+	lasting    sparselog.Kinds // log lines of lasting failures, by code
+	buffers    sync.Pool       // *bytes.Buffer, for requests and replies
+	stop       chan struct{}
+	stopped    sync.Once // closes stop
 }
 
 // New returns a server for the tasks of st, and for its nodes if st
@@ -160,7 +160,7 @@ func New(cfg Config, st Store) *Server {
 	}
 	s.store = &boundStore{st}
 	s.turns = newTurns(s.nodes != nil)
-	_ = s.latch.lost(st.Settings()) // never an error: these are the first settings
+	_ = s.tokenGuard.check(st.Settings()) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
 	s.openAPI = sync.OnceValue(func() openAPI { return newOpenAPI(s.describe(routes())) })

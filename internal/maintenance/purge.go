@@ -9,17 +9,17 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// purgePage is how many tasks one call cancels: few enough that other callers'
-// creates and claims continue between the calls.
+// purgePage is the number of tasks that one call cancels. It is small, so that
+// creates and claims of other callers run between the calls.
 const purgePage = 500
 
 // actor appears in the audit log. Entries with this name are stored, so the
 // name must not change.
 var actor = settings.Actor{By: "upkeep"}
 
-// purges carries out all purges in the settings. It does a page of each in
-// turn, so that a purge of millions does not delay another queue's purge: a
-// queue starts no tasks until its purge is done.
+// purges performs all purges in the settings. It does one page of each purge in
+// round-robin order, because a queue starts no tasks until its purge is done. So a
+// purge of millions of tasks does not delay the purge of another queue.
 func (w *Worker) purges(ctx context.Context) {
 	ctx = settings.WithActor(ctx, actor)
 	begun := map[settings.SettingKey]*purge{}
@@ -57,9 +57,9 @@ type purge struct {
 }
 
 // step cancels one page of the tasks of p. After the last page it removes the
-// mark of the queue. Until then no task of the queue is claimed, and the store
-// marks tasks that enter the queue. So one pass through the queue sees every
-// task that the purge must cancel.
+// mark of the queue. While the queue has the mark, none of its tasks is claimed,
+// and the store marks tasks that enter it. Therefore one pass through the queue
+// finds every task that the purge must cancel.
 func (w *Worker) step(ctx context.Context, p *purge) error {
 	page, err := w.store.List(ctx, p.doomed, task.Page{After: p.after, Limit: purgePage})
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// schedulePage is how many schedules one call checks.
+// schedulePage is the number of schedules that one call checks.
 const schedulePage = 500
 
-// checkSchedules checks all schedules whenever this is due, until ctx ends. The
-// next instant of a schedule was computed with the time and the zone rules of
-// then. After a step back of the clock, the schedule would not fire until that
-// instant. With new zone rules, it would fire at another time of day.
+// checkSchedules checks all schedules whenever a round is due, until ctx ends. The
+// stored next instant of a schedule depends on the time and the zone rules at its
+// computation. After the clock was set back, the schedule would not fire until
+// that instant. With new zone rules, it would fire at a wrong time of day.
 func (w *Worker) checkSchedules(ctx context.Context) {
 	base, tick := time.Now(), time.NewTicker(w.config.Every)
 	defer tick.Stop()

@@ -5,9 +5,9 @@ import (
 	"github.com/foliot/foliot/internal/webhook"
 )
 
-// signingKeys returns the keys that now sign a queue's callbacks, the newest
-// first. It reads the settings for each attempt: a new secret signs at once,
-// and an ended one no longer signs.
+// signingKeys returns the keys that sign a queue's callbacks now, the newest key
+// first. It reads the settings for each attempt: a new secret signs at once, and
+// an ended secret no longer signs.
 func (n *Node) signingKeys(namespace, queue string) [][]byte {
 	secrets := n.Store.Settings().Secrets(namespace, queue, task.FloorMillis(n.clock()))
 	keys := make([][]byte, 0, len(secrets))
@@ -22,6 +22,7 @@ func (n *Node) signingKeys(namespace, queue string) [][]byte {
 	return keys
 }
 
-// LoopbackOpen reports whether tasks may call loopback: only as long as every
-// client that can create tasks could call loopback itself.
+// LoopbackOpen reports whether tasks are allowed to call loopback addresses. They
+// are allowed only while every client that can create tasks could call loopback
+// itself.
 func (n *Node) LoopbackOpen() bool { return n.cfg.Private && !n.Store.Settings().Secured() }

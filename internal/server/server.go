@@ -25,10 +25,10 @@ type Server struct {
 	cfg      config.Config
 	log      *slog.Logger
 	files    descriptors
-	certs    *httpserver.Certificates // nil: no TLS
+	certs    *httpserver.Certificates // nil means no TLS
 	listener net.Listener
 	Node     *node.Node
-	tracer   *tracing.Tracer // nil: no tracing
+	tracer   *tracing.Tracer // nil means no tracing
 	http     *httpserver.Server
 }
 
@@ -120,9 +120,9 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // Durability returns which failures an accepted task survives.
 func (s *Server) Durability() string { return s.Node.Store.Durability() }
 
-// Run serves until ctx ends, and then stops in an orderly way. It returns an
-// error if a part failed. Then it waits for no other part, because that could
-// take forever.
+// Run serves until ctx ends, and then stops in an orderly way. If a
+// part failed, it returns an error and waits for no other part, because that
+// could take forever.
 func (s *Server) Run(ctx context.Context) error {
 	working := context.WithoutCancel(ctx)
 	dispatching, stopDispatch := context.WithCancel(working)

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// Lasts is how long a clock must have been ahead before the step is
-	// believed.
+	// Lasts is the time for which a clock must have been ahead before a Clock
+	// follows the step.
 	Lasts = 5 * time.Minute
 
 	// A wall clock was set if it moves away from a monotonic clock by more than
