@@ -339,7 +339,7 @@ func TestASecondProcessWithTheSameNameOwnsNothingUntilTheFirstEnds(t *testing.T)
 	later := openNodeWith(t, Config{Node: "a", Address: "two:2", Logger: slog.New(slog.NewTextHandler(&laters, nil))}, server.Addr)
 	eventually(t, 2*time.Second, "the later knows it", func() bool { return later.Standing().NameTaken })
 	eventually(t, 2*time.Second, "both logs say it", func() bool {
-		return strings.Contains(firsts.String(), "process at two:2 also uses") && strings.Contains(laters.String(), "process at one:1 already uses")
+		return strings.Contains(firsts.String(), "another server at two:2 uses") && strings.Contains(laters.String(), "server at one:1 already uses")
 	})
 	before := infoNumbers(t, server.Addr, "total_commands_processed")
 	soon(t, first, "t", 1, 0)
