@@ -78,7 +78,8 @@ func (s *Store) unspawn(steps []*step) {
 func (s *Store) kept(st *step, it *redisconn.Item) []task.Entry {
 	t, old := st.result.Task, st.old.Task
 	st.put = true
-	s.quotas.commit(st)
+	s.quotas.commit(st.key.Namespace, old, t, st.admitted)
+	st.admitted = false
 	if t != nil && t.State == task.Running && st.kind != change {
 		s.claimed.set(st.key, records.Record{Task: t.WithoutBody(), Stamp: records.StampOf(it)})
 	} else {

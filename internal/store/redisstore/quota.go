@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // quotaFresh is the largest age of the counts that are used to check a
 // namespace's quotas. This node adds its own changes since then. A namespace
-// can exceed its quota by the changes of other nodes in that time.
+// can exceed its quota by the changes of other nodes in that time. If this node
+// writes a change while it reads the counts, the change can be missing or count
+// twice until the next read. To make writes wait for the read would be exact,
+// but then each claim of the namespace could be late by the time of a read.
 const quotaFresh = time.Second
 
 // quotas holds the usage of the namespaces that have quotas.
@@ -171,29 +173,19 @@ func (q *quotas) endUnderWay(old, t *task.Task) {
 	q.usageLocked(t.Namespace).underWay.Move(t, old)
 }
 
-// commit moves the change of st from underWay to the counts. Both happen under
-// one lock. Otherwise the change could be missing from both for a moment, and
-// the quota could be exceeded.
-func (q *quotas) commit(st *step) {
+// commit counts a change that was written. If the change counts as under way,
+// commit moves it from underWay to the counts under one lock. Otherwise the
+// change could for a moment be missing from both, and the quota could be
+// exceeded, or be in both, and the quota would have too little room.
+func (q *quotas) commit(namespace string, old, t *task.Task, wasUnderWay bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	old, t := st.old.Task, st.result.Task
-	u := q.have[st.key.Namespace]
+	u := q.have[namespace]
 	if u == nil {
 		return
 	}
-	if st.admitted {
+	if wasUnderWay {
 		u.underWay.Move(t, old)
-		st.admitted = false
 	}
 	u.counts.Move(old, t)
-}
-
-// moved counts the change from old to t.
-func (q *quotas) moved(old, t *task.Task) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if u := q.have[records.KeyOf(old, t).Namespace]; u != nil {
-		u.counts.Move(old, t)
-	}
 }

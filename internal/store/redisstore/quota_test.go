@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // A create counts as using its quota before it is known whether its name is
@@ -32,6 +34,62 @@ func TestAQuotaIsNotFilledByACreateThatIsRefused(t *testing.T) {
 	var quota *task.QuotaError
 	if !errors.Is(r[0].Err, task.ErrExists) || r[1].Err != nil || !errors.As(r[2].Err, &quota) {
 		t.Errorf("a name that is taken: %v; the second of two: %v; the third: %v", r[0].Err, r[1].Err, r[2].Err)
+	}
+}
+
+// Each master of a Cluster has its own round of writes. A task that one round
+// has just created must count once in the decisions of the other rounds, or
+// they skip instants although the quota has room.
+func TestAQuotaWithRoomForAllSkipsNoInstantInACluster(t *testing.T) {
+	s := openAt(t, redistest.NewCluster(t, 3, 0).Addrs()...)
+	defer func() { _ = s.Close() }()
+	const schedules = 60
+	var fires []task.Fire
+	for i := range schedules {
+		spec := task.ScheduleSpec{Spec: specOf(t, fmt.Sprint("s", i), began), Rule: recurrence.Rule{
+			Every: time.Second, CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.DefaultCatchupLimit,
+		}}
+		if err := spec.Validate(began); err != nil {
+			t.Fatal(err)
+		}
+		if err := apply(t, s, task.PutSchedule{Spec: spec}); err != nil {
+			t.Fatal(err)
+		}
+		fires = append(fires, task.Fire{Key: task.ScheduleKey(spec.Namespace, spec.Name)})
+	}
+	edit(t, s, began, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 2 * schedules}})
+	for second := range 150 {
+		now := began + task.Millis(1000*(second+1))
+		replies, err := s.Fire(t.Context(), now, fires)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cancels []task.Change
+		for _, r := range replies {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			if r.Spawned != nil {
+				cancels = append(cancels, task.Cancel{Key: r.Spawned.Key()})
+			}
+		}
+		if len(cancels) != schedules {
+			t.Fatalf("second %d: %d of %d schedules created a task", second, len(cancels), schedules)
+		}
+		cancelled, err := s.Apply(t.Context(), now, cancels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range cancelled {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
+		if second == 0 { // counts that are read beside writes are inexact, so only the first second reads them
+			s.quotas.mu.Lock()
+			s.quotas.have[task.DefaultNamespace].read = time.Now().Add(time.Hour)
+			s.quotas.mu.Unlock()
+		}
 	}
 }
 

@@ -231,7 +231,9 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		r.unconfirmed = r.unconfirmed || o.Unconfirmed
 		if of[i] == nil {
 			if t := of[i-1].result.Spawned; o.Status == redisconn.Applied || outcomes[i-1].Status == redisconn.AlreadyApplied {
-				s.quotas.moved(nil, t)
+				fired := of[i-1]
+				s.quotas.commit(t.Namespace, nil, t, fired.spawns != nil)
+				fired.spawns = nil
 				entries = append(entries, t.Entry())
 			}
 			continue
