@@ -3,6 +3,7 @@ package scale
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -18,7 +19,7 @@ import (
 func Throughput(ctx context.Context, t *harness.Run) {
 	st := t.NewEnvironment(ctx)
 	fast := st.StartFast("127.0.0.1:0")
-	const turns, promised = 2, 15_000
+	const turns, promised = 3, 15_000
 	var drains []drain
 	for turn := range turns {
 		plain := drainBacklog(ctx, st, fast, fmt.Sprintf("plain-%d", turn+1))
@@ -26,15 +27,17 @@ func Throughput(ctx context.Context, t *harness.Run) {
 		drains = append(drains, plain, signed)
 	}
 	st.StopWith(fast)
-	// Other programs of the machine only make a turn slower, so the fastest one counts.
-	fastest := 0.0
+	// Another program can slow down one turn, so the median counts.
+	var rates []float64
 	for _, d := range drains {
 		rate := mustDrain(t, d, fast.Path)
 		if d.signed {
-			fastest = max(fastest, rate)
+			rates = append(rates, rate)
 		}
 	}
-	t.Must(fastest >= promised, "signed, in the fastest turn: %.0f deliveries a second, at least %d", fastest, promised)
+	slices.Sort(rates)
+	median := rates[len(rates)/2]
+	t.Must(median >= promised, "signed, the median of %d turns: %.0f deliveries a second, at least %d", turns, median, promised)
 }
 
 // drain is the delivery of a backlog and its cost.
