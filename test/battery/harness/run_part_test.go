@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,35 @@ func TestAPanicOfAnotherKindIsNotAnEndOfARun(t *testing.T) {
 		tr.Cleanup(func() { cleaned = true })
 		panic("a fault")
 	})
+}
+
+func TestACleanupThatFailsSkipsNoOther(t *testing.T) {
+	broken, stuck := errors.New("broken"), errors.New("stuck")
+	tr := &Run{Out: io.Discard}
+	var calls []string
+	note := func(name string) func() { return func() { calls = append(calls, name) } }
+	var inner error
+	err := tr.Try(func() {
+		tr.Cleanup(note("outer"))
+		inner = tr.Try(func() {
+			tr.Cleanup(note("first"))
+			tr.Cleanup(func() { panic("a fault") })
+			tr.Cleanup(func() { tr.Cleanup(note("late")) })
+			tr.Cleanup(func() { Check(stuck) })
+			tr.Cleanup(note("last"))
+			Check(broken)
+		})
+		note("after the part")()
+	})
+	if err != nil {
+		t.Errorf("the outer part ended with %v", err)
+	}
+	if !errors.Is(inner, broken) || !errors.Is(inner, stuck) || !strings.Contains(inner.Error(), "a cleanup panicked: a fault\n") {
+		t.Errorf("the inner part ended with %v", inner)
+	}
+	if want := []string{"last", "late", "first", "after the part", "outer"}; !slices.Equal(calls, want) {
+		t.Errorf("the calls were %q, want %q", calls, want)
+	}
 }
 
 // recordingTarget takes every task and keeps its name.
