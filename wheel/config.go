@@ -40,7 +40,8 @@ type Config struct {
 	MaxPending int
 
 	// Run decides where callbacks run: Go, Inline, a Pool, or a Runner of your
-	// own. nil means Go.
+	// own. nil means Go. New panics for a nil RunnerFunc and for a Pool that
+	// NewPool did not make.
 	//
 	// A callback must not wait for another timer of the wheel if the Runner can
 	// block until callbacks return, because the other timer may be in the
@@ -123,6 +124,10 @@ func newSettings[T any](cfg Config) (s *settings[T], shards int) {
 		s.runner, s.trusted, s.detached = goRunner{}, true, true
 	case inlineRunner:
 		s.inline = true
+	case RunnerFunc:
+		if r == nil {
+			panic("wheel: Config.Run is a nil RunnerFunc: leave Run nil to use Go")
+		}
 	case *Pool:
 		r.mustBeMade()
 		u := &poolUser{pool: r}

@@ -457,7 +457,7 @@ func TestOnePoolServesManyWheels(t *testing.T) {
 	})
 }
 
-func TestAnInvalidPoolIsRefused(t *testing.T) {
+func TestAnInvalidRunnerIsRefused(t *testing.T) {
 	var none *Pool
 	for _, c := range []struct {
 		want string
@@ -470,6 +470,8 @@ func TestAnInvalidPoolIsRefused(t *testing.T) {
 		{"Run of a Pool without a function", func() { NewPool(1, 1, Spill).Run(nil) }},
 		{"not made by NewPool", func() { New(Config{Run: none}, func(int) {}) }},
 		{"not made by NewPool", func() { New(Config{Run: new(Pool)}, func(int) {}) }},
+		{"a nil RunnerFunc", func() { New(Config{Run: RunnerFunc(nil)}, func(int) {}) }},
+		{"a nil RunnerFunc", func() { NewTimers(Config{Run: RunnerFunc(nil)}) }},
 	} {
 		func() {
 			defer func() {

@@ -22,7 +22,7 @@ type Runner interface {
 	Run(f func()) bool
 }
 
-// RunnerFunc is a function that is a Runner.
+// RunnerFunc is a function that is a Runner. It must not be nil.
 type RunnerFunc func(f func()) bool
 
 // Run returns r(f).
