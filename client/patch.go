@@ -48,7 +48,8 @@ const (
 	isReset
 )
 
-// Set changes a field to v.
+// Set changes a field to v. A zero [Duration], [Limit] or [DeadNotice] leaves
+// the choice to the queue, so Set of it is the same as Reset.
 func Set[T any](v T) Field[T] { return Field[T]{change: isSet, value: v} }
 
 // Reset changes a field to its default: the queue's, if queues have one.
@@ -61,8 +62,8 @@ func (p Patch) encode() ([]byte, error) {
 	addField(&whole, "delay", p.Delay, time.Duration.String)
 	addField(&whole, "queue", p.Queue, same)
 	addField(&whole, "timeout", p.Timeout, time.Duration.String)
-	addField(&whole, "expire_after", p.ExpireAfter, Duration.wire)
-	addField(&whole, "on_dead", p.OnDead, DeadNotice.wire)
+	addChoice(&whole, "expire_after", p.ExpireAfter, Duration.wire)
+	addChoice(&whole, "on_dead", p.OnDead, DeadNotice.wire)
 	addField(&whole, "priority", p.Priority, same)
 	addMap(&whole, "labels", p.Labels, p.RemoveLabels)
 
@@ -74,10 +75,10 @@ func (p Patch) encode() ([]byte, error) {
 	}
 	addMap(&request, "headers", headers, p.RemoveHeaders)
 
-	addField(&retry, "max_attempts", p.MaxAttempts, Limit.wire)
+	addChoice(&retry, "max_attempts", p.MaxAttempts, Limit.wire)
 	addField(&retry, "min_backoff", p.MinBackoff, time.Duration.String)
 	addField(&retry, "max_backoff", p.MaxBackoff, time.Duration.String)
-	addField(&retry, "max_age", p.MaxAge, Duration.wire)
+	addChoice(&retry, "max_age", p.MaxAge, Duration.wire)
 
 	addObject(&whole, "http", &request)
 	addObject(&whole, "retry", &retry)
@@ -119,6 +120,16 @@ func addField[T, W any](o *object, key string, f Field[T], word func(T) W) {
 	case isReset:
 		o.raw(key, []byte("null"))
 	}
+}
+
+// addChoice is addField for a type whose zero value leaves the choice to the
+// queue. The API writes that as null.
+func addChoice[T comparable, W any](o *object, key string, f Field[T], word func(T) W) {
+	var queues T
+	if f.change == isSet && f.value == queues {
+		f = Reset[T]()
+	}
+	addField(o, key, f, word)
 }
 
 // addMap adds the keys to merge into a map and the keys to remove from it.

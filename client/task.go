@@ -111,6 +111,9 @@ func (s State) Ended() bool { return s != Scheduled && s != Held && s != Running
 // marshals to the API's JSON and back. Get, Poll and Wait return the body, and
 // so does a Query with Bodies. All other methods return BodySize only.
 //
+// A zero ExpireAfter means here that the task never expires, and a zero OnDead
+// that no URL is notified: the server has applied the queue's defaults.
+//
 // To show when a task is due, use DueAt, and NextAt for its next attempt. At
 // and Delay are only the request that created the task.
 type Task struct {

@@ -136,6 +136,39 @@ func TestAPatchChangesTheNamedFields(t *testing.T) {
 	}
 }
 
+func TestAZeroInAPatchLeavesTheChoiceToTheQueue(t *testing.T) {
+	ok := must[*client.Task](t)
+	c := serve(t).client()
+	settings := client.QueueSettings{
+		ExpireAfter: client.Duration(time.Hour), OnDead: "http://127.0.0.1:9/dead",
+		Retry: client.Retry{MaxAttempts: 7, MaxAge: client.Duration(2 * time.Hour)},
+	}
+	if _, err := c.Queues.Put(t.Context(), "mail", settings); err != nil {
+		t.Fatal(err)
+	}
+	spec := hour("a")
+	spec.Queue, spec.ExpireAfter, spec.OnDead = "mail", client.Forever, client.NoDeadNotice
+	spec.Retry.MaxAttempts, spec.Retry.MaxAge = client.Unlimited, client.Forever
+	ok(c.Tasks.Create(t.Context(), spec))
+	ok(c.Tasks.Patch(t.Context(), "a", client.Patch{
+		ExpireAfter: client.Set(client.Duration(0)), OnDead: client.Set(client.DeadNotice{}),
+		MaxAttempts: client.Set(client.Limit(0)), MaxAge: client.Set(client.Duration(0)),
+	}))
+	got := ok(c.Tasks.Get(t.Context(), "a"))
+	if got.ExpireAfter != settings.ExpireAfter || got.OnDead.URL() != settings.OnDead ||
+		got.Retry.MaxAttempts != settings.Retry.MaxAttempts || got.Retry.MaxAge != settings.Retry.MaxAge {
+		t.Errorf("the task has %v, %v, %v, %v, want the queue's values", got.ExpireAfter, got.OnDead, got.Retry.MaxAttempts, got.Retry.MaxAge)
+	}
+	ok(c.Tasks.Patch(t.Context(), "a", client.Patch{
+		ExpireAfter: client.Set(client.Forever), OnDead: client.Set(client.NoDeadNotice),
+		MaxAttempts: client.Set(client.Unlimited), MaxAge: client.Set(client.Forever),
+	}))
+	got = ok(c.Tasks.Get(t.Context(), "a"))
+	if got.ExpireAfter != 0 || got.OnDead != (client.DeadNotice{}) || got.Retry.MaxAttempts != client.Unlimited || got.Retry.MaxAge != client.Forever {
+		t.Errorf("the task has %v, %v, %v, %v, want none", got.ExpireAfter, got.OnDead, got.Retry.MaxAttempts, got.Retry.MaxAge)
+	}
+}
+
 // A call that the state does not allow fails with another error than one that a
 // condition forbids.
 func TestErrorsNameTheFault(t *testing.T) {
