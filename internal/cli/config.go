@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/server/config"
 )
 
@@ -39,8 +40,16 @@ func (c *configCmd) Run(con *console.Console, parsed *kong.Context, file *config
 		return nil
 	}
 	from := config.OriginsOf(parsed, file)
-	if _, err := c.Resolve(); err != nil {
+	cfg, err := c.Resolve()
+	if err != nil {
 		return from.Locate(err)
+	}
+	note, err := flags.CheckServe(from, cfg.Redis != nil)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		con.Notef("%s", note)
 	}
 	if con.JSON {
 		return con.Object(effective(config.FileFlags(parsed.Selected()), from))

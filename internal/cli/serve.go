@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/server"
 	"github.com/foliot/foliot/internal/server/config"
@@ -42,9 +43,17 @@ Examples:
 
 // Run serves until ctx ends.
 func (c *serveCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context, file *config.Values) error {
+	from := config.OriginsOf(parsed, file)
 	cfg, err := c.Resolve()
 	if err != nil {
-		return config.OriginsOf(parsed, file).Locate(err)
+		return from.Locate(err)
+	}
+	note, err := flags.CheckServe(from, cfg.Redis != nil)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		con.Notef("%s", note)
 	}
 	log := redact.NewLogger(con.Err, c.LogFormat, c.LogLevel)
 	// Messages of net/http about receivers go through log too, at debug level.

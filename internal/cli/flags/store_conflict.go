@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/alecthomas/kong"
@@ -18,6 +19,33 @@ func CheckStore(parsed *kong.Context, instead string) error {
 	if err != nil || !redisurl.Is(store) {
 		return err
 	}
+	return conflict(from, instead)
+}
+
+// CheckServe refuses --data on the command line of a server with a Redis, which
+// would ignore it. A variable or a file may set data for several servers, so
+// CheckServe only returns a note if data comes from there.
+func CheckServe(from config.Origins, redis bool) (note string, err error) {
+	data := from.Named("data")
+	if !redis || data.Kind == "default" {
+		return "", nil
+	}
+	if data.Kind != "flag" {
+		return fmt.Sprintf("data is not used: a server with a Redis reads no directory (%s)", data), nil
+	}
+	store := from.Named("store")
+	switch store.Kind {
+	case "environment":
+		return "", conflict(store.Name, "leave out --data")
+	case "file":
+		return "", conflict("store in "+store.Name, "leave out --data")
+	}
+	return "", usage.Errorf("--data", "--store makes a Redis the store, and a server with a Redis reads no directory: leave out --data. To use the directory, leave out --store")
+}
+
+// conflict returns the error for --data if a variable or a file makes a Redis
+// the store.
+func conflict(from, instead string) error {
 	return usage.Errorf("--data", "%s makes a Redis the store, and a server with a Redis reads no directory: %s. To use the directory, put FOLIOT_STORE= before the command", from, instead)
 }
 

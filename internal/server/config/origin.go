@@ -44,6 +44,16 @@ func (o Origins) Of(flag *kong.Flag) Origin {
 	return Origin{Kind: "default"}
 }
 
+// Named returns the source of the selected command's flag of that name.
+func (o Origins) Named(name string) Origin {
+	for _, flag := range o.parsed.Selected().Flags {
+		if flag.Name == name {
+			return o.Of(flag)
+		}
+	}
+	return Origin{Kind: "default"}
+}
+
 // Locate adds the place of a flag's value to an error about this flag, unless
 // the value is on the command line. A value that the user did not type is hard
 // to find.

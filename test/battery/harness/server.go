@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -70,7 +71,10 @@ func (s *Server) URL() string {
 
 // Start begins a process; it does not wait until that answers.
 func (s *Server) Start() error {
-	args := append([]string{"serve", "--listen", cmp.Or(s.Listen, s.Addr), "--data", s.Dir, "--log-level", "warn"}, s.Flags...)
+	args := append([]string{"serve", "--listen", cmp.Or(s.Listen, s.Addr), "--log-level", "warn"}, s.Flags...)
+	if !slices.Contains(s.Flags, "--store") {
+		args = append(args, "--data", s.Dir)
+	}
 	s.Cmd = exec.Command(s.binary, args...)
 	s.Cmd.Stdout, s.Cmd.Stderr = s.Log, s.Log
 	s.Cmd.SysProcAttr = system.ChildAttributes()
