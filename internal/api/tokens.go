@@ -64,6 +64,9 @@ func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	made := changes[0].Value.(*settings.AccessToken)
+	if e.First {
+		s.cfg.Log.Warn("the first token was created: every request needs a token from now on, and tasks may call this machine only at addresses that --egress-allow opens", "token", made.ID)
+	}
 	shown := showToken(made, s.now())
 	shown.Token = token
 	w.Header().Set("Location", tokensPath+"/"+made.ID)

@@ -40,8 +40,36 @@ func TestTheFirstTokenOfADirectoryIsAnOperators(t *testing.T) {
 		}
 	}
 	makeToken(t, dir)
-	if _, errs, code := session.runBare("token", "create", "--data", dir, "--scope", "read"); code != exit.OK {
+	if _, errs, code := session.runBare("token", "create", "--data", dir, "--scope", "read"); code != exit.OK || strings.Contains(errs, "first token") {
 		t.Errorf("the second one: %s", errs)
+	}
+}
+
+// The first token closes the server, and loopback for tasks. The user who
+// creates it and the reader of the log must both learn this.
+func TestTheFirstTokenIsAnnounced(t *testing.T) {
+	const create = "token create --for operator --scope admin"
+	announced := func(errs string) bool {
+		return strings.Contains(errs, "every request needs a token") && strings.Contains(errs, "--egress-allow")
+	}
+	session, dir := newSession(t), t.TempDir()
+	if _, errs, code := session.runBare(append(strings.Fields(create), "--data", dir)...); code != exit.OK || !announced(errs) {
+		t.Errorf("in a directory: code %d, %s", code, errs)
+	}
+
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
+	session.server = p.url
+	token, errs, code := session.run("", strings.Fields(create)...)
+	if code != exit.OK || !announced(errs) {
+		t.Errorf("at a server: code %d, %s", code, errs)
+	}
+	t.Setenv("FOLIOT_TOKEN", strings.TrimSpace(token))
+	if _, errs, code := session.run("", strings.Fields(create)...); code != exit.OK || announced(errs) {
+		t.Errorf("the second one: code %d, %s", code, errs)
+	}
+	p.signal(terminate)
+	if _, log := p.exit(); strings.Count(log, "level=WARN") != 1 || !strings.Contains(log, "the first token was created") {
+		t.Errorf("the log of the server:\n%s", log)
 	}
 }
 

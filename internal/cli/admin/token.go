@@ -75,11 +75,24 @@ func (c *tokenCreateCmd) Run(ctx context.Context, con *console.Console, api *cli
 	if err != nil {
 		return err
 	}
+	return printToken(con, *made, made.Parent == "") // without a parent, the request had no token
+}
+
+// printToken prints a new token. For the first token of a server it also prints
+// the consequences.
+func printToken(con *console.Console, made client.Token, first bool) error {
 	if con.JSON {
-		return con.Object(made)
+		if err := con.Object(made); err != nil {
+			return err
+		}
+	} else {
+		con.Linef("%s", made.Token)
+		con.Notef("%s; its id is %s", lifetime(made.ExpiresAt), made.ID)
 	}
-	con.Linef("%s", made.Token)
-	con.Notef("%s; its id is %s", lifetime(made.ExpiresAt), made.ID)
+	if first {
+		con.Notef("this is the first token: from now on, every request needs a token. Pass it with FOLIOT_TOKEN_FILE or --token-file")
+		con.Notef("from now on, tasks that call this server's machine die, waiting tasks too, unless `foliot serve --egress-allow` opens the address, such as 127.0.0.0/8")
+	}
 	return nil
 }
 
@@ -127,12 +140,8 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console.Console, pars
 	case err != nil:
 		return fmt.Errorf("create a token: %w", err)
 	}
-	if con.JSON {
-		return con.Object(client.Token{ID: e.Target().Name, Namespace: e.Namespace, Scope: client.Scope(c.Scope), Label: c.Label, State: "active", CreatedAt: now.Time(), ExpiresAt: timeOf(e.ExpiresAt), Token: token})
-	}
-	con.Linef("%s", token)
-	con.Notef("%s; its id is %s", lifetime(timeOf(e.ExpiresAt)), e.Target().Name)
-	return nil
+	made := client.Token{ID: e.Target().Name, Namespace: e.Namespace, Scope: client.Scope(c.Scope), Label: c.Label, State: "active", CreatedAt: now.Time(), ExpiresAt: timeOf(e.ExpiresAt), Token: token}
+	return printToken(con, made, e.First)
 }
 
 // timeOf returns m as a time. For 0, which means never, it is the zero time.
