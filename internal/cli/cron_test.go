@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -157,6 +158,28 @@ func TestACrontabImportKeepsFieldsThatItsLinesDoNotSet(t *testing.T) {
 			if !strings.Contains(shown, row) {
 				t.Errorf("%q is missing in\n%s", row, shown)
 			}
+		}
+	}
+}
+
+// Without a time zone in its line or in a flag, a schedule keeps its zone. Its
+// calls would otherwise move by hours.
+func TestACrontabImportKeepsTheTimeZoneOfASchedule(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add nightly '0 21 * * *' http://127.0.0.1:9/a --timezone Europe/Berlin")
+	zone := func() string {
+		t.Helper()
+		return regexp.MustCompile(`"timezone":"[^"]*"`).FindString(s.must("", "cron get nightly -o json"))
+	}
+	const line = "# name: nightly\n0 21 * * * http://127.0.0.1:9/a"
+	for _, step := range []struct{ crontab, flags, zone, want string }{
+		{line, "", "Europe/Berlin", "unchanged 1"},
+		{line + "b", "", "Europe/Berlin", "Europe/Berlin, next"},
+		{line + "b", " --timezone Asia/Tokyo", "Asia/Tokyo", "Asia/Tokyo, next"},
+		{"CRON_TZ=UTC\n" + line + "b", "", "UTC", "UTC, next"},
+	} {
+		if got := s.must(step.crontab+"\n", "cron import -"+step.flags); !strings.Contains(got, step.want) || zone() != `"timezone":"`+step.zone+`"` {
+			t.Errorf("%q%s: %s%s", step.crontab, step.flags, got, zone())
 		}
 	}
 }

@@ -26,7 +26,7 @@ import (
 
 type importCmd struct {
 	File       string `arg:"" help:"The crontab to read; - means standard input."`
-	Timezone   string `placeholder:"ZONE" help:"The time zone of lines without a CRON_TZ= above them. Give the zone of the crontab's machine (default: UTC)."`
+	Timezone   string `placeholder:"ZONE" help:"The time zone of lines without a CRON_TZ= above them. Give the zone of the crontab's machine (default: the zone of an existing schedule, or UTC)."`
 	Prefix     string `placeholder:"PREFIX" help:"Begin the name of each schedule with this prefix."`
 	System     bool   `help:"Read a system crontab such as /etc/crontab, which has a user before each command."`
 	DryRun     bool   `help:"Only show the schedules; send no request to a server. With -o json, foliot import can read the output."`
@@ -152,11 +152,11 @@ func (c *importCmd) read(stdin io.Reader) (string, error) {
 	return string(text), nil
 }
 
-// noteZone notes that UTC is used if a line has no time zone.
+// noteZone notes which time zone is used if a line has none.
 func (c *importCmd) noteZone(con *console.Console, planned []plannedSchedule) {
 	noZone := func(p plannedSchedule) bool { return p.noZone }
 	if slices.ContainsFunc(planned, noZone) {
-		con.Notef("lines without CRON_TZ= use UTC: pass --timezone to use another zone")
+		con.Notef("lines without CRON_TZ= keep the time zone of an existing schedule, and new schedules use UTC: pass --timezone to set the zone")
 	}
 }
 

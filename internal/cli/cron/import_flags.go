@@ -72,7 +72,11 @@ func refuseFlags(s client.ScheduleSpec, now time.Time) error {
 func (p *plannedSchedule) mergeInto(s *client.Schedule) client.ScheduleSpec {
 	spec, set := transfer.LineOf(s).Spec, p.spec
 	spec.Paused = nil // keep the state
-	spec.Cron, spec.TimeZone, spec.Every = set.Cron, set.TimeZone, set.Every
+	zone := set.TimeZone
+	if p.noZone {
+		zone = cmp.Or(spec.TimeZone, zone) // a period has none
+	}
+	spec.Cron, spec.TimeZone, spec.Every = set.Cron, zone, set.Every
 	if spec.Every != 0 {
 		spec.DSTGap, spec.DSTOverlap = "", ""
 	}
