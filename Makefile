@@ -36,6 +36,9 @@ RACE := -race -buildvcs=false
 .PHONY: help
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "Variables: PKG=./internal/api (one package) and RUN=REGEXP (names of tests) for test, test-slow and golden;"
+	@echo "PKG, FUZZTIME and JOBS for fuzz; PKG, BENCH and COUNT for microbench; ARGS for run, battery and bench."
 
 .PHONY: test
 test: checked ## vet, gofmt, build everything, race tests in their short form, 10^7 operations on the engine against a model

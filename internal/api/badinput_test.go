@@ -290,7 +290,7 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 			}
 		})
 	}
-	golden(t, "testdata/problems.golden", problems.String())
+	golden(t, t.Name(), "testdata/problems.golden", problems.String())
 }
 
 func manyKeys(n int) string {

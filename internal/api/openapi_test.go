@@ -21,11 +21,12 @@ import (
 var update = flag.Bool("update", os.Getenv("UPDATE_GOLDEN") != "", "rewrite testdata")
 
 func TestTheOpenAPIDocumentIsAsItWas(t *testing.T) {
-	golden(t, "testdata/openapi.json", string(serve(t).do("GET", "/openapi.json", "").want(200, nil).body))
+	golden(t, "API", "testdata/openapi.json", string(serve(t).do("GET", "/openapi.json", "").want(200, nil).body))
 }
 
-// golden compares a text with a file: programs and people rely on the text.
-func golden(t *testing.T, file, got string) {
+// golden compares a text with a file: programs and people rely on the text. run
+// is the value of RUN with which make golden writes the file.
+func golden(t *testing.T, run, file, got string) {
 	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
@@ -37,7 +38,7 @@ func golden(t *testing.T, file, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-is +should be); if the change is meant, `make golden RUN=%s` writes it:\n%s", file, t.Name(), diff)
+		t.Errorf("%s (-is +should be); if the change is meant, `make golden PKG=./internal/api RUN=%s` writes it:\n%s", file, run, diff)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestThePageOfTheAPIListsAllProblemTypes(t *testing.T) {
 	length := strings.Index(text[first:], "\n\n") + 1
 	if got := text[first : first+length]; got != table {
 		if os.Getenv("UPDATE_GOLDEN") == "" {
-			t.Errorf("the table of problem types in %s differs from problem_types.go: run make golden", page)
+			t.Errorf("the table of problem types in %s differs from problem_types.go: `make golden PKG=./internal/api RUN=API` writes it, and the OpenAPI document", page)
 		} else if err := os.WriteFile(page, []byte(text[:first]+table+text[first+length:]), 0o644); err != nil {
 			t.Fatal(err)
 		}

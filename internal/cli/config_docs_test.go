@@ -35,7 +35,7 @@ func TestTheDocsHaveEverySetting(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(string(before), string(after)); diff != "" {
-		t.Errorf("%s (-is +should be); `make golden` writes it:\n%s", configDocs, diff)
+		t.Errorf("%s (-is +should be); `make golden PKG=./internal/cli RUN=%s` writes it:\n%s", configDocs, t.Name(), diff)
 	}
 }
 

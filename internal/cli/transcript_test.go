@@ -48,7 +48,7 @@ func TestTranscripts(t *testing.T) {
 				return
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s (-want +got); UPDATE_GOLDEN=1 rewrites it:\n%s", file, diff)
+				t.Errorf("%s (-want +got); `make golden PKG=./internal/cli RUN=TestTranscripts` rewrites it:\n%s", file, diff)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ func TestMessagesAreFrozen(t *testing.T) {
 			write(t, golden.file, got)
 		}
 		if diff := cmp.Diff(read(t, golden.file), got); diff != "" {
-			t.Errorf("%s (-is +should be); if the change is meant, `make golden RUN=%s` writes it:\n%s", golden.file, t.Name(), diff)
+			t.Errorf("%s (-is +should be); if the change is meant, `make golden PKG=./internal/prose RUN=%s` writes it:\n%s", golden.file, t.Name(), diff)
 		}
 	}
 }

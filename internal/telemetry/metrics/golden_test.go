@@ -68,7 +68,7 @@ func TestTheDocumentedTableIsExposed(t *testing.T) {
 		return
 	}
 	if table != b.String() {
-		t.Errorf("the metrics are not those of docs/observability.md. If that is meant, run make golden, and say so in the change log: dashboards break.\nhave:\n%s\nwant:\n%s", b.String(), table)
+		t.Errorf("the metrics are not those of docs/observability.md. If that is meant, run `make golden PKG=./internal/telemetry/metrics`, and say so in the change log: dashboards break.\nhave:\n%s\nwant:\n%s", b.String(), table)
 	}
 }
 
