@@ -2,7 +2,10 @@ package api
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,6 +49,28 @@ func TestThePageOfTheAPIListsAllProblemTypes(t *testing.T) {
 		heading, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
 		if slug := strings.ReplaceAll(strings.ToLower(heading), " ", "-"); ok && strings.HasPrefix(line, "#") && statusByCode[slug] != 0 {
 			t.Errorf("the heading %q has the anchor of a problem type", heading)
+		}
+	}
+}
+
+// A row for a code that no reply has would document nothing. So each code is a
+// string in a shipped file other than problem_types.go.
+func TestEveryProblemTypeIsUsed(t *testing.T) {
+	var code strings.Builder
+	err := filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || filepath.Base(path) == "problem_types.go" {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		code.Write(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problemTypes {
+		if !strings.Contains(code.String(), strconv.Quote(p.Code)) {
+			t.Errorf("no code in internal returns the problem %q", p.Code)
 		}
 	}
 }
