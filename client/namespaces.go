@@ -70,8 +70,8 @@ type namespacePage struct {
 func (p *namespacePage) items() []*Namespace { return p.Namespaces }
 
 // Delete deletes a namespace with its queues and secrets, and returns its last
-// state. Errors: ErrNotFound, ErrForbidden, and ErrConflict if it still has
-// tasks or active tokens.
+// state. Errors: ErrNotFound, ErrForbidden, and ErrConflict if it is the default
+// namespace, or still has tasks or active tokens.
 func (ns Namespaces) Delete(ctx context.Context, name string) (*Namespace, error) {
 	return ns.one(ctx, "delete namespace", name, &call{method: http.MethodDelete})
 }

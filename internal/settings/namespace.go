@@ -168,9 +168,13 @@ func (e *DropNamespace) Count(queue string, c task.Counts) {
 	}
 }
 
-// droppable returns the record of a namespace without valid tokens. Errors:
-// *MissingError, *BusyError.
+// droppable returns the record of a namespace without valid tokens. The default
+// namespace always exists, so it is never droppable. Errors: *MissingError,
+// *BusyError.
 func (s *Settings) droppable(now task.Millis, name string) (*NamespaceSettings, error) {
+	if name == task.DefaultNamespace {
+		return nil, &BusyError{"namespace", name, "it always exists: only its quotas can be changed"}
+	}
 	n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: name}).(*NamespaceSettings)
 	if !ok {
 		return nil, &MissingError{"namespace", name}

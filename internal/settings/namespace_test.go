@@ -68,5 +68,8 @@ func TestANamespaceGoesWithAllThatWasDecidedOfIt(t *testing.T) {
 	if s.Namespace("default") == nil {
 		t.Error("the default namespace is always there")
 	}
+	_ = refused[*BusyError](t, t0, s, DropNamespace{Name: "default"})
+	s = edit(t, t0, s, PutNamespace{Settings: NamespaceSettings{Name: "default", MaxPending: 5}})
+	_ = refused[*BusyError](t, t0, s, DropNamespace{Name: "default"})
 	_ = refused[*MissingError](t, t0, s, DropNamespace{Name: "n"})
 }

@@ -122,7 +122,7 @@ type namespaceRmCmd struct {
 // Help shows examples below the usage line.
 func (namespaceRmCmd) Help() string {
 	return `Removes a namespace with its queue settings and its secrets. Its tokens must be revoked before, and it must contain no tasks.
-Finished tasks count too: they are removed when their retention ends.
+Finished tasks count too: they are removed when their retention ends. The namespace default cannot be removed.
 
 Examples:
 
