@@ -115,7 +115,11 @@ func reportEgress(con *console.Console, e wire.Egress) error {
 	case e.Problem != "":
 		return exit.With(exit.Failure, errors.New(e.Problem))
 	case !e.Open:
-		return exit.With(exit.Denied, fmt.Errorf("%s: tasks may not call this URL: they would be dead at once, with the reason %s; foliot serve --egress-allow opens addresses", e.URL, webhook.ReasonEgressDenied))
+		remedy := ""
+		if slices.ContainsFunc(e.Addresses, func(a wire.EgressAddress) bool { return a.Opener != "" }) { // others stay closed
+			remedy = "; foliot serve --egress-allow opens addresses"
+		}
+		return exit.With(exit.Denied, fmt.Errorf("%s: tasks may not call this URL: they would be dead at once, with the reason %s%s", e.URL, webhook.ReasonEgressDenied, remedy))
 	}
 	return nil
 }

@@ -44,6 +44,9 @@ func TestDoctorEgressExplainsAVerdict(t *testing.T) {
 		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || (errs == "") != (c.errs == "") {
 			t.Errorf("%s: exit %d, %q, %q", c.args, code, out, errs)
 		}
+		if strings.Contains(errs, "--egress-allow opens") != strings.Contains(out, "opens it") {
+			t.Errorf("%s: %q proposes a remedy that %q excludes, or none", c.args, errs, out)
+		}
 	}
 }
 

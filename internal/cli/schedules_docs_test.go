@@ -73,7 +73,7 @@ func TestTheDeadMansSwitchOfTheDocsWorks(t *testing.T) {
 			t.Fatalf("%v:\n%s", err, out)
 		}
 	}
-	if out, err := run("foliot touch backup-missing || test $? = 4"); err != nil || !strings.Contains(out, "cannot touch") {
+	if out, err := run("foliot touch backup-missing || test $? = 4"); err != nil || !strings.Contains(out, "the task is delivered") {
 		t.Errorf("when it has gone off: %v:\n%s", err, out)
 	}
 }

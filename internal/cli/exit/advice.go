@@ -40,6 +40,8 @@ func advice(err error) string {
 		return ": set --server or FOLIOT_SERVER to http" + strings.TrimPrefix(noReply.Server, "https")
 	case errors.As(err, &noReply):
 		return ": check that `foliot serve` runs there, or set --server or FOLIOT_SERVER to another address"
+	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized && refused.Code != "token_required":
+		return ": pass another one with --token-file, FOLIOT_TOKEN or FOLIOT_TOKEN_FILE"
 	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
 		return ": pass one with --token-file, FOLIOT_TOKEN or FOLIOT_TOKEN_FILE"
 	case errors.As(err, &refused) && refused.Code == "unavailable":

@@ -32,7 +32,8 @@ const CodesHelp = `Exit codes:
   0    success
   1    failure: the message gives the reason and a remedy
   2    invalid input: the message names the flag, the argument or the field
-  3    not found: no task, schedule, queue, token or secret has that name
+  3    not found: no task, schedule, queue, token, secret or node has that name; namespace rm: no such namespace.
+       An unknown namespace in --namespace or --for is a failure (1), because the task may exist in another one
   4    conflict: the current state forbids it, or a task or schedule already has that name
   5    the server cannot be reached, or its address needs https:// instead of http://, or the reverse
   6    add, get or cron trigger with --wait, listen with --try: the task was not delivered; bench: no task was delivered

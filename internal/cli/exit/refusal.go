@@ -55,7 +55,18 @@ func sentence(e *client.Error) string {
 		return "the first token must be an operator's, or no token could manage the server: --for operator --scope admin"
 	case "last_node":
 		return "no other live node may own shards, so no tasks would be delivered: start or undrain another node first, or pass --force"
+	case "unknown_namespace":
+		if e.Name != "" {
+			return fmt.Sprintf("there is no namespace %q: `foliot namespace ls` lists the existing ones, and `foliot namespace set` creates one", e.Name)
+		}
+	case "task_finished":
+		if !strings.HasPrefix(e.Op, "retry ") { // its detail has another remedy
+			return fmt.Sprintf("the task is %s and cannot change: to create it again, run `foliot add` with its --name and --replace", e.State)
+		}
 	case "not_found":
+		if e.Kind == "task" {
+			return "no such task in this namespace: it was never created, or its record was removed; `foliot ls` lists the existing ones"
+		}
 		if list := listedBy[e.Kind]; list != "" {
 			return fmt.Sprintf("there is no %s %q: `%s` lists the existing ones", e.Kind, e.Name, list)
 		}

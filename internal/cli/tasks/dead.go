@@ -152,7 +152,7 @@ func (c *deadRmCmd) Run(ctx context.Context, con *console.Console, api *client.C
 	return eachTaskName(ctx, con, c.Names, func(name string) error {
 		t, err := api.Tasks.Get(ctx, name)
 		if err != nil {
-			return err
+			return exit.WithOp(err, "cancel "+name)
 		}
 		if t.State != client.Dead {
 			return exit.With(exit.Conflict, fmt.Errorf("%s is %s, not dead: use foliot cancel to cancel a live task", name, t.State))
