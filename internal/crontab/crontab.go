@@ -170,6 +170,9 @@ func (p *parser) entry(line string) (Entry, error) {
 	when, command := cutWhen(line)
 	expr, err := cron.Parse(when)
 	if err != nil {
+		if n := fieldsBeforeCommand(when); n > 0 {
+			return Entry{}, fmt.Errorf("the line has only %d fields of time before its command, and needs five", n)
+		}
 		return Entry{}, err
 	}
 	_, every := expr.Every()
@@ -216,6 +219,17 @@ func cutWhen(line string) (when, rest string) {
 		words, rest = append(words, word), after
 	}
 	return strings.Join(words, " "), rest
+}
+
+// fieldsBeforeCommand returns the number of words before the first one that is a
+// URL or begins a command. It returns 0 if there is no such word.
+func fieldsBeforeCommand(when string) int {
+	for n, word := range strings.Fields(when) {
+		if isURL(word) || program(word) != "" || wraps(word) {
+			return n
+		}
+	}
+	return 0
 }
 
 // cutField splits a line into the first word and the rest.

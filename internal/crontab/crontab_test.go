@@ -326,3 +326,17 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// The first word of the command would otherwise be read as the day of the week.
+func TestALineWithTooFewFieldsNamesTheirNumber(t *testing.T) {
+	for line, want := range map[string]string{
+		"5 4 * * curl https://shop.example/":                "the line has only 4 fields of time before its command, and needs five",
+		"5 4 https://shop.example/":                         "the line has only 2 fields of time before its command, and needs five",
+		"5 4 * * /usr/bin/timeout 9 curl https://a.example": "the line has only 4 fields of time before its command, and needs five",
+		"5 4 * * curlew curl https://shop.example/":         "day-of-week",
+	} {
+		if errs := Parse(line, Config{}).Errors; len(errs) != 1 || !strings.Contains(errs[0].Text, want) {
+			t.Errorf("%s: %v, want %q", line, errs, want)
+		}
+	}
+}

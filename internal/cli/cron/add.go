@@ -149,6 +149,8 @@ func (c *addCmd) assignArguments() error {
 		c.Cron, c.URL = "", c.Cron
 	case c.Every != "":
 		return usage.Errorf("CRON, --every", "pass only one of them")
+	case c.URL != "" && isURL:
+		return usage.Errorf("CRON", `this is a URL: write the expression, such as "0 21 * * *", before the URL`)
 	case c.URL == "" && isURL:
 		return usage.Errorf("CRON", `it is missing: write an expression before the URL, such as "0 21 * * *", or pass --every 5s`)
 	case c.URL == "":
