@@ -207,6 +207,9 @@ func TestRefusedLinesArePrintedUpToALimit(t *testing.T) {
 	if code != exit.Failure || !strings.Contains(out, fmt.Sprintf("refused %d,", 3*transfer.MaxReported)) {
 		t.Errorf("the import ended with %d: %s", code, out)
 	}
+	if !strings.HasPrefix(errs, "line 1: the line is not a JSON object: invalid character 'n'") {
+		t.Errorf("it printed no reason: %.100s", errs)
+	}
 	if n := strings.Count(errs, "\n"); n != transfer.MaxReported+2 {
 		t.Errorf("%d lines on standard error, want %d, a word about the rest, and the error", n, transfer.MaxReported)
 	}
@@ -251,6 +254,9 @@ func TestAFileInAnotherFormatIsRefusedWithARemedy(t *testing.T) {
 		"name,delay,url\na,1h,http://127.0.0.1:9/\n":                       "looks like CSV",
 		"name;delay\n":      "looks like CSV",
 		"tasks of Monday\n": "is not JSON",
+
+		// The quotation leaves room for the reason.
+		strings.Repeat("\x00\xff", 300): "is not JSON, and import needs one JSON object per line, such as {",
 	} {
 		stdout, stderr, code := s.run(in, "import", "-")
 		if code != exit.Usage || stdout != "" || !strings.Contains(stderr, says) || strings.Count(stderr, "\n") != 1 {

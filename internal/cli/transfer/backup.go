@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -55,7 +56,7 @@ func (c *Backup) Run(ctx context.Context, con *console.Console, api *client.Clie
 	}
 	bar.Done()
 	if err != nil {
-		return err
+		return fmt.Errorf("backup to %s: %w", c.File, err)
 	}
 	con.Notef("%s in %.1f s: %s", wording.Megabytes(size), time.Since(began).Seconds(), c.File)
 	return nil

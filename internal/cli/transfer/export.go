@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/tasks"
 	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // Export is the command foliot export.
@@ -210,8 +212,14 @@ func buffered(w io.Writer, write func(io.Writer) error) error {
 // path when it is complete and synced. So an incomplete file never has the name
 // of a complete one.
 func replaceFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
-	if err != nil {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.part")
+	switch failed := (*fs.PathError)(nil); {
+	case errors.Is(err, fs.ErrNotExist):
+		return usage.Errorf("FILE", "the directory %s does not exist", dir)
+	case errors.As(err, &failed):
+		return usage.Errorf("FILE", "cannot create a file in the directory %s: %v", dir, failed.Err)
+	case err != nil:
 		return err
 	}
 	err = buffered(f, write)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -223,11 +224,22 @@ func formProblem(first []byte) string {
 	case string(first) == "{":
 		return "its objects take several lines, and import needs one JSON object per line: `jq -c . FILE | foliot import -`"
 	case first[0] != '{' && bytes.ContainsAny(first, ",;\t"):
-		return fmt.Sprintf("its first line, %q, looks like CSV, and import needs one JSON object per line, such as %s", wording.Shorten(string(first)), exampleLine)
+		return fmt.Sprintf("its first line, %q, looks like CSV, and import needs one JSON object per line, such as %s", start(first), exampleLine)
 	case first[0] != '{':
-		return fmt.Sprintf("its first line, %q, is not JSON, and import needs one JSON object per line, such as %s", wording.Shorten(string(first)), exampleLine)
+		return fmt.Sprintf("its first line, %q, is not JSON, and import needs one JSON object per line, such as %s", start(first), exampleLine)
 	}
 	return ""
+}
+
+// start returns at most 60 bytes of a line. More would push the reason out of
+// the error, which is cut at wording.MaxShown bytes. Quotes can make each byte
+// four times as long.
+func start(line []byte) string {
+	const longest = 60
+	if len(line) <= longest {
+		return string(line)
+	}
+	return strings.ToValidUTF8(string(line[:longest]), "") + "…"
 }
 
 // exampleLine is the line of a task.

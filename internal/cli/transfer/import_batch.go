@@ -35,8 +35,12 @@ func (b *importBatch) add(l line) (reason string) {
 	switch {
 	case l.err != nil:
 		return l.err.Error()
-	case l.text[0] != '{' || !json.Valid(l.text):
+	case l.text[0] != '{':
 		return "the line is not a JSON object"
+	}
+	var object json.RawMessage
+	if err := json.Unmarshal(l.text, &object); err != nil {
+		return "the line is not a JSON object: " + err.Error()
 	}
 	b.numbers = append(b.numbers, l.number)
 	b.texts = append(b.texts, l.text)
