@@ -19,6 +19,9 @@ func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", part, stdout)
 		}
 	}
+	if _, stderr, code := s.runBare("doctor", "redis", "redis://"+r.Addr+"?db=99"); code != exit.Failure || !strings.Contains(stderr, "pass a db below") {
+		t.Errorf("a database that does not exist: %d: %s", code, stderr)
+	}
 	if keys, err := redistest.Command(t.Context(), r.Addr, "DBSIZE"); keys != ":0" {
 		t.Error("it has left something there:", keys, err)
 	}

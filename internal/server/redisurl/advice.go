@@ -69,6 +69,8 @@ func (u *URL) advice(err error) string {
 		return "an HTTP server, not a Redis, listens on that port; check the address"
 	case foreign != nil:
 		return "another program, not a Redis, listens on that port; check the address"
+	case strings.Contains(text, "DB index is out of range"):
+		return "pass a db below the number of databases that the server has: its setting databases, by default 16"
 	case errors.As(err, &reply):
 		return "this is an error from Redis itself: check its log"
 	case errors.As(err, &unknown):
