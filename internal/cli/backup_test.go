@@ -32,13 +32,13 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "new")
 	session := &session{t: t}
 	out, stderr, code := session.runBare("restore", file, "--data", elsewhere)
-	if code != 0 || !strings.HasPrefix(out, "restored 1 tasks and 2 schedules as of ") {
+	if code != 0 || !strings.HasPrefix(out, "restored 1 task and 2 schedules as of ") {
 		t.Fatalf("%d: %s %s", code, out, stderr)
 	}
 	if out, stderr, code = session.runBare("restore", file, "--data", elsewhere); code != exit.Usage || !strings.Contains(stderr, "not empty") {
 		t.Errorf("a second time: %d: %s %s", code, out, stderr)
 	}
-	if out, stderr, code = session.runBare("doctor", "data", elsewhere); code != 0 || !strings.Contains(out, "records, index entries and counts agree") || !strings.Contains(out, "records      1 tasks and 2 schedules, ") {
+	if out, stderr, code = session.runBare("doctor", "data", elsewhere); code != 0 || !strings.Contains(out, "records, index entries and counts agree") || !strings.Contains(out, "records      1 task and 2 schedules, ") {
 		t.Errorf("%d: %s %s", code, out, stderr)
 	}
 	q := serveProcess(t, "--listen", anyPort, "--data", elsewhere)
@@ -69,6 +69,12 @@ func TestAnIncompleteBackupIsRefusedAndLeavesNoFiles(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("restore left %s: %v", dir, err)
+	}
+	if err := os.WriteFile(file, []byte("foliot_token\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code = (&session{t: t}).runBare("restore", file, "--data", dir); code != exit.Failure || !strings.Contains(stderr, "is not a backup of Foliot") || strings.Count(stderr, "restore") != 1 {
+		t.Errorf("a file that is no backup: %d: %s", code, stderr)
 	}
 }
 

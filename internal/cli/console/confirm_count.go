@@ -3,9 +3,9 @@ package console
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -19,7 +19,7 @@ func ConfirmCount[T any](ctx context.Context, con *Console, n int, question func
 		if n > wire.MaxExpect { // the server does not compare larger numbers
 			text, expect = "%s, and all others that match when you answer?", nil
 		}
-		if err := con.Confirm(ctx, text, question(tasksWord(n))); err != nil {
+		if err := con.Confirm(ctx, text, question(wording.Count(n, "task"))); err != nil {
 			var none T
 			return none, err
 		}
@@ -41,12 +41,4 @@ func OtherCount(err error) (int, bool) {
 		return 0, false
 	}
 	return differs.Count, true
-}
-
-// tasksWord returns "1 task" or "2 tasks".
-func tasksWord(n int) string {
-	if n == 1 {
-		return "1 task"
-	}
-	return fmt.Sprintf("%d tasks", n)
 }

@@ -188,7 +188,7 @@ func (c *backfillCmd) Run(ctx context.Context, con *console.Console, api *client
 	if done.Existing > 0 {
 		existing = fmt.Sprintf(", %d existed already", done.Existing)
 	}
-	con.Linef("created %d tasks of %s, %s to %s, due now%s", done.Created, c.Name, wording.Instant(from), wording.Instant(until), existing)
+	con.Linef("created %s of %s, %s to %s, due now%s", wording.Count(done.Created, "task"), c.Name, wording.Instant(from), wording.Instant(until), existing)
 	return nil
 }
 

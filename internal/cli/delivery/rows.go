@@ -52,7 +52,7 @@ func bodyWords(b client.Body) string {
 func retryWords(r client.Retry) string {
 	attempts := "any number of attempts"
 	if r.MaxAttempts > 0 {
-		attempts = fmt.Sprintf("at most %d attempts", r.MaxAttempts)
+		attempts = "at most " + wording.Count(r.MaxAttempts, "attempt")
 	}
 	words := attempts + fmt.Sprintf(", %v to %v apart", r.MinBackoff, r.MaxBackoff)
 	if r.MaxAge > 0 {

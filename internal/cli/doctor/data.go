@@ -39,7 +39,7 @@ func Data(ctx context.Context, dir string, f *Report) error {
 	} else {
 		f.add("closed", true, "not cleanly: the next start recovers, which is safe")
 	}
-	f.add("records", true, "%d tasks%s, %d entries, checksum %s", r.Tasks, wording.AndSchedules(int(r.Schedules)), r.Entries, r.Checksum)
+	f.add("records", true, "%s%s, %d entries, checksum %s", wording.Count(r.Tasks, "task"), wording.AndSchedules(int(r.Schedules)), r.Entries, r.Checksum)
 	for _, problem := range r.Problems {
 		f.add("problem", false, "%s", problem)
 	}

@@ -107,7 +107,7 @@ func (f *Report) overdue(l *client.Live, shared bool) {
 		}
 		overdue++
 		held := q.LimitedBy == "suspended" || q.LimitedBy == "pause" || q.LimitedBy == "purge"
-		f.add("overdue", held, "%d tasks of %s, the oldest for %v; they wait for: %s", q.Overdue, wording.Qualified(q.Namespace, q.Queue), wording.Age(q.Oldest), orWord(q.LimitedBy, "their turn"))
+		f.add("overdue", held, "%s of %s, the oldest for %v; waiting for: %s", wording.Count(q.Overdue, "task"), wording.Qualified(q.Namespace, q.Queue), wording.Age(q.Oldest), orWord(q.LimitedBy, "their turn"))
 	}
 	where := ""
 	if shared {
@@ -129,7 +129,7 @@ func (f *Report) lateness(l client.Lateness) {
 		inTime = false
 		advice = fmt.Sprintf("; a p99 above %v can come from a restart, a paused or limited queue, a lack of free slots, or a busy machine: foliot top shows which", lateBound)
 	}
-	f.add("lateness", inTime, "in the last minute: p50 %s, p99 %s, max %s over %d attempts%s", wording.Millis(l.P50), wording.Millis(l.P99), wording.Millis(l.Max), l.Count, advice)
+	f.add("lateness", inTime, "in the last minute: p50 %s, p99 %s, max %s over %s%s", wording.Millis(l.P50), wording.Millis(l.P99), wording.Millis(l.Max), wording.Count(l.Count, "attempt"), advice)
 }
 
 func orWord(s, word string) string {
@@ -157,6 +157,6 @@ func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable erro
 		f.add("dead", true, "no task of this namespace is dead")
 		return nil
 	}
-	f.add("dead", true, "%d tasks of this namespace are dead: foliot dead ls shows the reasons", dead)
+	f.add("dead", true, "dead tasks of this namespace: %d; foliot dead ls shows the reasons", dead)
 	return nil
 }

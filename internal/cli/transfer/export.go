@@ -80,9 +80,9 @@ func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Clie
 	if err != nil {
 		return fmt.Errorf("export to %s: %w", c.File, err)
 	}
-	con.Notef("exported %d tasks%s", x.count, wording.AndSchedules(x.schedules))
+	con.Notef("exported %s%s", wording.Count(x.count, "task"), wording.AndSchedules(x.schedules))
 	if x.ended > 0 {
-		con.Notef("left out %d schedules that have ended", x.ended)
+		con.Notef("left out %s with the state ended", wording.Count(x.ended, "schedule"))
 	}
 	return nil
 }

@@ -80,11 +80,11 @@ func (c *Restore) Run(ctx context.Context, con *console.Console, parsed *kong.Co
 	case errors.Is(err, pebblestore.ErrNotEmpty):
 		return usage.Errorf("--data", "%s is not empty: restore into a new directory, and start the server with that", dir)
 	case err != nil:
-		return fmt.Errorf("restore %s into %s: %w; nothing was changed", c.File, dir, err)
+		return fmt.Errorf("%s: %w; nothing was changed", c.File, err)
 	case con.JSON:
 		return con.Object(restoreReply{Data: dir, CreatedAt: m.CreatedAt, Tasks: m.Tasks, Schedules: m.Schedules, Checksum: m.Checksum, Queues: m.Queues})
 	}
-	con.Linef("restored %d tasks%s as of %s into %s", m.Tasks, wording.AndSchedules(int(m.Schedules)), wording.Instant(m.CreatedAt), dir)
+	con.Linef("restored %s%s as of %s into %s", wording.Count(m.Tasks, "task"), wording.AndSchedules(int(m.Schedules)), wording.Instant(m.CreatedAt), dir)
 	con.Linef("checksum of all records %s", m.Checksum)
 	con.Notef("start the server: foliot serve --data %s", dir)
 	return nil

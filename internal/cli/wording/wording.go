@@ -104,13 +104,21 @@ func PerSecond(n int, d time.Duration) string {
 	return fmt.Sprintf("%.0f a second", float64(n)/max(d.Seconds(), 1e-3))
 }
 
+// Count returns a number and its noun: "1 task", "2 tasks".
+func Count[N ~int | int64 | uint64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // AndSchedules adds the number of schedules to a sentence that has counted
 // tasks.
 func AndSchedules(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" and %d schedules", n)
+	return " and " + Count(n, "schedule")
 }
 
 // Skipped describes skipped instants and the reason.

@@ -2,6 +2,14 @@ package wording
 
 import "testing"
 
+func TestOneThingIsSingular(t *testing.T) {
+	for n, want := range map[int]string{0: "0 tasks", 1: "1 task", 2: "2 tasks"} {
+		if got := Count(n, "task"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestUntrustedTextCannotMoveTheCursor(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":              "plain",

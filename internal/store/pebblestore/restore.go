@@ -116,7 +116,7 @@ func (t *restore) extract(r io.Reader) error {
 		case errors.Is(err, io.EOF) && t.manifest != nil:
 			return nil
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return fmt.Errorf("%w: it ends before its manifest", ErrBadBackup)
+			return fmt.Errorf("%w: it ends before its manifest, or is not a backup of Foliot", ErrBadBackup)
 		case errors.Is(err, tar.ErrHeader):
 			return fmt.Errorf("%w: %w", ErrBadBackup, err)
 		case err != nil:
