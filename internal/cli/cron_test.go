@@ -258,7 +258,7 @@ func TestAnImportWarnsOfCallsWithoutATimeLimit(t *testing.T) {
 func TestImportReadsTheOutputOfADryRun(t *testing.T) {
 	s := newSession(t)
 	lines := s.must("# name: n\n0 5 * * * curl -d 'a \"b\"' -m 3 http://127.0.0.1:9/a\n", "cron import - --timezone Asia/Tokyo --dry-run -o json")
-	if got := s.must(lines, "import -"); !strings.HasPrefix(got, "created 0 and 1 schedules,") {
+	if got := s.must(lines, "import -"); !strings.HasPrefix(got, "created 0 and 1 schedule,") {
 		t.Errorf("got %q", got)
 	}
 	if got := s.must("# name: n\n0 5 * * * curl -d 'a \"b\"' -m 3 http://127.0.0.1:9/a\n", "cron import - --timezone Asia/Tokyo"); got != "created 0, changed 0, unchanged 1, refused 0\n" {
@@ -317,7 +317,7 @@ func TestAnExportOmitsEndedSchedulesAndWorksWithoutSchedules(t *testing.T) {
 // If the namespace has a create rate, an import takes longer, but it succeeds.
 func TestAnImportOfSchedulesWaitsForTheRate(t *testing.T) {
 	for _, row := range []struct{ stdin, line, want string }{
-		{`{"name":"n","every":"1h","task":{"http":{"url":"http://127.0.0.1:9/"}}}`, "import -", "created 0 and 1 schedules, skipped 0"},
+		{`{"name":"n","every":"1h","task":{"http":{"url":"http://127.0.0.1:9/"}}}`, "import -", "created 0 and 1 schedule, skipped 0"},
 		{"# name: n\n@every 1h http://127.0.0.1:9/\n", "cron import -", "created n: every hour, next"},
 	} {
 		s := newSession(t)
