@@ -44,11 +44,7 @@ func (c *configCmd) Run(con *console.Console, parsed *kong.Context, file *config
 	if err != nil {
 		return from.Locate(err)
 	}
-	note, err := flags.CheckServe(from, cfg.Redis != nil)
-	if err != nil {
-		return err
-	}
-	if note != "" {
+	if note := flags.UnusedData(from, cfg.Redis != nil); note != "" {
 		con.Notef("%s", note)
 	}
 	if con.JSON {

@@ -48,11 +48,7 @@ func (c *serveCmd) Run(ctx context.Context, con *console.Console, parsed *kong.C
 	if err != nil {
 		return from.Locate(err)
 	}
-	note, err := flags.CheckServe(from, cfg.Redis != nil)
-	if err != nil {
-		return err
-	}
-	if note != "" {
+	if note := flags.UnusedData(from, cfg.Redis != nil); note != "" {
 		con.Notef("%s", note)
 	}
 	log := redact.NewLogger(con.Err, c.LogFormat, c.LogLevel)

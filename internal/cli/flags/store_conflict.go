@@ -19,34 +19,18 @@ func CheckStore(parsed *kong.Context, instead string) error {
 	if err != nil || !redisurl.Is(store) {
 		return err
 	}
-	return conflict(from, instead)
+	return usage.Errorf("--data", "%s makes a Redis the store, and a server with a Redis reads no directory: %s. To use the directory, put FOLIOT_STORE= before the command", from, instead)
 }
 
-// CheckServe refuses --data on the command line of a server with a Redis, which
-// would ignore it. A variable or a file may set data for several servers, so
-// CheckServe only returns a note if data comes from there.
-func CheckServe(from config.Origins, redis bool) (note string, err error) {
+// UnusedData returns a note if a server with a Redis has a data directory in
+// its settings, which it would not read. Scripts and units set one for all
+// servers, so it is no error.
+func UnusedData(from config.Origins, redis bool) (note string) {
 	data := from.Named("data")
 	if !redis || data.Kind == "default" {
-		return "", nil
+		return ""
 	}
-	if data.Kind != "flag" {
-		return fmt.Sprintf("data is not used: a server with a Redis reads no directory (%s)", data), nil
-	}
-	store := from.Named("store")
-	switch store.Kind {
-	case "environment":
-		return "", conflict(store.Name, "leave out --data")
-	case "file":
-		return "", conflict("store in "+store.Name, "leave out --data")
-	}
-	return "", usage.Errorf("--data", "--store makes a Redis the store, and a server with a Redis reads no directory: leave out --data. To use the directory, leave out --store")
-}
-
-// conflict returns the error for --data if a variable or a file makes a Redis
-// the store.
-func conflict(from, instead string) error {
-	return usage.Errorf("--data", "%s makes a Redis the store, and a server with a Redis reads no directory: %s. To use the directory, put FOLIOT_STORE= before the command", from, instead)
+	return fmt.Sprintf("data is not used: a server with a Redis reads no directory (%s)", data)
 }
 
 // storeOfServe returns the store that foliot serve would use in this
