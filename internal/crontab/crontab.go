@@ -170,7 +170,7 @@ func (p *parser) entry(line string) (Entry, error) {
 	when, command := cutWhen(line)
 	expr, err := cron.Parse(when)
 	if err != nil {
-		if n := fieldsBeforeCommand(when); n > 0 {
+		if n := fieldsBeforeCommand(when); n > 0 && !strings.HasPrefix(when, "@") {
 			return Entry{}, fmt.Errorf("the line has only %d fields of time before its command, and needs five", n)
 		}
 		return Entry{}, err
