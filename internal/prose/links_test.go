@@ -41,22 +41,11 @@ func TestABrokenLinkIsFound(t *testing.T) {
 func brokenLinks(t *testing.T, root fs.FS) (broken []string) {
 	t.Helper()
 	pages := map[string]string{}
-	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && skips(entry.Name()):
-			return fs.SkipDir
-		case path.Ext(name) == ".md":
-			text, err := fs.ReadFile(root, name)
-			pages[name] = string(text)
-			return err
+	walkFiles(t, root, func(name, text string) {
+		if path.Ext(name) == ".md" {
+			pages[name] = text
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, text := range pages {
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			file, fragment, _ := strings.Cut(m[1], "#")

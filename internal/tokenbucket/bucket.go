@@ -9,7 +9,7 @@ import (
 // callers take units out. Rate and burst may change between calls. The zero
 // Bucket is full. It is not safe for concurrent use.
 type Bucket struct {
-	missing float64 // units that a full bucket has more, at time at
+	missing float64 // units that were missing at time at until the bucket is full
 	at      time.Time
 }
 
@@ -48,12 +48,12 @@ func (b *Bucket) Wait(now time.Time, rate, burst float64) time.Duration {
 	return 0
 }
 
-// Overdraw takes n units even if they are not available, but leaves at most most
-// units missing, unless more were missing before. It returns the number of units
-// that are missing after the call. Later calls wait until they have flowed in.
-func (b *Bucket) Overdraw(now time.Time, n int, rate, most float64) (missing float64) {
+// Overdraw takes n units even if they are not available. After the call at most
+// limit units are missing, unless more were missing before. Overdraw returns the
+// number of missing units. Later calls wait until these have flowed in.
+func (b *Bucket) Overdraw(now time.Time, n int, rate, limit float64) (missing float64) {
 	before := b.Missing(now, rate)
-	b.missing = max(before, min(before+float64(n), most))
+	b.missing = max(before, min(before+float64(n), limit))
 	return b.missing
 }
 
