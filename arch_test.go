@@ -136,7 +136,7 @@ var layers = []layer{
 		why:   "work in the background uses the store's contract, as all other packages do",
 	},
 	{
-		path: "internal/webhook", may: []string{"internal/task"}, tech: []string{"code.dny.dev/ssrf"},
+		path: "internal/webhook", may: []string{"internal/task"}, tech: []string{"code.dny.dev/ssrf", "golang.org/x/net/http/httpguts"},
 		tests: []string{"internal/settings"},
 		why:   "an attempt is a function from a task to an outcome: it does not know the source of tasks or the use of outcomes",
 	},

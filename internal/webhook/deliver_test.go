@@ -3,14 +3,12 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"regexp"
 	"strings"
 	"sync"
@@ -95,7 +93,7 @@ func TestAReceiverSeesWhichScheduleCalls(t *testing.T) {
 	} {
 		d := delivery(t, "http://example.com/")
 		d.Task.Name = name
-		h := headers(d, time.Now(), "", "")
+		h := request(t, newSender(t, Config{}), d, time.Now()).Header
 		if got := h.Get("Foliot-Schedule") + " " + h.Get("Foliot-Instant"); got != want || h.Get("Foliot-Task") != name {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
@@ -105,7 +103,7 @@ func TestAReceiverSeesWhichScheduleCalls(t *testing.T) {
 func TestTheSentDueTimeIsTheOneThatTheClientGave(t *testing.T) {
 	d := delivery(t, "http://127.0.0.1/")
 	d.Task.Due += 60_000 // the due time of a retry
-	h := headers(d, time.Now(), "", "")
+	h := request(t, newSender(t, Config{}), d, time.Now()).Header
 	if got := h.Get("Foliot-Due-At"); got != "2026-11-20T20:00:00.250Z" {
 		t.Errorf("got %s", got)
 	}
@@ -275,47 +273,6 @@ func TestALostLeaseSendsNothing(t *testing.T) {
 	}
 }
 
-// net/http writes on another goroutine. An ended context stops that nearly
-// always, and a closed connection stops it always.
-func TestARefusedConnectionCarriesNothingMore(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		over func(net.Conn) net.Conn
-	}{
-		{"plain", func(c net.Conn) net.Conn { return c }},
-		{"TLS", func(c net.Conn) net.Conn { return tls.Client(c, &tls.Config{MinVersion: tls.VersionTLS12}) }},
-	} {
-		ours, theirs := connected(t)
-		ctx, cancel := context.WithCancelCause(t.Context())
-		g := newSendGuard(ctx, cancel, NewGuard(Config{AllowLoopback: always}), func() error { return io.ErrUnexpectedEOF })
-		g.gotConn(httptrace.GotConnInfo{Conn: c.over(ours)})
-		if _, err := ours.Write([]byte("GET")); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("%s: writing gave %v", c.name, err)
-		}
-		if !errors.Is(context.Cause(ctx), errLease) || !g.passed.IsZero() {
-			t.Errorf("%s: cause %v, passed %v", c.name, context.Cause(ctx), g.passed)
-		}
-		theirs.Close()
-	}
-}
-
-// connected returns the two ends of a connection over loopback.
-func connected(t *testing.T) (ours, theirs net.Conn) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if ours, err = net.Dial("tcp", l.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
-	if theirs, err = l.Accept(); err != nil {
-		t.Fatal(err)
-	}
-	return ours, theirs
-}
-
 func TestTheLeaseIsCheckedAfterTheConnectAndBeforeTheWrite(t *testing.T) {
 	accepted, finish := make(chan struct{}), make(chan struct{})
 	got := make(chan int, 1)
@@ -332,46 +289,6 @@ func TestTheLeaseIsCheckedAfterTheConnectAndBeforeTheWrite(t *testing.T) {
 	close(finish)
 	if n := <-got; n != 0 || o.Verdict != task.Unsent {
 		t.Errorf("%d bytes were written, outcome %+v", n, o)
-	}
-}
-
-// A process that is stopped between the two checks of the lease has lost the
-// lease when it continues.
-func TestALeaseThatIsLostBetweenTheSendGuardAndTheWriteSendsNothing(t *testing.T) {
-	var requests atomic.Int32
-	count := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) })
-	plain, secure := httptest.NewServer(count), httptest.NewTLSServer(count)
-	defer plain.Close()
-	defer secure.Close()
-	for _, url := range []string{plain.URL, secure.URL} {
-		for _, kept := range []bool{false, true} {
-			s := newSender(t, Config{})
-			trust(s, secure)
-			requests.Store(0)
-			sent := int32(0)
-			if kept {
-				s.Deliver(t.Context(), delivery(t, url))
-				sent++
-			}
-			d := delivery(t, url)
-			var asked atomic.Int32
-			d.Live = func() error {
-				if asked.Add(1) == 1 {
-					return nil
-				}
-				return errors.New("another node took it")
-			}
-			o := s.Deliver(t.Context(), d)
-			if o.Verdict != task.Unsent || !strings.Contains(o.Error, "another node took it") {
-				t.Errorf("%.5s, kept %v: got %+v", url, kept, o)
-			}
-			if asked.Load() != 2 || requests.Load() != sent {
-				t.Errorf("%.5s, kept %v: asked %d times, %d requests arrived instead of %d", url, kept, asked.Load(), requests.Load(), sent)
-			}
-			if o = s.Deliver(t.Context(), delivery(t, url)); o.Verdict != task.Success {
-				t.Errorf("%.5s, kept %v: the next attempt: %+v", url, kept, o)
-			}
-		}
 	}
 }
 

@@ -7,42 +7,38 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"syscall"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
 
 // failed returns the outcome of an attempt without a reply. Reasons on our side
-// are checked first: if we closed the connection, net/http's error does not
-// describe the receiver.
-func failed(g *sendGuard, err error, t *task.Task) task.Outcome {
-	cause := context.Cause(g)
+// are checked first: if we ended the connection, the error of the connection does
+// not describe the receiver.
+func (x *exchange) failed(err error) task.Outcome {
+	cause := context.Cause(x.ctx)
 	var denied *EgressDenied
 	switch {
-	case errors.Is(g.refusal, errLease):
-		return task.Outcome{Verdict: task.Unsent, Error: clip(g.refusal.Error())}
-	case errors.Is(cause, errLease): // lost between the sendGuard and the write
-		return task.Outcome{Verdict: task.Unsent, Error: clip(cause.Error())}
-	case errors.Is(g.refusal, errRepeat):
-		return task.Outcome{Verdict: task.Failure, Error: errRepeat.Error()}
-	case errors.As(g.refusal, &denied), errors.As(err, &denied):
+	case errors.Is(err, errLease):
+		return task.Outcome{Verdict: task.Unsent, Error: clip(err.Error())}
+	case errors.As(err, &denied):
 		return task.Outcome{Verdict: task.Refusal, Reason: ReasonEgressDenied, Error: task.EgressRefused, Detail: clip(denied.detail())}
-	case errors.Is(cause, errTimeout):
-		return task.Outcome{Verdict: task.Failure, Error: timedOut(t, g)}
-	case cause != nil && g.passed.IsZero():
+	case cause != nil && x.sent.IsZero():
 		return task.Outcome{Verdict: task.Unsent, Error: "stopped before the request was sent"}
 	case cause != nil:
 		return task.Outcome{Verdict: task.Interrupted, Error: "stopped by this server before the receiver replied: " + cause.Error()}
+	case !time.Now().Before(x.deadline):
+		return task.Outcome{Verdict: task.Failure, Error: x.timedOut()}
 	}
-	return task.Outcome{Verdict: task.Failure, Error: clip(sentence(err, t.Request.Destination))}
+	return task.Outcome{Verdict: task.Failure, Error: clip(sentence(err, x.Task.Request.Destination))}
 }
 
-func timedOut(t *task.Task, g *sendGuard) string {
-	if g.passed.IsZero() {
-		return fmt.Sprintf("no connection to %s within %s", t.Request.Destination, timeoutOf(t))
+func (x *exchange) timedOut() string {
+	if x.sent.IsZero() {
+		return fmt.Sprintf("no connection to %s within %s", x.Task.Request.Destination, timeoutOf(x.Task))
 	}
-	return fmt.Sprintf("no reply within %s", timeoutOf(t))
+	return fmt.Sprintf("no reply within %s", timeoutOf(x.Task))
 }
 
 // sentence explains in plain words why no reply came from destination. It
@@ -70,13 +66,13 @@ func sentence(err error, destination string) string {
 		return fmt.Sprintf("TLS with %s: the server does not use TLS", destination)
 	case op.Op == "remote error":
 		return fmt.Sprintf("TLS with %s: the server refused the handshake: %s", destination, innermost(op))
-	case says(err, "TLS handshake timeout"):
+	case errors.Is(err, errHandshake):
 		return fmt.Sprintf("TLS with %s: no handshake within %s", destination, tlsTimeout)
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "the receiver reset the connection before a reply came"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), says(err, "server closed idle connection"):
+	case errors.Is(err, io.EOF), errors.Is(err, errClosed):
 		return "the receiver closed the connection before a reply came"
-	case says(err, "response headers exceeded"):
+	case errors.Is(err, errHeaderTooLong):
 		return fmt.Sprintf("the reply's header is longer than %d KiB", maxReplyHeader>>10)
 	}
 	return fmt.Sprintf("no readable reply: %s", innermost(err))
@@ -91,9 +87,6 @@ func unresolved(err error, name string) string {
 	}
 	return fmt.Sprintf("cannot resolve %s: %s", name, innermost(err))
 }
-
-// says matches errors of net/http that have neither a name nor a type.
-func says(err error, text string) bool { return strings.Contains(err.Error(), text) }
 
 // innermost returns the last error of a chain: "connection refused" instead of
 // "dial tcp 10.0.0.1:80: connect: connection refused".

@@ -1,8 +1,9 @@
 package webhook
 
 import (
+	"bufio"
+	"bytes"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/binary"
 	"io"
@@ -62,7 +63,7 @@ func newSender(t testing.TB, cfg Config) *Sender {
 func trust(s *Sender, server *httptest.Server) {
 	pool := x509.NewCertPool()
 	pool.AddCert(server.Certificate())
-	s.transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	s.tls.RootCAs = pool
 }
 
 // delivery returns the first attempt of a task that calls url.
@@ -84,6 +85,25 @@ func delivery(t testing.TB, url string, edits ...func(*task.Spec)) task.Delivery
 		t.Fatalf("a task for the test: %v", err)
 	}
 	return task.Delivery{Task: made.Task, Number: 1}
+}
+
+// request returns the request that s sends at now.
+func request(t testing.TB, s *Sender, d task.Delivery, now time.Time) *http.Request {
+	t.Helper()
+	x := &exchange{Delivery: d, ctx: t.Context(), trace: parentOf(d)}
+	target, err := parseTarget(d.Task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := s.appendRequest(nil, x, target, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.ReadRequest(bufio.NewReader(io.MultiReader(bytes.NewReader(lines), bytes.NewReader(d.Task.Request.Body))))
+	if err != nil {
+		t.Fatalf("%v in the request:\n%s", err, lines)
+	}
+	return r
 }
 
 func body(kind task.BodyKind, text string) func(*task.Spec) {

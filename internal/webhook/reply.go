@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -85,21 +86,26 @@ func allDigits(s string) bool {
 }
 
 // readReply returns the beginning of a body. It also reads to the end if that
-// is near. An error counts as the end, because the status has already been
-// judged. length is the length in the reply's header, -1 if there is none. Two
-// limits apply: room bounds the bytes, and bounded bounds the text, which can
-// be longer.
-func readReply(body io.Reader, length int64) string {
+// is near, and reports whether it has reached the end. An error ends the body as
+// well, because the status has already been judged. length is the length in the
+// reply's header, -1 if there is none. Two limits apply: room bounds the bytes,
+// and bounded bounds the text, which can be longer.
+func readReply(body io.Reader, length int64) (text string, complete bool) {
 	room := task.MaxReplyKept
 	if length >= 0 && length < task.MaxReplyKept {
 		room = int(length) + 1 // one more than the length, so that the same read finds the end
 	}
-	kept := make([]byte, room)
-	n, err := io.ReadFull(body, kept)
-	if err == nil {
-		_, _ = io.CopyN(io.Discard, body, maxReplyRead-int64(n))
+	kept, n := make([]byte, room), 0
+	var err error
+	for n < room && err == nil {
+		var read int
+		read, err = body.Read(kept[n:])
+		n += read
 	}
-	return bounded(string(kept[:n]), task.MaxReplyKept)
+	if err == nil {
+		_, err = io.CopyN(io.Discard, body, maxReplyRead-int64(n))
+	}
+	return bounded(string(kept[:n]), task.MaxReplyKept), errors.Is(err, io.EOF)
 }
 
 // maxErrorKept bounds an error's text: parts of it may come from the receiver.

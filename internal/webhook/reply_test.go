@@ -116,8 +116,11 @@ func TestOnlyTheBeginningOfAReplyIsKept(t *testing.T) {
 		{"not UTF-8", "a\xffb", "a\uFFFDb"},
 		{"nothing but bytes", strings.Repeat("\xff\x00", 300), ""},
 	} {
-		got := readReply(strings.NewReader(c.reply), -1)
-		if same := readReply(strings.NewReader(c.reply), int64(len(c.reply))); same != got {
+		got, complete := readReply(strings.NewReader(c.reply), -1)
+		if !complete {
+			t.Errorf("%s: not read to the end", c.name)
+		}
+		if same, complete := readReply(strings.NewReader(c.reply), int64(len(c.reply))); same != got || !complete {
 			t.Errorf("%s: of a length that is known kept %q, of one that is not %q", c.name, same, got)
 		}
 		if c.want != "" && got != c.want || len(got) > task.MaxReplyKept || !utf8.ValidString(got) {

@@ -1,15 +1,17 @@
 package webhook
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -27,33 +29,49 @@ var contentTypes = map[task.BodyKind]string{
 	task.BinaryBody: "application/octet-stream",
 }
 
-// newRequest returns the signed request of a delivery, sent at now, with trace
-// as its traceparent. It sets g's address.
-func (s *Sender) newRequest(g *sendGuard, d task.Delivery, now time.Time, trace string) (*http.Request, error) {
-	t := d.Task
+// target is where a task's request goes.
+type target struct {
+	address string // host:port, for the dial
+	secure  bool   // TLS
+	host    string // the Host header
+	uri     string // the path and the query
+	once    bool   // the connection must not be used again
+}
+
+// parseTarget returns the target of t.
+func parseTarget(t *task.Task) (target, error) {
 	if len(t.Request.Body) != t.Request.BodySize {
-		return nil, fmt.Errorf("build the request: only %d bytes of the body are loaded, of %d", len(t.Request.Body), t.Request.BodySize)
+		return target{}, fmt.Errorf("build the request: only %d bytes of the body are loaded, of %d", len(t.Request.Body), t.Request.BodySize)
 	}
-	r, err := http.NewRequestWithContext(g.watching(), t.Request.Method, t.Request.URL, http.NoBody)
+	u, err := url.Parse(t.Request.URL)
 	if err != nil {
-		return nil, fmt.Errorf("build the request: %w", err)
+		return target{}, fmt.Errorf("build the request: %w", err)
 	}
-	g.address = task.Address(r.URL)
-	r.URL.Host = pool(t.Namespace, g.address) // r.Host stays as in the URL
-	if len(t.Request.Body) > 0 {
-		// NewRequest would set GetBody. Without it, net/http cannot read the
-		// body again, so it cannot send the request again. (See sendGuard for
-		// requests without a body.)
-		r.Body = io.NopCloser(bytes.NewReader(t.Request.Body))
-		r.ContentLength = int64(len(t.Request.Body))
-		r.Close = slices.Contains(bodiless, r.Method)
+	host, err := hostHeader(u)
+	if err != nil {
+		return target{}, fmt.Errorf("build the request: %w", err)
 	}
-	var signature string
-	if s.secrets != nil {
-		signature = Sign(s.secrets(t.Namespace, t.Queue), t.ID, now, t.Request.Body)
+	return target{
+		address: task.Address(u),
+		secure:  u.Scheme == "https",
+		host:    host,
+		uri:     u.RequestURI(),
+		once:    len(t.Request.Body) > 0 && slices.Contains(bodiless, t.Request.Method),
+	}, nil
+}
+
+// hostHeader returns the host of u as the receiver gets it: in ASCII, and without
+// a zone.
+func hostHeader(u *url.URL) (string, error) {
+	host := strings.TrimSuffix(u.Host, ":")
+	if zone, end := strings.IndexByte(host, '%'), strings.LastIndexByte(host, ']'); zone >= 0 && end > zone {
+		host = host[:zone] + host[end:]
 	}
-	r.Header = headers(d, now, trace, signature)
-	return r, nil
+	host, err := httpguts.PunycodeHostPort(host)
+	if err == nil && !httpguts.ValidHostHeader(host) {
+		err = fmt.Errorf("the host %q is not valid", host)
+	}
+	return host, err
 }
 
 // bodiless are the methods for which some receivers do not read the body. Such
@@ -61,60 +79,84 @@ func (s *Sender) newRequest(g *sendGuard, d task.Delivery, now time.Time, trace 
 // reply for the reply to that request. So these connections are not used again.
 var bodiless = []string{http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions}
 
-// pool returns the name of a namespace's connections to an address. net/http
-// keeps connections by host, and this name takes the place of the host.
-// Requests of two namespaces must not share a connection: if a receiver
-// misreads where a request ends, the rest becomes the beginning of the other
-// namespace's request. The limits of the transport apply to all pools together.
-func pool(namespace, address string) string {
-	b := make([]byte, 0, 2*(len(namespace)+len(address))+1)
-	b = hex.AppendEncode(b, []byte(namespace))
-	b = hex.AppendEncode(append(b, '.'), []byte(address))
-	return string(b)
+// lines are the lines of a request before its body.
+type lines struct {
+	text []byte
+	err  error // a header must not be sent
 }
 
-// headers returns the task's headers and Foliot's. A task cannot override
-// Foliot's.
-func headers(d task.Delivery, now time.Time, trace, signature string) http.Header {
+// add appends a header. Headers were checked when the task was created. They are
+// checked again, because a line break in one would begin another request.
+func (l *lines) add(name, value string) {
+	if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+		l.err = fmt.Errorf("build the request: the header %q is not valid", name)
+	}
+	l.text = append(append(l.text, name...), ": "...)
+	l.text = append(append(l.text, value...), "\r\n"...)
+}
+
+// appendRequest appends the lines of the request that is sent to t at now. A
+// task cannot override Foliot's headers, except the first three.
+func (s *Sender) appendRequest(b []byte, x *exchange, t target, now time.Time) ([]byte, error) {
+	r := &x.Task.Request
+	b = append(append(b, r.Method...), ' ')
+	l := lines{text: append(append(b, t.uri...), " HTTP/1.1\r\n"...)}
+	if !httpguts.ValidHeaderFieldName(r.Method) { // both are tokens
+		l.err = fmt.Errorf("build the request: the method %q is not valid", r.Method)
+	}
+	l.add("Host", t.host)
+	if size := len(r.Body); size > 0 || !slices.Contains(bodiless, r.Method) {
+		l.add("Content-Length", strconv.Itoa(size))
+	}
+	if t.once {
+		l.add("Connection", "close")
+	}
+	defaults := [...]struct{ name, value string }{
+		{"User-Agent", userAgent},
+		{"Traceparent", x.trace},
+		{"Content-Type", contentTypes[r.BodyKind]},
+	}
+	for name, value := range r.Headers {
+		if task.ForbiddenHeader(name) { // a record may be older than the list of forbidden headers
+			continue
+		}
+		for i := range defaults {
+			if strings.EqualFold(name, defaults[i].name) {
+				defaults[i].value = ""
+			}
+		}
+		l.add(http.CanonicalHeaderKey(name), value)
+	}
+	for _, d := range defaults {
+		if d.value != "" {
+			l.add(d.name, d.value)
+		}
+	}
+	s.addOurs(&l, x.Delivery, now)
+	return append(l.text, "\r\n"...), l.err
+}
+
+// addOurs adds the headers that no task can override.
+func (s *Sender) addOurs(l *lines, d task.Delivery, now time.Time) {
 	t := d.Task
-	ours := 11
-	schedule, instant, scheduled := task.OccurrenceOf(t.Name)
-	if scheduled {
-		ours += 2
-	}
-	h := make(http.Header, ours+len(t.Request.Headers))
-	values := make([]string, 0, ours+len(t.Request.Headers)) // one array for all values: Header.Set would allocate one for each
-	set := func(name, value string) {
-		values = append(values, value)
-		h[name] = values[len(values)-1 : len(values) : len(values)]
-	}
-	set("User-Agent", userAgent)
-	set("Traceparent", trace)
-	if kind, ok := contentTypes[t.Request.BodyKind]; ok {
-		set("Content-Type", kind)
-	}
-	for name, value := range t.Request.Headers {
-		if !task.ForbiddenHeader(name) { // a record may be older than the list of forbidden headers
-			set(http.CanonicalHeaderKey(name), value)
+	l.add(HeaderID, t.ID)
+	l.add(HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
+	if s.secrets != nil {
+		if signature := Sign(s.secrets(t.Namespace, t.Queue), t.ID, now, t.Request.Body); signature != "" {
+			l.add(HeaderSignature, signature)
 		}
 	}
-	set(HeaderID, t.ID)
-	set(HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
-	if signature != "" {
-		set(HeaderSignature, signature)
-	}
-	set("Foliot-Task", t.Name)
-	set("Foliot-Queue", t.Queue)
-	set("Foliot-Due-At", t.OriginalDue.Time().Format(timeLayout))
-	if scheduled {
-		set("Foliot-Schedule", schedule)
+	l.add("Foliot-Task", t.Name)
+	l.add("Foliot-Queue", t.Queue)
+	l.add("Foliot-Due-At", t.OriginalDue.Time().Format(timeLayout))
+	if schedule, instant, ok := task.OccurrenceOf(t.Name); ok {
+		l.add("Foliot-Schedule", schedule)
 		if instant != 0 {
-			set("Foliot-Instant", instant.Time().Format(timeLayout))
+			l.add("Foliot-Instant", instant.Time().Format(timeLayout))
 		}
 	}
-	set("Foliot-Attempt", strconv.Itoa(d.Number))
-	set("Foliot-Max-Attempts", strconv.Itoa(t.Retry.MaxAttempts))
-	return h
+	l.add("Foliot-Attempt", strconv.Itoa(d.Number))
+	l.add("Foliot-Max-Attempts", strconv.Itoa(t.Retry.MaxAttempts))
 }
 
 // parentOf returns the traceparent of an attempt without a tracer: the one with

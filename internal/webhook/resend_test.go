@@ -69,33 +69,3 @@ func TestNoRequestIsResentOnABrokenConnection(t *testing.T) {
 		})
 	}
 }
-
-// The promise of the test above matters only if net/http would resend the
-// request.
-func TestWithoutTheSendGuardNetHTTPResends(t *testing.T) {
-	for _, c := range []struct {
-		method, key string
-	}{{"GET", ""}, {"POST", "k"}} {
-		var requests atomic.Int32
-		url := cutter(t, &requests)
-		bare := &http.Transport{}
-		for range 2 {
-			r, err := http.NewRequestWithContext(t.Context(), c.method, url, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.key != "" {
-				r.Header.Set("Idempotency-Key", c.key)
-			}
-			reply, err := bare.RoundTrip(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			reply.Body.Close()
-		}
-		bare.CloseIdleConnections()
-		if n := requests.Load(); n != 3 {
-			t.Errorf("net/http made %d requests of two, %s: is sendGuard still needed?", n, c.method)
-		}
-	}
-}

@@ -195,10 +195,7 @@ func TestEachAttemptIsSignedForItsOwnTime(t *testing.T) {
 	s := New(Config{Secrets: func(string, string) [][]byte { return [][]byte{older} }})
 	defer s.Close()
 	for _, now := range []time.Time{time.Unix(1_800_000_000, 999), time.Unix(1_800_003_600, 0)} {
-		r, err := s.newRequest(newSendGuard(t.Context(), nil, s.dialer.guard, nil), d, now, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := request(t, s, d, now)
 		if got := r.Header.Get(HeaderTimestamp); got != fmt.Sprint(now.Unix()) {
 			t.Errorf("the timestamp is %s at %d", got, now.Unix())
 		}
