@@ -48,6 +48,7 @@ type attempt struct {
 	cancel context.CancelCauseFunc
 	timer  wheel.ID      // on the wheel of leases
 	armed  time.Duration // when arm was called, on the monotonic clock
+	begun  func()        // called when its goroutine runs
 }
 
 // claimed applies the reply to a claim. start is when the claim was sent, by
@@ -73,8 +74,40 @@ func (d *Dispatcher) arm(parent context.Context, a *attempt) {
 	a.timer = d.leases.Add(a.left(a.armed)-d.config.guard(), a)
 }
 
-// attempt makes one delivery. It runs in a goroutine of its own.
+// maxWaiting is how many goroutines wait for their next attempt.
+const maxWaiting = 256
+
+// begin runs an attempt on a goroutine that waits for one, or on a new one. The
+// stack of a new goroutine must grow during its first attempt, which takes about
+// a tenth of the processor time of a delivery.
+func (d *Dispatcher) begin(a *attempt) {
+	select {
+	case d.starting <- a:
+	default:
+		d.running.Go(func() { d.runAttempts(a) })
+	}
+}
+
+// runAttempts runs attempts. While it waits, it keeps none of them in memory.
+func (d *Dispatcher) runAttempts(a *attempt) {
+	for ; a != nil; a = d.nextAttempt() {
+		d.attempt(a)
+	}
+}
+
+// nextAttempt waits for an attempt. It returns nil if the goroutine must end:
+// enough others wait, or no attempt will come.
+func (d *Dispatcher) nextAttempt() *attempt {
+	defer d.waiting.Add(-1)
+	if d.waiting.Add(1) > maxWaiting {
+		return nil
+	}
+	return <-d.starting
+}
+
+// attempt makes one delivery.
 func (d *Dispatcher) attempt(a *attempt) {
+	a.begun()
 	d.end(a, d.deliver(a.ctx, task.Delivery{
 		Task:   a.task,
 		Number: a.task.Attempts,

@@ -212,7 +212,8 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 			d.end(a, task.Outcome{Verdict: task.Unsent, Error: ErrPermitLost.Error()})
 		default:
 			group.Add(1)
-			d.running.Go(func() { group.Done(); d.attempt(a) })
+			a.begun = group.Done
+			d.begin(a)
 			if started++; started%most == 0 {
 				group.Wait()
 			}

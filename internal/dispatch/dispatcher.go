@@ -52,15 +52,17 @@ type Dispatcher struct {
 	timers *wheel.Wheel[*planner.Wakeup] // the planner's wake-ups
 	leases *wheel.Wheel[*attempt]        // attempts, at the last moment of their lease
 
-	wake     chan struct{} // to the claimer: a task might be ready to claim
-	fires    chan struct{} // to the firer: a schedule is due
-	refills  chan struct{} // to the poller: a lane has room for more tasks
-	surveys  chan struct{} // to the poller: a resumed queue has not been read yet
-	asks     chan struct{} // to the permit requesters: a part of a limit must be requested
-	quiet    chan struct{} // to returnPermits: no such request is left
-	outcomes chan *attempt // to the settler: has room for every slot, so a send never blocks
-	running  sync.WaitGroup
-	several  atomic.Bool // several namespaces have known tasks; the claimer writes it, the settler reads it
+	wake     chan struct{}  // to the claimer: a task might be ready to claim
+	fires    chan struct{}  // to the firer: a schedule is due
+	refills  chan struct{}  // to the poller: a lane has room for more tasks
+	surveys  chan struct{}  // to the poller: a resumed queue has not been read yet
+	asks     chan struct{}  // to the permit requesters: a part of a limit must be requested
+	quiet    chan struct{}  // to returnPermits: no such request is left
+	outcomes chan *attempt  // to the settler: has room for every slot, so a send never blocks
+	running  sync.WaitGroup // the goroutines of attempts
+	starting chan *attempt  // to a goroutine that has ended its attempt and waits for the next one
+	waiting  atomic.Int32   // such goroutines
+	several  atomic.Bool    // several namespaces have known tasks; the claimer writes it, the settler reads it
 
 	// mu guards all fields below. It is taken before a wheel's locks, and is
 	// never held during a call of the store.
@@ -96,6 +98,7 @@ func New(config Config, queue store.LeaseStore, deliver Deliver) *Dispatcher {
 		asks:     make(chan struct{}, 1),
 		quiet:    make(chan struct{}, 1),
 		outcomes: make(chan *attempt, c.Slots),
+		starting: make(chan *attempt),
 		planner: planner.New(planner.Config{
 			Window: c.Window, Tasks: c.WindowTasks,
 			BreakAfter: max(c.BreakerFailures, 0), BreakMost: c.BreakerMax,

@@ -48,6 +48,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	<-stopping.Done()
 	d.queue.Watch(nil)
 	early.Wait()
+	close(d.starting)
 	d.update(func(task.Millis) { d.planner.Stop() })
 	d.awaitAttempts(abort)
 	close(d.outcomes)
