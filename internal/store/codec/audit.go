@@ -105,28 +105,28 @@ func appendEntry(dst []byte, before, e *settings.AuditEntry) []byte {
 
 func decodeEntry(before *settings.AuditEntry, src []byte) (e settings.AuditEntry, err error) {
 	own := false
-	err = eachField(src, func(f field) error {
+	err = eachField(src, "", func(f field) error {
 		switch f.num {
 		case entryAt:
 			e.At = f.millis()
 		case entryBy:
-			e.By = string(f.bytes)
+			e.By = f.text()
 		case entryAddr:
-			e.Addr = string(f.bytes)
+			e.Addr = f.text()
 		case entryNamespace:
-			e.Namespace = string(f.bytes)
+			e.Namespace = f.text()
 		case entryAction:
-			e.Action = string(f.bytes)
+			e.Action = f.text()
 		case entryTarget:
-			e.Target = string(f.bytes)
+			e.Target = f.text()
 		case entryID:
-			e.ID = string(f.bytes)
+			e.ID = f.text()
 		case entryOwnName:
 			own = f.bool()
 		case entryVersion:
 			e.Version = f.number
 		case entryDetail:
-			e.Detail = string(f.bytes)
+			e.Detail = f.text()
 		case entrySame:
 			repeat(&e, before, f.number)
 		}

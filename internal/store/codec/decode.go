@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -14,7 +15,16 @@ import (
 type field struct {
 	num    protowire.Number
 	bytes  []byte
+	copy   string // the same bytes, or ""
 	number uint64
+}
+
+// text returns the bytes as a string.
+func (f field) text() string {
+	if f.copy != "" {
+		return f.copy
+	}
+	return string(f.bytes)
 }
 
 func (f field) int() int                { return int(protowire.DecodeZigZag(f.number)) }
@@ -44,12 +54,17 @@ func nextField(src []byte) (field, []byte, error) {
 	return f, src[n:], nil
 }
 
-// eachField calls use for each field of src.
-func eachField(src []byte, use func(field) error) error {
+// eachField calls use for each field of src. same is a copy of src, or "". With a
+// copy, all texts are parts of it: one allocation instead of one for each.
+func eachField(src []byte, same string, use func(field) error) error {
 	for len(src) > 0 {
 		f, rest, err := nextField(src)
 		if err != nil {
 			return err
+		}
+		if same != "" {
+			end := len(same) - len(rest) // of the field
+			f.copy, same = same[end-len(f.bytes):end], same[end:]
 		}
 		if err := use(f); err != nil {
 			return err
@@ -121,13 +136,14 @@ func lastFieldOf(f *task.Filter) protowire.Number {
 	return lastFilterNum
 }
 
-// DecodeRecord returns the record src of the task with that key, without its
-// body. The result does not refer to src. Errors name the task.
+// DecodeRecord returns the record src of the task with that key. It has its body
+// only if AppendBody was called. The result does not refer to src. Errors name
+// the task.
 func DecodeRecord(key task.Key, src []byte) (*task.Task, error) {
 	t := &task.Task{Namespace: key.Namespace, Name: key.Name}
 	fields, err := Unwrap(src)
 	if err == nil {
-		err = eachField(fields, func(f field) error { return setField(t, f) })
+		err = eachField(fields, string(fields), func(f field) error { return setField(t, f) })
 	}
 	if err == nil && (!t.State.Valid() || (t.State == task.Running) != (t.Lease != nil)) {
 		err = fmt.Errorf("state %d: %w", t.State, ErrDamaged)
@@ -148,21 +164,21 @@ func setField(t *task.Task, f field) error {
 	case fieldDue:
 		t.Due = f.millis()
 	case fieldQueue:
-		t.Queue = string(f.bytes)
+		t.Queue = string(f.bytes) // lanes outlive their tasks, so it must not keep the whole record
 	case fieldLabel:
 		return setPair(&t.Labels, f)
 	case fieldPriority:
 		t.Priority = task.Priority(f.number)
 	case fieldID:
-		t.ID = string(f.bytes)
+		t.ID = f.text()
 	case fieldVersion:
 		t.Version = f.number
 	case fieldDestination:
 		t.Request.Destination = string(f.bytes)
 	case fieldURL:
-		t.Request.URL = string(f.bytes)
+		t.Request.URL = f.text()
 	case fieldMethod:
-		t.Request.Method = string(f.bytes)
+		t.Request.Method = f.text()
 	case fieldBodyKind:
 		t.Request.BodyKind = task.BodyKind(f.number)
 	case fieldBodySize:
@@ -209,14 +225,14 @@ func setLifeField(t *task.Task, f field) error {
 		t.FirstAttemptAt = f.millis()
 	case fieldAttempt:
 		var a task.Attempt
-		err := eachField(f.bytes, attemptField(&a))
+		err := eachField(f.bytes, f.copy, attemptField(&a))
 		t.History = append(t.History, a)
 		return err
 	case fieldReason:
-		t.Reason = string(f.bytes)
+		t.Reason = f.text()
 	case fieldLease:
 		t.Lease = &task.Lease{}
-		return eachField(f.bytes, leaseField(t.Lease))
+		return eachField(f.bytes, f.copy, leaseField(t.Lease))
 	case fieldCancelRequested:
 		t.CancelRequested = f.bool()
 	case fieldZombieUntil:
@@ -234,20 +250,22 @@ func setLifeField(t *task.Task, f field) error {
 		t.Replaced = append(t.Replaced, task.Idempotency{Key: key, Fingerprint: fingerprint})
 		return err
 	case fieldOnDead:
-		t.OnDead = string(f.bytes)
+		t.OnDead = f.text()
 	case fieldTrace:
-		t.Trace = string(f.bytes)
+		t.Trace = f.text()
 	case fieldAwaited:
 		t.NotifySchedule = f.bool()
 	case fieldWhole:
 		t.Whole = f.bool()
 	case fieldRecur:
 		t.Recur = &task.Recurrence{}
-		return eachField(f.bytes, recurField(t.Recur))
+		return eachField(f.bytes, f.copy, recurField(t.Recur))
 	case fieldSparedBy:
-		t.SparedBy = string(f.bytes)
+		t.SparedBy = f.text()
 	case fieldAged:
 		t.Aged = f.duration()
+	case fieldBody:
+		t.Request.Body = bytes.Clone(f.bytes)
 	}
 	return nil
 }
@@ -262,15 +280,15 @@ func attemptField(a *task.Attempt) func(field) error {
 		case attemptStatus:
 			a.Status = f.int()
 		case attemptError:
-			a.Error = string(f.bytes)
+			a.Error = f.text()
 		case attemptLatency:
 			a.Latency = f.duration()
 		case attemptLate:
 			a.Late = f.duration()
 		case attemptReply:
-			a.Reply = string(f.bytes)
+			a.Reply = f.text()
 		case attemptDetail:
-			a.Detail = string(f.bytes)
+			a.Detail = f.text()
 		}
 		return nil
 	}
@@ -280,13 +298,13 @@ func leaseField(l *task.Lease) func(field) error {
 	return func(f field) error {
 		switch f.num {
 		case leaseToken:
-			l.Token = task.Token(f.bytes)
+			l.Token = task.Token(f.text())
 		case leaseSince:
 			l.Since = f.millis()
 		case leaseUntil:
 			l.Until = f.millis()
 		case leaseTaskID:
-			l.TaskID = string(f.bytes)
+			l.TaskID = f.text()
 		case leaseTimeout:
 			l.Timeout = f.duration()
 		}
@@ -304,12 +322,12 @@ func setPair(m *map[string]string, f field) error {
 }
 
 func pair(f field) (first, second string, err error) {
-	err = eachField(f.bytes, func(f field) error {
+	err = eachField(f.bytes, f.copy, func(f field) error {
 		switch f.num {
 		case pairFirst:
-			first = string(f.bytes)
+			first = f.text()
 		case pairSecond:
-			second = string(f.bytes)
+			second = f.text()
 		}
 		return nil
 	})

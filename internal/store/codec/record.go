@@ -63,6 +63,7 @@ const (
 	fieldReplaced        = 42 // repeated: key, fingerprint; older versions drop it
 	fieldSparedBy        = 45
 	fieldAged            = 46
+	fieldBody            = 47 // only if the store keeps the body in the record
 )
 
 // The fields of a pair: a label, a header, an idempotency mark.
@@ -125,6 +126,16 @@ func AppendRecord(dst []byte, t *task.Task) []byte {
 	dst = appendDuration(dst, fieldDelay, t.Delay)
 	dst = appendPairs(dst, fieldHeader, t.Request.Headers)
 	return appendLife(dst, t)
+}
+
+// AppendBody appends a body to a record. DecodeRecord then returns the task with
+// its body.
+func AppendBody(dst, body []byte) []byte {
+	if len(body) == 0 {
+		return dst
+	}
+	dst = protowire.AppendTag(dst, fieldBody, protowire.BytesType)
+	return protowire.AppendBytes(dst, body)
 }
 
 // appendLife appends the fields that t's life has added to the client's
@@ -213,7 +224,15 @@ func appendString(dst []byte, num protowire.Number, v string) []byte {
 // appendMessage appends the output of add, after its length.
 func appendMessage(dst []byte, num protowire.Number, add func([]byte) []byte) []byte {
 	dst = protowire.AppendTag(dst, num, protowire.BytesType)
-	return protowire.AppendBytes(dst, add(nil))
+	start := len(dst)
+	dst = add(dst)
+	end := len(dst)
+	dst = protowire.AppendVarint(dst, uint64(end-start))
+	var length [10]byte // of a varint
+	n := copy(length[:], dst[end:])
+	copy(dst[start+n:], dst[start:end])
+	copy(dst[start:], length[:n])
+	return dst
 }
 
 func appendPair(dst []byte, num protowire.Number, first, second string) []byte {

@@ -94,9 +94,9 @@ func recurField(r *task.Recurrence) func(field) error {
 	return func(f field) error {
 		switch f.num {
 		case recurCron:
-			r.Cron = string(f.bytes)
+			r.Cron = f.text()
 		case recurZone:
-			r.Zone = string(f.bytes)
+			r.Zone = f.text()
 		case recurGap:
 			r.Gap = cron.Gap(f.number)
 		case recurFold:
@@ -131,7 +131,7 @@ func recurField(r *task.Recurrence) func(field) error {
 func setRecurLife(r *task.Recurrence, f field) error {
 	switch f.num {
 	case recurQueue:
-		r.Queue = string(f.bytes)
+		r.Queue = f.text()
 	case recurPriority:
 		r.Priority = task.Priority(f.number)
 	case recurPaused:
@@ -159,20 +159,20 @@ func setRecurLife(r *task.Recurrence, f field) error {
 		r.Skipped = s
 		return err
 	case recurProblem:
-		r.Problem = string(f.bytes)
+		r.Problem = f.text()
 	}
 	return nil
 }
 
 func span(f field) (s recurrence.Skip, err error) {
-	err = eachField(f.bytes, func(f field) error {
+	err = eachField(f.bytes, f.copy, func(f field) error {
 		switch f.num {
 		case spanFrom:
 			s.From = f.millis()
 		case spanUntil:
 			s.Until = f.millis()
 		case spanWhy:
-			s.Why = string(f.bytes)
+			s.Why = f.text()
 		}
 		return nil
 	})
