@@ -71,6 +71,7 @@ type committer struct {
 	filling  *writeBatch
 	number   uint64 // the number of the newest numbered batch; the batch being filled gets the next number
 	recent   map[task.Key]recent
+	cache    recordCache
 	unsynced []touched // the batches that keep records in recent, the oldest first
 
 	// The contents of the batch being filled, for its later steps.
@@ -93,6 +94,7 @@ type committer struct {
 // not known to be synced at the last check, or the record of a running task.
 type recent struct {
 	record *task.Task // without its body; nil means that the record was removed
+	body   []byte     // the body in the record
 	dirty  uint64     // the newest batch that must be synced before a reply; zero means none
 }
 
@@ -131,6 +133,7 @@ func newCommitter(s *Store, from loaded, unclean bool) *committer {
 		counters: from.counters,
 		log:      block{last: from.entry},
 		recent:   make(map[task.Key]recent),
+		cache:    newRecordCache(),
 		bodies:   make(map[task.Key][]byte),
 		idem:     make(map[idemKey]string),
 		suspects: suspects{on: unclean, until: openedAt(s.config)},

@@ -50,15 +50,19 @@ type Config struct {
 
 	// MemTableSize is how many bytes of changes are kept in memory before they
 	// are written to a table. Up to three times as much is in use under load,
-	// and is read at a restart after a crash. Default: 16 MiB.
+	// and is read at a restart after a crash. Default: 32 MiB.
 	MemTableSize uint64
 
-	// CacheSize is how many bytes of tables are kept in memory. Default: 32
-	// MiB.
+	// CacheSize is how many bytes of tables are kept in memory, besides the changes
+	// of MemTableSize. Default: 32 MiB.
 	CacheSize int64
 
 	// FS is the file system. Default: the operating system's.
 	FS vfs.FS
+
+	// inlineBody is the size up to which a body is a part of its record. Only tests
+	// set it. Default: the constant of this name.
+	inlineBody int
 
 	// eagerSpace reads the free space before each change. Only tests set it.
 	eagerSpace bool
@@ -80,10 +84,13 @@ func (c Config) withDefaults() Config {
 		c.Now = time.Now
 	}
 	if c.MemTableSize == 0 {
-		c.MemTableSize = 16 << 20
+		c.MemTableSize = 32 << 20
 	}
 	if c.CacheSize == 0 {
 		c.CacheSize = 32 << 20
+	}
+	if c.inlineBody == 0 {
+		c.inlineBody = inlineBody
 	}
 	if c.FS == nil {
 		c.FS = vfs.Default

@@ -7,8 +7,8 @@ package pebblestore
 //	meta/format                                        formatVersion, 1 byte: the format of all the keys below
 //	meta/number                                        number of the newest batch that was synced and of the newest audit
 //	                                                   entry, 8 bytes each, big-endian
-//	task/<namespace>\0<name>                           the record: see package codec
-//	body/<namespace>\0<name>                           format byte, the body's bytes
+//	task/<namespace>\0<name>                           the record, with a body of at most inlineBody bytes: see package codec
+//	body/<namespace>\0<name>                           format byte, the bytes of a larger body
 //	due/<lane><due><name>                              empty: the task is scheduled
 //	run/<namespace>\0<name>                            the lease's end: the task is running
 //	dead/<keep until><namespace>\0<name>               for a sweep, see endedEntry: the task is dead
@@ -31,6 +31,9 @@ package pebblestore
 // from the record alone. So one atomic batch moves a task between indexes, and
 // a scrub can find errors.
 //
+// Format 3 had all bodies in body. Such a body stays there until its record
+// is written with the body.
+//
 // Format 2 had no schedules, and no counts of their unfinished occurrences.
 //
 // Format 1 had no counts, no settings and no audit log. A task that was run by
@@ -45,8 +48,13 @@ const (
 	// formatVersion is the format that this code writes. A change that older
 	// code would misread raises it and oldestReader. A field that older code may
 	// ignore, and drop when it rewrites the record, raises only formatVersion.
-	formatVersion = 3
-	oldestReader  = 3
+	formatVersion = 4
+	oldestReader  = 4
+
+	// inlineBody is the size up to which a body is a part of its record. Most
+	// bodies are smaller, and then a task is one value to write, read and delete
+	// instead of two. A claim and a settlement write the record again.
+	inlineBody = 1 << 10
 
 	// firstIndexed is the first format with the present indexes and counts.
 	firstIndexed = 2

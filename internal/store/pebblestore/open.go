@@ -130,7 +130,10 @@ func (s *Store) openPebble() (fresh bool, err error) {
 			return false, err
 		}
 	}
-	cache := pebble.NewCache(s.config.CacheSize)
+	// Pebble counts the memtables as a part of its cache: one that is being filled,
+	// and one that is being written to a table. Without room for them, no block of a
+	// table stays in memory, and each claim and each create reads the file.
+	cache := pebble.NewCache(s.config.CacheSize + 2*int64(s.config.MemTableSize))
 	defer cache.Unref()
 	options := s.options(cache)
 	if s.db, err = s.openOnce(options); err != nil {

@@ -27,7 +27,9 @@ func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 		if t, err = getRecord(view, key); err != nil || t == nil {
 			return err
 		}
-		t.Request.Body, err = getBody(view, t)
+		if apart(t) {
+			t.Request.Body, err = getBody(view, t)
+		}
 		return err
 	})
 	switch {
@@ -38,6 +40,10 @@ func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	}
 	return t, nil
 }
+
+// apart reports whether t, as it was decoded, has a body that is not in its
+// record.
+func apart(t *task.Task) bool { return t.Request.BodySize > len(t.Request.Body) }
 
 // getRecord returns nil if there is no record.
 func getRecord(from getter, key task.Key) (*task.Task, error) {
@@ -52,11 +58,8 @@ func getRecord(from getter, key task.Key) (*task.Task, error) {
 	return codec.DecodeRecord(key, value)
 }
 
-// getBody returns a copy of t's body.
+// getBody returns a copy of t's body, which is apart from the record.
 func getBody(from getter, t *task.Task) ([]byte, error) {
-	if t.Request.BodySize == 0 {
-		return nil, nil
-	}
 	value, closer, err := from.Get(appendTaskKey(nil, bodyPrefix, t.Key()))
 	if err != nil {
 		return nil, fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, err)
@@ -74,7 +77,10 @@ func getBody(from getter, t *task.Task) ([]byte, error) {
 
 // checkBody checks that the body of t is stored, and has the right length.
 func checkBody(from getter, t *task.Task) error {
-	if t.Request.BodySize == 0 {
+	if !apart(t) {
+		if len(t.Request.Body) != t.Request.BodySize {
+			return fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, errDamaged)
+		}
 		return nil
 	}
 	value, closer, err := from.Get(appendTaskKey(nil, bodyPrefix, t.Key()))
@@ -148,7 +154,10 @@ func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Li
 		if err != nil {
 			return task.Listing{}, err
 		}
-		if page.Bodies {
+		switch {
+		case !page.Bodies:
+			t = t.WithoutBody()
+		case apart(t):
 			if t.Request.Body, err = getBody(view, t); err != nil {
 				return task.Listing{}, err
 			}

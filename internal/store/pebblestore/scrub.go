@@ -235,7 +235,7 @@ func belonging(from getter, key, value []byte) (bool, *task.Task, error) {
 	}
 	switch {
 	case bytes.HasPrefix(key, []byte(bodyPrefix)):
-		return t.Request.BodySize > 0, t, nil
+		return apart(t), t, nil
 	case bytes.HasPrefix(key, []byte(idemPrefix)):
 		return digest(t) != "" && bytes.Equal(key, appendIdemKey(nil, t.Namespace, digest(t))), t, nil
 	}

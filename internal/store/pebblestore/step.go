@@ -18,15 +18,23 @@ func (c *committer) step(r *request, st *step) (store.Reply, error) {
 	if reused, err := c.reusesKey(r, st); err != nil || reused {
 		return store.Reply{Err: task.ErrIdempotencyReuse}, err
 	}
-	old, err := c.load(r, st.key)
+	old, inline, err := c.load(r, st.key)
 	if err != nil {
 		return store.Reply{}, err
 	}
 	facts := task.Facts{Policy: c.policyOf(old)}
+	var body []byte
+	var known bool
+	if st.kind == claim || st.kind == fire { // before put removes it from the cache
+		body, known = c.knownBody(old, inline)
+	}
 	if st.kind == fire && old != nil {
-		if old, err = c.withBody(old); err != nil {
-			return store.Reply{}, err
+		if !known {
+			if body, err = getBody(c.db, old); err != nil {
+				return store.Reply{}, err
+			}
 		}
+		old = withBody(old, body)
 		facts.Unfinished, facts.Quota = c.counters.unfinished(st.key), c.quota(st.key.Namespace)
 	}
 	result, refusal := st.transition.Apply(r.now, old, facts)
@@ -42,7 +50,7 @@ func (c *committer) step(r *request, st *step) (store.Reply, error) {
 	c.newest.Spare(old, result)
 	reply := store.Reply{Result: result, Err: refusal}
 	if result.Task != old {
-		if err := c.put(r, old, result.Task, c.mustSync(st, result.Task, refusal)); err != nil {
+		if err := c.put(r, old, inline, result.Task, c.mustSync(st, result.Task, refusal)); err != nil {
 			return store.Reply{}, err
 		}
 	}
@@ -57,18 +65,21 @@ func (c *committer) step(r *request, st *step) (store.Reply, error) {
 		}
 	}
 	if st.kind == claim && refusal == nil {
-		reply.Task, err = c.withBody(result.Task)
+		if !known {
+			body, err = getBody(c.db, result.Task)
+		}
+		reply.Task = withBody(result.Task, body)
 	}
 	return reply, err
 }
 
 // spawn creates t unless its name is in use.
 func (c *committer) spawn(r *request, t *task.Task) error {
-	old, err := c.load(r, t.Key())
+	old, _, err := c.load(r, t.Key())
 	if err != nil || old != nil {
 		return err
 	}
-	return c.put(r, nil, t, true)
+	return c.put(r, nil, nil, t, true)
 }
 
 // policyOf returns the retention of t's queue; t can be nil.
@@ -125,28 +136,42 @@ func (c *committer) mustSync(st *step, t *task.Task, refusal error) bool {
 	return true
 }
 
-// load returns the record of key after the steps before, or nil if there is
-// none.
-func (c *committer) load(r *request, key task.Key) (*task.Task, error) {
+// load returns the record of key after the steps before, without its body, and
+// the body if it is a part of the record. Both are nil if there is none.
+func (c *committer) load(r *request, key task.Key) (t *task.Task, inline []byte, err error) {
 	if got, ok := c.recent[key]; ok {
 		r.wait = max(r.wait, got.dirty)
-		return got.record, nil
+		return got.record, got.body, nil
 	}
-	return getRecord(c.db, key)
+	t, ok, err := c.cache.record(key)
+	if !ok {
+		t, err = getRecord(c.db, key)
+	}
+	if err != nil || t == nil {
+		return nil, nil, err
+	}
+	inline, t.Request.Body = t.Request.Body, nil
+	return t, inline, nil
 }
 
-// withBody returns t with its body after the steps before.
-func (c *committer) withBody(t *task.Task) (*task.Task, error) {
-	loaded := *t
-	body, ok := c.bodies[t.Key()]
-	if !ok {
-		var err error
-		if body, err = getBody(c.db, t); err != nil {
-			return nil, err
-		}
+// knownBody returns the body of t, which can be nil, if the tables need not be
+// read for it. inline is the body in its record.
+func (c *committer) knownBody(t *task.Task, inline []byte) (body []byte, ok bool) {
+	if t == nil || t.Request.BodySize == len(inline) {
+		return inline, true
 	}
+	if body, ok := c.bodies[t.Key()]; ok {
+		return body, true
+	}
+	_, body, ok = c.cache.find(t.Key())
+	return bytes.Clone(body), ok
+}
+
+// withBody returns t with a body.
+func withBody(t *task.Task, body []byte) *task.Task {
+	loaded := *t
 	loaded.Request.Body = body
-	return &loaded, nil
+	return &loaded
 }
 
 // reusesKey reports whether the step has an Idempotency-Key that created a task
@@ -182,17 +207,29 @@ func (c *committer) keyOwner(k idemKey) (string, error) {
 }
 
 // put writes the difference between old, which can be nil, and t into the
-// batch.
-func (c *committer) put(r *request, old, t *task.Task, mustSync bool) error {
-	b, key := c.open(), t.Key()
-	c.note(r, key, t.WithoutBody(), mustSync)
+// batch. was is the body in the record of old. If t has a body and does not carry
+// it, the body stays as it was.
+func (c *committer) put(r *request, old *task.Task, was []byte, t *task.Task, mustSync bool) error {
+	b, key, body := c.open(), t.Key(), t.Request.Body
+	if body == nil && t.Request.BodySize > 0 {
+		body = was
+	}
+	c.value = codec.AppendRecord(c.value[:0], t)
+	var inside, outside []byte
+	if len(body) <= c.config.inlineBody {
+		inside = body
+		c.value = codec.AppendBody(c.value, body)
+	} else {
+		outside = body
+	}
+	c.cache.note(r.now, t, c.value, outside, len(body) == t.Request.BodySize)
+	c.note(r, key, t.WithoutBody(), inside, mustSync)
 	c.counters.move(old, t)
 	c.recount.move(key, old, t)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
-	c.value = codec.AppendRecord(c.value[:0], t)
 	return errors.Join(
 		b.Set(c.newKey, c.value, nil),
-		c.putBody(b, old, t),
+		c.putBody(b, old != nil && old.Request.BodySize > len(was), t, body),
 		c.putIdempotency(b, old, t),
 		c.putIndex(b, old, t),
 	)
@@ -206,13 +243,13 @@ func (c *committer) open() *pebble.Batch {
 	return c.filling.batch
 }
 
-// note keeps a changed record for the later steps.
-func (c *committer) note(r *request, key task.Key, record *task.Task, mustSync bool) {
+// note keeps a changed record for the later steps, with the body in it.
+func (c *committer) note(r *request, key task.Key, record *task.Task, body []byte, mustSync bool) {
 	dirty := c.recent[key].dirty
 	if mustSync {
 		dirty = c.touch(r)
 	}
-	c.recent[key] = recent{record: record, dirty: dirty}
+	c.recent[key] = recent{record: record, body: body, dirty: dirty}
 	c.filling.keys = append(c.filling.keys, key)
 }
 
@@ -224,19 +261,20 @@ func (c *committer) touch(r *request) uint64 {
 	return r.wait
 }
 
-// putBody stores the body of t if t carries it, and removes an old body. If t
-// has a body but does not carry it, the body is already stored.
-func (c *committer) putBody(b *pebble.Batch, old, t *task.Task) error {
+// putBody stores a large body of t, and removes one that is no longer needed.
+// apart reports whether there is a body outside the old record. body is nil if
+// that is the body of t.
+func (c *committer) putBody(b *pebble.Batch, apart bool, t *task.Task, body []byte) error {
 	switch {
-	case t.Request.BodySize > 0 && t.Request.Body != nil:
-		c.bodies[t.Key()] = t.Request.Body
+	case len(body) > c.config.inlineBody:
+		c.bodies[t.Key()] = body
 		c.newKey = appendTaskKey(c.newKey[:0], bodyPrefix, t.Key())
-		op := b.SetDeferred(len(c.newKey), 1+len(t.Request.Body))
+		op := b.SetDeferred(len(c.newKey), 1+len(body))
 		copy(op.Key, c.newKey)
 		op.Value[0] = codec.Format
-		copy(op.Value[1:], t.Request.Body)
+		copy(op.Value[1:], body)
 		return op.Finish()
-	case t.Request.BodySize == 0 && old != nil && old.Request.BodySize > 0:
+	case apart && len(body) == t.Request.BodySize:
 		delete(c.bodies, t.Key())
 		c.newKey = appendTaskKey(c.newKey[:0], bodyPrefix, t.Key())
 		return b.Delete(c.newKey, nil)

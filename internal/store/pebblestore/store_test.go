@@ -15,11 +15,20 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestStore(t *testing.T) { storetest.Run(t, openEmpty) }
+func TestStore(t *testing.T) {
+	storetest.Run(t, openEmpty)
+	t.Run("bodies apart", func(t *testing.T) { storetest.Run(t, openApart) })
+}
 
 // An orderly stop loses nothing. A kill loses the part that the log's writer
 // had not written, and a power loss loses unsynced data: claims, in both cases.
-func TestStoreEqualsTheReference(t *testing.T) {
+func TestStoreEqualsTheReference(t *testing.T) { equalsReference(t, openEmpty) }
+
+// Before a restart most bodies are apart from their records, as in format 3.
+func TestAStoreWithBodiesApartEqualsTheReference(t *testing.T) { equalsReference(t, openApart) }
+
+func equalsReference(t *testing.T, openEmpty func(*testing.T) store.Store) {
+	t.Helper()
 	storetest.Differential(t, storetest.Subject{
 		Open: openEmpty,
 		Reference: func(now task.Millis, c storetest.Contents) store.Store {
@@ -48,6 +57,11 @@ func reopen(end func(*vfs.MemFS, *Store) (*vfs.MemFS, error)) func(*testing.T, s
 
 // openEmpty opens a new store in memory.
 func openEmpty(t *testing.T) store.Store { return open(t, vfs.NewCrashableMem(), Config{}) }
+
+// openApart opens a new store whose records have only very small bodies.
+func openApart(t *testing.T) store.Store {
+	return open(t, vfs.NewCrashableMem(), Config{inlineBody: 8})
+}
 
 // open opens the store in fs.
 func open(t testing.TB, fs vfs.FS, c Config) *Store {

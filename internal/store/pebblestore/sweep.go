@@ -81,7 +81,8 @@ func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err
 // remove removes a task, except for its index entry.
 func (c *committer) remove(r *request, key task.Key, k endedEntry) error {
 	b := c.open()
-	c.note(r, key, nil, true)
+	c.note(r, key, nil, nil, true)
+	c.cache.drop(key)
 	old := k.task(key)
 	c.counters.move(old, nil)
 	c.recount.move(key, old, nil)

@@ -131,12 +131,68 @@ func TestAPowerLossDuringAnUpgradeLosesNothing(t *testing.T) {
 	}
 }
 
+func TestAnUpgradeFromFormat3KeepsEachBody(t *testing.T) {
+	disk := vfs.NewMem()
+	s := open(t, disk, Config{Now: clock, inlineBody: 1})
+	for _, name := range []string{"get", "list", "claim", "retry", "patch", "replace", "cancel"} {
+		mustApply(t, s, []task.Change{task.Create{Spec: newSpec(name, benchStart)}})
+	}
+	withSchedule(t, s)
+	want := all(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := pebble.Open("data", &pebble.Options{FS: disk, FormatMajorVersion: pebbleFormat, Logger: discard{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Set(formatKey, []byte{3}, pebble.Sync), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	writeAll(t, disk, "data/"+markerFile, fmt.Appendf(nil, markerText, 3, 3))
+
+	s = open(t, disk, Config{Now: clock})
+	wantHealthy(t, s)
+	if d := cmp.Diff(want, all(t, s)); d != "" {
+		t.Error(d)
+	}
+	body := newSpec("x", benchStart).Request.Body
+	fail := task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: benchStart}
+	for range 2 { // the first settlement of "retry" is a failure
+		replies, err := s.Claim(t.Context(), benchStart+600_000, []task.Claim{
+			{Key: clientKey("retry"), Lane: taskOf(newSpec("retry", benchStart)).Lane(), Token: "t", Until: benchStart + 700_000},
+		})
+		mustReplies(t, replies, err)
+		if got := replies[0].Task.Request.Body; !bytes.Equal(got, body) {
+			t.Errorf("the claimed body is %q", got)
+		}
+		replies, err = s.Settle(t.Context(), benchStart+1000, []task.Settlement{{Key: clientKey("retry"), Token: "t", Outcome: fail}})
+		mustReplies(t, replies, err)
+	}
+	high, other := task.High, newSpec("replace", benchStart)
+	other.Request.Body = []byte(`"other"`)
+	other.Request.BodySize = len(other.Request.Body)
+	mustApply(t, s, []task.Change{
+		task.Patch{Key: clientKey("patch"), Priority: &high}, task.Replace{Spec: other}, task.Cancel{Key: clientKey("cancel")},
+	})
+	for name, want := range map[string][]byte{"patch": body, "replace": other.Request.Body, "retry": body, "cancel": nil} {
+		if got, err := s.Get(t.Context(), clientKey(name)); err != nil || !bytes.Equal(got.Request.Body, want) {
+			t.Errorf("%s: the body is %q, want %q (%v)", name, got.Request.Body, want, err)
+		}
+	}
+	reply, err := fireOne(t.Context(), s, benchStart+10_000, "nightly")
+	if err != nil || !bytes.Equal(reply.Spawned.Request.Body, body) {
+		t.Errorf("the schedule fired %+v (%v)", reply.Spawned, err)
+	}
+	wantHealthy(t, s)
+}
+
 func TestAnOlderVersionIsRefusedBeforeAnythingIsChanged(t *testing.T) {
 	disk := vfs.NewMem()
 	if err := open(t, disk, Config{}).Close(); err != nil {
 		t.Fatal(err)
 	}
-	if text := readAll(t, disk, "data/"+markerFile); !bytes.Contains(text, []byte("oldest-reader 3\n")) {
+	if text := readAll(t, disk, "data/"+markerFile); !bytes.Contains(text, []byte("oldest-reader 4\n")) {
 		t.Errorf("the marker: %s", text)
 	}
 }
