@@ -74,6 +74,9 @@ func requestTooLarge(limit int) error {
 }
 
 func checkMediaType(r *http.Request, types []string) error {
+	if given := r.Header["Content-Type"]; len(given) == 1 && given[0] == "application/json" {
+		return checkEncoding(r)
+	}
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if charset := params["charset"]; err != nil || charset != "" && !strings.EqualFold(charset, "utf-8") {
 		mediaType = ""

@@ -10,6 +10,14 @@ import (
 // ScheduleInput stays byte for byte as it is, while encoding/json would remove
 // its white space. Encode does not escape characters for HTML.
 func Encode(buf *bytes.Buffer, v any) error {
+	switch v := v.(type) {
+	case Task:
+		buf.Write(v.appendTo(buf.AvailableBuffer()))
+		return nil
+	case TaskInput:
+		buf.Write(v.appendTo(buf.AvailableBuffer()))
+		return nil
+	}
 	body := bodyOf(v)
 	if body != nil {
 		v = withBody(v, placeholder)
@@ -43,10 +51,6 @@ var placeholder, placed = json.RawMessage("0"), []byte(`"body":0`)
 
 func bodyOf(v any) json.RawMessage {
 	switch v := v.(type) {
-	case Task:
-		return v.HTTP.Body
-	case TaskInput:
-		return v.HTTP.Body
 	case Schedule:
 		return v.Task.HTTP.Body
 	case ScheduleInput:
@@ -58,12 +62,6 @@ func bodyOf(v any) json.RawMessage {
 // withBody returns v with another body. v must have one.
 func withBody(v any, body json.RawMessage) any {
 	switch v := v.(type) {
-	case Task:
-		v.HTTP.Body = body
-		return v
-	case TaskInput:
-		v.HTTP.Body = body
-		return v
 	case Schedule:
 		v.Task.HTTP.Body = body
 		return v

@@ -1,0 +1,213 @@
+package wire
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// object writes the members of a JSON object in the form of Encode. The replies
+// to creates and the lists of tasks are its users: encoding/json takes several
+// times as long for such a struct, because most of its fields are absent.
+type object struct {
+	b     []byte
+	first bool
+}
+
+func beginObject(b []byte) object { return object{append(b, '{'), true} }
+
+func (o *object) end() []byte { return append(o.b, '}') }
+
+func (o *object) key(name string) {
+	if !o.first {
+		o.b = append(o.b, ',')
+	}
+	o.first = false
+	o.b = append(append(append(o.b, '"'), name...), '"', ':')
+}
+
+func (o *object) text(name, value string) {
+	o.key(name)
+	o.b = appendText(o.b, value)
+}
+
+// optional writes a string unless it is empty.
+func (o *object) optional(name, value string) {
+	if value != "" {
+		o.text(name, value)
+	}
+}
+
+func (o *object) optionalText(name string, value *string) {
+	if value != nil {
+		o.text(name, *value)
+	}
+}
+
+func (o *object) integer(name string, value int64) {
+	o.key(name)
+	o.b = strconv.AppendInt(o.b, value, 10)
+}
+
+func (o *object) optionalInteger(name string, value int) {
+	if value != 0 {
+		o.integer(name, int64(value))
+	}
+}
+
+// flag writes true, or nothing.
+func (o *object) flag(name string, value bool) {
+	if value {
+		o.key(name)
+		o.b = append(o.b, "true"...)
+	}
+}
+
+// texts writes a map with sorted keys, unless it is empty.
+func (o *object) texts(name string, m map[string]string) {
+	if len(m) == 0 {
+		return
+	}
+	o.key(name)
+	inner := beginObject(o.b)
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if !inner.first {
+			inner.b = append(inner.b, ',')
+		}
+		inner.first = false
+		inner.b = append(appendText(inner.b, k), ':')
+		inner.b = appendText(inner.b, m[k])
+	}
+	o.b = inner.end()
+}
+
+// appendText appends s as a JSON string. Characters that are special in HTML stay
+// as they are.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return appendEscaped(b, s)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+// appendEscaped is appendText for a string that encoding/json must escape.
+func appendEscaped(b []byte, s string) []byte {
+	w := appender{b}
+	enc := json.NewEncoder(&w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s)               // encoding a string cannot fail
+	return w.b[:len(w.b)-len("\n")] // of the encoder
+}
+
+// appender is a writer that appends.
+type appender struct{ b []byte }
+
+func (w *appender) Write(p []byte) (int, error) {
+	w.b = append(w.b, p...)
+	return len(p), nil
+}
+
+func (t *Task) appendTo(b []byte) []byte {
+	o := beginObject(b)
+	t.TaskInput.members(&o)
+	o.text("id", t.ID)
+	o.text("state", t.State)
+	o.optional("held_by", t.HeldBy)
+	o.optional("reason", t.Reason)
+	o.text("due_at", t.DueAt)
+	o.optional("next_at", t.NextAt)
+	o.key("version")
+	o.b = strconv.AppendUint(o.b, t.Version, 10)
+	o.text("created_at", t.CreatedAt)
+	o.optional("finished_at", t.FinishedAt)
+	o.flag("cancel_requested", t.CancelRequested)
+	o.flag("under_way", t.UnderWay)
+	o.flag("already", t.Already)
+	o.optionalInteger("body_size", t.BodySize)
+	o.optionalInteger("reclaims", t.Reclaims)
+	o.optional("schedule", t.Schedule)
+	o.optional("instant", t.Instant)
+	o.key("attempts")
+	o.b = appendAttempts(o.b, t.Attempts)
+	o.optional("durability", t.Durability)
+	return o.end()
+}
+
+func (in *TaskInput) appendTo(b []byte) []byte {
+	o := beginObject(b)
+	in.members(&o)
+	return o.end()
+}
+
+func (in *TaskInput) members(o *object) {
+	o.optional("name", in.Name)
+	o.optional("queue", in.Queue)
+	o.optional("at", in.At)
+	o.optional("delay", in.Delay)
+	o.key("http")
+	o.b = in.HTTP.appendTo(o.b)
+	o.optional("timeout", in.Timeout)
+	o.optional("expire_after", in.ExpireAfter)
+	o.optional("priority", in.Priority)
+	o.texts("labels", in.Labels)
+	if in.Retry != nil {
+		o.key("retry")
+		o.b = in.Retry.appendTo(o.b)
+	}
+	o.optionalText("on_dead", in.OnDead)
+	o.optional("traceparent", in.Traceparent)
+	o.optional("first_attempt_at", in.FirstAttemptAt)
+}
+
+// appendTo appends h. The body stays byte for byte as it is.
+func (h *HTTPInput) appendTo(b []byte) []byte {
+	o := beginObject(b)
+	o.text("url", h.URL)
+	o.optional("method", h.Method)
+	o.texts("headers", h.Headers)
+	if len(h.Body) > 0 {
+		o.key("body")
+		o.b = append(o.b, h.Body...)
+	}
+	o.optionalText("body_base64", h.BodyBase64)
+	return o.end()
+}
+
+func (r *Retry) appendTo(b []byte) []byte {
+	o := beginObject(b)
+	if r.MaxAttempts != nil {
+		o.integer("max_attempts", int64(*r.MaxAttempts))
+	}
+	o.optional("min_backoff", r.MinBackoff)
+	o.optional("max_backoff", r.MaxBackoff)
+	o.optional("max_age", r.MaxAge)
+	return o.end()
+}
+
+func appendAttempts(b []byte, all []Attempt) []byte {
+	if all == nil {
+		return append(b, "null"...)
+	}
+	b = append(b, '[')
+	for i := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		a := &all[i]
+		o := beginObject(b)
+		o.integer("number", int64(a.Number))
+		o.text("started_at", a.StartedAt)
+		o.integer("status", int64(a.Status))
+		o.optional("error", a.Error)
+		o.optional("reply", a.Reply)
+		o.key("latency_ms")
+		latency, _ := json.Marshal(a.LatencyMS) // a number of milliseconds is finite
+		o.b = append(o.b, latency...)
+		o.integer("late_ms", a.LateMS)
+		b = o.end()
+	}
+	return append(b, ']')
+}
