@@ -158,6 +158,10 @@ run: build ## build, then foliot serve with ARGS
 battery: ## drive the binary from outside: kill -9 under load, and count lost tasks
 	@$(GO) run ./test/battery $(ARGS)
 
+.PHONY: bench-compare
+bench-compare: ## the service of this tree and of REF in turn: rates, processor time, lateness, as ratios (8 minutes; ARGS='-pairs 5 creates')
+	@$(GO) run ./test/battery -compare '$(REF)' $(ARGS)
+
 .PHONY: battery-redis
 battery-redis: tooled ## nodes on Redis under kill -9, SIGSTOP, restarts and failovers, with a redis-server of the system (15 minutes; ARGS=-full: 3 hours)
 	@$(GO) run ./test/battery $(ARGS) redis

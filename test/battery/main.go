@@ -108,7 +108,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "battery:", err)
 		return 1
 	}
-	failed, err := runAll(ctx, chosen, opts, dir, stdout)
+	var failed int
+	if opts.Compare != "" {
+		err = compare(ctx, chosen, opts, dir, stdout)
+	} else {
+		failed, err = runAll(ctx, chosen, opts, dir, stdout)
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "battery:", err)
 	}
@@ -146,23 +151,29 @@ func runAll(ctx context.Context, chosen []scenario, opts harness.Options, dir st
 	}
 	fmt.Fprintf(stdout, "seed %d\n", opts.Seed)
 	for _, s := range chosen {
-		t := &harness.Run{Options: opts, Dir: filepath.Join(dir, s.name), Out: stdout, Rand: rand.New(rand.NewPCG(opts.Seed, 0))}
-		if err := os.Mkdir(t.Dir, 0o700); err != nil {
+		ok, _, err := runOne(ctx, s, opts, filepath.Join(dir, s.name), stdout)
+		if err != nil {
 			return failed, err
 		}
-		fmt.Fprintf(stdout, "\n%s: %s\n", s.name, s.what)
-		syscall.Sync() // earlier writes, such as a compiler's, must not delay the measured syncs
-		began := time.Now()
-		if err := t.Try(func() { s.run(ctx, t) }); err != nil {
-			t.Must(false, "the run ended early: %v", err)
-		}
-		fmt.Fprintf(stdout, "  %s in %.1f s\n", t.Result(), time.Since(began).Seconds())
-		if t.Failed {
+		if !ok {
 			failed++
-		}
-		if ctx.Err() != nil {
-			return failed, ctx.Err()
 		}
 	}
 	return failed, nil
+}
+
+// runOne carries one scenario out. An error is the battery's own.
+func runOne(ctx context.Context, s scenario, opts harness.Options, dir string, stdout io.Writer) (ok bool, figures []harness.Figure, err error) {
+	t := &harness.Run{Options: opts, Dir: dir, Out: stdout, Rand: rand.New(rand.NewPCG(opts.Seed, 0))}
+	if err := os.Mkdir(t.Dir, 0o700); err != nil {
+		return false, nil, err
+	}
+	fmt.Fprintf(stdout, "\n%s: %s\n", s.name, s.what)
+	syscall.Sync() // earlier writes, such as a compiler's, must not delay the measured syncs
+	began := time.Now()
+	if err := t.Try(func() { s.run(ctx, t) }); err != nil {
+		t.Must(false, "the run ended early: %v", err)
+	}
+	fmt.Fprintf(stdout, "  %s in %.1f s\n", t.Result(), time.Since(began).Seconds())
+	return !t.Failed, t.Figures, ctx.Err()
 }

@@ -47,7 +47,9 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	flags.IntVar(&opts.ClusterFailovers, "cluster-failovers", 2, "failover-cluster: the same")
 	flags.Uint64Var(&opts.Seed, "seed", uint64(time.Now().UnixNano()), "of the random moments (default: another one each time)")
 	flags.BoolVar(&opts.Keep, "keep", false, "keep logs and data")
-	flags.BoolVar(&opts.Profile, "profile", false, "throughput, namespaces: show where the server's time goes (not with -foliot)")
+	flags.BoolVar(&opts.Profile, "profile", false, "creates, throughput, namespaces: show where the server's time goes (not with -foliot)")
+	flags.StringVar(&opts.Compare, "compare", "", "run the scenarios with the binary of this `commit` and of this tree in turn, and print the ratios of their results (default scenarios: creates million throughput steady)")
+	flags.IntVar(&opts.Pairs, "pairs", 3, "compare: how many runs of each binary")
 	full := flags.Bool("full", false, "the sizes that are promised, unless a flag sets another one: minutes, and hours for kill")
 	flags.Usage = func() {
 		fmt.Fprintf(stderr, "Usage: battery [flags] [scenario ...]\n\nDrives the foliot binary from outside. Without names all of these run:\n\n")
@@ -75,10 +77,13 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	if _, err := namespaces.Choose(opts.Attacks); err != nil {
 		return nil, err
 	}
-	if flags.NArg() == 0 {
-		return scenarios, nil
+	switch {
+	case flags.NArg() > 0:
+		return choose(flags.Args())
+	case opts.Compare != "":
+		return choose(compared)
 	}
-	return choose(flags.Args())
+	return scenarios, nil
 }
 
 // redisGroup is the name that stands for all scenarios on Redis.
@@ -135,7 +140,7 @@ func checkOptions(o *harness.Options) error {
 	for name, size := range map[string]int{
 		"kills": o.Kills, "tasks": o.Tasks, "stuck": o.Stuck, "hosts": o.Hosts, "herd": o.Herd / 5,
 		"drained": o.Drained, "backlog": o.Backlog, "overdue": o.Overdue, "rivals": o.Rivals / 5000, "rival-schedules": o.RivalCron, "ticks": o.Ticks, "fills": o.Fills, "schedules": o.Schedules, "deaths": o.Deaths, "zombies": o.Zombies, "deploys": o.Deploys,
-		"failovers": o.Failovers, "cluster-failovers": o.ClusterFailovers, "redis-kills": o.RedisKills, "slot-moves": o.SlotMoves,
+		"failovers": o.Failovers, "cluster-failovers": o.ClusterFailovers, "redis-kills": o.RedisKills, "slot-moves": o.SlotMoves, "pairs": o.Pairs,
 	} {
 		if size < 1 {
 			return fmt.Errorf("-%s is too small", name)

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -21,9 +22,25 @@ func Build(ctx context.Context, dir string, profiled bool) (string, error) {
 		}
 		args = append(args, "-overlay", list)
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, serverPackage)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the binary: %w\n%s", err, out)
+	return path, command(ctx, "", "go", append(args, serverPackage)...)
+}
+
+// BuildAt compiles the binary of another commit into dir.
+func BuildAt(ctx context.Context, dir, commit string) (string, error) {
+	tree, path := filepath.Join(dir, "tree"), filepath.Join(dir, "foliot-"+filepath.Base(commit))
+	if err := command(ctx, "", "git", "worktree", "add", "--quiet", "--detach", tree, commit); err != nil {
+		return "", err
 	}
-	return path, nil
+	err := command(ctx, tree, "go", "build", "-buildvcs=false", "-o", path, "./cmd/foliot")
+	return path, errors.Join(err, command(context.WithoutCancel(ctx), "", "git", "worktree", "remove", "--force", tree))
+}
+
+// command runs a program in dir.
+func command(ctx context.Context, dir, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", name, args[0], err, out)
+	}
+	return nil
 }

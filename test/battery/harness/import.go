@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -72,7 +73,12 @@ func WriteInputs(path string, count int, of func(i int) wire.TaskInput) error {
 // ImportFile runs foliot import and returns its report, with the time measured here.
 func (st *Environment) ImportFile(ctx context.Context, file string) (created int, seconds float64) {
 	var reply struct{ Created int }
-	began := time.Now()
+	began, before := time.Now(), OK(system.CPUOf(st.Server.PID()))
 	Check(st.RunFoliot(ctx, &reply, "import", file, "--server", st.Server.URL()))
-	return reply.Created, time.Since(began).Seconds()
+	seconds = time.Since(began).Seconds()
+	if n := float64(reply.Created); n > 0 {
+		st.Run.Measured("import", "a second", n/seconds)
+		st.Run.Measured("import, server", "us each", float64((OK(system.CPUOf(st.Server.PID()))-before).Microseconds())/n)
+	}
+	return reply.Created, seconds
 }

@@ -40,6 +40,9 @@ type Options struct {
 	Failovers, ClusterFailovers int // failover, failover-*
 	RedisKills, SlotMoves       int // rediskill, slots
 
+	Compare string // a commit
+	Pairs   int    // of runs, with Compare
+
 	Seed    uint64
 	Keep    bool
 	Profile bool

@@ -27,6 +27,7 @@ type Run struct {
 	Out     io.Writer
 	Rand    *rand.Rand
 	Failed  bool
+	Figures []Figure // the measured results, in their order
 
 	cleanups []func() // of the current part
 }
@@ -141,6 +142,19 @@ func (t *Run) Part(name string, part func()) {
 // Note prints a number that nothing depends on.
 func (t *Run) Note(format string, args ...any) {
 	fmt.Fprintf(t.Out, "       "+format+"\n", args...)
+}
+
+// Figure is one measured result, for comparisons of two binaries.
+type Figure struct {
+	Name  string
+	Unit  string
+	Value float64
+}
+
+// Measured prints a result and keeps it.
+func (t *Run) Measured(name, unit string, value float64) {
+	t.Figures = append(t.Figures, Figure{name, unit, value})
+	t.Note("%s: %.4g %s", name, value, unit)
 }
 
 // Must prints a number and whether it is as promised.

@@ -25,5 +25,6 @@ func Steady(ctx context.Context, t *harness.Run) {
 	t.Must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
 	t.Lateness("of a process that only sleeps, in that time", idle)
 	p99 := t.Lateness("of all", v.Late)
+	t.Measured("lateness, p99", "ms", float64(p99.Microseconds())/1000)
 	t.Must(p99 <= 10*time.Millisecond, "lateness p99 %s, at most 10 ms", verify.Millis(p99))
 }

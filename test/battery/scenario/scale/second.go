@@ -60,10 +60,12 @@ func concludeHerd(st *harness.Environment, herd verify.Numbered, fast *receiver.
 	st.StopWith(fast)
 	t := st.Run
 	v := t.JudgeNumbered(herd, fast.Path)
-	t.Note("drained in %.1f s, %.0f deliveries a second", v.Last.Sub(v.First).Seconds(), v.Rate)
+	t.Note("drained in %.1f s", v.Last.Sub(v.First).Seconds())
+	t.Measured("herd", "a second", v.Rate)
 	t.Note("memory: %v", seen)
 	t.Note("the bystanders:")
 	beside := st.Judge()
 	p99 := t.Lateness("of the bystanders", beside.Late)
+	t.Measured("bystanders' lateness, p99", "ms", float64(p99.Microseconds())/1000)
 	t.Must(p99 <= time.Second, "bystanders' p99 %s, at most 1 s", verify.Millis(p99))
 }

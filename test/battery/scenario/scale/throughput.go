@@ -86,7 +86,13 @@ func mustDrain(t *harness.Run, d drain, log string) float64 {
 	} else {
 		t.Must(d.counts.Signed == 0, "signed although there is no secret: %d", d.counts.Signed)
 	}
-	t.Note("%s: %.0f deliveries a second; processor time of each: %.1f us server, %.1f us receiver", d.tasks.Prefix, v.Rate, each(d.server, v.Arrived), each(d.receiver, v.Arrived))
+	kind := "deliveries"
+	if d.signed {
+		kind = "signed deliveries"
+	}
+	t.Measured(kind, "a second", v.Rate)
+	t.Measured(kind+", server", "us each", each(d.server, v.Arrived))
+	t.Note("%s: %.1f us receiver", d.tasks.Prefix, each(d.receiver, v.Arrived))
 	return v.Rate
 }
 
