@@ -213,7 +213,9 @@ func (c *conn) silent() bool {
 	case someToRead:
 		until = time.Now().Add(time.Millisecond)
 	}
-	if c.SetDeadline(until) != nil {
+	// TLS may have to write as well. If that failed, the connection could not be
+	// used any more.
+	if c.SetReadDeadline(until) != nil || c.SetWriteDeadline(time.Now().Add(writeWait)) != nil {
 		return false
 	}
 	n, err := c.Conn.Read(make([]byte, 1))
