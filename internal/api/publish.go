@@ -134,7 +134,7 @@ func (s *Server) publishedBody(w http.ResponseWriter, r *request, q *task.Reques
 		}
 		return err
 	}
-	q.Body, q.BodySize = buf.Bytes(), buf.Len()
+	q.Body, q.BodySize = bytes.Clone(buf.Bytes()), buf.Len() // the buffer is larger
 	switch mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); {
 	case buf.Len() == 0:
 		q.Body, q.BodyKind = nil, task.NoBody

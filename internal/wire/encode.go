@@ -19,7 +19,7 @@ func Encode(buf *bytes.Buffer, v any) error {
 		return nil
 	}
 	body := bodyOf(v)
-	if body != nil {
+	if len(body) > 0 {
 		v = withBody(v, placeholder)
 	}
 	start := buf.Len()
@@ -29,7 +29,7 @@ func Encode(buf *bytes.Buffer, v any) error {
 		return err
 	}
 	buf.Truncate(buf.Len() - 1) // remove the final newline of the encoder
-	if body == nil {
+	if len(body) == 0 {
 		return nil
 	}
 	at := bytes.Index(buf.Bytes()[start:], placed)

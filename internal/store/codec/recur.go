@@ -131,7 +131,7 @@ func recurField(r *task.Recurrence) func(field) error {
 func setRecurLife(r *task.Recurrence, f field) error {
 	switch f.num {
 	case recurQueue:
-		r.Queue = f.text()
+		r.Queue = string(f.bytes) // as that of a task
 	case recurPriority:
 		r.Priority = task.Priority(f.number)
 	case recurPaused:

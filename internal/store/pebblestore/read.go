@@ -156,6 +156,7 @@ func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Li
 		}
 		switch {
 		case !page.Bodies:
+			weight += len(t.Request.Body) // the texts of t are parts of the whole record
 			t = t.WithoutBody()
 		case apart(t):
 			if t.Request.Body, err = getBody(view, t); err != nil {
