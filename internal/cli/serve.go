@@ -52,8 +52,8 @@ func (c *serveCmd) Run(ctx context.Context, con *console.Console, parsed *kong.C
 		con.Notef("%s", note)
 	}
 	log := redact.NewLogger(con.Err, c.LogFormat, c.LogLevel)
-	// Messages of net/http about receivers go through log too, at debug level.
-	// Otherwise they would fill the log.
+	// Messages of libraries go through log too, at debug level. Otherwise they would
+	// break its format.
 	slog.SetLogLoggerLevel(slog.LevelDebug)
 	slog.SetDefault(log)
 	s, err := server.Open(ctx, cfg, log)
