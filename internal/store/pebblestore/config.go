@@ -50,7 +50,8 @@ type Config struct {
 
 	// MemTableSize is how many bytes of changes are kept in memory before they
 	// are written to a table. Up to three times as much is in use under load,
-	// and is read at a restart after a crash. Default: 32 MiB.
+	// and is read at a restart after a crash. Default: 32 MiB, or less on a small
+	// disk: see memTableSize.
 	MemTableSize uint64
 
 	// CacheSize is how many bytes of tables are kept in memory, besides the changes
@@ -82,9 +83,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-	if c.MemTableSize == 0 {
-		c.MemTableSize = 32 << 20
 	}
 	if c.CacheSize == 0 {
 		c.CacheSize = 32 << 20

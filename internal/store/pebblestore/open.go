@@ -32,6 +32,9 @@ func Open(dir string, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if config.MemTableSize == 0 {
+		config.MemTableSize = memTableSize(spaceOf(config.FS, dir))
+	}
 	s := &Store{
 		dir: dir, config: config, lock: lock,
 		failed:        make(chan struct{}),

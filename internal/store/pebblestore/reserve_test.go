@@ -104,3 +104,17 @@ func TestTheReserveOfALargeDiskIsTenGiB(t *testing.T) {
 		t.Error("a file system that does not say how full it is refuses nothing")
 	}
 }
+
+// A store that accepts no new tasks must still be able to write what it has in
+// memory. Each changes' table needs its size twice: in its log and in its file.
+func TestChangesInMemoryFitIntoHalfOfTheReserve(t *testing.T) {
+	for _, total := range []uint64{320 << 20, 1 << 30, 8 << 30, 1 << 40} {
+		space := Space{Total: total}
+		if size := int64(memTableSize(space, nil)); 2*2*size > space.Reserve()/2 {
+			t.Errorf("a disk of %d MiB: two tables of %d MiB, and the reserve is %d MiB", total>>20, size>>20, space.Reserve()>>20)
+		}
+	}
+	if size := memTableSize(Space{}, errors.New("unknown")); size != 32<<20 {
+		t.Errorf("a file system that does not report its size: %d", size)
+	}
+}

@@ -32,3 +32,15 @@ func spaceOf(fs vfs.FS, dir string) (Space, error) {
 	}
 	return Space{Free: u.AvailBytes, Total: u.TotalBytes}, nil
 }
+
+// memTableSize returns the default of Config.MemTableSize for a file system with
+// the space s. Changes in memory need room on the disk: twice in logs and twice
+// in new tables. Half of the reserve is for them, because a store that accepts
+// no new tasks must still be able to write its tables.
+func memTableSize(s Space, err error) uint64 {
+	const least, most = 2 << 20, 32 << 20
+	if err != nil || s.Total == 0 {
+		return most
+	}
+	return uint64(min(max(s.Reserve()/8, least), most))
+}
