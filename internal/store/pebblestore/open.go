@@ -188,7 +188,7 @@ func (s *Store) options(cache *pebble.Cache) *pebble.Options {
 		Cache:                       cache,
 		FormatMajorVersion:          pebbleFormat,
 		MemTableSize:                s.config.MemTableSize,
-		MemTableStopWritesThreshold: 3,
+		MemTableStopWritesThreshold: memTables,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       24,
 		LBaseMaxBytes:               64 << 20,

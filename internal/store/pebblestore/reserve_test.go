@@ -106,12 +106,12 @@ func TestTheReserveOfALargeDiskIsTenGiB(t *testing.T) {
 }
 
 // A store that accepts no new tasks must still be able to write what it has in
-// memory. Each changes' table needs its size twice: in its log and in its file.
-func TestChangesInMemoryFitIntoHalfOfTheReserve(t *testing.T) {
-	for _, total := range []uint64{320 << 20, 1 << 30, 8 << 30, 1 << 40} {
+// memory. Each memtable needs its size twice: in its log and in its file.
+func TestChangesInMemoryFitIntoTheReserve(t *testing.T) {
+	for _, total := range []uint64{160 << 20, 320 << 20, 1 << 30, 8 << 30, 1 << 40} {
 		space := Space{Total: total}
-		if size := int64(memTableSize(space, nil)); 2*2*size > space.Reserve()/2 {
-			t.Errorf("a disk of %d MiB: two tables of %d MiB, and the reserve is %d MiB", total>>20, size>>20, space.Reserve()>>20)
+		if size := int64(memTableSize(space, nil)); 2*memTables*size > space.Reserve()*3/4 {
+			t.Errorf("a disk of %d MiB: %d memtables of %d MiB, and the reserve is %d MiB", total>>20, memTables, size>>20, space.Reserve()>>20)
 		}
 	}
 	if size := memTableSize(Space{}, errors.New("unknown")); size != 32<<20 {

@@ -33,14 +33,19 @@ func spaceOf(fs vfs.FS, dir string) (Space, error) {
 	return Space{Free: u.AvailBytes, Total: u.TotalBytes}, nil
 }
 
+// memTables is the largest number of memtables. Writes wait if there are as many.
+const memTables = 3
+
 // memTableSize returns the default of Config.MemTableSize for a file system with
-// the space s. Changes in memory need room on the disk: twice in logs and twice
-// in new tables. Half of the reserve is for them, because a store that accepts
-// no new tasks must still be able to write its tables.
+// the space s, or 32 MiB if err is not nil. A memtable needs its size on the
+// disk twice: in its log, and in the file that is written from it. All of them
+// together get at most three quarters of the reserve, because a store that
+// accepts no new tasks must still be able to write them. On disks below 160 MiB
+// they get more: a memtable has at least 2 MiB.
 func memTableSize(s Space, err error) uint64 {
 	const least, most = 2 << 20, 32 << 20
 	if err != nil || s.Total == 0 {
 		return most
 	}
-	return uint64(min(max(s.Reserve()/8, least), most))
+	return uint64(min(max(s.Reserve()*3/4/(2*memTables), least), most))
 }
