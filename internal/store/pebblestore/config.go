@@ -50,8 +50,8 @@ type Config struct {
 
 	// MemTableSize is how many bytes of changes are kept in memory before they
 	// are written to a table. Up to three times as much is in use under load,
-	// and is read at a restart after a crash. Default: 32 MiB, or less on a small
-	// disk: see memTableSize.
+	// and is read at a restart after a crash. Default: 32 MiB, and less on a disk
+	// below 2.5 GiB: see memTableSize.
 	MemTableSize uint64
 
 	// CacheSize is how many bytes of tables are kept in memory, besides the changes

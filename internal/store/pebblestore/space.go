@@ -33,15 +33,17 @@ func spaceOf(fs vfs.FS, dir string) (Space, error) {
 	return Space{Free: u.AvailBytes, Total: u.TotalBytes}, nil
 }
 
-// memTables is the largest number of memtables. Writes wait if there are as many.
+// memTables bounds the changes in memory, which Pebble keeps in memtables: writes
+// wait when the memtables together have the size of so many full ones.
 const memTables = 3
 
 // memTableSize returns the default of Config.MemTableSize for a file system with
 // the space s, or 32 MiB if err is not nil. A memtable needs its size on the
-// disk twice: in its log, and in the file that is written from it. All of them
-// together get at most three quarters of the reserve, because a store that
-// accepts no new tasks must still be able to write them. On disks below 160 MiB
-// they get more: a memtable has at least 2 MiB.
+// disk twice: in its log, and in the table that is written from it. For full
+// memtables this is at most three quarters of the reserve, so they can be written
+// when the store accepts no new tasks. The last quarter is for logs, which Pebble
+// makes somewhat larger than their memtables. A memtable has at least 2 MiB. So
+// on a disk below 160 MiB they need more than that, and the store can stop.
 func memTableSize(s Space, err error) uint64 {
 	const least, most = 2 << 20, 32 << 20
 	if err != nil || s.Total == 0 {
