@@ -144,14 +144,14 @@ func enterIndex(it *redisconn.Item, p Place) {
 	}
 	it.Write("ZADD", p.Key, redisconn.Score(p.Score), p.Member)
 	if p.Lane != "" {
-		it.Write("ZADD", it.Shard.Lanes, "LT", redisconn.Score(p.Score), p.Lane)
+		it.Write("LOWER", it.Shard.Lanes, redisconn.Score(p.Score), p.Lane)
 	}
 }
 
 // MoveCounts adds the change to the counts of the shard.
 func MoveCounts(it *redisconn.Item, old, t *task.Task) {
 	if line, change := task.Unfinished(old, t); change != 0 {
-		it.Write("HINCRBY", it.Shard.Counts, UnfinishedField(line), strconv.FormatInt(change, 10))
+		it.Write("COUNT", it.Shard.Counts, UnfinishedField(line), strconv.FormatInt(change, 10))
 	}
 	if old != nil && t != nil && old.Queue != t.Queue {
 		countTask(it, old, -1)
@@ -184,11 +184,11 @@ func countTask(it *redisconn.Item, t *task.Task, sign int64) {
 func addCounts(it *redisconn.Item, q task.QueueKey, diff task.Counts) {
 	for state, n := range diff.States {
 		if n != 0 {
-			it.Write("HINCRBY", it.Shard.Counts, CountField(q, strconv.Itoa(state)), strconv.FormatInt(n, 10))
+			it.Write("COUNT", it.Shard.Counts, CountField(q, strconv.Itoa(state)), strconv.FormatInt(n, 10))
 		}
 	}
 	if diff.Bytes != 0 {
-		it.Write("HINCRBY", it.Shard.Counts, CountField(q, "bytes"), strconv.FormatInt(diff.Bytes, 10))
+		it.Write("COUNT", it.Shard.Counts, CountField(q, "bytes"), strconv.FormatInt(diff.Bytes, 10))
 	}
 }
 

@@ -115,9 +115,31 @@ func (l *pipeline) next() []*write {
 
 // scriptRun is one run of a script for several writes.
 type scriptRun struct {
-	script *Script
-	writes []*write
-	items  int
+	script  *Script
+	writes  []*write
+	items   int
+	records map[string]struct{} // the records of the items: each item of a run has another one
+}
+
+// takes reports whether the items of w can share the run with those that it
+// has.
+func (p *scriptRun) takes(w *write) bool {
+	if p == nil || len(w.items) == 0 || p.items+len(w.items) > maxItems {
+		return false
+	}
+	for _, it := range w.items {
+		if _, ok := p.records[it.Field]; ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *scriptRun) add(w *write) {
+	p.writes, p.items = append(p.writes, w), p.items+len(w.items)
+	for _, it := range w.items {
+		p.records[it.Field] = struct{}{}
+	}
 }
 
 // pack groups the writes: those that can share a run of put go into one
@@ -134,14 +156,14 @@ func pack(writes []*write) []*scriptRun {
 	for _, r := range writes {
 		at := place{r.script, r.slot, r.asked, r.fence}
 		p := open[at]
-		if p == nil || len(r.items) == 0 || p.items+len(r.items) > maxItems {
-			p = &scriptRun{script: r.script}
+		if !p.takes(r) {
+			p = &scriptRun{script: r.script, records: make(map[string]struct{}, len(r.items))}
 			all = append(all, p)
 			if len(r.items) > 0 {
 				open[at] = p
 			}
 		}
-		p.writes, p.items = append(p.writes, r), p.items+len(r.items)
+		p.add(r)
 	}
 	return all
 }

@@ -1,8 +1,10 @@
 package redisconn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -65,7 +67,11 @@ func (c *call) add(it *Item) {
 	default:
 		c.args = append(c.args, "0", "")
 	}
-	c.args = append(c.args, c.key(it.Shard.Meta), it.Field, it.Expected, it.Value, Score(it.Earliest), strconv.Itoa(len(it.Writes)))
+	size := 0
+	for _, w := range it.Writes {
+		size += 3 + len(w.Args)
+	}
+	c.args = append(c.args, c.key(it.Shard.Meta), it.Field, it.Expected, it.Value, Score(it.Earliest), strconv.Itoa(size))
 	for _, w := range it.Writes {
 		c.args = append(c.args, w.Name, c.key(w.Key), strconv.Itoa(len(w.Args)))
 		c.args = append(c.args, w.Args...)
@@ -110,13 +116,14 @@ type Item struct {
 	Writes   []KeyWrite
 }
 
-// KeyWrite is one command on a key of the item's shard.
+// KeyWrite is one write on a key of the item's shard; scripts/put.lua lists the
+// names.
 type KeyWrite struct {
 	Name, Key string
 	Args      []string
 }
 
-// Write adds a command on a key of the item's shard.
+// Write adds a write on a key of the item's shard.
 func (it *Item) Write(name, key string, args ...string) {
 	it.Writes = append(it.Writes, KeyWrite{name, key, args})
 }
@@ -161,7 +168,8 @@ func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint
 
 // divide groups items into writes, and returns the indexes of the items of each
 // write. Items that create tasks go into writes of their own, because a full
-// server refuses a whole run.
+// server refuses a whole run. Items of one shard go into as few runs as
+// possible, because one command writes for all items of a shard.
 func (s *Servers) divide(c Clock, items []Item) (writes []*write, places [][]int) {
 	type kind struct {
 		slot uint16
@@ -169,7 +177,7 @@ func (s *Servers) divide(c Clock, items []Item) (writes []*write, places [][]int
 	}
 	open := map[kind]int{} // the write that is being filled
 	var last kind
-	for i := range items {
+	for _, i := range byShard(items) {
 		it := &items[i]
 		k := kind{s.Slot(it.Shard), it.More}
 		if it.With {
@@ -190,6 +198,23 @@ func (s *Servers) divide(c Clock, items []Item) (writes []*write, places [][]int
 		places[at] = append(places[at], i)
 	}
 	return writes, places
+}
+
+// byShard returns the indexes of items in the order of their shards, if they
+// need several runs. An item that depends on the item before it stays behind
+// that one.
+func byShard(items []Item) []int {
+	order, shard := make([]int, len(items)), make([]int, len(items))
+	for i, it := range items {
+		order[i], shard[i] = i, it.Shard.Number
+		if it.With {
+			shard[i] = shard[i-1]
+		}
+	}
+	if len(items) > maxItems {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(shard[a], shard[b]) })
+	}
+	return order
 }
 
 func readOutcomes(reply []rueidis.RedisMessage, outcomes []Outcome, places []int) (task.Millis, error) {

@@ -13,15 +13,19 @@
 --          the identity is missing or different, the script does nothing
 -- ARGV[6]  the token of the newest fence that the caller's settings have passed, as
 --          fence.lua wrote it into the same hash as the identity
--- then the items, each:
+-- then the items, each for another record:
 --   owner     the number of the shard's ownership key and the field id that it must
 --             have; 0 and '': any node can own it. -1: only if the item before was
 --             applied
 --   record    the number of its hash, its field, the stamp (its first 8 bytes) that it
 --             must have ('': there must be no record), and its new value ('': remove it)
 --   earliest  not before this time in milliseconds
---   writes    their number, and for each: its name, the number of its key, the number of
---             its arguments, the arguments. Commands of Redis, and:
+--   writes    the number of arguments of all writes, and for each write: its name, the number
+--             of its key, the number of its arguments, the arguments. The names:
+--             ZADD score member, ZREM member, HSET field value, HDEL field
+--             LOWER score member    adds to a sorted set, or lowers the score
+--             COUNT field number    adds to a field, and removes it if it is 0: clients can
+--                                   name any number of queues
 --             LOG entry             adds to a stream, in the order of the server's clock
 --             LOGS namespace        after LOG: adds to a hash of namespaces if LOG has
 --                                   created the stream
@@ -39,8 +43,12 @@
 --   7  all checks passed, but the caller's settings lack a purge. Nothing of the call
 --      is applied, as with 6
 --
--- All checks of an item come before its first write, and every key is in KEYS,
--- so no item ends halfway. Idempotent: a stamp is never used for two values.
+-- All checks come before the first write, and every key is in KEYS, so no item
+-- ends halfway. The items have different records, so the order of their writes
+-- does not matter: one command writes for all of them. If a server that stops
+-- keeps only some of the commands, the first ones are the index entries: an
+-- entry without its record does no harm. Idempotent: a stamp is never used for
+-- two values.
 local call, keys, args, number = redis.call, KEYS, ARGV, tonumber -- globals cost more
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -58,24 +66,43 @@ else
   skewed = now - args[1] > number(args[2]) or args[1] - now > number(args[3])
 end
 
-local at, applied = 7, false -- the position in args; whether the item before was applied
-
-local function owned()
-  local key = number(args[at])
-  return key <= 0 or call('HGET', keys[key], 'id') == args[at + 1]
+-- All records are read by one command for each hash. fields[hash] and values[hash]
+-- are lists; turn[hash] is the index of the next item's record.
+local fields, values, turn, last = {}, {}, {}, #args
+local at = 7 -- the position in args
+while at <= last do
+  local hash = args[at + 2]
+  local list = fields[hash]
+  if not list then
+    list = {}
+    fields[hash], turn[hash] = list, 0
+  end
+  list[#list + 1] = args[at + 3]
+  at = at + 8 + args[at + 7]
+end
+for hash, list in pairs(fields) do
+  values[hash] = call('HMGET', keys[number(hash)], unpack(list))
 end
 
-local function replace()
-  local key, field, expected, new = keys[number(args[at + 2])], args[at + 3], args[at + 4], args[at + 5]
-  local free = args[at] == '0' or args[at] == '-1' -- any node can own the shard
-  if free and expected == '' and new ~= '' and args[at + 6] == '0' and not skewed and not stale and call('HSETNX', key, field, new) == 1 then
-    return 0 -- all checks passed: one command instead of two
+local owners = {} -- the field id of each ownership key
+
+local function owner(key)
+  if owners[key] == nil then
+    owners[key] = call('HGET', keys[number(key)], 'id')
   end
-  local old = call('HGET', key, field) or ''
+  return owners[key]
+end
+
+-- commands has for each name the arguments by key. lowest and counts have numbers
+-- by key and member.
+local commands, lowest, counts = {ZADD = {}, HSET = {}, HDEL = {}, ZREM = {}}, {}, {}
+
+local function decide(old)
+  local expected, new = args[at + 4], args[at + 5]
   local stamp = string.sub(old, 1, 8)
   if stamp == string.sub(new, 1, 8) then
     return 1 -- even if another node owns the shard by now
-  elseif not owned() then
+  elseif number(args[at]) > 0 and owner(args[at]) ~= args[at + 1] then
     return 3
   elseif stamp ~= expected then
     return old
@@ -85,12 +112,29 @@ local function replace()
     return 7
   elseif number(args[at + 6]) > now then
     return 2
-  elseif new == '' then
-    call('HDEL', key, field)
-  else
-    call('HSET', key, field, new)
   end
   return 0
+end
+
+local function append(name, key, first, n)
+  local list = commands[name][key]
+  if not list then
+    list = {}
+    commands[name][key] = list
+  end
+  local length = #list
+  for i = 0, n - 1 do
+    list[length + 1 + i] = args[first + i]
+  end
+end
+
+local function within(map, key)
+  local inner = map[key]
+  if not inner then
+    inner = {}
+    map[key] = inner
+  end
+  return inner
 end
 
 local made = false -- the last LOG has made its stream
@@ -107,47 +151,79 @@ local function log(key, entry)
   end
 end
 
-local function wake(key, id, channel, message)
-  local owner = call('HGET', key, 'id')
-  if owner and owner ~= id then
-    redis.pcall('SPUBLISH', channel, message) -- a user without the right to publish can still write
-  end
-end
-
 local function write(name, key, first, n)
-  if n == 2 then
-    if call(name, key, args[first], args[first + 1]) == 0 and name == 'HINCRBY' then
-      call('HDEL', key, args[first]) -- remove the counters of empty queues, because clients can name any number of queues
+  if commands[name] then
+    append(name, key, first, n)
+  elseif name == 'COUNT' then
+    local sums = within(counts, key)
+    sums[args[first]] = (sums[args[first]] or 0) + args[first + 1]
+  elseif name == 'LOWER' then
+    local scores, member, score = within(lowest, key), args[first + 1], number(args[first])
+    if not scores[member] or score < scores[member] then
+      scores[member] = score
     end
   elseif name == 'LOG' then
-    log(key, args[first])
+    log(keys[number(key)], args[first])
   elseif name == 'LOGS' then
     if made then
-      call('HSET', key, args[first], '')
+      call('HSET', keys[number(key)], args[first], '')
     end
-  elseif name == 'WAKE' then
-    wake(key, args[first], args[first + 1], args[first + 2])
-  else
-    call(name, key, unpack(args, first, first + n - 1))
+  else -- WAKE
+    local id = owner(key)
+    if id and id ~= args[first] then
+      redis.pcall('SPUBLISH', args[first + 1], args[first + 2]) -- a user without the right to publish can still write
+    end
   end
 end
 
-local last = #args
+local applied = false -- whether the item before was applied
+at = 7
 while at <= last do
-  local result = 4
+  local hash, result = args[at + 2], 4
+  turn[hash] = turn[hash] + 1
   if args[at] ~= '-1' or applied then
-    result = replace()
+    result = decide(values[hash][turn[hash]] or '')
   end
   applied = result == 0
   out[#out + 1] = result
-  local writes = number(args[at + 7])
+  local item = at
   at = at + 8
-  for _ = 1, writes do
-    local n = number(args[at + 2])
-    if applied then
-      write(args[at], keys[number(args[at + 1])], at + 3, n)
+  local behind = at + args[item + 7]
+  if applied then
+    if args[item + 5] == '' then
+      append('HDEL', hash, item + 3, 1)
+    else
+      local list = within(commands.HSET, hash)
+      list[#list + 1] = args[item + 3]
+      list[#list + 1] = args[item + 5]
     end
-    at = at + 3 + n
+    while at < behind do
+      local n = number(args[at + 2])
+      write(args[at], args[at + 1], at + 3, n)
+      at = at + 3 + n
+    end
+  end
+  at = behind
+end
+
+for key, scores in pairs(lowest) do
+  local list = {}
+  for member, score in pairs(scores) do
+    list[#list + 1] = string.format('%.0f', score)
+    list[#list + 1] = member
+  end
+  call('ZADD', keys[number(key)], 'LT', unpack(list))
+end
+for _, name in ipairs({'ZADD', 'HSET', 'HDEL', 'ZREM'}) do
+  for key, list in pairs(commands[name]) do
+    call(name, keys[number(key)], unpack(list))
+  end
+end
+for key, sums in pairs(counts) do
+  for field, sum in pairs(sums) do
+    if sum ~= 0 and redis.pcall('HINCRBY', keys[number(key)], field, string.format('%.0f', sum)) == 0 then
+      call('HDEL', keys[number(key)], field)
+    end
   end
 end
 return out
