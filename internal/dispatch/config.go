@@ -34,6 +34,12 @@ type Config struct {
 	// lease survives a longer stall. Default: 15 s.
 	LeaseFor time.Duration
 
+	// Gather is the largest space between two claims, and between two
+	// settlements, while tasks come soon after each other. It makes a task up
+	// to that much later, and lets several tasks share a call. It is for a
+	// store whose calls cost more than their tasks. Default: none.
+	Gather time.Duration
+
 	// Grace is how long attempts can continue after the end of Run's context.
 	// Default: 10 s. A negative value means none.
 	Grace time.Duration

@@ -29,6 +29,9 @@ func (d *Dispatcher) retry(ctx, calls context.Context, action string, call func(
 
 // pause waits. It reports false if ctx ended first.
 func pause(ctx context.Context, wait time.Duration) bool {
+	if wait <= 0 {
+		return ctx.Err() == nil
+	}
 	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {

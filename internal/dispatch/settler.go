@@ -15,7 +15,9 @@ import (
 func (d *Dispatcher) settler(calls context.Context) {
 	var retries sync.WaitGroup
 	defer retries.Wait()
+	calm := gatherer{most: d.config.Gather}
 	for a := range d.outcomes {
+		pause(calls, calm.left(d.monotonic()))
 		batch := []*attempt{a}
 		for more := true; more && len(batch) < settleBatch.now(d); {
 			select {
@@ -27,6 +29,7 @@ func (d *Dispatcher) settler(calls context.Context) {
 				more = false
 			}
 		}
+		calm.begin(d.monotonic(), len(batch))
 		d.settle(calls, &retries, batch, false)
 	}
 }
