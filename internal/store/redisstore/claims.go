@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -20,7 +21,19 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 	for i, c := range claims {
 		steps[i] = &step{key: c.Key, kind: claim, transition: c}
 	}
-	return s.submitByMaster(ctx, now, steps)
+	replies, err := s.submitByMaster(ctx, now, steps)
+	for _, c := range claims {
+		s.leaseWritten(c.Key, c.Until)
+	}
+	return replies, err
+}
+
+// leaseWritten makes Reap read the shard of key when a lease that this process
+// has written, or perhaps has written, ends.
+func (s *Store) leaseWritten(key task.Key, until task.Millis) {
+	if h := s.own.Shard(s.shard(key)); h != nil {
+		h.Leases.Lower(until)
+	}
 }
 
 // Fire implements store.LeaseStore.
@@ -43,6 +56,9 @@ func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.E
 		steps[i] = &step{key: e.Key, kind: extension, transition: e}
 	}
 	replies, err := s.submitByMaster(ctx, now, steps)
+	for _, e := range extensions {
+		s.leaseWritten(e.Key, e.Until)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,14 +103,75 @@ func (removeOne) Apply(now task.Millis, old *task.Task, _ task.Facts) (task.Resu
 	return task.Result{Effect: task.Updated}, nil
 }
 
+// thoroughReap is the ratio of all calls of Reap to those that read all shards
+// of this node. The other calls read only shards in which a lease may have
+// ended.
+const thoroughReap = 16
+
 // Reap implements store.LeaseStore for the shards that this node owns.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
-	return s.retire(ctx, now, limit, reaping, reapOne{}, func(sh *keyspace.Shard) []string { return []string{sh.Running} })
+	thorough := s.reaps.Add(1)%thoroughReap == 0
+	var asked []*membership.OwnedShard
+	var indexes []string
+	for _, h := range s.own.Owned() {
+		if thorough || h.Leases.Reached(now) {
+			asked, indexes = append(asked, h), append(indexes, h.Running)
+			h.Leases.Begin()
+		}
+	}
+	firsts, err := s.firstScores(ctx, indexes)
+	for i, h := range asked {
+		if err != nil {
+			h.Leases.Lower(0)
+		} else if firsts[i] != nil {
+			h.Leases.Lower(*firsts[i])
+		}
+	}
+	if err != nil {
+		return 0, s.failure(err)
+	}
+	ended := indexes[:0]
+	for i, first := range firsts {
+		if first != nil && *first <= now {
+			ended = append(ended, indexes[i])
+		}
+	}
+	return s.retire(ctx, now, limit, reaping, reapOne{}, ended)
+}
+
+// firstScores returns the lowest score in each index, nil if an index is empty.
+func (s *Store) firstScores(ctx context.Context, indexes []string) ([]*task.Millis, error) {
+	commands := make([]redisconn.Command, len(indexes))
+	for i, index := range indexes {
+		commands[i] = func(b rueidis.Builder) rueidis.Completed {
+			return b.Zrange().Key(index).Min("0").Max("0").Withscores().Build()
+		}
+	}
+	results, err := s.servers.Ask(ctx, commands...)
+	if err != nil {
+		return nil, err
+	}
+	firsts := make([]*task.Millis, len(indexes))
+	for i, r := range results {
+		found, err := r.AsZScores()
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			at := task.Millis(found[0].Score)
+			firsts[i] = &at
+		}
+	}
+	return firsts, nil
 }
 
 // Sweep implements store.LeaseStore for the shards that this node owns.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
-	n, err := s.retire(ctx, now, limit, removal, removeOne{}, func(sh *keyspace.Shard) []string { return []string{sh.Dead, sh.Gone} })
+	var indexes []string
+	for _, h := range s.own.Owned() {
+		indexes = append(indexes, h.Dead, h.Gone)
+	}
+	n, err := s.retire(ctx, now, limit, removal, removeOne{}, indexes)
 	if err != nil || n == limit {
 		return n, err
 	}
@@ -104,7 +181,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 
 // retire applies a transition on tasks whose time in one of the indexes has
 // come: at most limit, earliest first. It returns how many tasks it changed.
-func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, tr task.Transition, indexes func(*keyspace.Shard) []string) (int, error) {
+func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, tr task.Transition, indexes []string) (int, error) {
 	keys, err := s.overdue(ctx, now, limit, indexes)
 	if err != nil {
 		return 0, s.failure(err)
@@ -148,18 +225,17 @@ func (s *Store) logRetireFailure(k kind, keys []task.Key, replies []store.Reply)
 	s.servers.Failures.Note(action, nil)
 }
 
-// overdue returns the tasks whose score in an index is at or before now.
-func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes func(*keyspace.Shard) []string) ([]task.Key, error) {
+// overdue returns the tasks whose score in one of the indexes is at or before
+// now.
+func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes []string) ([]task.Key, error) {
 	type entry struct {
 		key task.Key
 		at  float64
 	}
-	var commands []redisconn.Command
-	for _, h := range s.own.Owned() {
-		for _, index := range indexes(h.Shard) {
-			commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
-				return b.Zrange().Key(index).Min("-inf").Max(redisconn.Score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build()
-			})
+	commands := make([]redisconn.Command, len(indexes))
+	for i, index := range indexes {
+		commands[i] = func(b rueidis.Builder) rueidis.Completed {
+			return b.Zrange().Key(index).Min("-inf").Max(redisconn.Score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build()
 		}
 	}
 	results, err := s.servers.Ask(ctx, commands...)

@@ -9,18 +9,16 @@ import (
 
 // pollEvery is the time between two checks for changes by other nodes. A token
 // that was revoked on another node is refused here within a second.
-const pollEvery = 400 * time.Millisecond
+const pollEvery = 500 * time.Millisecond
 
 // poll does the periodic work until the store is closed.
 func (s *Store) poll() {
 	defer close(s.polled)
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
 	var older guard
 	for {
 		doubt := false
 		select {
-		case <-tick.C:
+		case <-time.After(s.servers.UntilNext(pollEvery)):
 		case <-s.identity.Doubt:
 			doubt = true
 		case <-s.closing:

@@ -35,3 +35,35 @@ func TestADeathByLostLeasesIsReported(t *testing.T) {
 		t.Errorf("reported are %d tasks, the last one: %+v", n, left[n-1])
 	}
 }
+
+func TestAnOwnerReadsLeasesOnlyWhenOneCanHaveEnded(t *testing.T) {
+	t.Parallel()
+	server := redistest.New(t)
+	s := openNodeWith(t, Config{Alone: true, CallersClock: true}, server.Addr)
+	made, now := soon(t, s, "t", 1, 0)[0], task.CeilMillis(time.Now())
+	reap := func(at task.Millis, times, want int) (commands float64) {
+		t.Helper()
+		before := infoNumbers(t, server.Addr, "total_commands_processed")
+		for range times {
+			if n, err := s.Reap(t.Context(), at, 10); err != nil || n != want {
+				t.Fatalf("took back %d leases, %v", n, err)
+			}
+		}
+		return infoNumbers(t, server.Addr, "total_commands_processed")[0] - before[0]
+	}
+	reap(now, 1, 0) // reads all shards once
+	if n := reap(now, thoroughReap-2, 0); n > 10 {
+		t.Errorf("without leases it sent %v commands", n)
+	}
+	if n := reap(now, 1, 0); n < float64(len(s.shards)) {
+		t.Errorf("the thorough call sent %v commands", n)
+	}
+	replies, err := s.Claim(t.Context(), now, []task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "a", Until: now + 1000}})
+	if err != nil || replies[0].Err != nil {
+		t.Fatal(err, replies)
+	}
+	if n := reap(now+999, 5, 0); n > 10 {
+		t.Errorf("before the end of a lease it sent %v commands", n)
+	}
+	reap(now+1000, 1, 1)
+}

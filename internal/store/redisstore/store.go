@@ -165,6 +165,7 @@ type Store struct {
 	trusted  *trustedclock.Clock // the clock of Now
 	quotas   quotas
 	scrubber *scrub.Scrubber
+	reaps    atomic.Uint64 // calls of Reap
 	lanes    *lanes.Index
 	settings atomic.Pointer[configuration]
 	permits  permits

@@ -153,19 +153,16 @@ func eachLane(index rueidis.RedisMessage, found func(task.Entry)) error {
 	return nil
 }
 
+// pollsAlone is the ratio of the polls beside other nodes to those of a node
+// that knows no other one: only its knowledge can be old.
+const pollsAlone = 3
+
 // Poll looks for tasks that other nodes have added to owned shards, until ctx
 // ends.
 func (l *Index) Poll(ctx context.Context) {
-	tick := time.NewTicker(l.config.Poll)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	for n := 0; l.servers.Await(ctx, l.config.Poll); n++ {
 		hs := l.own.Owned()
-		if len(hs) == 0 {
+		if len(hs) == 0 || !l.own.KnowsOthers() && n%pollsAlone != 0 {
 			continue
 		}
 		once, stop := context.WithTimeout(ctx, redisconn.RetryTime)

@@ -24,7 +24,8 @@ type OwnedShard struct {
 	*keyspace.Shard
 	ID       string // the owner's id, which put compares; empty means that there are no leases
 	Lowwater *lowwater.Set
-	Ready    atomic.Bool  // Lowwater holds the shard's lanes
+	Ready    atomic.Bool // Lowwater holds the shard's lanes
+	Leases   LeaseBound
 	Polled   atomic.Int64 // the number of lanes that the poll has read in this round
 	until    atomic.Int64 // the end of the lease, in nanoseconds after Member.base
 	stop     context.CancelFunc
@@ -156,6 +157,9 @@ func (o *Member) Owned() []*OwnedShard {
 	}
 	return all
 }
+
+// KnowsOthers reports whether other live nodes are known.
+func (o *Member) KnowsOthers() bool { return o.nodes.Load() > 1 }
 
 // Owner returns the owner id for writes to sh that only its owner is allowed to
 // make. It is NoOwner if this process does not own sh.

@@ -107,7 +107,7 @@ func (o *Member) step(ctx context.Context, eager bool) time.Time {
 	}
 	o.disownExpired(now)
 	if eager || !now.Before(o.nextBeat) {
-		o.nextBeat = now.Add(o.config.Heartbeat)
+		o.nextBeat = now.Add(o.servers.UntilNext(o.config.Heartbeat))
 		o.within(ctx, o.heartbeat)
 		now = time.Now()
 	}

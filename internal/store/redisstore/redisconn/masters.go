@@ -279,12 +279,10 @@ func (s *Servers) Room(sh *keyspace.Shard) error {
 
 // watch checks the masters until the servers are closed.
 func (s *Servers) watch() {
-	tick := time.NewTicker(CheckEvery)
-	defer tick.Stop()
 	var logged int64
 	for {
 		select {
-		case <-tick.C:
+		case <-time.After(s.UntilNext(CheckEvery)):
 		case <-s.recheck:
 		case <-s.closing:
 			return

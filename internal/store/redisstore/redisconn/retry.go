@@ -172,6 +172,19 @@ func (s *Servers) Pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
+// Await waits for the next multiple of a period since the store was opened. So
+// the periodic calls of all goroutines go to the servers together. It returns
+// false if ctx or the store ended first.
+func (s *Servers) Await(ctx context.Context, period time.Duration) bool {
+	return s.Pause(ctx, s.UntilNext(period))
+}
+
+// UntilNext returns the time until the next multiple of a period since the
+// store was opened.
+func (s *Servers) UntilNext(period time.Duration) time.Duration {
+	return period - time.Since(s.opened)%period
+}
+
 // passing reports whether err is a failure that ends by itself: a server is
 // being replaced or started, a slot moves, or a connection broke.
 func (s *Servers) passing(err error) bool {

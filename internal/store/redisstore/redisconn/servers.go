@@ -49,6 +49,7 @@ type Servers struct {
 	memory         int64         // Config.Memory
 	logger         *slog.Logger
 	Failures       *FailureLog
+	opened         time.Time // the base of periodic calls; see Await
 
 	Masters      atomic.Pointer[Masters]
 	sentinels    atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil means that no Sentinel has
@@ -86,7 +87,7 @@ func newServers(c Config) (*Servers, error) {
 		return nil, fmt.Errorf("connect to the Redis at %s: %w", named(o), err)
 	}
 	return &Servers{
-		conns: conns, Lifetime: conns.lifetime, end: conns.end,
+		conns: conns, Lifetime: conns.lifetime, end: conns.end, opened: time.Now(),
 		Client: client, Subscriber: subscriber, Cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, Failures: &FailureLog{logger: c.Logger},
 		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: serverclock.New(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
