@@ -66,7 +66,7 @@ func TestTheFirstNodeSetsTheNumberOfShards(t *testing.T) {
 	refused(t, nodeOn(r, func(c *Config) { c.Shards = 32 }), "16 shards")
 
 	other := redistest.New(t)
-	if _, n := opened(t, nodeOn(other, func(c *Config) { c.Shards = 0 })); n != identity.DefaultShards {
+	if _, n := opened(t, nodeOn(other, func(c *Config) { c.Shards = 0 })); n != identity.DefaultShards(false) {
 		t.Errorf("%d shards where nobody says", n)
 	}
 }

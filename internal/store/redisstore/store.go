@@ -40,7 +40,7 @@ type Config struct {
 
 	// Shards is the number of shards. The first node that opens a store decides
 	// it. Any other node must pass the same number or none. Default: the stored
-	// number; in a new store DefaultShards.
+	// number; in a new store identity.DefaultShards.
 	Shards int
 
 	// Durability defines the meaning of a nil error of a mutation. Default:

@@ -34,8 +34,16 @@ const (
 // by side, and an operator can go back to the older version.
 const ScheduleFormat = 2
 
-// DefaultShards is the default number of shards.
-const DefaultShards = 256
+// DefaultShards returns the default number of shards. A call to a single master
+// costs less if it touches the keys of fewer shards, and more servers than 32
+// would not be faster with it. In a Cluster each shard has a slot, so more
+// shards divide the tasks more evenly among the masters.
+func DefaultShards(cluster bool) int {
+	if cluster {
+		return 256
+	}
+	return 32
+}
 
 // ErrDiffers means that this node cannot use the store: the stored format or a
 // setting of the other nodes differs from its own.
@@ -84,7 +92,7 @@ func (m Meta) readable() error {
 // Agree compares c with the values that all nodes must share, and returns the
 // stored values. If no value is stored yet, Agree stores those of c.
 func Agree(ctx context.Context, s *redisconn.Servers, c Requirements) (Meta, error) {
-	if err := refuseLostMeta(ctx, s, cmp.Or(c.Shards, DefaultShards)); err != nil {
+	if err := refuseLostMeta(ctx, s, cmp.Or(c.Shards, DefaultShards(s.Cluster))); err != nil {
 		return Meta{}, err
 	}
 	for replaces := ""; ; {
@@ -134,7 +142,7 @@ func ReadMeta(ctx context.Context, s *redisconn.Servers) (Meta, error) {
 // decideMeta returns the content of keyspace.MetaKey. Before that it writes the
 // key if it is missing, has no identity, or has a lease that can be replaced.
 func decideMeta(ctx context.Context, s *redisconn.Servers, c Requirements, replaces string) (Meta, error) {
-	shards := cmp.Or(c.Shards, DefaultShards)
+	shards := cmp.Or(c.Shards, DefaultShards(s.Cluster))
 	lease := millis(c.Lease)
 	replies, err := s.Repeat(ctx, decide, redisconn.Run{Keys: []string{keyspace.MetaKey}, Args: []string{
 		replaces, lease, rand.Text(), "format", strconv.Itoa(Format), "oldest", strconv.Itoa(oldest), "shards", strconv.Itoa(shards), "lease", lease,
