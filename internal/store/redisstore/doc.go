@@ -74,6 +74,10 @@
 // entry, and it matches the record; the counts match the records; the bound in
 // idx is not later than the lane's first due time.
 //
+// Records and the audit entries of tasks have the compact form of package codec.
+// Versions before format 3 cannot read this form. So while such a node is live,
+// all nodes write the usual form (version_gate.go). Every node reads both.
+//
 // # Nodes
 //
 // Every shard has one owner. Only the owner claims, reaps, removes and audits

@@ -209,7 +209,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		}
 		items, of = append(items, s.item(r, st)), append(of, st)
 		if t := st.result.Spawned; t != nil {
-			spawned := records.Replacement(s.shard(t.Key()), records.Record{}, t)
+			spawned := records.Replacement(s.shard(t.Key()), records.Record{}, t, s.form())
 			spawned.With = true
 			s.lanes.Wake(&spawned, nil, t)
 			items, of = append(items, spawned), append(of, nil)
@@ -298,7 +298,7 @@ func (s *Store) apply(r *request, st *step) bool {
 // that the record still has that token. So a node that has lost the shard can
 // finish its claims, and no attempt is sent again.
 func (s *Store) item(r *request, st *step) redisconn.Item {
-	it := records.Replacement(s.shard(st.key), st.old, st.result.Task)
+	it := records.Replacement(s.shard(st.key), st.old, st.result.Task, s.form())
 	s.lanes.Wake(&it, st.old.Task, st.result.Task)
 	if st.kind == claim || st.kind == fire || st.kind == reaping || st.kind == removal {
 		it.Owner = s.own.Owner(it.Shard)
@@ -317,7 +317,7 @@ func (s *Store) item(r *request, st *step) redisconn.Item {
 		it.Earliest = st.old.Task.KeepUntil
 	case change:
 		if e, ok := settings.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.log.Kept() {
-			logEntry(&it, e)
+			logEntry(&it, e, s.form())
 		}
 	}
 	return it

@@ -36,7 +36,7 @@ func Parse(key task.Key, value string) (Record, error) {
 	if len(value) < stampLen {
 		return Record{}, errDamaged
 	}
-	t, err := codec.DecodeRecord(key, []byte(value[stampLen:]))
+	t, err := codec.DecodeCompactRecord(key, value[stampLen:])
 	return Record{Task: t, Stamp: value[:stampLen]}, err
 }
 
@@ -48,12 +48,13 @@ func NewStamp() string {
 }
 
 // Replacement returns the item that replaces old with t, and t's body if t
-// carries one. If t is nil, the record is removed.
-func Replacement(s *keyspace.Shard, old Record, t *task.Task) redisconn.Item {
+// carries one. If t is nil, the record is removed. The new record has the form
+// f.
+func Replacement(s *keyspace.Shard, old Record, t *task.Task, f codec.Form) redisconn.Item {
 	key := KeyOf(old.Task, t)
 	it := redisconn.Item{Shard: s, Field: keyspace.Field(key), Expected: old.Stamp}
 	if t != nil {
-		it.Value = string(codec.AppendRecord([]byte(NewStamp()), t))
+		it.Value = string(f.AppendRecord([]byte(NewStamp()), t))
 	}
 	moveName(&it, old.Task, t)
 	moveBody(&it, old.Task, t)
