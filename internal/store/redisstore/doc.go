@@ -27,7 +27,7 @@
 // destination can contain a slash.
 //
 //	foliot:{tag}:meta          HASH    task → stamp and record
-//	foliot:{tag}:body          HASH    task → its body
+//	foliot:{tag}:body          HASH    task → its body, unless the record has it
 //	foliot:{tag}:names         ZSET    tasks, sorted by name
 //	foliot:{tag}:due:<lane>    ZSET    name → due time; a lane is read only when a node asks for it
 //	foliot:{tag}:idx           ZSET    lane → a lower bound of its earliest due time
@@ -76,7 +76,8 @@
 //
 // Records and the audit entries of tasks have the compact form of package codec.
 // Versions before format 3 cannot read this form. So while such a node is live,
-// all nodes write the usual form (version_gate.go). Every node reads both.
+// all nodes write the usual form (version_gate.go). Every node reads both. A
+// compact record also has the task's body, if it is small.
 //
 // # Nodes
 //

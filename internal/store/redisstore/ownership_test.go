@@ -119,7 +119,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 		if err != nil {
 			t.Fatal(err)
 		}
-		it := records.Replacement(sh, found[0].Record, claimed.Task, codec.Compact)
+		it, _ := records.Replacement(sh, found[0].Record, claimed.Task, codec.Compact)
 		it.Owner = before[sh.Number].ID
 		outcomes, _, err := a.servers.Put(t.Context(), a.clock(a.now()), []redisconn.Item{it}, nil, true)
 		if err != nil {

@@ -25,7 +25,7 @@ func TestACallRepeatedForLongReturnsItsRealOutcome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := records.Replacement(s.shard(keyed("a")), records.Record{}, created.Task, codec.Compact)
+	first, _ := records.Replacement(s.shard(keyed("a")), records.Record{}, created.Task, codec.Compact)
 	second := first
 	second.Field = "default/b"
 	for _, c := range []struct {
