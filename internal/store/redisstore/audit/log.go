@@ -254,7 +254,8 @@ func (l *Log) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
 // EncodeEntry returns e as scripts append it to a stream, in the form f. Only the
 // streams of a shard may have compact entries, which lose their namespace.
 func EncodeEntry(e *settings.AuditEntry, f codec.Form) string {
-	return string(f.AppendEntry(nil, e))
+	var space [256]byte // most entries fit
+	return string(f.AppendEntry(space[:0], e))
 }
 
 // decodeEntry returns an entry of a stream of namespace.

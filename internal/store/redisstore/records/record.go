@@ -30,6 +30,10 @@ const stampLen = 8
 // is delivered at once writes its record twice with the body.
 const inlineBody = 128
 
+// valueSpace is the space in which a value is encoded without an allocation.
+// Most values fit.
+const valueSpace = 512
+
 // Record is a record as it was read or written.
 type Record struct {
 	Task   *task.Task // without its body; nil means that there is no record
@@ -75,7 +79,8 @@ func Replacement(s *keyspace.Shard, old Record, t *task.Task, f codec.Form) (red
 	var after Record
 	if t != nil {
 		after = Record{Task: t, Stamp: NewStamp(), Inline: inlineOf(old, t, f)}
-		it.Value = string(codec.AppendBody(f.AppendRecord([]byte(after.Stamp), t), after.Inline))
+		var space [valueSpace]byte
+		it.Value = string(codec.AppendBody(f.AppendRecord(append(space[:0], after.Stamp...), t), after.Inline))
 	}
 	moveName(&it, old.Task, t)
 	moveBody(&it, old, t, after)
