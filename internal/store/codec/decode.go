@@ -145,11 +145,17 @@ func DecodeRecord(key task.Key, src []byte) (*task.Task, error) {
 	if err == nil {
 		err = eachField(fields, string(fields), func(f field) error { return setField(t, f) })
 	}
+	return checked(t, err)
+}
+
+// checked returns t, which was decoded with the error err, unless its state is
+// impossible.
+func checked(t *task.Task, err error) (*task.Task, error) {
 	if err == nil && (!t.State.Valid() || (t.State == task.Running) != (t.Lease != nil)) {
 		err = fmt.Errorf("state %d: %w", t.State, ErrDamaged)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("record of task %q in namespace %q: %w", key.Name, key.Namespace, err)
+		return nil, fmt.Errorf("record of task %q in namespace %q: %w", t.Name, t.Namespace, err)
 	}
 	return t, nil
 }

@@ -101,6 +101,11 @@ func AppendRecord(dst []byte, t *task.Task) []byte {
 	} else {
 		dst = append(dst, Format)
 	}
+	return appendFields(dst, t)
+}
+
+// appendFields appends the fields of t that differ from zero.
+func appendFields(dst []byte, t *task.Task) []byte {
 	dst = appendUint(dst, fieldState, uint64(t.State))
 	dst = appendInt(dst, fieldDue, int64(t.Due))
 	dst = appendString(dst, fieldQueue, t.Queue)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/storetest"
@@ -144,7 +145,7 @@ func TestEntriesOfOlderVersionsStayReadableAndAreRemovedByAge(t *testing.T) {
 		t.Helper()
 		e := settings.AuditEntry{At: now, Namespace: namespace, Action: "queue.put", Target: target}
 		c := s.servers.Client
-		if err := c.Do(t.Context(), c.B().Xadd().Key(key).Id(id).FieldValue().FieldValue("e", audit.EncodeEntry(&e)).Build()).Error(); err != nil {
+		if err := c.Do(t.Context(), c.B().Xadd().Key(key).Id(id).FieldValue().FieldValue("e", audit.EncodeEntry(&e, codec.Usual)).Build()).Error(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
@@ -99,7 +100,7 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error
 	}
 	defer leave()
 	entry := store.AuditDrain(now, settings.ActorOf(ctx), d)
-	return s.failure(s.own.Drain(ctx, d, s.log.SettingsLength(), audit.EncodeEntry(&entry)))
+	return s.failure(s.own.Drain(ctx, d, s.log.SettingsLength(), audit.EncodeEntry(&entry, codec.Usual)))
 }
 
 // Release gives all shards to the other nodes at once and for good. This

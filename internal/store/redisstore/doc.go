@@ -27,7 +27,7 @@
 // destination can contain a slash.
 //
 //	foliot:{tag}:meta          HASH    task → stamp and record
-//	foliot:{tag}:body          HASH    task → its body
+//	foliot:{tag}:body          HASH    task → its body, unless the record has it
 //	foliot:{tag}:names         ZSET    tasks, sorted by name
 //	foliot:{tag}:due:<lane>    ZSET    name → due time; a lane is read only when a node asks for it
 //	foliot:{tag}:idx           ZSET    lane → a lower bound of its earliest due time
@@ -73,6 +73,11 @@
 // Invariants of each shard, at every moment: each task has exactly one index
 // entry, and it matches the record; the counts match the records; the bound in
 // idx is not later than the lane's first due time.
+//
+// Records and the audit entries of tasks have the compact form of package codec.
+// Versions before format 3 cannot read this form. So while such a node is live,
+// all nodes write the usual form (version_gate.go). Every node reads both. A
+// compact record also has the task's body, if it is small.
 //
 // # Nodes
 //

@@ -13,8 +13,6 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -165,7 +163,7 @@ func TestAStartWaitsWhileTheServerReadsItsFile(t *testing.T) {
 // TestTheFirstScheduleKeepsOlderVersionsOut: older versions would take a
 // schedule for a damaged task.
 func TestTheFirstScheduleKeepsOlderVersionsOut(t *testing.T) {
-	r := redistest.New(t)
+	r, _ := shared(t)
 	redis := func(want string, words ...string) {
 		t.Helper()
 		if reply, err := redistest.Command(t.Context(), r.Addr, words...); err != nil || reply != want {
@@ -173,14 +171,12 @@ func TestTheFirstScheduleKeepsOlderVersionsOut(t *testing.T) {
 		}
 	}
 	s, _ := opened(t, nodeOn(r, nil))
-	redis(":0", "HSET", "foliot:meta", "format", "1") // as an older version left it
 	if err := apply(t, s, order("a")); err != nil {
 		t.Fatal(err)
 	}
 	redis("1", "HGET", "foliot:meta", "oldest")
 
-	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node lowers it to its own clock
-	redis(":1", "HSET", keyspace.NodesKey, "older", redisconn.Score(lives)+"/nonce/v0.1.0/1/0/10.0.0.7:8750")
+	leaves := joins(t, r, "older", 1)
 	if err := apply(t, s, eachSecond(t, "nightly")); !errors.Is(err, task.ErrUnavailable) || !strings.Contains(err.Error(), "older") {
 		t.Errorf("with an older node: %v", err)
 	}
@@ -188,7 +184,7 @@ func TestTheFirstScheduleKeepsOlderVersionsOut(t *testing.T) {
 		t.Errorf("a task: %v", err)
 	}
 	redis("1", "HGET", "foliot:meta", "oldest")
-	redis(":1", "HDEL", keyspace.NodesKey, "older")
+	leaves()
 	if err := apply(t, s, eachSecond(t, "nightly")); err != nil {
 		t.Errorf("without one: %v", err)
 	}

@@ -142,7 +142,7 @@ func (w *inspector) shard(sh *keyspace.Shard, members []string, claims map[strin
 			c.States[task.Scheduled] += change
 			counts[line] = c
 		}
-		if body, ok := bodies[f]; len(body) != t.Request.BodySize || ok && body == "" {
+		if body, ok := bodies[f]; len(body)+len(r.Inline) != t.Request.BodySize || ok && body == "" || ok != r.Apart() {
 			w.found("the body of %s has %d bytes, not %d", f, len(body), t.Request.BodySize)
 		}
 		delete(bodies, f)

@@ -10,9 +10,9 @@ import (
 
 // applyOutcome applies the outcome of st's item, and returns the entries that
 // it added to lanes.
-func (s *Store) applyOutcome(r *request, st *step, it *redisconn.Item, o redisconn.Outcome, at task.Millis) []task.Entry {
+func (s *Store) applyOutcome(r *request, st *step, o redisconn.Outcome, at task.Millis) []task.Entry {
 	if o.Status == redisconn.Applied || o.Status == redisconn.AlreadyApplied {
-		return s.kept(st, it)
+		return s.kept(st)
 	}
 	s.unadmit(st)
 	switch o.Status {
@@ -38,7 +38,7 @@ func (s *Store) applyOutcome(r *request, st *step, it *redisconn.Item, o redisco
 			return nil
 		}
 		if o.Resent && st.made(old.Task) {
-			return s.kept(st, it)
+			return s.kept(st)
 		}
 		st.old, st.certainty, st.fromPut = old, seen, true
 		if st.kind == claim || st.kind == fire {
@@ -75,13 +75,15 @@ func (s *Store) unspawn(steps []*step) {
 }
 
 // kept records that st's item was applied.
-func (s *Store) kept(st *step, it *redisconn.Item) []task.Entry {
+func (s *Store) kept(st *step) []task.Entry {
 	t, old := st.result.Task, st.old.Task
 	st.put = true
 	s.quotas.commit(st.key.Namespace, old, t, st.admitted)
 	st.admitted = false
 	if t != nil && t.State == task.Running && st.kind != change {
-		s.claimed.set(st.key, records.Record{Task: t.WithoutBody(), Stamp: records.StampOf(it)})
+		after := st.after
+		after.Task = t.WithoutBody()
+		s.claimed.set(st.key, after)
 	} else {
 		s.claimed.drop(st.key)
 	}

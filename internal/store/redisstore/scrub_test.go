@@ -102,6 +102,7 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 		"a record has no name":                {"ZREM", due.Names, f("due")},
 		"a name without a record":             {"ZADD", due.Names, "0", f("nobody")},
 		"a body without a record":             {"HSET", due.Body, f("nobody"), "x"},
+		"a body that the record has":          {"HSET", due.Body, f("due"), "x"},
 		"counts are wrong":                    {"HINCRBY", due.Counts, records.CountField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "0"), "3"},
 		"the bytes of a queue are wrong":      {"HINCRBY", due.Counts, records.CountField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "bytes"), "-7"},
 		"a queue that has nothing is counted": {"HSET", due.Counts, "default/none/0", "4"},

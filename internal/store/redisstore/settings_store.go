@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
@@ -138,7 +139,7 @@ func configureRun(identity, version string, entries []settings.AuditEntry) redis
 	keys := []string{keyspace.SettingsKey, keyspace.LogOf(keyspace.SettingsLog, namespace), keyspace.SettingsLogs, keyspace.SettingsID}
 	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries)), identity}
 	for i := range entries {
-		args = append(args, audit.EncodeEntry(&entries[i]))
+		args = append(args, audit.EncodeEntry(&entries[i], codec.Usual))
 	}
 	return redisconn.Run{Keys: keys, Args: args}
 }

@@ -56,7 +56,8 @@ type step struct {
 	old       records.Record
 	body      []byte // the body of old, if kind needs it
 	result    task.Result
-	note      error // task.ErrExpired means that the step was applied, but its reply is an error
+	after     records.Record // the record as the item leaves it
+	note      error          // task.ErrExpired means that the step was applied, but its reply is an error
 	reply     store.Reply
 	asked     bool       // its Idempotency-Key was requested
 	fresh     bool       // the key was taken for this step
@@ -209,7 +210,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		}
 		items, of = append(items, s.item(r, st)), append(of, st)
 		if t := st.result.Spawned; t != nil {
-			spawned := records.Replacement(s.shard(t.Key()), records.Record{}, t)
+			spawned, _ := records.Replacement(s.shard(t.Key()), records.Record{}, t, s.form())
 			spawned.With = true
 			s.lanes.Wake(&spawned, nil, t)
 			items, of = append(items, spawned), append(of, nil)
@@ -238,7 +239,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 			}
 			continue
 		}
-		entries = append(entries, s.applyOutcome(r, of[i], &items[i], o, at)...)
+		entries = append(entries, s.applyOutcome(r, of[i], o, at)...)
 	}
 	s.lanes.Added(entries)
 	return s.passFences(ctx, outcomes, items)
@@ -298,7 +299,8 @@ func (s *Store) apply(r *request, st *step) bool {
 // that the record still has that token. So a node that has lost the shard can
 // finish its claims, and no attempt is sent again.
 func (s *Store) item(r *request, st *step) redisconn.Item {
-	it := records.Replacement(s.shard(st.key), st.old, st.result.Task)
+	it, after := records.Replacement(s.shard(st.key), st.old, st.result.Task, s.form())
+	st.after = after
 	s.lanes.Wake(&it, st.old.Task, st.result.Task)
 	if st.kind == claim || st.kind == fire || st.kind == reaping || st.kind == removal {
 		it.Owner = s.own.Owner(it.Shard)
@@ -317,7 +319,7 @@ func (s *Store) item(r *request, st *step) redisconn.Item {
 		it.Earliest = st.old.Task.KeepUntil
 	case change:
 		if e, ok := settings.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.log.Kept() {
-			logEntry(&it, e)
+			logEntry(&it, e, s.form())
 		}
 	}
 	return it

@@ -173,6 +173,7 @@ type Store struct {
 	identity *identity.Watch
 
 	schedules atomic.Bool // keyspace.MetaKey excludes older versions, which do not support schedules; guardOlder restores that after a failover
+	compact   atomic.Bool // like schedules, for versions that do not read the compact form: so this node writes it
 	fired     atomic.Bool // there is a schedule, even if keyspace.MetaKey has lost the exclusion
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
@@ -229,6 +230,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		s.own.WakeLoop() // sends a heartbeat, which reports the lag to nodes that start now
 	})
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
+	s.compact.Store(m.Oldest >= identity.CompactFormat)
 	if err := s.identity.Identify(ctx, m); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -307,8 +308,8 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 	return nil
 }
 
-// logEntry appends an entry to the audit log of its namespace.
-func logEntry(it *redisconn.Item, e settings.AuditEntry) {
-	it.Write("LOG", keyspace.LogOf(it.Shard.Log, e.Namespace), audit.EncodeEntry(&e))
+// logEntry appends an entry to the audit log of its namespace, in the form f.
+func logEntry(it *redisconn.Item, e settings.AuditEntry, f codec.Form) {
+	it.Write("LOG", keyspace.LogOf(it.Shard.Log, e.Namespace), audit.EncodeEntry(&e, f))
 	it.Write("LOGS", it.Shard.Logs, e.Namespace)
 }

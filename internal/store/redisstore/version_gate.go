@@ -2,11 +2,11 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -42,7 +42,7 @@ func (s *Store) keepOlderOut(ctx context.Context) error {
 	if err := s.refuseOlder(ctx); err != nil {
 		return err
 	}
-	if err := identity.ShutOut(ctx, s.servers, m); err != nil {
+	if err := identity.ShutOut(ctx, s.servers, m, identity.ScheduleFormat); err != nil {
 		return err
 	}
 	return s.refuseOlder(ctx) // such a node may have joined in between
@@ -67,9 +67,10 @@ type guard struct {
 }
 
 // guardOlder checks at the scheduled times that keyspace.MetaKey keeps older
-// code out. If a failover has lost that although there are schedules,
-// guardOlder writes it again. If this node knows no schedule yet, guardOlder
-// checks whether another node has created one, and guards the key from then on.
+// code out. If a failover has lost that although there are schedules or compact
+// records, guardOlder writes it again. If this node knows neither yet,
+// guardOlder checks whether another node has created them, and guards the key
+// from then on.
 func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
 	addr := s.servers.MasterOf(keyspace.MetaKey)
 	if addr == g.addr && now.Before(g.next) {
@@ -91,28 +92,75 @@ func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
 // checkOlderOut does one check for guardOlder.
 func (s *Store) checkOlderOut(ctx context.Context) error {
 	m, err := identity.ReadMeta(ctx, s.servers)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case m.Oldest >= identity.ScheduleFormat:
-		s.schedules.Store(true)
-	case s.schedules.Load() || s.fired.Load():
-		if err := identity.ShutOut(ctx, s.servers, m); err != nil {
+	}
+	if needed := s.neededFormat(); m.Oldest < needed {
+		if err := identity.ShutOut(ctx, s.servers, m, needed); err != nil {
 			return err
 		}
-		s.schedules.Store(true)
-		s.logLostGuard(ctx)
+		m.Oldest = needed
+		s.logLostGuard(ctx, needed)
 	}
+	if m.Oldest >= identity.ScheduleFormat {
+		s.schedules.Store(true)
+	}
+	if m.Oldest >= identity.CompactFormat {
+		s.compact.Store(true)
+		return nil
+	}
+	return s.beginCompact(ctx, m)
+}
+
+// neededFormat returns the oldest format whose code reads everything that this
+// node knows to be in the store.
+func (s *Store) neededFormat() int {
+	switch {
+	case s.compact.Load():
+		return identity.CompactFormat
+	case s.schedules.Load() || s.fired.Load():
+		return identity.ScheduleFormat
+	}
+	return 1
+}
+
+// beginCompact makes this node write the compact form, unless a node that does
+// not read it is live. The other nodes follow with their next check.
+func (s *Store) beginCompact(ctx context.Context, m identity.Meta) error {
+	older, err := s.own.Older(ctx, identity.CompactFormat)
+	if err != nil || len(older) > 0 {
+		return err
+	}
+	if err := identity.ShutOut(ctx, s.servers, m, identity.CompactFormat); err != nil {
+		return err
+	}
+	s.compact.Store(true)
+	s.schedules.Store(true)
+	s.logOlder(ctx, identity.CompactFormat) // such a node may have joined in between
 	return nil
+}
+
+// form returns the form in which this node writes records and audit entries of
+// tasks.
+func (s *Store) form() codec.Form {
+	if s.compact.Load() {
+		return codec.Compact
+	}
+	return codec.Usual
 }
 
 // logLostGuard logs that the guard was missing for some time, and which older
 // nodes joined in that time.
-func (s *Store) logLostGuard(ctx context.Context) {
-	s.config.Logger.Warn("Redis had lost the setting that keeps out servers without support for schedules: the setting was written again", "key", keyspace.MetaKey, "server", s.servers.MasterOf(keyspace.MetaKey))
-	var older olderNodes
-	if errors.As(s.refuseOlder(ctx), &older) {
-		s.config.Logger.Error("servers of an older version joined, and they do not support schedules: stop or upgrade these servers", "nodes", strings.Join(older, ", "))
+func (s *Store) logLostGuard(ctx context.Context, format int) {
+	s.config.Logger.Warn("Redis had lost the setting that keeps out servers of older versions: the setting was written again", "key", keyspace.MetaKey, "server", s.servers.MasterOf(keyspace.MetaKey))
+	s.logOlder(ctx, format)
+}
+
+// logOlder logs which live nodes cannot read the format.
+func (s *Store) logOlder(ctx context.Context, format int) {
+	older, err := s.own.Older(ctx, format)
+	if err == nil && len(older) > 0 {
+		s.config.Logger.Error("servers of an older version joined, and they cannot read all tasks: stop or upgrade these servers", "nodes", strings.Join(older, ", "))
 	}
 }
 

@@ -3,12 +3,15 @@ package redisstore
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -33,8 +36,37 @@ func forgetful(t *testing.T, r *redistest.Server) {
 	}
 }
 
+// joins adds a live node with that format. leaves removes it.
+func joins(t *testing.T, r *redistest.Server, node string, format int) (leaves func()) {
+	t.Helper()
+	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node lowers it to its own clock
+	about := fmt.Sprintf("%s/nonce/v0.1.0/%d/0/10.0.0.7:8750", redisconn.Score(lives), format)
+	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.NodesKey, node, about); reply != ":1" {
+		t.Fatal(reply, err)
+	}
+	return func() {
+		t.Helper()
+		if reply, err := redistest.Command(t.Context(), r.Addr, "HDEL", keyspace.NodesKey, node); reply != ":1" {
+			t.Fatal(reply, err)
+		}
+	}
+}
+
+// shared returns a server with an empty store of format 1, which a live node of
+// format 2 shares. So nodes of this version write the usual form.
+func shared(t *testing.T) (r *redistest.Server, leaves func()) {
+	t.Helper()
+	r = redistest.New(t)
+	s, _ := opened(t, nodeOn(r, nil))
+	_ = s.Close()
+	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.MetaKey, "format", "1", "oldest", "1"); reply != ":0" {
+		t.Fatal(reply, err)
+	}
+	return r, joins(t, r, "second", identity.ScheduleFormat)
+}
+
 func TestTheVersionGuardIsRestoredAfterAFailover(t *testing.T) {
-	r := redistest.New(t)
+	r, _ := shared(t)
 	first, _ := opened(t, nodeOn(r, nil))
 	if err := apply(t, first, eachSecond(t, "nightly")); err != nil {
 		t.Fatal(err)
@@ -59,10 +91,7 @@ func TestTheVersionGuardIsRestoredAfterAFailover(t *testing.T) {
 	look(0, "2")
 	forgetful(t, r)
 	look(guardEvery-time.Millisecond, "1")
-	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node lowers it to its own clock
-	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.NodesKey, "older", redisconn.Score(lives)+"/nonce/v0.1.0/1/0/10.0.0.7:8750"); reply != ":1" {
-		t.Fatal(reply, err)
-	}
+	joins(t, r, "older", 1)
 	look(time.Millisecond, "2")
 	look(guardEvery, "2")
 	_ = s.Close() // no goroutine writes into log from here on
@@ -72,7 +101,7 @@ func TestTheVersionGuardIsRestoredAfterAFailover(t *testing.T) {
 }
 
 func TestANewMasterGetsItsVersionGuardAtOnce(t *testing.T) {
-	r := redistest.New(t)
+	r, _ := shared(t)
 	s, _ := opened(t, nodeOn(r, nil))
 	if err := apply(t, s, eachSecond(t, "nightly")); err != nil {
 		t.Fatal(err)
@@ -88,7 +117,7 @@ func TestANewMasterGetsItsVersionGuardAtOnce(t *testing.T) {
 // A node that did not create the first schedule guards it too, because the node
 // that did may be gone.
 func TestEachNodeGuardsTheSchedulesOfAnother(t *testing.T) {
-	r := redistest.New(t)
+	r, _ := shared(t)
 	first, _ := opened(t, nodeOn(r, func(c *Config) { c.Node = "first" }))
 	other, _ := opened(t, nodeOn(r, func(c *Config) { c.Node = "other" }))
 	var g guard
@@ -113,7 +142,7 @@ func TestEachNodeGuardsTheSchedulesOfAnother(t *testing.T) {
 // TestAFailingGuardIsLoggedUntilItWorks: a poll between two checks must not
 // report recovery.
 func TestAFailingGuardIsLoggedUntilItWorks(t *testing.T) {
-	r := redistest.New(t)
+	r, _ := shared(t)
 	s, _ := opened(t, nodeOn(r, nil))
 	set := func(lease string) {
 		t.Helper()
@@ -142,7 +171,7 @@ func TestAFailingGuardIsLoggedUntilItWorks(t *testing.T) {
 // TestANodeStartedAfterALossGuardsTheSchedulesItFires: it learns only by firing
 // that there are schedules.
 func TestANodeStartedAfterALossGuardsTheSchedulesItFires(t *testing.T) {
-	r := redistest.New(t)
+	r, _ := shared(t)
 	alone := nodeOn(r, func(c *Config) { c.Alone, c.CallersClock = true, true })
 	first, _ := opened(t, alone)
 	if _, err := first.Apply(t.Context(), began, []task.Change{eachSecond(t, "nightly")}); err != nil {
@@ -156,5 +185,77 @@ func TestANodeStartedAfterALossGuardsTheSchedulesItFires(t *testing.T) {
 	}
 	if err := s.guardOlder(t.Context(), &guard{}, time.Now()); err != nil || oldestIn(t, r) != "2" {
 		t.Errorf("the oldest is %s: %v", oldestIn(t, r), err)
+	}
+}
+
+// formOf returns the first byte of the stored record of a task, and of the
+// newest audit entry of its shard.
+func formOf(t *testing.T, s *Store, name string) (record, entry byte) {
+	t.Helper()
+	sh, c := s.shard(keyed(name)), s.servers.Client
+	value, err := c.Do(t.Context(), c.B().Hget().Key(sh.Meta).Field(keyspace.Field(keyed(name))).Build()).ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest, err := c.Do(t.Context(), c.B().Xrevrange().Key(keyspace.LogOf(sh.Log, "default")).End("+").Start("-").Count(1).Build()).AsXRange()
+	if err != nil || len(newest) != 1 {
+		t.Fatal(newest, err)
+	}
+	return value[8], newest[0].FieldValues["e"][0]
+}
+
+func TestANewStoreHasCompactRecords(t *testing.T) {
+	r := redistest.New(t)
+	s, _ := opened(t, nodeOn(r, nil))
+	if err := apply(t, s, order("a")); err != nil {
+		t.Fatal(err)
+	}
+	if record, entry := formOf(t, s, "a"); record != 3 || entry != 3 || oldestIn(t, r) != "3" {
+		t.Errorf("the record has the form %d, the entry %d, and the oldest is %s", record, entry, oldestIn(t, r))
+	}
+}
+
+// TestOlderNodesFindNoCompactRecord: nodes of this version write the compact
+// form when the last older node has left, and read both forms.
+func TestOlderNodesFindNoCompactRecord(t *testing.T) {
+	r, leaves := shared(t)
+	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Node = "first" }))
+	other, _ := opened(t, nodeOn(r, func(c *Config) { c.Node = "other" }))
+	var g, others guard
+	now := time.Now()
+	create := func(s *Store, g *guard, name, oldest string, form byte) {
+		t.Helper()
+		if err := s.guardOlder(t.Context(), g, now); err != nil || oldestIn(t, r) != oldest {
+			t.Fatalf("the oldest is %s, want %s: %v", oldestIn(t, r), oldest, err)
+		}
+		if err := apply(t, s, order(name)); err != nil {
+			t.Fatal(err)
+		}
+		if record, entry := formOf(t, s, name); record != form || entry != form {
+			t.Errorf("the record of %s has the form %d, the entry %d, want %d", name, record, entry, form)
+		}
+	}
+	create(s, &g, "a", "1", 1)
+	leaves()
+	now = now.Add(guardEvery)
+	create(s, &g, "b", "3", 3)
+	create(other, &others, "c", "3", 3)
+	forgetful(t, r)
+	now = now.Add(guardEvery)
+	create(other, &others, "d", "3", 3)
+
+	for _, name := range []string{"a", "b"} {
+		if got, err := other.Get(t.Context(), keyed(name)); err != nil || got.Name != name {
+			t.Errorf("%s is %+v, %v", name, got, err)
+		}
+	}
+	if page, err := other.Audit(t.Context(), settings.AuditFilter{Namespace: "default"}, 0, 10); err != nil || len(page.Entries) != 4 {
+		t.Errorf("the audit log has %+v, %v", page, err)
+	}
+	if err := apply(t, other, task.Run{Key: keyed("a")}); err != nil {
+		t.Fatal(err)
+	}
+	if record, _ := formOf(t, s, "a"); record != 3 {
+		t.Errorf("the record that was changed has the form %d", record)
 	}
 }

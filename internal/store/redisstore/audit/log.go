@@ -238,7 +238,7 @@ func (l *Log) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
 			return nil, err
 		}
 		for _, x := range found {
-			e, err := decodeEntry(x)
+			e, err := decodeEntry(x, parts[i].namespace)
 			if err != nil {
 				return nil, err
 			}
@@ -251,17 +251,20 @@ func (l *Log) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
 	return lists, nil
 }
 
-// EncodeEntry returns e as scripts append it to a stream.
-func EncodeEntry(e *settings.AuditEntry) string {
-	return string(codec.AppendAuditEntry([]byte{codec.Format}, &settings.AuditEntry{}, e))
+// EncodeEntry returns e as scripts append it to a stream, in the form f. Only the
+// streams of a shard may have compact entries, which lose their namespace.
+func EncodeEntry(e *settings.AuditEntry, f codec.Form) string {
+	var space [256]byte // most entries fit
+	return string(f.AppendEntry(space[:0], e))
 }
 
-func decodeEntry(x rueidis.XRangeEntry) (settings.AuditEntry, error) {
-	all, err := codec.DecodeAuditEntries([]byte(x.FieldValues["e"]))
-	if err != nil || len(all) != 1 {
+// decodeEntry returns an entry of a stream of namespace.
+func decodeEntry(x rueidis.XRangeEntry, namespace string) (settings.AuditEntry, error) {
+	e, err := codec.DecodeCompactEntry(x.FieldValues["e"], namespace)
+	if err != nil {
 		return settings.AuditEntry{}, errors.Join(fmt.Errorf("entry %s of the audit log: %w", x.ID, errDamaged), err)
 	}
-	return all[0], nil
+	return e, nil
 }
 
 // Page returns at most limit entries with a Seq below before, newest first.

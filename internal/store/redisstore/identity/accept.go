@@ -123,8 +123,8 @@ func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 		r := redisconn.NewRepair(b.Key, b.Field, -1, f.instead[i])
 		r.Write("HSET", b.Key, b.Field, f.Identity)
 		switch {
-		case b.Key == keyspace.MetaKey && f.meta["format"] == "": // older versions are excluded, because there may be schedules
-			r.Write("HSET", b.Key, "format", strconv.Itoa(Format), "oldest", strconv.Itoa(ScheduleFormat), "shards", shards, "lease", millis(lease), "whole", "1")
+		case b.Key == keyspace.MetaKey && f.meta["format"] == "": // older versions are excluded, because they may not read all records
+			r.Write("HSET", b.Key, "format", strconv.Itoa(Format), "oldest", strconv.Itoa(Format), "shards", shards, "lease", millis(lease), "whole", "1")
 		case b.Key == keyspace.MetaKey:
 			r.Write("HSET", b.Key, "whole", "1")
 		case b.Key == keyspace.SettingsID, b.Key == keyspace.NodesID:

@@ -21,11 +21,8 @@ import (
 // The format that this code writes; see keyspace.MetaKey. The code uses a store
 // whose field oldest is not above its own format. The format rises with each
 // change of keys, scripts and messages, and with codec.Format. The field oldest
-// rises with the first schedule; see admitSchedules.
-const (
-	Format = ScheduleFormat
-	oldest = 1
-)
+// begins with the first value, and rises when older code must be excluded.
+const Format = CompactFormat
 
 // ScheduleFormat is the format that has schedules. Older code cannot read a
 // schedule, and would find it in its shards again and again. So two conditions
@@ -33,6 +30,13 @@ const (
 // keyspace.MetaKey excludes older nodes. Until then both versions can run side
 // by side, and an operator can go back to the older version.
 const ScheduleFormat = 2
+
+// CompactFormat is the format whose tasks and audit entries can have the compact
+// form (codec.Compact), which older code refuses. Every code reads the usual
+// form. A new store has the compact form from the start. In an existing store,
+// nodes write the usual form until no older node is live and keyspace.MetaKey
+// excludes older nodes.
+const CompactFormat = 3
 
 // DefaultShards returns the default number of shards. A call to a single master
 // costs less if it touches the keys of fewer shards, and more servers than 32
@@ -145,7 +149,7 @@ func decideMeta(ctx context.Context, s *redisconn.Servers, c Requirements, repla
 	shards := cmp.Or(c.Shards, DefaultShards(s.Cluster))
 	lease := millis(c.Lease)
 	replies, err := s.Repeat(ctx, decide, redisconn.Run{Keys: []string{keyspace.MetaKey}, Args: []string{
-		replaces, lease, rand.Text(), "format", strconv.Itoa(Format), "oldest", strconv.Itoa(oldest), "shards", strconv.Itoa(shards), "lease", lease,
+		replaces, lease, rand.Text(), "format", strconv.Itoa(Format), "oldest", strconv.Itoa(Format), "shards", strconv.Itoa(shards), "lease", lease,
 	}})
 	if err != nil {
 		return Meta{}, err
@@ -159,11 +163,11 @@ func decideMeta(ctx context.Context, s *redisconn.Servers, c Requirements, repla
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// ShutOut changes m in keyspace.MetaKey so that older code refuses to use the
-// servers.
-func ShutOut(ctx context.Context, s *redisconn.Servers, m Meta) error {
+// ShutOut changes m in keyspace.MetaKey so that code older than the format
+// refuses to use the servers.
+func ShutOut(ctx context.Context, s *redisconn.Servers, m Meta, format int) error {
 	r := redisconn.NewRepair(keyspace.MetaKey, MetaHash.Field, -1, s.Identity)
-	r.Write("HSET", keyspace.MetaKey, "format", strconv.Itoa(max(m.Format, ScheduleFormat)), "oldest", strconv.Itoa(ScheduleFormat))
+	r.Write("HSET", keyspace.MetaKey, "format", strconv.Itoa(max(m.Format, format)), "oldest", strconv.Itoa(max(m.Oldest, format)))
 	_, err := s.Mend(ctx, r)
 	return err
 }

@@ -87,8 +87,12 @@ func (rd *Reader) ReadEach(ctx context.Context, reads []Read) ([]Found, error) {
 		}
 		for n, at := range places[i] {
 			out[at].Record, out[at].Err = Parse(reads[at].Key, texts[2*n])
-			if t := out[at].Task; reads[at].Body && t != nil && t.Request.BodySize > 0 {
-				out[at].Body = []byte(texts[2*n+1])
+			switch one := &out[at]; {
+			case !reads[at].Body:
+			case one.Apart():
+				one.Body = []byte(texts[2*n+1])
+			default:
+				one.Body = one.Inline
 			}
 		}
 	}

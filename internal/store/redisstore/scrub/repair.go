@@ -81,7 +81,7 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r records.Recor
 			return err
 		}
 	}
-	if int(size) != r.Task.Request.BodySize {
+	if r.Apart() && int(size) != r.Task.Request.BodySize {
 		if err := sc.body(ctx, r.Task); err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (sc *scrub) belonging(ctx context.Context, sh *keyspace.Shard, key string, 
 		if err != nil {
 			return err
 		}
-		if has(sh, r.Task, key, part[i].name) {
+		if has(sh, r, key, part[i].name) {
 			continue
 		}
 		fix, remove := records.RepairOf(sh, fields[i], r.Stamp), "ZREM"
@@ -197,18 +197,17 @@ func (sc *scrub) belonging(ctx context.Context, sh *keyspace.Shard, key string, 
 	return nil
 }
 
-// has reports whether a record has a member in a key. t is nil if there is no
-// record.
-func has(sh *keyspace.Shard, t *task.Task, key, name string) bool {
+// has reports whether a record has a member in a key.
+func has(sh *keyspace.Shard, r records.Record, key, name string) bool {
 	switch {
-	case t == nil:
+	case r.Task == nil:
 		return false
 	case key == sh.Names:
 		return true
 	case key == sh.Body:
-		return t.Request.BodySize > 0
+		return r.Apart()
 	}
-	p := records.PlaceIn(sh, t)
+	p := records.PlaceIn(sh, r.Task)
 	return p.Key == key && p.Member == name
 }
 

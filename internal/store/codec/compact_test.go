@@ -1,0 +1,335 @@
+package codec
+
+import (
+	"encoding/hex"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+)
+
+const (
+	sampleID     = "01a209c7-e0b9-74ef-bcec-2e152bcc2524"
+	sampleIDTime = task.Millis(0x01a209c7e0b9)
+)
+
+// usual returns a new task with usual values, as most tasks in a store are.
+func usual() *task.Task {
+	return &task.Task{
+		Namespace: "default", Name: "order-12345", ID: sampleID, Version: 1, Queue: "default", Priority: task.Normal,
+		Request: task.Request{
+			URL: "https://receiver.example/hook", Method: "POST", Destination: "receiver.example:443",
+			BodyKind: task.JSONBody, BodySize: 100,
+		},
+		Timeout: 15 * time.Second, Retry: task.Retry{MinBackoff: time.Second, MaxBackoff: time.Hour, MaxAge: 24 * time.Hour},
+		CreatedAt: sampleIDTime, OriginalDue: sampleIDTime + 3_600_000, Due: sampleIDTime + 3_600_000, State: task.Scheduled,
+	}
+}
+
+// drawCompact draws a task. Each field with a flag has its usual value, a value
+// near it, or any value.
+func drawCompact(t *rapid.T) *task.Task {
+	r, u := drawTask(t), usual()
+	is := func(field string) bool { return rapid.Bool().Draw(t, "usual "+field) }
+	if is("id") {
+		r.ID = rapid.SampledFrom([]string{sampleID, "ffffffff-ffff-8fff-8fff-ffffffffffff", strings.ToUpper(sampleID), strings.ReplaceAll(sampleID, "-", "_")}).Draw(t, "uuid")
+	}
+	if is("name") {
+		r.Name = r.ID
+	}
+	if is("creation") {
+		r.CreatedAt = rapid.SampledFrom([]task.Millis{sampleIDTime, sampleIDTime + 1, 1<<48 - 1}).Draw(t, "created")
+	}
+	if is("due time") {
+		r.Due = rapid.SampledFrom([]task.Millis{u.Due, task.Never, math.MinInt64}).Draw(t, "due")
+	}
+	if is("original") {
+		r.OriginalDue = r.Due
+	}
+	if is("version") {
+		r.Version = 1
+	}
+	if is("queue") {
+		r.Queue = u.Queue
+	}
+	if is("limits") {
+		r.Timeout, r.Retry, r.ExpireAfter = u.Timeout, u.Retry, time.Duration(rapid.IntRange(0, 1).Draw(t, "expire"))
+	}
+	if is("delay") {
+		r.Delay = delayOf(r)
+	}
+	if is("request") {
+		r.Request.Method = u.Request.Method
+		r.Request.URL = rapid.SampledFrom([]string{
+			u.Request.URL, "http://127.0.0.1:80", "https://[::1]/a", "https://[::1]:443/a", "HTTPS://host/", "https://", "ftp://h/", "https://Host?x", "http://host:/",
+		}).Draw(t, "url")
+		r.Request.Destination = rapid.SampledFrom([]string{
+			u.Request.Destination, "127.0.0.1:80", "[::1]:443", "host:443", "host:80", "Host:443", "host:", ":443", ":80", "",
+		}).Draw(t, "destination")
+	}
+	if is("body") {
+		r.Request.BodySize = rapid.SampledFrom([]int{0, 1, maxHeadSize, maxHeadSize + 1}).Draw(t, "body")
+	}
+	if r.Lease != nil && is("lease") {
+		r.Lease.TaskID, r.Lease.Timeout = r.ID, r.Timeout
+	}
+	if is("schedule") {
+		r.Recur, r.NotifySchedule = nightly().Recur, true
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "replaced") {
+		r.Replaced = append(r.Replaced, task.Idempotency{Key: rapid.String().Draw(t, "key"), Fingerprint: rapid.String().Draw(t, "fingerprint")})
+	}
+	return r
+}
+
+func TestACompactRecordIsDecodedAsEncoded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawCompact(t)
+		for _, f := range []Form{Usual, Compact} {
+			got, err := DecodeCompactRecord(want.Key(), string(f.AppendRecord(nil, want)))
+			if d := cmp.Diff(want, got); err != nil || d != "" {
+				t.Fatal(f, err, d)
+			}
+		}
+	})
+}
+
+// The bytes of compact values in existing stores. Other bytes need a new format.
+const usualCompactBytes = "03fe3701a209c7e0b974efbcec2e152bcc252480bab7031572656365697665722e6578616d706c652f686f6f6b9203"
+
+func TestTheBytesOfACompactRecordAreStable(t *testing.T) {
+	want := usual()
+	if got := hex.EncodeToString(AppendCompactRecord(nil, want)); got != usualCompactBytes {
+		t.Errorf("got %s", got)
+	}
+	got, err := DecodeCompactRecord(want.Key(), string(unhex(t, usualCompactBytes)))
+	if d := cmp.Diff(want, got); err != nil || d != "" {
+		t.Error(err, d)
+	}
+}
+
+// TestACompactRecordIsDamagedIfItsHeadEnds: without the end of the head, no
+// record is decoded.
+func TestACompactRecordIsDamagedIfItsHeadEnds(t *testing.T) {
+	record := string(AppendCompactRecord(nil, usual()))
+	for n := range record {
+		if got, err := DecodeCompactRecord(usual().Key(), record[:n]); !errors.Is(err, ErrDamaged) {
+			t.Errorf("the first %d bytes are %+v, %v", n, got, err)
+		}
+	}
+	full := sample()
+	record = string(AppendCompactRecord(nil, full))
+	for n := range record {
+		if _, err := DecodeCompactRecord(full.Key(), record[:n]); err != nil && !errors.Is(err, ErrDamaged) {
+			t.Errorf("the first %d bytes: %v", n, err)
+		}
+	}
+}
+
+func TestACompactRecordWithAnImpossibleHeadIsDamaged(t *testing.T) {
+	for about, record := range map[string]string{
+		"no flags":               "\x03",
+		"an unknown flag":        "\x03\x80\x80\x02\x00\x00\x00",
+		"two identifiers":        "\x03\x03" + strings.Repeat("a", 16) + "\x00\x00\x00",
+		"a name that is no UUID": "\x03\x09\x00\x00\x00",
+		"a time without a UUID":  "\x03\x0c\x00\x00\x00",
+		"two schemes":            "\x03\x88\x18\x00\x00\x00",
+		"a URL without an end":   "\x03\x08\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a",
+		"an endless number":      "\x03" + strings.Repeat("\x80", 20),
+		"a body of 2 EB":         "\x03\x08\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+		"a lease that is absent": "\x03\x88\x80\x01\x00\x00\x00",
+		"no state":               "\x03\x00\x00\x00\x00",
+	} {
+		if got, err := DecodeCompactRecord(task.Key{Namespace: "ns", Name: "a"}, record); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %+v, %v", about, got, err)
+		}
+	}
+}
+
+func TestAFieldOfALaterVersionIsSkippedInACompactRecord(t *testing.T) {
+	want := usual()
+	record := appendString(AppendCompactRecord(nil, want), 1000, "later")
+	got, err := DecodeCompactRecord(want.Key(), string(record))
+	if d := cmp.Diff(want, got); err != nil || d != "" {
+		t.Error(err, d)
+	}
+}
+
+// TestVersionsWithoutTheCompactFormRefuseIt: DecodeRecord is the decoder of
+// these versions.
+func TestVersionsWithoutTheCompactFormRefuseIt(t *testing.T) {
+	if _, err := DecodeRecord(usual().Key(), AppendCompactRecord(nil, usual())); !errors.Is(err, ErrNewerFormat) {
+		t.Errorf("a record: %v", err)
+	}
+	if _, err := DecodeAuditEntries(AppendCompactEntry(nil, created())); !errors.Is(err, ErrNewerFormat) {
+		t.Errorf("an entry: %v", err)
+	}
+	later := "\x04" + usualCompactBytes
+	if _, err := DecodeCompactRecord(usual().Key(), later); !errors.Is(err, ErrNewerFormat) {
+		t.Errorf("a record of a later version: %v", err)
+	}
+	if _, err := DecodeCompactEntry(later, "ns"); !errors.Is(err, ErrNewerFormat) {
+		t.Errorf("an entry of a later version: %v", err)
+	}
+}
+
+func FuzzDecodeCompactRecord(f *testing.F) {
+	named := usual()
+	named.Name = named.ID
+	for _, t := range []*task.Task{usual(), named, sample(), nightly()} {
+		f.Add("a", string(AppendCompactRecord(nil, t)))
+	}
+	f.Add(sampleID, string(AppendCompactRecord(nil, named)))
+	f.Fuzz(func(t *testing.T, name, record string) {
+		key := task.Key{Namespace: "ns", Name: name}
+		got, err := DecodeCompactRecord(key, record)
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewerFormat) {
+				t.Error(err)
+			}
+			return
+		}
+		again, err := DecodeCompactRecord(key, string(AppendCompactRecord(nil, got)))
+		if d := cmp.Diff(got, again); err != nil || d != "" {
+			t.Errorf("%v\n%s", err, d)
+		}
+	})
+}
+
+// created returns the entry of a create.
+func created() *settings.AuditEntry {
+	return &settings.AuditEntry{
+		At: sampleIDTime, By: "anonymous", Addr: "127.0.0.1", Namespace: "ns", Action: "task.create", Target: "order-12345", ID: sampleID, Version: 1,
+	}
+}
+
+func TestACompactEntryIsDecodedAsEncoded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from := func(field string, values ...string) string {
+			return rapid.OneOf(rapid.SampledFrom(values), rapid.String()).Draw(t, field)
+		}
+		want := settings.AuditEntry{
+			At:        rapid.OneOf(rapid.Just(sampleIDTime), rapid.Map(rapid.Int64(), func(n int64) task.Millis { return task.Millis(n) })).Draw(t, "at"),
+			By:        from("by", "", "anonymous", "upkeep", "token:0123456789abcdef", "token:0123456789ABCDEF", "token:0123456789abcde", "token:"),
+			Addr:      from("addr", "", "127.0.0.1", "192.0.2.1", "::1", "2001:DB8::1", "2001:db8::1", "::ffff:192.0.2.1", "fe80::1%eth0", "127.0.0.01"),
+			Namespace: "ns", Action: from("action", "", "task.create", "schedule.check", "task.unknown"),
+			ID: from("id", "", sampleID, strings.ToUpper(sampleID)), Target: from("target", "order", sampleID),
+			Version: rapid.OneOf(rapid.Just(uint64(1)), rapid.Uint64()).Draw(t, "version"), Detail: from("detail", "", "accepted"),
+		}
+		got, err := DecodeCompactEntry(string(Compact.AppendEntry(nil, &want)), "ns")
+		if d := cmp.Diff(want, got); err != nil || d != "" {
+			t.Fatal(err, d)
+		}
+		got, err = DecodeCompactEntry(string(Usual.AppendEntry(nil, &want)), "another")
+		if d := cmp.Diff(want, got); err != nil || d != "" {
+			t.Fatal(err, d)
+		}
+	})
+}
+
+const createdCompactBytes = "031b01a209c7e0b974efbcec2e152bcc2524027f000001010b6f726465722d3132333435"
+
+func TestTheBytesOfACompactEntryAreStable(t *testing.T) {
+	if got := hex.EncodeToString(AppendCompactEntry(nil, created())); got != createdCompactBytes {
+		t.Errorf("got %s", got)
+	}
+	entry := string(unhex(t, createdCompactBytes))
+	got, err := DecodeCompactEntry(entry, "ns")
+	if d := cmp.Diff(*created(), got); err != nil || d != "" {
+		t.Error(err, d)
+	}
+	for n := range entry {
+		if got, err := DecodeCompactEntry(entry[:n], "ns"); !errors.Is(err, ErrDamaged) {
+			t.Errorf("the first %d bytes are %+v, %v", n, got, err)
+		}
+	}
+	if _, err := DecodeCompactEntry(string(blockOf(audited())), "ns"); !errors.Is(err, ErrDamaged) {
+		t.Errorf("several entries: %v", err)
+	}
+}
+
+// TestTheNumbersOfTextsAreStable: a text that moves gives its number to another.
+func TestTheNumbersOfTextsAreStable(t *testing.T) {
+	const want = " anonymous upkeep task.create task.replace task.patch task.touch task.run task.retry task.cancel task.purge" +
+		" schedule.put schedule.pause schedule.resume schedule.delete schedule.check"
+	if got := strings.Join(append(append([]string{}, actorNumbers...), actionNumbers...), " "); !strings.HasPrefix(got, want) {
+		t.Errorf("got %s", got)
+	}
+}
+
+func FuzzDecodeCompactEntry(f *testing.F) {
+	f.Add(string(AppendCompactEntry(nil, created())))
+	for _, e := range audited() {
+		f.Add(string(AppendCompactEntry(nil, &e)))
+	}
+	f.Fuzz(func(t *testing.T, entry string) {
+		got, err := DecodeCompactEntry(entry, "ns")
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewerFormat) {
+				t.Error(err)
+			}
+			return
+		}
+		got.Namespace = "ns"
+		back, err := DecodeCompactEntry(string(AppendCompactEntry(nil, &got)), "ns")
+		if d := cmp.Diff(got, back); err != nil || d != "" {
+			t.Errorf("%v\n%s", err, d)
+		}
+	})
+}
+
+func BenchmarkRecord(b *testing.B) {
+	running := usual()
+	running.State, running.Attempts, running.FirstAttemptAt = task.Running, 1, running.Due
+	running.Lease = &task.Lease{Token: "0123456789abcdef", Since: running.Due, Until: running.Due + 30_000, TaskID: running.ID, Timeout: running.Timeout}
+	for name, t := range map[string]*task.Task{"new": usual(), "running": running, "full": sample()} {
+		for form, text := range []string{"usual", "compact"} {
+			record := string(Form(form).AppendRecord(nil, t))
+			b.Run("encode/"+name+"/"+text, func(b *testing.B) {
+				b.ReportAllocs()
+				dst := make([]byte, 0, 1024)
+				for b.Loop() {
+					dst = Form(form).AppendRecord(dst[:0], t)
+				}
+				b.ReportMetric(float64(len(dst)), "bytes")
+			})
+			b.Run("decode/"+name+"/"+text, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := DecodeCompactRecord(t.Key(), record); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkEntry(b *testing.B) {
+	for form, text := range []string{"usual", "compact"} {
+		entry := string(Form(form).AppendEntry(nil, created()))
+		b.Run("encode/"+text, func(b *testing.B) {
+			b.ReportAllocs()
+			dst := make([]byte, 0, 1024)
+			for b.Loop() {
+				dst = Form(form).AppendEntry(dst[:0], created())
+			}
+			b.ReportMetric(float64(len(dst)), "bytes")
+		})
+		b.Run("decode/"+text, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := DecodeCompactEntry(entry, "ns"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
