@@ -121,7 +121,7 @@ func (b *batch) send(ctx context.Context) ([]wire.BatchResult, error) {
 	if b.sent == 0 {
 		return nil, nil
 	}
-	var reply wire.BatchReply
+	reply := wire.BatchReply{Results: make([]wire.BatchResult, 0, b.sent)}
 	_, err := b.conn.do(ctx, &call{op: batchOp, method: http.MethodPost, path: "/tasks/batch", body: append(b.body, batchTail...), into: &reply})
 	var e *Error
 	switch {

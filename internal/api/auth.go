@@ -211,11 +211,13 @@ func (c *caller) since() task.Millis {
 // Context returns the context of the request. Changes in it are recorded as the
 // caller's.
 func (r *request) Context() context.Context {
-	ctx := context.WithValue(r.Request.Context(), responseKey{}, r.out)
-	if r.scope <= settings.ScopeRead { // a read
-		return ctx
+	if r.ctx == nil {
+		r.ctx = context.WithValue(r.Request.Context(), responseKey{}, r.out)
+		if r.scope > settings.ScopeRead { // a change
+			r.ctx = settings.WithActor(r.ctx, r.actor())
+		}
 	}
-	return settings.WithActor(ctx, r.actor())
+	return r.ctx
 }
 
 // challenge sets WWW-Authenticate and returns err.

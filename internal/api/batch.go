@@ -51,6 +51,7 @@ type batch struct {
 	server  *Server
 	request *request
 	now     task.Millis
+	spec    task.Spec          // of the item that is being read
 	results []wire.BatchResult // the results of all items, in order
 	changes []task.Change
 	places  []int // the index of the item of each change
@@ -78,18 +79,18 @@ func (b *batch) item(r *reader, i int) error {
 	if i == task.MaxBatch {
 		return refuse("too_many", "", fmt.Sprintf("a batch has at most %d tasks", task.MaxBatch))
 	}
-	spec := task.DefaultSpec()
+	b.spec = task.DefaultSpec()
 	refusal, err := r.Try(func() error {
-		if err := r.decodeTask(&spec, b.request.defaults, b.server.cfg.BodyLimit); err != nil {
+		if err := r.decodeTask(&b.spec, b.request.defaults, b.server.cfg.BodyLimit); err != nil {
 			return err
 		}
-		return b.server.finalize(b.request, &spec, "", b.now)
+		return b.server.finalize(b.request, &b.spec, "", b.now)
 	})
 	if err != nil {
 		return err
 	}
 	if refusal == nil {
-		b.changes = append(b.changes, task.Create{Spec: spec})
+		b.changes = append(b.changes, task.Create{Spec: b.spec})
 		b.places = append(b.places, i)
 	}
 	b.results = append(b.results, batchResult(store.Reply{Err: refusal}))

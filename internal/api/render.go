@@ -14,7 +14,7 @@ import (
 )
 
 // replyTask replies with a task and its entity tag.
-func (s *Server) replyTask(w http.ResponseWriter, r *request, status int, t wire.Task, etag string) {
+func (s *Server) replyTask(w http.ResponseWriter, r *request, status int, t *wire.Task, etag string) {
 	w.Header().Set("ETag", `"`+etag+`"`)
 	s.write(r.Context(), w, jsonType, status, t)
 }
@@ -33,8 +33,8 @@ func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done
 }
 
 // show returns t as the API shows it, with its body if it is loaded.
-func (s *Server) show(r *request, t *task.Task) wire.Task {
-	shown := wire.Task{
+func (s *Server) show(r *request, t *task.Task) *wire.Task {
+	shown := &wire.Task{
 		TaskInput: wire.TaskInput{
 			Name:     t.Name,
 			Queue:    t.Queue,

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -63,7 +64,8 @@ func shows(status int, about string) reply {
 type request struct {
 	*http.Request
 	caller
-	scope settings.Scope // of its route
+	ctx   context.Context // nil until the first call of Context
+	scope settings.Scope  // of its route
 	query url.Values
 	load  int    // bytes of its body that are counted in Server.loads
 	made  bool   // the store made a change, or confirmed an earlier one

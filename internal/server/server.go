@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -124,6 +125,8 @@ func (s *Server) Durability() string { return s.Node.Store.Durability() }
 // part failed, it returns an error and waits for no other part, because that
 // could take forever.
 func (s *Server) Run(ctx context.Context) error {
+	spare := newSpareHeap()
+	defer runtime.KeepAlive(spare)
 	working := context.WithoutCancel(ctx)
 	dispatching, stopDispatch := context.WithCancel(working)
 	defer stopDispatch()

@@ -156,7 +156,7 @@ func (q *QueueSettings) validateDefaults() error {
 	if err := task.ValidateOnDead(s.OnDead); err != nil {
 		return err
 	}
-	return s.Retry.Validate("retry")
+	return s.Retry.Validate()
 }
 
 // PutQueue sets all fields of a queue that a client can set. It changes neither

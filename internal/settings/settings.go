@@ -191,10 +191,14 @@ func (s *Settings) Namespace(name string) *NamespaceSettings {
 		return n
 	}
 	if name == task.DefaultNamespace {
-		return &NamespaceSettings{Name: name}
+		return &unlimited
 	}
 	return nil
 }
+
+// unlimited has the settings of the default namespace until they are set. Like
+// all settings it never changes.
+var unlimited = NamespaceSettings{Name: task.DefaultNamespace}
 
 // Shared reports whether there is more than one namespace.
 func (s *Settings) Shared() bool {

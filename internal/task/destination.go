@@ -25,8 +25,10 @@ func destination(u *url.URL) string {
 
 // portOf returns u's port without leading zeros.
 func portOf(u *url.URL) string {
-	if n, err := strconv.Atoi(u.Port()); err == nil {
-		return strconv.Itoa(n)
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err == nil {
+			return strconv.Itoa(n)
+		}
 	}
 	if u.Scheme == "https" {
 		return "443"
@@ -62,7 +64,7 @@ func canonicalHost(host string) string {
 	if short := strings.TrimSuffix(host, "."); short != "" && !strings.HasSuffix(short, ".") {
 		host = short
 	}
-	if a, err := netip.ParseAddr(host); err == nil {
+	if a, ok := parseAddr(host); ok {
 		return a.Unmap().WithZone("").String()
 	}
 	if a, ok := numericHost(host); ok {
@@ -71,10 +73,25 @@ func canonicalHost(host string) string {
 	return host
 }
 
+// parseAddr reads an address in its usual form. Most hosts are names, for which
+// netip.ParseAddr would allocate an error.
+func parseAddr(host string) (netip.Addr, bool) {
+	if !startsWithDigit(host) && !strings.Contains(host, ":") {
+		return netip.Addr{}, false
+	}
+	a, err := netip.ParseAddr(host)
+	return a, err == nil
+}
+
+func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
+
 // numericHost reads an IPv4 address as the C library does: one to four numbers,
 // each decimal, octal after a 0, or hexadecimal after 0x. The last number fills
 // the bytes that are left.
 func numericHost(host string) (netip.Addr, bool) {
+	if !startsWithDigit(host) {
+		return netip.Addr{}, false
+	}
 	parts := strings.Split(host, ".")
 	if len(parts) > 4 {
 		return netip.Addr{}, false

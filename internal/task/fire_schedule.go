@@ -130,7 +130,8 @@ func (t *Task) setNextCheck(c *recurrence.Calendar, now Millis) {
 func (t *Task) occurrence(at, now Millis) *Task {
 	id := deriveID("occurrence", t, strconv.FormatInt(int64(at), 10))
 	s := t.Template(OccurrenceName(t.ScheduleName(), at), id, min(at, now).Add(t.jitter(at)))
-	return s.record(now) // shares t's maps, which are never modified
+	n := s.record(now)
+	return &n // shares t's maps, which are never modified
 }
 
 // Template returns the spec of a task of the schedule, with the given name, id

@@ -62,7 +62,7 @@ func (t *Task) deadNotice(now Millis) *Task {
 	if n.validate() != nil { // the URL was valid when it was accepted
 		return nil
 	}
-	return n
+	return &n
 }
 
 // ValidateOnDead checks the URL of an on_dead callback.

@@ -91,7 +91,8 @@ func (p Policy) WithDefaults() Policy {
 
 // begin returns the first record of the incarnation that s describes.
 func (s *Spec) begin(now Millis) *Task {
-	return s.record(now).Clone() // the caller owns the maps of s
+	t := s.record(now)
+	return t.Clone() // the caller owns the maps of s
 }
 
 // beginOnce is begin for a request with the idempotency key i. A nil i means that
@@ -105,10 +106,11 @@ func (s *Spec) beginOnce(now Millis, i *Idempotency) *Task {
 	return t
 }
 
-// record is begin, but the record shares the maps of s.
-func (s *Spec) record(now Millis) *Task {
+// record is begin, but the record shares the maps of s. It returns no pointer,
+// so that a record that is only validated or cloned stays on the stack.
+func (s *Spec) record(now Millis) Task {
 	due := s.When.due(now)
-	t := &Task{
+	t := Task{
 		Namespace: s.Namespace, Name: s.Name, ID: s.ID, Version: 1,
 		Queue: s.Queue, Priority: s.Priority, Labels: s.Labels, Request: s.Request,
 		Timeout: s.Timeout, ExpireAfter: s.ExpireAfter, Retry: s.Retry, OnDead: s.OnDead, Trace: s.Trace, NotifySchedule: s.NotifySchedule,

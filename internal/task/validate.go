@@ -2,7 +2,6 @@ package task
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -56,7 +55,7 @@ func (w When) validate(now Millis) error {
 		return &FieldError{"at", "out_of_range", `a due time must be after 1970-01-01T00:00:00Z; for a task that is due at once, write "delay": "0s"`}
 	case w.Relative && w.Next != 0:
 		return &FieldError{"first_attempt_at", "conflict", "cannot be combined with delay, only with at"}
-	case w.Next < 0 || w.Next > latest(now):
+	case w.Next < 0 || w.Next > 0 && w.Next > latest(now):
 		return &FieldError{"first_attempt_at", "out_of_range", "must be after 1970 and at most 100 years ahead"}
 	}
 	return nil
@@ -88,24 +87,24 @@ func (t *Task) validate() error {
 	if err := ValidateOnDead(t.OnDead); err != nil {
 		return err
 	}
-	return t.Retry.Validate("retry")
+	return t.Retry.Validate()
 }
 
-// Validate checks the policy; path names it in errors.
-func (r Retry) Validate(path string) error {
+// Validate checks the policy.
+func (r Retry) Validate() error {
 	if r.MaxAttempts < 0 || r.MaxAttempts > MaxAttemptsLimit {
-		return &FieldError{path + ".max_attempts", "out_of_range", fmt.Sprintf("must be between 0 (no limit) and %d", MaxAttemptsLimit)}
+		return &FieldError{"retry.max_attempts", "out_of_range", fmt.Sprintf("must be between 0 (no limit) and %d", MaxAttemptsLimit)}
 	}
-	if err := ValidateDuration(path+".min_backoff", r.MinBackoff, MinBackoff, MaxDuration); err != nil {
+	if err := ValidateDuration("retry.min_backoff", r.MinBackoff, MinBackoff, MaxDuration); err != nil {
 		return err
 	}
-	if err := ValidateDuration(path+".max_backoff", r.MaxBackoff, MinBackoff, MaxDuration); err != nil {
+	if err := ValidateDuration("retry.max_backoff", r.MaxBackoff, MinBackoff, MaxDuration); err != nil {
 		return err
 	}
 	if r.MaxBackoff < r.MinBackoff {
-		return &FieldError{path + ".max_backoff", "out_of_range", "must not be shorter than the minimum backoff"}
+		return &FieldError{"retry.max_backoff", "out_of_range", "must not be shorter than the minimum backoff"}
 	}
-	return ValidateDuration(path+".max_age", r.MaxAge, 0, MaxDuration)
+	return ValidateDuration("retry.max_age", r.MaxAge, 0, MaxDuration)
 }
 
 // ValidateDuration checks that d lies between low and high; path names it in the
@@ -172,10 +171,12 @@ func validateLabels(labels map[string]string) error {
 
 // PlainText reports whether s is UTF-8 without control characters.
 func PlainText(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == 0x7f {
+			return false
+		}
 	}
-	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
+	return utf8.ValidString(s)
 }
 
 // methods lists the methods that a task may use. CONNECT and TRACE are not for
@@ -233,7 +234,7 @@ func validPort(u *url.URL) bool {
 // validHost accepts addresses and any name that a resolver could look up. The
 // resolved address is checked at dial time.
 func validHost(host string) bool {
-	if addr, err := netip.ParseAddr(host); err == nil {
+	if addr, ok := parseAddr(host); ok {
 		return addr.Zone() == "" // a zone may hold any byte, and is valid on one machine only
 	}
 	if len(host) > 253 {

@@ -8,7 +8,7 @@ import (
 )
 
 // object writes the members of a JSON object in the form of Encode. The replies
-// to creates and the lists of tasks are its users: encoding/json takes several
+// to creates and to batches and the lists of tasks are its users: encoding/json takes several
 // times as long for such a struct, because most of its fields are absent.
 type object struct {
 	b     []byte
@@ -187,15 +187,46 @@ func (r *Retry) appendTo(b []byte) []byte {
 	return o.end()
 }
 
+func (r *BatchReply) appendTo(b []byte) []byte {
+	o := beginObject(b)
+	o.key("results")
+	if r.Results == nil {
+		o.b = append(o.b, "null"...)
+	} else {
+		o.b = appendList(o.b, len(r.Results), func(b []byte, i int) []byte { return r.Results[i].appendTo(b) })
+	}
+	o.optional("durability", r.Durability)
+	return o.end()
+}
+
+func (r *BatchResult) appendTo(b []byte) []byte {
+	o := beginObject(b)
+	o.integer("status", int64(r.Status))
+	o.optional("name", r.Name)
+	o.optional("id", r.ID)
+	o.optional("state", r.State)
+	o.optional("due_at", r.DueAt)
+	o.optional("code", r.Code)
+	o.optional("detail", r.Detail)
+	o.optional("field", r.Field)
+	o.optional("suggestion", r.Suggestion)
+	if len(r.Allowed) > 0 {
+		o.key("allowed")
+		o.b = appendList(o.b, len(r.Allowed), func(b []byte, i int) []byte { return appendText(b, r.Allowed[i]) })
+	}
+	if r.Limit != nil {
+		o.key("limit")
+		limit, _ := json.Marshal(*r.Limit) // a limit is finite
+		o.b = append(o.b, limit...)
+	}
+	return o.end()
+}
+
 func appendAttempts(b []byte, all []Attempt) []byte {
 	if all == nil {
 		return append(b, "null"...)
 	}
-	b = append(b, '[')
-	for i := range all {
-		if i > 0 {
-			b = append(b, ',')
-		}
+	return appendList(b, len(all), func(b []byte, i int) []byte {
 		a := &all[i]
 		o := beginObject(b)
 		o.integer("number", int64(a.Number))
@@ -207,7 +238,18 @@ func appendAttempts(b []byte, all []Attempt) []byte {
 		latency, _ := json.Marshal(a.LatencyMS) // a number of milliseconds is finite
 		o.b = append(o.b, latency...)
 		o.integer("late_ms", a.LateMS)
-		b = o.end()
+		return o.end()
+	})
+}
+
+// appendList appends an array of n items. add appends the item with an index.
+func appendList(b []byte, n int, add func(b []byte, i int) []byte) []byte {
+	b = append(b, '[')
+	for i := range n {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = add(b, i)
 	}
 	return append(b, ']')
 }

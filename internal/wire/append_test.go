@@ -11,12 +11,14 @@ import (
 )
 
 // encoding/json is the model. It sees each field of a task.
-func TestATaskIsEncodedAsEncodingJSONDoes(t *testing.T) {
+func TestTasksAndBatchesAreEncodedAsEncodingJSONDoes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 5000 {
 		var task wire.Task
 		fill(random, reflect.ValueOf(&task).Elem(), i == 0)
-		for _, v := range []any{task, task.TaskInput} {
+		var batch wire.BatchReply
+		fill(random, reflect.ValueOf(&batch).Elem(), i == 0)
+		for _, v := range []any{&task, task.TaskInput, batch} {
 			var got, want bytes.Buffer
 			enc := json.NewEncoder(&want)
 			enc.SetEscapeHTML(false)

@@ -6,15 +6,21 @@ import (
 	"errors"
 )
 
-// Encode appends v as JSON. The body of a Task, TaskInput, Schedule or
+// Encode appends v as JSON. A Task is passed by its address, because it is
+// large. The body of a *Task, TaskInput, Schedule or
 // ScheduleInput stays byte for byte as it is, while encoding/json would remove
 // its white space. Encode does not escape characters for HTML.
 func Encode(buf *bytes.Buffer, v any) error {
 	switch v := v.(type) {
-	case Task:
+	case *Task:
 		buf.Write(v.appendTo(buf.AvailableBuffer()))
 		return nil
 	case TaskInput:
+		buf.Write(v.appendTo(buf.AvailableBuffer()))
+		return nil
+	case BatchReply:
+		const usual = len(`{"status":201,"name":"","id":"","due_at":""},`) + 2*len("018f3a5e-0000-7000-8000-000000000000") + len(TimeLayout)
+		buf.Grow(len(v.Results) * usual)
 		buf.Write(v.appendTo(buf.AvailableBuffer()))
 		return nil
 	}

@@ -16,7 +16,7 @@ func TestABodyIsEncodedByteForByte(t *testing.T) {
 	in := wire.TaskInput{Name: "a", Labels: tricks, HTTP: wire.HTTPInput{URL: "http://example.com/", Headers: tricks, Body: json.RawMessage(body)}}
 	scheduled := wire.ScheduleInput{Every: "1m0s", Task: wire.ScheduledTask{HTTP: in.HTTP, Labels: tricks}}
 	for name, v := range map[string]any{
-		"task": wire.Task{TaskInput: in, Reason: `"body":0`}, "input": in,
+		"task": &wire.Task{TaskInput: in, Reason: `"body":0`}, "input": in,
 		"schedule": wire.Schedule{ScheduleInput: scheduled}, "schedule input": scheduled,
 	} {
 		t.Run(name, func(t *testing.T) {

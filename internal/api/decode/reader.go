@@ -46,7 +46,7 @@ const lenientDepth = 1000
 
 // Document reads data as one value with read. No data may follow.
 func Document(data []byte, read func(*Reader) error) error {
-	r := &Reader{data: data}
+	r := &Reader{data: data, keys: make([][]byte, 0, fewKeys)}
 	if r.space(); r.pos == len(data) {
 		return refuse("empty_body", "the body is empty: send a JSON object")
 	}
@@ -182,14 +182,16 @@ func (r *Reader) expect(c byte) error {
 	return nil
 }
 
+// fewKeys is the number of keys up to which an object is searched one by one.
+const fewKeys = 16
+
 // repeated reports whether key occurred since base, and records it.
 func (r *Reader) repeated(base int, key []byte, many *map[string]bool) bool {
 	if r.lenient {
 		return false
 	}
-	const few = 16
 	open := r.keys[base:]
-	if len(open) < few {
+	if len(open) < fewKeys {
 		for _, k := range open {
 			if bytes.Equal(k, key) {
 				return true
@@ -199,7 +201,7 @@ func (r *Reader) repeated(base int, key []byte, many *map[string]bool) bool {
 		return false
 	}
 	if *many == nil {
-		*many = make(map[string]bool, 4*few)
+		*many = make(map[string]bool, 4*fewKeys)
 		for _, k := range open {
 			(*many)[string(k)] = true
 		}

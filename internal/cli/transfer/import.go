@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -82,6 +83,8 @@ func (c *Import) Run(ctx context.Context, con *console.Console, api *client.Clie
 	defer in.Close()
 
 	im := &importer{con: con, api: api, batch: c.Batch, bar: console.NewProgress(con, "imported", size)}
+	// The heap is a few batches. By default, it would be collected every 4 MiB.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	began := time.Now()
 	err = im.run(ctx, newLineReader(in), c.Parallel)
 	im.bar.Done()

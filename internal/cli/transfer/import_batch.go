@@ -38,9 +38,9 @@ func (b *importBatch) add(l line) (reason string) {
 	case l.text[0] != '{':
 		return "the line is not a JSON object"
 	}
-	var object json.RawMessage
-	if err := json.Unmarshal(l.text, &object); err != nil {
-		return "the line is not a JSON object: " + err.Error()
+	if !json.Valid(l.text) {
+		var object json.RawMessage
+		return "the line is not a JSON object: " + json.Unmarshal(l.text, &object).Error()
 	}
 	b.numbers = append(b.numbers, l.number)
 	b.texts = append(b.texts, l.text)

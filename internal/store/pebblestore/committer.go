@@ -93,7 +93,7 @@ type committer struct {
 // recent is a record after the batch being filled, or after a batch that was
 // not known to be synced at the last check, or the record of a running task.
 type recent struct {
-	record *task.Task // without its body; nil means that the record was removed
+	record *task.Task // perhaps with its body; nil means that the record was removed
 	body   []byte     // the body in the record
 	dirty  uint64     // the newest batch that must be synced before a reply; zero means none
 }
@@ -252,7 +252,10 @@ func (c *committer) commit() error {
 	if f.batch == nil && len(f.requests) == 0 {
 		return nil
 	}
-	c.filling = &writeBatch{}
+	c.filling = &writeBatch{ // the next batch is often as large as this one
+		scheduled: make([]task.Entry, 0, len(f.scheduled)),
+		keys:      make([]task.Key, 0, len(f.keys)),
+	}
 	if err := c.apply(f); err != nil {
 		return err
 	}

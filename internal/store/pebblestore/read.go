@@ -47,7 +47,12 @@ func apart(t *task.Task) bool { return t.Request.BodySize > len(t.Request.Body) 
 
 // getRecord returns nil if there is no record.
 func getRecord(from getter, key task.Key) (*task.Task, error) {
-	value, closer, err := from.Get(appendTaskKey(nil, taskPrefix, key))
+	return getRecordAt(from, key, appendTaskKey(nil, taskPrefix, key))
+}
+
+// getRecordAt is getRecord for a key that is encoded already.
+func getRecordAt(from getter, key task.Key, encoded []byte) (*task.Task, error) {
+	value, closer, err := from.Get(encoded)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
 	}

@@ -141,11 +141,15 @@ func (c *committer) mustSync(st *step, t *task.Task, refusal error) bool {
 func (c *committer) load(r *request, key task.Key) (t *task.Task, inline []byte, err error) {
 	if got, ok := c.recent[key]; ok {
 		r.wait = max(r.wait, got.dirty)
-		return got.record, got.body, nil
+		if got.record == nil {
+			return nil, nil, nil
+		}
+		return got.record.WithoutBody(), got.body, nil
 	}
 	t, ok, err := c.cache.record(key)
 	if !ok {
-		t, err = getRecord(c.db, key)
+		c.oldKey = appendTaskKey(c.oldKey[:0], taskPrefix, key)
+		t, err = getRecordAt(c.db, key, c.oldKey)
 	}
 	if err != nil || t == nil {
 		return nil, nil, err
@@ -223,7 +227,7 @@ func (c *committer) put(r *request, old *task.Task, was []byte, t *task.Task, mu
 		outside = body
 	}
 	c.cache.note(r.now, t, c.value, outside, len(body) == t.Request.BodySize)
-	c.note(r, key, t.WithoutBody(), inside, mustSync)
+	c.note(r, key, t, inside, mustSync)
 	c.counters.move(old, t)
 	c.recount.move(key, old, t)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
@@ -243,11 +247,18 @@ func (c *committer) open() *pebble.Batch {
 	return c.filling.batch
 }
 
-// note keeps a changed record for the later steps, with the body in it.
+// note keeps a changed record for the later steps, with the body in it. Most
+// records leave recent before anybody reads them, so load removes other bodies.
+// The record of a running task stays longer, so it has none.
 func (c *committer) note(r *request, key task.Key, record *task.Task, body []byte, mustSync bool) {
-	dirty := c.recent[key].dirty
+	var dirty uint64
 	if mustSync {
 		dirty = c.touch(r)
+	} else {
+		dirty = c.recent[key].dirty
+	}
+	if record != nil && record.State == task.Running {
+		record = record.WithoutBody()
 	}
 	c.recent[key] = recent{record: record, body: body, dirty: dirty}
 	c.filling.keys = append(c.filling.keys, key)
