@@ -47,7 +47,7 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 			if len(batch) == 0 {
 				break
 			}
-			calm.begin(d.monotonic(), len(batch))
+			calm.begin(d.monotonic(), len(batch), claimBatch.now(d))
 			d.claim(stopping, calls, batch)
 			if away := unanswered(batch); len(away) > 0 {
 				d.storeAway()

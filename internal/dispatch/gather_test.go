@@ -11,7 +11,7 @@ func gathererAfter(most time.Duration, tasks ...int) (g gatherer, now time.Durat
 	g, now = gatherer{most: most}, time.Second
 	for _, n := range tasks {
 		now += g.left(now)
-		g.begin(now, n)
+		g.begin(now, n, 256)
 	}
 	return g, now
 }
@@ -34,11 +34,17 @@ func TestTasksThatComeTogetherShareCalls(t *testing.T) {
 	}
 }
 
-func TestATaskThatComesAloneHardlyWaits(t *testing.T) {
-	const most = 2 * time.Millisecond
-	g, now := gathererAfter(most, 9, 9, 9, 9, 9, 1, 1, 1, 1, 1)
-	if left := g.left(now); left != most/gatherSteps {
-		t.Errorf("the next call waits %v, not %v", left, most/gatherSteps)
+func TestTasksThatComeOneByOneSoonDoNotWait(t *testing.T) {
+	g, now := gathererAfter(2*time.Millisecond, 9, 9, 9, 9, 9, 1, 1, 1, 1, 1)
+	if left := g.left(now); left != 0 {
+		t.Errorf("the next call waits %v", left)
+	}
+}
+
+func TestAfterAFullCallTheNextOneBeginsAtOnce(t *testing.T) {
+	g, now := gathererAfter(2*time.Millisecond, 9, 9, 9, 9, 256)
+	if left := g.left(now); left != 0 {
+		t.Errorf("the next call waits %v", left)
 	}
 }
 

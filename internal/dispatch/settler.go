@@ -29,7 +29,7 @@ func (d *Dispatcher) settler(calls context.Context) {
 				more = false
 			}
 		}
-		calm.begin(d.monotonic(), len(batch))
+		calm.begin(d.monotonic(), len(batch), settleBatch.now(d))
 		d.settle(calls, &retries, batch, false)
 	}
 }

@@ -31,7 +31,7 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 // leaseWritten makes Reap read the shard of key when a lease that this process
 // has written, or perhaps has written, ends.
 func (s *Store) leaseWritten(key task.Key, until task.Millis) {
-	if h := s.own.Shard(s.shard(key)); h != nil {
+	if h := s.own.Acquired(s.shard(key)); h != nil {
 		h.Leases.Lower(until)
 	}
 }
@@ -104,13 +104,14 @@ func (removeOne) Apply(now task.Millis, old *task.Task, _ task.Facts) (task.Resu
 }
 
 // thoroughReap is the ratio of all calls of Reap to those that read all shards
-// of this node. The other calls read only shards in which a lease may have
-// ended.
+// of this node. Also, the first call after a master may have lost writes does.
+// The other calls read only shards in which a lease may have ended.
 const thoroughReap = 16
 
 // Reap implements store.LeaseStore for the shards that this node owns.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
-	thorough := s.reaps.Add(1)%thoroughReap == 0
+	replaced := s.servers.Replaced.Load()
+	thorough := s.reaps.Add(1)%thoroughReap == 0 || s.reaped.Swap(replaced) != replaced
 	var asked []*membership.OwnedShard
 	var indexes []string
 	for _, h := range s.own.Owned() {

@@ -75,8 +75,8 @@
 // idx is not later than the lane's first due time.
 //
 // Records and the audit entries of tasks have the compact form of package codec.
-// Versions before format 3 cannot read this form. So while such a node is live,
-// all nodes write the usual form (version_gate.go). Every node reads both. A
+// Versions before format 3 cannot read this form. So in a store that such a
+// version has made, all nodes write the usual form. Every node reads both. A
 // compact record also has the task's body, if it is small.
 //
 // # Nodes

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -66,4 +67,34 @@ func TestAnOwnerReadsLeasesOnlyWhenOneCanHaveEnded(t *testing.T) {
 		t.Errorf("before the end of a lease it sent %v commands", n)
 	}
 	reap(now+1000, 1, 1)
+}
+
+func TestAMasterThatWasReplacedIsAskedForAllLeases(t *testing.T) {
+	t.Parallel()
+	server := redistest.New(t)
+	s := openNodeWith(t, Config{Alone: true, CallersClock: true}, server.Addr)
+	made, now := soon(t, s, "t", 1, 0)[0], task.CeilMillis(time.Now())
+	if _, err := s.Reap(t.Context(), now, 10); err != nil {
+		t.Fatal(err)
+	}
+	replies, err := s.Claim(t.Context(), now, []task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "a", Until: now + 60_000}})
+	if err != nil || replies[0].Err != nil {
+		t.Fatal(err, replies)
+	}
+	// The master lost the claim, and has an older one.
+	sh, c := s.shard(made.Key()), s.servers.Client
+	old := records.Record{Task: replies[0].Task.WithoutBody()}
+	lost := *old.Task
+	lost.Lease.Until = now + 1000
+	item, _ := records.Replacement(sh, records.Record{}, &lost, s.form())
+	if err := c.Do(t.Context(), c.B().Hset().Key(sh.Meta).FieldValue().FieldValue(item.Field, item.Value).Build()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Do(t.Context(), c.B().Zadd().Key(sh.Running).ScoreMember().ScoreMember(float64(now+1000), item.Field).Build()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	s.servers.Replaced.Add(1)
+	if n, err := s.Reap(t.Context(), now+1000, 10); err != nil || n != 1 {
+		t.Errorf("took back %d leases, %v", n, err)
+	}
 }

@@ -166,6 +166,7 @@ type Store struct {
 	quotas   quotas
 	scrubber *scrub.Scrubber
 	reaps    atomic.Uint64 // calls of Reap
+	reaped   atomic.Uint64 // Servers.Replaced at the last call
 	lanes    *lanes.Index
 	settings atomic.Pointer[configuration]
 	permits  permits

@@ -107,9 +107,8 @@ func (s *Store) checkOlderOut(ctx context.Context) error {
 	}
 	if m.Oldest >= identity.CompactFormat {
 		s.compact.Store(true)
-		return nil
 	}
-	return s.beginCompact(ctx, m)
+	return nil
 }
 
 // neededFormat returns the oldest format whose code reads everything that this
@@ -122,22 +121,6 @@ func (s *Store) neededFormat() int {
 		return identity.ScheduleFormat
 	}
 	return 1
-}
-
-// beginCompact makes this node write the compact form, unless a node that does
-// not read it is live. The other nodes follow with their next check.
-func (s *Store) beginCompact(ctx context.Context, m identity.Meta) error {
-	older, err := s.own.Older(ctx, identity.CompactFormat)
-	if err != nil || len(older) > 0 {
-		return err
-	}
-	if err := identity.ShutOut(ctx, s.servers, m, identity.CompactFormat); err != nil {
-		return err
-	}
-	s.compact.Store(true)
-	s.schedules.Store(true)
-	s.logOlder(ctx, identity.CompactFormat) // such a node may have joined in between
-	return nil
 }
 
 // form returns the form in which this node writes records and audit entries of

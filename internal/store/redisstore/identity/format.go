@@ -33,9 +33,10 @@ const ScheduleFormat = 2
 
 // CompactFormat is the format whose tasks and audit entries can have the compact
 // form (codec.Compact), which older code refuses. Every code reads the usual
-// form. A new store has the compact form from the start. In an existing store,
-// nodes write the usual form until no older node is live and keyspace.MetaKey
-// excludes older nodes.
+// form. A new store excludes older nodes from the start, and all its records are
+// compact. A store of an older version keeps the usual form: a node of that
+// version that was silent for a while could still join, and would not deliver
+// compact tasks.
 const CompactFormat = 3
 
 // DefaultShards returns the default number of shards. A call to a single master

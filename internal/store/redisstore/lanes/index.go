@@ -160,11 +160,12 @@ const pollsAlone = 3
 // Poll looks for tasks that other nodes have added to owned shards, until ctx
 // ends.
 func (l *Index) Poll(ctx context.Context) {
-	for n := 0; l.servers.Await(ctx, l.config.Poll); n++ {
-		hs := l.own.Owned()
-		if len(hs) == 0 || !l.own.KnowsOthers() && n%pollsAlone != 0 {
+	for last := time.Now(); l.servers.Await(ctx, l.config.Poll); {
+		hs, since := l.own.Owned(), time.Since(last)
+		if len(hs) == 0 || !l.own.KnowsOthers() && since < pollsAlone*l.config.Poll-l.config.Poll/2 {
 			continue
 		}
+		last = last.Add(since)
 		once, stop := context.WithTimeout(ctx, redisconn.RetryTime)
 		// An empty lane that still has a bound would be read for nothing.
 		err := l.RaiseBounds(once)

@@ -14,7 +14,7 @@ import (
 
 // wakeAhead returns how soon a task must be due for its owner to be notified. A
 // poll finds later tasks early enough, even if the poll is late.
-func (l *Index) wakeAhead() time.Duration { return 2*l.config.Poll + time.Second/2 }
+func (l *Index) wakeAhead() time.Duration { return pollsAlone*l.config.Poll + time.Second/2 }
 
 // Wake notifies the owner of t's shard if that is another node. It does so if t
 // is due soon, or is an occurrence that has ended.

@@ -17,7 +17,8 @@ import (
 // no entry any more. So a duplicate that has seen the original alive must not
 // take the name until heartbeats have succeeded for a full silence period. A
 // step of Redis's clock has the same effect. So a duplicate never takes the
-// name before its next regular heartbeat, even if it is woken earlier.
+// name before the time between two heartbeats has passed, even if it is woken
+// earlier.
 
 // heartbeatMode returns the mode of the next heartbeat of this process.
 func (o *Member) heartbeatMode(now time.Time, silence time.Duration) int {
@@ -35,8 +36,8 @@ func (o *Member) heartbeatMode(now time.Time, silence time.Duration) int {
 // checkDuplicate returns an error if another live process has the name of this
 // one. A process that crashed leaves its name behind for a while. So the first
 // owner of the name counts as alive only if it has sent a heartbeat since this
-// process began to check.
-func (o *Member) checkDuplicate(peers []peer, now task.Millis, found int, silence time.Duration) error {
+// process began to check. at is the time at this process, and now at the server.
+func (o *Member) checkDuplicate(at time.Time, peers []peer, now task.Millis, found int, silence time.Duration) error {
 	if found != other {
 		o.holder, o.silent = peer{}, time.Time{}
 		o.duplicate.Store(false)
@@ -58,7 +59,7 @@ func (o *Member) checkDuplicate(peers []peer, now task.Millis, found int, silenc
 	case p.lives(now, silence):
 		o.silent = time.Time{}
 	case o.silent.IsZero():
-		o.silent = o.nextBeat
+		o.silent = at.Add(o.config.Heartbeat)
 	}
 	o.holder = p
 	if !o.duplicate.Load() {

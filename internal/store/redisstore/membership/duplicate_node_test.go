@@ -11,7 +11,7 @@ import (
 // about to send its heartbeat.
 func TestADuplicateTakesNoNameBeforeItsHolderHadTimeForAHeartbeat(t *testing.T) {
 	const silence, heartbeat = 3 * time.Second, time.Second
-	o, start := &Member{self: peer{name: "a", nonce: "later"}}, time.Now()
+	o, start := &Member{config: Config{Heartbeat: heartbeat}, self: peer{name: "a", nonce: "later"}}, time.Now()
 	for i, c := range []struct {
 		at        time.Duration // the time at this process
 		beat, now task.Millis
@@ -31,12 +31,11 @@ func TestADuplicateTakesNoNameBeforeItsHolderHadTimeForAHeartbeat(t *testing.T) 
 		if mode := o.heartbeatMode(at, silence); mode != c.mode {
 			t.Errorf("%d: a heartbeat of mode %d, want %d", i, mode, c.mode)
 		}
-		o.nextBeat = at.Add(heartbeat)
 		holder := peer{name: "a", nonce: "first", beat: c.beat}
 		if c.found != other {
 			holder = peer{name: "a", nonce: "later", beat: c.now}
 		}
-		err := o.checkDuplicate([]peer{holder}, c.now, c.found, silence)
+		err := o.checkDuplicate(at, []peer{holder}, c.now, c.found, silence)
 		if o.duplicate.Load() != c.duplicate || (err != nil) != c.duplicate {
 			t.Errorf("%d: duplicate %t, %v", i, o.duplicate.Load(), err)
 		}

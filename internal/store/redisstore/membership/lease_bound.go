@@ -9,7 +9,8 @@ import (
 
 // LeaseBound is a lower bound of the end of every lease in a shard: no lease
 // has to be taken back before it. The zero value says nothing about the leases.
-// Only the owner adds leases, so it need not ask the server before the bound.
+// Only the owner adds leases, so it need not ask the server before the bound,
+// unless the server has lost writes.
 type LeaseBound struct{ at atomic.Int64 }
 
 // Reached reports whether a lease may have ended by now.

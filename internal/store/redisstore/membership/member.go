@@ -158,6 +158,10 @@ func (o *Member) Owned() []*OwnedShard {
 	return all
 }
 
+// Acquired returns sh as an OwnedShard, even if its lease has run out and was not
+// renewed yet. It is nil if this process has not acquired sh, or has lost it.
+func (o *Member) Acquired(sh *keyspace.Shard) *OwnedShard { return o.owned[sh.Number].Load() }
+
 // KnowsOthers reports whether other live nodes are known.
 func (o *Member) KnowsOthers() bool { return o.nodes.Load() > 1 }
 

@@ -165,7 +165,7 @@ func (o *Member) heartbeat(ctx context.Context) {
 	o.noteRollback(o.rolledBack(h.beats, len(o.peers)))
 	first := !o.met
 	o.met = true
-	if duplicate := o.checkDuplicate(peers, now, found, silence); duplicate != nil || !o.uncertain(silence) {
+	if duplicate := o.checkDuplicate(time.Now(), peers, now, found, silence); duplicate != nil || !o.uncertain(silence) {
 		o.servers.Failures.Note("use the node name", duplicate)
 	}
 	if found == moved || first {

@@ -142,6 +142,9 @@ func (s *Servers) readMasters(ctx context.Context) (answered int, err error) {
 				return
 			}
 			answered++
+			if known := m.how[addr]; before != nil && how.run != known.run {
+				s.Replaced.Add(1)
+			}
 			m.how[addr] = how.after(m.how[addr])
 			if how.replicas > 0 {
 				s.replicated.Store(true)

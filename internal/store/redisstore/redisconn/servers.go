@@ -52,6 +52,7 @@ type Servers struct {
 	opened         time.Time // the base of periodic calls; see Await
 
 	Masters      atomic.Pointer[Masters]
+	Replaced     atomic.Uint64            // how often a master was restarted or replaced: it may have lost writes
 	sentinels    atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil means that no Sentinel has
 	replicated   atomic.Bool              // a master has had a replica since the store was opened
 	ShortBatches atomic.Int64             // batches that too few replicas confirmed

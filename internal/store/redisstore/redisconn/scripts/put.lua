@@ -219,6 +219,7 @@ for _, name in ipairs({'ZADD', 'HSET', 'HDEL', 'ZREM'}) do
     call(name, keys[number(key)], unpack(list))
   end
 end
+-- A damaged count must not end the script here. A scrub corrects it.
 for key, sums in pairs(counts) do
   for field, sum in pairs(sums) do
     if sum ~= 0 and redis.pcall('HINCRBY', keys[number(key)], field, string.format('%.0f', sum)) == 0 then
