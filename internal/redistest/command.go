@@ -24,6 +24,21 @@ func Command(ctx context.Context, addr string, words ...string) (string, error) 
 	return string(line), nil
 }
 
+// Info returns the fields of a server's INFO, such as used_memory.
+func Info(ctx context.Context, addr string) (map[string]string, error) {
+	text, err := Command(ctx, addr, "INFO", "everything")
+	if err != nil {
+		return nil, fmt.Errorf("read the INFO of the Redis at %s: %w", addr, err)
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	return fields, nil
+}
+
 // exchange returns the unparsed reply to a command.
 func exchange(ctx context.Context, addr string, words ...string) ([]byte, error) {
 	var d net.Dialer

@@ -16,6 +16,7 @@
 //	scenario/scale/      many tasks, many schedules, hosts that hang
 //	scenario/redis/      several nodes on a Redis
 //	scenario/namespaces/ attacks by one namespace or a stranger
+//	scenario/life/       the cost of each step of a task's life
 //
 // If the load is millions of tasks, the receiver is a process of its own. It writes
 // its log to the disk at its end, and verify.Numbered judges tasks by number.
@@ -24,5 +25,6 @@
 //	go run ./test/battery steady kill
 //	go run ./test/battery -full crowd second overdue
 //	go run ./test/battery redis
+//	go run ./test/battery life life-redis
 //	go run ./test/battery -attack lists,window namespaces namespaces-redis
 package main

@@ -16,6 +16,7 @@ import (
 	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/scenario/directory"
+	"github.com/foliot/foliot/test/battery/scenario/life"
 	"github.com/foliot/foliot/test/battery/scenario/namespaces"
 	"github.com/foliot/foliot/test/battery/scenario/redis"
 	"github.com/foliot/foliot/test/battery/scenario/scale"
@@ -75,6 +76,13 @@ var redisScenarios = []scenario{
 	{"failover-stop", "SIGSTOP of such a master until it has a successor", redis.FailoverByStop},
 	{"failover-split", "such a master cut off from all but the nodes: it takes writes while a successor is chosen", redis.FailoverBySplit},
 	{"failover-cluster", "kill -9 of masters of a Cluster, at each durability level", redis.FailoverCluster},
+}
+
+// measurements run only if they are named. They take longer than the checks that
+// they make are worth.
+var measurements = []scenario{
+	{"life", "each step of a task's life with a directory: processor time, bytes written, memory, and the floors", life.OnDirectory},
+	{"life-redis", "the same on a Redis", life.OnRedis},
 }
 
 func main() {

@@ -26,6 +26,7 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	flags.IntVar(&opts.Herd, "herd", 50_000, "second: how many tasks; first a fifth of them")
 	flags.IntVar(&opts.Drained, "drained", 20_000, "throughput: how many tasks in each of its four drains")
 	flags.IntVar(&opts.Backlog, "backlog", 20_000, "fair: how many tasks one queue has before the other")
+	flags.IntVar(&opts.Lives, "lives", 50_000, "life, life-redis: how many tasks in each step")
 	flags.IntVar(&opts.Overdue, "overdue", 50_000, "overdue: how many tasks came due while the server was down")
 	flags.IntVar(&opts.Fills, "fills", 4, "full-disk: how often")
 	flags.StringVar(&opts.Attacks, "attack", "", "namespaces: only these `attacks`, as window,lists: see below")
@@ -47,7 +48,7 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	flags.IntVar(&opts.ClusterFailovers, "cluster-failovers", 2, "failover-cluster: the same")
 	flags.Uint64Var(&opts.Seed, "seed", uint64(time.Now().UnixNano()), "of the random moments (default: another one each time)")
 	flags.BoolVar(&opts.Keep, "keep", false, "keep logs and data")
-	flags.BoolVar(&opts.Profile, "profile", false, "creates, throughput, namespaces: show where the server's time goes (not with -foliot)")
+	flags.BoolVar(&opts.Profile, "profile", false, "creates, throughput, namespaces, life: show where the server's time goes (not with -foliot)")
 	flags.StringVar(&opts.Compare, "compare", "", "run the scenarios with the binary of this `commit` and of this tree in turn, and print the ratios of their results (default scenarios: creates million throughput steady)")
 	flags.IntVar(&opts.Pairs, "pairs", 3, "compare: how many runs of each binary")
 	full := flags.Bool("full", false, "the sizes that are promised, unless a flag sets another one: minutes, and hours for kill")
@@ -56,6 +57,8 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 		list(stderr, scenarios)
 		fmt.Fprintf(stderr, "\nOn Redis, with the redis-server of the system; %s names all of these:\n\n", redisGroup)
 		list(stderr, redisScenarios)
+		fmt.Fprintf(stderr, "\nThese measure, and run only if they are named:\n\n")
+		list(stderr, measurements)
 		fmt.Fprintf(stderr, "\nThe attacks of the scenario namespaces:\n\n")
 		for _, a := range namespaces.All {
 			fmt.Fprintf(stderr, "  %-11s %s\n", a.Name, a.What)
@@ -92,7 +95,7 @@ const redisGroup = "redis"
 // choose returns the scenarios of these names.
 func choose(names []string) ([]scenario, error) {
 	var chosen []scenario
-	all := slices.Concat(scenarios, redisScenarios)
+	all := slices.Concat(scenarios, redisScenarios, measurements)
 	for _, name := range names {
 		if name == redisGroup {
 			chosen = append(chosen, redisScenarios...)
@@ -117,7 +120,7 @@ func list(w io.Writer, all []scenario) {
 var fullSizes = map[string]string{
 	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "spread": "60s", "failovers": "50", "cluster-failovers": "20", "redis-kills": "50", "slot-moves": "20",
 	"rivals": "100000", "rival-schedules": "100000", "ticks": "200", "schedules": "100000", "watched": "2m",
-	"kills": "10000", "fills": "200", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000",
+	"kills": "10000", "fills": "200", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000", "lives": "200000",
 }
 
 // enlarge sets the flags that were not given to their full sizes.
@@ -139,7 +142,7 @@ func enlarge(flags *flag.FlagSet) error {
 func checkOptions(o *harness.Options) error {
 	for name, size := range map[string]int{
 		"kills": o.Kills, "tasks": o.Tasks, "stuck": o.Stuck, "hosts": o.Hosts, "herd": o.Herd / 5,
-		"drained": o.Drained, "backlog": o.Backlog, "overdue": o.Overdue, "rivals": o.Rivals / 5000, "rival-schedules": o.RivalCron, "ticks": o.Ticks, "fills": o.Fills, "schedules": o.Schedules, "deaths": o.Deaths, "zombies": o.Zombies, "deploys": o.Deploys,
+		"drained": o.Drained, "backlog": o.Backlog, "overdue": o.Overdue, "rivals": o.Rivals / 5000, "rival-schedules": o.RivalCron, "ticks": o.Ticks, "fills": o.Fills, "lives": o.Lives / 1000, "schedules": o.Schedules, "deaths": o.Deaths, "zombies": o.Zombies, "deploys": o.Deploys,
 		"failovers": o.Failovers, "cluster-failovers": o.ClusterFailovers, "redis-kills": o.RedisKills, "slot-moves": o.SlotMoves, "pairs": o.Pairs,
 	} {
 		if size < 1 {

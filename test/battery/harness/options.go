@@ -18,6 +18,7 @@ type Options struct {
 	Herd    int           // second
 	Drained int           // throughput
 	Backlog int           // fair
+	Lives   int           // life, life-redis
 	Overdue int           // overdue
 
 	Attacks   string // namespaces: names, "" for all

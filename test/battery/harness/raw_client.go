@@ -4,11 +4,18 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // RawClient is one connection that sends requests at almost no cost, so that a
@@ -87,3 +94,36 @@ func (c *RawClient) readReply() (status int, err error) {
 
 // Close closes the connection.
 func (c *RawClient) Close() error { return c.conn.Close() }
+
+// CreateSingly creates tasks one by one, from so many connections at once. input
+// returns the i-th task of a connection, or false if it was the last one. Each
+// create must succeed. CreateSingly returns how many did.
+func (st *Environment) CreateSingly(ctx context.Context, connections int, input func(connection, i int) (wire.TaskInput, bool)) (int, error) {
+	var created atomic.Int64 // added to by every connection, read when all have ended
+	err := timing.InParallel(connections, connections, func(c int) (err error) {
+		client, err := DialRaw(ctx, st.Server.URL())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, client.Close()) }()
+		for i := 0; ; i++ {
+			in, more := input(c, i)
+			if !more {
+				return nil
+			}
+			body, err := json.Marshal(in)
+			if err != nil {
+				return err
+			}
+			status, err := client.Post(wire.Version+"/tasks", body)
+			if err != nil {
+				return err
+			}
+			if status != http.StatusCreated {
+				return fmt.Errorf("a create was answered with %d", status)
+			}
+			created.Add(1)
+		}
+	})
+	return int(created.Load()), err
+}

@@ -151,6 +151,11 @@ type Figure struct {
 	Value float64
 }
 
+// Each returns a share of a processor time in microseconds.
+func Each(whole time.Duration, n int) float64 {
+	return float64(whole.Nanoseconds()) / 1000 / float64(max(n, 1))
+}
+
 // Measured prints a result and keeps it.
 func (t *Run) Measured(name, unit string, value float64) {
 	t.Figures = append(t.Figures, Figure{name, unit, value})

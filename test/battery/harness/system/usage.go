@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -65,4 +67,38 @@ func parseCPU(stat []byte) (time.Duration, error) {
 		sum += time.Duration(ticks) * tick
 	}
 	return sum, nil
+}
+
+// WrittenBy returns how many bytes a process has sent to disks so far. The system
+// counts whole pages, when the process first changes them.
+func WrittenBy(pid int) (int64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return 0, fmt.Errorf("read the writes of process %d: %w", pid, err)
+	}
+	return parseWritten(data)
+}
+
+// parseWritten returns the bytes of the line write_bytes, and no other line.
+func parseWritten(io []byte) (int64, error) {
+	for line := range strings.Lines(string(io)) {
+		if rest, ok := strings.CutPrefix(line, "write_bytes:"); ok {
+			return strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
+		}
+	}
+	return 0, errors.New("the system does not count the writes of a process")
+}
+
+// BytesBelow returns the size of all files below dir.
+func BytesBelow(dir string) (sum int64) {
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // files may be removed during the walk
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
 }

@@ -19,3 +19,13 @@ func TestProcessorTimeIsReadBehindAnyName(t *testing.T) {
 		}
 	}
 }
+
+func TestWritesAreReadFromTheirLine(t *testing.T) {
+	const lines = "wchar: 5\nread_bytes: 6\nwrite_bytes: 4096\ncancelled_write_bytes: 7\n"
+	if got, err := parseWritten([]byte(lines)); err != nil || got != 4096 {
+		t.Errorf("got %d, %v", got, err)
+	}
+	if _, err := parseWritten([]byte("cancelled_write_bytes: 7\n")); err == nil {
+		t.Error("a text without write_bytes was read")
+	}
+}

@@ -3,11 +3,9 @@ package namespaces
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"net"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
@@ -143,25 +141,12 @@ func (s *attackRun) last(ctx context.Context, ready attackReady) {
 // Redis's memory. It returns 0 if that cannot be read.
 func (s *attackRun) storedBytes(ctx context.Context) (sum int64) {
 	if s.redis == nil {
-		_ = filepath.WalkDir(s.Server.Dir, func(_ string, entry fs.DirEntry, err error) error {
-			if err != nil {
-				return nil // the store may remove files during the walk
-			}
-			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
-				sum += info.Size()
-			}
-			return nil
-		})
-		return sum
+		return system.BytesBelow(s.Server.Dir)
 	}
-	reply, err := redistest.Command(ctx, s.redis.Addr, "INFO", "memory")
+	info, err := redistest.Info(ctx, s.redis.Addr)
 	if err != nil {
 		return 0
 	}
-	for line := range strings.Lines(reply) {
-		if rest, ok := strings.CutPrefix(line, "used_memory:"); ok {
-			sum, _ = strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
-		}
-	}
+	sum, _ = strconv.ParseInt(info["used_memory"], 10, 64)
 	return sum
 }

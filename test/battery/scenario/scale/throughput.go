@@ -91,12 +91,7 @@ func mustDrain(t *harness.Run, d drain, log string) float64 {
 		kind = "signed deliveries"
 	}
 	t.Measured(kind, "a second", v.Rate)
-	t.Measured(kind+", server", "us each", each(d.server, v.Arrived))
-	t.Note("%s: %.1f us receiver", d.tasks.Prefix, each(d.receiver, v.Arrived))
+	t.Measured(kind+", server", "us each", harness.Each(d.server, v.Arrived))
+	t.Note("%s: %.1f us receiver", d.tasks.Prefix, harness.Each(d.receiver, v.Arrived))
 	return v.Rate
-}
-
-// each returns a share in microseconds.
-func each(whole time.Duration, n int) float64 {
-	return float64(whole.Nanoseconds()) / 1000 / float64(max(n, 1))
 }
