@@ -35,19 +35,19 @@ func (b batchSize) now(d *Dispatcher) int {
 func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 	var retries sync.WaitGroup
 	defer retries.Wait()
-	calm := gatherer{most: d.config.Gather}
+	pace := pacer{maxInterval: d.config.Gather}
 	for {
 		select {
 		case <-d.wake:
 		case <-stopping.Done():
 			return
 		}
-		for pause(stopping, calm.left(d.monotonic())) {
+		for pause(stopping, pace.left(d.monotonic())) {
 			batch := d.take()
 			if len(batch) == 0 {
 				break
 			}
-			calm.begin(d.monotonic(), len(batch), claimBatch.now(d))
+			pace.begin(d.monotonic(), len(batch), claimBatch.now(d))
 			d.claim(stopping, calls, batch)
 			if away := unanswered(batch); len(away) > 0 {
 				d.storeAway()

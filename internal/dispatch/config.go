@@ -34,10 +34,10 @@ type Config struct {
 	// lease survives a longer stall. Default: 15 s.
 	LeaseFor time.Duration
 
-	// Gather is the largest space between two claims, and between two
-	// settlements, while tasks come soon after each other. It makes a task up
-	// to that much later, and lets several tasks share a call. It is for a
-	// store whose calls cost more than their tasks. Default: none.
+	// Gather is the longest interval between the starts of two claims, and of
+	// two settlements, while tasks come soon after each other. A task can be
+	// late by that much, and several tasks share a call. Set it for a store
+	// where a call costs more than its tasks. Default: no interval.
 	Gather time.Duration
 
 	// Grace is how long attempts can continue after the end of Run's context.

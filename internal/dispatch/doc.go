@@ -11,7 +11,7 @@
 //	(wheel)   a lane's next due time has come                   ──► planner
 //	firer     planner ──► Fire: schedules create their occurrences
 //	claimer   planner ──► Claim ──► a goroutine for each attempt: Deliver
-//	settler   outcomes ──► Settle, all that came during the last call
+//	settler   outcomes ──► Settle, all that came since the last call
 //	renewer   Extend, for long attempts
 //	janitor   Sweep, Reap
 //	scrubber  Scrub

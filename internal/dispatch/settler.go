@@ -9,15 +9,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// settler settles the outcomes that came during its last call. So a single
-// outcome is settled at once, and under load many share one sync. It ends when
-// outcomes is closed and empty.
+// settler settles the outcomes that have come since its last call. After a quiet
+// time a single outcome is settled at once, and under load many share a call. It
+// ends when outcomes is closed and empty.
 func (d *Dispatcher) settler(calls context.Context) {
 	var retries sync.WaitGroup
 	defer retries.Wait()
-	calm := gatherer{most: d.config.Gather}
+	pace := pacer{maxInterval: d.config.Gather}
 	for a := range d.outcomes {
-		pause(calls, calm.left(d.monotonic()))
+		pause(calls, pace.left(d.monotonic()))
 		batch := []*attempt{a}
 		for more := true; more && len(batch) < settleBatch.now(d); {
 			select {
@@ -29,7 +29,7 @@ func (d *Dispatcher) settler(calls context.Context) {
 				more = false
 			}
 		}
-		calm.begin(d.monotonic(), len(batch), settleBatch.now(d))
+		pace.begin(d.monotonic(), len(batch), settleBatch.now(d))
 		d.settle(calls, &retries, batch, false)
 	}
 }

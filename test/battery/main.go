@@ -78,10 +78,10 @@ var redisScenarios = []scenario{
 	{"failover-cluster", "kill -9 of masters of a Cluster, at each durability level", redis.FailoverCluster},
 }
 
-// measurements run only if they are named. They take longer than the checks that
-// they make are worth.
+// measurements run only if they are named, because they measure more than they
+// check.
 var measurements = []scenario{
-	{"life", "each step of a task's life with a directory: processor time, bytes written, memory, and the floors", life.OnDirectory},
+	{"life", "each step of a task's life with a directory: processor time, bytes written, memory; and the mechanisms without Foliot", life.OnDirectory},
 	{"life-redis", "the same on a Redis", life.OnRedis},
 }
 

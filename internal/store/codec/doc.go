@@ -1,6 +1,7 @@
 // Package codec encodes the records of tasks and the entries of the audit log.
-// All stores that keep bytes use the same encoding, so that every later version
-// can read the bytes of an earlier one, in any store.
+// There are two forms: the usual form, which every version and every store reads,
+// and the compact form, which only stores in memory write (compact.go). Every
+// later version can read the bytes of an earlier one, in any store.
 //
 // The package is pure: no clock, no medium. Each store has its own keys, bodies
 // and indexes.
@@ -8,7 +9,7 @@ package codec
 
 import "errors"
 
-// Format is the first byte of each value: of a record, and of any other value
+// Format is the first byte of each value in the usual form: of a record, and of any other value
 // that a store reads with Unwrap. A new field that older code may ignore needs
 // no new format.
 const Format = 1

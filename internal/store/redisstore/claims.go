@@ -103,15 +103,15 @@ func (removeOne) Apply(now task.Millis, old *task.Task, _ task.Facts) (task.Resu
 	return task.Result{Effect: task.Updated}, nil
 }
 
-// thoroughReap is the ratio of all calls of Reap to those that read all shards
-// of this node. Also, the first call after a master may have lost writes does.
-// The other calls read only shards in which a lease may have ended.
+// Every thoroughReap-th call of Reap reads all shards of this node. So does the
+// first call after a master was restarted or replaced, because that master may
+// have lost writes. Other calls read only shards in which a lease may have ended.
 const thoroughReap = 16
 
 // Reap implements store.LeaseStore for the shards that this node owns.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	replaced := s.servers.Replaced.Load()
-	thorough := s.reaps.Add(1)%thoroughReap == 0 || s.reaped.Swap(replaced) != replaced
+	thorough := s.reapCalls.Add(1)%thoroughReap == 0 || s.seenReplaced.Swap(replaced) != replaced
 	var asked []*membership.OwnedShard
 	var indexes []string
 	for _, h := range s.own.Owned() {

@@ -93,7 +93,8 @@ type Config struct {
 	// dead node delays its tasks by up to this long. A lease is renewed after a
 	// third of ShardLease. Heartbeat is the time between heartbeats. LanePoll
 	// is the time between two searches for tasks that other nodes have added to
-	// this node's shards. All nodes must use the same values. Defaults: 6 s; a
+	// this node's shards; a node that knows no other node searches a third as
+	// often. All nodes must use the same values. Defaults: 6 s; a
 	// sixth of ShardLease, at most 1 s; 250 ms.
 	ShardLease, Heartbeat, LanePoll time.Duration
 
@@ -159,22 +160,22 @@ type Store struct {
 	shards  []*keyspace.Shard
 	own     *membership.Member
 
-	records  *records.Reader
-	claimed  claimedRecords
-	fences   fences
-	trusted  *trustedclock.Clock // the clock of Now
-	quotas   quotas
-	scrubber *scrub.Scrubber
-	reaps    atomic.Uint64 // calls of Reap
-	reaped   atomic.Uint64 // Servers.Replaced at the last call
-	lanes    *lanes.Index
-	settings atomic.Pointer[configuration]
-	permits  permits
-	log      *audit.Log
-	identity *identity.Watch
+	records      *records.Reader
+	claimed      claimedRecords
+	fences       fences
+	trusted      *trustedclock.Clock // the clock of Now
+	quotas       quotas
+	scrubber     *scrub.Scrubber
+	reapCalls    atomic.Uint64
+	seenReplaced atomic.Uint64 // Servers.Replaced at the last call of Reap
+	lanes        *lanes.Index
+	settings     atomic.Pointer[configuration]
+	permits      permits
+	log          *audit.Log
+	identity     *identity.Watch
 
 	schedules atomic.Bool // keyspace.MetaKey excludes older versions, which do not support schedules; guardOlder restores that after a failover
-	compact   atomic.Bool // like schedules, for versions that do not read the compact form: so this node writes it
+	compact   atomic.Bool // keyspace.MetaKey excludes versions that cannot read the compact form, so this node writes it; guardOlder restores the exclusion
 	fired     atomic.Bool // there is a schedule, even if keyspace.MetaKey has lost the exclusion
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
@@ -219,7 +220,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}
 	s.records = records.NewReader(servers, s.shards)
 	s.identity = identity.New(identity.Config{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.WakeLoop() }}, servers, s.shards)
-	s.own = membership.New(s.member(), servers, s.shards)
+	s.own = membership.New(s.member(m), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
 	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
 	s.log = audit.New(audit.Config{
@@ -251,10 +252,10 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 }
 
 // member returns the configuration of this process's membership.
-func (s *Store) member() membership.Config {
+func (s *Store) member(m identity.Meta) membership.Config {
 	c := s.config
 	return membership.Config{
-		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Format: identity.Format, Logger: c.Logger,
+		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Format: identity.Format, Even: m.Oldest >= identity.CompactFormat, Logger: c.Logger,
 		ShardLease: c.ShardLease, Heartbeat: c.Heartbeat,
 		Lag:      func() time.Duration { return s.trusted.Lag() },
 		Closed:   func() bool { return s.identity.Lost() != nil },

@@ -20,8 +20,8 @@ import (
 
 // The format that this code writes; see keyspace.MetaKey. The code uses a store
 // whose field oldest is not above its own format. The format rises with each
-// change of keys, scripts and messages, and with codec.Format. The field oldest
-// begins with the first value, and rises when older code must be excluded.
+// change of keys, scripts and messages, and with codec.Format. A new store begins
+// with oldest = Format, and the field rises when older code must be excluded.
 const Format = CompactFormat
 
 // ScheduleFormat is the format that has schedules. Older code cannot read a
@@ -32,8 +32,8 @@ const Format = CompactFormat
 const ScheduleFormat = 2
 
 // CompactFormat is the format whose tasks and audit entries can have the compact
-// form (codec.Compact), which older code refuses. Every code reads the usual
-// form. A new store excludes older nodes from the start, and all its records are
+// form (codec.Compact), which older code refuses. All versions read the
+// usual form. A new store excludes older nodes from the start, and all its records are
 // compact. A store of an older version keeps the usual form: a node of that
 // version that was silent for a while could still join, and would not deliver
 // compact tasks.

@@ -153,8 +153,8 @@ func eachLane(index rueidis.RedisMessage, found func(task.Entry)) error {
 	return nil
 }
 
-// pollsAlone is the ratio of the polls beside other nodes to those of a node
-// that knows no other one: only its knowledge can be old.
+// pollsAlone is how many intervals a node waits between two polls if it knows no
+// other node. Another node can add tasks only before its heartbeat is known.
 const pollsAlone = 3
 
 // Poll looks for tasks that other nodes have added to owned shards, until ctx

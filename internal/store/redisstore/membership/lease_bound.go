@@ -7,10 +7,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// LeaseBound is a lower bound of the end of every lease in a shard: no lease
-// has to be taken back before it. The zero value says nothing about the leases.
-// Only the owner adds leases, so it need not ask the server before the bound,
-// unless the server has lost writes.
+// LeaseBound is a time before which no lease in a shard ends. The zero value
+// means that the leases are unknown. Only the owner adds leases. So the owner
+// need not read them before the bound, unless the server has lost writes.
 type LeaseBound struct{ at atomic.Int64 }
 
 // Reached reports whether a lease may have ended by now.

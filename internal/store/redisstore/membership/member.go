@@ -38,6 +38,7 @@ type Config struct {
 	Version, Address string          // as the other nodes show them
 	APIs             func() []string // see Config.APIs of the store; nil means none
 	Format           int             // the format that this process writes
+	Even             bool            // all nodes of the store share its shards evenly; see allot
 	Logger           *slog.Logger
 
 	// ShardLease and Heartbeat are the settings of the store.

@@ -37,7 +37,7 @@ func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 	now := h.now
 	peers := slices.DeleteFunc(h.peers, func(p peer) bool { return p.duplicate && !p.lives(now, o.config.silence()) }) // a duplicate that has ended needs no row
 	wanted, owned := map[string]int{}, map[string]int{}
-	for _, node := range allot(takers(livePeers(peers, now, o.config.silence())), len(o.shards)) {
+	for _, node := range allot(takers(livePeers(peers, now, o.config.silence())), len(o.shards), o.config.Even) {
 		wanted[node]++
 	}
 	for _, l := range owners {

@@ -1,8 +1,10 @@
 package membership
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"time"
 
@@ -48,30 +50,54 @@ func takers(live []peer) (names []string) {
 
 // allot returns the node that should own each of n shards, "" if there are no
 // nodes. It is the node whose hash with the shard is the highest, among the
-// nodes that are not full. A node that joins takes its share evenly from all
-// other nodes, and a node that leaves gives its share evenly to all other
-// nodes. A node is full at 1.1 times an even share. This limit moves a few more
-// shards than plain rendezvous hashing. Without it, in one of a hundred sets of
-// three names, a node would get less than a quarter or more than two fifths of
-// the shards.
-func allot(nodes []string, n int) []string {
+// nodes that are not full. A node that joins takes its share from all other
+// nodes, and a node that leaves gives its share to all other nodes. If even is
+// true, the shares differ by at most one shard. Versions before format 3 let a
+// node have 1.1 times an even share, and some had much less than that. All
+// nodes of a store must use the same rule.
+func allot(nodes []string, n int, even bool) []string {
 	owners := make([]string, n)
 	if len(nodes) == 0 {
 		return owners
 	}
-	fill, got := (11*n+10*len(nodes)-1)/(10*len(nodes)), make([]int, len(nodes))
+	room := rooms(nodes, n, even)
 	for shard := range owners {
 		best, most := -1, uint64(0)
 		for i, node := range nodes {
 			weight := weight(node, shard)
-			if got[i] < fill && (best < 0 || weight > most || weight == most && node < nodes[best]) {
+			if room[i] > 0 && (best < 0 || weight > most || weight == most && node < nodes[best]) {
 				best, most = i, weight
 			}
 		}
 		owners[shard] = nodes[best]
-		got[best]++
+		room[best]--
 	}
 	return owners
+}
+
+// rooms returns how many of n shards each node can own.
+func rooms(nodes []string, n int, even bool) []int {
+	room := make([]int, len(nodes))
+	if !even {
+		for i := range room {
+			room[i] = (11*n + 10*len(nodes) - 1) / (10 * len(nodes))
+		}
+		return room
+	}
+	order := make([]int, len(nodes)) // the first nodes get one shard more
+	for i := range nodes {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(weight(nodes[a], -1), weight(nodes[b], -1)), cmp.Compare(nodes[a], nodes[b]))
+	})
+	for rank, i := range order {
+		room[i] = n / len(nodes)
+		if rank < n%len(nodes) {
+			room[i]++
+		}
+	}
+	return room
 }
 
 func weight(node string, shard int) uint64 {
@@ -80,9 +106,9 @@ func weight(node string, shard int) uint64 {
 }
 
 // wanted returns for each of n shards whether self should own it.
-func wanted(nodes []string, self string, n int) []bool {
+func wanted(nodes []string, self string, n int, even bool) []bool {
 	mine := make([]bool, n)
-	for i, owner := range allot(nodes, n) {
+	for i, owner := range allot(nodes, n, even) {
 		mine[i] = owner == self
 	}
 	return mine

@@ -19,7 +19,7 @@ func TestEveryShardHasOneProposedOwner(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		nodes, wanters := nodeNames(n), make([]int, 256)
 		for _, node := range nodes {
-			for i, mine := range wanted(nodes, node, 256) {
+			for i, mine := range wanted(nodes, node, 256, true) {
 				if mine {
 					wanters[i]++
 				}
@@ -44,7 +44,7 @@ func TestAJoiningOrLeavingNodeMovesLittleMoreThanItsShare(t *testing.T) {
 			moved, shares := 0, 0
 			for left := range more {
 				fewer := append(append([]string(nil), more[:left]...), more[left+1:]...)
-				before, after := allot(more, 256), allot(fewer, 256)
+				before, after := allot(more, 256, true), allot(fewer, 256, true)
 				for i := range before {
 					switch {
 					case before[i] == more[left]:
@@ -61,9 +61,26 @@ func TestAJoiningOrLeavingNodeMovesLittleMoreThanItsShare(t *testing.T) {
 	}
 }
 
-// Of three nodes with any names, each has between a quarter and two fifths of
-// the shards.
-func TestSharesAreBalanced(t *testing.T) {
+func TestSharesDifferByAtMostOneShard(t *testing.T) {
+	for _, shards := range []int{1, 32, 256} {
+		for n := 1; n <= 40; n++ {
+			shares := map[string]int{}
+			for _, node := range allot(seeded(n, n), shards, true) {
+				shares[node]++
+			}
+			for node, share := range shares {
+				if share < shards/n || share > (shards+n-1)/n {
+					t.Errorf("of %d nodes %s has %d of %d shards", n, node, share, shards)
+				}
+			}
+		}
+	}
+}
+
+// In a store that an older version has made, nodes of that version use this
+// rule too. Of three nodes with any names, each has between a quarter and two
+// fifths of the shards.
+func TestSharesOfAnOlderStoreAreBalanced(t *testing.T) {
 	seeds := 200
 	if testing.Short() {
 		seeds = 50
@@ -71,7 +88,7 @@ func TestSharesAreBalanced(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		for seed := range seeds {
 			shares := map[string]int{}
-			for _, node := range allot(seeded(seed, n), 256) {
+			for _, node := range allot(seeded(seed, n), 256, false) {
 				shares[node]++
 			}
 			most, least := 0, 256

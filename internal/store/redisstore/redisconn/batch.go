@@ -118,11 +118,10 @@ type scriptRun struct {
 	script  *Script
 	writes  []*write
 	items   int
-	records map[string]struct{} // the records of the items: each item of a run has another one
+	records map[string]struct{} // the records that the run changes, each once
 }
 
-// takes reports whether the items of w can share the run with those that it
-// has.
+// takes reports whether the items of w can be added to the run.
 func (p *scriptRun) takes(w *write) bool {
 	if p == nil || len(w.items) == 0 || p.items+len(w.items) > maxItems {
 		return false

@@ -52,7 +52,7 @@ func run(ctx context.Context, l *life) {
 	harness.OK(l.fast.Know(secret.Secret))
 	l.create(ctx)
 	delivered := l.deliver(ctx)
-	l.floors(ctx)
+	l.baselines(ctx)
 	l.StopWith(l.fast)
 	for _, tasks := range delivered {
 		l.Run.JudgeNumbered(tasks, l.fast.Path)

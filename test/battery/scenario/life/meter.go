@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/system"
 )
 
-// processes are the two sides of a step. A floor may have both in one process,
+// processes are the two sides of a step. A baseline may have both in one process,
 // which then counts as the server.
 type processes struct{ server, peer int }
 

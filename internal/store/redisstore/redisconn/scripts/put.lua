@@ -13,7 +13,7 @@
 --          the identity is missing or different, the script does nothing
 -- ARGV[6]  the token of the newest fence that the caller's settings have passed, as
 --          fence.lua wrote it into the same hash as the identity
--- then the items, each for another record:
+-- then the items, each for a different record:
 --   owner     the number of the shard's ownership key and the field id that it must
 --             have; 0 and '': any node can own it. -1: only if the item before was
 --             applied
@@ -44,11 +44,11 @@
 --      is applied, as with 6
 --
 -- All checks come before the first write, and every key is in KEYS, so no item
--- ends halfway. The items have different records, so the order of their writes
--- does not matter: one command writes for all of them. If a server that stops
--- keeps only some of the commands, the first ones are the index entries: an
--- entry without its record does no harm. Idempotent: a stamp is never used for
--- two values.
+-- ends halfway. The items have different records, so one command can write for
+-- all of them. Audit entries and wake-ups come first, then index entries, then
+-- records. If a server that stops keeps only the first commands, an index entry
+-- without its record does no harm. Idempotent: a stamp is never used for two
+-- values.
 local call, keys, args, number = redis.call, KEYS, ARGV, tonumber -- globals cost more
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]

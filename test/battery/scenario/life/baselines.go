@@ -18,25 +18,25 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// floors adds the cost of the bare mechanisms, in as many calls as a step has tasks.
-func (l *life) floors(ctx context.Context) {
-	body := harness.OK(json.Marshal(l.task(verify.Numbered{Prefix: "floor"}, 0)))
+// baselines adds the cost of the bare mechanisms, in as many calls as a step has tasks.
+func (l *life) baselines(ctx context.Context) {
+	body := harness.OK(json.Marshal(l.task(verify.Numbered{Prefix: "baseline"}, 0)))
 	here := os.Getpid()
 	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		_, _ = io.Copy(io.Discard, req.Body) // an error shows at the client
 		w.WriteHeader(http.StatusCreated)
 	}))
 	l.Run.Cleanup(bare.Close)
-	l.measure(ctx, "floor: POST, net/http, both sides", l.n, processes{server: here}, func() { l.post(ctx, bare.URL, body) })
-	l.measure(ctx, "floor: POST, net/http to the receiver", l.n, processes{here, l.fast.Cmd.Process.Pid}, func() { l.post(ctx, l.fast.URL(), body) })
+	l.measure(ctx, "baseline: POST, net/http client and server", l.n, processes{server: here}, func() { l.post(ctx, bare.URL, body) })
+	l.measure(ctx, "baseline: POST, net/http client only", l.n, processes{here, l.fast.Cmd.Process.Pid}, func() { l.post(ctx, l.fast.URL(), body) })
 	if l.redis != nil {
-		l.redisFloors(ctx)
+		l.redisBaselines(ctx)
 		return
 	}
 	db := harness.OK(pebble.Open(l.Path("bare"), &pebble.Options{Logger: quiet{}}))
 	l.Run.Cleanup(func() { harness.Check(db.Close()) })
 	for _, records := range []int{1, batchSize} {
-		l.measure(ctx, fmt.Sprintf("floor: Pebble, %d in a synced batch", records), l.n, processes{server: here}, func() { l.commit(db, records) })
+		l.measure(ctx, fmt.Sprintf("baseline: Pebble, %d in a synced batch", records), l.n, processes{server: here}, func() { l.commit(db, records) })
 	}
 }
 
@@ -80,8 +80,8 @@ func (quiet) Infof(string, ...any)              {}
 func (quiet) Errorf(string, ...any)             {}
 func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// redisFloors adds the cost of commands. The client pipelines them, as the server's does.
-func (l *life) redisFloors(ctx context.Context) {
+// redisBaselines adds the cost of commands. The client pipelines them, as the server's does.
+func (l *life) redisBaselines(ctx context.Context) {
 	client := harness.OK(rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{l.redis.Addr}, DisableCache: true, ForceSingleClient: true}))
 	l.Run.Cleanup(client.Close)
 	sha := harness.OK(client.Do(ctx, client.B().ScriptLoad().Script("return 1").Build()).ToString())
@@ -91,9 +91,9 @@ func (l *life) redisFloors(ctx context.Context) {
 		name  string
 		build func(i int) rueidis.Completed
 	}{
-		{"floor: EVALSHA of an empty script", func(int) rueidis.Completed { return client.B().Evalsha().Sha1(sha).Numkeys(0).Build() }},
-		{"floor: SET", func(i int) rueidis.Completed {
-			return client.B().Set().Key(fmt.Sprint("floor-", i)).Value(value).Build()
+		{"baseline: EVALSHA of an empty script", func(int) rueidis.Completed { return client.B().Evalsha().Sha1(sha).Numkeys(0).Build() }},
+		{"baseline: SET", func(i int) rueidis.Completed {
+			return client.B().Set().Key(fmt.Sprint("baseline-", i)).Value(value).Build()
 		}},
 	} {
 		l.measure(ctx, c.name, l.n, here, func() {
