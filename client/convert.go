@@ -34,7 +34,7 @@ func (t Task) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshal(shown)
+	return marshal(&shown)
 }
 
 // UnmarshalJSON reads a task as the API writes it.

@@ -14,15 +14,18 @@ func TestAJSONBodyIsEncodedByteForByte(t *testing.T) {
 		`[12345678901234567890, "<b>&", "\u00e9"]`,
 		`true`,
 	} {
-		in, err := Spec{
+		spec := Spec{
 			Name: "a", Delay: time.Second, Labels: map[string]string{"http": `"http":{"url":`},
 			HTTP: HTTP{URL: `http://x/?"http":{"url":"`, Headers: map[string]string{"body": `"body":`}, Body: JSON(json.RawMessage(body))},
-		}.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
 		}
-		if !strings.Contains(string(in), `"body":`+body+`}`) || !json.Valid(in) {
-			t.Errorf("the body %s is encoded as %s", body, in)
+		for _, value := range []json.Marshaler{spec, Task{Spec: spec, State: Scheduled}} {
+			in, err := value.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(in), `"body":`+body+`}`) || !json.Valid(in) {
+				t.Errorf("the body %s of a %T is encoded as %s", body, value, in)
+			}
 		}
 	}
 }

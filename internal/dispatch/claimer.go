@@ -42,7 +42,7 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 		case <-stopping.Done():
 			return
 		}
-		for pause(stopping, pace.left(d.monotonic())) {
+		for d.gather(stopping, &pace) {
 			batch := d.take()
 			if len(batch) == 0 {
 				break
@@ -64,6 +64,7 @@ func (d *Dispatcher) take() []*attempt {
 	d.update(func(now task.Millis) {
 		d.several.Store(d.planner.Several())
 		picks = d.planner.Take(now, claimBatch.now(d))
+		d.backlog.note(d.monotonic(), now, picks, d.config.Gather)
 	})
 	batch := make([]*attempt, len(picks))
 	for i, p := range picks {

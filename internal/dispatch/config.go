@@ -36,8 +36,9 @@ type Config struct {
 
 	// Gather is the longest interval between the starts of two claims, and of
 	// two settlements, while tasks come soon after each other. A task can be
-	// late by that much, and several tasks share a call. Set it for a store
-	// where a call costs more than its tasks. Default: no interval.
+	// late by that much, and several tasks share a call. There is no interval
+	// while due tasks wait for slots. Set it for a store where a call costs more
+	// than its tasks. Default: no interval.
 	Gather time.Duration
 
 	// Grace is how long attempts can continue after the end of Run's context.

@@ -62,6 +62,7 @@ type Dispatcher struct {
 	running  sync.WaitGroup // the goroutines of attempts
 	starting chan *attempt  // to a goroutine that has ended its attempt and waits for the next one
 	waiting  atomic.Int32   // such goroutines
+	backlog  backlog        // the claimer writes it, the settler reads it too
 	several  atomic.Bool    // several namespaces have known tasks; the claimer writes it, the settler reads it
 
 	// mu guards all fields below. It is taken before a wheel's locks, and is

@@ -1,12 +1,18 @@
 package dispatch
 
-import "time"
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/task"
+)
 
 // pacer limits how often one goroutine calls the store, so that tasks that come
 // soon after each other share a call. After a quiet time or a full call, the
 // next call begins at once. The interval adapts: a call with one task halves it,
-// and a call with several tasks doubles it. So a queue that runs one attempt at
-// a time soon does not wait at all.
+// and a call with several tasks doubles it.
 type pacer struct {
 	maxInterval time.Duration // between the beginnings of two calls; zero means that no call waits
 	interval    time.Duration
@@ -38,4 +44,39 @@ func (p *pacer) begin(now time.Duration, tasks, full int) {
 	default:
 		p.interval /= 2
 	}
+}
+
+// backlog remembers whether tasks wait although they are due. They wait for slots
+// of a limit or of the process. A call that waits for others would hold such
+// slots longer, and the tasks behind them would be later still.
+type backlog struct{ until atomic.Int64 }
+
+// lateAfter is the lateness of a backlog, and holdFor is how long it counts after
+// its last task. Both are multiples of Config.Gather.
+const (
+	lateAfter = 5
+	holdFor   = 10
+)
+
+// note records the picks that are claimed next. The claimer calls it.
+func (b *backlog) note(monotonic time.Duration, now task.Millis, picks []planner.Pick, gather time.Duration) {
+	for i := range picks {
+		if now.Sub(picks[i].Due) > lateAfter*gather {
+			b.until.Store(int64(monotonic + holdFor*gather))
+			return
+		}
+	}
+}
+
+// exists reports whether there is a backlog.
+func (b *backlog) exists(monotonic time.Duration) bool { return int64(monotonic) < b.until.Load() }
+
+// gather waits until the next call may begin, so that it has more tasks. It
+// reports false if ctx ended first.
+func (d *Dispatcher) gather(ctx context.Context, p *pacer) bool {
+	now := d.monotonic()
+	if d.backlog.exists(now) {
+		return ctx.Err() == nil
+	}
+	return pause(ctx, p.left(now))
 }

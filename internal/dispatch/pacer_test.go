@@ -1,8 +1,12 @@
 package dispatch
 
 import (
+	"context"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // pacerAfter returns a pacer after calls with these numbers of tasks,
@@ -52,5 +56,33 @@ func TestWithoutGatherNoCallWaits(t *testing.T) {
 	p, now := pacerAfter(0, 9, 9, 9, 1)
 	if left := p.left(now); left != 0 {
 		t.Errorf("it waits %v", left)
+	}
+}
+
+// A queue with a limit has such tasks: each wait of a claim or a settlement
+// would hold its slots longer.
+func TestNoCallWaitsWhileDueTasksWait(t *testing.T) {
+	const gather = 2 * time.Millisecond
+	d := &Dispatcher{config: Config{Gather: gather}, clock: newMonotonicClock()}
+	p, _ := pacerAfter(time.Hour, 9, 9, 9, 9, 9, 9, 9)
+	p.began = d.monotonic() + time.Hour
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if d.gather(ended, &p) {
+		t.Error("without a backlog a call does not wait")
+	}
+	now := task.Millis(1_800_000_000_000)
+	d.backlog.note(d.monotonic(), now, []planner.Pick{{Due: now - 10}, {Due: now}}, gather)
+	if d.backlog.exists(d.monotonic()) {
+		t.Error("a task that is 10 ms late is a backlog")
+	}
+	d.backlog.note(d.monotonic(), now, []planner.Pick{{Due: now}, {Due: now - 11}}, gather)
+	at := d.monotonic()
+	if !d.backlog.exists(at) || d.backlog.exists(at+holdFor*gather) {
+		t.Error("a task that is 11 ms late is no backlog, or one for too long")
+	}
+	d.backlog.until.Store(int64(time.Hour))
+	if !d.gather(t.Context(), &p) {
+		t.Error("with a backlog a call ended early")
 	}
 }

@@ -17,7 +17,7 @@ func (d *Dispatcher) settler(calls context.Context) {
 	defer retries.Wait()
 	pace := pacer{maxInterval: d.config.Gather}
 	for a := range d.outcomes {
-		pause(calls, pace.left(d.monotonic()))
+		d.gather(calls, &pace)
 		batch := []*attempt{a}
 		for more := true; more && len(batch) < settleBatch.now(d); {
 			select {

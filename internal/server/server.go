@@ -31,13 +31,14 @@ type Server struct {
 	Node     *node.Node
 	tracer   *tracing.Tracer // nil means no tracing
 	http     *httpserver.Server
+	spare    []byte // see newSpareHeap; allocated first, so that its memory is not that of former values
 }
 
 // Open listens on the address and opens the store. It serves and sends nothing
 // before Run, but clients can already connect: a restart refuses no connection.
 // ctx ends the wait for a Redis that is loading its file.
 func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, err error) {
-	s := &Server{cfg: cfg, log: log}
+	s := &Server{cfg: cfg, log: log, spare: newSpareHeap()}
 	if s.files, err = budget(cfg.Concurrency, log); err != nil {
 		return nil, err
 	}
@@ -125,8 +126,7 @@ func (s *Server) Durability() string { return s.Node.Store.Durability() }
 // part failed, it returns an error and waits for no other part, because that
 // could take forever.
 func (s *Server) Run(ctx context.Context) error {
-	spare := newSpareHeap()
-	defer runtime.KeepAlive(spare)
+	defer runtime.KeepAlive(s)
 	working := context.WithoutCancel(ctx)
 	dispatching, stopDispatch := context.WithCancel(working)
 	defer stopDispatch()

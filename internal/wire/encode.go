@@ -6,12 +6,13 @@ import (
 	"errors"
 )
 
-// Encode appends v as JSON. A Task is passed by its address, because it is
-// large. The body of a *Task, TaskInput, Schedule or
+// Encode appends v as JSON. The body of a Task, TaskInput, Schedule or
 // ScheduleInput stays byte for byte as it is, while encoding/json would remove
 // its white space. Encode does not escape characters for HTML.
 func Encode(buf *bytes.Buffer, v any) error {
 	switch v := v.(type) {
+	case Task:
+		return Encode(buf, &v)
 	case *Task:
 		buf.Write(v.appendTo(buf.AvailableBuffer()))
 		return nil

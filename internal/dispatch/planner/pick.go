@@ -11,6 +11,7 @@ import (
 // rate.
 type Pick struct {
 	Key           task.Key
+	Due           task.Millis
 	ReceiverDelay time.Duration // how long only the receiver has delayed the task: see task.Outcome
 
 	lane  *lane
@@ -108,6 +109,7 @@ func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 	it, q, t := l.order.min(), l.queue, l.destination
 	p := Pick{
 		Key:           task.Key{Namespace: l.name.Namespace, Name: it.name},
+		Due:           it.due,
 		ReceiverDelay: t.delayedFor(max(q.free, pl.storeFailedAt), pl.monotonic),
 		lane:          l, class: t.class, picked: pl.monotonic,
 	}
