@@ -147,8 +147,7 @@ func (n *Node) reaped(left []*task.Task) {
 const redisReap = 500 * time.Millisecond
 
 // redisGather is dispatch.Config.Gather for a Redis. At a thousand tasks a second
-// it saves a third of the processor time of Redis and of the server, and adds
-// 1.2 ms to the median lateness.
+// it adds 1.2 ms to the median lateness, and fewer calls reach Redis.
 const redisGather = 2 * time.Millisecond
 
 // reapEvery returns the interval at which lost leases are removed.
