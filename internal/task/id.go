@@ -63,12 +63,20 @@ func Digest(parts ...[]byte) string {
 func formatUUID(b [16]byte, version byte) string {
 	b[6] = b[6]&0x0f | version<<4
 	b[8] = b[8]&0x3f | 0x80
-	var s [36]byte
-	hex.Encode(s[0:8], b[0:4])
-	hex.Encode(s[9:13], b[4:6])
-	hex.Encode(s[14:18], b[6:8])
-	hex.Encode(s[19:23], b[8:10])
-	hex.Encode(s[24:36], b[10:16])
-	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
+	var s [UUIDText]byte
+	PutUUID(&s, b)
 	return string(s[:])
+}
+
+// UUIDText is the length of a UUID as text.
+const UUIDText = 36
+
+// PutUUID writes id into s in the 8-4-4-4-12 form.
+func PutUUID(s *[UUIDText]byte, id [16]byte) {
+	hex.Encode(s[0:8], id[0:4])
+	hex.Encode(s[9:13], id[4:6])
+	hex.Encode(s[14:18], id[6:8])
+	hex.Encode(s[19:23], id[8:10])
+	hex.Encode(s[24:36], id[10:16])
+	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
 }

@@ -211,10 +211,10 @@ func setTexts(t *task.Task, flags uint64, id [16]byte, url string) {
 	}
 	switch {
 	case flags&hasUUID != 0:
-		var text [uuidText]byte
-		formatUUID(&text, id)
+		var text [task.UUIDText]byte
+		task.PutUUID(&text, id)
 		both := string(text[:]) + scheme + url
-		t.ID, t.Request.URL = both[:uuidText], both[uuidText:]
+		t.ID, t.Request.URL = both[:task.UUIDText], both[task.UUIDText:]
 	case flags&nameIsID != 0:
 		t.ID, t.Request.URL = t.Name, scheme+url
 	default:

@@ -121,9 +121,9 @@ func DecodeCompactEntry(src, namespace string) (e settings.AuditEntry, err error
 	e.Namespace = namespace
 	if flags&entryHasUUID != 0 {
 		var id [16]byte
-		var text [uuidText]byte
+		var text [task.UUIDText]byte
 		copy(id[:], h.bytes(uint64(len(id))))
-		formatUUID(&text, id)
+		task.PutUUID(&text, id)
 		e.ID, e.At = string(text[:]), timeOf(id)
 	} else {
 		e.ID = h.text()

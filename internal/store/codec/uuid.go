@@ -1,13 +1,6 @@
 package codec
 
-import (
-	"encoding/hex"
-
-	"github.com/foliot/foliot/internal/task"
-)
-
-// uuidText is the length of a UUID as text.
-const uuidText = 36
+import "github.com/foliot/foliot/internal/task"
 
 // The value of each hexadecimal digit in lower case, and notHex for other
 // bytes.
@@ -26,10 +19,10 @@ var hexValues = func() (values [256]byte) {
 // groups has the position of each byte of a UUID in its text.
 var groups = [16]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34}
 
-// parseUUID returns the bytes of s. It reports false unless formatUUID returns
+// parseUUID returns the bytes of s. It reports false unless task.PutUUID writes
 // s for them.
 func parseUUID(s string) (id [16]byte, ok bool) {
-	if len(s) != uuidText || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+	if len(s) != task.UUIDText || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return id, false
 	}
 	for i, at := range groups {
@@ -40,16 +33,6 @@ func parseUUID(s string) (id [16]byte, ok bool) {
 		id[i] = high<<4 | low
 	}
 	return id, true
-}
-
-// formatUUID writes id in the 8-4-4-4-12 form.
-func formatUUID(s *[uuidText]byte, id [16]byte) {
-	hex.Encode(s[0:8], id[0:4])
-	hex.Encode(s[9:13], id[4:6])
-	hex.Encode(s[14:18], id[6:8])
-	hex.Encode(s[19:23], id[8:10])
-	hex.Encode(s[24:36], id[10:16])
-	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
 }
 
 // timeOf returns the first 48 bits of id: the time of a UUID of version 7.
