@@ -35,7 +35,7 @@ func (b batchSize) now(d *Dispatcher) int {
 func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 	var retries sync.WaitGroup
 	defer retries.Wait()
-	pace := pacer{maxInterval: d.config.Gather}
+	pace := pacer{interval: d.config.Gather}
 	for {
 		select {
 		case <-d.wake:
@@ -47,7 +47,7 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 			if len(batch) == 0 {
 				break
 			}
-			pace.begin(d.monotonic(), len(batch), claimBatch.now(d))
+			pace.begin(d.monotonic(), len(batch) >= claimBatch.now(d))
 			d.claim(stopping, calls, batch)
 			if away := unanswered(batch); len(away) > 0 {
 				d.storeAway()

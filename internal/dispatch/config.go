@@ -34,7 +34,7 @@ type Config struct {
 	// lease survives a longer stall. Default: 15 s.
 	LeaseFor time.Duration
 
-	// Gather is the longest interval between the starts of two claims, and of
+	// Gather is the shortest interval between the starts of two claims, and of
 	// two settlements, while tasks come soon after each other. A task can be
 	// late by that much, and several tasks share a call. There is no interval
 	// while due tasks wait for slots. Set it for a store where a call costs more

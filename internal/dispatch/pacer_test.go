@@ -9,52 +9,38 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// pacerAfter returns a pacer after calls with these numbers of tasks,
-// each at the earliest moment.
-func pacerAfter(most time.Duration, tasks ...int) (p pacer, now time.Duration) {
-	p, now = pacer{maxInterval: most}, time.Second
-	for _, n := range tasks {
-		now += p.left(now)
-		p.begin(now, n, 256)
-	}
-	return p, now
-}
-
 func TestATaskAfterAQuietTimeWaitsForNoOther(t *testing.T) {
-	p, now := pacerAfter(2*time.Millisecond, 9, 9, 9, 9, 9)
-	if left := p.left(now + 2*time.Millisecond); left != 0 {
-		t.Errorf("it waits %v", left)
-	}
-	if left := (&pacer{maxInterval: time.Hour}).left(0); left != 0 {
+	p := pacer{interval: 2 * time.Millisecond}
+	if left := p.left(0); left != 0 {
 		t.Errorf("the first task waits %v", left)
+	}
+	p.begin(time.Second, false)
+	if left := p.left(time.Second + 2*time.Millisecond); left != 0 {
+		t.Errorf("it waits %v", left)
 	}
 }
 
 func TestTasksThatComeTogetherShareCalls(t *testing.T) {
-	const most = 2 * time.Millisecond
-	p, now := pacerAfter(most, 2, 2, 2, 2, 2, 2)
-	if left := p.left(now); left != most {
-		t.Errorf("the next call waits %v, not %v", left, most)
-	}
-}
-
-func TestTasksThatComeOneByOneSoonDoNotWait(t *testing.T) {
-	p, now := pacerAfter(2*time.Millisecond, 9, 9, 9, 9, 9, 1, 1, 1, 1, 1)
-	if left := p.left(now); left != 0 {
-		t.Errorf("the next call waits %v", left)
+	p := pacer{interval: 2 * time.Millisecond}
+	p.begin(time.Second, false)
+	if left := p.left(time.Second + time.Millisecond/2); left != 3*time.Millisecond/2 {
+		t.Errorf("the next call waits %v, not 1.5 ms", left)
 	}
 }
 
 func TestAfterAFullCallTheNextOneBeginsAtOnce(t *testing.T) {
-	p, now := pacerAfter(2*time.Millisecond, 9, 9, 9, 9, 256)
-	if left := p.left(now); left != 0 {
+	p := pacer{interval: 2 * time.Millisecond}
+	p.begin(time.Second, false)
+	p.begin(time.Second+time.Millisecond, true)
+	if left := p.left(time.Second + time.Millisecond); left != 0 {
 		t.Errorf("the next call waits %v", left)
 	}
 }
 
 func TestWithoutGatherNoCallWaits(t *testing.T) {
-	p, now := pacerAfter(0, 9, 9, 9, 1)
-	if left := p.left(now); left != 0 {
+	var p pacer
+	p.begin(time.Second, false)
+	if left := p.left(time.Second); left != 0 {
 		t.Errorf("it waits %v", left)
 	}
 }
@@ -64,8 +50,8 @@ func TestWithoutGatherNoCallWaits(t *testing.T) {
 func TestNoCallWaitsWhileDueTasksWait(t *testing.T) {
 	const gather = 2 * time.Millisecond
 	d := &Dispatcher{config: Config{Gather: gather}, clock: newMonotonicClock()}
-	p, _ := pacerAfter(time.Hour, 9, 9, 9, 9, 9, 9, 9)
-	p.began = d.monotonic() + time.Hour
+	p := pacer{interval: time.Hour}
+	p.begin(d.monotonic(), false)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if d.gather(ended, &p) {

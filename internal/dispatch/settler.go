@@ -15,7 +15,7 @@ import (
 func (d *Dispatcher) settler(calls context.Context) {
 	var retries sync.WaitGroup
 	defer retries.Wait()
-	pace := pacer{maxInterval: d.config.Gather}
+	pace := pacer{interval: d.config.Gather}
 	for a := range d.outcomes {
 		d.gather(calls, &pace)
 		batch := []*attempt{a}
@@ -29,7 +29,7 @@ func (d *Dispatcher) settler(calls context.Context) {
 				more = false
 			}
 		}
-		pace.begin(d.monotonic(), len(batch), settleBatch.now(d))
+		pace.begin(d.monotonic(), len(batch) >= settleBatch.now(d))
 		d.settle(calls, &retries, batch, false)
 	}
 }
