@@ -88,23 +88,27 @@ func (s TokenSpec) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON returns the token as the API writes it, with its secret if that
 // is known.
-func (t Token) MarshalJSON() ([]byte, error) {
-	return marshal(wire.Token{
-		ID: t.ID, Namespace: t.Namespace, Scope: string(t.Scope), Label: t.Label, Parent: t.Parent, State: t.State,
-		CreatedAt: instant(t.CreatedAt), ExpiresAt: instant(t.ExpiresAt), RevokedAt: instant(t.RevokedAt), LastUsedAt: instant(t.LastUsedAt),
-		ActiveChildren: t.ActiveChildren, Token: t.Token,
-	})
-}
+func (t Token) MarshalJSON() ([]byte, error) { return marshal(t.wire()) }
 
 // UnmarshalJSON reads a token as the API writes it.
 func (t *Token) UnmarshalJSON(data []byte) error {
-	return read(data, t, func(d *decoder, w wire.Token) Token {
-		return Token{
-			ID: w.ID, Namespace: w.Namespace, Scope: Scope(w.Scope), Label: w.Label, Parent: w.Parent, State: w.State,
-			CreatedAt: d.instant(w.CreatedAt), ExpiresAt: d.instant(w.ExpiresAt), RevokedAt: d.instant(w.RevokedAt), LastUsedAt: d.instant(w.LastUsedAt),
-			ActiveChildren: w.ActiveChildren, Token: w.Token,
-		}
-	})
+	return read(data, t, (*decoder).token)
+}
+
+func (t Token) wire() wire.Token {
+	return wire.Token{
+		ID: t.ID, Namespace: t.Namespace, Scope: string(t.Scope), Label: t.Label, Parent: t.Parent, State: t.State,
+		CreatedAt: instant(t.CreatedAt), ExpiresAt: instant(t.ExpiresAt), RevokedAt: instant(t.RevokedAt), LastUsedAt: instant(t.LastUsedAt),
+		ActiveChildren: t.ActiveChildren, Token: t.Token,
+	}
+}
+
+func (d *decoder) token(w wire.Token) Token {
+	return Token{
+		ID: w.ID, Namespace: w.Namespace, Scope: Scope(w.Scope), Label: w.Label, Parent: w.Parent, State: w.State,
+		CreatedAt: d.instant(w.CreatedAt), ExpiresAt: d.instant(w.ExpiresAt), RevokedAt: d.instant(w.RevokedAt), LastUsedAt: d.instant(w.LastUsedAt),
+		ActiveChildren: w.ActiveChildren, Token: w.Token,
+	}
 }
 
 // MarshalJSON returns the spec as the API takes it.

@@ -248,6 +248,11 @@ func TestLiveDataIsRead(t *testing.T) {
 		t.Errorf("%+v", cluster)
 	}
 	again(t, cluster)
+	me := must[*client.Identity](t)(c.Whoami(t.Context()))
+	if me.Scope != client.ScopeAdmin || !me.Operator || me.Token != nil || me.Version != "v1.2.3" || me.Now.IsZero() {
+		t.Errorf("%+v", me)
+	}
+	again(t, me)
 }
 
 // Each type that the package reads is written in the same form, and reads the
@@ -283,6 +288,7 @@ func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 	again(t, &client.Namespace{Name: "n", CreatedAt: at, Counts: client.Counts{Bytes: 1}})
 	again(t, &client.Token{ID: "1", Scope: client.ScopeRead, State: "active", CreatedAt: at, LastUsedAt: at, Token: "foliot_"})
 	again(t, &client.Secret{ID: "1", Queue: "q", CreatedAt: at, ExpiresAt: at, NamespaceSignsUntil: at, Secret: "whsec_"})
+	again(t, &client.Identity{Namespace: "n", Scope: client.ScopeRead, Token: &client.Token{ID: "1", CreatedAt: at}, Secured: true, Node: "a", Version: "v", Store: "shared", Durability: "strict", Now: at})
 	again(t, &client.AuditEntry{At: at, By: "upkeep", Action: "queue.purge", Version: 7})
 }
 

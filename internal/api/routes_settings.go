@@ -104,6 +104,12 @@ func accessRoutes() []route {
 			replies: []reply{{status: 200, about: "Revoked, and durable.", body: wire.Token{}}},
 		},
 		{
+			method: "GET", path: wire.Version + "/whoami", serve: (*Server).whoami, scope: settings.ScopeRead, tag: "access",
+			id: "whoami", summary: "Show the caller's token and rights",
+			about:   "Also shows the server that replies, and its clock.",
+			replies: []reply{{status: 200, about: "The caller and the server.", body: wire.Identity{}}},
+		},
+		{
 			method: "GET", path: secretsPath, serve: (*Server).listSecrets, scope: settings.ScopeAdmin, tag: "access",
 			id: "listSecrets", summary: "List the active signing secrets",
 			replies: []reply{{status: 200, about: "The secrets of the namespace, then those of its queues, each with the newest first. No secret itself is shown.", body: wire.SecretList{}}},

@@ -49,6 +49,7 @@ type cli struct {
 	Dead      tasks.Dead       `cmd:"" group:"admin" help:"List, retry and remove dead tasks."`
 	Queue     admin.Queue      `cmd:"" group:"admin" help:"Manage queues: limits, pauses, purges."`
 	Token     admin.Token      `cmd:"" group:"admin" help:"Manage access tokens."`
+	Whoami    admin.Whoami     `cmd:"" group:"admin" help:"Show the rights of the token in use, and the server."`
 	Secret    admin.Secret     `cmd:"" group:"admin" help:"Manage the secrets that sign callbacks."`
 	Namespace admin.Namespace  `cmd:"" group:"admin" help:"Manage namespaces and their quotas."`
 	Cluster   admin.Cluster    `cmd:"" group:"admin" help:"Show and drain the servers that share a Redis."`

@@ -37,3 +37,21 @@ func TestTheLastAdminTokenIsRevokedOnlyWithConfirmation(t *testing.T) {
 		t.Errorf("it still opens: %d: %s", code, stderr)
 	}
 }
+
+func TestWhoamiShowsTheTokenAndTheServer(t *testing.T) {
+	s := newSession(t)
+	if out, stderr, code := s.run("", "whoami"); code != exit.OK || !strings.Contains(out, "token\tnone: the server has no tokens\n") || !strings.Contains(out, "durability\tmemory\n") || !strings.Contains(out, "clock ahead\t") {
+		t.Fatalf("without tokens: %d: %s%s", code, out, stderr)
+	}
+	token, stderr, code := s.run("", "token", "create", "--for", "operator", "--scope", "admin", "--label", "me")
+	if code != exit.OK {
+		t.Fatal(stderr)
+	}
+	t.Setenv("FOLIOT_TOKEN", strings.TrimSpace(token))
+	out, stderr, code := s.run("", "whoami")
+	for _, row := range []string{"namespace\tdefault\n", "scope\tadmin\n", "operator\tyes\n", "label\tme\n", "expires\tnever\n", "store\tembedded\n"} {
+		if code != exit.OK || !strings.Contains(out, row) {
+			t.Errorf("no row %q: %d: %s%s", row, code, out, stderr)
+		}
+	}
+}

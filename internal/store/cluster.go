@@ -89,6 +89,7 @@ func AuditDrain(now task.Millis, who settings.Actor, d Drain) settings.AuditEntr
 
 // Standing is a node's view of its part in a cluster.
 type Standing struct {
+	Node      string // the name of this node
 	Shards    int    // the number of shards
 	Owned     int    // owned by this node
 	Nodes     int    // live ones, as of the last heartbeat

@@ -34,6 +34,20 @@ type TokenList struct {
 	NextCursor string  `json:"next_cursor,omitempty" doc:"Absent on the last page."`
 }
 
+// Identity describes the caller of a request, and the server that replies.
+type Identity struct {
+	Namespace  string `json:"namespace" doc:"The namespace of the request."`
+	Scope      string `json:"scope" enum:"read,write,admin" doc:"The scope of the token; admin if the server has no tokens."`
+	Operator   bool   `json:"operator" doc:"true: the caller may name every namespace, and manages the server. Every caller of a server without tokens is an operator."`
+	Token      *Token `json:"token,omitempty" doc:"The record of the token, without the token itself. Absent: the server has no tokens."`
+	Secured    bool   `json:"secured" doc:"true: every request needs a token."`
+	Node       string `json:"node,omitempty" doc:"The name of the server among those that share a store. Absent: the store is embedded."`
+	Version    string `json:"version" doc:"The version of the server."`
+	Store      string `json:"store" enum:"embedded,shared"`
+	Durability string `json:"durability" doc:"The loss that a change survives: memory, synced, async, default or strict."`
+	Now        string `json:"now" format:"date-time" doc:"The server's time of the reply."`
+}
+
 // SecretInput is the body of a create of a signing secret. Without a secret, or
 // without a body, the server makes one.
 type SecretInput struct {

@@ -105,38 +105,28 @@ func printQueue(con *console.Console, q *client.Queue) error {
 	if con.JSON {
 		return con.Object(q)
 	}
-	out := con.Table(nil)
-	rows := [][2]string{
-		{"queue", q.Name},
-		{"state", queueState(q)},
-		{"limits", queueLimits(q.QueueSettings)},
-		{"retry", queueRetry(q.Retry)},
-		{"timeout", wording.Duration(q.Timeout)},
-		{"expire after", wording.Duration(time.Duration(q.ExpireAfter))},
-		{"on dead", q.OnDead},
-		{"keep finished", wording.Duration(q.KeepFinished)},
-		{"keep dead", wording.Duration(q.KeepDead)},
-		{"keep bodies", map[bool]string{true: "yes"}[q.KeepBodies]},
-		{"scheduled", count(q.Counts.Scheduled)},
-		{"running", count(q.Counts.Running)},
-		{"delivered", count(q.Counts.Delivered)},
-		{"cancelled", count(q.Counts.Cancelled)},
-		{"expired", count(q.Counts.Expired)},
-		{"dead", count(q.Counts.Dead)},
-		{"bytes", count(q.Counts.Bytes)},
-	}
+	var rows console.Rows
+	rows.Add("queue", q.Name)
+	rows.Add("state", queueState(q))
+	rows.Add("limits", queueLimits(q.QueueSettings))
+	rows.Add("retry", queueRetry(q.Retry))
+	rows.Add("timeout", wording.Duration(q.Timeout))
+	rows.Add("expire after", wording.Duration(time.Duration(q.ExpireAfter)))
+	rows.Add("on dead", q.OnDead)
+	rows.Add("keep finished", wording.Duration(q.KeepFinished))
+	rows.Add("keep dead", wording.Duration(q.KeepDead))
+	rows.Add("keep bodies", map[bool]string{true: "yes"}[q.KeepBodies])
+	rows.Add("scheduled", count(q.Counts.Scheduled))
+	rows.Add("running", count(q.Counts.Running))
+	rows.Add("delivered", count(q.Counts.Delivered))
+	rows.Add("cancelled", count(q.Counts.Cancelled))
+	rows.Add("expired", count(q.Counts.Expired))
+	rows.Add("dead", count(q.Counts.Dead))
+	rows.Add("bytes", count(q.Counts.Bytes))
 	if !q.CreatedAt.IsZero() {
-		rows = append(rows, [2]string{"created", wording.Instant(q.CreatedAt)})
+		rows.Add("created", wording.Instant(q.CreatedAt))
 	}
-	for _, row := range rows {
-		if row[1] == "" {
-			continue
-		}
-		if err := out.Add(row[:]...); err != nil {
-			return err
-		}
-	}
-	return out.End()
+	return rows.Print(con)
 }
 
 // queueRetry returns the retry settings of a queue in words, or "" if it has

@@ -61,7 +61,7 @@ func TestNodesReportTheirNamesAndShards(t *testing.T) {
 			t.Errorf("%+v", sh)
 		}
 	}
-	if s := a.Standing(); s != (store.Standing{Shards: len(a.shards), Owned: n.Owned, Nodes: 2}) {
+	if s := a.Standing(); s != (store.Standing{Node: "a", Shards: len(a.shards), Owned: n.Owned, Nodes: 2}) {
 		t.Errorf("%+v", s)
 	}
 }

@@ -1,0 +1,24 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func (s *Server) whoami(w http.ResponseWriter, r *request) error {
+	me := wire.Identity{
+		Namespace: r.namespace, Scope: settings.ScopeAdmin.String(), Operator: r.operator, Secured: r.settings.Secured(),
+		Version: s.cfg.Version, Store: "embedded", Durability: s.store.Durability(), Now: showTime(s.now()),
+	}
+	if s.nodes != nil {
+		me.Store, me.Node = "shared", s.nodes.Standing().Node
+	}
+	if r.token != nil {
+		token := showToken(r.token, s.now())
+		me.Scope, me.Token = token.Scope, &token
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, me)
+	return nil
+}
