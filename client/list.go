@@ -18,6 +18,7 @@ type Filter struct {
 	Reason    string  // why the tasks are dead, expired or cancelled
 	Labels    map[string]string
 	Schedule  string    // name of the schedule that created them
+	Prefix    string    // beginning of their names
 	DueBefore time.Time // exclusive: DueAt, which retries do not move, is before this. Zero means no bound
 	DueAfter  time.Time // exclusive: DueAt is after this. Zero means no bound
 	// All must be set to call CancelMany or RetryMany without any of these
@@ -150,6 +151,9 @@ func (f Filter) values() url.Values {
 	}
 	if f.Schedule != "" {
 		v.Set("schedule", f.Schedule)
+	}
+	if f.Prefix != "" {
+		v.Set("prefix", f.Prefix)
 	}
 	for _, s := range f.States {
 		v.Add("state", string(s))

@@ -77,6 +77,7 @@ func TestFiltersSelectTasks(t *testing.T) {
 		"[t-00 t-06]":      {Queue: "even", Labels: map[string]string{"third": "0", "a": "="}},
 		"[t-00 t-01]":      {DueBefore: now.Add(150 * time.Minute)},
 		"[t-10 t-11]":      {DueAfter: now.Add(10*time.Hour + 30*time.Minute)},
+		"[t-11]":           {Prefix: "t-1", Queue: "odd"},
 		"[]":               {States: []client.State{client.Dead, client.Running}},
 		"[t-01 t-03 t-05]": {Queue: "odd", States: []client.State{client.Scheduled, client.Dead}, DueBefore: now.Add(7 * time.Hour)},
 	} {

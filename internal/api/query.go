@@ -51,10 +51,12 @@ var (
 		labelParam,
 		{name: "reason", about: "Only tasks that are dead, expired or cancelled for this reason.", enum: reasons},
 		{name: "schedule", about: "Only tasks of this schedule: of its instants, triggers and backfills."},
+		prefixParam,
 		{name: "due_before", about: "Only tasks with a due_at before this time. Retries do not move due_at.", format: "date-time"},
 		{name: "due_after", about: "Only tasks with a due_at after this time.", format: "date-time"},
 	}
 	labelParam     = param{name: "label", about: "Only tasks or schedules with all of these labels, each as key=value.", repeated: true}
+	prefixParam    = param{name: "prefix", about: "Only tasks whose names begin with this."}
 	allParam       = param{name: "all", about: "true: change all tasks, without a filter.", format: "boolean"}
 	expectParam    = param{name: "expect", about: "Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number.", format: "integer", low: 0, high: wire.MaxExpect}
 	forceNodeParam = param{name: "force", about: "true: drain the node even if no other node can take its shards. Their tasks are not delivered then.", format: "boolean"}
@@ -126,12 +128,17 @@ type listFilter struct {
 // filter reads the filters of a list.
 func (r *request) filter() (listFilter, error) {
 	q := r.query
-	f := listFilter{Filter: task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason"), Schedule: q.Get("schedule")}}
+	f := listFilter{Filter: task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason"), Schedule: q.Get("schedule"), Prefix: q.Get("prefix")}}
 	for _, name := range []string{"queue", "schedule"} {
 		if !q.Has(name) {
 			continue
 		}
 		if err := task.ValidateName(name, q.Get(name)); err != nil {
+			return f, err
+		}
+	}
+	if q.Has("prefix") {
+		if err := task.ValidateRecordName("prefix", f.Prefix); err != nil {
 			return f, err
 		}
 	}

@@ -207,6 +207,21 @@ func TestCancelByFilterCancelsTheMatchingTasks(t *testing.T) {
 	}
 }
 
+func TestAPrefixMustBeTheBeginningOfAName(t *testing.T) {
+	s := serve(t)
+	for _, name := range []string{"order-1", "order-2", "orders"} {
+		s.do("PUT", "/v1/tasks/"+name, `{"delay": "1h", "http": {"url": "http://example.com/"}}`).want(201, nil)
+	}
+	for _, wrong := range []string{"", "-", "a%20b", "a%2Fb", strings.Repeat("a", 257)} {
+		s.do("GET", "/v1/tasks?prefix="+wrong, "").problem(400, "bad_name", "prefix")
+		s.do("POST", "/v1/tasks/cancel?prefix="+wrong, "").problem(400, "bad_name", "prefix")
+	}
+	var got wire.BulkReply
+	if s.do("POST", "/v1/tasks/cancel?prefix=order-", "").want(200, &got); got.Changed != 2 || s.record("orders").State != task.Scheduled {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestRetryByFilterRevivesTheDead(t *testing.T) {
 	s := serve(t)
 	s.reach("dead")

@@ -1,6 +1,9 @@
 package task
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Filter selects tasks. Zero fields select all; a nil Filter matches every
 // task.
@@ -16,6 +19,7 @@ type Filter struct {
 	Purge        string // tasks that the purge with this ID does not spare; "": all
 	Reason       string // the reason why the task is dead, expired or cancelled
 	Schedule     string // the schedule that made the task
+	Prefix       string // the beginning of the name, in the form of ValidateRecordName
 }
 
 // Match reports whether f selects t.
@@ -31,7 +35,8 @@ func (f *Filter) Match(t *Task) bool {
 		f.CreatedUntil != 0 && t.CreatedAt > f.CreatedUntil,
 		f.Purge != "" && t.SparedBy == f.Purge,
 		f.Reason != "" && t.EndReason() != f.Reason,
-		f.Schedule != "" && !isOccurrenceOf(f.Schedule, t.Name):
+		f.Schedule != "" && !isOccurrenceOf(f.Schedule, t.Name),
+		!strings.HasPrefix(t.Name, f.Prefix):
 		return false
 	}
 	for k, v := range f.Labels {
@@ -47,11 +52,27 @@ func isOccurrenceOf(schedule, name string) bool {
 	return ok && s == schedule
 }
 
+// NeedsName reports whether f tests the name of a task.
+func (f *Filter) NeedsName() bool { return f.Schedule != "" || f.Prefix != "" }
+
 // Narrow returns p restricted to the names that f can select: the occurrences
-// of a schedule have adjacent names.
+// of a schedule have adjacent names, and so have names with the same beginning.
 func (f *Filter) Narrow(p Page) Page {
 	if f.Schedule != "" {
-		p.After, p.Before = max(p.After, f.Schedule+"@"), f.Schedule+"A" // the character after @
+		p = p.within(f.Schedule+"@", f.Schedule+"A") // the character after @
+	}
+	if n := len(f.Prefix) - 1; n >= 0 {
+		start, last := f.Prefix[:n], f.Prefix[n]
+		p = p.within(start+string(last-1)+"\x7f", start+string(last+1)) // names consist of characters below \x7f
+	}
+	return p
+}
+
+// within returns p restricted to names after one name and before another.
+func (p Page) within(after, before string) Page {
+	p.After = max(p.After, after)
+	if p.Before == "" || before < p.Before {
+		p.Before = before
 	}
 	return p
 }

@@ -16,18 +16,19 @@ type Filter struct {
 	Reason    string   `group:"filter" placeholder:"REASON" help:"Only dead, expired or cancelled tasks with this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied, reclaims_exhausted, purged …"`
 	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
 	Schedule  string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule created."`
+	Prefix    string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names begin with this."`
 	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (10m, 0s)."`
 	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (10m, -1h)."`
 }
 
 // Given reports whether any of the flags is set.
 func (f Filter) Given() bool {
-	return f.Queue != "" || len(f.State) > 0 || f.Reason != "" || len(f.Label) > 0 || f.Schedule != "" || f.DueBefore != "" || f.DueAfter != ""
+	return f.Queue != "" || len(f.State) > 0 || f.Reason != "" || len(f.Label) > 0 || f.Schedule != "" || f.Prefix != "" || f.DueBefore != "" || f.DueAfter != ""
 }
 
 // Resolve returns the filter that the flags describe.
 func (f Filter) Resolve(now time.Time) (chosen client.Filter, err error) {
-	chosen.Queue, chosen.Reason, chosen.Schedule = f.Queue, f.Reason, f.Schedule
+	chosen.Queue, chosen.Reason, chosen.Schedule, chosen.Prefix = f.Queue, f.Reason, f.Schedule, f.Prefix
 	if f.Queue != "" {
 		if err := CheckName("--queue", "queue", f.Queue); err != nil {
 			return chosen, err

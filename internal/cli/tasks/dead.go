@@ -28,12 +28,13 @@ type deadFilter struct {
 	Reason    string   `group:"filter" placeholder:"REASON" help:"Only tasks that died for this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied or reclaims_exhausted."`
 	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
 	Schedule  string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule created."`
+	Prefix    string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names begin with this."`
 	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
 	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (-24h)."`
 }
 
 func (f deadFilter) flags() flags.Filter {
-	return flags.Filter{Queue: f.Queue, State: []string{string(client.Dead)}, Reason: f.Reason, Label: f.Label, Schedule: f.Schedule, DueBefore: f.DueBefore, DueAfter: f.DueAfter}
+	return flags.Filter{Queue: f.Queue, State: []string{string(client.Dead)}, Reason: f.Reason, Label: f.Label, Schedule: f.Schedule, Prefix: f.Prefix, DueBefore: f.DueBefore, DueAfter: f.DueAfter}
 }
 
 type deadLsCmd struct {
@@ -109,7 +110,7 @@ func (c *deadRetryCmd) Run(ctx context.Context, con *console.Console, api *clien
 // are named, the flags select nothing.
 func (f deadFilter) filterFor(names []string) flags.Filter {
 	flags := f.flags()
-	if len(names) > 0 || f.Queue == "" && f.Reason == "" && len(f.Label) == 0 && f.Schedule == "" && f.DueBefore == "" && f.DueAfter == "" {
+	if len(names) > 0 || f.Queue == "" && f.Reason == "" && len(f.Label) == 0 && f.Schedule == "" && f.Prefix == "" && f.DueBefore == "" && f.DueAfter == "" {
 		flags.State = nil // without another filter, the state must not select all dead tasks
 	}
 	return flags

@@ -56,7 +56,7 @@ Examples:
 
 // Run exports the tasks and schedules.
 func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.DueBefore == "" && c.DueAfter == ""
+	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.Prefix == "" && c.DueBefore == "" && c.DueAfter == ""
 	if len(c.State) == 0 {
 		c.State = []string{"scheduled", "running"}
 	}

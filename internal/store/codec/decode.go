@@ -88,7 +88,7 @@ func Unwrap(src []byte) ([]byte, error) {
 
 // MatchRecord reports whether the record src under key matches f, as f.Match
 // would. It decodes only the fields that f can test, for a small part of the
-// cost of DecodeRecord. The key's name matters only if f names a schedule.
+// cost of DecodeRecord. The key's name matters only if f.NeedsName.
 func MatchRecord(src []byte, key task.Key, f *task.Filter) (bool, error) {
 	src, err := Unwrap(src)
 	if err != nil {

@@ -145,7 +145,7 @@ func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Li
 			return task.Listing{}, err
 		}
 		key := task.Key{Namespace: f.Namespace}
-		if f.Schedule != "" { // no other filter needs the name
+		if f.NeedsName() {
 			key.Name = string(last)
 		}
 		match, err := codec.MatchRecord(value, key, &f)

@@ -165,6 +165,9 @@ func (g *generator) filter() task.Filter {
 	if g.IntN(6) == 0 {
 		f.Purge = g.oneOf(universePurges)
 	}
+	if g.IntN(8) == 0 {
+		f.Prefix = g.oneOf(universe.names)[:1]
+	}
 	if g.IntN(4) == 0 {
 		f.DueBefore = g.edge(g.now)
 	}

@@ -57,6 +57,31 @@ var listCases = []testCase{
 		},
 	},
 	{
+		"tasks are found by the beginning of their names",
+		"A list with a prefix has the tasks whose names begin with it, and no others. The prefix may be a whole name, and may end in any character of a name.",
+		func(f *fixture) {
+			all := []string{"a", "a-", "a-1", "a.", "a0", "a9z", "a:", "aA", "aZ", "a_", "aa", "az", "az-1", "azz", "b", "s@1", "s@2"}
+			for _, name := range all {
+				s := f.spec("any")
+				s.Name = name // only the server makes names with an @
+				f.must(start, task.Create{Spec: s})
+			}
+			for _, prefix := range append(all, "a9", "a:x", "s@", "s", "z") {
+				var want []string
+				for _, name := range all {
+					if strings.HasPrefix(name, prefix) {
+						want = append(want, name)
+					}
+				}
+				filter := task.Filter{Namespace: task.DefaultNamespace, Prefix: prefix}
+				f.wantNames("from "+prefix, names(f.list(filter, filter.Narrow(task.Page{Limit: 3}))), want...)
+				f.wantNames("from "+prefix+", in the whole", names(f.list(filter, task.Page{Limit: 9})), want...)
+			}
+			both := task.Filter{Namespace: task.DefaultNamespace, Prefix: "s@2", Schedule: "s"}
+			f.wantNames("of a schedule", names(f.list(both, both.Narrow(task.Page{Limit: 9}))), "s@2")
+		},
+	},
+	{
 		"every filter narrows",
 		"A listed task matches all that the filter names: queue, any of the states, all labels, both due bounds exclusive.",
 		func(f *fixture) {
