@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // Filter selects tasks. All fields that are set must match.
@@ -21,10 +23,13 @@ type Filter struct {
 	Prefix    string    // beginning of their names
 	DueBefore time.Time // exclusive: DueAt, which retries do not move, is before this. Zero means no bound
 	DueAfter  time.Time // exclusive: DueAt is after this. Zero means no bound
-	// All must be set to call CancelMany or RetryMany without any of these
-	// fields.
+	// All must be set to call CancelMany, RetryMany or MoveMany without any of
+	// these fields.
 	All bool
-	// Expect makes CancelMany and RetryMany change nothing unless exactly this
+	// DryRun makes these methods change nothing: the result has the number of
+	// tasks that match, and some of them.
+	DryRun bool
+	// Expect makes these methods change nothing unless exactly this
 	// many tasks match. Otherwise they return ErrCount, and the Error's Count
 	// is the number of matching tasks. Tasks that begin to match after the
 	// count are left alone. At most a million. nil means any number.
@@ -98,12 +103,14 @@ func (ts Tasks) List(ctx context.Context, q Query) iter.Seq2[*Task, error] {
 	}
 }
 
-// BulkResult counts the tasks that CancelMany or RetryMany changed.
+// BulkResult counts the tasks that a change by filter changed.
 type BulkResult struct {
-	Changed    int    `json:"changed"`              // tasks that were changed
-	Accepted   int    `json:"accepted,omitempty"`   // cancel only: an attempt is under way and is the last
-	Skipped    int    `json:"skipped,omitempty"`    // tasks that another client changed after they were listed
-	Durability string `json:"durability,omitempty"` // as in Task
+	Changed    int     `json:"changed"`              // tasks that were changed
+	Accepted   int     `json:"accepted,omitempty"`   // cancel only: an attempt is under way and is the last
+	Skipped    int     `json:"skipped,omitempty"`    // their state does not allow the change, or another client changed them after they were listed
+	Durability string  `json:"durability,omitempty"` // as in Task
+	Matched    *int    `json:"matched,omitempty"`    // tasks that match; nil unless Filter.DryRun is set
+	Examples   []*Task `json:"examples,omitempty"`   // at most 20 of these, without bodies
 }
 
 // CancelMany cancels the tasks that match. Without States it cancels all that
@@ -111,20 +118,44 @@ type BulkResult struct {
 // of the tasks, and can be repeated. It may take long. Errors: ErrCount, if
 // f.Expect is set.
 func (ts Tasks) CancelMany(ctx context.Context, f Filter) (BulkResult, error) {
-	return ts.many(ctx, "cancel", f)
+	return ts.many(ctx, "cancel", f, nil)
 }
 
 // RetryMany retries the tasks that match. Without States it retries the dead
 // ones. It skips finished tasks if their queue did not keep the bodies.
 // Otherwise it behaves as CancelMany.
 func (ts Tasks) RetryMany(ctx context.Context, f Filter) (BulkResult, error) {
-	return ts.many(ctx, "retry", f)
+	return ts.many(ctx, "retry", f, nil)
+}
+
+// NewDue is the due time that MoveMany gives to tasks: exactly one field is
+// set.
+type NewDue struct {
+	At    time.Time      // of all tasks
+	Delay *time.Duration // counted from when the server moves the tasks
+	By    time.Duration  // added to the due time of each task; negative means earlier
+}
+
+// MoveMany changes the due times of the tasks that match. Without States it
+// moves the scheduled ones. It skips running and finished tasks. If a call with
+// By ends early, a repeat moves the tasks again that still match, so set
+// DueBefore or DueAfter. Otherwise it behaves as CancelMany.
+func (ts Tasks) MoveMany(ctx context.Context, f Filter, to NewDue) (BulkResult, error) {
+	in := wire.MoveInput{At: instant(to.At), By: duration(to.By)}
+	if to.Delay != nil {
+		in.Delay = to.Delay.String()
+	}
+	body, err := marshal(in)
+	if err != nil {
+		return BulkResult{}, err
+	}
+	return ts.many(ctx, "move", f, body)
 }
 
 // manyTimeout is the time allowed to change very many tasks.
 const manyTimeout = 30 * time.Minute
 
-func (ts Tasks) many(ctx context.Context, verb string, f Filter) (BulkResult, error) {
+func (ts Tasks) many(ctx context.Context, verb string, f Filter, body []byte) (BulkResult, error) {
 	values := f.values()
 	if f.All {
 		values.Set("all", "true")
@@ -132,8 +163,11 @@ func (ts Tasks) many(ctx context.Context, verb string, f Filter) (BulkResult, er
 	if f.Expect != nil {
 		values.Set("expect", strconv.Itoa(*f.Expect))
 	}
+	if f.DryRun {
+		values.Set("dry_run", "true")
+	}
 	var reply BulkResult
-	c := &call{op: verb + " tasks", method: http.MethodPost, path: "/tasks/" + verb, query: values, extra: manyTimeout, into: &reply}
+	c := &call{op: verb + " tasks", method: http.MethodPost, path: "/tasks/" + verb, query: values, body: body, extra: manyTimeout, into: &reply}
 	if _, err := ts.conn.do(ctx, c); err != nil {
 		return BulkResult{}, err
 	}

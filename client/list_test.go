@@ -85,6 +85,18 @@ func TestFiltersSelectTasks(t *testing.T) {
 			t.Errorf("%+v chose %s, want %s", f, got, want)
 		}
 	}
+	dry, err := c.Tasks.CancelMany(t.Context(), client.Filter{Queue: "odd", DryRun: true})
+	if err != nil || dry.Matched == nil || *dry.Matched != 6 || len(dry.Examples) != 6 || dry.Examples[0].Queue != "odd" {
+		t.Errorf("a dry run: %+v, %v", dry, err)
+	}
+	for want, to := range map[string]client.NewDue{"1h": {By: time.Hour}, "at": {At: now.Add(3 * time.Hour)}, "in": {Delay: new(3 * time.Hour)}} {
+		if moved, err := c.Tasks.MoveMany(t.Context(), client.Filter{Prefix: "t-02"}, to); err != nil || moved.Changed != 1 {
+			t.Errorf("%s: %+v, %v", want, moved, err)
+		}
+		if due := must[*client.Task](t)(c.Tasks.Get(t.Context(), "t-02")).DueAt; due.Sub(now).Round(time.Minute) < 3*time.Hour {
+			t.Errorf("%s: due %v after the start", want, due.Sub(now))
+		}
+	}
 	if changed, err := c.Tasks.CancelMany(t.Context(), client.Filter{Queue: "odd"}); err != nil || changed.Changed != 6 || changed.Durability == "" {
 		t.Errorf("%+v, %v", changed, err)
 	}

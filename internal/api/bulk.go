@@ -32,17 +32,43 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 	}, cursor(pastSchedules(listing.Next)))
 }
 
+// bulkChange is a change of all tasks that match a filter.
+type bulkChange struct {
+	states []task.State // the states of its tasks, if the filter names none
+	of     func(key task.Key, only *task.Filter) task.Change
+}
+
 func (s *Server) cancelMany(w http.ResponseWriter, r *request) error {
-	unfinished := []task.State{task.Scheduled, task.Running, task.Dead}
-	return s.changeMany(w, r, unfinished, func(key task.Key, only *task.Filter) task.Change {
+	if err := noBody(r); err != nil {
+		return err
+	}
+	return s.changeMany(w, r, bulkChange{[]task.State{task.Scheduled, task.Running, task.Dead}, func(key task.Key, only *task.Filter) task.Change {
 		return task.Cancel{Key: key, Only: only}
-	})
+	}})
 }
 
 func (s *Server) retryMany(w http.ResponseWriter, r *request) error {
-	return s.changeMany(w, r, []task.State{task.Dead}, func(key task.Key, only *task.Filter) task.Change {
+	if err := noBody(r); err != nil {
+		return err
+	}
+	return s.changeMany(w, r, bulkChange{[]task.State{task.Dead}, func(key task.Key, only *task.Filter) task.Change {
 		return task.Revive{Key: key, Only: only}
-	})
+	}})
+}
+
+func (s *Server) moveMany(w http.ResponseWriter, r *request) error {
+	var p task.Patch
+	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeMove(&p) }); err != nil {
+		return err
+	}
+	if err := p.Validate(s.now()); err != nil {
+		return err
+	}
+	return s.changeMany(w, r, bulkChange{[]task.State{task.Scheduled}, func(key task.Key, only *task.Filter) task.Change {
+		p := p
+		p.Key, p.Only = key, only
+		return p
+	}})
 }
 
 // bulkStep is the number of tasks that are changed at once. Changes of other
@@ -52,10 +78,13 @@ const bulkStep = 100
 // bulkSize is the approximate memory of a change by filter, in bytes.
 const bulkSize = 2 << 20
 
+// dryExamples is the number of tasks in the reply to a dry run.
+const dryExamples = 20
+
 // changeMany changes the matching tasks page by page, and replies with their
 // number. Each change checks again that its task matches. If the request has an
-// expected number, a first pass counts the tasks.
-func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.State, change func(task.Key, *task.Filter) task.Change) error {
+// expected number, a first pass counts the tasks. A dry run has only that pass.
+func (s *Server) changeMany(w http.ResponseWriter, r *request, change bulkChange) error {
 	f, err := r.filter()
 	if err != nil {
 		return err
@@ -63,7 +92,8 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 	if err := requireFilter(r); err != nil {
 		return err
 	}
-	if err := noBody(r); err != nil {
+	dry, err := boolean(r.query, dryRunParam.name)
+	if err != nil {
 		return err
 	}
 	expected, err := readExpectation(r.query)
@@ -71,7 +101,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 		return err
 	}
 	if len(f.States) == 0 {
-		f.States = states
+		f.States = change.states
 	}
 	size := bulkSize + expected.size()
 	if !s.replies.take(r.namespace, size) {
@@ -82,17 +112,18 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 	if err := s.checkChangeRate(w, r); err != nil {
 		return err
 	}
-	if expected != nil {
-		err := s.eachPage(w, r, &f, func(tasks []*task.Task) error {
-			expected.count(tasks)
-			return nil
-		})
-		if err = errors.Join(err, expected.differs()); err != nil {
+	if expected != nil || dry {
+		if err := s.countMany(w, r, &f, expected, &reply); err != nil {
 			return err
 		}
 	}
+	if dry {
+		s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+		return nil
+	}
+	reply = wire.BulkReply{}
 	err = s.eachPage(w, r, &f, func(tasks []*task.Task) error {
-		return s.changePage(r, &f.Filter, expected.keep(tasks), change, &reply)
+		return s.changePage(r, &f.Filter, expected.keep(tasks), change.of, &reply)
 	})
 	if err != nil {
 		return err
@@ -100,6 +131,27 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 	reply.Durability = s.durability(r)
 	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
 	return nil
+}
+
+// countMany counts the matching tasks, and puts their number and some of them
+// into the reply of a dry run. It returns an error if their number is not the
+// expected one.
+func (s *Server) countMany(w http.ResponseWriter, r *request, f *listFilter, expected *expectation, reply *wire.BulkReply) error {
+	reply.Matched = new(int)
+	err := s.eachPage(w, r, f, func(tasks []*task.Task) error {
+		*reply.Matched += len(tasks)
+		for _, t := range tasks[:min(len(tasks), dryExamples-len(reply.Examples))] {
+			reply.Examples = append(reply.Examples, *s.show(r, t))
+		}
+		if expected != nil {
+			expected.count(tasks)
+		}
+		return nil
+	})
+	if err == nil && expected != nil {
+		err = expected.differs()
+	}
+	return err
 }
 
 // eachPage calls do with the matching tasks, one page at a time.
@@ -156,7 +208,10 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, chan
 // countReply adds one reply to count. A task that changed after the listing is
 // skipped. A refusal of the store is an error.
 func countReply(reply store.Reply, count *wire.BulkReply) error {
-	var state *task.StateError
+	var (
+		state *task.StateError
+		field *task.FieldError // the changed record would not be valid
+	)
 	switch err := reply.Err; {
 	case reply.Already:
 		count.Skipped++
@@ -164,7 +219,7 @@ func countReply(reply store.Reply, count *wire.BulkReply) error {
 		count.Accepted++
 	case err == nil:
 		count.Changed++
-	case errors.Is(err, task.ErrNotFound), errors.Is(err, task.ErrPrecondition), errors.As(err, &state):
+	case errors.Is(err, task.ErrNotFound), errors.Is(err, task.ErrPrecondition), errors.As(err, &state), errors.As(err, &field):
 		count.Skipped++
 	default:
 		return err

@@ -51,6 +51,40 @@ func (r *reader) decodePatch(p *task.Patch, defaults *task.Spec, bodyLimit int) 
 	return nil
 }
 
+// decodeMove reads the new due time of a move by filter.
+func (r *reader) decodeMove(p *task.Patch) error {
+	var when task.When
+	fields := 0
+	err := r.Object(func(key []byte) (err error) {
+		fields++
+		switch string(key) {
+		case "at":
+			when.At, err = r.instant()
+		case "delay":
+			when.Relative = true
+			when.Delay, err = r.duration()
+		case "by":
+			if p.Shift, err = r.duration(); err == nil && p.Shift == 0 {
+				err = refuse("out_of_range", "", "must not be zero: the tasks would not move")
+			}
+		default:
+			err = refuse("unknown_field", "", "unknown field: a move has at, delay or by")
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case fields == 0:
+		return refuse("required", "", "missing: a move needs at, delay or by")
+	case fields > 1:
+		return refuse("two_due_times", "", "a move has only one of at, delay and by")
+	case p.Shift == 0:
+		p.When = &when
+	}
+	return nil
+}
+
 func (r *reader) patchRequest(p *task.Patch, defaults *task.Request, bodyLimit int) error {
 	var b bodyReader
 	err := r.Object(func(key []byte) (err error) {

@@ -103,7 +103,7 @@ func TestEveryDescribedRouteIsServed(t *testing.T) {
 			}
 		}
 	}
-	if n != 52 {
+	if n != 54 {
 		t.Errorf("%d routes are described", n)
 	}
 }
@@ -206,7 +206,7 @@ func TestOpenAPIHasThePatternOfDurations(t *testing.T) {
 	if strings.Contains(string(raw), `"pattern": "duration"`) {
 		t.Error("a mark was left where a pattern should be")
 	}
-	fields := strings.Fields("delay timeout expire_after min_backoff max_backoff max_age keep_finished keep_dead for expires_in SecretInput.overlap uptime every jitter catchup_window")
+	fields := strings.Fields("delay timeout expire_after min_backoff max_backoff max_age keep_finished keep_dead for MoveInput.by expires_in SecretInput.overlap uptime every jitter catchup_window")
 	seen := map[string]bool{}
 	for name, schema := range doc.Components.Schemas {
 		properties, _ := schema.(map[string]any)["properties"].(map[string]any)

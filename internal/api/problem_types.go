@@ -54,7 +54,7 @@ var problemTypes = []struct {
 
 	// The values of tasks, schedules, queues, namespaces and tokens.
 	{"required", 400, "A field is missing.", "Send it."},
-	{"two_due_times", 400, "Both at and delay are given.", "Send one of them."},
+	{"two_due_times", 400, "More than one of at, delay and by is given.", "Send one of them."},
 	{"no_due_time", 400, "Neither at nor delay is given.", "Send one of them."},
 	{"two_bodies", 400, "Both body and body_base64 are given, and are not the same JSON value.", "Send one of them."},
 	{"name_mismatch", 400, "The name in the body differs from the name in the path.", "Leave it out of the body."},

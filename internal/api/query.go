@@ -59,6 +59,7 @@ var (
 	prefixParam    = param{name: "prefix", about: "Only tasks whose names begin with this."}
 	allParam       = param{name: "all", about: "true: change all tasks, without a filter.", format: "boolean"}
 	expectParam    = param{name: "expect", about: "Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number.", format: "integer", low: 0, high: wire.MaxExpect}
+	dryRunParam    = param{name: "dry_run", about: "true: change nothing, and reply with the number of tasks that match and some of them.", format: "boolean"}
 	forceNodeParam = param{name: "force", about: "true: drain the node even if no other node can take its shards. Their tasks are not delivered then.", format: "boolean"}
 	childrenParam  = param{name: "children", about: "true: also revoke the tokens that it made, and their descendants.", format: "boolean"}
 	forceParam     = param{name: "force", about: "true: revoke even the last valid operator's token with scope admin.", format: "boolean"}

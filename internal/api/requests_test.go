@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -204,6 +206,66 @@ func TestCancelByFilterCancelsTheMatchingTasks(t *testing.T) {
 		if x.State != task.Cancelled && x.Name != "a" {
 			t.Fatalf("%s is %s", x.Name, x.State)
 		}
+	}
+}
+
+func TestMoveByFilterMovesTheScheduledTasks(t *testing.T) {
+	s := serve(t)
+	createTasks(s, 1200)
+	s.do("PATCH", "/v1/tasks/t4", `{"at": "2040-01-01T00:00:00Z"}`).want(200, nil)
+	before := s.record("t2").Due
+	s.do("DELETE", "/v1/tasks/t6", "").want(200, nil)
+	var got wire.BulkReply
+	s.do("POST", "/v1/tasks/move?queue=q0&due_before=2039-01-01T00:00:00Z", `{"by": "-30m"}`).want(200, &got)
+	if got.Changed != 598 || got.Skipped != 0 || got.Durability != "memory" {
+		t.Errorf("by -30m: %+v", got)
+	}
+	if moved := s.record("t2"); moved.Due != before.Add(-30*time.Minute) || !moved.Relative || moved.Delay != time.Hour {
+		t.Errorf("it is due at %v, not half an hour before %v", moved.Due, before)
+	}
+	got = wire.BulkReply{}
+	s.do("POST", "/v1/tasks/move?prefix=t11&expect=111", `{"at": "2041-01-01T00:00:00Z"}`).want(200, &got)
+	if got.Changed != 111 || s.do("GET", "/v1/tasks/t1100", "").task(200).At != "2041-01-01T00:00:00.000Z" {
+		t.Errorf("at: %+v", got)
+	}
+	got = wire.BulkReply{}
+	s.do("POST", "/v1/tasks/move?all=true&state=cancelled&state=scheduled&queue=q0", `{"by": "876000h"}`).want(200, &got)
+	if got.Changed == 0 || got.Skipped != 57 { // the cancelled task, and those due in 2040 and 2041, which would be due in more than 100 years
+		t.Errorf("by 100 years: %+v", got)
+	}
+	for body, code := range map[string]string{
+		`{}`: "required", `{"at": "2041-01-01T00:00:00Z", "by": "1h"}`: "two_due_times", `{"by": "0s"}`: "out_of_range", `{"by": "876001h"}`: "out_of_range",
+		`{"queue": "q"}`: "unknown_field", `{"at": "2441-01-01T00:00:00Z"}`: "out_of_range", `{"delay": "-1s"}`: "out_of_range",
+	} {
+		if p := s.do("POST", "/v1/tasks/move?all=true", body); !strings.Contains(string(p.body), `"code":"`+code+`"`) || p.status != 400 {
+			t.Errorf("%s: %d %s", body, p.status, p.body)
+		}
+	}
+}
+
+func TestADryRunCountsAndChangesNothing(t *testing.T) {
+	s := serve(t)
+	createTasks(s, 1200)
+	s.reach("dead")
+	before := s.all()
+	for _, c := range []struct {
+		target, body     string
+		matched, example int
+	}{
+		{"cancel?all=true", "", 1201, 20}, {"cancel?prefix=t110", "", 11, 11}, {"retry?all=true", "", 1, 1},
+		{"move?queue=q1", `{"by": "1h"}`, 600, 20}, {"move?queue=none", `{"delay": "1h"}`, 0, 0}, {"cancel?queue=q1&expect=600", "", 600, 20},
+	} {
+		var got wire.BulkReply
+		s.do("POST", "/v1/tasks/"+c.target+"&dry_run=true", c.body).want(200, &got)
+		if got.Matched == nil || *got.Matched != c.matched || len(got.Examples) != c.example || got.Changed != 0 || got.Durability != "" {
+			t.Errorf("%s: %+v", c.target, got)
+		}
+	}
+	s.do("POST", "/v1/tasks/cancel?queue=q1&expect=599&dry_run=true", "").problem(412, "count_differs", "expect")
+	s.do("POST", "/v1/tasks/cancel?queue=q1&dry_run=1", "").problem(400, "bad_parameter", "dry_run")
+	s.do("POST", "/v1/tasks/cancel?dry_run=true", "").problem(400, "no_filter", "")
+	if diff := cmp.Diff(before, s.all()); diff != "" {
+		t.Errorf("a dry run changed tasks: %s", diff)
 	}
 }
 

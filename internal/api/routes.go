@@ -189,9 +189,10 @@ func taskRoutes() []route {
 
 func filterRoutes() []route {
 	const about = "Selects by the filters of the list, which must all match. Requires a filter, or all=true. " +
-		"Changes the tasks page by page, and each page is durable before the next. A request that ends early has changed a part, and can be repeated. " +
+		"Changes the tasks page by page, in the order of their names, and each page is durable before the next. A request that ends early has changed a part, and can be repeated. " +
 		"With expect the tasks are counted first, and tasks that begin to match later are not changed. "
 	bulk := []reply{{status: 200, about: "The number of changed tasks.", body: wire.BulkReply{}}}
+	query := append(slices.Clone(filterParams), allParam, expectParam, dryRunParam)
 	return []route{
 		{
 			method: "GET", path: tasksPath, serve: (*Server).list, scope: settings.ScopeRead, tag: "tasks",
@@ -203,12 +204,19 @@ func filterRoutes() []route {
 		{
 			method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, scope: settings.ScopeWrite, tag: "tasks",
 			id: "cancelTasks", summary: "Cancel the tasks that match", about: about + "Without state: all tasks that are not finished.",
-			query: append(slices.Clone(filterParams), allParam, expectParam), replies: bulk,
+			query: query, replies: bulk,
 		},
 		{
 			method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, scope: settings.ScopeWrite, tag: "tasks",
 			id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: dead tasks. Finished tasks can be retried if their queue kept their bodies; others are skipped.",
-			query: append(slices.Clone(filterParams), allParam, expectParam), replies: bulk,
+			query: query, replies: bulk,
+		},
+		{
+			method: "POST", path: tasksPath + "/move", serve: (*Server).moveMany, scope: settings.ScopeWrite, tag: "tasks",
+			id: "moveTasks", summary: "Change the due times of the tasks that match",
+			about: about + "Without state: scheduled tasks. Running and finished tasks are skipped. " +
+				"With by, a repeat moves tasks again that still match: bound the filter with due_before or due_after.",
+			query: query, body: wire.MoveInput{}, replies: bulk,
 		},
 	}
 }

@@ -53,6 +53,7 @@ func TestAChangeByFilterNeedsYesWithoutATerminal(t *testing.T) {
 		{"cancel --queue mail", "cancel 3 tasks?"},
 		{"cancel --label a=b", "cancel 0 tasks?"},
 		{"retry --all", "retry 0 tasks?"},
+		{"move --all --in 2h", "move 3 tasks?"},
 		{"dead rm --all", "cancel 0 tasks?"},
 		{"dead retry --queue mail", "retry 0 tasks?"},
 		{"queue purge mail", "cancel 3 tasks of mail?"},

@@ -37,7 +37,7 @@ type cli struct {
 	Get    tasks.Get       `cmd:"" group:"tasks" help:"Show one task and its attempts."`
 	Ls     tasks.Ls        `cmd:"" group:"tasks" help:"List tasks."`
 	Cancel tasks.Cancel    `cmd:"" group:"tasks" help:"Cancel tasks."`
-	Move   tasks.Move      `cmd:"" group:"tasks" help:"Change the due time of a task."`
+	Move   tasks.Move      `cmd:"" group:"tasks" help:"Change the due time of tasks."`
 	Touch  tasks.Touch     `cmd:"" group:"tasks" help:"Restart the delay of tasks, as the heartbeat of a watchdog."`
 	Run    tasks.Run       `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
 	Retry  tasks.Retry     `cmd:"" group:"tasks" help:"Run dead or finished tasks again."`

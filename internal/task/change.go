@@ -191,10 +191,12 @@ func (c Replace) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 
 // Patch changes some fields of a live or dead task. Nil fields stay as they are.
 type Patch struct {
-	Key Key
-	If  Precondition
+	Key  Key
+	If   Precondition
+	Only *Filter // a second condition, which the task must match; nil means none
 
 	When        *When
+	Shift       time.Duration // added to the due time; only without When
 	Queue       *string
 	Priority    *Priority
 	Labels      map[string]*string // a nil value removes the label
@@ -232,14 +234,19 @@ func (c Patch) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 		return Result{}, err
 	}
 	switch {
+	case !c.Only.Match(old):
+		return Result{}, ErrPrecondition
 	case old.State.Finished():
 		return Result{}, finished("patch", old)
-	case old.State == Running && c.When != nil:
+	case old.State == Running && (c.When != nil || c.Shift != 0):
 		return Result{}, &StateError{Op: "move", ID: old.ID, State: Running, Code: CodeRunning, Hint: "the due time cannot change while an attempt is running: wait for the end of the attempt, or replace the task"}
 	}
 	t := old.Clone()
 	t.Version++
 	c.merge(now, t)
+	if t.OriginalDue > latest(now) {
+		return Result{}, &FieldError{"by", "out_of_range", "the task would be due more than 100 years ahead"}
+	}
 	if err := t.validate(); err != nil {
 		return Result{}, err
 	}
@@ -250,6 +257,9 @@ func (c Patch) merge(now Millis, t *Task) {
 	if c.When != nil {
 		t.Relative, t.Delay = c.When.Relative, c.When.Delay
 		t.reschedule(now, c.When.due(now))
+	}
+	if c.Shift != 0 {
+		t.reschedule(now, max(t.OriginalDue.Add(c.Shift), 1)) // 0 is no time
 	}
 	set(&t.Queue, c.Queue)
 	set(&t.Priority, c.Priority)

@@ -177,6 +177,34 @@ func TestPatchMerges(t *testing.T) {
 	}
 }
 
+func TestAShiftMovesTheDueTimeAndKeepsTheDelay(t *testing.T) {
+	old := create(t)
+	for _, by := range []time.Duration{time.Hour, -time.Millisecond} {
+		got, err := (Patch{Key: old.Key(), Shift: by}).Apply(t0, old, Facts{})
+		if err != nil || got.Task.Due != old.OriginalDue.Add(by) || got.Task.OriginalDue != got.Task.Due || !got.Task.Relative || got.Task.Delay != time.Minute {
+			t.Errorf("by %v: %+v, %v", by, got.Task, err)
+		}
+	}
+	if got, err := (Patch{Key: old.Key(), Shift: -MaxDelay}).Apply(t0, old, Facts{}); err != nil || got.Task.Due != 1 {
+		t.Errorf("before 1970: %+v, %v", got.Task, err)
+	}
+	far := old.Clone()
+	far.OriginalDue = t0.Add(MaxDelay)
+	var field *FieldError
+	if _, err := (Patch{Key: old.Key(), Shift: MaxDelay}).Apply(t0, far, Facts{}); !errors.As(err, &field) || field.Path != "by" {
+		t.Errorf("in 200 years: %v", err)
+	}
+	running := old.Clone()
+	running.State = Running
+	var state *StateError
+	if _, err := (Patch{Key: old.Key(), Shift: 1}).Apply(t0, running, Facts{}); !errors.As(err, &state) {
+		t.Errorf("a running task: %v", err)
+	}
+	if _, err := (Patch{Key: old.Key(), Shift: 1, Only: &Filter{Queue: "other"}}).Apply(t0, old, Facts{}); !errors.Is(err, ErrPrecondition) {
+		t.Errorf("a task that no longer matches: %v", err)
+	}
+}
+
 func TestEmptyPatchChangesTheVersionAlone(t *testing.T) {
 	old := create(t).WithoutBody()
 	got := apply(t, t0+5, old, Patch{Key: old.Key()})

@@ -39,7 +39,12 @@ func (c *Patch) Validate(now Millis) error {
 		}
 		seen[lower] = true
 	}
-	if c.When == nil {
+	switch {
+	case c.When != nil && c.Shift != 0:
+		return &FieldError{"by", "conflict", "cannot be combined with at or delay"}
+	case c.Shift.Abs() > MaxDelay:
+		return &FieldError{"by", "out_of_range", "must be at most 100 years, in either direction"}
+	case c.When == nil:
 		return nil
 	}
 	return c.When.validate(now)

@@ -176,12 +176,21 @@ type BatchResult struct {
 	Limit      *float64 `json:"limit,omitempty" doc:"As in a problem."`
 }
 
-// BulkReply is the result of a cancel or a retry by filter.
+// BulkReply is the result of a change by filter.
 type BulkReply struct {
 	Changed    int    `json:"changed" doc:"The number of changed tasks."`
 	Accepted   int    `json:"accepted,omitempty" doc:"For a cancel: the number of tasks with an attempt under way. No retry follows it."`
-	Skipped    int    `json:"skipped,omitempty" doc:"The number of tasks that matched, but changed before this request could change them."`
+	Skipped    int    `json:"skipped,omitempty" doc:"The number of tasks that matched, but whose state does not allow the change, or changed before it."`
 	Durability string `json:"durability,omitempty"`
+	Matched    *int   `json:"matched,omitempty" doc:"Only with dry_run: the number of tasks that match."`
+	Examples   []Task `json:"examples,omitempty" nullable:"false" doc:"Only with dry_run: the first 20 of them, without bodies."`
+}
+
+// MoveInput is the body of a move by filter. It has exactly one field.
+type MoveInput struct {
+	At    string `json:"at,omitempty" format:"date-time" doc:"The new due time of all tasks."`
+	Delay string `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"All tasks are due this long after the server moves them."`
+	By    string `json:"by,omitempty" pattern:"duration" example:"2h" doc:"Added to the due time of each task; negative moves them to an earlier time."`
 }
 
 // Health is the reply of the health routes.

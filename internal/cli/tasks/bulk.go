@@ -8,6 +8,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -30,9 +31,10 @@ type manyFlags struct {
 	yesFlag
 }
 
-// yesFlag skips the confirmation of a command that changes many tasks.
+// yesFlag has the flags of a command that changes many tasks.
 type yesFlag struct {
-	Yes bool `short:"y" help:"Do not ask for confirmation before a filter changes tasks."`
+	Yes    bool `short:"y" help:"Do not ask for confirmation before a filter changes tasks."`
+	DryRun bool `help:"Print how many tasks the filter selects, and up to 20 of them, and change nothing."`
 }
 
 // byFilter reports whether a filter selects the tasks, and not their names. It
@@ -46,6 +48,8 @@ func (f manyFlags) byFilter() (bool, error) {
 		return false, usage.Errorf("NAME", "pass names, a filter such as --queue or --label, or --all")
 	case f.All && f.Given():
 		return false, usage.Errorf("--all", "it cannot be combined with other filters")
+	case f.DryRun && !filtered:
+		return false, usage.Errorf("--dry-run", "it needs a filter, or --all")
 	}
 	return filtered, nil
 }
@@ -60,8 +64,8 @@ func (f manyFlags) bulk(ctx context.Context, con *console.Console, act bulkAct, 
 	if err != nil {
 		return err
 	}
-	filter.All = f.All
-	if !f.Yes {
+	filter.All, filter.DryRun = f.All, f.DryRun
+	if !f.Yes && !f.DryRun {
 		act = withConfirmation(con, act, verb)
 	}
 	reply, err := act(ctx, filter)
@@ -71,7 +75,33 @@ func (f manyFlags) bulk(ctx context.Context, con *console.Console, act bulkAct, 
 	if con.JSON {
 		return con.Object(reply)
 	}
+	if f.DryRun {
+		return printMatches(con, reply, verb)
+	}
 	con.Linef("%s %d%s", done, reply.Changed, bulkRest(reply))
+	return nil
+}
+
+// printMatches prints the result of a dry run.
+func printMatches(con *console.Console, reply client.BulkResult, verb string) error {
+	out := con.Table(listHeading)
+	for _, t := range reply.Examples {
+		if err := out.Add(listRow(t)...); err != nil {
+			return err
+		}
+	}
+	if err := out.End(); err != nil {
+		return err
+	}
+	matched := 0
+	if reply.Matched != nil {
+		matched = *reply.Matched
+	}
+	rest := ""
+	if shown := len(reply.Examples); shown < matched {
+		rest = fmt.Sprintf("; these are the first %d", shown)
+	}
+	con.Notef("without --dry-run, the command would %s %s%s", verb, wording.Count(matched, "task"), rest)
 	return nil
 }
 

@@ -45,7 +45,7 @@ func (c *Ls) Run(ctx context.Context, con *console.Console, api *client.Client) 
 	if err != nil {
 		return err
 	}
-	out := con.Table([]string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL", "NEXT"})
+	out := con.Table(listHeading)
 	shown, more, err := EachTask(ctx, api, client.Query{Filter: filter}, c.Limit, func(t *client.Task) error {
 		if con.JSON {
 			return con.Object(t)
@@ -60,6 +60,9 @@ func (c *Ls) Run(ctx context.Context, con *console.Console, api *client.Client) 
 	}
 	return nil
 }
+
+// listHeading is the heading of a table with rows of listRow.
+var listHeading = []string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL", "NEXT"}
 
 func listRow(t *client.Task) []string {
 	tries := 0

@@ -9,41 +9,79 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // Move is the command foliot move.
 type Move struct {
-	Name string `arg:"" help:"The task's name."`
-
+	manyFlags
 	flags.When
+
+	By string `placeholder:"DURATION" help:"With a filter: add this to the due time of each task, such as 2h or -30m."`
 }
 
 // Help shows examples below the usage line.
 func (Move) Help() string {
-	return `Changes the due time of a waiting or dead task. A dead task stays dead until it is retried.
+	return `Changes the due time of tasks, by name, or of all scheduled tasks that a filter selects. A dead task stays dead until it is
+retried. Running and finished tasks do not move.
+
+With a filter, or with --all, the command counts the tasks and asks for confirmation. Without a terminal it needs --yes. If a
+command with --by is interrupted, a repeat moves tasks again that still match, so use --due-before or --due-after.
 
 Examples:
 
     foliot move order-42-close --in 30m
-    foliot move order-42-close --at 2030-11-20T21:00:00Z`
+    foliot move order-42-close --at 2030-11-20T21:00:00Z
+    foliot move --queue mail --due-before 1h --by 2h --dry-run`
 }
 
-// Run moves the task.
+// Run moves the tasks.
 func (c *Move) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	if err := flags.CheckNames([]string{c.Name}); err != nil {
-		return err
-	}
-	at, delay, err := c.Resolve(time.Now())
+	filtered, err := c.byFilter()
 	if err != nil {
 		return err
 	}
-	patch := client.Patch{At: client.Set(at)}
-	if at.IsZero() {
-		patch = client.Patch{Delay: client.Set(delay)}
-	}
-	t, err := api.Tasks.Patch(ctx, c.Name, patch)
+	to, err := c.newDue(filtered)
 	if err != nil {
-		return exit.WithOp(err, "move "+c.Name)
+		return err
 	}
-	return con.Resultf(t, "moved %s, due %s", t.Name, wording.Instant(t.DueAt))
+	if filtered {
+		act := func(ctx context.Context, f client.Filter) (client.BulkResult, error) {
+			return api.Tasks.MoveMany(ctx, f, to)
+		}
+		return c.bulk(ctx, con, act, "move", "moved")
+	}
+	patch := client.Patch{At: client.Set(to.At)}
+	if to.Delay != nil {
+		patch = client.Patch{Delay: client.Set(*to.Delay)}
+	}
+	return eachTaskName(ctx, con, c.Names, func(name string) error {
+		t, err := api.Tasks.Patch(ctx, name, patch)
+		if err != nil {
+			return exit.WithOp(err, "move "+name)
+		}
+		return con.Resultf(t, "moved %s, due %s", t.Name, wording.Instant(t.DueAt))
+	})
+}
+
+// newDue returns the due time that the flags name. A filter also allows --by.
+func (c *Move) newDue(filtered bool) (to client.NewDue, err error) {
+	if c.By == "" {
+		at, delay, err := c.When.Resolve(time.Now())
+		if err == nil && at.IsZero() {
+			to.Delay = &delay
+		}
+		to.At = at
+		return to, err
+	}
+	if c.In != "" || c.At != "" {
+		return to, usage.Errorf("--by", "pass only one of --in, --at and --by")
+	}
+	if !filtered {
+		return to, usage.Errorf("--by", "it needs a filter: for single tasks, pass --in or --at")
+	}
+	if to.By, err = time.ParseDuration(c.By); err != nil || to.By == 0 {
+		return to, usage.Errorf("--by", "%q is not a duration other than zero; write 2h or -30m", c.By)
+	}
+	return to, nil
 }

@@ -71,7 +71,10 @@ func (g *generator) patch() task.Change {
 	if g.IntN(2) == 0 {
 		w := g.when()
 		c.When = &w
+	} else if g.IntN(3) == 0 {
+		c.Shift = g.duration(-time.Second, time.Second, time.Hour)
 	}
+	c.Only = g.only()
 	maybe(g, &c.Queue, g.oneOf(universe.queues))
 	maybe(g, &c.Priority, task.Priority(g.IntN(4))) // one of these priorities does not exist
 	maybe(g, &c.URL, g.oneOf(append(universe.urls, "ftp://x")))
