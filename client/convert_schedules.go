@@ -37,7 +37,7 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 		Problem: s.Problem, BodySize: s.BodySize, Version: s.Version, CreatedAt: instant(s.CreatedAt), Durability: s.Durability,
 	}
 	if k := s.LastSkipped; k != nil {
-		shown.LastSkipped = &wire.SkippedInstants{From: instant(k.From), Until: instant(k.Until), Why: k.Why}
+		shown.LastSkipped = new(k.wire())
 	}
 	return marshal(shown)
 }
@@ -56,10 +56,70 @@ func (s *Schedule) UnmarshalJSON(data []byte) error {
 			shown.Runs = *n
 		}
 		if k := w.LastSkipped; k != nil {
-			shown.LastSkipped = &SkippedInstants{From: d.instant(k.From), Until: d.instant(k.Until), Why: k.Why}
+			shown.LastSkipped = new(d.skipped(*k))
 		}
 		return shown
 	})
+}
+
+// UnmarshalJSON reads a preview as the API writes it.
+func (p *RulePreview) UnmarshalJSON(data []byte) error {
+	return read(data, p, func(d *decoder, w wire.RulePreview) RulePreview {
+		v := RulePreview{Words: w.Words, Days: w.Days, Instants: d.instants(w.Instants)}
+		for _, c := range w.ClockChanges {
+			v.ClockChanges = append(v.ClockChanges, ClockChange{At: d.instant(c.At), Local: d.instant(c.Local), Repeats: c.Repeats, Words: c.Words})
+		}
+		if a := w.Absence; a != nil {
+			v.Absence = &Absence{Fired: a.Fired, Latest: d.instants(a.Latest)}
+			for _, k := range a.Skipped {
+				v.Absence.Skipped = append(v.Absence.Skipped, d.skipped(k))
+			}
+		}
+		return v
+	})
+}
+
+// MarshalJSON returns the preview as the API writes it.
+func (p RulePreview) MarshalJSON() ([]byte, error) {
+	w := wire.RulePreview{Words: p.Words, Days: p.Days, Instants: wireInstants(p.Instants), ClockChanges: []wire.ClockChange{}}
+	for _, c := range p.ClockChanges {
+		w.ClockChanges = append(w.ClockChanges, wire.ClockChange{At: instant(c.At), Local: c.Local.Format(time.RFC3339), Repeats: c.Repeats, Words: c.Words})
+	}
+	if a := p.Absence; a != nil {
+		w.Absence = &wire.Absence{Fired: a.Fired, Latest: wireInstants(a.Latest), Skipped: []wire.SkippedInstants{}}
+		for _, k := range a.Skipped {
+			w.Absence.Skipped = append(w.Absence.Skipped, k.wire())
+		}
+	}
+	return marshal(w)
+}
+
+func (d *decoder) instants(all []wire.Instant) []Instant {
+	list := make([]Instant, len(all))
+	for i, w := range all {
+		list[i] = Instant{At: d.instant(w.At), Local: d.instant(w.Local)}
+	}
+	return list
+}
+
+func wireInstants(all []Instant) []wire.Instant {
+	list := make([]wire.Instant, len(all))
+	for i, at := range all {
+		list[i] = at.wire()
+	}
+	return list
+}
+
+func (i Instant) wire() wire.Instant {
+	return wire.Instant{At: instant(i.At), Local: i.Local.Format(time.RFC3339Nano)}
+}
+
+func (d *decoder) skipped(w wire.SkippedInstants) SkippedInstants {
+	return SkippedInstants{From: d.instant(w.From), Until: d.instant(w.Until), Why: w.Why}
+}
+
+func (k SkippedInstants) wire() wire.SkippedInstants {
+	return wire.SkippedInstants{From: instant(k.From), Until: instant(k.Until), Why: k.Why}
 }
 
 // UnmarshalJSON reads an instant as the API writes it.
@@ -71,7 +131,7 @@ func (i *Instant) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON returns the instant as the API writes it.
 func (i Instant) MarshalJSON() ([]byte, error) {
-	return marshal(wire.Instant{At: instant(i.At), Local: i.Local.Format(time.RFC3339Nano)})
+	return marshal(i.wire())
 }
 
 func (s ScheduleSpec) wire() (wire.ScheduleInput, error) {
@@ -79,21 +139,28 @@ func (s ScheduleSpec) wire() (wire.ScheduleInput, error) {
 	if t.Name != "" || !t.At.IsZero() || t.Delay != 0 || !t.FirstAttempt.IsZero() || t.Parent != "" {
 		return wire.ScheduleInput{}, errors.New("the task of a schedule must not have a name, time, delay or parent: the schedule sets them")
 	}
-	anchor := s.Anchor
-	if s.Every == 0 || !s.Start.IsZero() {
-		anchor = time.Time{}
-	}
 	task, err := t.wire()
 	return wire.ScheduleInput{
-		Cron: s.Cron, Timezone: s.TimeZone, DSTGap: s.DSTGap, DSTOverlap: s.DSTOverlap, Every: duration(s.Every),
-		Start: instant(s.Start), End: instant(s.End), Anchor: instant(anchor), MaxRuns: s.MaxRuns, Runs: s.SetRuns, Jitter: duration(s.Jitter),
-		Misfire: string(s.Misfire), CatchupWindow: window(s.CatchupWindow), CatchupLimit: s.CatchupLimit, Overlap: string(s.Overlap),
-		Paused: s.Paused,
+		ScheduleRule: s.rule(),
+		Paused:       s.Paused, Runs: s.SetRuns,
 		Task: wire.ScheduledTask{
 			Queue: task.Queue, HTTP: task.HTTP, Timeout: task.Timeout, ExpireAfter: task.ExpireAfter,
 			Priority: task.Priority, Labels: task.Labels, Retry: task.Retry, OnDead: task.OnDead,
 		},
 	}, err
+}
+
+// rule returns the fields that select instants.
+func (s ScheduleSpec) rule() wire.ScheduleRule {
+	anchor := s.Anchor
+	if s.Every == 0 || !s.Start.IsZero() {
+		anchor = time.Time{}
+	}
+	return wire.ScheduleRule{
+		Cron: s.Cron, Timezone: s.TimeZone, DSTGap: s.DSTGap, DSTOverlap: s.DSTOverlap, Every: duration(s.Every),
+		Start: instant(s.Start), End: instant(s.End), Anchor: instant(anchor), MaxRuns: s.MaxRuns, Jitter: duration(s.Jitter),
+		Misfire: string(s.Misfire), CatchupWindow: window(s.CatchupWindow), CatchupLimit: s.CatchupLimit, Overlap: string(s.Overlap),
+	}
 }
 
 func (d *decoder) scheduleSpec(w wire.ScheduleInput) ScheduleSpec {

@@ -140,6 +140,64 @@ func (ss Schedules) Preview(ctx context.Context, name string, from time.Time, li
 	return list.Instants, err
 }
 
+// RuleQuery selects the parts of a RulePreview. The zero RuleQuery selects the
+// next 10 instants.
+type RuleQuery struct {
+	From        time.Time // the first instant is at this time or later. Default: now
+	Limit       int       // at most 1000. Default: 10
+	Days        int       // count the instants of this number of days; at most 366
+	AbsentFrom  time.Time // from this time until AbsentUntil no server fires the schedule; set both or none
+	AbsentUntil time.Time
+}
+
+// RulePreview has the instants of a rule.
+type RulePreview struct {
+	Words        string // the rule as a sentence
+	Instants     []Instant
+	ClockChanges []ClockChange // in the time of Instants and Days
+	Days         []int         // number of instants of each local day, at most 100
+	Absence      *Absence      // nil without AbsentFrom
+}
+
+// ClockChange is a change of a zone's clocks that skips or repeats times of a
+// rule.
+type ClockChange struct {
+	At, Local time.Time // the first instant with the new clocks
+	Repeats   bool      // the times occur twice; false: they do not exist
+	Words     string    // a sentence
+}
+
+// Absence is the effect of a time during which no server fires a schedule.
+type Absence struct {
+	Fired   int       // number of missed instants that create a task at the end
+	Latest  []Instant // the last 20 of them
+	Skipped []SkippedInstants
+}
+
+// PreviewRule returns the instants of a rule that is not stored: that of s,
+// whose Task, Paused and SetRuns are ignored. Errors: an Error with the field
+// that is not valid.
+func (ss Schedules) PreviewRule(ctx context.Context, s ScheduleSpec, q RuleQuery) (*RulePreview, error) {
+	values := url.Values{}
+	for name, at := range map[string]time.Time{"from": q.From, "absent_from": q.AbsentFrom, "absent_until": q.AbsentUntil} {
+		if !at.IsZero() {
+			values.Set(name, instant(at))
+		}
+	}
+	for name, n := range map[string]int{"limit": q.Limit, "days": q.Days} {
+		if n != 0 {
+			values.Set(name, strconv.Itoa(n))
+		}
+	}
+	body, err := marshal(s.rule())
+	if err != nil {
+		return nil, err
+	}
+	v := new(RulePreview)
+	_, err = ss.conn.do(ctx, &call{op: "preview a rule", method: http.MethodPost, path: "/schedules/preview", query: values, body: body, repeatable: true, into: v})
+	return orNil(v, err)
+}
+
 // one sends a call about one schedule. The call's path follows the schedule's.
 func (ss Schedules) one(ctx context.Context, verb, name string, c *call) (*Schedule, error) {
 	s := new(Schedule)

@@ -185,3 +185,17 @@ func TestAScheduledTaskHasNoNameOrTimeOfItsOwn(t *testing.T) {
 		}
 	}
 }
+
+func TestARuleIsPreviewed(t *testing.T) {
+	c := serve(t).client()
+	from := time.Date(2027, 3, 27, 0, 0, 0, 0, time.UTC)
+	spec := client.ScheduleSpec{Cron: "30 2 * * *", TimeZone: "Europe/Berlin", Misfire: client.FireAll}
+	got := must[*client.RulePreview](t)(c.Schedules.PreviewRule(t.Context(), spec, client.RuleQuery{From: from, Limit: 2, Days: 3, AbsentFrom: from, AbsentUntil: from.AddDate(0, 0, 1)}))
+	if len(got.Instants) != 2 || len(got.Days) != 3 || len(got.ClockChanges) != 1 || got.Absence == nil || got.Absence.Fired != 1 || got.Words == "" {
+		t.Errorf("%+v", got)
+	}
+	var e *client.Error
+	if _, err := c.Schedules.PreviewRule(t.Context(), client.ScheduleSpec{Cron: "x"}, client.RuleQuery{}); !errors.As(err, &e) || e.Field != "cron" {
+		t.Errorf("a wrong expression: %v", err)
+	}
+}

@@ -288,6 +288,10 @@ func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 	again(t, &client.Namespace{Name: "n", CreatedAt: at, Counts: client.Counts{Bytes: 1}})
 	again(t, &client.Token{ID: "1", Scope: client.ScopeRead, State: "active", CreatedAt: at, LastUsedAt: at, Token: "foliot_"})
 	again(t, &client.Secret{ID: "1", Queue: "q", CreatedAt: at, ExpiresAt: at, NamespaceSignsUntil: at, Secret: "whsec_"})
+	again(t, &client.RulePreview{
+		Words: "w", Days: []int{1}, Instants: []client.Instant{{At: at, Local: at}}, ClockChanges: []client.ClockChange{{At: at, Local: at.Truncate(time.Second), Repeats: true, Words: "c"}},
+		Absence: &client.Absence{Fired: 1, Latest: []client.Instant{{At: at, Local: at}}, Skipped: []client.SkippedInstants{{From: at, Until: at, Why: "misfire"}}},
+	})
 	again(t, &client.Identity{Namespace: "n", Scope: client.ScopeRead, Token: &client.Token{ID: "1", CreatedAt: at}, Secured: true, Node: "a", Version: "v", Store: "shared", Durability: "strict", Now: at})
 	again(t, &client.AuditEntry{At: at, By: "upkeep", Action: "queue.purge", Version: 7})
 }

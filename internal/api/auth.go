@@ -62,7 +62,7 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, rt *route)
 // unless it is a read. An operator can still cancel and change existing tasks.
 // The store refuses creates of every caller.
 func (c *caller) checkSuspended(rt *route) error {
-	if c.operator || rt.method == http.MethodGet || !c.settings.Namespace(c.namespace).Suspended {
+	if c.operator || rt.reads() || !c.settings.Namespace(c.namespace).Suspended {
 		return nil
 	}
 	return task.ErrSuspended

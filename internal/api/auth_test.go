@@ -59,6 +59,7 @@ var access = map[string]string{
 	"POST /v1/tasks/{name}/run":   "write",
 	"POST /v1/tasks/{name}/retry": "write",
 	"DELETE /v1/tasks/{name}":     "write",
+	"POST /v1/schedules/preview":  "read",
 	"POST /v1/tasks/move":         "write",
 	"GET /v1/tasks":               "read",
 	"POST /v1/tasks/cancel":       "write",

@@ -14,8 +14,13 @@ import (
 func newSchedule(key task.Key) task.ScheduleSpec {
 	s := task.ScheduleSpec{Spec: task.DefaultSpec()}
 	s.Key = key
-	s.Rule.CatchupWindow, s.Rule.CatchupLimit = recurrence.DefaultCatchupWindow, recurrence.DefaultCatchupLimit
+	s.Rule = newRule()
 	return s
+}
+
+// newRule returns a rule with the defaults of all fields.
+func newRule() recurrence.Rule {
+	return recurrence.Rule{CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.DefaultCatchupLimit}
 }
 
 // decodeSchedule reads the schedule in a request, as decodeTask reads a task.
@@ -27,42 +32,17 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 		switch string(key) {
 		case "name":
 			err = r.sameName(s.Name)
-		case "cron":
-			err = r.decodeCron(rule)
-		case "timezone":
-			rule.Zone, err = r.Text()
-		case "dst_gap":
-			rule.Gap, err = choice(r, cron.ParseGap, "next", "skip")
-		case "dst_overlap":
-			rule.Fold, err = choice(r, cron.ParseOverlap, "first", "both")
-		case "every":
-			err = r.decodeEvery(rule)
-		case "start":
-			rule.Start, err = r.bound()
-		case "end":
-			rule.End, err = r.bound()
-		case "anchor":
-			rule.Anchor, err = r.bound()
-		case "runs":
-			s.Runs, err = pointed(r.Int64())
-		case "max_runs":
-			rule.MaxRuns, err = r.Int64()
-		case "jitter":
-			rule.Jitter, err = r.duration()
-		case "misfire":
-			rule.Misfire, err = choice(r, recurrence.ParseMisfire, "fire_once", "skip", "fire_all")
-		case "catchup_window":
-			rule.CatchupWindow, err = r.duration()
-		case "catchup_limit":
-			rule.CatchupLimit, err = r.Integer()
-		case "overlap":
-			rule.Overlap, err = choice(r, recurrence.ParseOverlap, "allow", "skip", "buffer_one")
 		case "paused":
 			s.Paused, err = pointed(r.Bool())
 		case "task":
 			err = r.decodeScheduled(&s.Spec, defaults, bodyLimit)
+		case "runs":
+			s.Runs, err = pointed(r.Int64())
 		default:
-			err = unknownScheduleField(key)
+			var known bool
+			if known, err = r.decodeRuleField(rule, key); !known {
+				err = unknownScheduleField(key)
+			}
 		}
 		return err
 	})
@@ -71,7 +51,72 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 		return err
 	case !given["task"]:
 		return refuse("required", "task", "missing: a schedule needs the template of its tasks, with at least http.url")
-	case rule.Every != 0 && given["dst_gap"], rule.Every != 0 && given["dst_overlap"]:
+	}
+	return completeRule(rule, given)
+}
+
+// decodeRule reads the rule of a schedule that is not stored.
+func (r *reader) decodeRule(rule *recurrence.Rule) error {
+	given := map[string]bool{}
+	err := r.Object(func(key []byte) error {
+		given[string(key)] = true
+		known, err := r.decodeRuleField(rule, key)
+		switch name := string(key); {
+		case known:
+			return err
+		case slices.Contains(scheduleFields, name):
+			return refuse("unknown_field", "", "this field does not select instants: leave it out")
+		}
+		return noSuchField(key, ruleFields)
+	})
+	if err != nil {
+		return err
+	}
+	return completeRule(rule, given)
+}
+
+// decodeRuleField reads a field of a rule. It reports false if no field of a
+// rule has that name.
+func (r *reader) decodeRuleField(rule *recurrence.Rule, key []byte) (known bool, err error) {
+	switch string(key) {
+	case "cron":
+		err = r.decodeCron(rule)
+	case "timezone":
+		rule.Zone, err = r.Text()
+	case "dst_gap":
+		rule.Gap, err = choice(r, cron.ParseGap, "next", "skip")
+	case "dst_overlap":
+		rule.Fold, err = choice(r, cron.ParseOverlap, "first", "both")
+	case "every":
+		err = r.decodeEvery(rule)
+	case "start":
+		rule.Start, err = r.bound()
+	case "end":
+		rule.End, err = r.bound()
+	case "anchor":
+		rule.Anchor, err = r.bound()
+	case "max_runs":
+		rule.MaxRuns, err = r.Int64()
+	case "jitter":
+		rule.Jitter, err = r.duration()
+	case "misfire":
+		rule.Misfire, err = choice(r, recurrence.ParseMisfire, "fire_once", "skip", "fire_all")
+	case "catchup_window":
+		rule.CatchupWindow, err = r.duration()
+	case "catchup_limit":
+		rule.CatchupLimit, err = r.Integer()
+	case "overlap":
+		rule.Overlap, err = choice(r, recurrence.ParseOverlap, "allow", "skip", "buffer_one")
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// completeRule checks the combination of the given fields, and sets the time
+// zone if none was given.
+func completeRule(rule *recurrence.Rule, given map[string]bool) error {
+	if rule.Every != 0 && (given["dst_gap"] || given["dst_overlap"]) {
 		return refuse("conflict", "every", "cannot be combined with dst_gap or dst_overlap: every does not depend on a time zone")
 	}
 	if !given["timezone"] && rule.Cron != "" {

@@ -19,6 +19,7 @@ var (
 	namespaceFields = fieldsOf[wire.NamespaceInput]("")
 	secretFields    = fieldsOf[wire.SecretInput]("")
 	tokenFields     = fieldsOf[wire.TokenInput]("")
+	ruleFields      = fieldsOf[wire.ScheduleRule]("")
 	scheduleFields  = slices.Concat(fieldsOf[wire.ScheduleInput](""), under("task.", taskFieldNames))
 )
 

@@ -4,12 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"net/http"
-	"time"
 
-	"github.com/foliot/foliot/internal/cron"
-	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 // A trigger and a backfill create ordinary tasks. The names of these tasks derive
@@ -60,47 +56,4 @@ func triggeredName(t *task.Task, key string, now task.Millis) string {
 		copy(mark[:], task.Digest([]byte(key)))
 	}
 	return task.OccurrenceName(t.ScheduleName(), now) + ".t" + hex.EncodeToString(mark[:])
-}
-
-func (s *Server) previewSchedule(w http.ResponseWriter, r *request) error {
-	n, err := limitOr(r.query, 10)
-	if err != nil {
-		return err
-	}
-	t, err := s.schedule(r)
-	if err != nil {
-		return err
-	}
-	rec, from := t.Recur, s.now()
-	if r.query.Has("from") {
-		at, err := parseTime("from", r.query.Get("from"))
-		if err != nil {
-			return err
-		}
-		from = task.CeilMillis(at)
-	} else if rec.MaxRuns > 0 {
-		n = int(min(int64(n), max(0, rec.MaxRuns-rec.Runs)))
-	}
-	instants, err := rec.Instants(from, task.Never, n)
-	if err != nil {
-		return ruleError(t, err)
-	}
-	zone := time.UTC
-	if rec.Cron != "" {
-		if zone, err = cron.LoadZone(rec.Zone); err != nil {
-			return ruleError(t, err)
-		}
-	}
-	reply := wire.Preview{Instants: make([]wire.Instant, len(instants))}
-	for i, at := range instants {
-		reply.Instants[i] = wire.Instant{At: showTime(at), Local: at.Time().In(zone).Format(time.RFC3339Nano)}
-	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
-}
-
-// ruleError returns the error for a schedule whose rule yields no instants on this
-// server.
-func ruleError(t *task.Task, err error) error {
-	return &settings.BusyError{What: "schedule", Name: t.ScheduleName(), Why: err.Error()}
 }

@@ -103,7 +103,7 @@ func TestEveryDescribedRouteIsServed(t *testing.T) {
 			}
 		}
 	}
-	if n != 54 {
+	if n != 55 {
 		t.Errorf("%d routes are described", n)
 	}
 }

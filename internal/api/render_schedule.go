@@ -26,7 +26,7 @@ func (s *Server) replyScheduleChange(w http.ResponseWriter, r *request, status i
 func showSchedule(t *task.Task) wire.Schedule {
 	r := t.Recur
 	shown := wire.Schedule{
-		ScheduleInput: showRule(&r.Rule),
+		ScheduleInput: wire.ScheduleInput{ScheduleRule: showRule(&r.Rule)},
 		Name:          t.ScheduleName(), ID: t.ID, State: scheduleState(r), Words: words(&r.Rule),
 		PausedAt: showOptional(r.PausedAt), WaitingAt: showOptional(r.Waiting),
 		Problem: r.Problem, BodySize: t.Request.BodySize, Version: t.Version, CreatedAt: showTime(t.CreatedAt),
@@ -55,8 +55,8 @@ func scheduleState(r *task.Recurrence) string {
 	return "active"
 }
 
-func showRule(r *recurrence.Rule) wire.ScheduleInput {
-	shown := wire.ScheduleInput{
+func showRule(r *recurrence.Rule) wire.ScheduleRule {
+	shown := wire.ScheduleRule{
 		Start: showOptional(r.Start), End: showOptional(r.End), MaxRuns: r.MaxRuns, Jitter: showDuration(r.Jitter),
 		Misfire: r.Misfire.String(), CatchupWindow: r.CatchupWindow.String(), CatchupLimit: r.CatchupLimit, Overlap: r.Overlap.String(),
 	}

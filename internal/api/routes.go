@@ -45,6 +45,9 @@ type route struct {
 	mayConflict   bool // a GET that may fail in the present state: 409
 }
 
+// reads reports whether the route changes nothing.
+func (rt *route) reads() bool { return rt.method == http.MethodGet || rt.scope == settings.ScopeRead }
+
 // reply is a successful reply of a route.
 type reply struct {
 	status int
@@ -284,7 +287,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	}
 	out := w.(*response)
 	if !rt.public {
-		if err := out.account(caller.account(rt), rt.method == http.MethodGet); err != nil {
+		if err := out.account(caller.account(rt), rt.reads()); err != nil {
 			return err
 		}
 	}

@@ -84,12 +84,23 @@ func occurrenceRoutes() []route {
 			method: "GET", path: schedulePath + "/preview", serve: (*Server).previewSchedule, scope: settings.ScopeRead, tag: "schedules",
 			id: "previewSchedule", summary: "Preview the instants of a schedule",
 			about: "The instants of the rule from now on, or from another time, between start and end. Whether they fired or were paused does not matter. A preview from now on ends at max_runs. 409 if the server no longer knows the time zone of the schedule.",
-			query: []param{previewParam, fromParam}, mayConflict: true, replies: []reply{{status: 200, about: "The instants, the earliest first.", body: wire.Preview{}}},
+			query: []param{previewParam, previewFromParam}, mayConflict: true, replies: []reply{{status: 200, about: "The instants, the earliest first.", body: wire.Preview{}}},
+		},
+		{
+			method: "POST", path: schedulesPath + "/preview", serve: (*Server).previewRule, scope: settings.ScopeRead, tag: "schedules",
+			id: "previewRule", summary: "Preview the instants of a rule",
+			about: "Stores nothing. The body has the fields of a schedule that select instants. Without start and anchor, every counts from the earliest time of the request. " +
+				"With an absence, the reply also has the missed instants that the schedule fires at its end, and those that it skips. Overlap does not count, because the end of the tasks is unknown.",
+			query: []param{previewParam, previewFromParam, daysParam, absentFromParam, absentUntilParam}, body: wire.ScheduleRule{},
+			replies: []reply{{status: 200, about: "The instants, the earliest first.", body: wire.RulePreview{}}},
 		},
 	}
 }
 
 var (
-	previewParam = param{name: "limit", about: "The maximum number of instants; 10 by default.", format: "integer", low: 1, high: maxLimit}
-	fromParam    = param{name: "from", about: "The first instant is at this time or later. Default: now.", format: "date-time"}
+	previewParam     = param{name: "limit", about: "The maximum number of instants; 10 by default.", format: "integer", low: 1, high: maxLimit}
+	previewFromParam = param{name: "from", about: "The first instant is at this time or later. Default: now.", format: "date-time"}
+	daysParam        = param{name: "days", about: "Count the instants of this number of days.", format: "integer", low: 1, high: maxPreviewDays}
+	absentFromParam  = param{name: "absent_from", about: "From this time until absent_until no server fires the schedule.", format: "date-time"}
+	absentUntilParam = param{name: "absent_until", about: "The end of the absence.", format: "date-time"}
 )

@@ -54,8 +54,11 @@ func TestAScheduleIsShownWithItsDefaults(t *testing.T) {
 	attempts, no := 0, false
 	want := wire.Schedule{
 		ScheduleInput: wire.ScheduleInput{
-			Cron: "0 21 * * *", Timezone: "Europe/Berlin", DSTGap: "next", DSTOverlap: "first",
-			Misfire: "fire_once", CatchupWindow: "24h0m0s", CatchupLimit: 100, Overlap: "allow", Paused: &no,
+			ScheduleRule: wire.ScheduleRule{
+				Cron: "0 21 * * *", Timezone: "Europe/Berlin", DSTGap: "next", DSTOverlap: "first",
+				Misfire: "fire_once", CatchupWindow: "24h0m0s", CatchupLimit: 100, Overlap: "allow",
+			},
+			Paused: &no,
 			Task: wire.ScheduledTask{
 				Queue: "default", HTTP: wire.HTTPInput{URL: "http://example.com/", Method: "POST"}, Timeout: "15s", Priority: "normal",
 				Retry: &wire.Retry{MaxAttempts: &attempts, MinBackoff: "1s", MaxBackoff: "1h0m0s", MaxAge: "24h0m0s"},

@@ -27,7 +27,7 @@ func (s *ScheduleSpec) Validate(now Millis) error {
 	if len(s.Name) > MaxScheduleName {
 		return &FieldError{"name", "bad_name", fmt.Sprintf("a schedule's name has 1 to %d characters: those of its occurrences are longer", MaxScheduleName)}
 	}
-	if err := validateRule(&s.Rule, now); err != nil {
+	if err := ValidateRule(&s.Rule, now); err != nil {
 		return err
 	}
 	if s.Runs != nil && *s.Runs < 0 {
@@ -47,8 +47,9 @@ func within(field string, err error) error {
 	return err
 }
 
-// validateRule checks a rule.
-func validateRule(r *recurrence.Rule, now Millis) error {
+// ValidateRule checks the rule of a schedule. It returns a *FieldError for the
+// first invalid field.
+func ValidateRule(r *recurrence.Rule, now Millis) error {
 	switch {
 	case r.Cron == "" && r.Every == 0:
 		return &FieldError{"cron", "required", "missing: a schedule needs cron (an expression) or every (a duration)"}

@@ -14,7 +14,7 @@ func TestABodyIsEncodedByteForByte(t *testing.T) {
 	// Names and texts that look like the placeholder.
 	tricks := map[string]string{"body": "0", `"body":0`: `"body":0`}
 	in := wire.TaskInput{Name: "a", Labels: tricks, HTTP: wire.HTTPInput{URL: "http://example.com/", Headers: tricks, Body: json.RawMessage(body)}}
-	scheduled := wire.ScheduleInput{Every: "1m0s", Task: wire.ScheduledTask{HTTP: in.HTTP, Labels: tricks}}
+	scheduled := wire.ScheduleInput{ScheduleRule: wire.ScheduleRule{Every: "1m0s"}, Task: wire.ScheduledTask{HTTP: in.HTTP, Labels: tricks}}
 	for name, v := range map[string]any{
 		"task": &wire.Task{TaskInput: in, Reason: `"body":0`}, "input": in,
 		"schedule": wire.Schedule{ScheduleInput: scheduled}, "schedule input": scheduled,

@@ -1,8 +1,8 @@
 package wire
 
-// ScheduleInput is the schedule in a request: the body of a PUT, which replaces
-// all of it. Absent fields have defaults.
-type ScheduleInput struct {
+// ScheduleRule has the fields of a schedule that select its instants. Absent
+// fields have defaults.
+type ScheduleRule struct {
 	Cron       string `json:"cron,omitempty" maxLength:"256" example:"0 21 * * MON-FRI" doc:"The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every."`
 	Timezone   string `json:"timezone,omitempty" maxLength:"64" example:"Europe/Berlin" doc:"For cron: a name of the IANA database. Absent: UTC."`
 	DSTGap     string `json:"dst_gap,omitempty" enum:"next,skip" doc:"For cron with a fixed minute and hour: a time that clocks skip when they are put forward. next: the schedule fires at the end of the gap. skip: it does not fire. Absent: next."`
@@ -19,6 +19,12 @@ type ScheduleInput struct {
 	CatchupWindow string `json:"catchup_window,omitempty" pattern:"duration" example:"24h" doc:"Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h."`
 	CatchupLimit  int    `json:"catchup_limit,omitempty" minimum:"1" maximum:"10000" doc:"The maximum number of missed instants that fire_all fires. Absent: 100."`
 	Overlap       string `json:"overlap,omitempty" enum:"allow,skip,buffer_one" doc:"The treatment of an instant while a task of the schedule is unfinished, for example because it waits for a retry. allow: the instant creates a task. skip: it creates none. buffer_one: one instant waits for the end. Absent: allow."`
+}
+
+// ScheduleInput is the schedule in a request: the body of a PUT, which replaces
+// all of it. Absent fields have defaults.
+type ScheduleInput struct {
+	ScheduleRule
 
 	Paused *bool         `json:"paused,omitempty" doc:"true: the schedule creates no task until it is resumed. Absent: unchanged; a new schedule is not paused."`
 	Task   ScheduledTask `json:"task" doc:"The template of its tasks."`
@@ -90,6 +96,31 @@ type BackfillReply struct {
 // Preview has the instants of a schedule's rule.
 type Preview struct {
 	Instants []Instant `json:"instants" nullable:"false"`
+}
+
+// RulePreview has the instants of a rule that is not stored.
+type RulePreview struct {
+	Words        string        `json:"words" doc:"The rule as an English sentence."`
+	Instants     []Instant     `json:"instants" nullable:"false"`
+	ClockChanges []ClockChange `json:"clock_changes" nullable:"false" doc:"The days on which clocks skip or repeat times of the rule, as far as instants or days reach."`
+	Days         []int         `json:"days,omitempty" nullable:"false" doc:"The number of instants on each local day, at most 100, beginning with the day of from."`
+	Absence      *Absence      `json:"absence,omitempty"`
+}
+
+// ClockChange is a change of a zone's clocks that skips or repeats times of a
+// rule.
+type ClockChange struct {
+	At      string `json:"at" format:"date-time" doc:"The first instant with the new clocks."`
+	Local   string `json:"local" format:"date-time" doc:"The same time in the time zone of the rule."`
+	Repeats bool   `json:"repeats" doc:"true: the times occur twice. false: they do not exist."`
+	Words   string `json:"words" example:"28 March 2027: 02:30 does not exist; it runs at 03:00"`
+}
+
+// Absence is the effect of a time during which no server fires the schedule.
+type Absence struct {
+	Fired   int               `json:"fired" doc:"The number of missed instants that create a task at the end of the absence."`
+	Latest  []Instant         `json:"latest" nullable:"false" doc:"The last 20 of them, the earliest first."`
+	Skipped []SkippedInstants `json:"skipped" nullable:"false" doc:"The missed instants that create no task."`
 }
 
 // Instant is one instant of a schedule.

@@ -3,6 +3,7 @@ package cron
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ type previewCmd struct {
 func (previewCmd) Help() string {
 	return `Shows the instants of a schedule's rule, or of an expression: local time, UTC and day of the week. The instants are those of the
 rule between its start and end, even if they have fired, are skipped or the schedule is paused. An argument with spaces, or one
-that begins with @, is an expression.
+that begins with @, is an expression. For an expression, the command also names the days on which clocks skip or repeat its time.
 
 On a terminal, local time and UTC share a column if they are equal. Other outputs always have both columns and the day,
 separated by tabs.
@@ -102,18 +103,23 @@ func (c *previewCmd) printOfExpression(con *console.Console, from time.Time) err
 	if err != nil {
 		return err
 	}
-	zone, err := cron.LoadZone(rule.Zone)
-	if err != nil {
-		return usage.Errorf("--timezone", "%s", err)
+	clocks, err := rule.Clocks()
+	if invalid := new(recurrence.RuleError); errors.As(err, &invalid) { // c.rule has parsed the expression
+		return usage.Errorf("--timezone", "%s", invalid.Detail)
 	}
 	instants, err := rule.Instants(task.CeilMillis(from), task.Never, c.Limit)
 	if err != nil {
 		return err
 	}
 	con.Notef("%s", words)
+	if n := len(instants); n > 0 && clocks.Expr != nil {
+		for _, change := range clocks.ClockChanges(from, instants[n-1].Time()) {
+			con.Notef("%s", change.Words(clocks))
+		}
+	}
 	list := make([]client.Instant, len(instants))
 	for i, m := range instants {
-		list[i] = client.Instant{At: m.Time(), Local: m.Time().In(zone)}
+		list[i] = client.Instant{At: m.Time(), Local: m.Time().In(clocks.Zone)}
 	}
 	return printInstants(con, list)
 }

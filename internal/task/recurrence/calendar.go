@@ -29,16 +29,26 @@ func (r *Rule) Calendar() (Calendar, error) {
 		}
 		return c, nil
 	}
-	expr, err := cron.Parse(r.Cron)
-	if err != nil {
-		return c, &RuleError{"cron", "bad_cron", err.Error()}
+	var err error
+	c.rule, err = r.Clocks()
+	return c, err
+}
+
+// Clocks returns the expression of r and its zone. A rule with an interval has
+// no expression, and its zone is UTC.
+func (r *Rule) Clocks() (cron.Rule, error) {
+	clocks := cron.Rule{Zone: time.UTC, Gap: r.Gap, Overlap: r.Fold}
+	if r.Cron == "" {
+		return clocks, nil
 	}
-	zone, err := cron.LoadZone(r.Zone)
-	if err != nil {
-		return c, &RuleError{"timezone", "bad_timezone", err.Error()}
+	var err error
+	if clocks.Expr, err = cron.Parse(r.Cron); err != nil {
+		return clocks, &RuleError{"cron", "bad_cron", err.Error()}
 	}
-	c.rule = cron.Rule{Expr: expr, Zone: zone, Gap: r.Gap, Overlap: r.Fold}
-	return c, nil
+	if clocks.Zone, err = cron.LoadZone(r.Zone); err != nil {
+		return clocks, &RuleError{"timezone", "bad_timezone", err.Error()}
+	}
+	return clocks, nil
 }
 
 // after returns the first instant after m, or 0. For a fixed expression it

@@ -49,6 +49,22 @@ func (r *Progress) Choose(c *Calendar, now wallclock.Millis, skipped *[]Skip) wa
 	return at
 }
 
+// Missed returns what a schedule with the rule r does when no server could fire
+// it from s.From until s.Until: the instants that it fires at s.Until, and the
+// ones that it skips. The runs before do not count.
+func (r *Rule) Missed(s Span) (fired []wallclock.Millis, skipped []Skip, err error) {
+	c, err := r.Calendar()
+	if err != nil {
+		return nil, nil, err
+	}
+	p := Progress{Rule: *r, Last: s.From - 1}
+	for at := p.Choose(&c, s.Until, &skipped); at != 0; at = p.Choose(&c, s.Until, &skipped) {
+		p.MarkFired(&c, at)
+		fired = append(fired, at)
+	}
+	return fired, skipped, nil
+}
+
 // window returns the age up to which a missed instant can still be fired. It is
 // never shorter than the grace, because an instant within its grace was not
 // missed.

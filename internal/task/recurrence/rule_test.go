@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -62,5 +63,37 @@ func TestPoliciesRoundTrip(t *testing.T) {
 	}
 	if m, o := Misfire(99).String(), Overlap(99).String(); m == "" || o == "" {
 		t.Errorf("%q, %q", m, o)
+	}
+}
+
+// No server could fire the instants 1 to 10, and one comes back 5 s after the
+// last of them.
+func TestAnAbsenceFiresAndSkipsByPolicy(t *testing.T) {
+	minute := func(n int64) wallclock.Millis { return sec(60 * n) }
+	absence := Span{minute(1), minute(10) + 5000}
+	for _, c := range []struct {
+		name    string
+		change  func(*Rule)
+		fired   []wallclock.Millis
+		skipped []Skip
+	}{
+		{"fire_once", func(*Rule) {}, []wallclock.Millis{minute(10)}, []Skip{{Span{minute(1), minute(9)}, SkippedMisfire}}},
+		{"skip, the last within its grace", func(r *Rule) { r.Misfire = SkipMissed }, []wallclock.Millis{minute(10)}, []Skip{{Span{minute(1), minute(9)}, SkippedMisfire}}},
+		{"skip, after the grace", func(r *Rule) { r.Misfire, r.Every = SkipMissed, 10*time.Second }, []wallclock.Millis{}, []Skip{{Span{minute(1), minute(10)}, SkippedMisfire}}},
+		{"fire_all with a limit", func(r *Rule) { r.Misfire, r.CatchupLimit = FireAll, 2 }, []wallclock.Millis{minute(9), minute(10)}, []Skip{{Span{minute(1), minute(8)}, SkippedLimit}}},
+		{"fire_all with a window", func(r *Rule) { r.Misfire, r.CatchupWindow = FireAll, 3*time.Minute }, []wallclock.Millis{minute(8), minute(9), minute(10)}, []Skip{{Span{minute(1), minute(7)}, SkippedWindow}}},
+		{"max_runs", func(r *Rule) { r.Misfire, r.MaxRuns = FireAll, 2 }, []wallclock.Millis{minute(1), minute(2)}, nil},
+		{"before its start", func(r *Rule) { r.Start, r.Anchor = minute(11), minute(11) }, []wallclock.Millis{}, nil},
+	} {
+		rule := everyMinute()
+		rule.CatchupWindow, rule.CatchupLimit = DefaultCatchupWindow, DefaultCatchupLimit
+		c.change(&rule)
+		fired, skipped, err := rule.Missed(absence)
+		if err != nil || !slices.Equal(fired, c.fired) || !slices.Equal(skipped, c.skipped) {
+			t.Errorf("%s: fired %v, skipped %v, error %v", c.name, fired, skipped, err)
+		}
+	}
+	if _, _, err := (&Rule{Cron: "0 0 * * *", Zone: "Nowhere"}).Missed(absence); err == nil {
+		t.Error("a rule without a zone has no error")
 	}
 }

@@ -1,0 +1,218 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func (s *Server) previewSchedule(w http.ResponseWriter, r *request) error {
+	n, err := limitOr(r.query, 10)
+	if err != nil {
+		return err
+	}
+	t, err := s.schedule(r)
+	if err != nil {
+		return err
+	}
+	rec, from := t.Recur, s.now()
+	if r.query.Has("from") {
+		at, err := parseTime("from", r.query.Get("from"))
+		if err != nil {
+			return err
+		}
+		from = task.CeilMillis(at)
+	} else if rec.MaxRuns > 0 {
+		n = int(min(int64(n), max(0, rec.MaxRuns-rec.Runs)))
+	}
+	instants, err := rec.Instants(from, task.Never, n)
+	if err != nil {
+		return ruleError(t, err)
+	}
+	clocks, err := rec.Clocks()
+	if err != nil {
+		return ruleError(t, err)
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, wire.Preview{Instants: showInstants(instants, clocks.Zone)})
+	return nil
+}
+
+// ruleError returns the error for a schedule whose rule yields no instants on this
+// server.
+func ruleError(t *task.Task, err error) error {
+	return &settings.BusyError{What: "schedule", Name: t.ScheduleName(), Why: err.Error()}
+}
+
+// The bounds of a preview of a rule.
+const (
+	maxPreviewDays = 366
+	maxDayCount    = 100 // a day with more instants counts as one with this number
+	maxLatest      = 20  // instants of an absence that the reply has
+)
+
+// rulePreview is a request for the instants of a rule that is not stored.
+type rulePreview struct {
+	rule  recurrence.Rule
+	from  task.Millis
+	limit int
+	days  int
+	gone  recurrence.Span // the absence; the zero Span means none
+}
+
+func (s *Server) previewRule(w http.ResponseWriter, r *request) error {
+	now := s.now()
+	p := rulePreview{rule: newRule()}
+	if err := p.readQuery(r, now); err != nil {
+		return err
+	}
+	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeRule(&p.rule) }); err != nil {
+		return err
+	}
+	if err := task.ValidateRule(&p.rule, now); err != nil {
+		return err
+	}
+	p.anchor()
+	var reply wire.RulePreview
+	err := inTurn(r.Context(), func() (err error) {
+		reply, err = p.compute()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+// readQuery reads the parameters of p.
+func (p *rulePreview) readQuery(r *request, now task.Millis) (err error) {
+	q := r.query
+	if p.limit, err = limitOr(q, 10); err != nil {
+		return err
+	}
+	if q.Has("days") {
+		if p.days, err = strconv.Atoi(q.Get("days")); err != nil || p.days < 1 || p.days > maxPreviewDays {
+			return refuse("bad_parameter", "days", "must be a number between 1 and "+strconv.Itoa(maxPreviewDays))
+		}
+	}
+	times := map[string]*task.Millis{"from": &p.from, "absent_from": &p.gone.From, "absent_until": &p.gone.Until}
+	for name, at := range times {
+		if !q.Has(name) {
+			continue
+		}
+		t, err := parseTime(name, q.Get(name))
+		if err != nil {
+			return err
+		}
+		if *at = task.CeilMillis(t); *at <= 0 || *at > recurrence.LastInstant {
+			return refuse("out_of_range", name, "must be after 1970 and before the year 10000")
+		}
+	}
+	if p.from == 0 {
+		p.from = now
+	}
+	switch {
+	case (p.gone.From == 0) != (p.gone.Until == 0):
+		return refuse("bad_parameter", "absent_until", "an absence needs absent_from and absent_until")
+	case p.gone.Until < p.gone.From:
+		return refuse("out_of_range", "absent_until", "must not be before absent_from")
+	}
+	return nil
+}
+
+// anchor sets the anchor of a rule with an interval, if it has none: the first
+// time of the preview.
+func (p *rulePreview) anchor() {
+	switch r := &p.rule; {
+	case r.Cron != "" || r.Anchor != 0:
+	case r.Start != 0:
+		r.Anchor = r.Start
+	case p.gone.From != 0:
+		r.Anchor = min(p.from, p.gone.From)
+	default:
+		r.Anchor = p.from
+	}
+}
+
+// compute returns the reply.
+func (p *rulePreview) compute() (reply wire.RulePreview, err error) {
+	clocks, err := p.rule.Clocks()
+	if err != nil {
+		return reply, err
+	}
+	instants, err := p.rule.Instants(p.from, task.Never, p.limit)
+	if err != nil {
+		return reply, err
+	}
+	reply = wire.RulePreview{Words: words(&p.rule), Instants: showInstants(instants, clocks.Zone), ClockChanges: []wire.ClockChange{}}
+	last := p.from.Time()
+	if n := len(instants); n > 0 {
+		last = instants[n-1].Time()
+	}
+	if day := p.from.Time().In(clocks.Zone); p.days > 0 {
+		reply.Days = make([]int, p.days)
+		begin := cron.Midnight(day, clocks.Zone)
+		for i := range reply.Days {
+			end := cron.Midnight(day.AddDate(0, 0, i+1), clocks.Zone)
+			span := recurrence.Span{From: task.CeilMillis(begin), Until: task.CeilMillis(end) - 1}
+			if reply.Days[i], err = p.count(span); err != nil {
+				return reply, err
+			}
+			begin = end
+		}
+		last = later(last, begin)
+	}
+	if clocks.Expr != nil {
+		for _, c := range clocks.ClockChanges(p.from.Time(), last) {
+			reply.ClockChanges = append(reply.ClockChanges, wire.ClockChange{
+				At: wire.FormatTime(c.At), Local: c.At.Format(time.RFC3339), Repeats: c.Repeats, Words: c.Words(clocks),
+			})
+		}
+	}
+	if p.gone.From != 0 {
+		reply.Absence, err = p.absence(clocks.Zone)
+	}
+	return reply, err
+}
+
+// count returns the number of instants in a span, at most maxDayCount.
+func (p *rulePreview) count(span recurrence.Span) (int, error) {
+	instants, err := p.rule.Instants(span.From, span.Until, maxDayCount)
+	return len(instants), err
+}
+
+// absence returns the effect of the absence.
+func (p *rulePreview) absence(zone *time.Location) (*wire.Absence, error) {
+	fired, skipped, err := p.rule.Missed(p.gone)
+	if err != nil {
+		return nil, err
+	}
+	shown := &wire.Absence{Fired: len(fired), Latest: showInstants(fired[max(0, len(fired)-maxLatest):], zone), Skipped: make([]wire.SkippedInstants, len(skipped))}
+	for i, k := range skipped {
+		shown.Skipped[i] = wire.SkippedInstants{From: showTime(k.From), Until: showTime(k.Until), Why: k.Why}
+	}
+	return shown, nil
+}
+
+// showInstants returns instants with their local times in a zone.
+func showInstants(instants []task.Millis, zone *time.Location) []wire.Instant {
+	shown := make([]wire.Instant, len(instants))
+	for i, at := range instants {
+		shown[i] = wire.Instant{At: showTime(at), Local: at.Time().In(zone).Format(time.RFC3339Nano)}
+	}
+	return shown
+}
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
