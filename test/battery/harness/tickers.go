@@ -24,8 +24,8 @@ type Tickers struct {
 func (st *Environment) StartTickers(ctx context.Context, pairs int) (k Tickers) {
 	k.start = timing.DueIn(3 * time.Second).Truncate(time.Second)
 	in := wire.ScheduleInput{
-		Start: wire.FormatTime(k.start), Misfire: "fire_all", CatchupLimit: 10_000,
-		Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: st.Receiver.URL()}},
+		ScheduleRule: wire.ScheduleRule{Start: wire.FormatTime(k.start), Misfire: "fire_all", CatchupLimit: 10_000},
+		Task:         wire.ScheduledTask{HTTP: wire.HTTPInput{URL: st.Receiver.URL()}},
 	}
 	every, cron := in, in
 	every.Every, cron.Cron = "1s", "* * * * * *"

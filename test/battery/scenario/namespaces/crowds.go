@@ -47,7 +47,7 @@ func (a *attacker) crowd(ctx context.Context, edit func(i int, in *wire.TaskInpu
 func rivalSchedules(ctx context.Context, a *attacker) error {
 	return a.muster(a.order.Schedules, func(i int, due time.Time) error {
 		return a.writer().PutSchedule(ctx, fmt.Sprintf("rival-%d", i), wire.ScheduleInput{
-			Every: "24h", Start: wire.FormatTime(due), Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/"}},
+			ScheduleRule: wire.ScheduleRule{Every: "24h", Start: wire.FormatTime(due)}, Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/"}},
 		})
 	}, 1)
 }

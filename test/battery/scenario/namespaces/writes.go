@@ -18,8 +18,8 @@ func largeOccurrences(ctx context.Context, a *attacker) error {
 	body := harness.RandomString(0, 1<<20)
 	for i := range 9 {
 		err := a.writer().PutSchedule(ctx, fmt.Sprintf("large-%d", i), wire.ScheduleInput{
-			Every: "1s", Misfire: "fire_all",
-			Task: wire.ScheduledTask{Timeout: "1h", HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/", Body: body}},
+			ScheduleRule: wire.ScheduleRule{Every: "1s", Misfire: "fire_all"},
+			Task:         wire.ScheduledTask{Timeout: "1h", HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/", Body: body}},
 		})
 		if err != nil {
 			return err

@@ -62,7 +62,7 @@ func makeCrowd(ctx context.Context, st *harness.Environment, all verify.Numbered
 	began := time.Now()
 	harness.Check(timing.InParallel(all.Count, 64, func(i int) error {
 		return st.Client.PutSchedule(ctx, all.Name(i), wire.ScheduleInput{
-			Every: "1h", Start: wire.FormatTime(all.Due(i)), Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: callback}},
+			ScheduleRule: wire.ScheduleRule{Every: "1h", Start: wire.FormatTime(all.Due(i))}, Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: callback}},
 		})
 	}))
 	took := time.Since(began).Seconds()
