@@ -257,13 +257,17 @@ var layers = []layer{
 		why: "findings are a pure function of an examination and the settings: the store examines the servers",
 	},
 	{
+		path: "internal/activity", may: []string{"internal/task"},
+		why: "attempts are counted and kept here, with the time as an argument: who reads them is not known",
+	},
+	{
 		path: "internal/node",
 		may: []string{
 			"internal/store/redisstore",
 			"internal/store/pebblestore",
 			"internal/store/memstore",
 			"internal/settings",
-			"internal/api", "internal/buildinfo", "internal/dispatch", "internal/redischeck", "internal/store", "internal/task", "internal/telemetry", "internal/trustedclock",
+			"internal/activity", "internal/api", "internal/buildinfo", "internal/dispatch", "internal/redischeck", "internal/store", "internal/task", "internal/telemetry", "internal/trustedclock",
 			"internal/maintenance", "internal/sparselog", "internal/webhook", "internal/wire",
 		},
 		why: "a node is wired here: flags, listeners and certificates belong to the server in front of it",

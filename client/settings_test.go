@@ -18,6 +18,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -272,6 +273,24 @@ func again[T any](t *testing.T, v *T) {
 	}
 }
 
+func TestActivityIsRead(t *testing.T) {
+	c := serve(t, func(cfg *api.Config) {
+		cfg.History = func(string, task.Millis) wire.History {
+			return wire.History{Step: "10s", LateBoundsMS: []int64{1}, Steps: []wire.HistoryStep{{At: "2030-01-01T00:00:00.000Z", Late: []uint32{3, 4}}}}
+		}
+		cfg.Attempts = func(f api.AttemptFilter) wire.AttemptList {
+			return wire.AttemptList{Attempts: []wire.EndedAttempt{{At: "2030-01-01T00:00:00.000Z", Queue: f.Queue, Outcome: f.Outcomes[0], Number: f.Limit, LateMS: 1.5}}}
+		}
+	}).client()
+	if h := must[*client.History](t)(c.Admin.History(t.Context(), time.Minute)); h.Step != 10*time.Second || h.LateBounds[0] != time.Millisecond || h.Steps[0].Late[1] != 4 {
+		t.Errorf("%+v", h)
+	}
+	list := must[*client.AttemptList](t)(c.Admin.Attempts(t.Context(), client.AttemptQuery{Queue: "q", Outcomes: []string{"refused"}, Limit: 3}))
+	if a := list.Attempts[0]; a.Queue != "q" || a.Outcome != "refused" || a.Number != 3 || a.Late != 1500*time.Microsecond {
+		t.Errorf("%+v", list)
+	}
+}
+
 func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
 	spec := hour("a")
@@ -292,6 +311,11 @@ func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 		Words: "w", Days: []int{1}, Instants: []client.Instant{{At: at, Local: at}}, ClockChanges: []client.ClockChange{{At: at, Local: at.Truncate(time.Second), Repeats: true, Words: "c"}},
 		Absence: &client.Absence{Fired: 1, Latest: []client.Instant{{At: at, Local: at}}, Skipped: []client.SkippedInstants{{From: at, Until: at, Why: "misfire"}}},
 	})
+	again(t, &client.History{
+		Node: "a", Step: 10 * time.Second, Since: at, LateBounds: []time.Duration{time.Millisecond},
+		Steps: []client.HistoryStep{{At: at, Late: []uint32{1, 2}, Delivered: 1, Failed: 2, Deferred: 3, Refused: 4, Interrupted: 5, LostLeases: 6, Dead: 7, Overdue: 8}},
+	})
+	again(t, &client.AttemptList{Node: "a", Missed: 1, Attempts: []client.EndedAttempt{{At: at, Namespace: "n", Queue: "q", Task: "t", Number: 1, Destination: "d:1", Outcome: "failed", Status: 500, Error: "e", Late: time.Millisecond, Latency: time.Second, Dead: true, Reason: "gone"}}})
 	again(t, &client.Identity{Namespace: "n", Scope: client.ScopeRead, Token: &client.Token{ID: "1", CreatedAt: at}, Secured: true, Node: "a", Version: "v", Store: "shared", Durability: "strict", Now: at})
 	again(t, &client.AuditEntry{At: at, By: "upkeep", Action: "queue.purge", Version: 7})
 }

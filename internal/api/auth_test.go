@@ -103,7 +103,9 @@ var access = map[string]string{
 	"POST /v1/cluster/nodes/{node}/drain":   "admin operator",
 	"DELETE /v1/cluster/nodes/{node}/drain": "admin operator",
 
-	"GET /v1/whoami": "read",
+	"GET /v1/whoami":   "read",
+	"GET /v1/history":  "read",
+	"GET /v1/attempts": "read",
 
 	"GET /v1/backup": "admin operator",
 	"GET /v1/egress": "read operator",

@@ -40,10 +40,7 @@ func (s *Server) live(w http.ResponseWriter, r *request) error {
 	if s.cfg.Live == nil {
 		return unsupported("this server has no live data")
 	}
-	v := view{r.namespace, r.operator}
-	if r.all {
-		v.namespace = ""
-	}
+	v := view{r.oneOrAll(), r.operator}
 	body, err := s.samples.read(r, v, s.cfg.Live)
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ var (
 
 var (
 	filterParams = []param{
-		{name: "queue", about: "Only tasks of this queue."},
+		queueParam,
 		{name: "state", about: "Only tasks in one of these states; scheduled includes held tasks.", enum: states, repeated: true},
 		labelParam,
 		{name: "reason", about: "Only tasks that are dead, expired or cancelled for this reason.", enum: reasons},
@@ -56,6 +56,7 @@ var (
 		{name: "due_after", about: "Only tasks with a due_at after this time.", format: "date-time"},
 	}
 	labelParam     = param{name: "label", about: "Only tasks or schedules with all of these labels, each as key=value.", repeated: true}
+	queueParam     = param{name: "queue", about: "Only tasks of this queue."}
 	prefixParam    = param{name: "prefix", about: "Only tasks whose names begin with this."}
 	allParam       = param{name: "all", about: "true: change all tasks, without a filter.", format: "boolean"}
 	expectParam    = param{name: "expect", about: "Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number.", format: "integer", low: 0, high: wire.MaxExpect}

@@ -104,7 +104,7 @@ const (
 )
 
 func routes() []route {
-	return slices.Concat(createRoutes(), taskRoutes(), filterRoutes(), scheduleRoutes(), queueRoutes(), accessRoutes(), namespaceRoutes(), clusterRoutes(), serverRoutes(), publicRoutes())
+	return slices.Concat(createRoutes(), taskRoutes(), filterRoutes(), scheduleRoutes(), queueRoutes(), accessRoutes(), namespaceRoutes(), activityRoutes(), clusterRoutes(), serverRoutes(), publicRoutes())
 }
 
 func createRoutes() []route {

@@ -87,6 +87,12 @@ type Config struct {
 	// Live returns the activity of the server in all namespaces. Default: the
 	// route replies 501.
 	Live func() wire.Live
+	// History returns the figures of a namespace from a time on. The empty
+	// namespace means all of them. Default: the route replies 501.
+	History func(namespace string, from task.Millis) wire.History
+	// Attempts returns recent attempts, the latest first. Default: the route
+	// replies 501.
+	Attempts func(AttemptFilter) wire.AttemptList
 	// Egress reports whether tasks may call a URL. It returns an empty Host if no
 	// task may have the URL. It may wait for a resolver. Default: the route
 	// replies 501.

@@ -10,10 +10,10 @@ import (
 func (s *Server) whoami(w http.ResponseWriter, r *request) error {
 	me := wire.Identity{
 		Namespace: r.namespace, Scope: settings.ScopeAdmin.String(), Operator: r.operator, Secured: r.settings.Secured(),
-		Version: s.cfg.Version, Store: "embedded", Durability: s.store.Durability(), Now: showTime(s.now()),
+		Version: s.cfg.Version, Store: "embedded", Node: s.nodeName(), Durability: s.store.Durability(), Now: showTime(s.now()),
 	}
 	if s.nodes != nil {
-		me.Store, me.Node = "shared", s.nodes.Standing().Node
+		me.Store = "shared"
 	}
 	if r.token != nil {
 		token := showToken(r.token, s.now())

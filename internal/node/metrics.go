@@ -14,6 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 )
 
@@ -40,6 +41,7 @@ func (n *Node) metricsHandler() http.Handler {
 func (n *Node) settled(e dispatch.Event) {
 	n.refusals.note(e, time.Now())
 	n.deaths.note(e.After)
+	n.activity.Note(task.FloorMillis(n.clock()), e.Claimed, &e.Outcome, e.After)
 	n.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
 }
 

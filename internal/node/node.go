@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/dispatch"
@@ -72,6 +73,7 @@ type Node struct {
 	own         *OwnAddresses
 	refusals    refusals
 	deaths      deaths
+	activity    *activity.Recorder
 	sender      *webhook.Sender
 	API         *api.Server
 	dispatch    *dispatch.Dispatcher
@@ -184,6 +186,7 @@ func (n *Node) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		MaxIdle:       cfg.MaxIdle,
 		Trace:         n.tracer.Attempt,
 	})
+	n.activity = activity.New(task.FloorMillis(n.clock()))
 	n.API = api.New(api.Config{
 		BodyLimit:     cfg.BodyLimit,
 		AllowedHosts:  cfg.Hosts,
@@ -195,6 +198,8 @@ func (n *Node) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		Backup:        n.backup(),
 		Examine:       n.examiner(),
 		Live:          n.live,
+		History:       n.history,
+		Attempts:      n.attempts,
 		Egress:        n.egress,
 		Version:       buildinfo.Version(),
 		Now:           n.requestClock,
@@ -257,12 +262,13 @@ func unlessZero[T int | time.Duration](v T) T {
 // Deliver runs the dispatcher until ctx ends, and returns its error.
 func (n *Node) Deliver(ctx context.Context) error { return n.dispatch.Run(ctx) }
 
-// Maintain does the background work until ctx ends: the maintenance, and the
-// list of own addresses.
+// Maintain does the background work until ctx ends: the maintenance, the list
+// of own addresses, and the history of overdue tasks.
 func (n *Node) Maintain(ctx context.Context) {
 	var working sync.WaitGroup
 	working.Go(func() { n.maintenance.Run(ctx) })
 	working.Go(func() { n.own.run(ctx) })
+	working.Go(func() { n.watchOverdue(ctx) })
 	working.Wait()
 }
 

@@ -181,3 +181,44 @@ func TestAllPartsGoByOneClock(t *testing.T) {
 		t.Errorf("the time of the live data is %v, %v", at, err)
 	}
 }
+
+func TestAnAttemptAppearsInTheHistoryAndInTheRecentAttempts(t *testing.T) {
+	hook := servertest.NewReceiver(t)
+	hook.Release()
+	n := runNode(t, nil)
+	n.put(t, "good", `{"delay": "0s", "http": {"url": "`+hook.URL+`"}}`)
+	n.put(t, "bad", `{"delay": "0s", "queue": "mail", "retry": {"max_attempts": 1}, "http": {"url": "http://127.0.0.1:1/"}}`)
+	get := func(path string, into any) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		n.Node.API.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/"+path, nil))
+		if err := json.Unmarshal(w.Body.Bytes(), into); err != nil || w.Code != 200 {
+			t.Fatal(w.Body, err)
+		}
+	}
+	var all wire.AttemptList
+	servertest.Eventually(t, "both attempts are recorded", func() bool {
+		get("attempts", &all)
+		return len(all.Attempts) == 2
+	})
+	var bad wire.AttemptList
+	get("attempts?outcome=failed&queue=mail", &bad)
+	if len(bad.Attempts) != 1 {
+		t.Fatalf("%+v", bad)
+	}
+	if a := bad.Attempts[0]; a.Task != "bad" || a.Number != 1 || a.Destination != "127.0.0.1:1" || a.Status != 0 || a.Error == "" || !a.Dead || a.Reason != task.ReasonAttempts || a.Namespace != task.DefaultNamespace {
+		t.Errorf("%+v", a)
+	}
+	var history wire.History
+	get("history?for=10m", &history)
+	delivered, failed, dead, late := uint32(0), uint32(0), uint32(0), uint32(0)
+	for _, s := range history.Steps {
+		delivered, failed, dead = delivered+s.Delivered, failed+s.Failed, dead+s.Dead
+		for _, count := range s.Late {
+			late += count
+		}
+	}
+	if delivered != 1 || failed != 1 || dead != 1 || late != 2 || history.Step != "10s" || len(history.LateBoundsMS)+1 != len(history.Steps[0].Late) {
+		t.Errorf("%+v", history)
+	}
+}

@@ -1,0 +1,147 @@
+package activity
+
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// The history has one Figures for each Step of the last Steps·Step.
+const (
+	Step  = 10 * time.Second
+	Steps = 360
+)
+
+// maxPast bounds the figures of single namespaces: 28 namespaces with attempts
+// in each step have a history of an hour.
+const maxPast = 10_000
+
+// LateBounds are the upper bounds of the buckets of lateness, in milliseconds.
+// The last bucket has no bound.
+var LateBounds = [...]int64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 60_000}
+
+// Figures count the attempts that ended in a step.
+type Figures struct {
+	At          task.Millis // the beginning of the step
+	Late        [len(LateBounds) + 1]uint32
+	Delivered   uint32
+	Failed      uint32
+	Deferred    uint32 // the receiver asked for a later attempt
+	Refused     uint32 // 410, Foliot-No-Retry, or denied by the egress guard
+	Interrupted uint32 // stopped with the server
+	LostLeases  uint32 // the lease was lost, so the task is sent again
+	Dead        uint32 // tasks that died
+	Overdue     uint32 // the largest number of due tasks that waited
+}
+
+// add counts one attempt.
+func (f *Figures) add(o *task.Outcome, after *task.Task) {
+	f.Late[lateBucket(o.Late)]++
+	switch {
+	case after == nil:
+		f.LostLeases++
+		return
+	case after.State == task.Dead:
+		f.Dead++
+	}
+	switch o.Verdict {
+	case task.Success:
+		f.Delivered++
+	case task.Deferral:
+		f.Deferred++
+	case task.Refusal:
+		f.Refused++
+	case task.Interrupted:
+		f.Interrupted++
+	default:
+		f.Failed++
+	}
+}
+
+func lateBucket(d time.Duration) int {
+	for i, bound := range LateBounds {
+		if d <= time.Duration(bound)*time.Millisecond {
+			return i
+		}
+	}
+	return len(LateBounds)
+}
+
+// history has the figures of the present step and of past ones, for all
+// namespaces together and for each of them.
+type history struct {
+	began   task.Millis // the first step
+	present task.Millis
+	all     [Steps]Figures // by the number of the step, modulo Steps
+	now     map[string]*Figures
+	past    []namespaceFigures // the oldest first
+}
+
+type namespaceFigures struct {
+	namespace string
+	Figures
+}
+
+func stepOf(at task.Millis) task.Millis { return at - at%task.Millis(Step/time.Millisecond) }
+
+func (h *history) slot(at task.Millis) *Figures {
+	return &h.all[int64(at)/Step.Milliseconds()%Steps]
+}
+
+// step moves the history to the step of a time. A clock that was set back stays
+// in the present step.
+func (h *history) step(at task.Millis) {
+	at = stepOf(at)
+	if at <= h.present {
+		return
+	}
+	for namespace, f := range h.now {
+		h.past = append(h.past, namespaceFigures{namespace, *f})
+	}
+	clear(h.now)
+	h.present = at
+	*h.slot(at) = Figures{At: at}
+	oldest := at - task.Millis((Steps-1)*Step/time.Millisecond)
+	drop := max(0, len(h.past)-maxPast)
+	for drop < len(h.past) && h.past[drop].At < oldest {
+		drop++
+	}
+	h.past = append(h.past[:0], h.past[drop:]...)
+}
+
+// of returns the present figures of a namespace.
+func (h *history) of(namespace string) *Figures {
+	f := h.now[namespace]
+	if f == nil {
+		f = &Figures{At: h.present}
+		h.now[namespace] = f
+	}
+	return f
+}
+
+// figures returns the figures of a namespace from a time on, the earliest
+// first, and the time from which they are complete. The empty namespace means
+// all of them. A step without attempts and overdue tasks is missing.
+func (h *history) figures(namespace string, from task.Millis) (list []Figures, since task.Millis) {
+	since = max(h.began, h.present-task.Millis((Steps-1)*Step/time.Millisecond))
+	if namespace == "" {
+		for at := max(stepOf(from), since); at <= h.present; at += task.Millis(Step / time.Millisecond) {
+			if f := *h.slot(at); f.At == at && f != (Figures{At: at}) {
+				list = append(list, f)
+			}
+		}
+		return list, since
+	}
+	if len(h.past) >= maxPast {
+		since = max(since, h.past[0].At+1) // figures of this step may be missing
+	}
+	for i := range h.past {
+		if p := &h.past[i]; p.namespace == namespace && p.At >= stepOf(from) {
+			list = append(list, p.Figures)
+		}
+	}
+	if f := h.now[namespace]; f != nil {
+		list = append(list, *f)
+	}
+	return list, since
+}

@@ -1,0 +1,129 @@
+package activity
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Recorder collects attempts. All methods can be called by many goroutines.
+type Recorder struct {
+	mu      sync.Mutex
+	history history
+	good    ring // attempts that delivered their task
+	bad     ring // all others
+}
+
+// New returns a Recorder that begins now.
+func New(now task.Millis) *Recorder {
+	r := &Recorder{history: history{began: stepOf(now), now: map[string]*Figures{}}}
+	r.history.step(now)
+	return r
+}
+
+// Attempt is one attempt that has ended.
+type Attempt struct {
+	EndedAt                task.Millis
+	Namespace, Queue, Name string
+	Destination            string
+	Number                 int
+	Outcome                string // one of Outcomes
+	Status                 int    // zero means that no reply came
+	Error, Detail          string // Detail is for operators only
+	Late, Latency          time.Duration
+	Died                   bool   // the task is dead now
+	Reason                 string // of its death
+}
+
+// The outcomes of attempts.
+const (
+	Delivered   = "delivered"
+	Failed      = "failed"
+	Deferred    = "deferred"
+	Refused     = "refused"
+	Interrupted = "interrupted"
+	LostLease   = "lost_lease"
+)
+
+// Outcomes are all outcomes.
+var Outcomes = []string{Delivered, Failed, Deferred, Refused, Interrupted, LostLease}
+
+// Note records an attempt of the task claimed. after is the task after the
+// attempt, or nil if the lease was lost. An attempt that sent nothing is
+// ignored. It costs about 100 ns, and about 1 µs if the attempt is kept.
+func (r *Recorder) Note(now task.Millis, claimed *task.Task, o *task.Outcome, after *task.Task) {
+	if o.Verdict == task.Unsent {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.history.step(now)
+	r.history.slot(r.history.present).add(o, after)
+	r.history.of(claimed.Namespace).add(o, after)
+	list := &r.bad
+	if o.Verdict == task.Success && after != nil {
+		list = &r.good
+	}
+	if place := list.place(now); place != nil {
+		*place = attemptOf(now, claimed, o, after)
+	}
+}
+
+// Overdue records the number of due tasks that wait, by namespace.
+func (r *Recorder) Overdue(now task.Millis, waiting map[string]int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.history.step(now)
+	total := 0
+	for namespace, n := range waiting {
+		total += n
+		if n > 0 {
+			f := r.history.of(namespace)
+			f.Overdue = max(f.Overdue, uint32(n))
+		}
+	}
+	f := r.history.slot(r.history.present)
+	f.Overdue = max(f.Overdue, uint32(total))
+}
+
+// History returns the figures of a namespace from a time on, the earliest
+// first. The empty namespace means all of them. Steps with nothing to count are
+// missing. since is the time from which the figures are complete.
+func (r *Recorder) History(now task.Millis, namespace string, from task.Millis) (list []Figures, since task.Millis) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.history.step(now)
+	return r.history.figures(namespace, from)
+}
+
+// attemptOf returns the record of an attempt. Its texts are copies, because a
+// text of a task can hold the memory of the whole task.
+func attemptOf(now task.Millis, claimed *task.Task, o *task.Outcome, after *task.Task) Attempt {
+	a := Attempt{
+		EndedAt: now, Namespace: strings.Clone(claimed.Namespace), Queue: strings.Clone(claimed.Queue), Name: strings.Clone(claimed.Name),
+		Destination: strings.Clone(claimed.Request.Destination), Number: claimed.Attempts, Outcome: outcomeOf(o.Verdict, after),
+		Status: o.Status, Error: strings.Clone(o.Error), Detail: strings.Clone(o.Detail), Late: o.Late, Latency: o.Latency,
+	}
+	if after != nil && after.State == task.Dead {
+		a.Died, a.Reason = true, strings.Clone(after.Reason)
+	}
+	return a
+}
+
+func outcomeOf(v task.Verdict, after *task.Task) string {
+	switch {
+	case after == nil:
+		return LostLease
+	case v == task.Success:
+		return Delivered
+	case v == task.Deferral:
+		return Deferred
+	case v == task.Refusal:
+		return Refused
+	case v == task.Interrupted:
+		return Interrupted
+	}
+	return Failed
+}

@@ -1,0 +1,58 @@
+package api_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func TestANamespaceSeesItsOwnAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var filter api.AttemptFilter
+		var namespace string
+		var span time.Duration
+		s := serve(t, func(c *api.Config) {
+			c.Attempts = func(f api.AttemptFilter) wire.AttemptList { filter = f; return wire.AttemptList{Missed: 7} }
+			c.History = func(n string, from task.Millis) wire.History {
+				namespace, span = n, time.Since(from.Time())
+				return wire.History{}
+			}
+		})
+		s.namespace("acme")
+		operator, own := s.token("*", settings.ScopeRead), s.token("acme", settings.ScopeRead)
+		for _, c := range []struct {
+			headers   []string
+			namespace string
+			operator  bool
+			missed    uint64
+		}{
+			{[]string{own}, "acme", false, 0}, {[]string{operator}, "", true, 7}, {[]string{operator, "Foliot-Namespace: acme"}, "acme", true, 7},
+		} {
+			var list wire.AttemptList
+			s.do("GET", "/v1/attempts?queue=mail&outcome=failed&outcome=refused&limit=5", "", c.headers...).want(200, &list)
+			if filter.Namespace != c.namespace || filter.Operator != c.operator || filter.Queue != "mail" || filter.Limit != 5 || !slices.Equal(filter.Outcomes, []string{"failed", "refused"}) || list.Missed != c.missed {
+				t.Errorf("%v: %+v, missed %d", c.headers, filter, list.Missed)
+			}
+			if s.do("GET", "/v1/history?for=5m", "", c.headers...).want(200, nil); namespace != c.namespace || span != 5*time.Minute {
+				t.Errorf("%v: the history of %q for %v", c.headers, namespace, span)
+			}
+		}
+		if s.do("GET", "/v1/history", "", own).want(200, nil); span != time.Hour {
+			t.Errorf("the history is for %v", span)
+		}
+		for query, code := range map[string]string{"history?for=2h": "out_of_range", "history?for=0s": "out_of_range", "history?for=x": "bad_duration", "attempts?outcome=good": "bad_parameter", "attempts?queue=@": "bad_name", "attempts?limit=1001": "bad_parameter"} {
+			if r := s.do("GET", "/v1/"+query, "", own); r.status != 400 {
+				t.Errorf("%s: %d, want %s", query, r.status, code)
+			}
+		}
+	})
+	for _, path := range []string{"/v1/history", "/v1/attempts"} {
+		serve(t).do("GET", path, "").problem(501, "unsupported", "")
+	}
+}

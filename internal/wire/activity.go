@@ -1,0 +1,49 @@
+package wire
+
+// History has the figures of a server for each step of the last hour. A
+// namespace's own token sees its own attempts.
+type History struct {
+	Node         string        `json:"node,omitempty" doc:"The server that replies, if others share its store. They have histories of their own."`
+	Step         string        `json:"step" example:"10s"`
+	Since        string        `json:"since" format:"date-time" doc:"The figures are complete from this time on: the server started, or an hour has passed."`
+	LateBoundsMS []int64       `json:"late_bounds_ms" nullable:"false" doc:"The upper bounds of the buckets of late. The last bucket has no bound."`
+	Steps        []HistoryStep `json:"steps" nullable:"false" doc:"The earliest first. A step without attempts and overdue tasks is missing."`
+}
+
+// HistoryStep has the figures of one step.
+type HistoryStep struct {
+	At          string   `json:"at" format:"date-time" doc:"The beginning of the step."`
+	Late        []uint32 `json:"late" nullable:"false" doc:"The number of attempts by lateness."`
+	Delivered   uint32   `json:"delivered,omitempty"`
+	Failed      uint32   `json:"failed,omitempty"`
+	Deferred    uint32   `json:"deferred,omitempty" doc:"The receiver asked for a later attempt."`
+	Refused     uint32   `json:"refused,omitempty" doc:"410, Foliot-No-Retry, or denied by the egress policy."`
+	Interrupted uint32   `json:"interrupted,omitempty" doc:"Ended because the server stopped."`
+	LostLeases  uint32   `json:"lost_leases,omitempty" doc:"The server lost the task during the attempt, so the task is sent again."`
+	Dead        uint32   `json:"dead,omitempty" doc:"Tasks that died."`
+	Overdue     uint32   `json:"overdue,omitempty" doc:"The largest number of due tasks that waited."`
+}
+
+// AttemptList has recent attempts of a server, the latest first.
+type AttemptList struct {
+	Node     string         `json:"node,omitempty" doc:"The server that replies, if others share its store. They have attempts of their own."`
+	Attempts []EndedAttempt `json:"attempts" nullable:"false"`
+	Missed   uint64         `json:"missed,omitempty" doc:"For an operator: the number of attempts that were not kept since the start. The server keeps at most 100 in a second of those that delivered a task, and of the others."`
+}
+
+// EndedAttempt is an attempt that has ended.
+type EndedAttempt struct {
+	At          string  `json:"at" format:"date-time" doc:"The end of the attempt."`
+	Namespace   string  `json:"namespace"`
+	Queue       string  `json:"queue"`
+	Task        string  `json:"task" doc:"The name of the task."`
+	Number      int     `json:"number"`
+	Destination string  `json:"destination" doc:"host:port"`
+	Outcome     string  `json:"outcome" enum:"delivered,failed,deferred,refused,interrupted,lost_lease" doc:"lost_lease: the server lost the task during the attempt, so the task is sent again."`
+	Status      int     `json:"status" doc:"The status of the reply; 0: no reply."`
+	Error       string  `json:"error,omitempty"`
+	LateMS      float64 `json:"late_ms"`
+	LatencyMS   float64 `json:"latency_ms"`
+	Dead        bool    `json:"dead,omitempty" doc:"true: the task died."`
+	Reason      string  `json:"reason,omitempty" doc:"The reason of its death: a stable code."`
+}
