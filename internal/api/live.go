@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -41,7 +42,14 @@ func (s *Server) live(w http.ResponseWriter, r *request) error {
 		return unsupported("this server has no live data")
 	}
 	v := view{r.oneOrAll(), r.operator}
-	body, err := s.samples.read(r, v, s.cfg.Live)
+	if accepts(r.Request, eventStreamType) {
+		return s.streamLive(w, r, v)
+	}
+	sample, err := s.samples.take(r, s.cfg.Live)
+	if err != nil {
+		return err
+	}
+	body, err := s.samples.render(r, sample, v)
 	if err != nil {
 		return err
 	}
@@ -49,33 +57,37 @@ func (s *Server) live(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", jsonType)
-	// The sample is older than the reply. A client that compares clocks needs the
-	// time of the reply.
-	_, _ = fmt.Fprintf(w, `{"now":%q,`, showTime(s.now()))
-	_, _ = w.Write(body[len("{"):]) // no reply is possible if the client is gone
+	s.writeLive(w, body)
 	return nil
 }
 
-// read returns the JSON of a view. While one request takes a sample, other
-// requests get the last sample, unless it is too old.
-func (s *samples) read(r *request, v view, take func() wire.Live) ([]byte, error) {
+// writeLive writes the JSON of a view with the time of the reply: a client that
+// compares clocks needs that time, and the sample is older.
+func (s *Server) writeLive(w io.Writer, body []byte) {
+	_, _ = fmt.Fprintf(w, `{"now":%q,`, showTime(s.now()))
+	_, _ = w.Write(body[len("{"):]) // no reply is possible if the client is gone
+}
+
+// take returns the present sample. While one request takes a sample, other
+// requests get the last one, unless it is too old.
+func (s *samples) take(r *request, live func() wire.Live) (*liveSample, error) {
 	const stale = 3 * liveFor
 	now, last := time.Now(), s.last.Load()
 	if last != nil && now.Sub(last.at) < liveFor {
-		return s.render(r, last, v)
+		return last, nil
 	}
 	if !s.taking.TryLock() {
 		if last != nil && now.Sub(last.at) < stale {
-			return s.render(r, last, v)
+			return last, nil
 		}
 		outside(r.Context(), s.taking.Lock)
 	}
+	defer s.taking.Unlock()
 	if last = s.last.Load(); last == nil || time.Since(last.at) >= liveFor {
-		outside(r.Context(), func() { last = &liveSample{at: time.Now(), live: take()} })
+		outside(r.Context(), func() { last = &liveSample{at: time.Now(), live: live()} })
 		s.last.Store(last)
 	}
-	s.taking.Unlock()
-	return s.render(r, last, v)
+	return last, r.Context().Err()
 }
 
 // render returns the JSON of a view of a sample. It encodes each view once. The

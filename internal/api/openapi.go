@@ -208,6 +208,9 @@ func (d describer) response(r reply) *huma.Response {
 			response.Content[media].Schema = d.schema(r.body)
 		}
 	}
+	if r.events {
+		response.Content[eventStreamType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	}
 	if r.tagged {
 		response.Headers["ETag"] = textHeader("The version of the record, for If-Match.")
 	}

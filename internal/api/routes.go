@@ -54,6 +54,7 @@ type reply struct {
 	about  string
 	body   any    // a value of its type; nil means none
 	media  string // default: application/json
+	events bool   // can also be a stream of events
 	tagged bool   // has an ETag
 	placed bool   // has a Location
 }

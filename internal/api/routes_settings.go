@@ -172,8 +172,10 @@ func serverRoutes() []route {
 		{
 			method: "GET", path: wire.Version + "/live", serve: (*Server).live, scope: settings.ScopeRead, extra: true, tag: "server",
 			id: "live", summary: "Show the current activity of the server",
-			about:   "Active queues and destinations, and for an operator the lateness of attempts. A namespace's own token sees only its own queues and destinations.",
-			replies: []reply{{status: 200, about: "The activity at this moment.", body: wire.Live{}}},
+			about: "Active queues and destinations, and for an operator the lateness of attempts. A namespace's own token sees only its own queues and destinations. " +
+				"With accept: text/event-stream, the reply is a stream with an event each second, whose data is the same JSON. It ends when the server stops. " +
+				"If the token is revoked, the last event is problem, with the problem as data.",
+			replies: []reply{{status: 200, about: "The activity at this moment.", body: wire.Live{}, events: true}},
 		},
 		{
 			method: "GET", path: wire.Version + "/egress", serve: (*Server).egress, scope: settings.ScopeRead, operator: true, costly: true, extra: true, tag: "server",

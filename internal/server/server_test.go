@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -105,6 +106,26 @@ func TestALongPollMayLastLongerThanOtherReplies(t *testing.T) {
 		t.Error(reply.Status)
 	}
 	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestAStreamLastsLongerThanOtherReplies(t *testing.T) {
+	n := runNode(t, func(n *Server) { n.http.HTTP.WriteTimeout = 50 * time.Millisecond })
+	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+n.listener.Addr().String()+"/v1/live", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "application/json;q=0.1, text/event-stream")
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	lines := bufio.NewScanner(reply.Body)
+	for range 2 { // the second event comes a second later
+		if !lines.Scan() || !strings.HasPrefix(lines.Text(), `data: {"now":`) || !lines.Scan() || lines.Text() != "" {
+			t.Fatalf("%q, %v", lines.Text(), lines.Err())
+		}
+	}
 }
 
 func TestNoRequestPassesTheHostCheck(t *testing.T) {

@@ -1,0 +1,122 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// eventStreamType is the media type of server-sent events (HTML Living
+// Standard, section 9.2).
+const eventStreamType = "text/event-stream"
+
+// accepts reports whether the Accept header of r names a media type.
+func accepts(r *http.Request, media string) bool {
+	for _, value := range r.Header["Accept"] {
+		for part := range strings.SplitSeq(value, ",") {
+			if name, _, _ := strings.Cut(part, ";"); strings.EqualFold(strings.TrimSpace(name), media) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sampleWait is the time until a viewer looks again for a sample that another
+// request takes.
+const sampleWait = 50 * time.Millisecond
+
+// streamLive sends each sample as an event, until the client leaves, the server
+// stops or the caller is no longer authorized. In the last case the last event
+// is the problem.
+func (s *Server) streamLive(w http.ResponseWriter, r *request, v view) error {
+	if !s.polls.take(r.namespace, 1) {
+		return refuse("unavailable", "", "too many requests of this namespace wait or watch: retry later")
+	}
+	defer s.polls.give(r.namespace, 1)
+	r.out.endless()
+	var last *liveSample
+	for begun := false; ; begun = true {
+		sample, err := s.samples.take(r, s.cfg.Live)
+		if err == nil {
+			err = s.revalidate(&r.caller)
+		}
+		if err == nil && sample != last {
+			r.settings = s.store.Settings() // a namespace may have been suspended
+			err = s.sendLive(w, r, sample, v, begun)
+		}
+		switch {
+		case r.Context().Err() != nil:
+			return nil // no reply is possible
+		case err != nil && begun:
+			s.sendEvent(w, r, "problem", problemOf(err))
+			return nil
+		case err != nil:
+			return err
+		}
+		last = sample
+		if !s.rest(r, max(time.Until(sample.at.Add(liveFor)), sampleWait)) {
+			return nil
+		}
+	}
+}
+
+// sendLive sends a sample as an event.
+func (s *Server) sendLive(w http.ResponseWriter, r *request, sample *liveSample, v view, begun bool) error {
+	body, err := s.samples.render(r, sample, v)
+	if err != nil {
+		return err
+	}
+	if err := r.out.hold(len(body)); err != nil {
+		return err
+	}
+	if !begun {
+		w.Header().Set("Content-Type", eventStreamType)
+		w.Header().Set("X-Accel-Buffering", "no") // a proxy must pass on each event at once
+	}
+	buf := s.buffer()
+	defer s.release(buf)
+	buf.WriteString("data: ")
+	s.writeLive(buf, body)
+	buf.WriteByte('\n') // the body ends with another
+	s.flushEvent(w, r, buf)
+	return nil
+}
+
+// sendEvent sends a value as an event with a name.
+func (s *Server) sendEvent(w http.ResponseWriter, r *request, name string, value any) {
+	buf := s.buffer()
+	defer s.release(buf)
+	fmt.Fprintf(buf, "event: %s\ndata: ", name)
+	if wire.Encode(buf, value) == nil {
+		buf.WriteString("\n\n")
+		s.flushEvent(w, r, buf)
+	}
+}
+
+// flushEvent sends the bytes of an event. It gives the memory of the reply back,
+// because the client has read the bytes, or the system keeps them.
+func (s *Server) flushEvent(w http.ResponseWriter, r *request, buf *bytes.Buffer) {
+	_, _ = w.Write(buf.Bytes()) // the context ends if the client is gone
+	outside(r.Context(), func() { _ = r.out.control.Flush() })
+	_ = r.out.hold(0)
+}
+
+// rest waits. It reports false if the stream must end.
+func (s *Server) rest(r *request, d time.Duration) bool {
+	wait := time.NewTimer(d)
+	defer wait.Stop()
+	r.out.pause()
+	defer r.out.resume()
+	select {
+	case <-wait.C:
+		return true
+	case <-s.stop:
+	case <-r.Context().Done():
+	}
+	return false
+}
