@@ -15,14 +15,15 @@ type Namespaces struct{ conn *conn }
 // NamespaceSettings are the quotas of a namespace. A zero field sets no limit.
 // To stop a namespace, set Suspended.
 type NamespaceSettings struct {
-	MaxPending  int64   // highest number of scheduled and running tasks; each schedule counts as one
-	MaxBytes    int64   // highest number of bytes of the stored records, with their bodies
-	CreateRate  float64 // tasks created per second, on each server
-	CreateBurst int     // tasks created at once after a pause. Default: CreateRate, at least one
-	ChangeRate  float64 // changes of existing tasks and schedules per second, on each server. Default: CreateRate
-	ReadRate    float64 // reads per second, on each server; 0: the server's default, 1000
-	EditRate    float64 // edits of queues, tokens and secrets per second, by the namespace's own tokens. Default: 2, and 50 at once
-	Suspended   bool    // no task is created, delivered or fired, and the namespace's own tokens can only read
+	MaxPending   int64   // highest number of scheduled and running tasks; each schedule counts as one
+	MaxBytes     int64   // highest number of bytes of the stored records, with their bodies
+	CreateRate   float64 // tasks created per second, on each server
+	CreateBurst  int     // tasks created at once after a pause. Default: CreateRate, at least one
+	ChangeRate   float64 // changes of existing tasks and schedules per second, on each server. Default: CreateRate
+	ReadRate     float64 // reads per second, on each server; 0: the server's default, 1000
+	EditRate     float64 // edits of queues, tokens and secrets per second, by the namespace's own tokens. Default: 2, and 50 at once
+	Suspended    bool    // no task is created, delivered or fired, and the namespace's own tokens can only read
+	HidePayloads bool    // tokens of scope read see no bodies and no headers of requests, and no replies
 }
 
 // Namespace is a namespace as the server returns it.

@@ -111,6 +111,7 @@ type Schedule struct {
 	WaitingAt   time.Time        // the instant that waits (BufferOne); zero: none
 	LastSkipped *SkippedInstants // the last instants that created no task; nil: none
 	Problem     string           // why it cannot fire now; empty: it can
+	Hidden      bool             // the namespace hides the body and the headers of Task from the token
 	BodySize    int
 	Version     uint64 // counts changes by clients
 	CreatedAt   time.Time

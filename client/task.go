@@ -130,6 +130,7 @@ type Task struct {
 	FinishedAt      time.Time // when it became finished or dead; zero: it is neither
 	CancelRequested bool      // cancelled while an attempt was under way: no retry follows
 	UnderWay        bool      // in the reply to Cancel, Put or Patch: an attempt is, or may be, under way or about to begin
+	Hidden          bool      // the namespace hides the body, the headers and the replies from the token (NamespaceSettings.HidePayloads)
 	Already         bool      // in the reply to Cancel: it was cancelled before
 	BodySize        int
 	Reclaims        int       // attempts that were lost with their process

@@ -143,7 +143,7 @@ func (s *service) claim(name string) (settle func(task.Verdict)) {
 	}
 	return func(v task.Verdict) {
 		s.Helper()
-		o := task.Outcome{Verdict: v, StartedAt: at, Status: 200, Reason: "gone"}
+		o := task.Outcome{Verdict: v, StartedAt: at, Status: 200, Reason: "gone", Reply: "hush, a reply"}
 		replies, err := s.store.Settle(s.Context(), task.FloorMillis(time.Now()), []task.Settlement{{Key: t.Key(), Token: token, Outcome: o}})
 		if err != nil || replies[0].Err != nil {
 			s.Fatal(err, replies)

@@ -190,6 +190,25 @@ func (c *caller) actor() settings.Actor {
 	return a
 }
 
+// blind reports whether the caller must not see bodies, headers and replies.
+func (c *caller) blind() bool {
+	if c.token == nil || c.token.Scope > settings.ScopeRead {
+		return false
+	}
+	n := c.settings.Namespace(c.namespace)
+	return n != nil && n.HidePayloads
+}
+
+// refuseBodies refuses a list with bodies if the caller must not see them. A list
+// without them could be taken for a copy of the tasks.
+func (r *request) refuseBodies(p task.Page) error {
+	if !p.Bodies || !r.blind() {
+		return nil
+	}
+	err := refuse("insufficient_scope", includeParam.name, "the namespace hides bodies from tokens of scope read: leave it out, or use a token of scope write")
+	return &factsError{err, func(p *wire.Problem) { p.Scope = settings.ScopeWrite.String() }}
+}
+
 // tokenID returns the id of the caller's token, or "" if the caller has none.
 func (c *caller) tokenID() string {
 	if c.token == nil {

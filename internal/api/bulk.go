@@ -20,6 +20,9 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	if err := r.refuseBodies(p); err != nil {
+		return err
+	}
 	listing, err := s.store.List(r.Context(), f.Filter, f.Narrow(p))
 	if err != nil {
 		return err

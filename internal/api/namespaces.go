@@ -138,6 +138,8 @@ func (r *reader) decodeNamespace(n *settings.NamespaceSettings) error {
 			n.EditRate, err = bound(r, r.Float, suspendIt)
 		case "suspended":
 			n.Suspended, err = r.Bool()
+		case "hide_payloads":
+			n.HidePayloads, err = r.Bool()
 		default:
 			err = noSuchField(key, namespaceFields)
 		}
@@ -165,7 +167,7 @@ func showNamespace(n *settings.NamespaceSettings, has holdings) wire.Namespace {
 	return wire.Namespace{
 		NamespaceInput: wire.NamespaceInput{
 			MaxPending: n.MaxPending, MaxBytes: n.MaxBytes, CreateRate: n.CreateRate, CreateBurst: n.CreateBurst,
-			ChangeRate: n.ChangeRate, ReadRate: n.ReadRate, EditRate: n.EditRate, Suspended: n.Suspended,
+			ChangeRate: n.ChangeRate, ReadRate: n.ReadRate, EditRate: n.EditRate, Suspended: n.Suspended, HidePayloads: n.HidePayloads,
 		},
 		Name: n.Name, Version: n.Version, CreatedAt: showOptional(n.CreatedAt), Counts: showCounts(has.Counts),
 		Schedules: has.schedules,

@@ -72,6 +72,13 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 	if hold := holdOf(r.settings, s.now(), t); hold != settings.NotHeld {
 		shown.State, shown.HeldBy = held, string(hold)
 	}
+	if r.blind() {
+		shown.HTTP.Headers, shown.Hidden = nil, true
+		for i := range shown.Attempts {
+			shown.Attempts[i].Reply = ""
+		}
+		return shown
+	}
 	showBody(&shown.HTTP, t.Request)
 	return shown
 }

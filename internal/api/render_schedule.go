@@ -17,13 +17,14 @@ func (s *Server) replySchedule(w http.ResponseWriter, r *request, status int, sh
 
 // replyScheduleChange is replyChange for a schedule.
 func (s *Server) replyScheduleChange(w http.ResponseWriter, r *request, status int, t *task.Task) {
-	shown := showSchedule(t.WithoutBody())
+	shown := r.showSchedule(t.WithoutBody())
 	shown.Durability = s.durability(r)
 	s.replySchedule(w, r, status, shown, t.ETag())
 }
 
-// showSchedule returns t as the API shows it, with its body if it is loaded.
-func showSchedule(t *task.Task) wire.Schedule {
+// showSchedule returns t as the caller may see it, with its body if it is
+// loaded.
+func (c *caller) showSchedule(t *task.Task) wire.Schedule {
 	r := t.Recur
 	shown := wire.Schedule{
 		ScheduleInput: wire.ScheduleInput{ScheduleRule: showRule(&r.Rule)},
@@ -33,6 +34,9 @@ func showSchedule(t *task.Task) wire.Schedule {
 	}
 	shown.Paused, shown.Runs = &r.Paused, &r.Runs
 	shown.Task = showScheduled(t)
+	if c.blind() {
+		shown.Task.HTTP.Headers, shown.Task.HTTP.Body, shown.Task.HTTP.BodyBase64, shown.Hidden = nil, nil, nil, true
+	}
 	if !r.Paused {
 		shown.NextAt = showOptional(r.Next)
 	}

@@ -20,6 +20,9 @@ func (s *Server) listSchedules(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	if err := r.refuseBodies(p); err != nil {
+		return err
+	}
 	p.After, p.Before = task.ScheduleKey(r.namespace, p.After).Name, task.FirstTaskName
 	listing, err := s.store.List(r.Context(), f, p)
 	if err != nil {
@@ -28,7 +31,7 @@ func (s *Server) listSchedules(w http.ResponseWriter, r *request) error {
 	return s.writeItems(w, "schedules", len(listing.Tasks), func(i int) any {
 		t := listing.Tasks[i]
 		listing.Tasks[i] = nil
-		return showSchedule(t)
+		return r.showSchedule(t)
 	}, cursor(strings.TrimPrefix(listing.Next, "@")))
 }
 
@@ -37,7 +40,7 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	s.replySchedule(w, r, http.StatusOK, showSchedule(t), t.ETag())
+	s.replySchedule(w, r, http.StatusOK, r.showSchedule(t), t.ETag())
 	return nil
 }
 

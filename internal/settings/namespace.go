@@ -36,6 +36,9 @@ type NamespaceSettings struct {
 	// fired, and its own tokens only read.
 	Suspended bool `json:"suspended,omitempty"`
 
+	// HidePayloads hides bodies, headers and replies from tokens of scope read.
+	HidePayloads bool `json:"hide_payloads,omitempty"`
+
 	Closing string `json:"closing,omitempty"` // see CloseNamespace; empty means no mark
 }
 

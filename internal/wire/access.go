@@ -75,14 +75,15 @@ type SecretList struct {
 // NamespaceInput is the body of a PUT of a namespace, which replaces all
 // quotas. An absent or null quota sets no limit.
 type NamespaceInput struct {
-	MaxPending  int64   `json:"max_pending,omitempty" minimum:"1" doc:"The maximum number of scheduled and running tasks; each schedule counts as one. Absent or null: no limit."`
-	MaxBytes    int64   `json:"max_bytes,omitempty" minimum:"1" doc:"The maximum size of the stored records with their bodies, in bytes. Absent or null: no limit."`
-	CreateRate  float64 `json:"create_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"The maximum number of creates per second at each server. Absent or null: no limit."`
-	CreateBurst int     `json:"create_burst,omitempty" minimum:"0" maximum:"1000000" doc:"The maximum number of creates at once after a pause. 0 or absent: those of one second, at least one. A larger batch is never accepted whole."`
-	ChangeRate  float64 `json:"change_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"The maximum number of changes of existing tasks and schedules per second at each server. Absent: as create_rate."`
-	ReadRate    float64 `json:"read_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"The maximum number of reads per second at each server. Absent: 1000, and 10,000 at once."`
-	EditRate    float64 `json:"edit_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"The maximum number of edits of queues, tokens and secrets per second by the namespace's own tokens, at each server. Absent: 2, and 50 at once."`
-	Suspended   bool    `json:"suspended,omitempty" doc:"true: the namespace is stopped. No task is created or delivered, no schedule fires, and its own tokens can only read. Its tasks wait and spend no attempt."`
+	MaxPending   int64   `json:"max_pending,omitempty" minimum:"1" doc:"The maximum number of scheduled and running tasks; each schedule counts as one. Absent or null: no limit."`
+	MaxBytes     int64   `json:"max_bytes,omitempty" minimum:"1" doc:"The maximum size of the stored records with their bodies, in bytes. Absent or null: no limit."`
+	CreateRate   float64 `json:"create_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"The maximum number of creates per second at each server. Absent or null: no limit."`
+	CreateBurst  int     `json:"create_burst,omitempty" minimum:"0" maximum:"1000000" doc:"The maximum number of creates at once after a pause. 0 or absent: those of one second, at least one. A larger batch is never accepted whole."`
+	ChangeRate   float64 `json:"change_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"The maximum number of changes of existing tasks and schedules per second at each server. Absent: as create_rate."`
+	ReadRate     float64 `json:"read_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"The maximum number of reads per second at each server. Absent: 1000, and 10,000 at once."`
+	EditRate     float64 `json:"edit_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"The maximum number of edits of queues, tokens and secrets per second by the namespace's own tokens, at each server. Absent: 2, and 50 at once."`
+	Suspended    bool    `json:"suspended,omitempty" doc:"true: the namespace is stopped. No task is created or delivered, no schedule fires, and its own tokens can only read. Its tasks wait and spend no attempt."`
+	HidePayloads bool    `json:"hide_payloads,omitempty" doc:"true: tokens of scope read see no bodies and no headers of requests, and no replies of receivers."`
 }
 
 // Namespace is a namespace as the API shows it.

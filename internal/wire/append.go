@@ -132,6 +132,7 @@ func (t *Task) appendTo(b []byte) []byte {
 	o.optional("instant", t.Instant)
 	o.key("attempts")
 	o.b = appendAttempts(o.b, t.Attempts)
+	o.flag("hidden", t.Hidden)
 	o.optional("durability", t.Durability)
 	return o.end()
 }

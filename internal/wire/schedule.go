@@ -60,6 +60,7 @@ type Schedule struct {
 	LastSkipped *SkippedInstants `json:"last_skipped,omitempty" doc:"The last instants that created no task. Absent: none."`
 	Problem     string           `json:"problem,omitempty" doc:"The reason that the server cannot follow the rule now: it no longer knows the time zone. It tries again each minute."`
 	BodySize    int              `json:"body_size,omitempty" doc:"The size of the body of its tasks, in bytes."`
+	Hidden      bool             `json:"hidden,omitempty" doc:"true: the namespace hides the body and the headers from this token."`
 	Version     uint64           `json:"version" doc:"Counts changes by clients, not the steps of the schedule."`
 	CreatedAt   string           `json:"created_at" format:"date-time"`
 	Durability  string           `json:"durability,omitempty" doc:"In the reply to a change: the loss that it survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`

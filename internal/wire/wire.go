@@ -128,6 +128,7 @@ type Task struct {
 	Schedule        string    `json:"schedule,omitempty" doc:"The schedule that created the task."`
 	Instant         string    `json:"instant,omitempty" format:"date-time" doc:"The instant of the schedule. Absent: a trigger created the task."`
 	Attempts        []Attempt `json:"attempts" nullable:"false" doc:"The last 20, the oldest first. A finished task keeps only the reply of the last attempt."`
+	Hidden          bool      `json:"hidden,omitempty" doc:"true: the namespace hides the body, the headers and the replies from this token."`
 	Durability      string    `json:"durability,omitempty" doc:"In the reply to a change: the loss that it survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
 }
 

@@ -55,14 +55,15 @@ func quota(n int64) string {
 type namespaceSetCmd struct {
 	Name string `arg:"" name:"namespace" help:"The name of the namespace."`
 
-	MaxPending  *flags.WholeLimit  `placeholder:"N" help:"Most tasks that may be scheduled or running, schedules included."`
-	MaxBytes    *flags.WholeLimit  `placeholder:"BYTES" help:"Most bytes that all records may take, bodies included."`
-	CreateRate  *flags.NumberLimit `placeholder:"N" help:"Tasks that may be created per second, at each server."`
-	CreateBurst *int               `placeholder:"N" help:"Tasks that may be created at once after a quiet time (default: those of one second)."`
-	ChangeRate  *flags.NumberLimit `placeholder:"N" help:"Tasks and schedules that may be changed per second, at each server (default: same as --create-rate)."`
-	ReadRate    *flags.NumberLimit `placeholder:"N" help:"Reads per second, at each server (default: 1000, and 10000 at once)."`
-	EditRate    *flags.NumberLimit `placeholder:"N" help:"Edits of queues, tokens and secrets per second by tokens of the namespace, at each server (default: 2, and 50 at once)."`
-	Suspended   *bool              `negatable:"" help:"Suspend the namespace: no task is created or delivered, no schedule fires, and the tokens of the namespace can only read."`
+	MaxPending   *flags.WholeLimit  `placeholder:"N" help:"Most tasks that may be scheduled or running, schedules included."`
+	MaxBytes     *flags.WholeLimit  `placeholder:"BYTES" help:"Most bytes that all records may take, bodies included."`
+	CreateRate   *flags.NumberLimit `placeholder:"N" help:"Tasks that may be created per second, at each server."`
+	CreateBurst  *int               `placeholder:"N" help:"Tasks that may be created at once after a quiet time (default: those of one second)."`
+	ChangeRate   *flags.NumberLimit `placeholder:"N" help:"Tasks and schedules that may be changed per second, at each server (default: same as --create-rate)."`
+	ReadRate     *flags.NumberLimit `placeholder:"N" help:"Reads per second, at each server (default: 1000, and 10000 at once)."`
+	EditRate     *flags.NumberLimit `placeholder:"N" help:"Edits of queues, tokens and secrets per second by tokens of the namespace, at each server (default: 2, and 50 at once)."`
+	Suspended    *bool              `negatable:"" help:"Suspend the namespace: no task is created or delivered, no schedule fires, and the tokens of the namespace can only read."`
+	HidePayloads *bool              `negatable:"" help:"Hide the bodies and headers of requests, and the replies of receivers, from tokens of scope read."`
 }
 
 // Help shows examples below the usage line.
@@ -101,6 +102,7 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *cl
 	flags.SetLimit(&settings.ReadRate, c.ReadRate)
 	flags.SetLimit(&settings.EditRate, c.EditRate)
 	flags.Set(&settings.Suspended, c.Suspended)
+	flags.Set(&settings.HidePayloads, c.HidePayloads)
 	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {
 		return exit.With(exit.Conflict, errors.New("put namespace "+c.Name+": another client has just changed it; check it with `foliot namespace ls`, and retry"))

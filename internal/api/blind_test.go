@@ -1,0 +1,50 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// The secrets in the request and in the reply of the receiver begin with
+// "hush".
+func TestATokenOfScopeReadSeesNoHiddenPayloads(t *testing.T) {
+	s := serve(t)
+	s.reach("dead") // its attempt has a reply
+	s.do("PUT", "/v1/namespaces/default", `{"hide_payloads": true}`).want(201, nil)
+	const payload = `"http": {"url": "http://example.com/", "headers": {"X-Key": "hush-header"}, "body": "hush-body"}`
+	s.do("PUT", "/v1/tasks/b", `{"delay": "1h", `+payload+`}`).want(201, nil)
+	s.do("PUT", "/v1/schedules/s", `{"every": "1h", "task": {`+payload+`}}`).want(201, nil)
+	read, write, operator := s.token("default", settings.ScopeRead), s.token("default", settings.ScopeWrite), s.token("*", settings.ScopeRead)
+	for _, path := range []string{"/v1/tasks", "/v1/tasks/b", "/v1/tasks/b?wait=0s", "/v1/schedules", "/v1/schedules/s"} {
+		for _, token := range []string{read, operator} {
+			r := s.do("GET", path, "", token).want(200, nil)
+			if body := string(r.body); strings.Contains(body, "hush") || !strings.Contains(body, `"hidden":true`) {
+				t.Errorf("%s: %s", path, body)
+			}
+		}
+		if r := s.do("GET", path, "", write).want(200, nil); !strings.Contains(string(r.body), "hush-header") || strings.Contains(string(r.body), "hidden") {
+			t.Errorf("%s, scope write: %s", path, r.body)
+		}
+	}
+	for _, path := range []string{"/v1/tasks", "/v1/schedules"} {
+		if p := s.do("GET", path+"?include=body", "", read).problem(403, "insufficient_scope", "include"); p.Scope != "write" {
+			t.Errorf("%+v", p)
+		}
+		s.do("GET", path+"?include=body", "", write).want(200, nil)
+	}
+	hidden, shown := s.do("GET", "/v1/tasks/a", "", read).task(200), s.do("GET", "/v1/tasks/a", "", write).task(200)
+	if len(hidden.Attempts) == 0 || len(hidden.Attempts) != len(shown.Attempts) || hidden.Attempts[0].Reply != "" || shown.Attempts[0].Reply == "" {
+		t.Errorf("replies: %+v, scope write: %+v", hidden.Attempts, shown.Attempts)
+	}
+	if hidden.Attempts[0].Status != shown.Attempts[0].Status || hidden.HTTP.URL != shown.HTTP.URL {
+		t.Errorf("%+v", hidden)
+	}
+	s.do("PUT", "/v1/namespaces/default", `{}`, s.token("*", settings.ScopeAdmin)).want(200, nil)
+	var list wire.TaskList
+	if r := s.do("GET", "/v1/tasks?include=body", "", read).want(200, &list); !strings.Contains(string(r.body), "hush-body") {
+		t.Errorf("after the setting: %s", r.body)
+	}
+}
