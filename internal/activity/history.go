@@ -37,22 +37,20 @@ type Figures struct {
 // add counts one attempt.
 func (f *Figures) add(o *task.Outcome, after *task.Task) {
 	f.Late[lateBucket(o.Late)]++
-	switch {
-	case after == nil:
-		f.LostLeases++
-		return
-	case after.State == task.Dead:
+	if after != nil && after.State == task.Dead {
 		f.Dead++
 	}
-	switch o.Verdict {
-	case task.Success:
+	switch outcomeOf(o.Verdict, after) {
+	case Delivered:
 		f.Delivered++
-	case task.Deferral:
+	case Deferred:
 		f.Deferred++
-	case task.Refusal:
+	case Refused:
 		f.Refused++
-	case task.Interrupted:
+	case Interrupted:
 		f.Interrupted++
+	case LostLease:
+		f.LostLeases++
 	default:
 		f.Failed++
 	}
@@ -72,9 +70,9 @@ func lateBucket(d time.Duration) int {
 type history struct {
 	began   task.Millis // the first step
 	present task.Millis
-	all     [Steps]Figures // by the number of the step, modulo Steps
-	now     map[string]*Figures
-	past    []namespaceFigures // the oldest first
+	all     [Steps]Figures      // by the number of the step, modulo Steps
+	byName  map[string]*Figures // of the present step, by namespace
+	past    []namespaceFigures  // the oldest first
 }
 
 type namespaceFigures struct {
@@ -95,10 +93,10 @@ func (h *history) step(at task.Millis) {
 	if at <= h.present {
 		return
 	}
-	for namespace, f := range h.now {
+	for namespace, f := range h.byName {
 		h.past = append(h.past, namespaceFigures{namespace, *f})
 	}
-	clear(h.now)
+	clear(h.byName)
 	h.present = at
 	*h.slot(at) = Figures{At: at}
 	oldest := at - task.Millis((Steps-1)*Step/time.Millisecond)
@@ -111,10 +109,10 @@ func (h *history) step(at task.Millis) {
 
 // of returns the present figures of a namespace.
 func (h *history) of(namespace string) *Figures {
-	f := h.now[namespace]
+	f := h.byName[namespace]
 	if f == nil {
 		f = &Figures{At: h.present}
-		h.now[namespace] = f
+		h.byName[namespace] = f
 	}
 	return f
 }
@@ -140,7 +138,7 @@ func (h *history) figures(namespace string, from task.Millis) (list []Figures, s
 			list = append(list, p.Figures)
 		}
 	}
-	if f := h.now[namespace]; f != nil {
+	if f := h.byName[namespace]; f != nil {
 		list = append(list, *f)
 	}
 	return list, since

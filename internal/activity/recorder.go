@@ -18,7 +18,7 @@ type Recorder struct {
 
 // New returns a Recorder that begins now.
 func New(now task.Millis) *Recorder {
-	r := &Recorder{history: history{began: stepOf(now), now: map[string]*Figures{}}}
+	r := &Recorder{history: history{began: stepOf(now), byName: map[string]*Figures{}}}
 	r.history.step(now)
 	return r
 }
@@ -37,7 +37,7 @@ type Attempt struct {
 	Reason                 string // of its death
 }
 
-// The outcomes of attempts.
+// The outcomes of attempts, as the API shows them.
 const (
 	Delivered   = "delivered"
 	Failed      = "failed"
@@ -46,9 +46,6 @@ const (
 	Interrupted = "interrupted"
 	LostLease   = "lost_lease"
 )
-
-// Outcomes are all outcomes.
-var Outcomes = []string{Delivered, Failed, Deferred, Refused, Interrupted, LostLease}
 
 // Note records an attempt of the task claimed. after is the task after the
 // attempt, or nil if the lease was lost. An attempt that sent nothing is

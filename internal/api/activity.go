@@ -34,13 +34,13 @@ func activityRoutes() []route {
 		{
 			method: "GET", path: wire.Version + "/history", serve: (*Server).history, scope: settings.ScopeRead, extra: true, tag: "server",
 			id: "history", summary: "Show the attempts of the last hour as figures",
-			about: "The figures of the server that replies, for each ten seconds: attempts by lateness and by outcome, dead and overdue tasks. They begin anew when the server starts.",
+			about: "The figures of the server that replies, for each ten seconds: attempts by lateness and by outcome, dead and overdue tasks. A restart clears them.",
 			query: []param{forParam}, replies: []reply{{status: 200, about: "The steps, the earliest first.", body: wire.History{}}},
 		},
 		{
 			method: "GET", path: wire.Version + "/attempts", serve: (*Server).attempts, scope: settings.ScopeRead, extra: true, tag: "server",
 			id: "listAttempts", summary: "Show recent attempts",
-			about: "The last attempts of the server that replies: 1000 that delivered a task, and 1000 others. They begin anew when the server starts. The record of a task has all of its last 20.",
+			about: "The last attempts of the server that replies: 1000 that delivered a task, and 1000 others. A restart clears them. The record of a task has all of its last 20.",
 			query: []param{queueParam, outcomeParam, limitParam}, replies: []reply{{status: 200, about: "The attempts, the latest first.", body: wire.AttemptList{}}},
 		},
 	}

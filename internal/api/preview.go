@@ -62,7 +62,7 @@ type rulePreview struct {
 	from  task.Millis
 	limit int
 	days  int
-	gone  recurrence.Span // the absence; the zero Span means none
+	away  recurrence.Span // the absence; the zero Span means none
 }
 
 func (s *Server) previewRule(w http.ResponseWriter, r *request) error {
@@ -101,26 +101,28 @@ func (p *rulePreview) readQuery(r *request, now task.Millis) (err error) {
 			return refuse("bad_parameter", "days", "must be a number between 1 and "+strconv.Itoa(maxPreviewDays))
 		}
 	}
-	times := map[string]*task.Millis{"from": &p.from, "absent_from": &p.gone.From, "absent_until": &p.gone.Until}
-	for name, at := range times {
-		if !q.Has(name) {
+	for _, given := range []struct {
+		name string
+		at   *task.Millis
+	}{{"from", &p.from}, {"absent_from", &p.away.From}, {"absent_until", &p.away.Until}} {
+		if !q.Has(given.name) {
 			continue
 		}
-		t, err := parseTime(name, q.Get(name))
+		t, err := parseTime(given.name, q.Get(given.name))
 		if err != nil {
 			return err
 		}
-		if *at = task.CeilMillis(t); *at <= 0 || *at > recurrence.LastInstant {
-			return refuse("out_of_range", name, "must be after 1970 and before the year 10000")
+		if *given.at = task.CeilMillis(t); *given.at <= 0 || *given.at > recurrence.LastInstant {
+			return refuse("out_of_range", given.name, "must be after 1970 and before the year 10000")
 		}
 	}
 	if p.from == 0 {
 		p.from = now
 	}
 	switch {
-	case (p.gone.From == 0) != (p.gone.Until == 0):
+	case (p.away.From == 0) != (p.away.Until == 0):
 		return refuse("bad_parameter", "absent_until", "an absence needs absent_from and absent_until")
-	case p.gone.Until < p.gone.From:
+	case p.away.Until < p.away.From:
 		return refuse("out_of_range", "absent_until", "must not be before absent_from")
 	}
 	return nil
@@ -133,8 +135,8 @@ func (p *rulePreview) anchor() {
 	case r.Cron != "" || r.Anchor != 0:
 	case r.Start != 0:
 		r.Anchor = r.Start
-	case p.gone.From != 0:
-		r.Anchor = min(p.from, p.gone.From)
+	case p.away.From != 0:
+		r.Anchor = min(p.from, p.away.From)
 	default:
 		r.Anchor = p.from
 	}
@@ -146,50 +148,42 @@ func (p *rulePreview) compute() (reply wire.RulePreview, err error) {
 	if err != nil {
 		return reply, err
 	}
-	instants, err := p.rule.Instants(p.from, task.Never, p.limit)
+	calendar, err := p.rule.Calendar()
 	if err != nil {
 		return reply, err
 	}
+	instants := calendar.Instants(p.from, task.Never, p.limit)
 	reply = wire.RulePreview{Words: words(&p.rule), Instants: showInstants(instants, clocks.Zone), ClockChanges: []wire.ClockChange{}}
-	last := p.from.Time()
+	last := p.from
 	if n := len(instants); n > 0 {
-		last = instants[n-1].Time()
+		last = instants[n-1]
 	}
-	if day := p.from.Time().In(clocks.Zone); p.days > 0 {
-		reply.Days = make([]int, p.days)
-		begin := cron.Midnight(day, clocks.Zone)
-		for i := range reply.Days {
-			end := cron.Midnight(day.AddDate(0, 0, i+1), clocks.Zone)
-			span := recurrence.Span{From: task.CeilMillis(begin), Until: task.CeilMillis(end) - 1}
-			if reply.Days[i], err = p.count(span); err != nil {
-				return reply, err
-			}
+	if p.days > 0 {
+		day := p.from.Time().In(clocks.Zone)
+		begin := task.CeilMillis(cron.Midnight(day, clocks.Zone))
+		for i := range p.days {
+			end := task.CeilMillis(cron.Midnight(day.AddDate(0, 0, i+1), clocks.Zone))
+			reply.Days = append(reply.Days, len(calendar.Instants(begin, end-1, maxDayCount)))
 			begin = end
 		}
-		last = later(last, begin)
+		last = max(last, begin)
 	}
 	if clocks.Expr != nil {
-		for _, c := range clocks.ClockChanges(p.from.Time(), last) {
+		for _, c := range clocks.ClockChanges(p.from.Time(), last.Time()) {
 			reply.ClockChanges = append(reply.ClockChanges, wire.ClockChange{
 				At: wire.FormatTime(c.At), Local: c.At.Format(time.RFC3339), Repeats: c.Repeats, Words: c.Words(clocks),
 			})
 		}
 	}
-	if p.gone.From != 0 {
+	if p.away.From != 0 {
 		reply.Absence, err = p.absence(clocks.Zone)
 	}
 	return reply, err
 }
 
-// count returns the number of instants in a span, at most maxDayCount.
-func (p *rulePreview) count(span recurrence.Span) (int, error) {
-	instants, err := p.rule.Instants(span.From, span.Until, maxDayCount)
-	return len(instants), err
-}
-
 // absence returns the effect of the absence.
 func (p *rulePreview) absence(zone *time.Location) (*wire.Absence, error) {
-	fired, skipped, err := p.rule.Missed(p.gone)
+	fired, skipped, err := p.rule.Missed(p.away)
 	if err != nil {
 		return nil, err
 	}
@@ -207,12 +201,4 @@ func showInstants(instants []task.Millis, zone *time.Location) []wire.Instant {
 		shown[i] = wire.Instant{At: showTime(at), Local: at.Time().In(zone).Format(time.RFC3339Nano)}
 	}
 	return shown
-}
-
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -248,7 +248,7 @@ func (c *committer) open() *pebble.Batch {
 }
 
 // note keeps a changed record for the later steps, with the body in it. Most
-// records leave recent before anybody reads them, so load removes other bodies.
+// records leave recent before any read, so load removes other bodies.
 // The record of a running task stays longer, so it has none.
 func (c *committer) note(r *request, key task.Key, record *task.Task, body []byte, mustSync bool) {
 	var dirty uint64

@@ -34,6 +34,14 @@ func (r *Rule) Calendar() (Calendar, error) {
 	return c, err
 }
 
+// Instants is Rule.Instants for a calendar.
+func (c *Calendar) Instants(from, until wallclock.Millis, limit int) (all []wallclock.Millis) {
+	for at := c.after(max(from-1, 0), 0); at != 0 && at <= until && len(all) < limit; at = c.after(at, 0) {
+		all = append(all, at)
+	}
+	return all
+}
+
 // Clocks returns the expression of r and its zone. A rule with an interval has
 // no expression, and its zone is UTC.
 func (r *Rule) Clocks() (cron.Rule, error) {

@@ -115,11 +115,7 @@ func (r *Rule) Instants(from, until wallclock.Millis, limit int) ([]wallclock.Mi
 	if err != nil {
 		return nil, err
 	}
-	var all []wallclock.Millis
-	for at := c.after(max(from-1, 0), 0); at != 0 && at <= until && len(all) < limit; at = c.after(at, 0) {
-		all = append(all, at)
-	}
-	return all, nil
+	return c.Instants(from, until, limit), nil
 }
 
 // Count returns the number of instants in s, at most most.
