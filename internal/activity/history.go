@@ -12,6 +12,8 @@ const (
 	Steps = 360
 )
 
+const step = task.Millis(Step / time.Millisecond)
+
 // maxPast bounds the figures of single namespaces: 28 namespaces with attempts
 // in each step have a history of an hour.
 const maxPast = 10_000
@@ -80,17 +82,23 @@ type namespaceFigures struct {
 	Figures
 }
 
-func stepOf(at task.Millis) task.Millis { return at - at%task.Millis(Step/time.Millisecond) }
+func stepOf(at task.Millis) task.Millis { return at - at%step }
 
 func (h *history) slot(at task.Millis) *Figures {
-	return &h.all[int64(at)/Step.Milliseconds()%Steps]
+	return &h.all[at/step%Steps]
 }
 
-// step moves the history to the step of a time. A clock that was set back stays
-// in the present step.
+// setBack is the largest distance by which a clock may be set back while the
+// history stays in the present step. Beyond that it begins anew.
+const setBack = task.Millis(time.Minute / time.Millisecond)
+
+// step moves the history to the step of a time.
 func (h *history) step(at task.Millis) {
 	at = stepOf(at)
-	if at <= h.present {
+	switch {
+	case at < h.present-setBack:
+		*h = history{began: at, byName: map[string]*Figures{}}
+	case at <= h.present:
 		return
 	}
 	for namespace, f := range h.byName {
@@ -99,7 +107,7 @@ func (h *history) step(at task.Millis) {
 	clear(h.byName)
 	h.present = at
 	*h.slot(at) = Figures{At: at}
-	oldest := at - task.Millis((Steps-1)*Step/time.Millisecond)
+	oldest := at - (Steps-1)*step
 	drop := max(0, len(h.past)-maxPast)
 	for drop < len(h.past) && h.past[drop].At < oldest {
 		drop++
@@ -117,13 +125,13 @@ func (h *history) of(namespace string) *Figures {
 	return f
 }
 
-// figures returns the figures of a namespace from a time on, the earliest
-// first, and the time from which they are complete. The empty namespace means
+// figures returns the figures of the steps that begin at a time or later, the
+// earliest first, and the time from which they are complete. The empty namespace means
 // all of them. A step without attempts and overdue tasks is missing.
 func (h *history) figures(namespace string, from task.Millis) (list []Figures, since task.Millis) {
-	since = max(h.began, h.present-task.Millis((Steps-1)*Step/time.Millisecond))
+	since = max(h.began, h.present-(Steps-1)*step)
 	if namespace == "" {
-		for at := max(stepOf(from), since); at <= h.present; at += task.Millis(Step / time.Millisecond) {
+		for at := max(stepOf(from+step-1), since); at <= h.present; at += step {
 			if f := *h.slot(at); f.At == at && f != (Figures{At: at}) {
 				list = append(list, f)
 			}
@@ -134,11 +142,11 @@ func (h *history) figures(namespace string, from task.Millis) (list []Figures, s
 		since = max(since, h.past[0].At+1) // figures of this step may be missing
 	}
 	for i := range h.past {
-		if p := &h.past[i]; p.namespace == namespace && p.At >= stepOf(from) {
+		if p := &h.past[i]; p.namespace == namespace && p.At >= from {
 			list = append(list, p.Figures)
 		}
 	}
-	if f := h.byName[namespace]; f != nil {
+	if f := h.byName[namespace]; f != nil && f.At >= from {
 		list = append(list, *f)
 	}
 	return list, since

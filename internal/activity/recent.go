@@ -49,12 +49,13 @@ func (r *ring) place(now task.Millis) *Attempt {
 type Filter struct {
 	Namespace, Queue string // empty means any
 	Outcomes         []string
+	Since            task.Millis // only attempts that ended at this time or later
 	Limit            int
 }
 
 func (f *Filter) match(a *Attempt) bool {
 	return (f.Namespace == "" || a.Namespace == f.Namespace) && (f.Queue == "" || a.Queue == f.Queue) &&
-		(len(f.Outcomes) == 0 || slices.Contains(f.Outcomes, a.Outcome))
+		a.EndedAt >= f.Since && (len(f.Outcomes) == 0 || slices.Contains(f.Outcomes, a.Outcome))
 }
 
 // Recent returns the kept attempts that match, the latest first, and the number

@@ -85,8 +85,8 @@ func (r *Recorder) Overdue(now task.Millis, waiting map[string]int) {
 	f.Overdue = max(f.Overdue, uint32(total))
 }
 
-// History returns the figures of a namespace from a time on, the earliest
-// first. The empty namespace means all of them. Steps with nothing to count are
+// History returns the figures of a namespace in the steps that begin at a time
+// or later, the earliest first. The empty namespace means all of them. Steps with nothing to count are
 // missing. since is the time from which the figures are complete.
 func (r *Recorder) History(now task.Millis, namespace string, from task.Millis) (list []Figures, since task.Millis) {
 	r.mu.Lock()

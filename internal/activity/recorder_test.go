@@ -13,8 +13,6 @@ import (
 
 const start task.Millis = 1_800_000_000_000
 
-const step = task.Millis(Step / time.Millisecond)
-
 func claimed(namespace, name string) *task.Task {
 	return &task.Task{Namespace: namespace, Name: name, Queue: "default", Attempts: 1, Request: task.Request{Destination: "receiver.example:443"}}
 }
@@ -86,7 +84,7 @@ func TestTheHistoryAgreesWithACountOfAllAttempts(t *testing.T) {
 			}
 			previous := task.Millis(0)
 			for _, f := range got {
-				if f.At <= previous || f.At < max(oldest, stepOf(from)) {
+				if f.At <= previous || f.At < max(oldest, from) {
 					t.Errorf("%q: step %d follows %d", namespace, f.At, previous)
 				}
 				if diff := cmp.Diff(want[f.At], f); diff != "" {
@@ -96,7 +94,7 @@ func TestTheHistoryAgreesWithACountOfAllAttempts(t *testing.T) {
 				delete(want, f.At)
 			}
 			for m := range want {
-				if m >= max(oldest, stepOf(from)) {
+				if m >= max(oldest, from) {
 					t.Errorf("%q: step %d is missing", namespace, m)
 				}
 			}
@@ -119,6 +117,19 @@ func TestAClockThatIsSetBackCountsInThePresentStep(t *testing.T) {
 	for _, namespace := range []string{"", "a"} {
 		if list, _ := r.History(start, namespace, 0); len(list) != 1 || list[0].Delivered != 2 || list[0].At != start {
 			t.Errorf("%q: %+v", namespace, list)
+		}
+	}
+}
+
+func TestAHistoryGoesOnAfterAClockThatWasFarAhead(t *testing.T) {
+	r := New(start)
+	ok := task.Outcome{Verdict: task.Success}
+	r.Note(start+task.Millis(24*time.Hour/time.Millisecond), claimed("a", "x"), &ok, in(task.Delivered))
+	r.Note(start+step, claimed("a", "x"), &ok, in(task.Delivered))
+	r.Note(start+2*step, claimed("a", "x"), &ok, in(task.Delivered))
+	for _, namespace := range []string{"", "a"} {
+		if list, since := r.History(start+2*step, namespace, 0); len(list) != 2 || list[1].At != start+2*step || since != start+step {
+			t.Errorf("%q: %+v since %d", namespace, list, since)
 		}
 	}
 }
@@ -162,8 +173,10 @@ func TestDeliveriesDoNotDisplaceFailures(t *testing.T) {
 			t.Errorf("%+v (-want +got):\n%s", f, diff)
 		}
 	}
-	if got, _ := r.Recent(Filter{Queue: "other", Limit: 9}); len(got) != 0 {
-		t.Errorf("another queue: %+v", got)
+	for _, f := range []Filter{{Queue: "other", Limit: 9}, {Namespace: "a", Since: start + 1, Limit: 9}} {
+		if got, _ := r.Recent(f); len(got) != 0 {
+			t.Errorf("%+v: %+v", f, got)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 type AttemptFilter struct {
 	Namespace, Queue string // empty means any
 	Outcomes         []string
+	Since            task.Millis // the attempts before it belonged to an earlier namespace of the same name
 	Limit            int
 	Operator         bool // show errors with addresses of the internal network
 }
@@ -21,8 +22,8 @@ type AttemptFilter struct {
 // outcomes are the values of EndedAttempt.Outcome.
 var outcomes = []string{"delivered", "failed", "deferred", "refused", "interrupted", "lost_lease"}
 
-// maxHistory is the time that a history covers.
-const maxHistory = time.Hour
+// The bounds of the time that a history covers. It has steps of ten seconds.
+const minHistory, maxHistory = 10 * time.Second, time.Hour
 
 var (
 	outcomeParam = param{name: "outcome", about: "Only attempts with one of these outcomes.", enum: outcomes, repeated: true}
@@ -56,11 +57,11 @@ func (s *Server) history(w http.ResponseWriter, r *request) error {
 		if span, err = parseDuration("for", r.query.Get("for")); err != nil {
 			return err
 		}
-		if span <= 0 || span > maxHistory {
-			return refuse("out_of_range", "for", "must be more than 0s and at most "+maxHistory.String())
+		if span < minHistory || span > maxHistory {
+			return refuse("out_of_range", "for", "must be between "+minHistory.String()+" and "+maxHistory.String())
 		}
 	}
-	history := s.cfg.History(r.oneOrAll(), s.now().Add(-span))
+	history := s.cfg.History(r.oneOrAll(), max(s.now().Add(-span), r.since()))
 	history.Node = s.nodeName()
 	s.write(r.Context(), w, jsonType, http.StatusOK, history)
 	return nil
@@ -70,7 +71,7 @@ func (s *Server) attempts(w http.ResponseWriter, r *request) error {
 	if s.cfg.Attempts == nil {
 		return unsupported("this server has no record of recent attempts")
 	}
-	f := AttemptFilter{Namespace: r.oneOrAll(), Queue: r.query.Get("queue"), Outcomes: r.query["outcome"], Operator: r.operator}
+	f := AttemptFilter{Namespace: r.oneOrAll(), Queue: r.query.Get("queue"), Outcomes: r.query["outcome"], Since: r.since(), Operator: r.operator}
 	var err error
 	if f.Limit, err = limit(r.query); err != nil {
 		return err
@@ -86,6 +87,11 @@ func (s *Server) attempts(w http.ResponseWriter, r *request) error {
 		}
 	}
 	list := s.cfg.Attempts(f)
+	for i := range list.Attempts {
+		if a := &list.Attempts[i]; r.blindTo(a.Namespace) {
+			a.Error = errorWithoutReply(a.Status, a.Error)
+		}
+	}
 	list.Node = s.nodeName()
 	if !r.operator {
 		list.Missed = 0 // attempts of all namespaces

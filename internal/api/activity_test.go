@@ -25,6 +25,7 @@ func TestANamespaceSeesItsOwnAttempts(t *testing.T) {
 			}
 		})
 		s.namespace("acme")
+		time.Sleep(2 * time.Hour)
 		operator, own := s.token("*", settings.ScopeRead), s.token("acme", settings.ScopeRead)
 		for _, c := range []struct {
 			headers   []string
@@ -43,10 +44,15 @@ func TestANamespaceSeesItsOwnAttempts(t *testing.T) {
 				t.Errorf("%v: the history of %q for %v", c.headers, namespace, span)
 			}
 		}
+		if created := s.store.Settings().Namespace("acme").CreatedAt; filter.Since != 0 || created == 0 {
+			t.Errorf("an operator sees attempts since %d", filter.Since)
+		} else if s.do("GET", "/v1/attempts", "", own).want(200, nil); filter.Since != created {
+			t.Errorf("the namespace's token sees attempts since %d, before the namespace existed", filter.Since)
+		}
 		if s.do("GET", "/v1/history", "", own).want(200, nil); span != time.Hour {
 			t.Errorf("the history is for %v", span)
 		}
-		for query, code := range map[string]string{"history?for=2h": "out_of_range", "history?for=0s": "out_of_range", "history?for=x": "bad_duration", "attempts?outcome=good": "bad_parameter", "attempts?queue=@": "bad_name", "attempts?limit=1001": "bad_parameter"} {
+		for query, code := range map[string]string{"history?for=2h": "out_of_range", "history?for=9s": "out_of_range", "history?for=x": "bad_duration", "attempts?outcome=good": "bad_parameter", "attempts?queue=@": "bad_name", "attempts?limit=1001": "bad_parameter"} {
 			if r := s.do("GET", "/v1/"+query, "", own); r.status != 400 {
 				t.Errorf("%s: %d, want %s", query, r.status, code)
 			}

@@ -144,6 +144,9 @@ func (s *service) claim(name string) (settle func(task.Verdict)) {
 	return func(v task.Verdict) {
 		s.Helper()
 		o := task.Outcome{Verdict: v, StartedAt: at, Status: 200, Reason: "gone", Reply: "hush, a reply"}
+		if v != task.Success {
+			o.Error = `hush, an error that quotes the reply`
+		}
 		replies, err := s.store.Settle(s.Context(), task.FloorMillis(time.Now()), []task.Settlement{{Key: t.Key(), Token: token, Outcome: o}})
 		if err != nil || replies[0].Err != nil {
 			s.Fatal(err, replies)

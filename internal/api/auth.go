@@ -191,11 +191,14 @@ func (c *caller) actor() settings.Actor {
 }
 
 // blind reports whether the caller must not see bodies, headers and replies.
-func (c *caller) blind() bool {
+func (c *caller) blind() bool { return c.blindTo(c.namespace) }
+
+// blindTo is blind for another namespace.
+func (c *caller) blindTo(namespace string) bool {
 	if c.token == nil || c.token.Scope > settings.ScopeRead {
 		return false
 	}
-	n := c.settings.Namespace(c.namespace)
+	n := c.settings.Namespace(namespace)
 	return n != nil && n.HidePayloads
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -42,9 +43,34 @@ func TestATokenOfScopeReadSeesNoHiddenPayloads(t *testing.T) {
 	if hidden.Attempts[0].Status != shown.Attempts[0].Status || hidden.HTTP.URL != shown.HTTP.URL {
 		t.Errorf("%+v", hidden)
 	}
+	if hidden.Attempts[0].Error != "" {
+		t.Errorf("an error after a reply: %q", hidden.Attempts[0].Error)
+	}
 	s.do("PUT", "/v1/namespaces/default", `{}`, s.token("*", settings.ScopeAdmin)).want(200, nil)
 	var list wire.TaskList
 	if r := s.do("GET", "/v1/tasks?include=body", "", read).want(200, &list); !strings.Contains(string(r.body), "hush-body") {
 		t.Errorf("after the setting: %s", r.body)
+	}
+}
+
+func TestErrorsOfHiddenPayloadsQuoteNoReply(t *testing.T) {
+	s := serve(t, func(c *api.Config) {
+		c.Attempts = func(api.AttemptFilter) wire.AttemptList {
+			return wire.AttemptList{Attempts: []wire.EndedAttempt{
+				{Namespace: "acme", Status: 302, Error: `the receiver answered 302 Found to "/?token=hush"`},
+				{Namespace: "acme", Error: `no readable reply: malformed HTTP response "hush"`},
+				{Namespace: "acme", Error: "cannot connect to a:1: connection refused"},
+				{Namespace: "other", Status: 302, Error: "shown"},
+			}}
+		}
+	})
+	s.configure(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme", HidePayloads: true}})
+	s.namespace("other")
+	var list wire.AttemptList
+	s.do("GET", "/v1/attempts", "", s.token("*", settings.ScopeRead)).want(200, &list)
+	for i, want := range []string{"", "no readable reply", "cannot connect to a:1: connection refused", "shown"} {
+		if got := list.Attempts[i].Error; got != want {
+			t.Errorf("attempt %d: %q, want %q", i, got, want)
+		}
 	}
 }

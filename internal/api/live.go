@@ -42,7 +42,7 @@ func (s *Server) live(w http.ResponseWriter, r *request) error {
 		return unsupported("this server has no live data")
 	}
 	v := view{r.oneOrAll(), r.operator}
-	if accepts(r.Request, eventStreamType) {
+	if r.Method != http.MethodHead && accepts(r.Request, eventStreamType) {
 		return s.streamLive(w, r, v)
 	}
 	sample, err := s.samples.take(r, s.cfg.Live)

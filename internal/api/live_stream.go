@@ -34,10 +34,10 @@ const sampleWait = 50 * time.Millisecond
 // stops or the caller is no longer authorized. In the last case the last event
 // is the problem.
 func (s *Server) streamLive(w http.ResponseWriter, r *request, v view) error {
-	if !s.polls.take(r.namespace, 1) {
+	if !s.polls.take(r.out.namespace, 1) {
 		return refuse("unavailable", "", "too many requests of this namespace wait or watch: retry later")
 	}
-	defer s.polls.give(r.namespace, 1)
+	defer s.polls.give(r.out.namespace, 1)
 	r.out.endless()
 	var last *liveSample
 	for begun := false; ; begun = true {

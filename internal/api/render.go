@@ -75,7 +75,8 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 	if r.blind() {
 		shown.HTTP.Headers, shown.Hidden = nil, true
 		for i := range shown.Attempts {
-			shown.Attempts[i].Reply = ""
+			a := &shown.Attempts[i]
+			a.Reply, a.Error = "", errorWithoutReply(a.Status, a.Error)
 		}
 		return shown
 	}
@@ -136,6 +137,19 @@ func showAttempts(r *request, history []task.Attempt) []wire.Attempt {
 		}
 	}
 	return shown
+}
+
+// errorWithoutReply returns the error of an attempt without texts of the
+// receiver. An error after a reply can quote the reply, for example the target of
+// a redirect. The status remains.
+func errorWithoutReply(status int, text string) string {
+	switch {
+	case status != 0:
+		return ""
+	case strings.HasPrefix(text, task.UnreadableReply):
+		return task.UnreadableReply
+	}
+	return text
 }
 
 // namingDenials begins the errors of the egress guard that older versions

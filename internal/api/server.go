@@ -87,7 +87,8 @@ type Config struct {
 	// Live returns the activity of the server in all namespaces. Default: the
 	// route replies 501.
 	Live func() wire.Live
-	// History returns the figures of a namespace from a time on. The empty
+	// History returns the figures of a namespace, in the steps that begin at a time
+	// or later. The empty
 	// namespace means all of them. Default: the route replies 501.
 	History func(namespace string, from task.Millis) wire.History
 	// Attempts returns recent attempts, the latest first. Default: the route

@@ -46,7 +46,7 @@ func (n *Node) history(namespace string, from task.Millis) wire.History {
 
 // attempts returns recent attempts.
 func (n *Node) attempts(f api.AttemptFilter) wire.AttemptList {
-	kept, missed := n.activity.Recent(activity.Filter{Namespace: f.Namespace, Queue: f.Queue, Outcomes: f.Outcomes, Limit: f.Limit})
+	kept, missed := n.activity.Recent(activity.Filter{Namespace: f.Namespace, Queue: f.Queue, Outcomes: f.Outcomes, Since: f.Since, Limit: f.Limit})
 	list := wire.AttemptList{Attempts: make([]wire.EndedAttempt, len(kept)), Missed: missed}
 	for i, a := range kept {
 		list.Attempts[i] = wire.EndedAttempt{

@@ -72,6 +72,10 @@ const (
 	EgressRefused      = "refused by the egress policy: tasks may not call the receiver's address. An operator can open addresses with --egress-allow, except those that are always closed"
 )
 
+// UnreadableReply begins the error of an attempt whose reply was no valid HTTP.
+// The rest can quote the reply.
+const UnreadableReply = "no readable reply"
+
 // attempt returns o as an entry of the task's history.
 func (o Outcome) attempt(number int) Attempt {
 	return Attempt{

@@ -75,7 +75,7 @@ func sentence(err error, destination string) string {
 	case errors.Is(err, errHeaderTooLong):
 		return fmt.Sprintf("the reply's header is longer than %d KiB", maxReplyHeader>>10)
 	}
-	return fmt.Sprintf("no readable reply: %s", innermost(err))
+	return fmt.Sprintf("%s: %s", task.UnreadableReply, innermost(err))
 }
 
 // unresolved explains why name has no address. It does not name the resolver,
