@@ -44,6 +44,11 @@ help: ## list the targets
 test: checked ## vet, gofmt, build everything, race tests in their short form, 10^7 operations on the engine against a model
 	@CGO_ENABLED=1 $(GO) test $(RACE) -short -timeout 10m -run '$(RUN)' $(PKG)
 	@$(GO) test -timeout 10m -run '^TestCoreAgreesWithASortedHeap$$' ./wheel -model.ops 10000000
+	@cd tools && $(GO) test -timeout 10m ./...
+
+.PHONY: page
+page: tooled ## bundle the web page again, after a change of internal/page/src or of the API
+	@cd tools && $(GO) run ./bundle ..
 
 .PHONY: test-slow
 test-slow: checked ## the same tests in their long form

@@ -257,6 +257,10 @@ var layers = []layer{
 		why: "findings are a pure function of an examination and the settings: the store examines the servers",
 	},
 	{
+		path: "internal/page",
+		why: "the page is a client of the public API: its files know nothing of the server",
+	},
+	{
 		path: "internal/activity", may: []string{"internal/task"},
 		why: "attempts are counted and kept here, with the time as an argument: who reads them is not known",
 	},
@@ -291,7 +295,7 @@ var layers = []layer{
 	{
 		path: "internal/server",
 		may: []string{
-			"internal/buildinfo", "internal/fileaccess", "internal/node", "internal/server", "internal/store/pebblestore", "internal/store/redisstore",
+			"internal/buildinfo", "internal/fileaccess", "internal/node", "internal/page", "internal/server", "internal/store/pebblestore", "internal/store/redisstore",
 			"internal/telemetry/tracing", "internal/usage", "internal/webhook",
 		},
 		tests: []string{"internal/api", "internal/redact", "internal/task", "internal/settings", "internal/wire", "internal/store/pebblestore"},

@@ -71,8 +71,20 @@ func takesGzip(header string) bool {
 	return false
 }
 
-// root writes a short help for a person with a browser or curl.
-func (s *Server) root(w http.ResponseWriter, _ *request) error {
+// toPage redirects to the page. The address is relative, because a proxy may
+// serve the root under another path.
+func toPage(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Location", "ui/")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// root redirects a browser to the page, and writes a short help for a person
+// with curl.
+func (s *Server) root(w http.ResponseWriter, r *request) error {
+	if s.cfg.Page != nil && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		toPage(w, r.Request)
+		return nil
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, `Foliot: call this URL at this time.
 

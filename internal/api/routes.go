@@ -243,8 +243,8 @@ func publicRoutes() []route {
 	}
 }
 
-// route builds the mux. It also serves the root, for people, and replies to all
-// other paths with a problem.
+// route builds the mux. It also serves the root and the page, for people, and
+// replies to all other paths with a problem.
 func (s *Server) route(rs []route) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, r := range rs {
@@ -254,6 +254,10 @@ func (s *Server) route(rs []route) *http.ServeMux {
 		mux.Handle(r.method+" "+r.path, s.handler(r))
 	}
 	mux.Handle("GET /{$}", s.handler(route{serve: (*Server).root, public: true}))
+	if s.cfg.Page != nil {
+		mux.Handle("GET /ui/", s.cfg.Page)
+		mux.HandleFunc("GET /ui", toPage)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, s.unrouted(w, r)) })
 	return mux
 }

@@ -84,6 +84,8 @@ type Config struct {
 	Examine func(context.Context) []wire.Finding
 	// Metrics serves /metrics. Default: the route replies 501.
 	Metrics http.Handler
+	// Page serves the web page below /ui/. Default: there is no page.
+	Page http.Handler
 	// Live returns the activity of the server in all namespaces. Default: the
 	// route replies 501.
 	Live func() wire.Live

@@ -35,7 +35,7 @@ func TestCompletionsAtTheCursor(t *testing.T) {
 		"completion z":                         "words: zsh",
 		"completion zsh ":                      "words: ",
 		"serve --tls-c":                        "words: --tls-cert --tls-client-ca",
-		"serve --no-":                          "words: --no-metrics",
+		"serve --no-":                          "words: --no-ui --no-metrics",
 		"serve --tls-cert ":                    "files: ",
 		"serve --tls-cert=x":                   "files: ",
 		"serve --data ":                        "directories: ",

@@ -51,7 +51,8 @@ type Config struct {
 	BreakerFailures int // zero means no breaker
 	BreakerMax      time.Duration
 
-	Metrics     bool // serve /metrics
+	Metrics     bool         // serve /metrics
+	Page        http.Handler // nil means no web page
 	Connections func() int
 	Certificate func() metrics.Certificate // nil means no TLS
 }
@@ -195,6 +196,7 @@ func (n *Node) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		Observe:       n.metrics.Request,
 		Trace:         tracing.Parent,
 		Metrics:       n.metricsHandler(),
+		Page:          n.cfg.Page,
 		Backup:        n.backup(),
 		Examine:       n.examiner(),
 		Live:          n.live,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/page"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
@@ -109,6 +110,9 @@ func (s *Server) nodeConfig() node.Config {
 		Slots: s.files.slots, MaxIdle: s.files.idle, Lease: s.cfg.Lease, Grace: s.cfg.Grace,
 		BreakerFailures: s.cfg.BreakerFailures, BreakerMax: s.cfg.BreakerMax,
 		Metrics: s.cfg.Metrics, Connections: func() int { return s.http.Connections() },
+	}
+	if s.cfg.UI {
+		cfg.Page = page.Handler()
 	}
 	if s.certs != nil {
 		cfg.Certificate = s.certs.State

@@ -40,6 +40,7 @@ type Config struct {
 	BreakerMax      time.Duration
 	Grace           time.Duration
 
+	UI      bool
 	Metrics bool
 	OTLP    string // empty means no tracing
 	Sample  float64
@@ -56,7 +57,7 @@ func (f *Flags) Resolve() (cfg Config, err error) {
 		Idle: f.IdleTimeout, Insecure: f.InsecureListen,
 		BodyLimit: f.BodyLimit, Keep: task.Policy{KeepFinished: f.KeepFinished, KeepDead: f.KeepDead}, AuditKeep: f.AuditKeep,
 		Concurrency: f.Concurrency, Lease: f.Lease, BreakerFailures: f.BreakerFailures, BreakerMax: f.BreakerMax, Grace: f.Grace,
-		Metrics: f.Metrics, OTLP: f.OTLPEndpoint, Sample: f.TraceSample,
+		UI: f.UI, Metrics: f.Metrics, OTLP: f.OTLPEndpoint, Sample: f.TraceSample,
 	}
 	if cfg.Addr, err = httpserver.ListenAddr("--listen", f.Listen); err != nil {
 		return cfg, err

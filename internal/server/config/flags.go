@@ -17,6 +17,7 @@ type Flags struct {
 	TrustedProxy   []string      `env:"FOLIOT_TRUSTED_PROXY" group:"serve-listen" placeholder:"CIDR" help:"Trust the proxies at these addresses. They send the client's address (Forwarded, X-Forwarded-For), and must use TLS to clients."`
 	IdleTimeout    time.Duration `default:"2m" env:"FOLIOT_IDLE_TIMEOUT" group:"serve-listen" placeholder:"DURATION" help:"Close a client's connection after this time without a request. Behind a proxy, use a longer time than the idle timeout of the proxy."`
 	InsecureListen bool          `env:"FOLIOT_INSECURE_LISTEN" group:"serve-listen" help:"Listen beyond loopback without an access token, or without TLS. Anyone who can reach the port, or read the network traffic, may read and create tasks."`
+	UI             bool          `name:"ui" default:"true" negatable:"" env:"FOLIOT_UI" group:"serve-listen" help:"Serve the web page at /ui/."`
 
 	Data         string        `default:"./foliot-data" env:"FOLIOT_DATA" group:"serve-store" placeholder:"DIR" help:"The directory that holds the tasks. It is not used if --store is a Redis."`
 	Store        string        `env:"FOLIOT_STORE" group:"serve-store" placeholder:"STORE" help:"Use this store instead of --data. A Redis or Valkey: redis://USER:PASSWORD@HOST:PORT. With Sentinels: redis+sentinel://USER:PASSWORD@HOST,HOST,HOST/MASTER. A Cluster: redis+cluster://USER:PASSWORD@HOST,HOST. Use rediss instead of redis for TLS. With memory: all data is lost when the server stops. A directory is the same as --data."`

@@ -1,0 +1,100 @@
+import { namespace, token } from '../state/session'
+import type { Problem } from './openapi.gen'
+
+// Refusal is the error of a call that the server refused, or that did not reach it.
+export class Refusal extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.detail)
+  }
+}
+
+// Call is one operation of the API with the scope that it needs.
+export interface Call<P, B, R> {
+  (params: P, body?: B, signal?: AbortSignal): Promise<R>
+  method: string
+  path: string
+  scope: '' | 'read' | 'write' | 'admin'
+  operator: boolean
+}
+
+type Scalar = string | number | boolean | null | undefined
+
+// call makes the Call of an operation. Parameters in braces belong to the path,
+// those in headers are sent as headers, and all others are query parameters.
+export function call<P, B, R>(
+  method: string,
+  path: string,
+  scope: Call<P, B, R>['scope'],
+  operator: boolean,
+  headers: Record<string, string> = {},
+): Call<P, B, R> {
+  const send = async (params: P, body?: B, signal?: AbortSignal): Promise<R> => {
+    const sent: Record<string, string> = {}
+    const query = new URLSearchParams()
+    let filled = path
+    for (const [name, value] of Object.entries(params as Record<string, Scalar | string[]>)) {
+      if (value === undefined || value === null || value === '') continue
+      if (path.includes(`{${name}}`)) filled = filled.replace(`{${name}}`, encodeURIComponent(String(value)))
+      else if (name in headers) sent[headers[name]!] = String(value)
+      else for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
+    }
+    const reply = await request(method, filled + (query.size ? '?' + query : ''), sent, body, signal, operator)
+    return (await reply.json()) as R
+  }
+  return Object.assign(send, { method, path, scope, operator })
+}
+
+// url returns the address of a path of the server. The page lies in the folder ui
+// of the server, under any path of a proxy.
+export function url(path: string): string {
+  return new URL('../' + path, document.baseURI).href
+}
+
+// request sends a request with the token of the session. It throws a Refusal for
+// every reply other than 2xx.
+export async function request(
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  body?: unknown,
+  signal?: AbortSignal,
+  serverWide = false,
+): Promise<Response> {
+  if (token.value) headers['Authorization'] = 'Bearer ' + token.value
+  if (namespace.value && !serverWide) headers['Foliot-Namespace'] = namespace.value
+  if (body !== undefined) headers['Content-Type'] = 'application/json'
+  let reply: Response
+  try {
+    reply = await fetch(url(path), {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+      cache: 'no-store',
+      credentials: 'same-origin',
+    })
+  } catch (err) {
+    if (signal?.aborted) throw err
+    throw new Refusal(unreachable)
+  }
+  if (reply.ok) return reply
+  throw new Refusal(await problemOf(reply))
+}
+
+const unreachable: Problem = {
+  type: 'about:blank',
+  title: 'No connection',
+  status: 0,
+  code: 'unavailable',
+  detail: 'The server does not reply. The page tries again.',
+}
+
+async function problemOf(reply: Response): Promise<Problem> {
+  try {
+    const problem = (await reply.json()) as Problem
+    if (problem.detail) return problem
+  } catch {
+    // A proxy sent the reply.
+  }
+  return { ...unreachable, title: reply.statusText, status: reply.status, detail: `A proxy replied ${reply.status} ${reply.statusText}.` }
+}

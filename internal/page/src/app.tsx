@@ -1,0 +1,83 @@
+import { useEffect } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { whoami } from './api/openapi.gen'
+import { Login } from './login'
+import { Nav, pages, type Show } from './nav'
+import { Help } from './help'
+import { Note, ProblemNote, Toast } from './parts/notice'
+import { problemOf } from './state/data'
+import { useKeys } from './state/keys'
+import { route } from './state/route'
+import { leave, me, namespace, setNow, token } from './state/session'
+import { frozen, nextZone } from './state/settings'
+import type { Problem } from './api/openapi.gen'
+
+// App asks the server who the visitor is, and shows the login or the pages.
+export function App() {
+  const problem = useSignal<Problem | null>(null)
+  const help = useSignal(false)
+  useEffect(() => {
+    const stop = new AbortController()
+    void identify(stop.signal, problem)
+    return () => stop.abort()
+  }, [token.value, namespace.value])
+  useKeys({
+    z: nextZone,
+    '?': () => (help.value = !help.value),
+    ' ': (e) => ((e.target as HTMLElement).closest('button,a,summary') ? (e.target as HTMLElement).click() : (frozen.value = !frozen.value)),
+    '/': () => document.querySelector<HTMLInputElement>('input[data-search]')?.focus(),
+  })
+  if (problem.value?.status === 401) return <Login problem={token.value ? problem.value : null} />
+  if (!me.value) return <main class="start">{problem.value ? <ProblemNote problem={problem.value} /> : <p class="loading" role="status">Loading…</p>}</main>
+  return (
+    <div class="shell">
+      <a class="skip" href="#content" onClick={(e) => (e.preventDefault(), document.getElementById('content')?.focus())}>Skip to content</a>
+      <Nav onHelp={() => (help.value = true)} />
+      <main id="content" tabIndex={-1}>
+        {!me.value.secured && <Note tone="warn">This server has no tokens: whoever can reach it may do everything. <a href="#/server">Close it</a> before others can reach it.</Note>}
+        {me.value.durability === 'memory' && <Note tone="warn">The tasks of this server are in memory: they are lost when it stops.</Note>}
+        <Page />
+      </main>
+      {help.value && <Help onClose={() => (help.value = false)} />}
+      <Toast />
+    </div>
+  )
+}
+
+async function identify(signal: AbortSignal, problem: { value: Problem | null }): Promise<void> {
+  for (;;) {
+    try {
+      const identity = await whoami({}, undefined, signal)
+      setNow(identity.now)
+      me.value = identity
+      problem.value = null
+      return
+    } catch (err) {
+      if (signal.aborted) return
+      const p = problemOf(err)
+      problem.value = p
+      if (p.status === 401) return token.value ? leave(p.detail) : undefined
+      if (p.code === 'unknown_namespace') namespace.value = ''
+      await new Promise((resolve) => setTimeout(resolve, 2000))
+    }
+  }
+}
+
+function Page() {
+  const { page, name } = route.value
+  const entry = pages.find((p) => p.path === page)
+  const loaded = useSignal<{ page: string; show?: Show; failed?: boolean } | null>(null)
+  useEffect(() => {
+    document.title = `${name ? name + ' · ' : ''}${entry?.title ?? 'Unknown page'} · Foliot`
+    scrollTo(0, 0)
+  }, [page, name])
+  useEffect(() => {
+    entry?.load().then((show) => (loaded.value = { page, show }), () => (loaded.value = { page, failed: true }))
+  }, [page])
+  if (!entry) return <Note tone="warn">There is no page named {page}. <a href="#/now">Open Now</a></Note>
+  if (loaded.value?.page !== page) return <p class="loading" role="status">Loading…</p>
+  const Shown = loaded.value.show
+  // A new version of the server has other files.
+  if (!Shown) return <Note tone="warn">This page could not be loaded. <button type="button" onClick={() => location.reload()}>Load it again</button></Note>
+  return <Shown key={page + '/' + name + '/' + namespace.value} name={name} />
+}

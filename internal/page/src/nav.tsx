@@ -1,0 +1,87 @@
+import type { FunctionComponent } from 'preact'
+import { useSignal } from '@preact/signals'
+import { listNamespaces } from './api/openapi.gen'
+import { Icon } from './parts/icon'
+import { zoneName } from './format/time'
+import { useData } from './state/data'
+import { route } from './state/route'
+import { leave, me, namespace, operator, selectNamespace, token } from './state/session'
+import { frozen, nextTheme, theme, zone, zones } from './state/settings'
+
+export type Show = FunctionComponent<{ name: string }>
+
+interface PageEntry {
+  path: string
+  title: string
+  load: () => Promise<Show>
+  hidden?: boolean // reached from other pages only
+}
+
+// Each page is a file of its own, which the browser loads when the page is opened.
+export const pages: PageEntry[] = [
+  { path: 'now', title: 'Now', load: async () => (await import('./pages/now')).Now },
+  { path: 'upcoming', title: 'Upcoming', load: async () => (await import('./pages/upcoming')).Upcoming },
+  { path: 'tasks', title: 'Tasks', load: async () => (await import('./pages/tasks')).Tasks },
+  { path: 'task', title: 'Task', load: async () => (await import('./pages/task')).Task, hidden: true },
+  { path: 'schedules', title: 'Schedules', load: async () => (await import('./pages/schedules')).Schedules },
+  { path: 'simulator', title: 'Simulator', load: async () => (await import('./pages/simulator')).Simulator },
+  { path: 'queues', title: 'Queues', load: async () => (await import('./pages/queues')).Queues },
+  { path: 'dead', title: 'Dead', load: async () => (await import('./pages/dead')).Dead },
+  { path: 'destinations', title: 'Destinations', load: async () => (await import('./pages/destinations')).Destinations },
+  { path: 'server', title: 'Server', load: async () => (await import('./pages/server')).Server },
+]
+
+export function Nav({ onHelp }: { onHelp: () => void }) {
+  const open = useSignal(false)
+  const now = route.value.page === 'task' ? 'tasks' : route.value.page
+  return (
+    <header class={'nav' + (open.value ? ' open' : '')}>
+      <div class="brand">
+        <a href="#/now"><b>Foliot</b></a>
+        <button type="button" class="quiet menu" aria-expanded={open.value} onClick={() => (open.value = !open.value)}><Icon name="menu" /><span class="sr">Menu</span></button>
+      </div>
+      <nav aria-label="Pages" onClick={() => (open.value = false)}>
+        {pages.filter((p) => !p.hidden).map((p) => (
+          <a key={p.path} href={'#/' + p.path} aria-current={p.path === now ? 'page' : undefined}><Icon name={p.path} />{p.title}</a>
+        ))}
+      </nav>
+      <div class="controls">
+        {operator.value && <Namespaces />}
+        <label class="field"><span>Times</span>
+          <select value={zone.value} onChange={(e) => (zone.value = e.currentTarget.value as typeof zone.value)} title={zoneName()}>
+            {zones.map((z) => <option key={z} value={z}>{zoneLabels[z]}</option>)}
+          </select>
+        </label>
+        <div class="row">
+          <button type="button" class="quiet" aria-pressed={frozen.value} onClick={() => (frozen.value = !frozen.value)} title="Stop or continue everything that moves (Space)"><Icon name={frozen.value ? 'play' : 'pause'} />{frozen.value ? 'Continue' : 'Freeze'}</button>
+          <button type="button" class="quiet" onClick={nextTheme} title="Dark, light, or as the system">Theme: {theme.value}</button>
+          <button type="button" class="quiet" onClick={onHelp}>Keys</button>
+          {token.value && <button type="button" class="quiet" onClick={() => leave()}>Log out</button>}
+        </div>
+        <p class="who dim">{who()}</p>
+      </div>
+    </header>
+  )
+}
+
+const zoneLabels = { mine: 'My time zone', schedule: 'The schedule’s', utc: 'UTC' }
+
+function who(): string {
+  const m = me.value
+  if (!m) return ''
+  const rights = m.secured ? `${m.operator ? 'operator, ' : ''}${m.scope} · ${m.namespace}` : 'no token needed'
+  return `${rights} · ${m.node ? m.node + ' · ' : ''}${m.version}`
+}
+
+// Namespaces selects the namespace of all pages, for an operator.
+function Namespaces() {
+  const list = useData((signal) => listNamespaces({ limit: 200 }, undefined, signal), [])
+  const names = new Set(['default', ...(list.value?.namespaces.map((n) => n.name) ?? []), ...(namespace.value ? [namespace.value] : [])])
+  return (
+    <label class="field"><span>Namespace</span>
+      <select value={namespace.value || me.value?.namespace || 'default'} onChange={(e) => selectNamespace(e.currentTarget.value)}>
+        {[...names].sort().map((n) => <option key={n} value={n}>{n}</option>)}
+      </select>
+    </label>
+  )
+}

@@ -1,0 +1,83 @@
+import type { ComponentChildren } from 'preact'
+import { useSignal } from '@preact/signals'
+import type { Call } from '../api/call'
+import type { Problem } from '../api/openapi.gen'
+import { problemOf } from '../state/data'
+import { forbidden } from '../state/session'
+import { Command } from './copy'
+import { Dialog } from './dialog'
+import { ProblemNote, toast } from './notice'
+
+type AnyCall = Pick<Call<never, never, unknown>, 'scope' | 'operator'>
+
+export interface ActionProps {
+  label: string
+  call: AnyCall // the operation that decides who may do this
+  command?: string
+  title?: string // of the dialog; default: label
+  children?: ComponentChildren // explains the action, or has its fields
+  run: () => Promise<string | void> // returns a message about its success
+  done?: () => void
+  danger?: boolean
+  off?: string // the reason why the action is not possible now
+  type?: string // the visitor must type this word first
+  quiet?: boolean
+}
+
+// Action is a button that opens a dialog: what will happen, the command that does
+// the same, and a button that does it. Without the right to do it the button says
+// why not.
+export function Action(p: ActionProps) {
+  const open = useSignal(false)
+  const reason = forbidden(p.call) || p.off || ''
+  return (
+    <>
+      <button
+        type="button" class={(p.danger ? 'danger' : '') + (p.quiet ? ' quiet' : '')} data-action={p.label}
+        aria-disabled={reason ? 'true' : undefined} title={reason || undefined}
+        onClick={() => (reason ? toast(reason) : (open.value = true))}
+      >{p.label}</button>
+      {open.value && <Confirm {...p} onClose={() => (open.value = false)} />}
+    </>
+  )
+}
+
+function Confirm(p: ActionProps & { onClose: () => void }) {
+  const busy = useSignal(false)
+  const problem = useSignal<Problem | null>(null)
+  const typed = useSignal('')
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    busy.value = true
+    problem.value = null
+    try {
+      const message = await p.run()
+      p.onClose()
+      if (message) toast(message)
+      p.done?.()
+    } catch (err) {
+      problem.value = problemOf(err)
+      busy.value = false
+    }
+  }
+  return (
+    <Dialog title={p.title ?? p.label} onClose={p.onClose}>
+      <form onSubmit={submit}>
+        {p.children}
+        {p.type && (
+          <label>To confirm, type <code>{p.type}</code>
+            <input name="confirm" autocomplete="off" value={typed.value} onInput={(e) => (typed.value = e.currentTarget.value)} />
+          </label>
+        )}
+        <ProblemNote problem={problem.value} />
+        {p.command && <Command text={p.command} />}
+        <footer>
+          <button type="button" class="quiet" onClick={p.onClose}>Close</button>
+          <button type="submit" class={p.danger ? 'danger' : 'primary'} disabled={busy.value || (p.type !== undefined && typed.value !== p.type)}>
+            {busy.value ? 'Working…' : p.label}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  )
+}

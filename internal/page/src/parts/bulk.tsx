@@ -1,0 +1,135 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { cancelTasks, moveTasks, retryTasks, type BulkReply, type MoveInput, type Problem } from '../api/openapi.gen'
+import { foliot } from '../format/command'
+import { count, plural } from '../format/number'
+import { problemOf } from '../state/data'
+import { flags, query, selects, type Filter } from '../state/filter'
+import { link } from '../state/route'
+import { forbidden } from '../state/session'
+import { State } from './badge'
+import { Command } from './copy'
+import { Dialog } from './dialog'
+import { Field } from './field'
+import { ProblemNote, toast } from './notice'
+import { Time } from './time'
+
+const verbs = {
+  cancel: { call: cancelTasks, label: 'Cancel all that match', past: 'cancelled', command: ['cancel'] },
+  retry: { call: retryTasks, label: 'Retry all that match', past: 'due now', command: ['retry'] },
+  move: { call: moveTasks, label: 'Move all that match', past: 'moved', command: ['move'] },
+} as const
+
+export type Verb = keyof typeof verbs
+
+interface BulkProps {
+  verb: Verb
+  filter: Filter
+  label?: string
+  done: () => void
+}
+
+// Bulk changes all tasks that match a filter, in three steps: a dry run that counts
+// them and shows examples, the visitor's consent, and the change itself, which the
+// visitor can stop.
+export function Bulk(p: BulkProps) {
+  const open = useSignal(false)
+  const verb = verbs[p.verb]
+  const reason = forbidden(verb.call)
+  const label = p.label ?? verb.label
+  return (
+    <>
+      <button
+        type="button" class={p.verb === 'cancel' ? 'danger' : ''} data-action={label} aria-disabled={reason ? 'true' : undefined} title={reason || undefined}
+        onClick={() => (reason ? toast(reason) : (open.value = true))}
+      >{label}</button>
+      {open.value && <Steps {...p} label={label} onClose={() => (open.value = false)} />}
+    </>
+  )
+}
+
+function Steps({ verb, filter, label, done, onClose }: BulkProps & { label: string; onClose: () => void }) {
+  const found = useSignal<BulkReply | null>(null)
+  const result = useSignal<BulkReply | null>(null)
+  const problem = useSignal<Problem | null>(null)
+  const left = useSignal<number | null>(null)
+  const by = useSignal('1h')
+  const stop = useRef<AbortController | null>(null)
+  const body: MoveInput | undefined = verb === 'move' ? { by: by.value } : undefined
+  const ask = (dry: boolean, signal: AbortSignal) => {
+    const params = { ...query(filter), all: selects(filter) ? undefined : true, dry_run: dry ? true : undefined, expect: dry ? undefined : found.value?.matched }
+    return verb === 'move' ? moveTasks(params, body, signal) : verbs[verb].call(params, undefined, signal)
+  }
+  useEffect(() => {
+    const dry = new AbortController()
+    ask(true, dry.signal).then((r) => (found.value = r), (err) => !dry.signal.aborted && (problem.value = problemOf(err)))
+    return () => (dry.abort(), stop.current?.abort())
+  }, [])
+  const run = async (event: Event) => {
+    event.preventDefault()
+    problem.value = null
+    stop.current = new AbortController()
+    const running = stop.current.signal
+    left.value = found.value!.matched!
+    void watch(() => ask(true, running), left, running)
+    try {
+      result.value = await ask(false, running)
+    } catch (err) {
+      problem.value = running.aborted ? { ...problemOf(err), title: 'Stopped.', detail: 'A part of the tasks is changed. The same action continues with the rest.' } : problemOf(err)
+    }
+    stop.current?.abort()
+    stop.current = null
+    left.value = null
+    done()
+  }
+  const matched = found.value?.matched ?? 0
+  return (
+    <Dialog title={label} onClose={onClose} wide>
+      <form onSubmit={run}>
+        <ProblemNote problem={problem.value} />
+        {!found.value && !problem.value && <p class="loading" role="status">Counting the tasks that match…</p>}
+        {found.value && !result.value && <p role="status"><b>{plural(matched, 'task')}</b> {matched === 1 ? 'matches' : 'match'}. Nothing is changed yet.</p>}
+        {result.value && <p class="note good" role="status">{plural(result.value.changed, 'task')} {verbs[verb].past}.{result.value.skipped ? ` ${plural(result.value.skipped, 'task')} skipped: their state does not allow it.` : ''}{result.value.accepted ? ` Of ${plural(result.value.accepted, 'task')} an attempt is under way: it is the last.` : ''}</p>}
+        {verb === 'move' && !result.value && <Field label="Move by" value={by} hint="1h is one hour later, -10m ten minutes earlier." required />}
+        {found.value && !result.value && matched > 0 && <Examples of={found.value} />}
+        {left.value !== null && <p role="status"><progress max={matched} value={matched - left.value} /> {count(left.value)} left</p>}
+        <Command text={foliot(...verbs[verb].command, ...flags(filter), ...(verb === 'move' ? ['--by', by.value] : []), '--dry-run')} />
+        <footer>
+          {left.value !== null && <button type="button" onClick={() => stop.current?.abort()}>Stop</button>}
+          <button type="button" class="quiet" onClick={onClose}>Close</button>
+          {!result.value && <button type="submit" class={verb === 'cancel' ? 'danger' : 'primary'} disabled={!found.value || matched === 0 || left.value !== null}>{label.replace(/ all .*/, '')} {plural(matched, 'task')}</button>}
+        </footer>
+      </form>
+    </Dialog>
+  )
+}
+
+// watch counts the tasks that are left, with a pause of twenty times the cost of a
+// count, so that counting does not slow the change.
+async function watch(ask: () => Promise<BulkReply>, left: { value: number | null }, signal: AbortSignal): Promise<void> {
+  for (let wait = 500; !signal.aborted; ) {
+    await new Promise((resolve) => setTimeout(resolve, wait))
+    if (signal.aborted) return
+    const began = performance.now()
+    try {
+      const reply = await ask()
+      if (left.value !== null) left.value = Math.min(left.value, reply.matched ?? 0)
+    } catch {
+      return
+    }
+    wait = Math.max(500, 20 * (performance.now() - began))
+  }
+}
+
+function Examples({ of }: { of: BulkReply }) {
+  const examples = of.examples ?? []
+  return (
+    <details open={examples.length <= 5}>
+      <summary>{examples.length < (of.matched ?? 0) ? `The first ${examples.length} of them` : 'All of them'}</summary>
+      <table>
+        <caption class="sr">Tasks that match</caption>
+        <tbody>{examples.map((t) => <tr key={t.id}><td><a href={link('task', t.name)}>{t.name}</a></td><td><State of={t.state} reason={t.reason} /></td><td><Time at={t.next_at ?? t.due_at} /></td></tr>)}</tbody>
+      </table>
+    </details>
+  )
+}

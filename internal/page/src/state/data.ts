@@ -1,0 +1,63 @@
+import { useSignal, type Signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { Refusal } from '../api/call'
+import type { Problem } from '../api/openapi.gen'
+import { leave, namespace, token } from './session'
+
+// Data is the last reply to a call that a part of the page shows.
+export interface Data<T> {
+  value: T | null
+  problem: Problem | null
+  loading: boolean
+  reload: () => void
+}
+
+interface State<T> {
+  value: T | null
+  problem: Problem | null
+  loading: boolean
+}
+
+// useData calls load when the caller is shown, and again when an element of deps
+// changes. With every it also calls it this many milliseconds after the last reply,
+// unless the tab is hidden. The last value stays while a later call fails.
+export function useData<T>(load: (signal: AbortSignal) => Promise<T>, deps: unknown[], every = 0): Data<T> {
+  const state = useSignal<State<T>>({ value: null, problem: null, loading: true })
+  const turn = useSignal(0)
+  useEffect(() => {
+    state.value = { value: null, problem: null, loading: true }
+  }, [...deps, token.value, namespace.value])
+  useEffect(() => {
+    const stop = new AbortController()
+    void repeat(load, state, every, stop.signal)
+    return () => stop.abort()
+  }, [...deps, token.value, namespace.value, turn.value])
+  return { ...state.value, reload: () => void turn.value++ }
+}
+
+async function repeat<T>(load: (signal: AbortSignal) => Promise<T>, state: Signal<State<T>>, every: number, signal: AbortSignal) {
+  for (;;) {
+    if (!document.hidden || state.peek().value === null) await once(load, state, signal)
+    if (!every || signal.aborted) return
+    await new Promise((resolve) => setTimeout(resolve, every))
+    if (signal.aborted) return
+  }
+}
+
+async function once<T>(load: (signal: AbortSignal) => Promise<T>, state: Signal<State<T>>, signal: AbortSignal) {
+  try {
+    const value = await load(signal)
+    if (!signal.aborted) state.value = { value, problem: null, loading: false }
+  } catch (err) {
+    if (signal.aborted) return
+    const problem = problemOf(err)
+    if (problem.status === 401) leave(problem.detail)
+    state.value = { value: state.peek().value, problem, loading: false }
+  }
+}
+
+// problemOf returns the problem of a failed call, for people.
+export function problemOf(err: unknown): Problem {
+  if (err instanceof Refusal) return err.problem
+  return { type: 'about:blank', title: 'Error', status: 0, code: 'internal', detail: String(err) }
+}

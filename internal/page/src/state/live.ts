@@ -1,0 +1,59 @@
+import { effect, signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { Refusal } from '../api/call'
+import type { Live, Problem } from '../api/openapi.gen'
+import { follow } from '../api/stream'
+import { leave, me, namespace, setNow, token } from './session'
+
+// The live data of the server. One stream serves all parts of the page, and runs
+// only while one of them is shown.
+
+export const live = signal<Live | null>(null)
+export const connected = signal(false)
+
+const viewers = signal(0)
+let stop: AbortController | null = null
+
+effect(() => {
+  const wanted = viewers.value > 0 && me.value !== null
+  // A new token or namespace needs a new stream.
+  void token.value
+  void namespace.value
+  stop?.abort()
+  stop = null
+  live.value = null
+  connected.value = false
+  if (!wanted) return
+  stop = new AbortController()
+  run(stop.signal).catch(() => {})
+})
+
+async function run(signal: AbortSignal): Promise<void> {
+  try {
+    await follow('v1/live', signal, take, () => (connected.value = false))
+  } catch (err) {
+    if (err instanceof Refusal) refused(err.problem)
+  }
+}
+
+function take(frame: { event: string; data: string }): void {
+  if (frame.event === 'problem') return refused(JSON.parse(frame.data) as Problem)
+  const next = JSON.parse(frame.data) as Live
+  if (next.now) setNow(next.now)
+  live.value = next
+  connected.value = true
+}
+
+function refused(problem: Problem): void {
+  connected.value = false
+  if (problem.status === 401) leave(problem.detail)
+}
+
+// useLive keeps the stream open while the caller is shown.
+export function useLive(): Live | null {
+  useEffect(() => {
+    viewers.value++
+    return () => void viewers.value--
+  }, [])
+  return live.value
+}

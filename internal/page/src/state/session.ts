@@ -1,0 +1,59 @@
+import { computed, signal } from '@preact/signals'
+import type { Call } from '../api/call'
+import type { Identity } from '../api/openapi.gen'
+
+// The session is the token of the visitor, with the rights that the server reports. The
+// token stays in sessionStorage: it ends with the tab, and no other site can send it.
+
+const tokenKey = 'foliot.token'
+const namespaceKey = 'foliot.namespace'
+
+export const token = signal(sessionStorage.getItem(tokenKey) ?? '')
+// namespace is the one that an operator selected. Empty: that of the token.
+export const namespace = signal(sessionStorage.getItem(namespaceKey) ?? '')
+export const me = signal<Identity | null>(null)
+// ended is the reason why the session ended, shown above the login.
+export const ended = signal('')
+
+// The clock of the visitor may be wrong, so times are relative to the server's.
+const ahead = signal(0)
+export const serverNow = (): number => Date.now() + ahead.value
+
+export function setNow(now: string): void {
+  const server = Date.parse(now)
+  if (!Number.isNaN(server)) ahead.value = server - Date.now()
+}
+
+export function enter(secret: string): void {
+  sessionStorage.setItem(tokenKey, secret)
+  token.value = secret
+  ended.value = ''
+}
+
+// leave forgets the token and the rights.
+export function leave(reason = ''): void {
+  sessionStorage.removeItem(tokenKey)
+  sessionStorage.removeItem(namespaceKey)
+  token.value = ''
+  namespace.value = ''
+  me.value = null
+  ended.value = reason
+}
+
+export function selectNamespace(name: string): void {
+  sessionStorage.setItem(namespaceKey, name)
+  namespace.value = name
+}
+
+const rank = { '': 0, read: 1, write: 2, admin: 3 }
+
+// forbidden returns the reason why the session may not make a call, or ''.
+export function forbidden(call: Pick<Call<never, never, unknown>, 'scope' | 'operator'>): string {
+  const who = me.value
+  if (!who) return 'The page does not know your rights yet.'
+  if (rank[who.scope] < rank[call.scope]) return `This needs a token of scope ${call.scope}. Yours has scope ${who.scope}.`
+  if (call.operator && !who.operator) return 'This needs a token of an operator, which is valid for all namespaces.'
+  return ''
+}
+
+export const operator = computed(() => me.value?.operator ?? false)
