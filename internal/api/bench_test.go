@@ -34,6 +34,10 @@ func (devNull) List(context.Context, task.Filter, task.Page) (task.Listing, erro
 	return task.Listing{}, nil
 }
 
+func (devNull) Due(context.Context, store.DueRead, store.DueFound) (task.Millis, error) {
+	return 0, nil
+}
+
 func (d devNull) Settings() *settings.Settings { return d.settings }
 
 func (devNull) Configure(context.Context, task.Millis, []settings.Edit) ([]settings.EditReply, error) {

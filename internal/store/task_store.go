@@ -30,4 +30,12 @@ type TaskStore interface {
 	// List returns one page of the tasks of f.Namespace that match f, in the
 	// order of their names, examining at most MaxPageExamined records.
 	List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error)
+
+	// Due counts scheduled tasks by their due times, in all shards. It calls
+	// found one call at a time, before it returns, and possibly several times
+	// for the same lane and interval. All tasks that are due before exact were
+	// counted: exact is r.End, or an earlier time if the budget was used up. Of
+	// the tasks due later, only some were counted. A task that changes during
+	// the read may be missing or counted twice.
+	Due(ctx context.Context, r DueRead, found DueFound) (exact task.Millis, err error)
 }

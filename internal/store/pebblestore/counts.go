@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -43,6 +44,18 @@ func (c *counts) publish(changed map[task.QueueKey]task.Counts) {
 			c.m[key] = n
 		}
 	}
+}
+
+// waiting returns the number of tasks that r selects.
+func (c *counts) waiting(r *store.DueRead) (n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, count := range c.m {
+		if r.Selects(task.Lane{Namespace: key.Namespace, Queue: key.Queue}) {
+			n += count.States[task.Scheduled]
+		}
+	}
+	return n
 }
 
 // Counts implements store.SettingsStore.

@@ -54,3 +54,14 @@ func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entr
 	found, err := s.lanes.Peek(ctx, reads)
 	return found, s.failure(err)
 }
+
+// Due implements store.TaskStore for the shards of all nodes.
+func (s *Store) Due(ctx context.Context, r store.DueRead, found store.DueFound) (task.Millis, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	exact, err := s.lanes.Due(ctx, r, found)
+	return exact, s.failure(err)
+}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -68,6 +69,9 @@ func audit(ctx context.Context, s store.Store, now task.Millis, namespaces []str
 		}
 	}
 	if err := checkCounts(ctx, s, namespaces); err != nil {
+		errs = append(errs, err)
+	}
+	if _, err := checkDue(ctx, s, namespaces, math.MaxInt32); err != nil {
 		errs = append(errs, err)
 	}
 	return errs[:min(len(errs), 20)]

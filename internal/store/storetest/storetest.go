@@ -52,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"namespaces", namespaceCases},
 		{"quota", quotaCases},
 		{"counts", countCases},
+		{"due", dueCases},
 		{"audit", auditCases},
 		{"spawn", spawnCases},
 		{"schedules", scheduleCases},

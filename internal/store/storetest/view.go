@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -41,6 +43,12 @@ func look(ctx context.Context, s store.Store) (view, error) {
 	}
 	for _, entries := range found {
 		v.Lanes = append(v.Lanes, append([]task.Entry(nil), entries...)) // nil if there are none
+	}
+	waiting := slices.DeleteFunc(slices.Clone(v.Records), func(t *task.Task) bool { return t.State != task.Scheduled || t.IsSchedule() })
+	for _, budget := range []int{20, math.MaxInt32} {
+		if _, err := compareDue(ctx, s, waiting, budget); err != nil {
+			return view{}, err
+		}
 	}
 	for kind := settings.QueueKind; kind <= settings.SecretKind; kind++ {
 		v.Settings = append(v.Settings, s.Settings().List(kind, "")...)

@@ -1,0 +1,100 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// fillLanes creates n tasks in so many lanes, due at different times of a day.
+func fillLanes(b testing.TB, s *Store, now task.Millis, n, lanes int) {
+	b.Helper()
+	for first := 0; first < n; first += 1000 {
+		changes := make([]task.Change, min(1000, n-first))
+		for i := range changes {
+			at := first + i
+			spec := task.DefaultSpec()
+			spec.Name, spec.ID = fmt.Sprintf("order-%d", at), fmt.Sprintf("id-%d", at)
+			spec.When, spec.Request.URL = task.When{At: now + 3_600_000 + task.Millis(at*7919%86_400_000)}, fmt.Sprintf("https://h%d.example/hook", at%lanes)
+			if err := spec.Validate(now); err != nil {
+				b.Fatal(err)
+			}
+			changes[i] = task.Create{Spec: spec}
+		}
+		replies, err := s.Apply(context.Background(), now, changes)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, r := range replies {
+			if r.Err != nil {
+				b.Fatal(r.Err)
+			}
+		}
+	}
+}
+
+// minutes returns the bounds of so many minutes.
+func minutes(now task.Millis, n int) (bounds []task.Millis) {
+	for i := range n {
+		bounds = append(bounds, now+task.Millis(i+1)*60_000)
+	}
+	return bounds
+}
+
+// A lane with many tasks is counted by the server, one with few tasks is read. Both
+// must have the same counts as the times of the tasks.
+func TestLongLanesAreCounted(t *testing.T) {
+	server := redistest.New(t)
+	nodes := []*Store{openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)}
+	now := task.CeilMillis(time.Now())
+	const n = 3000 // 16 shards: one lane has more entries than are read
+	fillLanes(t, nodes[0], now, n, 1)
+	bounds := minutes(now, 26*60)
+	want := make([]int, len(bounds))
+	for i := range n {
+		want[(3_600_000+i*7919%86_400_000)/60_000]++
+	}
+	for _, s := range nodes {
+		got := make([]int, len(bounds))
+		exact, err := s.Due(t.Context(), store.DueRead{Bounds: bounds, Budget: math.MaxInt32}, func(_ task.Lane, interval, tasks int) { got[interval] += tasks })
+		if err != nil || exact != bounds[len(bounds)-1] || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v until %d, error %v, want %v", got, exact, err, want)
+		}
+	}
+}
+
+// BenchmarkDue: a count of 100,000 waiting tasks. us/count is the server's own
+// processor time.
+func BenchmarkDue(b *testing.B) {
+	for _, lanes := range []int{1, 100, 10_000} {
+		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
+			server := redistest.New(b)
+			s, err := Open(b.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = s.Close() }()
+			const n = 100_000
+			now := task.CeilMillis(time.Now())
+			fillLanes(b, s, now, n, lanes)
+			bounds := minutes(now, 26*60)
+			before := processor(b, server.Addr)
+			for b.Loop() {
+				got := 0
+				exact, err := s.Due(b.Context(), store.DueRead{Bounds: bounds[:1000], Budget: 500_000}, func(_ task.Lane, _, tasks int) { got += tasks })
+				if err != nil || exact != bounds[999] || got == 0 {
+					b.Fatal(got, exact, err)
+				}
+			}
+			b.ReportMetric((processor(b, server.Addr)-before)*1e6/float64(b.N), "us/count")
+		})
+	}
+}

@@ -1,0 +1,147 @@
+package lanes
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// One call counts at most maxCounted lanes of shards. If a lane of a shard has more
+// than maxShort tasks, the server counts them: it takes less time than reading them.
+const maxCounted, maxShort = 400, 64
+
+// laneCount is a lane of one shard that must be counted.
+type laneCount struct {
+	lane  task.Lane
+	shard *keyspace.Shard
+	low   task.Millis // a lower bound of its due times
+}
+
+// key returns the key of the lane's due index.
+func (c laneCount) key() string { return c.shard.Due(keyspace.LaneMember(c.lane)) }
+
+// Due counts the tasks of all shards by due time, as store.TaskStore requires.
+//
+// A lane of a shard costs a bounded number of counts, for any number of tasks. So
+// Due counts the lanes one after the other, the earliest first. When the budget
+// ends, the bound of the next lane is the time before which everything was
+// counted.
+func (l *Index) Due(ctx context.Context, r store.DueRead, found store.DueFound) (exact task.Millis, err error) {
+	open, exact, err := l.dueLanes(ctx, &r)
+	if err != nil {
+		return 0, err
+	}
+	for spent := 0; len(open) > 0; {
+		if spent >= r.Budget {
+			return min(exact, open[0].low), nil
+		}
+		part := open[:min(len(open), maxCounted)]
+		cost, err := l.count(ctx, &r, part, found)
+		if err != nil {
+			return 0, fmt.Errorf("count the due index: %w", err)
+		}
+		spent += cost
+		open = open[len(part):]
+	}
+	return exact, nil
+}
+
+// dueLanes returns the lanes that can have tasks that r selects, the earliest
+// first. If there are too many lanes, exact is before the end of r.
+func (l *Index) dueLanes(ctx context.Context, r *store.DueRead) (open []laneCount, exact task.Millis, err error) {
+	most := r.Budget/len(l.shards) + 1
+	results, err := l.servers.EachShard(ctx, l.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+		return b.Zrange().Key(sh.Lanes).Min("-inf").Max(redisconn.Score(r.End()-1)).Byscore().Limit(0, int64(most)).Withscores().Build()
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the index of lanes: %w", err)
+	}
+	exact = r.End()
+	for i, result := range results {
+		lanes, err := result.AsZScores()
+		if err != nil {
+			return nil, 0, fmt.Errorf("read the index of lanes: %w", err)
+		}
+		for _, z := range lanes {
+			lane, err := keyspace.ParseLane(z.Member)
+			if err != nil {
+				return nil, 0, err
+			}
+			if r.Selects(lane) {
+				open = append(open, laneCount{lane, l.shards[i], task.Millis(z.Score)})
+			}
+		}
+		if n := len(lanes); n == most {
+			exact = min(exact, task.Millis(lanes[n-1].Score))
+		}
+	}
+	slices.SortFunc(open, func(a, b laneCount) int { return cmp.Compare(a.low, b.low) })
+	return open, exact, nil
+}
+
+// count counts the tasks of lanes, and returns the number of entries and of counts
+// that it read.
+func (l *Index) count(ctx context.Context, r *store.DueRead, lanes []laneCount, found store.DueFound) (cost int, err error) {
+	commands := make([]redisconn.Command, len(lanes))
+	for i, c := range lanes {
+		commands[i] = func(b rueidis.Builder) rueidis.Completed {
+			return b.Zrange().Key(c.key()).Min("-inf").Max(redisconn.Score(r.End()-1)).Byscore().Limit(0, maxShort+1).Withscores().Build()
+		}
+	}
+	results, err := l.servers.Ask(ctx, commands...)
+	if err != nil {
+		return 0, err
+	}
+	var long []laneCount
+	for i, result := range results {
+		entries, err := result.AsZScores()
+		if err != nil {
+			return 0, err
+		}
+		if cost += 1 + len(entries); len(entries) > maxShort {
+			long = append(long, lanes[i])
+			continue
+		}
+		for _, e := range entries {
+			found(lanes[i].lane, r.Interval(task.Millis(e.Score)), 1)
+		}
+	}
+	return cost + len(long)*len(r.Bounds), l.countLong(ctx, r, long, found)
+}
+
+// countLong counts the tasks of lanes that have many.
+func (l *Index) countLong(ctx context.Context, r *store.DueRead, lanes []laneCount, found store.DueFound) error {
+	if len(lanes) == 0 {
+		return nil
+	}
+	bounds := make([]string, len(r.Bounds))
+	for i, b := range r.Bounds {
+		bounds[i] = redisconn.Score(b)
+	}
+	runs := make([]redisconn.Run, len(lanes))
+	for i, c := range lanes {
+		runs[i] = redisconn.Run{Keys: []string{c.key()}, Args: bounds}
+	}
+	results, err := l.servers.Repeat(ctx, counting, runs...)
+	if err != nil {
+		return err
+	}
+	for i, result := range results {
+		counts, err := result.AsIntSlice()
+		if err != nil {
+			return err
+		}
+		for n := 0; n+1 < len(counts); n += 2 {
+			found(lanes[i].lane, int(counts[n]), int(counts[n+1]))
+		}
+	}
+	return nil
+}
