@@ -291,6 +291,23 @@ func TestActivityIsRead(t *testing.T) {
 	}
 }
 
+func TestWhatComesDueIsCounted(t *testing.T) {
+	c := serve(t).client()
+	for _, name := range []string{"a", "b"} {
+		must[*client.Task](t)(c.Tasks.Create(t.Context(), hour(name)))
+	}
+	if d := must[*client.Due](t)(c.Admin.Due(t.Context(), client.DueQuery{})); len(d.Rings) != 5 || d.Scheduled != 2 || d.Rings[0].Slot != 64*time.Millisecond || d.Rings[0].From.After(d.Time) || !d.ExactUntil.IsZero() {
+		t.Errorf("%+v", d)
+	}
+	d := must[*client.Due](t)(c.Admin.Due(t.Context(), client.DueQuery{Until: 3 * time.Hour, Step: time.Hour, Queue: "default", ByQueue: true}))
+	if len(d.Rings) != 1 || d.Rings[0].Counts[1] != 2 || d.Rings[0].Queues[0].Counts[1] != 2 || d.Rings[0].Slot != time.Hour {
+		t.Errorf("%+v", d)
+	}
+	if d := must[*client.Due](t)(c.Admin.Due(t.Context(), client.DueQuery{Rings: 2, Queue: "other"})); len(d.Rings) != 2 || d.Scheduled != 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
 func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
 	spec := hour("a")
@@ -316,6 +333,10 @@ func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 		Steps: []client.HistoryStep{{At: at, Late: []uint32{1, 2}, Delivered: 1, Failed: 2, Deferred: 3, Refused: 4, Interrupted: 5, LostLeases: 6, Dead: 7, Overdue: 8}},
 	})
 	again(t, &client.AttemptList{Node: "a", Missed: 1, Attempts: []client.EndedAttempt{{At: at, Namespace: "n", Queue: "q", Task: "t", Number: 1, Destination: "d:1", Outcome: "failed", Status: 500, Error: "e", Late: time.Millisecond, Latency: time.Second, Dead: true, Reason: "gone"}}})
+	again(t, &client.Due{
+		Time: at, ExactUntil: at, Scheduled: 1, Overdue: 2, Later: 3, Timers: 4, NearUntil: at,
+		Rings: []client.DueRing{{Slot: 64 * time.Millisecond, From: at, Counts: []int64{1}, Held: []int64{2}, Queues: []client.DueQueue{{Namespace: "n", Queue: "q", Counts: []int64{3}}}}},
+	})
 	again(t, &client.Identity{Namespace: "n", Scope: client.ScopeRead, Token: &client.Token{ID: "1", CreatedAt: at}, Secured: true, Node: "a", Version: "v", Store: "shared", Durability: "strict", Now: at})
 	again(t, &client.AuditEntry{At: at, By: "upkeep", Action: "queue.purge", Version: 7})
 }

@@ -91,6 +91,7 @@ var access = map[string]string{
 	"DELETE /v1/secrets/{id}": "admin",
 	"GET /v1/audit":           "admin",
 	"GET /v1/live":            "read",
+	"GET /v1/due":             "read",
 
 	"GET /v1/namespaces":           "read operator",
 	"GET /v1/namespaces/{name}":    "read operator",

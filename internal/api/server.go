@@ -96,6 +96,10 @@ type Config struct {
 	// Attempts returns recent attempts, the latest first. Default: the route
 	// replies 501.
 	Attempts func(AttemptFilter) wire.AttemptList
+	// Near returns the number of timers on the timing wheel of this server, and the
+	// time until which waiting tasks are read into memory. Default: replies have
+	// neither.
+	Near func() (timers int, until task.Millis)
 	// Egress reports whether tasks may call a URL. It returns an empty Host if no
 	// task may have the URL. It may wait for a resolver. Default: the route
 	// replies 501.
@@ -149,6 +153,7 @@ type Server struct {
 	turns      turns        // for lists, searches and large bodies
 	delayed    atomic.Int32 // refused requests with a delayed reply
 	samples    samples
+	dueSamples dueSamples
 	places     chan struct{} // has an element for each handler that runs
 	waiting    waiters
 	lasting    sparselog.Kinds // log lines of lasting failures, by code

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Destinations returns the state of every destination that has tasks in the
@@ -33,6 +34,12 @@ func (d *Dispatcher) Queues() []planner.QueueState {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return list
+}
+
+// Near returns the number of timers for the lanes, queues and destinations that
+// wait, and the time until which tasks are read ahead. It does not take mu.
+func (d *Dispatcher) Near() (timers int, until task.Millis) {
+	return d.timers.Len(), d.now().Add(d.config.Window)
 }
 
 // walk is a walk over the planner. It holds mu for one step at a time, so

@@ -202,6 +202,7 @@ func (n *Node) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		Live:          n.live,
 		History:       n.history,
 		Attempts:      n.attempts,
+		Near:          func() (int, task.Millis) { return n.dispatch.Near() },
 		Egress:        n.egress,
 		Version:       buildinfo.Version(),
 		Now:           n.requestClock,

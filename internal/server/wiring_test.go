@@ -222,3 +222,23 @@ func TestAnAttemptAppearsInTheHistoryAndInTheRecentAttempts(t *testing.T) {
 		t.Errorf("%+v", history)
 	}
 }
+
+func TestTheServerCountsItsTimers(t *testing.T) {
+	n := runNode(t, nil)
+	n.put(t, "soon", `{"delay": "4s", "http": {"url": "http://127.0.0.1:1/"}}`)
+	n.put(t, "later", `{"delay": "1h", "http": {"url": "http://127.0.0.1:1/"}}`)
+	var due wire.Due
+	servertest.Eventually(t, "a timer waits for the task", func() bool {
+		w := httptest.NewRecorder()
+		n.Node.API.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/due", nil))
+		if err := json.Unmarshal(w.Body.Bytes(), &due); err != nil || w.Code != 200 {
+			t.Fatal(w.Body, err)
+		}
+		return due.Timers > 0
+	})
+	until, err := time.Parse(time.RFC3339, due.NearUntil)
+	at, err2 := time.Parse(time.RFC3339, due.Time)
+	if away := until.Sub(at); err != nil || err2 != nil || away < 5*time.Second || away > 10*time.Second || due.Scheduled < 1 {
+		t.Errorf("%+v: %v, %v", due, err, err2)
+	}
+}

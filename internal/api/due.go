@@ -1,0 +1,199 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/internal/api/rings"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// maxSteps is the largest number of slots of a timeline.
+const maxSteps = 1000
+
+var (
+	ringsParam    = param{name: "rings", about: "The number of rings; 5 by default. Each has 64 slots. A slot of the first ring is 64ms long, and a slot of each other ring as long as the ring before it.", format: "integer", low: 1, high: rings.MaxRings}
+	dueUntilParam = param{name: "until", about: "With step, and without rings: one ring that covers this time from now on.", format: "duration"}
+	stepParam     = param{name: "step", about: "The length of a slot, in whole milliseconds; at most 1000 steps until the end.", format: "duration"}
+	byParam       = param{name: "by", about: "queue: also show the counts of each of the 20 largest queues.", enum: []string{"queue"}}
+)
+
+func dueRoutes() []route {
+	return []route{{
+		method: "GET", path: wire.Version + "/due", serve: (*Server).due, scope: settings.ScopeRead, tag: "server",
+		id: "countDue", summary: "Count what comes due",
+		about: "Counts the waiting tasks by due time, in slots. All callers share a sample for a second, and longer if it is costly.",
+		query: []param{ringsParam, dueUntilParam, stepParam, queueParam, byParam}, replies: []reply{{status: 200, about: "The counts.", body: wire.Due{}}},
+	}}
+}
+
+// dueQuery selects a sample of what comes due. Callers with the same query share
+// their samples.
+type dueQuery struct {
+	view
+	since   task.Millis // the creation of the namespace, for a token of the namespace
+	queue   string
+	byQueue bool
+
+	rings int         // 0: a timeline
+	step  task.Millis // of a timeline
+	steps int
+}
+
+func (s *Server) due(w http.ResponseWriter, r *request) error {
+	q := dueQuery{view: view{r.oneOrAll(), r.operator}, since: r.since(), queue: r.query.Get("queue"), rings: rings.MaxRings}
+	if err := q.read(r); err != nil {
+		return err
+	}
+	body, err := s.dueSamples.take(r.Context(), q, s.nodes != nil, func() ([]byte, time.Duration, error) { return s.countDue(r, q) })
+	if err != nil {
+		return err
+	}
+	if err := r.out.hold(len(body)); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", jsonType)
+	_, _ = w.Write(body) // no reply is possible if the client is gone
+	return nil
+}
+
+// read reads the parameters of a request.
+func (q *dueQuery) read(r *request) (err error) {
+	if r.query.Has("queue") {
+		if err := task.ValidateName("queue", q.queue); err != nil {
+			return err
+		}
+	}
+	if err := oneOf(r.query, "by", byParam.enum); err != nil {
+		return err
+	}
+	q.byQueue = r.query.Has("by")
+	if r.query.Has("until") || r.query.Has("step") {
+		return q.readTimeline(r)
+	}
+	if r.query.Has("rings") {
+		if q.rings, err = strconv.Atoi(r.query.Get("rings")); err != nil || q.rings < 1 || q.rings > rings.MaxRings {
+			return refuse("bad_parameter", "rings", "must be a number between 1 and "+strconv.Itoa(rings.MaxRings))
+		}
+	}
+	return nil
+}
+
+// readTimeline reads until and step.
+func (q *dueQuery) readTimeline(r *request) error {
+	if r.query.Has("rings") {
+		return refuse("bad_parameter", "rings", "a request has either rings, or until and step")
+	}
+	for _, name := range []string{"until", "step"} {
+		if !r.query.Has(name) {
+			return refuse("bad_parameter", name, "until and step need each other")
+		}
+	}
+	until, err := parseDuration("until", r.query.Get("until"))
+	if err != nil {
+		return err
+	}
+	step, err := parseDuration("step", r.query.Get("step"))
+	if err != nil {
+		return err
+	}
+	switch {
+	case step < time.Millisecond || step%time.Millisecond != 0:
+		return refuse("out_of_range", "step", "must be at least 1ms, in whole milliseconds")
+	case until < step:
+		return refuse("out_of_range", "until", "must not be shorter than step")
+	case (until-1)/step >= maxSteps:
+		return refuse("out_of_range", "step", "must be at least a "+strconv.Itoa(maxSteps)+"th part of until")
+	}
+	q.rings, q.step, q.steps = 0, task.Millis(step/time.Millisecond), int((until-1)/step)+1
+	return nil
+}
+
+// ringsAt returns the rings of a sample.
+func (q *dueQuery) ringsAt(now task.Millis) []rings.Ring {
+	if q.rings > 0 {
+		return rings.Wheel(now, q.rings)
+	}
+	return []rings.Ring{rings.New(now, q.step, q.steps)}
+}
+
+// The largest number of index entries that one sample examines. A shared store
+// counts long lanes without an examination of their entries.
+const dueBudget, sharedDueBudget = 2_000_000, 500_000
+
+// countDue takes a sample. It returns the JSON, and the time that the sample
+// cost.
+func (s *Server) countDue(r *request, q dueQuery) (body []byte, cost time.Duration, err error) {
+	err = inTurn(r.Context(), func() error {
+		began := time.Now()
+		defer func() { cost = time.Since(began) }()
+		shown, err := s.sampleDue(r, q)
+		if err != nil {
+			return err
+		}
+		body, err = encode(shown)
+		return err
+	})
+	return body, cost, err
+}
+
+// sampleDue counts the tasks of a query. It must be called in a turn.
+func (s *Server) sampleDue(r *request, q dueQuery) (*wire.Due, error) {
+	now, current := task.FloorMillis(s.cfg.Now()), s.store.Settings()
+	counters := rings.NewCounters(now, q.ringsAt(now), q.byQueue)
+	read := store.DueRead{Namespace: q.namespace, Queue: q.queue, Bounds: counters.Bounds, Budget: dueBudget}
+	if s.nodes != nil {
+		read.Budget = sharedDueBudget
+	}
+	var last task.Lane // a store reports many intervals of one lane
+	held := false
+	exact, err := s.store.Store.Due(r.Context(), read, func(l task.Lane, interval, tasks int) {
+		if l != last {
+			last, held = l, current.Hold(l, now) != settings.NotHeld
+		}
+		counters.Add(task.QueueKey{Namespace: l.Namespace, Queue: l.Queue}, held, interval, tasks)
+	})
+	if err != nil {
+		return nil, err
+	}
+	queues, err := s.store.Store.Counts(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	var scheduled int64
+	for key, n := range queues {
+		if read.Selects(task.Lane{Namespace: key.Namespace, Queue: key.Queue}) {
+			scheduled += n.States[task.Scheduled]
+		}
+	}
+	counts := counters.Counts(exact)
+	shown := showDue(now, scheduled, counts)
+	if exact < read.End() {
+		shown.ExactUntil = showTime(counts.Exact)
+	}
+	if q.operator && s.cfg.Near != nil {
+		timers, until := s.cfg.Near()
+		shown.Timers, shown.NearUntil = timers, showTime(until)
+	}
+	return shown, nil
+}
+
+// showDue returns counts as JSON. scheduled was counted a moment later than c.
+func showDue(now task.Millis, scheduled int64, c rings.Counts) *wire.Due {
+	scheduled = max(scheduled, c.Overdue+c.Future)
+	shown := &wire.Due{
+		Time: showTime(now), Scheduled: scheduled, Overdue: c.Overdue, Later: scheduled - c.Overdue - c.Future, Rings: make([]wire.DueRing, len(c.Rings)),
+	}
+	for i, r := range c.Rings {
+		ring := wire.DueRing{Slot: (time.Duration(r.Slot) * time.Millisecond).String(), From: showTime(r.From), Counts: r.All, Held: r.Held}
+		for _, q := range r.Queues {
+			ring.Queues = append(ring.Queues, wire.DueQueue{Namespace: q.Namespace, Queue: q.Queue, Counts: q.Slots})
+		}
+		shown.Rings[i] = ring
+	}
+	return shown
+}
