@@ -36,6 +36,7 @@ type cli struct {
 	Add    tasks.Add       `cmd:"" group:"tasks" help:"Create a task: call a URL at a given time."`
 	Get    tasks.Get       `cmd:"" group:"tasks" help:"Show one task and its attempts."`
 	Ls     tasks.Ls        `cmd:"" group:"tasks" help:"List tasks."`
+	Due    tasks.Due       `cmd:"" group:"tasks" help:"Count the tasks that come due, by time."`
 	Cancel tasks.Cancel    `cmd:"" group:"tasks" help:"Cancel tasks."`
 	Move   tasks.Move      `cmd:"" group:"tasks" help:"Change the due time of tasks."`
 	Touch  tasks.Touch     `cmd:"" group:"tasks" help:"Restart the delay of tasks, as the heartbeat of a watchdog."`
