@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -87,6 +88,11 @@ const (
 	minPart, maxPart = 8, 4096
 )
 
+// yieldEvery is the number of entries after which other goroutines run, such as
+// those that deliver tasks. Otherwise they can wait for ten milliseconds until the
+// runtime interrupts the count.
+const yieldEvery = 256
+
 // dueCount is a count of the due index.
 type dueCount struct {
 	store.DueRead
@@ -94,8 +100,9 @@ type dueCount struct {
 	found store.DueFound
 	lanes dueLanes
 
-	it     *pebble.Iterator
-	prefix []byte // of the lane at which the iterator stands
+	it       *pebble.Iterator
+	prefix   []byte // of the lane at which the iterator stands
+	examined int
 }
 
 // run counts until everything is counted, the budget is used up or the context
@@ -196,6 +203,9 @@ func (c *dueCount) part(l *dueLane, limit int) (n int, more bool, err error) {
 		}
 		n++
 		inside++
+		if c.examined++; c.examined%yieldEvery == 0 {
+			runtime.Gosched()
+		}
 	}
 	return n, false, c.it.Error()
 }
