@@ -59,6 +59,7 @@ type cli struct {
 	Backup    transfer.Backup  `cmd:"" group:"admin" help:"Copy all data of a running server into a file."`
 	Restore   transfer.Restore `cmd:"" group:"admin" help:"Create a data directory from a backup."`
 	Doctor    doctorCmd        `cmd:"" group:"admin" help:"Find the problems of a server, a data directory, a Redis or a URL."`
+	UI        admin.UI         `cmd:"" name:"ui" group:"admin" help:"Open the web page of a server."`
 	Top       admin.Top        `cmd:"" group:"admin" help:"Show live lateness, backlog and destinations of a server."`
 
 	Bench   receive.Bench `cmd:"" group:"other" help:"Measure a server: create tasks, receive their callbacks, report how late they came."`
@@ -110,6 +111,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := parsed.BindToProvider(flags.Client); err != nil { // for commands that always call a server
 		panic(err)
 	}
+	parsed.Bind(&flags.Flags)
 	parsed.Bind(connect.Dialer(flags.Client)) // for commands that may run without a server
 	if err = checkLine(parsed); err == nil {
 		err = parsed.Run(con)

@@ -104,6 +104,9 @@ func (c *serveCmd) printAddresses(con *console.Console, cfg config.Config, s *se
 	default:
 		con.Linef("tasks in %s", cfg.Dir)
 	}
+	if cfg.UI {
+		con.Linef("web page at %s/ui/", url)
+	}
 	con.Linef("process %d; to stop it, press Ctrl-C or run kill %d", os.Getpid(), os.Getpid())
 	if !s.Node.LoopbackOpen() {
 		return // the task of listen --try would be refused

@@ -38,8 +38,11 @@ func TestServePrintsItsAddressItsDataAndACommandToTry(t *testing.T) {
 		if got := b.line(t, b.stdout); got != c.data {
 			t.Errorf("the second line is %q, want %q", got, c.data)
 		}
+		if got := b.line(t, b.stdout); got != "web page at "+url+"/ui/" {
+			t.Errorf("the third line is %q", got)
+		}
 		if got, want := b.line(t, b.stdout), fmt.Sprintf("process %d; to stop it, press Ctrl-C or run kill %[1]d", os.Getpid()); got != want {
-			t.Errorf("the third line is %q, want %q", got, want)
+			t.Errorf("the fourth line is %q, want %q", got, want)
 		}
 		if got := b.line(t, b.stdout); got != "try, in another terminal: foliot listen --try 3s --server "+url {
 			t.Errorf("the last line is %q", got)

@@ -20,9 +20,8 @@ func startServer(t *testing.T) (b *background, url string) {
 	t.Helper()
 	b = start(t, "serve", "--listen", anyPort, "--log-level", "error", "--store", "memory:")
 	url = urlPattern.FindString(b.line(t, b.stdout))
-	b.line(t, b.stdout)
-	b.line(t, b.stdout)
-	b.line(t, b.stdout)
+	for !strings.HasPrefix(b.line(t, b.stdout), "try, ") {
+	}
 	return b, url
 }
 

@@ -1,8 +1,10 @@
 package connect
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -62,6 +64,25 @@ func (f *Flags) Client() (*client.Client, error) {
 	}
 	f.transport = transport
 	return api, nil
+}
+
+// HasPage returns the URL of the web page of the server. It fails if the server
+// does not serve the page. Call it after Client.
+func (f *Flags) HasPage(ctx context.Context) (string, error) {
+	page := strings.TrimSuffix(f.Server, "/") + "/ui/"
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, page, nil)
+	if err != nil {
+		return "", err
+	}
+	reply, err := (&http.Client{Transport: f.transport}).Do(request)
+	if err != nil {
+		return "", err
+	}
+	_ = reply.Body.Close()
+	if reply.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s replies %s: the server has no web page, because it runs with --no-ui or is older", page, reply.Status)
+	}
+	return page, nil
 }
 
 // Close ends the idle connections of the client.

@@ -1,6 +1,8 @@
 import './style/base.css'
 import './style/layout.css'
 import './style/parts.css'
+import './style/wheel.css'
+import '../third_party/uplot/uPlot.min.css'
 import { render } from 'preact'
 import { App } from './app'
 

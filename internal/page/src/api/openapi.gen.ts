@@ -119,6 +119,31 @@ export interface Counts {
   scheduled: number
 }
 
+export interface Due {
+  exact_until?: string
+  later: number
+  near_until?: string
+  overdue: number
+  rings: Array<DueRing>
+  scheduled: number
+  time: string
+  timers?: number
+}
+
+export interface DueQueue {
+  counts: Array<number>
+  namespace: string
+  queue: string
+}
+
+export interface DueRing {
+  counts: Array<number>
+  from: string
+  held?: Array<number> | null
+  queues?: Array<DueQueue> | null
+  slot: string
+}
+
 export interface Egress {
   addresses: Array<EgressAddress>
   host: string
@@ -639,6 +664,7 @@ export const undrainNode = /* @__PURE__ */ call<{ node: string }, undefined, Nod
 export const drainNode = /* @__PURE__ */ call<{ node: string; force?: boolean }, undefined, Node>('POST', 'v1/cluster/nodes/{node}/drain', 'admin', true)
 export const listShards = /* @__PURE__ */ call<{}, undefined, ShardList>('GET', 'v1/cluster/shards', 'read', true)
 export const examineStore = /* @__PURE__ */ call<{}, undefined, Examination>('GET', 'v1/cluster/store', 'read', true)
+export const countDue = /* @__PURE__ */ call<{ rings?: number; until?: string; step?: string; queue?: string; by?: "queue" }, undefined, Due>('GET', 'v1/due', 'read', false)
 export const explainEgress = /* @__PURE__ */ call<{ url?: string }, undefined, Egress>('GET', 'v1/egress', 'read', true)
 export const history = /* @__PURE__ */ call<{ for?: string }, undefined, History>('GET', 'v1/history', 'read', false)
 export const live = /* @__PURE__ */ call<{}, undefined, Live>('GET', 'v1/live', 'read', false)

@@ -69,7 +69,9 @@ export function span(ms: number): string {
   let rest = Math.abs(Math.round(ms))
   if (rest < 1000) return `${rest} ms`
   if (rest < 60000) return `${(rest / 1000).toFixed(rest < 10000 ? 1 : 0)} s`
-  rest = Math.round(rest / 1000) * 1000
+  const large = units.findIndex(([, size]) => rest >= size)
+  const unit = units[large + 1]![1] // the smaller of the two units
+  rest = Math.round(rest / unit) * unit
   const out: string[] = []
   for (const [name, size] of units) {
     if (rest >= size && out.length < 2) {

@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/connect"
+	"github.com/foliot/foliot/internal/cli/console"
+)
+
+// UI is the command foliot ui.
+type UI struct {
+	Print bool `help:"Print the URL, and open no browser."`
+}
+
+// Help shows examples below the usage line.
+func (UI) Help() string {
+	return `Opens the web page of a server in a browser. If the server has tokens, the page asks for one. Without a browser on this machine the
+command prints the URL.
+
+Examples:
+
+    foliot ui
+    foliot ui --print --server https://foliot.example`
+}
+
+// pageReply is the output of -o json.
+type pageReply struct {
+	URL string `json:"url"`
+}
+
+// Run prints the URL of the page, and opens it in a browser.
+func (c UI) Run(ctx context.Context, con *console.Console, api *client.Client, server *connect.Flags) error {
+	// A server that requires a token has a page too, which asks for it.
+	var refusal *client.Error
+	if _, err := api.Whoami(ctx); err != nil && !errors.As(err, &refusal) {
+		return err
+	}
+	page, err := server.HasPage(ctx)
+	if err != nil {
+		return err
+	}
+	if con.JSON {
+		return con.Object(pageReply{page})
+	}
+	con.Linef("%s", page)
+	if c.Print {
+		return nil
+	}
+	if err := browse(page); err != nil {
+		con.Notef("cannot open a browser: %v; open the URL in a browser", err)
+	}
+	return nil
+}
+
+// browse opens a URL in the browser of the user. It does not wait for its end.
+func browse(url string) error {
+	command := []string{"xdg-open", url}
+	switch runtime.GOOS {
+	case "darwin":
+		command = []string{"open", url}
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler", url}
+	default:
+		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+			return errors.New("this machine has no display")
+		}
+	}
+	started := exec.Command(command[0], command[1:]...)
+	if err := started.Start(); err != nil {
+		return err
+	}
+	return started.Process.Release()
+}
