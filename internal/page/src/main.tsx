@@ -3,6 +3,7 @@ import './style/layout.css'
 import './style/parts.css'
 import './style/wheel.css'
 import '../third_party/uplot/uPlot.min.css'
+import './style/queues.css'
 import { render } from 'preact'
 import { App } from './app'
 

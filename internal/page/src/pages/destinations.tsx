@@ -1,5 +1,7 @@
-import { Head } from '../parts/panel'
+import { List } from '../parts/destination/list'
+import { One } from '../parts/destination/one'
 
-export function Destinations(_: { name: string }) {
-  return <Head title="Destinations" />
+// Destinations lists the receivers, or shows one.
+export function Destinations({ name }: { name: string }) {
+  return name ? <One name={name} /> : <List />
 }

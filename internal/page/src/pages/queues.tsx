@@ -1,5 +1,7 @@
-import { Head } from '../parts/panel'
+import { List } from '../parts/queue/list'
+import { One } from '../parts/queue/one'
 
-export function Queues(_: { name: string }) {
-  return <Head title="Queues" />
+// Queues lists the queues, or shows one.
+export function Queues({ name }: { name: string }) {
+  return name ? <One name={name} /> : <List />
 }

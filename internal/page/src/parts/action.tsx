@@ -22,6 +22,7 @@ export interface ActionProps {
   off?: string // the reason why the action is not possible now
   type?: string // the visitor must type this word first
   quiet?: boolean
+  wide?: boolean
 }
 
 // Action is a button that opens a dialog: what will happen, the command that does
@@ -61,7 +62,7 @@ function Confirm(p: ActionProps & { onClose: () => void }) {
     }
   }
   return (
-    <Dialog title={p.title ?? p.label} onClose={p.onClose}>
+    <Dialog title={p.title ?? p.label} onClose={p.onClose} wide={p.wide}>
       <form onSubmit={submit}>
         {p.children}
         {p.type && (

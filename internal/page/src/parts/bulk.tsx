@@ -92,7 +92,7 @@ function Steps({ verb, filter, label, done, onClose }: BulkProps & { label: stri
         {result.value && <p class="note good" role="status">{plural(result.value.changed, 'task')} {verbs[verb].past}.{result.value.skipped ? ` ${plural(result.value.skipped, 'task')} skipped: their state does not allow it.` : ''}{result.value.accepted ? ` Of ${plural(result.value.accepted, 'task')} an attempt is under way: it is the last.` : ''}</p>}
         {verb === 'move' && !result.value && <Field label="Move by" value={by} hint="1h is one hour later, -10m ten minutes earlier." required />}
         {found.value && !result.value && matched > 0 && <Examples of={found.value} />}
-        {left.value !== null && <p role="status"><progress max={matched} value={matched - left.value} /> {count(left.value)} left</p>}
+        {left.value !== null && <p role="status"><progress aria-label="Progress" max={matched} value={matched - left.value} /> {count(left.value)} left</p>}
         <Command text={foliot(...verbs[verb].command, ...flags(filter), ...(verb === 'move' ? ['--by', by.value] : []), '--dry-run')} />
         <footer>
           {left.value !== null && <button type="button" onClick={() => stop.current?.abort()}>Stop</button>}

@@ -1,0 +1,146 @@
+import type { ComponentChildren } from 'preact'
+import { useSignal, type Signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { cancelTask, retryTask, type Problem, type Task } from '../api/openapi.gen'
+import { foliot } from '../format/command'
+import { count, plural } from '../format/number'
+import { problemOf } from '../state/data'
+import { link } from '../state/route'
+import { forbidden } from '../state/session'
+import { State } from './badge'
+import { Command } from './copy'
+import { Dialog } from './dialog'
+import { Note, ProblemNote, toast } from './notice'
+import { Time } from './time'
+
+const verbs = {
+  retry: { call: retryTask, word: 'Retry', past: 'due now', command: ['dead', 'retry'] },
+  cancel: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['dead', 'rm'] },
+} as const
+
+// Found is the tasks that an action changes, and what the visitor must know of them.
+export interface Found {
+  tasks: Task[]
+  note?: string
+}
+
+interface EachProps {
+  verb: keyof typeof verbs
+  label: string
+  title: string
+  find: (signal: AbortSignal) => Promise<Found>
+  done: () => void
+  off?: string
+}
+
+// Each changes dead tasks that no filter of the API selects, one by one. It first
+// counts them and shows examples. The visitor can stop it.
+export function Each(p: EachProps) {
+  const open = useSignal(false)
+  const reason = forbidden(verbs[p.verb].call) || p.off || ''
+  return (
+    <>
+      <button
+        type="button" class={p.verb === 'cancel' ? 'danger' : ''} data-action={p.label} aria-disabled={reason ? 'true' : undefined} title={reason || undefined}
+        onClick={() => (reason ? toast(reason) : (open.value = true))}
+      >{p.label}</button>
+      {open.value && <Steps {...p} onClose={() => (open.value = false)} />}
+    </>
+  )
+}
+
+interface Progress {
+  changed: number
+  skipped: number
+  running: boolean
+  stopped: boolean
+}
+
+function Steps({ verb, title, find, done, onClose }: EachProps & { onClose: () => void }) {
+  const found = useSignal<Found | null>(null)
+  const problem = useSignal<Problem | null>(null)
+  const progress = useSignal<Progress | null>(null)
+  const stop = useRef<AbortController | null>(null)
+  const { word, past, command } = verbs[verb]
+  useEffect(() => {
+    const looking = new AbortController()
+    find(looking.signal).then((f) => (found.value = f), (err) => !looking.signal.aborted && (problem.value = problemOf(err)))
+    return () => (looking.abort(), stop.current?.abort())
+  }, [])
+  const run = async (event: Event) => {
+    event.preventDefault()
+    problem.value = null
+    stop.current = new AbortController()
+    await changeAll(verb, found.value!.tasks, progress, problem, stop.current.signal)
+    done()
+  }
+  const tasks = found.value?.tasks ?? []
+  const p = progress.value
+  return (
+    <Dialog title={title} onClose={onClose} wide>
+      <form onSubmit={run}>
+        <ProblemNote problem={problem.value} />
+        {!found.value && !problem.value && <p class="loading" role="status">Looking at the dead tasks…</p>}
+        {found.value && !p && <p role="status"><b>{plural(tasks.length, 'task')}</b> found. Nothing is changed yet.</p>}
+        {found.value?.note && !p && <Note tone="warn">{found.value.note}</Note>}
+        {found.value && !p && <About verb={verb} />}
+        {p && <Outcome of={p} total={tasks.length} past={past} />}
+        {tasks.length > 0 && !p && <Examples of={tasks} />}
+        {tasks.length > 0 && tasks.length <= 500 && <Command text={foliot(...command, ...tasks.map((t) => t.name))} />}
+        <footer>
+          {p?.running && <button type="button" onClick={() => stop.current?.abort()}>Stop</button>}
+          <button type="button" class="quiet" onClick={onClose}>Close</button>
+          {!p && <button type="submit" class={verb === 'cancel' ? 'danger' : 'primary'} disabled={tasks.length === 0}>{word} {plural(tasks.length, 'task')}</button>}
+        </footer>
+      </form>
+    </Dialog>
+  )
+}
+
+function About({ verb }: { verb: keyof typeof verbs }): ComponentChildren {
+  if (verb === 'retry') return <p>Each task is due now, keeps its id and gets all its attempts back. The tasks are changed one by one, so this can be stopped at any time.</p>
+  return <p>No attempt of a cancelled task starts, and its body is deleted at once. This cannot be undone. The tasks are cancelled one by one, so this can be stopped at any time.</p>
+}
+
+function Outcome({ of: p, total, past }: { of: Progress; total: number; past: string }) {
+  const words = `${plural(p.changed, 'task')} ${past}.${p.skipped ? ` ${plural(p.skipped, 'task')} skipped: not dead any more, or changed by others.` : ''}`
+  if (!p.running) return <p class={'note ' + (p.stopped ? 'warn' : 'good')} role="status">{p.stopped && 'Stopped. '}{words}{p.stopped && ` ${count(total - p.changed - p.skipped)} left as they were.`}</p>
+  return <p role="status"><progress aria-label="Progress" max={total} value={p.changed + p.skipped} /> {count(p.changed + p.skipped)} of {count(total)}</p>
+}
+
+// changeAll changes tasks one by one. A task that is not dead any more is left alone:
+// its version tells whether others changed it.
+async function changeAll(verb: keyof typeof verbs, tasks: Task[], progress: Signal<Progress | null>, problem: Signal<Problem | null>, signal: AbortSignal) {
+  const p: Progress = { changed: 0, skipped: 0, running: true, stopped: false }
+  for (const t of tasks) {
+    progress.value = { ...p }
+    try {
+      await verbs[verb].call({ name: t.name, ifMatch: `"${t.id}.${t.version}"` }, undefined, signal)
+      p.changed++
+    } catch (err) {
+      const why = problemOf(err)
+      if (!signal.aborted && [404, 409, 412].includes(why.status)) {
+        p.skipped++
+        continue
+      }
+      p.stopped = true
+      if (!signal.aborted) problem.value = why
+      break
+    }
+  }
+  progress.value = { ...p, running: false }
+}
+
+const shown = 20
+
+function Examples({ of }: { of: Task[] }) {
+  return (
+    <details open={of.length <= 5}>
+      <summary>{of.length > shown ? `The first ${shown} of them` : 'All of them'}</summary>
+      <table>
+        <caption class="sr">Tasks that are changed</caption>
+        <tbody>{of.slice(0, shown).map((t) => <tr key={t.id}><td><a href={link('task', t.name)}>{t.name}</a></td><td><State of={t.state} reason={t.reason} /></td><td><Time at={t.finished_at} /></td></tr>)}</tbody>
+      </table>
+    </details>
+  )
+}

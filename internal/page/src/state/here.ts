@@ -1,0 +1,24 @@
+import type { Live, LiveQueue } from '../api/openapi.gen'
+import { me, namespace } from './session'
+
+// An operator who has selected no namespace gets live data and attempts of all
+// namespaces, but tasks and queues of one. These functions select that one.
+
+export function here(): string {
+  return namespace.value || me.value?.namespace || 'default'
+}
+
+export function ofHere<T extends { namespace: string }>(all: T[] | undefined): T[] {
+  return all?.filter((one) => one.namespace === here()) ?? []
+}
+
+// liveQueues returns the live data of the queues by name.
+export function liveQueues(of: Live | null): Map<string, LiveQueue> {
+  return new Map(ofHere(of?.queues).map((q) => [q.queue, q]))
+}
+
+// shared reports whether several servers may share the store. Then live data, history
+// and attempts are those of one server.
+export function shared(): boolean {
+  return me.value?.store === 'shared'
+}
