@@ -4,6 +4,7 @@ import './style/parts.css'
 import './style/wheel.css'
 import '../third_party/uplot/uPlot.min.css'
 import './style/queues.css'
+import './style/schedules.css'
 import { render } from 'preact'
 import { App } from './app'
 

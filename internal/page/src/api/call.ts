@@ -51,7 +51,7 @@ export function url(path: string): string {
 }
 
 // request sends a request with the token of the session. It throws a Refusal for
-// every reply other than 2xx.
+// every reply other than 2xx. A body of type string is JSON already.
 export async function request(
   method: string,
   path: string,
@@ -68,7 +68,7 @@ export async function request(
     reply = await fetch(url(path), {
       method,
       headers,
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
       signal,
       cache: 'no-store',
       credentials: 'same-origin',

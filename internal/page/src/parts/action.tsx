@@ -22,28 +22,32 @@ export interface ActionProps {
   off?: string // the reason why the action is not possible now
   type?: string // the visitor must type this word first
   quiet?: boolean
+  primary?: boolean
   wide?: boolean
+  opened?: boolean // the dialog is open from the beginning
+  closed?: () => void
 }
 
 // Action is a button that opens a dialog: what will happen, the command that does
 // the same, and a button that does it. Without the right to do it the button says
 // why not.
 export function Action(p: ActionProps) {
-  const open = useSignal(false)
+  const open = useSignal((p.opened ?? false) && !forbidden(p.call))
   const reason = forbidden(p.call) || p.off || ''
   return (
     <>
       <button
-        type="button" class={(p.danger ? 'danger' : '') + (p.quiet ? ' quiet' : '')} data-action={p.label}
+        type="button" class={(p.danger ? 'danger' : p.primary ? 'primary' : '') + (p.quiet ? ' quiet' : '')} data-action={p.label}
         aria-disabled={reason ? 'true' : undefined} title={reason || undefined}
         onClick={() => (reason ? toast(reason) : (open.value = true))}
       >{p.label}</button>
-      {open.value && <Confirm {...p} onClose={() => (open.value = false)} />}
+      {open.value && <Confirm {...p} onClose={() => ((open.value = false), p.closed?.())} />}
     </>
   )
 }
 
-function Confirm(p: ActionProps & { onClose: () => void }) {
+// Confirm is the dialog of an action.
+export function Confirm(p: ActionProps & { onClose: () => void }) {
   const busy = useSignal(false)
   const problem = useSignal<Problem | null>(null)
   const typed = useSignal('')

@@ -58,7 +58,7 @@ export function sector(n: number, i: number, share = 1): string {
 }
 
 // shade returns the brightness of a slot, from 0 to 1. It grows with the logarithm
-// of the count, so that one task is visible beside a million.
+// of the count, so that one task is visible next to a million.
 export function shade(count: number, most: number): number {
   return count === 0 ? 0 : 0.22 + 0.78 * (Math.log1p(count) / Math.log1p(Math.max(1, most)))
 }

@@ -1,1 +1,0 @@
-import{b as t}from"./chunk-FM3EX45K.js";import{g as e}from"./chunk-IMV3K4CH.js";function r(n){return e(t,{title:"Dead"})}export{r as Dead};

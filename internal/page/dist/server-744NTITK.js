@@ -1,1 +1,0 @@
-import{b as e}from"./chunk-FM3EX45K.js";import{g as r}from"./chunk-IMV3K4CH.js";function o(t){return r(e,{title:"Server"})}export{o as Server};

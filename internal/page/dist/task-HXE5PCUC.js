@@ -1,1 +1,0 @@
-import{b as n}from"./chunk-FM3EX45K.js";import{g as t}from"./chunk-IMV3K4CH.js";function a(o){return t(n,{title:"Task"})}export{a as Task};

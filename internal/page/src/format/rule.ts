@@ -1,0 +1,73 @@
+import type { Schedule, ScheduleRule } from '../api/openapi.gen'
+
+// A rule as text: the fields of a form, of the address of the page, of a request
+// and of a command have the same names.
+
+export const ruleKeys = [
+  'cron', 'every', 'timezone', 'dst_gap', 'dst_overlap', 'start', 'end', 'jitter',
+  'max_runs', 'misfire', 'catchup_window', 'catchup_limit', 'overlap', 'anchor',
+] as const
+
+export type RuleKey = (typeof ruleKeys)[number]
+export type RuleText = Partial<Record<RuleKey, string>>
+
+const numbers: readonly RuleKey[] = ['max_runs', 'catchup_limit']
+const cronOnly: readonly RuleKey[] = ['cron', 'timezone', 'dst_gap', 'dst_overlap']
+
+// used returns the fields that count: the clocks of a zone mean nothing to an
+// interval.
+export function used(text: RuleText): [RuleKey, string][] {
+  const out: [RuleKey, string][] = []
+  for (const key of ruleKeys) {
+    const value = text[key]?.trim()
+    if (value && !(text.every?.trim() && !text.cron?.trim() && cronOnly.includes(key))) out.push([key, value])
+  }
+  return out
+}
+
+// ruleOf returns the rule for a request. A number that is none stays a text: the
+// server refuses it with the name of the field.
+export function ruleOf(text: RuleText): ScheduleRule {
+  const out: Record<string, string | number> = {}
+  for (const [key, value] of used(text)) out[key] = numbers.includes(key) && /^-?\d+$/.test(value) ? Number(value) : value
+  return out as ScheduleRule
+}
+
+// fromQuery returns the rule in the address of the page.
+export function fromQuery(query: URLSearchParams): RuleText {
+  return Object.fromEntries(ruleKeys.map((key) => [key, query.get(key) ?? '']))
+}
+
+const defaults: RuleText = {
+  timezone: 'UTC', dst_gap: 'next', dst_overlap: 'first', misfire: 'fire_once', catchup_window: '24h0m0s', catchup_limit: '100', overlap: 'allow', max_runs: '0',
+}
+
+// textOf returns the rule of a schedule without its defaults.
+export function textOf(s: Schedule): RuleText {
+  const out: RuleText = {}
+  for (const key of ruleKeys) {
+    const value = s[key]
+    if (value !== undefined && String(value) !== defaults[key] && !(key === 'anchor' && s.start)) out[key] = plain(String(value))
+  }
+  return out
+}
+
+// plain shortens a duration: 24h0m0s is 24h.
+export function plain(duration: string): string {
+  return /^-?\d+h\d+m[\d.]+s$|^-?\d+m[\d.]+s$/.test(duration) ? duration.replace(/(\D)0s$/, '$1').replace(/(h)0m$/, '$1') : duration
+}
+
+// ruleFlags returns a rule as flags of foliot cron add. The expression is an
+// argument, and the anchor has no flag.
+export function ruleFlags(text: RuleText): string[] {
+  return used(text).filter(([key]) => key !== 'cron' && key !== 'anchor').map(([key, value]) => flag(key, value))
+}
+
+export function flag(key: string, value: string): string {
+  return `--${key.replaceAll('_', '-')}=${value}`
+}
+
+// zoneOfRule returns the time zone of a rule.
+export function zoneOfRule(text: { timezone?: string; cron?: string }): string {
+  return (text.cron && text.timezone?.trim()) || 'UTC'
+}
