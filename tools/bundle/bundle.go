@@ -21,7 +21,6 @@ var libraries = map[string]string{
 	"preact/jsx-runtime":   "preact/jsx-runtime.mjs",
 	"@preact/signals":      "signals/signals.mjs",
 	"@preact/signals-core": "signals-core/signals-core.mjs",
-	"uplot":                "uplot/uPlot.esm.js",
 }
 
 // bundle returns the files of the page by their names. A name has a hash of the

@@ -137,18 +137,18 @@ function HeatmapOf({ history: h }: { history: History }) {
 }
 
 function Rates({ history: h }: { history: History }) {
-  const step = millis(h.step) / 1000
+  const step = millis(h.step)
   if (h.steps.length === 0) return <Empty title="No attempt in the last hour." />
-  const first = Math.floor(Date.parse(h.since) / 1000 / step) * step
-  const last = Date.parse(h.steps[h.steps.length - 1]!.at) / 1000
-  const byTime = new Map(h.steps.map((s) => [Date.parse(s.at) / 1000, s]))
+  const first = Math.floor(Date.parse(h.since) / step) * step
+  const last = Date.parse(h.steps[h.steps.length - 1]!.at)
+  const byTime = new Map(h.steps.map((s) => [Date.parse(s.at), s]))
   const times: number[] = []
   // A step without attempts is missing in the reply: there it is zero.
-  for (let t = Math.max(first, last - 3600); t <= last; t += step) times.push(t)
-  const line = (label: string, color: string, key: 'delivered' | 'failed' | 'deferred' | 'refused', dash?: number[]): Line =>
-    ({ label, color, dash, values: times.map((t) => (byTime.get(t)?.[key] ?? 0) / step) })
+  for (let t = Math.max(first, last - 36e5); t <= last; t += step) times.push(t)
   if (times.length < 3) return <Empty title="The chart begins in half a minute." />
-  return <Lines times={times} unit="/s" lines={[line('delivered', '--good', 'delivered'), line('failed', '--bad', 'failed', [6, 3]), line('deferred', '--warn', 'deferred', [2, 3]), line('refused', '--wait', 'refused', [10, 4])]} />
+  const line = (label: 'delivered' | 'failed' | 'deferred' | 'refused', tone: Line['tone'], dash: string): Line =>
+    ({ label, tone, dash, values: times.map((t) => (byTime.get(t)?.[label] ?? 0) / (step / 1000)) })
+  return <Lines times={times} unit="/s" lines={[line('delivered', 'good', ''), line('failed', 'bad', '6 3'), line('deferred', 'warn', '2 3'), line('refused', 'wait', '10 4')]} />
 }
 
 const failureColumns: Column<EndedAttempt>[] = [
