@@ -5,7 +5,8 @@ import { foliot, quote } from '../format/command'
 import { fromQuery, ruleFlags, ruleKeys, ruleOf, used, zoneOfRule, type RuleText } from '../format/rule'
 import { wall } from '../format/wall'
 import { Command } from '../parts/copy'
-import { ProblemNote, toast } from '../parts/notice'
+import { Gate } from '../parts/gate'
+import { ProblemNote } from '../parts/notice'
 import { Head, Panel } from '../parts/panel'
 import { AbsencePanel } from '../schedule/absence'
 import { RuleFields, textIn, useRule, type RuleSignals } from '../schedule/fields'
@@ -13,7 +14,7 @@ import { HardDays, Instants } from '../schedule/instants'
 import { Year } from '../schedule/year'
 import { go, link, route, setQuery } from '../state/route'
 import { useLatest, useSettled } from '../state/latest'
-import { forbidden, serverNow } from '../state/session'
+import { serverNow } from '../state/session'
 
 const days = 366
 const initial: RuleText = { cron: '0 9 * * MON-FRI', timezone: Intl.DateTimeFormat().resolvedOptions().timeZone }
@@ -132,9 +133,5 @@ function command(text: RuleText): string {
 }
 
 function SaveButton({ text, off }: { text: RuleText; off: string }) {
-  const reason = forbidden(putSchedule) || off
-  return (
-    <button type="button" class="primary" data-action="Save as schedule" aria-disabled={reason ? 'true' : undefined} title={reason || undefined}
-      onClick={() => (reason ? toast(reason) : go('schedules', '', { new: '1', ...Object.fromEntries(used(text)) }))}>Save as schedule</button>
-  )
+  return <Gate label="Save as schedule" call={putSchedule} off={off} look="primary" open={() => go('schedules', '', { new: '1', ...Object.fromEntries(used(text)) })} />
 }

@@ -1,18 +1,17 @@
 import type { ComponentChildren } from 'preact'
 import { useSignal } from '@preact/signals'
-import type { Call } from '../api/call'
 import type { Problem } from '../api/openapi.gen'
 import { problemOf } from '../state/data'
 import { forbidden } from '../state/session'
 import { Command } from './copy'
 import { Dialog } from './dialog'
+import { Gate, type Operation } from './gate'
 import { ProblemNote, toast } from './notice'
 
-type AnyCall = Pick<Call<never, never, unknown>, 'scope' | 'operator'>
 
 export interface ActionProps {
   label: string
-  call: AnyCall // the operation that decides who may do this
+  call: Operation // the operation that decides who may do this
   command?: string
   title?: string // of the dialog; default: label
   children?: ComponentChildren // explains the action, or has its fields
@@ -33,14 +32,9 @@ export interface ActionProps {
 // why not.
 export function Action(p: ActionProps) {
   const open = useSignal((p.opened ?? false) && !forbidden(p.call))
-  const reason = forbidden(p.call) || p.off || ''
   return (
     <>
-      <button
-        type="button" class={(p.danger ? 'danger' : p.primary ? 'primary' : '') + (p.quiet ? ' quiet' : '')} data-action={p.label}
-        aria-disabled={reason ? 'true' : undefined} title={reason || undefined}
-        onClick={() => (reason ? toast(reason) : (open.value = true))}
-      >{p.label}</button>
+      <Gate label={p.label} call={p.call} off={p.off} look={(p.danger ? 'danger' : p.primary ? 'primary' : '') + (p.quiet ? ' quiet' : '')} open={() => (open.value = true)} />
       {open.value && <Confirm {...p} onClose={() => ((open.value = false), p.closed?.())} />}
     </>
   )

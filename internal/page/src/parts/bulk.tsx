@@ -6,12 +6,12 @@ import { count, plural } from '../format/number'
 import { problemOf } from '../state/data'
 import { flags, query, selects, type Filter } from '../state/filter'
 import { link } from '../state/route'
-import { forbidden } from '../state/session'
 import { State } from './badge'
 import { Command } from './copy'
 import { Dialog } from './dialog'
 import { Field } from './field'
-import { ProblemNote, toast } from './notice'
+import { Gate } from './gate'
+import { ProblemNote } from './notice'
 import { Time } from './time'
 
 const verbs = {
@@ -35,14 +35,10 @@ interface BulkProps {
 export function Bulk(p: BulkProps) {
   const open = useSignal(false)
   const verb = verbs[p.verb]
-  const reason = forbidden(verb.call)
   const label = p.label ?? verb.label
   return (
     <>
-      <button
-        type="button" class={p.verb === 'cancel' ? 'danger' : ''} data-action={label} aria-disabled={reason ? 'true' : undefined} title={reason || undefined}
-        onClick={() => (reason ? toast(reason) : (open.value = true))}
-      >{label}</button>
+      <Gate label={label} call={verb.call} look={p.verb === 'cancel' ? 'danger' : ''} open={() => (open.value = true)} />
       {open.value && <Steps {...p} label={label} onClose={() => (open.value = false)} />}
     </>
   )

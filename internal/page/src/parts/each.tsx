@@ -6,11 +6,11 @@ import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
 import { problemOf } from '../state/data'
 import { link } from '../state/route'
-import { forbidden } from '../state/session'
 import { State } from './badge'
 import { Command } from './copy'
 import { Dialog } from './dialog'
-import { Note, ProblemNote, toast } from './notice'
+import { Gate } from './gate'
+import { Note, ProblemNote } from './notice'
 import { Time } from './time'
 
 const verbs = {
@@ -37,13 +37,9 @@ interface EachProps {
 // counts them and shows examples. The visitor can stop it.
 export function Each(p: EachProps) {
   const open = useSignal(false)
-  const reason = forbidden(verbs[p.verb].call) || p.off || ''
   return (
     <>
-      <button
-        type="button" class={p.verb === 'cancel' ? 'danger' : ''} data-action={p.label} aria-disabled={reason ? 'true' : undefined} title={reason || undefined}
-        onClick={() => (reason ? toast(reason) : (open.value = true))}
-      >{p.label}</button>
+      <Gate label={p.label} call={verbs[p.verb].call} off={p.off} look={p.verb === 'cancel' ? 'danger' : ''} open={() => (open.value = true)} />
       {open.value && <Steps {...p} onClose={() => (open.value = false)} />}
     </>
   )

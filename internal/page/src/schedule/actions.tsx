@@ -6,16 +6,16 @@ import { textOf, used, zoneOfRule } from '../format/rule'
 import { localText } from '../format/wall'
 import { Action } from '../parts/action'
 import { Moment } from '../parts/moment'
-import { ProblemNote, toast } from '../parts/notice'
+import { Gate } from '../parts/gate'
+import { ProblemNote } from '../parts/notice'
 import { useLatest, useSettled } from '../state/latest'
 import { go, link } from '../state/route'
-import { forbidden, serverNow } from '../state/session'
+import { serverNow } from '../state/session'
 import { EditSchedule } from './form'
 
 // Actions has everything that can be done with one schedule.
 export function Actions({ of: s, done }: { of: Schedule; done: () => void }) {
   const editing = useSignal(false)
-  const reason = forbidden(putSchedule) || (s.hidden ? 'The payload is hidden from your token, so a change would lose it.' : '')
   return (
     <>
       <Action label="Trigger" call={triggerSchedule} command={foliot('cron', 'trigger', s.name)} done={done} run={async () => `Task ${(await triggerSchedule({ name: s.name })).name} created`}>
@@ -30,7 +30,7 @@ export function Actions({ of: s, done }: { of: Schedule; done: () => void }) {
             <p>The schedule creates no tasks until you resume it. Its existing tasks are still sent.{s.waiting_at ? ' The instant that waits is discarded.' : ''}</p>
           </Action>}
       <Backfill of={s} done={done} />
-      <button type="button" data-action="Edit" aria-disabled={reason ? 'true' : undefined} title={reason || undefined} onClick={() => (reason ? toast(reason) : (editing.value = true))}>Edit</button>
+      <Gate label="Edit" call={putSchedule} open={() => (editing.value = true)} />
       {editing.value && <EditSchedule of={s.name} closed={() => (editing.value = false)} done={done} />}
       <a class="button" href={link('simulator', '', Object.fromEntries(used(textOf(s))))}>Open in the simulator</a>
       <Action label="Delete" danger call={deleteSchedule} command={foliot('cron', 'rm', s.name)} run={async () => {
