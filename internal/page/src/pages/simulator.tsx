@@ -71,7 +71,7 @@ export function Simulator(_: { name: string }) {
         <div class={'grid' + (stale ? ' stale' : '')}>
           <Panel title="A year" wide><Year first={value.first} counts={value.days ?? []} changes={value.clock_changes} /></Panel>
           <Panel title="Next instants">
-            <Instants caption="Next instants" of={value.instants} zone={value.zone} />
+            <Instants caption="Table of the next instants" of={value.instants} zone={value.zone} />
             {text.jitter && <p class="dim">Each task is due up to {text.jitter} after its instant.</p>}
           </Panel>
           <div class="stack">

@@ -53,7 +53,7 @@ function Parts({ of: s }: { of: Schedule }) {
         <div class="stack">
           <Panel title="Next instants">
             <ProblemNote problem={rule.problem} />
-            {value && <Instants caption="Next instants" of={left(s, value.instants)} zone={zone} />}
+            {value && <Instants caption="Table of the next instants" of={left(s, value.instants)} zone={zone} />}
             {s.jitter && <p class="dim">Each task is due up to {plain(s.jitter)} after its instant.</p>}
           </Panel>
           <Panel title="Hard days">{value && <HardDays of={value.clock_changes} interval={!s.cron} until="In the next year" />}</Panel>
@@ -112,7 +112,7 @@ function Last({ of: s }: { of: Schedule }) {
   return (
     <>
       <ProblemNote problem={problem} />
-      {value && <Table caption="Last tasks" rows={[...value].reverse()} columns={columns} id={(t) => t.id} href={(t) => link('task', t.name)} empty={<Empty title="The schedule has no tasks yet." command={foliot('cron', 'trigger', s.name)}>Wait for its next instant, or create one now. Finished tasks are kept only for the retention of the queue.</Empty>} />}
+      {value && <Table caption="Table of the last tasks" rows={[...value].reverse()} columns={columns} id={(t) => t.id} href={(t) => link('task', t.name)} empty={<Empty title="The schedule has no tasks yet." command={foliot('cron', 'trigger', s.name)}>Wait for its next instant, or create one now. Finished tasks are kept only for the retention of the queue.</Empty>} />}
     </>
   )
 }

@@ -93,7 +93,7 @@ function Rule({ rule }: { rule: ReturnType<typeof useRule> }) {
       <RuleFields rule={rule} problem={problem} />
       {value && <div class={problem ? 'stale' : ''}>
         <p><b>Runs {value.words}.</b></p>
-        <Instants caption="Next instants" of={value.instants} zone={zoneOfRule(text)} />
+        <Instants caption="Table of the next instants" of={value.instants} zone={zoneOfRule(text)} />
       </div>}
     </div>
   )
