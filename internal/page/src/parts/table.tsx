@@ -51,7 +51,7 @@ export function Table<R>({ caption, rows, columns, id, href, selected, onSelect,
   } : {}, [rows, selected, keys])
   if (rows.length === 0 && empty) return <>{empty}</>
   return (
-    <div class="table" tabIndex={0} role="region" aria-label={caption}>
+    <div class="table" tabIndex={0} role="region" aria-label={'Table: ' + caption}>
       <table>
         <caption class="sr">{caption}</caption>
         <thead>

@@ -1,0 +1,55 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// binary is the path of foliot, built for these tests.
+var binary string
+
+// chrome has the browser. Each tab is a child of it.
+var chrome context.Context
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		if os.Getenv("FOLIOT_REQUIRE_CHROMIUM") != "" {
+			fmt.Fprintln(os.Stderr, "FOLIOT_REQUIRE_CHROMIUM is set, and chromium is not on PATH: install it (apt-get install chromium)")
+			return 1
+		}
+		fmt.Fprintln(os.Stderr, "SKIPPED: chromium is not on PATH, so the web page is not tested: install it (apt-get install chromium)")
+		return 0
+	}
+	dir, err := os.MkdirTemp("", "foliot-browser-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "foliot")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", binary, "./cmd/foliot")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "cannot build foliot: %v\n%s", err, out)
+		return 1
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(filepath.Join(dir, "profile")))...)
+	defer cancel()
+	chrome, cancel = chromedp.NewContext(ctx)
+	defer cancel()
+	if err := chromedp.Do(chrome); err != nil {
+		fmt.Fprintln(os.Stderr, "cannot start chromium:", err)
+		return 1
+	}
+	return m.Run()
+}

@@ -1,0 +1,93 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// routes are all pages, and the details that seed makes.
+var routes = []string{
+	"now", "upcoming", "tasks", "tasks?state=dead", "task/order-1", "task/dead-1", "task/unknown", "schedules", "schedules/nightly",
+	"simulator", "simulator?cron=30+2+*+*+*&timezone=Europe%2FBerlin", "queues", "queues/mail", "dead", "destinations", "server",
+}
+
+// seed makes tasks in every state, a schedule, a paused queue and a receiver that
+// fails.
+func (s *server) seed(receiver string) {
+	s.t.Helper()
+	in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339Nano) }
+	var tasks []object
+	for i := range 60 {
+		tasks = append(tasks, object{"name": fmt.Sprintf("order-%d", i), "at": in(time.Duration(i*i) * time.Minute), "queue": "mail", "labels": object{"tenant": "acme"}, "http": object{"url": receiver + "/ok"}})
+	}
+	for i := range 30 {
+		tasks = append(tasks, object{"name": fmt.Sprintf("dead-%d", i), "delay": "0s", "retry": object{"max_attempts": 1}, "http": object{"url": receiver + "/fail", "method": "POST", "body": object{"n": i}}})
+	}
+	tasks = append(tasks, object{"name": "held-1", "delay": "0s", "queue": "paused", "http": object{"url": receiver + "/ok"}})
+	s.must("PUT", "/v1/queues/mail", object{"rate": 5, "concurrency": 10}, nil)
+	s.must("POST", "/v1/queues/paused/pause", object{}, nil)
+	s.must("POST", "/v1/tasks/batch", object{"tasks": tasks}, nil)
+	s.must("PUT", "/v1/schedules/nightly", object{"cron": "30 2 * * *", "timezone": "Europe/Berlin", "task": object{"http": object{"url": receiver + "/ok"}}}, nil)
+	for range 200 {
+		var list struct{ Tasks []any }
+		s.must("GET", "/v1/tasks?state=dead&limit=100", nil, &list)
+		if len(list.Tasks) == 30 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond) // between two questions to the server
+	}
+	s.t.Fatal("the tasks of a failing receiver did not die")
+}
+
+func TestEveryPageOfAnEmptyServer(t *testing.T) {
+	s := newServer(t)
+	for _, l := range looks {
+		everyPage(t, s, "", l, true)
+	}
+}
+
+func TestEveryPageWithTasks(t *testing.T) {
+	s := newServer(t)
+	s.token = s.newToken("admin", "*")
+	s.seed(newReceiver(t))
+	for _, l := range looks {
+		everyPage(t, s, s.token, l, false)
+	}
+}
+
+// A token that may not read a part of a page must cause no failed request: the
+// page knows the rights of its token.
+func TestEveryPageWithATokenOfEachScope(t *testing.T) {
+	s := newServer(t)
+	s.token = s.newToken("admin", "*")
+	s.seed(newReceiver(t))
+	for _, scope := range []string{"read", "write", "admin"} {
+		everyPage(t, s, s.newToken(scope, "default"), looks[0], false)
+	}
+}
+
+// everyPage opens each page in one tab. No page may have an error, a violation of
+// the policy or of the rules for accessible pages, or a part that is too wide.
+func everyPage(t *testing.T, s *server, token string, l look, empty bool) {
+	t.Helper()
+	b := open(t, s, token, l, "")
+	for _, route := range routes {
+		t.Run(fmt.Sprintf("%s %d %s", l.theme, l.width, route), func(t *testing.T) {
+			b.t = t
+			eval[bool](b, fmt.Sprintf(`(location.hash = '#/%s', true)`, route))
+			b.ready()
+			if empty || route == "task/unknown" {
+				b.forget("status of 404") // the answer of the server to the question whether it exists
+			}
+			for _, v := range b.violations() {
+				t.Errorf("accessibility: %s", v)
+			}
+			for _, e := range b.overflow() {
+				t.Errorf("wider than the window: %s", e)
+			}
+			b.check()
+		})
+	}
+	b.t = t
+}

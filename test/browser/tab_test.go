@@ -1,0 +1,203 @@
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+//go:embed testdata/axe.min.js
+var axe string
+
+// look is a theme and a width of the window.
+type look struct {
+	theme string
+	width int64
+}
+
+var looks = []look{{"dark", 1400}, {"light", 360}}
+
+// tab is one tab of the browser. Errors of the page and requests to others than
+// the server fail the test at its end.
+type tab struct {
+	t     *testing.T
+	ctx   context.Context
+	front string
+
+	mu       sync.Mutex
+	problems []string
+}
+
+// patience bounds each step in the browser.
+const patience = 20 * time.Second
+
+// open opens the page of a server with a token, "" for none. The page is at
+// route, such as #/tasks.
+func open(t *testing.T, s *server, token string, l look, route string) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(chrome)
+	t.Cleanup(cancel)
+	b := &tab{t: t, ctx: ctx, front: s.front}
+	b.do(chromedp.EmulateViewport(l.width, 900))
+	if err := chromedp.Listen(ctx, b.listen); err != nil {
+		t.Fatal(err)
+	}
+	b.command(func(ctx context.Context) error {
+		_, err := chromedp.Call(ctx, log.Enable, cdp.Empty{})
+		return err
+	})
+	b.command(func(ctx context.Context) error {
+		_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{})
+		return err
+	})
+	b.command(func(ctx context.Context) error {
+		_, err := chromedp.Call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Europe/Berlin"})
+		return err
+	})
+	prepare := fmt.Sprintf("localStorage.setItem('foliot.theme', %q); if (%q) sessionStorage.setItem('foliot.token', %[2]q)", l.theme, token)
+	b.command(func(ctx context.Context) error {
+		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: prepare})
+		return err
+	})
+	b.do(chromedp.Navigate(s.front+"/ui/"+route), chromedp.WaitVisible(chromedp.CSS("main")))
+	t.Cleanup(b.check)
+	return b
+}
+
+// listen collects the errors of the page.
+func (b *tab) listen(event any) {
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		b.add("exception", e.ExceptionDetails)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+			b.add("console", e.Args)
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			b.add("log", e.Entry)
+		}
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; !strings.HasPrefix(u, b.front+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "blob:") {
+			b.add("foreign request", u)
+		}
+	}
+}
+
+func (b *tab) add(kind string, of any) {
+	text, _ := json.Marshal(of)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.problems = append(b.problems, kind+": "+string(text))
+}
+
+// forget drops the problems that a test expects.
+func (b *tab) forget(expected ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.problems = slices.DeleteFunc(b.problems, func(p string) bool {
+		return slices.ContainsFunc(expected, func(e string) bool { return strings.Contains(p, e) })
+	})
+}
+
+// check fails the test if the page had a problem.
+func (b *tab) check() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.problems {
+		b.t.Errorf("%s", p)
+	}
+	b.problems = nil
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	b.command(func(ctx context.Context) error { return chromedp.Do(ctx, steps...) })
+}
+
+// command runs one step. The first step of a tab must not have a time limit: it
+// starts the tab, which ends with the context of that step.
+func (b *tab) command(step func(context.Context) error) {
+	b.t.Helper()
+	if err := step(b.ctx); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// eval runs JavaScript in the page and returns its result.
+func eval[T any](b *tab, script string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("%s: %v", script, err)
+	}
+	return v
+}
+
+// await waits until JavaScript returns true.
+func (b *tab) await(condition string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](condition)); err != nil {
+		b.t.Fatalf("%s: %v; the page shows:\n%s", condition, err, b.text())
+	}
+}
+
+// ready waits until the page has loaded all of its data.
+func (b *tab) ready() {
+	b.t.Helper()
+	b.await(`document.querySelector('h1') !== null && document.querySelector('.loading') === null`)
+}
+
+// text returns the text that a visitor sees.
+func (b *tab) text() string {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`))
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// click clicks the button or link with exactly this text in the part of the page
+// that a selector names.
+func (b *tab) click(within, text string) {
+	b.t.Helper()
+	b.await(fmt.Sprintf(`(() => { const el = [...document.querySelectorAll(%[1]q + ' button, ' + %[1]q + ' a')].find((e) => e.textContent.trim() === %[2]q); if (!el || el.disabled) return false; el.click(); return true })()`, within, text))
+}
+
+// violations returns the violations of the rules for accessible pages.
+func (b *tab) violations() []string {
+	b.t.Helper()
+	// The policy forbids the page to load it, so the driver evaluates it.
+	eval[chromedp.Void](b, axe)
+	return eval[[]string](b, `axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.map((v) => v.id + ': ' + v.help + ': ' + v.nodes.slice(0, 3).map((n) => n.html + ' ' + n.failureSummary).join(' | ')))`)
+}
+
+// overflow returns the elements that are wider than the window.
+func (b *tab) overflow() []string {
+	b.t.Helper()
+	return eval[[]string](b, `(() => {
+		const w = document.documentElement.clientWidth
+		if (document.documentElement.scrollWidth <= w) return []
+		return [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > w + 1).slice(0, 5).map((e) => e.outerHTML.slice(0, 160))
+	})()`)
+}
