@@ -4,6 +4,8 @@ import './style/parts.css'
 import './style/wheel.css'
 import './style/queues.css'
 import './style/schedules.css'
+import './style/task.css'
+import './style/server.css'
 import { render } from 'preact'
 import { App } from './app'
 

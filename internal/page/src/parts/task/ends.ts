@@ -1,0 +1,37 @@
+import type { Task } from '../../api/openapi.gen'
+import { plural } from '../../format/number'
+import { millis, span } from '../../format/time'
+import { link } from '../../state/route'
+import { destination } from './read'
+import type { Why } from './why'
+
+// ended explains how a task ended, and what to do if it was not delivered.
+export function ended(t: Task): Why {
+  const last = t.attempts.at(-1)
+  if (t.state === 'delivered') return { tone: 'good', text: last ? `Attempt ${last.number} delivered it, ${span(last.late_ms)} after it was due. The receiver replied ${last.status} after ${span(last.latency_ms)}.` : 'It was delivered.' }
+  if (t.state === 'cancelled') return { tone: 'info', text: t.reason === 'purged' ? `It was cancelled by a purge of its queue ${t.queue}.` : 'It was cancelled. No attempt starts any more.', remedy: 'To send it nevertheless, create it again: Copy as has the command.' }
+  if (t.state === 'expired') return { tone: 'warn', text: `It expired: no attempt started within ${span(millis(t.expire_after ?? '0s'))} after it was due.`, remedy: 'Its queue was paused or full, its destination failed, or the server was down. Create it again if it is still useful.', to: { text: 'Open the queue', href: link('queues', t.queue) } }
+  return dead(t)
+}
+
+function dead(t: Task): Why {
+  const last = t.attempts.at(-1)
+  const error = last ? ` The last one: ${last.error ?? `status ${last.status}`}.` : ''
+  const host = destination(t.http.url)
+  const check = { text: 'Open the destination', href: link('destinations', host) }
+  switch (t.reason) {
+    case 'attempts_exhausted':
+      return { tone: 'bad', text: `It is dead: ${t.retry.max_attempts ? `all ${plural(t.retry.max_attempts, 'attempt')}` : 'all its attempts'} failed.${error}`, remedy: 'Correct the receiver or the request, then use Retry.', to: check }
+    case 'max_age_exceeded':
+      return { tone: 'bad', text: `It is dead: its attempts failed for ${span(millis(t.retry.max_age ?? '0s'))}, which is its maximum age.${error}`, remedy: 'Correct the receiver, then use Retry. A larger max_age gives the receiver more time.', to: check }
+    case 'gone':
+      return { tone: 'bad', text: 'It is dead: the receiver replied 410 Gone, so it wants no more attempts.', remedy: 'If the URL has changed, edit it, then use Retry. Otherwise cancel the task.' }
+    case 'no_retry':
+      return { tone: 'bad', text: `It is dead: the receiver replied ${last?.status ?? ''} with Foliot-No-Retry, so another attempt would not help.`, remedy: 'Correct the request, then use Retry.' }
+    case 'egress_denied':
+      return { tone: 'bad', text: `It is dead: the server may not call ${host}.${error}`, remedy: 'Correct the URL, or start the server with --egress-allow for that address. Then use Retry. foliot doctor egress shows the rule.' }
+    case 'reclaims_exhausted':
+      return { tone: 'bad', text: 'It is dead: ten of its attempts in a row ended with a stop of the server.', remedy: 'Look for the reason in the log of the server before you use Retry.', to: { text: 'Open Server', href: link('server') } }
+  }
+  return { tone: 'bad', text: `It is dead${t.reason ? ': ' + t.reason.replaceAll('_', ' ') : ''}.${error}`, remedy: 'Use Retry to send it again.', to: check }
+}

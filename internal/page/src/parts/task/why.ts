@@ -1,0 +1,157 @@
+import type { Cluster, Live, Problem, Queue, Schedule, Task } from '../../api/openapi.gen'
+import { plural } from '../../format/number'
+import { full, millis, span } from '../../format/time'
+import { link } from '../../state/route'
+import { ended } from './ends'
+import { destination, waited } from './read'
+
+// Context is what the page knows about the server around a task. A part is null
+// until it has arrived, or if the token may not read it.
+export interface Context {
+  now: number
+  queue: Queue | null
+  live: Live | null
+  namespace: string
+  schedule: Schedule | null
+  cluster: Cluster | null
+  unready: Problem | null
+}
+
+// Why is the reason of the present state of a task, and what to do about it.
+export interface Why {
+  tone: 'info' | 'warn' | 'bad' | 'good'
+  text: string
+  remedy?: string
+  to?: { text: string; href: string }
+}
+
+// why returns one sentence that explains why a task has not been sent, or how it ended.
+export function why(t: Task, c: Context): Why {
+  if (t.state === 'running') return running(t, c)
+  if (t.state !== 'scheduled' && t.state !== 'held') return ended(t)
+  return held(t, c) ?? early(t, c) ?? server(t, c) ?? breaker(t, c) ?? limited(t, c) ?? silent(t, c) ?? due(t, c)
+}
+
+const queues = (t: Task) => ({ text: 'Open the queue', href: link('queues', t.queue) })
+const in_ = (at: string, now: number) => `in ${span(Date.parse(at) - now)}`
+const isDue = (t: Task, now: number) => !t.next_at || Date.parse(t.next_at) <= now
+
+function running(t: Task, { now }: Context): Why {
+  const last = t.attempts.at(-1)
+  const earliest = Math.max(Date.parse(t.due_at), last ? Date.parse(last.started_at) + last.latency_ms : 0)
+  const long = now - earliest
+  const limit = span(millis(t.timeout))
+  if (t.cancel_requested) return { tone: 'warn', text: 'The task is cancelled, but one attempt is under way. It is the last one.', remedy: `It ends within its timeout of ${limit}. Then the task is delivered or cancelled.` }
+  if (long < 5000) return { tone: 'info', text: 'An attempt is under way.' }
+  return {
+    tone: 'warn',
+    text: `An attempt is under way, and ${destination(t.http.url)} has not replied. It began at most ${span(long)} ago.`,
+    remedy: `The attempt fails after its timeout of ${limit}, and the task is tried again. If this repeats, check the receiver.`,
+    to: { text: 'Open its destination', href: link('destinations', destination(t.http.url)) },
+  }
+}
+
+function held(t: Task, c: Context): Why | null {
+  const when = isDue(t, c.now) ? 'It is due, but' : `It is due ${in_(t.next_at!, c.now)}, and`
+  switch (t.held_by) {
+    case 'suspended':
+      return { tone: 'warn', text: `${when} the namespace ${c.namespace} is suspended: none of its tasks is sent.`, remedy: 'An operator must resume the namespace. The task waits and uses no attempt.', to: { text: 'Open the namespaces', href: link('server', '', { tab: 'namespaces' }) } }
+    case 'purge':
+      return { tone: 'warn', text: `The queue ${t.queue} is being purged: the server will cancel this task.`, remedy: 'To send it nevertheless, create it again.', to: queues(t) }
+    case 'pause': {
+      const until = c.queue?.paused_until ? `until ${full(c.queue.paused_until)}` : 'until it is resumed'
+      return { tone: 'warn', text: `${when} its queue ${t.queue} is paused ${until}.`, remedy: 'Resume the queue, or use Run now to send only this task.', to: queues(t) }
+    }
+  }
+  return null
+}
+
+// early explains a task whose next attempt has not come due.
+function early(t: Task, { now }: Context): Why | null {
+  if (isDue(t, now)) return null
+  if (!waited(t)) return { tone: 'info', text: `It is due ${in_(t.next_at!, now)}, at ${full(t.next_at!)}.` }
+  const last = t.attempts.at(-1)!
+  const reason = last.error?.includes('asked to wait') ? 'the receiver asked to wait' : `failed: ${last.error ?? `status ${last.status}`}`
+  return {
+    tone: 'warn', text: `Attempt ${last.number} ${reason === 'the receiver asked to wait' ? 'was put off: ' : ''}${reason}. The next attempt starts ${in_(t.next_at!, now)}.`,
+    remedy: 'Correct the receiver or the request. Use Run now to skip the wait.',
+  }
+}
+
+function server(_: Task, c: Context): Why | null {
+  if (!c.unready) return null
+  return { tone: 'bad', text: `It is due, but this server is not ready: ${c.unready.detail}`, remedy: 'Tasks start when the server is ready again.', to: { text: 'Open Server', href: link('server') } }
+}
+
+function breaker(t: Task, c: Context): Why | null {
+  const name = destination(t.http.url)
+  const d = c.live?.destinations.find((d) => d.destination === name && d.namespace === c.namespace)
+  if (!d || d.breaker === 'closed') return null
+  const to = { text: 'Open the destination', href: link('destinations', name) }
+  const remedy = 'Correct the receiver. The task waits and uses no attempt.'
+  if (d.breaker === 'half-open' || !d.open_until || Date.parse(d.open_until) <= c.now) return { tone: 'warn', text: `It is due, but the destination ${name} failed many times. One attempt tests it now, and other tasks wait for the result.`, remedy, to }
+  return { tone: 'bad', text: `It is due, but the breaker of the destination ${name} is open: its last attempts failed. The next test starts ${in_(d.open_until, c.now)}.`, remedy, to }
+}
+
+function limited(t: Task, c: Context): Why | null {
+  const q = c.live?.queues.find((q) => q.queue === t.queue && q.namespace === c.namespace)
+  const wait = q && q.overdue > 1 ? ` ${plural(q.overdue, 'task')} of the queue wait.` : ''
+  switch (q?.limited_by) {
+    case 'rate':
+      return { tone: 'warn', text: `It is due, but its queue ${t.queue} starts at most ${rate(c.queue?.rate)}.${wait}`, remedy: 'Raise the rate of the queue, or wait.', to: queues(t) }
+    case 'concurrency':
+      return { tone: 'warn', text: `It is due, but its queue ${t.queue} has ${plural(q.running, 'attempt')} under way, and its concurrency is ${c.queue?.concurrency ?? q.running}.${wait}`, remedy: 'Raise the concurrency of the queue, or check why attempts take long.', to: queues(t) }
+    case 'slots':
+      return { tone: 'bad', text: `It is due, but all ${c.live?.slots ?? ''} slots of the server are in use.${wait}`, remedy: 'Check for receivers that reply slowly, or start the server with a larger --concurrency.', to: { text: 'Open Now', href: link('now') } }
+    case 'destination':
+      return byDestination(t, c, wait)
+  }
+  return null
+}
+
+function byDestination(t: Task, c: Context, wait: string): Why {
+  const name = destination(t.http.url)
+  const running = c.live?.destinations.find((d) => d.destination === name && d.namespace === c.namespace)?.running ?? 0
+  const most = c.queue?.per_destination
+  if (most && running >= most) return { tone: 'warn', text: `It is due, but ${plural(running, 'attempt')} to ${name} ${running === 1 ? 'is' : 'are'} under way, and its queue ${t.queue} allows ${most}.${wait}`, remedy: 'Raise the limit per destination of the queue, or wait.', to: queues(t) }
+  return { tone: 'warn', text: `It is due, but attempts to ${name} wait: a receiver there asked for a pause (Retry-After).${wait}`, remedy: 'It starts when that time has passed. The task uses no attempt.', to: { text: 'Open the destination', href: link('destinations', name) } }
+}
+
+function rate(perSecond: number | undefined): string {
+  if (!perSecond) return 'a limited number of attempts a second'
+  return perSecond >= 1 ? `${plural(perSecond, 'attempt')} a second` : `one attempt in ${span(1000 / perSecond)}`
+}
+
+// silent explains a task that waits for a node that does not answer.
+function silent(_: Task, c: Context): Why | null {
+  const gone = c.cluster?.nodes.filter((n) => !n.ready && !n.draining) ?? []
+  const unowned = (c.cluster?.shards ?? 0) - (c.cluster?.nodes.reduce((sum, n) => sum + (n.owned ?? 0), 0) ?? 0)
+  if (gone.length === 0 && unowned <= 0) return null
+  const who = gone.length ? `${gone.map((n) => n.name ?? 'a node').join(', ')} ${gone.length === 1 ? 'is' : 'are'} not ready` : `${plural(unowned, 'shard')} ${unowned === 1 ? 'has' : 'have'} no owner`
+  return { tone: 'bad', text: `It is due, but ${who}. Its tasks wait until another node takes them.`, remedy: 'This takes a few seconds. Otherwise check the nodes.', to: { text: 'Open the nodes', href: link('server', '', { tab: 'nodes' }) } }
+}
+
+function due(t: Task, c: Context): Why {
+  const late = c.now - Date.parse(t.next_at ?? t.due_at)
+  if (late < 3000) return { tone: 'info', text: 'It is due now. Its attempt starts at once.' }
+  return {
+    tone: 'warn', text: `It has been due for ${span(late)}, and no limit that the page can see holds it back.`,
+    remedy: t.priority === 'low' ? 'Tasks of higher priority in its queue start first.' : 'Tasks of its queue that are due earlier start first. If nothing starts, run foliot doctor.', to: queues(t),
+  }
+}
+
+// notes returns what else the reader should know.
+export function notes(t: Task, c: Context): string[] {
+  const out: string[] = []
+  const open = t.state === 'scheduled' || t.state === 'held' || t.state === 'running'
+  if (open && t.expire_after && !['0s', ''].includes(t.expire_after) && t.attempts.length === 0 && t.state !== 'running') {
+    out.push(`If no attempt starts by ${full(Date.parse(t.due_at) + millis(t.expire_after))}, the task expires.`)
+  }
+  if (t.reclaims) out.push(`${plural(t.reclaims, 'attempt')} ended without a result because the server stopped. After ten in a row the task dies.`)
+  if (open && c.schedule && c.schedule.overlap !== 'allow') {
+    out.push(c.schedule.waiting_at
+      ? `The instant ${full(c.schedule.waiting_at, c.schedule.timezone)} of its schedule waits for the end of the unfinished task (overlap: buffer_one).`
+      : `While a task of its schedule is unfinished, ${c.schedule.overlap === 'skip' ? 'instants are skipped (overlap: skip)' : 'the next instant waits (overlap: buffer_one)'}.`)
+  }
+  return out
+}
