@@ -45,6 +45,7 @@ test: checked ## vet, gofmt, build everything, race tests in their short form, 1
 	@CGO_ENABLED=1 $(GO) test $(RACE) -short -timeout 10m -run '$(RUN)' $(PKG)
 	@$(GO) test -timeout 10m -run '^TestCoreAgreesWithASortedHeap$$' ./wheel -model.ops 10000000
 	@cd tools && $(GO) test -timeout 10m ./...
+	@cd test/browser && $(GO) test -timeout 10m ./...
 
 .PHONY: page
 page: tooled ## bundle the web page again, after a change of internal/page/src or of the API

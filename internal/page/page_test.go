@@ -106,7 +106,7 @@ func TestTheCompressedFileIsTheFile(t *testing.T) {
 
 // The sizes are those that a browser loads.
 func TestThePageIsSmall(t *testing.T) {
-	const first, all = 30 << 10, 80 << 10
+	const first, all = 30 << 10, 110 << 10
 	loaded, total := 0, 0
 	for _, name := range append(names(t), "index.html") {
 		loaded += len(files()[name].zipped)

@@ -8,7 +8,7 @@ import { Note, ProblemNote, Toast } from './parts/notice'
 import { problemOf } from './state/data'
 import { useKeys } from './state/keys'
 import { route } from './state/route'
-import { leave, me, namespace, setNow, token } from './state/session'
+import { me, namespace, setNow, token } from './state/session'
 import { frozen, nextZone } from './state/settings'
 import type { Problem } from './api/openapi.gen'
 
@@ -56,7 +56,7 @@ async function identify(signal: AbortSignal, problem: { value: Problem | null })
       if (signal.aborted) return
       const p = problemOf(err)
       problem.value = p
-      if (p.status === 401) return token.value ? leave(p.detail) : undefined
+      if (p.status === 401) return
       if (p.code === 'unknown_namespace') namespace.value = ''
       await new Promise((resolve) => setTimeout(resolve, 2000))
     }

@@ -1,4 +1,4 @@
-import { namespace, token } from '../state/session'
+import { leave, namespace, token } from '../state/session'
 import type { Problem } from './openapi.gen'
 
 // Refusal is the error of a call that the server refused, or that did not reach it.
@@ -51,7 +51,7 @@ export function url(path: string): string {
 }
 
 // request sends a request with the token of the session. It throws a Refusal for
-// every reply other than 2xx. A body of type string is JSON already.
+// every reply other than 2xx. If the server refuses the token, the session ends. A body of type string is JSON already.
 export async function request(
   method: string,
   path: string,
@@ -60,7 +60,8 @@ export async function request(
   signal?: AbortSignal,
   serverWide = false,
 ): Promise<Response> {
-  if (token.value) headers['Authorization'] = 'Bearer ' + token.value
+  const used = token.value
+  if (used) headers['Authorization'] = 'Bearer ' + used
   if (namespace.value && !serverWide) headers['Foliot-Namespace'] = namespace.value
   if (body !== undefined) headers['Content-Type'] = 'application/json'
   let reply: Response
@@ -78,7 +79,10 @@ export async function request(
     throw new Refusal(unreachable)
   }
   if (reply.ok) return reply
-  throw new Refusal(await problemOf(reply))
+  const problem = await problemOf(reply)
+  // A late refusal of an earlier token must not end the session of the present one.
+  if (reply.status === 401 && used !== '' && used === token.value) leave(problem.detail)
+  throw new Refusal(problem)
 }
 
 const unreachable: Problem = {

@@ -2,7 +2,7 @@ import { useSignal, type Signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Refusal } from '../api/call'
 import type { Problem } from '../api/openapi.gen'
-import { leave, namespace, token } from './session'
+import { namespace, token } from './session'
 
 // Data is the last reply to a call that a part of the page shows.
 export interface Data<T> {
@@ -51,7 +51,6 @@ async function once<T>(load: (signal: AbortSignal) => Promise<T>, state: Signal<
   } catch (err) {
     if (signal.aborted) return
     const problem = problemOf(err)
-    if (problem.status === 401) leave(problem.detail)
     state.value = { value: state.peek().value, problem, loading: false }
   }
 }
