@@ -1,0 +1,83 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// An action is one button of a page.
+type action struct {
+	Label string
+	Call  string // such as POST v1/queues/{queue}/pause
+	Right string // yes or no: the page believes that the token may make the call
+}
+
+// The page decides by the scopes of the OpenAPI document which actions it offers.
+// The server has the last word, so both must agree for every button, and the button
+// must do as it says.
+func TestAnActionIsOnExactlyIfTheServerAllowsIt(t *testing.T) {
+	s := newServer(t)
+	s.token = s.newToken("admin", "*")
+	s.seed(newReceiver(t))
+	seen := map[string]bool{}
+	for _, who := range []struct{ scope, namespace string }{{"read", "default"}, {"write", "default"}, {"admin", "default"}, {"admin", "*"}} {
+		token := s.newToken(who.scope, who.namespace)
+		b := open(t, s, token, looks[0], "")
+		for _, route := range routes {
+			eval[bool](b, fmt.Sprintf(`(location.hash = '#/%s', true)`, route))
+			b.ready()
+			actions := eval[[]action](b, `[...document.querySelectorAll('[data-call]')].map((e) => ({ Label: e.textContent, Call: e.dataset.call, Right: e.dataset.right }))`)
+			for i, a := range actions {
+				seen[a.Call] = true
+				b.press(i, a)
+				if allowed := s.allows(token, a.Call); allowed != (a.Right == "yes") {
+					t.Errorf("%s: scope %s in %s: %q (%s): the page says %s, the server's answer is %v", route, who.scope, who.namespace, a.Label, a.Call, a.Right, allowed)
+				}
+			}
+			b.forget("status of 404")
+		}
+	}
+	if len(seen) < 15 {
+		t.Errorf("the pages have only these actions: %v", seen)
+	}
+}
+
+// press clicks a button. One without the right must say why and open nothing, one
+// with it must open its dialog or another page, unless it says why it is off.
+func (b *tab) press(i int, a action) {
+	b.t.Helper()
+	before := eval[string](b, `location.hash`)
+	got := eval[string](b, fmt.Sprintf(`(async () => {
+		const button = document.querySelectorAll('[data-call]')[%d]
+		if (!button) return 'gone'
+		const off = button.getAttribute('aria-disabled') === 'true'
+		button.click()
+		await new Promise((r) => requestAnimationFrame(() => setTimeout(r, 30)))
+		const dialog = document.querySelector('dialog[open]')
+		const said = document.querySelector('.toast.shown')?.textContent
+		if (off) return dialog || !said ? 'off, but it says ' + said : ''
+		if (!dialog && location.hash === %q) return 'on, but nothing opens'
+		dialog?.dispatchEvent(new Event('cancel', { cancelable: true }))
+		await new Promise((r) => requestAnimationFrame(() => setTimeout(r, 30)))
+		return document.querySelector('dialog[open]') ? 'its dialog does not close' : ''
+	})()`, i, before))
+	if got != "" {
+		b.t.Errorf("%s: %q: %s", before, a.Label, got)
+	}
+	if after := eval[string](b, `location.hash`); after != before {
+		eval[bool](b, fmt.Sprintf(`(location.hash = %q, true)`, before))
+		b.ready()
+	}
+}
+
+// allows reports whether the server refuses a call for lack of rights. The call is
+// about a record that does not exist, so it changes nothing.
+func (s *server) allows(token, call string) bool {
+	method, path, _ := strings.Cut(call, " ")
+	for _, name := range []string{"{name}", "{queue}", "{id}", "{node}"} {
+		path = strings.ReplaceAll(path, name, "no-such-name")
+	}
+	return s.call(token, method, "/"+path, nil, nil) != http.StatusForbidden
+}
