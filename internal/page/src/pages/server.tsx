@@ -1,5 +1,34 @@
+import type { FunctionComponent } from 'preact'
 import { Head } from '../parts/panel'
+import { Audit } from '../parts/server/audit'
+import { Namespaces } from '../parts/server/namespaces'
+import { Nodes } from '../parts/server/nodes'
+import { Overview } from '../parts/server/overview'
+import { Secrets } from '../parts/server/secrets'
+import { Tokens } from '../parts/server/tokens'
+import { link, route } from '../state/route'
 
+const tabs: [tab: string, title: string, show: FunctionComponent][] = [
+  ['', 'Overview', Overview],
+  ['nodes', 'Nodes', Nodes],
+  ['namespaces', 'Namespaces', Namespaces],
+  ['tokens', 'Tokens', Tokens],
+  ['secrets', 'Secrets', Secrets],
+  ['audit', 'Audit log', Audit],
+]
+
+// Server manages the server. Each tab reads only what it shows, and a tab says which
+// token it needs.
 export function Server(_: { name: string }) {
-  return <Head title="Server" />
+  const at = route.value.query.get('tab') ?? ''
+  const [tab, , Show] = tabs.find(([t]) => t === at) ?? tabs[0]!
+  return (
+    <>
+      <Head title="Server" />
+      <nav class="tabs" aria-label="Parts of Server">
+        {tabs.map(([t, title]) => <a key={t} href={link('server', '', { tab: t })} aria-current={t === tab ? 'page' : undefined}>{title}</a>)}
+      </nav>
+      <Show key={tab} />
+    </>
+  )
 }
