@@ -58,7 +58,8 @@ func (b *tab) press(i int, a action) {
 		const dialog = document.querySelector('dialog[open]')
 		const said = document.querySelector('.toast.shown')?.textContent
 		if (off) return dialog || !said ? 'off, but it says ' + said : ''
-		if (!dialog && location.hash === %q) return 'on, but nothing opens'
+		if (location.hash !== %q) return ''
+		if (!dialog) return 'on, but nothing opens'
 		dialog?.dispatchEvent(new Event('cancel', { cancelable: true }))
 		await new Promise((r) => requestAnimationFrame(() => setTimeout(r, 30)))
 		return document.querySelector('dialog[open]') ? 'its dialog does not close' : ''
