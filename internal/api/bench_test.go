@@ -38,6 +38,10 @@ func (devNull) Due(context.Context, store.DueRead, store.DueFound) (task.Millis,
 	return 0, nil
 }
 
+func (devNull) ListEnded(context.Context, task.Millis, task.Filter, int) (task.Ended, error) {
+	return task.Ended{}, nil
+}
+
 func (d devNull) Settings() *settings.Settings { return d.settings }
 
 func (devNull) Configure(context.Context, task.Millis, []settings.Edit) ([]settings.EditReply, error) {

@@ -40,6 +40,8 @@ type NamespaceSettings struct {
 	HidePayloads bool `json:"hide_payloads,omitempty"`
 
 	Closing string `json:"closing,omitempty"` // see CloseNamespace; empty means no mark
+
+	Former *FormerRetention `json:"former_retention,omitempty"` // nil: none
 }
 
 // Key implements Setting.
@@ -102,10 +104,13 @@ func (e PutNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, erro
 		return nil, err
 	}
 	old, _ := s.Get(e.Target()).(*NamespaceSettings)
-	exists, tag := old != nil, ""
+	exists, tag := old != nil && old.Version != 0, "" // a client has set nothing in version 0
 	if exists {
 		tag = old.ETag()
 		n.Version, n.CreatedAt = old.Version, old.CreatedAt
+	}
+	if old != nil {
+		n.Former = old.Former
 	}
 	if err := e.If.CheckTag(exists, tag); err != nil {
 		return nil, err

@@ -191,7 +191,7 @@ func (e PutQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	q.Version, q.CreatedAt = old.Version+1, cmp.Or(old.CreatedAt, now)
 	q.Paused, q.PausedUntil = old.Paused, old.PausedUntil
 	q.PurgeBefore, q.PurgeID = old.PurgeBefore, old.PurgeID
-	return change(&q), nil
+	return append(change(&q), s.formerRetention(now, old, &q)...), nil
 }
 
 // ETag returns the entity tag of the record, without quotes.
@@ -211,7 +211,7 @@ func (e DropQueue) Action() string { return "queue.delete" }
 func (e DropQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
 // Apply implements Edit. Errors: *MissingError, ErrPrecondition, *BusyError.
-func (e DropQueue) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
+func (e DropQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	old := s.Queue(e.Namespace, e.Name)
 	if old.Version == 0 {
 		return nil, &MissingError{"queue", e.Name}
@@ -222,7 +222,7 @@ func (e DropQueue) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
 	if old.PurgeBefore != 0 {
 		return nil, &BusyError{"queue", e.Name, "the queue is being purged: wait until the purge ends"}
 	}
-	return []SettingChange{{Key: e.Target()}}, nil
+	return append([]SettingChange{{Key: e.Target()}}, s.formerRetention(now, old, &QueueSettings{})...), nil
 }
 
 // PauseQueue pauses or resumes a queue. Attempts under way continue.

@@ -38,4 +38,12 @@ type TaskStore interface {
 	// the tasks due later, only some were counted. A task that changes during
 	// the read may be missing or counted twice.
 	Due(ctx context.Context, r DueRead, found DueFound) (exact task.Millis, err error)
+
+	// ListEnded returns the tasks of f.Namespace that match f and have ended, the
+	// latest end first: at most limit. It leaves out tasks whose retention has
+	// ended by now. f.States must not be empty, and has only states of ended
+	// tasks. It examines about MaxPageExamined records: Ended.Since reports if
+	// that was not enough. Tasks of a shorter retention than
+	// Settings.ShortestRetention can be missing.
+	ListEnded(ctx context.Context, now task.Millis, f task.Filter, limit int) (task.Ended, error)
 }

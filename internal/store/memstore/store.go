@@ -174,6 +174,21 @@ func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.L
 	return l, nil
 }
 
+// ListEnded returns the tasks that match f and ended last. It examines all.
+func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, limit int) (task.Ended, error) {
+	if err := s.enter(ctx); err != nil {
+		return task.Ended{}, err
+	}
+	defer s.leave()
+	latest := task.NewLatest(limit)
+	for _, t := range s.records {
+		if t.Namespace == f.Namespace && !t.State.Live() && t.KeepUntil > now && f.Match(t) {
+			latest.Add(t)
+		}
+	}
+	return latest.Result(false), nil
+}
+
 // namesLocked returns the names of a namespace that lie within a page's bounds,
 // in order.
 func (s *Store) namesLocked(namespace string, page task.Page) []string {

@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"tasks", taskCases},
 		{"idempotency", idempotencyCases},
 		{"list", listCases},
+		{"ended", endedCases},
 		{"lanes", laneCases},
 		{"claim", claimCases},
 		{"settle", settleCases},

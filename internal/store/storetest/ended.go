@@ -1,0 +1,147 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// endedStates are all states of ended tasks.
+var endedStates = []task.State{task.Delivered, task.Cancelled, task.Expired, task.Dead}
+
+// endedCases: a list of ended tasks has the latest ends first, whatever the
+// retention of the tasks is and was.
+var endedCases = []testCase{
+	{
+		"ended tasks are listed by their ends",
+		"The list equals all ended tasks, sorted by end and name, and cut. Retentions differ by queue, and change at any time.",
+		func(f *fixture) {
+			r := rand.New(rand.NewPCG(7, 11))
+			f.spec("any", namespace("other"))
+			queues := []string{"default", "short", "long"}
+			now := start
+			for i := range 300 {
+				now += task.Millis(r.IntN(1500))
+				switch r.IntN(12) {
+				case 0:
+					f.keep(now, queues[r.IntN(3)], time.Duration(r.IntN(4))*20*time.Second, time.Duration(r.IntN(4))*2*time.Minute)
+				case 1:
+					f.drop(now, queues[r.IntN(3)])
+				case 2:
+					if _, err := f.store.Sweep(f.Context(), now, 1000); err != nil {
+						f.Fatal(err)
+					}
+				default:
+					f.end(now, r, fmt.Sprintf("t%03d", i), queues[r.IntN(3)])
+				}
+				if i%10 == 0 {
+					f.checkEnded(now, r, queues)
+				}
+			}
+		},
+	},
+	{
+		"a search for ended tasks examines a bounded number of records",
+		"If many records end after those that match, the list says since when it is complete.",
+		func(f *fixture) {
+			f.create("old", queue("rare"))
+			f.must(start, task.Cancel{Key: key("old")})
+			const n = task.MaxPageExamined + 500
+			for i := 0; i < n; i += task.MaxBatch {
+				var creates, cancels []task.Change
+				for k := i; k < min(n, i+task.MaxBatch); k++ {
+					name := fmt.Sprintf("t%06d", k)
+					creates = append(creates, task.Create{Spec: f.spec(name, noBody)})
+					cancels = append(cancels, task.Cancel{Key: key(name)})
+				}
+				f.batch(start, creates...)
+				f.batch(start+task.Millis(1+i), cancels...)
+			}
+			rare := task.Filter{Namespace: task.DefaultNamespace, Queue: "rare", States: endedStates}
+			got, err := f.store.ListEnded(f.Context(), start+1, rare, 10)
+			if err != nil || len(got.Tasks) == 0 && got.Since < start {
+				f.Fatalf("%d tasks, since start+%d, error %v: the old task is missing", len(got.Tasks), got.Since-start, err)
+			}
+			got, err = f.store.ListEnded(f.Context(), start+1, task.Filter{Namespace: task.DefaultNamespace, States: endedStates}, 1)
+			if err != nil || len(got.Tasks) != 1 || got.Tasks[0].Name != "t010000" || !got.More || got.Since != 0 {
+				f.Fatalf("the latest: %q, since %d, error %v", names(got.Tasks), got.Since, err)
+			}
+		},
+	},
+}
+
+// keep sets the retention of a queue.
+func (f *fixture) keep(now task.Millis, queue string, finished, dead time.Duration) {
+	f.Helper()
+	f.editAt(now, settings.PutQueue{Queue: settings.QueueSettings{Namespace: task.DefaultNamespace, Name: queue, KeepFinished: finished, KeepDead: dead}})
+}
+
+// drop removes the settings of a queue that has some.
+func (f *fixture) drop(now task.Millis, queue string) {
+	f.Helper()
+	if f.store.Settings().Queue(task.DefaultNamespace, queue).Version != 0 {
+		f.editAt(now, settings.DropQueue{Namespace: task.DefaultNamespace, Name: queue})
+	}
+}
+
+func (f *fixture) editAt(now task.Millis, e settings.Edit) {
+	f.Helper()
+	replies, err := f.store.Configure(f.Context(), now, []settings.Edit{e})
+	if err != nil || replies[0].Err != nil {
+		f.Fatalf("%T: %v, %v", e, err, replies)
+	}
+}
+
+// end makes a task that ends now.
+func (f *fixture) end(now task.Millis, r *rand.Rand, name, inQueue string) {
+	f.Helper()
+	label := labels(map[string]string{"third": fmt.Sprint(r.IntN(3))})
+	if r.IntN(5) == 0 {
+		f.must(now, task.Create{Spec: f.spec(name, namespace("other"), at(now))})
+		f.must(now, task.Cancel{Key: task.Key{Namespace: "other", Name: name}})
+		return
+	}
+	t := f.must(now, task.Create{Spec: f.spec(name, queue(inQueue), at(now), label)})
+	switch r.IntN(3) {
+	case 0:
+		f.must(now, task.Cancel{Key: t.Key()})
+	case 1:
+		f.claim(now, t, "token")
+		f.settle(now, t, "token", task.Outcome{Verdict: task.Success})
+	default:
+		f.claim(now, t, "token")
+		f.settle(now, t, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+	}
+}
+
+// checkEnded compares searches with all records, sorted.
+func (f *fixture) checkEnded(now task.Millis, r *rand.Rand, queues []string) {
+	f.Helper()
+	filter := task.Filter{Namespace: task.DefaultNamespace, States: endedStates}
+	switch r.IntN(4) {
+	case 0:
+		filter.States = []task.State{task.Dead}
+	case 1:
+		filter.Queue = queues[r.IntN(3)]
+	case 2:
+		filter.Labels = map[string]string{"third": "1"}
+	}
+	all := slices.DeleteFunc(f.list(filter, task.Page{Limit: 100}), func(t *task.Task) bool { return t.KeepUntil <= now })
+	slices.SortFunc(all, func(a, b *task.Task) int {
+		return cmp.Or(cmp.Compare(b.FinishedAt, a.FinishedAt), cmp.Compare(a.Name, b.Name))
+	})
+	limit := 1 + r.IntN(12)
+	got, err := f.store.ListEnded(f.Context(), now, filter, limit)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.wantNames(fmt.Sprintf("the latest %d", limit), names(got.Tasks), names(all[:min(limit, len(all))])...)
+	if got.Since != 0 || len(all) > limit && !got.More {
+		f.Fatalf("since %d, more %v, of %d tasks", got.Since, got.More, len(all))
+	}
+}
