@@ -84,6 +84,18 @@ func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (l
 	return listing, err
 }
 
+// ListEnded implements Store.
+func (l *boundStore) ListEnded(ctx context.Context, now task.Millis, f task.Filter, limit int) (found task.Ended, err error) {
+	err = inTurn(ctx, func() error {
+		found, err = l.Store.ListEnded(ctx, now, f, limit)
+		if o := responseOf(ctx); err == nil && o != nil {
+			err = o.hold(pageSize(found.Tasks))
+		}
+		return err
+	})
+	return found, err
+}
+
 // Audit implements Store.
 func (l *boundStore) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {
 	err = inTurn(ctx, func() error {

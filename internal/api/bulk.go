@@ -23,6 +23,12 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 	if err := r.refuseBodies(p); err != nil {
 		return err
 	}
+	if err := oneOf(r.query, orderParam.name, orderParam.enum); err != nil {
+		return err
+	}
+	if r.query.Get(orderParam.name) == endedOrder {
+		return s.listEnded(w, r, &f, p)
+	}
 	listing, err := s.store.List(r.Context(), f.Filter, f.Narrow(p))
 	if err != nil {
 		return err
@@ -32,7 +38,7 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 		t := tasks[i]
 		tasks[i] = nil
 		return s.show(r, t)
-	}, cursor(pastSchedules(listing.Next)))
+	}, listEnd{Next: cursor(pastSchedules(listing.Next))})
 }
 
 // bulkChange is a change of all tasks that match a filter.

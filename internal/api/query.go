@@ -26,6 +26,9 @@ type param struct {
 	low, high   int // the bounds of an integer
 }
 
+// endedOrder is the order of a list of ended tasks.
+const endedOrder = "ended"
+
 const (
 	defaultLimit = 100
 	maxLimit     = 1000
@@ -66,6 +69,7 @@ var (
 	forceParam     = param{name: "force", about: "true: revoke even the last valid operator's token with scope admin.", format: "boolean"}
 	limitParam     = param{name: "limit", about: "The maximum number of items; 100 by default.", format: "integer", low: 1, high: maxLimit}
 	cursorParam    = param{name: "cursor", about: "next_cursor of the page before. Use the same filters."}
+	orderParam     = param{name: "order", about: "ended: only delivered, cancelled, expired and dead tasks, the latest end first. Such a list has one page.", enum: []string{endedOrder}}
 	includeParam   = param{name: "include", about: "body: include the bodies of tasks.", enum: includes}
 	waitParam      = param{name: "wait", about: "Reply when the task is finished or dead, or after this time (at most 5m) with its present state.", format: "duration"}
 

@@ -176,10 +176,17 @@ func responseOf(ctx context.Context) *response {
 	return o
 }
 
-// writeItems sends a page of a list item by item: {"name": [items],
-// "next_cursor": next}. At most one item, or a few small ones, are encoded but
+// listEnd has the members of a list after its items.
+type listEnd struct {
+	Next  string `json:"next_cursor,omitempty"`
+	More  bool   `json:"more,omitempty"`
+	Since string `json:"complete_since,omitempty"`
+}
+
+// writeItems sends a page of a list item by item: {"name": [items]} with the
+// members of end. At most one item, or a few small ones, are encoded but
 // not sent.
-func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item func(i int) any, next string) error {
+func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item func(i int) any, end listEnd) error {
 	buf := s.buffer()
 	defer s.release(buf)
 	begun := false
@@ -212,11 +219,12 @@ func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item 
 		}
 	}
 	buf.WriteByte(']')
-	if next != "" {
-		quoted, _ := json.Marshal(next) // marshalling a string cannot fail
-		buf.WriteString(`,"next_cursor":` + string(quoted))
+	rest, _ := json.Marshal(end) // marshalling strings cannot fail
+	if len(rest) > len("{}") {
+		buf.WriteByte(',')
 	}
-	buf.WriteString("}\n")
+	buf.Write(rest[1:])
+	buf.WriteByte('\n')
 	_ = flush()
 	return nil
 }

@@ -202,7 +202,7 @@ func filterRoutes() []route {
 			method: "GET", path: tasksPath, serve: (*Server).list, scope: settings.ScopeRead, tag: "tasks",
 			id: "listTasks", summary: "List tasks",
 			about:   "The order is not specified. A page may be short or empty and still have a next_cursor, because one page examines at most 10,000 records.",
-			query:   append(slices.Clone(filterParams), limitParam, cursorParam, includeParam),
+			query:   append(slices.Clone(filterParams), orderParam, limitParam, cursorParam, includeParam),
 			replies: []reply{{status: 200, about: "A page of tasks.", body: wire.TaskList{}}},
 		},
 		{

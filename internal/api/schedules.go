@@ -32,7 +32,7 @@ func (s *Server) listSchedules(w http.ResponseWriter, r *request) error {
 		t := listing.Tasks[i]
 		listing.Tasks[i] = nil
 		return r.showSchedule(t)
-	}, cursor(strings.TrimPrefix(listing.Next, "@")))
+	}, listEnd{Next: cursor(strings.TrimPrefix(listing.Next, "@"))})
 }
 
 func (s *Server) getSchedule(w http.ResponseWriter, r *request) error {
