@@ -114,7 +114,7 @@ function unready(err: unknown): Problem | null {
 function facts(t: Record): [string, ComponentChildren][] {
   const labels = Object.entries(t.labels ?? {})
   const r = t.retry
-  return [
+  const all: [string, ComponentChildren][] = [
     ['Queue', <a href={link('queues', t.queue)}>{t.queue}</a>],
     ['Due', <Time at={t.due_at} />],
     [t.delay ? 'Delay' : 'Created with', t.delay ?? 'a due time'],
@@ -131,6 +131,7 @@ function facts(t: Record): [string, ComponentChildren][] {
     ['Version', t.version],
     ['Traceparent', t.traceparent && <code>{t.traceparent}</code>],
   ]
+  return all.filter(([, value]) => value !== undefined)
 }
 
 // Changes shows the audit log of the task.
@@ -146,8 +147,8 @@ function Changes({ task }: { task: Record }) {
           caption="Changes of this task" keys={false} rows={entries} id={(e) => e.at + e.action + e.version}
           columns={[
             { title: 'When', cell: (e) => <Time at={e.at} /> },
-            { title: 'Action', cell: (e) => <>{e.action}{e.id && e.id !== task.id ? ' (an earlier task of this name)' : ''}</> },
-            { title: 'By', cell: (e) => <>{e.by} <small class="dim">{e.addr}</small></> },
+            { title: 'Action', cell: (e) => <span>{e.action}{e.id && e.id !== task.id ? ' (an earlier task of this name)' : ''}</span> },
+            { title: 'By', cell: (e) => <span>{e.by} <small class="dim">{e.addr}</small></span> },
             { title: 'Detail', cell: (e) => e.detail ?? '' },
             { title: 'Version', number: true, cell: (e) => e.version ?? '' },
           ]}

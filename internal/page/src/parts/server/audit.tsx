@@ -36,7 +36,7 @@ export function Audit() {
               { title: 'When', cell: (e) => <Time at={e.at} /> },
               { title: 'Action', cell: (e) => e.action },
               { title: 'Target', cell: (e) => (e.target && e.action.startsWith('task.') ? <a href={link('task', e.target)}>{e.target}</a> : e.target ?? '') },
-              { title: 'By', cell: (e) => <>{e.by} <small class="dim">{e.addr}</small></> },
+              { title: 'By', cell: (e) => <span>{e.by} <small class="dim">{e.addr}</small></span> },
               { title: 'Namespace', cell: (e) => e.namespace ?? '' },
               { title: 'Detail', cell: (e) => e.detail ?? '' },
             ]}

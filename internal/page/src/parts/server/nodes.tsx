@@ -26,7 +26,7 @@ export function Nodes() {
           <Table
             caption="Nodes" rows={c.nodes} id={(n) => n.name ?? 'self'} keys={false}
             columns={[
-              { title: 'Node', cell: (n) => <>{n.name ?? 'this server'} {n.self && n.name && <small class="dim">replies to this page</small>}</> },
+              { title: 'Node', cell: (n) => <span>{n.name ?? 'this server'} {n.self && n.name && <small class="dim">replies to this page</small>}</span> },
               { title: 'State', cell: state },
               { title: 'Version', cell: (n) => n.version },
               { title: 'Started', cell: (n) => <Time at={n.started_at} /> },

@@ -29,14 +29,14 @@ export function Tokens() {
           <Table
             caption="Tokens" rows={list.tokens} id={(t) => t.id}
             columns={[
-              { title: 'Id', cell: (t) => <><code>{t.id}</code>{t.id === me.value?.token?.id && <small class="dim"> yours</small>}</> },
+              { title: 'Id', cell: (t) => <span><code>{t.id}</code>{t.id === me.value?.token?.id && <small class="dim"> yours</small>}</span> },
               { title: 'Label', cell: (t) => t.label ?? '' },
               { title: 'Scope', cell: (t) => t.scope },
               { title: 'Namespace', cell: (t) => (t.namespace === '*' ? 'all (operator)' : t.namespace) },
               { title: 'State', cell: (t) => <State of={t.state} /> },
               { title: 'Last used', cell: (t) => (t.last_used_at ? <Time at={t.last_used_at} /> : <span class="dim">never</span>) },
               { title: 'Expires', cell: (t) => (t.expires_at ? <Time at={t.expires_at} /> : <span class="dim">never</span>) },
-              { title: 'Created', cell: (t) => <><Time at={t.created_at} />{t.parent && <small class="dim"> by {t.parent}</small>}</> },
+              { title: 'Created', cell: (t) => <span><Time at={t.created_at} />{t.parent && <small class="dim"> by {t.parent}</small>}</span> },
               { title: 'Actions', cell: (t) => <Revoke of={t} done={data.reload} /> },
             ]}
             empty={<Empty title="There are no tokens." command={foliot('token', 'create', '--for', 'operator', '--scope', 'admin')}>The server is open. The <a href="#/server">overview</a> says how to close it.</Empty>}
