@@ -31,7 +31,7 @@ export function Audit() {
       <Loaded data={data}>{(list) => list && (
         <>
           <Table
-            caption="Audit log" rows={list.entries} id={(e) => [e.at, e.action, e.target, e.id, e.version].join()}
+            caption="Entries of the audit log" rows={list.entries} id={(e) => [e.at, e.action, e.target, e.id, e.version].join()}
             columns={[
               { title: 'When', cell: (e) => <Time at={e.at} /> },
               { title: 'Action', cell: (e) => e.action },

@@ -37,7 +37,7 @@ export function Namespaces() {
       <Loaded data={data}>{(list) => list && (
         <>
           <Table
-            caption="Namespaces" rows={list.namespaces} id={(n) => n.name}
+            caption="List of namespaces" rows={list.namespaces} id={(n) => n.name}
             columns={[
               { title: 'Name', cell: (n) => n.name },
               { title: 'State', cell: (n) => <span>{n.suspended ? <Badge tone="warn">suspended</Badge> : <Badge tone="good">active</Badge>} {n.hide_payloads && <Badge tone="info">payloads hidden</Badge>}</span> },

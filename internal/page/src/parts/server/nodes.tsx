@@ -24,7 +24,7 @@ export function Nodes() {
         {!shared && <p class="dim">The store of this server is embedded: there are no other nodes and no shards.</p>}
         <Loaded data={data}>{(c) => c && (
           <Table
-            caption="Nodes" rows={c.nodes} id={(n) => n.name ?? 'self'} keys={false}
+            caption="List of nodes" rows={c.nodes} id={(n) => n.name ?? 'self'} keys={false}
             columns={[
               { title: 'Node', cell: (n) => <span>{n.name ?? 'this server'} {n.self && n.name && <small class="dim">replies to this page</small>}</span> },
               { title: 'State', cell: state },
@@ -78,7 +78,7 @@ function Shards() {
             <p class="shard-key">{owners.map((o) => <span key={o}><b class="mono">{letter(owners, o)}</b> {o || 'no owner'}</span>)}</p>
             <details><summary>All shards as a table</summary>
               <Table
-                caption="Shards" rows={shards} id={(s) => String(s.shard)} keys={false}
+                caption="List of shards" rows={shards} id={(s) => String(s.shard)} keys={false}
                 columns={[
                   { title: 'Shard', cell: (s) => s.shard },
                   { title: 'Owner', cell: (s) => s.owner ?? <Badge tone="bad">no owner</Badge> },
@@ -124,7 +124,7 @@ function Findings() {
     <Panel title="Findings about the store" aside={<button type="button" onClick={data.reload}>Examine again</button>}>
       <Loaded data={data}>{({ findings }) => (
         <Table
-          caption="Findings about the store" rows={findings} id={(f) => f.check + f.says} keys={false}
+          caption="List of findings" rows={findings} id={(f) => f.check + f.says} keys={false}
           columns={[{ title: 'Check', cell: (f) => f.check }, { title: 'Result', cell: (f) => (f.ok ? <Badge tone="good">good</Badge> : <Badge tone="bad">problem</Badge>) }, { title: 'Finding', cell: (f) => f.says }]}
         />
       )}</Loaded>

@@ -23,7 +23,7 @@ export function Secrets() {
     <Panel title="Signing secrets" aside={<Create onMade={(s) => (made.value = s)} done={data.reload} />}>
       <Loaded data={data}>{(list) => list && (
         <Table
-          caption="Signing secrets" rows={list.secrets} id={(s) => s.id}
+          caption="List of secrets" rows={list.secrets} id={(s) => s.id}
           columns={[
             { title: 'Id', cell: (s) => <code>{s.id}</code> },
             { title: 'Signs', cell: (s) => (s.queue ? <>the queue <a href={link('queues', s.queue)}>{s.queue}</a></> : 'all queues without their own secret') },

@@ -27,7 +27,7 @@ export function Tokens() {
       <Loaded data={data}>{(list) => list && (
         <>
           <Table
-            caption="Tokens" rows={list.tokens} id={(t) => t.id}
+            caption="List of tokens" rows={list.tokens} id={(t) => t.id}
             columns={[
               { title: 'Id', cell: (t) => <span><code>{t.id}</code>{t.id === me.value?.token?.id && <small class="dim"> yours</small>}</span> },
               { title: 'Label', cell: (t) => t.label ?? '' },

@@ -1,7 +1,7 @@
 import type { Task } from '../../api/openapi.gen'
 import { foliot, quote } from '../../format/command'
 import { millis } from '../../format/time'
-import { namespace } from '../../state/session'
+import { me, namespace } from '../../state/session'
 import { bodyKind, bodyText, type TaskRead } from './read'
 
 // Texts that create a task again. They leave out what has its default.
@@ -36,7 +36,8 @@ export function asCurl(read: TaskRead, c: Choice): string {
     timeout: t.timeout, expire_after: t.expire_after, priority: t.priority === 'normal' ? undefined : t.priority, labels: t.labels, retry: t.retry, on_dead: t.on_dead,
   }
   const json = JSON.stringify(spec).replace(JSON.stringify(bodyMark), () => body!)
-  const lines = [`curl --json ${quote(json)}`, `-H "Authorization: Bearer $FOLIOT_TOKEN"`]
+  const lines = [`curl --json ${quote(json)}`]
+  if (me.value?.secured) lines.push('-H "Authorization: Bearer $FOLIOT_TOKEN"')
   if (namespace.value) lines.push(`-H ${quote('Foliot-Namespace: ' + namespace.value)}`)
   return [...lines, quote(server() + '/v1/tasks')].join(' \\\n  ')
 }
@@ -46,10 +47,12 @@ export function asFoliot(read: TaskRead, c: Choice): string {
   const kind = bodyKind(read)
   const text = c.secrets ? bodyText(read) : hiddenValue
   const r = t.retry
-  return foliot(
+  // A text that begins with @ would name a file.
+  const piped = kind === 'text' && text.startsWith('@')
+  return (piped ? `printf %s ${quote(text)} | ` : '') + foliot(
     'add', t.http.url, ...(t.delay ? ['--in', t.delay] : ['--at', t.at ?? t.due_at]), ...(c.named ? ['--name', t.name] : []),
     ...(t.http.method && t.http.method !== 'POST' ? ['-X', t.http.method] : []), ...Object.entries(headers(t, c)).flatMap(([k, v]) => ['-H', `${k}: ${v}`]),
-    ...(kind === 'json' ? ['--json', text] : kind === 'text' ? ['-d', text] : kind === 'bytes' ? ['-d', '@body.bin'] : []),
+    ...(kind === 'json' ? ['--json', text] : kind === 'text' ? ['-d', piped ? '@-' : text] : kind === 'bytes' ? ['-d', '@body.bin'] : []),
     '--queue', t.queue, ...(t.priority === 'normal' ? [] : ['--priority', t.priority]), ...Object.entries(t.labels ?? {}).flatMap(([k, v]) => ['--label', `${k}=${v}`]),
     '--timeout', t.timeout, ...(t.expire_after ? ['--expire-after', t.expire_after] : []),
     ...(r.max_attempts ? ['--max-attempts', String(r.max_attempts)] : []),
