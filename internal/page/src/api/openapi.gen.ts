@@ -609,6 +609,8 @@ export interface TaskInput {
 }
 
 export interface TaskList {
+  complete_since?: string
+  more?: boolean
   next_cursor?: string
   tasks: Array<Task>
 }
@@ -692,7 +694,7 @@ export const triggerSchedule = /* @__PURE__ */ call<{ name: string; idempotencyK
 export const listSecrets = /* @__PURE__ */ call<{}, undefined, SecretList>('GET', 'v1/secrets', 'admin', false)
 export const createSecret = /* @__PURE__ */ call<{}, SecretInput, Secret>('POST', 'v1/secrets', 'admin', false)
 export const deleteSecret = /* @__PURE__ */ call<{ id: string }, undefined, Secret>('DELETE', 'v1/secrets/{id}', 'admin', false)
-export const listTasks = /* @__PURE__ */ call<{ queue?: string; state?: Array<"scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead">; label?: Array<string>; reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "expired" | "cancelled" | "purged"; schedule?: string; prefix?: string; due_before?: string; due_after?: string; limit?: number; cursor?: string; include?: "body" }, undefined, TaskList>('GET', 'v1/tasks', 'read', false)
+export const listTasks = /* @__PURE__ */ call<{ queue?: string; state?: Array<"scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead">; label?: Array<string>; reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "expired" | "cancelled" | "purged"; schedule?: string; prefix?: string; due_before?: string; due_after?: string; order?: "ended"; limit?: number; cursor?: string; include?: "body" }, undefined, TaskList>('GET', 'v1/tasks', 'read', false)
 export const createTask = /* @__PURE__ */ call<{ idempotencyKey?: string }, TaskInput, Task>('POST', 'v1/tasks', 'write', false, { idempotencyKey: 'Idempotency-Key' })
 export const createTasks = /* @__PURE__ */ call<{}, BatchInput, BatchReply>('POST', 'v1/tasks/batch', 'write', false)
 export const cancelTasks = /* @__PURE__ */ call<{ queue?: string; state?: Array<"scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead">; label?: Array<string>; reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "expired" | "cancelled" | "purged"; schedule?: string; prefix?: string; due_before?: string; due_after?: string; all?: boolean; expect?: number; dry_run?: boolean }, undefined, BulkReply>('POST', 'v1/tasks/cancel', 'write', false)

@@ -4,7 +4,7 @@ import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
 import { Bulk } from '../parts/bulk'
 import { Command } from '../parts/copy'
-import { collect, groupsOf, latest, most, type Collected } from '../parts/dead/collect'
+import { groupsOf, latest, type Collected } from '../parts/dead/collect'
 import { GroupPanel, Groups } from '../parts/dead/groups'
 import { Empty, Loaded, Note, ProblemNote } from '../parts/notice'
 import { Head, Panel } from '../parts/panel'
@@ -22,7 +22,7 @@ export function Dead(_: { name: string }) {
   if (query.get('reason')) filter.reason = query.get('reason')!
   const destination = query.get('destination') ?? ''
   const queues = useData(allQueues, [], 10000)
-  const data = useData((signal) => collect(filter, most, signal), [filter.queue, filter.reason], 15000)
+  const data = useData((signal) => latest(filter, signal), [filter.queue, filter.reason], 15000)
   const some = !destination && data.value !== null && !(data.value.complete && data.value.tasks.length === 0)
   const reload = () => (data.reload(), queues.reload())
   return (
@@ -54,7 +54,7 @@ function Shown({ all, filter, destination, queues, reload }: ShownProps) {
   if (all.tasks.length === 0 && all.complete) return <Panel title="Groups">{nothing(filter)}</Panel>
   return (
     <>
-      {!all.complete && <Note>The groups are of {latest ? 'the latest ' : ''}{plural(all.examined, 'dead task')}{total !== null && ` of ${count(total)}`}. Select a queue or a reason to see more of them.</Note>}
+      {!all.complete && <Note>The groups are of the latest {plural(all.examined, 'dead task')}{total !== null && ` of ${count(total)}`}. Select a queue or a reason to see more of them.</Note>}
       {destination
         ? shown.map((g) => <GroupPanel key={g.key} of={g} all={all} within={filter} done={reload} />)
         : <Panel title="Groups by reason and destination" aside={all.complete && plural(all.tasks.length, 'dead task')}><Groups of={groups} all={all} within={filter} done={reload} /></Panel>}

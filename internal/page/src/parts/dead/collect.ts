@@ -11,27 +11,27 @@ export const deepest = 20000
 // A page of the API may be short or empty and still not be the last.
 const pages = 60
 
-// order is how the API lists dead tasks. With order: 'ended' the latest come first.
-const order: { order?: 'ended' } = {}
-
-// latest is true if the examined tasks are those that died last.
-export const latest = order.order === 'ended'
-
 export interface Collected {
   tasks: Task[] // the latest end first
   examined: number
   complete: boolean // false: there are more dead tasks than were examined
 }
 
-// collect lists dead tasks, and keeps those that keep selects. The API has no filter
-// by destination.
+// latest returns the tasks that died last.
+export async function latest(filter: Filter, signal: AbortSignal): Promise<Collected> {
+  const list = await listTasks({ ...query(filter), ...query({ state: ['dead'] }), order: 'ended', limit: most }, undefined, signal)
+  return { tasks: list.tasks, examined: list.tasks.length, complete: !list.more }
+}
+
+// collect lists dead tasks in the order of their names, and keeps those that keep
+// selects. The API has no filter by destination.
 export async function collect(filter: Filter, bound: number, signal: AbortSignal, keep: (t: Task) => boolean = () => true): Promise<Collected> {
   const tasks: Task[] = []
   let cursor: string | undefined
   let examined = 0
   let complete = false
   for (let page = 0; page < pages && examined < bound && !complete; page++) {
-    const list = await listTasks({ ...query(filter), ...order, ...query({ state: ['dead'] }), limit: Math.min(1000, bound - examined), cursor }, undefined, signal)
+    const list = await listTasks({ ...query(filter), ...query({ state: ['dead'] }), limit: Math.min(1000, bound - examined), cursor }, undefined, signal)
     examined += list.tasks.length
     for (const t of list.tasks) if (keep(t)) tasks.push(t)
     cursor = list.next_cursor

@@ -4,7 +4,7 @@ import { grouped } from '../../format/group'
 import { useData } from '../../state/data'
 import { here, ofHere } from '../../state/here'
 import { useLive } from '../../state/live'
-import { collect, most } from '../dead/collect'
+import { latest } from '../dead/collect'
 
 // Destination is what the page knows of one receiver: the live data of the server, its
 // recent attempts, and the dead tasks.
@@ -22,7 +22,7 @@ export function useDestinations() {
     const reply = await listAttempts({ limit: 1000 }, undefined, signal)
     return { node: reply.node ?? '', list: ofHere(reply.attempts) }
   }, [here()], 5000)
-  const dead = useData((signal) => collect({}, most, signal), [here()], 15000)
+  const dead = useData((signal) => latest({}, signal), [here()], 15000)
   const now = new Map(ofHere(live?.destinations).map((d) => [d.destination, d]))
   const attempts = grouped(recent.value?.list ?? [], (a) => a.destination)
   const tasks = grouped(dead.value?.tasks ?? [], (t) => destinationOf(t.http.url))
