@@ -11,7 +11,7 @@ import { Facts, Panel } from '../panel'
 import { Time } from '../time'
 import { useData } from '../../state/data'
 import { forbidden, me, operator } from '../../state/session'
-import { Once } from './once'
+import { showOnce } from './once'
 
 const durabilities: Record<string, string> = {
   memory: 'memory: all tasks are lost when the server stops',
@@ -50,7 +50,6 @@ export function Overview() {
 // Close makes the first token. From then on every request needs one.
 function Close() {
   const label = useSignal('operator')
-  const made = useSignal('')
   return (
     <Panel title="Close this server">
       <Note tone="warn">Whoever can reach this server may do everything. It stays on this machine only as long as it has no token.</Note>
@@ -61,13 +60,15 @@ function Close() {
       </ol>
       <div class="actions">
         <Action label="Create the first token" call={createToken} command={foliot('token', 'create', '--for', 'operator', '--scope', 'admin', '--label', label.value)}
-          run={async () => { made.value = (await createToken({}, { scope: 'admin', namespace: '*', label: label.value || undefined })).token! }}>
+          run={async () => {
+            const { token } = await createToken({}, { scope: 'admin', namespace: '*', label: label.value || undefined })
+            showOnce({ title: 'The first token', value: token!, text: 'From now on this page needs a token too: log in with it.', login: true })
+          }}>
           <p>From now on every request needs a token, also on this machine. Clients without one get 401.</p>
           <p>Tasks may no longer call this machine (127.0.0.1), waiting tasks included, unless the server runs with <code>--egress-allow</code>.</p>
           <Field label="Label" value={label} />
         </Action>
       </div>
-      {made.value && <Once title="The first token" value={made.value} login onClose={() => (made.value = '')}><p>This page needs it too: log in with it.</p></Once>}
     </Panel>
   )
 }

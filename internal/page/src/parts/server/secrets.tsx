@@ -11,16 +11,15 @@ import { Time } from '../time'
 import { useData } from '../../state/data'
 import { link } from '../../state/route'
 import { forbidden } from '../../state/session'
-import { Once } from './once'
+import { showOnce } from './once'
 
 // Secrets lists the secrets that sign callbacks.
 export function Secrets() {
   const reason = forbidden(listSecrets)
-  const made = useSignal('')
   const data = useData(async (signal) => (reason ? null : await listSecrets({}, undefined, signal)), [reason])
   if (reason) return <Panel title="Signing secrets"><p class="dim">{reason}</p></Panel>
   return (
-    <Panel title="Signing secrets" aside={<Create onMade={(s) => (made.value = s)} done={data.reload} />}>
+    <Panel title="Signing secrets" aside={<Create done={data.reload} />}>
       <Loaded data={data}>{(list) => list && (
         <Table
           caption="List of secrets" rows={list.secrets} id={(s) => s.id}
@@ -36,17 +35,19 @@ export function Secrets() {
         />
       )}</Loaded>
       <Command text={foliot('secret', 'ls')} />
-      {made.value && <Once title="The new secret" value={made.value} onClose={() => (made.value = '')}><p>Give it to the receivers. They check the header <code>webhook-signature</code> with it.</p></Once>}
     </Panel>
   )
 }
 
-function Create({ onMade, done }: { onMade: (secret: string) => void; done: () => void }) {
+function Create({ done }: { done: () => void }) {
   const queue = useSignal('')
   const overlap = useSignal('24h')
   return (
     <Action label="Create a secret" call={createSecret} done={done}
-      run={async () => onMade((await createSecret({}, { queue: queue.value || undefined, overlap: overlap.value || undefined })).secret!)}
+      run={async () => {
+        const { secret } = await createSecret({}, { queue: queue.value || undefined, overlap: overlap.value || undefined })
+        showOnce({ title: 'The new secret', value: secret!, text: 'Give it to the receivers. They check the header webhook-signature with it.' })
+      }}
       command={foliot('secret', 'create', ...(queue.value ? ['--queue', queue.value] : []), ...(overlap.value ? ['--overlap', overlap.value] : []))}>
       <p>From now on it signs every callback. At most two secrets sign at the same time. With an overlap the old secret stops by itself, so receivers have that long to accept the new one.</p>
       <div class="form">

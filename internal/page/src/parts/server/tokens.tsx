@@ -13,17 +13,16 @@ import { Time } from '../time'
 import { useData } from '../../state/data'
 import { link, route } from '../../state/route'
 import { forbidden, me, operator } from '../../state/session'
-import { Once } from './once'
+import { showOnce } from './once'
 
 // Tokens lists the access tokens, creates new ones, and revokes them.
 export function Tokens() {
   const reason = forbidden(listTokens)
   const cursor = route.value.query.get('cursor') ?? undefined
-  const made = useSignal('')
   const data = useData(async (signal) => (reason ? null : await listTokens({ limit: 100, cursor }, undefined, signal)), [reason, cursor], cursor ? 0 : 10000)
   if (reason) return <Panel title="Tokens"><p class="dim">{reason}</p></Panel>
   return (
-    <Panel title="Tokens" aside={<Create onMade={(token) => (made.value = token)} done={data.reload} />}>
+    <Panel title="Tokens" aside={<Create done={data.reload} />}>
       <Loaded data={data}>{(list) => list && (
         <>
           <Table
@@ -48,12 +47,11 @@ export function Tokens() {
         </>
       )}</Loaded>
       <Command text={foliot('token', 'ls')} />
-      {made.value && <Once title="The new token" value={made.value} onClose={() => (made.value = '')}><p>A program reads it from <code>FOLIOT_TOKEN</code>, or from a file with <code>FOLIOT_TOKEN_FILE</code>.</p></Once>}
     </Panel>
   )
 }
 
-function Create({ onMade, done }: { onMade: (token: string) => void; done: () => void }) {
+function Create({ done }: { done: () => void }) {
   const scope = useSignal<string>('write')
   const space = useSignal(me.value?.namespace ?? 'default')
   const label = useSignal('')
@@ -64,7 +62,7 @@ function Create({ onMade, done }: { onMade: (token: string) => void; done: () =>
       scope: scope.value as Token['scope'], label: label.value || undefined, expires_in: expires.value || undefined,
       namespace: operator.value ? (all ? '*' : space.value) : undefined,
     })
-    onMade(reply.token!)
+    showOnce({ title: 'The new token', value: reply.token!, text: 'A program reads it from the variable FOLIOT_TOKEN, or from a file that FOLIOT_TOKEN_FILE names.' })
   }
   return (
     <Action label="Create a token" call={createToken} run={run} done={done} off={me.value?.secured ? '' : 'The first token must be an operator’s of scope admin: create it on Overview.'}
