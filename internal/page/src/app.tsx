@@ -8,7 +8,7 @@ import { Note, ProblemNote, Toast } from './parts/notice'
 import { problemOf } from './state/data'
 import { useKeys } from './state/keys'
 import { route } from './state/route'
-import { me, namespace, setNow, token } from './state/session'
+import { departures, me, namespace, setNow, token } from './state/session'
 import { frozen, nextZone } from './state/settings'
 import type { Problem } from './api/openapi.gen'
 
@@ -20,7 +20,7 @@ export function App() {
     const stop = new AbortController()
     void identify(stop.signal, problem)
     return () => stop.abort()
-  }, [token.value, namespace.value])
+  }, [token.value, namespace.value, departures.value])
   useKeys({
     z: nextZone,
     '?': () => (help.value = !help.value),

@@ -1,4 +1,4 @@
-import { leave, namespace, token } from '../state/session'
+import { leave, me, namespace, token } from '../state/session'
 import type { Problem } from './openapi.gen'
 
 // Refusal is the error of a call that the server refused, or that did not reach it.
@@ -81,7 +81,8 @@ export async function request(
   if (reply.ok) return reply
   const problem = await problemOf(reply)
   // A late refusal of an earlier token must not end the session of the present one.
-  if (reply.status === 401 && used !== '' && used === token.value) leave(problem.detail)
+  // An open server that gets its first token ends the sessions without one.
+  if (reply.status === 401 && used === token.value && (used !== '' || me.value)) leave(problem.detail)
   throw new Refusal(problem)
 }
 

@@ -30,6 +30,10 @@ export function enter(secret: string): void {
   ended.value = ''
 }
 
+// departures counts the ends of sessions. A session without a token ends too: when
+// the server gets its first token.
+export const departures = signal(0)
+
 // leave forgets the token and the rights.
 export function leave(reason = ''): void {
   sessionStorage.removeItem(tokenKey)
@@ -37,6 +41,7 @@ export function leave(reason = ''): void {
   token.value = ''
   namespace.value = ''
   me.value = null
+  departures.value++
   ended.value = reason
 }
 

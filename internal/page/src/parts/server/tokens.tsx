@@ -28,9 +28,9 @@ export function Tokens() {
           <Table
             caption="List of tokens" rows={list.tokens} id={(t) => t.id}
             columns={[
-              { title: 'Id', cell: (t) => <span><code>{t.id}</code>{t.id === me.value?.token?.id && <small class="dim"> yours</small>}</span> },
+              { title: 'Id', cell: (t) => <span><code class="nowrap">{t.id}</code>{t.id === me.value?.token?.id && <small class="dim"> yours</small>}</span> },
               { title: 'Label', cell: (t) => t.label ?? '' },
-              { title: 'Scope', cell: (t) => t.scope },
+              { title: 'Scope', cell: (t) => <span class="nowrap">{t.scope}</span> },
               { title: 'Namespace', cell: (t) => (t.namespace === '*' ? 'all (operator)' : t.namespace) },
               { title: 'State', cell: (t) => <State of={t.state} /> },
               { title: 'Last used', cell: (t) => (t.last_used_at ? <Time at={t.last_used_at} /> : <span class="dim">never</span>) },
