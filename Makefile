@@ -51,6 +51,15 @@ test: checked ## vet, gofmt, build everything, race tests in their short form, 1
 page: tooled ## bundle the web page again, after a change of internal/page/src or of the API
 	@cd tools && $(GO) run ./bundle ..
 
+.PHONY: page-check
+page-check: ## check the types of the web page, with npm
+	@dir=$$(mktemp -d); trap 'rm -r "$$dir"' EXIT; cp -r internal/page/src internal/page/tsconfig.json "$$dir"; cd "$$dir"; \
+	npm install --silent --no-save preact@11.2.0 @preact/signals@2.11.4 typescript@7.0.2; node_modules/.bin/tsc -p .
+
+.PHONY: page-images
+page-images: tooled ## make the images of docs/images, and time each page with 10^6 tasks (5 minutes, needs chromium)
+	@cd test/browser && $(GO) test -count 1 -v -timeout 20m -run ManyTasks . -many 1000000 -images $(CURDIR)/docs/images
+
 .PHONY: test-slow
 test-slow: checked ## the same tests in their long form
 	@CGO_ENABLED=1 $(GO) test $(RACE) -timeout 60m -run '$(RUN)' $(PKG)

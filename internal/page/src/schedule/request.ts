@@ -97,7 +97,7 @@ export function addCommand(name: string, rule: RuleText, r: RequestText, paused:
   ]
 }
 
-// setCommand returns the arguments that change only what is different.
+// setCommand returns the arguments that change only the different fields.
 export function setCommand(s: Schedule, before: RequestText, rule: RuleText, r: RequestText): string[] {
   const old = Object.fromEntries(used(textOf(s)))
   const next = Object.fromEntries(used(rule))

@@ -1,4 +1,4 @@
-// reasonText says in a sentence why tasks with a reason died, and what helps.
+// reasonText says in a sentence why tasks with a reason died, with the remedy.
 export const reasonText: Record<string, string> = {
   attempts_exhausted: 'All attempts failed.',
   max_age_exceeded: 'The time for all attempts was over.',

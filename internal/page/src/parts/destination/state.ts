@@ -6,7 +6,7 @@ import { here, ofHere } from '../../state/here'
 import { useLive } from '../../state/live'
 import { latest } from '../dead/collect'
 
-// Destination is what the page knows of one receiver: the live data of the server, its
+// Destination is the knowledge of the page about one receiver: the live data of the server, its
 // recent attempts, and the dead tasks.
 export interface Destination {
   name: string

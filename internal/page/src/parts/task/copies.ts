@@ -4,7 +4,7 @@ import { millis } from '../../format/time'
 import { me, namespace } from '../../state/session'
 import { bodyKind, bodyText, type TaskRead } from './read'
 
-// Texts that create a task again. They leave out what has its default.
+// Texts that create a task again. They leave out the fields that have their defaults.
 
 export interface Choice {
   named: boolean // with the name of the task

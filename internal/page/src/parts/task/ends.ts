@@ -5,7 +5,7 @@ import { link } from '../../state/route'
 import { destination } from './read'
 import type { Why } from './why'
 
-// ended explains how a task ended, and what to do if it was not delivered.
+// ended explains how a task ended, with the remedy if it was not delivered.
 export function ended(t: Task): Why {
   const last = t.attempts.at(-1)
   if (t.state === 'delivered') return { tone: 'good', text: last ? `Attempt ${last.number} delivered it, ${span(last.late_ms)} after it was due. The receiver replied ${last.status} after ${span(last.latency_ms)}.` : 'It was delivered.' }

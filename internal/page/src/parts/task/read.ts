@@ -18,7 +18,7 @@ export type BodyKind = 'none' | 'json' | 'text' | 'bytes'
 
 export function bodyKind({ task, body }: TaskRead): BodyKind {
   if (body === undefined) return task.http.body_base64 ? 'bytes' : 'none'
-  // A string with bytes beside it was published as JSON.
+  // A string next to bytes was published as JSON.
   return body.startsWith('"') && !task.http.body_base64 ? 'text' : 'json'
 }
 

@@ -5,7 +5,7 @@ import { link } from '../../state/route'
 import { ended } from './ends'
 import { destination, waited } from './read'
 
-// Context is what the page knows about the server around a task. A part is null
+// Context is the state of the server around a task. A part is null
 // until it has arrived, or if the token may not read it.
 export interface Context {
   now: number
@@ -17,7 +17,7 @@ export interface Context {
   unready: Problem | null
 }
 
-// Why is the reason of the present state of a task, and what to do about it.
+// Why is the reason of the present state of a task, with the remedy.
 export interface Why {
   tone: 'info' | 'warn' | 'bad' | 'good'
   text: string
@@ -66,7 +66,7 @@ function held(t: Task, c: Context): Why | null {
   return null
 }
 
-// early explains a task whose next attempt has not come due.
+// early explains a task with a next attempt that is not due yet.
 function early(t: Task, { now }: Context): Why | null {
   if (isDue(t, now)) return null
   if (!waited(t)) return { tone: 'info', text: `It is due ${in_(t.next_at!, now)}, at ${full(t.next_at!)}.` }
@@ -140,7 +140,7 @@ function due(t: Task, c: Context): Why {
   }
 }
 
-// notes returns what else the reader should know.
+// notes returns further facts for the reader.
 export function notes(t: Task, c: Context): string[] {
   const out: string[] = []
   const open = t.state === 'scheduled' || t.state === 'held' || t.state === 'running'

@@ -1,0 +1,125 @@
+package browser
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+var (
+	many   = flag.Int("many", 0, "the number of tasks of TestThePagesWithManyTasks; 0 skips it")
+	images = flag.String("images", "", "a directory for images of all pages, by TestThePagesWithManyTasks")
+)
+
+// TestThePagesWithManyTasks prints, for each page, the time until the first paint,
+// the time until the page shows its data, and the bytes that were sent. It also
+// makes the images of the docs.
+func TestThePagesWithManyTasks(t *testing.T) {
+	if *many == 0 {
+		t.Skip("-many is 0")
+	}
+	s := newServer(t)
+	s.token = s.newToken("admin", "*")
+	receiver := newReceiver(t)
+	s.seed(receiver)
+	s.seedMany(receiver, *many)
+	t.Logf("%-10s %12s %12s %10s", "page", "first paint", "data", "bytes")
+	for _, route := range shownRoutes {
+		b := open(t, s, s.token, looks[0], "#/"+route.hash)
+		b.ready()
+		timing := eval[struct{ Paint, Data, Bytes float64 }](b, `({
+			Paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0,
+			Data: performance.now(),
+			Bytes: [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].reduce((sum, e) => sum + e.transferSize, 0),
+		})`)
+		t.Logf("%-10s %9.0f ms %9.0f ms %10.0f", route.name, timing.Paint, timing.Data, timing.Bytes)
+		if timing.Data > 5000 {
+			t.Errorf("%s: a visitor waits %.0f ms for data", route.name, timing.Data)
+		}
+		b.forget("status of 404")
+	}
+	if *images == "" {
+		return
+	}
+	for _, theme := range []string{"dark", "light"} {
+		for _, width := range []int64{1400, 360} {
+			for _, route := range shownRoutes {
+				b := open(t, s, s.token, look{theme, width}, "#/"+route.hash)
+				b.ready()
+				time.Sleep(3 * time.Second) // for live data and rates
+				b.image(filepath.Join(*images, fmt.Sprintf("%s-%s-%d.webp", route.name, theme, width)))
+				b.forget("status of 404")
+			}
+		}
+	}
+}
+
+var shownRoutes = []struct{ name, hash string }{
+	{"now", "now"}, {"upcoming", "upcoming"}, {"tasks", "tasks?queue=mail"}, {"task", "task/dead-1"}, {"schedules", "schedules"},
+	{"simulator", "simulator?cron=30+2+*+*+*&timezone=Europe%2FBerlin"}, {"queues", "queues"}, {"dead", "dead"}, {"destinations", "destinations"}, {"server", "server?tab=tokens"},
+}
+
+// seedMany imports n tasks of five queues. Some are due in seconds, some in a year.
+func (s *server) seedMany(receiver string, n int) {
+	s.t.Helper()
+	name := filepath.Join(s.t.TempDir(), "tasks.jsonl")
+	file, err := os.Create(name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	out := bufio.NewWriter(file)
+	random := rand.New(rand.NewPCG(3, 4))
+	queues := []string{"mail", "orders", "billing", "reports", "paused"}
+	now := time.Now()
+	for i := range n {
+		due := now.Add(20*time.Second + time.Duration(random.ExpFloat64()*random.ExpFloat64()*random.ExpFloat64()*float64(4*24*time.Hour)))
+		path := "/ok"
+		if random.IntN(20) == 0 {
+			path = "/fail"
+		}
+		line, _ := json.Marshal(object{"name": fmt.Sprintf("%s-%07d", queues[i%5], i), "at": due.UTC().Format(time.RFC3339Nano), "queue": queues[i%5], "labels": object{"tenant": fmt.Sprint("t", i%50)}, "http": object{"url": receiver + path}})
+		_, _ = out.Write(append(line, '\n'))
+	}
+	for _, c := range []object{
+		{"cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}, {"cron": "*/15 * * * *"}, {"every": "90m"}, {"cron": "0 0 1 */3 *", "timezone": "America/New_York"},
+	} {
+		c["task"] = object{"http": object{"url": receiver + "/ok"}}
+		s.must("PUT", fmt.Sprintf("/v1/schedules/report-%d", random.IntN(1000)), c, nil)
+	}
+	if err := out.Flush(); err != nil {
+		s.t.Fatal(err)
+	}
+	file.Close()
+	load := exec.Command(binary, "import", name, "--server", s.url)
+	load.Env = append(os.Environ(), "FOLIOT_TOKEN="+s.token)
+	if text, err := load.CombinedOutput(); err != nil {
+		s.t.Fatalf("%v: %s", err, text)
+	} else {
+		s.t.Log(strings.TrimSpace(string(text)))
+	}
+}
+
+// image writes what a visitor sees first. A window is 900 pixels high.
+func (b *tab) image(name string) {
+	b.t.Helper()
+	quality := int64(70)
+	b.command(func(ctx context.Context) error {
+		shot, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(name, shot.Data, 0o644)
+	})
+}
