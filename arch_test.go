@@ -409,7 +409,7 @@ var layers = []layer{
 	{
 		path: "internal/cli/admin",
 		may: []string{
-			"client", "internal/cli/console", "internal/cli/doctor", "internal/cli/exit", "internal/cli/flags", "internal/cli/wording",
+			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/doctor", "internal/cli/exit", "internal/cli/flags", "internal/cli/wording",
 			"internal/fileaccess", "internal/redischeck", "internal/server/config", "internal/settings", "internal/store/pebblestore",
 			"internal/store/redisstore", "internal/task", "internal/usage",
 		},
