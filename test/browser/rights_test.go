@@ -52,17 +52,19 @@ func (b *tab) press(i int, a action) {
 	got := eval[string](b, fmt.Sprintf(`(async () => {
 		const button = document.querySelectorAll('[data-call]')[%d]
 		if (!button) return 'gone'
+		const until = async (holds) => {
+			const end = performance.now() + 5000
+			while (!holds() && performance.now() < end) await new Promise((r) => setTimeout(r, 20))
+			return holds()
+		}
+		const dialog = () => document.querySelector('dialog[open]')
 		const off = button.getAttribute('aria-disabled') === 'true'
 		button.click()
-		await new Promise((r) => requestAnimationFrame(() => setTimeout(r, 30)))
-		const dialog = document.querySelector('dialog[open]')
-		const said = document.querySelector('.toast.shown')?.textContent
-		if (off) return dialog || !said ? 'off, but it says ' + said : ''
-		if (location.hash !== %q) return ''
-		if (!dialog) return 'on, but nothing opens'
-		dialog?.dispatchEvent(new Event('cancel', { cancelable: true }))
-		await new Promise((r) => requestAnimationFrame(() => setTimeout(r, 30)))
-		return document.querySelector('dialog[open]') ? 'its dialog does not close' : ''
+		if (off) return (await until(() => document.querySelector('.toast.shown'))) && !dialog() ? '' : 'off, but it does not say why'
+		if (!(await until(() => dialog() || location.hash !== %q))) return 'on, but nothing opens'
+		if (!dialog()) return ''
+		dialog().dispatchEvent(new Event('cancel', { cancelable: true }))
+		return (await until(() => !dialog())) ? '' : 'its dialog does not close'
 	})()`, i, before))
 	if got != "" {
 		b.t.Errorf("%s: %q: %s", before, a.Label, got)

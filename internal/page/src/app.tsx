@@ -8,7 +8,7 @@ import { Note, ProblemNote, Toast } from './parts/notice'
 import { problemOf } from './state/data'
 import { useKeys } from './state/keys'
 import { route } from './state/route'
-import { departures, me, namespace, setNow, token } from './state/session'
+import { departures, me, namespace, operator, selectNamespace, setNow, token } from './state/session'
 import { frozen, nextZone } from './state/settings'
 import type { Problem } from './api/openapi.gen'
 
@@ -64,7 +64,11 @@ async function identify(signal: AbortSignal, problem: { value: Problem | null })
 }
 
 function Page() {
-  const { page, name } = route.value
+  const { page, name, query } = route.value
+  const named = query.get('namespace')
+  useEffect(() => {
+    if (named && operator.value) selectNamespace(named)
+  }, [named])
   const entry = pages.find((p) => p.path === page)
   const loaded = useSignal<{ page: string; show?: Show; failed?: boolean } | null>(null)
   useEffect(() => {

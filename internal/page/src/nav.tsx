@@ -4,7 +4,7 @@ import { listNamespaces } from './api/openapi.gen'
 import { Icon } from './parts/icon'
 import { zoneName } from './format/time'
 import { useData } from './state/data'
-import { route } from './state/route'
+import { route, setQuery } from './state/route'
 import { leave, me, namespace, operator, selectNamespace, token } from './state/session'
 import { frozen, nextTheme, theme, zone, zones } from './state/settings'
 
@@ -79,7 +79,7 @@ function Namespaces() {
   const names = new Set(['default', ...(list.value?.namespaces.map((n) => n.name) ?? []), ...(namespace.value ? [namespace.value] : [])])
   return (
     <label class="field"><span>Namespace</span>
-      <select value={namespace.value || me.value?.namespace || 'default'} onChange={(e) => selectNamespace(e.currentTarget.value)}>
+      <select value={namespace.value || me.value?.namespace || 'default'} onChange={(e) => (selectNamespace(e.currentTarget.value), setQuery({ namespace: e.currentTarget.value, cursor: undefined }))}>
         {[...names].sort().map((n) => <option key={n} value={n}>{n}</option>)}
       </select>
     </label>

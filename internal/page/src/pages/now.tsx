@@ -13,6 +13,7 @@ import { Table, type Column } from '../parts/table'
 import { Time, useNow } from '../parts/time'
 import { useData, type Data } from '../state/data'
 import { connected, useLive } from '../state/live'
+import { elsewhere } from '../state/here'
 import { link } from '../state/route'
 import { calm, frozen } from '../state/settings'
 import type { History, Live } from '../api/openapi.gen'
@@ -125,7 +126,7 @@ function Destinations({ live }: { live: Live | null }) {
   return (
     <Panel title="Destinations that hold up tasks">
       {rows.length === 0 ? <Note tone="good">No destination holds up tasks.</Note> : rows.map((d) => (
-        <p key={d.namespace + d.destination}><State of={d.breaker} /> <a class="mono" href={link('destinations', d.destination)}>{d.destination}</a> {plural(d.overdue, 'task')} overdue{d.open_until && <>, next attempt <Time at={d.open_until} mode="relative" /></>}</p>
+        <p key={d.namespace + d.destination}><State of={d.breaker} /> <a class="mono" href={link('destinations', d.destination, { namespace: elsewhere(d.namespace) })}>{elsewhere(d.namespace) && d.namespace + ' / '}{d.destination}</a> {plural(d.overdue, 'task')} overdue{d.open_until && <>, next attempt <Time at={d.open_until} mode="relative" /></>}</p>
       ))}
     </Panel>
   )
@@ -152,10 +153,10 @@ function Rates({ history: h }: { history: History }) {
 }
 
 const failureColumns: Column<EndedAttempt>[] = [
-  { title: 'Task', cell: (a) => <a href={link('task', a.task)}>{a.task}</a> },
+  { title: 'Task', cell: (a) => <a href={link('task', a.task, { namespace: elsewhere(a.namespace) })}>{elsewhere(a.namespace) && a.namespace + ' / '}{a.task}</a> },
   { title: 'Ended', cell: (a) => <Time at={a.at} /> },
   { title: 'Outcome', cell: (a) => <State of={a.dead ? 'dead' : a.outcome} reason={a.reason} /> },
-  { title: 'Queue', cell: (a) => <a href={link('queues', a.queue)}>{a.queue}</a> },
+  { title: 'Queue', cell: (a) => <a href={link('queues', a.queue, { namespace: elsewhere(a.namespace) })}>{a.queue}</a> },
   { title: 'Destination', cell: (a) => <span class="mono">{a.destination}</span> },
   { title: 'Reply', cell: (a) => a.error || (a.status ? `status ${a.status}` : 'no reply') },
   { title: 'Attempt', number: true, cell: (a) => a.number },

@@ -7,6 +7,7 @@ import { Note } from '../parts/notice'
 import { Panel } from '../parts/panel'
 import { Time } from '../parts/time'
 import { useData } from '../state/data'
+import { elsewhere } from '../state/here'
 import { link } from '../state/route'
 
 const limits: Record<string, (queue: string) => string> = {
@@ -70,15 +71,15 @@ function Waiting({ of: q, at, done }: { of: LiveQueue; at: string; done: () => v
   const reason = limit(q.limited_by, q.queue)
   return (
     <div>
-      <h3><a href={link('tasks', '', { queue: q.queue, state: 'scheduled', due_before: at })}>{plural(q.overdue, 'task')}</a> in <a href={link('queues', q.queue)}>{q.queue}</a></h3>
+      <h3><a href={link('tasks', '', { queue: q.queue, state: 'scheduled', due_before: at, namespace: elsewhere(q.namespace) })}>{plural(q.overdue, 'task')}</a> in <a href={link('queues', q.queue, { namespace: elsewhere(q.namespace) })}>{elsewhere(q.namespace) && q.namespace + ' / '}{q.queue}</a></h3>
       <p>{reason ? `They wait because ${reason}.` : 'They start as soon as a slot is free.'} {q.oldest_ms !== undefined && <span class="dim">The oldest is {span(q.oldest_ms)} late.</span>}</p>
-      <div class="actions">
+      {!elsewhere(q.namespace) && <div class="actions">
         {q.limited_by === 'pause' ? <Resume name={q.queue} done={done} /> : (
           <Action label="Pause" call={pauseQueue} command={foliot('queue', 'pause', q.queue)} run={async () => (await pauseQueue({ queue: q.queue }, {}), `Queue ${q.queue} is paused`)} done={done}>
             <p>No attempt of queue {q.queue} starts until it is resumed. Its tasks stay.</p>
           </Action>
         )}
-      </div>
+      </div>}
     </div>
   )
 }

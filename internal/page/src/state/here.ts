@@ -8,6 +8,12 @@ export function here(): string {
   return namespace.value || me.value?.namespace || 'default'
 }
 
+// elsewhere returns the namespace of a record if it is another one, for links and
+// labels. Actions need the record's own namespace to be selected first.
+export function elsewhere(of: string): string | undefined {
+  return of === here() ? undefined : of
+}
+
 export function ofHere<T extends { namespace: string }>(all: T[] | undefined): T[] {
   return all?.filter((one) => one.namespace === here()) ?? []
 }

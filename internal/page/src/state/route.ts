@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { namespace } from './session'
 
 // A route is the part of the address after #: a page, the name of one record, and
 // the filter. So the page needs no paths of its own on the server, and a link has
@@ -28,12 +29,14 @@ function decode(text: string): string {
 
 type Query = Record<string, string | string[] | undefined>
 
-// link returns the address of a page, for href.
+// link returns the address of a page, for href. It has the namespace that an operator
+// selected, unless query names another.
 export function link(page: string, name = '', query: Query = {}): string {
   const params = new URLSearchParams()
   for (const [key, value] of Object.entries(query)) {
     for (const one of Array.isArray(value) ? value : [value]) if (one) params.append(key, one)
   }
+  if (namespace.value && !params.has('namespace')) params.set('namespace', namespace.value)
   return `#/${page}${name ? '/' + encodeURIComponent(name) : ''}${params.size ? '?' + params : ''}`
 }
 
