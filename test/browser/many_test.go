@@ -34,7 +34,7 @@ func TestThePagesWithManyTasks(t *testing.T) {
 	s.token = s.newToken("admin", "*")
 	receiver := newReceiver(t)
 	s.seed(receiver)
-	s.seedMany(receiver, *many)
+	s.seedMany(receiver, *many, 20*time.Second)
 	t.Logf("%-10s %12s %12s %10s", "page", "first paint", "data", "bytes")
 	for _, route := range shownRoutes {
 		b := open(t, s, s.token, looks[0], "#/"+route.hash)
@@ -71,8 +71,8 @@ var shownRoutes = []struct{ name, hash string }{
 	{"simulator", "simulator?cron=30+2+*+*+*&timezone=Europe%2FBerlin"}, {"queues", "queues"}, {"dead", "dead"}, {"destinations", "destinations"}, {"server", "server?tab=tokens"},
 }
 
-// seedMany imports n tasks of five queues. Some are due in seconds, some in a year.
-func (s *server) seedMany(receiver string, n int) {
+// seedMany imports n tasks of five queues, due after first: some soon, some in a year.
+func (s *server) seedMany(receiver string, n int, first time.Duration) {
 	s.t.Helper()
 	name := filepath.Join(s.t.TempDir(), "tasks.jsonl")
 	file, err := os.Create(name)
@@ -84,7 +84,7 @@ func (s *server) seedMany(receiver string, n int) {
 	queues := []string{"mail", "orders", "billing", "reports", "paused"}
 	now := time.Now()
 	for i := range n {
-		due := now.Add(20*time.Second + time.Duration(random.ExpFloat64()*random.ExpFloat64()*random.ExpFloat64()*float64(4*24*time.Hour)))
+		due := now.Add(first + time.Duration(random.ExpFloat64()*random.ExpFloat64()*random.ExpFloat64()*float64(4*24*time.Hour)))
 		path := "/ok"
 		if random.IntN(20) == 0 {
 			path = "/fail"

@@ -60,7 +60,7 @@ func (b *tab) press(i int, a action) {
 		const dialog = () => document.querySelector('dialog[open]')
 		const off = button.getAttribute('aria-disabled') === 'true'
 		button.click()
-		if (off) return (await until(() => document.querySelector('.toast.shown'))) && !dialog() ? '' : 'off, but it does not say why'
+		if (off) return (await until(() => document.querySelector('.toast.shown')?.textContent === button.title)) && !dialog() ? '' : 'off, but it does not say why'
 		if (!(await until(() => dialog() || location.hash !== %q))) return 'on, but nothing opens'
 		if (!dialog()) return ''
 		dialog().dispatchEvent(new Event('cancel', { cancelable: true }))
