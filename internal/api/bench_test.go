@@ -42,6 +42,10 @@ func (devNull) ListEnded(context.Context, task.Millis, task.Filter, int) (task.E
 	return task.Ended{}, nil
 }
 
+func (devNull) Upcoming(context.Context, store.UpcomingRead) (task.Upcoming, error) {
+	return task.Upcoming{}, nil
+}
+
 func (d devNull) Settings() *settings.Settings { return d.settings }
 
 func (devNull) Configure(context.Context, task.Millis, []settings.Edit) ([]settings.EditReply, error) {

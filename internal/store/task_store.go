@@ -46,4 +46,27 @@ type TaskStore interface {
 	// that was not enough. Tasks of a shorter retention than
 	// Settings.ShortestRetention can be missing.
 	ListEnded(ctx context.Context, now task.Millis, f task.Filter, limit int) (task.Ended, error)
+
+	// Upcoming returns waiting records in the order of their due times. It claims
+	// nothing. In a shared store it reads the shards of all nodes.
+	Upcoming(ctx context.Context, read UpcomingRead) (task.Upcoming, error)
+}
+
+// UpcomingRead requests the records that wait, and are due from From until
+// Until, both included. Until is at most task.Never. A call reads about a
+// thousand lanes that have earlier records than From, and ends the page there if
+// there are more.
+type UpcomingRead struct {
+	Namespace   string // empty means all namespaces
+	Queue       string // empty means all queues except ScheduleQueue
+	From, Until task.Millis
+	Limit       int
+}
+
+// Selects reports whether the read includes the tasks of a lane.
+func (r *UpcomingRead) Selects(l task.Lane) bool {
+	if r.Queue == "" && l.Queue == task.ScheduleQueue {
+		return false
+	}
+	return (r.Namespace == "" || l.Namespace == r.Namespace) && (r.Queue == "" || l.Queue == r.Queue)
 }

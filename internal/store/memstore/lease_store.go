@@ -77,6 +77,24 @@ func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entr
 	return found, nil
 }
 
+// Upcoming returns waiting records in the order of their due times.
+func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcoming, error) {
+	if err := s.enter(ctx); err != nil {
+		return task.Upcoming{}, err
+	}
+	defer s.leave()
+	page := task.NewUpcoming(r.Until)
+	for _, t := range s.scheduledLocked(r.Until) {
+		if t.Due < r.From || !r.Selects(t.Lane()) {
+			continue
+		}
+		if !page.Add(t, r.Limit) {
+			break
+		}
+	}
+	return page, nil
+}
+
 // Claim takes due tasks, each by itself.
 func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
 	if err := s.enter(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -41,6 +42,45 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.
 	}
 	defer leave()
 	return s.lanes.Pages(until, reads), nil
+}
+
+// Upcoming implements store.TaskStore. A record that changes during the call can
+// be missing.
+func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcoming, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return task.Upcoming{}, err
+	}
+	defer leave()
+	page, err := s.upcoming(ctx, r)
+	return page, s.failure(err)
+}
+
+func (s *Store) upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcoming, error) {
+	limit := r.Limit
+	r.Limit++ // one more shows that there is more
+	entries, end, err := s.lanes.Upcoming(ctx, r)
+	if err != nil {
+		return task.Upcoming{}, err
+	}
+	reads := make([]records.Read, len(entries))
+	for i, e := range entries {
+		reads[i] = records.Read{Key: e.Key()}
+	}
+	got, err := s.records.ReadAll(ctx, reads)
+	if err != nil {
+		return task.Upcoming{}, err
+	}
+	page := task.NewUpcoming(r.Until)
+	for i, g := range got {
+		if t := g.Task; t != nil && t.State == task.Scheduled && t.Entry() == entries[i] && !page.Add(t, limit) {
+			return page, nil
+		}
+	}
+	if end <= r.Until {
+		page.End(end)
+	}
+	return page, nil
 }
 
 // Peek implements store.LeaseStore. It reads only shards of this node whose

@@ -29,6 +29,8 @@ var closeCases = []testCase{
 				"Apply":          func() error { _, err := s.Apply(ctx, start, []task.Change{task.Cancel{Key: made.Key()}}); return err },
 				"Get":            func() error { _, err := s.Get(ctx, made.Key()); return err },
 				"List":           func() error { _, err := s.List(ctx, ns(), task.Page{Limit: 1}); return err },
+				"ListEnded":      func() error { _, err := s.ListEnded(ctx, start, ns(), 1); return err },
+				"Upcoming":       func() error { _, err := s.Upcoming(ctx, store.UpcomingRead{Limit: 1}); return err },
 				"Lanes":          func() error { _, err := s.Lanes(ctx, forever); return err },
 				"LaneNamespaces": func() error { _, err := s.LaneNamespaces(ctx); return err },
 				"LanePages": func() error {

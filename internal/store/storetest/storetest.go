@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"idempotency", idempotencyCases},
 		{"list", listCases},
 		{"ended", endedCases},
+		{"upcoming", upcomingCases},
 		{"lanes", laneCases},
 		{"claim", claimCases},
 		{"settle", settleCases},

@@ -164,10 +164,7 @@ func (m *merge) bound() (end task.Position, ok bool) {
 		if !st.more {
 			continue
 		}
-		last := st.from
-		if n := len(st.entries); n > 0 {
-			last = st.entries[n-1].Position()
-		}
+		last := st.next()
 		if !ok || last.Less(end) {
 			end, ok = last, true
 		}
@@ -237,10 +234,7 @@ func (l *Index) extend(ctx context.Context, strands []*strand) error {
 	runs := make([]redisconn.Run, len(groups))
 	for i, g := range groups {
 		for _, st := range g {
-			from := st.from
-			if n := len(st.entries); n > 0 {
-				from = st.entries[n-1].Position()
-			}
+			from := st.next()
 			runs[i].Keys = append(runs[i].Keys, st.shard.Due(keyspace.LaneMember(st.read.Lane)))
 			runs[i].Args = append(runs[i].Args, redisconn.Score(from.Due), from.Name, redisconn.Score(st.read.Until), strconv.Itoa(st.share()))
 		}
@@ -267,6 +261,14 @@ func (l *Index) extend(ctx context.Context, strands []*strand) error {
 // more than an even share.
 func (st *strand) share() int {
 	return min(st.read.Limit, 8+2*st.read.Limit/len(st.read.strands))
+}
+
+// next returns a position before all unread entries.
+func (st *strand) next() task.Position {
+	if n := len(st.entries); n > 0 {
+		return st.entries[n-1].Position()
+	}
+	return st.from
 }
 
 func (st *strand) take(list rueidis.RedisMessage) error {
