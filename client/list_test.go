@@ -140,3 +140,33 @@ func TestAnErrorIsTheLastThingAListYields(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestTheLatestEndsAreOnePage(t *testing.T) {
+	c := serve(t).client()
+	fill(t, c, 6)
+	for _, name := range []string{"t-04", "t-01", "t-05"} {
+		if _, _, err := c.Tasks.Cancel(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := client.Query{LatestEnded: true, PageSize: 2}
+	page := must[*client.Page](t)(c.Tasks.Page(t.Context(), q, ""))
+	if len(page.Tasks) != 2 || !page.More || page.Next != "" || !page.CompleteSince.IsZero() || page.Tasks[0].FinishedAt.Before(page.Tasks[1].FinishedAt) {
+		t.Errorf("%+v", page)
+	}
+	if got := names(t, c, q); len(got) != 2 {
+		t.Errorf("a list of all: %v", got)
+	}
+}
+
+func TestUpcomingReturnsWhatIsDueNext(t *testing.T) {
+	c := serve(t).client()
+	fill(t, c, 6)
+	list := must[*client.Upcoming](t)(c.Tasks.Upcoming(t.Context(), client.UpcomingQuery{Within: 5*time.Hour + time.Minute, Queue: "even", Limit: 2}))
+	if len(list.Items) != 2 || list.Items[0].Name != "t-00" || list.Items[1].Name != "t-02" || !list.More || !list.Until.Equal(list.Items[1].Due) || list.Time.IsZero() {
+		t.Errorf("%+v", list)
+	}
+	if all := must[*client.Upcoming](t)(c.Tasks.Upcoming(t.Context(), client.UpcomingQuery{})); len(all.Items) != 1 || all.More {
+		t.Errorf("within the default hour: %+v", all)
+	}
+}

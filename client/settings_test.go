@@ -337,6 +337,10 @@ func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 		Time: at, ExactUntil: at, Scheduled: 1, Overdue: 2, Later: 3, Timers: 4, NearUntil: at,
 		Rings: []client.DueRing{{Slot: 64 * time.Millisecond, From: at, Counts: []int64{1}, Held: []int64{2}, Queues: []client.DueQueue{{Namespace: "n", Queue: "q", Counts: []int64{3}}}}},
 	})
+	again(t, &client.Upcoming{
+		Time: at, Until: at, More: true,
+		Items: []client.UpcomingItem{{Due: at, Namespace: "n", Queue: "q", Name: "s@1", URL: "http://a.example/", Schedule: "s", Instant: true, Attempt: 2, Held: "pause"}},
+	})
 	again(t, &client.Identity{Namespace: "n", Scope: client.ScopeRead, Token: &client.Token{ID: "1", CreatedAt: at}, Secured: true, Node: "a", Version: "v", Store: "shared", Durability: "strict", Now: at})
 	again(t, &client.AuditEntry{At: at, By: "upkeep", Action: "queue.purge", Version: 7})
 }

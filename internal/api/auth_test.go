@@ -107,6 +107,7 @@ var access = map[string]string{
 	"GET /v1/whoami":   "read",
 	"GET /v1/history":  "read",
 	"GET /v1/attempts": "read",
+	"GET /v1/upcoming": "read",
 
 	"GET /v1/backup": "admin operator",
 	"GET /v1/egress": "read operator",

@@ -96,6 +96,18 @@ func (l *boundStore) ListEnded(ctx context.Context, now task.Millis, f task.Filt
 	return found, err
 }
 
+// Upcoming implements Store.
+func (l *boundStore) Upcoming(ctx context.Context, read store.UpcomingRead) (page task.Upcoming, err error) {
+	err = inTurn(ctx, func() error {
+		page, err = l.Store.Upcoming(ctx, read)
+		if o := responseOf(ctx); err == nil && o != nil {
+			err = o.hold(pageSize(page.Tasks))
+		}
+		return err
+	})
+	return page, err
+}
+
 // Audit implements Store.
 func (l *boundStore) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {
 	err = inTurn(ctx, func() error {

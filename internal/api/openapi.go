@@ -235,6 +235,8 @@ func (d describer) open() {
 		wire.Task{},
 		wire.Attempt{},
 		wire.TaskList{},
+		wire.Upcoming{},
+		wire.UpcomingItem{},
 		wire.BatchReply{},
 		wire.BatchResult{},
 		wire.BulkReply{},

@@ -105,7 +105,7 @@ const (
 )
 
 func routes() []route {
-	return slices.Concat(createRoutes(), taskRoutes(), filterRoutes(), scheduleRoutes(), queueRoutes(), accessRoutes(), namespaceRoutes(), dueRoutes(), activityRoutes(), clusterRoutes(), serverRoutes(), publicRoutes())
+	return slices.Concat(createRoutes(), taskRoutes(), filterRoutes(), upcomingRoutes(), scheduleRoutes(), queueRoutes(), accessRoutes(), namespaceRoutes(), dueRoutes(), activityRoutes(), clusterRoutes(), serverRoutes(), publicRoutes())
 }
 
 func createRoutes() []route {

@@ -30,20 +30,21 @@ type cli struct {
 
 	Output string `short:"o" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print results as text, or as JSON with one object per line."`
 
-	Serve  serveCmd        `cmd:"" group:"server" help:"Run the server."`
-	Config configCmd       `cmd:"" group:"server" help:"Check and print the configuration of the server."`
-	Listen receive.Listen  `cmd:"" group:"server" help:"Receive callbacks and print them, for tests."`
-	Add    tasks.Add       `cmd:"" group:"tasks" help:"Create a task: call a URL at a given time."`
-	Get    tasks.Get       `cmd:"" group:"tasks" help:"Show one task and its attempts."`
-	Ls     tasks.Ls        `cmd:"" group:"tasks" help:"List tasks."`
-	Due    tasks.Due       `cmd:"" group:"tasks" help:"Count the tasks that come due, by time."`
-	Cancel tasks.Cancel    `cmd:"" group:"tasks" help:"Cancel tasks."`
-	Move   tasks.Move      `cmd:"" group:"tasks" help:"Change the due time of tasks."`
-	Touch  tasks.Touch     `cmd:"" group:"tasks" help:"Restart the delay of tasks, as the heartbeat of a watchdog."`
-	Run    tasks.Run       `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
-	Retry  tasks.Retry     `cmd:"" group:"tasks" help:"Run dead or finished tasks again."`
-	Import transfer.Import `cmd:"" group:"tasks" help:"Create tasks and schedules from a file with one JSON object per line."`
-	Export transfer.Export `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that foliot import reads."`
+	Serve    serveCmd        `cmd:"" group:"server" help:"Run the server."`
+	Config   configCmd       `cmd:"" group:"server" help:"Check and print the configuration of the server."`
+	Listen   receive.Listen  `cmd:"" group:"server" help:"Receive callbacks and print them, for tests."`
+	Add      tasks.Add       `cmd:"" group:"tasks" help:"Create a task: call a URL at a given time."`
+	Get      tasks.Get       `cmd:"" group:"tasks" help:"Show one task and its attempts."`
+	Ls       tasks.Ls        `cmd:"" group:"tasks" help:"List tasks."`
+	Due      tasks.Due       `cmd:"" group:"tasks" help:"Count the tasks that come due, by time."`
+	Upcoming tasks.Upcoming  `cmd:"" group:"tasks" help:"List what is due next: tasks, and instants of schedules."`
+	Cancel   tasks.Cancel    `cmd:"" group:"tasks" help:"Cancel tasks."`
+	Move     tasks.Move      `cmd:"" group:"tasks" help:"Change the due time of tasks."`
+	Touch    tasks.Touch     `cmd:"" group:"tasks" help:"Restart the delay of tasks, as the heartbeat of a watchdog."`
+	Run      tasks.Run       `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
+	Retry    tasks.Retry     `cmd:"" group:"tasks" help:"Run dead or finished tasks again."`
+	Import   transfer.Import `cmd:"" group:"tasks" help:"Create tasks and schedules from a file with one JSON object per line."`
+	Export   transfer.Export `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that foliot import reads."`
 
 	Cron cron.Commands `cmd:"" group:"tasks" help:"Manage schedules, which call a URL repeatedly."`
 

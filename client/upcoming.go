@@ -1,0 +1,99 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// UpcomingQuery selects what is due next.
+type UpcomingQuery struct {
+	Within time.Duration // from the server's time on. Default: 1h
+	Queue  string
+	Limit  int // at most 1000. Default: 100
+}
+
+// Upcoming has the next tasks and the next instants of schedules, the earliest
+// due time first. Overdue tasks come first.
+type Upcoming struct {
+	Time  time.Time // the server's time
+	Until time.Time // the list is complete until then; items that are due exactly then can be missing if More is set
+	Items []UpcomingItem
+	More  bool // further items are due, or may be due, within the requested time
+}
+
+// UpcomingItem is a task that waits, or an instant of a schedule that will
+// create one.
+type UpcomingItem struct {
+	Due              time.Time // start of the next attempt, or the instant; jitter can delay its task
+	Namespace, Queue string
+	Name             string // of the task. The task of an instant does not exist yet
+	URL              string
+	Schedule         string // the schedule that created it, or will create it; empty: none
+	Instant          bool   // it is an instant, not a task
+	Attempt          int    // number of the next attempt, from 2 on; zero: it is the first
+	Held             string // why it will not start when it is due: as Task.HeldBy, and "pause" for an instant of a paused schedule
+}
+
+// Upcoming returns what is due next. It includes at most 1000 paused schedules.
+func (ts Tasks) Upcoming(ctx context.Context, q UpcomingQuery) (*Upcoming, error) {
+	values := url.Values{}
+	if q.Within != 0 {
+		values.Set("until", q.Within.String())
+	}
+	if q.Queue != "" {
+		values.Set("queue", q.Queue)
+	}
+	if q.Limit != 0 {
+		values.Set("limit", strconv.Itoa(q.Limit))
+	}
+	v := new(Upcoming)
+	_, err := ts.conn.do(ctx, &call{op: "list upcoming tasks", method: http.MethodGet, path: "/upcoming", query: values, repeatable: true, into: v})
+	return orNil(v, err)
+}
+
+// MarshalJSON returns the list as the API writes it.
+func (u Upcoming) MarshalJSON() ([]byte, error) {
+	w := wire.Upcoming{Time: instant(u.Time), Until: instant(u.Until), Items: make([]wire.UpcomingItem, len(u.Items)), More: u.More}
+	for i, item := range u.Items {
+		w.Items[i] = item.wire()
+	}
+	return marshal(w)
+}
+
+// UnmarshalJSON reads a list as the API writes it.
+func (u *Upcoming) UnmarshalJSON(data []byte) error {
+	return read(data, u, func(d *decoder, w wire.Upcoming) Upcoming {
+		v := Upcoming{Time: d.instant(w.Time), Until: d.instant(w.Until), More: w.More}
+		for _, item := range w.Items {
+			v.Items = append(v.Items, d.upcomingItem(item))
+		}
+		return v
+	})
+}
+
+// MarshalJSON returns the item as the API writes it.
+func (i UpcomingItem) MarshalJSON() ([]byte, error) { return marshal(i.wire()) }
+
+// UnmarshalJSON reads an item as the API writes it.
+func (i *UpcomingItem) UnmarshalJSON(data []byte) error {
+	return read(data, i, (*decoder).upcomingItem)
+}
+
+func (i UpcomingItem) wire() wire.UpcomingItem {
+	return wire.UpcomingItem{
+		Due: instant(i.Due), Namespace: i.Namespace, Queue: i.Queue, Name: i.Name, URL: i.URL,
+		Schedule: i.Schedule, Instant: i.Instant, Attempt: i.Attempt, Held: i.Held,
+	}
+}
+
+func (d *decoder) upcomingItem(w wire.UpcomingItem) UpcomingItem {
+	return UpcomingItem{
+		Due: d.instant(w.Due), Namespace: w.Namespace, Queue: w.Queue, Name: w.Name, URL: w.URL,
+		Schedule: w.Schedule, Instant: w.Instant, Attempt: w.Attempt, Held: w.Held,
+	}
+}

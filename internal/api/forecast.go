@@ -1,0 +1,120 @@
+package api
+
+import (
+	"container/heap"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
+)
+
+// forecast has the records from which the items of an upcoming list are made.
+type forecast struct {
+	now, until task.Millis
+	queue      string // of the tasks that schedules create; empty means any
+
+	tasks, schedules []*task.Task // in the order of their due times
+	paused           []*task.Task // schedules that are paused or have ended
+}
+
+// comingItem is a task, or an instant of a schedule.
+type comingItem struct {
+	due    task.Millis
+	record *task.Task
+}
+
+// items returns the tasks and instants that are due at or before end and until,
+// in order: at most limit, and about MaxPageBytes. more is set if that left out
+// some.
+func (f *forecast) items(end task.Millis, limit int) (all []comingItem, more bool) {
+	end = min(end, f.until)
+	instants, tasks, weight := f.series(), f.tasks, 0
+	for {
+		var next comingItem
+		switch {
+		case len(instants) > 0 && (len(tasks) == 0 || instants[0].at < tasks[0].Due):
+			next = comingItem{instants[0].at, instants[0].schedule}
+		case len(tasks) > 0:
+			next = comingItem{tasks[0].Due, tasks[0]}
+		}
+		switch {
+		case next.record == nil || next.due > end:
+			return all, false
+		case len(all) == limit || weight > task.MaxPageBytes:
+			return all, true
+		}
+		all = append(all, next)
+		weight += len(next.record.Request.URL)
+		if !next.record.IsSchedule() {
+			tasks = tasks[1:]
+		} else if instants[0].advance(f); instants[0].at == 0 {
+			heap.Pop(&instants)
+		} else {
+			heap.Fix(&instants, 0)
+		}
+	}
+}
+
+// series returns the schedules that have an instant until f.until.
+func (f *forecast) series() (all seriesHeap) {
+	for _, list := range [][]*task.Task{f.schedules, f.paused} {
+		for _, t := range list {
+			if f.queue != "" && t.Recur.Queue != f.queue {
+				continue
+			}
+			s := &series{schedule: t, runs: t.Recur.Runs - 1, at: f.now - 1}
+			if t.Recur.Paused {
+				s.advance(f)
+			} else {
+				s.runs, s.at = t.Recur.Runs, t.Recur.Next
+			}
+			if s.at != 0 && s.at <= f.until {
+				all = append(all, s)
+			}
+		}
+	}
+	heap.Init(&all)
+	return all
+}
+
+// series is the instants of a schedule.
+type series struct {
+	schedule *task.Task
+	calendar *recurrence.Calendar // nil until it is needed
+	at       task.Millis          // the next instant; 0: none
+	runs     int64                // the instants that have created a task by then
+}
+
+// advance moves s to the next instant, which is not in the past.
+func (s *series) advance(f *forecast) {
+	after, r := max(s.at, f.now-1), s.schedule.Recur
+	s.at, s.runs = 0, s.runs+1
+	if r.MaxRuns > 0 && s.runs >= r.MaxRuns {
+		return
+	}
+	if s.calendar == nil {
+		c, err := r.Calendar()
+		if err != nil { // the schedule shows the problem
+			return
+		}
+		s.calendar = &c
+	}
+	if next := s.calendar.Instants(after+1, f.until, 1); len(next) > 0 {
+		s.at = next[0]
+	}
+}
+
+// seriesHeap has the series with the earliest instant first.
+type seriesHeap []*series
+
+func (h seriesHeap) Len() int           { return len(h) }
+func (h seriesHeap) Less(i, j int) bool { return h[i].at < h[j].at }
+func (h seriesHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *seriesHeap) Push(s any)        { *h = append(*h, s.(*series)) }
+
+func (h *seriesHeap) Pop() any {
+	old := *h
+	last := len(old) - 1
+	s := old[last]
+	old[last], *h = nil, old[:last]
+	return s
+}

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const defaultUpcoming = time.Hour
+
+var untilParam = param{name: "until", about: "List what is due within this time from now; 1h by default.", format: "duration"}
+
+func upcomingRoutes() []route {
+	return []route{{
+		method: "GET", path: wire.Version + "/upcoming", serve: (*Server).upcoming, scope: settings.ScopeRead, tag: "tasks",
+		id: "listUpcoming", summary: "Show what is due next",
+		about: "The next tasks and the next instants of schedules, in the order of due times. An operator that names no namespace sees all. " +
+			"Of the instants that a schedule has missed, only the first is an item. Paused schedules are included: at most 1000.",
+		query: []param{untilParam, queueParam, limitParam}, replies: []reply{{status: 200, about: "The items, the earliest first.", body: wire.Upcoming{}}},
+	}}
+}
+
+func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
+	now, span := s.now(), defaultUpcoming
+	queue := r.query.Get("queue")
+	if r.query.Has("queue") {
+		if err := task.ValidateName("queue", queue); err != nil {
+			return err
+		}
+	}
+	if r.query.Has("until") {
+		var err error
+		if span, err = parseDuration("until", r.query.Get("until")); err != nil {
+			return err
+		}
+		if span < 0 || span > task.MaxDuration {
+			return refuse("out_of_range", "until", "must be between 0s and "+task.MaxDuration.String())
+		}
+	}
+	most, err := limit(r.query)
+	if err != nil {
+		return err
+	}
+	coming := forecast{now: now, until: min(now.Add(span), task.Never-1), queue: queue}
+	end, err := s.readForecast(r, &coming, most)
+	if err != nil {
+		return err
+	}
+	items, more := coming.items(end, most)
+	reply := wire.Upcoming{Time: showTime(now), Until: showTime(min(end, coming.until)), Items: make([]wire.UpcomingItem, len(items)), More: more || end <= coming.until}
+	if more || reply.More && len(items) == most {
+		reply.Until = showTime(items[len(items)-1].due)
+	}
+	size := 0
+	for i, item := range items {
+		reply.Items[i] = item.show(r.settings, now)
+		size += recordSize + len(reply.Items[i].URL)
+	}
+	if o := responseOf(r.Context()); o != nil {
+		if err := o.hold(size); err != nil {
+			return err
+		}
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+// readForecast reads the tasks and the schedules of f. It has read all that are
+// due before end.
+func (s *Server) readForecast(r *request, f *forecast, most int) (end task.Millis, err error) {
+	end = f.until + 1
+	schedules := most
+	if f.queue != "" {
+		schedules = maxLimit // those of other queues count too
+	}
+	for _, part := range []struct {
+		read store.UpcomingRead
+		into *[]*task.Task
+	}{
+		{store.UpcomingRead{Queue: f.queue, Until: f.until, Limit: most}, &f.tasks},
+		{store.UpcomingRead{Queue: task.ScheduleQueue, Until: f.until, Limit: schedules}, &f.schedules},
+		{store.UpcomingRead{Queue: task.ScheduleQueue, From: task.Never, Until: task.Never, Limit: maxLimit}, &f.paused},
+	} {
+		part.read.Namespace = r.oneOrAll()
+		page, err := s.store.Upcoming(r.Context(), part.read)
+		if err != nil {
+			return 0, err
+		}
+		*part.into = page.Tasks
+		if page.More {
+			end = min(end, page.Until)
+		}
+	}
+	return end, nil
+}
+
+// show returns i as a client sees it.
+func (i *comingItem) show(known *settings.Settings, now task.Millis) wire.UpcomingItem {
+	t := i.record
+	shown := wire.UpcomingItem{Due: showTime(i.due), Namespace: t.Namespace, Queue: t.Queue, Name: t.Name, URL: t.Request.URL}
+	lane := t.Lane()
+	if t.IsSchedule() {
+		lane.Queue, lane.Priority = t.Recur.Queue, t.Recur.Priority
+		shown.Queue, shown.Name, shown.Schedule, shown.Instant = lane.Queue, task.OccurrenceName(t.ScheduleName(), i.due), t.ScheduleName(), true
+	} else {
+		shown.Schedule, _ = showOrigin(t.Name)
+		if t.Attempts > 0 {
+			shown.Attempt = t.Attempts + 1
+		}
+	}
+	hold := known.Hold(lane, max(now, i.due)) // a pause can end before
+	if hold == settings.NotHeld && t.IsSchedule() && t.Recur.Paused {
+		hold = settings.HeldByPause
+	}
+	shown.Held = string(hold)
+	return shown
+}

@@ -1,0 +1,192 @@
+package api_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+var upcomingNow = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func serveUpcoming(t *testing.T) *service {
+	return serve(t, func(c *api.Config) { c.Now = func() time.Time { return upcomingNow } })
+}
+
+func (s *service) upcoming(query string, headers ...string) (list wire.Upcoming) {
+	s.Helper()
+	s.do("GET", "/v1/upcoming"+query, "", headers...).want(200, &list)
+	return list
+}
+
+// dues returns the items of a list as "seconds name", with words for the rest.
+func dues(list wire.Upcoming) string {
+	var all []string
+	for _, i := range list.Items {
+		due, _ := time.Parse(time.RFC3339Nano, i.Due)
+		text := fmt.Sprintf("%v %s", due.Sub(upcomingNow).Seconds(), i.Name)
+		if i.Instant {
+			text = fmt.Sprintf("%v @%s", due.Sub(upcomingNow).Seconds(), i.Schedule)
+		}
+		if i.Attempt > 0 {
+			text += fmt.Sprint(" attempt ", i.Attempt)
+		}
+		if i.Held != "" {
+			text += " " + i.Held
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestUpcomingMergesTasksAndInstants(t *testing.T) {
+	s := serveUpcoming(t)
+	create := func(name, delay, queue string) {
+		s.do("POST", "/v1/tasks", `{"name": "`+name+`", "delay": "`+delay+`", "queue": "`+queue+`", "http": {"url": "http://example.com/`+name+`"}}`).want(201, nil)
+	}
+	create("late", "2h", "mail")
+	create("c", "30s", "mail")
+	create("a", "10s", "mail")
+	create("b", "25s", "other")
+	s.do("PUT", "/v1/schedules/s", `{"every": "20s", "start": "2030-01-02T03:04:05Z", "max_runs": 3, "task": {"queue": "mail", "http": {"url": "http://example.com/s"}}}`).want(201, nil)
+	s.do("PUT", "/v1/schedules/p", `{"every": "40m", "paused": true, "task": {"http": {"url": "http://example.com/p"}}}`).want(201, nil)
+	for query, want := range map[string]string{
+		"":                        "10 a, 20 @s, 25 b, 30 c, 40 @s, 60 @s, 2400 @p pause",
+		"?until=20s":              "10 a, 20 @s",
+		"?until=0s":               "",
+		"?queue=mail&until=2h":    "10 a, 20 @s, 30 c, 40 @s, 60 @s, 7200 late",
+		"?queue=other":            "25 b",
+		"?queue=default&until=2h": "2400 @p pause, 4800 @p pause, 7200 @p pause",
+	} {
+		if list := s.upcoming(query); dues(list) != want || list.More {
+			t.Errorf("%s: %s, more %v, want %s", query, dues(list), list.More, want)
+		}
+	}
+	list := s.upcoming("?limit=2")
+	if dues(list) != "10 a, 20 @s" || !list.More || list.Until != "2030-01-02T03:04:25.000Z" || list.Time != "2030-01-02T03:04:05.000Z" {
+		t.Errorf("limit 2: %+v", list)
+	}
+	if got := s.upcoming(""); got.Until != "2030-01-02T04:04:05.000Z" {
+		t.Errorf("until %s", got.Until)
+	}
+	if i := list.Items[1]; i.Name != fmt.Sprintf("s@%d", upcomingNow.Add(20*time.Second).UnixMilli()) || i.Queue != "mail" || i.URL != "http://example.com/s" || i.Namespace != "default" {
+		t.Errorf("an instant: %+v", i)
+	}
+	s.do("POST", "/v1/queues/mail/pause", `{"until": "2030-01-02T03:04:30Z"}`).want(201, nil)
+	if got := dues(s.upcoming("?until=30s")); got != "10 a pause, 20 @s pause, 25 b, 30 c" {
+		t.Errorf("a pause of 25 s: %s", got)
+	}
+	s.do("PUT", "/v1/namespaces/default", `{"suspended": true}`).want(201, nil)
+	if got := dues(s.upcoming("?until=25s")); got != "10 a suspended, 20 @s suspended, 25 b suspended" {
+		t.Errorf("suspended: %s", got)
+	}
+}
+
+func TestUpcomingShowsOverdueAndRetriedTasksFirst(t *testing.T) {
+	s := serveUpcoming(t)
+	s.do("POST", "/v1/tasks", named("b")).want(201, nil)
+	claimed := s.record("b")
+	lane := claimed.Lane()
+	now := claimed.Due
+	replies, err := s.store.Claim(t.Context(), now, []task.Claim{{Key: claimed.Key(), Lane: lane, Token: "token", Until: now + 1000}})
+	if err != nil || replies[0].Err != nil {
+		t.Fatal(err, replies)
+	}
+	if got := dues(s.upcoming("?until=48h")); got != "" {
+		t.Errorf("a task that runs is upcoming: %s", got)
+	}
+	if _, err := s.store.Settle(t.Context(), now, []task.Settlement{{Key: claimed.Key(), Token: "token", Outcome: task.Outcome{Verdict: task.Failure}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.do("PUT", "/v1/schedules/s", `{"every": "1h", "start": "2030-01-02T03:00:00Z", "task": {"http": {"url": "http://example.com/s"}}}`).want(201, nil)
+	spec := task.DefaultSpec()
+	spec.Name, spec.ID, spec.Request.URL, spec.When = "overdue", "x", "http://example.com/", task.When{At: task.CeilMillis(upcomingNow.Add(-time.Minute))}
+	if _, err := s.store.Apply(t.Context(), task.CeilMillis(upcomingNow), []task.Change{task.Create{Spec: spec}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := dues(s.upcoming("?until=2h")); !strings.HasPrefix(got, "-60 overdue, 3355 @s, 36") || !strings.Contains(got, " b attempt 2") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestATokenSeesTheUpcomingItemsOfItsNamespace(t *testing.T) {
+	s := serveUpcoming(t)
+	s.namespace("acme")
+	for _, headers := range [][]string{{"Foliot-Namespace: acme"}, nil} {
+		name := "d"
+		if headers != nil {
+			name = "x"
+		}
+		s.do("POST", "/v1/tasks", `{"name": "`+name+`", "delay": "1m", "http": {"url": "http://example.com/"}}`, headers...).want(201, nil)
+		s.do("PUT", "/v1/schedules/"+name, `{"every": "2m", "task": {"http": {"url": "http://example.com/"}}}`, headers...).want(201, nil)
+		s.do("PUT", "/v1/schedules/p"+name, `{"every": "3m", "paused": true, "task": {"http": {"url": "http://example.com/"}}}`, headers...).want(201, nil)
+	}
+	own, operator := s.token("acme", settings.ScopeRead), s.token("*", settings.ScopeRead)
+	const mine = "60 x, 120 @x, 180 @px pause"
+	for _, headers := range [][]string{{own}, {operator, "Foliot-Namespace: acme"}} {
+		if got := dues(s.upcoming("?until=3m", headers...)); got != mine {
+			t.Errorf("%s", got)
+		}
+	}
+	if got := s.upcoming("?until=3m", operator); len(got.Items) != 6 {
+		t.Errorf("an operator sees %s", dues(got))
+	}
+	s.do("GET", "/v1/upcoming?until=soon", "", own).problem(400, "bad_duration", "until")
+	s.do("GET", "/v1/upcoming?until=-1s", "", own).problem(400, "out_of_range", "until")
+	s.do("GET", "/v1/upcoming?queue=@", "", own).problem(400, "bad_name", "queue")
+	s.do("GET", "/v1/upcoming?limit=1001", "", own).problem(400, "bad_parameter", "limit")
+}
+
+// A list of any limit is the beginning of all tasks and instants, sorted.
+func TestUpcomingEqualsAllItemsSortedAndCut(t *testing.T) {
+	s := serveUpcoming(t)
+	r := rand.New(rand.NewPCG(1, 9))
+	var all []string
+	add := func(after time.Duration, name string) {
+		all = append(all, fmt.Sprintf("%06d %s", int(after.Seconds()), name))
+	}
+	for i := range 60 {
+		name, delay := fmt.Sprint("t", i), time.Duration(1+2*r.IntN(1800))*time.Second
+		s.do("POST", "/v1/tasks", fmt.Sprintf(`{"name": %q, "delay": %q, "queue": "q%d", "http": {"url": "http://h%d.example/"}}`, name, delay, r.IntN(3), r.IntN(9))).want(201, nil)
+		add(delay, name)
+	}
+	for i := range 12 {
+		name, every := fmt.Sprint("s", i), time.Duration(2+2*r.IntN(600))*time.Second
+		s.do("PUT", "/v1/schedules/"+name, fmt.Sprintf(`{"every": %q, "task": {"http": {"url": "http://example.com/"}}}`, every)).want(201, nil)
+		for at := every; at <= time.Hour; at += every {
+			add(at, name)
+		}
+	}
+	slices.Sort(all)
+	for _, limit := range []int{1, 2, 10, 50, 100, 300, 1000} {
+		list := s.upcoming(fmt.Sprint("?limit=", limit))
+		n := min(limit, len(all))
+		if len(list.Items) != n || list.More != (len(all) > n) {
+			t.Fatalf("limit %d: %d items of %d, more %v", limit, len(list.Items), len(all), list.More)
+		}
+		got := make([]string, n)
+		for i, item := range list.Items {
+			due, _ := time.Parse(time.RFC3339Nano, item.Due)
+			name := item.Name
+			if item.Instant {
+				name = item.Schedule
+			}
+			got[i] = fmt.Sprintf("%06d %s", int(due.Sub(upcomingNow).Seconds()), name)
+		}
+		for i := range got {
+			if got[i][:6] != all[i][:6] || !slices.Contains(all, got[i]) {
+				t.Fatalf("limit %d: item %d is %s, want %s", limit, i, got[i], all[i])
+			}
+		}
+		if last := list.Items[n-1].Due; list.More && list.Until != last {
+			t.Errorf("limit %d: until %s, and the last item is due at %s", limit, list.Until, last)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package wire
+
+// Upcoming has the next tasks, and the next instants of schedules.
+type Upcoming struct {
+	Time  string         `json:"time" format:"date-time" doc:"The server's time."`
+	Until string         `json:"until" format:"date-time" doc:"The list is complete until this time. Items that are due exactly then can be missing if more is true."`
+	Items []UpcomingItem `json:"items" nullable:"false" doc:"The earliest due time first. Overdue ones come first."`
+	More  bool           `json:"more,omitempty" doc:"true: further items are due, or may be due, by the end that was requested."`
+}
+
+// UpcomingItem is a task that waits, or an instant of a schedule that will create
+// one.
+type UpcomingItem struct {
+	Due       string `json:"due" format:"date-time" doc:"The start of the next attempt, or the instant. The jitter of a schedule can delay the task of an instant."`
+	Namespace string `json:"namespace"`
+	Queue     string `json:"queue"`
+	Name      string `json:"name" doc:"The name of the task. The task of an instant does not exist yet."`
+	URL       string `json:"url"`
+	Schedule  string `json:"schedule,omitempty" doc:"The name of the schedule that created the task, or will create it."`
+	Instant   bool   `json:"instant,omitempty" doc:"true: an instant of a schedule, not a task."`
+	Attempt   int    `json:"attempt,omitempty" doc:"The number of the next attempt, from 2 on."`
+	Held      string `json:"held,omitempty" enum:"suspended,purge,pause" doc:"Why it will not start when it is due: its namespace is suspended, its queue is being purged, or its queue or its schedule is paused."`
+}
