@@ -1,1 +1,0 @@
-import{f as o}from"./chunk-KW4RFNPJ.js";import{d as n,g as t}from"./chunk-IMV3K4CH.js";function u({label:r,children:l}){let e=o(!1);return e.value?t(n,{children:l}):t("button",{type:"button",class:"quiet masked",onClick:()=>e.value=!0,children:["Show ",r]})}export{u as a};

@@ -1,0 +1,101 @@
+package redisstore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// TestANodeListsTheTasksOfAllNodes: upcoming tasks, and tasks that have ended,
+// are found in shards of other nodes.
+func TestANodeListsTheTasksOfAllNodes(t *testing.T) {
+	server := redistest.New(t)
+	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
+	eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	now := task.CeilMillis(time.Now())
+	var creates, cancels []task.Change
+	for i := range 100 {
+		creates = append(creates, task.Create{Spec: upcomingSpec(i, now, 10)})
+		if i >= 50 {
+			cancels = append(cancels, task.Cancel{Key: creates[i].Target()})
+		}
+	}
+	for _, changes := range [][]task.Change{creates, cancels} {
+		if _, err := a.Apply(t.Context(), now, changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range []*Store{a, b} {
+		page, err := s.Upcoming(t.Context(), store.UpcomingRead{Until: task.Never, Limit: 100})
+		if err != nil || len(page.Tasks) != 50 || page.More {
+			t.Errorf("%d upcoming tasks, more %v, error %v", len(page.Tasks), page.More, err)
+		}
+		ended, err := s.ListEnded(t.Context(), now, task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Cancelled}}, 100)
+		if err != nil || len(ended.Tasks) != 50 || ended.More {
+			t.Errorf("%d ended tasks, more %v, error %v", len(ended.Tasks), ended.More, err)
+		}
+	}
+}
+
+// upcomingSpec returns the spec of the i-th task, in one of some lanes.
+func upcomingSpec(i int, now task.Millis, lanes int) task.Spec {
+	spec := task.DefaultSpec()
+	spec.Name, spec.ID = fmt.Sprintf("t%06d", i), fmt.Sprint(i)
+	spec.When, spec.Request.URL = task.When{At: now + 3_600_000 + task.Millis(i*7919%100_000)}, "https://receiver.example/hook"
+	spec.Request.Destination = fmt.Sprintf("h%d.example:443", i%lanes)
+	return spec
+}
+
+// BenchmarkUpcoming: the next 100 of 100,000 tasks, and the 100 that ended last
+// of 50,000.
+func BenchmarkUpcoming(b *testing.B) {
+	for _, lanes := range []int{1, 10_000} {
+		server := redistest.New(b)
+		s, err := Open(b.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		now := task.CeilMillis(time.Now())
+		for first := 0; first < 150_000; first += 1000 {
+			var creates, cancels []task.Change
+			for i := range 1000 {
+				creates = append(creates, task.Create{Spec: upcomingSpec(first+i, now, lanes)})
+				cancels = append(cancels, task.Cancel{Key: creates[i].Target()})
+			}
+			if _, err := s.Apply(b.Context(), now, creates); err != nil {
+				b.Fatal(err)
+			}
+			if first < 100_000 {
+				continue
+			}
+			if _, err := s.Apply(b.Context(), now+task.Millis(first), cancels); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
+			for b.Loop() {
+				page, err := s.Upcoming(b.Context(), store.UpcomingRead{Until: task.Never, Limit: 100})
+				if err != nil || len(page.Tasks) != 100 {
+					b.Fatal(len(page.Tasks), err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("ended, lanes=%d", lanes), func(b *testing.B) {
+			for b.Loop() {
+				ended, err := s.ListEnded(b.Context(), now, task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Cancelled}}, 100)
+				if err != nil || len(ended.Tasks) != 100 {
+					b.Fatal(len(ended.Tasks), err)
+				}
+			}
+		})
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
