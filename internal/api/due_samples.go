@@ -10,18 +10,29 @@ import (
 )
 
 // A sample of what comes due is used for at least dueFor, and for a multiple of
-// its cost. So samples take at most a twentieth of a processor. In a shared store
-// it is a fiftieth, because the servers of the store work for all nodes.
+// its cost. So the samples of one query take at most a twentieth of a processor.
+// In a shared store it is a fiftieth, because the servers of the store work for
+// all nodes. After a sample, other queries of the namespace wait for dueRest times
+// its cost: all together take at most a quarter of a processor.
 const (
 	dueFor                   = time.Second
+	dueLongest               = 30 * time.Second // after a stall, a cost can be anything
 	dueShare, sharedDueShare = 20, 50
+	dueRest                  = 3
 	maxDueSamples            = 128 // samples that are kept, unless requests use more
 )
 
 // dueSamples has the last sample of each query. The zero value is ready.
 type dueSamples struct {
-	mu  sync.Mutex // guards all and users of its values
-	all map[dueQuery]*dueSample
+	mu   sync.Mutex // guards the maps, and users of the values of all
+	all  map[dueQuery]*dueSample
+	work map[view]*dueWork
+}
+
+// dueWork bounds the work for the samples of one view.
+type dueWork struct {
+	turn chan struct{} // full while a request computes a sample
+	free time.Time     // the next computation begins at this time or later
 }
 
 // dueSample is the last sample of a query.
@@ -37,14 +48,23 @@ type dueSample struct {
 func (d *dueSamples) take(ctx context.Context, q dueQuery, shared bool, compute func() ([]byte, time.Duration, error)) ([]byte, error) {
 	one := d.enter(q)
 	defer d.leave(one)
-	if !one.lock(ctx) {
+	if !lockTurn(ctx, one.turn) {
 		return nil, ctx.Err()
 	}
 	defer func() { <-one.turn }()
 	if one.body != nil && time.Now().Before(one.until) {
 		return one.body, nil
 	}
+	work := d.workOf(q.view)
+	if !lockTurn(ctx, work.turn) {
+		return nil, ctx.Err()
+	}
+	defer func() { <-work.turn }()
+	if !waitUntil(ctx, work.free) {
+		return nil, ctx.Err()
+	}
 	body, cost, err := compute()
+	work.free = time.Now().Add(min(dueRest*cost, dueLongest))
 	if err != nil {
 		return nil, err
 	}
@@ -52,26 +72,58 @@ func (d *dueSamples) take(ctx context.Context, q dueQuery, shared bool, compute 
 	if shared {
 		share = sharedDueShare
 	}
-	one.body, one.until = body, time.Now().Add(max(dueFor, share*cost))
+	one.body, one.until = body, time.Now().Add(min(max(dueFor, share*cost), dueLongest))
 	return body, nil
 }
 
-// lock waits for the turn of a request. It reports false if the request ends
+// lockTurn waits for the turn of a request. It reports false if the request ends
 // before.
-func (one *dueSample) lock(ctx context.Context) (ok bool) {
+func lockTurn(ctx context.Context, turn chan struct{}) (ok bool) {
 	select {
-	case one.turn <- struct{}{}:
+	case turn <- struct{}{}:
 		return true
 	default:
 	}
 	outside(ctx, func() {
 		select {
-		case one.turn <- struct{}{}:
+		case turn <- struct{}{}:
 			ok = true
 		case <-ctx.Done():
 		}
 	})
 	return ok
+}
+
+// waitUntil waits for a time. It reports false if the request ends before.
+func waitUntil(ctx context.Context, at time.Time) bool {
+	wait := time.Until(at)
+	if wait <= 0 {
+		return true
+	}
+	outside(ctx, func() {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	})
+	return ctx.Err() == nil
+}
+
+// workOf returns the work for a view.
+func (d *dueSamples) workOf(v view) *dueWork {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.work == nil {
+		d.work = map[view]*dueWork{}
+	}
+	b := d.work[v]
+	if b == nil {
+		b = &dueWork{turn: make(chan struct{}, 1)}
+		d.work[v] = b
+	}
+	return b
 }
 
 // enter returns the sample of q for one user. If there are too many samples, it

@@ -216,3 +216,35 @@ func TestBadParametersOfACountAreRefused(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// Each new query needs a count, so a caller that changes its query must not make the
+// server count all the time.
+func TestDifferentQueriesTogetherTakeAQuarterOfAProcessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &slowDue{takes: time.Second}
+		s := serveDue(t, slow)
+		began := time.Now()
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() { s.due(fmt.Sprintf("?until=1h&step=%dms", 60_000+i)) })
+		}
+		all.Wait()
+		if took := time.Since(began); took < 13*time.Second || slow.counts.Load() != 4 {
+			t.Errorf("%d counts of a second took %v", slow.counts.Load(), took)
+		}
+	})
+}
+
+func TestASampleOfAStalledStoreIsReplacedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &slowDue{takes: 10 * time.Minute}
+		s := serveDue(t, slow)
+		s.due("")
+		slow.takes = 0
+		time.Sleep(31 * time.Second) // of the fake clock
+		s.due("")
+		if slow.counts.Load() != 2 {
+			t.Error("the sample was used for more than 30 seconds")
+		}
+	})
+}

@@ -94,8 +94,9 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	header.Set("ETag", f.tag)
 	header.Set("Vary", "Accept-Encoding")
 	content := f.plain
-	if accepted := r.Header.Get("Accept-Encoding"); strings.Contains(accepted, "gzip") && !strings.Contains(accepted, "gzip;q=0") {
+	if accepted := strings.ReplaceAll(r.Header.Get("Accept-Encoding"), " ", ""); strings.Contains(accepted, "gzip") && !strings.Contains(accepted, "gzip;q=0") {
 		header.Set("Content-Encoding", "gzip")
+		header.Set("ETag", strings.TrimSuffix(f.tag, `"`)+`-gzip"`)
 		content = f.zipped
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))

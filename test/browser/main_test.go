@@ -42,6 +42,10 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "cannot build foliot: %v\n%s", err, out)
 		return 1
 	}
+	if err := os.Setenv("HOME", dir); err != nil { // the browser writes to it
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(filepath.Join(dir, "profile")))...)
 	defer cancel()

@@ -7,7 +7,8 @@ import { Help } from './help'
 import { Note, ProblemNote, Toast } from './parts/notice'
 import { problemOf } from './state/data'
 import { useKeys } from './state/keys'
-import { route } from './state/route'
+import { useLive } from './state/live'
+import { route, setQuery } from './state/route'
 import { departures, me, namespace, operator, selectNamespace, setNow, token } from './state/session'
 import { frozen, nextZone } from './state/settings'
 import type { Problem } from './api/openapi.gen'
@@ -16,6 +17,7 @@ import type { Problem } from './api/openapi.gen'
 export function App() {
   const problem = useSignal<Problem | null>(null)
   const help = useSignal(false)
+  useLive() // on every page: so a revoked token ends the session within a second
   useEffect(() => {
     const stop = new AbortController()
     void identify(stop.signal, problem)
@@ -28,19 +30,38 @@ export function App() {
     '/': () => document.querySelector<HTMLInputElement>('input[data-search]')?.focus(),
   })
   if (problem.value?.status === 401) return <Login problem={token.value ? problem.value : null} />
+  if (problem.value?.code === 'unknown_namespace') return <Missing name={namespace.value} />
   if (!me.value) return <main class="start">{problem.value ? <ProblemNote problem={problem.value} /> : <p class="loading" role="status">Loading…</p>}</main>
   return (
     <div class="shell">
       <a class="skip" href="#content" onClick={(e) => (e.preventDefault(), document.getElementById('content')?.focus())}>Skip to content</a>
       <Nav onHelp={() => (help.value = true)} />
       <main id="content" tabIndex={-1}>
-        {!me.value.secured && <Note tone="warn">This server has no tokens: whoever can reach it may do everything. <a href="#/server">Close it</a> before others can reach it.</Note>}
+        {!me.value.secured && <Note tone="warn">This server has no tokens: every caller may do everything. <a href="#/server">Require tokens</a>.</Note>}
         {me.value.durability === 'memory' && <Note tone="warn">The tasks of this server are in memory: they are lost when it stops.</Note>}
         <Page />
       </main>
       {help.value && <Help onClose={() => (help.value = false)} />}
       <Toast />
     </div>
+  )
+}
+
+// Missing says that a link or an earlier choice names a namespace that does not exist.
+// No other namespace takes its place: the visitor selects one.
+function Missing({ name }: { name: string }) {
+  const other = () => {
+    setQuery({ namespace: undefined })
+    selectNamespace('')
+  }
+  return (
+    <main class="start">
+      <div class="login">
+        <h1>There is no namespace {name}</h1>
+        <p>It was deleted, or the link has an error.</p>
+        <button type="button" class="primary" onClick={other}>Open the namespace of your token</button>
+      </div>
+    </main>
   )
 }
 
@@ -57,7 +78,7 @@ async function identify(signal: AbortSignal, problem: { value: Problem | null })
       const p = problemOf(err)
       problem.value = p
       if (p.status === 401) return
-      if (p.code === 'unknown_namespace') namespace.value = ''
+      if (p.code === 'unknown_namespace') return
       await new Promise((resolve) => setTimeout(resolve, 2000))
     }
   }
@@ -68,7 +89,7 @@ function Page() {
   const named = query.get('namespace')
   useEffect(() => {
     if (named && operator.value) selectNamespace(named)
-  }, [named])
+  }, [route.value])
   const entry = pages.find((p) => p.path === page)
   const loaded = useSignal<{ page: string; show?: Show; failed?: boolean } | null>(null)
   useEffect(() => {

@@ -5,7 +5,7 @@ const keys: [string, string][] = [
   ['j  k', 'Next and previous row'],
   ['Enter', 'Open the row'],
   ['x', 'Select the row'],
-  ['Space', 'Stop or continue everything that moves'],
+  ['Space', 'Freeze or continue the live display'],
   ['z', 'Next time zone: mine, the schedule’s, UTC'],
   ['?', 'This help'],
 ]
@@ -14,7 +14,7 @@ export function Help({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose}>
       <dl class="facts">{keys.map(([key, about]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{about}</dd></div>)}</dl>
-      <p class="dim">Every filter is in the address of the page, so a link shows others what you see. Every dialog also shows the command that does the same.</p>
+      <p class="dim">Every filter is in the address of the page, so a link shows others what you see. Most dialogs show the command that does the same.</p>
     </Dialog>
   )
 }

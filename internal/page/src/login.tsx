@@ -14,7 +14,7 @@ export function Login({ problem }: { problem: Problem | null }) {
     <main class="start">
       <form class="login" onSubmit={submit}>
         <h1>Foliot</h1>
-        <p>This server needs a token. It stays in this tab, and ends with it.</p>
+        <p>This server needs a token. The page keeps it only until you close this tab.</p>
         <label class="field"><span>Token</span>
           <input type="password" name="token" autocomplete="current-password" required value={secret.value} onInput={(e) => (secret.value = e.currentTarget.value)} />
         </label>

@@ -65,7 +65,7 @@ func listEnded(view *pebble.Snapshot, now task.Millis, f *task.Filter, limit int
 			return latest.Result(true), nil
 		case examined == task.MaxPageExamined:
 			found := latest.Result(true)
-			found.Since = x.bound()
+			found.Since = min(now, x.bound())
 			return found, nil
 		}
 		t, err := x.take(view, f)

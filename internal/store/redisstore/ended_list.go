@@ -41,7 +41,7 @@ func (s *Store) listEnded(ctx context.Context, now task.Millis, f *task.Filter, 
 			return latest.Result(true), nil
 		case examined >= task.MaxPageExamined:
 			found := latest.Result(true)
-			found.Since = bound
+			found.Since = min(now, bound)
 			return found, nil
 		}
 		keys, read, err := w.next(ctx, s.servers, min(share, (task.MaxPageExamined-examined)/len(w.open)+1))

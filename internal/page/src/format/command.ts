@@ -12,7 +12,7 @@ export function quote(word: string): string {
 export function foliot(...args: (string | false | undefined | null)[]): string {
   const words = args.filter((a): a is string => typeof a === 'string' && a !== '')
   const server = new URL('..', document.baseURI).href.replace(/\/$/, '')
-  if (server !== 'http://127.0.0.1:8750' && server !== 'http://localhost:8750') words.push('--server', server)
-  if (namespace.value && namespace.value !== me.value?.token?.namespace && namespace.value !== 'default') words.push('--namespace', namespace.value)
+  words.push('--server', server) // FOLIOT_SERVER may name another one
+  if (me.value?.operator && me.value.secured) words.push('--namespace', namespace.value || me.value.namespace)
   return ['foliot', ...words.map(quote)].join(' ')
 }

@@ -27,7 +27,7 @@ export function Dead(_: { name: string }) {
   const reload = () => (data.reload(), queues.reload())
   return (
     <>
-      <Head title="Dead" about="A dead task has used all its attempts, or must not be sent again. It keeps its request until its retention ends, so it can be retried.">
+      <Head title="Dead" about="A task is dead when all its attempts failed, its maximum age is over, or its receiver or the server forbids a retry. It keeps its request until its retention ends, so you can retry it.">
         {some && <Bulk key={'retry' + JSON.stringify(filter)} verb="retry" filter={{ ...filter, state: ['dead'] }} label="Retry all" done={reload} />}
         {some && <Bulk key={'cancel' + JSON.stringify(filter)} verb="cancel" filter={{ ...filter, state: ['dead'] }} label="Cancel all" done={reload} />}
       </Head>

@@ -17,7 +17,7 @@ import { elsewhere } from '../state/here'
 import { link } from '../state/route'
 import { calm, frozen } from '../state/settings'
 import type { History, Live } from '../api/openapi.gen'
-import { limit, Overdue } from './overdue'
+import { Overdue } from './overdue'
 import { Bars, SlotTable } from '../wheel/bars'
 import { type Ring } from '../wheel/model'
 import { save, Wheel } from '../wheel/wheel'
@@ -68,8 +68,8 @@ function Figures({ live, overdue }: { live: Live; overdue: number }) {
   const figures: [string, string, string?][] = [
     ['overdue', count(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
     ['attempts a second', before.current.rate.toFixed(before.current.rate < 10 ? 1 : 0)],
-    ['attempts under way' + (live.slots ? ` of ${count(live.slots)}` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
-    ...(live.late ? [['late, median', span(live.late.p50_ms)], ['late, 99 of 100 within', span(live.late.p99_ms)]] as [string, string][] : []),
+    ['attempts running' + (live.slots ? ` (limit ${count(live.slots)})` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
+    ...(live.late ? [['median lateness', span(live.late.p50_ms)], ['99th percentile', span(live.late.p99_ms)]] as [string, string][] : []),
   ]
   return (
     <div class="figures">
@@ -84,7 +84,6 @@ function WheelPanel({ live, data }: { live: Live | null; data: Data<Due> }) {
   if (!frozen.value || !shown.current) shown.current = data.value
   const value = shown.current
   const drawn = value?.rings.map(ringOf) ?? []
-  const worst = live?.queues.find((q) => q.overdue > 0)
   return (
     <Panel title="Everything that waits" aside={<>
       <button type="button" aria-pressed={frozen.value} onClick={() => (frozen.value = !frozen.value)}>{frozen.value ? 'Continue' : 'Freeze'}</button>
@@ -93,7 +92,7 @@ function WheelPanel({ live, data }: { live: Live | null; data: Data<Due> }) {
       <Loaded data={{ ...data, value }}>{(d) => (
         <div ref={box}>
           {calm.value ? <Bars rings={drawn} /> : (
-            <Wheel live={frozen.value ? null : live} reason={worst ? limit(worst.limited_by, worst.queue) : ''} data={{ rings: drawn, waiting: d.scheduled, overdue: d.overdue, nearUntil: d.near_until ? Date.parse(d.near_until) : Date.parse(d.time) + 5000 }} />
+            <Wheel live={frozen.value ? null : live} data={{ rings: drawn, waiting: d.scheduled, overdue: d.overdue, nearUntil: d.near_until ? Date.parse(d.near_until) : Date.parse(d.time) + 5000 }} />
           )}
           <Legend due={d} />
           <SlotTable rings={drawn} at={d.time} time={(at) => full(at)} />
@@ -111,9 +110,9 @@ function ringOf(ring: Due['rings'][number]): Ring {
 function Legend({ due: d }: { due: Due }) {
   return (
     <div class="legend">
-      <span><svg viewBox="0 0 14 14"><rect class="slot near" x="1" y="1" width="12" height="12" rx="2" /></svg>in memory, due within seconds</span>
-      <span><svg viewBox="0 0 14 14"><rect class="slot" x="1" y="1" width="12" height="12" rx="2" fill-opacity=".4" /></svg>stored</span>
-      <span><svg viewBox="0 0 14 14"><rect x="1" y="1" width="12" height="12" rx="2" class="held" fill="url(#hatch)" /></svg>held by a pause or a purge</span>
+      <span><svg viewBox="0 0 14 14"><rect class="slot near" x="1" y="1" width="12" height="12" rx="2" /></svg>begins within the time that the server has in memory</span>
+      <span><svg viewBox="0 0 14 14"><rect class="slot" x="1" y="1" width="12" height="12" rx="2" fill-opacity=".4" /></svg>later</span>
+      <span><svg viewBox="0 0 14 14"><rect x="1" y="1" width="12" height="12" rx="2" class="held" fill="url(#hatch)" /></svg>held by a pause, a purge or a suspension</span>
       <span>Brighter means more tasks. {d.exact_until ? `The counts are exact until ${full(d.exact_until)}.` : 'The counts are exact.'}</span>
       {d.timers !== undefined && <span>{plural(d.timers, 'timer')} armed: one for each lane, not one for each task.</span>}
       {d.later > 0 && <span>{plural(d.later, 'task')} later than the last ring.</span>}
@@ -122,11 +121,11 @@ function Legend({ due: d }: { due: Due }) {
 }
 
 function Destinations({ live }: { live: Live | null }) {
-  const rows = (live?.destinations ?? []).filter((d) => d.breaker !== 'closed' || d.overdue > 0).slice(0, 8)
+  const rows = (live?.destinations ?? []).filter((d) => d.breaker !== 'closed' && d.overdue > 0).slice(0, 8)
   return (
-    <Panel title="Destinations that hold up tasks">
-      {rows.length === 0 ? <Note tone="good">No destination holds up tasks.</Note> : rows.map((d) => (
-        <p key={d.namespace + d.destination}><State of={d.breaker} /> <a class="mono" href={link('destinations', d.destination, { namespace: elsewhere(d.namespace) })}>{elsewhere(d.namespace) && d.namespace + ' / '}{d.destination}</a> {plural(d.overdue, 'task')} overdue{d.open_until && <>, next attempt <Time at={d.open_until} mode="relative" /></>}</p>
+    <Panel title="Destinations with an open breaker">
+      {rows.length === 0 ? <Note tone="good">No breaker holds up tasks.</Note> : rows.map((d) => (
+        <p key={d.namespace + d.destination}><State of={d.breaker} /> <a class="mono" href={link('destinations', d.destination, { namespace: elsewhere(d.namespace) })}>{elsewhere(d.namespace) && d.namespace + ' / '}{d.destination}</a> {plural(d.overdue, 'task')} overdue{d.open_until && <>, next test <Time at={d.open_until} mode="relative" /></>}</p>
       ))}
     </Panel>
   )

@@ -15,8 +15,8 @@ const limits: Record<string, (queue: string) => string> = {
   pause: (q) => `queue ${q} is paused`,
   purge: (q) => `queue ${q} is being purged`,
   rate: (q) => `the rate of queue ${q} is used up`,
-  concurrency: (q) => `queue ${q} has all attempts under way that it may have`,
-  destination: () => 'the destination fails, asked to wait, or has all attempts that it may have',
+  concurrency: (q) => `queue ${q} is at its concurrency limit`,
+  destination: () => 'their destination has failed repeatedly, has asked for a delay, or is at its limit',
   slots: () => 'all slots of the server are in use',
 }
 
@@ -32,7 +32,7 @@ export function Overdue({ live }: { live: Live | null }) {
   const paused = useData(pausedQueues, [], 10000)
   const held = (paused.value ?? []).filter((p) => p.overdue > 0)
   const names = new Set(held.map((p) => p.queue.name))
-  const rows = (live?.queues ?? []).filter((q) => q.overdue > 0 && !names.has(q.queue))
+  const rows = (live?.queues ?? []).filter((q) => q.overdue > 0 && (elsewhere(q.namespace) || !names.has(q.queue)))
   return (
     <Panel title="Overdue, and why">
       {rows.length + held.length === 0 && <Note tone="good">No task is overdue.</Note>}
@@ -72,11 +72,11 @@ function Waiting({ of: q, at, done }: { of: LiveQueue; at: string; done: () => v
   return (
     <div>
       <h3><a href={link('tasks', '', { queue: q.queue, state: 'scheduled', due_before: at, namespace: elsewhere(q.namespace) })}>{plural(q.overdue, 'task')}</a> in <a href={link('queues', q.queue, { namespace: elsewhere(q.namespace) })}>{elsewhere(q.namespace) && q.namespace + ' / '}{q.queue}</a></h3>
-      <p>{reason ? `They wait because ${reason}.` : 'They start as soon as a slot is free.'} {q.oldest_ms !== undefined && <span class="dim">The oldest is {span(q.oldest_ms)} late.</span>}</p>
+      <p>{reason ? `They wait because ${reason}.` : 'No limit holds them. They start in order.'} {q.oldest_ms !== undefined && <span class="dim">The oldest is {span(q.oldest_ms)} late.</span>}</p>
       {!elsewhere(q.namespace) && <div class="actions">
         {q.limited_by === 'pause' ? <Resume name={q.queue} done={done} /> : (
           <Action label="Pause" call={pauseQueue} command={foliot('queue', 'pause', q.queue)} run={async () => (await pauseQueue({ queue: q.queue }, {}), `Queue ${q.queue} is paused`)} done={done}>
-            <p>No attempt of queue {q.queue} starts until it is resumed. Its tasks stay.</p>
+            <p>Only tasks that are run by hand start, until the queue is resumed. The other tasks wait.</p>
           </Action>
         )}
       </div>}

@@ -118,7 +118,7 @@ const columns: Column<UpcomingItem>[] = [
 function ItemActions({ of: u }: { of: UpcomingItem }) {
   return (
     <div class="actions">
-      <Action quiet label="Run now" call={runTask} command={foliot('run', u.name)} run={async () => (await runTask({ name: u.name }), `${u.name} is due now`)}><p>Task <b>{u.name}</b> is due now. It ignores a pause and the rate of its queue.</p></Action>
+      <Action quiet label="Run now" call={runTask} command={foliot('run', u.name)} run={async () => (await runTask({ name: u.name }), `${u.name} is due now`)}><p>Task <b>{u.name}</b> is due now. It ignores a pause, the rate, the breaker and Retry-After, but not the concurrency limit.</p></Action>
       <Action quiet danger label="Cancel" call={cancelTask} command={foliot('cancel', u.name)} run={async () => (await cancelTask({ name: u.name }), `${u.name} is cancelled`)}><p>No attempt of task <b>{u.name}</b> starts.</p></Action>
     </div>
   )

@@ -15,12 +15,15 @@ import { ProblemNote } from './notice'
 import { Time } from './time'
 
 const verbs = {
-  cancel: { call: cancelTasks, label: 'Cancel all that match', past: 'cancelled', command: ['cancel'] },
-  retry: { call: retryTasks, label: 'Retry all that match', past: 'due now', command: ['retry'] },
-  move: { call: moveTasks, label: 'Move all that match', past: 'moved', command: ['move'] },
+  cancel: { call: cancelTasks, label: 'Cancel all that match', word: 'Cancel', past: 'cancelled', command: ['cancel'] },
+  retry: { call: retryTasks, label: 'Retry all that match', word: 'Retry', past: 'due now', command: ['retry'] },
+  move: { call: moveTasks, label: 'Move all that match', word: 'Move', past: 'moved', command: ['move'] },
 } as const
 
 export type Verb = keyof typeof verbs
+
+// The server compares a number of tasks with the dry run only up to this one.
+const mostExpected = 1e6
 
 interface BulkProps {
   verb: Verb
@@ -44,16 +47,22 @@ export function Bulk(p: BulkProps) {
   )
 }
 
-function Steps({ verb, filter, label, done, onClose }: BulkProps & { label: string; onClose: () => void }) {
+function Steps({ verb, filter, label, done, onClose: closed }: BulkProps & { label: string; onClose: () => void }) {
   const found = useSignal<BulkReply | null>(null)
   const result = useSignal<BulkReply | null>(null)
   const problem = useSignal<Problem | null>(null)
   const left = useSignal<number | null>(null)
   const by = useSignal('1h')
+  // The list is read again only now: before, the result would vanish with its row.
+  const onClose = () => {
+    closed()
+    if (changed.current) done()
+  }
   const stop = useRef<AbortController | null>(null)
+  const changed = useRef(false)
   const body: MoveInput | undefined = verb === 'move' ? { by: by.value } : undefined
   const ask = (dry: boolean, signal: AbortSignal) => {
-    const params = { ...query(filter), all: selects(filter) ? undefined : true, dry_run: dry ? true : undefined, expect: dry ? undefined : found.value?.matched }
+    const params = { ...query(filter), all: selects(filter) ? undefined : true, dry_run: dry ? true : undefined, expect: dry || found.value!.matched! > mostExpected ? undefined : found.value!.matched }
     return verb === 'move' ? moveTasks(params, body, signal) : verbs[verb].call(params, undefined, signal)
   }
   useEffect(() => {
@@ -76,7 +85,7 @@ function Steps({ verb, filter, label, done, onClose }: BulkProps & { label: stri
     stop.current?.abort()
     stop.current = null
     left.value = null
-    done()
+    changed.current = true
   }
   const matched = found.value?.matched ?? 0
   return (
@@ -85,15 +94,15 @@ function Steps({ verb, filter, label, done, onClose }: BulkProps & { label: stri
         <ProblemNote problem={problem.value} />
         {!found.value && !problem.value && <p class="loading" role="status">Counting the tasks that match…</p>}
         {found.value && !result.value && <p role="status"><b>{plural(matched, 'task')}</b> {matched === 1 ? 'matches' : 'match'}. Nothing is changed yet.</p>}
-        {result.value && <p class="note good" role="status">{plural(result.value.changed, 'task')} {verbs[verb].past}.{result.value.skipped ? ` ${plural(result.value.skipped, 'task')} skipped: their state does not allow it.` : ''}{result.value.accepted ? ` Of ${plural(result.value.accepted, 'task')} an attempt is under way: it is the last.` : ''}</p>}
+        {result.value && <p class="note good" role="status">{plural(result.value.changed, 'task')} {verbs[verb].past}.{result.value.skipped ? ` ${plural(result.value.skipped, 'task')} skipped: their state does not allow it.` : ''}{result.value.accepted ? ` ${plural(result.value.accepted, 'task')} of them have a running attempt, which is the last.` : ''}</p>}
         {verb === 'move' && !result.value && <Field label="Move by" value={by} hint="1h is one hour later, -10m ten minutes earlier." required />}
         {found.value && !result.value && matched > 0 && <Examples of={found.value} />}
         {left.value !== null && <p role="status"><progress aria-label="Progress" max={matched} value={matched - left.value} /> {count(left.value)} left</p>}
-        <Command text={foliot(...verbs[verb].command, ...flags(filter), ...(verb === 'move' ? ['--by', by.value] : []), '--dry-run')} />
+        <Command text={foliot(...verbs[verb].command, ...flags(filter), ...(verb === 'move' ? ['--by', by.value] : []))} />
         <footer>
           {left.value !== null && <button type="button" onClick={() => stop.current?.abort()}>Stop</button>}
           <button type="button" class="quiet" onClick={onClose}>Close</button>
-          {!result.value && <button type="submit" class={verb === 'cancel' ? 'danger' : 'primary'} disabled={!found.value || matched === 0 || left.value !== null}>{label.replace(/ all .*/, '')} {plural(matched, 'task')}</button>}
+          {!result.value && <button type="submit" class={verb === 'cancel' ? 'danger' : 'primary'} disabled={!found.value || matched === 0 || left.value !== null}>{verbs[verb].word} {plural(matched, 'task')}</button>}
         </footer>
       </form>
     </Dialog>

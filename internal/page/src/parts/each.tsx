@@ -52,11 +52,16 @@ interface Progress {
   stopped: boolean
 }
 
-function Steps({ verb, title, find, done, onClose }: EachProps & { onClose: () => void }) {
+function Steps({ verb, title, find, done, onClose: closed }: EachProps & { onClose: () => void }) {
   const found = useSignal<Found | null>(null)
   const problem = useSignal<Problem | null>(null)
   const progress = useSignal<Progress | null>(null)
   const stop = useRef<AbortController | null>(null)
+  const changed = useRef(false)
+  const onClose = () => {
+    closed()
+    if (changed.current) done()
+  }
   const { word, past, command } = verbs[verb]
   useEffect(() => {
     const looking = new AbortController()
@@ -67,8 +72,8 @@ function Steps({ verb, title, find, done, onClose }: EachProps & { onClose: () =
     event.preventDefault()
     problem.value = null
     stop.current = new AbortController()
+    changed.current = true
     await changeAll(verb, found.value!.tasks, progress, problem, stop.current.signal)
-    done()
   }
   const tasks = found.value?.tasks ?? []
   const p = progress.value
@@ -95,7 +100,7 @@ function Steps({ verb, title, find, done, onClose }: EachProps & { onClose: () =
 
 function About({ verb }: { verb: keyof typeof verbs }): ComponentChildren {
   if (verb === 'retry') return <p>Each task is due now, keeps its id and gets all its attempts back. The tasks are changed one by one, so this can be stopped at any time.</p>
-  return <p>No attempt of a cancelled task starts, and its body is deleted at once. This cannot be undone. The tasks are cancelled one by one, so this can be stopped at any time.</p>
+  return <p>No attempt of a cancelled task starts, and its body is deleted at once, unless its queue keeps bodies. The tasks are cancelled one by one, so this can be stopped at any time.</p>
 }
 
 function Outcome({ of: p, total, past }: { of: Progress; total: number; past: string }) {

@@ -20,7 +20,7 @@ interface State<T> {
 
 // useData calls load when the caller is shown, and again when an element of deps
 // changes. With every it also calls it this many milliseconds after the last reply,
-// unless the tab is hidden. The last value stays while a later call fails.
+// unless the tab is hidden or a dialog is open. The last value stays while a later call fails.
 export function useData<T>(load: (signal: AbortSignal) => Promise<T>, deps: unknown[], every = 0): Data<T> {
   const state = useSignal<State<T>>({ value: null, problem: null, loading: true })
   const turn = useSignal(0)
@@ -37,7 +37,8 @@ export function useData<T>(load: (signal: AbortSignal) => Promise<T>, deps: unkn
 
 async function repeat<T>(load: (signal: AbortSignal) => Promise<T>, state: Signal<State<T>>, every: number, signal: AbortSignal) {
   for (;;) {
-    if (!document.hidden || state.peek().value === null) await once(load, state, signal)
+    // A list must not change under an open dialog, which may belong to one of its rows.
+    if (state.peek().value === null || !(document.hidden || document.querySelector('dialog[open]'))) await once(load, state, signal)
     if (!every || signal.aborted) return
     await new Promise((resolve) => setTimeout(resolve, every))
     if (signal.aborted) return

@@ -36,7 +36,7 @@ export function link(page: string, name = '', query: Query = {}): string {
   for (const [key, value] of Object.entries(query)) {
     for (const one of Array.isArray(value) ? value : [value]) if (one) params.append(key, one)
   }
-  if (namespace.value && !params.has('namespace')) params.set('namespace', namespace.value)
+  if (namespace.value && !('namespace' in query)) params.set('namespace', namespace.value)
   return `#/${page}${name ? '/' + encodeURIComponent(name) : ''}${params.size ? '?' + params : ''}`
 }
 

@@ -6,7 +6,7 @@ export interface Ring {
   slot: number // the length of a slot in milliseconds
   from: number // the beginning of the first slot, in milliseconds since 1970
   counts: number[]
-  held: number[] // those of counts that a pause or a purge holds
+  held: number[] // those of counts that a pause, a purge or a suspension holds
 }
 
 // slots is the number of slots in one turn.

@@ -4,8 +4,8 @@ import type { AttemptTotals, Live } from '../api/openapi.gen'
 import { count } from '../format/number'
 import { place, radii } from './model'
 
-// A spark is one attempt that began in the last second, or several if there were
-// too many to show one by one.
+// A spark is one attempt that ended in the last second, or several of one outcome if
+// there were too many to show one by one.
 interface Spark {
   id: number
   outcome: Outcome

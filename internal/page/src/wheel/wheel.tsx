@@ -20,12 +20,11 @@ export interface WheelData {
 interface WheelProps {
   data: WheelData
   live: Live | null
-  reason: string // why the overdue tasks wait
 }
 
 // Wheel draws everything that waits, on the scale of the engine. Each ring turns by
 // the server's clock. The slots change only when new counts arrive.
-export function Wheel({ data, live, reason }: WheelProps) {
+export function Wheel({ data, live }: WheelProps) {
   const svg = useRef<SVGSVGElement>(null)
   const pointed = useSignal<{ ring: number; slot: Slot } | null>(null)
   useEffect(() => turn(svg.current!, data.rings), [data])
@@ -60,7 +59,7 @@ export function Wheel({ data, live, reason }: WheelProps) {
           <text x="360" y="352" class="large">{short(data.waiting)}</text>
           <text x="360" y="376">{data.waiting === 1 ? 'task waits' : data.waiting === 0 ? 'nothing is waiting' : 'tasks wait'}</text>
         </g>
-        {data.overdue > 0 && <text class="overdue" x="344" y="30" text-anchor="end">{count(data.overdue)} overdue{reason && `: ${reason}`}</text>}
+        {data.overdue > 0 && <text class="overdue" x="344" y="30" text-anchor="end">{count(data.overdue)} overdue</text>}
         <Sparks live={live} />
       </svg>
       <p class="tip dim" aria-live="off">{tip.value || 'Point at a slot to see its tasks, click to list them.'}</p>

@@ -51,8 +51,8 @@ export function Overview() {
 function Close() {
   const label = useSignal('operator')
   return (
-    <Panel title="Close this server">
-      <Note tone="warn">Whoever can reach this server may do everything. It stays on this machine only as long as it has no token.</Note>
+    <Panel title="Require tokens">
+      <Note tone="warn">This server has no tokens, so every caller may do everything. Until the first token exists, the server listens only on this machine.</Note>
       <ol class="steps">
         <li>Create the first token. It belongs to an operator: it is valid for all namespaces, and may do everything.</li>
         <li>Keep it in a safe place, and log in with it.</li>
