@@ -48,7 +48,7 @@ func TestThePagesWithManyTasks(t *testing.T) {
 		if timing.Data > 5000 {
 			t.Errorf("%s: a visitor waits %.0f ms for data", route.name, timing.Data)
 		}
-		b.forget("status of 404")
+		b.end()
 	}
 	if *images == "" {
 		return
@@ -60,10 +60,17 @@ func TestThePagesWithManyTasks(t *testing.T) {
 				b.ready()
 				time.Sleep(3 * time.Second) // for live data and rates
 				b.image(filepath.Join(*images, fmt.Sprintf("%s-%s-%d.webp", route.name, theme, width)))
-				b.forget("status of 404")
+				b.end()
 			}
 		}
 	}
+}
+
+// end closes a tab: a browser has only six connections to a server without TLS.
+func (b *tab) end() {
+	b.forget("status of 404")
+	b.check()
+	b.close()
 }
 
 var shownRoutes = []struct{ name, hash string }{

@@ -36,6 +36,7 @@ var looks = []look{{"dark", 1400}, {"light", 360}}
 type tab struct {
 	t     *testing.T
 	ctx   context.Context
+	close context.CancelFunc
 	front string
 
 	mu       sync.Mutex
@@ -51,7 +52,7 @@ func open(t *testing.T, s *server, token string, l look, route string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(chrome)
 	t.Cleanup(cancel)
-	b := &tab{t: t, ctx: ctx, front: s.front}
+	b := &tab{t: t, ctx: ctx, close: cancel, front: s.front}
 	b.do(chromedp.EmulateViewport(l.width, 900))
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatal(err)

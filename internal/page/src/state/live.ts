@@ -12,10 +12,16 @@ export const live = signal<Live | null>(null)
 export const connected = signal(false)
 
 const viewers = signal(0)
+
+// A hidden tab has no stream: browsers allow only six connections to a server without
+// TLS, in all tabs together.
+const hidden = signal(document.hidden)
+document.addEventListener('visibilitychange', () => (hidden.value = document.hidden))
+
 let stop: AbortController | null = null
 
 effect(() => {
-  const wanted = viewers.value > 0 && me.value !== null
+  const wanted = viewers.value > 0 && me.value !== null && !hidden.value
   // A new token or namespace needs a new stream.
   void token.value
   void namespace.value
