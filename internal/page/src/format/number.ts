@@ -11,7 +11,8 @@ export function count(n: number): string {
 export function short(n: number): string {
   if (n < 10000) return count(n)
   for (const [size, unit] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']] as const) {
-    if (n >= size) return `${(n / size).toFixed(n < size * 100 ? 1 : 0)}${unit}`
+    // 999,600 is 1.0M, not 1000k.
+    if (n >= size * 0.9995) return `${(n / size).toFixed(n < size * 100 ? 1 : 0)}${unit}`
   }
   return count(n)
 }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { cancelTask, listTasks, runTask, type Task } from '../api/openapi.gen'
+import { cancelTask, listTasks, runTask, type Task, type TaskList } from '../api/openapi.gen'
 import { foliot } from '../format/command'
 import { plural } from '../format/number'
 import { Action } from '../parts/action'
@@ -13,7 +13,7 @@ import { Head, Panel } from '../parts/panel'
 import { Table, type Column } from '../parts/table'
 import { Time } from '../parts/time'
 import { useData } from '../state/data'
-import { filterOf, flags, query, selects } from '../state/filter'
+import { filterOf, flags, query, selects, type Filter } from '../state/filter'
 import { link, route } from '../state/route'
 
 const columns: Column<Task>[] = [
@@ -33,7 +33,7 @@ export function Tasks(_: { name: string }) {
   const cursor = route.value.query.get('cursor') ?? undefined
   const picked = useSignal(new Set<string>())
   const key = JSON.stringify(filter)
-  const data = useData((signal) => listTasks({ ...query(filter), limit: pageSize, cursor }, undefined, signal), [key, cursor], cursor ? 0 : 10000)
+  const data = useData((signal) => page(filter, cursor, signal), [key, cursor], cursor ? 0 : 10000)
   useEffect(() => void (picked.value = new Set()), [key, cursor])
   const each = async (act: (name: string) => Promise<unknown>) => {
     for (const name of picked.value) await act(name)
@@ -65,7 +65,7 @@ export function Tasks(_: { name: string }) {
             <Table
               caption="Tasks" rows={list.tasks} columns={columns} id={(t) => t.name} href={(t) => link('task', t.name)}
               selected={picked.value} onSelect={(s) => (picked.value = s)}
-              empty={list.next_cursor ? undefined : selects(filter)
+              empty={list.next_cursor ? <Empty title="No task found yet.">The next page continues the search.</Empty> : selects(filter)
                 ? <Empty title="No task matches this filter.">Remove a part of the filter to see more.</Empty>
                 : <Empty title="There are no tasks." command={foliot('add', 'http://127.0.0.1:9000/hello', '--in', '5s')}>Create one with a command or a request.</Empty>}
             />
@@ -79,6 +79,20 @@ export function Tasks(_: { name: string }) {
       </Panel>
     </>
   )
+}
+
+// page returns a page of tasks. One request examines at most 10,000 records, so a
+// filter that matches few tasks needs several. After two seconds the visitor decides
+// whether to continue.
+async function page(filter: Filter, cursor: string | undefined, signal: AbortSignal): Promise<TaskList> {
+  const end = performance.now() + 2000
+  const tasks: Task[] = []
+  for (;;) {
+    const list = await listTasks({ ...query(filter), limit: pageSize - tasks.length, cursor }, undefined, signal)
+    tasks.push(...list.tasks)
+    cursor = list.next_cursor
+    if (!cursor || tasks.length >= pageSize || performance.now() > end) return { tasks, next_cursor: cursor }
+  }
 }
 
 function next(cursor: string): string {
