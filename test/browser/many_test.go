@@ -53,15 +53,13 @@ func TestThePagesWithManyTasks(t *testing.T) {
 	if *images == "" {
 		return
 	}
-	for _, theme := range []string{"dark", "light"} {
-		for _, width := range []int64{1400, 360} {
-			for _, route := range shownRoutes {
-				b := open(t, s, s.token, look{theme, width}, "#/"+route.hash)
-				b.ready()
-				time.Sleep(3 * time.Second) // for live data and rates
-				b.image(filepath.Join(*images, fmt.Sprintf("%s-%s-%d.webp", route.name, theme, width)))
-				b.end()
-			}
+	for _, l := range looks {
+		for _, route := range shownRoutes {
+			b := open(t, s, s.token, l, "#/"+route.hash)
+			b.ready()
+			time.Sleep(3 * time.Second) // for live data and rates
+			b.image(filepath.Join(*images, fmt.Sprintf("%s-%s-%d.webp", route.name, l.theme, l.width)))
+			b.end()
 		}
 	}
 }
