@@ -262,7 +262,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/page",
-		why: "the page is a client of the public API: its files know nothing of the server",
+		why:  "the page is a client of the public API: its files know nothing of the server",
 	},
 	{
 		path: "internal/activity", may: []string{"internal/task"},
