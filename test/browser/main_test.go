@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -28,6 +29,11 @@ func run(m *testing.M) int {
 		}
 		fmt.Fprintln(os.Stderr, "SKIPPED: chromium is not on PATH, so the web page is not tested: install it (apt-get install chromium)")
 		return 0
+	}
+	for _, v := range os.Environ() { // the servers of the tests refuse unknown variables, and must not get settings
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "FOLIOT_") {
+			_ = os.Unsetenv(name)
+		}
 	}
 	dir, err := os.MkdirTemp("", "foliot-browser-")
 	if err != nil {
