@@ -19,16 +19,16 @@ interface PageEntry {
 
 // Each page is a file of its own, which the browser loads when the page is opened.
 export const pages: PageEntry[] = [
-  { path: 'now', title: 'Now', load: async () => (await import('./pages/now')).Now },
-  { path: 'upcoming', title: 'Upcoming', load: async () => (await import('./pages/upcoming')).Upcoming },
-  { path: 'tasks', title: 'Tasks', load: async () => (await import('./pages/tasks')).Tasks },
-  { path: 'task', title: 'Task', load: async () => (await import('./pages/task')).Task, hidden: true },
-  { path: 'schedules', title: 'Schedules', load: async () => (await import('./pages/schedules')).Schedules },
-  { path: 'simulator', title: 'Simulator', load: async () => (await import('./pages/simulator')).Simulator },
-  { path: 'queues', title: 'Queues', load: async () => (await import('./pages/queues')).Queues },
-  { path: 'dead', title: 'Dead', load: async () => (await import('./pages/dead')).Dead },
-  { path: 'destinations', title: 'Destinations', load: async () => (await import('./pages/destinations')).Destinations },
-  { path: 'server', title: 'Server', load: async () => (await import('./pages/server')).Server },
+  { path: 'now', title: 'Now', load: async () => (await import('./pages/now/now')).Now },
+  { path: 'upcoming', title: 'Upcoming', load: async () => (await import('./pages/upcoming/upcoming')).Upcoming },
+  { path: 'tasks', title: 'Tasks', load: async () => (await import('./pages/tasks/tasks')).Tasks },
+  { path: 'task', title: 'Task', load: async () => (await import('./pages/task/task')).Task, hidden: true },
+  { path: 'schedules', title: 'Schedules', load: async () => (await import('./pages/schedules/schedules')).Schedules },
+  { path: 'simulator', title: 'Simulator', load: async () => (await import('./pages/schedules/simulator')).Simulator },
+  { path: 'queues', title: 'Queues', load: async () => (await import('./pages/queues/queues')).Queues },
+  { path: 'dead', title: 'Dead', load: async () => (await import('./pages/dead/dead')).Dead },
+  { path: 'destinations', title: 'Destinations', load: async () => (await import('./pages/destinations/destinations')).Destinations },
+  { path: 'server', title: 'Server', load: async () => (await import('./pages/server/server')).Server },
 ]
 
 export function Nav({ onHelp }: { onHelp: () => void }) {

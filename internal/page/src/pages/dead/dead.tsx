@@ -1,0 +1,105 @@
+import type { Queue } from '../../api/openapi.gen'
+import { allQueues } from '../../api/queues'
+import { foliot } from '../../format/command'
+import { count, plural } from '../../format/number'
+import { Bulk } from '../../parts/bulk'
+import { Command } from '../../parts/copy'
+import { groupsOf, latest, type Collected } from '../../parts/collect'
+import { GroupPanel, Groups } from './groups'
+import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
+import { Head, Panel } from '../../parts/panel'
+import { useData, type Data } from '../../state/data'
+import type { Filter } from '../../state/filter'
+import { reasons } from '../../state/filter'
+import { route, setQuery } from '../../state/route'
+
+// Dead shows the dead tasks in groups by reason and destination. The filter, and the
+// group that is open, are in the address.
+export function Dead(_: { name: string }) {
+  const query = route.value.query
+  const filter: Filter = {}
+  if (query.get('queue')) filter.queue = query.get('queue')!
+  if (query.get('reason')) filter.reason = query.get('reason')!
+  const destination = query.get('destination') ?? ''
+  const queues = useData(allQueues, [], 10000)
+  const data = useData((signal) => latest(filter, signal), [filter.queue, filter.reason], 15000)
+  const some = !destination && data.value !== null && !(data.value.complete && data.value.tasks.length === 0)
+  const reload = () => (data.reload(), queues.reload())
+  return (
+    <>
+      <Head title="Dead" about="A task is dead when all its attempts failed, its maximum age is over, or its receiver or the server forbids a retry. It keeps its request until its retention ends, so you can retry it.">
+        {some && <Bulk key={'retry' + JSON.stringify(filter)} verb="retry" filter={{ ...filter, state: ['dead'] }} label="Retry all" done={reload} />}
+        {some && <Bulk key={'cancel' + JSON.stringify(filter)} verb="cancel" filter={{ ...filter, state: ['dead'] }} label="Cancel all" done={reload} />}
+      </Head>
+      <Filters filter={filter} destination={destination} queues={queues.value?.queues ?? []} />
+      <ProblemNote problem={queues.problem} />
+      <Loaded data={data}>{(all) => <Shown all={all} filter={filter} destination={destination} queues={queues} reload={reload} />}</Loaded>
+      <Command text={foliot('dead', 'ls', ...Object.entries(filter).map(([key, value]) => `--${key}=${value}`))} />
+    </>
+  )
+}
+
+interface ShownProps {
+  all: Collected
+  filter: Filter
+  destination: string
+  queues: Data<{ queues: Queue[]; complete: boolean }>
+  reload: () => void
+}
+
+function Shown({ all, filter, destination, queues, reload }: ShownProps) {
+  const groups = groupsOf(all.tasks)
+  const shown = destination ? groups.filter((g) => g.destination === destination) : groups
+  const total = totalOf(queues.value?.queues, filter)
+  if (all.tasks.length === 0 && all.complete) return <Panel title="Groups">{nothing(filter)}</Panel>
+  return (
+    <>
+      {!all.complete && <Note>The groups are of the latest {plural(all.examined, 'dead task')}{total !== null && ` of ${count(total)}`}. Select a queue or a reason to see more of them.</Note>}
+      {destination
+        ? shown.map((g) => <GroupPanel key={g.key} of={g} all={all} within={filter} done={reload} />)
+        : <Panel title="Groups by reason and destination" aside={all.complete && plural(all.tasks.length, 'dead task')}><Groups of={groups} all={all} within={filter} done={reload} /></Panel>}
+      {destination && shown.length === 0 && <Panel title={destination}><Empty title="No dead task of this destination is among those that the page examined." /></Panel>}
+    </>
+  )
+}
+
+// totalOf returns the exact number of dead tasks from the counts of the queues, which
+// know no reason.
+function totalOf(queues: Queue[] | undefined, filter: Filter): number | null {
+  if (!queues || filter.reason) return null
+  return queues.filter((q) => !filter.queue || q.name === filter.queue).reduce((sum, q) => sum + q.counts.dead, 0)
+}
+
+function nothing(filter: Filter) {
+  if (filter.queue || filter.reason) return <Empty title="No dead task matches this filter.">Remove a part of the filter to see more.</Empty>
+  return (
+    <Empty title="No task is dead." command={foliot('add', 'http://127.0.0.1:9/', '--in', '1s', '--max-attempts', '1')}>
+      A task dies when all its attempts have failed, its time for attempts is over, or the receiver forbids a retry. Then it shows here. This command makes a task that dies:
+    </Empty>
+  )
+}
+
+function Filters({ filter, destination, queues }: { filter: Filter; destination: string; queues: Queue[] }) {
+  const names = new Set(queues.filter((q) => q.counts.dead > 0).map((q) => q.name))
+  if (filter.queue) names.add(filter.queue)
+  const dead = (name: string) => queues.find((q) => q.name === name)?.counts.dead ?? 0
+  return (
+    <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
+      <label class="field"><span>Queue</span>
+        <select value={filter.queue ?? ''} onChange={(e) => setQuery({ queue: e.currentTarget.value })}>
+          <option value="">any</option>
+          {[...names].sort().map((n) => <option key={n} value={n}>{n} ({count(dead(n))})</option>)}
+        </select>
+      </label>
+      <label class="field"><span>Reason</span>
+        <select value={filter.reason ?? ''} onChange={(e) => setQuery({ reason: e.currentTarget.value })}>
+          <option value="">any</option>
+          {reasons.slice(0, 6).map((r) => <option key={r} value={r}>{r.replaceAll('_', ' ')}</option>)}
+        </select>
+      </label>
+      <label class="field grow"><span>Destination</span>
+        <input data-search="" type="search" placeholder="host:port" spellcheck={false} autocomplete="off" value={destination} onChange={(e) => setQuery({ destination: e.currentTarget.value.trim() })} />
+      </label>
+    </form>
+  )
+}

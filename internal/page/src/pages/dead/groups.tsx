@@ -1,0 +1,74 @@
+import { useSignal } from '@preact/signals'
+import type { Task } from '../../api/openapi.gen'
+import { count, plural } from '../../format/number'
+import type { Filter } from '../../state/filter'
+import { link, route } from '../../state/route'
+import { Badge } from '../../parts/badge'
+import { Facts, Panel } from '../../parts/panel'
+import { Table, type Column } from '../../parts/table'
+import { Time } from '../../parts/time'
+import { GroupActions } from '../../parts/dead-actions'
+import type { Collected, Group } from '../../parts/collect'
+import { reasonText, reasonWords } from './reasons'
+import { LastError, Reply } from '../../parts/reply'
+
+interface GroupProps {
+  all: Collected
+  within: Filter
+  done: () => void
+}
+
+// open returns the address of the page with one group.
+function open(g: Group): string {
+  return link('dead', '', { queue: route.value.query.get('queue') ?? '', reason: g.reason, destination: g.destination })
+}
+
+// Groups shows one row for each group.
+export function Groups({ of, ...rest }: GroupProps & { of: Group[] }) {
+  const columns: Column<Group>[] = [
+    { title: 'Reason', cell: (g) => <Badge tone="bad">{reasonWords(g.reason)}</Badge> },
+    { title: 'Destination', cell: (g) => <a href={link('destinations', g.destination)}>{g.destination}</a> },
+    { title: 'Tasks', number: true, cell: (g) => <b>{count(g.tasks.length)}</b> },
+    { title: 'Last error', cell: (g) => <LastError of={g.tasks[0]!} /> },
+    { title: 'Queue', cell: (g) => <Queues of={g.queues} /> },
+    { title: 'First death', cell: (g) => <Time at={g.tasks.at(-1)!.finished_at} /> },
+    { title: 'Last death', cell: (g) => <Time at={g.tasks[0]!.finished_at} /> },
+    { title: 'Actions', cell: (g) => <span class="actions tight"><GroupActions key={g.key} of={g} {...rest} /></span> },
+  ]
+  return <Table caption="Groups of dead tasks" rows={of} columns={columns} id={(g) => g.key} href={open} />
+}
+
+function Queues({ of }: { of: string[] }) {
+  return <>{of.slice(0, 3).map((q, i) => <>{i > 0 && ', '}<a href={link('queues', q)}>{q}</a></>)}{of.length > 3 && ` and ${of.length - 3} more`}</>
+}
+
+const columns: Column<Task>[] = [
+  { title: 'Task', cell: (t) => t.name },
+  { title: 'Queue', cell: (t) => t.queue },
+  { title: 'Died', cell: (t) => <Time at={t.finished_at} /> },
+  { title: 'Attempts', number: true, cell: (t) => t.attempts.at(-1)?.number ?? 0 },
+  { title: 'Last error', cell: (t) => <LastError of={t} /> },
+  { title: 'URL', cell: (t) => <span class="mono clamp" title={t.http.url}>{t.http.method ?? 'POST'} {t.http.url}</span> },
+]
+
+const step = 50
+
+// GroupPanel shows a group with its tasks.
+export function GroupPanel({ of: g, ...rest }: GroupProps & { of: Group }) {
+  const shown = useSignal(step)
+  const last = g.tasks[0]!
+  return (
+    <Panel title={`${reasonWords(g.reason)} · ${g.destination}`} aside={<><GroupActions of={g} {...rest} /><a class="button" href={link('dead')}>All groups</a></>}>
+      <Facts of={[
+        ['Dead tasks', <b>{count(g.tasks.length)}{!rest.all.complete && ' of those that the page examined'}</b>],
+        ['Reason', reasonText[g.reason] ?? reasonWords(g.reason)],
+        ['Destination', <a href={link('destinations', g.destination)}>{g.destination}</a>],
+        ['First and last death', <><Time at={g.tasks.at(-1)!.finished_at} /> — <Time at={last.finished_at} /></>],
+        ['Last error', <LastError of={last} />],
+        ['Last reply', <Reply of={last} />],
+      ]} />
+      <Table caption={`Dead tasks of ${g.destination}`} rows={g.tasks.slice(0, shown.value)} columns={columns} id={(t) => t.id} href={(t) => link('task', t.name)} />
+      {g.tasks.length > shown.value && <div class="actions"><button type="button" onClick={() => (shown.value += step)}>Show {plural(Math.min(step, g.tasks.length - shown.value), 'task')} more</button></div>}
+    </Panel>
+  )
+}

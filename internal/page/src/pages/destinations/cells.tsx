@@ -1,0 +1,50 @@
+import { plural } from '../../format/number'
+import { serverNow } from '../../state/session'
+import { link } from '../../state/route'
+import { State } from '../../parts/badge'
+import { findDead } from '../../parts/dead-actions'
+import { destinationOf } from '../../format/destination'
+import { Why } from '../../parts/reply'
+import { Each } from '../../parts/each'
+import { Time } from '../../parts/time'
+import { failuresInRow, lastFailure, type Destination } from './state'
+
+export function Breaker({ of: d }: { of: Destination }) {
+  const breaker = d.now?.breaker ?? 'closed'
+  return <><State of={breaker} />{d.now?.open_until && <> <small class="dim">tries again</small> <Time at={d.now.open_until} mode="relative" /></>}</>
+}
+
+export function Overdue({ of: d }: { of: Destination }) {
+  if (!d.now?.overdue) return <span class="dim none">0</span>
+  return <>{plural(d.now.overdue, 'task')} <small class="dim nowrap">oldest <Time at={serverNow() - (d.now.oldest_ms ?? 0)} mode="relative" /></small></>
+}
+
+export function Failures({ of: d }: { of: Destination }) {
+  const n = failuresInRow(d)
+  return n ? <span class="bad">{n}</span> : <span class="dim none">0</span>
+}
+
+export function LastFailure({ of: d }: { of: Destination }) {
+  const a = lastFailure(d)
+  if (a) return <><Time at={a.at} mode="relative" />: <Why status={a.status} error={a.error} /></>
+  const last = d.dead[0]?.attempts.at(-1)
+  if (last) return <><Time at={last.started_at} mode="relative" />: <Why status={last.status} error={last.error} /></>
+  return <span class="dim none">none</span>
+}
+
+export function DeadLink({ of: d, complete }: { of: Destination; complete: boolean }) {
+  if (d.dead.length === 0) return <span class="dim none">0</span>
+  return <a class="bad" href={link('dead', '', { destination: d.name })} aria-label={`${plural(d.dead.length, 'dead task')} of ${d.name}`}>{d.dead.length}{!complete && '+'}</a>
+}
+
+// RetryDead retries the dead tasks of a destination. The API has no filter by
+// destination, so the page looks at the dead tasks first.
+export function RetryDead({ of: d, complete, done }: { of: Destination; complete: boolean; done: () => void }) {
+  return (
+    <Each
+      verb="retry" label="Retry its dead tasks" title={`Retry the dead tasks of ${d.name}`} done={done}
+      off={complete && d.dead.length === 0 ? 'It has no dead task.' : ''}
+      find={(signal) => findDead({}, (t) => destinationOf(t.http.url) === d.name, signal)}
+    />
+  )
+}

@@ -1,0 +1,70 @@
+import { explainEgress } from '../../api/openapi.gen'
+import { foliot } from '../../format/command'
+import { count, plural } from '../../format/number'
+import { link } from '../../state/route'
+import { Command } from '../../parts/copy'
+import { Loaded, Note, ProblemNote } from '../../parts/notice'
+import { Facts, Head, Panel } from '../../parts/panel'
+import { AttemptTables, NoAttempts } from '../../parts/attempts'
+import { useData } from '../../state/data'
+import { forbidden } from '../../state/session'
+import { Badge } from '../../parts/badge'
+import { Breaker, DeadLink, Failures, LastFailure, Overdue, RetryDead } from './cells'
+import { OneServer } from './list'
+import { useDestinations, type Destination } from './state'
+
+// One shows one destination.
+export function One({ name }: { name: string }) {
+  const data = useDestinations()
+  const d: Destination = data.all.find((one) => one.name === name) ?? { name, attempts: [], dead: [] }
+  const queues = [...new Set([...d.attempts.map((a) => a.queue), ...d.dead.map((t) => t.queue)])].sort()
+  return (
+    <>
+      <Head title={name} about={<a href={link('destinations')}>All destinations</a>}><RetryDead of={d} complete={data.complete} done={data.reload} /></Head>
+      <OneServer node={data.node} />
+      <ProblemNote problem={data.problem} />
+      <div class="grid">
+        <Panel title="Now">
+          <Facts of={[
+            ['Breaker', <Breaker of={d} />],
+            ['Running', count(d.now?.running ?? 0)],
+            ['Overdue', <Overdue of={d} />],
+            ['Failures in a row', <Failures of={d} />],
+            ['Last error', <LastFailure of={d} />],
+            ['Dead', <DeadLink of={d} complete={data.complete} />],
+          ]} />
+        </Panel>
+        <Panel title="Tasks by queue">
+          <p class="dim">The API cannot list tasks by destination. These queues had attempts or dead tasks of it:</p>
+          {queues.length === 0 && <p>none</p>}
+          <ul class="plain">{queues.map((q) => <li key={q}><a href={link('queues', q)}>{q}</a> · <a href={link('tasks', '', { queue: q, state: 'scheduled' })}>its scheduled tasks</a></li>)}</ul>
+        </Panel>
+        {!forbidden(explainEgress) && <Egress name={name} />}
+        <Panel title="Recent attempts" aside={d.attempts.length > 0 && plural(d.attempts.length, 'attempt')} wide>
+          {d.attempts.length === 0
+            ? <NoAttempts />
+            : <AttemptTables of={d.attempts} place="queue" />}
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+// Egress says whether tasks may call the addresses of a destination. Only an operator
+// may see that.
+function Egress({ name }: { name: string }) {
+  const url = (name.endsWith(':443') ? 'https://' : 'http://') + name + '/'
+  const data = useData((signal) => explainEgress({ url }, undefined, signal), [url])
+  return (
+    <Panel title="May tasks call it?" wide>
+      <Loaded data={data}>{(e) => (
+        <>
+          <p><Badge tone={e.open ? 'good' : 'bad'}>{e.open ? 'yes' : 'no'}</Badge> {e.problem}</p>
+          {e.addresses.length > 0 && <Facts of={e.addresses.map((a) => [a.address, <>{a.open ? 'open' : 'closed'}: {a.reason}</>])} />}
+          {!e.open && <Note tone="warn">Tasks to a closed address die at once.</Note>}
+        </>
+      )}</Loaded>
+      <Command text={foliot('doctor', 'egress', url)} />
+    </Panel>
+  )
+}

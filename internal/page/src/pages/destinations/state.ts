@@ -1,0 +1,59 @@
+import { listAttempts, type EndedAttempt, type LiveDestination, type Task } from '../../api/openapi.gen'
+import { destinationOf } from '../../format/destination'
+import { grouped } from '../../format/group'
+import { useData } from '../../state/data'
+import { here, ofHere } from '../../state/here'
+import { useLive } from '../../state/live'
+import { latest } from '../../parts/collect'
+
+// Destination is the knowledge of the page about one receiver: the live data of the server, its
+// recent attempts, and the dead tasks.
+export interface Destination {
+  name: string
+  now?: LiveDestination
+  attempts: EndedAttempt[] // the latest first
+  dead: Task[] // the latest end first
+}
+
+// useDestinations returns all destinations with something to show. The worst come first.
+export function useDestinations() {
+  const live = useLive()
+  const recent = useData(async (signal) => {
+    const reply = await listAttempts({ limit: 1000 }, undefined, signal)
+    return { node: reply.node ?? '', list: ofHere(reply.attempts) }
+  }, [here()], 5000)
+  const dead = useData((signal) => latest({}, signal), [here()], 15000)
+  const now = new Map(ofHere(live?.destinations).map((d) => [d.destination, d]))
+  const attempts = grouped(recent.value?.list ?? [], (a) => a.destination)
+  const tasks = grouped(dead.value?.tasks ?? [], (t) => destinationOf(t.http.url))
+  const all = [...new Set([...now.keys(), ...attempts.keys(), ...tasks.keys()])].map((name): Destination => ({
+    name, now: now.get(name), attempts: attempts.get(name) ?? [], dead: tasks.get(name) ?? [],
+  }))
+  return {
+    all: all.sort((a, b) => badness(b) - badness(a) || a.name.localeCompare(b.name)),
+    node: recent.value?.node ?? '',
+    loaded: live !== null && recent.value !== null,
+    complete: dead.value?.complete ?? true,
+    problem: recent.problem ?? dead.problem,
+    reload: () => (recent.reload(), dead.reload()),
+  }
+}
+
+function badness(d: Destination): number {
+  const breaker = { open: 2, 'half-open': 1, closed: 0 }[d.now?.breaker ?? 'closed']
+  return breaker * 4 + (d.now?.overdue ? 2 : 0) + (d.dead.length || failuresInRow(d) ? 1 : 0)
+}
+
+const failures = ['failed', 'refused']
+
+// failuresInRow counts the failed attempts since the last delivery, as far as the
+// server still knows them. Interrupted attempts do not count.
+export function failuresInRow(d: Destination): number {
+  const end = d.attempts.findIndex((a) => a.outcome === 'delivered')
+  return (end < 0 ? d.attempts : d.attempts.slice(0, end)).filter((a) => failures.includes(a.outcome)).length
+}
+
+// lastFailure returns the last failed attempt, or undefined.
+export function lastFailure(d: Destination): EndedAttempt | undefined {
+  return d.attempts.find((a) => failures.includes(a.outcome))
+}

@@ -1,0 +1,76 @@
+import type { History } from '../../../api/openapi.gen'
+import { count, plural } from '../../../format/number'
+import { millis, parts, span } from '../../../format/time'
+
+const columns = 360
+
+// Heatmap shows the lateness of the attempts of an hour: a column for each step of
+// ten seconds, a row for each range of lateness. Below it are the attempts whose
+// task was lost to another attempt, so that it was sent twice.
+export function Heatmap({ history, now }: { history: History; now: number }) {
+  const step = millis(history.step)
+  const start = Math.floor(now / step) * step - (columns - 1) * step
+  const bounds = history.late_bounds_ms
+  const rows = bounds.length + 1
+  const most = Math.max(1, ...history.steps.flatMap((s) => s.late))
+  const column = (at: string) => Math.round((Date.parse(at) - start) / step)
+  const duplicates = history.steps.filter((s) => s.lost_leases)
+  return (
+    <div class="heat">
+      <div class="levels" style={{ gridTemplateRows: `repeat(${rows}, 10fr) 8fr` }} aria-hidden="true">
+        {Array.from({ length: rows }, (_, i) => rows - 1 - i).map((i) => <span key={i}>{label(bounds, i)}</span>)}
+        <span>twice</span>
+      </div>
+      <svg viewBox={`0 0 ${columns} ${rows * 10 + 8}`} preserveAspectRatio="none" role="img" aria-label={`Lateness of the last hour: ${plural(history.steps.reduce((n, s) => n + attempts(s.late), 0), 'attempt')}. The table below has the figures.`}>
+        {history.steps.flatMap((s) => {
+          const x = column(s.at)
+          return x < 0 ? [] : s.late.map((n, i) => n > 0 && (
+            <rect key={`${s.at} ${i}`} class={bounds[i - 1] === undefined || bounds[i - 1]! < 100 ? '' : bounds[i - 1]! < 1000 ? 'late' : 'worse'} x={x} y={(rows - 1 - i) * 10} width="1.05" height="9.6" fill-opacity={(0.25 + 0.75 * Math.log1p(n) / Math.log1p(most)).toFixed(2)}>
+              <title>{`${clock(s.at)}: ${plural(n, 'attempt')} ${range(bounds, i)}`}</title>
+            </rect>
+          ))
+        })}
+        {duplicates.map((s) => <rect key={s.at} class="duplicate" x={column(s.at)} y={rows * 10 + 1} width="1.5" height="7"><title>{`${clock(s.at)}: ${plural(s.lost_leases!, 'task')} sent again`}</title></rect>)}
+      </svg>
+      <div class="times"><span>{clock(start)}</span><span>{clock(start + columns * step / 2)}</span><span>{clock(now)}</span></div>
+    </div>
+  )
+}
+
+const attempts = (late: number[]) => late.reduce((sum, n) => sum + n, 0)
+const clock = (at: number | string) => parts(at).clock.slice(0, 5)
+
+function label(bounds: number[], i: number): string {
+  return i < bounds.length ? '≤ ' + span(bounds[i]!) : '> ' + span(bounds[i - 1]!)
+}
+
+function range(bounds: number[], i: number): string {
+  return i === bounds.length ? `more than ${span(bounds[i - 1]!)} late` : `at most ${span(bounds[i]!)} late`
+}
+
+// HistoryTable has the figures of the pictures, in steps of five minutes.
+export function HistoryTable({ history }: { history: History }) {
+  const rows = new Map<number, { late: number; all: number; delivered: number; failed: number; overdue: number }>()
+  for (const s of history.steps) {
+    const at = Math.floor(Date.parse(s.at) / 3e5) * 3e5
+    const row = rows.get(at) ?? { late: 0, all: 0, delivered: 0, failed: 0, overdue: 0 }
+    row.all += attempts(s.late)
+    row.late += s.late.reduce((n, c, i) => n + ((history.late_bounds_ms[i - 1] ?? 0) >= 100 ? c : 0), 0)
+    row.delivered += s.delivered ?? 0
+    row.failed += (s.failed ?? 0) + (s.refused ?? 0)
+    row.overdue = Math.max(row.overdue, s.overdue ?? 0)
+    rows.set(at, row)
+  }
+  return (
+    <details>
+      <summary>The figures as a table</summary>
+      <div class="table" tabIndex={0} role="region" aria-label="Attempts of the last hour">
+        <table>
+          <caption class="sr">Attempts of the last hour</caption>
+          <thead><tr><th scope="col">From</th>{['Attempts', 'Over 100 ms late', 'Delivered', 'Failed or refused', 'Most overdue'].map((t) => <th key={t} scope="col" class="number">{t}</th>)}</tr></thead>
+          <tbody>{[...rows].map(([at, r]) => <tr key={at}><td data-title="From">{clock(at)}</td><td data-title="Attempts" class="number">{count(r.all)}</td><td data-title="Over 100 ms late" class="number">{count(r.late)}</td><td data-title="Delivered" class="number">{count(r.delivered)}</td><td data-title="Failed or refused" class="number">{count(r.failed)}</td><td data-title="Most overdue" class="number">{count(r.overdue)}</td></tr>)}</tbody>
+        </table>
+      </div>
+    </details>
+  )
+}

@@ -1,0 +1,178 @@
+import { useRef } from 'preact/hooks'
+import { countDue, history, listAttempts, type Due, type EndedAttempt } from '../../api/openapi.gen'
+import { Heatmap, HistoryTable } from './charts/heatmap'
+import { Lines, type Line } from './charts/lines'
+import { foliot } from '../../format/command'
+import { count, plural } from '../../format/number'
+import { full, millis, span } from '../../format/time'
+import { State } from '../../parts/badge'
+import { Command } from '../../parts/copy'
+import { Empty, Loaded, Note } from '../../parts/notice'
+import { Head, Panel } from '../../parts/panel'
+import { Table, type Column } from '../../parts/table'
+import { Time, useNow } from '../../parts/time'
+import { useData, type Data } from '../../state/data'
+import { connected, useLive } from '../../state/live'
+import { elsewhere } from '../../state/here'
+import { link } from '../../state/route'
+import { calm, frozen } from '../../state/settings'
+import type { History, Live } from '../../api/openapi.gen'
+import { Overdue } from './overdue'
+import { Bars, SlotTable } from './wheel/bars'
+import { type Ring } from './wheel/model'
+import { save, Wheel } from './wheel/wheel'
+
+// Now answers three questions: is anything late, which tasks cannot be sent, and why.
+export function Now(_: { name: string }) {
+  const live = useLive()
+  const waiting = useData((signal) => rings(signal), [], 1000)
+  const hour = useData((signal) => history({ for: '1h' }, undefined, signal), [], 10000)
+  return (
+    <>
+      <Head title="Now" about={!connected.value && 'Waiting for live data…'} />
+      {live && <Figures live={live} overdue={waiting.value?.overdue ?? 0} />}
+      <div class="grid">
+        <div class="two-thirds"><WheelPanel live={live} data={waiting} /></div>
+        <div class="third stack">
+          <Overdue live={live} />
+          <Destinations live={live} />
+        </div>
+        <div><Panel title="Lateness of the last hour"><Loaded data={hour}>{(h) => <><Node name={h.node} /><HeatmapOf history={h} /><HistoryTable history={h} /></>}</Loaded></Panel></div>
+        <div><Panel title="Attempts per second"><Loaded data={hour}>{(h) => <Rates history={h} />}</Loaded></Panel></div>
+        <div class="wide"><Failures /></div>
+      </div>
+    </>
+  )
+}
+
+// Node says that the figures are those of one of several servers.
+function Node({ name }: { name?: string }) {
+  return name ? <p class="dim">The figures of this node, {name}. Other nodes have their own.</p> : null
+}
+
+// rings returns the counts of the five rings. The first one has half a turn more, so
+// that it is whole until the next counts arrive.
+async function rings(signal: AbortSignal): Promise<Due> {
+  const [all, next] = await Promise.all([countDue({ rings: 5 }, undefined, signal), countDue({ until: '6144ms', step: '64ms' }, undefined, signal)])
+  return { ...all, rings: [next.rings[0]!, ...all.rings.slice(1)] }
+}
+
+function Figures({ live, overdue }: { live: Live; overdue: number }) {
+  const before = useRef<{ live: Live; rate: number } | null>(null)
+  const ended = (l: Live) => (l.attempts ? l.attempts.delivered + l.attempts.failed + l.attempts.deferred + l.attempts.refused : 0)
+  if (before.current?.live !== live) {
+    const last = before.current?.live
+    const seconds = last ? (Date.parse(live.at) - Date.parse(last.at)) / 1000 : 0
+    before.current = { live, rate: seconds > 0 ? Math.max(0, ended(live) - ended(last!)) / seconds : before.current?.rate ?? 0 }
+  }
+  const figures: [string, string, string?][] = [
+    ['overdue', count(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
+    ['attempts a second', before.current.rate.toFixed(before.current.rate < 10 ? 1 : 0)],
+    ['attempts running' + (live.slots ? ` (limit ${count(live.slots)})` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
+    ...(live.late ? [['median lateness', span(live.late.p50_ms)], ['99th percentile', span(live.late.p99_ms)]] as [string, string][] : []),
+  ]
+  return (
+    <div class="figures">
+      {figures.map(([name, value, href]) => <div class="figure" key={name}><b>{href ? <a href={href}>{value}</a> : value}</b><span>{name}</span></div>)}
+    </div>
+  )
+}
+
+function WheelPanel({ live, data }: { live: Live | null; data: Data<Due> }) {
+  const box = useRef<HTMLDivElement>(null)
+  const shown = useRef<Due | null>(null)
+  if (!frozen.value || !shown.current) shown.current = data.value
+  const value = shown.current
+  const drawn = value?.rings.map(ringOf) ?? []
+  return (
+    <Panel title="Everything that waits" aside={<>
+      <button type="button" aria-pressed={frozen.value} onClick={() => (frozen.value = !frozen.value)}>{frozen.value ? 'Continue' : 'Freeze'}</button>
+      {!calm.value && <button type="button" onClick={() => box.current && save(box.current.querySelector('.wheel svg')!)}>Save as SVG</button>}
+    </>}>
+      <Loaded data={{ ...data, value }}>{(d) => (
+        <div ref={box}>
+          {calm.value ? <Bars rings={drawn} /> : (
+            <Wheel live={frozen.value ? null : live} data={{ rings: drawn, waiting: d.scheduled, overdue: d.overdue, nearUntil: d.near_until ? Date.parse(d.near_until) : Date.parse(d.time) + 5000 }} />
+          )}
+          <Legend due={d} />
+          <SlotTable rings={drawn} at={d.time} time={(at) => full(at)} />
+          {d.scheduled === 0 && <Empty title="Nothing is waiting." command={foliot('add', 'http://127.0.0.1:9000/hello', '--in', '5s')}>Create a task, and see it here.</Empty>}
+        </div>
+      )}</Loaded>
+    </Panel>
+  )
+}
+
+function ringOf(ring: Due['rings'][number]): Ring {
+  return { slot: millis(ring.slot), from: Date.parse(ring.from), counts: ring.counts, held: ring.held ?? [] }
+}
+
+function Legend({ due: d }: { due: Due }) {
+  return (
+    <div class="legend">
+      <span><svg viewBox="0 0 14 14"><rect class="slot near" x="1" y="1" width="12" height="12" rx="2" /></svg>begins within the time that the server has in memory</span>
+      <span><svg viewBox="0 0 14 14"><rect class="slot" x="1" y="1" width="12" height="12" rx="2" fill-opacity=".4" /></svg>later</span>
+      <span><svg viewBox="0 0 14 14"><rect x="1" y="1" width="12" height="12" rx="2" class="held" fill="url(#hatch)" /></svg>held by a pause, a purge or a suspension</span>
+      <span>Brighter means more tasks. {d.exact_until ? `The counts are exact until ${full(d.exact_until)}.` : 'The counts are exact.'}</span>
+      {d.timers !== undefined && <span>{plural(d.timers, 'timer')} armed: one for each lane, not one for each task.</span>}
+      {d.later > 0 && <span>{plural(d.later, 'task')} later than the last ring.</span>}
+    </div>
+  )
+}
+
+function Destinations({ live }: { live: Live | null }) {
+  const rows = (live?.destinations ?? []).filter((d) => d.breaker !== 'closed' && d.overdue > 0).slice(0, 8)
+  return (
+    <Panel title="Destinations with an open breaker">
+      {rows.length === 0 ? <Note tone="good">No breaker holds up tasks.</Note> : rows.map((d) => (
+        <p key={d.namespace + d.destination}><State of={d.breaker} /> <a class="mono" href={link('destinations', d.destination, { namespace: elsewhere(d.namespace) })}>{elsewhere(d.namespace) && d.namespace + ' / '}{d.destination}</a> {plural(d.overdue, 'task')} overdue{d.open_until && <>, next test <Time at={d.open_until} mode="relative" /></>}</p>
+      ))}
+    </Panel>
+  )
+}
+
+function HeatmapOf({ history: h }: { history: History }) {
+  const now = useNow()
+  return h.steps.length === 0 ? <Empty title="No attempt in the last hour." /> : <Heatmap history={h} now={now} />
+}
+
+function Rates({ history: h }: { history: History }) {
+  const step = millis(h.step)
+  if (h.steps.length === 0) return <Empty title="No attempt in the last hour." />
+  const first = Math.floor(Date.parse(h.since) / step) * step
+  const last = Date.parse(h.steps[h.steps.length - 1]!.at)
+  const byTime = new Map(h.steps.map((s) => [Date.parse(s.at), s]))
+  const times: number[] = []
+  // A step without attempts is missing in the reply: there it is zero.
+  for (let t = Math.max(first, last - 36e5); t <= last; t += step) times.push(t)
+  if (times.length < 3) return <Empty title="The chart begins in half a minute." />
+  const line = (label: 'delivered' | 'failed' | 'deferred' | 'refused', tone: Line['tone'], dash: string): Line =>
+    ({ label, tone, dash, values: times.map((t) => (byTime.get(t)?.[label] ?? 0) / (step / 1000)) })
+  return <Lines times={times} unit="/s" lines={[line('delivered', 'good', ''), line('failed', 'bad', '6 3'), line('deferred', 'warn', '2 3'), line('refused', 'wait', '10 4')]} />
+}
+
+const failureColumns: Column<EndedAttempt>[] = [
+  { title: 'Task', cell: (a) => <a href={link('task', a.task, { namespace: elsewhere(a.namespace) })}>{elsewhere(a.namespace) && a.namespace + ' / '}{a.task}</a> },
+  { title: 'Ended', cell: (a) => <Time at={a.at} /> },
+  { title: 'Outcome', cell: (a) => <State of={a.dead ? 'dead' : a.outcome} reason={a.reason} /> },
+  { title: 'Queue', cell: (a) => <a href={link('queues', a.queue, { namespace: elsewhere(a.namespace) })}>{a.queue}</a> },
+  { title: 'Destination', cell: (a) => <span class="mono">{a.destination}</span> },
+  { title: 'Reply', cell: (a) => a.error || (a.status ? `status ${a.status}` : 'no reply') },
+  { title: 'Attempt', number: true, cell: (a) => a.number },
+]
+
+function Failures() {
+  const data = useData((signal) => listAttempts({ outcome: ['failed', 'refused', 'lost_lease'], limit: 20 }, undefined, signal), [], 5000)
+  return (
+    <Panel title="Recent failures">
+      <Loaded data={data}>{(list) => (
+        <>
+          <Node name={list.node} />
+          <Table caption="Recent failures" rows={list.attempts} columns={failureColumns} id={(a) => a.namespace + a.task + a.number + a.at} empty={<Empty title="No attempt failed recently." />} />
+        </>
+      )}</Loaded>
+      <Command text={foliot('top')} label="A command that shows the same" />
+    </Panel>
+  )
+}
+

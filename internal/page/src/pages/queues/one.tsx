@@ -1,0 +1,114 @@
+import { allQueues, readQueue, unfinished, type Tagged } from '../../api/queues'
+import { deleteQueue, purgeQueue, resumeQueue, type Live, type LiveQueue, type Queue } from '../../api/openapi.gen'
+import { foliot } from '../../format/command'
+import { plural } from '../../format/number'
+import { useData } from '../../state/data'
+import { liveQueues, shared } from '../../state/here'
+import { useLive } from '../../state/live'
+import { go, link } from '../../state/route'
+import { serverNow } from '../../state/session'
+import { Action } from '../../parts/action'
+import { Command } from '../../parts/copy'
+import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
+import { Head, Panel } from '../../parts/panel'
+import { Time } from '../../parts/time'
+import { Attempts, useAttempts } from '../../parts/attempts'
+import { Defaults, Numbers, Retention } from './facts'
+import { LimitBadge, LimitText, limitOf } from './limited'
+import { Limits } from './limits'
+import { Pause } from './pause'
+import { PausedBy } from './paused-by'
+import { SetLimits } from './settings'
+
+// One shows one queue.
+export function One({ name }: { name: string }) {
+  const live = useLive()
+  const data = useData((signal) => readQueue(name, signal), [name], 3000)
+  const attempts = useAttempts(name)
+  if (data.problem?.code === 'not_found') return <Unknown name={name} done={data.reload} />
+  const now = liveQueues(live).get(name)
+  return (
+    <>
+      <Head title={name} about={<a href={link('queues')}>All queues</a>}>{data.value && <Actions of={data.value} done={data.reload} />}</Head>
+      <Loaded data={data}>{({ queue }) => (
+        <>
+          <Now queue={queue} now={now} live={live} />
+          <div class="grid">
+            <Limits queue={queue} now={now} live={live} attempts={attempts} />
+            <Numbers queue={queue} />
+            <Retention queue={queue} />
+            <Defaults queue={queue} />
+            <Attempts of={attempts} />
+          </div>
+          <Command text={foliot('queue', 'get', name)} />
+        </>
+      )}</Loaded>
+    </>
+  )
+}
+
+// Now says what limits the queue, and since when tasks wait.
+function Now({ queue: q, now, live }: { queue: Queue; now?: LiveQueue; live: Live | null }) {
+  const by = limitOf(q, now, live)
+  return (
+    <Panel title="What limits it now" aside={shared() && 'as this server sees it'}>
+      <p role="status"><LimitBadge by={by} /> {by ? <LimitText by={by} queue={q} live={live} /> : now?.overdue ? 'Its tasks wait for their turn.' : 'A due task starts at once.'}</p>
+      {by === 'pause' && <PausedBy queue={q} />}
+      {now && now.overdue > 0 && <p><b>{plural(now.overdue, 'task')}</b> {now.overdue === 1 ? 'is' : 'are'} overdue. The oldest became due <Time at={serverNow() - (now.oldest_ms ?? 0)} />.</p>}
+    </Panel>
+  )
+}
+
+function Actions({ of, done }: { of: Tagged; done: () => void }) {
+  const q = of.queue
+  const n = unfinished(q)
+  const ifMatch = q.version ? of.tag : undefined
+  return (
+    <>
+      <SetLimits of={of} done={done} />
+      <Pause queue={q} done={done} />
+      <Action
+        label="Resume" call={resumeQueue} off={q.paused ? '' : 'The queue is not paused.'} command={foliot('queue', 'resume', q.name)}
+        run={async () => (await resumeQueue({ queue: q.name }), 'The queue is resumed.')} done={done}
+      ><p>Tasks that became due during the pause start now, within the limits.</p></Action>
+      <Action
+        label="Purge" title={`Purge ${q.name}`} danger call={purgeQueue} type={q.name} command={foliot('queue', 'purge', q.name)}
+        off={q.purging ? 'A purge is under way.' : n === 0 ? 'The queue has no unfinished task.' : ''}
+        run={async () => (await purgeQueue({ queue: q.name, expect: n <= 1e6 ? n : undefined }), 'The server cancels the tasks now.')} done={done}
+      >
+        <p>This cancels <b>{plural(n, 'task')}</b>: {plural(q.counts.scheduled, 'scheduled task')}, {plural(q.counts.running, 'running task')} and {plural(q.counts.dead, 'dead task')}. An attempt that runs is the last one of its task. This cannot be undone.</p>
+        {n <= 1e6 ? <p class="dim">If the number of tasks changes before the purge begins, nothing is cancelled.</p> : <Note tone="warn">With more than 1,000,000 tasks the server cannot check the number.</Note>}
+      </Action>
+      <Action
+        label="Delete settings" danger call={deleteQueue} off={q.version ? '' : 'The queue has no settings.'} command={foliot('queue', 'rm', q.name)}
+        run={() => drop(q.name, ifMatch)} done={done}
+      ><p>This deletes the limits, the retention, the defaults and the pause of the queue. Its tasks stay, and start without limits. Its signing secrets stay too.</p></Action>
+    </>
+  )
+}
+
+// drop deletes the settings. A queue without tasks is unknown then.
+async function drop(name: string, ifMatch: string | undefined): Promise<string> {
+  const { counts: c } = await deleteQueue({ queue: name, ifMatch })
+  if (c.scheduled + c.running + c.dead + c.delivered + c.cancelled + c.expired === 0) go('queues')
+  return 'The settings are deleted.'
+}
+
+// Unknown helps with a queue that has neither settings nor tasks: the name may be
+// misspelled, or the last task was removed.
+function Unknown({ name, done }: { name: string; done: () => void }) {
+  const data = useData(allQueues, [])
+  const like = data.value?.queues.filter((q) => q.name.startsWith(name.slice(0, 3))).slice(0, 5) ?? []
+  return (
+    <>
+      <Head title={name} about={<a href={link('queues')}>All queues</a>} />
+      <ProblemNote problem={data.problem} />
+      <Panel title="Unknown queue">
+        <Empty title="No queue of this name has settings or tasks." command={foliot('queue', 'set', name, '--rate', '50')}>
+          {like.length > 0 ? <>Similar names: {like.map((q, i) => <>{i > 0 && ', '}<a href={link('queues', q.name)}>{q.name}</a></>)}</> : 'It shows here when it has tasks or settings.'}
+        </Empty>
+        <div class="actions"><button type="button" onClick={done}>Look again</button></div>
+      </Panel>
+    </>
+  )
+}

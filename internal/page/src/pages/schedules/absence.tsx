@@ -1,0 +1,73 @@
+import type { Signal } from '@preact/signals'
+import type { Absence, Problem, SkippedInstants } from '../../api/openapi.gen'
+import { plural } from '../../format/number'
+import { Moment } from '../../parts/moment'
+import { Panel } from '../../parts/panel'
+import { Table, type Column } from '../../parts/table'
+import { Time } from '../../parts/time'
+import { serverNow } from '../../state/session'
+import { Instants, reasonsToSkip } from './instants'
+
+const hour = 36e5
+const spans: [string, number][] = [['10 minutes', hour / 6], ['2 hours', 2 * hour], ['3 days', 72 * hour], ['2 weeks', 336 * hour]]
+
+interface AbsenceProps {
+  away: { from: Signal<string>; until: Signal<string> }
+  zone: string
+  absence?: Absence
+  problem: Problem | null
+}
+
+// AbsencePanel shows which missed instants a schedule with this rule would make up
+// after a time without a server.
+export function AbsencePanel({ away, zone, absence, problem }: AbsenceProps) {
+  const set = (length: number) => {
+    const until = Math.floor(serverNow() / 1000) * 1000
+    away.from.value = text(until - length)
+    away.until.value = text(until)
+  }
+  const error = (field: string) => (problem?.field === field ? problem.detail : undefined)
+  return (
+    <Panel title="If the server is away">
+      <div class="form">
+        <Moment label="From" value={away.from} zone={zone} error={error('absent_from')} />
+        <Moment label="Until" value={away.until} zone={zone} error={error('absent_until')} />
+      </div>
+      <div class="examples" role="group" aria-label="Length of the absence until now">
+        <span class="dim">until now:</span>
+        {spans.map(([title, length]) => <button key={title} type="button" onClick={() => set(length)}>{title}</button>)}
+        {(away.from.value || away.until.value) && <button type="button" class="quiet" onClick={() => ((away.from.value = ''), (away.until.value = ''))}>Clear</button>}
+      </div>
+      {absence ? <Effect of={absence} zone={zone} /> : <p class="dim">Select a time to see which missed instants create a task when the server is back. An absence of the store counts too.</p>}
+    </Panel>
+  )
+}
+
+function text(at: number): string {
+  return new Date(at).toISOString().replace('.000Z', 'Z')
+}
+
+function Effect({ of, zone }: { of: Absence; zone: string }) {
+  const columns: Column<SkippedInstants>[] = [
+    { title: 'First', cell: (s) => <Time at={s.from} zone={zone} mode="full" /> },
+    { title: 'Last', cell: (s) => <Time at={s.until} zone={zone} mode="full" /> },
+    { title: 'Reason', cell: (s) => <span>{reasonsToSkip[s.why] ?? s.why} <code class="dim">{s.why}</code></span> },
+  ]
+  const nothing = of.fired === 0 && of.skipped.length === 0
+  return (
+    <>
+      <p role="status">{nothing
+        ? 'The rule has no instant in this time: nothing is missed.'
+        : of.fired === 0 ? 'No missed instant creates a task: all are skipped.'
+        : <><b>{plural(of.fired, 'missed instant')}</b> {of.fired === 1 ? 'creates' : 'create'} a task when the server is back{of.skipped.length ? '; others are skipped.' : ', and none is skipped.'}</>}</p>
+      {of.latest.length > 0 && <>
+        <h3>{of.latest.length < of.fired ? `The latest ${of.latest.length} that create a task` : 'These create a task'}</h3>
+        <Instants caption="Missed instants that create a task" of={of.latest} zone={zone} />
+      </>}
+      {of.skipped.length > 0 && <>
+        <h3>Skipped</h3>
+        <Table caption="Skipped instants" rows={of.skipped} columns={columns} id={(s) => s.from + s.why} keys={false} />
+      </>}
+    </>
+  )
+}

@@ -1,0 +1,162 @@
+import type { ComponentChildren } from 'preact'
+import { getSchedule, previewRule, type HTTPInput, type Instant, type Schedule, type Task } from '../../api/openapi.gen'
+import { foliot } from '../../format/command'
+import { bytes, count } from '../../format/number'
+import { plain, ruleOf, textOf, zoneOfRule } from '../../format/rule'
+import { wall } from '../../format/wall'
+import { State } from '../../parts/badge'
+import { Command } from '../../parts/copy'
+import { Masked } from '../../parts/masked'
+import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
+import { Facts, Head, Panel } from '../../parts/panel'
+import { Table, type Column } from '../../parts/table'
+import { Time } from '../../parts/time'
+import { useData } from '../../state/data'
+import { useLatest } from '../../state/latest'
+import { link } from '../../state/route'
+import { serverNow } from '../../state/session'
+import { Actions } from './actions'
+import { HardDays, Instants, reasonsToSkip } from './instants'
+import { lastRuns } from './runs'
+import { Year } from './year'
+
+// Detail shows one schedule.
+export function Detail({ name }: { name: string }) {
+  const data = useData((signal) => getSchedule({ name }, undefined, signal), [name], 5000)
+  const s = data.value
+  return (
+    <>
+      <Head title={name} about={s && <>Runs {s.words}{s.cron ? `, ${zoneOfRule(s)}` : ''}. <State of={s.problem ? 'dead' : s.state} /></>}>
+        {s && <Actions of={s} done={data.reload} />}
+      </Head>
+      <Loaded data={data}>{(s) => <Parts of={s} />}</Loaded>
+      <Command text={foliot('cron', 'get', name)} />
+    </>
+  )
+}
+
+function Parts({ of: s }: { of: Schedule }) {
+  const zone = zoneOfRule(s)
+  const rule = useLatest(async (signal) => {
+    const now = serverNow()
+    const reply = await previewRule({ limit: 8, from: new Date(now).toISOString(), days: 366 }, ruleOf(textOf(s)), signal)
+    return { ...reply, first: wall(now, zone).slice(0, 10) }
+  }, [s.id, s.version, s.next_at])
+  const { value } = rule
+  return (
+    <>
+      {s.problem && <ProblemNote problem={{ type: 'about:blank', title: 'The rule cannot be followed now.', status: 0, code: 'internal', detail: s.problem }} />}
+      {s.paused && <Note tone="warn">Paused{s.paused_at && <> since <Time at={s.paused_at} zone={zone} /></>}: its instants create no tasks.</Note>}
+      {s.state === 'ended' && <Note>Ended: no instant is left.</Note>}
+      {s.waiting_at && <Note>The instant <Time at={s.waiting_at} zone={zone} /> waits for the end of an unfinished task.</Note>}
+      <div class="grid">
+        <div class="stack">
+          <Panel title="Next instants">
+            <ProblemNote problem={rule.problem} />
+            {value && <Instants caption="Table of the next instants" of={left(s, value.instants)} zone={zone} />}
+            {s.jitter && <p class="dim">Each task is due up to {plain(s.jitter)} after its instant.</p>}
+          </Panel>
+          <Panel title="Hard days">{value && <HardDays of={value.clock_changes} interval={!s.cron} until="In the next year" />}</Panel>
+        </div>
+        <div class="stack">
+          <Panel title="Rule"><Facts of={ruleFacts(s, zone)} /></Panel>
+          <Panel title="Request of each task"><Template of={s} /></Panel>
+        </div>
+        <Panel title="Last tasks" wide aside={<a href={link('tasks', '', { schedule: s.name })}>All tasks of this schedule</a>}><Last of={s} /></Panel>
+        {value?.days && <Panel title="A year" wide><Year first={value.first} counts={value.days} changes={value.clock_changes} /></Panel>}
+      </div>
+    </>
+  )
+}
+
+// left returns the instants until the schedule has had its number of runs.
+function left(s: Schedule, instants: Instant[]): Instant[] {
+  return s.max_runs ? instants.slice(0, Math.max(0, s.max_runs - s.runs)) : instants
+}
+
+function ruleFacts(s: Schedule, zone: string): [string, ComponentChildren][] {
+  const time = (at?: string) => at && <Time at={at} zone={zone} mode="full" />
+  const facts: [string, ComponentChildren][] = s.cron
+    ? [['Expression', <code>{s.cron}</code>], ['Time zone', zone], ['Clock changes', `a skipped time: ${s.dst_gap ?? 'next'}; a repeated time: ${s.dst_overlap ?? 'first'}`]]
+    : [['Interval', <code>{plain(s.every ?? '')}</code>], ['Counts from', time(s.start ?? s.anchor)]]
+  if (s.start) facts.push(['Start', time(s.start)])
+  if (s.end) facts.push(['End', time(s.end)])
+  if (s.jitter) facts.push(['Jitter', plain(s.jitter)])
+  const limit = s.misfire === 'fire_all' ? `, at most ${count(s.catchup_limit)} tasks` : ''
+  facts.push(
+    ['Missed instants', `${s.misfire}${limit}, within ${plain(s.catchup_window)}`],
+    ['Overlap', s.overlap],
+    ['Runs', s.max_runs ? `${count(s.runs)} of at most ${count(s.max_runs)}` : count(s.runs)],
+    ['Last instant', s.last_at && <Time at={s.last_at} zone={zone} />],
+    ['Skipped last', s.last_skipped && <><Time at={s.last_skipped.from} zone={zone} mode="full" /> until <Time at={s.last_skipped.until} zone={zone} mode="full" />: {reasonsToSkip[s.last_skipped.why] ?? s.last_skipped.why}</>],
+    ['Created', <Time at={s.created_at} zone={zone} />],
+  )
+  return facts
+}
+
+const shown = 10
+
+// Last shows the last tasks. It reads them again with each reading of the schedule.
+function Last({ of: s }: { of: Schedule }) {
+  const zone = zoneOfRule(s)
+  const { value, problem } = useLatest((signal) => lastRuns(s, shown, signal), [s])
+  const columns: Column<Task>[] = [
+    { title: 'Task', cell: (t) => t.name },
+    { title: 'Instant', cell: (t) => <span>{!t.instant && 'triggered '}<Time at={t.instant ?? t.created_at} zone={zone} /></span> },
+    { title: 'State', cell: (t) => <span><State of={t.state} reason={t.held_by ?? t.reason} /></span> },
+    { title: 'Attempts', number: true, cell: (t) => t.attempts.at(-1)?.number ?? '' },
+    { title: 'Last reply', cell: (t) => reply(t) },
+    { title: 'Late', number: true, cell: (t) => (t.attempts.length ? `${count(t.attempts.at(-1)!.late_ms)} ms` : '') },
+    { title: 'Next attempt', cell: (t) => <span><Time at={t.next_at} zone={zone} /></span> },
+  ]
+  return (
+    <>
+      <ProblemNote problem={problem} />
+      {value && <Table caption="Table of the last tasks" rows={[...value].reverse()} columns={columns} id={(t) => t.id} href={(t) => link('task', t.name)} empty={<Empty title="The schedule has no tasks yet." command={foliot('cron', 'trigger', s.name)}>Wait for its next instant, or create one now. Finished tasks are kept only for the retention of the queue.</Empty>} />}
+    </>
+  )
+}
+
+function reply(t: Task): ComponentChildren {
+  const a = t.attempts.at(-1)
+  if (!a) return ''
+  return a.status ? <span class={a.status < 300 ? 'good' : 'bad'}>HTTP {a.status}</span> : <span class="bad">{a.error ?? 'no reply'}</span>
+}
+
+// Template shows the request. Headers and body may be secret, so they are hidden
+// until the visitor asks for them.
+function Template({ of: s }: { of: Schedule }) {
+  const { http, retry = {}, ...t } = s.task
+  const labels = Object.entries(t.labels ?? {})
+  const or = (text?: string) => text && plain(text)
+  return (
+    <>
+      <Facts of={[
+        ['Request', <span class="mono">{http.method ?? 'POST'} {http.url}</span>],
+        ['Queue', <a href={link('queues', t.queue ?? 'default')}>{t.queue ?? 'default'}</a>],
+        ['Priority', t.priority],
+        ['Timeout', or(t.timeout)],
+        ['Expire after', or(t.expire_after) ?? 'never'],
+        ['Retries', `${retry.max_attempts ? `at most ${count(retry.max_attempts)} attempts` : 'no limit of attempts'}, waits of ${or(retry.min_backoff) ?? '—'} to ${or(retry.max_backoff) ?? '—'}, at most ${or(retry.max_age) ?? 'any time'} in all`],
+        ['When a task dies', t.on_dead ? <span class="mono">POST {t.on_dead}</span> : 'no call'],
+        ['Labels', labels.length > 0 ? labels.map(([k, v]) => <code key={k}>{k}={v} </code>) : undefined],
+        ['Headers and body', <Payload http={http} size={s.body_size} hidden={s.hidden} />],
+      ]} />
+    </>
+  )
+}
+
+function Payload({ http, size, hidden }: { http: HTTPInput; size?: number; hidden?: boolean }) {
+  if (hidden) return <span class="dim">This namespace hides them from tokens of scope read.</span>
+  const headers = Object.entries(http.headers ?? {})
+  const body = typeof http.body === 'string' ? http.body : http.body !== undefined ? JSON.stringify(http.body, null, 2) : http.body_base64
+  if (headers.length === 0 && body === undefined) return <span class="dim">none</span>
+  return (
+    <Masked label={`${headers.length} headers and the body${size ? ` (${bytes(size)})` : ''}`}>
+      <div class="part">
+        {headers.length > 0 && <pre tabIndex={0}>{headers.map(([k, v]) => `${k}: ${v}`).join('\n')}</pre>}
+        {body !== undefined && <pre tabIndex={0}>{body}</pre>}
+      </div>
+    </Masked>
+  )
+}

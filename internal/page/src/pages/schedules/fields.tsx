@@ -1,0 +1,55 @@
+import { signal, type Signal } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
+import type { Problem } from '../../api/openapi.gen'
+import { ruleKeys, zoneOfRule, type RuleKey, type RuleText } from '../../format/rule'
+import { Field } from '../../parts/field'
+import { Moment } from '../../parts/moment'
+
+// The fields of a rule in a form.
+
+export type RuleSignals = Record<RuleKey, Signal<string>>
+
+export function useRule(initial: RuleText): RuleSignals {
+  return useMemo(() => Object.fromEntries(ruleKeys.map((key) => [key, signal(initial[key] ?? '')])) as RuleSignals, [])
+}
+
+export function textIn(rule: RuleSignals): RuleText {
+  return Object.fromEntries(ruleKeys.map((key) => [key, rule[key].value]))
+}
+
+const zones: string[] = typeof Intl.supportedValuesOf === 'function' ? ['UTC', ...Intl.supportedValuesOf('timeZone')] : ['UTC']
+
+// RuleFields has the fields of a rule. Those that few rules need are folded away
+// until one of them has a value.
+export function RuleFields({ rule, problem }: { rule: RuleSignals; problem: Problem | null }) {
+  const error = (key: RuleKey) => (problem?.field === key ? problem.detail + (problem.suggestion && !problem.detail.includes(problem.suggestion) ? ` Did you mean ${problem.suggestion}?` : '') : undefined)
+  const interval = rule.every.value !== '' && rule.cron.value === ''
+  const more = useMemo(() => (['start', 'end', 'jitter', 'max_runs', 'misfire', 'catchup_window', 'catchup_limit', 'overlap', 'dst_gap', 'dst_overlap'] as const).some((key) => rule[key].peek()), [])
+  return (
+    <>
+      <div class="form">
+        <Field label="Expression (cron)" value={rule.cron} error={error('cron')} placeholder="0 9 * * MON-FRI" search hint="minute, hour, day of month, month, day of week; six fields begin with the second" />
+        <Field label="or interval (every)" value={rule.every} error={error('every')} placeholder="90m" hint="a duration of 1s or more, such as 90s or 1h30m" />
+        <Field label="Time zone" value={rule.timezone} error={error('timezone')} placeholder="UTC" list="zones" hint={interval ? 'An interval counts elapsed time: it needs no zone.' : 'of the expression; default: UTC'} />
+      </div>
+      <datalist id="zones">{zones.map((z) => <option key={z} value={z} />)}</datalist>
+      <details open={more}>
+        <summary>Start and end, missed instants, clock changes, overlap</summary>
+        <div class="form">
+          <Moment label="Start" value={rule.start} zone={zoneOfRule(textIn(rule))} error={error('start')} hint="No instant is earlier. An interval counts from here." />
+          <Moment label="End" value={rule.end} zone={zoneOfRule(textIn(rule))} error={error('end')} hint="No instant is later." />
+          <Field label="Largest number of runs" value={rule.max_runs} error={error('max_runs')} placeholder="no limit" />
+          <Field label="Jitter" value={rule.jitter} error={error('jitter')} placeholder="none" hint="Each task is due up to this much after its instant." />
+          <Field label="Missed instants (misfire)" value={rule.misfire} error={error('misfire')} options={[['', 'fire_once: only the latest'], ['skip', 'skip: none'], ['fire_all', 'fire_all: each, up to a limit']]} />
+          <Field label="Catch-up window" value={rule.catchup_window} error={error('catchup_window')} placeholder="24h" hint="Instants that were missed longer ago create no task." />
+          <Field label="Catch-up limit" value={rule.catchup_limit} error={error('catchup_limit')} placeholder="100" hint="for fire_all: at most this many tasks" />
+          <Field label="While a task is unfinished (overlap)" value={rule.overlap} error={error('overlap')} options={[['', 'allow: create another'], ['skip', 'skip: create none'], ['buffer_one', 'buffer_one: create one at its end']]} />
+          {!interval && <>
+            <Field label="Time that a day does not have" value={rule.dst_gap} error={error('dst_gap')} options={[['', 'next: fires when the gap ends'], ['skip', 'skip: does not fire']]} />
+            <Field label="Time that a day has twice" value={rule.dst_overlap} error={error('dst_overlap')} options={[['', 'first: fires the first time'], ['both', 'both: fires both times']]} />
+          </>}
+        </div>
+      </details>
+    </>
+  )
+}

@@ -1,0 +1,137 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { previewRule, putSchedule, type RulePreview } from '../../api/openapi.gen'
+import { foliot, quote } from '../../format/command'
+import { fromQuery, ruleFlags, ruleKeys, ruleOf, used, zoneOfRule, type RuleText } from '../../format/rule'
+import { wall } from '../../format/wall'
+import { Command } from '../../parts/copy'
+import { Gate } from '../../parts/gate'
+import { ProblemNote } from '../../parts/notice'
+import { Head, Panel } from '../../parts/panel'
+import { AbsencePanel } from './absence'
+import { RuleFields, textIn, useRule, type RuleSignals } from './fields'
+import { HardDays, Instants } from './instants'
+import { Year } from './year'
+import { go, link, route, setQuery } from '../../state/route'
+import { useLatest, useSettled } from '../../state/latest'
+import { serverNow } from '../../state/session'
+
+const days = 366
+const initial: RuleText = { cron: '0 9 * * MON-FRI', timezone: Intl.DateTimeFormat().resolvedOptions().timeZone }
+
+const examples: [string, RuleText][] = [
+  ['Every weekday at 09:00', { cron: '0 9 * * MON-FRI', timezone: 'Europe/Berlin' }],
+  ['Every night at 02:30', { cron: '30 2 * * *', timezone: 'Europe/Berlin' }],
+  ['Last day of the month', { cron: '0 18 L * *', timezone: 'America/New_York' }],
+  ['Last Friday of the month', { cron: '0 16 * * FRIL', timezone: 'Europe/London' }],
+  ['Second Monday of the month', { cron: '0 9 * * MON#2', timezone: 'Asia/Tokyo' }],
+  ['Every quarter of an hour', { cron: '*/15 * * * *' }],
+  ['Every 90 minutes', { every: '90m' }],
+  ['Every 5 seconds', { every: '5s', overlap: 'skip' }],
+  ['First day of each quarter', { cron: '0 6 1 JAN,APR,JUL,OCT *' }],
+  ['Midnight where clocks skip it', { cron: '30 0 * * *', timezone: 'Africa/Cairo', dst_overlap: 'both' }],
+]
+
+interface Reply extends RulePreview {
+  first: string // the first day
+  zone: string
+  interval: boolean
+}
+
+// Simulator shows what a rule does before it is a schedule. The rule is in the
+// address of the page.
+export function Simulator(_: { name: string }) {
+  const rule = useRule(start())
+  const away = { from: useSignal(route.value.query.get('absent_from') ?? ''), until: useSignal(route.value.query.get('absent_until') ?? '') }
+  const query = useAddress(rule, away)
+  const sent = JSON.parse(query) as RuleText & { absent_from?: string; absent_until?: string }
+  const empty = used(sent).length === 0
+  const { value, problem } = useLatest(empty ? null : (signal) => load(sent, signal), [query])
+  const text = textIn(rule)
+  const stale = problem || empty
+  const atField = problem?.field && [...ruleKeys, 'absent_from', 'absent_until'].includes(problem.field as never)
+  return (
+    <>
+      <Head title="Simulator" about="Try a rule before it is a schedule. Nothing is stored. The address of this page contains the rule, so you can share it.">
+        <SaveButton text={text} off={stale ? 'Correct the rule first.' : ''} />
+      </Head>
+      <div class="examples" role="group" aria-label="Examples">
+        {examples.map(([title, e]) => <a key={title} class="button" href={link('simulator', '', e as Record<string, string>)}>{title}</a>)}
+      </div>
+      <Panel title="Rule">
+        <RuleFields rule={rule} problem={problem} />
+        {problem && !atField && <ProblemNote problem={problem} />}
+        {empty && <p class="dim">Enter an expression or an interval, or select an example.</p>}
+        {value && <p class={'sentence' + (stale ? ' stale' : '')} aria-live="polite">{sentence(value)}</p>}
+        {stale && value && <p class="dim">Below is the last rule without an error.</p>}
+        {!empty && <Command text={command(text)} />}
+        {!empty && text.every && !text.cron && <p class="dim">foliot cron preview accepts expressions and names of schedules, so this command calls the API.</p>}
+      </Panel>
+      {value && (
+        <div class={'grid' + (stale ? ' stale' : '')}>
+          <Panel title="A year" wide><Year first={value.first} counts={value.days ?? []} changes={value.clock_changes} /></Panel>
+          <Panel title="Next instants">
+            <Instants caption="Table of the next instants" of={value.instants} zone={value.zone} />
+            {text.jitter && <p class="dim">Each task is due up to {text.jitter} after its instant.</p>}
+          </Panel>
+          <div class="stack">
+            <Panel title="Hard days"><HardDays of={value.clock_changes} interval={value.interval} until="In the next year" /></Panel>
+            <AbsencePanel away={away} zone={value.zone} absence={value.absence} problem={problem} />
+          </div>
+        </div>
+      )}
+    </>
+  )
+}
+
+function start(): RuleText {
+  const q = route.value.query
+  return q.has('cron') || q.has('every') ? fromQuery(q) : initial
+}
+
+// useAddress keeps the address of the page and the fields equal, and returns the
+// rule that has not changed for a moment. An example or a link changes the address;
+// typing changes the fields.
+function useAddress(rule: RuleSignals, away: { from: { value: string }; until: { value: string } }): string {
+  const all = { ...textIn(rule), absent_from: away.from.value, absent_until: away.until.value }
+  const settled = useSettled(JSON.stringify(all))
+  useEffect(() => {
+    const wanted = JSON.parse(settled) as Record<string, string>
+    const { query } = route.peek()
+    if (Object.entries(wanted).some(([key, value]) => (query.get(key) ?? '') !== value)) setQuery(wanted)
+  }, [settled])
+  useEffect(() => {
+    const changed = () => {
+      const q = route.peek().query
+      if (route.peek().page !== 'simulator') return
+      for (const key of ruleKeys) rule[key].value = q.get(key) ?? ''
+      away.from.value = q.get('absent_from') ?? ''
+      away.until.value = q.get('absent_until') ?? ''
+    }
+    addEventListener('hashchange', changed)
+    return () => removeEventListener('hashchange', changed)
+  }, [])
+  return settled
+}
+
+async function load(text: RuleText & { absent_from?: string; absent_until?: string }, signal: AbortSignal): Promise<Reply> {
+  const zone = zoneOfRule(text)
+  const now = serverNow()
+  const absence = text.absent_from && text.absent_until ? { absent_from: text.absent_from, absent_until: text.absent_until } : {}
+  const reply = await previewRule({ limit: 12, from: new Date(now).toISOString(), days, ...absence }, ruleOf(text), signal)
+  return { ...reply, first: wall(now, zone).slice(0, 10), zone, interval: !text.cron?.trim() }
+}
+
+function sentence(value: Reply): string {
+  return `Runs ${value.words}${value.interval ? '' : ', ' + value.zone}.`
+}
+
+// command returns the command for a rule. foliot has none for an interval.
+function command(text: RuleText): string {
+  if (text.cron) return foliot('cron', 'preview', text.cron, ...ruleFlags(text).filter((f) => /^--(timezone|dst)/.test(f)))
+  return `curl --json ${quote(JSON.stringify(ruleOf(text)))} ${quote(new URL('../v1/schedules/preview', document.baseURI).href)}`
+}
+
+function SaveButton({ text, off }: { text: RuleText; off: string }) {
+  return <Gate label="Save as schedule" call={putSchedule} off={off} look="primary" open={() => go('schedules', '', { new: '1', ...Object.fromEntries(used(text)) })} />
+}

@@ -1,0 +1,54 @@
+import { listAudit } from '../../api/openapi.gen'
+import { foliot } from '../../format/command'
+import { Command } from '../../parts/copy'
+import { Empty, Loaded } from '../../parts/notice'
+import { Panel } from '../../parts/panel'
+import { Table } from '../../parts/table'
+import { Time } from '../../parts/time'
+import { useData } from '../../state/data'
+import { link, route, setQuery } from '../../state/route'
+import { forbidden } from '../../state/session'
+
+const fields = [['action', 'Action', 'task.cancel'], ['target', 'Target', 'name or id'], ['by', 'By', 'token:<id>']] as const
+
+// Audit shows the log of changes, the newest first.
+export function Audit() {
+  const reason = forbidden(listAudit)
+  const at = route.value.query
+  const [action, target, by, cursor] = ['action', 'target', 'by', 'cursor'].map((k) => at.get(k) ?? undefined)
+  const data = useData(async (signal) => (reason ? null : await listAudit({ action: action as never, target, by, cursor, limit: 50 }, undefined, signal)), [reason, action, target, by, cursor], cursor ? 0 : 10000)
+  if (reason) return <Panel title="Audit log"><p class="dim">{reason}</p></Panel>
+  const query = { tab: 'audit', action, target, by }
+  return (
+    <Panel title="Audit log">
+      <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
+        {fields.map(([key, label, hint]) => (
+          <label key={key} class="field"><span>{label}</span>
+            <input type="search" data-search={key === 'target' ? '' : undefined} placeholder={hint} spellcheck={false} autocomplete="off" value={at.get(key) ?? ''} onChange={(e) => setQuery({ cursor: undefined, [key]: e.currentTarget.value.trim() })} />
+          </label>
+        ))}
+      </form>
+      <Loaded data={data}>{(list) => list && (
+        <>
+          <Table
+            caption="Entries of the audit log" rows={list.entries} id={(e) => [e.at, e.action, e.target, e.id, e.version].join()}
+            columns={[
+              { title: 'When', cell: (e) => <Time at={e.at} /> },
+              { title: 'Action', cell: (e) => e.action },
+              { title: 'Target', cell: (e) => (e.target && e.action.startsWith('task.') ? <a href={link('task', e.target)}>{e.target}</a> : e.target ?? '') },
+              { title: 'By', cell: (e) => <span>{e.by} <small class="dim">{e.addr}</small></span> },
+              { title: 'Namespace', cell: (e) => e.namespace ?? '' },
+              { title: 'Detail', cell: (e) => e.detail ?? '' },
+            ]}
+            empty={<Empty title={action || target || by ? 'No entry matches this filter.' : 'The log is empty.'}>Entries are removed when their retention ends (--audit-keep).</Empty>}
+          />
+          <div class="actions">
+            {cursor && <button type="button" onClick={() => history.back()}>Previous page</button>}
+            {list.next_cursor && <a class="button" href={link('server', '', { ...query, cursor: list.next_cursor })}>Next page</a>}
+          </div>
+        </>
+      )}</Loaded>
+      <Command text={foliot('audit', ...(action ? ['--action', action] : []), ...(target ? ['--target', target] : []), ...(by ? ['--by', by] : []))} />
+    </Panel>
+  )
+}

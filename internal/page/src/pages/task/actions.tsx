@@ -1,0 +1,112 @@
+import { useSignal } from '@preact/signals'
+import { cancelTask, patchTask, retryTask, runTask, touchTask, type Queue, type Task } from '../../api/openapi.gen'
+import { foliot } from '../../format/command'
+import { full, millis, span, zoneName } from '../../format/time'
+import { Action } from '../../parts/action'
+import { Field } from '../../parts/field'
+import { serverNow } from '../../state/session'
+import { zone } from '../../state/settings'
+import { finished, waiting } from './read'
+
+interface Props {
+  task: Task
+  queue: Queue | null
+  done: () => void
+}
+
+export const etag = (t: Task): string => `"${t.id}.${t.version}"`
+
+// notWaiting returns why an action needs a task that waits, or ''.
+function notWaiting(t: Task): string {
+  if (waiting(t)) return ''
+  if (t.state === 'running') return 'An attempt is under way.'
+  if (t.state === 'dead') return 'The task is dead: use Retry.'
+  return `The task is ${t.state}: it will not be sent.`
+}
+
+export function Actions({ task: t, queue, done }: Props) {
+  return (
+    <>
+      <Action label="Run now" call={runTask} off={notWaiting(t)} command={foliot('run', t.name)} done={done}
+        run={async () => (await runTask({ name: t.name }), 'The task is due now.')}>
+        <p>The next attempt starts at once, within the limits of its queue. It starts even if the queue is paused.</p>
+      </Action>
+      <Retry task={t} queue={queue} done={done} />
+      <Move task={t} done={done} />
+      <Action label="Touch" call={touchTask} off={notWaiting(t) || (t.delay ? '' : 'The task has a due time and no delay. Use Move.')} command={foliot('touch', t.name)} done={done}
+        run={async () => `Due ${full((await touchTask({ name: t.name })).due_at)}.`}>
+        <p>Its delay of {span(millis(t.delay ?? '0s'))} starts again, and it gets all its attempts back. A task that is touched more often than its delay is never sent: so it works as a watchdog.</p>
+      </Action>
+      <Cancel task={t} done={done} />
+    </>
+  )
+}
+
+function Retry({ task: t, queue, done }: Props) {
+  const off = t.state === 'dead' ? ''
+    : !finished(t) ? `The task has not ended: it is ${t.state}. Use Run now to send it at once.`
+      : queue && !queue.keep_bodies ? `The task is ${t.state}, and its queue ${t.queue} keeps no bodies (keep_bodies). Create it again with Copy as.` : ''
+  return (
+    <Action label="Retry" call={retryTask} off={off} command={foliot('retry', t.name)} done={done}
+      run={async () => (await retryTask({ name: t.name }), 'The task is due now, with all its attempts.')}>
+      <p>The task is due now, and gets all its attempts back. Its id stays the same, so a receiver that stores the <code>webhook-id</code> recognises it.</p>
+      {finished(t) && <p>The task was {t.state} before. It works only if its queue kept the body.</p>}
+    </Action>
+  )
+}
+
+function Cancel({ task: t, done }: Pick<Props, 'task' | 'done'>) {
+  const off = finished(t) ? (t.state === 'cancelled' ? 'The task is cancelled already.' : `The task is ${t.state} already.`) : t.cancel_requested ? 'The task is cancelled already. One attempt is still under way.' : ''
+  const run = async () => {
+    const reply = await cancelTask({ name: t.name })
+    return reply.under_way ? 'Accepted (202): one attempt is under way. It is the last one.' : 'Cancelled (200): no attempt starts any more.'
+  }
+  return (
+    <Action label="Cancel" danger call={cancelTask} off={off} command={foliot('cancel', t.name)} run={run} done={done} title="Cancel the task">
+      {t.state === 'running'
+        ? <p>An attempt is under way. The server replies 202: this attempt is the last one, and no retry follows. The task ends delivered or cancelled.</p>
+        : <p>The server replies 200 if no attempt is under way: then none starts any more. It replies 202 if one has begun in the meantime: that attempt is the last one. The page says which it was.</p>}
+      {t.state === 'dead' && <p>The body is deleted at once, so the task cannot be retried.</p>}
+      {t.schedule && <p>Its schedule continues with the next instant.</p>}
+    </Action>
+  )
+}
+
+const ways = [['by', 'By a time'], ['delay', 'From now'], ['at', 'At a time']] as const
+
+function Move({ task: t, done }: Pick<Props, 'task' | 'done'>) {
+  const way = useSignal<string>('by')
+  const by = useSignal('1h')
+  const delay = useSignal('30m')
+  const at = useSignal('')
+  const off = waiting(t) || t.state === 'dead' ? '' : notWaiting(t)
+  const target = way.value === 'delay' ? undefined : way.value === 'by' ? shifted(t, by.value) : entered(at.value)
+  const run = async () => {
+    if (way.value !== 'delay' && !target) throw new Error(way.value === 'by' ? 'Write a duration, such as 1h30m or -10m.' : 'Select a time.')
+    const reply = await patchTask({ name: t.name, ifMatch: etag(t) }, way.value === 'delay' ? { delay: delay.value } : { at: target })
+    return `Due ${full(reply.due_at)}.${t.state === 'dead' ? ' It stays dead until it is retried.' : ''}`
+  }
+  return (
+    <Action label="Move" call={patchTask} off={off} command={foliot('move', t.name, ...(way.value === 'delay' ? ['--in', delay.value] : ['--at', target ?? '…']))} run={run} done={done} title="Move the due time">
+      <fieldset class="choice"><legend>How</legend>
+        {ways.map(([key, text]) => <label key={key}><input type="radio" name="way" checked={way.value === key} onChange={() => (way.value = key)} /> {text}</label>)}
+      </fieldset>
+      {way.value === 'by' && <Field label="Later by" value={by} hint="1h is one hour later than now planned, -10m ten minutes earlier." required />}
+      {way.value === 'delay' && <Field label="Due after" value={delay} hint="Counted from now, such as 30m. A touch starts this delay again." required />}
+      {way.value === 'at' && <Field label={`Due at, in ${zoneName()}`} value={at} type="datetime-local" required />}
+      <p>{target ? <>Due at <b>{full(target)}</b> instead of {full(t.due_at)}.</> : <>It is due at {full(t.due_at)}.</>} {way.value !== 'delay' && t.delay && 'The task loses its delay, so it cannot be touched any more.'}</p>
+      {target && Date.parse(target) <= serverNow() && <p class="dim">This time has passed, so the task is due at once.</p>}
+    </Action>
+  )
+}
+
+function shifted(t: Task, by: string): string | undefined {
+  if (!/^-?(\d+(\.\d+)?(ms|us|µs|ns|h|m|s))+$/.test(by)) return undefined
+  return new Date(Date.parse(t.due_at) + millis(by)).toISOString()
+}
+
+// entered returns the time of a field, which has no zone: it is in that of the page.
+function entered(text: string): string | undefined {
+  const when = new Date(zone.value === 'utc' ? text + 'Z' : text)
+  return text && !Number.isNaN(when.getTime()) ? when.toISOString() : undefined
+}

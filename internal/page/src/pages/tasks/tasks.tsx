@@ -1,0 +1,103 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { cancelTask, listTasks, runTask, type Task, type TaskList } from '../../api/openapi.gen'
+import { foliot } from '../../format/command'
+import { plural } from '../../format/number'
+import { Action } from '../../parts/action'
+import { State } from '../../parts/badge'
+import { Bulk } from '../../parts/bulk'
+import { Command } from '../../parts/copy'
+import { Filters } from '../../parts/filters'
+import { Empty, Loaded } from '../../parts/notice'
+import { Head, Panel } from '../../parts/panel'
+import { Table, type Column } from '../../parts/table'
+import { Time } from '../../parts/time'
+import { useData } from '../../state/data'
+import { filterOf, flags, query, selects, type Filter } from '../../state/filter'
+import { link, route } from '../../state/route'
+
+const columns: Column<Task>[] = [
+  { title: 'Name', cell: (t) => t.name },
+  { title: 'State', cell: (t) => <State of={t.state} reason={t.held_by ?? t.reason} /> },
+  { title: 'Queue', cell: (t) => t.queue },
+  { title: 'Due', cell: (t) => <Time at={t.next_at ?? t.due_at} /> },
+  { title: 'Attempts', number: true, cell: (t) => t.attempts.length || '' },
+  { title: 'Destination', cell: (t) => <span class="mono">{t.http.url}</span> },
+]
+
+const pageSize = 50
+
+// Tasks lists the tasks that match a filter.
+export function Tasks(_: { name: string }) {
+  const filter = filterOf()
+  const cursor = route.value.query.get('cursor') ?? undefined
+  const picked = useSignal(new Set<string>())
+  const key = JSON.stringify(filter)
+  const data = useData((signal) => page(filter, cursor, signal), [key, cursor], cursor ? 0 : 10000)
+  useEffect(() => void (picked.value = new Set()), [key, cursor])
+  const each = async (act: (name: string) => Promise<unknown>) => {
+    for (const name of picked.value) await act(name)
+    const n = picked.value.size
+    picked.value = new Set()
+    return plural(n, 'task') + ' changed'
+  }
+  const names = [...picked.value]
+  return (
+    <>
+      <Head title="Tasks">
+        <Bulk key={'retry' + key} verb="retry" filter={filter} done={data.reload} />
+        <Bulk key={'move' + key} verb="move" filter={filter} done={data.reload} />
+        <Bulk key={'cancel' + key} verb="cancel" filter={filter} done={data.reload} />
+      </Head>
+      <Filters of={filter} />
+      <Panel
+        title={selects(filter) ? 'Tasks that match' : 'All tasks'}
+        aside={names.length > 0 && <>
+          {plural(names.length, 'task')} selected
+          <Action label="Run now" call={runTask} command={foliot('run', ...names)} run={() => each((name) => runTask({ name }))} done={data.reload} />
+          <Action label="Cancel" danger call={cancelTask} command={foliot('cancel', ...names)} run={() => each((name) => cancelTask({ name }))} done={data.reload}>
+            <p>No attempt of a cancelled task starts. An attempt that is under way is the last one.</p>
+          </Action>
+        </>}
+      >
+        <Loaded data={data}>{(list) => (
+          <>
+            <Table
+              caption="Tasks" rows={list.tasks} columns={columns} id={(t) => t.name} href={(t) => link('task', t.name)}
+              selected={picked.value} onSelect={(s) => (picked.value = s)}
+              empty={list.next_cursor ? <Empty title="No task found yet.">The next page continues the search.</Empty> : selects(filter)
+                ? <Empty title="No task matches this filter.">Remove a part of the filter to see more.</Empty>
+                : <Empty title="There are no tasks." command={foliot('add', 'http://127.0.0.1:9000/hello', '--in', '5s')}>Create one with a command or a request.</Empty>}
+            />
+            <div class="actions">
+              {cursor && <button type="button" onClick={() => history.back()}>Previous page</button>}
+              {list.next_cursor && <a class="button" href={next(list.next_cursor)}>Next page</a>}
+            </div>
+          </>
+        )}</Loaded>
+        <Command text={foliot('ls', ...flags(filter).filter((f) => f !== '--all'))} />
+      </Panel>
+    </>
+  )
+}
+
+// page returns a page of tasks. One request examines at most 10,000 records, so a
+// filter that matches few tasks needs several. After two seconds the visitor decides
+// whether to continue.
+async function page(filter: Filter, cursor: string | undefined, signal: AbortSignal): Promise<TaskList> {
+  const end = performance.now() + 2000
+  const tasks: Task[] = []
+  for (;;) {
+    const list = await listTasks({ ...query(filter), limit: pageSize - tasks.length, cursor }, undefined, signal)
+    tasks.push(...list.tasks)
+    cursor = list.next_cursor
+    if (!cursor || tasks.length >= pageSize || performance.now() > end) return { tasks, next_cursor: cursor }
+  }
+}
+
+function next(cursor: string): string {
+  const { page, name, query } = route.value
+  const all: Record<string, string[]> = {}
+  for (const key of query.keys()) all[key] = query.getAll(key)
+  return link(page, name, { ...all, cursor: [cursor] })
+}

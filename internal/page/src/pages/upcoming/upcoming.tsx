@@ -1,0 +1,147 @@
+import { useSignal } from '@preact/signals'
+import { cancelTask, countDue, listUpcoming, runTask, type Due, type UpcomingItem } from '../../api/openapi.gen'
+import { foliot } from '../../format/command'
+import { count, plural } from '../../format/number'
+import { full, millis, parts, span } from '../../format/time'
+import { Action } from '../../parts/action'
+import { Badge } from '../../parts/badge'
+import { Bulk } from '../../parts/bulk'
+import { Command } from '../../parts/copy'
+import { Empty, Loaded, Note } from '../../parts/notice'
+import { Head, Panel } from '../../parts/panel'
+import { Table, type Column } from '../../parts/table'
+import { Time } from '../../parts/time'
+import { useData } from '../../state/data'
+import { link, route, setQuery } from '../../state/route'
+
+// The spans of the timeline, each with the length of its bars.
+const spans: Record<string, [title: string, until: string, step: string]> = {
+  hour: ['The next hour', '1h', '1m'],
+  day: ['The next day', '24h', '30m'],
+  week: ['The next week', '168h', '3h'],
+}
+
+// Upcoming shows the tasks and the instants of schedules that come next.
+export function Upcoming(_: { name: string }) {
+  const query = route.value.query
+  const queue = query.get('queue') ?? ''
+  const chosen = query.get('span') ?? 'hour'
+  const [title, until, step] = spans[chosen] ?? spans.hour!
+  const counts = useData((signal) => countDue({ until, step, queue, by: 'queue' }, undefined, signal), [until, queue], 10000)
+  return (
+    <>
+      <Head title="Upcoming" about="Tasks and the instants of schedules, in the order in which they are due.">
+        {Object.entries(spans).map(([key, [name]]) => <button key={key} type="button" aria-pressed={key === chosen} onClick={() => setQuery({ span: key, from: undefined, to: undefined })}>{name}</button>)}
+      </Head>
+      <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
+        <label class="field"><span>Queue</span><input data-search type="search" placeholder="any" value={queue} spellcheck={false} autocomplete="off" onChange={(e) => setQuery({ queue: e.currentTarget.value.trim() })} /></label>
+      </form>
+      <Panel title={title}>
+        <Loaded data={counts}>{(due) => <Timeline due={due} from={query.get('from')} to={query.get('to')} />}</Loaded>
+        <Command text={foliot('due', '--until', until, '--step', step, queue && '--queue=' + queue)} />
+      </Panel>
+      <Items queue={queue} until={until} from={query.get('from')} to={query.get('to')} />
+    </>
+  )
+}
+
+const bar = 10
+const height = 90
+const tones = ['--accent', '--good', '--wait', '--warn', '--info', '--bad']
+
+// Timeline draws a bar for each step, divided by queue. The visitor drags over it to
+// select a time.
+function Timeline({ due, from, to }: { due: Due; from: string | null; to: string | null }) {
+  const ring = due.rings[0]!
+  const start = Date.parse(ring.from)
+  const step = millis(ring.slot)
+  const most = Math.max(1, ...ring.counts)
+  const queues = ring.queues ?? []
+  const drag = useSignal<[number, number] | null>(null)
+  const at = (e: PointerEvent) => {
+    const box = (e.currentTarget as Element).getBoundingClientRect()
+    return Math.max(0, Math.min(ring.counts.length - 1, Math.floor(((e.clientX - box.left) / box.width) * ring.counts.length)))
+  }
+  const range: [number, number] | null = drag.value ?? (from && to ? [Math.round((Date.parse(from) - start) / step), Math.round((Date.parse(to) - start) / step) - 1] : null)
+  const select = () => {
+    if (!drag.value) return
+    const [a, b] = drag.value[0] < drag.value[1] ? drag.value : [drag.value[1], drag.value[0]]
+    drag.value = null
+    setQuery({ from: new Date(start + a * step).toISOString(), to: new Date(start + (b + 1) * step).toISOString() })
+  }
+  const label = (t: number) => (step * ring.counts.length > 864e5 ? parts(t).date.slice(5) + ' ' : '') + parts(t).clock.slice(0, 5)
+  const width = ring.counts.length * bar
+  return (
+    <div class="timeline">
+      {due.overdue > 0 && <Note tone="warn">{plural(due.overdue, 'task')} {due.overdue === 1 ? 'is' : 'are'} overdue: see <a href="#/now">Now</a>.</Note>}
+      <svg
+        viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`${plural(ring.counts.reduce((a, n) => a + n, 0), 'task')} in ${span(step * ring.counts.length)}. The table below has the counts.`}
+        onPointerDown={(e) => { (e.currentTarget as Element).setPointerCapture(e.pointerId); drag.value = [at(e), at(e)] }}
+        onPointerMove={(e) => { if (drag.value) drag.value = [drag.value[0], at(e)] }} onPointerUp={select} onPointerCancel={() => (drag.value = null)}
+      >
+        {range && <rect class="selection" x={Math.min(...range) * bar} width={(Math.abs(range[1] - range[0]) + 1) * bar} y="0" height={height} />}
+        {ring.counts.map((n, i) => {
+          let y = height
+          const named = queues.map((q) => q.counts[i] ?? 0)
+          const rest = n - named.reduce((a, v) => a + v, 0)
+          return [...named, rest].map((v, q) => {
+            if (v <= 0) return null
+            const h = Math.max(1.5, (v / most) * (height - 6))
+            y -= h
+            return <rect key={`${i} ${q}`} x={i * bar + 1} width={bar - 2} y={y} height={h} style={{ fill: `var(${tones[q % tones.length]})` }}><title>{`${label(start + i * step)}: ${count(v)} in ${queues[q]?.queue ?? 'other queues'}`}</title></rect>
+          })
+        })}
+      </svg>
+      <div class="times dim">{[0, 0.25, 0.5, 0.75, 1].map((share) => <span key={share}>{label(start + share * step * ring.counts.length)}</span>)}</div>
+      <p class="legend">{queues.map((q, i) => <a key={q.namespace + q.queue} href={link('upcoming', '', { queue: q.queue, span: route.value.query.get('span') ?? undefined })}><svg viewBox="0 0 14 14" aria-hidden="true"><rect x="1" y="1" width="12" height="12" rx="2" style={{ fill: `var(${tones[i % tones.length]})` }} /></svg>{q.queue} {count(q.counts.reduce((a, n) => a + n, 0))}</a>)}{due.exact_until && <span>The counts are exact until {full(due.exact_until)}.</span>}</p>
+      <details>
+        <summary>The counts as a table</summary>
+        <table>
+          <caption class="sr">Tasks by time</caption>
+          <thead><tr><th scope="col">From</th><th scope="col" class="number">Tasks</th><th scope="col" class="number">Held</th></tr></thead>
+          <tbody>{ring.counts.map((n, i) => n > 0 && <tr key={i}><td>{full(start + i * step)}</td><td class="number">{count(n)}</td><td class="number">{ring.held?.[i] || ''}</td></tr>)}</tbody>
+        </table>
+      </details>
+    </div>
+  )
+}
+
+const columns: Column<UpcomingItem>[] = [
+  { title: 'Due', cell: (u) => <Time at={u.due} /> },
+  { title: 'Name', cell: (u) => u.instant ? <><a href={link('schedules', u.schedule)}>{u.schedule}</a> <Badge tone="info">schedule</Badge></> : <a href={link('task', u.name)}>{u.name}</a> },
+  { title: 'Queue', cell: (u) => <a href={link('queues', u.queue)}>{u.queue}</a> },
+  { title: 'Destination', cell: (u) => <span class="mono">{u.url}</span> },
+  { title: 'Notes', cell: (u) => <>{u.held && <Badge tone="warn">{u.held}</Badge>} {u.attempt && `attempt ${u.attempt}`} {u.schedule && !u.instant && <>of <a href={link('schedules', u.schedule)}>{u.schedule}</a></>}</> },
+  { title: 'Actions', cell: (u) => !u.instant && <ItemActions of={u} /> },
+]
+
+function ItemActions({ of: u }: { of: UpcomingItem }) {
+  return (
+    <div class="actions">
+      <Action quiet label="Run now" call={runTask} command={foliot('run', u.name)} run={async () => (await runTask({ name: u.name }), `${u.name} is due now`)}><p>Task <b>{u.name}</b> is due now. It ignores a pause, the rate, the breaker and Retry-After, but not the concurrency limit.</p></Action>
+      <Action quiet danger label="Cancel" call={cancelTask} command={foliot('cancel', u.name)} run={async () => (await cancelTask({ name: u.name }), `${u.name} is cancelled`)}><p>No attempt of task <b>{u.name}</b> starts.</p></Action>
+    </div>
+  )
+}
+
+// Items lists the next tasks and instants, or those of the selected time.
+function Items({ queue, until, from, to }: { queue: string; until: string; from: string | null; to: string | null }) {
+  const data = useData((signal) => listUpcoming({ until, queue, limit: 100 }, undefined, signal), [until, queue], 5000)
+  const filter = from && to ? { state: ['scheduled'], due_after: new Date(Date.parse(from) - 1).toISOString(), due_before: to, queue: queue || undefined } : null
+  return (
+    <Panel title={filter ? 'The selected time' : 'Next'} aside={filter && <button type="button" onClick={() => setQuery({ from: undefined, to: undefined })}>Show all</button>}>
+      {filter && <p>{full(from!)} until {full(to!)}: <a href={link('tasks', '', filter)}>list its tasks</a></p>}
+      {filter && <div class="actions"><Bulk verb="move" filter={filter} label="Move these tasks" done={data.reload} /><Bulk verb="cancel" filter={filter} label="Cancel these tasks" done={data.reload} /></div>}
+      <Loaded data={data}>{(list) => {
+        const rows = filter ? list.items.filter((u) => u.due >= from! && u.due < to!) : list.items
+        return (
+          <>
+            <Table caption="Upcoming" rows={rows} columns={columns} id={(u) => u.namespace + u.name + u.due} empty={<Empty title="Nothing is due in this time." command={foliot('add', 'http://127.0.0.1:9000/hello', '--in', '5m')} />} />
+            {list.more && <p class="dim">The list is complete until {full(list.until)}.</p>}
+          </>
+        )
+      }}</Loaded>
+      <Command text={foliot('upcoming', '--until', until, queue && '--queue=' + queue)} />
+    </Panel>
+  )
+}

@@ -1,0 +1,131 @@
+import { listAttempts, type EndedAttempt, type Problem } from '../api/openapi.gen'
+import { grouped } from '../format/group'
+import { count, plural } from '../format/number'
+import { span } from '../format/time'
+import { useData } from '../state/data'
+import { here, ofHere, shared } from '../state/here'
+import { link } from '../state/route'
+import { serverNow } from '../state/session'
+import { State } from './badge'
+import { Why } from './reply'
+import { Empty, ProblemNote } from './notice'
+import { Panel } from './panel'
+import { Table, type Column } from './table'
+import { Time } from './time'
+
+export interface Recent {
+  list: EndedAttempt[]
+  now: number // the server's time of the list
+  problem: Problem | null
+  loaded: boolean
+}
+
+// useAttempts returns the attempts of a queue that the server still knows, the latest
+// first.
+export function useAttempts(queue: string): Recent {
+  const data = useData(async (signal) => {
+    const reply = await listAttempts({ queue, limit: 1000 }, undefined, signal)
+    return { list: ofHere(reply.attempts), now: serverNow() }
+  }, [queue, here()], 3000)
+  return { list: data.value?.list ?? [], now: data.value?.now ?? 0, problem: data.problem, loaded: data.value !== null }
+}
+
+// Attempts shows the lateness and the outcomes of the recent attempts of a queue.
+export function Attempts({ of: { list, problem, loaded } }: { of: Recent }) {
+  const last = list.at(-1)
+  return (
+    <Panel title="Recent attempts" aside={shared() && 'of this server'} wide>
+      <ProblemNote problem={problem} />
+      {loaded && list.length === 0 && <NoAttempts />}
+      {last && (
+        <>
+          <p class="dim">The last {plural(list.length, 'attempt')}, since <Time at={last.at} />. Late is the time from the due time to the start of the attempt.</p>
+          <Lateness of={list} />
+          <h3>By outcome</h3>
+          <Table caption="Recent attempts by outcome" rows={byOutcome(list)} columns={outcomes} id={(o) => o.outcome} keys={false} />
+          <AttemptTables of={list} place="destination" />
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function Lateness({ of }: { of: EndedAttempt[] }) {
+  const late = of.map((a) => a.late_ms).sort((a, b) => a - b)
+  const figures = [['half at most', at(late, 0.5)], ['90 % at most', at(late, 0.9)], ['99 % at most', at(late, 0.99)], ['largest', late.at(-1)!]] as const
+  return (
+    <>
+      <h3>Late</h3>
+      <div class="figures">{figures.map(([words, ms]) => <div class="figure" key={words}><b>{span(ms)}</b><span>{words}</span></div>)}</div>
+    </>
+  )
+}
+
+// at returns the value below which a part of a sorted list is.
+function at(sorted: number[], part: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.ceil(part * sorted.length) - 1)] ?? 0
+}
+
+interface Outcome {
+  outcome: string
+  n: number
+  share: number
+  latency: number
+  last: string
+}
+
+function byOutcome(list: EndedAttempt[]): Outcome[] {
+  const groups = grouped(list, (a) => a.outcome)
+  return [...groups].map(([outcome, all]) => ({
+    outcome, n: all.length, share: all.length / list.length, last: all[0]!.at,
+    latency: at(all.map((a) => a.latency_ms).sort((a, b) => a - b), 0.5),
+  })).sort((a, b) => b.n - a.n)
+}
+
+const outcomes: Column<Outcome>[] = [
+  { title: 'Outcome', cell: (o) => <State of={o.outcome} /> },
+  { title: 'Attempts', number: true, cell: (o) => count(o.n) },
+  { title: 'Share', cell: (o) => <span class="share"><svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect width={o.share * 100} height="6" /></svg>{(o.share * 100).toFixed(o.share < 0.1 ? 1 : 0)} %</span> },
+  { title: 'Latency (half at most)', number: true, cell: (o) => span(o.latency) },
+  { title: 'Last', cell: (o) => <Time at={o.last} /> },
+]
+
+const columns: Column<EndedAttempt>[] = [
+  { title: 'Task', cell: (a) => a.task },
+  { title: 'Outcome', cell: (a) => <State of={a.dead ? 'dead' : a.outcome} reason={a.reason} /> },
+  { title: 'Ended', cell: (a) => <Time at={a.at} /> },
+  { title: 'Attempt', number: true, cell: (a) => a.number },
+  { title: 'Late', number: true, cell: (a) => <span class="nowrap">{span(a.late_ms)}</span> },
+  { title: 'Latency', number: true, cell: (a) => <span class="nowrap">{span(a.latency_ms)}</span> },
+  { title: 'Reply', cell: (a) => <Why status={a.status} error={a.error} /> },
+]
+
+const places: Record<'queue' | 'destination', Column<EndedAttempt>> = {
+  queue: { title: 'Queue', cell: (a) => <a href={link('queues', a.queue)}>{a.queue}</a> },
+  destination: { title: 'Destination', cell: (a) => <a href={link('destinations', a.destination)}>{a.destination}</a> },
+}
+
+const latest = 20
+
+// AttemptTables shows the latest attempts, and the latest failures: many deliveries
+// would hide these.
+export function AttemptTables({ of, place }: { of: EndedAttempt[]; place: 'queue' | 'destination' }) {
+  const failed = of.filter((a) => a.outcome !== 'delivered')
+  const all = [...columns.slice(0, 2), places[place], ...columns.slice(2)]
+  const table = (caption: string, rows: EndedAttempt[], keys: boolean) => (
+    <>
+      <h3>{caption}</h3>
+      <Table caption={caption} rows={rows.slice(0, latest)} columns={all} id={(a) => `${a.task}/${a.number}/${a.at}`} href={(a) => link('task', a.task)} keys={keys} />
+    </>
+  )
+  return (
+    <>
+      {failed.length > 0 && table('The latest that did not deliver', failed, true)}
+      {failed.length < of.length && table('The latest attempts', of, failed.length === 0)}
+    </>
+  )
+}
+
+export function NoAttempts() {
+  return <Empty title="No recent attempt.">The server keeps the last 1,000 deliveries and 1,000 other attempts. A restart clears them.</Empty>
+}
