@@ -33,6 +33,9 @@ COUNT    ?= 1
 # compiled dependencies instead of two halves the time on a fresh machine.
 RACE := -race -buildvcs=false
 
+# By default, each process with the race detector sleeps for a second before it exits.
+export GORACE ?= atexit_sleep_ms=0
+
 .PHONY: help
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,7 +19,10 @@ var binary string
 // chrome has the browser. Each tab is a child of it.
 var chrome context.Context
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	path, err := exec.LookPath("chromium")
@@ -42,7 +46,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "foliot")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", binary, "./cmd/foliot")
+	build := exec.Command("go", append(buildArgs(), "-buildvcs=false", "-o", binary, "./cmd/foliot")...)
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "cannot build foliot: %v\n%s", err, out)
@@ -62,4 +66,13 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// buildArgs build a server with the race detector, as make test compiles it, unless
+// it is measured.
+func buildArgs() []string {
+	if *viewers > 0 || *many > 0 {
+		return []string{"build"}
+	}
+	return []string{"build", "-race"}
 }

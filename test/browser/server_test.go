@@ -53,6 +53,7 @@ func newServer(t *testing.T) *server {
 func (s *server) start() {
 	s.t.Helper()
 	s.cmd = exec.Command(binary, s.args...)
+	s.cmd.Env = append(os.Environ(), "GORACE=halt_on_error=1 atexit_sleep_ms=0")
 	s.cmd.Stderr = os.Stderr
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {

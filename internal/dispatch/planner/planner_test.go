@@ -162,7 +162,7 @@ func (w *world) earliest() task.Millis {
 func TestThePlannerAgreesWithAModelThatExaminesAllLanes(t *testing.T) {
 	seeds := uint64(150)
 	if testing.Short() {
-		seeds = 24
+		seeds = 12
 	}
 	for seed := range seeds {
 		lossy := []float64{0, 0.3, 1}[seed%3]
