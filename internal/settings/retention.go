@@ -2,40 +2,34 @@ package settings
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
 
 // FormerRetention has retentions that no queue of a namespace has any more, but
-// that records can still have: those that ended before a queue got a longer one.
+// that records can still have: those that ended before a queue got another one.
 type FormerRetention struct {
-	KeepFinished time.Duration `json:"keep_finished,omitempty"`
-	KeepDead     time.Duration `json:"keep_dead,omitempty"`
-	Until        task.Millis   `json:"until"` // the last of these records is removed by then
+	Finished DurationRange `json:"finished"`
+	Dead     DurationRange `json:"dead"`
+	Until    task.Millis   `json:"until"` // the last of these records is removed by then
 }
 
-// ShortestRetention returns the shortest retentions that kept records of a
-// namespace can have: base, and those that a queue has or had. A store cannot
-// know a shorter base of an earlier process.
-func (s *Settings) ShortestRetention(base task.Policy, namespace string, now task.Millis) task.Policy {
-	p := task.Policy{KeepFinished: base.KeepFinished, KeepDead: base.KeepDead}
-	for _, r := range s.List(QueueKind, namespace) {
-		q := r.(*QueueSettings)
-		p.KeepFinished, p.KeepDead = shorter(p.KeepFinished, q.KeepFinished), shorter(p.KeepDead, q.KeepDead)
-	}
-	if n := s.Namespace(namespace); n != nil && n.Former != nil && now < n.Former.Until {
-		p.KeepFinished, p.KeepDead = shorter(p.KeepFinished, n.Former.KeepFinished), shorter(p.KeepDead, n.Former.KeepDead)
-	}
-	return p
+// DurationRange has all durations from Shortest to Longest. If both are 0, it is
+// empty.
+type DurationRange struct {
+	Shortest time.Duration `json:"shortest,omitempty"`
+	Longest  time.Duration `json:"longest,omitempty"`
 }
 
-// shorter returns the shorter of two retentions. A zero one is not set.
-func shorter(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return cmp.Or(a, b)
+// with returns the smallest range that has the durations of r, and d. If d is 0,
+// it returns r.
+func (r DurationRange) with(d time.Duration) DurationRange {
+	if d == 0 {
+		return r
 	}
-	return min(a, b)
+	return DurationRange{min(cmp.Or(r.Shortest, d), d), max(r.Longest, d)}
 }
 
 // otherNodes is a bound of the time after which all servers know a change of the
@@ -43,9 +37,9 @@ func shorter(a, b time.Duration) time.Duration {
 const otherNodes = time.Minute
 
 // formerRetention returns the change that notes the retentions of a queue whose
-// settings change from old to q, or nil if they did not become longer.
+// settings change from old to q, or nil if they stay the same.
 func (s *Settings) formerRetention(now task.Millis, old, q *QueueSettings) []SettingChange {
-	finished, dead := lengthened(old.KeepFinished, q.KeepFinished), lengthened(old.KeepDead, q.KeepDead)
+	finished, dead := replaced(old.KeepFinished, q.KeepFinished), replaced(old.KeepDead, q.KeepDead)
 	if finished == 0 && dead == 0 {
 		return nil
 	}
@@ -53,17 +47,113 @@ func (s *Settings) formerRetention(now task.Millis, old, q *QueueSettings) []Set
 	if n.Former != nil && now < n.Former.Until {
 		f = *n.Former
 	}
-	f.KeepFinished, f.KeepDead = shorter(f.KeepFinished, finished), shorter(f.KeepDead, dead)
+	f.Finished, f.Dead = f.Finished.with(finished), f.Dead.with(dead)
 	f.Until = max(f.Until, now.Add(max(finished, dead)+otherNodes))
 	n.Former = &f
 	return change(&n)
 }
 
-// lengthened returns the old retention if the new one is longer, or may be
-// longer because the store decides it. Otherwise it returns 0.
-func lengthened(old, after time.Duration) time.Duration {
-	if after != 0 && after <= old {
+// replaced returns the old retention if the new one differs, or 0.
+func replaced(old, after time.Duration) time.Duration {
+	if after == old {
 		return 0
 	}
 	return old
+}
+
+// EndedSpan is a part of an index that has ended tasks in the order of KeepUntil.
+// It has those with After < KeepUntil <= Upto.
+type EndedSpan struct {
+	After, Upto task.Millis
+
+	// Keep is the shortest retention of the tasks in the span. So a task with an
+	// earlier KeepUntil than another has ended before KeepUntil - Keep of the other.
+	Keep time.Duration
+}
+
+// maxEndedSpans is a bound of the spans, because each one is read separately.
+const maxEndedSpans = 8
+
+// clockError is a bound of the time by which a task can end after now.
+const clockError = time.Second
+
+// EndedSpans divides the index of dead or finished tasks, so that a search by the
+// time of the end can read each span backwards. At now, a task with the retention
+// r has a KeepUntil of at most now + r: only tasks with longer retentions come
+// after it. The spans have all tasks of the namespace that can match f, if their
+// retention is base, or one that a queue of the namespace has or had. A store
+// cannot know another base of an earlier process.
+func (s *Settings) EndedSpans(base task.Policy, f *task.Filter, dead bool, now task.Millis) []EndedSpan {
+	retention := func(finished, ifDead time.Duration) time.Duration {
+		if dead {
+			return ifDead
+		}
+		return finished
+	}
+	known := []time.Duration{retention(base.KeepFinished, base.KeepDead)}
+	longest := known[0]
+	for _, r := range s.List(QueueKind, "") {
+		q := r.(*QueueSettings)
+		d := retention(q.KeepFinished, q.KeepDead)
+		longest = max(longest, d)
+		if d != 0 && q.Namespace == f.Namespace && (f.Queue == "" || f.Queue == q.Name) {
+			known = append(known, d)
+		}
+	}
+	groups := groupRetentions(known, s.former(f.Namespace, dead, now))
+	spans, after := make([]EndedSpan, len(groups)), now
+	for i, g := range groups {
+		upto := now.Add(g.Longest).Add(clockError)
+		spans[i] = EndedSpan{After: after, Upto: upto, Keep: g.Shortest}
+		after = upto
+	}
+	if groups[len(groups)-1].Longest >= longest {
+		spans[len(spans)-1].Upto = task.Never // no queue keeps tasks for longer
+	}
+	return spans
+}
+
+// former returns the retentions that the queues of a namespace had.
+func (s *Settings) former(namespace string, dead bool, now task.Millis) DurationRange {
+	n := s.Namespace(namespace)
+	switch {
+	case n == nil || n.Former == nil || n.Former.Until <= now:
+		return DurationRange{}
+	case dead:
+		return n.Former.Dead
+	}
+	return n.Former.Finished
+}
+
+// groupRetentions returns ranges that have all known durations and the former
+// ones, sorted, and at most maxEndedSpans. If there are too many, the durations
+// that differ least share a range.
+func groupRetentions(known []time.Duration, former DurationRange) (groups []DurationRange) {
+	for _, d := range known {
+		groups = append(groups, DurationRange{d, d})
+	}
+	if former != (DurationRange{}) {
+		groups = append(groups, former)
+	}
+	slices.SortFunc(groups, func(a, b DurationRange) int { return cmp.Compare(a.Shortest, b.Shortest) })
+	groups = mergeRanges(groups, 1)
+	for ratio := time.Duration(2); len(groups) > maxEndedSpans; ratio *= 2 {
+		groups = mergeRanges(groups, ratio)
+	}
+	return groups
+}
+
+// mergeRanges merges a range into the one before if they overlap, or if its
+// durations begin below ratio times those of the one before.
+func mergeRanges(groups []DurationRange, ratio time.Duration) []DurationRange {
+	merged := groups[:1]
+	for _, g := range groups[1:] {
+		last := &merged[len(merged)-1]
+		if g.Shortest <= last.Longest || g.Shortest/ratio < last.Shortest {
+			last.Longest = max(last.Longest, g.Longest)
+		} else {
+			merged = append(merged, g)
+		}
+	}
+	return merged
 }

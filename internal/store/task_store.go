@@ -43,8 +43,8 @@ type TaskStore interface {
 	// latest end first: at most limit. It leaves out tasks whose retention has
 	// ended by now. f.States must not be empty, and has only states of ended
 	// tasks. It examines about MaxPageExamined records: Ended.Since reports if
-	// that was not enough. Tasks of a shorter retention than
-	// Settings.ShortestRetention can be missing.
+	// that was not enough. Tasks can be missing if their retention is unknown to
+	// Settings.EndedSpans.
 	ListEnded(ctx context.Context, now task.Millis, f task.Filter, limit int) (task.Ended, error)
 
 	// Upcoming returns waiting records in the order of their due times. It claims

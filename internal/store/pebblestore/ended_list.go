@@ -10,19 +10,25 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // ListEnded implements store.TaskStore. The indexes of ended tasks are in the
-// order of the ends of their retention. So it reads them backwards, until all
-// tasks that it has not seen ended before those that it has.
+// order of the ends of their retention. So it reads each span of them backwards,
+// until all tasks that it has not seen ended before those that it has.
 func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, limit int) (task.Ended, error) {
 	var found task.Ended
-	shortest := s.settings.Load().ShortestRetention(s.config.Policy, f.Namespace, now)
+	known := s.settings.Load()
 	err := s.read(ctx, "list ended tasks", func() (err error) {
 		view := s.db.NewSnapshot()
 		defer func() { err = errors.Join(err, view.Close()) }()
-		found, err = listEnded(view, now, &f, limit, shortest)
+		w := endedWalk{view: view, filter: &f}
+		defer func() { err = errors.Join(err, w.close()) }()
+		if err := w.open(known, s.config.Policy, now); err != nil {
+			return err
+		}
+		found, err = w.run(now, limit)
 		return err
 	})
 	if err != nil {
@@ -31,33 +37,48 @@ func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, l
 	return found, nil
 }
 
-func listEnded(view *pebble.Snapshot, now task.Millis, f *task.Filter, limit int, shortest task.Policy) (found task.Ended, err error) {
-	var indexes []*endedIndex
-	defer func() {
-		for _, x := range indexes {
-			err = errors.Join(err, x.it.Close())
-		}
-	}()
+// endedWalk reads indexes of ended tasks backwards.
+type endedWalk struct {
+	view   *pebble.Snapshot
+	filter *task.Filter
+	spans  []*endedSpan
+}
+
+// open opens the spans of the indexes that have tasks of the filter's states.
+func (w *endedWalk) open(known *settings.Settings, base task.Policy, now task.Millis) error {
 	for _, one := range []struct {
-		prefix   string
-		has      func(task.State) bool
-		retained time.Duration
+		prefix string
+		dead   bool
+		has    func(task.State) bool
 	}{
-		{donePrefix, task.State.Finished, shortest.KeepFinished},
-		{deadPrefix, func(s task.State) bool { return s == task.Dead }, shortest.KeepDead},
+		{donePrefix, false, task.State.Finished},
+		{deadPrefix, true, func(s task.State) bool { return s == task.Dead }},
 	} {
-		if !slices.ContainsFunc(f.States, one.has) {
+		if !slices.ContainsFunc(w.filter.States, one.has) {
 			continue
 		}
-		x, err := newEndedIndex(view, one.prefix, now, one.retained)
-		if err != nil {
-			return task.Ended{}, err
+		for _, span := range known.EndedSpans(base, w.filter, one.dead, now) {
+			x, err := newEndedSpan(w.view, one.prefix, span)
+			if err != nil {
+				return err
+			}
+			w.spans = append(w.spans, x)
 		}
-		indexes = append(indexes, x)
 	}
+	return nil
+}
+
+func (w *endedWalk) close() (err error) {
+	for _, x := range w.spans {
+		err = errors.Join(err, x.it.Close())
+	}
+	return err
+}
+
+func (w *endedWalk) run(now task.Millis, limit int) (task.Ended, error) {
 	latest := task.NewLatest(limit)
 	for examined := 0; ; examined++ {
-		x := furthest(indexes)
+		x := w.furthest()
 		switch {
 		case x == nil:
 			return latest.Result(false), nil
@@ -68,7 +89,7 @@ func listEnded(view *pebble.Snapshot, now task.Millis, f *task.Filter, limit int
 			found.Since = min(now, x.bound())
 			return found, nil
 		}
-		t, err := x.take(view, f)
+		t, err := x.take(w.view, w.filter)
 		if err != nil {
 			return task.Ended{}, err
 		}
@@ -78,26 +99,29 @@ func listEnded(view *pebble.Snapshot, now task.Millis, f *task.Filter, limit int
 	}
 }
 
-// endedIndex is an index of ended tasks that is read backwards.
-type endedIndex struct {
-	it       *pebble.Iterator
-	space    int // the length of the prefix
-	retained time.Duration
-	ok       bool
+// endedSpan is a part of an index that is read backwards.
+type endedSpan struct {
+	it    *pebble.Iterator
+	space int // the length of the prefix
+	keep  time.Duration
+	ok    bool
 }
 
-func newEndedIndex(view *pebble.Snapshot, prefix string, now task.Millis, retained time.Duration) (*endedIndex, error) {
-	it, err := view.NewIter(&pebble.IterOptions{LowerBound: appendInstant([]byte(prefix), now+1), UpperBound: prefixEnd([]byte(prefix))})
+func newEndedSpan(view *pebble.Snapshot, prefix string, span settings.EndedSpan) (*endedSpan, error) {
+	it, err := view.NewIter(&pebble.IterOptions{
+		LowerBound: appendInstant([]byte(prefix), span.After+1),
+		UpperBound: appendInstant([]byte(prefix), span.Upto+1),
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &endedIndex{it: it, space: len(prefix), retained: retained, ok: it.Last()}, nil
+	return &endedSpan{it: it, space: len(prefix), keep: span.Keep, ok: it.Last()}, nil
 }
 
-// furthest returns the index whose next task can have the latest end, or nil if
-// no index has more tasks.
-func furthest(indexes []*endedIndex) (first *endedIndex) {
-	for _, x := range indexes {
+// furthest returns the span whose next task can have the latest end, or nil if
+// no span has more tasks.
+func (w *endedWalk) furthest() (first *endedSpan) {
+	for _, x := range w.spans {
 		if x.ok && (first == nil || x.bound() > first.bound()) {
 			first = x
 		}
@@ -106,17 +130,17 @@ func furthest(indexes []*endedIndex) (first *endedIndex) {
 }
 
 // bound returns the latest end that the next task, and those after it, can have.
-func (x *endedIndex) bound() task.Millis { return instant(x.it.Key()[x.space:]).Add(-x.retained) }
+func (x *endedSpan) bound() task.Millis { return instant(x.it.Key()[x.space:]).Add(-x.keep) }
 
 // take moves past a task, and returns it if it matches f.
-func (x *endedIndex) take(view *pebble.Snapshot, f *task.Filter) (*task.Task, error) {
+func (x *endedSpan) take(view *pebble.Snapshot, f *task.Filter) (*task.Task, error) {
 	t, err := x.read(view, f)
 	x.ok = x.it.Prev()
 	return t, errors.Join(err, x.it.Error())
 }
 
 // read compares f with the index entry first, which costs no read of the record.
-func (x *endedIndex) read(view *pebble.Snapshot, f *task.Filter) (*task.Task, error) {
+func (x *endedSpan) read(view *pebble.Snapshot, f *task.Filter) (*task.Task, error) {
 	name := x.it.Key()[x.space+instantLen:]
 	if !bytes.HasPrefix(name, append([]byte(f.Namespace), 0)) {
 		return nil, nil

@@ -1,12 +1,13 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -14,9 +15,9 @@ import (
 )
 
 // ListEnded implements store.TaskStore. The indexes of ended tasks are in the
-// order of the ends of their retention. So it reads those of all shards
-// backwards, until all tasks that it has not seen ended before those that it
-// has. The reads are not atomic: a task that ends at the same time can be
+// order of the ends of their retention. So it reads each span of those of all
+// shards backwards, until all tasks that it has not seen ended before those that
+// it has. The reads are not atomic: a task that ends at the same time can be
 // missing.
 func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, limit int) (task.Ended, error) {
 	leave, err := s.enter(ctx)
@@ -44,7 +45,11 @@ func (s *Store) listEnded(ctx context.Context, now task.Millis, f *task.Filter, 
 			found.Since = min(now, bound)
 			return found, nil
 		}
-		keys, read, err := w.next(ctx, s.servers, min(share, (task.MaxPageExamined-examined)/len(w.open)+1))
+		part := w.open
+		if examined > 0 {
+			part = w.furthest(latest)
+		}
+		keys, read, err := w.next(ctx, s.servers, part, min(share, (task.MaxPageExamined-examined)/len(part)+1))
 		if err != nil {
 			return task.Ended{}, err
 		}
@@ -81,67 +86,78 @@ func (s *Store) addEnded(ctx context.Context, now task.Millis, f *task.Filter, k
 // endedWalk reads indexes of ended tasks backwards.
 type endedWalk struct {
 	filter *task.Filter
-	now    task.Millis
-	open   []*endedIndex // those that can have further entries
+	open   []*endedSpan // those that can have further entries
 }
 
-// endedIndex is the place in one index.
-type endedIndex struct {
-	key      string
-	retained time.Duration
-	last     task.Millis // the score of the last entry that was read, or Forever
-	same     int         // the entries with that score that were read
+// endedSpan is the place in a part of one index.
+type endedSpan struct {
+	settings.EndedSpan // Upto is the score of the last entry that was read, if any
+
+	key  string
+	same int  // the entries with the score Upto that were read
+	ends bool // no further entries
 }
 
 func (s *Store) newEndedWalk(now task.Millis, f *task.Filter) *endedWalk {
-	shortest := s.Settings().ShortestRetention(s.config.Policy, f.Namespace, now)
-	w := &endedWalk{filter: f, now: now}
-	for _, sh := range s.shards {
-		if slices.ContainsFunc(f.States, task.State.Finished) {
-			w.open = append(w.open, &endedIndex{key: sh.Gone, retained: shortest.KeepFinished, last: task.Never})
+	w := &endedWalk{filter: f}
+	add := func(dead bool, key func(*keyspace.Shard) string) {
+		for _, span := range s.Settings().EndedSpans(s.config.Policy, f, dead, now) {
+			for _, sh := range s.shards {
+				w.open = append(w.open, &endedSpan{EndedSpan: span, key: key(sh)})
+			}
 		}
-		if slices.Contains(f.States, task.Dead) {
-			w.open = append(w.open, &endedIndex{key: sh.Dead, retained: shortest.KeepDead, last: task.Never})
-		}
+	}
+	if slices.ContainsFunc(f.States, task.State.Finished) {
+		add(false, func(sh *keyspace.Shard) string { return sh.Gone })
+	}
+	if slices.Contains(f.States, task.Dead) {
+		add(true, func(sh *keyspace.Shard) string { return sh.Dead })
 	}
 	return w
 }
 
+// bound returns the latest end that a task of the span can have that was not read.
+func (x *endedSpan) bound() task.Millis { return x.Upto.Add(-x.Keep) }
+
 // bound returns the latest end that a task can have that was not read.
 func (w *endedWalk) bound() (latest task.Millis, more bool) {
 	for _, x := range w.open {
-		if end := x.last.Add(-x.retained); !more || end > latest {
+		if end := x.bound(); !more || end > latest {
 			latest, more = end, true
 		}
 	}
 	return latest, more
 }
 
-// next reads the next entries of each index. It returns those that the filter
-// can select, and the number of entries that it read.
-func (w *endedWalk) next(ctx context.Context, servers *redisconn.Servers, share int) (keys []task.Key, read int, err error) {
-	commands := make([]redisconn.Command, len(w.open))
-	for i, x := range w.open {
-		last := "+inf"
-		if x.last != task.Never {
-			last = redisconn.Score(x.last)
-		}
+// furthest returns the half of the spans whose next tasks can have the latest
+// ends, without those that latest excludes. So the spans reach about the same
+// time.
+func (w *endedWalk) furthest(latest *task.Latest) []*endedSpan {
+	slices.SortStableFunc(w.open, func(a, b *endedSpan) int { return cmp.Compare(b.bound(), a.bound()) })
+	half := w.open[:(len(w.open)+1)/2]
+	for latest.Excludes(half[len(half)-1].bound()) {
+		half = half[:len(half)-1]
+	}
+	return half
+}
+
+// next reads the next entries of each of the spans. It returns those that the
+// filter can select, and the number of entries that it read.
+func (w *endedWalk) next(ctx context.Context, servers *redisconn.Servers, spans []*endedSpan, share int) (keys []task.Key, read int, err error) {
+	commands := make([]redisconn.Command, len(spans))
+	for i, x := range spans {
 		commands[i] = func(b rueidis.Builder) rueidis.Completed { // a changed index can have other ranks, so the place is a score
-			return b.Zrange().Key(x.key).Min(last).Max("("+redisconn.Score(w.now)).Byscore().Rev().Limit(0, int64(share+x.same)).Withscores().Build()
+			return b.Zrange().Key(x.key).Min(redisconn.Score(x.Upto)).Max("("+redisconn.Score(x.After)).Byscore().Rev().Limit(0, int64(share+x.same)).Withscores().Build()
 		}
 	}
 	results, err := servers.Ask(ctx, commands...)
 	if err != nil {
 		return nil, 0, err
 	}
-	var open []*endedIndex
-	for i, x := range w.open {
+	for i, x := range spans {
 		found, err := results[i].AsZScores()
 		if err != nil {
 			return nil, 0, err
-		}
-		if len(found) == share+x.same {
-			open = append(open, x)
 		}
 		read += max(0, len(found)-x.same)
 		for _, z := range found {
@@ -153,21 +169,22 @@ func (w *endedWalk) next(ctx context.Context, servers *redisconn.Servers, share 
 				keys = append(keys, key)
 			}
 		}
+		x.ends = len(found) < share+x.same
 		x.moveTo(found)
 	}
-	w.open = open
+	w.open = slices.DeleteFunc(w.open, func(x *endedSpan) bool { return x.ends })
 	return keys, read, nil
 }
 
 // moveTo moves x past entries that were read. The first of them were read before.
-func (x *endedIndex) moveTo(found []rueidis.ZScore) {
+func (x *endedSpan) moveTo(found []rueidis.ZScore) {
 	n := len(found)
 	if n == 0 {
 		return
 	}
-	x.last, x.same = task.Millis(found[n-1].Score), 0
+	x.Upto, x.same = task.Millis(found[n-1].Score), 0
 	for _, z := range found {
-		if task.Millis(z.Score) == x.last {
+		if task.Millis(z.Score) == x.Upto {
 			x.same++
 		}
 	}

@@ -40,7 +40,16 @@ var endedCases = []testCase{
 					f.end(now, r, fmt.Sprintf("t%03d", i), queues[r.IntN(3)])
 				}
 				if i%10 == 0 {
-					f.checkEnded(now, r, queues)
+					filter := task.Filter{Namespace: task.DefaultNamespace, States: endedStates}
+					switch r.IntN(4) {
+					case 0:
+						filter.States = []task.State{task.Dead}
+					case 1:
+						filter.Queue = queues[r.IntN(3)]
+					case 2:
+						filter.Labels = map[string]string{"third": "1"}
+					}
+					f.checkEnded(now, f.allEnded(), filter, 1+r.IntN(12))
 				}
 			}
 		},
@@ -51,17 +60,7 @@ var endedCases = []testCase{
 		func(f *fixture) {
 			f.create("old", queue("rare"))
 			f.must(start, task.Cancel{Key: key("old")})
-			const n = task.MaxPageExamined + 500
-			for i := 0; i < n; i += task.MaxBatch {
-				var creates, cancels []task.Change
-				for k := i; k < min(n, i+task.MaxBatch); k++ {
-					name := fmt.Sprintf("t%06d", k)
-					creates = append(creates, task.Create{Spec: f.spec(name, noBody)})
-					cancels = append(cancels, task.Cancel{Key: key(name)})
-				}
-				f.batch(start, creates...)
-				f.batch(start+task.Millis(1+i), cancels...)
-			}
+			f.endMany(start, task.MaxPageExamined+500)
 			rare := task.Filter{Namespace: task.DefaultNamespace, Queue: "rare", States: endedStates}
 			got, err := f.store.ListEnded(f.Context(), start+1, rare, 10)
 			if err != nil || len(got.Tasks) == 0 && got.Since < start {
@@ -73,6 +72,50 @@ var endedCases = []testCase{
 			}
 		},
 	},
+	{
+		"tasks with a long retention hide no others",
+		"A queue keeps more tasks than a search examines, for a year. All ended earlier or later than tasks of queues with shorter retentions.",
+		func(f *fixture) {
+			f.spec("any", namespace("other"))
+			f.keep(start, "long", 365*24*time.Hour, 0)
+			f.keep(start, "short", time.Minute, time.Hour)
+			f.keep(start, "shorter", time.Hour, 0)
+			f.keep(start, "shorter", 20*time.Second, 0)
+			r := rand.New(rand.NewPCG(3, 5))
+			for i := range 20 {
+				f.end(start+task.Millis(500*i), r, fmt.Sprintf("a%02d", i), []string{"short", "shorter", "default"}[i%3])
+			}
+			f.endMany(start+10_000, task.MaxPageExamined+500, queue("long"))
+			now := start + 30_000
+			for i := range 20 {
+				f.end(now, r, fmt.Sprintf("z%02d", i), []string{"short", "shorter", "default"}[i%3])
+				now += 100
+			}
+			all := f.allEnded()
+			for range 30 {
+				for _, queue := range []string{"", "default", "short", "shorter", "long"} {
+					f.checkEnded(now, all, task.Filter{Namespace: task.DefaultNamespace, States: endedStates, Queue: queue}, 1+r.IntN(12))
+				}
+				now += 1000
+			}
+		},
+	},
+}
+
+// endMany cancels n tasks, a batch of them each second from first on.
+func (f *fixture) endMany(first task.Millis, n int, options ...func(*task.Spec)) {
+	f.Helper()
+	options = append(options, noBody)
+	for i := 0; i < n; i += task.MaxBatch {
+		var creates, cancels []task.Change
+		for k := i; k < min(n, i+task.MaxBatch); k++ {
+			name := fmt.Sprintf("t%06d", k)
+			creates = append(creates, task.Create{Spec: f.spec(name, options...)})
+			cancels = append(cancels, task.Cancel{Key: key(name)})
+		}
+		f.batch(first, creates...)
+		f.batch(first+task.Millis(1+i), cancels...)
+	}
 }
 
 // keep sets the retention of a queue.
@@ -119,29 +162,25 @@ func (f *fixture) end(now task.Millis, r *rand.Rand, name, inQueue string) {
 	}
 }
 
-// checkEnded compares searches with all records, sorted.
-func (f *fixture) checkEnded(now task.Millis, r *rand.Rand, queues []string) {
+// allEnded returns all ended tasks of a namespace.
+func (f *fixture) allEnded() []*task.Task {
 	f.Helper()
-	filter := task.Filter{Namespace: task.DefaultNamespace, States: endedStates}
-	switch r.IntN(4) {
-	case 0:
-		filter.States = []task.State{task.Dead}
-	case 1:
-		filter.Queue = queues[r.IntN(3)]
-	case 2:
-		filter.Labels = map[string]string{"third": "1"}
-	}
-	all := slices.DeleteFunc(f.list(filter, task.Page{Limit: 100}), func(t *task.Task) bool { return t.KeepUntil <= now })
+	return f.list(task.Filter{Namespace: task.DefaultNamespace, States: endedStates}, task.Page{Limit: 1000})
+}
+
+// checkEnded compares a search with all ended tasks, sorted.
+func (f *fixture) checkEnded(now task.Millis, ended []*task.Task, filter task.Filter, limit int) {
+	f.Helper()
+	all := slices.DeleteFunc(slices.Clone(ended), func(t *task.Task) bool { return t.KeepUntil <= now || !filter.Match(t) })
 	slices.SortFunc(all, func(a, b *task.Task) int {
 		return cmp.Or(cmp.Compare(b.FinishedAt, a.FinishedAt), cmp.Compare(a.Name, b.Name))
 	})
-	limit := 1 + r.IntN(12)
 	got, err := f.store.ListEnded(f.Context(), now, filter, limit)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.wantNames(fmt.Sprintf("the latest %d", limit), names(got.Tasks), names(all[:min(limit, len(all))])...)
+	f.wantNames(fmt.Sprintf("the latest %d of queue %q", limit, filter.Queue), names(got.Tasks), names(all[:min(limit, len(all))])...)
 	if got.Since != 0 || len(all) > limit && !got.More {
-		f.Fatalf("since %d, more %v, of %d tasks", got.Since, got.More, len(all))
+		f.Fatalf("queue %q: since start+%d, more %v, of %d tasks", filter.Queue, got.Since-start, got.More, len(all))
 	}
 }
