@@ -49,6 +49,9 @@ func (s *Store) dueLanes(r *store.DueRead) (lanes dueLanes) {
 	for _, namespace := range namespaces {
 		for left, more := 0, true; more; more = left > 0 {
 			heads, left = s.lanes.Page(heads[:0], namespace, r.End()-1, left, lanePage)
+			if r.Queue == "" { // all lanes, so room for the next pages too
+				lanes = slices.Grow(lanes, len(heads)+left)
+			}
 			for _, h := range heads {
 				if r.Selects(h.Lane) {
 					lanes = append(lanes, dueLane{h.Lane, task.Position{Due: h.Due}})

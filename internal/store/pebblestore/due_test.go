@@ -67,6 +67,24 @@ func TestABudgetIsSharedByTheLanes(t *testing.T) {
 	}
 }
 
+// BenchmarkDueLanes: the lanes of a count, among 100,000.
+func BenchmarkDueLanes(b *testing.B) {
+	s := openDisk(b, b.TempDir())
+	for first := int64(0); first < 100_000; first += 1000 {
+		mustApply(b, s, inLanes(first, 1000, 100_000))
+	}
+	for _, queue := range []string{"", "empty"} {
+		b.Run("queue="+queue, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if got := len(s.dueLanes(&store.DueRead{Queue: queue, Bounds: day()})); (got == 100_000) != (queue == "") {
+					b.Fatal(got)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkDue: a count of a million waiting tasks; and durable creates by one
 // client, without and with counts at the same time.
 func BenchmarkDue(b *testing.B) {
