@@ -10,12 +10,13 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // fillLanes creates n tasks in so many lanes, due at different times of a day.
-func fillLanes(b testing.TB, s *Store, now task.Millis, n, lanes int) {
+func fillLanes(b testing.TB, s *Store, now task.Millis, n, lanes int, edits ...func(*task.Spec)) {
 	b.Helper()
 	for first := 0; first < n; first += 1000 {
 		changes := make([]task.Change, min(1000, n-first))
@@ -24,6 +25,9 @@ func fillLanes(b testing.TB, s *Store, now task.Millis, n, lanes int) {
 			spec := task.DefaultSpec()
 			spec.Name, spec.ID = fmt.Sprintf("order-%d", at), fmt.Sprintf("id-%d", at)
 			spec.When, spec.Request.URL = task.When{At: now + 3_600_000 + task.Millis(at*7919%86_400_000)}, fmt.Sprintf("https://h%d.example/hook", at%lanes)
+			for _, edit := range edits {
+				edit(&spec)
+			}
 			if err := spec.Validate(now); err != nil {
 				b.Fatal(err)
 			}
@@ -67,6 +71,34 @@ func TestLongLanesAreCounted(t *testing.T) {
 		exact, err := s.Due(t.Context(), store.DueRead{Bounds: bounds, Budget: math.MaxInt32}, func(_ task.Lane, interval, tasks int) { got[interval] += tasks })
 		if err != nil || exact != bounds[len(bounds)-1] || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%v until %d, error %v, want %v", got, exact, err, want)
+		}
+	}
+}
+
+// The index of lanes has those of all namespaces. A read of lanes that are not
+// counted uses up the budget too.
+func TestLanesOfOtherNamespacesUseUpTheBudget(t *testing.T) {
+	s := openNode(t, "a", redistest.New(t).Addr)
+	now := task.CeilMillis(time.Now())
+	if replies, err := s.Configure(t.Context(), now, []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "other"}}}); err != nil || replies[0].Err != nil {
+		t.Fatal(err, replies)
+	}
+	const lanes = 1000
+	fillLanes(t, s, now-3_600_000, lanes, lanes, func(spec *task.Spec) { spec.Namespace, spec.ID = "other", "other-"+spec.ID })
+	fillLanes(t, s, now+86_400_000, lanes, lanes)
+	bounds := minutes(now, 4*24*60)
+	for _, c := range []struct {
+		budget, most int
+		all          bool
+	}{
+		{2 * lanes, lanes / 2, false},
+		{4 * lanes, lanes, false},
+		{10 * lanes, lanes, true},
+	} {
+		got := 0
+		exact, err := s.Due(t.Context(), store.DueRead{Namespace: task.DefaultNamespace, Bounds: bounds, Budget: c.budget}, func(_ task.Lane, _, tasks int) { got += tasks })
+		if all := exact == bounds[len(bounds)-1]; err != nil || got > c.most || all != c.all || all && got != lanes {
+			t.Errorf("budget %d: %d tasks, until %d, error %v", c.budget, got, exact, err)
 		}
 	}
 }

@@ -14,8 +14,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// One call counts at most maxCounted lanes of shards. If a lane of a shard has more
-// than maxShort tasks, the server counts them: it takes less time than reading them.
+// Each lane is divided among the shards. Due sends the counts of at most
+// maxCounted such parts of lanes at a time. Of each part it reads the first
+// entries, at most maxShort. If the part has more, a script on the Redis server
+// counts them, which takes less time than reading all.
 const maxCounted, maxShort = 400, 64
 
 // laneCount is a lane of one shard that must be counted.
@@ -33,58 +35,60 @@ func (c laneCount) key() string { return c.shard.Due(keyspace.LaneMember(c.lane)
 // A lane of a shard costs a bounded number of counts, for any number of tasks. So
 // Due counts the lanes one after the other, the earliest first. When the budget
 // ends, the bound of the next lane is the time before which everything was
-// counted.
+// counted. The index has the lanes of all namespaces, so reading it is a part of
+// the cost.
 func (l *Index) Due(ctx context.Context, r store.DueRead, found store.DueFound) (exact task.Millis, err error) {
-	open, exact, err := l.dueLanes(ctx, &r)
+	open, spent, exact, err := l.dueLanes(ctx, &r)
 	if err != nil {
 		return 0, err
 	}
-	for spent := 0; len(open) > 0; {
-		if spent >= r.Budget {
-			return min(exact, open[0].low), nil
-		}
+	for len(open) > 0 {
 		part := open[:min(len(open), maxCounted)]
 		cost, err := l.count(ctx, &r, part, found)
 		if err != nil {
 			return 0, fmt.Errorf("count the due index: %w", err)
 		}
-		spent += cost
 		open = open[len(part):]
+		if spent += cost; spent >= r.Budget && len(open) > 0 {
+			return min(exact, open[0].low), nil
+		}
 	}
 	return exact, nil
 }
 
 // dueLanes returns the lanes that can have tasks that r selects, the earliest
-// first. If there are too many lanes, exact is before the end of r.
-func (l *Index) dueLanes(ctx context.Context, r *store.DueRead) (open []laneCount, exact task.Millis, err error) {
-	most := r.Budget/len(l.shards) + 1
+// first, and the number of lanes that it read, which is about half the budget at
+// most. If there are more lanes, exact is before the end of r.
+func (l *Index) dueLanes(ctx context.Context, r *store.DueRead) (open []laneCount, read int, exact task.Millis, err error) {
+	most := r.Budget/2/len(l.shards) + 1
 	results, err := l.servers.EachShard(ctx, l.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
 		return b.Zrange().Key(sh.Lanes).Min("-inf").Max(redisconn.Score(r.End()-1)).Byscore().Limit(0, int64(most)).Withscores().Build()
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("read the index of lanes: %w", err)
+		return nil, 0, 0, fmt.Errorf("read the index of lanes: %w", err)
 	}
 	exact = r.End()
 	for i, result := range results {
 		lanes, err := result.AsZScores()
 		if err != nil {
-			return nil, 0, fmt.Errorf("read the index of lanes: %w", err)
+			return nil, 0, 0, fmt.Errorf("read the index of lanes: %w", err)
 		}
 		for _, z := range lanes {
 			lane, err := keyspace.ParseLane(z.Member)
 			if err != nil {
-				return nil, 0, err
+				return nil, 0, 0, err
 			}
 			if r.Selects(lane) {
 				open = append(open, laneCount{lane, l.shards[i], task.Millis(z.Score)})
 			}
 		}
+		read += len(lanes)
 		if n := len(lanes); n == most {
 			exact = min(exact, task.Millis(lanes[n-1].Score))
 		}
 	}
 	slices.SortFunc(open, func(a, b laneCount) int { return cmp.Compare(a.low, b.low) })
-	return open, exact, nil
+	return open, read, exact, nil
 }
 
 // count counts the tasks of lanes, and returns the number of entries and of counts
