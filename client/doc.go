@@ -39,8 +39,9 @@
 // After a request that may have arrived, it repeats only calls that can be
 // applied twice without harm:
 //
-//   - all reads except Backup: Get, Poll, Wait, Page, List and Preview, and
-//     Live, Audit, Cluster, Shards, Egress and ExamineStore of Admin;
+//   - all reads except Backup: Get, Poll, Wait, Page, List, Upcoming, Preview
+//     and Whoami, and Live, WatchLive, Due, History, Attempts, Audit, Cluster,
+//     Shards, Egress and ExamineStore of Admin;
 //   - Create, CreateOnce, Put, PutOnce, Publish and PublishOnce of a task, and
 //     Trigger and TriggerOnce of a schedule: they carry an Idempotency-Key. The
 //     server recognises a repeat by it, and answers with the task that the

@@ -2,8 +2,16 @@ package client
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"mime"
 	"net/http"
 	"time"
+
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // Live describes the work of a server at one moment. A namespace's own token
@@ -60,4 +68,107 @@ func (a Admin) Live(ctx context.Context) (*Live, error) {
 	v := new(Live)
 	_, err := a.conn.do(ctx, &call{op: "get live data", method: http.MethodGet, path: "/live", repeatable: true, into: v})
 	return orNil(v, err)
+}
+
+// WatchLive returns the work of the server at each sample, about one a second,
+// until the context ends. If the connection ends, or is silent for the Timeout
+// of Options, WatchLive makes another: [RetryPolicy] sets how often and how soon.
+// If no connection brings a sample, the last value is an error. After that a
+// caller can start again. While the caller uses a sample, the next ones wait.
+func (a Admin) WatchLive(ctx context.Context) iter.Seq2[*Live, error] {
+	return func(yield func(*Live, error) bool) {
+		began, try := time.Now(), 0
+		for {
+			received, err := a.streamLive(ctx, yield)
+			if err == nil {
+				return
+			}
+			if received {
+				began, try = time.Now(), 0
+			}
+			try++
+			pause, again := a.conn.retry.next(try, time.Since(began), true, err)
+			if !again || ctx.Err() != nil {
+				yield(nil, err)
+				return
+			}
+			if ended := sleep(ctx, pause); ended != nil {
+				yield(nil, fmt.Errorf("%w (%w while waiting to repeat it)", err, ended))
+				return
+			}
+		}
+	}
+}
+
+var (
+	watchLive = &call{op: "watch live data", method: http.MethodGet, path: "/live", header: http.Header{"Accept": {eventStreamType}}}
+
+	errSilent = errors.New("the server sent nothing for too long")
+	errEnded  = errors.New("the stream ended")
+)
+
+// streamLive passes the samples of one connection to yield. It returns nil if
+// yield returned false.
+func (a Admin) streamLive(ctx context.Context, yield func(*Live, error) bool) (received bool, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silence := time.AfterFunc(a.conn.timeout, func() { cancel(errSilent) })
+	defer silence.Stop()
+	resp, err := a.conn.send(ctx, watchLive)
+	if err != nil {
+		return false, a.conn.silence(ctx, err)
+	}
+	defer resp.Body.Close()
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != eventStreamType {
+		return false, a.conn.foreign(watchLive, resp, errors.New("no stream of events"))
+	}
+	for events := newEventReader(resp.Body, maxEvent); ; received = true {
+		live, err := a.conn.nextLive(events, resp)
+		if err != nil {
+			return received, a.conn.silence(ctx, err)
+		}
+		silence.Stop()
+		if !yield(live, nil) {
+			return true, nil
+		}
+		silence.Reset(a.conn.timeout)
+	}
+}
+
+// nextLive returns the next sample of a stream. Events of other names are for
+// later versions.
+func (cn *conn) nextLive(events *eventReader, resp *http.Response) (*Live, error) {
+	for {
+		name, data, err := events.next()
+		live, p := new(Live), wire.Problem{}
+		switch {
+		case errors.Is(err, errLongEvent):
+			return nil, cn.foreign(watchLive, resp, err)
+		case errors.Is(err, io.EOF):
+			return nil, cn.noReply(watchLive, errEnded)
+		case err != nil:
+			return nil, cn.noReply(watchLive, err)
+		case name == "message":
+			if err := json.Unmarshal(data, live); err != nil {
+				return nil, cn.foreign(watchLive, resp, err)
+			}
+			return live, nil
+		case name == "problem":
+			if err := json.Unmarshal(data, &p); err != nil {
+				return nil, cn.foreign(watchLive, resp, err)
+			}
+			e := problemError(p)
+			e.Op = watchLive.op
+			return nil, e
+		}
+	}
+}
+
+// silence returns the error of a connection that ended with err, perhaps because
+// it was silent.
+func (cn *conn) silence(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errSilent) {
+		return cn.noReply(watchLive, errSilent)
+	}
+	return err
 }
