@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,7 +19,7 @@ import (
 
 // Top is the command foliot top.
 type Top struct {
-	Every time.Duration `default:"1s" placeholder:"DURATION" help:"The refresh interval (default: 1s)."`
+	Every time.Duration `default:"1s" placeholder:"DURATION" help:"The refresh interval (default: 1s). The server has new data about once a second."`
 	Once  bool          `help:"Print the data once and exit."`
 }
 
@@ -39,7 +38,11 @@ Examples:
     foliot top --once -o json | jq '.queues[] | select(.overdue > 0)'`
 }
 
-const minEvery = 100 * time.Millisecond
+const (
+	minEvery = 100 * time.Millisecond
+	// sampleEvery is the time between two samples of a server, about.
+	sampleEvery = time.Second
+)
 
 // Run shows live data until ctx ends. On a terminal it shows errors and goes
 // on.
@@ -47,53 +50,74 @@ func (c *Top) Run(ctx context.Context, con *console.Console, api *client.Client)
 	if c.Every < minEvery {
 		return usage.Errorf("--every", "%v is shorter than %v", c.Every, minEvery)
 	}
-	live, err := api.Admin.Live(ctx)
-	if err != nil {
-		return err
+	v := &topView{con: con, screen: con.OutTerm && !con.JSON && !c.Once}
+	if c.Once {
+		live, err := api.Admin.Live(ctx)
+		if err != nil {
+			return err
+		}
+		return v.show(live)
 	}
-	if c.Once || con.JSON || !con.OutTerm {
-		return c.lines(ctx, con, api, live)
-	}
-	fmt.Fprint(con.Out, enterScreen)
-	defer fmt.Fprint(con.Out, leaveScreen)
-	var before *client.Live
+	defer v.close()
 	for {
-		c.draw(con, live, before, err)
+		for live, err := range api.Admin.WatchLive(ctx) {
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case err != nil:
+				err = v.fail(err)
+			case time.Since(v.shown) > c.Every-sampleEvery/2:
+				err = v.show(live)
+			}
+			if err != nil {
+				return err
+			}
+		}
 		if !console.Pause(ctx, c.Every) {
 			return nil
-		}
-		next, failed := api.Admin.Live(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err = failed; err == nil {
-			before, live = live, next
 		}
 	}
 }
 
-// lines prints a block of text, or an object, for each refresh.
-func (c *Top) lines(ctx context.Context, con *console.Console, api *client.Client, live *client.Live) error {
-	var before *client.Live
-	for {
-		if con.JSON {
-			if err := con.Object(live); err != nil {
-				return err
-			}
-		} else {
-			con.Linef("%s", topScreen(live, before, 0))
-		}
-		if c.Once || !console.Pause(ctx, c.Every) {
-			return nil
-		}
-		before = live
-		var err error
-		if live, err = api.Admin.Live(ctx); err != nil {
-			if errors.Is(err, context.Canceled) {
-				return nil
-			}
-			return err
-		}
+// topView shows samples on a terminal, or prints a block of text or an object
+// for each.
+type topView struct {
+	con    *console.Console
+	screen bool
+
+	live, before *client.Live // the last two samples that were shown; nil: none
+	shown        time.Time    // when live was shown
+}
+
+func (v *topView) show(live *client.Live) error {
+	if v.screen && v.live == nil {
+		fmt.Fprint(v.con.Out, enterScreen)
+	}
+	v.before, v.live, v.shown = v.live, live, time.Now()
+	switch {
+	case v.screen:
+		v.draw(nil)
+	case v.con.JSON:
+		return v.con.Object(live)
+	default:
+		v.con.Linef("%s", topScreen(live, v.before, 0))
+	}
+	return nil
+}
+
+// fail shows an error above the last sample if there is one. Otherwise it returns
+// the error.
+func (v *topView) fail(err error) error {
+	if !v.screen || v.live == nil {
+		return err
+	}
+	v.draw(err)
+	return nil
+}
+
+func (v *topView) close() {
+	if v.screen && v.live != nil {
+		fmt.Fprint(v.con.Out, leaveScreen)
 	}
 }
 
@@ -105,14 +129,14 @@ const (
 	clearScreen = "\x1b[H\x1b[2J"
 )
 
-func (c *Top) draw(con *console.Console, live, before *client.Live, err error) {
+func (v *topView) draw(err error) {
 	width, height := 0, 0
-	if f, ok := con.Out.(*os.File); ok {
+	if f, ok := v.con.Out.(*os.File); ok {
 		width, height, _ = term.GetSize(int(f.Fd())) // zero means no bound
 	}
-	text := topScreen(live, before, height)
+	text := topScreen(v.live, v.before, height)
 	if err != nil {
-		text = wording.Printable(con.ErrorText(err)) + "\n\n" + text
+		text = wording.Printable(v.con.ErrorText(err)) + "\n\n" + text
 	}
 	lines := strings.Split(text, "\n")
 	if height > 0 && len(lines) > height {
@@ -123,7 +147,7 @@ func (c *Top) draw(con *console.Console, live, before *client.Live, err error) {
 			lines[i] = string(runes[:width])
 		}
 	}
-	fmt.Fprint(con.Out, clearScreen, wording.PrintableLines(strings.Join(lines, "\n")))
+	fmt.Fprint(v.con.Out, clearScreen, wording.PrintableLines(strings.Join(lines, "\n")))
 }
 
 // topScreen returns the text of the screen, from the last two results. height

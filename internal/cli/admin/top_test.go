@@ -1,14 +1,78 @@
 package admin
 
 import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
 )
+
+// TestTopShowsSamplesAsOftenAsItsInterval: a server sends three samples, then the
+// stream ends, and then it is unavailable.
+func TestTopShowsSamplesAsOftenAsItsInterval(t *testing.T) {
+	for _, c := range []struct {
+		every   time.Duration
+		screen  bool
+		samples int
+	}{
+		{minEvery, false, 3},
+		{time.Hour, false, 1},
+		{minEvery, true, 3},
+		{time.Hour, true, 1},
+	} {
+		ctx, stop := context.WithCancel(t.Context())
+		var requests atomic.Int64
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if requests.Add(1) > 1 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			for i := range 3 {
+				fmt.Fprintf(w, "data: {\"at\":\"2030-01-01T00:00:00.000Z\",\"running\":%d,\"slots\":9,\"queues\":[],\"destinations\":[]}\n\n", i)
+			}
+		}))
+		api, err := client.New(s.URL, client.Options{Retry: client.RetryPolicy{Attempts: 2, MinBackoff: time.Millisecond}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := &screen{shown: stop, until: "503"}
+		err = (&Top{Every: c.every}).Run(ctx, &console.Console{Out: out, OutTerm: c.screen}, api)
+		text := out.String()
+		if n := strings.Count(text, "of 9"); n != c.samples+strings.Count(text, "503") || !strings.Contains(text, "running 0 of 9") {
+			t.Errorf("every %v, screen %v: %d samples:\n%s", c.every, c.screen, n, text)
+		}
+		if (err == nil) != c.screen || c.screen && !(strings.HasPrefix(text, enterScreen) && strings.HasSuffix(text, leaveScreen) && strings.Contains(text, "503")) {
+			t.Errorf("every %v, screen %v: error %v, %q", c.every, c.screen, err, text)
+		}
+		stop()
+		api.Close()
+		s.Close()
+	}
+}
+
+// screen calls shown after a text was written.
+type screen struct {
+	strings.Builder
+	shown func()
+	until string
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), s.until) {
+		defer s.shown()
+	}
+	return s.Builder.Write(p)
+}
 
 func TestTopShowsWhatIsOverdueAndWhy(t *testing.T) {
 	at := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
