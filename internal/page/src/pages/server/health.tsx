@@ -1,0 +1,46 @@
+import { useSignal } from '@preact/signals'
+import type { Node, Shard } from '../../api/openapi.gen'
+import { plural } from '../../format/number'
+import { Note } from '../../parts/notice'
+import { Time } from '../../parts/time'
+import { forgetNode, missingNodes } from './seen-nodes'
+
+// Health says which nodes are missing, and which tasks wait because of that.
+export function Health({ nodes, shards }: { nodes: Node[]; shards: Shard[] }) {
+  const forgotten = useSignal('')
+  const missing = missingNodes(nodes).filter(([name]) => name !== forgotten.value)
+  const unowned = shards.filter((s) => !s.owner)
+  return (
+    <>
+      {nodes.filter((n) => !n.ready).map((n) => <Unready key={n.name} of={n} shards={shards} />)}
+      {unowned.length > 0 && <Note tone="warn">{plural(unowned.length, 'shard')} without an owner: {unowned.length === 1 ? 'its' : 'their'} tasks wait until a node takes {unowned.length === 1 ? 'it' : 'them'}. <FirstDue of={unowned} /></Note>}
+      {missing.map(([name, last]) => (
+        <Note key={name} tone="warn">
+          The node <b>{name}</b> is not listed any more: it was stopped, or it died. Its last heartbeat came <Time at={last} />. <button type="button" class="quiet" onClick={() => (forgetNode(name), (forgotten.value = name))}>Forget</button>
+        </Note>
+      ))}
+      <p class="dim">
+        {plural(nodes.filter((n) => n.ready).length, 'node')} ready. Compare the list with the nodes that you run: a node that is stopped leaves it at once, a dead one after about half a minute. This tab reports nodes that leave while it is open.
+      </p>
+    </>
+  )
+}
+
+function Unready({ of: n, shards }: { of: Node; shards: Shard[] }) {
+  const own = shards.filter((s) => s.owner === n.name)
+  const last = own.map((s) => s.until ?? '').sort().at(-1)
+  if (n.name_taken) return <Note tone="warn">The node <b>{n.name}</b> at {n.address} delivers nothing: another process has the same name. Give each node its own <code>--node</code> name.</Note>
+  if (n.self) return <Note tone="warn">The node <b>{n.name}</b>, which replies to this page, is not ready. The overview has the reason.</Note>
+  return (
+    <Note tone="warn">
+      The node <b>{n.name}</b> sends no heartbeat: it died, is paused, or cannot reach Redis. {own.length > 0
+        ? <>No node delivers the due tasks of its {plural(own.length, 'shard')} until its shard lease ends, <Time at={last} />. Then other nodes deliver them. <FirstDue of={own} /></>
+        : 'Other nodes have taken over its shards. Tasks that were running there are sent again when their lease ends (--lease).'}
+    </Note>
+  )
+}
+
+function FirstDue({ of }: { of: Shard[] }) {
+  const first = of.map((s) => s.next_due ?? '').filter(Boolean).sort()[0]
+  return first ? <>The next task there is due <Time at={first} />.</> : <>No task is scheduled there.</>
+}
