@@ -1,6 +1,7 @@
 import type { FunctionComponent } from 'preact'
 import { useSignal } from '@preact/signals'
-import { listNamespaces } from './api/openapi.gen'
+import { namespaceNames } from './api/namespaces'
+import { count } from './format/number'
 import { Icon } from './parts/icon'
 import { zoneName } from './format/time'
 import { useData } from './state/data'
@@ -33,7 +34,7 @@ export const pages: PageEntry[] = [
 
 export function Nav({ onHelp }: { onHelp: () => void }) {
   const open = useSignal(false)
-  const now = route.value.page === 'task' ? 'tasks' : route.value.page
+  const page = route.value.page === 'task' ? 'tasks' : route.value.page
   return (
     <header class={'nav' + (open.value ? ' open' : '')}>
       <div class="brand">
@@ -42,11 +43,11 @@ export function Nav({ onHelp }: { onHelp: () => void }) {
       </div>
       <nav aria-label="Pages" onClick={() => (open.value = false)}>
         {pages.filter((p) => !p.hidden).map((p) => (
-          <a key={p.path} href={'#/' + p.path} aria-current={p.path === now ? 'page' : undefined}><Icon name={p.path} />{p.title}</a>
+          <a key={p.path} href={'#/' + p.path} aria-current={p.path === page ? 'page' : undefined}><Icon name={p.path} />{p.title}</a>
         ))}
       </nav>
       <div class="controls">
-        {operator.value && <Namespaces />}
+        {operator.value && <NamespaceSelect />}
         <label class="field"><span>Times</span>
           <select value={zone.value} onChange={(e) => (zone.value = e.currentTarget.value as typeof zone.value)} title={zoneName()}>
             {zones.map((z) => <option key={z} value={z}>{zoneLabels[z]}</option>)}
@@ -58,7 +59,7 @@ export function Nav({ onHelp }: { onHelp: () => void }) {
           <button type="button" class="quiet" onClick={onHelp}>Keys</button>
           {token.value && <button type="button" class="quiet" onClick={() => leave()}>Log out</button>}
         </div>
-        <p class="who dim">{who()}</p>
+        <p class="who dim">{identity()}</p>
       </div>
     </header>
   )
@@ -66,22 +67,25 @@ export function Nav({ onHelp }: { onHelp: () => void }) {
 
 const zoneLabels = { mine: 'My time zone', schedule: 'The schedule’s', utc: 'UTC' }
 
-function who(): string {
+// identity says who the visitor is to the server, and which server replies.
+function identity(): string {
   const m = me.value
   if (!m) return ''
-  const rights = m.secured ? `${m.operator ? 'operator, ' : ''}${m.scope} · ${m.namespace}` : 'no token needed'
+  const rights = m.secured ? `${m.operator ? 'operator, ' : ''}${m.scope} · ${m.namespace}` : 'no token required'
   return `${rights} · ${m.node ? m.node + ' · ' : ''}${m.version}`
 }
 
-// Namespaces selects the namespace of all pages, for an operator.
-function Namespaces() {
-  const list = useData((signal) => listNamespaces({ limit: 200 }, undefined, signal), [])
-  const names = new Set(['default', ...(list.value?.namespaces.map((n) => n.name) ?? []), ...(namespace.value ? [namespace.value] : [])])
+// NamespaceSelect selects the namespace of all pages, for an operator.
+function NamespaceSelect() {
+  const list = useData(namespaceNames, [])
+  const names = new Set(['default', ...(list.value?.names ?? []), ...(namespace.value ? [namespace.value] : [])])
   return (
     <label class="field"><span>Namespace</span>
       <select value={namespace.value || me.value?.namespace || 'default'} onChange={(e) => (selectNamespace(e.currentTarget.value), setQuery({ namespace: e.currentTarget.value, cursor: undefined }))}>
         {[...names].sort().map((n) => <option key={n} value={n}>{n}</option>)}
       </select>
+      {list.problem && <small class="bad">The list of namespaces could not be read.</small>}
+      {list.value?.complete === false && <small class="dim">Only the first {count(list.value.names.length)} are listed. To open another one, put namespace=NAME into the address.</small>}
     </label>
   )
 }

@@ -1,8 +1,11 @@
 import { signal, useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
-import { deleteNamespace, getNamespace, listNamespaces, putNamespace, type Namespace, type NamespaceInput } from '../../api/openapi.gen'
+import { deleteNamespace, listNamespaces, putNamespace, type Namespace } from '../../api/openapi.gen'
+import { Refusal } from '../../api/call'
+import { guarded } from '../../api/guarded'
+import { changeNamespace, type Quota } from '../../api/namespaces'
 import { foliot } from '../../format/command'
-import { bytes, count } from '../../format/number'
+import { bytes, count, plural } from '../../format/number'
 import { Action } from '../../parts/action'
 import { Badge } from '../../parts/badge'
 import { Command } from '../../parts/copy'
@@ -14,17 +17,15 @@ import { useData } from '../../state/data'
 import { link, route } from '../../state/route'
 import { forbidden } from '../../state/session'
 
-const quotas = [
-  ['max_pending', 'Pending tasks and schedules at most', 'no limit'],
-  ['max_bytes', 'Bytes of all records at most', 'no limit'],
+const quotas: [key: Quota, label: string, none: string][] = [
+  ['max_pending', 'Max pending tasks and schedules', 'no limit'],
+  ['max_bytes', 'Max bytes of all records', 'no limit'],
   ['create_rate', 'Creates per second', 'no limit'],
-  ['create_burst', 'Creates at once', 'those of one second'],
-  ['change_rate', 'Changes per second', 'as creates'],
+  ['create_burst', 'Creates at once', 'as many as in one second'],
+  ['change_rate', 'Changes per second', 'the same as creates'],
   ['read_rate', 'Reads per second', '1000'],
-  ['edit_rate', 'Edits of settings per second', '2'],
-] as const
-
-type Quota = (typeof quotas)[number][0]
+  ['edit_rate', 'Edits of queues, tokens and secrets per second', '2'],
+]
 
 // Namespaces lists the namespaces with what they use, and changes their quotas.
 export function Namespaces() {
@@ -33,7 +34,7 @@ export function Namespaces() {
   const data = useData(async (signal) => (reason ? null : await listNamespaces({ limit: 100, cursor }, undefined, signal)), [reason, cursor], cursor ? 0 : 10000)
   if (reason) return <Panel title="Namespaces"><p class="dim">{reason}</p></Panel>
   return (
-    <Panel title="Namespaces" aside={<Create done={data.reload} />}>
+    <Panel title="Namespaces" aside={<CreateNamespace done={data.reload} />}>
       <Loaded data={data}>{(list) => list && (
         <>
           <Table
@@ -41,12 +42,12 @@ export function Namespaces() {
             columns={[
               { title: 'Name', cell: (n) => n.name },
               { title: 'State', cell: (n) => <span>{n.suspended ? <Badge tone="warn">suspended</Badge> : <Badge tone="good">active</Badge>} {n.hide_payloads && <Badge tone="info">payloads hidden</Badge>}</span> },
-              { title: 'Pending', number: true, cell: (n) => used(n.counts.scheduled + n.counts.running + n.schedules, n.max_pending, count) },
-              { title: 'Bytes', number: true, cell: (n) => used(n.counts.bytes, n.max_bytes, bytes) },
+              { title: 'Pending', number: true, cell: (n) => usage(n.counts.scheduled + n.counts.running + n.schedules, n.max_pending, count) },
+              { title: 'Bytes', number: true, cell: (n) => usage(n.counts.bytes, n.max_bytes, bytes) },
               { title: 'Schedules', number: true, cell: (n) => count(n.schedules) },
               { title: 'Dead', number: true, cell: (n) => count(n.counts.dead) },
               { title: 'Creates per second', number: true, cell: (n) => n.create_rate ?? <span class="dim">no limit</span> },
-              { title: 'Actions', cell: (n) => <div class="actions"><Quotas of={n} done={data.reload} /><Flags of={n} done={data.reload} /><Delete of={n} done={data.reload} /></div> },
+              { title: 'Actions', cell: (n) => <div class="actions"><EditQuotas of={n} done={data.reload} /><Suspend of={n} done={data.reload} /><HidePayloads of={n} done={data.reload} /><DeleteNamespace of={n} done={data.reload} /></div> },
             ]}
           />
           <div class="actions">
@@ -60,79 +61,76 @@ export function Namespaces() {
   )
 }
 
-function used(n: number, most: number | undefined, show: (n: number) => string) {
+function usage(n: number, most: number | undefined, show: (n: number) => string) {
   return most ? <span class={n >= most ? 'bad' : ''}>{show(n)} of {show(most)}{n >= most ? ' (full)' : ''}</span> : show(n)
 }
 
-// input returns the settings of a namespace, because a PUT replaces all of them.
-function input(n: Namespace): NamespaceInput {
-  const out: NamespaceInput = { suspended: n.suspended, hide_payloads: n.hide_payloads }
-  for (const [key] of quotas) out[key] = n[key]
-  return out
-}
-
-// change sets some settings of a namespace, and keeps the others as they are now.
-async function change(name: string, some: NamespaceInput): Promise<void> {
-  await putNamespace({ name }, { ...input(await getNamespace({ name })), ...some })
-}
-
-function Create({ done }: { done: () => void }) {
+function CreateNamespace({ done }: { done: () => void }) {
   const name = useSignal('')
   return (
-    <Action label="Create a namespace" call={putNamespace} command={foliot('namespace', 'set', name.value || '…')} done={done}
-      run={async () => (await putNamespace({ name: name.value, ifNoneMatch: '*' }, {}), `The namespace ${name.value} exists now.`)}>
+    <Action label="Create a namespace" call={putNamespace} command={name.value && foliot('namespace', 'set', name.value)} done={done}
+      run={async () => (await guarded(putNamespace({ name: name.value, ifNoneMatch: '*' }, {}), 'A namespace with this name exists already.'), `The namespace ${name.value} is created.`)}>
       <p>A namespace has its own tasks, queues, tokens, secrets and audit log. It has no quotas at first.</p>
       <Field label="Name" value={name} placeholder="acme" required />
     </Action>
   )
 }
 
-function Quotas({ of: n, done }: { of: Namespace; done: () => void }) {
-  const fields = useMemo(() => Object.fromEntries(quotas.map(([key]) => [key, signal(n[key] === undefined ? '' : String(n[key]))])) as Record<Quota, ReturnType<typeof signal<string>>>, [n.version])
-  const changed = quotas.filter(([key]) => fields[key].value !== (n[key] === undefined ? '' : String(n[key])))
+const textOf = (n?: number) => (n === undefined ? '' : String(n))
+
+// EditQuotas starts again with the quotas of the server each time it closes.
+function EditQuotas({ of: n, done }: { of: Namespace; done: () => void }) {
+  const turn = useSignal(0)
+  const fields = useMemo(() => quotas.map(([key, label, none]) => ({ key, label, none, value: signal(textOf(n[key])) })), [n.version, turn.value])
+  const changed = fields.filter((f) => f.value.value.trim() !== textOf(n[f.key]))
+  const wrong = (text: string) => (Number(text) >= 0 ? undefined : 'must be a number')
+  const valid = changed.length > 0 && !changed.some((f) => wrong(f.value.value))
   const run = async () => {
-    if (changed.length === 0) throw new Error('Nothing has been changed.')
-    await change(n.name, Object.fromEntries(changed.map(([key]) => [key, fields[key].value === '' ? undefined : Number(fields[key].value)])))
-    return 'The quotas are changed.'
+    if (!valid) throw new Refusal({ type: 'about:blank', title: 'Not saved.', status: 0, code: 'internal', detail: changed.length ? 'Correct the marked fields.' : 'Nothing is changed.' })
+    await changeNamespace(n, Object.fromEntries(changed.map((f) => [f.key, f.value.value.trim() === '' ? undefined : Number(f.value.value)])))
+    return 'The quotas are saved.'
   }
   return (
-    <Action quiet label="Quotas" title={`Quotas of ${n.name}`} call={putNamespace} run={run} done={done}
-      command={foliot('namespace', 'set', n.name, ...changed.flatMap(([key]) => ['--' + key.replace('_', '-'), fields[key].value || 'unlimited']))}>
-      <p>An empty field sets no limit, or takes the default. Rates are per server.</p>
-      <div class="form">{quotas.map(([key, label, none]) => <Field key={key} label={label} value={fields[key] as never} placeholder={none} />)}</div>
+    <Action quiet label="Edit quotas" title={`Quotas of ${n.name}`} call={putNamespace} run={run} closed={() => (turn.value++, done())}
+      command={valid ? foliot('namespace', 'set', n.name, ...changed.flatMap((f) => ['--' + f.key.replace('_', '-'), f.value.value.trim() || 'unlimited'])) : ''}>
+      <p>An empty field takes the value in gray. Rates are per server.</p>
+      <div class="form">{fields.map((f) => <Field key={f.key} label={f.label} value={f.value} placeholder={f.none} error={wrong(f.value.value)} />)}</div>
     </Action>
   )
 }
 
-function Flags({ of: n, done }: { of: Namespace; done: () => void }) {
+function Suspend({ of: n, done }: { of: Namespace; done: () => void }) {
   return (
-    <>
-      <Action quiet danger={!n.suspended} label={n.suspended ? 'Resume' : 'Suspend'} title={`${n.suspended ? 'Resume' : 'Suspend'} ${n.name}`} call={putNamespace} done={done}
-        command={foliot('namespace', 'set', n.name, n.suspended ? '--no-suspended' : '--suspended')}
-        run={async () => (await change(n.name, { suspended: !n.suspended }), n.suspended ? `${n.name} is active again.` : `${n.name} is suspended.`)}>
-        {n.suspended
-          ? <p>Due tasks start, and schedules treat missed instants by their rules.</p>
-          : <p>No task of {n.name} is created or sent, and no schedule fires. Its own tokens can only read. Tasks wait and use no attempt.</p>}
-      </Action>
-      <Action quiet label={n.hide_payloads ? 'Show payloads' : 'Hide payloads'} call={putNamespace} done={done}
-        command={foliot('namespace', 'set', n.name, n.hide_payloads ? '--no-hide-payloads' : '--hide-payloads')}
-        run={async () => (await change(n.name, { hide_payloads: !n.hide_payloads }), 'Changed.')}>
-        <p>{n.hide_payloads ? 'Tokens of scope read see bodies, headers and replies again.' : 'Tokens of scope read no longer see bodies and headers of requests, and replies of receivers. URLs, labels and statuses stay visible.'}</p>
-      </Action>
-    </>
+    <Action quiet danger={!n.suspended} label={n.suspended ? 'Resume' : 'Suspend'} title={`${n.suspended ? 'Resume' : 'Suspend'} ${n.name}`} call={putNamespace} closed={done}
+      command={foliot('namespace', 'set', n.name, n.suspended ? '--no-suspended' : '--suspended')}
+      run={async () => (await changeNamespace(n, { suspended: !n.suspended }), n.suspended ? `${n.name} is active.` : `${n.name} is suspended.`)}>
+      {n.suspended
+        ? <p>Due tasks start, and schedules treat missed instants by their rules.</p>
+        : <p>No task of {n.name} is created or sent, and no schedule fires. Its own tokens can only read. Tasks wait and use no attempt.</p>}
+    </Action>
   )
 }
 
-function Delete({ of: n, done }: { of: Namespace; done: () => void }) {
+function HidePayloads({ of: n, done }: { of: Namespace; done: () => void }) {
+  return (
+    <Action quiet label={n.hide_payloads ? 'Show payloads' : 'Hide payloads'} title={`${n.hide_payloads ? 'Show' : 'Hide'} payloads of ${n.name}`} call={putNamespace} closed={done}
+      command={foliot('namespace', 'set', n.name, n.hide_payloads ? '--no-hide-payloads' : '--hide-payloads')}
+      run={async () => (await changeNamespace(n, { hide_payloads: !n.hide_payloads }), n.hide_payloads ? 'The payloads are visible.' : 'The payloads are hidden.')}>
+      <p>{n.hide_payloads ? 'Tokens of scope read can see bodies, headers and replies again.' : 'Tokens of scope read can no longer see bodies and headers of requests, and replies of receivers. URLs, labels and statuses stay visible.'}</p>
+    </Action>
+  )
+}
+
+function DeleteNamespace({ of: n, done }: { of: Namespace; done: () => void }) {
   const { bytes: _, ...counts } = n.counts
   const tasks = Object.values(counts).reduce((a, b) => a + b, 0)
   const off = n.name === 'default' ? 'The namespace default cannot be deleted.'
-    : tasks ? `It has ${count(tasks)} tasks. Finished tasks count too, until their retention ends.`
-      : n.schedules ? `It has ${count(n.schedules)} schedules.` : ''
+    : tasks ? `It has ${plural(tasks, 'task')}. Finished tasks count too, until their retention ends.`
+      : n.schedules ? `It has ${plural(n.schedules, 'schedule')}.` : ''
   return (
     <Action quiet danger label="Delete" title={`Delete ${n.name}`} call={deleteNamespace} off={off} type={n.name} command={foliot('namespace', 'rm', n.name)} done={done}
       run={async () => (await deleteNamespace({ name: n.name }), `The namespace ${n.name} is deleted.`)}>
-      <p>Its queue settings and its secrets are deleted too. The server refuses this while it has valid tokens: revoke them first.</p>
+      <p>Its queue settings and its secrets are deleted too. The server refuses this while {n.name} has valid tokens: revoke them first.</p>
     </Action>
   )
 }

@@ -1,0 +1,43 @@
+import { Refusal, request } from './call'
+import { guarded } from './guarded'
+import { listNamespaces, putNamespace, type Namespace, type NamespaceInput } from './openapi.gen'
+
+const pages = 10
+
+// namespaceNames returns the names of the namespaces: complete is false if there are
+// more than the page reads.
+export async function namespaceNames(signal: AbortSignal): Promise<{ names: string[]; complete: boolean }> {
+  const names: string[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < pages; page++) {
+    const list = await listNamespaces({ limit: 1000, cursor }, undefined, signal)
+    names.push(...list.namespaces.map((n) => n.name))
+    cursor = list.next_cursor
+    if (!cursor) return { names, complete: true }
+  }
+  return { names, complete: false }
+}
+
+export const quotaKeys = ['max_pending', 'max_bytes', 'create_rate', 'create_burst', 'change_rate', 'read_rate', 'edit_rate'] as const
+
+export type Quota = (typeof quotaKeys)[number]
+
+// changeNamespace changes some settings of a namespace, and keeps the others: a PUT
+// replaces all of them. It refuses the change if the settings are not those that the
+// visitor has seen. Lists have no tags, so it reads the namespace for its tag.
+export async function changeNamespace(seen: Namespace, some: NamespaceInput): Promise<void> {
+  const reply = await request('GET', 'v1/namespaces/' + encodeURIComponent(seen.name), {}, undefined, undefined, true)
+  const tag = reply.headers.get('ETag') // none: the settings were never changed
+  const now = (await reply.json()) as Namespace
+  const change = () => putNamespace({ name: seen.name, ...(tag ? { ifMatch: tag } : { ifNoneMatch: '*' }) }, { ...inputOf(now), ...some })
+  const todo = `Another user has changed the settings of ${seen.name}. Close this window to see the new ones.`
+  await guarded(now.version === seen.version ? change() : Promise.reject(conflict), todo)
+}
+
+const conflict = new Refusal({ type: 'about:blank', title: '', status: 412, code: 'precondition_failed', detail: '' })
+
+function inputOf(n: Namespace): NamespaceInput {
+  const out: NamespaceInput = { suspended: n.suspended, hide_payloads: n.hide_payloads }
+  for (const key of quotaKeys) out[key] = n[key]
+  return out
+}
