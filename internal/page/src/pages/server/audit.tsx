@@ -9,7 +9,7 @@ import { useData } from '../../state/data'
 import { link, route, setQuery } from '../../state/route'
 import { forbidden } from '../../state/session'
 
-const fields = [['action', 'Action', 'task.cancel'], ['target', 'Target', 'name or id'], ['by', 'By', 'token:<id>']] as const
+const fields = [['action', 'Action', 'task.cancel'], ['target', 'Target', 'a name or an id'], ['by', 'By', 'token:<id>']] as const
 
 // Audit shows the log of changes, the newest first.
 export function Audit() {

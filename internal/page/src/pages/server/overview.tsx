@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { request } from '../../api/call'
-import { cluster, createToken, listNamespaces, readyz } from '../../api/openapi.gen'
+import { cluster, createToken, readyz } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { bytes, count } from '../../format/number'
 import { Action } from '../../parts/action'
@@ -29,43 +29,43 @@ export function Overview() {
   const self = nodes.value?.nodes.find((n) => n.self)
   return (
     <>
-      {!who.secured && <Close />}
+      {!who.secured && <RequireTokens />}
       <Panel title="Overview">
         <Facts of={[
           ['Ready', ready.problem ? <><Badge tone="bad">not ready</Badge> {ready.problem.detail}</> : ready.value ? <Badge tone="good">ready</Badge> : '…'],
           ['Version', who.version],
-          ['Node', who.node ?? (operator.value ? 'the only one' : undefined)],
+          ['Node', who.node ?? (operator.value ? 'the only node' : undefined)],
           ['Started', self ? <Time at={self.started_at} /> : operator.value ? undefined : forbidden(cluster)],
-          ['Store', who.store === 'shared' ? 'shared: servers share a Redis' : 'embedded: this server has its store for itself'],
+          ['Store', who.store === 'shared' ? 'Redis, which several servers can share' : 'embedded: only this server uses it'],
           ['Durability', durabilities[who.durability] ?? who.durability],
-          ['Access', who.secured ? <Badge tone="good">every request needs a token</Badge> : <Badge tone="warn">open: no token is needed</Badge>],
+          ['Access', who.secured ? <Badge tone="good">tokens required</Badge> : <Badge tone="warn">no token required</Badge>],
           ['Your token', who.token ? <><code>{who.token.id}</code> {who.token.label}, scope {who.scope}, {who.operator ? 'all namespaces' : who.namespace}{who.token.expires_at && <>, expires <Time at={who.token.expires_at} /></>}</> : 'none'],
         ]} />
       </Panel>
-      <Space />
+      <StorePanel />
     </>
   )
 }
 
-// Close makes the first token. From then on every request needs one.
-function Close() {
+// RequireTokens creates the first token. From then on every request needs one.
+function RequireTokens() {
   const label = useSignal('operator')
   return (
     <Panel title="Require tokens">
-      <Note tone="warn">This server has no tokens, so every caller may do everything. Until the first token exists, the server listens only on this machine.</Note>
+      <Note tone="warn">This server requires no token: everyone who can reach it may do everything. It listens only on this machine, unless it was started with --insecure-listen.</Note>
       <ol class="steps">
-        <li>Create the first token. It belongs to an operator: it is valid for all namespaces, and may do everything.</li>
+        <li>Create the first token. From then on the server requires tokens. The token is an operator’s: it is valid for all namespaces, and may do everything.</li>
         <li>Keep it in a safe place, and log in with it.</li>
-        <li>Create smaller tokens for programs and people at <a href="#/server?tab=tokens">Tokens</a>.</li>
+        <li>Create tokens with fewer rights for programs and people at <a href="#/server?tab=tokens">Tokens</a>.</li>
       </ol>
       <div class="actions">
         <Action label="Create the first token" call={createToken} command={foliot('token', 'create', '--for', 'operator', '--scope', 'admin', '--label', label.value)}
           run={async () => {
             const { token } = await createToken({}, { scope: 'admin', namespace: '*', label: label.value || undefined })
-            showOnce({ title: 'The first token', value: token!, text: 'From now on this page needs a token too: log in with it.', login: true })
+            showOnce({ title: 'The first token', value: token!, text: 'From now on this page requires a token too: log in with it.', login: true })
           }}>
-          <p>From now on every request needs a token, also on this machine. Clients without one get 401.</p>
-          <p>Tasks may no longer call this machine (127.0.0.1), waiting tasks included, unless the server runs with <code>--egress-allow</code>.</p>
+          <p>From now on every request needs a token, also on this machine. A request without one gets status 401. This cannot be undone.</p>
+          <p>Tasks, also those that wait now, may no longer call this machine (127.0.0.1), unless the server runs with <code>--egress-allow</code>.</p>
           <Field label="Label" value={label} />
         </Action>
       </div>
@@ -73,26 +73,29 @@ function Close() {
   )
 }
 
-const figures: [string, string][] = [['foliot_store_bytes', 'used by the store'], ['foliot_disk_free_bytes', 'free on the disk'], ['foliot_disk_size_bytes', 'size of the disk']]
+// The sizes come from the metrics, whose sums include all namespaces.
+const sizes = [
+  ['foliot_tasks', 'tasks', count],
+  ['foliot_task_body_bytes', 'in the records of tasks', bytes],
+  ['foliot_store_bytes', 'used by the store', bytes],
+  ['foliot_disk_free_bytes', 'free on the disk', bytes],
+  ['foliot_disk_size_bytes', 'size of the disk', bytes],
+] as const
 
-// Space shows bytes of the records, and of the disk of an embedded store.
-function Space() {
-  const reason = forbidden(listNamespaces)
-  const data = useData(async (signal) => {
-    if (reason) return null
-    const [{ namespaces }, reply] = await Promise.all([listNamespaces({ limit: 1000 }, undefined, signal), request('GET', 'metrics', {}, undefined, signal, true)])
-    const text = await reply.text()
-    const records = namespaces.reduce((n, { counts: c }) => n + c.scheduled + c.running + c.delivered + c.cancelled + c.expired + c.dead, 0)
-    return { bytes: namespaces.reduce((n, { counts }) => n + counts.bytes, 0), records, figures: figures.map(([name, title]) => [title, metric(text, name)] as const) }
-  }, [reason], 10000)
+// StorePanel shows how many tasks there are, and the bytes that they and the store take.
+function StorePanel() {
+  const reason = forbidden(cluster)
+  const data = useData(async (signal) => (reason ? '' : await (await request('GET', 'metrics', {}, undefined, signal, true)).text()), [reason], 10000)
+  const text = data.value
   return (
-    <Panel title="Disk and bytes">
+    <Panel title="Size of the store">
       {reason ? <p class="dim">{reason}</p> : <ProblemNote problem={data.problem} />}
-      {data.value && (
+      {text && (
         <div class="figures">
-          <div class="figure"><b>{count(data.value.records)}</b><span>tasks</span></div>
-          <div class="figure"><b>{bytes(data.value.bytes)}</b><span>in their records</span></div>
-          {data.value.figures.map(([title, value]) => value !== undefined && <div class="figure" key={title}><b>{bytes(value)}</b><span>{title}</span></div>)}
+          {sizes.map(([name, title, show]) => {
+            const value = metric(text, name)
+            return value !== undefined && <div class="figure" key={name}><b>{show(value)}</b><span>{title}</span></div>
+          })}
         </div>
       )}
     </Panel>

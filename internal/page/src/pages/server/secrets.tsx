@@ -19,17 +19,16 @@ export function Secrets() {
   const data = useData(async (signal) => (reason ? null : await listSecrets({}, undefined, signal)), [reason])
   if (reason) return <Panel title="Signing secrets"><p class="dim">{reason}</p></Panel>
   return (
-    <Panel title="Signing secrets" aside={<Create done={data.reload} />}>
+    <Panel title="Signing secrets" aside={<CreateSecret done={data.reload} />}>
       <Loaded data={data}>{(list) => list && (
         <Table
           caption="List of secrets" rows={list.secrets} id={(s) => s.id}
           columns={[
             { title: 'Id', cell: (s) => <code>{s.id}</code> },
-            { title: 'Signs', cell: (s) => (s.queue ? <>the queue <a href={link('queues', s.queue)}>{s.queue}</a></> : 'all queues without their own secret') },
+            { title: 'Signs callbacks of', cell: (s) => (s.queue ? <>the queue <a href={link('queues', s.queue)}>{s.queue}</a></> : 'all queues without their own secret') },
             { title: 'Created', cell: (s) => <Time at={s.created_at} /> },
-            { title: 'Signs until', cell: (s) => (s.expires_at ? <Time at={s.expires_at} /> : <span class="dim">it is deleted</span>) },
-            { title: 'Beside the namespace’s until', cell: (s) => <Time at={s.beside_until} /> },
-            { title: 'Actions', cell: (s) => <Delete of={s} done={data.reload} /> },
+            { title: 'Signs until', cell: (s) => <div>{s.expires_at ? <Time at={s.expires_at} /> : <span class="dim">you delete it</span>}{s.beside_until && <p class="dim">The secrets of the namespace also sign until <Time at={s.beside_until} />.</p>}</div> },
+            { title: 'Actions', cell: (s) => <DeleteSecret of={s} done={data.reload} /> },
           ]}
           empty={<Empty title="Callbacks are not signed." command={foliot('secret', 'create')}>With a secret, a receiver can check that a callback comes from this server.</Empty>}
         />
@@ -39,7 +38,7 @@ export function Secrets() {
   )
 }
 
-function Create({ done }: { done: () => void }) {
+function CreateSecret({ done }: { done: () => void }) {
   const queue = useSignal('')
   const overlap = useSignal('24h')
   return (
@@ -49,19 +48,19 @@ function Create({ done }: { done: () => void }) {
         showOnce({ title: 'The new secret', value: secret!, text: 'Give it to the receivers. They check the header webhook-signature with it.' })
       }}
       command={foliot('secret', 'create', ...(queue.value ? ['--queue', queue.value] : []), ...(overlap.value ? ['--overlap', overlap.value] : []))}>
-      <p>From now on it signs every callback. At most two secrets sign at the same time. With an overlap the old secret stops by itself, so receivers have that long to accept the new one.</p>
+      <p>The new secret signs callbacks at once. The old secret also signs them until the overlap ends, so receivers have that long to accept the new one. At most two secrets sign at the same time.</p>
       <div class="form">
         <Field label="Queue" value={queue} placeholder="all" hint="Only callbacks of this queue. Empty: all queues without their own secret." />
-        <Field label="Overlap" value={overlap} hint="How long the old secrets also sign. Empty: until they are deleted." />
+        <Field label="Overlap" value={overlap} hint="How long the old secret also signs. Empty: until you delete it. The first secret of a queue: not at all." />
       </div>
     </Action>
   )
 }
 
-function Delete({ of: s, done }: { of: Secret; done: () => void }) {
+function DeleteSecret({ of: s, done }: { of: Secret; done: () => void }) {
   return (
-    <Action quiet danger label="Delete" title="Delete the secret" call={deleteSecret} run={async () => (await deleteSecret({ id: s.id }), 'The secret no longer signs.')} done={done} command={foliot('secret', 'rm', s.id)}>
-      <p>The secret signs no callback any more. If it is the last one{s.queue ? ` of the queue ${s.queue}, the secrets of the namespace sign its callbacks again.` : ', callbacks are sent without a signature, and receivers that check it refuse them.'}</p>
+    <Action quiet danger label="Delete" title="Delete the secret" call={deleteSecret} run={async () => (await deleteSecret({ id: s.id }), 'The secret is deleted.')} done={done} command={foliot('secret', 'rm', s.id)}>
+      <p>The secret signs no callback any more. {s.queue ? `If the queue ${s.queue} has no other secret, the secrets of the namespace sign its callbacks again.` : 'If the namespace has no other secret, its callbacks are sent without a signature, and receivers that check it refuse them.'}</p>
     </Action>
   )
 }

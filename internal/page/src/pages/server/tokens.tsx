@@ -22,7 +22,7 @@ export function Tokens() {
   const data = useData(async (signal) => (reason ? null : await listTokens({ limit: 100, cursor }, undefined, signal)), [reason, cursor], cursor ? 0 : 10000)
   if (reason) return <Panel title="Tokens"><p class="dim">{reason}</p></Panel>
   return (
-    <Panel title="Tokens" aside={<Create done={data.reload} />}>
+    <Panel title="Tokens" aside={<CreateToken done={data.reload} />}>
       <Loaded data={data}>{(list) => list && (
         <>
           <Table
@@ -31,14 +31,14 @@ export function Tokens() {
               { title: 'Id', cell: (t) => <span><code class="nowrap">{t.id}</code>{t.id === me.value?.token?.id && <small class="dim"> yours</small>}</span> },
               { title: 'Label', cell: (t) => t.label ?? '' },
               { title: 'Scope', cell: (t) => <span class="nowrap">{t.scope}</span> },
-              { title: 'Namespace', cell: (t) => (t.namespace === '*' ? 'all (operator)' : t.namespace) },
+              { title: 'Namespace', cell: (t) => (t.namespace === '*' ? 'all: an operator’s token' : t.namespace) },
               { title: 'State', cell: (t) => <State of={t.state} /> },
               { title: 'Last used', cell: (t) => (t.last_used_at ? <Time at={t.last_used_at} /> : <span class="dim">never</span>) },
               { title: 'Expires', cell: (t) => (t.expires_at ? <Time at={t.expires_at} /> : <span class="dim">never</span>) },
-              { title: 'Created', cell: (t) => <span><Time at={t.created_at} />{t.parent && <small class="dim"> by {t.parent}</small>}</span> },
-              { title: 'Actions', cell: (t) => <Revoke of={t} done={data.reload} /> },
+              { title: 'Created', cell: (t) => <span><Time at={t.created_at} />{t.parent && <small class="dim"> with {t.parent}</small>}</span> },
+              { title: 'Actions', cell: (t) => <RevokeToken of={t} done={data.reload} /> },
             ]}
-            empty={<Empty title="There are no tokens." command={foliot('token', 'create', '--for', 'operator', '--scope', 'admin')}>The server is open. The <a href="#/server">overview</a> says how to close it.</Empty>}
+            empty={<Empty title="There are no tokens." command={foliot('token', 'create', '--for', 'operator', '--scope', 'admin')}>The server requires no token: everyone who can reach it may do everything. The <a href="#/server">overview</a> says how to require tokens.</Empty>}
           />
           <div class="actions">
             {cursor && <button type="button" onClick={() => history.back()}>Previous page</button>}
@@ -51,46 +51,46 @@ export function Tokens() {
   )
 }
 
-function Create({ done }: { done: () => void }) {
+function CreateToken({ done }: { done: () => void }) {
   const scope = useSignal<string>('write')
-  const space = useSignal(me.value?.namespace ?? 'default')
+  const target = useSignal(me.value?.namespace ?? 'default')
   const label = useSignal('')
   const expires = useSignal('')
-  const all = space.value === '*' || space.value === 'operator'
+  const all = ['*', 'operator'].includes(target.value)
   const run = async () => {
     const reply = await createToken({}, {
       scope: scope.value as Token['scope'], label: label.value || undefined, expires_in: expires.value || undefined,
-      namespace: operator.value ? (all ? '*' : space.value) : undefined,
+      namespace: operator.value ? (all ? '*' : target.value) : undefined,
     })
-    showOnce({ title: 'The new token', value: reply.token!, text: 'A program reads it from the variable FOLIOT_TOKEN, or from a file that FOLIOT_TOKEN_FILE names.' })
+    showOnce({ title: 'The new token', value: reply.token!, text: 'foliot reads it from the variable FOLIOT_TOKEN, or from the file that FOLIOT_TOKEN_FILE names.' })
   }
   return (
-    <Action label="Create a token" call={createToken} run={run} done={done} off={me.value?.secured ? '' : 'The first token must be an operator’s of scope admin: create it on Overview.'}
-      command={foliot('token', 'create', '--scope', scope.value, ...(operator.value ? ['--for', all ? 'operator' : space.value] : []), ...(label.value ? ['--label', label.value] : []), ...(expires.value ? ['--expires', expires.value] : []))}>
+    <Action label="Create a token" call={createToken} run={run} done={done} off={me.value?.secured ? '' : 'The first token must be an operator’s of scope admin: create it at Overview.'}
+      command={foliot('token', 'create', '--scope', scope.value, ...(operator.value ? ['--for', all ? 'operator' : target.value] : []), ...(label.value ? ['--label', label.value] : []), ...(expires.value ? ['--expires', expires.value] : []))}>
       <div class="form">
-        <Field label="Scope" value={scope} options={[['read', 'read: see tasks and queues'], ['write', 'write: and change tasks'], ['admin', 'admin: and change queues, tokens, secrets']]} />
-        {operator.value && <Field label="Namespace" value={space} hint="* is an operator's token: all namespaces." required />}
+        <Field label="Scope" value={scope} options={[['read', 'read: see tasks, schedules and queues'], ['write', 'write: also change tasks and schedules'], ['admin', 'admin: also change queues, tokens and secrets']]} />
+        {operator.value && <Field label="Namespace" value={target} hint="operator: all namespaces, and the server itself" required />}
         <Field label="Label" value={label} placeholder="shop, production" />
-        <Field label="Valid for" value={expires} placeholder="2160h" hint="Empty: until it is revoked, or as long as your token." />
+        <Field label="Valid for" value={expires} placeholder="2160h" hint="A duration such as 90m or 2160h. Empty: until it is revoked, but not longer than your token." />
       </div>
     </Action>
   )
 }
 
-function Revoke({ of: t, done }: { of: Token; done: () => void }) {
+function RevokeToken({ of: t, done }: { of: Token; done: () => void }) {
   const children = useSignal(false)
   const force = useSignal(false)
   const own = t.id === me.value?.token?.id
   const run = async () => {
     const reply = await revokeToken({ id: t.id, children: children.value || undefined, force: force.value || undefined })
-    return `Revoked.${reply.active_children ? ` ${plural(reply.active_children, 'token')} made with it ${reply.active_children === 1 ? 'is' : 'are'} still valid.` : ''}`
+    return `Revoked.${reply.active_children ? ` ${plural(reply.active_children, 'token')} created with it ${reply.active_children === 1 ? 'is' : 'are'} still valid.` : ''}`
   }
   return (
-    <Action quiet danger label="Revoke" title={`Revoke ${t.label || t.id}`} call={revokeToken} off={t.state === 'active' ? '' : `The token is ${t.state} already.`} run={run} done={done}
+    <Action quiet danger label="Revoke" title={`Revoke ${t.label || t.id}`} call={revokeToken} off={t.state === 'active' ? '' : `The token is already ${t.state}.`} run={run} done={done}
       command={foliot('token', 'revoke', t.id, children.value && '--children', force.value && '--yes')}>
-      <p>The server refuses the token from now on. {own && <b>It is your own: this session ends.</b>}</p>
-      <label><input type="checkbox" checked={children.value} onChange={(e) => (children.value = e.currentTarget.checked)} /> Also revoke all tokens that were made with it, directly or indirectly: for a token that leaked</label>
-      {t.namespace === '*' && t.scope === 'admin' && <label><input type="checkbox" checked={force.value} onChange={(e) => (force.value = e.currentTarget.checked)} /> Even if it is the last one: then the server cannot be managed any more</label>}
+      <p>The server refuses the token from now on. This cannot be undone. {own && <b>It is your own token: this session ends.</b>}</p>
+      <label><input type="checkbox" checked={children.value} onChange={(e) => (children.value = e.currentTarget.checked)} /> Also revoke all tokens that were created with it, directly or indirectly. Select this if the token leaked.</label>
+      {t.namespace === '*' && t.scope === 'admin' && <label><input type="checkbox" checked={force.value} onChange={(e) => (force.value = e.currentTarget.checked)} /> Revoke it even if it is the last operator’s token of scope admin. Then the server cannot be managed any more.</label>}
     </Action>
   )
 }
