@@ -1,6 +1,6 @@
 import type { FunctionComponent } from 'preact'
 import { useSignal } from '@preact/signals'
-import { namespaceNames } from './api/namespaces'
+import { listNamespaces } from './api/openapi.gen'
 import { count } from './format/number'
 import { Icon } from './parts/icon'
 import { zoneName } from './format/time'
@@ -88,4 +88,20 @@ function NamespaceSelect() {
       {list.value?.complete === false && <small class="dim">Only the first {count(list.value.names.length)} are listed. To open another one, put namespace=NAME into the address.</small>}
     </label>
   )
+}
+
+const maxLists = 10
+
+// namespaceNames returns the names of the namespaces: complete is false if there are
+// more than the page reads.
+async function namespaceNames(signal: AbortSignal): Promise<{ names: string[]; complete: boolean }> {
+  const names: string[] = []
+  let cursor: string | undefined
+  for (let i = 0; i < maxLists; i++) {
+    const list = await listNamespaces({ limit: 1000, cursor }, undefined, signal)
+    names.push(...list.namespaces.map((n) => n.name))
+    cursor = list.next_cursor
+    if (!cursor) return { names, complete: true }
+  }
+  return { names, complete: false }
 }

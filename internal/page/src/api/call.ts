@@ -8,6 +8,18 @@ export class Refusal extends Error {
   }
 }
 
+// guarded makes a change that is refused (412) if the record has another version than
+// the visitor has seen, or exists already. Then the visitor reads what to do instead of
+// the words for programs, next to the field if there is one.
+export async function guarded<T>(change: Promise<T>, todo: string, field?: string): Promise<T> {
+  try {
+    return await change
+  } catch (err) {
+    if (err instanceof Refusal && err.problem.status === 412) throw new Refusal({ ...err.problem, title: 'Not saved.', detail: todo, field })
+    throw err
+  }
+}
+
 // Call is one operation of the API with the scope that it needs.
 export interface Call<P, B, R> {
   (params: P, body?: B, signal?: AbortSignal): Promise<R>

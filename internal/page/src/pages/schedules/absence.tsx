@@ -6,7 +6,8 @@ import { Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { serverNow } from '../../state/session'
-import { Instants, reasonsToSkip } from './instants'
+import { Instants } from './instants'
+import { reasonToSkip } from './words'
 
 const hour = 36e5
 const spans: [string, number][] = [['10 minutes', hour / 6], ['2 hours', 2 * hour], ['3 days', 72 * hour], ['2 weeks', 336 * hour]]
@@ -28,17 +29,17 @@ export function AbsencePanel({ away, zone, absence, problem }: AbsenceProps) {
   }
   const error = (field: string) => (problem?.field === field ? problem.detail : undefined)
   return (
-    <Panel title="If the server is away">
+    <Panel title="After downtime">
       <div class="form">
         <Moment label="From" value={away.from} zone={zone} error={error('absent_from')} />
         <Moment label="Until" value={away.until} zone={zone} error={error('absent_until')} />
       </div>
-      <div class="examples" role="group" aria-label="Length of the absence until now">
-        <span class="dim">until now:</span>
+      <div class="examples" role="group" aria-label="Length of the downtime until now">
+        <span class="dim">last</span>
         {spans.map(([title, length]) => <button key={title} type="button" onClick={() => set(length)}>{title}</button>)}
         {(away.from.value || away.until.value) && <button type="button" class="quiet" onClick={() => ((away.from.value = ''), (away.until.value = ''))}>Clear</button>}
       </div>
-      {absence ? <Effect of={absence} zone={zone} /> : <p class="dim">Select a time to see which missed instants create a task when the server is back. An absence of the store counts too.</p>}
+      {absence ? <AbsenceEffect of={absence} zone={zone} /> : <p class="dim">Select a time without a server, or without its store, to see which missed instants create a task afterwards.</p>}
     </Panel>
   )
 }
@@ -47,19 +48,19 @@ function text(at: number): string {
   return new Date(at).toISOString().replace('.000Z', 'Z')
 }
 
-function Effect({ of, zone }: { of: Absence; zone: string }) {
+function AbsenceEffect({ of, zone }: { of: Absence; zone: string }) {
   const columns: Column<SkippedInstants>[] = [
     { title: 'First', cell: (s) => <Time at={s.from} zone={zone} mode="full" /> },
     { title: 'Last', cell: (s) => <Time at={s.until} zone={zone} mode="full" /> },
-    { title: 'Reason', cell: (s) => <span>{reasonsToSkip[s.why] ?? s.why} <code class="dim">{s.why}</code></span> },
+    { title: 'Reason', cell: reasonToSkip },
   ]
   const nothing = of.fired === 0 && of.skipped.length === 0
   return (
     <>
       <p role="status">{nothing
-        ? 'The rule has no instant in this time: nothing is missed.'
+        ? 'The rule has no instant in this time, so none is missed.'
         : of.fired === 0 ? 'No missed instant creates a task: all are skipped.'
-        : <><b>{plural(of.fired, 'missed instant')}</b> {of.fired === 1 ? 'creates' : 'create'} a task when the server is back{of.skipped.length ? '; others are skipped.' : ', and none is skipped.'}</>}</p>
+        : <><b>{plural(of.fired, 'missed instant')}</b> {of.fired === 1 ? 'creates' : 'create'} a task when the server is back{of.skipped.length ? '; the others are skipped.' : ', and none is skipped.'}</>}</p>
       {of.latest.length > 0 && <>
         <h3>{of.latest.length < of.fired ? `The latest ${of.latest.length} that create a task` : 'These create a task'}</h3>
         <Instants caption="Missed instants that create a task" of={of.latest} zone={zone} />

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { backfillSchedule, deleteSchedule, pauseSchedule, previewSchedule, putSchedule, resumeSchedule, triggerSchedule, type Schedule } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
-import { plural } from '../../format/number'
+import { count, plural } from '../../format/number'
 import { textOf, used, zoneOfRule } from '../../format/rule'
 import { localText } from '../../format/wall'
 import { Action } from '../../parts/action'
@@ -11,10 +11,10 @@ import { ProblemNote } from '../../parts/notice'
 import { useLatest, useSettled } from '../../state/latest'
 import { go, link } from '../../state/route'
 import { serverNow } from '../../state/session'
-import { EditSchedule } from './form'
+import { EditSchedule } from './edit'
 
-// Actions has everything that can be done with one schedule.
-export function Actions({ of: s, done }: { of: Schedule; done: () => void }) {
+// ScheduleActions has everything that can be done with one schedule.
+export function ScheduleActions({ of: s, done }: { of: Schedule; done: () => void }) {
   const editing = useSignal(false)
   return (
     <>
@@ -29,7 +29,7 @@ export function Actions({ of: s, done }: { of: Schedule; done: () => void }) {
         : <Action label="Pause" call={pauseSchedule} command={foliot('cron', 'pause', s.name)} done={done} run={async () => ((await pauseSchedule({ name: s.name })), `${s.name} is paused`)}>
             <p>The schedule creates no tasks until you resume it. Its existing tasks are still sent.{s.waiting_at ? ' The instant that waits is discarded.' : ''}</p>
           </Action>}
-      <Backfill of={s} done={done} />
+      <BackfillAction of={s} done={done} />
       <Gate label="Edit" call={putSchedule} open={() => (editing.value = true)} />
       {editing.value && <EditSchedule of={s.name} closed={() => (editing.value = false)} done={done} />}
       <a class="button" href={link('simulator', '', Object.fromEntries(used(textOf(s))))}>Open in the simulator</a>
@@ -46,39 +46,39 @@ export function Actions({ of: s, done }: { of: Schedule; done: () => void }) {
   )
 }
 
-const most = 1000
+const maxBackfill = 1000
 
 // Backfill creates the tasks of a time in the past. It shows their number first.
-function Backfill({ of: s, done }: { of: Schedule; done: () => void }) {
+function BackfillAction({ of: s, done }: { of: Schedule; done: () => void }) {
   const from = useSignal('')
   const until = useSignal(new Date(Math.floor(serverNow() / 1000) * 1000).toISOString().replace('.000Z', 'Z'))
   return (
     <Action
       label="Backfill" title={'Backfill ' + s.name} call={backfillSchedule} done={done}
-      command={foliot('cron', 'backfill', s.name, '--from=' + (from.value || 'TIME'), '--until=' + (until.value || 'TIME'))}
+      command={from.value && until.value && foliot('cron', 'backfill', s.name, '--from=' + from.value, '--until=' + until.value)}
       run={async () => {
         const r = await backfillSchedule({ name: s.name }, { from: from.value, until: until.value })
         return `${plural(r.created, 'task')} created${r.existing ? `, ${r.existing} existed already` : ''}`
       }}
     >
-      <p>Creates a task for each instant of the rule in this time, even if it has fired then. All are due now. The same times create no task twice.</p>
+      <p>Creates a task for each instant of the rule in this time, even if it has fired. All are due now. Another backfill of the same times creates no task twice.</p>
       {s.every && !s.start && <p>The rule has no start, so it has no instants before the schedule was created.</p>}
       <div class="form">
         <Moment label="From" value={from} zone={zoneOfRule(s)} required />
         <Moment label="Until" value={until} zone={zoneOfRule(s)} required />
       </div>
-      <Number of={s} from={from.value} until={until.value} />
+      <BackfillCount of={s} from={from.value} until={until.value} />
     </Action>
   )
 }
 
-function Number({ of: s, from, until }: { of: Schedule; from: string; until: string }) {
+function BackfillCount({ of: s, from, until }: { of: Schedule; from: string; until: string }) {
   const key = useSettled(from + ' ' + until)
   const [a, b] = key.split(' ') as [string, string]
   const { value, problem } = useLatest(a && b ? async (signal) => {
-    const { instants } = await previewSchedule({ name: s.name, from: a, limit: most }, undefined, signal)
+    const { instants } = await previewSchedule({ name: s.name, from: a, limit: maxBackfill }, undefined, signal)
     const within = instants.filter((i) => Date.parse(i.at) <= Date.parse(b))
-    return { n: within.length, first: within[0], last: within.at(-1), more: within.length === most }
+    return { n: within.length, first: within[0], last: within.at(-1), more: within.length === maxBackfill }
   } : null, [key])
   if (problem) return <ProblemNote problem={problem} />
   if (!from || !until) return <p class="dim">Select both times to see the number of tasks.</p>
@@ -87,8 +87,8 @@ function Number({ of: s, from, until }: { of: Schedule; from: string; until: str
   if (value.n === 0) return <p role="status"><b>0 tasks.</b> The rule has no instant in this time.</p>
   return (
     <p role="status">
-      <b>{value.more ? `${most} tasks or more.` : `${plural(value.n, 'task')}.`}</b> The first instant is {localText(value.first!.local)}, the last {value.more ? 'that counts ' : ''}{localText(value.last!.local)}.
-      {value.more && ' One backfill makes at most 1000 tasks: the server refuses more.'}
+      <b>{value.more ? `${count(maxBackfill)} tasks or more.` : `${plural(value.n, 'task')}.`}</b> The first instant is {localText(value.first!.local)}, the last {value.more ? 'that counts ' : ''}{localText(value.last!.local)}.
+      {value.more && ' One backfill creates at most 1,000 tasks: the server refuses more.'}
     </p>
   )
 }

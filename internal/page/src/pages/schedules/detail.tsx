@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { getSchedule, previewRule, type HTTPInput, type Instant, type Schedule, type Task } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
-import { bytes, count } from '../../format/number'
+import { bytes, count, plural } from '../../format/number'
 import { plain, ruleOf, textOf, zoneOfRule } from '../../format/rule'
+import { span } from '../../format/time'
 import { wall } from '../../format/wall'
 import { State } from '../../parts/badge'
 import { Command } from '../../parts/copy'
@@ -15,27 +16,28 @@ import { useData } from '../../state/data'
 import { useLatest } from '../../state/latest'
 import { link } from '../../state/route'
 import { serverNow } from '../../state/session'
-import { Actions } from './actions'
-import { HardDays, Instants, reasonsToSkip } from './instants'
+import { ScheduleActions } from './actions'
+import { ClockChanges, Instants } from './instants'
 import { lastRuns } from './runs'
+import { missedWords, overlapWords, reasonToSkip, sentence } from './words'
 import { Year } from './year'
 
-// Detail shows one schedule.
-export function Detail({ name }: { name: string }) {
+// ScheduleDetail shows one schedule.
+export function ScheduleDetail({ name }: { name: string }) {
   const data = useData((signal) => getSchedule({ name }, undefined, signal), [name], 5000)
   const s = data.value
   return (
     <>
-      <Head title={name} about={s && <>Runs {s.words}{s.cron ? `, ${zoneOfRule(s)}` : ''}. <State of={s.problem ? 'dead' : s.state} /></>}>
-        {s && <Actions of={s} done={data.reload} />}
+      <Head title={name} about={s && <>{sentence(s.words, s)} <State of={s.problem ? 'dead' : s.state} /></>}>
+        {s && <ScheduleActions of={s} done={data.reload} />}
       </Head>
-      <Loaded data={data}>{(s) => <Parts of={s} />}</Loaded>
+      <Loaded data={data}>{(s) => <ScheduleParts of={s} />}</Loaded>
       <Command text={foliot('cron', 'get', name)} />
     </>
   )
 }
 
-function Parts({ of: s }: { of: Schedule }) {
+function ScheduleParts({ of: s }: { of: Schedule }) {
   const zone = zoneOfRule(s)
   const rule = useLatest(async (signal) => {
     const now = serverNow()
@@ -53,60 +55,59 @@ function Parts({ of: s }: { of: Schedule }) {
         <div class="stack">
           <Panel title="Next instants">
             <ProblemNote problem={rule.problem} />
-            {value && <Instants caption="Table of the next instants" of={left(s, value.instants)} zone={zone} />}
+            {value && <Instants caption="Table of the next instants" of={remaining(s, value.instants)} zone={zone} />}
             {s.jitter && <p class="dim">Each task is due up to {plain(s.jitter)} after its instant.</p>}
           </Panel>
-          <Panel title="Hard days">{value && <HardDays of={value.clock_changes} interval={!s.cron} until="In the next year" />}</Panel>
+          {s.cron && value && <ClockChanges of={value.clock_changes} zone={zone} />}
         </div>
         <div class="stack">
           <Panel title="Rule"><Facts of={ruleFacts(s, zone)} /></Panel>
-          <Panel title="Request of each task"><Template of={s} /></Panel>
+          <Panel title="Request of each task"><RequestFacts of={s} /></Panel>
         </div>
-        <Panel title="Last tasks" wide aside={<a href={link('tasks', '', { schedule: s.name })}>All tasks of this schedule</a>}><Last of={s} /></Panel>
-        {value?.days && <Panel title="A year" wide><Year first={value.first} counts={value.days} changes={value.clock_changes} /></Panel>}
+        <Panel title="Last tasks" wide aside={<a href={link('tasks', '', { schedule: s.name })}>All tasks of this schedule</a>}><LastTasks of={s} /></Panel>
+        {value?.days && <Panel title="A year" wide><Year first={value.first} counts={value.days} changes={value.clock_changes} zone={zone} /></Panel>}
       </div>
     </>
   )
 }
 
-// left returns the instants until the schedule has had its number of runs.
-function left(s: Schedule, instants: Instant[]): Instant[] {
+// remaining returns the instants until the schedule reaches its max runs.
+function remaining(s: Schedule, instants: Instant[]): Instant[] {
   return s.max_runs ? instants.slice(0, Math.max(0, s.max_runs - s.runs)) : instants
 }
 
 function ruleFacts(s: Schedule, zone: string): [string, ComponentChildren][] {
   const time = (at?: string) => at && <Time at={at} zone={zone} mode="full" />
   const facts: [string, ComponentChildren][] = s.cron
-    ? [['Expression', <code>{s.cron}</code>], ['Time zone', zone], ['Clock changes', `a skipped time: ${s.dst_gap ?? 'next'}; a repeated time: ${s.dst_overlap ?? 'first'}`]]
+    ? [['Expression', <code>{s.cron}</code>], ['Time zone', zone], ['Clock changes', `a skipped time ${s.dst_gap === 'skip' ? 'does not fire' : 'fires when the gap ends'}, a repeated time fires ${s.dst_overlap === 'both' ? 'both times' : 'the first time'}`]]
     : [['Interval', <code>{plain(s.every ?? '')}</code>], ['Counts from', time(s.start ?? s.anchor)]]
   if (s.start) facts.push(['Start', time(s.start)])
   if (s.end) facts.push(['End', time(s.end)])
   if (s.jitter) facts.push(['Jitter', plain(s.jitter)])
-  const limit = s.misfire === 'fire_all' ? `, at most ${count(s.catchup_limit)} tasks` : ''
   facts.push(
-    ['Missed instants', `${s.misfire}${limit}, within ${plain(s.catchup_window)}`],
-    ['Overlap', s.overlap],
-    ['Runs', s.max_runs ? `${count(s.runs)} of at most ${count(s.max_runs)}` : count(s.runs)],
+    ['Missed instants', missedWords(s)],
+    ['While a task is unfinished', overlapWords[s.overlap]],
+    ['Runs', s.max_runs ? `${count(s.runs)} of ${count(s.max_runs)}` : count(s.runs)],
     ['Last instant', s.last_at && <Time at={s.last_at} zone={zone} />],
-    ['Skipped last', s.last_skipped && <><Time at={s.last_skipped.from} zone={zone} mode="full" /> until <Time at={s.last_skipped.until} zone={zone} mode="full" />: {reasonsToSkip[s.last_skipped.why] ?? s.last_skipped.why}</>],
+    ['Last skipped', s.last_skipped && <><Time at={s.last_skipped.from} zone={zone} mode="full" /> until <Time at={s.last_skipped.until} zone={zone} mode="full" />: {reasonToSkip(s.last_skipped)}</>],
     ['Created', <Time at={s.created_at} zone={zone} />],
   )
   return facts
 }
 
-const shown = 10
+const lastTasks = 10
 
-// Last shows the last tasks. It reads them again with each reading of the schedule.
-function Last({ of: s }: { of: Schedule }) {
+// LastTasks shows the last tasks. It reads them again with each reading of the schedule.
+function LastTasks({ of: s }: { of: Schedule }) {
   const zone = zoneOfRule(s)
-  const { value, problem } = useLatest((signal) => lastRuns(s, shown, signal), [s])
+  const { value, problem } = useLatest((signal) => lastRuns(s, lastTasks, signal), [s])
   const columns: Column<Task>[] = [
     { title: 'Task', cell: (t) => t.name },
     { title: 'Instant', cell: (t) => <span>{!t.instant && 'triggered '}<Time at={t.instant ?? t.created_at} zone={zone} /></span> },
     { title: 'State', cell: (t) => <span><State of={t.state} reason={t.held_by ?? t.reason} /></span> },
     { title: 'Attempts', number: true, cell: (t) => t.attempts.at(-1)?.number ?? '' },
     { title: 'Last reply', cell: (t) => reply(t) },
-    { title: 'Late', number: true, cell: (t) => (t.attempts.length ? `${count(t.attempts.at(-1)!.late_ms)} ms` : '') },
+    { title: 'Late', number: true, cell: (t) => (t.attempts.length ? span(t.attempts.at(-1)!.late_ms) : '') },
     { title: 'Next attempt', cell: (t) => <span><Time at={t.next_at} zone={zone} /></span> },
   ]
   return (
@@ -120,25 +121,28 @@ function Last({ of: s }: { of: Schedule }) {
 function reply(t: Task): ComponentChildren {
   const a = t.attempts.at(-1)
   if (!a) return ''
-  return a.status ? <span class={a.status < 300 ? 'good' : 'bad'}>HTTP {a.status}</span> : <span class="bad">{a.error ?? 'no reply'}</span>
+  return a.status ? <span class={a.status < 300 ? 'good' : 'bad'}>status {a.status}</span> : <span class="bad">{a.error ?? 'no reply'}</span>
 }
 
-// Template shows the request. Headers and body may be secret, so they are hidden
+// RequestFacts shows the request. Headers and body may be secret, so they are hidden
 // until the visitor asks for them.
-function Template({ of: s }: { of: Schedule }) {
+function RequestFacts({ of: s }: { of: Schedule }) {
   const { http, retry = {}, ...t } = s.task
   const labels = Object.entries(t.labels ?? {})
-  const or = (text?: string) => text && plain(text)
+  const short = (text?: string) => text && plain(text)
   return (
     <>
       <Facts of={[
         ['Request', <span class="mono">{http.method ?? 'POST'} {http.url}</span>],
         ['Queue', <a href={link('queues', t.queue ?? 'default')}>{t.queue ?? 'default'}</a>],
         ['Priority', t.priority],
-        ['Timeout', or(t.timeout)],
-        ['Expire after', or(t.expire_after) ?? 'never'],
-        ['Retries', `${retry.max_attempts ? `at most ${count(retry.max_attempts)} attempts` : 'no limit of attempts'}, waits of ${or(retry.min_backoff) ?? '—'} to ${or(retry.max_backoff) ?? '—'}, at most ${or(retry.max_age) ?? 'any time'} in all`],
-        ['When a task dies', t.on_dead ? <span class="mono">POST {t.on_dead}</span> : 'no call'],
+        ['Timeout', short(t.timeout)],
+        ['Expire after', short(t.expire_after) ?? 'never'],
+        ['Max attempts', retry.max_attempts ? count(retry.max_attempts) : 'no limit'],
+        ['Min backoff', short(retry.min_backoff)],
+        ['Max backoff', short(retry.max_backoff)],
+        ['Max age', short(retry.max_age) ?? 'no limit'],
+        ['On dead', t.on_dead ? <span class="mono">POST {t.on_dead}</span> : 'no call'],
         ['Labels', labels.length > 0 ? labels.map(([k, v]) => <code key={k}>{k}={v} </code>) : undefined],
         ['Headers and body', <Payload http={http} size={s.body_size} hidden={s.hidden} />],
       ]} />
@@ -152,7 +156,7 @@ function Payload({ http, size, hidden }: { http: HTTPInput; size?: number; hidde
   const body = typeof http.body === 'string' ? http.body : http.body !== undefined ? JSON.stringify(http.body, null, 2) : http.body_base64
   if (headers.length === 0 && body === undefined) return <span class="dim">none</span>
   return (
-    <Masked label={`${headers.length} headers and the body${size ? ` (${bytes(size)})` : ''}`}>
+    <Masked label={[headers.length > 0 && plural(headers.length, 'header'), body !== undefined && `the body${size ? ` (${bytes(size)})` : ''}`].filter(Boolean).join(' and ')}>
       <div class="part">
         {headers.length > 0 && <pre tabIndex={0}>{headers.map(([k, v]) => `${k}: ${v}`).join('\n')}</pre>}
         {body !== undefined && <pre tabIndex={0}>{body}</pre>}

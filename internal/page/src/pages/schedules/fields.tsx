@@ -2,6 +2,7 @@ import { signal, type Signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { Problem } from '../../api/openapi.gen'
 import { ruleKeys, zoneOfRule, type RuleKey, type RuleText } from '../../format/rule'
+import { zoneOf } from '../../format/time'
 import { Field } from '../../parts/field'
 import { Moment } from '../../parts/moment'
 
@@ -19,26 +20,30 @@ export function textIn(rule: RuleSignals): RuleText {
 
 const zones: string[] = typeof Intl.supportedValuesOf === 'function' ? ['UTC', ...Intl.supportedValuesOf('timeZone')] : ['UTC']
 
-// RuleFields has the fields of a rule. Those that few rules need are folded away
-// until one of them has a value.
+const rarelyUsed: RuleKey[] = ['start', 'end', 'jitter', 'max_runs', 'misfire', 'catchup_window', 'catchup_limit', 'overlap', 'dst_gap', 'dst_overlap']
+
+// RuleFields has the fields of a rule, each with its error. Those that few rules need are
+// folded away until one of them has a value or an error.
 export function RuleFields({ rule, problem }: { rule: RuleSignals; problem: Problem | null }) {
   const error = (key: RuleKey) => (problem?.field === key ? problem.detail + (problem.suggestion && !problem.detail.includes(problem.suggestion) ? ` Did you mean ${problem.suggestion}?` : '') : undefined)
   const interval = rule.every.value !== '' && rule.cron.value === ''
-  const more = useMemo(() => (['start', 'end', 'jitter', 'max_runs', 'misfire', 'catchup_window', 'catchup_limit', 'overlap', 'dst_gap', 'dst_overlap'] as const).some((key) => rule[key].peek()), [])
+  const zone = zoneOfRule(textIn(rule))
+  const clocks = `Clocks of ${zoneOf(zone) ?? 'your time zone'}.`
+  const more = useMemo(() => rarelyUsed.some((key) => rule[key].peek()), [])
   return (
     <>
       <div class="form">
         <Field label="Expression (cron)" value={rule.cron} error={error('cron')} placeholder="0 9 * * MON-FRI" search hint="minute, hour, day of month, month, day of week; six fields begin with the second" />
-        <Field label="or interval (every)" value={rule.every} error={error('every')} placeholder="90m" hint="a duration of 1s or more, such as 90s or 1h30m" />
-        <Field label="Time zone" value={rule.timezone} error={error('timezone')} placeholder="UTC" list="zones" hint={interval ? 'An interval counts elapsed time: it needs no zone.' : 'of the expression; default: UTC'} />
+        <Field label="Or interval (every)" value={rule.every} error={error('every')} placeholder="90m" hint="a duration of 1s or more, such as 90s or 1h30m" />
+        <Field label="Time zone" value={rule.timezone} error={error('timezone')} placeholder="UTC" list="zones" hint={interval ? 'An interval counts elapsed time: it needs no time zone.' : 'of the expression; default: UTC'} />
       </div>
       <datalist id="zones">{zones.map((z) => <option key={z} value={z} />)}</datalist>
-      <details open={more}>
+      <details open={more || rarelyUsed.includes(problem?.field as RuleKey)}>
         <summary>Start and end, missed instants, clock changes, overlap</summary>
         <div class="form">
-          <Moment label="Start" value={rule.start} zone={zoneOfRule(textIn(rule))} error={error('start')} hint="No instant is earlier. An interval counts from here." />
-          <Moment label="End" value={rule.end} zone={zoneOfRule(textIn(rule))} error={error('end')} hint="No instant is later." />
-          <Field label="Largest number of runs" value={rule.max_runs} error={error('max_runs')} placeholder="no limit" />
+          <Moment label="Start" value={rule.start} zone={zone} error={error('start')} hint={`No instant is earlier. An interval counts from here. ${clocks}`} />
+          <Moment label="End" value={rule.end} zone={zone} error={error('end')} hint={`No instant is later. ${clocks}`} />
+          <Field label="Max runs" value={rule.max_runs} error={error('max_runs')} placeholder="no limit" />
           <Field label="Jitter" value={rule.jitter} error={error('jitter')} placeholder="none" hint="Each task is due up to this much after its instant." />
           <Field label="Missed instants (misfire)" value={rule.misfire} error={error('misfire')} options={[['', 'fire_once: only the latest'], ['skip', 'skip: none'], ['fire_all', 'fire_all: each, up to a limit']]} />
           <Field label="Catch-up window" value={rule.catchup_window} error={error('catchup_window')} placeholder="24h" hint="Instants that were missed longer ago create no task." />

@@ -2,6 +2,7 @@ import type { ClockChange, Instant } from '../../api/openapi.gen'
 import { zoneName } from '../../format/time'
 import { localText } from '../../format/wall'
 import { Empty } from '../../parts/notice'
+import { Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { Badge } from '../../parts/badge'
@@ -17,21 +18,14 @@ export function Instants({ of, zone, caption }: { of: Instant[]; zone: string; c
   return <Table caption={caption} rows={of} columns={columns} id={(i) => i.at} keys={false} empty={<Empty title="The rule has no instant from now on." />} />
 }
 
-// HardDays lists the days on which the clocks skip or repeat a time of the rule.
-export function HardDays({ of, interval, until }: { of: ClockChange[]; interval?: boolean; until: string }) {
-  if (interval) return <p class="dim">An interval counts elapsed time, so clock changes do not affect it.</p>
-  if (of.length === 0) return <p class="dim">{until}, no clock change skips or repeats a time of this rule.</p>
+// ClockChanges lists the days of the next year on which the clocks skip or repeat a time
+// of the rule. An interval counts elapsed time, so it has no such days.
+export function ClockChanges({ of, zone }: { of: ClockChange[]; zone: string }) {
   return (
-    <ul class="hard">
-      {of.map((c) => <li key={c.at}><Badge tone="warn">{c.repeats ? 'twice' : 'skipped'}</Badge> <span>{c.words}.</span></li>)}
-    </ul>
+    <Panel title="Clock changes" aside={zone}>
+      {of.length === 0
+        ? <p class="dim">In the next year, no clock change skips or repeats a time of this rule.</p>
+        : <ul class="plain">{of.map((c) => <li key={c.at}><Badge tone="warn">{c.repeats ? 'twice' : 'skipped'}</Badge> {c.words}.</li>)}</ul>}
+    </Panel>
   )
-}
-
-export const reasonsToSkip: Record<string, string> = {
-  misfire: 'missed, and misfire lets none or only the latest create a task',
-  catchup_window: 'missed longer ago than the catch-up window',
-  catchup_limit: 'more missed instants than the catch-up limit',
-  quota: 'a quota of the namespace was used up',
-  overlap: 'a task of the schedule was unfinished',
 }

@@ -1,8 +1,7 @@
 import { signal, type Signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
-import { Refusal } from '../../api/call'
 import type { Schedule, ScheduledTask, ScheduleInput } from '../../api/openapi.gen'
-import { member } from '../../format/raw'
+import { member } from '../../format/json'
 import { flag, plain, ruleFlags, ruleKeys, ruleOf, textOf, used, type RuleText } from '../../format/rule'
 
 // The request of a schedule's tasks in a form, and the schedule as a body and as a
@@ -14,6 +13,7 @@ export const requestKeys = [
 
 export type RequestKey = (typeof requestKeys)[number]
 export type RequestText = Record<RequestKey, string>
+export type RequestErrors = Partial<Record<RequestKey, string>>
 export type RequestSignals = Record<RequestKey, Signal<string>>
 
 export function useRequest(initial: RequestText): RequestSignals {
@@ -45,19 +45,36 @@ function lines(pairs: Record<string, string> | undefined, between: string): stri
   return Object.entries(pairs ?? {}).map(([k, v]) => k + between + v).join('\n')
 }
 
-// pairs reads lines of names and values. A line without a separator throws.
-function pairs(text: string, between: string, what: string): Record<string, string> | undefined {
-  const out: Record<string, string> = {}
-  for (const line of text.split('\n').filter((l) => l.trim())) {
-    const i = line.indexOf(between)
-    if (i < 1) throw refusal(`${what} "${line}" must have the form name${between}value`)
-    out[line.slice(0, i).trim()] = line.slice(i + 1).trim()
+const durations = ['timeout', 'expire_after', 'min_backoff', 'max_backoff', 'max_age'] as const
+
+// wrongIn returns the errors of a request that the page finds itself, before the visitor
+// sends it or copies its command.
+export function wrongIn(r: RequestText): RequestErrors {
+  const out: RequestErrors = {}
+  if (r.url.trim() && !/^https?:\/\/./i.test(r.url.trim())) out.url = 'must begin with http:// or https://'
+  for (const key of durations) if (!/^(0|([\d.]+(ns|us|µs|ms|s|m|h))*)$/.test(r[key].trim())) out[key] = 'must be a duration, such as 90s or 1h30m'
+  if (filled(r.headers).some((l) => l.indexOf(':') < 1)) out.headers = 'Each line must have the form name: value.'
+  if (filled(r.labels).some((l) => l.indexOf('=') < 1)) out.labels = 'Each line must have the form key=value.'
+  if (r.max_attempts.trim() && !/^\d+$/.test(r.max_attempts.trim())) out.max_attempts = 'must be a whole number'
+  try {
+    if (r.kind === 'json') JSON.parse(r.body)
+  } catch (err) {
+    out.body = `This is not JSON: ${(err as Error).message}`
   }
-  return Object.keys(out).length ? out : undefined
+  return out
 }
 
-function refusal(detail: string): Refusal {
-  return new Refusal({ type: 'about:blank', title: 'Not sent.', status: 0, code: 'internal', detail })
+function filled(text: string): string[] {
+  return text.split('\n').map((l) => l.trim()).filter(Boolean)
+}
+
+// pairs reads lines of names and values.
+function pairs(text: string, between: string): Record<string, string> | undefined {
+  const list = filled(text).map((line) => {
+    const i = line.indexOf(between)
+    return [line.slice(0, i).trim(), line.slice(i + 1).trim()]
+  })
+  return list.length ? Object.fromEntries(list) : undefined
 }
 
 const mark = '\u0000body'
@@ -65,21 +82,14 @@ const mark = '\u0000body'
 // bodyOf returns the JSON text of a PUT. A JSON body goes into it as the visitor
 // wrote it.
 export function bodyOf(rule: RuleText, r: RequestText, paused: boolean | undefined): ScheduleInput {
-  if (r.kind === 'json') {
-    try {
-      JSON.parse(r.body)
-    } catch (err) {
-      throw refusal(`The body is not JSON: ${(err as Error).message}`)
-    }
-  }
   const some = (text: string) => text.trim() || undefined
   const task: ScheduledTask = {
     http: {
-      url: r.url.trim(), method: r.method as 'POST', headers: pairs(r.headers, ':', 'header'),
+      url: r.url.trim(), method: r.method as 'POST', headers: pairs(r.headers, ':'),
       body: r.kind === 'json' ? mark : r.kind === 'text' ? r.body : undefined, body_base64: r.kind === 'base64' ? r.body : undefined,
     },
-    queue: some(r.queue), priority: r.priority as 'normal', timeout: some(r.timeout), expire_after: some(r.expire_after), on_dead: some(r.on_dead), labels: pairs(r.labels, '=', 'label'),
-    retry: { max_attempts: /^\d+$/.test(r.max_attempts.trim()) ? Number(r.max_attempts) : (some(r.max_attempts) as undefined), min_backoff: some(r.min_backoff), max_backoff: some(r.max_backoff), max_age: some(r.max_age) },
+    queue: some(r.queue), priority: r.priority as 'normal', timeout: some(r.timeout), expire_after: some(r.expire_after), on_dead: some(r.on_dead), labels: pairs(r.labels, '='),
+    retry: { max_attempts: r.max_attempts.trim() ? Number(r.max_attempts) : undefined, min_backoff: some(r.min_backoff), max_backoff: some(r.max_backoff), max_age: some(r.max_age) },
   }
   const text = JSON.stringify({ ...ruleOf(rule), paused, task })
   return text.replace(JSON.stringify(mark), () => r.body) as unknown as ScheduleInput
@@ -87,31 +97,44 @@ export function bodyOf(rule: RuleText, r: RequestText, paused: boolean | undefin
 
 const requestFlags = ['queue', 'priority', 'timeout', 'expire_after', 'max_attempts', 'min_backoff', 'max_backoff', 'max_age', 'on_dead'] as const
 
-// addCommand returns the arguments that create a schedule.
-export function addCommand(name: string, rule: RuleText, r: RequestText, paused: boolean): string[] {
+// onlyFromFile reports whether foliot reads such a body only from a file: bytes, and text
+// that looks like the name of one.
+function onlyFromFile(r: RequestText): boolean {
+  return r.kind === 'base64' || (r.kind === 'text' && r.body.startsWith('@'))
+}
+
+// addCommand returns the arguments that create a schedule, or null if the body needs a
+// file.
+export function addCommand(name: string, rule: RuleText, r: RequestText, paused: boolean): string[] | null {
+  if (onlyFromFile(r)) return null
   return [
-    'cron', 'add', name || 'NAME', ...(rule.cron?.trim() ? [rule.cron.trim()] : []), r.url || 'URL', ...ruleFlags(rule),
+    'cron', 'add', name, ...(rule.cron?.trim() ? [rule.cron.trim()] : []), r.url.trim(), ...ruleFlags(rule),
     ...(r.method === 'POST' ? [] : [flag('method', r.method)]),
     ...requestFlags.filter((k) => r[k].trim() !== newRequest[k]).map((k) => flag(k, r[k].trim())),
     ...payloadFlags(r), ...(paused ? ['--paused'] : []),
   ]
 }
 
-// setCommand returns the arguments that change only the different fields.
-export function setCommand(s: Schedule, before: RequestText, rule: RuleText, r: RequestText): string[] {
+// setCommand returns the arguments that change only the different fields, or null if
+// there are none, or foliot cannot: it adds headers and labels, but removes none.
+export function setCommand(s: Schedule, before: RequestText, rule: RuleText, r: RequestText): string[] | null {
   const old = Object.fromEntries(used(textOf(s)))
   const next = Object.fromEntries(used(rule))
   const changed = ruleKeys.filter((k) => k !== 'anchor' && (old[k] ?? '') !== (next[k] ?? '') && !((k === 'cron' || k === 'every') && !next[k]))
   const differs = (k: RequestKey) => before[k].trim() !== r[k].trim()
-  return [
-    'cron', 'set', s.name, ...changed.map((k) => flag(k, next[k] ?? '')),
+  const removed = (k: 'headers' | 'labels', between: string) => Object.keys(pairs(before[k], between) ?? {}).some((name) => !(name in (pairs(r[k], between) ?? {})))
+  const body = differs('body') || differs('kind')
+  if (removed('headers', ':') || removed('labels', '=') || (body && (r.kind === 'none' || onlyFromFile(r)))) return null
+  const flags = [
+    ...changed.map((k) => flag(k, next[k] ?? '')),
     ...(['url', 'method', ...requestFlags] as const).filter(differs).map((k) => flag(k, r[k].trim())),
-    ...payloadFlags({ ...r, headers: differs('headers') ? r.headers : '', labels: differs('labels') ? r.labels : '', kind: differs('body') || differs('kind') ? r.kind : '' }),
+    ...payloadFlags({ ...r, headers: differs('headers') ? r.headers : '', labels: differs('labels') ? r.labels : '', kind: body ? r.kind : '' }),
   ]
+  return flags.length ? ['cron', 'set', s.name, ...flags] : null
 }
 
 function payloadFlags(r: RequestText): string[] {
-  const each = (name: string, text: string) => text.split('\n').filter((l) => l.trim()).map((l) => flag(name, l.trim()))
+  const each = (name: string, text: string) => filled(text).map((l) => flag(name, l))
   const body = r.kind === 'json' ? [flag('json', r.body)] : r.kind === 'text' ? [flag('data', r.body)] : []
   return [...each('header', r.headers), ...each('label', r.labels), ...body]
 }

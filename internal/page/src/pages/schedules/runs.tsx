@@ -1,6 +1,6 @@
-import type { ComponentChild } from 'preact'
 import { listTasks, type Schedule, type Task } from '../../api/openapi.gen'
 import { millis, relative } from '../../format/time'
+import { Icon } from '../../parts/icon'
 import { link } from '../../state/route'
 import { serverNow } from '../../state/session'
 
@@ -35,16 +35,19 @@ export function unfinished(t: Task): boolean {
   return t.state === 'scheduled' || t.state === 'held' || t.state === 'running'
 }
 
-const tones: Record<string, string> = { delivered: 'good', dead: 'bad', expired: 'warn', held: 'warn', cancelled: 'dim', running: 'info', scheduled: 'wait' }
+const looks: Record<string, [tone: string, icon: string]> = {
+  delivered: ['good', 'good'], dead: ['bad', 'bad'], expired: ['warn', 'warn'], held: ['warn', 'pause'], cancelled: ['dim', 'close'], running: ['info', 'play'], scheduled: ['wait', 'wait'],
+}
 
-// Dots shows results in their order, each as a shape and a color, with a sentence.
-export function Dots({ of }: { of: Task[] }) {
+// Results shows the states of tasks in their order, each as an icon with a sentence.
+export function Results({ of }: { of: Task[] }) {
   if (of.length === 0) return <span class="dim">no task yet</span>
   return (
     <span class="runs">
       {of.map((t) => {
         const about = `${t.state}${t.state === 'scheduled' && t.attempts.length ? ' for a retry' : ''}${t.reason && t.reason !== t.state ? ': ' + t.reason.replaceAll('_', ' ') : ''}, ${relative(timeOf(t), serverNow())}`
-        return <a key={t.id} href={link('task', t.name)} title={about} class={tones[t.state] ?? ''}><Shape of={t.state} /><span class="sr">{about}</span></a>
+        const [tone, icon] = looks[t.state]!
+        return <a key={t.id} href={link('task', t.name)} title={about} class={tone}><Icon name={icon} /><span class="sr">{about}</span></a>
       })}
       <span class="dim text">{summary(of)}</span>
     </span>
@@ -56,18 +59,4 @@ function summary(of: Task[]): string {
   const counts = new Map<string, number>()
   for (const t of of) counts.set(t.state, (counts.get(t.state) ?? 0) + 1)
   return [...counts].map(([state, n]) => `${n} ${state}`).join(', ')
-}
-
-function Shape({ of }: { of: string }) {
-  return <svg class="run" viewBox="0 0 16 16" aria-hidden="true">{shapes[of] ?? shapes.scheduled}</svg>
-}
-
-const shapes: Record<string, ComponentChild> = {
-  delivered: <><circle class="full" cx="8" cy="8" r="6.5" /><path class="mark" d="M5 8.2l2.2 2.2L11.2 6" /></>,
-  dead: <><rect class="full" x="2" y="2" width="12" height="12" rx="1.5" /><path class="mark" d="M5.5 5.5l5 5M10.5 5.5l-5 5" /></>,
-  expired: <><path class="full" d="M8 2l6.5 12h-13z" /><path class="mark" d="M8 7v3M8 12v.01" /></>,
-  cancelled: <path d="M3 13L13 3M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2" />,
-  held: <path d="M5.5 3v10M10.5 3v10" />,
-  running: <><circle cx="8" cy="8" r="6" /><path class="full" d="M6.5 5.2l4.5 2.8-4.5 2.8z" /></>,
-  scheduled: <><circle cx="8" cy="8" r="6" /><path d="M8 4.5V8h2.5" /></>,
 }

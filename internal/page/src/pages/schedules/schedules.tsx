@@ -1,20 +1,21 @@
 import { useSignal } from '@preact/signals'
 import { previewSchedule, type Schedule } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
-import { count } from '../../format/number'
+import { plural } from '../../format/number'
 import { fromQuery, ruleKeys, zoneOfRule } from '../../format/rule'
 import { full, parts } from '../../format/time'
 import { State } from '../../parts/badge'
 import { Command } from '../../parts/copy'
 import { Empty, Loaded } from '../../parts/notice'
+import { Pager } from '../../parts/pager'
 import { Head, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
-import { Detail } from './detail'
-import { NewSchedule } from './form'
-import { reasonsToSkip } from './instants'
-import { Dots, lastRuns, unfinished } from './runs'
-import { find, type Found, type Search } from './search'
+import { ScheduleDetail } from './detail'
+import { NewSchedule } from './new'
+import { lastRuns, Results, unfinished } from './runs'
+import { findSchedules, type FoundSchedules, type Search } from './search'
+import { reasonToSkip } from './words'
 import { useData } from '../../state/data'
 import { useLatest, useOnScreen } from '../../state/latest'
 import { link, parse, route, setQuery } from '../../state/route'
@@ -22,40 +23,37 @@ import { serverNow } from '../../state/session'
 
 // Schedules lists schedules, or shows the one with a name.
 export function Schedules({ name }: { name: string }) {
-  return name ? <Detail name={name} /> : <List />
+  return name ? <ScheduleDetail name={name} /> : <ScheduleList />
 }
 
 const columns: Column<Schedule>[] = [
   { title: 'Name', cell: (s) => s.name },
   { title: 'Runs', cell: (s) => <div>{s.words} {s.cron && <small class="dim">{zoneOfRule(s)}</small>}</div> },
   { title: 'State', cell: (s) => <div><State of={s.state} />{s.problem && <p class="bad">{s.problem}</p>}</div> },
-  { title: 'Next instants', cell: (s) => <Next of={s} /> },
-  { title: 'Last tasks', cell: (s) => <Last of={s} /> },
-  { title: 'Skipped last', cell: (s) => (s.last_skipped ? <div><Time at={s.last_skipped.until} zone={zoneOfRule(s)} /> <small class="dim">{reasonsToSkip[s.last_skipped.why] ?? s.last_skipped.why}</small></div> : <span class="dim">—</span>) },
+  { title: 'Next instants', cell: (s) => <NextInstants of={s} /> },
+  { title: 'Last tasks', cell: (s) => <LastResults of={s} /> },
+  { title: 'Last skipped', cell: (s) => (s.last_skipped ? <div><Time at={s.last_skipped.until} zone={zoneOfRule(s)} /> <small class="dim">{reasonToSkip(s.last_skipped)}</small></div> : <span class="dim">—</span>) },
 ]
 
-function List() {
+function ScheduleList() {
   const { query } = route.value
   const search: Search = { label: query.getAll('label'), name: query.get('search') ?? '', state: query.get('state') ?? '' }
   const cursor = query.get('cursor') ?? undefined
   const key = JSON.stringify(search)
   const filtered = search.label.length > 0 || search.name !== '' || search.state !== ''
-  const data = useData((signal) => find(search, cursor, signal), [key, cursor], search.name || search.state ? 30000 : 10000)
+  const data = useData((signal) => findSchedules(search, cursor, signal), [key, cursor], search.name || search.state ? 30000 : 10000)
   return (
     <>
       <Head title="Schedules">
         <NewSchedule key={query.get('new') ?? ''} initial={fromQuery(query)} opened={query.has('new')} closed={forget} />
       </Head>
-      <Filters of={search} />
+      <ScheduleFilters of={search} />
       <Panel title={filtered ? 'Schedules that match' : 'All schedules'}>
         <Loaded data={data}>{(list) => (
           <>
-            <Table caption="Schedules" rows={list.schedules} columns={columns} id={(s) => s.id} href={(s) => link('schedules', s.name)} empty={empty(list, filtered)} />
-            <div class="actions">
-              {cursor && <button type="button" onClick={() => history.back()}>Previous page</button>}
-              {list.next_cursor && <a class="button" href={link('schedules', '', { label: search.label, search: search.name, state: search.state, cursor: list.next_cursor })}>Next page</a>}
-              {(search.name || search.state) && <span class="dim">{count(list.read)} schedules were read for this search.</span>}
-            </div>
+            <Table caption="Schedules" rows={list.schedules} columns={columns} id={(s) => s.id} href={(s) => link('schedules', s.name)} empty={noSchedules(list, filtered)} />
+            <Pager next={list.next_cursor} />
+            {(search.name || search.state) && <p class="dim">{plural(list.read, 'schedule')} read for this search.</p>}
           </>
         )}</Loaded>
         <Command text={foliot('cron', 'ls', ...search.label.map((l) => '--label=' + l))} />
@@ -71,13 +69,13 @@ function forget(): void {
   setQuery({ new: undefined, ...Object.fromEntries(ruleKeys.map((key) => [key, undefined])) })
 }
 
-function empty(list: Found, filtered: boolean) {
+function noSchedules(list: FoundSchedules, filtered: boolean) {
   if (list.next_cursor) return <Empty title="None of the schedules on this page matches.">Continue with the next page.</Empty>
   if (filtered) return <Empty title="No schedule matches this filter.">Remove a part of the filter to see more.</Empty>
   return <Empty title="There are no schedules." command={foliot('cron', 'add', 'hello', '*/5 * * * *', 'http://127.0.0.1:9000/hello')}>Create one with the button above, or with a command. The <a href="#/simulator">simulator</a> shows what a rule does.</Empty>
 }
 
-function Filters({ of }: { of: Search }) {
+function ScheduleFilters({ of }: { of: Search }) {
   return (
     <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
       <label class="field grow"><span>Name contains</span>
@@ -95,9 +93,9 @@ function Filters({ of }: { of: Search }) {
   )
 }
 
-// Next shows the next three instants. It asks for them when the row is on the
+// NextInstants shows the next three instants. It asks for them when the row is on the
 // screen, and again when the schedule has moved on.
-function Next({ of: s }: { of: Schedule }) {
+function NextInstants({ of: s }: { of: Schedule }) {
   const [ref, seen] = useOnScreen<HTMLDivElement>()
   const wanted = seen && s.state !== 'ended'
   const { value, problem } = useLatest(wanted ? (signal) => previewSchedule({ name: s.name, limit: 3 }, undefined, signal) : null, [wanted, s.id, s.version, s.next_at])
@@ -105,26 +103,26 @@ function Next({ of: s }: { of: Schedule }) {
   const zone = zoneOfRule(s)
   return (
     <div class="next3" ref={ref}>
-      {instants.map((at, i) => (i === 0 ? <Time key={at} at={at} zone={zone} /> : <Then key={at} at={at} zone={zone} />))}
+      {instants.map((at, i) => (i === 0 ? <Time key={at} at={at} zone={zone} /> : <LaterInstant key={at} at={at} zone={zone} />))}
       {s.state === 'ended' ? <span class="dim">none is left</span> : s.paused && <small class="warn">paused: no tasks</small>}
       {problem && <small class="bad">{problem.detail}</small>}
     </div>
   )
 }
 
-// Then shows a later instant in as few words as possible.
-function Then({ at, zone }: { at: string; zone: string }) {
+// LaterInstant shows an instant in as few words as possible.
+function LaterInstant({ at, zone }: { at: string; zone: string }) {
   const p = parts(at, zone)
   const today = p.date === parts(serverNow(), zone).date
   return <small class="dim nowrap"><time dateTime={at} title={full(at, zone)}>{today ? '' : p.date + ' '}{p.clock}</time></small>
 }
 
-// Last shows the last five results. While one of them is unfinished, each reading of
+// LastResults shows the last five results. While one of them is unfinished, each reading of
 // the list asks for them again.
-function Last({ of: s }: { of: Schedule }) {
+function LastResults({ of: s }: { of: Schedule }) {
   const [ref, seen] = useOnScreen<HTMLDivElement>()
   const waiting = useSignal(false)
   const { value, problem } = useLatest(seen ? (signal) => lastRuns(s, 5, signal) : null, [seen, s.id, s.runs, waiting.value && s])
   waiting.value = value?.some(unfinished) ?? false
-  return <div ref={ref}>{value ? <Dots of={value} /> : <span class="dim">{problem?.detail ?? '…'}</span>}</div>
+  return <div ref={ref}>{value ? <Results of={value} /> : <span class="dim">{problem?.detail ?? '…'}</span>}</div>
 }

@@ -8,21 +8,21 @@ export interface Search {
   state: string
 }
 
-export interface Found extends ScheduleList {
+export interface FoundSchedules extends ScheduleList {
   read: number // how many schedules were read
 }
 
 export const pageSize = 25
-const pages = 10
+const maxPages = 10
 
-export async function find(search: Search, cursor: string | undefined, signal: AbortSignal): Promise<Found> {
+export async function findSchedules(search: Search, cursor: string | undefined, signal: AbortSignal): Promise<FoundSchedules> {
   if (!search.name && !search.state) {
     const list = await listSchedules({ label: search.label, limit: pageSize, cursor }, undefined, signal)
     return { ...list, read: list.schedules.length }
   }
   const schedules: Schedule[] = []
   let read = 0
-  for (let page = 0; page < pages && schedules.length < pageSize; page++) {
+  for (let page = 0; page < maxPages && schedules.length < pageSize; page++) {
     const list = await listSchedules({ label: search.label, limit: 1000, cursor }, undefined, signal)
     read += list.schedules.length
     schedules.push(...list.schedules.filter((s) => matches(s, search)))

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { url } from '../../api/call'
 import { previewRule, putSchedule, type RulePreview } from '../../api/openapi.gen'
 import { foliot, quote } from '../../format/command'
 import { fromQuery, ruleFlags, ruleKeys, ruleOf, used, zoneOfRule, type RuleText } from '../../format/rule'
@@ -10,13 +11,13 @@ import { ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { AbsencePanel } from './absence'
 import { RuleFields, textIn, useRule, type RuleSignals } from './fields'
-import { HardDays, Instants } from './instants'
+import { ClockChanges, Instants } from './instants'
+import { sentence } from './words'
 import { Year } from './year'
 import { go, link, route, setQuery } from '../../state/route'
 import { useLatest, useSettled } from '../../state/latest'
-import { serverNow } from '../../state/session'
+import { me, serverNow } from '../../state/session'
 
-const days = 366
 const initial: RuleText = { cron: '0 9 * * MON-FRI', timezone: Intl.DateTimeFormat().resolvedOptions().timeZone }
 
 const examples: [string, RuleText][] = [
@@ -32,10 +33,10 @@ const examples: [string, RuleText][] = [
   ['Midnight where clocks skip it', { cron: '30 0 * * *', timezone: 'Africa/Cairo', dst_overlap: 'both' }],
 ]
 
-interface Reply extends RulePreview {
+interface Simulation extends RulePreview {
   first: string // the first day
   zone: string
-  interval: boolean
+  rule: RuleText
 }
 
 // Simulator shows what a rule does before it is a schedule. The rule is in the
@@ -46,14 +47,13 @@ export function Simulator(_: { name: string }) {
   const query = useAddress(rule, away)
   const sent = JSON.parse(query) as RuleText & { absent_from?: string; absent_until?: string }
   const empty = used(sent).length === 0
-  const { value, problem } = useLatest(empty ? null : (signal) => load(sent, signal), [query])
-  const text = textIn(rule)
+  const { value, problem } = useLatest(empty ? null : (signal) => simulate(sent, signal), [query])
   const stale = problem || empty
   const atField = problem?.field && [...ruleKeys, 'absent_from', 'absent_until'].includes(problem.field as never)
   return (
     <>
       <Head title="Simulator" about="Try a rule before it is a schedule. Nothing is stored. The address of this page contains the rule, so you can share it.">
-        <SaveButton text={text} off={stale ? 'Correct the rule first.' : ''} />
+        <SaveButton text={textIn(rule)} off={stale ? 'Correct the rule first.' : ''} />
       </Head>
       <div class="examples" role="group" aria-label="Examples">
         {examples.map(([title, e]) => <a key={title} class="button" href={link('simulator', '', e as Record<string, string>)}>{title}</a>)}
@@ -62,20 +62,19 @@ export function Simulator(_: { name: string }) {
         <RuleFields rule={rule} problem={problem} />
         {problem && !atField && <ProblemNote problem={problem} />}
         {empty && <p class="dim">Enter an expression or an interval, or select an example.</p>}
-        {value && <p class={'sentence' + (stale ? ' stale' : '')} aria-live="polite">{sentence(value)}</p>}
-        {stale && value && <p class="dim">Below is the last rule without an error.</p>}
-        {!empty && <Command text={command(text)} />}
-        {!empty && text.every && !text.cron && <p class="dim">foliot cron preview accepts expressions and names of schedules, so this command calls the API.</p>}
+        {value && <p class={'sentence' + (stale ? ' stale' : '')} aria-live="polite">{sentence(value.words, value.rule)}</p>}
+        {stale && value && <p class="dim">The rest of this page shows the last rule without an error.</p>}
+        {!stale && value && <Command text={command(value.rule)} />}
       </Panel>
       {value && (
         <div class={'grid' + (stale ? ' stale' : '')}>
-          <Panel title="A year" wide><Year first={value.first} counts={value.days ?? []} changes={value.clock_changes} /></Panel>
+          <Panel title="A year" wide><Year first={value.first} counts={value.days ?? []} changes={value.clock_changes} zone={value.zone} /></Panel>
           <Panel title="Next instants">
             <Instants caption="Table of the next instants" of={value.instants} zone={value.zone} />
-            {text.jitter && <p class="dim">Each task is due up to {text.jitter} after its instant.</p>}
+            {value.rule.jitter && <p class="dim">Each task is due up to {value.rule.jitter} after its instant.</p>}
           </Panel>
           <div class="stack">
-            <Panel title="Hard days"><HardDays of={value.clock_changes} interval={value.interval} until="In the next year" /></Panel>
+            {value.rule.cron?.trim() && <ClockChanges of={value.clock_changes} zone={value.zone} />}
             <AbsencePanel away={away} zone={value.zone} absence={value.absence} problem={problem} />
           </div>
         </div>
@@ -114,22 +113,20 @@ function useAddress(rule: RuleSignals, away: { from: { value: string }; until: {
   return settled
 }
 
-async function load(text: RuleText & { absent_from?: string; absent_until?: string }, signal: AbortSignal): Promise<Reply> {
+async function simulate(text: RuleText & { absent_from?: string; absent_until?: string }, signal: AbortSignal): Promise<Simulation> {
   const zone = zoneOfRule(text)
   const now = serverNow()
   const absence = text.absent_from && text.absent_until ? { absent_from: text.absent_from, absent_until: text.absent_until } : {}
-  const reply = await previewRule({ limit: 12, from: new Date(now).toISOString(), days, ...absence }, ruleOf(text), signal)
-  return { ...reply, first: wall(now, zone).slice(0, 10), zone, interval: !text.cron?.trim() }
+  const reply = await previewRule({ limit: 12, from: new Date(now).toISOString(), days: 366, ...absence }, ruleOf(text), signal)
+  return { ...reply, first: wall(now, zone).slice(0, 10), zone, rule: text }
 }
 
-function sentence(value: Reply): string {
-  return `Runs ${value.words}${value.interval ? '' : ', ' + value.zone}.`
-}
-
-// command returns the command for a rule. foliot has none for an interval.
+// command returns the command for a rule. foliot cron preview takes no interval, so
+// that command calls the API.
 function command(text: RuleText): string {
-  if (text.cron) return foliot('cron', 'preview', text.cron, ...ruleFlags(text).filter((f) => /^--(timezone|dst)/.test(f)))
-  return `curl --json ${quote(JSON.stringify(ruleOf(text)))} ${quote(new URL('../v1/schedules/preview', document.baseURI).href)}`
+  if (text.cron?.trim()) return foliot('cron', 'preview', text.cron, ...ruleFlags(text).filter((f) => /^--(timezone|dst)/.test(f)))
+  const token = me.value?.secured ? '-H "Authorization: Bearer $FOLIOT_TOKEN" ' : ''
+  return `curl ${token}--json ${quote(JSON.stringify(ruleOf(text)))} ${quote(url('v1/schedules/preview'))}`
 }
 
 function SaveButton({ text, off }: { text: RuleText; off: string }) {

@@ -8,25 +8,25 @@ const top = 17
 
 // Year shows how many instants each day has, as a calendar whose brightness is the
 // number. The same numbers are in the table below.
-export function Year({ first, counts, changes }: { first: string; counts: number[]; changes: ClockChange[] }) {
+export function Year({ first, counts, changes, zone }: { first: string; counts: number[]; changes: ClockChange[]; zone: string }) {
   const months = monthsOf(first, counts)
   const most = Math.max(...counts)
-  const hard = new Map(changes.map((c) => [c.local.slice(0, 10), c.words]))
+  const clockChanges = new Map(changes.map((c) => [c.local.slice(0, 10), c.words]))
   const days = counts.filter((n) => n > 0).length
   const sum = counts.reduce((a, b) => a + b, 0)
   const capped = most >= mostCounted
   const total = `${capped ? 'At least ' : ''}${plural(sum, 'instant')} on ${plural(days, 'day')}`
   return (
     <div class="year">
-      <p>{total} from {first} until {months.at(-1)?.days.at(-1)?.date}.</p>
-      <div class="months">{months.map((m) => <MonthView key={m.key} month={m} most={most} hard={hard} today={first} />)}</div>
+      <p>{total} from {first} until {months.at(-1)?.days.at(-1)?.date}, {zone}.</p>
+      <div class="months">{months.map((m) => <MonthView key={m.key} month={m} most={most} clockChanges={clockChanges} today={first} />)}</div>
       <p class="legend dim" aria-hidden="true">
-        <Key level={0} /> none
-        {most > 1 && <><Key level={1} /> 1</>}
-        {most > 3 && <><Key level={2} /><Key level={3} /></>}
-        {most > 0 && <><Key level={levelOf(most, most)} /> {number(most)} a day</>}
-        {hard.size > 0 && <><Key level={0} hard /> the clocks change</>}
-        <Key level={0} today /> today
+        <LegendKey level={0} /> none
+        {most > 1 && <><LegendKey level={1} /> 1</>}
+        {most > 3 && <><LegendKey level={2} /><LegendKey level={3} /></>}
+        {most > 0 && <><LegendKey level={levelOf(most, most)} /> {number(most)} a day</>}
+        {clockChanges.size > 0 && <><LegendKey level={0} mark="clock-change" /> the clocks change</>}
+        <LegendKey level={0} mark="today" /> today
         <span class="columns">columns: Monday to Sunday</span>
       </p>
       <details>
@@ -35,7 +35,7 @@ export function Year({ first, counts, changes }: { first: string; counts: number
           <table>
             <caption class="sr">Instants of each month</caption>
             <thead><tr><th scope="col">Month</th><th scope="col" class="number">Days</th><th scope="col" class="number">Instants</th><th scope="col">Day of the month: instants</th></tr></thead>
-            <tbody>{months.map((m) => <Row key={m.key} month={m} />)}</tbody>
+            <tbody>{months.map((m) => <MonthRow key={m.key} month={m} />)}</tbody>
           </table>
         </div>
       </details>
@@ -43,7 +43,7 @@ export function Year({ first, counts, changes }: { first: string; counts: number
   )
 }
 
-function Row({ month }: { month: Month }) {
+function MonthRow({ month }: { month: Month }) {
   const sum = month.days.reduce((a, d) => a + d.count, 0)
   return (
     <tr>
@@ -55,17 +55,17 @@ function Row({ month }: { month: Month }) {
   )
 }
 
-function MonthView({ month, most, hard, today }: { month: Month; most: number; hard: Map<string, string>; today: string }) {
+function MonthView({ month, most, clockChanges, today }: { month: Month; most: number; clockChanges: Map<string, string>; today: string }) {
   const days = month.days.filter((d) => d.count > 0).length
   return (
     <svg class="month" viewBox={`0 0 ${7 * pitch} ${top + 6 * pitch}`} role="img" aria-label={`${month.title}: instants on ${plural(days, 'day')}`}>
       <text x="0" y="10">{month.title}</text>
       {month.days.map((d) => {
-        const words = hard.get(d.date)
+        const words = clockChanges.get(d.date)
         return (
           <g key={d.date}>
             <title>{`${d.date}: ${number(d.count)} ${d.count === 1 ? 'instant' : 'instants'}${words ? '\n' + words : ''}`}</title>
-            <rect class={'l' + levelOf(d.count, most) + (words ? ' hard' : d.date === today ? ' today' : '')} x={d.column * pitch + 1} y={top + d.row * pitch} width={cell} height={cell} rx="2.5" />
+            <rect class={'l' + levelOf(d.count, most) + (words ? ' clock-change' : d.date === today ? ' today' : '')} x={d.column * pitch + 1} y={top + d.row * pitch} width={cell} height={cell} rx="2.5" />
           </g>
         )
       })}
@@ -73,6 +73,6 @@ function MonthView({ month, most, hard, today }: { month: Month; most: number; h
   )
 }
 
-function Key({ level, hard, today }: { level: number; hard?: boolean; today?: boolean }) {
-  return <svg class="key" viewBox="0 0 15 15"><rect class={'l' + level + (hard ? ' hard' : today ? ' today' : '')} x="1" y="1" width={cell} height={cell} rx="2.5" /></svg>
+function LegendKey({ level, mark = '' }: { level: number; mark?: string }) {
+  return <svg class="key" viewBox="0 0 15 15"><rect class={`l${level} ${mark}`} x="1" y="1" width={cell} height={cell} rx="2.5" /></svg>
 }

@@ -2,6 +2,7 @@ import { listAudit } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { Command } from '../../parts/copy'
 import { Empty, Loaded } from '../../parts/notice'
+import { Pager } from '../../parts/pager'
 import { Panel } from '../../parts/panel'
 import { Table } from '../../parts/table'
 import { Time } from '../../parts/time'
@@ -18,7 +19,6 @@ export function Audit() {
   const [action, target, by, cursor] = ['action', 'target', 'by', 'cursor'].map((k) => at.get(k) ?? undefined)
   const data = useData(async (signal) => (reason ? null : await listAudit({ action: action as never, target, by, cursor, limit: 50 }, undefined, signal)), [reason, action, target, by, cursor], cursor ? 0 : 10000)
   if (reason) return <Panel title="Audit log"><p class="dim">{reason}</p></Panel>
-  const query = { tab: 'audit', action, target, by }
   return (
     <Panel title="Audit log">
       <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
@@ -42,10 +42,7 @@ export function Audit() {
             ]}
             empty={<Empty title={action || target || by ? 'No entry matches this filter.' : 'The log is empty.'}>Entries are removed when their retention ends (--audit-keep).</Empty>}
           />
-          <div class="actions">
-            {cursor && <button type="button" onClick={() => history.back()}>Previous page</button>}
-            {list.next_cursor && <a class="button" href={link('server', '', { ...query, cursor: list.next_cursor })}>Next page</a>}
-          </div>
+          <Pager next={list.next_cursor} />
         </>
       )}</Loaded>
       <Command text={foliot('audit', ...(action ? ['--action', action] : []), ...(target ? ['--target', target] : []), ...(by ? ['--by', by] : []))} />

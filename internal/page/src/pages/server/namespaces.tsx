@@ -1,9 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { deleteNamespace, listNamespaces, putNamespace, type Namespace } from '../../api/openapi.gen'
-import { Refusal } from '../../api/call'
-import { guarded } from '../../api/guarded'
-import { changeNamespace, type Quota } from '../../api/namespaces'
+import { guarded, Refusal } from '../../api/call'
 import { foliot } from '../../format/command'
 import { bytes, count, plural } from '../../format/number'
 import { Action } from '../../parts/action'
@@ -11,11 +9,13 @@ import { Badge } from '../../parts/badge'
 import { Command } from '../../parts/copy'
 import { Field } from '../../parts/field'
 import { Loaded } from '../../parts/notice'
+import { Pager } from '../../parts/pager'
 import { Panel } from '../../parts/panel'
 import { Table } from '../../parts/table'
 import { useData } from '../../state/data'
-import { link, route } from '../../state/route'
+import { route } from '../../state/route'
 import { forbidden } from '../../state/session'
+import { changeNamespace, type Quota } from './change-namespace'
 
 const quotas: [key: Quota, label: string, none: string][] = [
   ['max_pending', 'Max pending tasks and schedules', 'no limit'],
@@ -27,7 +27,7 @@ const quotas: [key: Quota, label: string, none: string][] = [
   ['edit_rate', 'Edits of queues, tokens and secrets per second', '2'],
 ]
 
-// Namespaces lists the namespaces with what they use, and changes their quotas.
+// Namespaces lists the namespaces with what they use, and changes their settings.
 export function Namespaces() {
   const reason = forbidden(listNamespaces)
   const cursor = route.value.query.get('cursor') ?? undefined
@@ -47,13 +47,10 @@ export function Namespaces() {
               { title: 'Schedules', number: true, cell: (n) => count(n.schedules) },
               { title: 'Dead', number: true, cell: (n) => count(n.counts.dead) },
               { title: 'Creates per second', number: true, cell: (n) => n.create_rate ?? <span class="dim">no limit</span> },
-              { title: 'Actions', cell: (n) => <div class="actions"><EditQuotas of={n} done={data.reload} /><Suspend of={n} done={data.reload} /><HidePayloads of={n} done={data.reload} /><DeleteNamespace of={n} done={data.reload} /></div> },
+              { title: 'Actions', cell: (n) => <div class="actions"><EditSettings of={n} done={data.reload} /><Suspend of={n} done={data.reload} /><HidePayloads of={n} done={data.reload} /><DeleteNamespace of={n} done={data.reload} /></div> },
             ]}
           />
-          <div class="actions">
-            {cursor && <button type="button" onClick={() => history.back()}>Previous page</button>}
-            {list.next_cursor && <a class="button" href={link('server', '', { tab: 'namespaces', cursor: list.next_cursor })}>Next page</a>}
-          </div>
+          <Pager next={list.next_cursor} />
         </>
       )}</Loaded>
       <Command text={foliot('namespace', 'ls')} />
@@ -78,8 +75,8 @@ function CreateNamespace({ done }: { done: () => void }) {
 
 const textOf = (n?: number) => (n === undefined ? '' : String(n))
 
-// EditQuotas starts again with the quotas of the server each time it closes.
-function EditQuotas({ of: n, done }: { of: Namespace; done: () => void }) {
+// EditSettings starts again with the settings of the server each time it closes.
+function EditSettings({ of: n, done }: { of: Namespace; done: () => void }) {
   const turn = useSignal(0)
   const fields = useMemo(() => quotas.map(([key, label, none]) => ({ key, label, none, value: signal(textOf(n[key])) })), [n.version, turn.value])
   const changed = fields.filter((f) => f.value.value.trim() !== textOf(n[f.key]))
@@ -88,10 +85,10 @@ function EditQuotas({ of: n, done }: { of: Namespace; done: () => void }) {
   const run = async () => {
     if (!valid) throw new Refusal({ type: 'about:blank', title: 'Not saved.', status: 0, code: 'internal', detail: changed.length ? 'Correct the marked fields.' : 'Nothing is changed.' })
     await changeNamespace(n, Object.fromEntries(changed.map((f) => [f.key, f.value.value.trim() === '' ? undefined : Number(f.value.value)])))
-    return 'The quotas are saved.'
+    return 'The settings are saved.'
   }
   return (
-    <Action quiet label="Edit quotas" title={`Quotas of ${n.name}`} call={putNamespace} run={run} closed={() => (turn.value++, done())}
+    <Action quiet label="Edit settings" title={`Settings of ${n.name}`} call={putNamespace} run={run} closed={() => (turn.value++, done())}
       command={valid ? foliot('namespace', 'set', n.name, ...changed.flatMap((f) => ['--' + f.key.replace('_', '-'), f.value.value.trim() || 'unlimited'])) : ''}>
       <p>An empty field takes the value in gray. Rates are per server.</p>
       <div class="form">{fields.map((f) => <Field key={f.key} label={f.label} value={f.value} placeholder={f.none} error={wrong(f.value.value)} />)}</div>

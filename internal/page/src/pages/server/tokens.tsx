@@ -7,11 +7,12 @@ import { State } from '../../parts/badge'
 import { Command } from '../../parts/copy'
 import { Field } from '../../parts/field'
 import { Empty, Loaded } from '../../parts/notice'
+import { Pager } from '../../parts/pager'
 import { Panel } from '../../parts/panel'
 import { Table } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
-import { link, route } from '../../state/route'
+import { route } from '../../state/route'
 import { forbidden, me, operator } from '../../state/session'
 import { showOnce } from './once'
 
@@ -40,10 +41,7 @@ export function Tokens() {
             ]}
             empty={<Empty title="There are no tokens." command={foliot('token', 'create', '--for', 'operator', '--scope', 'admin')}>The server requires no token: everyone who can reach it may do everything. The <a href="#/server">overview</a> says how to require tokens.</Empty>}
           />
-          <div class="actions">
-            {cursor && <button type="button" onClick={() => history.back()}>Previous page</button>}
-            {list.next_cursor && <a class="button" href={link('server', '', { tab: 'tokens', cursor: list.next_cursor })}>Next page</a>}
-          </div>
+          <Pager next={list.next_cursor} />
         </>
       )}</Loaded>
       <Command text={foliot('token', 'ls')} />

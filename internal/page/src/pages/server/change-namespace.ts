@@ -1,22 +1,5 @@
-import { Refusal, request } from './call'
-import { guarded } from './guarded'
-import { listNamespaces, putNamespace, type Namespace, type NamespaceInput } from './openapi.gen'
-
-const pages = 10
-
-// namespaceNames returns the names of the namespaces: complete is false if there are
-// more than the page reads.
-export async function namespaceNames(signal: AbortSignal): Promise<{ names: string[]; complete: boolean }> {
-  const names: string[] = []
-  let cursor: string | undefined
-  for (let page = 0; page < pages; page++) {
-    const list = await listNamespaces({ limit: 1000, cursor }, undefined, signal)
-    names.push(...list.namespaces.map((n) => n.name))
-    cursor = list.next_cursor
-    if (!cursor) return { names, complete: true }
-  }
-  return { names, complete: false }
-}
+import { guarded, Refusal, request } from '../../api/call'
+import { putNamespace, type Namespace, type NamespaceInput } from '../../api/openapi.gen'
 
 export const quotaKeys = ['max_pending', 'max_bytes', 'create_rate', 'create_burst', 'change_rate', 'read_rate', 'edit_rate'] as const
 

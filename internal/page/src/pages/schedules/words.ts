@@ -1,0 +1,34 @@
+import type { Schedule, SkippedInstants } from '../../api/openapi.gen'
+import { count } from '../../format/number'
+import { plain, zoneOfRule, type RuleText } from '../../format/rule'
+
+// The settings of a schedule as sentences.
+
+// sentence returns when a rule fires, with the time zone of its clocks.
+export function sentence(words: string, rule: Pick<RuleText, 'cron' | 'timezone'>): string {
+  return `Runs ${words}${rule.cron?.trim() ? ', ' + zoneOfRule(rule) : ''}.`
+}
+
+const reasons: Record<SkippedInstants['why'], string> = {
+  misfire: 'missed, and misfire lets none or only the latest create a task',
+  catchup_window: 'missed longer ago than the catch-up window',
+  catchup_limit: 'more missed instants than the catch-up limit',
+  quota: 'a quota of the namespace was used up',
+  overlap: 'a task of the schedule was unfinished',
+}
+
+export function reasonToSkip(s: SkippedInstants): string {
+  return reasons[s.why] ?? s.why
+}
+
+export function missedWords(s: Schedule): string {
+  const within = `of the last ${plain(s.catchup_window)}`
+  if (s.misfire === 'skip') return 'none creates a task'
+  return s.misfire === 'fire_all' ? `each ${within} creates a task, at most ${count(s.catchup_limit)}` : `the latest ${within} creates a task`
+}
+
+export const overlapWords: Record<Schedule['overlap'], string> = {
+  allow: 'an instant creates another task',
+  skip: 'an instant creates no task',
+  buffer_one: 'one instant waits for its end',
+}
