@@ -35,7 +35,7 @@ export function AbsencePanel({ away, zone, absence, problem }: AbsenceProps) {
         <Moment label="Until" value={away.until} zone={zone} error={error('absent_until')} />
       </div>
       <div class="examples" role="group" aria-label="Length of the downtime until now">
-        <span class="dim">last</span>
+        <span class="dim">the last</span>
         {spans.map(([title, length]) => <button key={title} type="button" onClick={() => set(length)}>{title}</button>)}
         {(away.from.value || away.until.value) && <button type="button" class="quiet" onClick={() => ((away.from.value = ''), (away.until.value = ''))}>Clear</button>}
       </div>
