@@ -1,4 +1,4 @@
-import { listAudit } from '../../api/openapi.gen'
+import { listAudit, type AuditEntry } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { Command } from '../../parts/copy'
 import { Empty, Loaded } from '../../parts/notice'
@@ -11,6 +11,13 @@ import { link, route, setQuery } from '../../state/route'
 import { forbidden } from '../../state/session'
 
 const fields = [['action', 'Action', 'task.cancel'], ['target', 'Target', 'a name or an id'], ['by', 'By', 'token:<id>']] as const
+
+const targetPages: Record<string, string> = { task: 'task', schedule: 'schedules', queue: 'queues' }
+
+function targetOf({ action, target = '', namespace }: AuditEntry) {
+  const page = targetPages[action.split('.')[0]!]
+  return page && target ? <a href={link(page, target, { namespace })}>{target}</a> : target
+}
 
 // Audit shows the log of changes, the newest first.
 export function Audit() {
@@ -34,8 +41,8 @@ export function Audit() {
             caption="Entries of the audit log" rows={list.entries} id={(e) => [e.at, e.action, e.target, e.id, e.version].join()}
             columns={[
               { title: 'When', cell: (e) => <Time at={e.at} /> },
-              { title: 'Action', cell: (e) => e.action },
-              { title: 'Target', cell: (e) => (e.target && e.action.startsWith('task.') ? <a href={link('task', e.target)}>{e.target}</a> : e.target ?? '') },
+              { title: 'Action', cell: (e) => <span class="nowrap">{e.action}</span> },
+              { title: 'Target', cell: targetOf },
               { title: 'By', cell: (e) => <span>{e.by} <small class="dim">{e.addr}</small></span> },
               { title: 'Namespace', cell: (e) => e.namespace ?? '' },
               { title: 'Detail', cell: (e) => e.detail ?? '' },

@@ -46,7 +46,7 @@ export function Namespaces() {
               { title: 'Bytes', number: true, cell: (n) => usage(n.counts.bytes, n.max_bytes, bytes) },
               { title: 'Schedules', number: true, cell: (n) => count(n.schedules) },
               { title: 'Dead', number: true, cell: (n) => count(n.counts.dead) },
-              { title: 'Creates per second', number: true, cell: (n) => n.create_rate ?? <span class="dim">no limit</span> },
+              { title: 'Creates/s', number: true, cell: (n) => n.create_rate ?? <span class="dim">no limit</span> },
               { title: 'Actions', cell: (n) => <div class="actions"><EditSettings of={n} done={data.reload} /><Suspend of={n} done={data.reload} /><HidePayloads of={n} done={data.reload} /><DeleteNamespace of={n} done={data.reload} /></div> },
             ]}
           />

@@ -6,7 +6,7 @@ import { bytes, count } from '../../format/number'
 import { Action } from '../../parts/action'
 import { Badge } from '../../parts/badge'
 import { Field } from '../../parts/field'
-import { Note, ProblemNote } from '../../parts/notice'
+import { ProblemNote } from '../../parts/notice'
 import { Facts, Panel } from '../../parts/panel'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
@@ -52,7 +52,7 @@ function RequireTokens() {
   const label = useSignal('operator')
   return (
     <Panel title="Require tokens">
-      <Note tone="warn">This server requires no token: everyone who can reach it may do everything. It listens only on this machine, unless it was started with --insecure-listen.</Note>
+      <p>Until the first token exists, the server listens only on this machine, unless it was started with <code>--insecure-listen</code>.</p>
       <ol class="steps">
         <li>Create the first token. From then on the server requires tokens. The token is an operator’s: it is valid for all namespaces, and may do everything.</li>
         <li>Keep it in a safe place, and log in with it.</li>

@@ -29,10 +29,8 @@ export function Tokens() {
           <Table
             caption="List of tokens" rows={list.tokens} id={(t) => t.id}
             columns={[
-              { title: 'Id', cell: (t) => <span><code class="nowrap">{t.id}</code>{t.id === me.value?.token?.id && <small class="dim"> yours</small>}</span> },
-              { title: 'Label', cell: (t) => t.label ?? '' },
-              { title: 'Scope', cell: (t) => <span class="nowrap">{t.scope}</span> },
-              { title: 'Namespace', cell: (t) => (t.namespace === '*' ? 'all: an operator’s token' : t.namespace) },
+              { title: 'Token', cell: (t) => <div>{t.label} <code class="nowrap">{t.id}</code>{t.id === me.value?.token?.id && <small class="dim"> yours</small>}</div> },
+              { title: 'Scope', cell: (t) => <div>{t.scope} <small class="dim">{t.namespace === '*' ? 'operator: all namespaces' : 'namespace ' + t.namespace}</small></div> },
               { title: 'State', cell: (t) => <State of={t.state} /> },
               { title: 'Last used', cell: (t) => (t.last_used_at ? <Time at={t.last_used_at} /> : <span class="dim">never</span>) },
               { title: 'Expires', cell: (t) => (t.expires_at ? <Time at={t.expires_at} /> : <span class="dim">never</span>) },
