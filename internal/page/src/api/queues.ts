@@ -1,5 +1,7 @@
+import { destinationOf } from '../format/destination'
+import { operator } from '../state/session'
 import { request } from './call'
-import { listQueues, type Queue } from './openapi.gen'
+import { listQueues, type Due, type Queue, type Upcoming } from './openapi.gen'
 
 // Tagged is a queue with the tag of its version. A change sends the tag as If-Match,
 // so that it does not overwrite a change that the visitor has not seen.
@@ -34,4 +36,21 @@ export async function allQueues(signal: AbortSignal): Promise<{ queues: Queue[];
 // unfinished is the number of tasks that a purge cancels.
 export function unfinished(q: Queue): number {
   return q.counts.scheduled + q.counts.running + q.counts.dead
+}
+
+// Backlog is the overdue tasks of a queue.
+export interface Backlog {
+  overdue: number
+  oldest?: string // the time at which the oldest one became due
+  destinations: string[] // those of the oldest tasks
+}
+
+// readBacklog counts the overdue tasks of a queue. The live data has none of a paused
+// queue, and fewer than there are of a limited one.
+export async function readBacklog(queue: string, space: string, signal?: AbortSignal): Promise<Backlog> {
+  const headers: Record<string, string> = operator.value ? { 'Foliot-Namespace': space } : {}
+  const read = async <T>(path: string) => (await request('GET', `v1/${path}&queue=${encodeURIComponent(queue)}`, { ...headers }, undefined, signal, true)).json() as Promise<T>
+  const [due, next] = await Promise.all([read<Due>('due?rings=1'), read<Upcoming>('upcoming?until=1ms&limit=50')])
+  const tasks = next.items.filter((u) => !u.instant && u.due <= next.time)
+  return { overdue: due.overdue, oldest: tasks[0]?.due, destinations: [...new Set(tasks.map((u) => destinationOf(u.url)))] }
 }

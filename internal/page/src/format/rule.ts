@@ -1,4 +1,7 @@
 import type { Schedule, ScheduleRule } from '../api/openapi.gen'
+import { plain } from './time'
+
+export { plain }
 
 // A rule as text: the fields of a form, of the address of the page, of a request
 // and of a command have the same names.
@@ -50,11 +53,6 @@ export function textOf(s: Schedule): RuleText {
     if (value !== undefined && String(value) !== defaults[key] && !(key === 'anchor' && s.start)) out[key] = plain(String(value))
   }
   return out
-}
-
-// plain shortens a duration: 24h0m0s is 24h.
-export function plain(duration: string): string {
-  return /^-?\d+h\d+m[\d.]+s$|^-?\d+m[\d.]+s$/.test(duration) ? duration.replace(/(\D)0s$/, '$1').replace(/(h)0m$/, '$1') : duration
 }
 
 // ruleFlags returns a rule as flags of foliot cron add. The expression is an

@@ -97,3 +97,8 @@ export function millis(duration: string): number {
   for (const [, n, unit] of duration.matchAll(/([0-9.]+)(ms|us|µs|ns|h|m|s)/g)) sum += Number(n) * pieces[unit!]!
   return duration.startsWith('-') ? -sum : sum
 }
+
+// plain shortens a duration: 24h0m0s is 24h.
+export function plain(duration: string): string {
+  return /^-?\d+h\d+m[\d.]+s$|^-?\d+m[\d.]+s$/.test(duration) ? duration.replace(/(\D)0s$/, '$1').replace(/(h)0m$/, '$1') : duration
+}

@@ -1,13 +1,39 @@
 import type { ComponentChildren } from 'preact'
 import { useSignal } from '@preact/signals'
+import type { Call } from '../api/call'
 import type { Problem } from '../api/openapi.gen'
 import { problemOf } from '../state/data'
 import { forbidden } from '../state/session'
 import { Command } from './copy'
 import { Dialog } from './dialog'
-import { Gate, type Operation } from './gate'
 import { ProblemNote, toast } from './notice'
 
+// runNow says what a run by hand does.
+export const runNow = 'The task is due now. A pause, the rate, an open breaker and Retry-After do not hold it. Limits on running attempts and a suspended namespace do.'
+
+// Operation is the part of a call that decides who may make it.
+export type Operation = Pick<Call<never, never, unknown>, 'scope' | 'operator' | 'method' | 'path'>
+
+export interface ActionButtonProps {
+  label: string
+  call: Operation
+  off?: string // the reason why the action is not possible now
+  style?: string // classes
+  open: () => void
+}
+
+// ActionButton opens an action. If the session may not make the call, or the action
+// is not possible now, the button says why.
+export function ActionButton({ label, call, off, style, open }: ActionButtonProps) {
+  const right = forbidden(call)
+  const reason = right || off || ''
+  return (
+    <button
+      type="button" class={style} data-call={`${call.method} ${call.path}`} data-right={right ? 'no' : 'yes'}
+      aria-disabled={reason ? 'true' : undefined} title={reason || undefined} onClick={() => (reason ? toast(reason) : open())}
+    >{label}</button>
+  )
+}
 
 export interface ActionProps {
   label: string
@@ -34,7 +60,7 @@ export function Action(p: ActionProps) {
   const open = useSignal((p.opened ?? false) && !forbidden(p.call))
   return (
     <>
-      <Gate label={p.label} call={p.call} off={p.off} look={(p.danger ? 'danger' : p.primary ? 'primary' : '') + (p.quiet ? ' quiet' : '')} open={() => (open.value = true)} />
+      <ActionButton label={p.label} call={p.call} off={p.off} style={(p.danger ? 'danger' : p.primary ? 'primary' : '') + (p.quiet ? ' quiet' : '')} open={() => (open.value = true)} />
       {open.value && <Confirm {...p} onClose={() => ((open.value = false), p.closed?.())} />}
     </>
   )

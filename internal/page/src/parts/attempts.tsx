@@ -7,7 +7,8 @@ import { here, ofHere, shared } from '../state/here'
 import { link } from '../state/route'
 import { serverNow } from '../state/session'
 import { State } from './badge'
-import { Why } from './reply'
+import { DestinationLink } from './host'
+import { ErrorText } from './reply'
 import { Empty, ProblemNote } from './notice'
 import { Panel } from './panel'
 import { Table, type Column } from './table'
@@ -52,7 +53,7 @@ export function Attempts({ of: { list, problem, loaded } }: { of: Recent }) {
 
 function Lateness({ of }: { of: EndedAttempt[] }) {
   const late = of.map((a) => a.late_ms).sort((a, b) => a - b)
-  const figures = [['half at most', at(late, 0.5)], ['90 % at most', at(late, 0.9)], ['99 % at most', at(late, 0.99)], ['largest', late.at(-1)!]] as const
+  const figures = [['p50', at(late, 0.5)], ['p90', at(late, 0.9)], ['p99', at(late, 0.99)], ['largest', late.at(-1)!]] as const
   return (
     <>
       <h3>Late</h3>
@@ -86,7 +87,7 @@ const outcomes: Column<Outcome>[] = [
   { title: 'Outcome', cell: (o) => <State of={o.outcome} /> },
   { title: 'Attempts', number: true, cell: (o) => count(o.n) },
   { title: 'Share', cell: (o) => <span class="share"><svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect width={o.share * 100} height="6" /></svg>{(o.share * 100).toFixed(o.share < 0.1 ? 1 : 0)} %</span> },
-  { title: 'Latency (half at most)', number: true, cell: (o) => span(o.latency) },
+  { title: 'Latency p50', number: true, cell: (o) => span(o.latency) },
   { title: 'Last', cell: (o) => <Time at={o.last} /> },
 ]
 
@@ -97,12 +98,12 @@ const columns: Column<EndedAttempt>[] = [
   { title: 'Attempt', number: true, cell: (a) => a.number },
   { title: 'Late', number: true, cell: (a) => <span class="nowrap">{span(a.late_ms)}</span> },
   { title: 'Latency', number: true, cell: (a) => <span class="nowrap">{span(a.latency_ms)}</span> },
-  { title: 'Reply', cell: (a) => <Why status={a.status} error={a.error} /> },
+  { title: 'Reply', cell: (a) => <ErrorText of={a} /> },
 ]
 
 const places: Record<'queue' | 'destination', Column<EndedAttempt>> = {
   queue: { title: 'Queue', cell: (a) => <a href={link('queues', a.queue)}>{a.queue}</a> },
-  destination: { title: 'Destination', cell: (a) => <a href={link('destinations', a.destination)}>{a.destination}</a> },
+  destination: { title: 'Destination', cell: (a) => <DestinationLink name={a.destination} /> },
 }
 
 const latest = 20

@@ -6,11 +6,11 @@ import { count, plural } from '../format/number'
 import { problemOf } from '../state/data'
 import { flags, query, selects, type Filter } from '../state/filter'
 import { link } from '../state/route'
+import { ActionButton } from './action'
 import { State } from './badge'
 import { Command } from './copy'
 import { Dialog } from './dialog'
 import { Field } from './field'
-import { Gate } from './gate'
 import { ProblemNote } from './notice'
 import { Time } from './time'
 
@@ -41,7 +41,7 @@ export function Bulk(p: BulkProps) {
   const label = p.label ?? verb.label
   return (
     <>
-      <Gate label={label} call={verb.call} look={p.verb === 'cancel' ? 'danger' : ''} open={() => (open.value = true)} />
+      <ActionButton label={label} call={verb.call} style={p.verb === 'cancel' ? 'danger' : ''} open={() => (open.value = true)} />
       {open.value && <Steps {...p} label={label} onClose={() => (open.value = false)} />}
     </>
   )

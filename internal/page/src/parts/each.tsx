@@ -6,10 +6,10 @@ import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
 import { problemOf } from '../state/data'
 import { link } from '../state/route'
+import { ActionButton } from './action'
 import { State } from './badge'
 import { Command } from './copy'
 import { Dialog } from './dialog'
-import { Gate } from './gate'
 import { Note, ProblemNote } from './notice'
 import { Time } from './time'
 
@@ -39,7 +39,7 @@ export function Each(p: EachProps) {
   const open = useSignal(false)
   return (
     <>
-      <Gate label={p.label} call={verbs[p.verb].call} off={p.off} look={p.verb === 'cancel' ? 'danger' : ''} open={() => (open.value = true)} />
+      <ActionButton label={p.label} call={verbs[p.verb].call} off={p.off} style={p.verb === 'cancel' ? 'danger' : ''} open={() => (open.value = true)} />
       {open.value && <Steps {...p} onClose={() => (open.value = false)} />}
     </>
   )
@@ -64,9 +64,9 @@ function Steps({ verb, title, find, done, onClose: closed }: EachProps & { onClo
   }
   const { word, past, command } = verbs[verb]
   useEffect(() => {
-    const looking = new AbortController()
-    find(looking.signal).then((f) => (found.value = f), (err) => !looking.signal.aborted && (problem.value = problemOf(err)))
-    return () => (looking.abort(), stop.current?.abort())
+    const reading = new AbortController()
+    find(reading.signal).then((f) => (found.value = f), (err) => !reading.signal.aborted && (problem.value = problemOf(err)))
+    return () => (reading.abort(), stop.current?.abort())
   }, [])
   const run = async (event: Event) => {
     event.preventDefault()
@@ -81,7 +81,7 @@ function Steps({ verb, title, find, done, onClose: closed }: EachProps & { onClo
     <Dialog title={title} onClose={onClose} wide>
       <form onSubmit={run}>
         <ProblemNote problem={problem.value} />
-        {!found.value && !problem.value && <p class="loading" role="status">Looking at the dead tasks…</p>}
+        {!found.value && !problem.value && <p class="loading" role="status">Reading the dead tasks…</p>}
         {found.value && !p && <p role="status"><b>{plural(tasks.length, 'task')}</b> found. Nothing is changed yet.</p>}
         {found.value?.note && !p && <Note tone="warn">{found.value.note}</Note>}
         {found.value && !p && <About verb={verb} />}

@@ -7,6 +7,7 @@ export interface Column<R> {
   title: string
   cell: (row: R) => ComponentChildren
   number?: boolean // aligned at the right
+  wide?: boolean // takes the room that others do not need
 }
 
 interface TableProps<R> {
@@ -57,7 +58,7 @@ export function Table<R>({ caption, rows, columns, id, href, selected, onSelect,
         <thead>
           <tr>
             {onSelect && <th class="pick"><input type="checkbox" aria-label="Select all rows" checked={rows.length > 0 && rows.every((r) => selected?.has(id(r)))} onChange={(e) => onSelect(e.currentTarget.checked ? new Set(rows.map(id)) : new Set())} /></th>}
-            {columns.map((c) => <th key={c.title} scope="col" class={c.number ? 'number' : ''}>{c.title}</th>)}
+            {columns.map((c) => <th key={c.title} scope="col" class={c.number ? 'number' : c.wide ? 'wide' : ''}>{c.title}</th>)}
           </tr>
         </thead>
         <tbody ref={body}>

@@ -36,9 +36,9 @@ export function useData<T>(load: (signal: AbortSignal) => Promise<T>, deps: unkn
 }
 
 async function repeat<T>(load: (signal: AbortSignal) => Promise<T>, state: Signal<State<T>>, every: number, signal: AbortSignal) {
-  for (;;) {
+  for (let first = true; ; first = false) {
     // A list must not change under an open dialog, which may belong to one of its rows.
-    if (state.peek().value === null || !(document.hidden || document.querySelector('dialog[open]'))) await once(load, state, signal)
+    if (first || !(document.hidden || document.querySelector('dialog[open]'))) await once(load, state, signal)
     if (!every || signal.aborted) return
     await new Promise((resolve) => setTimeout(resolve, every))
     if (signal.aborted) return

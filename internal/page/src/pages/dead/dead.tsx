@@ -10,7 +10,7 @@ import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { useData, type Data } from '../../state/data'
 import type { Filter } from '../../state/filter'
-import { reasons } from '../../state/filter'
+import { flags, reasons } from '../../state/filter'
 import { route, setQuery } from '../../state/route'
 
 // Dead shows the dead tasks in groups by reason and destination. The filter, and the
@@ -27,19 +27,20 @@ export function Dead(_: { name: string }) {
   const reload = () => (data.reload(), queues.reload())
   return (
     <>
-      <Head title="Dead" about="A task is dead when all its attempts failed, its maximum age is over, or its receiver or the server forbids a retry. It keeps its request until its retention ends, so you can retry it.">
+      <Head title="Dead" about="A task is dead when all its attempts failed, its Max age is over, or its receiver or the server forbids a retry. It keeps its request until its retention ends, so you can retry it.">
         {some && <Bulk key={'retry' + JSON.stringify(filter)} verb="retry" filter={{ ...filter, state: ['dead'] }} label="Retry all" done={reload} />}
         {some && <Bulk key={'cancel' + JSON.stringify(filter)} verb="cancel" filter={{ ...filter, state: ['dead'] }} label="Cancel all" done={reload} />}
       </Head>
       <Filters filter={filter} destination={destination} queues={queues.value?.queues ?? []} />
       <ProblemNote problem={queues.problem} />
-      <Loaded data={data}>{(all) => <Shown all={all} filter={filter} destination={destination} queues={queues} reload={reload} />}</Loaded>
-      <Command text={foliot('dead', 'ls', ...Object.entries(filter).map(([key, value]) => `--${key}=${value}`))} />
+      <Loaded data={data}>{(all) => <DeadTasks all={all} filter={filter} destination={destination} queues={queues} reload={reload} />}</Loaded>
+      <Command text={foliot('dead', 'ls', ...flags(filter).filter((f) => f !== '--all'))} />
+      {destination && <p class="dim">The command has no filter by destination: it lists the dead tasks of all destinations.</p>}
     </>
   )
 }
 
-interface ShownProps {
+interface DeadTasksProps {
   all: Collected
   filter: Filter
   destination: string
@@ -47,7 +48,7 @@ interface ShownProps {
   reload: () => void
 }
 
-function Shown({ all, filter, destination, queues, reload }: ShownProps) {
+function DeadTasks({ all, filter, destination, queues, reload }: DeadTasksProps) {
   const groups = groupsOf(all.tasks)
   const shown = destination ? groups.filter((g) => g.destination === destination) : groups
   const total = totalOf(queues.value?.queues, filter)

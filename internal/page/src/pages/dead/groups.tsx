@@ -4,13 +4,14 @@ import { count, plural } from '../../format/number'
 import type { Filter } from '../../state/filter'
 import { link, route } from '../../state/route'
 import { Badge } from '../../parts/badge'
+import { DestinationLink } from '../../parts/host'
 import { Facts, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { GroupActions } from '../../parts/dead-actions'
 import type { Collected, Group } from '../../parts/collect'
 import { reasonText, reasonWords } from './reasons'
-import { LastError, Reply } from '../../parts/reply'
+import { Credentials, LastError, lastOf, Reply } from '../../parts/reply'
 
 interface GroupProps {
   all: Collected
@@ -27,7 +28,7 @@ function open(g: Group): string {
 export function Groups({ of, ...rest }: GroupProps & { of: Group[] }) {
   const columns: Column<Group>[] = [
     { title: 'Reason', cell: (g) => <Badge tone="bad">{reasonWords(g.reason)}</Badge> },
-    { title: 'Destination', cell: (g) => <a href={link('destinations', g.destination)}>{g.destination}</a> },
+    { title: 'Destination', cell: (g) => <DestinationLink name={g.destination} /> },
     { title: 'Tasks', number: true, cell: (g) => <b>{count(g.tasks.length)}</b> },
     { title: 'Last error', cell: (g) => <LastError of={g.tasks[0]!} /> },
     { title: 'Queue', cell: (g) => <Queues of={g.queues} /> },
@@ -44,11 +45,11 @@ function Queues({ of }: { of: string[] }) {
 
 const columns: Column<Task>[] = [
   { title: 'Task', cell: (t) => t.name },
-  { title: 'Queue', cell: (t) => t.queue },
+  { title: 'Queue', cell: (t) => <a href={link('queues', t.queue)}>{t.queue}</a> },
   { title: 'Died', cell: (t) => <Time at={t.finished_at} /> },
   { title: 'Attempts', number: true, cell: (t) => t.attempts.at(-1)?.number ?? 0 },
   { title: 'Last error', cell: (t) => <LastError of={t} /> },
-  { title: 'URL', cell: (t) => <span class="mono clamp" title={t.http.url}>{t.http.method ?? 'POST'} {t.http.url}</span> },
+  { title: 'URL', wide: true, cell: (t) => <span class="mono clamp" title={t.http.url}>{t.http.method ?? 'POST'} {t.http.url}</span> },
 ]
 
 const step = 50
@@ -62,11 +63,13 @@ export function GroupPanel({ of: g, ...rest }: GroupProps & { of: Group }) {
       <Facts of={[
         ['Dead tasks', <b>{count(g.tasks.length)}{!rest.all.complete && ' of those that the page examined'}</b>],
         ['Reason', reasonText[g.reason] ?? reasonWords(g.reason)],
-        ['Destination', <a href={link('destinations', g.destination)}>{g.destination}</a>],
+        ['Destination', <DestinationLink name={g.destination} />],
+        ['Queue', <Queues of={g.queues} />],
         ['First and last death', <><Time at={g.tasks.at(-1)!.finished_at} /> — <Time at={last.finished_at} /></>],
         ['Last error', <LastError of={last} />],
         ['Last reply', <Reply of={last} />],
       ]} />
+      <Credentials queue={last.queue} of={lastOf(last)} />
       <Table caption={`Dead tasks of ${g.destination}`} rows={g.tasks.slice(0, shown.value)} columns={columns} id={(t) => t.id} href={(t) => link('task', t.name)} />
       {g.tasks.length > shown.value && <div class="actions"><button type="button" onClick={() => (shown.value += step)}>Show {plural(Math.min(step, g.tasks.length - shown.value), 'task')} more</button></div>}
     </Panel>

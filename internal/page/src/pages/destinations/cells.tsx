@@ -4,14 +4,15 @@ import { link } from '../../state/route'
 import { State } from '../../parts/badge'
 import { findDead } from '../../parts/dead-actions'
 import { destinationOf } from '../../format/destination'
-import { Why } from '../../parts/reply'
+import { NextTest } from '../../parts/limit'
+import { ErrorText } from '../../parts/reply'
 import { Each } from '../../parts/each'
 import { Time } from '../../parts/time'
 import { failuresInRow, lastFailure, type Destination } from './state'
 
 export function Breaker({ of: d }: { of: Destination }) {
   const breaker = d.now?.breaker ?? 'closed'
-  return <><State of={breaker} />{d.now?.open_until && <> <small class="dim">tries again</small> <Time at={d.now.open_until} mode="relative" /></>}</>
+  return <><State of={breaker} /> {breaker !== 'closed' && <small class="dim"><NextTest at={d.now?.open_until} /></small>}</>
 }
 
 export function Overdue({ of: d }: { of: Destination }) {
@@ -26,9 +27,9 @@ export function Failures({ of: d }: { of: Destination }) {
 
 export function LastFailure({ of: d }: { of: Destination }) {
   const a = lastFailure(d)
-  if (a) return <><Time at={a.at} mode="relative" />: <Why status={a.status} error={a.error} /></>
+  if (a) return <><Time at={a.at} mode="relative" />: <ErrorText of={a} /></>
   const last = d.dead[0]?.attempts.at(-1)
-  if (last) return <><Time at={last.started_at} mode="relative" />: <Why status={last.status} error={last.error} /></>
+  if (last) return <><Time at={last.started_at} mode="relative" />: <ErrorText of={last} /></>
   return <span class="dim none">none</span>
 }
 
@@ -42,7 +43,7 @@ export function DeadLink({ of: d, complete }: { of: Destination; complete: boole
 export function RetryDead({ of: d, complete, done }: { of: Destination; complete: boolean; done: () => void }) {
   return (
     <Each
-      verb="retry" label="Retry its dead tasks" title={`Retry the dead tasks of ${d.name}`} done={done}
+      verb="retry" label="Retry dead tasks" title={`Retry the dead tasks of ${d.name}`} done={done}
       off={complete && d.dead.length === 0 ? 'It has no dead task.' : ''}
       find={(signal) => findDead({}, (t) => destinationOf(t.http.url) === d.name, signal)}
     />

@@ -1,7 +1,7 @@
-import { List } from './list'
-import { One } from './one'
+import { DestinationPage } from './destination'
+import { DestinationList } from './destination-list'
 
 // Destinations lists the receivers, or shows one.
 export function Destinations({ name }: { name: string }) {
-  return name ? <One name={name} /> : <List />
+  return name ? <DestinationPage name={name} /> : <DestinationList />
 }

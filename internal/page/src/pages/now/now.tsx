@@ -1,5 +1,6 @@
 import { useRef } from 'preact/hooks'
-import { countDue, history, listAttempts, type Due, type EndedAttempt } from '../../api/openapi.gen'
+import { allQueues } from '../../api/queues'
+import { countDue, history, listAttempts, listUpcoming, type Due, type EndedAttempt } from '../../api/openapi.gen'
 import { Heatmap, HistoryTable } from './charts/heatmap'
 import { Lines, type Line } from './charts/lines'
 import { foliot } from '../../format/command'
@@ -7,13 +8,16 @@ import { count, plural } from '../../format/number'
 import { full, millis, span } from '../../format/time'
 import { State } from '../../parts/badge'
 import { Command } from '../../parts/copy'
+import { DestinationLink } from '../../parts/host'
+import { NextTest } from '../../parts/limit'
 import { Empty, Loaded, Note } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
+import { ErrorText } from '../../parts/reply'
 import { Table, type Column } from '../../parts/table'
 import { Time, useNow } from '../../parts/time'
 import { useData, type Data } from '../../state/data'
 import { connected, useLive } from '../../state/live'
-import { elsewhere } from '../../state/here'
+import { elsewhere, here } from '../../state/here'
 import { link } from '../../state/route'
 import { calm, frozen } from '../../state/settings'
 import type { History, Live } from '../../api/openapi.gen'
@@ -26,15 +30,17 @@ import { save, Wheel } from './wheel/wheel'
 export function Now(_: { name: string }) {
   const live = useLive()
   const waiting = useData((signal) => rings(signal), [], 1000)
+  const queues = useData(allQueues, [], 10000)
+  const retries = useData(countRetries, [], 30000)
   const hour = useData((signal) => history({ for: '1h' }, undefined, signal), [], 10000)
   return (
     <>
       <Head title="Now" about={!connected.value && 'Waiting for live data…'} />
-      {live && <Figures live={live} overdue={waiting.value?.overdue ?? 0} />}
+      {live && <Figures live={live} overdue={waiting.value?.overdue ?? 0} dead={queues.value?.queues.reduce((n, q) => n + q.counts.dead, 0)} retries={retries.value} />}
       <div class="grid">
         <div class="two-thirds"><WheelPanel live={live} data={waiting} /></div>
         <div class="third stack">
-          <Overdue live={live} />
+          <Overdue live={live} overdue={waiting.value?.overdue} queues={queues} />
           <Destinations live={live} />
         </div>
         <div><Panel title="Lateness of the last hour"><Loaded data={hour}>{(h) => <><Node name={h.node} /><HeatmapOf history={h} /><HistoryTable history={h} /></>}</Loaded></Panel></div>
@@ -57,7 +63,14 @@ async function rings(signal: AbortSignal): Promise<Due> {
   return { ...all, rings: [next.rings[0]!, ...all.rings.slice(1)] }
 }
 
-function Figures({ live, overdue }: { live: Live; overdue: number }) {
+// countRetries counts the tasks that wait for another attempt, among the next 1,000.
+async function countRetries(signal: AbortSignal): Promise<string> {
+  const next = await listUpcoming({ until: '24h', limit: 1000 }, undefined, signal)
+  const n = next.items.filter((u) => (u.attempt ?? 1) > 1 && u.namespace === here()).length
+  return count(n) + (next.more ? '+' : '')
+}
+
+function Figures({ live, overdue, dead = 0, retries }: { live: Live; overdue: number; dead?: number; retries: string | null }) {
   const before = useRef<{ live: Live; rate: number } | null>(null)
   const ended = (l: Live) => (l.attempts ? l.attempts.delivered + l.attempts.failed + l.attempts.deferred + l.attempts.refused : 0)
   if (before.current?.live !== live) {
@@ -67,9 +80,11 @@ function Figures({ live, overdue }: { live: Live; overdue: number }) {
   }
   const figures: [string, string, string?][] = [
     ['overdue', count(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
+    ['dead', count(dead), link('dead')],
+    ['retrying after a failure', retries ?? '…', link('upcoming', '', { retries: '1', span: 'day' })],
     ['attempts a second', before.current.rate.toFixed(before.current.rate < 10 ? 1 : 0)],
     ['attempts running' + (live.slots ? ` (limit ${count(live.slots)})` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
-    ...(live.late ? [['median lateness', span(live.late.p50_ms)], ['99th percentile', span(live.late.p99_ms)]] as [string, string][] : []),
+    ...(live.late ? [['p50 late', span(live.late.p50_ms)], ['p99 late', span(live.late.p99_ms)]] as [string, string][] : []),
   ]
   return (
     <div class="figures">
@@ -125,7 +140,7 @@ function Destinations({ live }: { live: Live | null }) {
   return (
     <Panel title="Destinations with an open breaker">
       {rows.length === 0 ? <Note tone="good">No breaker holds up tasks.</Note> : rows.map((d) => (
-        <p key={d.namespace + d.destination}><State of={d.breaker} /> <a class="mono" href={link('destinations', d.destination, { namespace: elsewhere(d.namespace) })}>{elsewhere(d.namespace) && d.namespace + ' / '}{d.destination}</a> {plural(d.overdue, 'task')} overdue{d.open_until && <>, next test <Time at={d.open_until} mode="relative" /></>}</p>
+        <p key={d.namespace + d.destination}><State of={d.breaker} /> {elsewhere(d.namespace) && d.namespace + ' / '}<DestinationLink name={d.destination} namespace={d.namespace} /> {plural(d.overdue, 'task')} overdue. <NextTest at={d.open_until} /></p>
       ))}
     </Panel>
   )
@@ -156,8 +171,8 @@ const failureColumns: Column<EndedAttempt>[] = [
   { title: 'Ended', cell: (a) => <Time at={a.at} /> },
   { title: 'Outcome', cell: (a) => <State of={a.dead ? 'dead' : a.outcome} reason={a.reason} /> },
   { title: 'Queue', cell: (a) => <a href={link('queues', a.queue, { namespace: elsewhere(a.namespace) })}>{a.queue}</a> },
-  { title: 'Destination', cell: (a) => <span class="mono">{a.destination}</span> },
-  { title: 'Reply', cell: (a) => a.error || (a.status ? `status ${a.status}` : 'no reply') },
+  { title: 'Destination', cell: (a) => <DestinationLink name={a.destination} namespace={a.namespace} /> },
+  { title: 'Reply', wide: true, cell: (a) => <ErrorText of={a} /> },
   { title: 'Attempt', number: true, cell: (a) => a.number },
 ]
 

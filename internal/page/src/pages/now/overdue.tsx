@@ -1,93 +1,72 @@
-import { countDue, listQueues, pauseQueue, resumeQueue, type Live, type LiveQueue, type Queue } from '../../api/openapi.gen'
-import { foliot } from '../../format/command'
+import { readBacklog } from '../../api/queues'
+import type { Live, LiveQueue, Queue } from '../../api/openapi.gen'
 import { plural } from '../../format/number'
-import { span } from '../../format/time'
-import { Action } from '../../parts/action'
+import { LimitText, limitOf } from '../../parts/limit'
 import { Note } from '../../parts/notice'
 import { Panel } from '../../parts/panel'
+import { Pause, Resume } from '../../parts/pause'
 import { Time } from '../../parts/time'
-import { useData } from '../../state/data'
-import { elsewhere } from '../../state/here'
+import { useData, type Data } from '../../state/data'
+import { elsewhere, here } from '../../state/here'
 import { link } from '../../state/route'
+import { EditSettings } from '../queues/settings'
 
-const limits: Record<string, (queue: string) => string> = {
-  suspended: () => 'the namespace is suspended',
-  pause: (q) => `queue ${q} is paused`,
-  purge: (q) => `queue ${q} is being purged`,
-  rate: (q) => `the rate of queue ${q} is used up`,
-  concurrency: (q) => `queue ${q} is at its concurrency limit`,
-  destination: () => 'their destination has failed repeatedly, has asked for a delay, or is at its limit',
-  slots: () => 'all slots of the server are in use',
+const shown = 12
+
+interface OverdueProps {
+  live: Live | null
+  overdue?: number
+  queues: Data<{ queues: Queue[]; complete: boolean }>
 }
 
-// limit returns the reason why tasks of a queue wait, or '' if there is none.
-export function limit(by: string | undefined, queue: string): string {
-  return by ? limits[by]?.(queue) ?? by : ''
+interface Row {
+  name: string
+  namespace: string
+  queue?: Queue
+  now?: LiveQueue
 }
 
-const shown = 20
-
-// Overdue lists the queues with tasks that should have been sent, and the reasons.
-export function Overdue({ live }: { live: Live | null }) {
-  const paused = useData(pausedQueues, [], 10000)
-  const held = (paused.value ?? []).filter((p) => p.overdue > 0)
-  const names = new Set(held.map((p) => p.queue.name))
-  const rows = (live?.queues ?? []).filter((q) => q.overdue > 0 && (elsewhere(q.namespace) || !names.has(q.queue)))
+// Overdue lists the queues with tasks that should have been sent, and the reasons. The
+// live data has no paused queues, because servers do not read their tasks.
+export function Overdue({ live, overdue, queues }: OverdueProps) {
+  const all = queues.value?.queues ?? []
+  const byName = new Map(all.map((q) => [q.name, q]))
+  const stopped = all.filter((q) => (q.paused || q.purging) && q.counts.scheduled > 0)
+  const names = new Set(stopped.map((q) => q.name))
+  const rows: Row[] = [
+    ...stopped.map((queue) => ({ name: queue.name, namespace: here(), queue })),
+    ...(live?.queues ?? []).filter((q) => q.overdue > 0 && (elsewhere(q.namespace) || !names.has(q.queue)))
+      .map((now) => ({ name: now.queue, namespace: now.namespace, queue: elsewhere(now.namespace) ? undefined : byName.get(now.queue), now })),
+  ]
   return (
     <Panel title="Overdue, and why">
-      {rows.length + held.length === 0 && <Note tone="good">No task is overdue.</Note>}
-      {held.map((p) => <Held key={p.queue.name} {...p} done={paused.reload} />)}
-      {rows.slice(0, shown).map((q) => <Waiting key={q.namespace + '/' + q.queue} of={q} at={live!.at} done={paused.reload} />)}
-      {rows.length > shown && <p class="dim">{plural(rows.length - shown, 'more queue')}: see <a href="#/queues">Queues</a>.</p>}
+      {overdue === 0 && <Note tone="good">No task is overdue.</Note>}
+      {overdue !== 0 && rows.slice(0, shown).map((r) => <OverdueQueue key={r.namespace + '/' + r.name} of={r} live={live} done={queues.reload} />)}
+      {overdue !== 0 && rows.length > shown && <p class="dim">{plural(rows.length - shown, 'more queue')} may have overdue tasks: see <a href="#/queues">Queues</a>.</p>}
+      {queues.value?.complete === false && <p class="dim">The page reads the first {plural(all.length, 'queue')}. A paused queue after these is not listed.</p>}
     </Panel>
   )
 }
 
-interface HeldQueue {
-  queue: Queue
-  overdue: number
-}
-
-// pausedQueues returns the paused queues with the number of their overdue tasks. The
-// live data does not have them, because servers do not read the tasks of a queue
-// that is paused.
-async function pausedQueues(signal: AbortSignal): Promise<HeldQueue[]> {
-  const list = await listQueues({ limit: 200 }, undefined, signal)
-  const paused = list.queues.filter((q) => (q.paused || q.purging) && q.counts.scheduled > 0).slice(0, 10)
-  return Promise.all(paused.map(async (queue) => ({ queue, overdue: (await countDue({ rings: 1, queue: queue.name }, undefined, signal)).overdue })))
-}
-
-function Held({ queue, overdue, done }: HeldQueue & { done: () => void }) {
+function OverdueQueue({ of: { name, namespace, queue, now }, live, done }: { of: Row; live: Live | null; done: () => void }) {
+  const data = useData((signal) => readBacklog(name, namespace, signal), [name, namespace], 10000)
+  const backlog = data.value
+  const by = limitOf(namespace, queue, now, live)
+  const n = backlog?.overdue ?? now?.overdue
+  if (!n) return null
+  const other = elsewhere(namespace)
+  const reload = () => (done(), data.reload())
   return (
     <div>
-      <h3><a href={link('tasks', '', { queue: queue.name, state: 'held' })}>{plural(overdue, 'task')}</a> in <a href={link('queues', queue.name)}>{queue.name}</a></h3>
-      <p>They wait because queue {queue.name} is {queue.purging ? 'being purged' : 'paused'}{queue.paused_until ? <>. It resumes by itself <Time at={queue.paused_until} mode="relative" /></> : null}.</p>
-      {!queue.purging && <div class="actions"><Resume name={queue.name} done={done} /></div>}
+      <h3><a href={link('tasks', '', { queue: name, state: 'scheduled', due_before: live?.at, namespace: other })}>{plural(n, 'task')}</a> in <a href={link('queues', name, { namespace: other })}>{other && other + ' / '}{name}</a></h3>
+      <p><LimitText by={by} name={name} namespace={namespace} queue={queue} backlog={backlog} live={live} /> {backlog?.oldest && <span class="dim">The oldest became due <Time at={backlog.oldest} mode="relative" />.</span>}</p>
+      {!other && by !== 'purge' && by !== 'suspended' && (
+        <div class="actions">
+          {by === 'pause' && <Resume name={name} paused done={reload} />}
+          {(by === 'rate' || by === 'concurrency') && <EditSettings name={name} done={reload} />}
+          {by !== 'pause' && <Pause name={name} paused={false} done={reload} />}
+        </div>
+      )}
     </div>
-  )
-}
-
-function Waiting({ of: q, at, done }: { of: LiveQueue; at: string; done: () => void }) {
-  const reason = limit(q.limited_by, q.queue)
-  return (
-    <div>
-      <h3><a href={link('tasks', '', { queue: q.queue, state: 'scheduled', due_before: at, namespace: elsewhere(q.namespace) })}>{plural(q.overdue, 'task')}</a> in <a href={link('queues', q.queue, { namespace: elsewhere(q.namespace) })}>{elsewhere(q.namespace) && q.namespace + ' / '}{q.queue}</a></h3>
-      <p>{reason ? `They wait because ${reason}.` : 'No limit holds them. They start in order.'} {q.oldest_ms !== undefined && <span class="dim">The oldest is {span(q.oldest_ms)} late.</span>}</p>
-      {!elsewhere(q.namespace) && <div class="actions">
-        {q.limited_by === 'pause' ? <Resume name={q.queue} done={done} /> : (
-          <Action label="Pause" call={pauseQueue} command={foliot('queue', 'pause', q.queue)} run={async () => (await pauseQueue({ queue: q.queue }, {}), `Queue ${q.queue} is paused`)} done={done}>
-            <p>Only tasks that are run by hand start, until the queue is resumed. The other tasks wait.</p>
-          </Action>
-        )}
-      </div>}
-    </div>
-  )
-}
-
-function Resume({ name, done }: { name: string; done: () => void }) {
-  return (
-    <Action label="Resume" call={resumeQueue} command={foliot('queue', 'resume', name)} run={async () => (await resumeQueue({ queue: name }), `Queue ${name} is resumed`)} done={done}>
-      <p>The overdue tasks of queue {name} start now, as its limits allow.</p>
-    </Action>
   )
 }

@@ -1,7 +1,7 @@
-import { List } from './list'
-import { One } from './one'
+import { QueuePage } from './queue'
+import { QueueList } from './queue-list'
 
 // Queues lists the queues, or shows one.
 export function Queues({ name }: { name: string }) {
-  return name ? <One name={name} /> : <List />
+  return name ? <QueuePage name={name} /> : <QueueList />
 }

@@ -1,34 +1,36 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import { putQueue } from '../../api/openapi.gen'
-import type { Tagged } from '../../api/queues'
+import { putQueue, type Problem } from '../../api/openapi.gen'
+import { readQueue, type Tagged } from '../../api/queues'
 import { foliot } from '../../format/command'
+import { problemOf } from '../../state/data'
 import { go } from '../../state/route'
 import { Action } from '../../parts/action'
 import { Field } from '../../parts/field'
+import { ProblemNote } from '../../parts/notice'
 import { changesOf, defaults, fill, inputOf, limits, newForm, retention, type Form, type Setting } from './form'
 
-// SetLimits changes the settings of a queue. Without a queue it asks for a name and
+// EditSettings changes the settings of a queue. Without a queue it asks for a name and
 // creates settings.
-export function SetLimits({ of, done }: { of?: Tagged; done: () => void }) {
+export function EditSettings({ name: given, done }: { name?: string; done: () => void }) {
   const form = useMemo(newForm, [])
   const name = useSignal('')
   // The settings that the dialog began with, so that a change by others is refused.
   const before = useSignal<Tagged | null>(null)
-  const queue = of?.queue.name ?? name.value.trim()
+  const queue = given ?? name.value.trim()
   const run = async () => {
     const tag = before.value?.queue.version ? before.value.tag : ''
     await putQueue({ queue, ...(tag ? { ifMatch: tag } : { ifNoneMatch: '*' }) }, inputOf(form))
-    if (!of) go('queues', queue)
+    if (!given) go('queues', queue)
     return 'The settings of the queue are saved.'
   }
   return (
     <Action
-      label={of ? 'Set limits' : 'Set limits of a queue'} title={of ? `Settings of ${queue}` : 'Settings of a queue'} call={putQueue} wide
+      label={given ? 'Edit settings' : 'Edit settings of a queue'} title={given ? `Settings of ${given}` : 'Settings of a queue'} call={putQueue} wide
       command={foliot('queue', 'set', queue || 'NAME', ...changesOf(form, before.value?.queue ?? null))} run={run} done={done}
     >
-      <Fields form={form} queue={of} before={before} />
-      {!of && <Field label="Name of the queue" value={name} required />}
+      <Start form={form} queue={given} before={before} />
+      {!given && <Field label="Name of the queue" value={name} required />}
       <p class="dim">An empty field is not set: no limit, or the server’s value. Limits and retention apply at once. Defaults apply to tasks that are created from now on.</p>
       <Group title="Limits" settings={limits} form={form} />
       <Group title="Retention" settings={retention} form={form} />
@@ -37,13 +39,18 @@ export function SetLimits({ of, done }: { of?: Tagged; done: () => void }) {
   )
 }
 
-// Fields fills the form when the dialog opens.
-function Fields({ form, queue, before }: { form: Form; queue?: Tagged; before: { value: Tagged | null } }) {
+// Start reads the settings and fills the form when the dialog opens. Until then a save
+// is refused, because it has no version.
+function Start({ form, queue, before }: { form: Form; queue?: string; before: { value: Tagged | null } }) {
+  const problem = useSignal<Problem | null>(null)
   useEffect(() => {
-    before.value = queue ?? null
-    fill(form, queue?.queue ?? null)
+    before.value = null
+    fill(form, null)
+    const stop = new AbortController()
+    if (queue) readQueue(queue, stop.signal).then((read) => fill(form, (before.value = read).queue), (err) => !stop.signal.aborted && (problem.value = problemOf(err)))
+    return () => stop.abort()
   }, [])
-  return null
+  return <ProblemNote problem={problem.value?.status === 404 ? null : problem.value} />
 }
 
 function Group({ title, settings, form }: { title: string; settings: Setting[]; form: Form }) {

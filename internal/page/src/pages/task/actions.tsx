@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { cancelTask, patchTask, retryTask, runTask, touchTask, type Queue, type Task } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { full, millis, span, zoneName } from '../../format/time'
-import { Action } from '../../parts/action'
+import { Action, runNow } from '../../parts/action'
 import { Field } from '../../parts/field'
 import { serverNow } from '../../state/session'
 import { zone } from '../../state/settings'
@@ -19,7 +19,7 @@ export const etag = (t: Task): string => `"${t.id}.${t.version}"`
 // notWaiting returns why an action needs a task that waits, or ''.
 function notWaiting(t: Task): string {
   if (waiting(t)) return ''
-  if (t.state === 'running') return 'An attempt is under way.'
+  if (t.state === 'running') return 'An attempt is running.'
   if (t.state === 'dead') return 'The task is dead: use Retry.'
   return `The task is ${t.state}: it will not be sent.`
 }
@@ -29,15 +29,15 @@ export function Actions({ task: t, queue, done }: Props) {
     <>
       <Action label="Run now" call={runTask} off={notWaiting(t)} command={foliot('run', t.name)} done={done}
         run={async () => (await runTask({ name: t.name }), 'The task is due now.')}>
-        <p>The next attempt starts at once, within the limits of its queue. It starts even if the queue is paused.</p>
+        <p>{runNow}</p>
       </Action>
       <Retry task={t} queue={queue} done={done} />
       <Move task={t} done={done} />
       <Action label="Touch" call={touchTask} off={notWaiting(t) || (t.delay ? '' : 'The task has a due time and no delay. Use Move.')} command={foliot('touch', t.name)} done={done}
         run={async () => `Due ${full((await touchTask({ name: t.name })).due_at)}.`}>
-        <p>Its delay of {span(millis(t.delay ?? '0s'))} starts again, and it gets all its attempts back. A task that is touched more often than its delay is never sent: so it works as a watchdog.</p>
+        <p>Its delay of {span(millis(t.delay ?? '0s'))} starts again now, and it gets all its attempts back. As long as each touch comes before the delay has passed, the task is not sent.</p>
       </Action>
-      <Cancel task={t} done={done} />
+      <Cancel task={t} queue={queue} done={done} />
     </>
   )
 }
@@ -50,23 +50,25 @@ function Retry({ task: t, queue, done }: Props) {
     <Action label="Retry" call={retryTask} off={off} command={foliot('retry', t.name)} done={done}
       run={async () => (await retryTask({ name: t.name }), 'The task is due now, with all its attempts.')}>
       <p>The task is due now, and gets all its attempts back. Its id stays the same, so a receiver that stores the <code>webhook-id</code> recognises it.</p>
-      {finished(t) && <p>The task was {t.state} before. It works only if its queue kept the body.</p>}
+      {finished(t) && <p>The task was {t.state}. The server refuses this if the queue kept no bodies when the task ended.</p>}
     </Action>
   )
 }
 
-function Cancel({ task: t, done }: Pick<Props, 'task' | 'done'>) {
-  const off = finished(t) ? (t.state === 'cancelled' ? 'The task is cancelled already.' : `The task is ${t.state} already.`) : t.cancel_requested ? 'The task is cancelled already. One attempt is still under way.' : ''
+function Cancel({ task: t, queue, done }: Props) {
+  const off = finished(t) ? (t.state === 'cancelled' ? 'The task is cancelled already.' : `The task is ${t.state} already.`) : t.cancel_requested ? 'The task is cancelled already. One attempt is running.' : ''
   const run = async () => {
     const reply = await cancelTask({ name: t.name })
-    return reply.under_way ? 'Accepted (202): one attempt is under way. It is the last one.' : 'Cancelled (200): no attempt starts any more.'
+    return reply.under_way ? 'Cancelled. One attempt is running: it is the last one.' : 'Cancelled. No attempt starts any more.'
   }
   return (
     <Action label="Cancel" danger call={cancelTask} off={off} command={foliot('cancel', t.name)} run={run} done={done} title="Cancel the task">
       {t.state === 'running'
-        ? <p>An attempt is under way. The server replies 202: this attempt is the last one, and no retry follows. The task ends delivered or cancelled.</p>
-        : <p>The server replies 200 if no attempt is under way: then none starts any more. It replies 202 if one has begun in the meantime: that attempt is the last one. The page says which it was.</p>}
-      {t.state === 'dead' && <p>The body is deleted at once, so the task cannot be retried.</p>}
+        ? <p>An attempt is running. It is the last one. The task ends delivered or cancelled (status 202).</p>
+        : <p>No attempt starts any more (status 200). If one starts before the server has the request, it is the last one (status 202).</p>}
+      {queue && <p>{queue.keep_bodies
+        ? <>The queue {t.queue} keeps bodies, so you can retry the task until its record is removed.</>
+        : <>The queue {t.queue} does not keep bodies: the server deletes the body with the cancel, and the task cannot be retried.</>}</p>}
       {t.schedule && <p>Its schedule continues with the next instant.</p>}
     </Action>
   )

@@ -2,6 +2,7 @@ import { signal, useSignal, useSignalEffect, type Signal } from '@preact/signals
 import { useMemo } from 'preact/hooks'
 import { patchTask, type TaskPatch } from '../../api/openapi.gen'
 import { indent, rounded } from '../../format/json'
+import { plain } from '../../format/time'
 import { Action } from '../../parts/action'
 import { Field } from '../../parts/field'
 import { etag } from './actions'
@@ -21,7 +22,7 @@ export function Edit({ read, done }: { read: TaskRead; done: () => void }) {
     if (problem.value) throw new Error(problem.value)
     if (Object.keys(patch.value).length === 0) throw new Error('Nothing has been changed.')
     await patchTask({ name: t.name, ifMatch: etag(start.value.task) }, patch.value)
-    return t.state === 'running' ? 'Changed. The attempt under way still has the old fields.' : 'The task is changed.'
+    return t.state === 'running' ? 'Changed. The running attempt still has the old fields.' : 'The task is changed.'
   }
   return (
     <Action label="Edit" call={patchTask} off={off} run={run} done={done} title="Edit the task">
@@ -56,8 +57,8 @@ function valuesOf(read: TaskRead): Values {
     url: t.http.url, method: t.http.method ?? 'POST', headers: lines(t.http.headers, ': '),
     kind, body: kind === 'json' ? indent(bodyText(read)) : bodyText(read),
     queue: t.queue, priority: t.priority, labels: lines(t.labels, '='),
-    timeout: t.timeout, expire: t.expire_after ?? '0s', attempts: String(t.retry.max_attempts ?? 0),
-    minBackoff: t.retry.min_backoff ?? '', maxBackoff: t.retry.max_backoff ?? '', maxAge: t.retry.max_age ?? '', onDead: t.on_dead ?? '',
+    timeout: plain(t.timeout), expire: plain(t.expire_after ?? '0s'), attempts: String(t.retry.max_attempts ?? 0),
+    minBackoff: plain(t.retry.min_backoff ?? ''), maxBackoff: plain(t.retry.max_backoff ?? ''), maxAge: plain(t.retry.max_age ?? ''), onDead: t.on_dead ?? '',
   }
 }
 
@@ -88,19 +89,19 @@ function Form({ start, read, patch, problem }: { start: Signal<TaskRead>; read: 
         <Field label="Method" value={f.method} options={methods} />
         <Field label="Queue" value={f.queue} />
         <Field label="Priority" value={f.priority} options={['high', 'normal', 'low']} />
-        <div class="full"><Field label="Headers, one on a line" value={f.headers} rows={3} placeholder="Name: value" /></div>
+        <div class="full"><Field label="Headers, one per line" value={f.headers} rows={3} placeholder="Name: value" /></div>
         <Field label="Body" value={f.kind} options={kinds} />
         {typed && <div class="full"><Field label="Content of the body" value={f.body} rows={6} /></div>}
-        <div class="full"><Field label="Labels, one on a line" value={f.labels} rows={2} placeholder="name=value" /></div>
-        <Field label="Timeout of an attempt" value={f.timeout} />
-        <Field label="Expires after" value={f.expire} hint="0s: never" />
-        <Field label="Attempts at most" value={f.attempts} type="number" hint="0: no limit" />
-        <Field label="Smallest wait" value={f.minBackoff} />
-        <Field label="Largest wait" value={f.maxBackoff} />
-        <Field label="Maximum age" value={f.maxAge} hint="0s: no limit" />
-        <div class="full"><Field label="URL to notify when it dies" value={f.onDead} placeholder="none" /></div>
+        <div class="full"><Field label="Labels, one per line" value={f.labels} rows={2} placeholder="name=value" /></div>
+        <Field label="Timeout" value={f.timeout} />
+        <Field label="Expire after" value={f.expire} hint="0s: never" />
+        <Field label="Max attempts" value={f.attempts} type="number" hint="0: no limit" />
+        <Field label="Min backoff" value={f.minBackoff} />
+        <Field label="Max backoff" value={f.maxBackoff} />
+        <Field label="Max age" value={f.maxAge} hint="0s: no limit" />
+        <div class="full"><Field label="On dead" value={f.onDead} placeholder="a URL to call when the task dies" /></div>
       </div>
-      <p class="dim">Only changed fields are sent. An empty timeout, expiry or wait takes the default of the queue. {read.task.state === 'running' && 'The attempt under way keeps the old fields.'}</p>
+      <p class="dim">Only changed fields are sent. An empty duration takes the default of the queue. {read.task.state === 'running' && 'The running attempt keeps the old fields.'}</p>
       {problem.value && <p class="note warn" role="alert">{problem.value}</p>}
       {Object.keys(patch.value).length > 0 && <details><summary>The request</summary><pre tabIndex={0}>{`PATCH v1/tasks/${read.task.name}\nIf-Match: ${etag(start.value.task)}\n\n${JSON.stringify(patch.value, null, 2)}`}</pre></details>}
     </>

@@ -1,6 +1,6 @@
 import { request } from '../../api/call'
 import type { Task } from '../../api/openapi.gen'
-import { member } from '../../format/json'
+import { member } from '../../format/raw'
 
 // TaskRead is a task, and its body as the server sent it: the text of a JSON value.
 export interface TaskRead {
@@ -38,16 +38,6 @@ export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
 
 export const finished = (t: Task): boolean => ['delivered', 'cancelled', 'expired'].includes(t.state)
 export const waiting = (t: Task): boolean => t.state === 'scheduled' || t.state === 'held'
-
-// destination returns the host and port of a URL, as the server names them.
-export function destination(url: string): string {
-  try {
-    const { protocol, hostname, port } = new URL(url)
-    return `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`
-  } catch {
-    return url
-  }
-}
 
 // waited reports whether the next attempt is a repeat after a wait.
 export function waited(t: Task): boolean {

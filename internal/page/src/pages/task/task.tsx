@@ -1,29 +1,33 @@
 import { useRef } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
-import { cluster, getQueue, getSchedule, listAudit, readyz, type Problem, type Task as Record } from '../../api/openapi.gen'
+import { cluster, getQueue, getSchedule, listAudit, listAttempts, readyz, type AuditEntry, type Problem, type Task as Record } from '../../api/openapi.gen'
 import { Refusal } from '../../api/call'
+import { readBacklog } from '../../api/queues'
 import { foliot } from '../../format/command'
+import { plain } from '../../format/time'
 import { State } from '../../parts/badge'
 import { Command } from '../../parts/copy'
 import { Icon } from '../../parts/icon'
 import { Empty, ProblemNote } from '../../parts/notice'
+import { lastOf, useCredentials } from '../../parts/reply'
 import { Facts, Head, Panel } from '../../parts/panel'
 import { Table } from '../../parts/table'
 import { Time, useNow } from '../../parts/time'
 import { Actions } from './actions'
-import { Again } from './again'
+import { CopyAs } from './copy-as'
 import { Edit } from './edit'
-import { Life } from './life'
+import { History } from './history'
 import { readTask, type TaskRead } from './read'
 import { Request } from './request'
 import { notes, why, type Context } from './why'
-import { useData } from '../../state/data'
+import { useData, type Data } from '../../state/data'
 import { useLive } from '../../state/live'
 import { link } from '../../state/route'
-import { forbidden, me, namespace, operator } from '../../state/session'
+import { here } from '../../state/here'
+import { forbidden, me, operator } from '../../state/session'
 import { frozen } from '../../state/settings'
 
-// Task shows one task: why it has not been sent, its request, and its life.
+// Task shows one task: why it has not been sent, its request, and its history.
 export function Task({ name }: { name: string }) {
   const last = useRef<{ read: TaskRead; turn: number } | null>(null)
   const data = useData(async (signal) => {
@@ -43,14 +47,14 @@ export function Task({ name }: { name: string }) {
         {data.value && <Buttons read={data.value} reload={reload} />}
       </Head>
       <ProblemNote problem={data.problem} />
-      {data.value ? <Whole read={data.value} /> : data.loading && <p class="loading" role="status">Loading…</p>}
+      {data.value ? <TaskDetails read={data.value} /> : data.loading && <p class="loading" role="status">Loading…</p>}
     </>
   )
 }
 
 function Buttons({ read, reload }: { read: TaskRead; reload: () => void }) {
   const queue = useData((signal) => getQueue({ queue: read.task.queue }, undefined, signal), [read.task.queue])
-  return <><Edit read={read} done={reload} /><Again read={read} /><Actions task={read.task} queue={queue.value} done={reload} /></>
+  return <><Edit read={read} done={reload} /><CopyAs read={read} /><Actions task={read.task} queue={queue.value} done={reload} /></>
 }
 
 function Missing({ name }: { name: string }) {
@@ -67,15 +71,17 @@ function Missing({ name }: { name: string }) {
   )
 }
 
-function Whole({ read }: { read: TaskRead }) {
+function TaskDetails({ read }: { read: TaskRead }) {
   const { task } = read
+  const reason = forbidden(listAudit)
+  const audit = useData(async (signal) => (reason ? [] : (await listAudit({ target: task.name, limit: 50 }, undefined, signal)).entries.filter((e) => e.action.startsWith('task.'))), [task.name, task.version, task.state])
   return (
     <>
       <Reason task={task} />
       <div class="grid">
-        <div class="two-thirds stack"><Life of={task} /><Request read={read} /></div>
+        <div class="two-thirds stack"><History of={task} audit={audit.value ?? []} /><Request read={read} /></div>
         <div class="third stack"><Panel title="Facts"><Facts of={facts(task)} /></Panel></div>
-        <div class="wide"><Changes task={task} /></div>
+        <div class="wide"><AuditLog task={task} reason={reason} audit={audit} /></div>
       </div>
       <Command text={foliot('get', task.name)} />
     </>
@@ -91,16 +97,24 @@ function Reason({ task }: { task: Record }) {
   const schedule = useData(async (signal) => (task.schedule && open ? await getSchedule({ name: task.schedule }, undefined, signal) : null), [task.schedule, open])
   const nodes = useData(async (signal) => (operator.value && open && me.value?.store === 'shared' ? await cluster({}, undefined, signal) : null), [open], 5000)
   const ready = useData((signal) => (open ? readyz({}, undefined, signal).then(() => null, unready) : Promise.resolve(null)), [open], 5000)
+  const due = task.state === 'scheduled' && Date.parse(task.next_at ?? task.due_at) < now - 3000
+  const waits = useData(async (signal) => {
+    if (!due) return null
+    const [backlog, last] = await Promise.all([readBacklog(task.queue, here(), signal), listAttempts({ queue: task.queue, outcome: ['failed', 'refused'], limit: 100 }, undefined, signal)])
+    return { backlog, failures: last.attempts }
+  }, [task.queue, due], 5000)
+  const dead = task.state === 'dead'
+  const credentials = useCredentials(task.queue, dead || (task.state === 'scheduled' && !due) ? lastOf(task) : undefined)
   const context: Context = {
     now, live, queue: queue.value, schedule: schedule.value, cluster: nodes.value, unready: ready.value,
-    namespace: namespace.value || (me.value?.namespace ?? 'default'),
+    namespace: here(), backlog: waits.value?.backlog ?? null, failures: waits.value?.failures ?? [],
   }
-  const w = why(task, context)
+  const w = { ...why(task, context), ...credentials }
   const more = notes(task, context)
   return (
     <section class={'why ' + w.tone} aria-label={open ? 'Why it has not been sent' : 'How it ended'}>
       <p class="first"><Icon name={w.tone} /> <span>{w.text}</span></p>
-      {(w.remedy || w.to) && <p>{w.remedy} {w.to && <a href={w.to.href}>{w.to.text}</a>}</p>}
+      {(w.remedy || w.to) && <p>{w.remedy}{credentials && dead && ' Then use Retry.'} {w.to && <a href={w.to.href}>{w.to.text}</a>}</p>}
       {more.length > 0 && <ul>{more.map((text) => <li key={text}>{text}</li>)}</ul>}
     </section>
   )
@@ -117,16 +131,17 @@ function facts(t: Record): [string, ComponentChildren][] {
   const all: [string, ComponentChildren][] = [
     ['Queue', <a href={link('queues', t.queue)}>{t.queue}</a>],
     ['Due', <Time at={t.due_at} />],
-    [t.delay ? 'Delay' : 'Created with', t.delay ?? 'a due time'],
+    [t.delay ? 'Delay' : 'Created with', t.delay ? plain(t.delay) : 'a due time'],
     ['Priority', t.priority],
     ['Labels', labels.length ? <span class="labels">{labels.map(([k, v]) => <a key={k} href={link('tasks', '', { label: `${k}=${v}` })}>{k}={v}</a>)}</span> : undefined],
     ['Schedule', t.schedule && <a href={link('schedules', t.schedule)}>{t.schedule}</a>],
     ['Instant', t.instant && <Time at={t.instant} />],
-    ['Attempts', r.max_attempts ? `at most ${r.max_attempts}` : 'no limit'],
-    ['Wait between', `${r.min_backoff} to ${r.max_backoff}`],
-    ['Maximum age', r.max_age === '0s' ? 'no limit' : r.max_age],
-    ['Timeout', t.timeout],
-    ['Expires after', t.expire_after && t.expire_after !== '0s' ? t.expire_after : 'never'],
+    ['Max attempts', r.max_attempts || 'no limit'],
+    ['Min backoff', plain(r.min_backoff ?? '')],
+    ['Max backoff', plain(r.max_backoff ?? '')],
+    ['Max age', r.max_age === '0s' ? 'no limit' : plain(r.max_age ?? '')],
+    ['Timeout', plain(t.timeout)],
+    ['Expire after', t.expire_after && t.expire_after !== '0s' ? plain(t.expire_after) : 'never'],
     ['Id', <code>{t.id}</code>],
     ['Version', t.version],
     ['Traceparent', t.traceparent && <code>{t.traceparent}</code>],
@@ -134,17 +149,14 @@ function facts(t: Record): [string, ComponentChildren][] {
   return all.filter(([, value]) => value !== undefined)
 }
 
-// Changes shows the audit log of the task.
-function Changes({ task }: { task: Record }) {
-  const reason = forbidden(listAudit)
-  const data = useData(async (signal) => (reason ? null : await listAudit({ target: task.name, limit: 50 }, undefined, signal)), [task.name, task.version, task.state])
-  const entries = data.value?.entries.filter((e) => e.action.startsWith('task.')) ?? []
+// AuditLog shows the changes of the task by callers.
+function AuditLog({ task, reason, audit: data }: { task: Record; reason: string; audit: Data<AuditEntry[]> }) {
   return (
     <Panel title="Audit log">
       {reason ? <p class="dim">{reason}</p> : <>
         <ProblemNote problem={data.problem} />
         <Table
-          caption="Changes of this task" keys={false} rows={entries} id={(e) => e.at + e.action + e.version}
+          caption="Changes of this task" keys={false} rows={data.value ?? []} id={(e) => e.at + e.action + e.version}
           columns={[
             { title: 'When', cell: (e) => <Time at={e.at} /> },
             { title: 'Action', cell: (e) => <span>{e.action}{e.id && e.id !== task.id ? ' (an earlier task of this name)' : ''}</span> },

@@ -1,15 +1,21 @@
-import type { Cluster, Live, Problem, Queue, Schedule, Task } from '../../api/openapi.gen'
+import type { Backlog } from '../../api/queues'
+import type { Cluster, EndedAttempt, Live, Problem, Queue, Schedule, Task } from '../../api/openapi.gen'
+import { destinationOf } from '../../format/destination'
 import { plural } from '../../format/number'
 import { full, millis, span } from '../../format/time'
+import { nextTest, wait } from '../../parts/limit'
+import { errorText } from '../../parts/reply'
 import { link } from '../../state/route'
 import { ended } from './ends'
-import { destination, waited } from './read'
+import { deferred, waited } from './read'
 
 // Context is the state of the server around a task. A part is null
 // until it has arrived, or if the token may not read it.
 export interface Context {
   now: number
   queue: Queue | null
+  backlog: Backlog | null // of the queue
+  failures: EndedAttempt[] // the last ones of the queue
   live: Live | null
   namespace: string
   schedule: Schedule | null
@@ -39,15 +45,15 @@ const isDue = (t: Task, now: number) => !t.next_at || Date.parse(t.next_at) <= n
 function running(t: Task, { now }: Context): Why {
   const last = t.attempts.at(-1)
   const earliest = Math.max(Date.parse(t.due_at), last ? Date.parse(last.started_at) + last.latency_ms : 0)
-  const long = now - earliest
   const limit = span(millis(t.timeout))
-  if (t.cancel_requested) return { tone: 'warn', text: 'The task is cancelled, but one attempt is under way. It is the last one.', remedy: `It ends within its timeout of ${limit}. Then the task is delivered or cancelled.` }
-  if (long < 5000) return { tone: 'info', text: 'An attempt is under way.' }
+  const long = Math.min(now - earliest, millis(t.timeout)) // no attempt is older than its timeout
+  if (t.cancel_requested) return { tone: 'warn', text: 'The task is cancelled, but one attempt is running. It is the last one.', remedy: `It ends within its timeout of ${limit}. Then the task is delivered or cancelled.` }
+  if (long < 5000) return { tone: 'info', text: 'An attempt is running.' }
   return {
     tone: 'warn',
-    text: `An attempt is under way, and ${destination(t.http.url)} has not replied. It began at most ${span(long)} ago.`,
+    text: `An attempt is running, and ${destinationOf(t.http.url)} has not replied. It began at most ${span(long)} ago.`,
     remedy: `The attempt fails after its timeout of ${limit}, and the task is tried again. If this repeats, check the receiver.`,
-    to: { text: 'Open its destination', href: link('destinations', destination(t.http.url)) },
+    to: { text: 'Open its destination', href: link('destinations', destinationOf(t.http.url)) },
   }
 }
 
@@ -71,9 +77,8 @@ function early(t: Task, { now }: Context): Why | null {
   if (isDue(t, now)) return null
   if (!waited(t)) return { tone: 'info', text: `It is due ${in_(t.next_at!, now)}, at ${full(t.next_at!)}.` }
   const last = t.attempts.at(-1)!
-  const reason = last.error?.includes('asked to wait') ? 'the receiver asked to wait' : `failed: ${last.error ?? `status ${last.status}`}`
   return {
-    tone: 'warn', text: `Attempt ${last.number} ${reason === 'the receiver asked to wait' ? 'was put off: ' : ''}${reason}. The next attempt starts ${in_(t.next_at!, now)}.`,
+    tone: 'warn', text: `Attempt ${last.number} ${deferred(last) ? 'does not count: ' : 'failed: '}${errorText(last)}. The next attempt starts ${in_(t.next_at!, now)}.`,
     remedy: 'Correct the receiver or the request. Use Run now to skip the wait.',
   }
 }
@@ -84,37 +89,39 @@ function server(_: Task, c: Context): Why | null {
 }
 
 function breaker(t: Task, c: Context): Why | null {
-  const name = destination(t.http.url)
+  const name = destinationOf(t.http.url)
   const d = c.live?.destinations.find((d) => d.destination === name && d.namespace === c.namespace)
   if (!d || d.breaker === 'closed') return null
   const to = { text: 'Open the destination', href: link('destinations', name) }
   const remedy = 'Correct the receiver. The task waits and uses no attempt.'
-  if (d.breaker === 'half-open' || !d.open_until || Date.parse(d.open_until) <= c.now) return { tone: 'warn', text: `It is due, but the destination ${name} failed many times. One attempt tests it now, and other tasks wait for the result.`, remedy, to }
-  return { tone: 'bad', text: `It is due, but the breaker of the destination ${name} is open: its last attempts failed. The next test starts ${in_(d.open_until, c.now)}.`, remedy, to }
+  const last = c.failures.find((a) => a.destination === name) ?? t.attempts.at(-1)
+  const error = last ? ` Its last error: ${errorText(last)}.` : ''
+  return { tone: 'bad', text: `It is due, but the destination ${name} failed repeatedly, so its breaker is ${d.breaker}.${error} ${nextTest(d.open_until, c.now)}`, remedy, to }
 }
 
 function limited(t: Task, c: Context): Why | null {
   const q = c.live?.queues.find((q) => q.queue === t.queue && q.namespace === c.namespace)
-  const wait = q && q.overdue > 1 ? ` ${plural(q.overdue, 'task')} of the queue wait.` : ''
+  const n = Math.max(q?.overdue ?? 0, c.backlog?.overdue ?? 0)
+  const others = n > 1 ? ` ${plural(n, 'task')} of the queue wait.` : ''
   switch (q?.limited_by) {
     case 'rate':
-      return { tone: 'warn', text: `It is due, but its queue ${t.queue} starts at most ${rate(c.queue?.rate)}.${wait}`, remedy: 'Raise the rate of the queue, or wait.', to: queues(t) }
+      return { tone: 'warn', text: `It is due, but its queue ${t.queue} starts at most ${rate(c.queue?.rate)}.${others}${c.queue?.rate && n > 1 ? ` At this rate they have started in about ${span(wait(n, c.queue.rate))}.` : ''}`, remedy: 'Raise the rate of the queue, or wait.', to: queues(t) }
     case 'concurrency':
-      return { tone: 'warn', text: `It is due, but its queue ${t.queue} has ${plural(q.running, 'attempt')} under way, and its concurrency is ${c.queue?.concurrency ?? q.running}.${wait}`, remedy: 'Raise the concurrency of the queue, or check why attempts take long.', to: queues(t) }
+      return { tone: 'warn', text: `It is due, but its queue ${t.queue} has ${plural(q.running, 'running attempt')}, and its concurrency is ${c.queue?.concurrency ?? q.running}.${others}`, remedy: 'Raise the concurrency of the queue, or check why attempts take long.', to: queues(t) }
     case 'slots':
-      return { tone: 'bad', text: `It is due, but all ${c.live?.slots ?? ''} slots of the server are in use.${wait}`, remedy: 'Check for receivers that reply slowly, or start the server with a larger --concurrency.', to: { text: 'Open Now', href: link('now') } }
+      return { tone: 'bad', text: `It is due, but all ${c.live?.slots ?? ''} slots of the server are in use.${others}`, remedy: 'Check for receivers that reply slowly, or start the server with a larger --concurrency.', to: { text: 'Open Now', href: link('now') } }
     case 'destination':
-      return byDestination(t, c, wait)
+      return byDestination(t, c, others)
   }
   return null
 }
 
-function byDestination(t: Task, c: Context, wait: string): Why {
-  const name = destination(t.http.url)
+function byDestination(t: Task, c: Context, others: string): Why {
+  const name = destinationOf(t.http.url)
   const running = c.live?.destinations.find((d) => d.destination === name && d.namespace === c.namespace)?.running ?? 0
   const most = c.queue?.per_destination
-  if (most && running >= most) return { tone: 'warn', text: `It is due, but ${plural(running, 'attempt')} to ${name} ${running === 1 ? 'is' : 'are'} under way, and its queue ${t.queue} allows ${most}.${wait}`, remedy: 'Raise the limit per destination of the queue, or wait.', to: queues(t) }
-  return { tone: 'warn', text: `It is due, but attempts to ${name} wait: a receiver there asked for a pause (Retry-After).${wait}`, remedy: 'It starts when that time has passed. The task uses no attempt.', to: { text: 'Open the destination', href: link('destinations', name) } }
+  if (most && running >= most) return { tone: 'warn', text: `It is due, but ${name} has ${plural(running, 'running attempt')}, and the queue ${t.queue} allows ${most} to one destination.${others}`, remedy: 'Raise the limit per destination of the queue, or wait.', to: queues(t) }
+  return { tone: 'warn', text: `It is due, but ${name} asked for a delay (Retry-After).${others}`, remedy: 'The task starts when that time is over. It uses no attempt while it waits.', to: { text: 'Open the destination', href: link('destinations', name) } }
 }
 
 function rate(perSecond: number | undefined): string {
@@ -127,16 +134,16 @@ function silent(_: Task, c: Context): Why | null {
   const gone = c.cluster?.nodes.filter((n) => !n.ready && !n.draining) ?? []
   const unowned = (c.cluster?.shards ?? 0) - (c.cluster?.nodes.reduce((sum, n) => sum + (n.owned ?? 0), 0) ?? 0)
   if (gone.length === 0 && unowned <= 0) return null
-  const who = gone.length ? `${gone.map((n) => n.name ?? 'a node').join(', ')} ${gone.length === 1 ? 'is' : 'are'} not ready` : `${plural(unowned, 'shard')} ${unowned === 1 ? 'has' : 'have'} no owner`
-  return { tone: 'bad', text: `It is due, but ${who}. Its tasks wait until another node takes them.`, remedy: 'This takes a few seconds. Otherwise check the nodes.', to: { text: 'Open the nodes', href: link('server', '', { tab: 'nodes' }) } }
+  const cause = gone.length ? `${gone.map((n) => n.name ?? 'a node').join(', ')} ${gone.length === 1 ? 'is' : 'are'} not ready` : `${plural(unowned, 'shard')} ${unowned === 1 ? 'has' : 'have'} no owner`
+  return { tone: 'bad', text: `It is due, but ${cause}. Another node takes over these tasks.`, remedy: 'This takes a few seconds. If it takes longer, check the nodes.', to: { text: 'Open the nodes', href: link('server', '', { tab: 'nodes' }) } }
 }
 
 function due(t: Task, c: Context): Why {
   const late = c.now - Date.parse(t.next_at ?? t.due_at)
   if (late < 3000) return { tone: 'info', text: 'It is due now. Its attempt starts at once.' }
   return {
-    tone: 'warn', text: `It has been due for ${span(late)}, and no limit that the page can see holds it back.`,
-    remedy: t.priority === 'low' ? 'Tasks of higher priority in its queue start first.' : 'Tasks of its queue that are due earlier start first. If nothing starts, run foliot doctor.', to: queues(t),
+    tone: 'warn', text: `It has been due for ${span(late)}. The page finds no limit that holds it.`,
+    remedy: t.priority === 'low' ? 'Tasks of higher priority in its queue start first.' : 'Earlier tasks of its queue start first. If no task starts, run foliot doctor.', to: queues(t),
   }
 }
 

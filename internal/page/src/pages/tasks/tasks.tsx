@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { cancelTask, listTasks, runTask, type Task, type TaskList } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { plural } from '../../format/number'
-import { Action } from '../../parts/action'
+import { Action, runNow } from '../../parts/action'
 import { State } from '../../parts/badge'
 import { Bulk } from '../../parts/bulk'
 import { Command } from '../../parts/copy'
@@ -19,10 +19,10 @@ import { link, route } from '../../state/route'
 const columns: Column<Task>[] = [
   { title: 'Name', cell: (t) => t.name },
   { title: 'State', cell: (t) => <State of={t.state} reason={t.held_by ?? t.reason} /> },
-  { title: 'Queue', cell: (t) => t.queue },
+  { title: 'Queue', cell: (t) => <a href={link('queues', t.queue)}>{t.queue}</a> },
   { title: 'Due', cell: (t) => <Time at={t.next_at ?? t.due_at} /> },
   { title: 'Attempts', number: true, cell: (t) => t.attempts.length || '' },
-  { title: 'Destination', cell: (t) => <span class="mono">{t.http.url}</span> },
+  { title: 'URL', wide: true, cell: (t) => <span class="mono">{t.http.url}</span> },
 ]
 
 const pageSize = 50
@@ -54,9 +54,9 @@ export function Tasks(_: { name: string }) {
         title={selects(filter) ? 'Tasks that match' : 'All tasks'}
         aside={names.length > 0 && <>
           {plural(names.length, 'task')} selected
-          <Action label="Run now" call={runTask} command={foliot('run', ...names)} run={() => each((name) => runTask({ name }))} done={data.reload} />
+          <Action label="Run now" call={runTask} command={foliot('run', ...names)} run={() => each((name) => runTask({ name }))} done={data.reload}><p>{runNow}</p></Action>
           <Action label="Cancel" danger call={cancelTask} command={foliot('cancel', ...names)} run={() => each((name) => cancelTask({ name }))} done={data.reload}>
-            <p>No attempt of a cancelled task starts. An attempt that is under way is the last one.</p>
+            <p>No attempt of a cancelled task starts any more. A running attempt is the last one.</p>
           </Action>
         </>}
       >

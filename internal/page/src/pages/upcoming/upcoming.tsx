@@ -3,7 +3,7 @@ import { cancelTask, countDue, listUpcoming, runTask, type Due, type UpcomingIte
 import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
 import { full, millis, parts, span } from '../../format/time'
-import { Action } from '../../parts/action'
+import { Action, runNow } from '../../parts/action'
 import { Badge } from '../../parts/badge'
 import { Bulk } from '../../parts/bulk'
 import { Command } from '../../parts/copy'
@@ -35,12 +35,13 @@ export function Upcoming(_: { name: string }) {
       </Head>
       <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
         <label class="field"><span>Queue</span><input data-search type="search" placeholder="any" value={queue} spellcheck={false} autocomplete="off" onChange={(e) => setQuery({ queue: e.currentTarget.value.trim() })} /></label>
+        <label class="check"><input type="checkbox" checked={query.has('retries')} onChange={(e) => setQuery({ retries: e.currentTarget.checked ? '1' : undefined })} /> Only attempts after a failure</label>
       </form>
       <Panel title={title}>
         <Loaded data={counts}>{(due) => <Timeline due={due} from={query.get('from')} to={query.get('to')} />}</Loaded>
-        <Command text={foliot('due', '--until', until, '--step', step, queue && '--queue=' + queue)} />
+        <Command text={foliot('due', '--until', until, '--step', step, !!queue && '--queue=' + queue)} />
       </Panel>
-      <Items queue={queue} until={until} from={query.get('from')} to={query.get('to')} />
+      <Items queue={queue} until={until} retries={query.has('retries')} from={query.get('from')} to={query.get('to')} />
     </>
   )
 }
@@ -110,7 +111,7 @@ const columns: Column<UpcomingItem>[] = [
   { title: 'Due', cell: (u) => <Time at={u.due} /> },
   { title: 'Name', cell: (u) => u.instant ? <><a href={link('schedules', u.schedule)}>{u.schedule}</a> <Badge tone="info">schedule</Badge></> : <a href={link('task', u.name)}>{u.name}</a> },
   { title: 'Queue', cell: (u) => <a href={link('queues', u.queue)}>{u.queue}</a> },
-  { title: 'Destination', cell: (u) => <span class="mono">{u.url}</span> },
+  { title: 'URL', wide: true, cell: (u) => <span class="mono">{u.url}</span> },
   { title: 'Notes', cell: (u) => <>{u.held && <Badge tone="warn">{u.held}</Badge>} {u.attempt && `attempt ${u.attempt}`} {u.schedule && !u.instant && <>of <a href={link('schedules', u.schedule)}>{u.schedule}</a></>}</> },
   { title: 'Actions', cell: (u) => !u.instant && <ItemActions of={u} /> },
 ]
@@ -118,22 +119,22 @@ const columns: Column<UpcomingItem>[] = [
 function ItemActions({ of: u }: { of: UpcomingItem }) {
   return (
     <div class="actions">
-      <Action quiet label="Run now" call={runTask} command={foliot('run', u.name)} run={async () => (await runTask({ name: u.name }), `${u.name} is due now`)}><p>Task <b>{u.name}</b> is due now. It ignores a pause, the rate, the breaker and Retry-After, but not the concurrency limit.</p></Action>
-      <Action quiet danger label="Cancel" call={cancelTask} command={foliot('cancel', u.name)} run={async () => (await cancelTask({ name: u.name }), `${u.name} is cancelled`)}><p>No attempt of task <b>{u.name}</b> starts.</p></Action>
+      <Action quiet label="Run now" call={runTask} command={foliot('run', u.name)} run={async () => (await runTask({ name: u.name }), `${u.name} is due now`)}><p><b>{u.name}</b>: {runNow}</p></Action>
+      <Action quiet danger label="Cancel" call={cancelTask} command={foliot('cancel', u.name)} run={async () => ((await cancelTask({ name: u.name })).under_way ? 'One attempt is running. It is the last one.' : `${u.name} is cancelled`)}><p>No attempt of task <b>{u.name}</b> starts any more. If one is running, it is the last one.</p></Action>
     </div>
   )
 }
 
 // Items lists the next tasks and instants, or those of the selected time.
-function Items({ queue, until, from, to }: { queue: string; until: string; from: string | null; to: string | null }) {
-  const data = useData((signal) => listUpcoming({ until, queue, limit: 100 }, undefined, signal), [until, queue], 5000)
+function Items({ queue, until, retries, from, to }: { queue: string; until: string; retries: boolean; from: string | null; to: string | null }) {
+  const data = useData((signal) => listUpcoming({ until, queue, limit: retries ? 1000 : 100 }, undefined, signal), [until, queue, retries], retries ? 15000 : 5000)
   const filter = from && to ? { state: ['scheduled'], due_after: new Date(Date.parse(from) - 1).toISOString(), due_before: to, queue: queue || undefined } : null
   return (
     <Panel title={filter ? 'The selected time' : 'Next'} aside={filter && <button type="button" onClick={() => setQuery({ from: undefined, to: undefined })}>Show all</button>}>
       {filter && <p>{full(from!)} until {full(to!)}: <a href={link('tasks', '', filter)}>list its tasks</a></p>}
       {filter && <div class="actions"><Bulk verb="move" filter={filter} label="Move these tasks" done={data.reload} /><Bulk verb="cancel" filter={filter} label="Cancel these tasks" done={data.reload} /></div>}
       <Loaded data={data}>{(list) => {
-        const rows = filter ? list.items.filter((u) => u.due >= from! && u.due < to!) : list.items
+        const rows = list.items.filter((u) => (!filter || (u.due >= from! && u.due < to!)) && (!retries || (u.attempt ?? 1) > 1))
         return (
           <>
             <Table caption="Upcoming" rows={rows} columns={columns} id={(u) => u.namespace + u.name + u.due} empty={<Empty title="Nothing is due in this time." command={foliot('add', 'http://127.0.0.1:9000/hello', '--in', '5m')} />} />
@@ -141,7 +142,8 @@ function Items({ queue, until, from, to }: { queue: string; until: string; from:
           </>
         )
       }}</Loaded>
-      <Command text={foliot('upcoming', '--until', until, queue && '--queue=' + queue)} />
+      <Command text={foliot('upcoming', '--until', until, ...(queue ? ['--queue=' + queue] : []), ...(retries ? ['--limit', '1000'] : []))} />
+      {retries && <p class="dim">The command lists first attempts too.</p>}
     </Panel>
   )
 }

@@ -10,13 +10,13 @@ import { useData } from '../../state/data'
 import { forbidden } from '../../state/session'
 import { Badge } from '../../parts/badge'
 import { Breaker, DeadLink, Failures, LastFailure, Overdue, RetryDead } from './cells'
-import { OneServer } from './list'
+import { OneServer } from './destination-list'
 import { useDestinations, type Destination } from './state'
 
-// One shows one destination.
-export function One({ name }: { name: string }) {
+// DestinationPage shows one destination.
+export function DestinationPage({ name }: { name: string }) {
   const data = useDestinations()
-  const d: Destination = data.all.find((one) => one.name === name) ?? { name, attempts: [], dead: [] }
+  const d: Destination = data.all.find((other) => other.name === name) ?? { name, attempts: [], dead: [] }
   const queues = [...new Set([...d.attempts.map((a) => a.queue), ...d.dead.map((t) => t.queue)])].sort()
   return (
     <>

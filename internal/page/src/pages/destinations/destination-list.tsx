@@ -5,6 +5,7 @@ import { shared } from '../../state/here'
 import { link, route, setQuery } from '../../state/route'
 import { Command } from '../../parts/copy'
 import { most } from '../../parts/collect'
+import { Host } from '../../parts/host'
 import { Empty, Note, ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
@@ -13,17 +14,17 @@ import { useDestinations, type Destination } from './state'
 
 const step = 100
 
-export function List() {
+export function DestinationList() {
   const data = useDestinations()
   const shown = useSignal(step)
   const search = route.value.query.get('name') ?? ''
   const rows = data.all.filter((d) => d.name.includes(search))
   const columns: Column<Destination>[] = [
-    { title: 'Destination', cell: (d) => d.name },
+    { title: 'Destination', cell: (d) => <Host name={d.name} /> },
     { title: 'Breaker', cell: (d) => <Breaker of={d} /> },
     { title: 'Running', number: true, cell: (d) => d.now?.running || <span class="dim none">0</span> },
     { title: 'Overdue', cell: (d) => <Overdue of={d} /> },
-    { title: 'Failures in a row', number: true, cell: (d) => <Failures of={d} /> },
+    { title: 'Failed in a row', number: true, cell: (d) => <Failures of={d} /> },
     { title: 'Last error', cell: (d) => <LastFailure of={d} /> },
     { title: 'Dead', number: true, cell: (d) => <DeadLink of={d} complete={data.complete} /> },
     { title: 'Action', cell: (d) => <RetryDead of={d} complete={data.complete} done={data.reload} /> },

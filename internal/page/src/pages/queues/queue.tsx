@@ -1,12 +1,11 @@
-import { allQueues, readQueue, unfinished, type Tagged } from '../../api/queues'
-import { deleteQueue, purgeQueue, resumeQueue, type Live, type LiveQueue, type Queue } from '../../api/openapi.gen'
+import { allQueues, readBacklog, readQueue, unfinished, type Tagged } from '../../api/queues'
+import { deleteQueue, purgeQueue, type Live, type LiveQueue, type Queue } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { plural } from '../../format/number'
 import { useData } from '../../state/data'
-import { liveQueues, shared } from '../../state/here'
+import { here, liveQueues, shared } from '../../state/here'
 import { useLive } from '../../state/live'
 import { go, link } from '../../state/route'
-import { serverNow } from '../../state/session'
 import { Action } from '../../parts/action'
 import { Command } from '../../parts/copy'
 import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
@@ -14,14 +13,14 @@ import { Head, Panel } from '../../parts/panel'
 import { Time } from '../../parts/time'
 import { Attempts, useAttempts } from '../../parts/attempts'
 import { Defaults, Numbers, Retention } from './facts'
-import { LimitBadge, LimitText, limitOf } from './limited'
+import { LimitBadge, LimitText, limitOf } from '../../parts/limit'
+import { Pause, Resume } from '../../parts/pause'
 import { Limits } from './limits'
-import { Pause } from './pause'
 import { PausedBy } from './paused-by'
-import { SetLimits } from './settings'
+import { EditSettings } from './settings'
 
-// One shows one queue.
-export function One({ name }: { name: string }) {
+// QueuePage shows one queue.
+export function QueuePage({ name }: { name: string }) {
   const live = useLive()
   const data = useData((signal) => readQueue(name, signal), [name], 3000)
   const attempts = useAttempts(name)
@@ -32,7 +31,7 @@ export function One({ name }: { name: string }) {
       <Head title={name} about={<a href={link('queues')}>All queues</a>}>{data.value && <Actions of={data.value} done={data.reload} />}</Head>
       <Loaded data={data}>{({ queue }) => (
         <>
-          <Now queue={queue} now={now} live={live} />
+          <LimitPanel queue={queue} now={now} live={live} done={data.reload} />
           <div class="grid">
             <Limits queue={queue} now={now} live={live} attempts={attempts} />
             <Numbers queue={queue} />
@@ -47,14 +46,17 @@ export function One({ name }: { name: string }) {
   )
 }
 
-// Now says what limits the queue, and since when tasks wait.
-function Now({ queue: q, now, live }: { queue: Queue; now?: LiveQueue; live: Live | null }) {
-  const by = limitOf(q, now, live)
+// LimitPanel says what limits the queue, and since when tasks wait.
+function LimitPanel({ queue: q, now, live, done }: { queue: Queue; now?: LiveQueue; live: Live | null; done: () => void }) {
+  const by = limitOf(here(), q, now, live)
+  const backlog = useData((signal) => readBacklog(q.name, here(), signal), [q.name], 5000).value
+  const n = backlog?.overdue ?? 0
   return (
     <Panel title="What limits it now" aside={shared() && 'as this server sees it'}>
-      <p role="status"><LimitBadge by={by} /> {by ? <LimitText by={by} queue={q} live={live} /> : now?.overdue ? 'Its tasks wait for their turn.' : 'A due task starts at once.'}</p>
+      <p role="status"><LimitBadge by={by} /> <LimitText by={by} name={q.name} namespace={here()} queue={q} backlog={backlog} live={live} /></p>
       {by === 'pause' && <PausedBy queue={q} />}
-      {now && now.overdue > 0 && <p><b>{plural(now.overdue, 'task')}</b> {now.overdue === 1 ? 'is' : 'are'} overdue. The oldest became due <Time at={serverNow() - (now.oldest_ms ?? 0)} />.</p>}
+      {n > 0 && <p><a href={link('tasks', '', { queue: q.name, state: 'scheduled', due_before: live?.at })}>{plural(n, 'task')}</a> {n === 1 ? 'is' : 'are'} overdue. {backlog?.oldest && <>The oldest became due <Time at={backlog.oldest} />.</>}</p>}
+      {['rate', 'concurrency'].includes(by) && <div class="actions"><EditSettings name={q.name} done={done} /></div>}
     </Panel>
   )
 }
@@ -65,15 +67,12 @@ function Actions({ of, done }: { of: Tagged; done: () => void }) {
   const ifMatch = q.version ? of.tag : undefined
   return (
     <>
-      <SetLimits of={of} done={done} />
-      <Pause queue={q} done={done} />
-      <Action
-        label="Resume" call={resumeQueue} off={q.paused ? '' : 'The queue is not paused.'} command={foliot('queue', 'resume', q.name)}
-        run={async () => (await resumeQueue({ queue: q.name }), 'The queue is resumed.')} done={done}
-      ><p>Tasks that became due during the pause start now, within the limits.</p></Action>
+      <EditSettings name={q.name} done={done} />
+      <Pause name={q.name} paused={q.paused} done={done} />
+      <Resume name={q.name} paused={q.paused} done={done} />
       <Action
         label="Purge" title={`Purge ${q.name}`} danger call={purgeQueue} type={q.name} command={foliot('queue', 'purge', q.name)}
-        off={q.purging ? 'A purge is under way.' : n === 0 ? 'The queue has no unfinished task.' : ''}
+        off={q.purging ? 'A purge is running.' : n === 0 ? 'The queue has no unfinished task.' : ''}
         run={async () => (await purgeQueue({ queue: q.name, expect: n <= 1e6 ? n : undefined }), 'The server cancels the tasks now.')} done={done}
       >
         <p>This cancels <b>{plural(n, 'task')}</b>: {plural(q.counts.scheduled, 'scheduled task')}, {plural(q.counts.running, 'running task')} and {plural(q.counts.dead, 'dead task')}. An attempt that runs is the last one of its task. This cannot be undone.</p>
@@ -107,7 +106,7 @@ function Unknown({ name, done }: { name: string; done: () => void }) {
         <Empty title="No queue of this name has settings or tasks." command={foliot('queue', 'set', name, '--rate', '50')}>
           {like.length > 0 ? <>Similar names: {like.map((q, i) => <>{i > 0 && ', '}<a href={link('queues', q.name)}>{q.name}</a></>)}</> : 'It shows here when it has tasks or settings.'}
         </Empty>
-        <div class="actions"><button type="button" onClick={done}>Look again</button></div>
+        <div class="actions"><button type="button" onClick={done}>Load again</button></div>
       </Panel>
     </>
   )

@@ -1,14 +1,14 @@
 import { useSignal } from '@preact/signals'
-import { allQueues } from '../../api/queues'
+import { allQueues, readBacklog, type Backlog } from '../../api/queues'
 import type { Live, LiveQueue, Queue } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
 import { useData } from '../../state/data'
-import { liveQueues, shared } from '../../state/here'
+import { useLatest } from '../../state/latest'
+import { here, liveQueues, shared } from '../../state/here'
 import { useLive } from '../../state/live'
 import { link, route, setQuery } from '../../state/route'
 import { serverNow } from '../../state/session'
-import { Badge } from '../../parts/badge'
 import { Command } from '../../parts/copy'
 import { Empty, Loaded, Note } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
@@ -16,14 +16,16 @@ import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { Usage } from '../../parts/usage'
 import { CountLink } from './counts'
-import { LimitText, limitOf } from './limited'
-import { SetLimits } from './settings'
+import { LimitBadge, LimitText, limitOf } from '../../parts/limit'
+import { EditSettings } from './settings'
 
 // Row is a queue with its live data.
 interface Row {
   queue: Queue
   now?: LiveQueue
   live: Live | null
+  by: string // the limit
+  backlog?: Backlog
 }
 
 const columns: Column<Row>[] = [
@@ -31,21 +33,25 @@ const columns: Column<Row>[] = [
   { title: 'Limited by', cell: (r) => <Limit of={r} /> },
   { title: 'Running', cell: (r) => <Running of={r} /> },
   { title: 'Rate', number: true, cell: (r) => (r.queue.rate === undefined ? <span class="dim none">—</span> : <span class="nowrap">{r.queue.rate}/s</span>) },
-  { title: 'Oldest overdue', cell: (r) => (r.now?.overdue ? <><Time at={serverNow() - (r.now.oldest_ms ?? 0)} mode="relative" /> <small class="dim nowrap">{plural(r.now.overdue, 'task')}</small></> : <span class="dim none">—</span>) },
+  { title: 'Oldest overdue', cell: (r) => <Oldest of={r} /> },
   ...(['scheduled', 'dead', 'delivered', 'cancelled', 'expired'] as const).map((state): Column<Row> => ({
     title: state[0]!.toUpperCase() + state.slice(1), number: true, cell: (r) => <CountLink queue={r.queue.name} state={state} of={r.queue.counts} />,
   })),
 ]
 
-function Limit({ of }: { of: Row }) {
-  const by = limitOf(of.queue, of.now, of.live)
-  if (!by) return <span class={'dim' + (of.now?.overdue ? '' : ' none')}>{of.now?.overdue ? 'tasks wait for their turn' : 'nothing'}</span>
+function Limit({ of: { by, ...row } }: { of: Row }) {
+  if (!by) return <span class={'dim' + (row.now?.overdue ? '' : ' none')}>{row.now?.overdue ? 'tasks wait for their turn' : 'nothing'}</span>
   return (
     <>
-      {(by === 'pause' || by === 'purge') && <><Badge tone="warn">{by === 'pause' ? 'paused' : 'purging'}</Badge> </>}
-      <LimitText by={by} queue={of.queue} live={of.live} />
+      {(by === 'pause' || by === 'purge') && <LimitBadge by={by} />} <LimitText by={by} name={row.queue.name} namespace={here()} {...row} />
     </>
   )
+}
+
+function Oldest({ of: { now, backlog } }: { of: Row }) {
+  const n = backlog?.overdue ?? now?.overdue
+  if (!n) return <span class="dim none">—</span>
+  return <><Time at={backlog?.oldest ?? serverNow() - (now?.oldest_ms ?? 0)} mode="relative" /> <small class="dim nowrap">{plural(n, 'task')}</small></>
 }
 
 // running returns the number of attempts that run. With one server the live data has
@@ -62,16 +68,28 @@ function Running({ of }: { of: Row }) {
 
 const step = 100
 
-export function List() {
+// The number of queues whose overdue tasks are counted, which needs two requests each.
+const counted = 20
+
+// readBacklogs counts the overdue tasks of queues that hold tasks back.
+async function readBacklogs(names: string[], signal: AbortSignal): Promise<Map<string, Backlog>> {
+  return new Map(await Promise.all(names.map(async (name) => [name, await readBacklog(name, here(), signal)] as const)))
+}
+
+export function QueueList() {
   const live = useLive()
   const data = useData(allQueues, [], 5000)
   const shown = useSignal(step)
   const search = route.value.query.get('name') ?? ''
   const lively = liveQueues(live)
+  const rows = data.value?.queues.filter((q) => q.name.includes(search)).map((queue): Row => ({ queue, now: lively.get(queue.name), live, by: limitOf(here(), queue, lively.get(queue.name), live) })) ?? []
+  const limited = rows.slice(0, shown.value).filter((r) => r.by && r.queue.counts.scheduled > 0).slice(0, counted).map((r) => r.queue.name)
+  const backlogs = useLatest((signal) => readBacklogs(limited, signal), [limited.join(' '), data.value])
+  for (const r of rows) r.backlog = backlogs.value?.get(r.queue.name)
   return (
     <>
       <Head title="Queues" about="A queue is a named set of tasks with common limits. A task that names a queue is enough: no queue must be created.">
-        <SetLimits done={data.reload} />
+        <EditSettings done={data.reload} />
       </Head>
       <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
         <label class="field grow"><span>Name contains</span>
@@ -80,7 +98,6 @@ export function List() {
       </form>
       <Panel title="Queues with settings or tasks" aside={shared() && 'overdue and limited by: as this server sees them'}>
         <Loaded data={data}>{({ queues, complete }) => {
-          const rows = queues.filter((q) => q.name.includes(search)).map((queue): Row => ({ queue, now: lively.get(queue.name), live }))
           return (
             <>
               {!complete && <Note tone="warn">The page shows the first {count(queues.length)} queues. There are more: use the command.</Note>}

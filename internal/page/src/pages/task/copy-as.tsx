@@ -7,9 +7,9 @@ import { bodyKind, type TaskRead } from './read'
 const languages = { foliot: asFoliot, curl: asCurl, Go: asGo } as const
 type Language = keyof typeof languages
 
-// Again shows commands that create the same task again. Values of headers and the
-// body appear only on request: they may be secret.
-export function Again({ read }: { read: TaskRead }) {
+// CopyAs shows texts that create the same task again. Values of headers and the body
+// appear only on request: they may be secret.
+export function CopyAs({ read }: { read: TaskRead }) {
   const open = useSignal(false)
   return (
     <>
