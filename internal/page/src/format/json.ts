@@ -25,6 +25,27 @@ export function indent(text: string): string {
   return out
 }
 
+// member returns the text of the value of a member of an object, or undefined.
+export function member(text: string, ...path: string[]): string | undefined {
+  let found: string | undefined = text
+  for (const name of path) found = found === undefined ? undefined : direct(found, name)
+  return found
+}
+
+function direct(text: string, name: string): string | undefined {
+  const key = JSON.stringify(name)
+  let depth = 0
+  let begin = -1
+  const all = [...text.matchAll(token)]
+  for (const [i, { 0: t, index }] of all.entries()) {
+    if (begin >= 0 && depth === 1 && (t === ',' || t === '}')) return text.slice(begin, index).trim()
+    if (t === '{' || t === '[') depth++
+    else if (t === '}' || t === ']') depth--
+    else if (begin < 0 && depth === 1 && t === key && all[i + 1]?.[0] === ':') begin = all[i + 1]!.index + 1
+  }
+  return undefined
+}
+
 // rounded returns the first number of a JSON text that a browser cannot hold
 // exactly, or undefined.
 export function rounded(text: string): string | undefined {

@@ -1,6 +1,6 @@
 import { request } from '../../api/call'
 import type { Task } from '../../api/openapi.gen'
-import { member } from '../../format/raw'
+import { member } from '../../format/json'
 
 // TaskRead is a task, and its body as the server sent it: the text of a JSON value.
 export interface TaskRead {
