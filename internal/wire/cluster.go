@@ -4,7 +4,7 @@ package wire
 type Cluster struct {
 	Store      string `json:"store" enum:"embedded,shared" doc:"embedded: this server has a store of its own and is the only node. shared: the nodes share a store."`
 	Shards     int    `json:"shards,omitempty" doc:"The number of shards of a shared store."`
-	Nodes      []Node `json:"nodes" nullable:"false" doc:"In the order of their names. A node that ended without notice stays in the list for a while."`
+	Nodes      []Node `json:"nodes" nullable:"false" doc:"In the order of their names. A node that ended without notice stays in the list, not ready, for an hour."`
 	Durability string `json:"durability" doc:"The loss that changes survive. memory: none. synced: a power loss. async, default and strict: the levels of a shared store."`
 	Secured    bool   `json:"secured" doc:"Requests need a token."`
 }

@@ -147,6 +147,10 @@ const (
 	other // another live process has had its name longer
 )
 
+// keepDead is how long a node without heartbeats stays in the list of nodes, so
+// that an operator can see which node is missing.
+const keepDead = time.Hour
+
 // heartbeatReply is the reply to a heartbeat.
 type heartbeatReply struct {
 	peers []peer      // all nodes
@@ -164,7 +168,7 @@ func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 		self.more = strings.Join(more[:min(len(more), maxAPIs)], ",")
 	}
 	self.lag = o.config.Lag()
-	args := []string{self.name, self.nonce, self.about(), inMillis(10 * o.config.silence()), inMillis(o.config.silence()), o.servers.Identity}
+	args := []string{self.name, self.nonce, self.about(), inMillis(keepDead), inMillis(o.config.silence()), o.servers.Identity}
 	switch mode {
 	case beatKeepName:
 		args[4] = args[3]
@@ -220,7 +224,7 @@ func (o *Member) announce(ctx context.Context) {
 
 // LiveNodes returns the nodes that sent a heartbeat within a lease.
 func LiveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) ([]string, error) {
-	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{keyspace.NodesKey}, Args: []string{"", "", "", inMillis(10 * lease)}})
+	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{keyspace.NodesKey}, Args: []string{"", "", "", inMillis(keepDead)}})
 	if err != nil {
 		return nil, err
 	}

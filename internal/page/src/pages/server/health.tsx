@@ -1,26 +1,17 @@
-import { useSignal } from '@preact/signals'
 import type { Node, Shard } from '../../api/openapi.gen'
 import { plural } from '../../format/number'
 import { Note } from '../../parts/notice'
 import { Time } from '../../parts/time'
-import { forgetNode, missingNodes } from './seen-nodes'
 
 // Health says which nodes are missing, and which tasks wait because of that.
 export function Health({ nodes, shards }: { nodes: Node[]; shards: Shard[] }) {
-  const forgotten = useSignal('')
-  const missing = missingNodes(nodes).filter(([name]) => name !== forgotten.value)
   const unowned = shards.filter((s) => !s.owner)
   return (
     <>
       {nodes.filter((n) => !n.ready).map((n) => <Unready key={n.name} of={n} shards={shards} />)}
       {unowned.length > 0 && <Note tone="warn">{plural(unowned.length, 'shard')} without an owner: {unowned.length === 1 ? 'its' : 'their'} tasks wait until a node takes {unowned.length === 1 ? 'it' : 'them'}. <FirstDue of={unowned} /></Note>}
-      {missing.map(([name, last]) => (
-        <Note key={name} tone="warn">
-          The node <b>{name}</b> is not listed any more: it was stopped, or it died. Its last heartbeat came <Time at={last} />. <button type="button" class="quiet" onClick={() => (forgetNode(name), (forgotten.value = name))}>Forget</button>
-        </Note>
-      ))}
       <p class="dim">
-        {plural(nodes.filter((n) => n.ready).length, 'node')} ready. Compare the list with the nodes that you run: a node that is stopped leaves it at once, a dead one after about half a minute. This tab reports nodes that leave while it is open.
+        {plural(nodes.filter((n) => n.ready).length, 'node')} ready. A node that dies stays in this list for an hour. A node that is stopped leaves it at once.
       </p>
     </>
   )
