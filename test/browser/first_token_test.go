@@ -5,22 +5,22 @@ import (
 	"testing"
 )
 
-// An operator closes an open server from its page, and works on with the token that
-// the page showed.
-func TestAnOpenServerIsClosedFromItsPage(t *testing.T) {
+// A server without tokens accepts all requests. An operator creates the first token on
+// the page, and logs in with it. Then the server refuses requests without a token.
+func TestTheFirstTokenIsCreatedOnThePage(t *testing.T) {
 	s := newServer(t)
-	b := open(t, s, "", looks[0], "#/server")
+	b := open(t, s, "", viewports[0], "#/server")
 	b.ready()
 	b.click("main", "Create the first token")
 	b.click("dialog", "Create the first token")
 	b.await(`[...document.querySelectorAll('dialog code, dialog pre, dialog input')].some((e) => (e.value ?? e.textContent).startsWith('foliot_'))`)
 	if status := s.call("", "GET", "/v1/tasks", nil, nil); status != 401 {
-		t.Errorf("the server still replies %d to a request without a token", status)
+		t.Errorf("the server replies %d to a request without a token", status)
 	}
 	b.click("dialog", "Log in with it")
 	b.await(`document.querySelector('.who')?.textContent.startsWith('operator, admin') === true`)
 	if text := b.text(); strings.Contains(text, "This server has no tokens") {
-		t.Error("the page says that the server is open")
+		t.Error("the page says that the server has no tokens")
 	}
-	b.forget("status of 401") // of the requests before the login
+	b.dropExpected("status of 401") // of the requests before the login
 }

@@ -35,12 +35,12 @@ func TestHostileTextIsShownAsText(t *testing.T) {
 		s.must("PUT", "/v1/schedules/"+name, object{"cron": "@daily", "task": object{"labels": object{"note": text}, "http": object{"url": receiver + "/ok", "headers": object{"X-Note": header(text)}, "body": text}}}, nil)
 		s.must("POST", "/v1/tokens", object{"scope": "read", "namespace": "default", "label": text}, nil)
 	}
-	for _, l := range looks {
-		b := open(t, s, s.token, l, "")
+	for _, v := range viewports {
+		b := open(t, s, s.token, v, "")
 		for _, route := range append(routes, "task/hostile-0", "task/hostile-7", "schedules/hostile-0", "server?tab=tokens", "server?tab=audit", "tasks?prefix="+escape(hostile[0]), "tasks?label=note%3D"+escape(hostile[0]), "unknown/"+escape(hostile[0])) {
 			eval[bool](b, fmt.Sprintf(`(location.hash = %q, true)`, "#/"+route))
 			b.await(`document.querySelector('main') !== null && document.querySelector('.loading') === null`)
-			// Everything that a visitor must ask for.
+			// Show everything that is hidden until a click.
 			eval[bool](b, `([...document.querySelectorAll('button.masked, summary')].forEach((e) => e.click()), true)`)
 			if eval[bool](b, `window.attacked !== undefined || document.querySelector('main img, main script, main [onload], main [onerror], main a[href^="javascript:" i]') !== null`) {
 				t.Errorf("%s: hostile text became a part of the page", route)
@@ -48,10 +48,10 @@ func TestHostileTextIsShownAsText(t *testing.T) {
 			for _, e := range b.overflow() {
 				t.Errorf("%s is wider than the window: %s", route, e)
 			}
-			b.forget("status of 404", "status of 400") // of unknown names and hostile filters
+			b.dropExpected("status of 404", "status of 400") // of unknown names and hostile filters
 		}
 	}
-	b := open(t, s, s.token, looks[0], "#/task/hostile-0")
+	b := open(t, s, s.token, viewports[0], "#/task/hostile-0")
 	b.ready()
 	if got := b.text(); !strings.Contains(got, hostile[0]) {
 		t.Errorf("the label %q is not shown as it is:\n%s", hostile[0], got)

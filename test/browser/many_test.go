@@ -37,7 +37,7 @@ func TestThePagesWithManyTasks(t *testing.T) {
 	s.seedMany(receiver, *many, 20*time.Second)
 	t.Logf("%-10s %12s %12s %10s", "page", "first paint", "data", "bytes")
 	for _, route := range shownRoutes {
-		b := open(t, s, s.token, looks[0], "#/"+route.hash)
+		b := open(t, s, s.token, viewports[0], "#/"+route.hash)
 		b.ready()
 		timing := eval[struct{ Paint, Data, Bytes float64 }](b, `({
 			Paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0,
@@ -53,12 +53,12 @@ func TestThePagesWithManyTasks(t *testing.T) {
 	if *images == "" {
 		return
 	}
-	for _, l := range looks {
+	for _, v := range viewports {
 		for _, route := range shownRoutes {
-			b := open(t, s, s.token, l, "#/"+route.hash)
+			b := open(t, s, s.token, v, "#/"+route.hash)
 			b.ready()
 			time.Sleep(3 * time.Second) // for live data and rates
-			b.image(filepath.Join(*images, fmt.Sprintf("%s-%s-%d.webp", route.name, l.theme, l.width)))
+			b.image(filepath.Join(*images, fmt.Sprintf("%s-%s-%d.webp", route.name, v.theme, v.width)))
 			b.end()
 		}
 	}
@@ -66,7 +66,7 @@ func TestThePagesWithManyTasks(t *testing.T) {
 
 // end closes a tab: a browser has only six connections to a server without TLS.
 func (b *tab) end() {
-	b.forget("status of 404")
+	b.dropExpected("status of 404")
 	b.check()
 	b.close()
 }

@@ -40,8 +40,8 @@ func (s *server) seed(receiver string) {
 
 func TestEveryPageOfAnEmptyServer(t *testing.T) {
 	s := newServer(t)
-	for _, l := range looks {
-		everyPage(t, s, "", l, true)
+	for _, v := range viewports {
+		everyPage(t, s, "", v, true)
 	}
 }
 
@@ -49,8 +49,8 @@ func TestEveryPageWithTasks(t *testing.T) {
 	s := newServer(t)
 	s.token = s.newToken("admin", "*")
 	s.seed(newReceiver(t))
-	for _, l := range looks {
-		everyPage(t, s, s.token, l, false)
+	for _, v := range viewports {
+		everyPage(t, s, s.token, v, false)
 	}
 }
 
@@ -61,25 +61,26 @@ func TestEveryPageWithATokenOfEachScope(t *testing.T) {
 	s.token = s.newToken("admin", "*")
 	s.seed(newReceiver(t))
 	for _, scope := range []string{"read", "write", "admin"} {
-		everyPage(t, s, s.newToken(scope, "default"), looks[0], false)
+		everyPage(t, s, s.newToken(scope, "default"), viewports[0], false)
 	}
 }
 
-// everyPage opens each page in one tab. No page may have an error, a violation of
-// the policy or of the rules for accessible pages, or a part that is too wide.
-func everyPage(t *testing.T, s *server, token string, l look, empty bool) {
+// everyPage opens each page in one tab. No page may have an error, or an element that
+// is wider than the window. No page may violate its content security policy or the
+// rules for accessible pages.
+func everyPage(t *testing.T, s *server, token string, v viewport, empty bool) {
 	t.Helper()
-	b := open(t, s, token, l, "")
+	b := open(t, s, token, v, "")
 	for _, route := range routes {
-		t.Run(fmt.Sprintf("%s %d %s", l.theme, l.width, route), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s %d %s", v.theme, v.width, route), func(t *testing.T) {
 			b.t = t
 			eval[bool](b, fmt.Sprintf(`(location.hash = '#/%s', true)`, route))
 			b.ready()
 			if empty || route == "task/unknown" {
-				b.forget("status of 404") // the answer of the server to the question whether it exists
+				b.dropExpected("status of 404") // the record does not exist
 			}
-			for _, v := range b.violations() {
-				t.Errorf("accessibility: %s", v)
+			for _, violation := range b.violations() {
+				t.Errorf("accessibility: %s", violation)
 			}
 			for _, e := range b.overflow() {
 				t.Errorf("wider than the window: %s", e)

@@ -11,20 +11,19 @@ import (
 type action struct {
 	Label string
 	Call  string // such as POST v1/queues/{queue}/pause
-	Right string // yes or no: the page believes that the token may make the call
+	Right string // yes or no: whether the token may make the call, by the page
 }
 
-// The page decides by the scopes of the OpenAPI document which actions it offers.
-// The server has the last word, so both must agree for every button, and the button
-// must do as it says.
-func TestAnActionIsOnExactlyIfTheServerAllowsIt(t *testing.T) {
+// The page enables actions by the scopes of the OpenAPI document, but the server decides
+// about the call. Both must agree for every button.
+func TestAnActionIsEnabledExactlyIfTheServerAllowsIt(t *testing.T) {
 	s := newServer(t)
 	s.token = s.newToken("admin", "*")
 	s.seed(newReceiver(t))
 	seen := map[string]bool{}
 	for _, who := range []struct{ scope, namespace string }{{"read", "default"}, {"write", "default"}, {"admin", "default"}, {"admin", "*"}} {
 		token := s.newToken(who.scope, who.namespace)
-		b := open(t, s, token, looks[0], "")
+		b := open(t, s, token, viewports[0], "")
 		for _, route := range routes {
 			eval[bool](b, fmt.Sprintf(`(location.hash = '#/%s', true)`, route))
 			b.ready()
@@ -36,7 +35,7 @@ func TestAnActionIsOnExactlyIfTheServerAllowsIt(t *testing.T) {
 					t.Errorf("%s: scope %s in %s: %q (%s): the page says %s, the server's answer is %v", route, who.scope, who.namespace, a.Label, a.Call, a.Right, allowed)
 				}
 			}
-			b.forget("status of 404")
+			b.dropExpected("status of 404")
 		}
 	}
 	if len(seen) < 15 {
@@ -44,8 +43,8 @@ func TestAnActionIsOnExactlyIfTheServerAllowsIt(t *testing.T) {
 	}
 }
 
-// press clicks a button. One without the right must say why and open nothing, one
-// with it must open its dialog or another page, unless it says why it is off.
+// press clicks a button. An enabled button must open a dialog or another page. A
+// disabled one must show the reason and open nothing.
 func (b *tab) press(i int, a action) {
 	b.t.Helper()
 	before := eval[string](b, `location.hash`)
@@ -58,10 +57,10 @@ func (b *tab) press(i int, a action) {
 			return holds()
 		}
 		const dialog = () => document.querySelector('dialog[open]')
-		const off = button.getAttribute('aria-disabled') === 'true'
+		const disabled = button.getAttribute('aria-disabled') === 'true'
 		button.click()
-		if (off) return (await until(() => document.querySelector('.toast.shown')?.textContent === button.title)) && !dialog() ? '' : 'off, but it does not say why'
-		if (!(await until(() => dialog() || location.hash !== %q))) return 'on, but nothing opens'
+		if (disabled) return (await until(() => document.querySelector('.toast.shown')?.textContent === button.title)) && !dialog() ? '' : 'disabled, but it does not show the reason'
+		if (!(await until(() => dialog() || location.hash !== %q))) return 'enabled, but nothing opens'
 		if (!dialog()) return ''
 		dialog().dispatchEvent(new Event('cancel', { cancelable: true }))
 		return (await until(() => !dialog())) ? '' : 'its dialog does not close'

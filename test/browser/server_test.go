@@ -20,7 +20,7 @@ import (
 type server struct {
 	t     *testing.T
 	url   string // of the server itself
-	front string // of the proxy
+	proxy string // the URL of the proxy
 	token string // of an operator; "" means that the server has none
 	cmd   *exec.Cmd
 	args  []string
@@ -28,12 +28,12 @@ type server struct {
 
 const below = "/tools/foliot"
 
-// newServer starts a server with an embedded store and a proxy before it.
+// newServer starts a server with an embedded store, and a proxy for it.
 func newServer(t *testing.T) *server {
 	t.Helper()
 	s := &server{t: t, args: []string{"serve", "-o", "json", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--egress-allow", "127.0.0.0/8", "--log-level", "error"}}
 	s.start()
-	proxy := &httputil.ReverseProxy{
+	handler := &httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			to, _ := url.Parse(s.url)
@@ -41,11 +41,11 @@ func newServer(t *testing.T) *server {
 			r.Out.URL.Path = strings.TrimPrefix(r.In.URL.Path, below)
 		},
 	}
-	front := httptest.NewUnstartedServer(proxy)
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // the tests kill the server
-	front.Start()
-	t.Cleanup(func() { front.CloseClientConnections(); front.Close() })
-	s.front = front.URL + below
+	proxy := httptest.NewUnstartedServer(handler)
+	handler.ErrorLog = log.New(io.Discard, "", 0) // the tests kill the server
+	proxy.Start()
+	t.Cleanup(func() { proxy.CloseClientConnections(); proxy.Close() })
+	s.proxy = proxy.URL + below
 	return s
 }
 

@@ -23,37 +23,37 @@ import (
 //go:embed testdata/axe.min.js
 var axe string
 
-// look is a theme and a width of the window.
-type look struct {
+// viewport is the width of the window, with the theme of the page.
+type viewport struct {
 	theme string
 	width int64
 }
 
-var looks = []look{{"dark", 1400}, {"light", 360}}
+var viewports = []viewport{{"dark", 1400}, {"light", 360}}
 
-// tab is one tab of the browser. Errors of the page and requests to others than
-// the server fail the test at its end.
+// tab is one tab of the browser. The test fails at its end if the page had an error
+// or sent a request to another host.
 type tab struct {
 	t     *testing.T
 	ctx   context.Context
 	close context.CancelFunc
-	front string
+	proxy string // the URL of the server as the browser knows it
 
 	mu       sync.Mutex
 	problems []string
 }
 
-// patience bounds each step in the browser.
-const patience = 20 * time.Second
+// stepTimeout is the time limit of a step in the browser.
+const stepTimeout = 20 * time.Second
 
-// open opens the page of a server with a token, "" for none. The page is at
-// route, such as #/tasks.
-func open(t *testing.T, s *server, token string, l look, route string) *tab {
+// open opens the page of a server in a new tab. token "" means no token. route is
+// the part of the address after the path, such as #/tasks.
+func open(t *testing.T, s *server, token string, v viewport, route string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(chrome)
 	t.Cleanup(cancel)
-	b := &tab{t: t, ctx: ctx, close: cancel, front: s.front}
-	b.do(chromedp.EmulateViewport(l.width, 900))
+	b := &tab{t: t, ctx: ctx, close: cancel, proxy: s.proxy}
+	b.do(chromedp.EmulateViewport(v.width, 900))
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatal(err)
 	}
@@ -69,12 +69,12 @@ func open(t *testing.T, s *server, token string, l look, route string) *tab {
 		_, err := chromedp.Call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Europe/Berlin"})
 		return err
 	})
-	prepare := fmt.Sprintf("localStorage.setItem('foliot.theme', %q); if (%q) sessionStorage.setItem('foliot.token', %[2]q)", l.theme, token)
+	prepare := fmt.Sprintf("localStorage.setItem('foliot.theme', %q); if (%q) sessionStorage.setItem('foliot.token', %[2]q)", v.theme, token)
 	b.command(func(ctx context.Context) error {
 		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: prepare})
 		return err
 	})
-	b.do(chromedp.Navigate(s.front+"/ui/"+route), chromedp.WaitVisible(chromedp.CSS("main")))
+	b.do(chromedp.Navigate(s.proxy+"/ui/"+route), chromedp.WaitVisible(chromedp.CSS("main")))
 	t.Cleanup(b.check)
 	return b
 }
@@ -93,8 +93,8 @@ func (b *tab) listen(event any) {
 			b.add("log", e.Entry)
 		}
 	case *network.EventRequestWillBeSent:
-		if u := e.Request.URL; !strings.HasPrefix(u, b.front+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "blob:") {
-			b.add("foreign request", u)
+		if u := e.Request.URL; !strings.HasPrefix(u, b.proxy+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "blob:") {
+			b.add("request to another host", u)
 		}
 	}
 }
@@ -106,8 +106,8 @@ func (b *tab) add(kind string, of any) {
 	b.problems = append(b.problems, kind+": "+string(text))
 }
 
-// forget drops the problems that a test expects.
-func (b *tab) forget(expected ...string) {
+// dropExpected drops the problems that a test expects.
+func (b *tab) dropExpected(expected ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.problems = slices.DeleteFunc(b.problems, func(p string) bool {
@@ -142,7 +142,7 @@ func (b *tab) command(step func(context.Context) error) {
 // eval runs JavaScript in the page and returns its result.
 func eval[T any](b *tab, script string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
 	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -154,7 +154,7 @@ func eval[T any](b *tab, script string) T {
 // await waits until JavaScript returns true.
 func (b *tab) await(condition string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
 	defer cancel()
 	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](condition)); err != nil {
 		b.t.Fatalf("%s: %v; the page shows:\n%s", condition, err, b.text())
@@ -169,7 +169,7 @@ func (b *tab) ready() {
 
 // text returns the text that a visitor sees.
 func (b *tab) text() string {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`))
 	if err != nil {

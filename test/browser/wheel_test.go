@@ -33,15 +33,15 @@ func TestTheCountsOfTheWheelEqualAnExport(t *testing.T) {
 		}
 		s.must("POST", "/v1/tasks/batch", object{"tasks": tasks}, nil)
 	}
-	b := open(t, s, "", looks[0], "#/now")
+	b := open(t, s, "", viewports[0], "#/now")
 	b.ready()
-	for moment := range 3 {
-		create(fmt.Sprintf("far-%d", moment), 900, func() time.Time {
+	for round := range 3 {
+		create(fmt.Sprintf("far-%d", round), 900, func() time.Time {
 			return far.Add(time.Duration(random.ExpFloat64() * float64(30*24*time.Hour)))
 		})
-		create(fmt.Sprintf("near-%d", moment), 900, func() time.Time { return time.Now().Add(rand.N(3 * time.Second)) })
+		create(fmt.Sprintf("near-%d", round), 900, func() time.Time { return time.Now().Add(rand.N(3 * time.Second)) })
 		exported := s.exportedAfter(far)
-		if len(exported) != 900*(moment+1) {
+		if len(exported) != 900*(round+1) {
 			t.Fatalf("the export has %d tasks", len(exported))
 		}
 		shown := shownAt(b, time.Now())
@@ -57,12 +57,12 @@ func TestTheCountsOfTheWheelEqualAnExport(t *testing.T) {
 				}
 			}
 			if row.Count != want {
-				t.Errorf("moment %d: the wheel shows %d tasks from %s until %s, the export has %d", moment, row.Count, row.From, row.Until, want)
+				t.Errorf("round %d: the wheel shows %d tasks from %s until %s, the export has %d", round, row.Count, row.From, row.Until, want)
 			}
 			compared++
 		}
 		if compared < 60 {
-			t.Errorf("moment %d: only %d slots were compared", moment, compared)
+			t.Errorf("round %d: only %d slots were compared", round, compared)
 		}
 	}
 }
