@@ -13,16 +13,17 @@ import (
 
 // Due is the command foliot due.
 type Due struct {
-	Until time.Duration `default:"1h" placeholder:"DURATION" help:"Count the tasks that come due within this time (default: 1h)."`
-	Step  time.Duration `default:"5m" placeholder:"DURATION" help:"The length of a row's time, in whole milliseconds (default: 5m)."`
+	Until time.Duration `default:"1h" placeholder:"DURATION" help:"Count the tasks that are due within this time (default: 1h)."`
+	Step  time.Duration `default:"5m" placeholder:"DURATION" help:"The length of a step, in whole milliseconds (default: 5m)."`
 	Queue string        `placeholder:"QUEUE" help:"Only tasks of this queue."`
 }
 
 // Help shows examples below the usage line.
 func (Due) Help() string {
-	return `Counts the tasks that come due. Each row has the beginning of its time, the number of tasks, and how many of them are held: by
-a pause or a purge of their queue, or because their namespace is suspended. A task that waits for a retry counts at the time of
-the retry. The first row has the tasks that are overdue, and the last one those that are due later.
+	return `Counts the tasks that are due next, in steps of time. FROM is the beginning of a step, and TASKS the number of tasks that are due
+in it. HELD is how many of these are held now, because their queue is paused or being purged, or their namespace is suspended. A
+task that has failed is due at its next attempt. The row "overdue" has the tasks that are already due, and the row "later" those
+that are due after --until.
 
 Examples:
 

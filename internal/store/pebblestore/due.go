@@ -17,11 +17,11 @@ import (
 // Due implements store.TaskStore. It reads the due index without a lock that a
 // write needs.
 //
-// Each lane is sorted by due time, and the lanes are not sorted among each other.
-// If the budget is too small for all tasks, Due always continues the lane that is
-// furthest behind, for a part of it. When the budget ends, this lane has the time
-// before which everything was counted, and no other lane is ahead of it by more
-// than a part.
+// The index has one lane after the other, each in the order of due times. If the
+// budget is too small for all tasks, Due counts the lanes in parts. It always
+// continues the lane that it has counted up to the earliest time. So all lanes
+// reach about the same time. When the budget ends, Due returns the earliest time
+// that a lane has reached: tasks that are due before it were counted in all lanes.
 func (s *Store) Due(ctx context.Context, r store.DueRead, found store.DueFound) (exact task.Millis, err error) {
 	err = s.read(ctx, "count the due index", func() error {
 		c := dueCount{DueRead: r, ctx: ctx, found: found, lanes: s.dueLanes(&r)}

@@ -14,10 +14,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Each lane is divided among the shards. Due sends the counts of at most
-// maxCounted such parts of lanes at a time. Of each part it reads the first
-// entries, at most maxShort. If the part has more, a script on the Redis server
-// counts them, which takes less time than reading all.
+// Each shard has its own part of a lane. Due reads up to maxCounted of these parts
+// in one call. If a part has more than maxShort tasks, Due does not read all of
+// them: a script on the Redis server counts them, which takes less time.
 const maxCounted, maxShort = 400, 64
 
 // laneCount is a lane of one shard that must be counted.
