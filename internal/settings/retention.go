@@ -66,8 +66,8 @@ func replaced(old, after time.Duration) time.Duration {
 type EndedSpan struct {
 	After, Upto task.Millis
 
-	// Keep is the shortest retention of the tasks in the span. So a task with an
-	// earlier KeepUntil than another has ended before KeepUntil - Keep of the other.
+	// Keep is the shortest retention of the tasks in the span. So each of them has
+	// ended at its KeepUntil - Keep or before.
 	Keep time.Duration
 }
 

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -89,8 +87,8 @@ func TestASpanBeginsAtEachRetention(t *testing.T) {
 		"long":  {{t0, at(policy.KeepFinished), policy.KeepFinished}, {at(policy.KeepFinished), task.Never, 1000 * policy.KeepFinished}},
 		"new":   {{t0, at(policy.KeepFinished), policy.KeepFinished}},
 	} {
-		if diff := cmp.Diff(want, s.EndedSpans(policy, &task.Filter{Namespace: "default", Queue: queue}, false, t0)); diff != "" {
-			t.Errorf("queue %q: %s", queue, diff)
+		if got := diff(want, s.EndedSpans(policy, &task.Filter{Namespace: "default", Queue: queue}, false, t0)); got != "" {
+			t.Errorf("queue %q: %s", queue, got)
 		}
 	}
 }
