@@ -9,7 +9,7 @@ import { problemOf } from './state/data'
 import { useKeys } from './state/keys'
 import { useLive } from './state/live'
 import { route, setQuery } from './state/route'
-import { departures, me, namespace, operator, selectNamespace, setNow, token } from './state/session'
+import { endedSessions, me, namespace, operator, selectNamespace, setNow, token } from './state/session'
 import { frozen, nextZone } from './state/settings'
 import type { Problem } from './api/openapi.gen'
 
@@ -22,7 +22,7 @@ export function App() {
     const stop = new AbortController()
     void identify(stop.signal, problem)
     return () => stop.abort()
-  }, [token.value, namespace.value, departures.value])
+  }, [token.value, namespace.value, endedSessions.value])
   useKeys({
     z: nextZone,
     '?': () => (help.value = !help.value),

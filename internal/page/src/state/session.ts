@@ -30,9 +30,9 @@ export function enter(secret: string): void {
   ended.value = ''
 }
 
-// departures counts the ends of sessions. A session without a token ends too: when
+// endedSessions counts the sessions that ended. A session without a token ends too: when
 // the server gets its first token.
-export const departures = signal(0)
+export const endedSessions = signal(0)
 
 // leave forgets the token and the rights.
 export function leave(reason = ''): void {
@@ -41,7 +41,7 @@ export function leave(reason = ''): void {
   token.value = ''
   namespace.value = ''
   me.value = null
-  departures.value++
+  endedSessions.value++
   ended.value = reason
 }
 

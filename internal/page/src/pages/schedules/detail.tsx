@@ -5,7 +5,7 @@ import { bytes, count, plural } from '../../format/number'
 import { plain, ruleOf, textOf, zoneOfRule } from '../../format/rule'
 import { span } from '../../format/time'
 import { wall } from '../../format/wall'
-import { State } from '../../parts/badge'
+import { Badge, State } from '../../parts/badge'
 import { Command } from '../../parts/copy'
 import { Masked } from '../../parts/masked'
 import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
@@ -28,7 +28,7 @@ export function ScheduleDetail({ name }: { name: string }) {
   const s = data.value
   return (
     <>
-      <Head title={name} about={s && <>{sentence(s.words, s)} <State of={s.problem ? 'dead' : s.state} /></>}>
+      <Head title={name} about={s && <>{sentence(s.words, s)} {s.problem ? <Badge tone="bad">problem</Badge> : <State of={s.state} />}</>}>
         {s && <ScheduleActions of={s} done={data.reload} />}
       </Head>
       <Loaded data={data}>{(s) => <ScheduleParts of={s} />}</Loaded>

@@ -5,7 +5,7 @@ import { Copy } from '../../parts/copy'
 import { Dialog } from '../../parts/dialog'
 import { Note } from '../../parts/notice'
 
-interface Shown {
+interface OneTimeValue {
   title: string
   value: string
   text: string
@@ -15,23 +15,23 @@ interface Shown {
 // showOnce shows a token or a secret that the server shows only once. The dialog stays
 // until the visitor closes it with its button. It lies outside of the pages: after the
 // first token their calls are refused, and the login replaces them.
-export function showOnce(shown: Shown): void {
+export function showOnce(shown: OneTimeValue): void {
   const place = document.body.appendChild(document.createElement('div'))
   const close = () => {
     render(null, place)
     place.remove()
   }
-  render(<Once {...shown} onClose={close} />, place)
+  render(<OnceDialog {...shown} onClose={close} />, place)
 }
 
-function Once({ title, value, text, login, onClose }: Shown & { onClose: () => void }) {
-  const asked = useSignal(false)
+function OnceDialog({ title, value, text, login, onClose }: OneTimeValue & { onClose: () => void }) {
+  const triedToClose = useSignal(false)
   return (
-    <Dialog title={title} onClose={() => (asked.value = true)}>
+    <Dialog title={title} onClose={() => (triedToClose.value = true)}>
       <Note tone="warn">This is shown only once. Copy it now, and keep it in a safe place.</Note>
       <div class="command"><code tabIndex={0} aria-label={title} data-once>{value}</code><Copy text={value} /></div>
       <p>{text}</p>
-      {asked.value && <Note>Use a button below to close this window: the value cannot be shown again.</Note>}
+      {triedToClose.value && <Note>Use a button below to close this window: the value cannot be shown again.</Note>}
       <footer>
         {login && <button type="button" class="primary" onClick={() => (enter(value), onClose())}>Log in with it</button>}
         <button type="button" onClick={onClose}>I have kept it: close</button>

@@ -25,7 +25,7 @@ export function Secrets() {
           caption="List of secrets" rows={list.secrets} id={(s) => s.id}
           columns={[
             { title: 'Id', cell: (s) => <code>{s.id}</code> },
-            { title: 'Signs callbacks of', cell: (s) => (s.queue ? <>the queue <a href={link('queues', s.queue)}>{s.queue}</a></> : 'all queues without their own secret') },
+            { title: 'Signs callbacks of', cell: (s) => (s.queue ? <a href={link('queues', s.queue)}>queue {s.queue}</a> : 'all queues without their own secret') },
             { title: 'Created', cell: (s) => <Time at={s.created_at} /> },
             { title: 'Signs until', cell: (s) => <div>{s.expires_at ? <Time at={s.expires_at} /> : <span class="dim">you delete it</span>}{s.beside_until && <p class="dim">The secrets of the namespace also sign until <Time at={s.beside_until} mode="full" />.</p>}</div> },
             { title: 'Actions', cell: (s) => <DeleteSecret of={s} done={data.reload} /> },

@@ -8,7 +8,7 @@ import { Secrets } from './secrets'
 import { Tokens } from './tokens'
 import { link, route } from '../../state/route'
 
-const tabs: [tab: string, title: string, show: FunctionComponent][] = [
+const tabs: [tab: string, title: string, content: FunctionComponent][] = [
   ['', 'Overview', Overview],
   ['nodes', 'Nodes', Nodes],
   ['namespaces', 'Namespaces', Namespaces],
@@ -21,14 +21,14 @@ const tabs: [tab: string, title: string, show: FunctionComponent][] = [
 // token it needs.
 export function Server(_: { name: string }) {
   const at = route.value.query.get('tab') ?? ''
-  const [tab, , Show] = tabs.find(([t]) => t === at) ?? tabs[0]!
+  const [tab, , TabContent] = tabs.find(([t]) => t === at) ?? tabs[0]!
   return (
     <>
       <Head title="Server" />
       <nav class="tabs" aria-label="Parts of Server">
         {tabs.map(([t, title]) => <a key={t} href={link('server', '', { tab: t })} aria-current={t === tab ? 'page' : undefined}>{title}</a>)}
       </nav>
-      <Show key={tab} />
+      <TabContent key={tab} />
     </>
   )
 }
