@@ -21,6 +21,9 @@ import { useLatest, useOnScreen } from '../../state/latest'
 import { link, parse, route, setQuery } from '../../state/route'
 import { serverNow } from '../../state/session'
 
+// The simulator is in the same file of the bundle, because it shares most of its parts.
+export { Simulator } from './simulator'
+
 // Schedules lists schedules, or shows the one with a name.
 export function Schedules({ name }: { name: string }) {
   return name ? <ScheduleDetail name={name} /> : <ScheduleList />
