@@ -18,7 +18,7 @@ interface PageEntry {
   hidden?: boolean // reached from other pages only
 }
 
-// Each page is a file of its own, which the browser loads when the page is opened.
+// The browser loads the file of a page when the page is opened.
 export const pages: PageEntry[] = [
   { path: 'now', title: 'Now', load: async () => (await import('./pages/now/now')).Now },
   { path: 'upcoming', title: 'Upcoming', load: async () => (await import('./pages/upcoming/upcoming')).Upcoming },
@@ -26,9 +26,9 @@ export const pages: PageEntry[] = [
   { path: 'task', title: 'Task', load: async () => (await import('./pages/task/task')).Task, hidden: true },
   { path: 'schedules', title: 'Schedules', load: async () => (await import('./pages/schedules/schedules')).Schedules },
   { path: 'simulator', title: 'Simulator', load: async () => (await import('./pages/schedules/schedules')).Simulator },
-  { path: 'queues', title: 'Queues', load: async () => (await import('./pages/queues/queues')).Queues },
-  { path: 'dead', title: 'Dead', load: async () => (await import('./pages/dead/dead')).Dead },
-  { path: 'destinations', title: 'Destinations', load: async () => (await import('./pages/destinations/destinations')).Destinations },
+  { path: 'queues', title: 'Queues', load: async () => (await import('./pages/operations')).Queues },
+  { path: 'dead', title: 'Dead', load: async () => (await import('./pages/operations')).Dead },
+  { path: 'destinations', title: 'Destinations', load: async () => (await import('./pages/operations')).Destinations },
   { path: 'server', title: 'Server', load: async () => (await import('./pages/server/server')).Server },
 ]
 

@@ -21,7 +21,8 @@ import { useLatest, useOnScreen } from '../../state/latest'
 import { link, parse, route, setQuery } from '../../state/route'
 import { serverNow } from '../../state/session'
 
-// The simulator is in the same file of the bundle, because it shares most of its parts.
+// The simulator shares most of its parts with the schedules, so both are one file of the
+// bundle.
 export { Simulator } from './simulator'
 
 // Schedules lists schedules, or shows the one with a name.
