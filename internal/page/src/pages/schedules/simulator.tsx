@@ -121,10 +121,10 @@ async function simulate(text: RuleText & { absent_from?: string; absent_until?: 
   return { ...reply, first: wall(now, zone).slice(0, 10), zone, rule: text }
 }
 
-// command returns the command for a rule. foliot cron preview takes no interval, so
-// that command calls the API.
+// command returns the command for a rule. foliot cron preview takes no interval, start or
+// end, so for these the command calls the API.
 function command(text: RuleText): string {
-  if (text.cron?.trim()) return foliot('cron', 'preview', text.cron, ...ruleFlags(text).filter((f) => /^--(timezone|dst)/.test(f)))
+  if (text.cron?.trim() && !text.start && !text.end) return foliot('cron', 'preview', text.cron, ...ruleFlags(text).filter((f) => /^--(timezone|dst)/.test(f)))
   const token = me.value?.secured ? '-H "Authorization: Bearer $FOLIOT_TOKEN" ' : ''
   return `curl ${token}--json ${quote(JSON.stringify(ruleOf(text)))} ${quote(url('v1/schedules/preview'))}`
 }

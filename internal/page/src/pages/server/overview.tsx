@@ -1,6 +1,7 @@
+import type { ComponentChildren } from 'preact'
 import { useSignal } from '@preact/signals'
 import { request } from '../../api/call'
-import { cluster, createToken, readyz } from '../../api/openapi.gen'
+import { cluster, createToken, readyz, type Node } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { bytes, count } from '../../format/number'
 import { Action } from '../../parts/action'
@@ -10,8 +11,11 @@ import { ProblemNote } from '../../parts/notice'
 import { Facts, Panel } from '../../parts/panel'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
+import { shared } from '../../state/here'
+import { link } from '../../state/route'
 import { forbidden, me, operator } from '../../state/session'
 import { showOnce } from './once'
+import { missingNodes } from './seen-nodes'
 
 const durabilities: Record<string, string> = {
   memory: 'memory: all tasks are lost when the server stops',
@@ -35,6 +39,7 @@ export function Overview() {
           ['Ready', ready.problem ? <><Badge tone="bad">not ready</Badge> {ready.problem.detail}</> : ready.value ? <Badge tone="good">ready</Badge> : '…'],
           ['Version', who.version],
           ['Node', who.node ?? (operator.value ? 'the only node' : undefined)],
+          ...(shared() && nodes.value ? [['Nodes', <NodeCount of={nodes.value.nodes} />] as [string, ComponentChildren]] : []),
           ['Started', self ? <Time at={self.started_at} /> : operator.value ? undefined : forbidden(cluster)],
           ['Store', who.store === 'shared' ? 'Redis, which several servers can share' : 'embedded: only this server uses it'],
           ['Durability', durabilities[who.durability] ?? who.durability],
@@ -45,6 +50,13 @@ export function Overview() {
       <StorePanel />
     </>
   )
+}
+
+// NodeCount says how many nodes are ready, and how many the tab misses.
+function NodeCount({ of: nodes }: { of: Node[] }) {
+  const ready = nodes.filter((n) => n.ready).length
+  const missing = nodes.length - ready + missingNodes(nodes).length
+  return <><a href={link('server', '', { tab: 'nodes' })}>{ready} ready</a> {missing > 0 && <Badge tone="bad">{missing} missing</Badge>}</>
 }
 
 // RequireTokens creates the first token. From then on every request needs one.
