@@ -89,7 +89,7 @@ function ruleFacts(s: Schedule, zone: string): [string, ComponentChildren][] {
     ['While a task is unfinished', overlapWords[s.overlap]],
     ['Runs', s.max_runs ? `${count(s.runs)} of ${count(s.max_runs)}` : count(s.runs)],
     ['Last instant', s.last_at && <Time at={s.last_at} zone={zone} />],
-    ['Last skipped', s.last_skipped && <><Time at={s.last_skipped.from} zone={zone} mode="full" /> until <Time at={s.last_skipped.until} zone={zone} mode="full" />: {reasonToSkip(s.last_skipped)}</>],
+    ['Last skipped', s.last_skipped && <>{s.last_skipped.from !== s.last_skipped.until && <><Time at={s.last_skipped.from} zone={zone} mode="full" /> until </>}<Time at={s.last_skipped.until} zone={zone} mode="full" />: {reasonToSkip(s.last_skipped)}</>],
     ['Created', <Time at={s.created_at} zone={zone} />],
   )
   return facts
@@ -107,7 +107,7 @@ function LastTasks({ of: s }: { of: Schedule }) {
     { title: 'State', cell: (t) => <span><State of={t.state} reason={t.held_by ?? t.reason} /></span> },
     { title: 'Attempts', number: true, cell: (t) => t.attempts.at(-1)?.number ?? '' },
     { title: 'Last reply', cell: (t) => reply(t) },
-    { title: 'Late', number: true, cell: (t) => (t.attempts.length ? span(t.attempts.at(-1)!.late_ms) : '') },
+    { title: 'Late', number: true, cell: (t) => <span class="nowrap">{t.attempts.length > 0 && span(t.attempts.at(-1)!.late_ms)}</span> },
     { title: 'Next attempt', cell: (t) => <span><Time at={t.next_at} zone={zone} /></span> },
   ]
   return (

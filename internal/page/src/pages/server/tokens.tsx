@@ -29,8 +29,8 @@ export function Tokens() {
           <Table
             caption="List of tokens" rows={list.tokens} id={(t) => t.id}
             columns={[
-              { title: 'Token', cell: (t) => <div>{t.label} <code class="nowrap">{t.id}</code>{t.id === me.value?.token?.id && <small class="dim"> yours</small>}</div> },
-              { title: 'Scope', cell: (t) => <div>{t.scope} <small class="dim">{t.namespace === '*' ? 'operator: all namespaces' : 'namespace ' + t.namespace}</small></div> },
+              { title: 'Token', cell: (t) => <div>{t.label && <div>{t.label}</div>}<code class="nowrap">{t.id}</code>{t.id === me.value?.token?.id && <small class="dim"> yours</small>}</div> },
+              { title: 'Scope', cell: (t) => <div>{t.scope} <small class="dim">in {t.namespace === '*' ? 'all namespaces (operator)' : t.namespace}</small></div> },
               { title: 'State', cell: (t) => <State of={t.state} /> },
               { title: 'Last used', cell: (t) => (t.last_used_at ? <Time at={t.last_used_at} /> : <span class="dim">never</span>) },
               { title: 'Expires', cell: (t) => (t.expires_at ? <Time at={t.expires_at} /> : <span class="dim">never</span>) },
