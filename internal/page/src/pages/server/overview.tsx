@@ -15,7 +15,6 @@ import { shared } from '../../state/here'
 import { link } from '../../state/route'
 import { forbidden, me, operator } from '../../state/session'
 import { showOnce } from './once'
-import { missingNodes } from './seen-nodes'
 
 const durabilities: Record<string, string> = {
   memory: 'memory: all tasks are lost when the server stops',
@@ -52,10 +51,10 @@ export function Overview() {
   )
 }
 
-// NodeCount says how many nodes are ready, and how many the tab misses.
+// NodeCount says how many nodes are ready, and how many are not.
 function NodeCount({ of: nodes }: { of: Node[] }) {
   const ready = nodes.filter((n) => n.ready).length
-  const missing = nodes.length - ready + missingNodes(nodes).length
+  const missing = nodes.length - ready
   return <><a href={link('server', '', { tab: 'nodes' })}>{ready} ready</a> {missing > 0 && <Badge tone="bad">{missing} missing</Badge>}</>
 }
 
