@@ -25,7 +25,7 @@ var (
 
 // TestThePagesWithManyTasks prints, for each page, the time until the first paint,
 // the time until the page shows its data, and the bytes that were sent. It also
-// makes the images of the docs.
+// makes images of all pages in both themes and widths.
 func TestThePagesWithManyTasks(t *testing.T) {
 	if *many == 0 {
 		t.Skip("-many is 0")
@@ -53,7 +53,7 @@ func TestThePagesWithManyTasks(t *testing.T) {
 	if *images == "" {
 		return
 	}
-	for _, v := range viewports {
+	for _, v := range []viewport{{"dark", 1400}, {"light", 1400}, {"dark", 360}, {"light", 360}} {
 		for _, route := range shownRoutes {
 			b := open(t, s, s.token, v, "#/"+route.hash)
 			b.ready()
