@@ -8,6 +8,7 @@ import (
 // A server without tokens accepts all requests. An operator creates the first token on
 // the page, and logs in with it. Then the server refuses requests without a token.
 func TestTheFirstTokenIsCreatedOnThePage(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	b := open(t, s, "", viewports[0], "#/server")
 	b.ready()

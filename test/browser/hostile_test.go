@@ -22,6 +22,7 @@ var hostile = []string{
 }
 
 func TestHostileTextIsShownAsText(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.token = s.newToken("admin", "*")
 	receiver := newReceiver(t)

@@ -6,6 +6,7 @@ import (
 )
 
 func TestLiveDataContinuesAfterARestartOfTheServer(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	b := open(t, s, "", viewports[0], "#/now")
 	b.await(`document.querySelector('.figures') !== null`)
@@ -16,6 +17,7 @@ func TestLiveDataContinuesAfterARestartOfTheServer(t *testing.T) {
 }
 
 func TestARevokedTokenEndsTheSession(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.token = s.newToken("admin", "*")
 	var token struct{ ID, Token string }
@@ -31,6 +33,7 @@ func TestARevokedTokenEndsTheSession(t *testing.T) {
 }
 
 func TestALoginNeedsAValidToken(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.token = s.newToken("admin", "*")
 	b := open(t, s, "", viewports[0], "#/tasks")

@@ -7,6 +7,7 @@ import (
 // An operator on call sees overdue tasks of all namespaces, and a click leads to the
 // task in its namespace.
 func TestALinkLeadsToTheRecordInItsNamespace(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.token = s.newToken("admin", "*")
 	s.must("PUT", "/v1/namespaces/shop", object{}, nil)

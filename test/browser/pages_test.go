@@ -39,6 +39,7 @@ func (s *server) seed(receiver string) {
 }
 
 func TestEveryPageOfAnEmptyServer(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	for _, v := range viewports {
 		everyPage(t, s, "", v, true)
@@ -46,6 +47,7 @@ func TestEveryPageOfAnEmptyServer(t *testing.T) {
 }
 
 func TestEveryPageWithTasks(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.token = s.newToken("admin", "*")
 	s.seed(newReceiver(t))
@@ -57,6 +59,7 @@ func TestEveryPageWithTasks(t *testing.T) {
 // A token that may not read a part of a page must cause no failed request: the
 // page knows the rights of its token.
 func TestEveryPageWithATokenOfEachScope(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.token = s.newToken("admin", "*")
 	s.seed(newReceiver(t))

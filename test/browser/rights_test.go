@@ -17,6 +17,7 @@ type action struct {
 // The page enables actions by the scopes of the OpenAPI document, but the server decides
 // about the call. Both must agree for every button.
 func TestAnActionIsEnabledExactlyIfTheServerAllowsIt(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.token = s.newToken("admin", "*")
 	s.seed(newReceiver(t))

@@ -21,6 +21,7 @@ type slot struct {
 // and delivered. Only slots after the next minutes are compared, because the near
 // ones change between the two counts.
 func TestTheCountsOfTheWheelEqualAnExport(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	receiver := newReceiver(t)
 	now := time.Now()
