@@ -5,14 +5,12 @@ import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
 import { problemOf } from '../state/data'
 import { flags, query, selects, type Filter } from '../state/filter'
-import { link } from '../state/route'
 import { ActionButton } from './action'
-import { State } from './badge'
 import { Command } from './copy'
 import { Dialog } from './dialog'
+import { Examples } from './examples'
 import { Field } from './field'
 import { ProblemNote } from './notice'
-import { Time } from './time'
 
 const verbs = {
   cancel: { call: cancelTasks, label: 'Cancel all that match', word: 'Cancel', past: 'cancelled', command: ['cancel'] },
@@ -96,7 +94,7 @@ function Steps({ verb, filter, label, done, onClose: closed }: BulkProps & { lab
         {found.value && !result.value && <p role="status"><b>{plural(matched, 'task')}</b> {matched === 1 ? 'matches' : 'match'}. Nothing is changed yet.</p>}
         {result.value && <p class="note good" role="status">{plural(result.value.changed, 'task')} {verbs[verb].past}.{result.value.skipped ? ` ${plural(result.value.skipped, 'task')} skipped: their state does not allow it.` : ''}{result.value.accepted ? ` ${plural(result.value.accepted, 'task')} of them have a running attempt, which is the last.` : ''}</p>}
         {verb === 'move' && !result.value && <Field label="Move by" value={by} hint="1h is one hour later, -10m ten minutes earlier." required />}
-        {found.value && !result.value && matched > 0 && <Examples of={found.value} />}
+        {found.value && !result.value && matched > 0 && <Examples of={found.value.examples ?? []} total={matched} />}
         {left.value !== null && <p role="status"><progress aria-label="Progress" max={matched} value={matched - left.value} /> {count(left.value)} left</p>}
         <Command text={foliot(...verbs[verb].command, ...flags(filter), ...(verb === 'move' ? ['--by', by.value] : []))} />
         <footer>
@@ -124,17 +122,4 @@ async function watch(ask: () => Promise<BulkReply>, left: { value: number | null
     }
     wait = Math.max(500, 20 * (performance.now() - began))
   }
-}
-
-function Examples({ of }: { of: BulkReply }) {
-  const examples = of.examples ?? []
-  return (
-    <details open={examples.length <= 5}>
-      <summary>{examples.length < (of.matched ?? 0) ? `The first ${examples.length} of them` : 'All of them'}</summary>
-      <table>
-        <caption class="sr">Tasks that match</caption>
-        <tbody>{examples.map((t) => <tr key={t.id}><td><a href={link('task', t.name)}>{t.name}</a></td><td><State of={t.state} reason={t.reason} /></td><td><Time at={t.next_at ?? t.due_at} /></td></tr>)}</tbody>
-      </table>
-    </details>
-  )
 }

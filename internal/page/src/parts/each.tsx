@@ -5,13 +5,11 @@ import { cancelTask, retryTask, type Problem, type Task } from '../api/openapi.g
 import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
 import { problemOf } from '../state/data'
-import { link } from '../state/route'
 import { ActionButton } from './action'
-import { State } from './badge'
 import { Command } from './copy'
 import { Dialog } from './dialog'
+import { Examples } from './examples'
 import { Note, ProblemNote } from './notice'
-import { Time } from './time'
 
 const verbs = {
   retry: { call: retryTask, word: 'Retry', past: 'due now', command: ['dead', 'retry'] },
@@ -86,7 +84,7 @@ function Steps({ verb, title, find, done, onClose: closed }: EachProps & { onClo
         {found.value?.note && !p && <Note tone="warn">{found.value.note}</Note>}
         {found.value && !p && <About verb={verb} />}
         {p && <Outcome of={p} total={tasks.length} past={past} />}
-        {tasks.length > 0 && !p && <Examples of={tasks} />}
+        {tasks.length > 0 && !p && <Examples of={tasks.slice(0, 20)} total={tasks.length} />}
         {tasks.length > 0 && tasks.length <= 500 && <Command text={foliot(...command, ...tasks.map((t) => t.name))} />}
         <footer>
           {p?.running && <button type="button" onClick={() => stop.current?.abort()}>Stop</button>}
@@ -130,18 +128,4 @@ async function changeAll(verb: keyof typeof verbs, tasks: Task[], progress: Sign
     }
   }
   progress.value = { ...p, running: false }
-}
-
-const shown = 20
-
-function Examples({ of }: { of: Task[] }) {
-  return (
-    <details open={of.length <= 5}>
-      <summary>{of.length > shown ? `The first ${shown} of them` : 'All of them'}</summary>
-      <table>
-        <caption class="sr">Tasks that are changed</caption>
-        <tbody>{of.slice(0, shown).map((t) => <tr key={t.id}><td><a href={link('task', t.name)}>{t.name}</a></td><td><State of={t.state} reason={t.reason} /></td><td><Time at={t.finished_at} /></td></tr>)}</tbody>
-      </table>
-    </details>
-  )
 }

@@ -13,7 +13,6 @@ const shapes: Record<string, string> = {
   copy: 'M9 9h10v10H9zM5 15V5h10',
   menu: 'M4 7h16M4 12h16M4 17h16',
   close: 'M6 6l12 12M18 6 6 18',
-  search: 'M11 5a6 6 0 1 0 0 12 6 6 0 0 0 0-12m4.5 10.5L20 20',
   good: 'M5 12l5 5 9-10',
   bad: 'M7 7l10 10M17 7 7 17',
   warn: 'M12 5l8 14H4zM12 10v4M12 16.5v.01',
@@ -21,7 +20,6 @@ const shapes: Record<string, string> = {
   wait: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16m0 4v4h3',
   play: 'M8 5l11 7-11 7z',
   pause: 'M8 5v14M16 5v14',
-  lock: 'M7 11V8a5 5 0 0 1 10 0v3M6 11h12v9H6z',
 }
 
 export function Icon({ name }: { name: string }) {

@@ -110,7 +110,7 @@ function WheelPanel({ live, data }: { live: Live | null; data: Data<Due> }) {
             <Wheel live={frozen.value ? null : live} data={{ rings: drawn, waiting: d.scheduled, overdue: d.overdue, nearUntil: d.near_until ? Date.parse(d.near_until) : Date.parse(d.time) + 5000 }} />
           )}
           <Legend due={d} />
-          <SlotTable rings={drawn} at={d.time} time={(at) => full(at)} />
+          <SlotTable rings={drawn} at={d.time} />
           {d.scheduled === 0 && <Empty title="Nothing is waiting." command={foliot('add', 'http://127.0.0.1:9000/hello', '--in', '5s')}>Create a task, and see it here.</Empty>}
         </div>
       )}</Loaded>

@@ -35,7 +35,7 @@ export function Upcoming(_: { name: string }) {
       </Head>
       <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
         <label class="field"><span>Queue</span><input data-search type="search" placeholder="any" value={queue} spellcheck={false} autocomplete="off" onChange={(e) => setQuery({ queue: e.currentTarget.value.trim() })} /></label>
-        <label class="check"><input type="checkbox" checked={query.has('retries')} onChange={(e) => setQuery({ retries: e.currentTarget.checked ? '1' : undefined })} /> Only attempts after a failure</label>
+        <label><input type="checkbox" checked={query.has('retries')} onChange={(e) => setQuery({ retries: e.currentTarget.checked ? '1' : undefined })} /> Only attempts after a failure</label>
       </form>
       <Panel title={title}>
         <Loaded data={counts}>{(due) => <Timeline due={due} from={query.get('from')} to={query.get('to')} />}</Loaded>
@@ -97,11 +97,10 @@ function Timeline({ due, from, to }: { due: Due; from: string | null; to: string
       <p class="legend">{queues.map((q, i) => <a key={q.namespace + q.queue} href={link('upcoming', '', { queue: q.queue, span: route.value.query.get('span') ?? undefined })}><svg viewBox="0 0 14 14" aria-hidden="true"><rect x="1" y="1" width="12" height="12" rx="2" style={{ fill: `var(${tones[i % tones.length]})` }} /></svg>{q.queue} {count(q.counts.reduce((a, n) => a + n, 0))}</a>)}{due.exact_until && <span>The counts are exact until {full(due.exact_until)}.</span>}</p>
       <details>
         <summary>The counts as a table</summary>
-        <table>
-          <caption class="sr">Tasks by time</caption>
-          <thead><tr><th scope="col">From</th><th scope="col" class="number">Tasks</th><th scope="col" class="number">Held</th></tr></thead>
-          <tbody>{ring.counts.map((n, i) => n > 0 && <tr key={i}><td>{full(start + i * step)}</td><td class="number">{count(n)}</td><td class="number">{ring.held?.[i] || ''}</td></tr>)}</tbody>
-        </table>
+        <Table
+          caption="Tasks by time" keys={false} rows={ring.counts.map((n, i) => [start + i * step, n, ring.held?.[i] ?? 0] as const).filter(([, n]) => n > 0)} id={([from]) => String(from)}
+          columns={[{ title: 'From', cell: ([from]) => full(from) }, { title: 'Tasks', number: true, cell: ([, n]) => count(n) }, { title: 'Held', number: true, cell: ([, , held]) => held || '' }]}
+        />
       </details>
     </div>
   )
@@ -118,7 +117,7 @@ const columns: Column<UpcomingItem>[] = [
 
 function ItemActions({ of: u }: { of: UpcomingItem }) {
   return (
-    <div class="actions">
+    <div class="actions tight">
       <Action quiet label="Run now" call={runTask} command={foliot('run', u.name)} run={async () => (await runTask({ name: u.name }), `${u.name} is due now`)}><p><b>{u.name}</b>: {runNow}</p></Action>
       <Action quiet danger label="Cancel" call={cancelTask} command={foliot('cancel', u.name)} run={async () => ((await cancelTask({ name: u.name })).under_way ? 'One attempt is running. It is the last one.' : `${u.name} is cancelled`)}><p>No attempt of task <b>{u.name}</b> starts any more. If one is running, it is the last one.</p></Action>
     </div>

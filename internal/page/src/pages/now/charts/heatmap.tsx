@@ -1,6 +1,7 @@
 import type { History } from '../../../api/openapi.gen'
 import { count, plural } from '../../../format/number'
 import { millis, parts, span } from '../../../format/time'
+import { Table, type Column } from '../../../parts/table'
 
 const columns = 360
 
@@ -48,29 +49,41 @@ function range(bounds: number[], i: number): string {
   return i === bounds.length ? `more than ${span(bounds[i - 1]!)} late` : `at most ${span(bounds[i]!)} late`
 }
 
+interface Row {
+  from: number
+  attempts: number
+  late: number
+  delivered: number
+  failed: number
+  overdue: number
+}
+
+const columnsOfTable: Column<Row>[] = [
+  { title: 'From', cell: (r) => clock(r.from) },
+  { title: 'Attempts', number: true, cell: (r) => count(r.attempts) },
+  { title: 'Over 100 ms late', number: true, cell: (r) => count(r.late) },
+  { title: 'Delivered', number: true, cell: (r) => count(r.delivered) },
+  { title: 'Failed or refused', number: true, cell: (r) => count(r.failed) },
+  { title: 'Most overdue', number: true, cell: (r) => count(r.overdue) },
+]
+
 // HistoryTable has the figures of the pictures, in steps of five minutes.
 export function HistoryTable({ history }: { history: History }) {
-  const rows = new Map<number, { late: number; all: number; delivered: number; failed: number; overdue: number }>()
+  const rows = new Map<number, Row>()
   for (const s of history.steps) {
-    const at = Math.floor(Date.parse(s.at) / 3e5) * 3e5
-    const row = rows.get(at) ?? { late: 0, all: 0, delivered: 0, failed: 0, overdue: 0 }
-    row.all += attempts(s.late)
+    const from = Math.floor(Date.parse(s.at) / 3e5) * 3e5
+    const row = rows.get(from) ?? { from, late: 0, attempts: 0, delivered: 0, failed: 0, overdue: 0 }
+    row.attempts += attempts(s.late)
     row.late += s.late.reduce((n, c, i) => n + ((history.late_bounds_ms[i - 1] ?? 0) >= 100 ? c : 0), 0)
     row.delivered += s.delivered ?? 0
     row.failed += (s.failed ?? 0) + (s.refused ?? 0)
     row.overdue = Math.max(row.overdue, s.overdue ?? 0)
-    rows.set(at, row)
+    rows.set(from, row)
   }
   return (
     <details>
       <summary>The figures as a table</summary>
-      <div class="table" tabIndex={0} role="region" aria-label="Attempts of the last hour">
-        <table>
-          <caption class="sr">Attempts of the last hour</caption>
-          <thead><tr><th scope="col">From</th>{['Attempts', 'Over 100 ms late', 'Delivered', 'Failed or refused', 'Most overdue'].map((t) => <th key={t} scope="col" class="number">{t}</th>)}</tr></thead>
-          <tbody>{[...rows].map(([at, r]) => <tr key={at}><td data-title="From">{clock(at)}</td><td data-title="Attempts" class="number">{count(r.all)}</td><td data-title="Over 100 ms late" class="number">{count(r.late)}</td><td data-title="Delivered" class="number">{count(r.delivered)}</td><td data-title="Failed or refused" class="number">{count(r.failed)}</td><td data-title="Most overdue" class="number">{count(r.overdue)}</td></tr>)}</tbody>
-        </table>
-      </div>
+      <Table caption="Attempts of the last hour" rows={[...rows.values()]} columns={columnsOfTable} id={(r) => String(r.from)} keys={false} />
     </details>
   )
 }

@@ -1,6 +1,7 @@
 import { plural } from '../../../format/number'
-import { span } from '../../../format/time'
-import { shade, slots, total, type Ring } from './model'
+import { full, span } from '../../../format/time'
+import { Table, type Column } from '../../../parts/table'
+import { shade, slotAt, slots, total, type Ring, type Slot } from './model'
 
 // Bars shows the rings as rows of bars, without motion.
 export function Bars({ rings }: { rings: Ring[] }) {
@@ -21,19 +22,28 @@ export function Bars({ rings }: { rings: Ring[] }) {
   )
 }
 
+interface Row extends Slot {
+  ring: number
+}
+
+// clock shows a time that does not change, unlike Time.
+const clock = (at: number) => <time dateTime={new Date(at).toISOString()}>{full(at)}</time>
+
+const columns: Column<Row>[] = [
+  { title: 'Ring', cell: (r) => r.ring },
+  { title: 'From', cell: (r) => clock(r.from) },
+  { title: 'Until', cell: (r) => clock(r.until) },
+  { title: 'Tasks', number: true, cell: (r) => r.count },
+  { title: 'Held', number: true, cell: (r) => r.held || '' },
+]
+
 // SlotTable has the counts of all slots that are not empty.
-export function SlotTable({ rings, at, time }: { rings: Ring[]; at: string; time: (at: number) => string }) {
-  const rows = rings.flatMap((ring, n) => ring.counts.slice(0, slots).map((amount, i) => ({ n, amount, held: ring.held[i] ?? 0, from: ring.from + i * ring.slot, until: ring.from + (i + 1) * ring.slot }))).filter((r) => r.amount > 0)
+export function SlotTable({ rings, at }: { rings: Ring[]; at: string }) {
+  const rows = rings.flatMap((ring, n) => Array.from({ length: slots }, (_, i): Row => ({ ring: n + 1, ...slotAt(ring, i) }))).filter((r) => r.count > 0)
   return (
     <details class="slot-counts" data-time={at}>
       <summary>The counts of the slots as a table</summary>
-      <div class="table" tabIndex={0} role="region" aria-label="Counts of the slots">
-        <table>
-          <caption class="sr">Counts of the slots</caption>
-          <thead><tr><th scope="col">Ring</th><th scope="col">From</th><th scope="col">Until</th><th scope="col" class="number">Tasks</th><th scope="col" class="number">Held</th></tr></thead>
-          <tbody>{rows.map((r) => <tr key={`${r.n} ${r.from}`}><td data-title="Ring">{r.n + 1}</td><td data-title="From"><time dateTime={new Date(r.from).toISOString()}>{time(r.from)}</time></td><td data-title="Until"><time dateTime={new Date(r.until).toISOString()}>{time(r.until)}</time></td><td data-title="Tasks" class="number">{r.amount}</td><td data-title="Held" class="number">{r.held || ''}</td></tr>)}</tbody>
-        </table>
-      </div>
+      <Table caption="Counts of the slots" rows={rows} columns={columns} id={(r) => `${r.ring} ${r.from}`} keys={false} />
     </details>
   )
 }
