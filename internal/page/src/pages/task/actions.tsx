@@ -67,8 +67,8 @@ function Cancel({ task: t, queue, done }: Props) {
         ? <p>An attempt is running. It is the last one. The task ends delivered or cancelled (status 202).</p>
         : <p>No attempt starts any more (status 200). If one starts before the server has the request, it is the last one (status 202).</p>}
       {queue && <p>{queue.keep_bodies
-        ? <>The queue {t.queue} keeps bodies, so you can retry the task until its record is removed.</>
-        : <>The queue {t.queue} does not keep bodies: the server deletes the body with the cancel, and the task cannot be retried.</>}</p>}
+        ? <>The queue {t.queue} keeps bodies: you can retry the task until its record is removed.</>
+        : <>The queue {t.queue} does not keep bodies: a cancelled task loses its body, and cannot be retried.</>}</p>}
       {t.schedule && <p>Its schedule continues with the next instant.</p>}
     </Action>
   )

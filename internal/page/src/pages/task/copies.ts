@@ -47,9 +47,9 @@ export function asFoliot(read: TaskRead, c: Choice): string {
   const kind = bodyKind(read)
   const text = c.secrets ? bodyText(read) : hiddenValue
   const r = t.retry
-  // A text that begins with @ would name a file.
-  const piped = kind === 'text' && text.startsWith('@')
-  return (piped ? `printf %s ${quote(text)} | ` : '') + foliot(
+  // A text that begins with @ would name a file, and no argument has the character NUL.
+  const piped = kind === 'text' && /^@|\0/.test(text)
+  return (piped ? `printf %b ${quote(text.replaceAll('\\', '\\\\').replaceAll('\0', '\\0000'))} | ` : '') + foliot(
     'add', t.http.url, ...(t.delay ? ['--in', t.delay] : ['--at', t.at ?? t.due_at]), ...(c.named ? ['--name', t.name] : []),
     ...(t.http.method && t.http.method !== 'POST' ? ['-X', t.http.method] : []), ...Object.entries(headers(t, c)).flatMap(([k, v]) => ['-H', `${k}: ${v}`]),
     ...(kind === 'json' ? ['--json', text] : kind === 'text' ? ['-d', piped ? '@-' : text] : kind === 'bytes' ? ['-d', '@body.bin'] : []),
