@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks'
 import { allQueues } from '../../api/queues'
-import { countDue, history, listAttempts, listUpcoming, type Due, type EndedAttempt } from '../../api/openapi.gen'
+import { cluster, countDue, history, listAttempts, listUpcoming, type Due, type EndedAttempt } from '../../api/openapi.gen'
 import { Heatmap, HistoryTable } from './charts/heatmap'
 import { Lines, type Line } from './charts/lines'
 import { foliot } from '../../format/command'
@@ -19,6 +19,7 @@ import { useData, type Data } from '../../state/data'
 import { connected, useLive } from '../../state/live'
 import { elsewhere, here } from '../../state/here'
 import { link } from '../../state/route'
+import { operator } from '../../state/session'
 import { calm, frozen } from '../../state/settings'
 import type { History, Live } from '../../api/openapi.gen'
 import { Overdue } from './overdue'
@@ -31,12 +32,12 @@ export function Now(_: { name: string }) {
   const live = useLive()
   const waiting = useData((signal) => rings(signal), [], 1000)
   const queues = useData(allQueues, [], 10000)
-  const retries = useData(countRetries, [], 30000)
   const hour = useData((signal) => history({ for: '1h' }, undefined, signal), [], 10000)
   return (
     <>
       <Head title="Now" about={!connected.value && 'Waiting for live data…'} />
-      {live && <Figures live={live} overdue={waiting.value?.overdue ?? 0} dead={queues.value?.queues.reduce((n, q) => n + q.counts.dead, 0)} retries={retries.value} />}
+      {live && <Figures live={live} overdue={waiting.value?.overdue ?? 0} dead={queues.value?.queues.reduce((n, q) => n + q.counts.dead, 0)} failed={hour.value?.steps.reduce((n, s) => n + s.failed, 0)} />}
+      {operator.value && <MissingNodes />}
       <div class="grid">
         <div class="two-thirds"><WheelPanel live={live} data={waiting} /></div>
         <div class="third stack">
@@ -47,6 +48,18 @@ export function Now(_: { name: string }) {
         <div><Panel title="Attempts per second"><Loaded data={hour}>{(h) => <Rates history={h} />}</Loaded></Panel></div>
         <div class="wide"><Failures /></div>
       </div>
+    </>
+  )
+}
+
+// MissingNodes names the nodes of a shared store that send no heartbeat.
+function MissingNodes() {
+  const nodes = useData((signal) => cluster({}, undefined, signal), [], 10000)
+  return (
+    <>
+      {nodes.value?.nodes.filter((n) => !n.ready).map((n) => (
+        <Note key={n.name} tone="bad">The node <a href={link('server', '', { tab: 'nodes' })}>{n.name}</a> sends no heartbeat{n.last_seen_at && <> since <Time at={n.last_seen_at} /></>}. Its running tasks are late.</Note>
+      ))}
     </>
   )
 }
@@ -63,14 +76,7 @@ async function rings(signal: AbortSignal): Promise<Due> {
   return { ...all, rings: [next.rings[0]!, ...all.rings.slice(1)] }
 }
 
-// countRetries counts the tasks that wait for another attempt, among the next 1,000.
-async function countRetries(signal: AbortSignal): Promise<string> {
-  const next = await listUpcoming({ until: '24h', limit: 1000 }, undefined, signal)
-  const n = next.items.filter((u) => (u.attempt ?? 1) > 1 && u.namespace === here()).length
-  return count(n) + (next.more ? '+' : '')
-}
-
-function Figures({ live, overdue, dead = 0, retries }: { live: Live; overdue: number; dead?: number; retries: string | null }) {
+function Figures({ live, overdue, dead = 0, failed = 0 }: { live: Live; overdue: number; dead?: number; failed?: number }) {
   const before = useRef<{ live: Live; rate: number } | null>(null)
   const ended = (l: Live) => (l.attempts ? l.attempts.delivered + l.attempts.failed + l.attempts.deferred + l.attempts.refused : 0)
   if (before.current?.live !== live) {
@@ -81,7 +87,7 @@ function Figures({ live, overdue, dead = 0, retries }: { live: Live; overdue: nu
   const figures: [string, string, string?][] = [
     ['overdue', count(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
     ['dead', count(dead), link('dead')],
-    ['retrying after a failure', retries ?? '…', link('upcoming', '', { retries: '1', span: 'day' })],
+    ['attempts failed in the last hour', count(failed), link('upcoming', '', { retries: '1', span: 'day' })],
     ['attempts a second', before.current.rate.toFixed(before.current.rate < 10 ? 1 : 0)],
     ['attempts running' + (live.slots ? ` (limit ${count(live.slots)})` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
     ...(live.late ? [['p50 late', span(live.late.p50_ms)], ['p99 late', span(live.late.p99_ms)]] as [string, string][] : []),

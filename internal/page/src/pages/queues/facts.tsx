@@ -1,5 +1,6 @@
 import { listSecrets, type Queue } from '../../api/openapi.gen'
 import { bytes, count, plural } from '../../format/number'
+import { plain } from '../../format/time'
 import { useData } from '../../state/data'
 import { link } from '../../state/route'
 import { forbidden } from '../../state/session'
@@ -8,8 +9,8 @@ import { Time } from '../../parts/time'
 import { countedStates } from './counts'
 import { defaults, textOf } from './form'
 
-// Numbers shows the tasks of a queue by state.
-export function Numbers({ queue: q }: { queue: Queue }) {
+// CountPanel shows the tasks of a queue by state.
+export function CountPanel({ queue: q }: { queue: Queue }) {
   return (
     <Panel title="Tasks" aside={<a href={link('upcoming', '', { queue: q.name })}>What comes due</a>}>
       <div class="figures">
@@ -31,8 +32,8 @@ export function Retention({ queue: q }: { queue: Queue }) {
   return (
     <Panel title="Retention and record">
       <Facts of={[
-        ['Keep finished', q.keep_finished ?? unset],
-        ['Keep dead', q.keep_dead ?? unset],
+        ['Keep finished', q.keep_finished ? plain(q.keep_finished) : unset],
+        ['Keep dead', q.keep_dead ? plain(q.keep_dead) : unset],
         ['Keep bodies', q.keep_bodies ? 'yes: a retry can send finished tasks again' : 'no'],
         ['Signing secrets', <Secrets name={q.name} />],
         ['Settings', q.version ? <>created <Time at={q.created_at} />, version {q.version}</> : <span class="dim">none: the server’s values apply</span>],

@@ -1,6 +1,7 @@
 import { signal, type Signal } from '@preact/signals'
 import { Refusal } from '../../api/call'
 import type { Queue, QueueInput, Retry } from '../../api/openapi.gen'
+import { plain } from '../../format/time'
 
 // The form of a queue's settings. Each field is a text, as the visitor types it: an
 // empty one is not set.
@@ -37,7 +38,7 @@ export const defaults: Setting[] = [
   { key: 'max_age', label: 'Max age', hint: 'a task is dead this long after its first attempt; 0s: never', kind: 'text', retry: true, unset: '0s', unlimited: true },
   { key: 'timeout', label: 'Timeout', hint: 'of one attempt', kind: 'text', unset: '0s' },
   { key: 'expire_after', label: 'Expire after', hint: 'no attempt starts later than this after the due time', kind: 'text', unset: '0s' },
-  { key: 'on_dead', label: 'On dead', hint: 'a URL to call when a task dies', kind: 'text', unset: '' },
+  { key: 'on_dead', label: 'On dead', hint: 'a URL to call when a task is dead', kind: 'text', unset: '' },
 ]
 
 const all = [...limits, ...retention, ...defaults]
@@ -51,7 +52,7 @@ export function newForm(): Form {
 // textOf returns a setting of a queue as text.
 export function textOf(q: Queue | null, s: Setting): string {
   const value = (s.retry ? q?.retry?.[s.key as keyof Retry] : q?.[s.key as keyof Queue]) as string | number | boolean | undefined
-  return value === undefined || value === false ? '' : String(value)
+  return value === undefined || value === false ? '' : plain(String(value))
 }
 
 export function fill(form: Form, q: Queue | null): void {

@@ -12,7 +12,7 @@ import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { Time } from '../../parts/time'
 import { Attempts, useAttempts } from '../../parts/attempts'
-import { Defaults, Numbers, Retention } from './facts'
+import { CountPanel, Defaults, Retention } from './facts'
 import { LimitBadge, LimitText, limitOf } from '../../parts/limit'
 import { Pause, Resume } from '../../parts/pause'
 import { Limits } from './limits'
@@ -34,7 +34,7 @@ export function QueuePage({ name }: { name: string }) {
           <LimitPanel queue={queue} now={now} live={live} done={data.reload} />
           <div class="grid">
             <Limits queue={queue} now={now} live={live} attempts={attempts} />
-            <Numbers queue={queue} />
+            <CountPanel queue={queue} />
             <Retention queue={queue} />
             <Defaults queue={queue} />
             <Attempts of={attempts} />

@@ -99,7 +99,7 @@ function Form({ start, read, patch, problem }: { start: Signal<TaskRead>; read: 
         <Field label="Min backoff" value={f.minBackoff} />
         <Field label="Max backoff" value={f.maxBackoff} />
         <Field label="Max age" value={f.maxAge} hint="0s: no limit" />
-        <div class="full"><Field label="On dead" value={f.onDead} placeholder="a URL to call when the task dies" /></div>
+        <div class="full"><Field label="On dead" value={f.onDead} placeholder="a URL to call when the task is dead" /></div>
       </div>
       <p class="dim">Only changed fields are sent. An empty duration takes the default of the queue. {read.task.state === 'running' && 'The running attempt keeps the old fields.'}</p>
       {problem.value && <p class="note warn" role="alert">{problem.value}</p>}

@@ -154,7 +154,7 @@ export function notes(t: Task, c: Context): string[] {
   if (open && t.expire_after && !['0s', ''].includes(t.expire_after) && t.attempts.length === 0 && t.state !== 'running') {
     out.push(`If no attempt starts by ${full(Date.parse(t.due_at) + millis(t.expire_after))}, the task expires.`)
   }
-  if (t.reclaims) out.push(`${plural(t.reclaims, 'attempt')} ended without a result because the server stopped. After ten in a row the task dies.`)
+  if (t.reclaims) out.push(`${plural(t.reclaims, 'attempt')} ended without a result because the server stopped. After ten in a row the task is dead.`)
   if (open && c.schedule && c.schedule.overlap !== 'allow') {
     out.push(c.schedule.waiting_at
       ? `The instant ${full(c.schedule.waiting_at, c.schedule.timezone)} of its schedule waits for the end of the unfinished task (overlap: buffer_one).`
