@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks'
 import { allQueues } from '../../api/queues'
-import { cluster, countDue, history, listAttempts, listUpcoming, type Due, type EndedAttempt } from '../../api/openapi.gen'
+import { cluster, countDue, history, listAttempts, type Due, type EndedAttempt } from '../../api/openapi.gen'
 import { Heatmap, HistoryTable } from './charts/heatmap'
 import { Lines, type Line } from './charts/lines'
 import { foliot } from '../../format/command'
@@ -17,7 +17,7 @@ import { Table, type Column } from '../../parts/table'
 import { Time, useNow } from '../../parts/time'
 import { useData, type Data } from '../../state/data'
 import { connected, useLive } from '../../state/live'
-import { elsewhere, here } from '../../state/here'
+import { elsewhere } from '../../state/here'
 import { link } from '../../state/route'
 import { operator } from '../../state/session'
 import { calm, frozen } from '../../state/settings'
@@ -36,7 +36,7 @@ export function Now(_: { name: string }) {
   return (
     <>
       <Head title="Now" about={!connected.value && 'Waiting for live data…'} />
-      {live && <Figures live={live} overdue={waiting.value?.overdue ?? 0} dead={queues.value?.queues.reduce((n, q) => n + q.counts.dead, 0)} failed={hour.value?.steps.reduce((n, s) => n + s.failed, 0)} />}
+      {live && <Figures live={live} overdue={waiting.value?.overdue ?? 0} dead={queues.value?.queues.reduce((n, q) => n + q.counts.dead, 0)} failed={hour.value?.steps.reduce((n, s) => n + (s.failed ?? 0), 0)} />}
       {operator.value && <MissingNodes />}
       <div class="grid">
         <div class="two-thirds"><WheelPanel live={live} data={waiting} /></div>
@@ -58,7 +58,7 @@ function MissingNodes() {
   return (
     <>
       {nodes.value?.nodes.filter((n) => !n.ready).map((n) => (
-        <Note key={n.name} tone="bad">The node <a href={link('server', '', { tab: 'nodes' })}>{n.name}</a> sends no heartbeat{n.last_seen_at && <> since <Time at={n.last_seen_at} /></>}. Its running tasks are late.</Note>
+        <Note key={n.name} tone="warn">The node <a href={link('server', '', { tab: 'nodes' })}>{n.name}</a> sends no heartbeat{n.last_seen_at && <> since <Time at={n.last_seen_at} /></>}. Other nodes deliver its tasks.</Note>
       ))}
     </>
   )
