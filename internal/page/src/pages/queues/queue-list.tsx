@@ -42,9 +42,7 @@ const columns: Column<Row>[] = [
 function Limit({ of: { by, ...row } }: { of: Row }) {
   if (!by) return <span class={'dim' + (row.now?.overdue ? '' : ' none')}>{row.now?.overdue ? 'tasks wait for their turn' : 'nothing'}</span>
   return (
-    <>
-      {(by === 'pause' || by === 'purge') && <LimitBadge by={by} />} <LimitText by={by} name={row.queue.name} namespace={here()} {...row} />
-    </>
+    <p>{(by === 'pause' || by === 'purge') && <LimitBadge by={by} />} <LimitText by={by} name={row.queue.name} namespace={here()} {...row} /></p>
   )
 }
 
