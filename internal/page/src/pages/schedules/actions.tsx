@@ -4,9 +4,8 @@ import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
 import { textOf, used, zoneOfRule } from '../../format/rule'
 import { localText } from '../../format/wall'
-import { Action } from '../../parts/action'
+import { Action, ActionButton } from '../../parts/action'
 import { Moment } from '../../parts/moment'
-import { Gate } from '../../parts/gate'
 import { ProblemNote } from '../../parts/notice'
 import { useLatest, useSettled } from '../../state/latest'
 import { go, link } from '../../state/route'
@@ -30,7 +29,7 @@ export function ScheduleActions({ of: s, done }: { of: Schedule; done: () => voi
             <p>The schedule creates no tasks until you resume it. Its existing tasks are still sent.{s.waiting_at ? ' The instant that waits is discarded.' : ''}</p>
           </Action>}
       <BackfillAction of={s} done={done} />
-      <Gate label="Edit" call={putSchedule} open={() => (editing.value = true)} />
+      <ActionButton label="Edit" call={putSchedule} open={() => (editing.value = true)} />
       {editing.value && <EditSchedule of={s.name} closed={() => (editing.value = false)} done={done} />}
       <a class="button" href={link('simulator', '', Object.fromEntries(used(textOf(s))))}>Open in the simulator</a>
       <Action label="Delete" danger call={deleteSchedule} command={foliot('cron', 'rm', s.name)} run={async () => {

@@ -6,7 +6,7 @@ import { foliot, quote } from '../../format/command'
 import { fromQuery, ruleFlags, ruleKeys, ruleOf, used, zoneOfRule, type RuleText } from '../../format/rule'
 import { wall } from '../../format/wall'
 import { Command } from '../../parts/copy'
-import { Gate } from '../../parts/gate'
+import { ActionButton } from '../../parts/action'
 import { ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { AbsencePanel } from './absence'
@@ -130,5 +130,5 @@ function command(text: RuleText): string {
 }
 
 function SaveButton({ text, off }: { text: RuleText; off: string }) {
-  return <Gate label="Save as schedule" call={putSchedule} off={off} look="primary" open={() => go('schedules', '', { new: '1', ...Object.fromEntries(used(text)) })} />
+  return <ActionButton label="Save as schedule" call={putSchedule} off={off} style="primary" open={() => go('schedules', '', { new: '1', ...Object.fromEntries(used(text)) })} />
 }
