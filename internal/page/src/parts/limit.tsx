@@ -46,9 +46,9 @@ export function LimitText(p: LimitProps): ComponentChildren {
     case 'purge':
       return <>The queue is being purged. No task starts until that is done.</>
     case 'pause':
-      return q?.paused_until ? <>The queue is paused. It resumes <Time at={q.paused_until} />.</> : <>The queue is paused without end. Only tasks that are run by hand start.</>
+      return q?.paused_until ? <>The queue is paused. It resumes <Time at={q.paused_until} />.</> : <>The queue is paused until someone resumes it. Only Run now starts its tasks.</>
     case 'rate':
-      return <>The rate of the queue{q?.rate ? `, ${q.rate}/s,` : ''} is used up.{q?.rate && backlog && backlog.overdue > 1 ? ` At this rate its ${plural(backlog.overdue, 'overdue task')} have started in about ${span(wait(backlog.overdue, q.rate))}.` : ''}</>
+      return <>The rate of the queue{q?.rate ? `, ${q.rate}/s,` : ''} is used up.{q?.rate && backlog && backlog.overdue > 1 ? ` Its ${plural(backlog.overdue, 'overdue task')} will have started in about ${span(wait(backlog.overdue, q.rate))}.` : ''}</>
     case 'concurrency':
       return <>{q?.concurrency ? `All ${plural(q.concurrency, 'attempt')}` : 'All attempts'} that may run at once are running.</>
     case 'destination':

@@ -58,7 +58,7 @@ function MissingNodes() {
   return (
     <>
       {nodes.value?.nodes.filter((n) => !n.ready).map((n) => (
-        <Note key={n.name} tone="warn">The node <a href={link('server', '', { tab: 'nodes' })}>{n.name}</a> sends no heartbeat{n.last_seen_at && <> since <Time at={n.last_seen_at} /></>}. Other nodes deliver its tasks.</Note>
+        <Note key={n.name} tone="warn">The node <a href={link('server', '', { tab: 'nodes' })}>{n.name}</a> is missing. Other nodes deliver its tasks. {n.last_seen_at && <>Its last heartbeat: <Time at={n.last_seen_at} /></>}</Note>
       ))}
     </>
   )

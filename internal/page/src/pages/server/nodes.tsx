@@ -4,6 +4,7 @@ import { foliot } from '../../format/command'
 import { Action } from '../../parts/action'
 import { Badge } from '../../parts/badge'
 import { Command } from '../../parts/copy'
+import { Host } from '../../parts/host'
 import { Loaded } from '../../parts/notice'
 import { Panel } from '../../parts/panel'
 import { Table } from '../../parts/table'
@@ -53,7 +54,7 @@ function NodeTable({ nodes, done }: { nodes: Node[]; done: () => void }) {
         { title: 'Version', cell: (n) => n.version },
         { title: 'Started', cell: (n) => <Time at={n.started_at} /> },
         ...(shared() ? [
-          { title: 'Address', cell: (n: Node) => n.address ?? '' },
+          { title: 'Address', cell: (n: Node) => <Host name={n.address ?? ''} /> },
           { title: 'Last heartbeat', cell: (n: Node) => <Time at={n.last_seen_at} mode="relative" /> },
           { title: 'Shards', number: true, cell: (n: Node) => (n.owned === n.wanted ? n.owned ?? 0 : `${n.owned ?? 0}, soon ${n.wanted ?? 0}`) },
           { title: 'Actions', cell: (n: Node) => <Drain of={n} done={done} /> },

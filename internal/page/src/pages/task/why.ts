@@ -105,7 +105,7 @@ function limited(t: Task, c: Context): Why | null {
   const others = n > 1 ? ` ${plural(n, 'task')} of the queue wait.` : ''
   switch (q?.limited_by) {
     case 'rate':
-      return { tone: 'warn', text: `It is due, but its queue ${t.queue} starts at most ${rate(c.queue?.rate)}.${others}${c.queue?.rate && n > 1 ? ` At this rate they have started in about ${span(wait(n, c.queue.rate))}.` : ''}`, remedy: 'Raise the rate of the queue, or wait.', to: queues(t) }
+      return { tone: 'warn', text: `It is due, but its queue ${t.queue} starts at most ${rate(c.queue?.rate)}.${others}${c.queue?.rate && n > 1 ? ` They will have started in about ${span(wait(n, c.queue.rate))}.` : ''}`, remedy: 'Raise the rate of the queue, or wait.', to: queues(t) }
     case 'concurrency':
       return { tone: 'warn', text: `It is due, but its queue ${t.queue} has ${plural(q.running, 'running attempt')}, and its concurrency is ${c.queue?.concurrency ?? q.running}.${others}`, remedy: 'Raise the concurrency of the queue, or check why attempts take long.', to: queues(t) }
     case 'slots':

@@ -1,1 +1,0 @@
-import{n as u,o as r}from"./chunk-3WYQXEQG.js";function t(){return u.value||r.value?.namespace||"default"}function o(e){return e===t()?void 0:e}function i(e){return e?.filter(n=>n.namespace===t())??[]}function p(e){return new Map(i(e?.queues).map(n=>[n.queue,n]))}function s(){return r.value?.store==="shared"}export{t as a,o as b,i as c,p as d,s as e};
