@@ -226,7 +226,7 @@ func TestADeadNodeIsListedForAnHourAndThenForgotten(t *testing.T) {
 	eventually(t, 2*time.Second, "it counts as dead", func() bool { n, ok := nodesOf(t, a)["b"]; return ok && !n.Live && n.Wanted == 0 })
 	last := func(ago time.Duration) {
 		beat := fmt.Sprintf("%d/n/v/1/1/", time.Now().Add(-ago).UnixMilli())
-		if reply, err := redistest.Command(t.Context(), server.Addr, "HSET", keyspace.NodesKey, "b", beat); err != nil || reply != ":0" {
+		if reply, err := redistest.Command(t.Context(), server.Addr, "HSET", keyspace.NodesKey, "b", beat); err != nil {
 			t.Fatal(reply, err)
 		}
 	}

@@ -18,11 +18,12 @@ import (
 )
 
 // drainField begins the field of a drain. duplicateField begins the field of a
-// duplicate: a process that shares its node name. Node names have no
-// slash.
+// duplicate: a process that shares its node name. deadField begins the field of
+// a node that ended without notice. Node names have no slash.
 const (
 	drainField     = "drain/"
 	duplicateField = "twin/"
+	deadField      = "dead/"
 )
 
 // peer is a node as the hash of nodes describes it.
@@ -39,6 +40,7 @@ type peer struct {
 	draining  bool
 	forced    bool // the drain was forced
 	duplicate bool // another process had its name first: it owns nothing
+	dead      bool // it ended without notice
 }
 
 // process returns the beginning of the owner ids of this node, without the
@@ -101,11 +103,12 @@ func parsePeers(list []string) ([]peer, error) {
 			continue
 		}
 		name, duplicate := strings.CutPrefix(list[i], duplicateField)
+		name, dead := strings.CutPrefix(name, deadField)
 		p, err := parsePeer(name, list[i+1])
 		if err != nil {
 			return nil, err
 		}
-		p.duplicate = duplicate
+		p.duplicate, p.dead = duplicate, dead
 		peers = append(peers, p)
 	}
 	for i := range peers {
@@ -138,6 +141,7 @@ const (
 	beatNoName          // it is live, and takes no name, even if the name seems free
 	beatLeave           // it leaves
 	readOnly            // it only reads, and sends no heartbeat
+	readAll             // like readOnly, and reads dead nodes too
 )
 
 // The state of this process that a heartbeat found.
@@ -147,8 +151,9 @@ const (
 	other // another live process has had its name longer
 )
 
-// keepDead is how long a node without heartbeats stays in the list of nodes, so
-// that an operator can see which node is missing.
+// keepDead is how long a node without heartbeats stays in the list for operators,
+// so that they can see which node is missing. Nothing else reads it: a dead node
+// must own no shard and hold up nothing.
 const keepDead = time.Hour
 
 // heartbeatReply is the reply to a heartbeat.
@@ -160,7 +165,7 @@ type heartbeatReply struct {
 }
 
 // beat sends a heartbeat of the given mode. It does not retry, except in the
-// mode readOnly.
+// modes that only read.
 func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 	self := o.self
 	if o.config.APIs != nil {
@@ -168,7 +173,7 @@ func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 		self.more = strings.Join(more[:min(len(more), maxAPIs)], ",")
 	}
 	self.lag = o.config.Lag()
-	args := []string{self.name, self.nonce, self.about(), inMillis(keepDead), inMillis(o.config.silence()), o.servers.Identity}
+	args := []string{self.name, self.nonce, self.about(), inMillis(10 * o.config.silence()), inMillis(o.config.silence()), o.servers.Identity}
 	switch mode {
 	case beatKeepName:
 		args[4] = args[3]
@@ -178,9 +183,12 @@ func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 		args[2] = ""
 	case readOnly:
 		args[0], args[2] = "", ""
+	case readAll:
+		args[0], args[2] = "", ""
+		args = append(args, inMillis(keepDead))
 	}
 	one := redisconn.Run{Keys: []string{keyspace.NodesKey, keyspace.NodesID}, Args: args}
-	if mode != readOnly {
+	if mode != readOnly && mode != readAll {
 		h, err := readBeat(beat.Do(ctx, o.servers.Client, []redisconn.Run{one})[0])
 		o.config.Suspect(err)
 		return h, err
@@ -224,7 +232,7 @@ func (o *Member) announce(ctx context.Context) {
 
 // LiveNodes returns the nodes that sent a heartbeat within a lease.
 func LiveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) ([]string, error) {
-	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{keyspace.NodesKey}, Args: []string{"", "", "", inMillis(keepDead)}})
+	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{keyspace.NodesKey}, Args: []string{"", "", "", inMillis(10 * lease)}})
 	if err != nil {
 		return nil, err
 	}

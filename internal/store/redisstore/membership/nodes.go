@@ -27,7 +27,7 @@ func (o *Member) Standing() store.Standing {
 
 // Nodes returns all nodes, and how many shards each owns and should own.
 func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
-	h, err := o.beat(ctx, readOnly)
+	h, err := o.beat(ctx, readAll)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,17 @@ func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 		return nil, err
 	}
 	now := h.now
-	peers := slices.DeleteFunc(h.peers, func(p peer) bool { return p.duplicate && !p.lives(now, o.config.silence()) }) // a duplicate that has ended needs no row
+	replaced := map[string]bool{}
+	for _, p := range h.peers {
+		if p.address != "" && p.lives(now, o.config.silence()) {
+			replaced[p.address] = true
+		}
+	}
+	// No row is for a duplicate that has ended, or for a node whose address another
+	// one has now.
+	peers := slices.DeleteFunc(h.peers, func(p peer) bool {
+		return !p.lives(now, o.config.silence()) && (p.duplicate || replaced[p.address])
+	})
 	wanted, owned := map[string]int{}, map[string]int{}
 	for _, node := range allot(takers(livePeers(peers, now, o.config.silence())), len(o.shards), o.config.Even) {
 		wanted[node]++

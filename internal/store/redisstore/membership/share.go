@@ -17,7 +17,9 @@ import (
 // keep them apart.
 
 // lives reports whether p's last heartbeat is at most silence old.
-func (p *peer) lives(now task.Millis, silence time.Duration) bool { return now.Sub(p.beat) <= silence }
+func (p *peer) lives(now task.Millis, silence time.Duration) bool {
+	return !p.dead && now.Sub(p.beat) <= silence
+}
 
 // livePeers returns the live peers in their order, without duplicates.
 func livePeers(peers []peer, now task.Millis, silence time.Duration) (live []peer) {

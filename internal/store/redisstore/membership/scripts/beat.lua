@@ -6,11 +6,15 @@
 --            drain/<node>  <nonce of the drained process>, with '!' before it if forced
 --            twin/<node>   like a node, for a process that found another live one with
 --                          its name
+--            dead/<node>   the last value of a node that is forgotten. Only the list for
+--                          operators has it
 -- ARGV     the node ('': change nothing), the nonce of its process, the text about it
 --          ('': it leaves), after how many milliseconds without a heartbeat a node is
 --          forgotten, after how many it loses its name to another process ('': this
 --          process takes no new name), and the identity of the store ('' or missing:
---          not known yet). If the store has another identity, nothing is changed
+--          not known yet). If the store has another identity, nothing is changed. Then
+--          after how many milliseconds without a heartbeat a forgotten node is removed
+--          (missing: the reply has no forgotten nodes)
 -- Replies  the server's clock; 1 if the process is new or has left just now, 2 if
 --          another process of that name is or may be live, otherwise 0; the number of
 --          heartbeats that the store has counted (field beats of the second hash; 0 if
@@ -47,8 +51,13 @@ end
 
 local all = redis.call('HGETALL', KEYS[1])
 local process = {} -- of each node that is not forgotten
+local dead = {}
 for i = 1, #all, 2 do
   local at, nonce, rest = string.match(all[i + 1], '^(%d+)/([^/]*)(.*)$')
+  if string.sub(all[i], 1, 5) == 'dead/' then
+    dead[#dead + 1] = {all[i], all[i + 1], tonumber(at)}
+    at = nil
+  end
   if at and tonumber(at) > now then -- the clock was set back, or is another server's: the heartbeat is set to now, so a dead node expires from now on
     at = string.format('%.0f', now)
     all[i + 1] = at .. '/' .. nonce .. rest
@@ -68,8 +77,23 @@ for i = 1, #all, 2 do
   if keep then
     out[#out + 1] = all[i]
     out[#out + 1] = all[i + 1]
-  else
+  elseif string.sub(all[i], 1, 5) ~= 'dead/' then
     redis.call('HDEL', KEYS[1], all[i])
+    if not string.find(all[i], '/') then
+      dead[#dead + 1] = {'dead/' .. all[i], all[i + 1], tonumber(string.match(all[i + 1], '^%d+'))}
+      redis.call('HSET', KEYS[1], 'dead/' .. all[i], all[i + 1])
+    end
+  end
+end
+if ARGV[7] then
+  table.sort(dead, function(a, b) return (a[3] or 0) > (b[3] or 0) end)
+  for i, d in ipairs(dead) do
+    if i > 100 or process[string.sub(d[1], 6)] or now - (d[3] or 0) > tonumber(ARGV[7]) then
+      redis.call('HDEL', KEYS[1], d[1])
+    else
+      out[#out + 1] = d[1]
+      out[#out + 1] = d[2]
+    end
   end
 end
 return out
