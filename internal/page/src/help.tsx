@@ -12,7 +12,7 @@ const keys: [string, string][] = [
 
 export function Help({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl class="facts">{keys.map(([key, about]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{about}</dd></div>)}</dl>
       <p class="dim">Every filter is in the address of the page, so a link shows others what you see. Most dialogs show the command that does the same.</p>
     </Dialog>

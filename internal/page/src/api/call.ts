@@ -9,8 +9,8 @@ export class Refusal extends Error {
 }
 
 // guarded makes a change that is refused (412) if the record has another version than
-// the visitor has seen, or exists already. Then the visitor reads what to do instead of
-// the words for programs, next to the field if there is one.
+// the visitor has seen, or exists already. Then the error has the text todo, which
+// says what the visitor must do, and the field if there is one.
 export async function guarded<T>(change: Promise<T>, todo: string, field?: string): Promise<T> {
   try {
     return await change
@@ -103,7 +103,7 @@ const unreachable: Problem = {
   title: 'No connection',
   status: 0,
   code: 'unavailable',
-  detail: 'The server does not reply. The page tries again.',
+  detail: 'The server does not reply. If this was a change, check whether it was made before you repeat it.',
 }
 
 async function problemOf(reply: Response): Promise<Problem> {

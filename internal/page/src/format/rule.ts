@@ -17,8 +17,7 @@ export type RuleText = Partial<Record<RuleKey, string>>
 const numbers: readonly RuleKey[] = ['max_runs', 'catchup_limit']
 const cronOnly: readonly RuleKey[] = ['cron', 'timezone', 'dst_gap', 'dst_overlap']
 
-// used returns the fields that count: the clocks of a zone mean nothing to an
-// interval.
+// used returns the fields that apply. An interval ignores the fields for time zones.
 export function used(text: RuleText): [RuleKey, string][] {
   const out: [RuleKey, string][] = []
   for (const key of ruleKeys) {
@@ -28,7 +27,7 @@ export function used(text: RuleText): [RuleKey, string][] {
   return out
 }
 
-// ruleOf returns the rule for a request. A number that is none stays a text: the
+// ruleOf returns the rule for a request. A value that is not a number stays text: the
 // server refuses it with the name of the field.
 export function ruleOf(text: RuleText): ScheduleRule {
   const out: Record<string, string | number> = {}

@@ -40,7 +40,7 @@ export function Attempts({ of: { list, problem, loaded } }: { of: Recent }) {
       {loaded && list.length === 0 && <NoAttempts />}
       {last && (
         <>
-          <p class="dim">The last {plural(list.length, 'attempt')}, since <Time at={last.at} />. Late is the time from the due time to the start of the attempt.</p>
+          <p class="dim">The last {plural(list.length, 'attempt')}, since <Time at={last.at} mode="full" />. Lateness is the time from the due time to the start of an attempt.</p>
           <Lateness of={list} />
           <h3>By outcome</h3>
           <Table caption="Recent attempts by outcome" rows={byOutcome(list)} columns={outcomes} id={(o) => o.outcome} keys={false} />
@@ -56,7 +56,7 @@ function Lateness({ of }: { of: EndedAttempt[] }) {
   const figures = [['p50', at(late, 0.5)], ['p90', at(late, 0.9)], ['p99', at(late, 0.99)], ['largest', late.at(-1)!]] as const
   return (
     <>
-      <h3>Late</h3>
+      <h3>Lateness</h3>
       <div class="figures">{figures.map(([words, ms]) => <div class="figure" key={words}><b>{span(ms)}</b><span>{words}</span></div>)}</div>
     </>
   )

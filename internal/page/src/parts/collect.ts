@@ -23,8 +23,8 @@ export async function latest(filter: Filter, signal: AbortSignal): Promise<Colle
   return { tasks: list.tasks, examined: list.tasks.length, complete: !list.more }
 }
 
-// collect lists dead tasks in the order of their names, and keeps those that keep
-// selects. The API has no filter by destination.
+// collect lists dead tasks in the order of their names, and returns those for
+// which keep returns true. The API has no filter by destination.
 export async function collect(filter: Filter, bound: number, signal: AbortSignal, keep: (t: Task) => boolean = () => true): Promise<Collected> {
   const tasks: Task[] = []
   let cursor: string | undefined

@@ -26,7 +26,7 @@ export function GroupActions({ of: g, all, within, done }: { of: Group; all: Col
   )
 }
 
-// findDead returns the dead tasks that keep selects, from all that the page examines.
+// findDead returns the dead tasks for which keep returns true, from all that the page examines.
 export async function findDead(filter: Filter, keep: (t: Task) => boolean, signal: AbortSignal): Promise<Found> {
   const found = await collect(filter, deepest, signal, keep)
   if (found.complete) return { tasks: found.tasks }

@@ -102,13 +102,13 @@ function About({ verb }: { verb: keyof typeof verbs }): ComponentChildren {
 }
 
 function Outcome({ of: p, total, past }: { of: Progress; total: number; past: string }) {
-  const words = `${plural(p.changed, 'task')} ${past}.${p.skipped ? ` ${plural(p.skipped, 'task')} skipped: not dead any more, or changed by others.` : ''}`
+  const words = `${plural(p.changed, 'task')} changed: ${past}.${p.skipped ? ` ${plural(p.skipped, 'task')} skipped: no longer dead, or changed by another user.` : ''}`
   if (!p.running) return <p class={'note ' + (p.stopped ? 'warn' : 'good')} role="status">{p.stopped && 'Stopped. '}{words}{p.stopped && ` ${count(total - p.changed - p.skipped)} left as they were.`}</p>
   return <p role="status"><progress aria-label="Progress" max={total} value={p.changed + p.skipped} /> {count(p.changed + p.skipped)} of {count(total)}</p>
 }
 
-// changeAll changes tasks one by one. A task that is not dead any more is left alone:
-// its version tells whether others changed it.
+// changeAll changes tasks one by one. The request carries the version, so the server
+// refuses it if the task was changed.
 async function changeAll(verb: keyof typeof verbs, tasks: Task[], progress: Signal<Progress | null>, problem: Signal<Problem | null>, signal: AbortSignal) {
   const p: Progress = { changed: 0, skipped: 0, running: true, stopped: false }
   for (const t of tasks) {

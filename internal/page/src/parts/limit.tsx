@@ -46,9 +46,9 @@ export function LimitText(p: LimitProps): ComponentChildren {
     case 'purge':
       return <>The queue is being purged. No task starts until that is done.</>
     case 'pause':
-      return q?.paused_until ? <>The queue is paused. It resumes <Time at={q.paused_until} />.</> : <>The queue is paused until someone resumes it. Only Run now starts its tasks.</>
+      return q?.paused_until ? <>The queue is paused. It resumes <Time at={q.paused_until} />.</> : <>The queue is paused until a user resumes it. Only tasks that you start with Run now are sent.</>
     case 'rate':
-      return <>The rate of the queue{q?.rate ? `, ${q.rate}/s,` : ''} is used up.{q?.rate && backlog && backlog.overdue > 1 ? ` Its ${plural(backlog.overdue, 'overdue task')} will have started in about ${span(wait(backlog.overdue, q.rate))}.` : ''}</>
+      return <>The rate of the queue{q?.rate ? `, ${q.rate}/s,` : ''} is used up.{q?.rate && backlog && backlog.overdue > 1 ? ` At this rate, all ${plural(backlog.overdue, 'overdue task')} start within about ${span(wait(backlog.overdue, q.rate))}.` : ''}</>
     case 'concurrency':
       return <>{q?.concurrency ? `All ${plural(q.concurrency, 'attempt')}` : 'All attempts'} that may run at once are running.</>
     case 'destination':
@@ -56,7 +56,7 @@ export function LimitText(p: LimitProps): ComponentChildren {
     case 'slots':
       return <>The server runs as many attempts as it may{live?.slots ? `: ${count(live.slots)}` : ''}.</>
     default:
-      return <>{backlog?.overdue ? 'No limit holds its tasks. They start in order.' : 'A due task starts at once.'}</>
+      return <>{backlog?.overdue ? 'No limit delays its tasks. They start in order.' : 'A due task starts at once.'}</>
   }
 }
 
@@ -94,5 +94,5 @@ export function NextTest({ at }: { at?: string }) {
 }
 
 export function nextTest(at: string | undefined, now: number): string {
-  return at && Date.parse(at) > now + 1000 ? `The next test is ${relative(at, now)}.` : 'The next test is now.'
+  return at && Date.parse(at) > now + 1000 ? `The next test attempt is ${relative(at, now)}.` : 'The next test attempt starts now.'
 }

@@ -4,7 +4,7 @@ import { foliot } from '../format/command'
 import { Action } from './action'
 import { Field } from './field'
 
-const times = [['10m', '10 minutes'], ['1h', '1 hour'], ['8h', '8 hours'], ['24h', '1 day'], ['', 'until someone resumes it'], ['other', 'another time']] as const
+const times = [['10m', '10 minutes'], ['1h', '1 hour'], ['8h', '8 hours'], ['24h', '1 day'], ['', 'until a user resumes it'], ['other', 'another time']] as const
 
 interface PauseProps {
   name: string
@@ -26,7 +26,7 @@ export function Pause({ name, paused, done }: PauseProps) {
       label={paused ? 'Pause again' : 'Pause'} title={`Pause ${name}`} call={pauseQueue} run={run} done={done}
       command={foliot('queue', 'pause', name, ...(span ? ['--for', span] : []))}
     >
-      <p>No task of the queue starts, unless a user selects Run now. Running attempts continue. Tasks with <code>expire_after</code> may expire.</p>
+      <p>No task of the queue starts, except after Run now. Running attempts continue. Tasks with <code>expire_after</code> may expire.</p>
       <Field label="For" value={choice} options={times} />
       {choice.value === 'other' && <Field label="Duration" value={other} hint="such as 90s or 1h30m" required />}
     </Action>

@@ -56,7 +56,7 @@ export function useCredentials(queue: string, end: End | undefined): Remedy | nu
   if (!refused) return null
   const signs = data.value?.some((s) => !s.queue || s.queue === queue)
   if (signs === false) return { remedy: `The receiver refused the credentials of the request: check its headers. The queue ${queue} does not sign its requests.` }
-  const secret = signs ? 'The queue signs its requests: the receiver may have another signature secret.' : 'If the receiver checks signatures, it may have another secret than this server.'
+  const secret = signs ? 'The queue signs its requests: the receiver may have a different signing secret.' : 'If the receiver checks signatures, its signing secret may differ from that of this server.'
   return {
     remedy: `The receiver refused the credentials. ${secret} Otherwise check the headers of the request.`,
     to: { text: 'Open the secrets', href: link('server', '', { tab: 'secrets' }) },

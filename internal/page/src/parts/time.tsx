@@ -25,7 +25,7 @@ function sameDay(at: string | number, now: number, zone?: string): boolean {
   return parts(at, zone).date === parts(now, zone).date
 }
 
-// useNow returns the server's time, and shows the caller again each second.
+// useNow returns the server's time, and renders the caller again each second.
 export function useNow(): number {
   const now = useSignal(serverNow())
   useEffect(() => {

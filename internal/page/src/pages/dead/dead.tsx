@@ -27,7 +27,7 @@ export function Dead(_: { name: string }) {
   const reload = () => (data.reload(), queues.reload())
   return (
     <>
-      <Head title="Dead" about="A task is dead when all its attempts failed, its Max age is over, or its receiver or the server forbids a retry. It keeps its request until its retention ends, so you can retry it.">
+      <Head title="Dead" about="A task is dead if all its attempts failed, its Max age is over, the receiver forbids a retry, or the server may not call it. It keeps its request until its retention ends, so you can retry it.">
         {some && <Bulk key={'retry' + JSON.stringify(filter)} verb="retry" filter={{ ...filter, state: ['dead'] }} label="Retry all" done={reload} />}
         {some && <Bulk key={'cancel' + JSON.stringify(filter)} verb="cancel" filter={{ ...filter, state: ['dead'] }} label="Cancel all" done={reload} />}
       </Head>
@@ -75,7 +75,7 @@ function nothing(filter: Filter) {
   if (filter.queue || filter.reason) return <Empty title="No dead task matches this filter.">Remove a part of the filter to see more.</Empty>
   return (
     <Empty title="No task is dead." command={foliot('add', 'http://127.0.0.1:9/', '--in', '1s', '--max-attempts', '1')}>
-      A task dies when all its attempts have failed, its time for attempts is over, or the receiver forbids a retry. Then it shows here. This command makes a task that dies:
+      A task is dead if all its attempts failed, its Max age is over, the receiver forbids a retry, or the server may not call it. Then it shows here. This command makes a task that dies:
     </Empty>
   )
 }

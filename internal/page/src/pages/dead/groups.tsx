@@ -32,8 +32,8 @@ export function Groups({ of, ...rest }: GroupProps & { of: Group[] }) {
     { title: 'Tasks', number: true, cell: (g) => <b>{count(g.tasks.length)}</b> },
     { title: 'Last error', cell: (g) => <LastError of={g.tasks[0]!} /> },
     { title: 'Queue', cell: (g) => <Queues of={g.queues} /> },
-    { title: 'First death', cell: (g) => <Time at={g.tasks.at(-1)!.finished_at} /> },
-    { title: 'Last death', cell: (g) => <Time at={g.tasks[0]!.finished_at} /> },
+    { title: 'First died', cell: (g) => <Time at={g.tasks.at(-1)!.finished_at} /> },
+    { title: 'Last died', cell: (g) => <Time at={g.tasks[0]!.finished_at} /> },
     { title: 'Actions', cell: (g) => <span class="actions tight"><GroupActions key={g.key} of={g} {...rest} /></span> },
   ]
   return <Table caption="Groups of dead tasks" rows={of} columns={columns} id={(g) => g.key} href={open} />
@@ -65,7 +65,7 @@ export function GroupPanel({ of: g, ...rest }: GroupProps & { of: Group }) {
         ['Reason', reasonText[g.reason] ?? reasonWords(g.reason)],
         ['Destination', <DestinationLink name={g.destination} />],
         ['Queue', <Queues of={g.queues} />],
-        ['First and last death', <><Time at={g.tasks.at(-1)!.finished_at} /> — <Time at={last.finished_at} /></>],
+        ['First and last died', <><Time at={g.tasks.at(-1)!.finished_at} /> — <Time at={last.finished_at} /></>],
         ['Last error', <LastError of={last} />],
         ['Last reply', <Reply of={last} />],
       ]} />

@@ -24,10 +24,10 @@ export function DestinationList() {
     { title: 'Breaker', cell: (d) => <Breaker of={d} /> },
     { title: 'Running', number: true, cell: (d) => d.now?.running || <span class="dim none">0</span> },
     { title: 'Overdue', cell: (d) => <Overdue of={d} /> },
-    { title: 'Failed in a row', number: true, cell: (d) => <Failures of={d} /> },
+    { title: 'Failures in a row', number: true, cell: (d) => <Failures of={d} /> },
     { title: 'Last error', cell: (d) => <LastFailure of={d} /> },
     { title: 'Dead', number: true, cell: (d) => <DeadLink of={d} complete={data.complete} /> },
-    { title: 'Action', cell: (d) => <RetryDead of={d} complete={data.complete} done={data.reload} /> },
+    { title: 'Actions', cell: (d) => <RetryDead of={d} complete={data.complete} done={data.reload} /> },
   ]
   return (
     <>

@@ -35,7 +35,7 @@ export function DestinationPage({ name }: { name: string }) {
           ]} />
         </Panel>
         <Panel title="Tasks by queue">
-          <p class="dim">The API cannot list tasks by destination. These queues had attempts or dead tasks of it:</p>
+          <p class="dim">The API cannot list tasks by destination. These queues have recent attempts or dead tasks for this destination:</p>
           {queues.length === 0 && <p>none</p>}
           <ul class="plain">{queues.map((q) => <li key={q}><a href={link('queues', q)}>{q}</a> · <a href={link('tasks', '', { queue: q, state: 'scheduled' })}>its scheduled tasks</a></li>)}</ul>
         </Panel>
@@ -56,12 +56,12 @@ function Egress({ name }: { name: string }) {
   const url = (name.endsWith(':443') ? 'https://' : 'http://') + name + '/'
   const data = useData((signal) => explainEgress({ url }, undefined, signal), [url])
   return (
-    <Panel title="May tasks call it?" wide>
+    <Panel title="May tasks call this destination?" wide>
       <Loaded data={data}>{(e) => (
         <>
           <p><Badge tone={e.open ? 'good' : 'bad'}>{e.open ? 'yes' : 'no'}</Badge> {e.problem}</p>
-          {e.addresses.length > 0 && <Facts of={e.addresses.map((a) => [a.address, <>{a.open ? 'open' : 'closed'}: {a.reason}</>])} />}
-          {!e.open && <Note tone="warn">Tasks to a closed address die at once.</Note>}
+          {e.addresses.length > 0 && <Facts of={e.addresses.map((a) => [a.address, <>{a.open ? 'allowed' : 'denied'}: {a.reason}</>])} />}
+          {!e.open && <Note tone="warn">Tasks for a denied address die at once.</Note>}
         </>
       )}</Loaded>
       <Command text={foliot('doctor', 'egress', url)} />

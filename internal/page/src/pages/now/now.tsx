@@ -37,7 +37,7 @@ export function Now(_: { name: string }) {
     <>
       <Head title="Now" about={!connected.value && 'Waiting for live data…'} />
       {live && <Figures live={live} overdue={waiting.value?.overdue ?? 0} dead={queues.value?.queues.reduce((n, q) => n + q.counts.dead, 0)} failed={hour.value?.steps.reduce((n, s) => n + (s.failed ?? 0), 0)} />}
-      {operator.value && <MissingNodes />}
+      {operator.value && <UnreadyNodes />}
       <div class="grid">
         <div class="two-thirds"><WheelPanel live={live} data={waiting} /></div>
         <div class="third stack">
@@ -52,13 +52,13 @@ export function Now(_: { name: string }) {
   )
 }
 
-// MissingNodes names the nodes of a shared store that send no heartbeat.
-function MissingNodes() {
+// UnreadyNodes names the nodes that are not ready.
+function UnreadyNodes() {
   const nodes = useData((signal) => cluster({}, undefined, signal), [], 10000)
   return (
     <>
       {nodes.value?.nodes.filter((n) => !n.ready).map((n) => (
-        <Note key={n.name} tone="warn">The node <a href={link('server', '', { tab: 'nodes' })}>{n.name}</a> is missing. Other nodes deliver its tasks. {n.last_seen_at && <>Its last heartbeat: <Time at={n.last_seen_at} /></>}</Note>
+        <Note key={n.name} tone="warn">The node <a href={link('server', '', { tab: 'nodes' })}>{n.name}</a> is not ready{n.last_seen_at && <>. Its last heartbeat came <Time at={n.last_seen_at} mode="relative" /></>}. Its due tasks can wait: the link shows how long.</Note>
       ))}
     </>
   )
@@ -66,7 +66,7 @@ function MissingNodes() {
 
 // Node says that the figures are those of one of several servers.
 function Node({ name }: { name?: string }) {
-  return name ? <p class="dim">The figures of this node, {name}. Other nodes have their own.</p> : null
+  return name ? <p class="dim">These figures are those of this server ({name}). Other servers have their own.</p> : null
 }
 
 // rings returns the counts of the five rings. The first one has half a turn more, so
@@ -88,9 +88,9 @@ function Figures({ live, overdue, dead = 0, failed = 0 }: { live: Live; overdue:
     ['overdue', count(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
     ['dead', count(dead), link('dead')],
     ['attempts failed in the last hour', count(failed), link('upcoming', '', { retries: '1', span: 'day' })],
-    ['attempts a second', before.current.rate.toFixed(before.current.rate < 10 ? 1 : 0)],
+    ['attempts per second', before.current.rate.toFixed(before.current.rate < 10 ? 1 : 0)],
     ['attempts running' + (live.slots ? ` (limit ${count(live.slots)})` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
-    ...(live.late ? [['p50 late', span(live.late.p50_ms)], ['p99 late', span(live.late.p99_ms)]] as [string, string][] : []),
+    ...(live.late ? [['lateness p50', span(live.late.p50_ms)], ['lateness p99', span(live.late.p99_ms)]] as [string, string][] : []),
   ]
   return (
     <div class="figures">
@@ -131,8 +131,8 @@ function ringOf(ring: Due['rings'][number]): Ring {
 function Legend({ due: d }: { due: Due }) {
   return (
     <div class="legend">
-      <span><svg viewBox="0 0 14 14"><rect class="slot near" x="1" y="1" width="12" height="12" rx="2" /></svg>begins within the time that the server has in memory</span>
-      <span><svg viewBox="0 0 14 14"><rect class="slot" x="1" y="1" width="12" height="12" rx="2" fill-opacity=".4" /></svg>later</span>
+      <span><svg viewBox="0 0 14 14"><rect class="slot near" x="1" y="1" width="12" height="12" rx="2" /></svg>the server has tasks of this slot in memory</span>
+      <span><svg viewBox="0 0 14 14"><rect class="slot" x="1" y="1" width="12" height="12" rx="2" fill-opacity=".4" /></svg>not in memory yet</span>
       <span><svg viewBox="0 0 14 14"><rect x="1" y="1" width="12" height="12" rx="2" class="held" fill="url(#hatch)" /></svg>held by a pause, a purge or a suspension</span>
       <span>Brighter means more tasks. {d.exact_until ? `The counts are exact until ${full(d.exact_until)}.` : 'The counts are exact.'}</span>
       {d.timers !== undefined && <span>{plural(d.timers, 'timer')} armed: one for each lane, not one for each task.</span>}
@@ -145,7 +145,7 @@ function Destinations({ live }: { live: Live | null }) {
   const rows = (live?.destinations ?? []).filter((d) => d.breaker !== 'closed' && d.overdue > 0).slice(0, 8)
   return (
     <Panel title="Destinations with an open breaker">
-      {rows.length === 0 ? <Note tone="good">No breaker holds up tasks.</Note> : rows.map((d) => (
+      {rows.length === 0 ? <Note tone="good">No open breaker delays tasks.</Note> : rows.map((d) => (
         <p key={d.namespace + d.destination}><State of={d.breaker} /> {elsewhere(d.namespace) && d.namespace + ' / '}<DestinationLink name={d.destination} namespace={d.namespace} /> {plural(d.overdue, 'task')} overdue. <NextTest at={d.open_until} /></p>
       ))}
     </Panel>

@@ -12,7 +12,7 @@ import { defaults, textOf } from './form'
 // CountPanel shows the tasks of a queue by state.
 export function CountPanel({ queue: q }: { queue: Queue }) {
   return (
-    <Panel title="Tasks" aside={<a href={link('upcoming', '', { queue: q.name })}>What comes due</a>}>
+    <Panel title="Tasks" aside={<a href={link('upcoming', '', { queue: q.name })}>Upcoming tasks</a>}>
       <div class="figures">
         {countedStates.map((state) => (
           <div class="figure" key={state}>

@@ -20,25 +20,25 @@ export interface Setting {
 
 export const limits: Setting[] = [
   { key: 'rate', label: 'Rate', hint: 'attempts that may start in a second; 0.1: one in ten seconds', kind: 'number', unset: 'unlimited' },
-  { key: 'burst', label: 'Burst', hint: 'attempts that may start at once after a quiet time; needs a rate', kind: 'number', unset: '0' },
+  { key: 'burst', label: 'Burst', hint: 'attempts that may start at once after a time without attempts; needs a rate', kind: 'number', unset: '0' },
   { key: 'concurrency', label: 'Concurrency', hint: 'attempts that may run at once', kind: 'number', unset: 'unlimited' },
   { key: 'per_destination', label: 'Per destination', hint: 'attempts to one host and port that may run at once', kind: 'number', unset: 'unlimited' },
 ]
 
 export const retention: Setting[] = [
-  { key: 'keep_finished', label: 'Keep finished', hint: 'such as 72h; not set: 24h', kind: 'text', unset: '0s' },
-  { key: 'keep_dead', label: 'Keep dead', hint: 'such as 168h; not set: 720h', kind: 'text', unset: '0s' },
+  { key: 'keep_finished', label: 'Keep finished', hint: 'such as 72h; not set: the server’s (--keep-finished)', kind: 'text', unset: '0s' },
+  { key: 'keep_dead', label: 'Keep dead', hint: 'such as 168h; not set: the server’s (--keep-dead)', kind: 'text', unset: '0s' },
   { key: 'keep_bodies', label: 'Keep bodies', hint: 'of finished tasks, so that they can be sent again', kind: 'flag', unset: '' },
 ]
 
 export const defaults: Setting[] = [
   { key: 'max_attempts', label: 'Max attempts', hint: '0: no limit', kind: 'number', retry: true, unset: '0', unlimited: true },
-  { key: 'min_backoff', label: 'Min backoff', hint: 'the wait after the first failure', kind: 'text', retry: true, unset: '0s' },
+  { key: 'min_backoff', label: 'Min backoff', hint: 'the shortest wait between attempts', kind: 'text', retry: true, unset: '0s' },
   { key: 'max_backoff', label: 'Max backoff', hint: 'the longest wait between attempts', kind: 'text', retry: true, unset: '0s' },
-  { key: 'max_age', label: 'Max age', hint: 'a task is dead this long after its first attempt; 0s: never', kind: 'text', retry: true, unset: '0s', unlimited: true },
-  { key: 'timeout', label: 'Timeout', hint: 'of one attempt', kind: 'text', unset: '0s' },
-  { key: 'expire_after', label: 'Expire after', hint: 'no attempt starts later than this after the due time', kind: 'text', unset: '0s' },
-  { key: 'on_dead', label: 'On dead', hint: 'a URL to call when a task is dead', kind: 'text', unset: '' },
+  { key: 'max_age', label: 'Max age', hint: 'the longest time for all attempts, from the first one on; 0s: no limit', kind: 'text', retry: true, unset: '0s', unlimited: true },
+  { key: 'timeout', label: 'Timeout', hint: 'the longest time of one attempt', kind: 'text', unset: '0s' },
+  { key: 'expire_after', label: 'Expire after', hint: 'the task expires if no attempt starts within this time after its due time', kind: 'text', unset: '0s' },
+  { key: 'on_dead', label: 'On dead', hint: 'a URL to call when a task dies', kind: 'text', unset: '' },
 ]
 
 const all = [...limits, ...retention, ...defaults]

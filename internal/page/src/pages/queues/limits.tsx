@@ -15,12 +15,12 @@ export function Limits({ queue: q, now, live, attempts }: { queue: Queue; now?: 
   return (
     <Panel title="Limits">
       <Facts of={[
-        ['Concurrency', q.concurrency ? <Usage used={n} of={q.concurrency} label="attempts run" /> : <>{none}; <a href={link('tasks', '', { queue: q.name, state: 'running' })}>{count(n)} running</a></>],
+        ['Concurrency', q.concurrency ? <Usage used={n} of={q.concurrency} label="attempts running" /> : <>{none}; <a href={link('tasks', '', { queue: q.name, state: 'running' })}>{count(n)} running</a></>],
         ['Rate', q.rate !== undefined ? <Usage used={rate} of={q.rate} unit="/s" label="in the last 10 s" /> : <>{none}; {round(rate)}/s in the last 10 s</>],
-        ['Burst', q.burst ? `${count(q.burst)} at once after a quiet time` : q.rate ? <span class="dim">the attempts of one second</span> : none],
+        ['Burst', q.burst ? `${count(q.burst)} at once after a time without attempts` : q.rate ? <span class="dim">the attempts of one second</span> : none],
         ['Per destination', q.per_destination ? <>{count(q.per_destination)} at once to one host and port</> : none],
       ]} />
-      {shared() && <p class="dim">The rate is that of this server alone.</p>}
+      {shared() && <p class="dim">The measured rate counts only the attempts of this server.</p>}
     </Panel>
   )
 }

@@ -94,7 +94,7 @@ export function QueueList() {
           <input data-search="" type="search" spellcheck={false} autocomplete="off" value={search} onInput={(e) => setQuery({ name: e.currentTarget.value.trim() })} />
         </label>
       </form>
-      <Panel title="Queues with settings or tasks" aside={shared() && 'overdue and limited by: as this server sees them'}>
+      <Panel title="Queues with settings or tasks" aside={shared() && 'Limited by and Oldest overdue: as far as this server knows'}>
         <Loaded data={data}>{({ queues, complete }) => {
           return (
             <>

@@ -52,7 +52,7 @@ function LimitPanel({ queue: q, now, live, done }: { queue: Queue; now?: LiveQue
   const backlog = useData((signal) => readBacklog(q.name, here(), signal), [q.name], 5000).value
   const n = backlog?.overdue ?? 0
   return (
-    <Panel title="What limits it now" aside={shared() && 'as this server sees it'}>
+    <Panel title="Present limit" aside={shared() && 'of this server'}>
       <p role="status"><LimitBadge by={by} /> <LimitText by={by} name={q.name} namespace={here()} queue={q} backlog={backlog} live={live} /></p>
       {by === 'pause' && <PausedBy queue={q} />}
       {n > 0 && <p><a href={link('tasks', '', { queue: q.name, state: 'scheduled', due_before: live?.at })}>{plural(n, 'task')}</a> {n === 1 ? 'is' : 'are'} overdue. {backlog?.oldest && <>The oldest became due <Time at={backlog.oldest} />.</>}</p>}

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
+import { guarded } from '../../api/call'
 import { putQueue, type Problem } from '../../api/openapi.gen'
 import { readQueue, type Tagged } from '../../api/queues'
 import { foliot } from '../../format/command'
@@ -20,7 +21,8 @@ export function EditSettings({ name: given, done }: { name?: string; done: () =>
   const queue = given ?? name.value.trim()
   const run = async () => {
     const tag = before.value?.queue.version ? before.value.tag : ''
-    await putQueue({ queue, ...(tag ? { ifMatch: tag } : { ifNoneMatch: '*' }) }, inputOf(form))
+    const todo = given ? `Another user has changed the settings of ${queue}. Close this dialog, and open it again.` : 'This queue has settings already. Open its page to edit them.'
+    await guarded(putQueue({ queue, ...(tag ? { ifMatch: tag } : { ifNoneMatch: '*' }) }, inputOf(form)), todo)
     if (!given) go('queues', queue)
     return 'The settings of the queue are saved.'
   }

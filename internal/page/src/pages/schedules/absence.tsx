@@ -39,7 +39,7 @@ export function AbsencePanel({ away, zone, absence, problem }: AbsenceProps) {
         {spans.map(([title, length]) => <button key={title} type="button" onClick={() => set(length)}>{title}</button>)}
         {(away.from.value || away.until.value) && <button type="button" class="quiet" onClick={() => ((away.from.value = ''), (away.until.value = ''))}>Clear</button>}
       </div>
-      {absence ? <AbsenceEffect of={absence} zone={zone} /> : <p class="dim">Select a time without a server, or without its store, to see which missed instants create a task afterwards.</p>}
+      {absence ? <AbsenceEffect of={absence} zone={zone} /> : <p class="dim">Enter when the server or its store was down. Then this panel shows which missed instants create a task.</p>}
     </Panel>
   )
 }

@@ -60,7 +60,7 @@ function BackfillAction({ of: s, done }: { of: Schedule; done: () => void }) {
         return `${plural(r.created, 'task')} created${r.existing ? `, ${r.existing} existed already` : ''}`
       }}
     >
-      <p>Creates a task for each instant of the rule in this time, even if it has fired. All are due now. Another backfill of the same times creates no task twice.</p>
+      <p>Creates a task for each instant from From until Until, also for instants that have fired. All these tasks are due now. Another backfill of the same times creates no task twice.</p>
       {s.every && !s.start && <p>The rule has no start, so it has no instants before the schedule was created.</p>}
       <div class="form">
         <Moment label="From" value={from} zone={zoneOfRule(s)} required />
@@ -81,12 +81,12 @@ function BackfillCount({ of: s, from, until }: { of: Schedule; from: string; unt
   } : null, [key])
   if (problem) return <ProblemNote problem={problem} />
   if (!from || !until) return <p class="dim">Select both times to see the number of tasks.</p>
-  if (Date.parse(from) > Date.parse(until)) return <p class="bad" role="status">From must not be after until.</p>
+  if (Date.parse(from) > Date.parse(until)) return <p class="bad" role="status">From must not be later than Until.</p>
   if (!value || key !== from + ' ' + until) return <p class="dim" role="status">Counting the instants…</p>
   if (value.n === 0) return <p role="status"><b>0 tasks.</b> The rule has no instant in this time.</p>
   return (
     <p role="status">
-      <b>{value.more ? `${count(maxBackfill)} tasks or more.` : `${plural(value.n, 'task')}.`}</b> The first instant is {localText(value.first!.local)}, the last {value.more ? 'that counts ' : ''}{localText(value.last!.local)}.
+      <b>{value.more ? `${count(maxBackfill)} tasks or more.` : `${plural(value.n, 'task')}.`}</b> The first instant is {localText(value.first!.local)}, the last {value.more ? 'counted instant is ' : 'is '}{localText(value.last!.local)}.
       {value.more && ' One backfill creates at most 1,000 tasks: the server refuses more.'}
     </p>
   )

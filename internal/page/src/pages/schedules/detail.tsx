@@ -47,8 +47,8 @@ function ScheduleParts({ of: s }: { of: Schedule }) {
   const { value } = rule
   return (
     <>
-      {s.problem && <ProblemNote problem={{ type: 'about:blank', title: 'The rule cannot be followed now.', status: 0, code: 'internal', detail: s.problem }} />}
-      {s.paused && <Note tone="warn">Paused{s.paused_at && <> since <Time at={s.paused_at} zone={zone} /></>}: its instants create no tasks.</Note>}
+      {s.problem && <ProblemNote problem={{ type: 'about:blank', title: 'The server cannot use this rule now.', status: 0, code: 'internal', detail: s.problem }} />}
+      {s.paused && <Note tone="warn">Paused{s.paused_at && <> since <Time at={s.paused_at} zone={zone} mode="full" /></>}: its instants create no tasks.</Note>}
       {s.state === 'ended' && <Note>Ended: no instant is left.</Note>}
       {s.waiting_at && <Note>The instant <Time at={s.waiting_at} zone={zone} /> waits for the end of an unfinished task.</Note>}
       <div class="grid">

@@ -37,7 +37,7 @@ function EditForm({ schedule: s, request: before, closed, done }: { schedule: Sc
   const save = async () => {
     if (Object.keys(form.requestErrors).length > 0) throw notSaved
     const body = bodyOf(form.ruleText, form.requestText, undefined)
-    const todo = `Another user has changed ${s.name}. Close this window, and open it again.`
+    const todo = `Another user has changed ${s.name}. Close this dialog, and open it again.`
     const saved = await form.send(() => guarded(putSchedule({ name: s.name, ifMatch: `"${s.id}.${s.version}"` }, body), todo))
     return `Saved. ${sentence(saved.words, saved)}`
   }

@@ -45,13 +45,13 @@ export function RuleFields({ rule, problem }: { rule: RuleSignals; problem: Prob
           <Moment label="End" value={rule.end} zone={zone} error={error('end')} hint={`No instant is later. ${clocks}`} />
           <Field label="Max runs" value={rule.max_runs} error={error('max_runs')} placeholder="no limit" />
           <Field label="Jitter" value={rule.jitter} error={error('jitter')} placeholder="none" hint="Each task is due up to this much after its instant." />
-          <Field label="Missed instants (misfire)" value={rule.misfire} error={error('misfire')} options={[['', 'fire_once: only the latest'], ['skip', 'skip: none'], ['fire_all', 'fire_all: each, up to a limit']]} />
+          <Field label="Missed instants (misfire)" value={rule.misfire} error={error('misfire')} options={[['', 'fire_once: only the latest creates a task'], ['skip', 'skip: none creates a task'], ['fire_all', 'fire_all: each creates a task, up to the limit']]} />
           <Field label="Catch-up window" value={rule.catchup_window} error={error('catchup_window')} placeholder="24h" hint="Instants that were missed longer ago create no task." />
           <Field label="Catch-up limit" value={rule.catchup_limit} error={error('catchup_limit')} placeholder="100" hint="for fire_all: at most this many tasks" />
-          <Field label="While a task is unfinished (overlap)" value={rule.overlap} error={error('overlap')} options={[['', 'allow: create another'], ['skip', 'skip: create none'], ['buffer_one', 'buffer_one: create one at its end']]} />
+          <Field label="While a task is unfinished (overlap)" value={rule.overlap} error={error('overlap')} options={[['', 'allow: create another'], ['skip', 'skip: create none'], ['buffer_one', 'buffer_one: create one when the task has ended']]} />
           {!interval && <>
-            <Field label="Time that a day does not have" value={rule.dst_gap} error={error('dst_gap')} options={[['', 'next: fires when the gap ends'], ['skip', 'skip: does not fire']]} />
-            <Field label="Time that a day has twice" value={rule.dst_overlap} error={error('dst_overlap')} options={[['', 'first: fires the first time'], ['both', 'both: fires both times']]} />
+            <Field label="Skipped time (dst_gap)" value={rule.dst_gap} error={error('dst_gap')} options={[['', 'next: fires when the gap ends'], ['skip', 'skip: does not fire']]} />
+            <Field label="Repeated time (dst_overlap)" value={rule.dst_overlap} error={error('dst_overlap')} options={[['', 'first: fires the first time'], ['both', 'both: fires both times']]} />
           </>}
         </div>
       </details>

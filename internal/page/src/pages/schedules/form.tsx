@@ -33,13 +33,13 @@ const methods = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
 // Few requests need these.
 const limits: [key: RequestKey, label: string, placeholder: string, hint?: string][] = [
-  ['timeout', 'Timeout', 'the queue’s, or 15s', 'The longest time of one attempt.'],
-  ['expire_after', 'Expire after', 'the queue’s, or never', 'No attempt starts later than this after the due time.'],
+  ['timeout', 'Timeout', 'the queue’s, or 15s', 'the longest time of one attempt'],
+  ['expire_after', 'Expire after', 'the queue’s, or never', 'the task expires if no attempt starts within this time after its due time'],
   ['max_attempts', 'Max attempts', 'the queue’s, or no limit'],
-  ['min_backoff', 'Min backoff', 'the queue’s, or 1s', 'The shortest wait between attempts.'],
-  ['max_backoff', 'Max backoff', 'the queue’s, or 1h', 'The longest wait between attempts.'],
-  ['max_age', 'Max age', 'the queue’s, or 24h', 'The task dies this long after its first attempt.'],
-  ['on_dead', 'On dead', 'the queue’s, or no call', 'This URL is called when a task dies.'],
+  ['min_backoff', 'Min backoff', 'the queue’s, or 1s', 'the shortest wait between attempts'],
+  ['max_backoff', 'Max backoff', 'the queue’s, or 1h', 'the longest wait between attempts'],
+  ['max_age', 'Max age', 'the queue’s, or 24h', 'the longest time for all attempts, from the first one on; 0s: no limit'],
+  ['on_dead', 'On dead', 'the queue’s, or no call', 'a URL to call when a task dies'],
 ]
 
 function RequestFields({ of: r, errors, masked }: { of: RequestSignals; errors: RequestErrors; masked: boolean }) {
@@ -57,7 +57,7 @@ function RequestFields({ of: r, errors, masked }: { of: RequestSignals; errors: 
         <summary>Time limits, retries, labels</summary>
         <div class="form">
           {limits.map(([key, label, placeholder, hint]) => <Field key={key} label={label} value={r[key]} error={errors[key]} placeholder={placeholder} hint={hint} />)}
-          <Field label="Labels, one per line" value={r.labels} error={errors.labels} rows={2} placeholder="tenant=acme" />
+          <Field label="Labels, one per line" value={r.labels} error={errors.labels} rows={2} placeholder="key=value" />
         </div>
       </details>
     </div>
@@ -67,9 +67,9 @@ function RequestFields({ of: r, errors, masked }: { of: RequestSignals; errors: 
 function Payload({ of: r, errors }: { of: RequestSignals; errors: RequestErrors }) {
   return (
     <div class="form">
-      <div class="full"><Field label="Headers, one per line" value={r.headers} error={errors.headers} rows={2} placeholder="X-Shop: 7" /></div>
+      <div class="full"><Field label="Headers, one per line" value={r.headers} error={errors.headers} rows={2} placeholder="Name: value" /></div>
       <Field label="Body" value={r.kind} options={[['none', 'none'], ['json', 'JSON'], ['text', 'text'], ['base64', 'bytes in base64']]} />
-      {r.kind.value !== 'none' && <div class="full"><Field label="Content" value={r.body} error={errors.body} rows={4} /></div>}
+      {r.kind.value !== 'none' && <div class="full"><Field label="Content of the body" value={r.body} error={errors.body} rows={4} /></div>}
     </div>
   )
 }

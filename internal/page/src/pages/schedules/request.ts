@@ -59,7 +59,7 @@ export function wrongIn(r: RequestText): RequestErrors {
   try {
     if (r.kind === 'json') JSON.parse(r.body)
   } catch (err) {
-    out.body = `This is not JSON: ${(err as Error).message}`
+    out.body = `The body is not valid JSON: ${(err as Error).message}`
   }
   return out
 }

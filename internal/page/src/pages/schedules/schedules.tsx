@@ -32,7 +32,7 @@ export function Schedules({ name }: { name: string }) {
 
 const columns: Column<Schedule>[] = [
   { title: 'Name', cell: (s) => s.name },
-  { title: 'Runs', cell: (s) => <div>{s.words} {s.cron && <small class="dim">{zoneOfRule(s)}</small>}</div> },
+  { title: 'Rule', cell: (s) => <div>{s.words} {s.cron && <small class="dim">{zoneOfRule(s)}</small>}</div> },
   { title: 'State', cell: (s) => <div><State of={s.state} />{s.problem && <p class="bad">{s.problem}</p>}</div> },
   { title: 'Next instants', cell: (s) => <NextInstants of={s} /> },
   { title: 'Last tasks', cell: (s) => <LastResults of={s} /> },

@@ -10,9 +10,9 @@ export function sentence(words: string, rule: Pick<RuleText, 'cron' | 'timezone'
 }
 
 const reasons: Record<SkippedInstants['why'], string> = {
-  misfire: 'missed, and misfire lets none or only the latest create a task',
+  misfire: 'missed: misfire is skip, or it is fire_once and a later instant was missed too',
   catchup_window: 'missed longer ago than the catch-up window',
-  catchup_limit: 'more missed instants than the catch-up limit',
+  catchup_limit: 'missed: over the catch-up limit',
   quota: 'a quota of the namespace was used up',
   overlap: 'a task of the schedule was unfinished',
 }
@@ -30,5 +30,5 @@ export function missedWords(s: Schedule): string {
 export const overlapWords: Record<Schedule['overlap'], string> = {
   allow: 'an instant creates another task',
   skip: 'an instant creates no task',
-  buffer_one: 'one instant waits for its end',
+  buffer_one: 'one instant waits until the task has ended',
 }

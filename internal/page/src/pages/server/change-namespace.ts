@@ -13,7 +13,7 @@ export async function changeNamespace(seen: Namespace, some: NamespaceInput): Pr
   const tag = reply.headers.get('ETag') // none: the settings were never changed
   const now = (await reply.json()) as Namespace
   const change = () => putNamespace({ name: seen.name, ...(tag ? { ifMatch: tag } : { ifNoneMatch: '*' }) }, { ...inputOf(now), ...some })
-  const todo = `Another user has changed the settings of ${seen.name}. Close this window to see the new ones.`
+  const todo = `Another user has changed the settings of ${seen.name}. Close this dialog to see the new settings.`
   await guarded(now.version === seen.version ? change() : Promise.reject(conflict), todo)
 }
 

@@ -3,7 +3,7 @@ import { plural } from '../../format/number'
 import { Note } from '../../parts/notice'
 import { Time } from '../../parts/time'
 
-// Health says which nodes are missing, and which tasks wait because of that.
+// Health says which nodes are not ready, and which tasks wait because of that.
 export function Health({ nodes, shards }: { nodes: Node[]; shards: Shard[] }) {
   const unowned = shards.filter((s) => !s.owner)
   return (
@@ -11,7 +11,7 @@ export function Health({ nodes, shards }: { nodes: Node[]; shards: Shard[] }) {
       {nodes.filter((n) => !n.ready).map((n) => <Unready key={n.name} of={n} shards={shards} />)}
       {unowned.length > 0 && <Note tone="warn">{plural(unowned.length, 'shard')} without an owner: {unowned.length === 1 ? 'its' : 'their'} tasks wait until a node takes {unowned.length === 1 ? 'it' : 'them'}. <FirstDue of={unowned} /></Note>}
       <p class="dim">
-        {plural(nodes.filter((n) => n.ready).length, 'node')} ready. A node that dies stays in this list for an hour. A node that is stopped leaves it at once.
+        {plural(nodes.filter((n) => n.ready).length, 'node')} ready. A node without a heartbeat stays in the list for an hour. A node that is shut down leaves the list at once.
       </p>
     </>
   )
@@ -24,7 +24,7 @@ function Unready({ of: n, shards }: { of: Node; shards: Shard[] }) {
   if (n.self) return <Note tone="warn">The node <b>{n.name}</b>, which replies to this page, is not ready. The overview has the reason.</Note>
   return (
     <Note tone="warn">
-      The node <b>{n.name}</b> sends no heartbeat: it died, is paused, or cannot reach Redis. {own.length > 0
+      The node <b>{n.name}</b> sends no heartbeat: its process ended or hangs, or it cannot reach Redis. {own.length > 0
         ? <>No node delivers the due tasks of its {plural(own.length, 'shard')} until its shard lease ends, <Time at={last} />. Then other nodes deliver them. <FirstDue of={own} /></>
         : <>Other nodes have taken over its shards. Tasks that were running there are sent again when their lease (<code>--lease</code>) ends.</>}
     </Note>
@@ -33,5 +33,5 @@ function Unready({ of: n, shards }: { of: Node; shards: Shard[] }) {
 
 function FirstDue({ of }: { of: Shard[] }) {
   const first = of.map((s) => s.next_due ?? '').filter(Boolean).sort()[0]
-  return first ? <>The next task there is due <Time at={first} />.</> : <>No task is scheduled there.</>
+  return first ? <>Due time of the next task in these shards: <Time at={first} />.</> : <>These shards have no scheduled task.</>
 }

@@ -110,7 +110,7 @@ function Suspend({ of: n, done }: { of: Namespace; done: () => void }) {
 
 function HidePayloads({ of: n, done }: { of: Namespace; done: () => void }) {
   return (
-    <Action quiet label={n.hide_payloads ? 'Show payloads' : 'Hide payloads'} title={`${n.hide_payloads ? 'Show' : 'Hide'} payloads of ${n.name}`} call={putNamespace} closed={done}
+    <Action quiet label={n.hide_payloads ? 'Stop hiding payloads' : 'Hide payloads'} title={`${n.hide_payloads ? 'Stop hiding' : 'Hide'} payloads of ${n.name}`} call={putNamespace} closed={done}
       command={foliot('namespace', 'set', n.name, n.hide_payloads ? '--no-hide-payloads' : '--hide-payloads')}
       run={async () => (await changeNamespace(n, { hide_payloads: !n.hide_payloads }), n.hide_payloads ? 'The payloads are visible.' : 'The payloads are hidden.')}>
       <p>{n.hide_payloads ? 'Tokens of scope read can see bodies, headers and replies again.' : 'Tokens of scope read can no longer see bodies and headers of requests, and replies of receivers. URLs, labels and statuses stay visible.'}</p>

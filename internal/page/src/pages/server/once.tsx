@@ -31,7 +31,7 @@ function OnceDialog({ title, value, text, login, onClose }: OneTimeValue & { onC
       <Note tone="warn">This is shown only once. Copy it now, and keep it in a safe place.</Note>
       <div class="command"><code tabIndex={0} aria-label={title} data-once>{value}</code><Copy text={value} /></div>
       <p>{text}</p>
-      {triedToClose.value && <Note>Use a button below to close this window: the value cannot be shown again.</Note>}
+      {triedToClose.value && <Note>Use a button below to close this dialog: the value cannot be shown again.</Note>}
       <footer>
         {login && <button type="button" class="primary" onClick={() => (enter(value), onClose())}>Log in with it</button>}
         <button type="button" onClick={onClose}>I have kept it: close</button>

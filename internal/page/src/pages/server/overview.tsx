@@ -54,8 +54,8 @@ export function Overview() {
 // NodeCount says how many nodes are ready, and how many are not.
 function NodeCount({ of: nodes }: { of: Node[] }) {
   const ready = nodes.filter((n) => n.ready).length
-  const missing = nodes.length - ready
-  return <><a href={link('server', '', { tab: 'nodes' })}>{ready} ready</a> {missing > 0 && <Badge tone="bad">{missing} missing</Badge>}</>
+  const unready = nodes.length - ready
+  return <><a href={link('server', '', { tab: 'nodes' })}>{ready} ready</a> {unready > 0 && <Badge tone="bad">{unready} not ready</Badge>}</>
 }
 
 // RequireTokens creates the first token. From then on every request needs one.

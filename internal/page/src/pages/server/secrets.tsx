@@ -51,7 +51,7 @@ function CreateSecret({ done }: { done: () => void }) {
       <p>The new secret signs callbacks at once. The old secret also signs them until the overlap ends, so receivers have that long to accept the new one. At most two secrets sign at the same time.</p>
       <div class="form">
         <Field label="Queue" value={queue} placeholder="all" hint="Only callbacks of this queue. Empty: all queues without their own secret." />
-        <Field label="Overlap" value={overlap} hint="How long the old secret also signs. Empty: until you delete it. The first secret of a queue: not at all." />
+        <Field label="Overlap" value={overlap} hint="How long the old secret also signs. Empty: until you delete it. For the first secret of a queue, empty means: the secrets of the namespace stop at once." />
       </div>
     </Action>
   )

@@ -65,7 +65,7 @@ function Cancel({ task: t, queue, done }: Props) {
     <Action label="Cancel" danger call={cancelTask} off={off} command={foliot('cancel', t.name)} run={run} done={done} title="Cancel the task">
       {t.state === 'running'
         ? <p>An attempt is running. It is the last one. The task ends delivered or cancelled (status 202).</p>
-        : <p>No attempt starts any more (status 200). If one starts before the server has the request, it is the last one (status 202).</p>}
+        : <p>No attempt starts any more (status 200). If an attempt starts before this request arrives, that attempt is the last one (status 202).</p>}
       {queue && <p>{queue.keep_bodies
         ? <>The queue {t.queue} keeps bodies: you can retry the task until its record is removed.</>
         : <>The queue {t.queue} does not keep bodies: a cancelled task loses its body, and cannot be retried.</>}</p>}
@@ -74,7 +74,7 @@ function Cancel({ task: t, queue, done }: Props) {
   )
 }
 
-const ways = [['by', 'By a time'], ['delay', 'From now'], ['at', 'At a time']] as const
+const ways = [['by', 'By a time'], ['delay', 'After a delay from now'], ['at', 'At a time']] as const
 
 function Move({ task: t, done }: Pick<Props, 'task' | 'done'>) {
   const way = useSignal<string>('by')
@@ -93,8 +93,8 @@ function Move({ task: t, done }: Pick<Props, 'task' | 'done'>) {
       <fieldset class="choice"><legend>How</legend>
         {ways.map(([key, text]) => <label key={key}><input type="radio" name="way" checked={way.value === key} onChange={() => (way.value = key)} /> {text}</label>)}
       </fieldset>
-      {way.value === 'by' && <Field label="Later by" value={by} hint="1h is one hour later than now planned, -10m ten minutes earlier." required />}
-      {way.value === 'delay' && <Field label="Due after" value={delay} hint="Counted from now, such as 30m. A touch starts this delay again." required />}
+      {way.value === 'by' && <Field label="Move by" value={by} hint="1h is one hour later than the present due time, -10m ten minutes earlier." required />}
+      {way.value === 'delay' && <Field label="Delay" value={delay} hint="Counted from now, such as 30m. A touch starts this delay again." required />}
       {way.value === 'at' && <Field label={`Due at, in ${zoneName()}`} value={at} type="datetime-local" required />}
       <p>{target ? <>Due at <b>{full(target)}</b> instead of {full(t.due_at)}.</> : <>It is due at {full(t.due_at)}.</>} {way.value !== 'delay' && t.delay && 'The task loses its delay, so it cannot be touched any more.'}</p>
       {target && Date.parse(target) <= serverNow() && <p class="dim">This time has passed, so the task is due at once.</p>}

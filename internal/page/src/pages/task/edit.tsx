@@ -92,14 +92,14 @@ function Form({ start, read, patch, problem }: { start: Signal<TaskRead>; read: 
         <div class="full"><Field label="Headers, one per line" value={f.headers} rows={3} placeholder="Name: value" /></div>
         <Field label="Body" value={f.kind} options={kinds} />
         {typed && <div class="full"><Field label="Content of the body" value={f.body} rows={6} /></div>}
-        <div class="full"><Field label="Labels, one per line" value={f.labels} rows={2} placeholder="name=value" /></div>
+        <div class="full"><Field label="Labels, one per line" value={f.labels} rows={2} placeholder="key=value" /></div>
         <Field label="Timeout" value={f.timeout} />
         <Field label="Expire after" value={f.expire} hint="0s: never" />
         <Field label="Max attempts" value={f.attempts} type="number" hint="0: no limit" />
         <Field label="Min backoff" value={f.minBackoff} />
         <Field label="Max backoff" value={f.maxBackoff} />
         <Field label="Max age" value={f.maxAge} hint="0s: no limit" />
-        <div class="full"><Field label="On dead" value={f.onDead} placeholder="a URL to call when the task is dead" /></div>
+        <div class="full"><Field label="On dead" value={f.onDead} placeholder="a URL to call when the task dies" /></div>
       </div>
       <p class="dim">Only changed fields are sent. An empty duration takes the default of the queue. {read.task.state === 'running' && 'The running attempt keeps the old fields.'}</p>
       {problem.value && <p class="note warn" role="alert">{problem.value}</p>}
@@ -141,7 +141,7 @@ function body(v: Values): { body: unknown } {
   try {
     return { body: JSON.parse(v.body) }
   } catch (err) {
-    throw new Error('The body is no valid JSON: ' + (err as Error).message)
+    throw new Error('The body is not valid JSON: ' + (err as Error).message)
   }
 }
 

@@ -10,7 +10,7 @@ import type { Why } from './why'
 export function ended(t: Task): Why {
   const last = t.attempts.at(-1)
   if (t.state === 'delivered') return { tone: 'good', text: last ? `Attempt ${last.number} delivered it, ${span(last.late_ms)} after it was due. The receiver replied with status ${last.status} after ${span(last.latency_ms)}.` : 'It was delivered.' }
-  if (t.state === 'cancelled') return { tone: 'info', text: t.reason === 'purged' ? `It was cancelled by a purge of its queue ${t.queue}.` : 'It was cancelled. No attempt starts any more.', remedy: 'To send it nevertheless, create it again: Copy as has the command.' }
+  if (t.state === 'cancelled') return { tone: 'info', text: t.reason === 'purged' ? `It was cancelled by a purge of its queue ${t.queue}.` : 'It was cancelled. No attempt starts any more.', remedy: 'To send it anyway, create it again: Copy as has the command.' }
   if (t.state === 'expired') return { tone: 'warn', text: `It expired: no attempt started within ${span(millis(t.expire_after ?? '0s'))} after it was due.`, remedy: 'Its queue was paused or full, its destination failed, or the server was down. Create it again if it is still useful.', to: { text: 'Open the queue', href: link('queues', t.queue) } }
   return dead(t)
 }
@@ -32,7 +32,7 @@ function dead(t: Task): Why {
     case 'egress_denied':
       return { tone: 'bad', text: `It is dead: the server may not call ${host}.${error}`, remedy: 'Correct the URL, or start the server with --egress-allow for that address. Then use Retry. foliot doctor egress shows the rule.' }
     case 'reclaims_exhausted':
-      return { tone: 'bad', text: 'It is dead: ten of its attempts in a row ended with a stop of the server.', remedy: 'Look for the reason in the log of the server before you use Retry.', to: { text: 'Open Server', href: link('server') } }
+      return { tone: 'bad', text: 'It is dead: the server stopped during ten attempts in a row.', remedy: 'Look for the reason in the log of the server before you use Retry.', to: { text: 'Open Server', href: link('server') } }
   }
   return { tone: 'bad', text: `It is dead${t.reason ? ': ' + t.reason.replaceAll('_', ' ') : ''}.${error}`, remedy: 'Use Retry to send it again.', to: check }
 }

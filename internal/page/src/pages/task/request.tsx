@@ -22,7 +22,7 @@ export function Request({ read }: { read: TaskRead }) {
         ? <p class="dim">The namespace hides bodies, headers and replies from tokens of scope read. A token of scope write shows them.</p>
         : <>
           <h3>Headers</h3>
-          {headers.length === 0 ? <p class="dim">None of its own. The server adds those of every attempt.</p> : (
+          {headers.length === 0 ? <p class="dim">None. The server adds its own headers to each attempt.</p> : (
             <div><Masked label={plural(headers.length, 'header')}>
               <Facts of={headers.map(([name, value]) => [name, <code>{value}</code>])} />
             </Masked></div>
@@ -37,7 +37,7 @@ export function Request({ read }: { read: TaskRead }) {
 function Body({ read }: { read: TaskRead }) {
   const kind = bodyKind(read)
   const { body_size: size = 0, http } = read.task
-  if (kind === 'none') return <p class="dim">{size > 0 || read.task.finished_at ? 'The server keeps no body of it.' : 'None.'}</p>
+  if (kind === 'none') return <p class="dim">{size > 0 || read.task.finished_at ? 'The server has not kept the body.' : 'None.'}</p>
   const label = `the body: ${kind === 'bytes' ? 'bytes' : kind === 'json' ? 'JSON' : 'text'}, ${bytes(size)}`
   return <div><Masked label={label}>{kind === 'bytes' ? <Bytes base64={http.body_base64!} name={read.task.name} /> : <Text read={read} />}</Masked></div>
 }

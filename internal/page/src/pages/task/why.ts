@@ -63,7 +63,7 @@ function held(t: Task, c: Context): Why | null {
     case 'suspended':
       return { tone: 'warn', text: `${when} the namespace ${c.namespace} is suspended: none of its tasks is sent.`, remedy: 'An operator must resume the namespace. The task waits and uses no attempt.', to: { text: 'Open the namespaces', href: link('server', '', { tab: 'namespaces' }) } }
     case 'purge':
-      return { tone: 'warn', text: `The queue ${t.queue} is being purged: the server will cancel this task.`, remedy: 'To send it nevertheless, create it again.', to: queues(t) }
+      return { tone: 'warn', text: `The queue ${t.queue} is being purged: the server will cancel this task.`, remedy: 'To send it anyway, create it again.', to: queues(t) }
     case 'pause': {
       const until = c.queue?.paused_until ? `until ${full(c.queue.paused_until)}` : 'until it is resumed'
       return { tone: 'warn', text: `${when} its queue ${t.queue} is paused ${until}.`, remedy: 'Resume the queue, or use Run now to send only this task.', to: queues(t) }
@@ -105,7 +105,7 @@ function limited(t: Task, c: Context): Why | null {
   const others = n > 1 ? ` ${plural(n, 'task')} of the queue wait.` : ''
   switch (q?.limited_by) {
     case 'rate':
-      return { tone: 'warn', text: `It is due, but its queue ${t.queue} starts at most ${rate(c.queue?.rate)}.${others}${c.queue?.rate && n > 1 ? ` They will have started in about ${span(wait(n, c.queue.rate))}.` : ''}`, remedy: 'Raise the rate of the queue, or wait.', to: queues(t) }
+      return { tone: 'warn', text: `It is due, but its queue ${t.queue} starts at most ${rate(c.queue?.rate)}.${others}${c.queue?.rate && n > 1 ? ` At this rate, all start within about ${span(wait(n, c.queue.rate))}.` : ''}`, remedy: 'Raise the rate of the queue, or wait.', to: queues(t) }
     case 'concurrency':
       return { tone: 'warn', text: `It is due, but its queue ${t.queue} has ${plural(q.running, 'running attempt')}, and its concurrency is ${c.queue?.concurrency ?? q.running}.${others}`, remedy: 'Raise the concurrency of the queue, or check why attempts take long.', to: queues(t) }
     case 'slots':
@@ -142,7 +142,7 @@ function due(t: Task, c: Context): Why {
   const late = c.now - Date.parse(t.next_at ?? t.due_at)
   if (late < 3000) return { tone: 'info', text: 'It is due now. Its attempt starts at once.' }
   return {
-    tone: 'warn', text: `It has been due for ${span(late)}. The page finds no limit that holds it.`,
+    tone: 'warn', text: `It has been due for ${span(late)}. The page finds no limit that delays it.`,
     remedy: t.priority === 'low' ? 'Tasks of higher priority in its queue start first.' : 'Earlier tasks of its queue start first. If no task starts, run foliot doctor.', to: queues(t),
   }
 }

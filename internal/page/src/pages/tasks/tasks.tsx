@@ -21,7 +21,7 @@ const columns: Column<Task>[] = [
   { title: 'State', cell: (t) => <State of={t.state} reason={t.held_by ?? t.reason} /> },
   { title: 'Queue', cell: (t) => <a href={link('queues', t.queue)}>{t.queue}</a> },
   { title: 'Due', cell: (t) => <Time at={t.next_at ?? t.due_at} /> },
-  { title: 'Attempts', number: true, cell: (t) => t.attempts.length || '' },
+  { title: 'Attempts', number: true, cell: (t) => t.attempts.at(-1)?.number ?? '' },
   { title: 'URL', wide: true, cell: (t) => <span class="mono">{t.http.url}</span> },
 ]
 

@@ -20,7 +20,7 @@ export function Heatmap({ history, now }: { history: History; now: number }) {
     <div class="heat">
       <div class="levels" style={{ gridTemplateRows: `repeat(${rows}, 10fr) 8fr` }} aria-hidden="true">
         {Array.from({ length: rows }, (_, i) => rows - 1 - i).map((i) => <span key={i}>{label(bounds, i)}</span>)}
-        <span>twice</span>
+        <span>sent twice</span>
       </div>
       <svg viewBox={`0 0 ${columns} ${rows * 10 + 8}`} preserveAspectRatio="none" role="img" aria-label={`Lateness of the last hour: ${plural(history.steps.reduce((n, s) => n + attempts(s.late), 0), 'attempt')}. The table below has the figures.`}>
         {history.steps.flatMap((s) => {
@@ -64,7 +64,7 @@ const columnsOfTable: Column<Row>[] = [
   { title: 'Over 100 ms late', number: true, cell: (r) => count(r.late) },
   { title: 'Delivered', number: true, cell: (r) => count(r.delivered) },
   { title: 'Failed or refused', number: true, cell: (r) => count(r.failed) },
-  { title: 'Most overdue', number: true, cell: (r) => count(r.overdue) },
+  { title: 'Max overdue tasks', number: true, cell: (r) => count(r.overdue) },
 ]
 
 // HistoryTable has the figures of the pictures, in steps of five minutes.

@@ -62,7 +62,7 @@ export function Wheel({ data, live }: WheelProps) {
         {data.overdue > 0 && <text class="overdue" x="344" y="30" text-anchor="end">{count(data.overdue)} overdue</text>}
         <Sparks live={live} />
       </svg>
-      <p class="tip dim" aria-live="off">{tip.value || 'Point at a slot to see its tasks, click to list them.'}</p>
+      <p class="tip dim" aria-live="off">{tip.value || 'Point at a slot to see its number of tasks. Click the slot to list them.'}</p>
     </div>
   )
 }
