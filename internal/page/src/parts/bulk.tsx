@@ -92,7 +92,7 @@ function Steps({ verb, filter, label, done, onClose: closed }: BulkProps & { lab
         <ProblemNote problem={problem.value} />
         {!found.value && !problem.value && <p class="loading" role="status">Counting the tasks that match…</p>}
         {found.value && !result.value && <p role="status"><b>{plural(matched, 'task')}</b> {matched === 1 ? 'matches' : 'match'}. Nothing is changed yet.</p>}
-        {result.value && <p class="note good" role="status">{plural(result.value.changed, 'task')} changed: {verbs[verb].past}.{result.value.skipped ? ` ${plural(result.value.skipped, 'task')} skipped because of the state.` : ''}{result.value.accepted ? ` Of the changed tasks, ${count(result.value.accepted)} still ${result.value.accepted === 1 ? 'has' : 'have'} a running attempt. It is the last one.` : ''}</p>}
+        {result.value && <p class="note good" role="status">{plural(result.value.changed, 'task')} changed: {verbs[verb].past}.{result.value.skipped ? ` ${plural(result.value.skipped, 'task')} skipped because of the state.` : ''}{result.value.accepted ? ` ${plural(result.value.accepted, 'more task')} ${result.value.accepted === 1 ? 'has' : 'have'} a running attempt. It is the last one.` : ''}</p>}
         {verb === 'move' && !result.value && <Field label="Move by" value={by} hint="1h is one hour later, -10m ten minutes earlier." required />}
         {found.value && !result.value && matched > 0 && <Examples of={found.value.examples ?? []} total={matched} />}
         {left.value !== null && <p role="status"><progress aria-label="Progress" max={matched} value={matched - left.value} /> {count(left.value)} left</p>}
