@@ -60,7 +60,7 @@ page-check: ## check the types of the web page, with npm
 	npm install --silent --no-save preact@11.2.0 @preact/signals@2.11.4 typescript@7.0.2; node_modules/.bin/tsc -p .
 
 .PHONY: page-images
-page-images: tooled ## images of all pages in bin/images, some for docs/images, and times with 10^6 tasks (5 minutes, needs chromium)
+page-images: tooled ## make images of all pages in bin/images, copy some to docs/images, and time each page with 10^6 tasks (5 minutes, needs chromium)
 	@mkdir -p bin/images
 	@cd test/browser && $(GO) test -count 1 -v -timeout 20m -run ManyTasks . -many 1000000 -images $(CURDIR)/bin/images
 	@cp bin/images/*-dark-1400.webp bin/images/*-light-360.webp docs/images

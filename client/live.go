@@ -70,11 +70,11 @@ func (a Admin) Live(ctx context.Context) (*Live, error) {
 	return orNil(v, err)
 }
 
-// WatchLive returns the work of the server at each sample, about one a second,
-// until the context ends. If the connection ends, or is silent for the Timeout
-// of Options, WatchLive makes another: [RetryPolicy] sets how often and how soon.
-// If no connection brings a sample, the last value is an error. After that a
-// caller can start again. While the caller uses a sample, the next ones wait.
+// WatchLive returns a sample of the live data about once a second, until ctx
+// ends. If the connection ends, or is silent for the Timeout of Options,
+// WatchLive connects again, as often and as soon as [RetryPolicy] allows. If
+// this fails, it returns an error as its last value. The caller can then call
+// WatchLive again. While the caller uses a sample, later samples wait.
 func (a Admin) WatchLive(ctx context.Context) iter.Seq2[*Live, error] {
 	return func(yield func(*Live, error) bool) {
 		began, try := time.Now(), 0
@@ -93,7 +93,7 @@ func (a Admin) WatchLive(ctx context.Context) iter.Seq2[*Live, error] {
 				return
 			}
 			if ended := sleep(ctx, pause); ended != nil {
-				yield(nil, fmt.Errorf("%w (%w while waiting to repeat it)", err, ended))
+				yield(nil, fmt.Errorf("%w (%w while waiting to connect again)", err, ended))
 				return
 			}
 		}
@@ -120,7 +120,7 @@ func (a Admin) streamLive(ctx context.Context, yield func(*Live, error) bool) (r
 	}
 	defer resp.Body.Close()
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != eventStreamType {
-		return false, a.conn.foreign(watchLive, resp, errors.New("no stream of events"))
+		return false, a.conn.foreign(watchLive, resp, errors.New("the reply is not a stream of events"))
 	}
 	for events := newEventReader(resp.Body, maxEvent); ; received = true {
 		live, err := a.conn.nextLive(events, resp)
@@ -164,8 +164,8 @@ func (cn *conn) nextLive(events *eventReader, resp *http.Response) (*Live, error
 	}
 }
 
-// silence returns the error of a connection that ended with err, perhaps because
-// it was silent.
+// silence returns errSilent if the silence timer ended the connection, and
+// otherwise err.
 func (cn *conn) silence(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return cn.noReply(watchLive, errSilent)

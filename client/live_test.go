@@ -111,7 +111,7 @@ func TestAWatchEndsIfARepeatCannotHelp(t *testing.T) {
 	}
 	s := serve(t)
 	s.through = func(_ http.Handler, w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }
-	if running, err := watch(t.Context(), s.client()); len(running) != 0 || err == nil || !strings.Contains(err.Error(), "no stream of events") {
+	if running, err := watch(t.Context(), s.client()); len(running) != 0 || err == nil || !strings.Contains(err.Error(), "not a stream of events") {
 		t.Errorf("a server without a stream: %d, %v", running, err)
 	}
 }

@@ -71,18 +71,17 @@ type EndedSpan struct {
 	Keep time.Duration
 }
 
-// maxEndedSpans is a bound of the spans, because each one is read separately.
+// maxEndedSpans bounds the number of spans, because each one is read separately.
 const maxEndedSpans = 8
 
-// clockError is a bound of the time by which a task can end after now.
+// clockError bounds how far the end of a task can be after now.
 const clockError = time.Second
 
 // EndedSpans divides the index of dead or finished tasks, so that a search by the
 // time of the end can read each span backwards. At now, a task with the retention
 // r has a KeepUntil of at most now + r: only tasks with longer retentions come
-// after it. The spans have all tasks of the namespace that can match f, if their
-// retention is base, or one that a queue of the namespace has or had. A store
-// cannot know another base of an earlier process.
+// after it. The spans contain all tasks that can match f, except tasks that ended
+// in an earlier process with another base: no store knows that base.
 func (s *Settings) EndedSpans(base task.Policy, f *task.Filter, dead bool, now task.Millis) []EndedSpan {
 	retention := func(finished, ifDead time.Duration) time.Duration {
 		if dead {
@@ -143,8 +142,8 @@ func groupRetentions(known []time.Duration, former DurationRange) (groups []Dura
 	return groups
 }
 
-// mergeRanges merges a range into the one before if they overlap, or if its
-// durations begin below ratio times those of the one before.
+// mergeRanges merges a range into the previous one if they overlap, or if its
+// Shortest is less than ratio times the Shortest of the previous one.
 func mergeRanges(groups []DurationRange, ratio time.Duration) []DurationRange {
 	merged := groups[:1]
 	for _, g := range groups[1:] {

@@ -40,7 +40,7 @@ Examples:
 
 const (
 	minEvery = 100 * time.Millisecond
-	// sampleEvery is the time between two samples of a server, about.
+	// sampleEvery is about the time between two samples of a server.
 	sampleEvery = time.Second
 )
 

@@ -15,8 +15,9 @@ import (
 )
 
 // ListEnded implements store.TaskStore. The indexes of ended tasks are in the
-// order of the ends of their retention. So it reads each span of them backwards,
-// until all tasks that it has not seen ended before those that it has.
+// order of the ends of their retention. So ListEnded reads each span backwards.
+// It stops when no unread task can have ended later than the tasks that it has
+// found.
 func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, limit int) (task.Ended, error) {
 	var found task.Ended
 	known := s.settings.Load()

@@ -15,10 +15,10 @@ import (
 )
 
 // ListEnded implements store.TaskStore. The indexes of ended tasks are in the
-// order of the ends of their retention. So it reads each span of those of all
-// shards backwards, until all tasks that it has not seen ended before those that
-// it has. The reads are not atomic: a task that ends at the same time can be
-// missing.
+// order of the ends of their retention. So ListEnded reads each span of all
+// shards backwards. It stops when no unread task can have ended later than the
+// tasks that it has found. The reads are not atomic: a task that ends at the same
+// time can be missing.
 func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, limit int) (task.Ended, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -116,10 +116,10 @@ func (s *Store) newEndedWalk(now task.Millis, f *task.Filter) *endedWalk {
 	return w
 }
 
-// bound returns the latest end that a task of the span can have that was not read.
+// bound returns the latest end that an unread task of the span can have.
 func (x *endedSpan) bound() task.Millis { return x.Upto.Add(-x.Keep) }
 
-// bound returns the latest end that a task can have that was not read.
+// bound returns the latest end that any unread task can have.
 func (w *endedWalk) bound() (latest task.Millis, more bool) {
 	for _, x := range w.open {
 		if end := x.bound(); !more || end > latest {
