@@ -71,18 +71,24 @@ type EndedSpan struct {
 	Keep time.Duration
 }
 
-// maxEndedSpans bounds the number of spans, because each one is read separately.
-const maxEndedSpans = 8
+// MaxEndedSpans bounds the number of spans, because each one is read separately.
+const MaxEndedSpans = 8
 
-// clockError bounds how far the end of a task can be after now.
-const clockError = time.Second
+// clockError bounds how far the end of a task can be after now while the clock is
+// right. clockStep bounds it after the clock was set back.
+const (
+	clockError = time.Second
+	clockStep  = time.Hour
+)
 
 // EndedSpans divides the index of dead or finished tasks, so that a search by the
 // time of the end can read each span backwards. At now, a task with the retention
 // r has a KeepUntil of at most now + r: only tasks with longer retentions come
-// after it. The spans contain all tasks that can match f, except tasks that ended
-// in an earlier process with another base: no store knows that base.
-func (s *Settings) EndedSpans(base task.Policy, f *task.Filter, dead bool, now task.Millis) []EndedSpan {
+// after it. The spans contain all tasks of the namespace, except tasks that ended
+// in an earlier process with another base: no store knows that base. A task can
+// have moved to its queue from one with another retention, so a search in one queue
+// needs all spans too. There are at most most of them.
+func (s *Settings) EndedSpans(base task.Policy, namespace string, dead bool, now task.Millis, most int) []EndedSpan {
 	retention := func(finished, ifDead time.Duration) time.Duration {
 		if dead {
 			return ifDead
@@ -95,19 +101,21 @@ func (s *Settings) EndedSpans(base task.Policy, f *task.Filter, dead bool, now t
 		q := r.(*QueueSettings)
 		d := retention(q.KeepFinished, q.KeepDead)
 		longest = max(longest, d)
-		if d != 0 && q.Namespace == f.Namespace && (f.Queue == "" || f.Queue == q.Name) {
+		if d != 0 && q.Namespace == namespace {
 			known = append(known, d)
 		}
 	}
-	groups := groupRetentions(known, s.former(f.Namespace, dead, now))
+	groups := groupRetentions(known, s.former(namespace, dead, now), most)
 	spans, after := make([]EndedSpan, len(groups)), now
 	for i, g := range groups {
 		upto := now.Add(g.Longest).Add(clockError)
 		spans[i] = EndedSpan{After: after, Upto: upto, Keep: g.Shortest}
 		after = upto
 	}
+	last := &spans[len(spans)-1]
+	last.Upto = last.Upto.Add(clockStep)
 	if groups[len(groups)-1].Longest >= longest {
-		spans[len(spans)-1].Upto = task.Never // no queue keeps tasks for longer
+		last.Upto = task.Never // no queue keeps tasks for longer
 	}
 	return spans
 }
@@ -125,9 +133,9 @@ func (s *Settings) former(namespace string, dead bool, now task.Millis) Duration
 }
 
 // groupRetentions returns ranges that have all known durations and the former
-// ones, sorted, and at most maxEndedSpans. If there are too many, the durations
+// ones, sorted, and at most most. If there are too many, the durations
 // that differ least share a range.
-func groupRetentions(known []time.Duration, former DurationRange) (groups []DurationRange) {
+func groupRetentions(known []time.Duration, former DurationRange, most int) (groups []DurationRange) {
 	for _, d := range known {
 		groups = append(groups, DurationRange{d, d})
 	}
@@ -136,7 +144,7 @@ func groupRetentions(known []time.Duration, former DurationRange) (groups []Dura
 	}
 	slices.SortFunc(groups, func(a, b DurationRange) int { return cmp.Compare(a.Shortest, b.Shortest) })
 	groups = mergeRanges(groups, 1)
-	for ratio := time.Duration(2); len(groups) > maxEndedSpans; ratio *= 2 {
+	for ratio := time.Duration(2); len(groups) > most; ratio *= 2 {
 		groups = mergeRanges(groups, ratio)
 	}
 	return groups

@@ -38,17 +38,16 @@ func TestSpansBoundTheEndsOfTheirRecords(t *testing.T) {
 				p := s.Policy(policy, "default", q)
 				records = append(records, ended{q, false, now, now.Add(p.KeepFinished)}, ended{q, true, now, now.Add(p.KeepDead)})
 			}
-			checkSpans(t, s, &task.Filter{Namespace: "default"}, now, records)
-			checkSpans(t, s, &task.Filter{Namespace: "default", Queue: queues[r.IntN(len(queues))]}, now, records)
+			checkSpans(t, s, now, records)
 		}
 	}
 }
 
-func checkSpans(t *testing.T, s *Settings, f *task.Filter, now task.Millis, records []ended) {
+func checkSpans(t *testing.T, s *Settings, now task.Millis, records []ended) {
 	t.Helper()
 	for _, dead := range []bool{false, true} {
-		spans := s.EndedSpans(policy, f, dead, now)
-		if len(spans) == 0 || len(spans) > maxEndedSpans || spans[0].After != now {
+		spans := s.EndedSpans(policy, "default", dead, now, MaxEndedSpans)
+		if len(spans) == 0 || len(spans) > MaxEndedSpans || spans[0].After != now {
 			t.Fatalf("%d spans: %+v", len(spans), spans)
 		}
 		for i, span := range spans[1:] {
@@ -57,8 +56,8 @@ func checkSpans(t *testing.T, s *Settings, f *task.Filter, now task.Millis, reco
 			}
 		}
 		for _, e := range records {
-			if e.dead == dead && e.keptTo > now && (f.Queue == "" || f.Queue == e.queue) && !bounded(spans, e) {
-				t.Fatalf("queue %q at %d: no span for a record of queue %q that ended %v ago, kept for %v: %+v", f.Queue, now, e.queue, now.Sub(e.at), e.keptTo.Sub(e.at), spans)
+			if e.dead == dead && e.keptTo > now && !bounded(spans, e) {
+				t.Fatalf("at %d: no span for a record of queue %q that ended %v ago, kept for %v: %+v", now, e.queue, now.Sub(e.at), e.keptTo.Sub(e.at), spans)
 			}
 		}
 	}
@@ -75,20 +74,22 @@ func bounded(spans []EndedSpan, e ended) bool {
 	return false
 }
 
-// TestASpanBeginsAtEachRetention: a walk for a queue with a short retention does
-// not read the tasks of the others first.
 func TestASpanBeginsAtEachRetention(t *testing.T) {
 	s := edit(t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "default", Name: "short", KeepFinished: time.Minute}})
-	s = edit(t, t0, s, PutQueue{Queue: QueueSettings{Namespace: "default", Name: "long", KeepFinished: 1000 * policy.KeepFinished}})
+	s = edit(t, t0, s, PutNamespace{Settings: NamespaceSettings{Name: "other"}, If: task.Precondition{}})
+	s = edit(t, t0, s, PutQueue{Queue: QueueSettings{Namespace: "other", Name: "long", KeepFinished: 1000 * policy.KeepFinished}})
 	at := func(d time.Duration) task.Millis { return t0.Add(d + clockError) }
-	for queue, want := range map[string][]EndedSpan{
-		"":      {{t0, at(time.Minute), time.Minute}, {at(time.Minute), at(policy.KeepFinished), policy.KeepFinished}, {at(policy.KeepFinished), task.Never, 1000 * policy.KeepFinished}},
-		"short": {{t0, at(time.Minute), time.Minute}, {at(time.Minute), at(policy.KeepFinished), policy.KeepFinished}},
-		"long":  {{t0, at(policy.KeepFinished), policy.KeepFinished}, {at(policy.KeepFinished), task.Never, 1000 * policy.KeepFinished}},
-		"new":   {{t0, at(policy.KeepFinished), policy.KeepFinished}},
+	for _, c := range []struct {
+		namespace string
+		most      int
+		want      []EndedSpan
+	}{
+		{"default", MaxEndedSpans, []EndedSpan{{t0, at(time.Minute), time.Minute}, {at(time.Minute), at(policy.KeepFinished + clockStep), policy.KeepFinished}}},
+		{"default", 1, []EndedSpan{{t0, at(policy.KeepFinished + clockStep), time.Minute}}},
+		{"other", MaxEndedSpans, []EndedSpan{{t0, at(policy.KeepFinished), policy.KeepFinished}, {at(policy.KeepFinished), task.Never, 1000 * policy.KeepFinished}}},
 	} {
-		if got := diff(want, s.EndedSpans(policy, &task.Filter{Namespace: "default", Queue: queue}, false, t0)); got != "" {
-			t.Errorf("queue %q: %s", queue, got)
+		if got := diff(c.want, s.EndedSpans(policy, c.namespace, false, t0, c.most)); got != "" {
+			t.Errorf("%s, at most %d: %s", c.namespace, c.most, got)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (w *endedWalk) open(known *settings.Settings, base task.Policy, now task.Mi
 		if !slices.ContainsFunc(w.filter.States, one.has) {
 			continue
 		}
-		for _, span := range known.EndedSpans(base, w.filter, one.dead, now) {
+		for _, span := range known.EndedSpans(base, w.filter.Namespace, one.dead, now, settings.MaxEndedSpans) {
 			x, err := newEndedSpan(w.view, one.prefix, span)
 			if err != nil {
 				return err
