@@ -5,6 +5,7 @@ import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
 import { problemOf } from '../state/data'
 import { flags, query, selects, type Filter } from '../state/filter'
+import { useStop } from '../state/stop'
 import { ActionButton } from './action'
 import { Command } from './copy'
 import { Dialog } from './dialog'
@@ -56,7 +57,7 @@ function Steps({ verb, filter, label, done, onClose: closed }: BulkProps & { lab
     closed()
     if (changed.current) done()
   }
-  const stop = useRef<AbortController | null>(null)
+  const stop = useStop()
   const changed = useRef(false)
   const body: MoveInput | undefined = verb === 'move' ? { by: by.value } : undefined
   const ask = (dry: boolean, signal: AbortSignal) => {
@@ -64,9 +65,8 @@ function Steps({ verb, filter, label, done, onClose: closed }: BulkProps & { lab
     return verb === 'move' ? moveTasks(params, body, signal) : verbs[verb].call(params, undefined, signal)
   }
   useEffect(() => {
-    const dry = new AbortController()
-    ask(true, dry.signal).then((r) => (found.value = r), (err) => !dry.signal.aborted && (problem.value = problemOf(err)))
-    return () => (dry.abort(), stop.current?.abort())
+    const { signal } = stop.current
+    ask(true, signal).then((r) => (found.value = r), (err) => !signal.aborted && (problem.value = problemOf(err)))
   }, [])
   const run = async (event: Event) => {
     event.preventDefault()
@@ -80,8 +80,7 @@ function Steps({ verb, filter, label, done, onClose: closed }: BulkProps & { lab
     } catch (err) {
       problem.value = running.aborted ? { ...problemOf(err), title: 'Stopped.', detail: 'Some of the tasks are changed. To change the rest, start the same action again.' } : problemOf(err)
     }
-    stop.current?.abort()
-    stop.current = null
+    stop.current.abort()
     left.value = null
     changed.current = true
   }
@@ -98,7 +97,7 @@ function Steps({ verb, filter, label, done, onClose: closed }: BulkProps & { lab
         {left.value !== null && <p role="status"><progress aria-label="Progress" max={matched} value={matched - left.value} /> {count(left.value)} left</p>}
         <Command text={foliot(...verbs[verb].command, ...flags(filter), ...(verb === 'move' ? ['--by', by.value] : []))} />
         <footer>
-          {left.value !== null && <button type="button" onClick={() => stop.current?.abort()}>Stop</button>}
+          {left.value !== null && <button type="button" onClick={() => stop.current.abort()}>Stop</button>}
           <button type="button" class="quiet" onClick={onClose}>Close</button>
           {!result.value && <button type="submit" class={verb === 'cancel' ? 'danger' : 'primary'} disabled={!found.value || matched === 0 || left.value !== null}>{verbs[verb].word} {plural(matched, 'task')}</button>}
         </footer>

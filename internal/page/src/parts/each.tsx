@@ -1,19 +1,21 @@
-import type { ComponentChildren } from 'preact'
 import { useSignal, type Signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { cancelTask, retryTask, type Problem, type Task } from '../api/openapi.gen'
+import { cancelTask, retryTask, runTask, type Problem, type Task } from '../api/openapi.gen'
 import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
 import { problemOf } from '../state/data'
-import { ActionButton } from './action'
+import { useStop } from '../state/stop'
+import { ActionButton, runNow } from './action'
 import { Command } from './copy'
 import { Dialog } from './dialog'
 import { Examples } from './examples'
 import { Note, ProblemNote } from './notice'
 
 const verbs = {
-  retry: { call: retryTask, word: 'Retry', past: 'due now', command: ['dead', 'retry'] },
-  cancel: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['dead', 'rm'] },
+  retry: { call: retryTask, word: 'Retry', past: 'due now', command: ['dead', 'retry'], about: 'Each task is due now, keeps its id and gets all its attempts back.' },
+  remove: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['dead', 'rm'], about: 'No attempt of a cancelled task starts, and its body is deleted at once, unless its queue keeps bodies.' },
+  run: { call: runTask, word: 'Run', past: 'due now', command: ['run'], about: runNow },
+  cancel: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['cancel'], about: 'No attempt of a cancelled task starts any more. A running attempt is the last one.' },
 } as const
 
 // Found is the tasks that an action changes, and what the visitor must know of them.
@@ -31,16 +33,20 @@ interface EachProps {
   off?: string
 }
 
-// Each changes dead tasks that no filter of the API selects, one by one. It first
-// counts them and shows examples. The visitor can stop it.
+// Each changes tasks that no filter of the API selects, one by one. It first counts
+// them and shows examples. The visitor can stop it.
 export function Each(p: EachProps) {
   const open = useSignal(false)
   return (
     <>
-      <ActionButton label={p.label} call={verbs[p.verb].call} off={p.off} style={p.verb === 'cancel' ? 'danger' : ''} open={() => (open.value = true)} />
+      <ActionButton label={p.label} call={verbs[p.verb].call} off={p.off} style={danger(p.verb)} open={() => (open.value = true)} />
       {open.value && <Steps {...p} onClose={() => (open.value = false)} />}
     </>
   )
+}
+
+function danger(verb: keyof typeof verbs): string {
+  return verbs[verb].call === cancelTask ? 'danger' : ''
 }
 
 interface Progress {
@@ -54,22 +60,20 @@ function Steps({ verb, title, find, done, onClose: closed }: EachProps & { onClo
   const found = useSignal<Found | null>(null)
   const problem = useSignal<Problem | null>(null)
   const progress = useSignal<Progress | null>(null)
-  const stop = useRef<AbortController | null>(null)
+  const stop = useStop()
   const changed = useRef(false)
   const onClose = () => {
     closed()
     if (changed.current) done()
   }
-  const { word, past, command } = verbs[verb]
+  const { word, past, command, about } = verbs[verb]
   useEffect(() => {
-    const reading = new AbortController()
-    find(reading.signal).then((f) => (found.value = f), (err) => !reading.signal.aborted && (problem.value = problemOf(err)))
-    return () => (reading.abort(), stop.current?.abort())
+    const { signal } = stop.current
+    find(signal).then((f) => (found.value = f), (err) => !signal.aborted && (problem.value = problemOf(err)))
   }, [])
   const run = async (event: Event) => {
     event.preventDefault()
     problem.value = null
-    stop.current = new AbortController()
     changed.current = true
     await changeAll(verb, found.value!.tasks, progress, problem, stop.current.signal)
   }
@@ -79,30 +83,25 @@ function Steps({ verb, title, find, done, onClose: closed }: EachProps & { onClo
     <Dialog title={title} onClose={onClose} wide>
       <form onSubmit={run}>
         <ProblemNote problem={problem.value} />
-        {!found.value && !problem.value && <p class="loading" role="status">Reading the dead tasks…</p>}
+        {!found.value && !problem.value && <p class="loading" role="status">Reading the tasks…</p>}
         {found.value && !p && <p role="status"><b>{plural(tasks.length, 'task')}</b> found. Nothing is changed yet.</p>}
         {found.value?.note && !p && <Note tone="warn">{found.value.note}</Note>}
-        {found.value && !p && <About verb={verb} />}
+        {found.value && !p && <p>{about} The tasks are changed one by one, so this can be stopped at any time.</p>}
         {p && <Outcome of={p} total={tasks.length} past={past} />}
         {tasks.length > 0 && !p && <Examples of={tasks.slice(0, 20)} total={tasks.length} />}
         {tasks.length > 0 && tasks.length <= 500 && <Command text={foliot(...command, ...tasks.map((t) => t.name))} />}
         <footer>
-          {p?.running && <button type="button" onClick={() => stop.current?.abort()}>Stop</button>}
+          {p?.running && <button type="button" onClick={() => stop.current.abort()}>Stop</button>}
           <button type="button" class="quiet" onClick={onClose}>Close</button>
-          {!p && <button type="submit" class={verb === 'cancel' ? 'danger' : 'primary'} disabled={tasks.length === 0}>{word} {plural(tasks.length, 'task')}</button>}
+          {!p && <button type="submit" class={danger(verb) || 'primary'} disabled={tasks.length === 0}>{word} {plural(tasks.length, 'task')}</button>}
         </footer>
       </form>
     </Dialog>
   )
 }
 
-function About({ verb }: { verb: keyof typeof verbs }): ComponentChildren {
-  if (verb === 'retry') return <p>Each task is due now, keeps its id and gets all its attempts back. The tasks are changed one by one, so this can be stopped at any time.</p>
-  return <p>No attempt of a cancelled task starts, and its body is deleted at once, unless its queue keeps bodies. The tasks are cancelled one by one, so this can be stopped at any time.</p>
-}
-
 function Outcome({ of: p, total, past }: { of: Progress; total: number; past: string }) {
-  const words = `${plural(p.changed, 'task')} changed: ${past}.${p.skipped ? ` ${plural(p.skipped, 'task')} skipped: no longer dead, or changed by another user.` : ''}`
+  const words = `${plural(p.changed, 'task')} changed: ${past}.${p.skipped ? ` ${plural(p.skipped, 'task')} skipped because of the state, or changed by another user.` : ''}`
   if (!p.running) return <p class={'note ' + (p.stopped ? 'warn' : 'good')} role="status">{p.stopped && 'Stopped. '}{words}{p.stopped && ` ${count(total - p.changed - p.skipped)} left as they were.`}</p>
   return <p role="status"><progress aria-label="Progress" max={total} value={p.changed + p.skipped} /> {count(p.changed + p.skipped)} of {count(total)}</p>
 }

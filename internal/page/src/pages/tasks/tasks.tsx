@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { cancelTask, listTasks, runTask, type Task, type TaskList } from '../../api/openapi.gen'
+import { listTasks, type Task, type TaskList } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { plural } from '../../format/number'
-import { Action, runNow } from '../../parts/action'
 import { State } from '../../parts/badge'
 import { Bulk } from '../../parts/bulk'
 import { Command } from '../../parts/copy'
+import { Each } from '../../parts/each'
 import { Filters } from '../../parts/filters'
 import { Empty, Loaded } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
@@ -35,13 +35,8 @@ export function Tasks(_: { name: string }) {
   const key = JSON.stringify(filter)
   const data = useData((signal) => page(filter, cursor, signal), [key, cursor], cursor ? 0 : 10000)
   useEffect(() => void (picked.value = new Set()), [key, cursor])
-  const each = async (act: (name: string) => Promise<unknown>) => {
-    for (const name of picked.value) await act(name)
-    const n = picked.value.size
-    picked.value = new Set()
-    return plural(n, 'task') + ' changed'
-  }
-  const names = [...picked.value]
+  const selected = data.value?.tasks.filter((t) => picked.value.has(t.name)) ?? []
+  const each = { find: async () => ({ tasks: selected }), done: () => ((picked.value = new Set()), data.reload()) }
   return (
     <>
       <Head title="Tasks">
@@ -52,12 +47,10 @@ export function Tasks(_: { name: string }) {
       <Filters of={filter} />
       <Panel
         title={selects(filter) ? 'Tasks that match' : 'All tasks'}
-        aside={names.length > 0 && <>
-          {plural(names.length, 'task')} selected
-          <Action label="Run now" call={runTask} command={foliot('run', ...names)} run={() => each((name) => runTask({ name }))} done={data.reload}><p>{runNow}</p></Action>
-          <Action label="Cancel" danger call={cancelTask} command={foliot('cancel', ...names)} run={() => each((name) => cancelTask({ name }))} done={data.reload}>
-            <p>No attempt of a cancelled task starts any more. A running attempt is the last one.</p>
-          </Action>
+        aside={selected.length > 0 && <>
+          {plural(selected.length, 'task')} selected
+          <Each verb="run" label="Run now" title="Run now" {...each} />
+          <Each verb="cancel" label="Cancel" title="Cancel" {...each} />
         </>}
       >
         <Loaded data={data}>{(list) => (
