@@ -15,7 +15,7 @@ export async function guarded<T>(change: Promise<T>, todo: string, field?: strin
   try {
     return await change
   } catch (err) {
-    if (err instanceof Refusal && err.problem.status === 412) throw new Refusal({ ...err.problem, title: 'Not saved.', detail: todo, field })
+    if (err instanceof Refusal && err.problem.status === 412) throw new Refusal({ ...err.problem, title: 'Not changed.', detail: todo, field })
     throw err
   }
 }

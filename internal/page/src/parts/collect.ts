@@ -62,13 +62,3 @@ export function groupsOf(tasks: Task[]): Group[] {
 export function inGroup(g: Pick<Group, 'reason' | 'destination'>): (t: Task) => boolean {
   return (t) => (t.reason ?? '') === g.reason && destinationOf(t.http.url) === g.destination
 }
-
-// filterFor returns the filter that selects exactly the tasks of a group, or null if
-// there is none: only if all dead tasks are known can a filter be compared with them.
-export function filterFor(g: Group, all: Collected, within: Filter): Filter | null {
-  if (!all.complete) return null
-  const filter: Filter = { ...within, state: ['dead'], reason: g.reason }
-  if (g.queues.length === 1) filter.queue = g.queues[0]!
-  const selected = all.tasks.filter((t) => t.reason === g.reason && (!filter.queue || t.queue === filter.queue))
-  return selected.length === g.tasks.length ? filter : null
-}

@@ -1,27 +1,18 @@
 import type { Task } from '../api/openapi.gen'
 import { plural } from '../format/number'
 import type { Filter } from '../state/filter'
-import { Bulk } from './bulk'
 import { Each, type Found } from './each'
-import { collect, deepest, filterFor, inGroup, type Collected, type Group } from './collect'
+import { collect, deepest, inGroup, type Collected, type Group } from './collect'
 
-// GroupActions retries or cancels the tasks of a group. If a filter of the API selects
-// exactly these tasks, the server changes them; otherwise the page does, one by one.
+// GroupActions retries or cancels the tasks of a group, one by one: the API has no filter
+// by destination, and with another one a task that died since could match too. If all
+// dead tasks are shown, it changes exactly those that are.
 export function GroupActions({ of: g, all, within, done }: { of: Group; all: Collected; within: Filter; done: () => void }) {
-  const filter = filterFor(g, all, within)
-  if (filter) {
-    return (
-      <>
-        <Bulk verb="retry" filter={filter} label="Retry" done={done} />
-        <Bulk verb="cancel" filter={filter} label="Cancel" done={done} />
-      </>
-    )
-  }
-  const find = (signal: AbortSignal) => findDead({ ...within, reason: g.reason }, inGroup(g), signal)
+  const find = async (signal: AbortSignal) => all.complete ? { tasks: g.tasks } : findDead({ ...within, reason: g.reason }, inGroup(g), signal)
   return (
     <>
       <Each verb="retry" label="Retry" title={`Retry dead tasks of ${g.destination}`} find={find} done={done} />
-      <Each verb="cancel" label="Cancel" title={`Cancel dead tasks of ${g.destination}`} find={find} done={done} />
+      <Each verb="remove" label="Cancel" title={`Cancel dead tasks of ${g.destination}`} find={find} done={done} />
     </>
   )
 }

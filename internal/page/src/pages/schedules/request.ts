@@ -122,7 +122,7 @@ export function setCommand(s: Schedule, before: RequestText, rule: RuleText, r: 
   const next = Object.fromEntries(used(rule))
   const changed = ruleKeys.filter((k) => k !== 'anchor' && (old[k] ?? '') !== (next[k] ?? '') && !((k === 'cron' || k === 'every') && !next[k]))
   const differs = (k: RequestKey) => before[k].trim() !== r[k].trim()
-  const removed = (k: 'headers' | 'labels', between: string) => Object.keys(pairs(before[k], between) ?? {}).some((name) => !(name in (pairs(r[k], between) ?? {})))
+  const removed = (k: 'headers' | 'labels', between: string) => Object.keys(pairs(before[k], between) ?? {}).some((name) => !Object.hasOwn(pairs(r[k], between) ?? {}, name))
   const body = differs('body') || differs('kind')
   if (removed('headers', ':') || removed('labels', '=') || (body && (r.kind === 'none' || onlyFromFile(r)))) return null
   const flags = [

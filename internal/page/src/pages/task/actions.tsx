@@ -1,9 +1,11 @@
 import { useSignal } from '@preact/signals'
-import { cancelTask, patchTask, retryTask, runTask, touchTask, type Queue, type Task } from '../../api/openapi.gen'
+import { guarded } from '../../api/call'
+import { cancelTask, getTask, patchTask, retryTask, runTask, touchTask, type Queue, type Task } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { full, millis, span, zoneName } from '../../format/time'
 import { Action, runNow } from '../../parts/action'
 import { Field } from '../../parts/field'
+import { problemOf } from '../../state/data'
 import { serverNow } from '../../state/session'
 import { zone } from '../../state/settings'
 import { finished, waiting } from './read'
@@ -14,7 +16,23 @@ interface Props {
   done: () => void
 }
 
-export const etag = (t: Task): string => `"${t.id}.${t.version}"`
+export const etag = (t: Pick<Task, 'id' | 'version'>): string => `"${t.id}.${t.version}"`
+
+// shown makes a change of the task that the visitor sees, and of no new one with its
+// name. Attempts do not change the version. A touch does, so the page repeats the change
+// if the task still has its id and its request.
+async function shown<T>({ name, ...t }: Task, change: (params: { name: string; ifMatch: string }) => Promise<T>): Promise<T> {
+  try {
+    return await change({ name, ifMatch: etag(t) })
+  } catch (err) {
+    if (problemOf(err).status !== 412) throw err
+    const now = await getTask({ name })
+    if (now.id === t.id && JSON.stringify(now.http) === JSON.stringify(t.http)) t = now
+    return guarded(change({ name, ifMatch: etag(t) }), replaced)
+  }
+}
+
+const replaced = 'Another user has changed or replaced the task. Close this dialog and look at it again.'
 
 // notWaiting returns why an action needs a task that waits, or ''.
 function notWaiting(t: Task): string {
@@ -28,13 +46,13 @@ export function Actions({ task: t, queue, done }: Props) {
   return (
     <>
       <Action label="Run now" call={runTask} off={notWaiting(t)} command={foliot('run', t.name)} done={done}
-        run={async () => (await runTask({ name: t.name }), 'The task is due now.')}>
+        run={async () => (await shown(t, runTask), 'The task is due now.')}>
         <p>{runNow}</p>
       </Action>
       <Retry task={t} queue={queue} done={done} />
       <Move task={t} done={done} />
       <Action label="Touch" call={touchTask} off={notWaiting(t) || (t.delay ? '' : 'The task has a due time and no delay. Use Move.')} command={foliot('touch', t.name)} done={done}
-        run={async () => `Due ${full((await touchTask({ name: t.name })).due_at)}.`}>
+        run={async () => `Due ${full((await shown(t, touchTask)).due_at)}.`}>
         <p>Its delay of {span(millis(t.delay ?? '0s'))} starts again now, and it gets all its attempts back. As long as each touch comes before the delay has passed, the task is not sent.</p>
       </Action>
       <Cancel task={t} queue={queue} done={done} />
@@ -48,7 +66,7 @@ function Retry({ task: t, queue, done }: Props) {
       : queue && !queue.keep_bodies ? `The task is ${t.state}, and its queue ${t.queue} keeps no bodies (keep_bodies). Create it again with Copy as.` : ''
   return (
     <Action label="Retry" call={retryTask} off={off} command={foliot('retry', t.name)} done={done}
-      run={async () => (await retryTask({ name: t.name }), 'The task is due now, with all its attempts.')}>
+      run={async () => (await shown(t, retryTask), 'The task is due now, with all its attempts.')}>
       <p>The task is due now, and gets all its attempts back. Its id stays the same, so a receiver that stores the <code>webhook-id</code> recognises it.</p>
       {finished(t) && <p>The task was {t.state}. The server refuses this if the queue kept no bodies when the task ended.</p>}
     </Action>
@@ -58,7 +76,7 @@ function Retry({ task: t, queue, done }: Props) {
 function Cancel({ task: t, queue, done }: Props) {
   const off = finished(t) ? (t.state === 'cancelled' ? 'The task is cancelled already.' : `The task is ${t.state} already.`) : t.cancel_requested ? 'The task is cancelled already. One attempt is running.' : ''
   const run = async () => {
-    const reply = await cancelTask({ name: t.name })
+    const reply = await shown(t, cancelTask)
     return reply.under_way ? 'Cancelled. One attempt is running: it is the last one.' : 'Cancelled. No attempt starts any more.'
   }
   return (
@@ -85,7 +103,7 @@ function Move({ task: t, done }: Pick<Props, 'task' | 'done'>) {
   const target = way.value === 'delay' ? undefined : way.value === 'by' ? shifted(t, by.value) : entered(at.value)
   const run = async () => {
     if (way.value !== 'delay' && !target) throw new Error(way.value === 'by' ? 'Write a duration, such as 1h30m or -10m.' : 'Select a time.')
-    const reply = await patchTask({ name: t.name, ifMatch: etag(t) }, way.value === 'delay' ? { delay: delay.value } : { at: target })
+    const reply = await guarded(patchTask({ name: t.name, ifMatch: etag(t) }, way.value === 'delay' ? { delay: delay.value } : { at: target }), replaced)
     return `Due ${full(reply.due_at)}.${t.state === 'dead' ? ' It stays dead until it is retried.' : ''}`
   }
   return (

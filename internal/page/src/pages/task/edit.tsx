@@ -146,7 +146,7 @@ function body(v: Values): { body: unknown } {
 }
 
 function pairs(text: string, by: string): Record<string, string> {
-  const out: Record<string, string> = {}
+  const out: Record<string, string> = Object.create(null) // it has no __proto__
   for (const line of text.split('\n')) {
     if (!line.trim()) continue
     const at = line.indexOf(by)
@@ -157,8 +157,8 @@ function pairs(text: string, by: string): Record<string, string> {
 }
 
 function difference(a: Record<string, string>, b: Record<string, string>): Record<string, string | null> {
-  const out: Record<string, string | null> = {}
-  for (const key of Object.keys(a)) if (!(key in b)) out[key] = null
+  const out: Record<string, string | null> = Object.create(null)
+  for (const key of Object.keys(a)) if (!Object.hasOwn(b, key)) out[key] = null
   for (const [key, value] of Object.entries(b)) if (a[key] !== value) out[key] = value
   return out
 }
