@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import type { Backlog } from '../api/queues'
-import { listAttempts, type Live, type LiveQueue, type Queue } from '../api/openapi.gen'
+import { listAttempts, type EndedAttempt, type Live, type LiveDestination, type LiveQueue, type Queue } from '../api/openapi.gen'
 import { count, plural } from '../format/number'
 import { relative, span } from '../format/time'
 import { useData } from '../state/data'
+import { shared } from '../state/here'
 import { Badge } from './badge'
 import { DestinationLink } from './host'
 import { errorText } from './reply'
@@ -37,10 +38,36 @@ interface LimitProps {
   live: Live | null
 }
 
+// running returns the number of attempts that run. With one server the live data has
+// it, each second; otherwise the queue has it, for all servers.
+export function running(q: Queue, now: LiveQueue | undefined, live: Live | null): number {
+  return live && !shared() ? now?.running ?? 0 : q.counts.running
+}
+
+// free returns whether fewer attempts run than the concurrency of the queue allows.
+function free({ queue: q, name, namespace, live }: LimitProps): boolean {
+  const now = live?.queues.find((other) => other.queue === name && other.namespace === namespace)
+  return q?.concurrency !== undefined && running(q, now, live) < q.concurrency
+}
+
+// causeOf returns the limit that the visitor must know of. It is an open breaker if the
+// concurrency is not the obstacle.
+export function causeOf(p: LimitProps): string {
+  return p.by === 'concurrency' && p.backlog && free(p) && waitedFor(p).some(isOpen) ? 'destination' : p.by
+}
+
+// waitedFor returns the destinations of the oldest tasks of a queue. Without its backlog
+// it returns those of the namespace.
+function waitedFor({ namespace, backlog, live }: LimitProps): LiveDestination[] {
+  return live?.destinations.filter((d) => d.namespace === namespace && (backlog ? backlog.destinations.includes(d.destination) : d.overdue > 0)) ?? []
+}
+
+const isOpen = (d: LiveDestination) => d.breaker !== 'closed'
+
 // LimitText says in sentences what limits a queue.
 export function LimitText(p: LimitProps): ComponentChildren {
-  const { by, queue: q, backlog, live } = p
-  switch (by) {
+  const { queue: q, backlog, live } = p
+  switch (causeOf(p)) {
     case 'suspended':
       return <>The namespace is suspended. No task starts until an operator resumes it.</>
     case 'purge':
@@ -50,24 +77,26 @@ export function LimitText(p: LimitProps): ComponentChildren {
     case 'rate':
       return <>The rate of the queue{q?.rate ? `, ${q.rate}/s,` : ''} is used up.{q?.rate && backlog && backlog.overdue > 1 ? ` At this rate, all ${plural(backlog.overdue, 'overdue task')} start within about ${span(wait(backlog.overdue, q.rate))}.` : ''}</>
     case 'concurrency':
-      return <>{q?.concurrency ? `All ${plural(q.concurrency, 'attempt')}` : 'All attempts'} that may run at once are running.</>
+      return <>{free(p)
+        ? `${shared() ? 'This server has used up its share' : 'The queue waits for one'} of the ${plural(q!.concurrency!, 'attempt')} that may run at once.`
+        : `All ${q?.concurrency ? plural(q.concurrency, 'attempt') : 'attempts'} that may run at once are running.`} <LastFailure {...p} /></>
     case 'destination':
       return <Destinations {...p} />
     case 'slots':
       return <>The server runs as many attempts as it may{live?.slots ? `: ${count(live.slots)}` : ''}.</>
     default:
-      return <>{backlog?.overdue ? 'No limit delays its tasks. They start in order.' : 'A due task starts at once.'}</>
+      return <>{backlog?.overdue ? 'No limit delays its tasks. They start in order.' : 'A due task starts at once.'} <LastFailure {...p} /></>
   }
 }
 
 // wait estimates how long a rate needs for some tasks, in milliseconds.
 export const wait = (tasks: number, rate: number): number => (tasks / rate) * 1000
 
-// Destinations says which destinations hold back the oldest tasks of a queue. Without
-// its backlog it names those of the namespace.
-function Destinations({ name, namespace, queue: q, backlog, live }: LimitProps) {
-  const mine = live?.destinations.filter((d) => d.namespace === namespace && (backlog ? backlog.destinations.includes(d.destination) : d.overdue > 0)) ?? []
-  const open = mine.filter((d) => d.breaker !== 'closed')
+// Destinations says which destinations hold back the oldest tasks of a queue.
+function Destinations(p: LimitProps) {
+  const { name, namespace, queue: q, backlog } = p
+  const mine = waitedFor(p)
+  const open = mine.filter(isOpen)
   const full = mine.find((d) => q?.per_destination && d.running >= q.per_destination)
   const first = open[0]
   if (first) return (
@@ -87,6 +116,22 @@ function LastError({ queue, destination }: { queue: string; destination: string 
   return last ? <> Its last error: {errorText(last)}.</> : null
 }
 
+// LastFailure shows the failure of the last attempt of a queue.
+function LastFailure({ name, namespace }: LimitProps) {
+  const data = useData((signal) => listAttempts({ queue: name, limit: 20 }, undefined, signal), [name], 5000)
+  return <Failure of={data.value?.attempts.find((a) => a.namespace === namespace)} />
+}
+
+// Failure shows the last attempt of a queue if it failed.
+export function Failure({ of: a }: { of?: EndedAttempt }) {
+  if (!failed(a)) return null
+  return <>The last attempt failed <Time at={a.at} mode="relative" />: {errorText(a)} (<DestinationLink name={a.destination} namespace={a.namespace} />).</>
+}
+
+export function failed(a: EndedAttempt | undefined): a is EndedAttempt {
+  return a?.outcome === 'failed' || a?.outcome === 'refused'
+}
+
 // NextTest says when an attempt tests a destination with an open breaker.
 export function NextTest({ at }: { at?: string }) {
   const now = useNow()
@@ -94,5 +139,5 @@ export function NextTest({ at }: { at?: string }) {
 }
 
 export function nextTest(at: string | undefined, now: number): string {
-  return at && Date.parse(at) > now + 1000 ? `The next test attempt is ${relative(at, now)}.` : 'The next test attempt starts now.'
+  return at && Date.parse(at) > now + 1000 ? `The next test attempt is ${relative(at, now)}.` : 'The next due task tests it.'
 }

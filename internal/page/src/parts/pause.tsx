@@ -4,7 +4,7 @@ import { foliot } from '../format/command'
 import { Action } from './action'
 import { Field } from './field'
 
-const times = [['10m', '10 minutes'], ['1h', '1 hour'], ['8h', '8 hours'], ['24h', '1 day'], ['', 'until a user resumes it'], ['other', 'another time']] as const
+const times = [['10m', '10 minutes'], ['30m', '30 minutes'], ['1h', '1 hour'], ['8h', '8 hours'], ['24h', '1 day'], ['', 'until a user resumes it'], ['other', 'another time']] as const
 
 interface PauseProps {
   name: string
@@ -15,7 +15,7 @@ interface PauseProps {
 // Pause stops a queue for a time, or until a user resumes it.
 export function Pause({ name, paused, done }: PauseProps) {
   const choice = useSignal('1h')
-  const other = useSignal('30m')
+  const other = useSignal('2h')
   const span = choice.value === 'other' ? other.value.trim() : choice.value
   const run = async () => {
     await pauseQueue({ queue: name }, span ? { for: span } : {})

@@ -29,7 +29,7 @@ export function Groups({ of, ...rest }: GroupProps & { of: Group[] }) {
   const columns: Column<Group>[] = [
     { title: 'Reason', cell: (g) => <Badge tone="bad">{reasonWords(g.reason)}</Badge> },
     { title: 'Destination', cell: (g) => <DestinationLink name={g.destination} /> },
-    { title: 'Tasks', number: true, cell: (g) => <b>{count(g.tasks.length)}</b> },
+    { title: 'Tasks', number: true, cell: (g) => <a href={open(g)}><b>{count(g.tasks.length)}</b></a> },
     { title: 'Last error', cell: (g) => <LastError of={g.tasks[0]!} /> },
     { title: 'Queue', cell: (g) => <Queues of={g.queues} /> },
     { title: 'First died', cell: (g) => <Time at={g.tasks.at(-1)!.finished_at} /> },

@@ -142,11 +142,11 @@ function Legend({ due: d }: { due: Due }) {
 }
 
 function Destinations({ live }: { live: Live | null }) {
-  const rows = (live?.destinations ?? []).filter((d) => d.breaker !== 'closed' && d.overdue > 0).slice(0, 8)
+  const rows = (live?.destinations ?? []).filter((d) => d.breaker !== 'closed').slice(0, 8)
   return (
-    <Panel title="Destinations with an open breaker">
-      {rows.length === 0 ? <Note tone="good">No open breaker delays tasks.</Note> : rows.map((d) => (
-        <p key={d.namespace + d.destination}><State of={d.breaker} /> {elsewhere(d.namespace) && d.namespace + ' / '}<DestinationLink name={d.destination} namespace={d.namespace} /> {plural(d.overdue, 'task')} overdue. <NextTest at={d.open_until} /></p>
+    <Panel title="Destinations that fail">
+      {rows.length === 0 ? <Note tone="good">No breaker is open.</Note> : rows.map((d) => (
+        <p key={d.namespace + d.destination}><State of={d.breaker} /> {elsewhere(d.namespace) && d.namespace + ' / '}<DestinationLink name={d.destination} namespace={d.namespace} /> {d.overdue > 0 && plural(d.overdue, 'task') + ' overdue. '}<NextTest at={d.open_until} /></p>
       ))}
     </Panel>
   )

@@ -5,7 +5,7 @@ import { link } from '../../state/route'
 import { Facts, Panel } from '../../parts/panel'
 import { Usage } from '../../parts/usage'
 import type { Recent } from '../../parts/attempts'
-import { running } from './queue-list'
+import { running } from '../../parts/limit'
 
 // Limits shows the limits of a queue against what runs.
 export function Limits({ queue: q, now, live, attempts }: { queue: Queue; now?: LiveQueue; live: Live | null; attempts: Recent }) {

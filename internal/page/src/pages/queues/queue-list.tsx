@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { allQueues, readBacklog, type Backlog } from '../../api/queues'
-import type { Live, LiveQueue, Queue } from '../../api/openapi.gen'
+import { listAttempts, type EndedAttempt, type Live, type LiveQueue, type Queue } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
 import { useData } from '../../state/data'
 import { useLatest } from '../../state/latest'
-import { here, liveQueues, shared } from '../../state/here'
+import { here, liveQueues, ofHere, shared } from '../../state/here'
 import { useLive } from '../../state/live'
 import { link, route, setQuery } from '../../state/route'
 import { serverNow } from '../../state/session'
@@ -16,7 +16,7 @@ import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { Usage } from '../../parts/usage'
 import { CountLink } from './counts'
-import { LimitBadge, LimitText, limitOf } from '../../parts/limit'
+import { failed, Failure, LimitBadge, LimitText, limitOf, running } from '../../parts/limit'
 import { EditSettings } from './settings'
 
 // Row is a queue with its live data.
@@ -26,6 +26,7 @@ interface Row {
   live: Live | null
   by: string // the limit
   backlog?: Backlog
+  last?: EndedAttempt
 }
 
 const columns: Column<Row>[] = [
@@ -40,6 +41,7 @@ const columns: Column<Row>[] = [
 ]
 
 function Limit({ of: { by, ...row } }: { of: Row }) {
+  if (!by && failed(row.last)) return <p><Failure of={row.last} /></p>
   if (!by) return <span class={'dim' + (row.now?.overdue ? '' : ' none')}>{row.now?.overdue ? 'tasks wait for their turn' : 'nothing'}</span>
   return (
     <p>{(by === 'pause' || by === 'purge') && <LimitBadge by={by} />} <LimitText by={by} name={row.queue.name} namespace={here()} {...row} /></p>
@@ -50,12 +52,6 @@ function Oldest({ of: { now, backlog } }: { of: Row }) {
   const n = backlog?.overdue ?? now?.overdue
   if (!n) return <span class="dim none">—</span>
   return <><Time at={backlog?.oldest ?? serverNow() - (now?.oldest_ms ?? 0)} mode="relative" /> <small class="dim nowrap">{plural(n, 'task')}</small></>
-}
-
-// running returns the number of attempts that run. With one server the live data has
-// it, each second; otherwise the queue has it, for all servers.
-export function running(q: Queue, now: LiveQueue | undefined, live: Live | null): number {
-  return live && !shared() ? now?.running ?? 0 : q.counts.running
 }
 
 function Running({ of }: { of: Row }) {
@@ -80,10 +76,12 @@ export function QueueList() {
   const shown = useSignal(step)
   const search = route.value.query.get('name') ?? ''
   const lively = liveQueues(live)
+  const recent = useData((signal) => listAttempts({ limit: 1000 }, undefined, signal), [], 10000)
+  const last = new Map(ofHere(recent.value?.attempts).reverse().map((a) => [a.queue, a]))
   const rows = data.value?.queues.filter((q) => q.name.includes(search)).map((queue): Row => ({ queue, now: lively.get(queue.name), live, by: limitOf(here(), queue, lively.get(queue.name), live) })) ?? []
   const limited = rows.slice(0, shown.value).filter((r) => r.by && r.queue.counts.scheduled > 0).slice(0, counted).map((r) => r.queue.name)
   const backlogs = useLatest((signal) => readBacklogs(limited, signal), [limited.join(' '), data.value])
-  for (const r of rows) r.backlog = backlogs.value?.get(r.queue.name)
+  for (const r of rows) (r.backlog = backlogs.value?.get(r.queue.name)), (r.last = last.get(r.queue.name))
   return (
     <>
       <Head title="Queues" about="A queue is a named set of tasks with common limits. A task that names a queue is enough: no queue must be created.">

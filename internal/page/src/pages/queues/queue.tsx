@@ -13,7 +13,7 @@ import { Head, Panel } from '../../parts/panel'
 import { Time } from '../../parts/time'
 import { Attempts, useAttempts } from '../../parts/attempts'
 import { CountPanel, Defaults, Retention } from './facts'
-import { LimitBadge, LimitText, limitOf } from '../../parts/limit'
+import { causeOf, LimitBadge, LimitText, limitOf } from '../../parts/limit'
 import { Pause, Resume } from '../../parts/pause'
 import { Limits } from './limits'
 import { PausedBy } from './paused-by'
@@ -48,12 +48,13 @@ export function QueuePage({ name }: { name: string }) {
 
 // LimitPanel says what limits the queue, and since when tasks wait.
 function LimitPanel({ queue: q, now, live, done }: { queue: Queue; now?: LiveQueue; live: Live | null; done: () => void }) {
-  const by = limitOf(here(), q, now, live)
   const backlog = useData((signal) => readBacklog(q.name, here(), signal), [q.name], 5000).value
+  const limit = { by: limitOf(here(), q, now, live), name: q.name, namespace: here(), queue: q, backlog, live }
+  const by = causeOf(limit)
   const n = backlog?.overdue ?? 0
   return (
     <Panel title="Present limit" aside={shared() && 'of this server'}>
-      <p role="status"><LimitBadge by={by} /> <LimitText by={by} name={q.name} namespace={here()} queue={q} backlog={backlog} live={live} /></p>
+      <p role="status"><LimitBadge by={by} /> <LimitText {...limit} /></p>
       {by === 'pause' && <PausedBy queue={q} />}
       {n > 0 && <p><a href={link('tasks', '', { queue: q.name, state: 'scheduled', due_before: live?.at })}>{plural(n, 'task')}</a> {n === 1 ? 'is' : 'are'} overdue. {backlog?.oldest && <>The oldest became due <Time at={backlog.oldest} />.</>}</p>}
       {['rate', 'concurrency'].includes(by) && <div class="actions"><EditSettings name={q.name} done={done} /></div>}

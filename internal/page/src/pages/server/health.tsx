@@ -26,7 +26,7 @@ function Unready({ of: n, shards }: { of: Node; shards: Shard[] }) {
     <Note tone="warn">
       The node <b>{n.name}</b> sends no heartbeat: its process ended or hangs, or it cannot reach Redis. {own.length > 0
         ? <>No node delivers the due tasks of its {plural(own.length, 'shard')} until its shard lease ends, <Time at={last} />. Then other nodes deliver them. <FirstDue of={own} /></>
-        : <>Other nodes have taken over its shards. Tasks that were running there are sent again when their lease (<code>--lease</code>) ends.</>}
+        : <>Other nodes have taken over its shards. Their due tasks waited for up to the shard lease (<code>--shard-lease</code>). Tasks that were running there are sent again when their lease (<code>--lease</code>) ends.</>}
     </Note>
   )
 }

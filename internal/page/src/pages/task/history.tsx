@@ -72,7 +72,7 @@ function addEnd(t: Task, audit: AuditEntry[], retry: AuditEntry, out: Moment[]) 
   out.push({ at: Date.parse(last.started_at) + last.latency_ms, title: delivered ? 'Delivered' : 'Dead', tone: delivered ? 'good' : 'bad' })
 }
 
-function toneOf(a: Attempt): Tone {
+export function toneOf(a: Attempt): Tone {
   if (a.status >= 200 && a.status < 300 && !a.error) return 'good'
   return deferred(a) ? 'warn' : 'bad'
 }

@@ -16,7 +16,7 @@ import { Time, useNow } from '../../parts/time'
 import { Actions } from './actions'
 import { CopyAs } from './copy-as'
 import { Edit } from './edit'
-import { History } from './history'
+import { History, toneOf } from './history'
 import { readTask, type TaskRead } from './read'
 import { Request } from './request'
 import { notes, why, type Context } from './why'
@@ -111,9 +111,12 @@ function Reason({ task }: { task: Record }) {
   }
   const w = { ...why(task, context), ...credentials }
   const more = notes(task, context)
+  const last = lastOf(task)
+  const reply = last && toneOf(last) !== 'good' && last.reply?.trim()
   return (
     <section class={'why ' + w.tone} aria-label={open ? 'Why it has not been sent' : 'How it ended'}>
       <p class="first"><Icon name={w.tone} /> <span>{w.text}</span></p>
+      {reply && <p>The receiver replied: <q class="mono">{reply.length > 200 ? reply.slice(0, 200) + '…' : reply}</q></p>}
       {(w.remedy || w.to) && <p>{w.remedy}{credentials && dead && ' Then use Retry.'} {w.to && <a href={w.to.href}>{w.to.text}</a>}</p>}
       {more.length > 0 && <ul>{more.map((text) => <li key={text}>{text}</li>)}</ul>}
     </section>
@@ -164,7 +167,7 @@ function AuditLog({ task, reason, audit: data }: { task: Record; reason: string;
             { title: 'Detail', cell: (e) => e.detail ?? '' },
             { title: 'Version', number: true, cell: (e) => e.version ?? '' },
           ]}
-          empty={data.value ? <p class="dim">The log has no entry of this task: entries are removed when their retention ends.</p> : undefined}
+          empty={data.value ? <p class="dim">The audit log has no entry for this task: {task.schedule && 'a schedule created it, or '}the entry was removed when its retention ended.</p> : undefined}
         />
         <Command text={foliot('audit', '--target', task.name)} />
       </>}
