@@ -21,8 +21,8 @@ interface PageEntry {
 // The browser loads the file of a page when the page is opened.
 export const pages: PageEntry[] = [
   { path: 'now', title: 'Now', load: async () => (await import('./pages/now/now')).Now },
-  { path: 'upcoming', title: 'Upcoming', load: async () => (await import('./pages/upcoming/upcoming')).Upcoming },
-  { path: 'tasks', title: 'Tasks', load: async () => (await import('./pages/tasks/tasks')).Tasks },
+  { path: 'upcoming', title: 'Upcoming', load: async () => (await import('./pages/operations')).Upcoming },
+  { path: 'tasks', title: 'Tasks', load: async () => (await import('./pages/operations')).Tasks },
   { path: 'task', title: 'Task', load: async () => (await import('./pages/task/task')).Task, hidden: true },
   { path: 'schedules', title: 'Schedules', load: async () => (await import('./pages/schedules/schedules')).Schedules },
   { path: 'simulator', title: 'Simulator', load: async () => (await import('./pages/schedules/schedules')).Simulator },

@@ -3,3 +3,5 @@
 export { Dead } from './dead/dead'
 export { Destinations } from './destinations/destinations'
 export { Queues } from './queues/queues'
+export { Tasks } from './tasks/tasks'
+export { Upcoming } from './upcoming/upcoming'
