@@ -132,6 +132,13 @@ export function failed(a: EndedAttempt | undefined): a is EndedAttempt {
   return a?.outcome === 'failed' || a?.outcome === 'refused'
 }
 
+// failuresInRow returns the failed attempts since the last delivery, as far as the list
+// goes back. Interrupted attempts do not count.
+export function failuresInRow(attempts: EndedAttempt[]): EndedAttempt[] {
+  const end = attempts.findIndex((a) => a.outcome === 'delivered')
+  return (end < 0 ? attempts : attempts.slice(0, end)).filter(failed)
+}
+
 // NextTest says when an attempt tests a destination with an open breaker.
 export function NextTest({ at }: { at?: string }) {
   const now = useNow()

@@ -4,11 +4,11 @@ import { link } from '../../state/route'
 import { State } from '../../parts/badge'
 import { findDead } from '../../parts/dead-actions'
 import { destinationOf } from '../../format/destination'
-import { NextTest } from '../../parts/limit'
+import { failed, failuresInRow, NextTest } from '../../parts/limit'
 import { ErrorText } from '../../parts/reply'
 import { Each } from '../../parts/each'
 import { Time } from '../../parts/time'
-import { failuresInRow, lastFailure, type Destination } from './state'
+import type { Destination } from './state'
 
 export function Breaker({ of: d }: { of: Destination }) {
   const breaker = d.now?.breaker ?? 'closed'
@@ -21,12 +21,12 @@ export function Overdue({ of: d }: { of: Destination }) {
 }
 
 export function Failures({ of: d }: { of: Destination }) {
-  const n = failuresInRow(d)
+  const n = failuresInRow(d.attempts).length
   return n ? <span class="bad">{n}</span> : <span class="dim none">0</span>
 }
 
 export function LastFailure({ of: d }: { of: Destination }) {
-  const a = lastFailure(d)
+  const a = d.attempts.find(failed)
   if (a) return <><Time at={a.at} mode="relative" />: <ErrorText of={a} /></>
   const last = d.dead[0]?.attempts.at(-1)
   if (last) return <><Time at={last.started_at} mode="relative" />: <ErrorText of={last} /></>

@@ -5,6 +5,7 @@ import { useData } from '../../state/data'
 import { here, ofHere } from '../../state/here'
 import { useLive } from '../../state/live'
 import { latest } from '../../parts/collect'
+import { failuresInRow } from '../../parts/limit'
 
 // Destination is the knowledge of the page about one receiver: the live data of the server, its
 // recent attempts, and the dead tasks.
@@ -41,19 +42,5 @@ export function useDestinations() {
 
 function badness(d: Destination): number {
   const breaker = { open: 2, 'half-open': 1, closed: 0 }[d.now?.breaker ?? 'closed']
-  return breaker * 4 + (d.now?.overdue ? 2 : 0) + (d.dead.length || failuresInRow(d) ? 1 : 0)
-}
-
-const failures = ['failed', 'refused']
-
-// failuresInRow counts the failed attempts since the last delivery, as far as the
-// server still knows them. Interrupted attempts do not count.
-export function failuresInRow(d: Destination): number {
-  const end = d.attempts.findIndex((a) => a.outcome === 'delivered')
-  return (end < 0 ? d.attempts : d.attempts.slice(0, end)).filter((a) => failures.includes(a.outcome)).length
-}
-
-// lastFailure returns the last failed attempt, or undefined.
-export function lastFailure(d: Destination): EndedAttempt | undefined {
-  return d.attempts.find((a) => failures.includes(a.outcome))
+  return breaker * 4 + (d.now?.overdue ? 2 : 0) + (d.dead.length || failuresInRow(d.attempts).length ? 1 : 0)
 }

@@ -9,7 +9,6 @@ import { full, millis, span } from '../../format/time'
 import { State } from '../../parts/badge'
 import { Command } from '../../parts/copy'
 import { DestinationLink } from '../../parts/host'
-import { NextTest } from '../../parts/limit'
 import { Empty, Loaded, Note } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { ErrorText } from '../../parts/reply'
@@ -22,6 +21,7 @@ import { link } from '../../state/route'
 import { operator } from '../../state/session'
 import { calm, frozen } from '../../state/settings'
 import type { History, Live } from '../../api/openapi.gen'
+import { Failing } from './failing'
 import { Overdue } from './overdue'
 import { Bars, SlotTable } from './wheel/bars'
 import { type Ring } from './wheel/model'
@@ -42,7 +42,7 @@ export function Now(_: { name: string }) {
         <div class="two-thirds"><WheelPanel live={live} data={waiting} /></div>
         <div class="third stack">
           <Overdue live={live} overdue={waiting.value?.overdue} queues={queues} />
-          <Destinations live={live} />
+          <Failing live={live} />
         </div>
         <div><Panel title="Lateness of the last hour"><Loaded data={hour}>{(h) => <><Node name={h.node} /><HeatmapOf history={h} /><HistoryTable history={h} /></>}</Loaded></Panel></div>
         <div><Panel title="Attempts per second"><Loaded data={hour}>{(h) => <Rates history={h} />}</Loaded></Panel></div>
@@ -138,17 +138,6 @@ function Legend({ due: d }: { due: Due }) {
       {d.timers !== undefined && <span>{plural(d.timers, 'timer')} armed: one for each lane, not one for each task.</span>}
       {d.later > 0 && <span>{plural(d.later, 'task')} later than the last ring.</span>}
     </div>
-  )
-}
-
-function Destinations({ live }: { live: Live | null }) {
-  const rows = (live?.destinations ?? []).filter((d) => d.breaker !== 'closed').slice(0, 8)
-  return (
-    <Panel title="Destinations that fail">
-      {rows.length === 0 ? <Note tone="good">No breaker is open.</Note> : rows.map((d) => (
-        <p key={d.namespace + d.destination}><State of={d.breaker} /> {elsewhere(d.namespace) && d.namespace + ' / '}<DestinationLink name={d.destination} namespace={d.namespace} /> {d.overdue > 0 && plural(d.overdue, 'task') + ' overdue. '}<NextTest at={d.open_until} /></p>
-      ))}
-    </Panel>
   )
 }
 
