@@ -49,8 +49,8 @@ export function Tasks(_: { name: string }) {
         title={selects(filter) ? 'Tasks that match' : 'All tasks'}
         aside={selected.length > 0 && <>
           {plural(selected.length, 'task')} selected
-          <Each verb="run" label="Run now" title="Run now" {...each} />
-          <Each verb="cancel" label="Cancel" title="Cancel" {...each} />
+          <Each verb="run" label="Run now" title="Run the selected tasks now" {...each} />
+          <Each verb="cancel" label="Cancel" title="Cancel the selected tasks" {...each} />
         </>}
       >
         <Loaded data={data}>{(list) => (
