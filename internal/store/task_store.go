@@ -53,9 +53,9 @@ type TaskStore interface {
 }
 
 // UpcomingRead requests the records that wait, and are due from From until
-// Until, both included. Until is at most task.Never. A call reads about a
-// thousand lanes that have earlier records than From, and ends the page there if
-// there are more.
+// Until, both included. Until is at most task.Never. A call reads at
+// least eight thousand lanes that have earlier records than From, and ends the
+// page there if there are more.
 type UpcomingRead struct {
 	Namespace   string // empty means all namespaces
 	Queue       string // empty means all queues except ScheduleQueue

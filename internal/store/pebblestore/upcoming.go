@@ -17,6 +17,8 @@ const (
 	roundLanes = 1024
 	// maxRounds bounds the rounds of one call.
 	maxRounds = 8
+	// maxLanes is the number of lanes that a round can read if r.From is set.
+	maxLanes = maxRounds * roundLanes
 	// lanePageSize is the number of marks that are examined at a time.
 	lanePageSize = 1024
 )
@@ -24,13 +26,18 @@ const (
 // Upcoming implements store.TaskStore. A round merges the lanes with the lowest
 // marks. A mark can be too low, so such a lane can be empty, and another lane
 // can have earlier tasks than the merged ones. But a round raises the marks of
-// the lanes that it reads, so the next round reaches further.
+// the lanes that it reads, so the next round reaches further. A mark before
+// r.From stays, so such a read has two rounds, and the second reads more lanes.
 func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (page task.Upcoming, err error) {
 	err = s.read(ctx, "read the upcoming tasks", func() (err error) {
+		lanes := roundLanes
 		for range maxRounds {
 			complete := false
-			if page, complete, err = s.upcomingRound(&r); complete || err != nil {
+			if page, complete, err = s.upcomingRound(&r, lanes); complete || err != nil || lanes == maxLanes {
 				break
+			}
+			if r.From > 0 {
+				lanes = maxLanes
 			}
 		}
 		return err
@@ -41,10 +48,10 @@ func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (page task.U
 	return page, nil
 }
 
-// upcomingRound does one round, and reports whether the page has all records
-// that it can have.
-func (s *Store) upcomingRound(r *store.UpcomingRead) (page task.Upcoming, complete bool, err error) {
-	heads, end := s.earliestLanes(r)
+// upcomingRound does one round of at most most lanes. It reports whether the page
+// has all records that it can have.
+func (s *Store) upcomingRound(r *store.UpcomingRead, most int) (page task.Upcoming, complete bool, err error) {
+	heads, end := s.earliestLanes(r, most)
 	m := laneMerge{until: min(r.Until, end)}
 	defer func() {
 		for _, c := range m.all {
@@ -84,9 +91,9 @@ func (s *Store) upcomingRound(r *store.UpcomingRead) (page task.Upcoming, comple
 	return page, false, nil
 }
 
-// earliestLanes returns the lanes of r with the lowest marks, at most
-// roundLanes. No other lane has an entry before end.
-func (s *Store) earliestLanes(r *store.UpcomingRead) (chosen latestHeads, end task.Millis) {
+// earliestLanes returns the lanes of r with the lowest marks, at most most. No
+// other lane has an entry before end.
+func (s *Store) earliestLanes(r *store.UpcomingRead, most int) (chosen latestHeads, end task.Millis) {
 	namespaces := []string{r.Namespace}
 	if r.Namespace == "" {
 		namespaces = s.lanes.Namespaces()
@@ -101,7 +108,7 @@ func (s *Store) earliestLanes(r *store.UpcomingRead) (chosen latestHeads, end ta
 				if !r.Selects(h.Lane) {
 					continue
 				}
-				if len(chosen) < roundLanes {
+				if len(chosen) < most {
 					heap.Push(&chosen, h)
 					continue
 				}
