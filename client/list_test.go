@@ -169,4 +169,8 @@ func TestUpcomingReturnsWhatIsDueNext(t *testing.T) {
 	if all := must[*client.Upcoming](t)(c.Tasks.Upcoming(t.Context(), client.UpcomingQuery{})); len(all.Items) != 1 || all.More {
 		t.Errorf("within the default hour: %+v", all)
 	}
+	later := must[*client.Upcoming](t)(c.Tasks.Upcoming(t.Context(), client.UpcomingQuery{From: list.Items[0].Due.Add(time.Millisecond), Within: 5*time.Hour + time.Minute, Queue: "even"}))
+	if len(later.Items) == 0 || later.Items[0].Name != "t-02" || later.More {
+		t.Errorf("after the first one: %+v", later)
+	}
 }

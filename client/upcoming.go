@@ -12,13 +12,14 @@ import (
 
 // UpcomingQuery selects what is due next.
 type UpcomingQuery struct {
+	From   time.Time     // only what is due then or later. Default: all, overdue tasks too
 	Within time.Duration // from the server's time on. Default: 1h
 	Queue  string
 	Limit  int // at most 1000. Default: 100
 }
 
 // Upcoming has the next tasks and the next instants of schedules, the earliest
-// due time first. Overdue tasks come first.
+// due time first. Overdue tasks come first, if the query includes them.
 type Upcoming struct {
 	Time  time.Time // the server's time
 	Until time.Time // the list is complete until then; items that are due exactly then can be missing if More is set
@@ -42,6 +43,9 @@ type UpcomingItem struct {
 // Upcoming returns what is due next. It includes at most 1000 paused schedules.
 func (ts Tasks) Upcoming(ctx context.Context, q UpcomingQuery) (*Upcoming, error) {
 	values := url.Values{}
+	if !q.From.IsZero() {
+		values.Set("from", instant(q.From))
+	}
 	if q.Within != 0 {
 		values.Set("until", q.Within.String())
 	}

@@ -263,6 +263,8 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"list: a bad cursor", "GET /v1/tasks?cursor=x", "", 400, "bad_cursor", "cursor", nil},
 		{"list: an empty cursor", "GET /v1/tasks?cursor=", "", 400, "bad_cursor", "cursor", nil},
 		{"list: a cursor with strange bytes", "GET /v1/tasks?cursor=MWEAAAA", "", 400, "bad_cursor", "cursor", nil},
+		{"upcoming: a from that is no time", "GET /v1/upcoming?from=soon", "", 400, "bad_time", "from", nil},
+		{"upcoming: a from after until", "GET /v1/upcoming?from=2035-01-01T00:00:00Z&until=1h", "", 400, "out_of_range", "from", nil},
 		{"list: an unknown include", "GET /v1/tasks?include=all", "", 400, "bad_parameter", "include", nil},
 		{"cancel by filter: none", "POST /v1/tasks/cancel", "", 400, "no_filter", "", nil},
 		{"cancel by filter: a typing error", "POST /v1/tasks/cancel?quue=a", "", 400, "unknown_parameter", "quue", nil},

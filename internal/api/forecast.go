@@ -7,13 +7,19 @@ import (
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
+// maxCounted bounds the instants before forecast.from that a request counts for
+// max_runs. Each costs about a microsecond.
+const maxCounted = 100_000
+
 // forecast has the records from which the items of an upcoming list are made.
 type forecast struct {
-	now, until task.Millis
-	queue      string // of the tasks that schedules create; empty means any
+	now, from, until task.Millis
+	queue            string // of the tasks that schedules create; empty means any
 
-	tasks, schedules []*task.Task // in the order of their due times
+	tasks, schedules []*task.Task // in the order of their due times, which are at from or later
+	early            []*task.Task // schedules with an instant before from
 	paused           []*task.Task // schedules that are paused or have ended
+	counted          int          // instants before from
 }
 
 // comingItem is a task, or an instant of a schedule.
@@ -54,9 +60,9 @@ func (f *forecast) items(end task.Millis, limit int) (all []comingItem, more boo
 	}
 }
 
-// series returns the schedules that have an instant until f.until.
+// series returns the schedules that have an instant from f.from until f.until.
 func (f *forecast) series() (all seriesHeap) {
-	for _, list := range [][]*task.Task{f.schedules, f.paused} {
+	for _, list := range [][]*task.Task{f.schedules, f.early, f.paused} {
 		for _, t := range list {
 			if f.queue != "" && t.Recur.Queue != f.queue {
 				continue
@@ -67,6 +73,7 @@ func (f *forecast) series() (all seriesHeap) {
 			} else {
 				s.runs, s.at = t.Recur.Runs, t.Recur.Next
 			}
+			s.skip(f)
 			if s.at != 0 && s.at <= f.until {
 				all = append(all, s)
 			}
@@ -82,6 +89,24 @@ type series struct {
 	calendar *recurrence.Calendar // nil until it is needed
 	at       task.Millis          // the next instant; 0: none
 	runs     int64                // the instants that have created a task by then
+}
+
+// skip moves s to the first instant that is not before f.from. Of the instants in
+// the past, only one creates a task.
+func (s *series) skip(f *forecast) {
+	if s.at != 0 && s.at < min(f.now, f.from) {
+		s.advance(f)
+	}
+	if s.at == 0 || s.at >= f.from {
+		return
+	}
+	if r := s.schedule.Recur; r.MaxRuns > 0 {
+		n := r.Count(recurrence.Span{From: s.at, Until: f.from - 1}, int(min(r.MaxRuns-s.runs, int64(maxCounted-f.counted))))
+		f.counted += n
+		s.runs += int64(n) - 1
+	}
+	s.at = f.from - 1
+	s.advance(f)
 }
 
 // advance moves s to the next instant, which is not in the past.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
@@ -12,40 +13,32 @@ import (
 
 const defaultUpcoming = time.Hour
 
-var untilParam = param{name: "until", about: "List what is due within this time from now; 1h by default.", format: "duration"}
+var (
+	fromParam  = param{name: "from", about: "List what is due at this time or later: a time, or a duration from now. 0s is now, and leaves out overdue tasks. They are included by default."}
+	untilParam = param{name: "until", about: "List what is due within this time from now; 1h by default.", format: "duration"}
+)
 
 func upcomingRoutes() []route {
 	return []route{{
 		method: "GET", path: wire.Version + "/upcoming", serve: (*Server).upcoming, scope: settings.ScopeRead, tag: "tasks",
 		id: "listUpcoming", summary: "Show what is due next",
 		about: "The next tasks and the next instants of schedules, in the order of due times. An operator that names no namespace sees all. " +
-			"Of the instants that a schedule has missed, only the first is an item. Paused schedules are included: at most 1000.",
-		query: []param{untilParam, queueParam, limitParam}, replies: []reply{{status: 200, about: "The items, the earliest first.", body: wire.Upcoming{}}},
+			"Of the instants that a schedule has missed, only the first is an item. Paused schedules are included: at most 1000. " +
+			"With from, at most 1000 schedules are included whose next instant is before it.",
+		query: []param{fromParam, untilParam, queueParam, limitParam}, replies: []reply{{status: 200, about: "The items, the earliest first.", body: wire.Upcoming{}}},
 	}}
 }
 
 func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
-	now, span := s.now(), defaultUpcoming
-	queue := r.query.Get("queue")
-	if r.query.Has("queue") {
-		if err := task.ValidateName("queue", queue); err != nil {
-			return err
-		}
-	}
-	if r.query.Has("until") {
-		var err error
-		if span, err = parseDuration("until", r.query.Get("until")); err != nil {
-			return err
-		}
-		if span < 0 || span > task.MaxDuration {
-			return refuse("out_of_range", "until", "must be between 0s and "+task.MaxDuration.String())
-		}
+	now := s.now()
+	coming := forecast{now: now, queue: r.query.Get("queue")}
+	if err := coming.read(r.query); err != nil {
+		return err
 	}
 	most, err := limit(r.query)
 	if err != nil {
 		return err
 	}
-	coming := forecast{now: now, until: min(now.Add(span), task.Never-1), queue: queue}
 	end, err := s.readForecast(r, &coming, most)
 	if err != nil {
 		return err
@@ -69,6 +62,44 @@ func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
+// read reads the parameters of a request.
+func (f *forecast) read(q url.Values) (err error) {
+	if q.Has("queue") {
+		if err := task.ValidateName("queue", f.queue); err != nil {
+			return err
+		}
+	}
+	span := defaultUpcoming
+	if q.Has("until") {
+		if span, err = parseDuration("until", q.Get("until")); err != nil {
+			return err
+		}
+		if span < 0 || span > task.MaxDuration {
+			return refuse("out_of_range", "until", "must be between 0s and "+task.MaxDuration.String())
+		}
+	}
+	f.until = min(f.now.Add(span), task.Never-1)
+	if !q.Has("from") {
+		return nil
+	}
+	if f.from, err = parseFrom(q.Get("from"), f.now); err == nil && f.from > f.until {
+		err = refuse("out_of_range", "from", "must not be later than until: use an earlier from, or a longer until")
+	}
+	return err
+}
+
+// parseFrom parses a time, or a duration from now.
+func parseFrom(s string, now task.Millis) (task.Millis, error) {
+	if d, err := time.ParseDuration(s); err == nil {
+		return max(now.Add(d), 0), nil
+	}
+	at, err := parseTime("from", s)
+	if err != nil {
+		return 0, refuse("bad_time", "from", "invalid: use a time, such as 2030-01-02T15:04:05Z, or a duration from now, such as 0s or -1h")
+	}
+	return max(task.CeilMillis(at), 0), nil
+}
+
 // readForecast reads the tasks and the schedules of f. It has read all that are
 // due before end.
 func (s *Server) readForecast(r *request, f *forecast, most int) (end task.Millis, err error) {
@@ -77,12 +108,21 @@ func (s *Server) readForecast(r *request, f *forecast, most int) (end task.Milli
 	if f.queue != "" {
 		schedules = maxLimit // those of other queues count too
 	}
+	if f.from > 0 {
+		// They have later instants too.
+		early := store.UpcomingRead{Namespace: r.oneOrAll(), Queue: task.ScheduleQueue, Until: f.from - 1, Limit: maxLimit}
+		page, err := s.store.Upcoming(r.Context(), early)
+		if err != nil {
+			return 0, err
+		}
+		f.early = page.Tasks
+	}
 	for _, part := range []struct {
 		read store.UpcomingRead
 		into *[]*task.Task
 	}{
-		{store.UpcomingRead{Queue: f.queue, Until: f.until, Limit: most}, &f.tasks},
-		{store.UpcomingRead{Queue: task.ScheduleQueue, Until: f.until, Limit: schedules}, &f.schedules},
+		{store.UpcomingRead{Queue: f.queue, From: f.from, Until: f.until, Limit: most}, &f.tasks},
+		{store.UpcomingRead{Queue: task.ScheduleQueue, From: f.from, Until: f.until, Limit: schedules}, &f.schedules},
 		{store.UpcomingRead{Queue: task.ScheduleQueue, From: task.Never, Until: task.Never, Limit: maxLimit}, &f.paused},
 	} {
 		part.read.Namespace = r.oneOrAll()

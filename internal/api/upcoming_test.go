@@ -116,6 +116,65 @@ func TestUpcomingShowsOverdueAndRetriedTasksFirst(t *testing.T) {
 	}
 }
 
+// A backlog of overdue tasks leaves room for what comes next.
+func TestUpcomingFromATimeLeavesOutWhatIsDueBefore(t *testing.T) {
+	s := serveUpcoming(t)
+	now := task.CeilMillis(upcomingNow)
+	create := func(name string, after time.Duration) {
+		spec := task.DefaultSpec()
+		spec.Name, spec.ID, spec.Request.URL, spec.When = name, name, "http://example.com/", task.When{At: task.CeilMillis(upcomingNow.Add(after))}
+		if replies, err := s.store.Apply(t.Context(), now, []task.Change{task.Create{Spec: spec}}); err != nil || replies[0].Err != nil {
+			t.Fatal(err, replies)
+		}
+	}
+	for i := range 5 {
+		create(fmt.Sprint("overdue", i), time.Duration(i-60)*time.Second)
+	}
+	create("now", 0)
+	create("next", 15*time.Second)
+	s.do("PUT", "/v1/schedules/s", `{"every": "20s", "start": "2030-01-02T03:04:05Z", "max_runs": 3, "task": {"http": {"url": "http://example.com/s"}}}`).want(201, nil)
+	s.do("PUT", "/v1/schedules/p", `{"every": "25m", "paused": true, "task": {"http": {"url": "http://example.com/p"}}}`).want(201, nil)
+	for query, want := range map[string]string{
+		"?limit=2":                       "-60 overdue0, -59 overdue1",
+		"?from=0s":                       "0 now, 15 next, 20 @s, 40 @s, 60 @s, 1500 @p pause, 3000 @p pause",
+		"?from=0s&limit=3":               "0 now, 15 next, 20 @s",
+		"?from=2030-01-02T03:04:05.001Z": "15 next, 20 @s, 40 @s, 60 @s, 1500 @p pause, 3000 @p pause",
+		"?from=-57s&limit=3":             "-57 overdue3, -56 overdue4, 0 now",
+		"?from=20s&until=60s":            "20 @s, 40 @s, 60 @s",
+		"?from=21s&until=60s":            "40 @s, 60 @s",
+		"?from=50s":                      "60 @s, 1500 @p pause, 3000 @p pause",
+		"?from=61s&until=2000s":          "1500 @p pause",
+		"?from=2000s":                    "3000 @p pause",
+		"?from=1h":                       "",
+	} {
+		if got := dues(s.upcoming(query)); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	if list := s.upcoming("?from=0s&limit=3"); !list.More || list.Until != "2030-01-02T03:04:25.000Z" {
+		t.Errorf("limit 3: more %v, until %s", list.More, list.Until)
+	}
+}
+
+// A schedule that has missed instants fires one of them, so the others do not
+// count for max_runs.
+func TestUpcomingCountsOneRunOfTheMissedInstants(t *testing.T) {
+	now := upcomingNow
+	s := serve(t, func(c *api.Config) { c.Now = func() time.Time { return now } })
+	s.do("PUT", "/v1/schedules/s", `{"every": "1m", "start": "2030-01-02T03:04:05Z", "max_runs": 4, "task": {"http": {"url": "http://example.com/s"}}}`).want(201, nil)
+	now = now.Add(10*time.Minute + 30*time.Second)
+	for query, want := range map[string]string{
+		"":           "60 @s, 660 @s, 720 @s, 780 @s",
+		"?from=0s":   "660 @s, 720 @s, 780 @s",
+		"?from=100s": "780 @s",
+		"?from=151s": "",
+	} {
+		if got := dues(s.upcoming(query)); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+}
+
 func TestATokenSeesTheUpcomingItemsOfItsNamespace(t *testing.T) {
 	s := serveUpcoming(t)
 	s.namespace("acme")
@@ -140,6 +199,9 @@ func TestATokenSeesTheUpcomingItemsOfItsNamespace(t *testing.T) {
 	}
 	s.do("GET", "/v1/upcoming?until=soon", "", own).problem(400, "bad_duration", "until")
 	s.do("GET", "/v1/upcoming?until=-1s", "", own).problem(400, "out_of_range", "until")
+	s.do("GET", "/v1/upcoming?from=soon", "", own).problem(400, "bad_time", "from")
+	s.do("GET", "/v1/upcoming?from=61m", "", own).problem(400, "out_of_range", "from")
+	s.do("GET", "/v1/upcoming?from=2s&until=1s", "", own).problem(400, "out_of_range", "from")
 	s.do("GET", "/v1/upcoming?queue=@", "", own).problem(400, "bad_name", "queue")
 	s.do("GET", "/v1/upcoming?limit=1001", "", own).problem(400, "bad_parameter", "limit")
 }
@@ -165,8 +227,12 @@ func TestUpcomingEqualsAllItemsSortedAndCut(t *testing.T) {
 		}
 	}
 	slices.Sort(all)
+	everything := all
 	for _, limit := range []int{1, 2, 10, 50, 100, 300, 1000} {
-		list := s.upcoming(fmt.Sprint("?limit=", limit))
+		from := r.IntN(2) * r.IntN(1800)
+		first, _ := slices.BinarySearch(everything, fmt.Sprintf("%06d", from))
+		all = everything[first:]
+		list := s.upcoming(fmt.Sprintf("?limit=%d&from=%ds", limit, from))
 		n := min(limit, len(all))
 		if len(list.Items) != n || list.More != (len(all) > n) {
 			t.Fatalf("limit %d: %d items of %d, more %v", limit, len(list.Items), len(all), list.More)

@@ -4,7 +4,7 @@ package wire
 type Upcoming struct {
 	Time  string         `json:"time" format:"date-time" doc:"The server's time."`
 	Until string         `json:"until" format:"date-time" doc:"The list is complete until this time. Items that are due exactly then can be missing if more is true."`
-	Items []UpcomingItem `json:"items" nullable:"false" doc:"The earliest due time first. Overdue ones come first."`
+	Items []UpcomingItem `json:"items" nullable:"false" doc:"The earliest due time first. Overdue ones come first, if from includes them."`
 	More  bool           `json:"more,omitempty" doc:"true: further items are due, or may be due, by the end that was requested."`
 }
 

@@ -16,6 +16,7 @@ import (
 
 // Upcoming is the command foliot upcoming.
 type Upcoming struct {
+	From  string        `placeholder:"TIME" help:"List what is due at this time or later: 2030-01-02T15:04:05Z, or a duration from now. 0s leaves out overdue tasks."`
 	Until time.Duration `default:"1h" placeholder:"DURATION" help:"List what is due within this time from now (default: 1h)."`
 	Queue string        `placeholder:"NAME" help:"Only tasks of this queue."`
 	Limit int           `short:"n" default:"100" placeholder:"N" help:"List at most this many, up to 1000 (default: 100)."`
@@ -32,6 +33,7 @@ An operator that names no namespace sees all.
 Examples:
 
     foliot upcoming
+    foliot upcoming --from 0s
     foliot upcoming --until 24h --queue mail -n 1000`
 }
 
@@ -48,7 +50,14 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 			return err
 		}
 	}
-	list, err := api.Tasks.Upcoming(ctx, client.UpcomingQuery{Within: c.Until, Queue: c.Queue, Limit: c.Limit})
+	query := client.UpcomingQuery{Within: c.Until, Queue: c.Queue, Limit: c.Limit}
+	if c.From != "" {
+		var err error
+		if query.From, err = flags.ParseBound("--from", c.From, time.Now()); err != nil {
+			return err
+		}
+	}
+	list, err := api.Tasks.Upcoming(ctx, query)
 	if err != nil {
 		return err
 	}

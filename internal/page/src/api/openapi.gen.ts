@@ -729,5 +729,5 @@ export const touchTask = /* @__PURE__ */ call<{ name: string; ifMatch?: string }
 export const listTokens = /* @__PURE__ */ call<{ limit?: number; cursor?: string }, undefined, TokenList>('GET', 'v1/tokens', 'admin', false)
 export const createToken = /* @__PURE__ */ call<{}, TokenInput, Token>('POST', 'v1/tokens', 'admin', false)
 export const revokeToken = /* @__PURE__ */ call<{ id: string; children?: boolean; force?: boolean }, undefined, Token>('DELETE', 'v1/tokens/{id}', 'admin', false)
-export const listUpcoming = /* @__PURE__ */ call<{ until?: string; queue?: string; limit?: number }, undefined, Upcoming>('GET', 'v1/upcoming', 'read', false)
+export const listUpcoming = /* @__PURE__ */ call<{ from?: string; until?: string; queue?: string; limit?: number }, undefined, Upcoming>('GET', 'v1/upcoming', 'read', false)
 export const whoami = /* @__PURE__ */ call<{}, undefined, Identity>('GET', 'v1/whoami', 'read', false)
