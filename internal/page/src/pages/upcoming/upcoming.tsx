@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { cancelTask, countDue, listUpcoming, runTask, type Due, type UpcomingItem } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
-import { full, millis, parts, span } from '../../format/time'
+import { full, millis, parts } from '../../format/time'
 import { Action, runNow } from '../../parts/action'
 import { Badge } from '../../parts/badge'
 import { Bulk } from '../../parts/bulk'
@@ -13,6 +13,7 @@ import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
 import { link, route, setQuery } from '../../state/route'
+import { serverNow } from '../../state/session'
 
 // The spans of the timeline, each with the length of its bars.
 const spans: Record<string, [title: string, until: string, step: string]> = {
@@ -30,7 +31,7 @@ export function Upcoming(_: { name: string }) {
   const counts = useData((signal) => countDue({ until, step, queue, by: 'queue' }, undefined, signal), [until, queue], 10000)
   return (
     <>
-      <Head title="Upcoming" about="Tasks and the instants of schedules, in the order in which they are due.">
+      <Head title="Upcoming" about="The chart counts the tasks that wait, by due time. The list below also has the instants of schedules.">
         {Object.entries(spans).map(([key, [name]]) => <button key={key} type="button" aria-pressed={key === chosen} onClick={() => setQuery({ span: key, from: undefined, to: undefined })}>{name}</button>)}
       </Head>
       <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
@@ -38,12 +39,20 @@ export function Upcoming(_: { name: string }) {
         <label><input type="checkbox" checked={query.has('retries')} onChange={(e) => setQuery({ retries: e.currentTarget.checked ? '1' : undefined })} /> Only attempts after a failure</label>
       </form>
       <Panel title={title}>
-        <Loaded data={counts}>{(due) => <Timeline due={due} from={query.get('from')} to={query.get('to')} />}</Loaded>
+        <Loaded data={counts}>{(due) => <><Overdue due={due} queue={queue} /><Timeline due={due} from={query.get('from')} to={query.get('to')} /></>}</Loaded>
         <Command text={foliot('due', '--until', until, '--step', step, !!queue && '--queue=' + queue)} />
       </Panel>
       <Items queue={queue} until={until} retries={query.has('retries')} from={query.get('from')} to={query.get('to')} />
     </>
   )
+}
+
+// Overdue links to the tasks that should have been sent. They are neither in the chart
+// nor in the list.
+function Overdue({ due, queue }: { due: Due; queue: string }) {
+  if (due.overdue === 0) return null
+  const tasks = link('tasks', '', { state: 'scheduled', due_before: due.time, queue: queue || undefined })
+  return <Note tone="warn"><a href={tasks}>{plural(due.overdue, 'overdue task')}</a> {due.overdue === 1 ? 'is' : 'are'} not shown here. <a href="#/now">Now</a> says why {due.overdue === 1 ? 'it is' : 'they are'} late.</Note>
 }
 
 const bar = 10
@@ -58,6 +67,7 @@ function Timeline({ due, from, to }: { due: Due; from: string | null; to: string
   const step = millis(ring.slot)
   const most = Math.max(1, ...ring.counts)
   const queues = ring.queues ?? []
+  const total = ring.counts.reduce((a, n) => a + n, 0)
   const drag = useSignal<[number, number] | null>(null)
   const at = (e: PointerEvent) => {
     const box = (e.currentTarget as Element).getBoundingClientRect()
@@ -74,9 +84,9 @@ function Timeline({ due, from, to }: { due: Due; from: string | null; to: string
   const width = ring.counts.length * bar
   return (
     <div class="timeline">
-      {due.overdue > 0 && <Note tone="warn">{plural(due.overdue, 'task')} {due.overdue === 1 ? 'is' : 'are'} overdue: see <a href="#/now">Now</a>.</Note>}
+      <p><b>{plural(total, 'task')}</b> until {label(start + step * ring.counts.length)}</p>
       <svg
-        viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`${plural(ring.counts.reduce((a, n) => a + n, 0), 'task')} in ${span(step * ring.counts.length)}. The table below has the counts.`}
+        viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`${plural(total, 'task')} by due time. The table below has the counts.`}
         onPointerDown={(e) => { (e.currentTarget as Element).setPointerCapture(e.pointerId); drag.value = [at(e), at(e)] }}
         onPointerMove={(e) => { if (drag.value) drag.value = [drag.value[0], at(e)] }} onPointerUp={select} onPointerCancel={() => (drag.value = null)}
       >
@@ -124,9 +134,11 @@ function ItemActions({ of: u }: { of: UpcomingItem }) {
   )
 }
 
-// Items lists the next tasks and instants, or those of the selected time.
+// Items lists the next tasks and instants, or those of the selected time. It leaves
+// out overdue tasks: a backlog of them would fill the list.
 function Items({ queue, until, retries, from, to }: { queue: string; until: string; retries: boolean; from: string | null; to: string | null }) {
-  const data = useData((signal) => listUpcoming({ until, queue, limit: retries ? 1000 : 100 }, undefined, signal), [until, queue, retries], retries ? 15000 : 5000)
+  const first = from && to && Date.parse(from) > serverNow() ? from : '0s'
+  const data = useData((signal) => listUpcoming({ from: first, until, queue, limit: retries ? 1000 : 100 }, undefined, signal), [first, until, queue, retries], retries ? 15000 : 5000)
   const filter = from && to ? { state: ['scheduled'], due_after: new Date(Date.parse(from) - 1).toISOString(), due_before: to, queue: queue || undefined } : null
   return (
     <Panel title={filter ? 'The selected time' : 'Next'} aside={filter && <button type="button" onClick={() => setQuery({ from: undefined, to: undefined })}>Show all</button>}>
@@ -136,12 +148,12 @@ function Items({ queue, until, retries, from, to }: { queue: string; until: stri
         const rows = list.items.filter((u) => (!filter || (u.due >= from! && u.due < to!)) && (!retries || (u.attempt ?? 1) > 1))
         return (
           <>
-            <Table caption="Upcoming" rows={rows} columns={columns} id={(u) => u.namespace + u.name + u.due} empty={<Empty title="Nothing is due in this time." command={foliot('add', 'http://127.0.0.1:9000/hello', '--in', '5m')} />} />
-            {list.more && <p class="dim">The list is complete until {full(list.until)}.</p>}
+            <Table caption="Upcoming" rows={rows} columns={columns} id={(u) => u.namespace + u.name + u.due} empty={list.more && list.items.length === 0 ? <Empty title="The list is not complete.">Too many queues and destinations have overdue tasks.</Empty> : <Empty title="Nothing is due in this time." command={foliot('add', 'http://127.0.0.1:9000/hello', '--in', '5m')} />} />
+            {list.more && list.until > list.time && !(filter && list.until >= to!) && <p class="dim">The list is complete until {full(list.until)}.</p>}
           </>
         )
       }}</Loaded>
-      <Command text={foliot('upcoming', '--until', until, ...(queue ? ['--queue=' + queue] : []), ...(retries ? ['--limit', '1000'] : []))} />
+      <Command text={foliot('upcoming', '--from', first, '--until', until, ...(queue ? ['--queue=' + queue] : []), ...(retries ? ['--limit', '1000'] : []))} />
       {retries && <p class="dim">The command lists first attempts too.</p>}
     </Panel>
   )
