@@ -23,5 +23,5 @@ func TestTheFirstTokenIsCreatedOnThePage(t *testing.T) {
 	if text := b.text(); strings.Contains(text, "This server has no tokens") {
 		t.Error("the page says that the server has no tokens")
 	}
-	b.dropExpected("status of 401") // of the requests before the login
+	b.expect("status of 401") // of the requests before the login
 }

@@ -49,7 +49,7 @@ func TestHostileTextIsShownAsText(t *testing.T) {
 			for _, e := range b.overflow() {
 				t.Errorf("%s is wider than the window: %s", route, e)
 			}
-			b.dropExpected("status of 404", "status of 400") // of unknown names and hostile filters
+			b.expect("status of 404", "status of 400") // of unknown names and hostile filters
 		}
 	}
 	b := open(t, s, s.token, viewports[0], "#/task/hostile-0")

@@ -66,7 +66,7 @@ func TestThePagesWithManyTasks(t *testing.T) {
 
 // end closes a tab: a browser has only six connections to a server without TLS.
 func (b *tab) end() {
-	b.dropExpected("status of 404")
+	b.expect("status of 404")
 	b.check()
 	b.close()
 }

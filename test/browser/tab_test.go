@@ -41,6 +41,7 @@ type tab struct {
 
 	mu       sync.Mutex
 	problems []string
+	expected []string // until the next check
 }
 
 // stepTimeout is the time limit of a step in the browser.
@@ -106,13 +107,12 @@ func (b *tab) add(kind string, of any) {
 	b.problems = append(b.problems, kind+": "+string(text))
 }
 
-// dropExpected drops the problems that a test expects.
-func (b *tab) dropExpected(expected ...string) {
+// expect names problems that are no failure in the next check. The browser can
+// report them after the step that causes them.
+func (b *tab) expect(expected ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.problems = slices.DeleteFunc(b.problems, func(p string) bool {
-		return slices.ContainsFunc(expected, func(e string) bool { return strings.Contains(p, e) })
-	})
+	b.expected = append(b.expected, expected...)
 }
 
 // check fails the test if the page had a problem.
@@ -120,9 +120,11 @@ func (b *tab) check() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range b.problems {
-		b.t.Errorf("%s", p)
+		if !slices.ContainsFunc(b.expected, func(e string) bool { return strings.Contains(p, e) }) {
+			b.t.Errorf("%s", p)
+		}
 	}
-	b.problems = nil
+	b.problems, b.expected = nil, nil
 }
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {

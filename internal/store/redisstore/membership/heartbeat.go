@@ -158,7 +158,7 @@ const keepDead = time.Hour
 
 // heartbeatReply is the reply to a heartbeat.
 type heartbeatReply struct {
-	peers []peer      // all nodes
+	peers []peer      // all nodes; in the mode readAll, dead ones too
 	now   task.Millis // the server's clock
 	found int         // the state of this process that the script found
 	beats int64       // the number of heartbeats that the store has counted; zero if this process only reads
