@@ -15,9 +15,11 @@ import (
 )
 
 // Each shard has its own part of a lane. Due reads up to maxCounted of these parts
-// in one call. If a part has more than maxShort tasks, Due does not read all of
-// them: a script on the Redis server counts them, which takes less time.
-const maxCounted, maxShort = 400, 64
+// in one call. A Redis server runs all commands of one call before those of other
+// calls, so this number bounds how long Due delays a claim. If a part has more than
+// maxShort tasks, Due does not read all of them: a script on the Redis server counts
+// them, which takes less time.
+const maxCounted, maxShort = 8, 64
 
 // laneCount is a lane of one shard that must be counted.
 type laneCount struct {
