@@ -48,10 +48,10 @@ func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (page task.U
 	return page, nil
 }
 
-// upcomingRound does one round of at most most lanes. It reports whether the page
+// upcomingRound does one round of at most n lanes. It reports whether the page
 // has all records that it can have.
-func (s *Store) upcomingRound(r *store.UpcomingRead, most int) (page task.Upcoming, complete bool, err error) {
-	heads, end := s.earliestLanes(r, most)
+func (s *Store) upcomingRound(r *store.UpcomingRead, n int) (page task.Upcoming, complete bool, err error) {
+	heads, end := s.earliestLanes(r, n)
 	m := laneMerge{until: min(r.Until, end)}
 	defer func() {
 		for _, c := range m.all {
@@ -91,9 +91,9 @@ func (s *Store) upcomingRound(r *store.UpcomingRead, most int) (page task.Upcomi
 	return page, false, nil
 }
 
-// earliestLanes returns the lanes of r with the lowest marks, at most most. No
+// earliestLanes returns the lanes of r with the lowest marks, at most n. No
 // other lane has an entry before end.
-func (s *Store) earliestLanes(r *store.UpcomingRead, most int) (chosen latestHeads, end task.Millis) {
+func (s *Store) earliestLanes(r *store.UpcomingRead, n int) (chosen latestHeads, end task.Millis) {
 	namespaces := []string{r.Namespace}
 	if r.Namespace == "" {
 		namespaces = s.lanes.Namespaces()
@@ -108,7 +108,7 @@ func (s *Store) earliestLanes(r *store.UpcomingRead, most int) (chosen latestHea
 				if !r.Selects(h.Lane) {
 					continue
 				}
-				if len(chosen) < most {
+				if len(chosen) < n {
 					heap.Push(&chosen, h)
 					continue
 				}
