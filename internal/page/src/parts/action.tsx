@@ -9,7 +9,7 @@ import { Dialog } from './dialog'
 import { ProblemNote, toast } from './notice'
 
 // runNow says what a run by hand does.
-export const runNow = 'The task is due now, without regard to a pause, the rate, an open breaker or Retry-After. Limits on running attempts and a suspended namespace still apply.'
+export const runNow = (subject: 'The task' | 'Each task') => subject + ' is due now, without regard to a pause, the rate, an open breaker or Retry-After. Limits on running attempts and a suspended namespace still apply.'
 
 // Operation is the part of a call that decides who may make it.
 export type Operation = Pick<Call<never, never, unknown>, 'scope' | 'operator' | 'method' | 'path'>

@@ -47,7 +47,7 @@ export function Actions({ task: t, queue, done }: Props) {
     <>
       <Action label="Run now" call={runTask} off={notWaiting(t)} command={foliot('run', t.name)} done={done}
         run={async () => (await shown(t, runTask), 'The task is due now.')}>
-        <p>{runNow}</p>
+        <p>{runNow('The task')}</p>
       </Action>
       <Retry task={t} queue={queue} done={done} />
       <Move task={t} done={done} />
