@@ -58,9 +58,9 @@ func (b *tab) press(i int, a action) {
 			return holds()
 		}
 		const dialog = () => document.querySelector('dialog[open]')
-		const disabled = button.getAttribute('aria-disabled') === 'true'
+		const disabled = button.getAttribute('aria-disabled') === 'true', reason = button.title // as shown when it is clicked
 		button.click()
-		if (disabled) return (await until(() => document.querySelector('.toast.shown')?.textContent === button.title)) && !dialog() ? '' : 'disabled, but it does not show the reason'
+		if (disabled) return (await until(() => document.querySelector('.toast.shown')?.textContent === reason)) && !dialog() ? '' : 'disabled, but it does not show the reason'
 		if (!(await until(() => dialog() || location.hash !== %q))) return 'enabled, but nothing opens'
 		if (!dialog()) return ''
 		dialog().dispatchEvent(new Event('cancel', { cancelable: true }))
