@@ -1,6 +1,7 @@
 import type { FunctionComponent } from 'preact'
 import { useSignal } from '@preact/signals'
 import { listNamespaces } from './api/openapi.gen'
+import { readPages } from './api/pages'
 import { count } from './format/number'
 import { Icon } from './parts/icon'
 import { zoneName } from './format/time'
@@ -90,18 +91,12 @@ function NamespaceSelect() {
   )
 }
 
-const maxLists = 10
-
 // namespaceNames returns the names of the namespaces: complete is false if there are
 // more than the page reads.
 async function namespaceNames(signal: AbortSignal): Promise<{ names: string[]; complete: boolean }> {
-  const names: string[] = []
-  let cursor: string | undefined
-  for (let i = 0; i < maxLists; i++) {
-    const list = await listNamespaces({ limit: 1000, cursor }, undefined, signal)
-    names.push(...list.namespaces.map((n) => n.name))
-    cursor = list.next_cursor
-    if (!cursor) return { names, complete: true }
-  }
-  return { names, complete: false }
+  const { items, next } = await readPages(10_000, undefined, async (limit, cursor) => {
+    const list = await listNamespaces({ limit, cursor }, undefined, signal)
+    return { items: list.namespaces.map((n) => n.name), next: list.next_cursor }
+  })
+  return { names: items, complete: !next }
 }

@@ -2,6 +2,7 @@ import { destinationOf } from '../format/destination'
 import { operator } from '../state/session'
 import { request } from './call'
 import { listQueues, type Due, type Queue, type Upcoming } from './openapi.gen'
+import { readPages } from './pages'
 
 // Tagged is a queue with the tag of its version. A change sends the tag as If-Match,
 // so that it does not overwrite a change that the visitor has not seen.
@@ -17,20 +18,16 @@ export async function readQueue(name: string, signal?: AbortSignal): Promise<Tag
 }
 
 // A namespace has at most 10,000 queues with settings, but any number with tasks.
-const pages = 10
+const most = 10_000
 
 // allQueues lists the queues of the namespace: complete is false if there are more
 // than the page reads.
 export async function allQueues(signal: AbortSignal): Promise<{ queues: Queue[]; complete: boolean }> {
-  const queues: Queue[] = []
-  let cursor: string | undefined
-  for (let page = 0; page < pages; page++) {
-    const list = await listQueues({ limit: 1000, cursor }, undefined, signal)
-    queues.push(...list.queues)
-    cursor = list.next_cursor
-    if (!cursor) return { queues, complete: true }
-  }
-  return { queues, complete: false }
+  const { items, next } = await readPages(most, undefined, async (limit, cursor) => {
+    const list = await listQueues({ limit, cursor }, undefined, signal)
+    return { items: list.queues, next: list.next_cursor }
+  })
+  return { queues: items, complete: !next }
 }
 
 // unfinished is the number of tasks that a purge cancels.

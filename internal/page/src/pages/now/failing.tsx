@@ -1,45 +1,53 @@
 import { listAttempts, type EndedAttempt, type Live, type LiveDestination } from '../../api/openapi.gen'
 import { grouped } from '../../format/group'
-import { plural } from '../../format/number'
+import { count, plural } from '../../format/number'
 import { State } from '../../parts/badge'
 import { DestinationLink } from '../../parts/host'
-import { failuresInRow, NextTest } from '../../parts/limit'
+import { failed, failuresInRow, NextTest } from '../../parts/limit'
 import { Note, ProblemNote } from '../../parts/notice'
 import { Panel } from '../../parts/panel'
 import { errorText } from '../../parts/reply'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
 import { elsewhere } from '../../state/here'
+import { serverNow } from '../../state/session'
 
 const shown = 8
 
 const keyOf = (of: { namespace: string; destination: string }) => of.namespace + ' ' + of.destination
 
-// Failing lists the destinations with a breaker that is not closed, and those whose
-// latest attempts failed: the live data does not have the failures before the breaker
-// opens.
+// Failing lists the destinations with a breaker that is not closed, and those with recent
+// failures: the live data does not have the failures before the breaker opens.
 export function Failing({ live }: { live: Live | null }) {
   const data = useData((signal) => listAttempts({ limit: 200 }, undefined, signal), [], 5000)
-  const failures = new Map([...grouped(data.value?.attempts ?? [], keyOf)].map(([key, all]) => [key, failuresInRow(all)]))
+  const attempts = grouped(data.value?.attempts ?? [], keyOf)
   const open = new Map(live?.destinations.filter((d) => d.breaker !== 'closed').map((d) => [keyOf(d), d]))
-  const keys = [...new Set([...open.keys(), ...failures.keys()])].filter((key) => open.has(key) || failures.get(key)!.length)
+  const rank = (key: string) => (open.has(key) ? 2 : failuresInRow(attempts.get(key)!).length ? 1 : 0)
+  const keys = [...new Set([...open.keys(), ...attempts.keys()])].filter((key) => open.has(key) || recent(attempts.get(key)!)).sort((a, b) => rank(b) - rank(a))
   return (
     <Panel title="Destinations that fail">
       <ProblemNote problem={data.problem} />
       {keys.length === 0 && data.value && <Note tone="good">No destination fails.</Note>}
-      {keys.slice(0, shown).map((key) => <Destination key={key} of={open.get(key)} failures={failures.get(key) ?? []} />)}
+      {keys.slice(0, shown).map((key) => <Destination key={key} of={open.get(key)} attempts={attempts.get(key) ?? []} />)}
       {keys.length > shown && <p class="dim">{plural(keys.length - shown, 'more destination')}: see <a href="#/destinations">Destinations</a>.</p>}
     </Panel>
   )
 }
 
-function Destination({ of: d, failures }: { of?: LiveDestination; failures: EndedAttempt[] }) {
-  const last = failures[0]
+// recent returns whether the last attempt failed, or another one in the last hour.
+function recent(attempts: EndedAttempt[]): boolean {
+  const last = attempts.find(failed)
+  return failuresInRow(attempts).length > 0 || (last !== undefined && Date.parse(last.at) > serverNow() - 36e5)
+}
+
+function Destination({ of: d, attempts }: { of?: LiveDestination; attempts: EndedAttempt[] }) {
+  const last = attempts.find(failed)
+  const row = failuresInRow(attempts).length
   const { namespace, destination } = d ?? last!
   return (
     <p>
       <State of={d?.breaker ?? 'failed'} /> {elsewhere(namespace) && namespace + ' / '}<DestinationLink name={destination} namespace={namespace} />{' '}
-      {last && <>{plural(failures.length, 'failure')} in a row, the last <Time at={last.at} mode="relative" />: {errorText(last)}. </>}
+      {last && <>{row ? plural(row, 'failure') + ' in a row' : `${count(attempts.filter(failed).length)} of the last ${plural(attempts.length, 'attempt')} failed`}, the last <Time at={last.at} mode="relative" />: {errorText(last)}. </>}
       {d && d.overdue > 0 && plural(d.overdue, 'task') + ' overdue. '}
       {d && <NextTest at={d.open_until} />}
     </p>

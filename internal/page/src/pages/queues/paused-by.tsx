@@ -1,3 +1,4 @@
+import { searchAudit } from '../../api/audit'
 import { listAudit, type Queue } from '../../api/openapi.gen'
 import { useData } from '../../state/data'
 import { forbidden } from '../../state/session'
@@ -11,8 +12,8 @@ export function PausedBy({ queue }: { queue: Queue }) {
 }
 
 function Entry({ queue: q }: { queue: Queue }) {
-  const data = useData((signal) => listAudit({ action: 'queue.pause', target: q.name, limit: 1 }, undefined, signal), [q.name, q.version])
-  const entry = data.value?.entries[0]
+  const data = useData((signal) => searchAudit({ action: 'queue.pause', target: q.name }, 1, signal), [q.name, q.version])
+  const entry = data.value?.items[0]
   if (!entry) return null
   return <p class="dim">Paused <Time at={entry.at} />, by {entry.by || 'a caller without a token'}.</p>
 }

@@ -1,23 +1,35 @@
 import { listTasks, type Schedule, type Task } from '../../api/openapi.gen'
+import { readPages } from '../../api/pages'
 import { millis, relative } from '../../format/time'
 import { Icon } from '../../parts/icon'
 import { link } from '../../state/route'
 import { serverNow } from '../../state/session'
 
-// The last tasks of a schedule. The API lists tasks only forwards, and a task is due
-// at its instant or later. So the search reads those that are due since a few
-// instants ago, and goes further back only if they are not enough.
+// The last tasks of a schedule. The API lists tasks only forwards, by name, and the name
+// of a task has its instant or the time of its trigger. So the search reads those of the
+// last few instants, and goes further back only if they are not enough.
 
-const pageSize = 200
+const most = 200
 
 export async function lastRuns(s: Schedule, n: number, signal: AbortSignal): Promise<Task[]> {
   for (const since of bounds(s, n)) {
-    const due = since === undefined ? {} : { due_after: new Date(since).toISOString() }
-    const { tasks, next_cursor } = await listTasks({ schedule: s.name, limit: pageSize, ...due }, undefined, signal)
-    tasks.sort((a, b) => timeOf(a) - timeOf(b))
-    if (tasks.length >= n || next_cursor || since === undefined) return tasks.slice(-n)
+    const { items, next } = await readPages(most, undefined, async (limit, cursor) => {
+      const { tasks, next_cursor } = await listTasks({ schedule: s.name, limit, cursor, ...(since !== undefined && within(s.name, since)) }, undefined, signal)
+      return { items: tasks, next: next_cursor }
+    })
+    items.sort((a, b) => timeOf(a) - timeOf(b))
+    if (items.length >= n || next || since === undefined) return items.slice(-n)
   }
   return []
+}
+
+// within selects the tasks since a time. Only the prefix of their names makes the search
+// short.
+function within(schedule: string, since: number) {
+  const [a, b] = [String(Math.floor(since)), String(Math.floor(serverNow()))]
+  let same = 0
+  while (same < a.length && a[same] === b[same]) same++
+  return { due_after: new Date(since).toISOString(), prefix: schedule + '@' + a.slice(0, same) }
 }
 
 function bounds(s: Schedule, n: number): (number | undefined)[] {

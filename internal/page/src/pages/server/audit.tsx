@@ -1,3 +1,4 @@
+import { searchAudit } from '../../api/audit'
 import { listAudit, type AuditEntry } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { Command } from '../../parts/copy'
@@ -24,7 +25,7 @@ export function Audit() {
   const reason = forbidden(listAudit)
   const at = route.value.query
   const [action, target, by, cursor] = ['action', 'target', 'by', 'cursor'].map((k) => at.get(k) ?? undefined)
-  const data = useData(async (signal) => (reason ? null : await listAudit({ action: action as never, target, by, cursor, limit: 50 }, undefined, signal)), [reason, action, target, by, cursor], cursor ? 0 : 10000)
+  const data = useData(async (signal) => (reason ? null : await searchAudit({ action: action as never, target, by }, 50, signal, cursor)), [reason, action, target, by, cursor], cursor ? 0 : action || target || by ? 30000 : 10000)
   if (reason) return <Panel title="Audit log"><p class="dim">{reason}</p></Panel>
   return (
     <Panel title="Audit log">
@@ -38,7 +39,7 @@ export function Audit() {
       <Loaded data={data}>{(list) => list && (
         <>
           <Table
-            caption="Entries of the audit log" rows={list.entries} id={(e) => [e.at, e.action, e.target, e.id, e.version].join()}
+            caption="Entries of the audit log" rows={list.items} id={(e) => [e.at, e.action, e.target, e.id, e.version].join()}
             columns={[
               { title: 'When', cell: (e) => <Time at={e.at} /> },
               { title: 'Action', cell: (e) => <span class="nowrap">{e.action}</span> },
@@ -47,9 +48,11 @@ export function Audit() {
               { title: 'Namespace', cell: (e) => e.namespace ?? '' },
               { title: 'Detail', cell: (e) => e.detail ?? '' },
             ]}
-            empty={<Empty title={action || target || by ? 'No entry matches this filter.' : 'The log is empty.'}>Entries are removed when their retention ends (--audit-keep).</Empty>}
+            empty={list.next
+              ? <Empty title="No entry found yet.">The next page continues the search.</Empty>
+              : <Empty title={action || target || by ? 'No entry matches this filter.' : 'The log is empty.'}>Entries are removed when their retention ends (--audit-keep), or when the log is full.</Empty>}
           />
-          <Pager next={list.next_cursor} />
+          <Pager next={list.next} />
         </>
       )}</Loaded>
       <Command text={foliot('audit', ...(action ? ['--action', action] : []), ...(target ? ['--target', target] : []), ...(by ? ['--by', by] : []))} />

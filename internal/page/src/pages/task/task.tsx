@@ -1,6 +1,8 @@
 import { useRef } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
+import { searchAudit } from '../../api/audit'
 import { cluster, getQueue, getSchedule, listAudit, listAttempts, readyz, type AuditEntry, type Problem, type Task as Record } from '../../api/openapi.gen'
+import type { Pages } from '../../api/pages'
 import { Refusal } from '../../api/call'
 import { readBacklog } from '../../api/queues'
 import { foliot } from '../../format/command'
@@ -74,12 +76,12 @@ function Missing({ name }: { name: string }) {
 function TaskDetails({ read }: { read: TaskRead }) {
   const { task } = read
   const reason = forbidden(listAudit)
-  const audit = useData(async (signal) => (reason ? [] : (await listAudit({ target: task.name, limit: 50 }, undefined, signal)).entries.filter((e) => e.action.startsWith('task.'))), [task.name, task.version, task.state])
+  const audit = useData(async (signal) => (reason ? null : await readAudit(task.name, signal)), [task.name, task.version, task.state])
   return (
     <>
       <Reason task={task} />
       <div class="grid">
-        <div class="two-thirds stack"><History of={task} audit={audit.value ?? []} /><Request read={read} /></div>
+        <div class="two-thirds stack"><History of={task} audit={audit.value?.items ?? []} /><Request read={read} /></div>
         <div class="third stack"><Panel title="Facts"><Facts of={facts(task)} /></Panel></div>
         <div class="wide"><AuditLog task={task} reason={reason} audit={audit} /></div>
       </div>
@@ -152,14 +154,21 @@ function facts(t: Record): [string, ComponentChildren][] {
   return all.filter(([, value]) => value !== undefined)
 }
 
+// readAudit returns the newest entries of a task: the targets of other actions can have
+// the same name.
+async function readAudit(name: string, signal: AbortSignal): Promise<Pages<AuditEntry>> {
+  const { items, next } = await searchAudit({ target: name }, 50, signal)
+  return { items: items.filter((e) => e.action.startsWith('task.')), next }
+}
+
 // AuditLog shows the changes of the task by callers.
-function AuditLog({ task, reason, audit: data }: { task: Record; reason: string; audit: Data<AuditEntry[]> }) {
+function AuditLog({ task, reason, audit: data }: { task: Record; reason: string; audit: Data<Pages<AuditEntry> | null> }) {
   return (
     <Panel title="Audit log">
       {reason ? <p class="dim">{reason}</p> : <>
         <ProblemNote problem={data.problem} />
         <Table
-          caption="Changes of this task" keys={false} rows={data.value ?? []} id={(e) => e.at + e.action + e.version}
+          caption="Changes of this task" keys={false} rows={data.value?.items ?? []} id={(e) => e.at + e.action + e.version}
           columns={[
             { title: 'When', cell: (e) => <Time at={e.at} /> },
             { title: 'Action', cell: (e) => <span>{e.action}{e.id && e.id !== task.id ? ' (an earlier task of this name)' : ''}</span> },
@@ -167,8 +176,9 @@ function AuditLog({ task, reason, audit: data }: { task: Record; reason: string;
             { title: 'Detail', cell: (e) => e.detail ?? '' },
             { title: 'Version', number: true, cell: (e) => e.version ?? '' },
           ]}
-          empty={data.value ? <p class="dim">The audit log has no entry for this task: {task.schedule && 'a schedule created it, or '}the entry was removed when its retention ended.</p> : undefined}
+          empty={data.value && !data.value.next ? <p class="dim">The audit log has no entry for this task: {task.schedule && 'a schedule created it, or '}the entry was removed when its retention ended or the log was full.</p> : undefined}
         />
+        {data.value?.next && <p class="dim">Only the newest entries of the log were searched. <a href={link('server', '', { tab: 'audit', target: task.name, cursor: data.value.next })}>Continue the search</a></p>}
         <Command text={foliot('audit', '--target', task.name)} />
       </>}
     </Panel>

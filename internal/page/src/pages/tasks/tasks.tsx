@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { listTasks, type Task, type TaskList } from '../../api/openapi.gen'
+import { listTasks, type Task } from '../../api/openapi.gen'
+import { readPages, type Pages } from '../../api/pages'
 import { foliot } from '../../format/command'
 import { plural } from '../../format/number'
 import { State } from '../../parts/badge'
@@ -9,6 +10,7 @@ import { Command } from '../../parts/copy'
 import { Each } from '../../parts/each'
 import { Filters } from '../../parts/filters'
 import { Empty, Loaded } from '../../parts/notice'
+import { Pager } from '../../parts/pager'
 import { Head, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
@@ -35,7 +37,7 @@ export function Tasks(_: { name: string }) {
   const key = JSON.stringify(filter)
   const data = useData((signal) => page(filter, cursor, signal), [key, cursor], cursor ? 0 : 10000)
   useEffect(() => void (picked.value = new Set()), [key, cursor])
-  const selected = data.value?.tasks.filter((t) => picked.value.has(t.name)) ?? []
+  const selected = data.value?.items.filter((t) => picked.value.has(t.name)) ?? []
   const each = { find: async () => ({ tasks: selected }), done: () => ((picked.value = new Set()), data.reload()) }
   return (
     <>
@@ -56,16 +58,13 @@ export function Tasks(_: { name: string }) {
         <Loaded data={data}>{(list) => (
           <>
             <Table
-              caption="Tasks" rows={list.tasks} columns={columns} id={(t) => t.name} href={(t) => link('task', t.name)}
+              caption="Tasks" rows={list.items} columns={columns} id={(t) => t.name} href={(t) => link('task', t.name)}
               selected={picked.value} onSelect={(s) => (picked.value = s)}
-              empty={list.next_cursor ? <Empty title="No task found yet.">The next page continues the search.</Empty> : selects(filter)
+              empty={list.next ? <Empty title="No task found yet.">The next page continues the search.</Empty> : selects(filter)
                 ? <Empty title="No task matches this filter.">Remove a part of the filter to see more.</Empty>
                 : <Empty title="There are no tasks." command={foliot('add', 'http://127.0.0.1:9000/hello', '--in', '5s')}>Create one with a command or a request.</Empty>}
             />
-            <div class="actions">
-              {cursor && <button type="button" onClick={() => history.back()}>Previous page</button>}
-              {list.next_cursor && <a class="button" href={next(list.next_cursor)}>Next page</a>}
-            </div>
+            <Pager next={list.next} />
           </>
         )}</Loaded>
         <Command text={foliot('ls', ...flags(filter).filter((f) => f !== '--all'))} />
@@ -74,23 +73,11 @@ export function Tasks(_: { name: string }) {
   )
 }
 
-// page returns a page of tasks. One request examines at most 10,000 records, so a
-// filter that matches few tasks needs several. After two seconds the visitor decides
-// whether to continue.
-async function page(filter: Filter, cursor: string | undefined, signal: AbortSignal): Promise<TaskList> {
-  const end = performance.now() + 2000
-  const tasks: Task[] = []
-  for (;;) {
-    const list = await listTasks({ ...query(filter), limit: pageSize - tasks.length, cursor }, undefined, signal)
-    tasks.push(...list.tasks)
-    cursor = list.next_cursor
-    if (!cursor || tasks.length >= pageSize || performance.now() > end) return { tasks, next_cursor: cursor }
-  }
-}
-
-function next(cursor: string): string {
-  const { page, name, query } = route.value
-  const all: Record<string, string[]> = {}
-  for (const key of query.keys()) all[key] = query.getAll(key)
-  return link(page, name, { ...all, cursor: [cursor] })
+// page returns a page of tasks. If the search takes long, the visitor decides whether to
+// continue.
+function page(filter: Filter, from: string | undefined, signal: AbortSignal): Promise<Pages<Task>> {
+  return readPages(pageSize, from, async (limit, cursor) => {
+    const { tasks, next_cursor } = await listTasks({ ...query(filter), limit, cursor }, undefined, signal)
+    return { items: tasks, next: next_cursor }
+  })
 }

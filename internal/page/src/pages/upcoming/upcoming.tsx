@@ -57,7 +57,7 @@ function Overdue({ due, queue }: { due: Due; queue: string }) {
 
 const bar = 10
 const height = 90
-const tones = ['--accent', '--good', '--wait', '--warn', '--info', '--bad']
+const tones = ['--accent', '--good', '--wait', '--warn', '--teal', '--rose']
 
 // Timeline draws a bar for each step, divided by queue. The visitor drags over it to
 // select a time.

@@ -12,6 +12,7 @@ interface Spark {
   attempts: number
   delay: number // seconds
   angle: number // turns from twelve o'clock
+  above: number // pixels above the ring
 }
 
 type Outcome = 'delivered' | 'failed' | 'deferred' | 'refused'
@@ -41,7 +42,7 @@ export function Sparks({ live }: { live: Live | null }) {
   return (
     <g aria-hidden="true">
       {shown.value.map((s) => {
-        const [x, y] = place(radii(0)[1] + 6, s.angle)
+        const [x, y] = place(radii(0)[1] + 6 + s.above, s.angle)
         return (
           <g key={s.id} transform={`translate(${x} ${y})`}>
             <g class={'spark ' + s.outcome} style={{ animationDelay: s.delay + 's' }}>
@@ -63,10 +64,10 @@ export function between(before: AttemptTotals, after: AttemptTotals, id: () => n
   const out: Spark[] = []
   fresh.forEach(([outcome, n], row) => {
     if (all > single) {
-      out.push({ id: id(), outcome, attempts: n, delay: 0.1 * row, angle: 0.012 * row })
+      out.push({ id: id(), outcome, attempts: n, delay: 0, angle: 0.012, above: 16 * row })
       return
     }
-    for (let i = 0; i < n; i++) out.push({ id: id(), outcome, attempts: 1, delay: (i + 0.5) / n, angle: 0.01 * (((i * 7 + row * 3) % 9) - 4) / 4 })
+    for (let i = 0; i < n; i++) out.push({ id: id(), outcome, attempts: 1, delay: (i + 0.5) / n, angle: 0.01 * (((i * 7 + row * 3) % 9) - 4) / 4, above: 0 })
   })
   return out
 }
