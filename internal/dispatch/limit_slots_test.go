@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -65,6 +66,28 @@ func TestAQueueWithLimitsContinuesWhenASlotIsFree(t *testing.T) {
 		}
 		if n != 500 || first > 300*time.Millisecond {
 			t.Errorf("%d of 500 begun, the first %v after there were slots", n, first)
+		}
+	})
+}
+
+// A node without permits requests none while an open breaker stops all lanes of
+// the queue. Its breaker is the reason why the tasks wait.
+func TestAQueueBehindAnOpenBreakerIsNotLimitedByItsConcurrency(t *testing.T) {
+	limits := settings.NewSettings(&settings.QueueSettings{Namespace: "default", Name: "default", Concurrency: 10, Version: 1})
+	failing := func(context.Context, task.Delivery) task.Outcome {
+		return task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: millis()}
+	}
+	inBubble(t, Config{Settings: limits, Permits: generous{}, BreakerMax: time.Hour}, nil, failing, func(b *bed) {
+		for i := range 50 {
+			b.create(fmt.Sprint("t", i), 0, patient)
+		}
+		b.pass(time.Minute)
+		q, d := b.Queues(), b.Destinations()
+		if len(q) != 1 || len(d) != 1 || q[0].Running != 0 || d[0].Breaker != planner.Open {
+			t.Fatalf("the breaker is not open: %+v, %+v", q, d)
+		}
+		if q[0].Limit != planner.LimitDestination {
+			t.Errorf("the limit is %q, want %q", q[0].Limit, planner.LimitDestination)
 		}
 	})
 }

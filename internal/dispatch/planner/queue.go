@@ -174,14 +174,12 @@ func (q *queue) first(left cost) *lane {
 func (pl *Planner) reposition(q *queue) {
 	var next time.Duration
 	need, open := q.bands[task.RunNow].lanes.minCost(), false
-	if !q.held {
-		if routine := q.routine(); routine != neverFits || q.quarantined() {
-			at := q.token(pl.monotonic)
-			if open = at <= pl.monotonic; open {
-				need = need.least(routine)
-			} else if at != nowhen {
-				next = at
-			}
+	if !q.held && q.needsToken() {
+		at := q.token(pl.monotonic)
+		if open = at <= pl.monotonic; open {
+			need = need.least(q.routine())
+		} else if at != nowhen {
+			next = at
 		}
 	}
 	if q.stopped || q.full(pl.monotonic) {
@@ -254,6 +252,12 @@ func (q *queue) routine() cost {
 	}
 	return n
 }
+
+// needsToken reports whether q has a ready lane whose tasks obey the rate.
+func (q *queue) needsToken() bool { return q.quarantined() || q.routine() != neverFits }
+
+// hasReady reports whether q has a lane with a due task that no destination stops.
+func (q *queue) hasReady() bool { return q.needsToken() || q.bands[task.RunNow].lanes.size > 0 }
 
 // depth limits the tasks of l that the Planner keeps, independently of the free
 // room. A queue with a rate starts only a limited number of tasks during a

@@ -151,15 +151,17 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 		return LimitPause, q.settings.PausedUntil.Time()
 	case q.busy == 0:
 		return NoLimit, time.Time{}
+	case q.settings.Concurrency > 0 && q.running >= q.settings.Concurrency:
+		return LimitConcurrency, time.Time{}
+	case !q.hasReady(): // a node without permits requests none while no lane needs them
+		return LimitDestination, time.Time{}
 	case q.full(pl.monotonic):
 		return LimitConcurrency, time.Time{}
-	case (q.quarantined() || q.routine() != neverFits) && at > pl.monotonic:
+	case q.needsToken() && at > pl.monotonic:
 		if at == nowhen {
 			return LimitRate, time.Time{}
 		}
 		return LimitRate, pl.wallAt(at, now)
-	case !q.node.inTree && !q.quarantineNode.inTree:
-		return LimitDestination, time.Time{}
 	case !pl.fits(q):
 		return LimitSlots, time.Time{}
 	}
