@@ -1,12 +1,15 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Three nodes died twenty minutes ago, with a trusted time that was an hour
@@ -41,13 +44,55 @@ func TestTheListOfDeadNodesIsBounded(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	s := openNode(t, "b", server.Addr)
+	s.Watch(func([]task.Entry) {}) // it sends heartbeats from now on
 	at := time.Now().Add(-time.Minute).UnixMilli()
 	for i := range 300 {
 		redis(t, server, "HSET", keyspace.NodesKey, fmt.Sprint("old", i), fmt.Sprintf("%d/N/1.0/3/%d/10.0.0.9:1", at+int64(i), at))
 	}
-	eventually(t, 5*time.Second, "the oldest are forgotten", func() bool {
-		all := nodesOf(t, s)
-		_, latest := all["old299"]
-		return len(all) == 101 && latest
+	// 100 dead nodes and this one; no operator reads the list
+	eventually(t, 5*time.Second, "heartbeats remove the oldest", func() bool {
+		n, err := redistest.Command(t.Context(), server.Addr, "HLEN", keyspace.NodesKey)
+		return err == nil && n == ":101"
 	})
+	if _, latest := nodesOf(t, s)["old299"]; !latest {
+		t.Error("the latest is not in the list")
+	}
+}
+
+func TestTheLastNodeIsNotDrainedBecauseOfADeadOne(t *testing.T) {
+	t.Parallel()
+	clock := redistest.NewClock(t)
+	server := clock.New()
+	s := openNode(t, "b", server.Addr)
+	at := time.Now().Add(-2 * time.Minute).UnixMilli()
+	redis(t, server, "HSET", keyspace.NodesKey, "gone", fmt.Sprintf("%d/N/1.0/3/%d/10.0.0.1:8750", at, at-1000))
+	eventually(t, 10*time.Second, "it is dead", func() bool { n, ok := nodesOf(t, s)["gone"]; return ok && !n.Live })
+	clock.Set(-10 * time.Minute)
+	eventually(t, 10*time.Second, "the clock is set back", func() bool { n := nodesOf(t, s)["b"]; return n.BeatAt < task.Millis(at) })
+	if err := s.Drain(t.Context(), task.CeilMillis(time.Now()), store.Drain{Node: "b"}); !errors.Is(err, store.ErrLastNode) {
+		t.Errorf("the drain: %v, want %v", err, store.ErrLastNode)
+	}
+}
+
+// Nodes behind proxies of their own machines all have the same address.
+func TestADeadNodeIsListedAlthoughANewerOneHasItsLoopbackAddress(t *testing.T) {
+	t.Parallel()
+	server := redistest.New(t)
+	s := openNodeWith(t, Config{Node: "b", Address: "127.0.0.1:8750"}, server.Addr)
+	at := time.Now().Add(-5 * time.Second).UnixMilli()
+	redis(t, server, "HSET", keyspace.NodesKey, "a", fmt.Sprintf("%d/N/1.0/3/%d/127.0.0.1:8750", at, at-1000))
+	if _, listed := nodesOf(t, s)["a"]; !listed {
+		t.Errorf("it is not in the list: %+v", nodesOf(t, s))
+	}
+}
+
+func TestADeadNodeIsNotListedAfterItsReplacement(t *testing.T) {
+	t.Parallel()
+	server := redistest.New(t)
+	s := openNodeWith(t, Config{Node: "b", Address: "10.0.0.1:8750"}, server.Addr)
+	at := time.Now().Add(-5 * time.Second).UnixMilli()
+	redis(t, server, "HSET", keyspace.NodesKey, "a", fmt.Sprintf("%d/N/1.0/3/%d/10.0.0.1:8750", at, at-1000))
+	if _, listed := nodesOf(t, s)["a"]; listed {
+		t.Errorf("it is in the list: %+v", nodesOf(t, s))
+	}
 }

@@ -173,7 +173,7 @@ func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 		self.more = strings.Join(more[:min(len(more), maxAPIs)], ",")
 	}
 	self.lag = o.config.Lag()
-	args := []string{self.name, self.nonce, self.about(), inMillis(10 * o.config.silence()), inMillis(o.config.silence()), o.servers.Identity}
+	args := []string{self.name, self.nonce, self.about(), inMillis(10 * o.config.silence()), inMillis(o.config.silence()), o.servers.Identity, inMillis(keepDead)}
 	switch mode {
 	case beatKeepName:
 		args[4] = args[3]
@@ -185,7 +185,7 @@ func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 		args[0], args[2] = "", ""
 	case readAll:
 		args[0], args[2] = "", ""
-		args = append(args, inMillis(keepDead))
+		args = append(args, "1")
 	}
 	one := redisconn.Run{Keys: []string{keyspace.NodesKey, keyspace.NodesID}, Args: args}
 	if mode != readOnly && mode != readAll {

@@ -2,6 +2,8 @@ package membership
 
 import (
 	"context"
+	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,25 +38,19 @@ func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 		return nil, err
 	}
 	now := h.now
-	replaced := map[string]bool{}
-	for _, p := range h.peers {
-		if p.address != "" && p.lives(now, o.config.silence()) {
-			replaced[p.address] = true
-		}
-	}
-	// No row is for a duplicate that has ended, or for a node whose address another
-	// one has now.
-	peers := slices.DeleteFunc(h.peers, func(p peer) bool {
-		return !p.lives(now, o.config.silence()) && (p.duplicate || replaced[p.address])
-	})
 	wanted, owned := map[string]int{}, map[string]int{}
-	for _, node := range allot(takers(livePeers(peers, now, o.config.silence())), len(o.shards), o.config.Even) {
-		wanted[node]++
-	}
 	for _, l := range owners {
 		if l.Until > now {
 			owned[l.Process]++
 		}
+	}
+	live := livePeers(h.peers, now, o.config.silence())
+	// No row is for a duplicate that has ended, or for a node that a new one has replaced.
+	peers := slices.DeleteFunc(h.peers, func(p peer) bool {
+		return !p.lives(now, o.config.silence()) && (p.duplicate || owned[p.process()] == 0 && slices.ContainsFunc(live, p.isReplacedBy))
+	})
+	for _, node := range allot(takers(live), len(o.shards), o.config.Even) {
+		wanted[node]++
 	}
 	all := make([]store.Node, len(peers))
 	for i, p := range peers {
@@ -67,6 +63,23 @@ func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 		}
 	}
 	return all, nil
+}
+
+// isReplacedBy reports whether the later process n has the address of p. A
+// loopback address proves nothing: each machine has it.
+func (p *peer) isReplacedBy(n peer) bool {
+	return p.address == n.address && !isLoopback(n.address) && n.started > p.started
+}
+
+// isLoopback reports whether the address host:port is only valid on one machine,
+// or is missing.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address == ""
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // Alone returns this node for a store without other nodes.

@@ -13,8 +13,8 @@
 --          forgotten, after how many it loses its name to another process ('': this
 --          process takes no new name), and the identity of the store ('' or missing:
 --          not known yet). If the store has another identity, nothing is changed. Then
---          after how many milliseconds without a heartbeat a forgotten node is removed
---          (missing: the reply has no forgotten nodes)
+--          after how many milliseconds without a heartbeat a forgotten node is removed,
+--          and '1' if the reply shall have the forgotten nodes
 -- Replies  the server's clock; 1 if the process is new or has left just now, 2 if
 --          another process of that name is or may be live, otherwise 0; the number of
 --          heartbeats that the store has counted (field beats of the second hash; 0 if
@@ -85,12 +85,12 @@ for i = 1, #all, 2 do
     end
   end
 end
-if ARGV[7] then
+if ARGV[7] then -- each call removes old ones, so that their number is bounded
   table.sort(dead, function(a, b) return (a[3] or 0) > (b[3] or 0) end)
   for i, d in ipairs(dead) do
     if i > 100 or process[string.sub(d[1], 6)] or now - (d[3] or 0) > tonumber(ARGV[7]) then
       redis.call('HDEL', KEYS[1], d[1])
-    else
+    elseif ARGV[8] == '1' then
       out[#out + 1] = d[1]
       out[#out + 1] = d[2]
     end

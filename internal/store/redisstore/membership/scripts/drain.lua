@@ -15,7 +15,7 @@ for i = 1, #all, 2 do
   local at, nonce = string.match(all[i + 1], '^(%d+)/([^/]*)')
   if drained then
     drains[drained] = all[i + 1]
-  elseif at and now - at <= tonumber(ARGV[3]) and string.sub(all[i], 1, 5) ~= 'twin/' then
+  elseif at and now - at <= tonumber(ARGV[3]) and not string.find(all[i], '/') then
     processes[all[i]] = nonce
   end
 end
