@@ -74,21 +74,23 @@ type EndedSpan struct {
 // MaxEndedSpans bounds the number of spans, because each one is read separately.
 const MaxEndedSpans = 8
 
-// clockError bounds how far the end of a task can be after now while the clock is
-// right. clockStep bounds it after the clock was set back.
+// clockError bounds how far the end of a task can be after the latest time that the
+// process has seen. clockStep bounds it if the clock was set back before the process
+// began.
 const (
 	clockError = time.Second
 	clockStep  = time.Hour
 )
 
 // EndedSpans divides the index of dead or finished tasks, so that a search by the
-// time of the end can read each span backwards. At now, a task with the retention
-// r has a KeepUntil of at most now + r: only tasks with longer retentions come
-// after it. The spans contain all tasks of the namespace, except tasks that ended
+// time of the end can read each span backwards. latest is the latest time at which
+// a task can have ended: now, or later if the clock was set back. So a task with the
+// retention r has a KeepUntil of at most latest + r: only tasks with longer
+// retentions come after it. The spans contain all tasks of the namespace, except tasks that ended
 // in an earlier process with another base: no store knows that base. A task can
 // have moved to its queue from one with another retention, so a search in one queue
 // needs all spans too. There are at most most of them.
-func (s *Settings) EndedSpans(base task.Policy, namespace string, dead bool, now task.Millis, most int) []EndedSpan {
+func (s *Settings) EndedSpans(base task.Policy, namespace string, dead bool, now, latest task.Millis, most int) []EndedSpan {
 	retention := func(finished, ifDead time.Duration) time.Duration {
 		if dead {
 			return ifDead
@@ -108,7 +110,7 @@ func (s *Settings) EndedSpans(base task.Policy, namespace string, dead bool, now
 	groups := groupRetentions(known, s.former(namespace, dead, now), most)
 	spans, after := make([]EndedSpan, len(groups)), now
 	for i, g := range groups {
-		upto := now.Add(g.Longest).Add(clockError)
+		upto := latest.Add(g.Longest).Add(clockError)
 		spans[i] = EndedSpan{After: after, Upto: upto, Keep: g.Shortest}
 		after = upto
 	}

@@ -46,7 +46,7 @@ func TestSpansBoundTheEndsOfTheirRecords(t *testing.T) {
 func checkSpans(t *testing.T, s *Settings, now task.Millis, records []ended) {
 	t.Helper()
 	for _, dead := range []bool{false, true} {
-		spans := s.EndedSpans(policy, "default", dead, now, MaxEndedSpans)
+		spans := s.EndedSpans(policy, "default", dead, now, now, MaxEndedSpans)
 		if len(spans) == 0 || len(spans) > MaxEndedSpans || spans[0].After != now {
 			t.Fatalf("%d spans: %+v", len(spans), spans)
 		}
@@ -88,7 +88,7 @@ func TestASpanBeginsAtEachRetention(t *testing.T) {
 		{"default", 1, []EndedSpan{{t0, at(policy.KeepFinished + clockStep), time.Minute}}},
 		{"other", MaxEndedSpans, []EndedSpan{{t0, at(policy.KeepFinished), policy.KeepFinished}, {at(policy.KeepFinished), task.Never, 1000 * policy.KeepFinished}}},
 	} {
-		if got := diff(c.want, s.EndedSpans(policy, c.namespace, false, t0, c.most)); got != "" {
+		if got := diff(c.want, s.EndedSpans(policy, c.namespace, false, t0, t0, c.most)); got != "" {
 			t.Errorf("%s, at most %d: %s", c.namespace, c.most, got)
 		}
 	}

@@ -26,7 +26,7 @@ func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, l
 		defer func() { err = errors.Join(err, view.Close()) }()
 		w := endedWalk{view: view, filter: &f}
 		defer func() { err = errors.Join(err, w.close()) }()
-		if err := w.open(known, s.config.Policy, now); err != nil {
+		if err := w.open(known, s.config.Policy, now, s.latest.Since(now)); err != nil {
 			return err
 		}
 		found, err = w.run(now, limit)
@@ -46,7 +46,7 @@ type endedWalk struct {
 }
 
 // open opens the spans of the indexes that have tasks of the filter's states.
-func (w *endedWalk) open(known *settings.Settings, base task.Policy, now task.Millis) error {
+func (w *endedWalk) open(known *settings.Settings, base task.Policy, now, latest task.Millis) error {
 	for _, one := range []struct {
 		prefix string
 		dead   bool
@@ -58,7 +58,7 @@ func (w *endedWalk) open(known *settings.Settings, base task.Policy, now task.Mi
 		if !slices.ContainsFunc(w.filter.States, one.has) {
 			continue
 		}
-		for _, span := range known.EndedSpans(base, w.filter.Namespace, one.dead, now, settings.MaxEndedSpans) {
+		for _, span := range known.EndedSpans(base, w.filter.Namespace, one.dead, now, latest, settings.MaxEndedSpans) {
 			x, err := newEndedSpan(w.view, one.prefix, span)
 			if err != nil {
 				return err

@@ -344,6 +344,9 @@ func (c *committer) putIndex(b *pebble.Batch, old, t *task.Task) error {
 	if t.State == task.Scheduled {
 		c.filling.scheduled = append(c.filling.scheduled, t.Entry())
 	}
+	if !t.State.Live() {
+		c.latest.See(t.FinishedAt)
+	}
 	if e, ok := task.EndedEntry(old, t); ok {
 		c.filling.ended = append(c.filling.ended, e)
 	}

@@ -99,10 +99,10 @@ type endedSpan struct {
 }
 
 func (s *Store) newEndedWalk(now task.Millis, f *task.Filter) *endedWalk {
-	w := &endedWalk{filter: f}
+	w, latest := &endedWalk{filter: f}, s.latest.Since(now)
 	most := max(1, min(settings.MaxEndedSpans, 1024/len(s.shards))) // each span is a read of each shard
 	add := func(dead bool, key func(*keyspace.Shard) string) {
-		for _, span := range s.Settings().EndedSpans(s.config.Policy, f.Namespace, dead, now, most) {
+		for _, span := range s.Settings().EndedSpans(s.config.Policy, f.Namespace, dead, now, latest, most) {
 			for _, sh := range s.shards {
 				w.open = append(w.open, &endedSpan{EndedSpan: span, key: key(sh)})
 			}

@@ -116,6 +116,7 @@ func (st *step) refuse(err error) {
 
 // applySteps applies r's steps and sets their replies.
 func (s *Store) applySteps(ctx context.Context, r *request) error {
+	s.latest.See(r.now)
 	for wave := range waves(r.steps) {
 		for _, st := range wave {
 			s.guess(st)

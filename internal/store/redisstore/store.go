@@ -164,6 +164,7 @@ type Store struct {
 	claimed      claimedRecords
 	fences       fences
 	trusted      *trustedclock.Clock // the clock of Now
+	latest       store.LatestTime    // of the changes by this process
 	quotas       quotas
 	scrubber     *scrub.Scrubber
 	reapCalls    atomic.Uint64

@@ -75,6 +75,26 @@ var endedCases = []testCase{
 		},
 	},
 	{
+		"ended tasks are listed by their ends after the clock was set back",
+		"A task with a short retention that ended after the present time comes before tasks that ended earlier.",
+		func(f *fixture) {
+			f.spec("any", namespace("other"))
+			f.keep(start, "long", 100*time.Hour, 100*time.Hour)
+			f.keep(start, "short", time.Hour, time.Hour)
+			r := rand.New(rand.NewPCG(17, 19))
+			for i, minute := range []int{10, 11, 30, 29} { // then the clock is set back to 12
+				f.end(start.Add(time.Duration(minute)*time.Minute), r, fmt.Sprintf("s%d", i), "short")
+				f.end(start.Add(time.Duration(minute)*time.Minute), r, fmt.Sprintf("l%d", i), "long")
+			}
+			all := f.allEnded()
+			for _, now := range []time.Duration{31 * time.Minute, 12 * time.Minute, 20 * time.Minute} {
+				for limit := 1; limit <= 8; limit++ {
+					f.checkEnded(start.Add(now), all, task.Filter{Namespace: task.DefaultNamespace, States: endedStates}, limit)
+				}
+			}
+		},
+	},
+	{
 		"tasks with a long retention hide no others",
 		"A queue keeps more tasks than a search examines, for a year. All ended earlier or later than tasks of queues with shorter retentions.",
 		func(f *fixture) {
