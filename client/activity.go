@@ -54,7 +54,7 @@ type AttemptQuery struct {
 type AttemptList struct {
 	Node     string // the server that replied, in a shared store
 	Attempts []EndedAttempt
-	Missed   uint64 // for an operator: number of attempts that were not kept since the server started
+	Since    time.Time // the server has all attempts that ended after this time
 }
 
 // EndedAttempt is an attempt that has ended.
@@ -145,17 +145,19 @@ func (l AttemptList) MarshalJSON() ([]byte, error) {
 	if attempts == nil {
 		attempts = []EndedAttempt{}
 	}
-	return marshal(attemptList{l.Node, attempts, l.Missed})
+	return marshal(attemptList{l.Node, attempts, instant(l.Since)})
 }
 
 // UnmarshalJSON reads a list as the API writes it.
 func (l *AttemptList) UnmarshalJSON(data []byte) error {
-	return read(data, l, func(_ *decoder, w attemptList) AttemptList { return AttemptList(w) })
+	return read(data, l, func(d *decoder, w attemptList) AttemptList {
+		return AttemptList{w.Node, w.Attempts, d.instant(w.Since)}
+	})
 }
 
 // attemptList is wire.AttemptList with the attempts of this package.
 type attemptList struct {
 	Node     string         `json:"node,omitempty"`
 	Attempts []EndedAttempt `json:"attempts"`
-	Missed   uint64         `json:"missed,omitempty"`
+	Since    string         `json:"since,omitempty"`
 }

@@ -59,7 +59,7 @@ type LiveDestination struct {
 	Namespace, Destination string // host:port
 	Running, Overdue       int
 	Oldest                 time.Duration
-	Breaker                string    // "closed", "open" or "half_open"
+	Breaker                string    // "closed", "open" or "half-open"
 	OpenUntil              time.Time // when an open breaker lets a few attempts through
 }
 

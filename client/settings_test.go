@@ -332,7 +332,7 @@ func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 		Node: "a", Step: 10 * time.Second, Since: at, LateBounds: []time.Duration{time.Millisecond},
 		Steps: []client.HistoryStep{{At: at, Late: []uint32{1, 2}, Delivered: 1, Failed: 2, Deferred: 3, Refused: 4, Interrupted: 5, LostLeases: 6, Dead: 7, Overdue: 8}},
 	})
-	again(t, &client.AttemptList{Node: "a", Missed: 1, Attempts: []client.EndedAttempt{{At: at, Namespace: "n", Queue: "q", Task: "t", Number: 1, Destination: "d:1", Outcome: "failed", Status: 500, Error: "e", Late: time.Millisecond, Latency: time.Second, Dead: true, Reason: "gone"}}})
+	again(t, &client.AttemptList{Node: "a", Since: at, Attempts: []client.EndedAttempt{{At: at, Namespace: "n", Queue: "q", Task: "t", Number: 1, Destination: "d:1", Outcome: "failed", Status: 500, Error: "e", Late: time.Millisecond, Latency: time.Second, Dead: true, Reason: "gone"}}})
 	again(t, &client.Due{
 		Time: at, ExactUntil: at, Scheduled: 1, Overdue: 2, Later: 3, Timers: 4, NearUntil: at,
 		Rings: []client.DueRing{{Slot: 64 * time.Millisecond, From: at, Counts: []int64{1}, Held: []int64{2}, Queues: []client.DueQueue{{Namespace: "n", Queue: "q", Counts: []int64{3}}}}},

@@ -12,37 +12,87 @@ const (
 	// delivered their task, and all others. So deliveries do not displace
 	// failures.
 	Kept = 1000
-	// perSecond is the number of attempts of each kind that are kept in one
-	// second.
-	perSecond = 100
+	// perSecond and allPerSecond are the numbers of attempts of each kind that are
+	// kept in one second: of one namespace, and of all.
+	perSecond, allPerSecond = 100, 1000
 )
 
-// ring has the last attempts of one kind.
-type ring struct {
-	kept   []Attempt // at most Kept
-	next   int       // the place of the next attempt, if kept is full
-	second task.Millis
-	left   int    // attempts that may still be kept in this second
-	missed uint64 // attempts that were not kept
+// recent has the last attempts of one kind. Each namespace has its own list, so that
+// a busy one displaces no attempts of others before it has displaced its own.
+type recent struct {
+	lists map[string]*attemptList // by namespace; no list is empty
+	total int
+	since task.Millis // the latest end of an attempt that was not kept, of a namespace without a list
+	quota quota
 }
 
-// place returns the place for an attempt, or nil if it is not kept.
-func (r *ring) place(now task.Millis) *Attempt {
-	if second := now / 1000; second != r.second {
-		r.second, r.left = second, perSecond
+// quota bounds the attempts that are kept in a second.
+type quota struct {
+	second task.Millis
+	used   int
+}
+
+// take reports whether one of at most n attempts in the present second is left.
+func (q *quota) take(now task.Millis, n int) bool {
+	if second := now / 1000; second != q.second {
+		*q = quota{second: second}
 	}
-	if r.left == 0 {
-		r.missed++
+	if q.used == n {
+		return false
+	}
+	q.used++
+	return true
+}
+
+// attemptList has the last attempts of one kind and namespace. An attempt that ended
+// after since is in the list.
+type attemptList struct {
+	kept  []Attempt // the oldest first
+	since task.Millis
+	quota quota
+}
+
+// place returns the place for an attempt that has ended now, or nil if it is not kept.
+func (r *recent) place(now task.Millis, namespace string) *Attempt {
+	l := r.lists[namespace]
+	switch {
+	case l == nil && !r.quota.take(now, allPerSecond):
+		r.since = max(r.since, now)
+		return nil
+	case l != nil && !(l.quota.take(now, perSecond) && r.quota.take(now, allPerSecond)):
+		l.since = max(l.since, now)
 		return nil
 	}
-	r.left--
-	if len(r.kept) < Kept {
-		r.kept = append(r.kept, Attempt{})
-		return &r.kept[len(r.kept)-1]
+	if r.total == Kept {
+		r.drop()
+		l = r.lists[namespace]
 	}
-	place := &r.kept[r.next]
-	r.next = (r.next + 1) % Kept
-	return place
+	if l == nil {
+		l = &attemptList{since: r.since, quota: quota{now / 1000, 1}}
+		r.lists[namespace] = l
+	}
+	r.total++
+	l.kept = append(l.kept, Attempt{})
+	return &l.kept[len(l.kept)-1]
+}
+
+// drop removes the oldest attempt of a namespace that has the most. Its cost is
+// O(namespaces), of at most Kept.
+func (r *recent) drop() {
+	var name string
+	var largest *attemptList
+	for n, l := range r.lists {
+		if largest == nil || len(l.kept) > len(largest.kept) {
+			name, largest = n, l
+		}
+	}
+	largest.since = max(largest.since, largest.kept[0].EndedAt)
+	largest.kept[0] = Attempt{} // it holds texts
+	largest.kept = largest.kept[1:]
+	if r.total--; len(largest.kept) == 0 {
+		r.since = max(r.since, largest.since)
+		delete(r.lists, name)
+	}
 }
 
 // Filter selects attempts.
@@ -54,23 +104,33 @@ type Filter struct {
 }
 
 func (f *Filter) match(a *Attempt) bool {
-	return (f.Namespace == "" || a.Namespace == f.Namespace) && (f.Queue == "" || a.Queue == f.Queue) &&
-		a.EndedAt >= f.Since && (len(f.Outcomes) == 0 || slices.Contains(f.Outcomes, a.Outcome))
+	return (f.Queue == "" || a.Queue == f.Queue) && a.EndedAt >= f.Since && (len(f.Outcomes) == 0 || slices.Contains(f.Outcomes, a.Outcome))
 }
 
-// Recent returns the kept attempts that match, the latest first, and the number
-// of attempts of all namespaces that were not kept since the start.
-func (r *Recorder) Recent(f Filter) (list []Attempt, missed uint64) {
+// Recent returns the kept attempts that match, the latest first. All attempts that
+// ended after since are kept, since the Recorder began.
+func (r *Recorder) Recent(f Filter) (list []Attempt, since task.Millis) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, from := range []*ring{&r.good, &r.bad} {
-		missed += from.missed
-		for i := range from.kept {
-			if a := &from.kept[i]; f.match(a) {
-				list = append(list, *a)
+	since = r.began - 1
+	for _, of := range []*recent{&r.delivered, &r.others} {
+		if f.Namespace != "" && of.lists[f.Namespace] == nil {
+			since = max(since, of.since)
+		}
+		for namespace, l := range of.lists {
+			if f.Namespace != "" && f.Namespace != namespace {
+				continue
+			}
+			since = max(since, l.since)
+			for i := range l.kept {
+				if a := &l.kept[i]; f.match(a) {
+					list = append(list, *a)
+				}
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Attempt) int { return cmp.Compare(b.EndedAt, a.EndedAt) })
-	return list[:min(len(list), f.Limit)], missed
+	slices.SortStableFunc(list, func(a, b Attempt) int {
+		return cmp.Or(cmp.Compare(b.EndedAt, a.EndedAt), cmp.Compare(a.Namespace, b.Namespace))
+	})
+	return list[:min(len(list), f.Limit)], since
 }

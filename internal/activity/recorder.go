@@ -10,15 +10,19 @@ import (
 
 // Recorder collects attempts. All methods can be called by many goroutines.
 type Recorder struct {
-	mu      sync.Mutex
-	history history
-	good    ring // attempts that delivered their task
-	bad     ring // all others
+	mu        sync.Mutex
+	began     task.Millis
+	history   history
+	delivered recent // attempts that delivered their task
+	others    recent // all other attempts
 }
 
 // New returns a Recorder that begins now.
 func New(now task.Millis) *Recorder {
-	r := &Recorder{history: history{began: stepOf(now), byName: map[string]*Figures{}}}
+	r := &Recorder{
+		began: now, history: history{began: stepOf(now), byName: map[string]*Figures{}},
+		delivered: recent{lists: map[string]*attemptList{}}, others: recent{lists: map[string]*attemptList{}},
+	}
 	r.history.step(now)
 	return r
 }
@@ -59,11 +63,11 @@ func (r *Recorder) Note(now task.Millis, claimed *task.Task, o *task.Outcome, af
 	r.history.step(now)
 	r.history.slot(r.history.present).add(o, after)
 	r.history.of(claimed.Namespace).add(o, after)
-	list := &r.bad
+	kind := &r.others
 	if o.Verdict == task.Success && after != nil {
-		list = &r.good
+		kind = &r.delivered
 	}
-	if place := list.place(now); place != nil {
+	if place := kind.place(now, claimed.Namespace); place != nil {
 		*place = attemptOf(now, claimed, o, after)
 	}
 }

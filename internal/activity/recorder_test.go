@@ -159,9 +159,11 @@ func TestDeliveriesDoNotDisplaceFailures(t *testing.T) {
 	for i := range task.Millis(5000) {
 		r.Note(start+i, claimed("b", fmt.Sprint("good-", i)), &good, in(task.Delivered))
 	}
-	list, missed := r.Recent(Filter{Limit: 10_000})
-	if len(list) != 501 || missed != 4500 {
-		t.Errorf("%d are kept, %d missed", len(list), missed)
+	if list, since := r.Recent(Filter{Limit: 10_000}); len(list) != 501 || since != start+4999 {
+		t.Errorf("%d are kept, complete after start+%d", len(list), since-start)
+	}
+	if _, since := r.Recent(Filter{Namespace: "a", Limit: 1}); since != start-1 {
+		t.Errorf("the attempts of a are complete after start+%d", since-start)
 	}
 	want := Attempt{
 		EndedAt: start, Namespace: "a", Queue: "default", Name: "bad", Destination: "receiver.example:443", Number: 1, Outcome: Failed,
@@ -186,12 +188,70 @@ func TestTheLatestAttemptsAreKept(t *testing.T) {
 		bad := task.Outcome{Verdict: task.Refusal}
 		r.Note(start+task.Millis(i)*20, claimed("a", fmt.Sprint(i)), &bad, in(task.Dead))
 	}
-	list, missed := r.Recent(Filter{Limit: 10_000})
-	if len(list) != Kept || missed != 0 || list[0].Name != fmt.Sprint(2*Kept+6) || list[Kept-1].Name != fmt.Sprint(Kept+7) {
-		t.Errorf("%d from %s to %s, missed %d", len(list), list[0].Name, list[len(list)-1].Name, missed)
+	list, since := r.Recent(Filter{Limit: 10_000})
+	if len(list) != Kept || since != list[Kept-1].EndedAt-20 || list[0].Name != fmt.Sprint(2*Kept+6) || list[Kept-1].Name != fmt.Sprint(Kept+7) {
+		t.Errorf("%d from %s to %s, complete after start+%d", len(list), list[0].Name, list[len(list)-1].Name, since-start)
 	}
 	if list, _ = r.Recent(Filter{Limit: 3}); len(list) != 3 || list[2].Name != fmt.Sprint(2*Kept+4) {
 		t.Errorf("%+v", list)
+	}
+}
+
+// A quiet namespace next to busy ones keeps its attempts, and the list knows from
+// which time on it is complete.
+func TestRecentAttemptsAreThoseOfANaiveList(t *testing.T) {
+	g := rand.New(rand.NewPCG(3, 4))
+	r, now := New(start), start
+	var all []Attempt
+	for n := range 30_000 {
+		now += task.Millis(g.IntN(12))
+		namespace := "busy"
+		switch g.IntN(400) {
+		case 0:
+			namespace = "quiet"
+		case 1, 2:
+			namespace = fmt.Sprint("n", g.IntN(3000))
+		}
+		o, after := task.Outcome{Verdict: task.Success}, in(task.Delivered)
+		if g.IntN(3) == 0 {
+			o.Verdict = task.Failure
+		}
+		c := claimed(namespace, fmt.Sprint(n))
+		r.Note(now, c, &o, after)
+		all = append(all, attemptOf(now, c, &o, after))
+		if n%500 != 0 {
+			continue
+		}
+		for _, f := range []Filter{{}, {Namespace: "busy"}, {Namespace: "quiet"}, {Namespace: "n7"}} {
+			f.Limit = len(all)
+			got, since := r.Recent(f)
+			kept := map[string]bool{}
+			for _, a := range got {
+				kept[a.Name] = true
+			}
+			for _, a := range all {
+				if (f.Namespace == "" || a.Namespace == f.Namespace) && a.EndedAt > since && !kept[a.Name] {
+					t.Fatalf("%q: attempt %s, which ended after start+%d, is missing", f.Namespace, a.Name, since-start)
+				}
+			}
+			if f.Namespace == "quiet" && since >= start {
+				t.Fatalf("attempts of a quiet namespace are only complete after start+%d", since-start)
+			}
+		}
+	}
+	if n := r.delivered.total + r.others.total; n > 2*Kept {
+		t.Errorf("%d attempts are kept", n)
+	}
+}
+
+func TestAttemptsOfManyNamespacesTakeBoundedMemoryAndTime(t *testing.T) {
+	r := New(start)
+	ok := task.Outcome{Verdict: task.Success}
+	for i := range 100_000 {
+		r.Note(start+task.Millis(i/10), claimed(fmt.Sprint("n", i), "x"), &ok, in(task.Delivered))
+	}
+	if n := r.delivered.total; n != Kept || len(r.delivered.lists) != Kept {
+		t.Errorf("%d attempts of %d namespaces are kept", n, len(r.delivered.lists))
 	}
 }
 

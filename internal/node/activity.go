@@ -46,8 +46,8 @@ func (n *Node) history(namespace string, from task.Millis) wire.History {
 
 // attempts returns recent attempts.
 func (n *Node) attempts(f api.AttemptFilter) wire.AttemptList {
-	kept, missed := n.activity.Recent(activity.Filter{Namespace: f.Namespace, Queue: f.Queue, Outcomes: f.Outcomes, Since: f.Since, Limit: f.Limit})
-	list := wire.AttemptList{Attempts: make([]wire.EndedAttempt, len(kept)), Missed: missed}
+	kept, since := n.activity.Recent(activity.Filter{Namespace: f.Namespace, Queue: f.Queue, Outcomes: f.Outcomes, Since: f.Since, Limit: f.Limit})
+	list := wire.AttemptList{Attempts: make([]wire.EndedAttempt, len(kept)), Since: wire.FormatTime(since.Time())}
 	for i, a := range kept {
 		list.Attempts[i] = wire.EndedAttempt{
 			At: wire.FormatTime(a.EndedAt.Time()), Namespace: a.Namespace, Queue: a.Queue, Task: a.Name, Number: a.Number, Destination: a.Destination,

@@ -28,7 +28,7 @@ type HistoryStep struct {
 type AttemptList struct {
 	Node     string         `json:"node,omitempty" doc:"The server that replies, if others share its store. They have attempts of their own."`
 	Attempts []EndedAttempt `json:"attempts" nullable:"false"`
-	Missed   uint64         `json:"missed,omitempty" doc:"For an operator: the number of attempts that were not kept since the start. The server keeps at most 100 in a second of those that delivered a task, and of the others."`
+	Since    string         `json:"since,omitempty" format:"date-time" doc:"The server has all attempts that ended after this time. It keeps the last 1,000 that delivered a task, and the last 1,000 of the others: at most 100 of a namespace in a second. Each namespace has its share."`
 }
 
 // EndedAttempt is an attempt that has ended.
