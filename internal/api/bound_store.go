@@ -123,14 +123,17 @@ func (l *boundStore) Audit(ctx context.Context, f settings.AuditFilter, before u
 // inTurn runs work that takes milliseconds of processor time. It waits for a turn
 // first, and the request does not count as a running handler until work has
 // ended. A request that changes something waits without a limit.
-func inTurn(ctx context.Context, work func() error) (err error) {
+func inTurn(ctx context.Context, work func() error) error {
 	o := responseOf(ctx)
 	if o == nil {
 		return work()
 	}
+	return o.inTurn(ctx, &o.server.turns, !o.reads, work)
+}
+
+func (o *response) inTurn(ctx context.Context, turns *turns, patient bool, work func() error) (err error) {
 	outside(ctx, func() {
-		turns := &o.server.turns
-		if !turns.enter(ctx, o.namespace, !o.reads) {
+		if !turns.enter(ctx, o.namespace, patient) {
 			if err = ctx.Err(); err == nil {
 				err = tooManyAtOnce("", "too many lists and searches of this namespace are running: retry later")
 			}

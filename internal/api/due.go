@@ -128,7 +128,12 @@ const dueBudget, sharedDueBudget = 2_000_000, 500_000
 // countDue takes a sample. It returns the JSON, and the time that the sample
 // cost.
 func (s *Server) countDue(r *request, q dueQuery) (body []byte, cost time.Duration, err error) {
-	err = inTurn(r.Context(), func() error {
+	o := responseOf(r.Context())
+	turns, patient := &s.turns, false
+	if s.nodes != nil { // the count waits for the servers of the store, and no list must wait for that
+		turns, patient = &s.countTurns, true
+	}
+	err = o.inTurn(r.Context(), turns, patient, func() error {
 		began := time.Now()
 		defer func() { cost = time.Since(began) }()
 		shown, err := s.sampleDue(r, q)

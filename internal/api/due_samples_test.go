@@ -248,3 +248,35 @@ func TestASampleOfAStalledStoreIsReplacedSoon(t *testing.T) {
 		}
 	})
 }
+
+// slowShared is a store of two nodes in which a count takes a while.
+type slowShared struct {
+	*shared
+	takes time.Duration
+}
+
+func (s *slowShared) Due(ctx context.Context, r store.DueRead, found store.DueFound) (task.Millis, error) {
+	time.Sleep(s.takes)
+	return s.shared.Due(ctx, r, found)
+}
+
+// A count waits for the servers of a shared store, which can be far away.
+func TestCountsInASharedStoreDelayNoList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, nodes := serveShared(t)
+		s := &service{T: t, Server: api.New(api.Config{}, &slowShared{nodes, 10 * time.Second}), store: nodes.Store}
+		var counts sync.WaitGroup
+		for i := range 4 {
+			name := fmt.Sprint("n", i)
+			s.namespace(name)
+			counts.Go(func() { s.due("", "Foliot-Namespace: "+name) })
+		}
+		synctest.Wait()
+		began := time.Now()
+		s.do("GET", "/v1/tasks", "").want(200, nil)
+		if took := time.Since(began); took > 0 {
+			t.Errorf("a list took %v", took)
+		}
+		counts.Wait()
+	})
+}

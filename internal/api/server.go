@@ -151,6 +151,7 @@ type Server struct {
 	polls      shares       // waiting long polls
 	underWay   shares       // requests under way
 	turns      turns        // for lists, searches and large bodies
+	countTurns turns        // for counts of the due index of a shared store
 	delayed    atomic.Int32 // refused requests with a delayed reply
 	samples    samples
 	dueSamples dueSamples
@@ -173,7 +174,7 @@ func New(cfg Config, st Store) *Server {
 		s.nodes = boundCluster{nodes}
 	}
 	s.store = &boundStore{st}
-	s.turns = newTurns(s.nodes != nil)
+	s.turns, s.countTurns = newTurns(s.nodes != nil), newTurns(true)
 	_ = s.tokenGuard.check(st.Settings()) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }

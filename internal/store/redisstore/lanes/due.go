@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/redis/rueidis"
 
@@ -16,10 +17,11 @@ import (
 
 // Each shard has its own part of a lane. Due reads up to maxCounted of these parts
 // in one call. A Redis server runs all commands of one call before those of other
-// calls, so this number bounds how long Due delays a claim. If a part has more than
+// calls, so this number bounds how long Due delays a claim. Up to maxCalls calls
+// are under way at once, because Redis can be far away. If a part has more than
 // maxShort tasks, Due does not read all of them: a script on the Redis server counts
-// them, which takes less time.
-const maxCounted, maxShort = 8, 64
+// them, which takes less time. One call of scripts is under way at a time.
+const maxCounted, maxCalls, maxShort = 8, 4, 64
 
 // laneCount is a lane of one shard that must be counted.
 type laneCount struct {
@@ -44,7 +46,7 @@ func (l *Index) Due(ctx context.Context, r store.DueRead, found store.DueFound) 
 		return 0, err
 	}
 	for len(open) > 0 {
-		part := open[:min(len(open), maxCounted)]
+		part := open[:min(len(open), maxCalls*maxCounted)]
 		cost, err := l.count(ctx, &r, part, found)
 		if err != nil {
 			return 0, fmt.Errorf("count the due index: %w", err)
@@ -95,13 +97,7 @@ func (l *Index) dueLanes(ctx context.Context, r *store.DueRead) (open []laneCoun
 // count counts the tasks of lanes, and returns the number of entries and of counts
 // that it read.
 func (l *Index) count(ctx context.Context, r *store.DueRead, lanes []laneCount, found store.DueFound) (cost int, err error) {
-	commands := make([]redisconn.Command, len(lanes))
-	for i, c := range lanes {
-		commands[i] = func(b rueidis.Builder) rueidis.Completed {
-			return b.Zrange().Key(c.key()).Min("-inf").Max(redisconn.Score(r.End()-1)).Byscore().Limit(0, maxShort+1).Withscores().Build()
-		}
-	}
-	results, err := l.servers.Ask(ctx, commands...)
+	results, err := l.firstEntries(ctx, r, lanes)
 	if err != nil {
 		return 0, err
 	}
@@ -119,14 +115,47 @@ func (l *Index) count(ctx context.Context, r *store.DueRead, lanes []laneCount, 
 			found(lanes[i].lane, r.Interval(task.Millis(e.Score)), 1)
 		}
 	}
-	return cost + len(long)*len(r.Bounds), l.countLong(ctx, r, long, found)
+	cost += len(long) * len(r.Bounds)
+	for part := range slices.Chunk(long, maxCounted) {
+		if err := l.countLong(ctx, r, part, found); err != nil {
+			return 0, err
+		}
+	}
+	return cost, nil
+}
+
+// firstEntries reads the first maxShort+1 entries of each lane.
+func (l *Index) firstEntries(ctx context.Context, r *store.DueRead, lanes []laneCount) ([]rueidis.RedisResult, error) {
+	var calls [maxCalls]struct {
+		results []rueidis.RedisResult
+		err     error
+	}
+	var under sync.WaitGroup
+	n := 0
+	for part := range slices.Chunk(lanes, maxCounted) {
+		call := &calls[n]
+		n++
+		commands := make([]redisconn.Command, len(part))
+		for i, c := range part {
+			commands[i] = func(b rueidis.Builder) rueidis.Completed {
+				return b.Zrange().Key(c.key()).Min("-inf").Max(redisconn.Score(r.End()-1)).Byscore().Limit(0, maxShort+1).Withscores().Build()
+			}
+		}
+		under.Go(func() { call.results, call.err = l.servers.Ask(ctx, commands...) })
+	}
+	under.Wait()
+	results := make([]rueidis.RedisResult, 0, len(lanes))
+	for _, call := range calls[:n] {
+		if call.err != nil {
+			return nil, call.err
+		}
+		results = append(results, call.results...)
+	}
+	return results, nil
 }
 
 // countLong counts the tasks of lanes that have many.
 func (l *Index) countLong(ctx context.Context, r *store.DueRead, lanes []laneCount, found store.DueFound) error {
-	if len(lanes) == 0 {
-		return nil
-	}
 	bounds := make([]string, len(r.Bounds))
 	for i, b := range r.Bounds {
 		bounds[i] = redisconn.Score(b)
