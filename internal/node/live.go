@@ -42,7 +42,7 @@ func (n *Node) live() wire.Live {
 		Queues: []wire.LiveQueue{}, Destinations: []wire.LiveDestination{},
 	}
 	for _, q := range n.dispatch.Queues() {
-		if q.Running == 0 && q.Overdue == 0 {
+		if q.Running == 0 && q.Overdue == 0 && !q.Limit.Holds() {
 			continue
 		}
 		l.Queues = append(l.Queues, wire.LiveQueue{

@@ -1,12 +1,18 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 func TestASecondBackupAtTheSameTimeIsRefused(t *testing.T) {
@@ -31,4 +37,39 @@ func TestASecondBackupAtTheSameTimeIsRefused(t *testing.T) {
 		t.Errorf("the first: %v", err)
 	}
 	writer.Close()
+}
+
+func TestLiveDataHasHeldQueuesWithoutOverdueTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, err := Open(t.Context(), Config{Collector: func() []string { return nil }, Slots: 4}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Connect(t.Context(), nil)
+		defer n.Close()
+		now := task.FloorMillis(time.Now())
+		if _, err := n.Store.Configure(t.Context(), now, []settings.Edit{settings.PauseQueue{Namespace: "default", Name: "mails", Paused: true}}); err != nil {
+			t.Fatal(err)
+		}
+		spec := task.DefaultSpec()
+		spec.Name, spec.ID, spec.Queue, spec.Request.URL, spec.When = "a", task.NewID(now), "mails", "http://receiver.example/", task.When{Relative: true}
+		if err := spec.Validate(now); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.Store.Apply(t.Context(), now, []task.Change{task.Create{Spec: spec}}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- n.Deliver(ctx) }()
+		time.Sleep(time.Second) // of the bubble: the poller reads the lanes
+		want := []wire.LiveQueue{{Namespace: "default", Queue: "mails", LimitedBy: "pause"}}
+		if got := n.live().Queues; !slices.Equal(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }

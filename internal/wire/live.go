@@ -10,7 +10,7 @@ type Live struct {
 	Late         *Lateness         `json:"late,omitempty"`
 	Attempts     *AttemptTotals    `json:"attempts,omitempty"`
 	Suspended    []string          `json:"suspended,omitempty" doc:"The suspended namespaces: no attempt of them starts."`
-	Queues       []LiveQueue       `json:"queues" nullable:"false" doc:"The queues with running or overdue tasks."`
+	Queues       []LiveQueue       `json:"queues" nullable:"false" doc:"The queues with running or overdue tasks, and those that a pause, a purge or a suspension holds."`
 	Destinations []LiveDestination `json:"destinations" nullable:"false" doc:"The destinations with running or overdue tasks, or with a breaker that is not closed."`
 }
 
@@ -40,7 +40,7 @@ type LiveQueue struct {
 	Namespace string  `json:"namespace"`
 	Queue     string  `json:"queue"`
 	Running   int     `json:"running"`
-	Overdue   int     `json:"overdue" doc:"The due tasks that wait, as far as this server has read them."`
+	Overdue   int     `json:"overdue" doc:"The due tasks that wait, as far as this server has read them: none of a held queue."`
 	OldestMS  float64 `json:"oldest_ms,omitempty" doc:"The time since the oldest of them became due."`
 	LimitedBy string  `json:"limited_by,omitempty" enum:"suspended,pause,purge,rate,concurrency,destination,slots" doc:"The reason that they wait. destination: breakers, delays that receivers asked for, or the limit per destination. slots: the server has no free slot."`
 }

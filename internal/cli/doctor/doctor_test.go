@@ -126,3 +126,14 @@ func TestDoctorReportsSchedulesThatDoNotFire(t *testing.T) {
 		}
 	}
 }
+
+func TestDoctorNamesHeldQueues(t *testing.T) {
+	var out bytes.Buffer
+	f := printing(&out)
+	f.overdue(&client.Live{Queues: []client.LiveQueue{{Namespace: "shop", Queue: "mails", LimitedBy: "pause"}, {Namespace: "shop", Queue: "late", Overdue: 2, Oldest: time.Minute}}}, false)
+	for _, says := range []string{"ok   held         the tasks of shop/mails are not sent: pause", "BAD  overdue      2 tasks of shop/late, the oldest for 1m0s"} {
+		if !strings.Contains(out.String(), says) {
+			t.Errorf("the report lacks %q:\n%s", says, out.String())
+		}
+	}
+}

@@ -102,12 +102,16 @@ func (f *Report) live(l *client.Live) {
 func (f *Report) overdue(l *client.Live, shared bool) {
 	overdue := 0
 	for _, q := range l.Queues {
-		if q.Oldest <= overdueBound {
+		queue := wording.Qualified(q.Namespace, q.Queue)
+		switch held := q.LimitedBy == "suspended" || q.LimitedBy == "pause" || q.LimitedBy == "purge"; {
+		case held:
+			f.add("held", true, "the tasks of %s are not sent: %s; foliot queue get shows more", queue, q.LimitedBy)
+			continue
+		case q.Oldest <= overdueBound:
 			continue
 		}
 		overdue++
-		held := q.LimitedBy == "suspended" || q.LimitedBy == "pause" || q.LimitedBy == "purge"
-		f.add("overdue", held, "%s of %s, the oldest for %v; waiting for: %s", wording.Count(q.Overdue, "task"), wording.Qualified(q.Namespace, q.Queue), wording.Age(q.Oldest), orWord(q.LimitedBy, "their turn"))
+		f.add("overdue", false, "%s of %s, the oldest for %v; waiting for: %s", wording.Count(q.Overdue, "task"), queue, wording.Age(q.Oldest), orWord(q.LimitedBy, "their turn"))
 	}
 	where := ""
 	if shared {

@@ -40,6 +40,10 @@ const (
 	LimitSlots       Limit = "slots" // the server has no slot left for it
 )
 
+// Holds reports whether l holds all tasks of its queue, except those that were
+// run by hand.
+func (l Limit) Holds() bool { return l == LimitSuspended || l == LimitPurge || l == LimitPause }
+
 // QueueState is the state of one queue.
 type QueueState struct {
 	Namespace, Name string
