@@ -1,8 +1,8 @@
 import type { Task } from '../api/openapi.gen'
 import { plural } from '../format/number'
 import type { Filter } from '../state/filter'
-import { Each, type Found } from './each'
-import { collect, deepest, inGroup, type Collected, type Group } from './collect'
+import { Each, type Found } from './change-one-by-one'
+import { collect, deepest, inGroup, type Collected, type Group } from './dead-tasks'
 
 // GroupActions retries or cancels the tasks of a group, one by one: the API has no filter
 // by destination, and with another one a task that died since could match too. If all

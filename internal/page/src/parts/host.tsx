@@ -1,4 +1,4 @@
-import { elsewhere } from '../state/here'
+import { elsewhere } from '../state/current-namespace'
 import { link } from '../state/route'
 
 // Host is the name of a destination: its line breaks only before the port.

@@ -9,7 +9,7 @@ import { Facts, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { GroupActions } from '../../parts/dead-actions'
-import type { Collected, Group } from '../../parts/collect'
+import type { Collected, Group } from '../../parts/dead-tasks'
 import { reasonText, reasonWords } from './reasons'
 import { Credentials, LastError, lastOf, Reply } from '../../parts/reply'
 

@@ -1,16 +1,16 @@
 import { useSignal } from '@preact/signals'
 import { foliot } from '../../format/command'
 import { count } from '../../format/number'
-import { shared } from '../../state/here'
+import { shared } from '../../state/current-namespace'
 import { link, route, setQuery } from '../../state/route'
 import { Command } from '../../parts/copy'
-import { most } from '../../parts/collect'
+import { most } from '../../parts/dead-tasks'
 import { Host } from '../../parts/host'
 import { Empty, Note, ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
 import { Breaker, DeadLink, Failures, LastFailure, Overdue, RetryDead } from './cells'
-import { useDestinations, type Destination } from './state'
+import { useDestinations, type Destination } from './use-destinations'
 
 const step = 100
 

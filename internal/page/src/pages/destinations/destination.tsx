@@ -11,7 +11,7 @@ import { forbidden } from '../../state/session'
 import { Badge } from '../../parts/badge'
 import { Breaker, DeadLink, Failures, LastFailure, Overdue, RetryDead } from './cells'
 import { OneServer } from './destination-list'
-import { useDestinations, type Destination } from './state'
+import { useDestinations, type Destination } from './use-destinations'
 
 // DestinationPage shows one destination.
 export function DestinationPage({ name }: { name: string }) {

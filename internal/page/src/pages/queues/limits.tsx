@@ -1,11 +1,11 @@
 import type { Live, LiveQueue, Queue } from '../../api/openapi.gen'
 import { count } from '../../format/number'
-import { shared } from '../../state/here'
+import { shared } from '../../state/current-namespace'
 import { link } from '../../state/route'
 import { Facts, Panel } from '../../parts/panel'
 import { Usage } from '../../parts/usage'
 import type { Recent } from '../../parts/attempts'
-import { running } from '../../parts/limit'
+import { running } from '../../parts/limit-reason'
 
 // Limits shows the limits of a queue against what runs.
 export function Limits({ queue: q, now, live, attempts }: { queue: Queue; now?: LiveQueue; live: Live | null; attempts: Recent }) {

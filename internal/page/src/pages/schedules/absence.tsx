@@ -1,13 +1,13 @@
 import type { Signal } from '@preact/signals'
 import type { Absence, Problem, SkippedInstants } from '../../api/openapi.gen'
 import { plural } from '../../format/number'
-import { Moment } from '../../parts/moment'
+import { Moment } from '../../parts/time-field'
 import { Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { serverNow } from '../../state/session'
 import { Instants } from './instants'
-import { reasonToSkip } from './words'
+import { reasonToSkip } from './rule-text'
 
 const hour = 36e5
 const spans: [string, number][] = [['10 minutes', hour / 6], ['2 hours', 2 * hour], ['3 days', 72 * hour], ['2 weeks', 336 * hour]]

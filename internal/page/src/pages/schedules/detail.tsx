@@ -18,8 +18,8 @@ import { link } from '../../state/route'
 import { serverNow } from '../../state/session'
 import { ScheduleActions } from './actions'
 import { ClockChanges, Instants } from './instants'
-import { lastRuns } from './runs'
-import { missedWords, overlapWords, reasonToSkip, sentence } from './words'
+import { lastRuns } from './last-tasks'
+import { missedWords, overlapWords, reasonToSkip, sentence } from './rule-text'
 import { Year } from './year'
 
 // ScheduleDetail shows one schedule.

@@ -7,10 +7,10 @@ import { textOf } from '../../format/rule'
 import { Confirm } from '../../parts/action'
 import { ProblemNote } from '../../parts/notice'
 import { problemOf } from '../../state/data'
-import { ScheduleFields } from './form'
-import { bodyOf, requestOf, setCommand, type RequestText } from './request'
+import { ScheduleFields } from './schedule-form'
+import { bodyOf, requestOf, setCommand, type RequestText } from './request-form'
 import { notSaved, useForm } from './use-form'
-import { sentence } from './words'
+import { sentence } from './rule-text'
 
 // EditSchedule changes a schedule. It reads the schedule again, so that the change
 // is refused only if another one was made in the meantime.

@@ -6,10 +6,10 @@ import type { RuleText } from '../../format/rule'
 import { Action } from '../../parts/action'
 import { Field } from '../../parts/field'
 import { go } from '../../state/route'
-import { ScheduleFields } from './form'
-import { addCommand, bodyOf, newRequest } from './request'
+import { ScheduleFields } from './schedule-form'
+import { addCommand, bodyOf, newRequest } from './request-form'
 import { notSaved, useForm } from './use-form'
-import { sentence } from './words'
+import { sentence } from './rule-text'
 
 // NewSchedule is the form for a schedule that does not exist yet.
 export function NewSchedule({ initial, opened, closed }: { initial: RuleText; opened: boolean; closed: () => void }) {

@@ -4,8 +4,8 @@ import { previewRule, type Problem, type RulePreview } from '../../api/openapi.g
 import { ruleKeys, ruleOf, used, type RuleText } from '../../format/rule'
 import { problemOf } from '../../state/data'
 import { useLatest, useSettled } from '../../state/latest'
-import { textIn, useRule, type RuleSignals } from './fields'
-import { requestIn, requestKeys, useRequest, wrongIn, type RequestErrors, type RequestKey, type RequestSignals, type RequestText } from './request'
+import { textIn, useRule, type RuleSignals } from './rule-fields'
+import { requestIn, requestKeys, useRequest, wrongIn, type RequestErrors, type RequestKey, type RequestSignals, type RequestText } from './request-form'
 
 // ScheduleForm is the state of the form of a schedule.
 export interface ScheduleForm {

@@ -11,10 +11,10 @@ import { ProblemNote } from '../../parts/notice'
 import { Facts, Panel } from '../../parts/panel'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
-import { shared } from '../../state/here'
+import { shared } from '../../state/current-namespace'
 import { link } from '../../state/route'
 import { forbidden, me, operator } from '../../state/session'
-import { showOnce } from './once'
+import { showOnce } from './one-time-value'
 
 const durabilities: Record<string, string> = {
   memory: 'memory: all tasks are lost when the server stops',

@@ -11,7 +11,7 @@ import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
 import { link } from '../../state/route'
 import { forbidden } from '../../state/session'
-import { showOnce } from './once'
+import { showOnce } from './one-time-value'
 
 // Secrets lists the secrets that sign callbacks.
 export function Secrets() {

@@ -14,7 +14,7 @@ import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
 import { route } from '../../state/route'
 import { forbidden, me, operator } from '../../state/session'
-import { showOnce } from './once'
+import { showOnce } from './one-time-value'
 
 // Tokens lists the access tokens, creates new ones, and revokes them.
 export function Tokens() {

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { Copy } from '../../parts/copy'
 import { Dialog } from '../../parts/dialog'
-import { asCurl, asFoliot, asGo } from './copies'
+import { asCurl, asFoliot, asGo } from './export-code'
 import { bodyKind, type TaskRead } from './read'
 
 const languages = { foliot: asFoliot, curl: asCurl, Go: asGo } as const

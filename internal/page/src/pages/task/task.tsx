@@ -25,7 +25,7 @@ import { notes, why, type Context } from './why'
 import { useData, type Data } from '../../state/data'
 import { useLive } from '../../state/live'
 import { link } from '../../state/route'
-import { here } from '../../state/here'
+import { here } from '../../state/current-namespace'
 import { forbidden, me, operator } from '../../state/session'
 import { frozen } from '../../state/settings'
 

@@ -3,10 +3,10 @@ import type { Cluster, EndedAttempt, Live, Problem, Queue, Schedule, Task } from
 import { destinationOf } from '../../format/destination'
 import { plural } from '../../format/number'
 import { full, millis, span } from '../../format/time'
-import { nextTest, wait } from '../../parts/limit'
+import { nextTest, wait } from '../../parts/limit-reason'
 import { errorText } from '../../parts/reply'
 import { link } from '../../state/route'
-import { ended } from './ends'
+import { ended } from './end-reason'
 import { deferred, waited } from './read'
 
 // Context is the state of the server around a task. A part is null

@@ -8,7 +8,7 @@ import { go } from '../../../state/route'
 import { serverNow } from '../../../state/session'
 import { frozen } from '../../../state/settings'
 import { passed, radii, sector, shade, height, slotAt, slots, turned, width, type Ring, type Slot } from './model'
-import { Sparks } from './sparks'
+import { Sparks } from './attempt-marks'
 
 export interface WheelData {
   rings: Ring[]

@@ -2,10 +2,10 @@ import { listAttempts, type EndedAttempt, type LiveDestination, type Task } from
 import { destinationOf } from '../../format/destination'
 import { grouped } from '../../format/group'
 import { useData } from '../../state/data'
-import { here, ofHere } from '../../state/here'
+import { here, ofHere } from '../../state/current-namespace'
 import { useLive } from '../../state/live'
-import { latest } from '../../parts/collect'
-import { failuresInRow } from '../../parts/limit'
+import { latest } from '../../parts/dead-tasks'
+import { failuresInRow } from '../../parts/limit-reason'
 
 // Destination is the knowledge of the page about one receiver: the live data of the server, its
 // recent attempts, and the dead tasks.

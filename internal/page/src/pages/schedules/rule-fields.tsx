@@ -4,7 +4,7 @@ import type { Problem } from '../../api/openapi.gen'
 import { ruleKeys, zoneOfRule, type RuleKey, type RuleText } from '../../format/rule'
 import { zoneOf } from '../../format/time'
 import { Field } from '../../parts/field'
-import { Moment } from '../../parts/moment'
+import { Moment } from '../../parts/time-field'
 
 // The fields of a rule in a form.
 

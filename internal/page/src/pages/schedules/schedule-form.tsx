@@ -2,11 +2,11 @@ import { zoneOfRule } from '../../format/rule'
 import { Field } from '../../parts/field'
 import { Masked } from '../../parts/masked'
 import { ProblemNote } from '../../parts/notice'
-import { RuleFields } from './fields'
+import { RuleFields } from './rule-fields'
 import { Instants } from './instants'
-import type { RequestErrors, RequestKey, RequestSignals } from './request'
+import type { RequestErrors, RequestKey, RequestSignals } from './request-form'
 import type { ScheduleForm } from './use-form'
-import { sentence } from './words'
+import { sentence } from './rule-text'
 
 // ScheduleFields has the fields of a schedule, with the sentence and the next instants of
 // its rule. Masked hides headers and body, which may be secret, until the visitor asks

@@ -4,7 +4,7 @@ import { listAttempts, type EndedAttempt, type Live, type LiveDestination, type 
 import { count, plural } from '../format/number'
 import { relative, span } from '../format/time'
 import { useData } from '../state/data'
-import { shared } from '../state/here'
+import { shared } from '../state/current-namespace'
 import { Badge } from './badge'
 import { DestinationLink } from './host'
 import { errorText } from './reply'

@@ -4,7 +4,7 @@ import { cancelTask, retryTask, runTask, type Problem, type Task } from '../api/
 import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
 import { problemOf } from '../state/data'
-import { useStop } from '../state/stop'
+import { useStop } from '../state/abort'
 import { ActionButton, runNow } from './action'
 import { Command } from './copy'
 import { Dialog } from './dialog'
