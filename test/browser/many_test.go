@@ -46,7 +46,7 @@ func TestThePagesWithManyTasks(t *testing.T) {
 		})`)
 		t.Logf("%-10s %9.0f ms %9.0f ms %10.0f", route.name, timing.Paint, timing.Data, timing.Bytes)
 		if timing.Data > 5000 {
-			t.Errorf("%s: a visitor waits %.0f ms for data", route.name, timing.Data)
+			t.Errorf("%s: a user waits %.0f ms for data", route.name, timing.Data)
 		}
 		b.end()
 	}
@@ -116,7 +116,7 @@ func (s *server) seedMany(receiver string, n int, first time.Duration) {
 	}
 }
 
-// image writes what a visitor sees first. A window is 900 pixels high.
+// image writes what a user sees first. A window is 900 pixels high.
 func (b *tab) image(name string) {
 	b.t.Helper()
 	quality := int64(70)

@@ -169,7 +169,7 @@ func (b *tab) ready() {
 	b.await(`document.querySelector('h1') !== null && document.querySelector('.loading') === null`)
 }
 
-// text returns the text that a visitor sees.
+// text returns the text that a user sees.
 func (b *tab) text() string {
 	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
 	defer cancel()

@@ -13,7 +13,7 @@ import { endedSessions, me, namespace, operator, selectNamespace, setNow, token 
 import { frozen, nextZone } from './state/settings'
 import type { Problem } from './api/openapi.gen'
 
-// App asks the server who the visitor is, and shows the login or the pages.
+// App asks the server who the user is, and shows the login or the pages.
 export function App() {
   const problem = useSignal<Problem | null>(null)
   const help = useSignal(false)
@@ -48,7 +48,7 @@ export function App() {
 }
 
 // Missing says that a link or an earlier choice names a namespace that does not exist.
-// No other namespace takes its place: the visitor selects one.
+// No other namespace takes its place: the user selects one.
 function Missing({ name }: { name: string }) {
   const other = () => {
     setQuery({ namespace: undefined })

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { Problem } from './api/openapi.gen'
 import { ProblemNote } from './parts/notice'
-import { ended, enter } from './state/session'
+import { logIn, logoutReason } from './state/session'
 
 // The token must not outlive the tab. A browser offers to save what is in a password
 // field, and ignores autocomplete="off" there. So the token is in a text field whose
@@ -14,7 +14,7 @@ export function Login({ problem }: { problem: Problem | null }) {
   const secret = useSignal('')
   const submit = (event: Event) => {
     event.preventDefault()
-    enter(secret.value.trim())
+    logIn(secret.value.trim())
   }
   return (
     <main class="start">
@@ -24,7 +24,7 @@ export function Login({ problem }: { problem: Problem | null }) {
         <label class="field"><span>Token</span>
           <input type={inputType as 'text'} class="secret" name="token" autocomplete="off" autocapitalize="none" spellcheck={false} required value={secret.value} onInput={(e) => (secret.value = e.currentTarget.value)} />
         </label>
-        {ended.value && !problem && <p class="note warn" role="alert">{ended.value}</p>}
+        {logoutReason.value && !problem && <p class="note warn" role="alert">{logoutReason.value}</p>}
         <ProblemNote problem={problem} />
         <button type="submit" class="primary">Log in</button>
         <p class="dim">An operator or an admin of your namespace creates tokens, here at Server or with <code>foliot token create</code>.</p>

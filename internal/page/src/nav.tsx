@@ -7,7 +7,7 @@ import { Icon } from './parts/icon'
 import { zoneName } from './format/time'
 import { useData } from './state/data'
 import { route, setQuery } from './state/route'
-import { leave, me, namespace, operator, selectNamespace, token } from './state/session'
+import { logOut, me, namespace, operator, selectNamespace, token } from './state/session'
 import { frozen, nextTheme, theme, zone, zones } from './state/settings'
 
 export type Show = FunctionComponent<{ name: string }>
@@ -58,7 +58,7 @@ export function Nav({ onHelp }: { onHelp: () => void }) {
           <button type="button" class="quiet" aria-pressed={frozen.value} onClick={() => (frozen.value = !frozen.value)} title="Stop or continue the updates of this page. The server goes on. (Space)"><Icon name={frozen.value ? 'play' : 'pause'} />{frozen.value ? 'Continue' : 'Freeze'}</button>
           <button type="button" class="quiet" onClick={nextTheme} title="Dark, light, or as the system">Theme: {theme.value}</button>
           <button type="button" class="quiet" onClick={onHelp}>Keyboard</button>
-          {token.value && <button type="button" class="quiet" onClick={() => leave()}>Log out</button>}
+          {token.value && <button type="button" class="quiet" onClick={() => logOut()}>Log out</button>}
         </div>
         <p class="who dim">{identity()}</p>
       </div>
@@ -68,7 +68,7 @@ export function Nav({ onHelp }: { onHelp: () => void }) {
 
 const zoneLabels = { mine: 'My time zone', schedule: 'The schedule’s', utc: 'UTC' }
 
-// identity says who the visitor is to the server, and which server replies.
+// identity says who the user is to the server, and which server replies.
 function identity(): string {
   const m = me.value
   if (!m) return ''

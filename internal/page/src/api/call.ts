@@ -1,4 +1,4 @@
-import { leave, me, namespace, token } from '../state/session'
+import { logOut, me, namespace, token } from '../state/session'
 import type { Problem } from './openapi.gen'
 
 // Refusal is the error of a call that the server refused, or that did not reach it.
@@ -9,8 +9,8 @@ export class Refusal extends Error {
 }
 
 // guarded makes a change that is refused (412) if the record has another version than
-// the visitor has seen, or exists already. Then the error has the text todo, which
-// says what the visitor must do, and the field if there is one.
+// the user has seen, or exists already. Then the error has the text todo, which
+// says what the user must do, and the field if there is one.
 export async function guarded<T>(change: Promise<T>, todo: string, field?: string): Promise<T> {
   try {
     return await change
@@ -63,7 +63,8 @@ export function url(path: string): string {
 }
 
 // request sends a request with the token of the session. It throws a Refusal for
-// every reply other than 2xx. If the server refuses the token, the session ends. A body of type string is JSON already.
+// every reply other than 2xx. If the server refuses the token, the session ends. A body
+// of type string is JSON already.
 export async function request(
   method: string,
   path: string,
@@ -94,7 +95,7 @@ export async function request(
   const problem = await problemOf(reply)
   // A late refusal of an earlier token must not end the session of the present one.
   // An open server that gets its first token ends the sessions without one.
-  if (reply.status === 401 && used === token.value && (used !== '' || me.value)) leave(problem.detail)
+  if (reply.status === 401 && used === token.value && (used !== '' || me.value)) logOut(problem.detail)
   throw new Refusal(problem)
 }
 

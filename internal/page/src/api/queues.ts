@@ -5,7 +5,7 @@ import { listQueues, type Due, type Queue, type Upcoming } from './openapi.gen'
 import { readPages } from './pages'
 
 // Tagged is a queue with the tag of its version. A change sends the tag as If-Match,
-// so that it does not overwrite a change that the visitor has not seen.
+// so that it does not overwrite a change that the user has not seen.
 export interface Tagged {
   queue: Queue
   tag: string
@@ -30,8 +30,8 @@ export async function allQueues(signal: AbortSignal): Promise<{ queues: Queue[];
   return { queues: items, complete: !next }
 }
 
-// unfinished is the number of tasks that a purge cancels.
-export function unfinished(q: Queue): number {
+// purgeable returns the number of tasks that a purge cancels.
+export function purgeable(q: Queue): number {
   return q.counts.scheduled + q.counts.running + q.counts.dead
 }
 

@@ -1,10 +1,10 @@
 // Numbers as text.
 
-const grouped = new Intl.NumberFormat('en-US')
+const inThrees = new Intl.NumberFormat('en-US')
 
 // count returns a whole number with groups of three digits: 1,234,567.
 export function count(n: number): string {
-  return grouped.format(n)
+  return inThrees.format(n)
 }
 
 // short returns a count in at most four characters and a unit: 12.3k, 4.5M.

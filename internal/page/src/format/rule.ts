@@ -44,8 +44,8 @@ const defaults: RuleText = {
   timezone: 'UTC', dst_gap: 'next', dst_overlap: 'first', misfire: 'fire_once', catchup_window: '24h0m0s', catchup_limit: '100', overlap: 'allow', max_runs: '0',
 }
 
-// textOf returns the rule of a schedule without its defaults.
-export function textOf(s: Schedule): RuleText {
+// ruleTextOf returns the rule of a schedule without its defaults.
+export function ruleTextOf(s: Schedule): RuleText {
   const out: RuleText = {}
   for (const key of ruleKeys) {
     const value = s[key]

@@ -1,6 +1,6 @@
 import { zone } from '../state/settings'
 
-// Times as text. All of them read the zone that the visitor selected, so a change
+// Times as text. All of them read the zone that the user selected, so a change
 // of it changes every time on the page.
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -33,7 +33,7 @@ export interface Parts {
   zone: string // CET
 }
 
-// parts returns a time in the zone that the visitor selected.
+// parts returns a time in the zone that the user selected.
 export function parts(at: number | string, own?: string): Parts {
   const when = typeof at === 'number' ? at : Date.parse(at)
   const p: Record<string, string> = {}

@@ -22,9 +22,9 @@ function make(timeZone: string | undefined): Intl.DateTimeFormat {
   }
 }
 
-// instant returns the time at which the clocks of a zone show text, or NaN. The
+// utcOf returns the time at which the clocks of a zone show text, or NaN. The
 // second step is right if the clocks change between the first guess and the time.
-export function instant(text: string, zone: string | undefined): number {
+export function utcOf(text: string, zone: string | undefined): number {
   const shown = Date.parse(text + 'Z')
   if (Number.isNaN(shown)) return NaN
   let at = shown

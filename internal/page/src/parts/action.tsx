@@ -4,7 +4,7 @@ import type { Call } from '../api/call'
 import type { Problem } from '../api/openapi.gen'
 import { problemOf } from '../state/data'
 import { forbidden } from '../state/session'
-import { Command } from './copy'
+import { Command } from './command'
 import { Dialog } from './dialog'
 import { ProblemNote, toast } from './notice'
 
@@ -45,7 +45,7 @@ export interface ActionProps {
   done?: () => void
   danger?: boolean
   off?: string // the reason why the action is not possible now
-  type?: string // the visitor must type this word first
+  type?: string // the user must type this word first
   quiet?: boolean
   primary?: boolean
   wide?: boolean

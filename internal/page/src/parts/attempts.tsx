@@ -3,9 +3,9 @@ import { grouped } from '../format/group'
 import { count, plural } from '../format/number'
 import { span } from '../format/time'
 import { useData } from '../state/data'
-import { here, ofHere, shared } from '../state/current-namespace'
+import { currentNamespace, ofCurrentNamespace } from '../state/current-namespace'
 import { link } from '../state/route'
-import { serverNow } from '../state/session'
+import { serverNow, shared } from '../state/session'
 import { State } from './badge'
 import { DestinationLink } from './host'
 import { ErrorText } from './reply'
@@ -26,8 +26,8 @@ export interface Recent {
 export function useAttempts(queue: string): Recent {
   const data = useData(async (signal) => {
     const reply = await listAttempts({ queue, limit: 1000 }, undefined, signal)
-    return { list: ofHere(reply.attempts), now: serverNow() }
-  }, [queue, here()], 3000)
+    return { list: ofCurrentNamespace(reply.attempts), now: serverNow() }
+  }, [queue, currentNamespace()], 3000)
   return { list: data.value?.list ?? [], now: data.value?.now ?? 0, problem: data.problem, loaded: data.value !== null }
 }
 

@@ -5,9 +5,9 @@ import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
 import { problemOf } from '../state/data'
 import { flags, query, selects, type Filter } from '../state/filter'
-import { useStop } from '../state/abort'
+import { useAbort } from '../state/abort'
 import { ActionButton } from './action'
-import { Command } from './copy'
+import { Command } from './command'
 import { Dialog } from './dialog'
 import { Examples } from './examples'
 import { Field } from './field'
@@ -24,17 +24,17 @@ export type Verb = keyof typeof verbs
 // The server compares a number of tasks with the dry run only up to this one.
 const mostExpected = 1e6
 
-interface BulkProps {
+interface Props {
   verb: Verb
   filter: Filter
   label?: string
   done: () => void
 }
 
-// Bulk changes all tasks that match a filter, in three steps: a dry run that counts
-// them and shows examples, the visitor's consent, and the change itself, which the
-// visitor can stop.
-export function Bulk(p: BulkProps) {
+// ChangeByFilter changes all tasks that match a filter, in three steps: a dry run that
+// counts them and shows examples, the user's consent, and the change itself, which the
+// user can stop.
+export function ChangeByFilter(p: Props) {
   const open = useSignal(false)
   const verb = verbs[p.verb]
   const label = p.label ?? verb.label
@@ -46,7 +46,7 @@ export function Bulk(p: BulkProps) {
   )
 }
 
-function Steps({ verb, filter, label, done, onClose: closed }: BulkProps & { label: string; onClose: () => void }) {
+function Steps({ verb, filter, label, done, onClose: closed }: Props & { label: string; onClose: () => void }) {
   const found = useSignal<BulkReply | null>(null)
   const result = useSignal<BulkReply | null>(null)
   const problem = useSignal<Problem | null>(null)
@@ -57,7 +57,7 @@ function Steps({ verb, filter, label, done, onClose: closed }: BulkProps & { lab
     closed()
     if (changed.current) done()
   }
-  const stop = useStop()
+  const stop = useAbort()
   const changed = useRef(false)
   const body: MoveInput | undefined = verb === 'move' ? { by: by.value } : undefined
   const ask = (dry: boolean, signal: AbortSignal) => {

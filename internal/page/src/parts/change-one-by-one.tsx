@@ -4,9 +4,9 @@ import { cancelTask, retryTask, runTask, type Problem, type Task } from '../api/
 import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
 import { problemOf } from '../state/data'
-import { useStop } from '../state/abort'
+import { useAbort } from '../state/abort'
 import { ActionButton, runNow } from './action'
-import { Command } from './copy'
+import { Command } from './command'
 import { Dialog } from './dialog'
 import { Examples } from './examples'
 import { Note, ProblemNote } from './notice'
@@ -18,13 +18,13 @@ const verbs = {
   cancel: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['cancel'], about: 'No attempt of a cancelled task starts any more. A running attempt is the last one.' },
 } as const
 
-// Found is the tasks that an action changes, and what the visitor must know of them.
+// Found is the tasks that an action changes, and what the user must know of them.
 export interface Found {
   tasks: Task[]
   note?: string
 }
 
-interface EachProps {
+interface Props {
   verb: keyof typeof verbs
   label: string
   title: string
@@ -33,9 +33,9 @@ interface EachProps {
   off?: string
 }
 
-// Each changes tasks that no filter of the API selects, one by one. It first counts
-// them and shows examples. The visitor can stop it.
-export function Each(p: EachProps) {
+// ChangeOneByOne changes tasks that no filter of the API selects, one by one. It first
+// counts them and shows examples. The user can stop it.
+export function ChangeOneByOne(p: Props) {
   const open = useSignal(false)
   return (
     <>
@@ -56,11 +56,11 @@ interface Progress {
   stopped: boolean
 }
 
-function Steps({ verb, title, find, done, onClose: closed }: EachProps & { onClose: () => void }) {
+function Steps({ verb, title, find, done, onClose: closed }: Props & { onClose: () => void }) {
   const found = useSignal<Found | null>(null)
   const problem = useSignal<Problem | null>(null)
   const progress = useSignal<Progress | null>(null)
-  const stop = useStop()
+  const stop = useAbort()
   const changed = useRef(false)
   const onClose = () => {
     closed()

@@ -1,16 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { Icon } from './icon'
 
-// Command shows a line to run in a shell, with a button that copies it.
-export function Command({ text, label = 'The same as a command' }: { text: string; label?: string }) {
-  return (
-    <div class="command">
-      <code tabIndex={0} aria-label={label}>{text}</code>
-      <Copy text={text} />
-    </div>
-  )
-}
-
+// Copy is a button that copies a text.
 export function Copy({ text, title = 'Copy' }: { text: string; title?: string }) {
   const done = useSignal('')
   const copy = async () => {

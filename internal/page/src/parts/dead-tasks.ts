@@ -4,7 +4,7 @@ import { grouped } from '../format/group'
 import { query, type Filter } from '../state/filter'
 
 // most is the number of dead tasks that a list examines, and deepest the number that
-// an action examines, which the visitor waits for.
+// an action examines, which the user waits for.
 export const most = 1000
 export const deepest = 20000
 

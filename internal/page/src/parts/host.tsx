@@ -1,4 +1,4 @@
-import { elsewhere } from '../state/current-namespace'
+import { otherNamespace } from '../state/current-namespace'
 import { link } from '../state/route'
 
 // Host is the name of a destination: its line breaks only before the port.
@@ -9,6 +9,6 @@ export function Host({ name }: { name: string }) {
 }
 
 export function DestinationLink({ name, namespace }: { name: string; namespace?: string }) {
-  const other = namespace && elsewhere(namespace)
+  const other = namespace && otherNamespace(namespace)
   return <a href={link('destinations', name, other ? { namespace: other } : {})}><Host name={name} /></a>
 }

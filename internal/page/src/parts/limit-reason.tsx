@@ -4,7 +4,7 @@ import { listAttempts, type EndedAttempt, type Live, type LiveDestination, type 
 import { count, plural } from '../format/number'
 import { relative, span } from '../format/time'
 import { useData } from '../state/data'
-import { shared } from '../state/current-namespace'
+import { shared } from '../state/session'
 import { Badge } from './badge'
 import { DestinationLink } from './host'
 import { errorText } from './reply'
@@ -50,10 +50,10 @@ function free({ queue: q, name, namespace, live }: LimitProps): boolean {
   return q?.concurrency !== undefined && running(q, now, live) < q.concurrency
 }
 
-// causeOf returns the limit that the visitor must know of. It is an open breaker if the
+// causeOf returns the limit that the user must know of. It is an open breaker if the
 // concurrency is not the obstacle.
 export function causeOf(p: LimitProps): string {
-  return p.by === 'concurrency' && p.backlog && free(p) && waitedFor(p).some(isOpen) ? 'destination' : p.by
+  return p.by === 'concurrency' && p.backlog && free(p) && waitedFor(p).some(notClosed) ? 'destination' : p.by
 }
 
 // waitedFor returns the destinations of the oldest tasks of a queue. Without its backlog
@@ -62,7 +62,7 @@ function waitedFor({ namespace, backlog, live }: LimitProps): LiveDestination[] 
   return live?.destinations.filter((d) => d.namespace === namespace && (backlog ? backlog.destinations.includes(d.destination) : d.overdue > 0)) ?? []
 }
 
-const isOpen = (d: LiveDestination) => d.breaker !== 'closed'
+const notClosed = (d: LiveDestination) => d.breaker !== 'closed'
 
 // LimitText says in sentences what limits a queue.
 export function LimitText(p: LimitProps): ComponentChildren {
@@ -96,14 +96,14 @@ export const wait = (tasks: number, rate: number): number => (tasks / rate) * 10
 function Destinations(p: LimitProps) {
   const { name, namespace, queue: q, backlog } = p
   const mine = waitedFor(p)
-  const open = mine.filter(isOpen)
+  const stopped = mine.filter(notClosed)
   const full = mine.find((d) => q?.per_destination && d.running >= q.per_destination)
-  const first = open[0]
+  const first = stopped[0]
   if (first) return (
     <>
       <DestinationLink name={first.destination} namespace={namespace} /> failed repeatedly, so its breaker is {first.breaker}.
       {backlog && <LastError queue={name} destination={first.destination} />} <NextTest at={first.open_until} />
-      {open.length > 1 && <> {plural(open.length - 1, 'more destination')} {open.length === 2 ? 'has' : 'have'} an open breaker.</>}
+      {stopped.length > 1 && <> {plural(stopped.length - 1, 'more destination')} {stopped.length === 2 ? 'has' : 'have'} an open breaker.</>}
     </>
   )
   if (full) return <><DestinationLink name={full.destination} namespace={namespace} /> has {plural(full.running, 'running attempt')}. The queue allows {q!.per_destination} at once to one destination.</>

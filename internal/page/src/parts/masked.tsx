@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useSignal } from '@preact/signals'
 
-// Masked hides its content until the visitor asks for it: another person may see the
+// Masked hides its content until the user asks for it: another person may see the
 // screen.
 export function Masked({ label, children }: { label: string; children: ComponentChildren }) {
   const shown = useSignal(false)

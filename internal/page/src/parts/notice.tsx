@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { signal } from '@preact/signals'
 import type { Problem } from '../api/openapi.gen'
 import type { Data } from '../state/data'
-import { Command } from './copy'
+import { Command } from './command'
 import { Icon } from './icon'
 
 // ProblemNote shows why a call failed.

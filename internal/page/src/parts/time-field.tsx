@@ -1,14 +1,14 @@
 import type { Signal } from '@preact/signals'
 import { full, zoneOf } from '../format/time'
-import { instant, wall } from '../format/wall'
+import { utcOf, wall } from '../format/wall'
 
-// Moment is an input for a time. The signal has the time as the API writes it, or
-// nothing; the input shows the clocks of the zone that the visitor selected.
-export function Moment({ label, value, zone, hint, error, required }: { label: string; value: Signal<string>; zone?: string; hint?: string; error?: string; required?: boolean }) {
+// TimeField is an input for a time. The signal has the time as the API writes it, or
+// nothing; the input shows the clocks of the zone that the user selected.
+export function TimeField({ label, value, zone, hint, error, required }: { label: string; value: Signal<string>; zone?: string; hint?: string; error?: string; required?: boolean }) {
   const shown = zoneOf(zone)
   const at = Date.parse(value.value)
   const set = (text: string) => {
-    const next = instant(text, shown)
+    const next = utcOf(text, shown)
     value.value = Number.isNaN(next) ? '' : new Date(next).toISOString().replace('.000Z', 'Z')
   }
   return (

@@ -2,10 +2,10 @@ import { effect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { namespace, token } from './session'
 
-// useStop returns the controller of the calls that the caller makes one after another.
+// useAbort returns the controller of the calls that the caller makes one after another.
 // It is aborted when the caller is no longer shown, and at once when the token or the
 // namespace changes: calls that began in one namespace must not go on in another.
-export function useStop(): { current: AbortController } {
+export function useAbort(): { current: AbortController } {
   const stop = useRef<AbortController>(null!)
   stop.current ??= new AbortController()
   useEffect(() => {

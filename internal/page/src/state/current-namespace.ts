@@ -4,27 +4,21 @@ import { me, namespace } from './session'
 // An operator who has selected no namespace gets live data and attempts of all
 // namespaces, but tasks and queues of one. These functions select that one.
 
-export function here(): string {
+export function currentNamespace(): string {
   return namespace.value || me.value?.namespace || 'default'
 }
 
 // elsewhere returns the namespace of a record if it is another one, for links and
 // labels. Actions need the record's own namespace to be selected first.
-export function elsewhere(of: string): string | undefined {
-  return of === here() ? undefined : of
+export function otherNamespace(of: string): string | undefined {
+  return of === currentNamespace() ? undefined : of
 }
 
-export function ofHere<T extends { namespace: string }>(all: T[] | undefined): T[] {
-  return all?.filter((one) => one.namespace === here()) ?? []
+export function ofCurrentNamespace<T extends { namespace: string }>(all: T[] | undefined): T[] {
+  return all?.filter((one) => one.namespace === currentNamespace()) ?? []
 }
 
 // liveQueues returns the live data of the queues by name.
 export function liveQueues(of: Live | null): Map<string, LiveQueue> {
-  return new Map(ofHere(of?.queues).map((q) => [q.queue, q]))
-}
-
-// shared reports whether several servers may share the store. Then live data, history
-// and attempts are those of one server.
-export function shared(): boolean {
-  return me.value?.store === 'shared'
+  return new Map(ofCurrentNamespace(of?.queues).map((q) => [q.queue, q]))
 }

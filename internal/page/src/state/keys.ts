@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 
-// The keys of the page. A key has no effect while the visitor types into a field,
+// The keys of the page. A key has no effect while the user types into a field,
 // or together with Ctrl, Alt or Meta.
 
 type Keys = Record<string, (event: KeyboardEvent) => void>

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { RefObject } from 'preact'
 import type { Problem } from '../api/openapi.gen'
 import { problemOf } from './data'
-import { leave } from './session'
+import { logOut } from './session'
 
 // Latest is the last good reply to a call. The problem is that of the last call.
 export interface Latest<T> {
@@ -13,7 +13,7 @@ export interface Latest<T> {
 
 // useLatest calls load when an element of deps changes. Other than useData it keeps
 // the last good reply until the next one arrives, so that a picture does not
-// disappear while the visitor types. A null load makes no call.
+// disappear while the user types. A null load makes no call.
 export function useLatest<T>(load: ((signal: AbortSignal) => Promise<T>) | null, deps: unknown[]): Latest<T> {
   const state = useSignal<Latest<T>>({ value: null, problem: null })
   useEffect(() => {
@@ -24,7 +24,7 @@ export function useLatest<T>(load: ((signal: AbortSignal) => Promise<T>) | null,
       (err) => {
         if (stop.signal.aborted) return
         const problem = problemOf(err)
-        if (problem.status === 401) leave(problem.detail)
+        if (problem.status === 401) logOut(problem.detail)
         state.value = { value: state.peek().value, problem }
       },
     )

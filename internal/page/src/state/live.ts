@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { Refusal } from '../api/call'
 import type { Live, Problem } from '../api/openapi.gen'
 import { follow } from '../api/stream'
-import { leave, me, namespace, setNow, token } from './session'
+import { logOut, me, namespace, setNow, token } from './session'
 
 // The live data of the server. One stream serves all parts of the page, and runs
 // only while one of them is shown.
@@ -52,7 +52,7 @@ function take(frame: { event: string; data: string }): void {
 
 function refused(problem: Problem): void {
   connected.value = false
-  if (problem.status === 401) leave(problem.detail)
+  if (problem.status === 401) logOut(problem.detail)
 }
 
 // useLive keeps the stream open while the caller is shown.

@@ -18,7 +18,7 @@ export function parse(hash: string): Route {
 }
 
 // decode returns the text of a part of an address, or the part itself if its
-// escapes are wrong: a visitor may have typed it.
+// escapes are wrong: a user may have typed it.
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)

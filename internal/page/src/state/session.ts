@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals'
 import type { Call } from '../api/call'
 import type { Identity } from '../api/openapi.gen'
 
-// The session is the token of the visitor, with the rights that the server reports. The
+// The session is the token of the user, with the rights that the server reports. The
 // token stays in sessionStorage: it ends with the tab, and no other site can send it.
 
 const tokenKey = 'foliot.token'
@@ -12,42 +12,48 @@ export const token = signal(sessionStorage.getItem(tokenKey) ?? '')
 // namespace is the one that an operator selected. Empty: that of the token.
 export const namespace = signal(sessionStorage.getItem(namespaceKey) ?? '')
 export const me = signal<Identity | null>(null)
-// ended is the reason why the session ended, shown above the login.
-export const ended = signal('')
+// logoutReason is the reason why the session ended, shown above the login.
+export const logoutReason = signal('')
 
-// The clock of the visitor may be wrong, so times are relative to the server's.
-const ahead = signal(0)
-export const serverNow = (): number => Date.now() + ahead.value
+// The clock of the user may be wrong, so times are relative to the server's.
+const clockOffset = signal(0)
+export const serverNow = (): number => Date.now() + clockOffset.value
 
 export function setNow(now: string): void {
   const server = Date.parse(now)
-  if (!Number.isNaN(server)) ahead.value = server - Date.now()
+  if (!Number.isNaN(server)) clockOffset.value = server - Date.now()
 }
 
-export function enter(secret: string): void {
+export function logIn(secret: string): void {
   sessionStorage.setItem(tokenKey, secret)
   token.value = secret
-  ended.value = ''
+  logoutReason.value = ''
 }
 
 // endedSessions counts the sessions that ended. A session without a token ends too: when
 // the server gets its first token.
 export const endedSessions = signal(0)
 
-// leave forgets the token and the rights.
-export function leave(reason = ''): void {
+// logOut forgets the token and the rights.
+export function logOut(reason = ''): void {
   sessionStorage.removeItem(tokenKey)
   sessionStorage.removeItem(namespaceKey)
   token.value = ''
   namespace.value = ''
   me.value = null
   endedSessions.value++
-  ended.value = reason
+  logoutReason.value = reason
 }
 
 export function selectNamespace(name: string): void {
   sessionStorage.setItem(namespaceKey, name)
   namespace.value = name
+}
+
+// shared reports whether several servers may share the store. Then live data, history
+// and attempts are those of one server.
+export function shared(): boolean {
+  return me.value?.store === 'shared'
 }
 
 const rank = { '': 0, read: 1, write: 2, admin: 3 }

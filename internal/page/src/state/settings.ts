@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 
-// The settings of a visitor stay in localStorage: they are no secret, and last
+// The settings of a user stay in localStorage: they are no secret, and last
 // longer than a session.
 
 function stored<T extends string>(key: string, initial: T, allowed: readonly T[]) {
@@ -11,7 +11,7 @@ function stored<T extends string>(key: string, initial: T, allowed: readonly T[]
 }
 
 // zone selects the time zone of every time on the page. With schedule, times of a
-// schedule are in its zone, and others in the visitor's.
+// schedule are in its zone, and others in the user's.
 export const zones = ['mine', 'schedule', 'utc'] as const
 export const zone = stored('foliot.zone', 'mine', zones)
 
@@ -30,10 +30,10 @@ export function nextTheme(): void {
   theme.value = themes[(themes.indexOf(theme.value) + 1) % themes.length]!
 }
 
-// calm is true if the visitor asked their system for less motion.
+// reducedMotion is true if the user asked their system for less motion.
 const motion = matchMedia('(prefers-reduced-motion: reduce)')
-export const calm = signal(motion.matches)
-motion.addEventListener('change', () => (calm.value = motion.matches))
+export const reducedMotion = signal(motion.matches)
+motion.addEventListener('change', () => (reducedMotion.value = motion.matches))
 
 // frozen stops everything that moves.
 export const frozen = signal(false)

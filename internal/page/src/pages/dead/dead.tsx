@@ -2,8 +2,8 @@ import type { Queue } from '../../api/openapi.gen'
 import { allQueues } from '../../api/queues'
 import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
-import { Bulk } from '../../parts/change-by-filter'
-import { Command } from '../../parts/copy'
+import { ChangeByFilter } from '../../parts/change-by-filter'
+import { Command } from '../../parts/command'
 import { groupsOf, latest, type Collected } from '../../parts/dead-tasks'
 import { GroupPanel, Groups } from './groups'
 import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
@@ -28,8 +28,8 @@ export function Dead(_: { name: string }) {
   return (
     <>
       <Head title="Dead" about="A task is dead if all its attempts failed, its Max age is over, the receiver forbids a retry, or the server may not call it. It keeps its request until its retention ends, so you can retry it.">
-        {some && <Bulk key={'retry' + JSON.stringify(filter)} verb="retry" filter={{ ...filter, state: ['dead'] }} label="Retry all" done={reload} />}
-        {some && <Bulk key={'cancel' + JSON.stringify(filter)} verb="cancel" filter={{ ...filter, state: ['dead'] }} label="Cancel all" done={reload} />}
+        {some && <ChangeByFilter key={'retry' + JSON.stringify(filter)} verb="retry" filter={{ ...filter, state: ['dead'] }} label="Retry all" done={reload} />}
+        {some && <ChangeByFilter key={'cancel' + JSON.stringify(filter)} verb="cancel" filter={{ ...filter, state: ['dead'] }} label="Cancel all" done={reload} />}
       </Head>
       <Filters filter={filter} destination={destination} queues={queues.value?.queues ?? []} />
       <ProblemNote problem={queues.problem} />

@@ -19,8 +19,8 @@ interface GroupProps {
   done: () => void
 }
 
-// open returns the address of the page with one group.
-function open(g: Group): string {
+// groupLink returns the address of the page with one group.
+function groupLink(g: Group): string {
   return link('dead', '', { queue: route.value.query.get('queue') ?? '', reason: g.reason, destination: g.destination })
 }
 
@@ -29,14 +29,14 @@ export function Groups({ of, ...rest }: GroupProps & { of: Group[] }) {
   const columns: Column<Group>[] = [
     { title: 'Reason', cell: (g) => <Badge tone="bad">{reasonWords(g.reason)}</Badge> },
     { title: 'Destination', cell: (g) => <DestinationLink name={g.destination} /> },
-    { title: 'Tasks', number: true, cell: (g) => <a href={open(g)}><b>{count(g.tasks.length)}</b></a> },
+    { title: 'Tasks', number: true, cell: (g) => <a href={groupLink(g)}><b>{count(g.tasks.length)}</b></a> },
     { title: 'Last error', cell: (g) => <LastError of={g.tasks[0]!} /> },
     { title: 'Queue', cell: (g) => <Queues of={g.queues} /> },
     { title: 'First died', cell: (g) => <Time at={g.tasks.at(-1)!.finished_at} /> },
     { title: 'Last died', cell: (g) => <Time at={g.tasks[0]!.finished_at} /> },
     { title: 'Actions', cell: (g) => <span class="actions tight"><GroupActions key={g.key} of={g} {...rest} /></span> },
   ]
-  return <Table caption="Groups of dead tasks" rows={of} columns={columns} id={(g) => g.key} href={open} />
+  return <Table caption="Groups of dead tasks" rows={of} columns={columns} id={(g) => g.key} href={groupLink} />
 }
 
 function Queues({ of }: { of: string[] }) {

@@ -6,7 +6,7 @@ import { findDead } from '../../parts/dead-actions'
 import { destinationOf } from '../../format/destination'
 import { failed, failuresInRow, NextTest } from '../../parts/limit-reason'
 import { ErrorText } from '../../parts/reply'
-import { Each } from '../../parts/change-one-by-one'
+import { ChangeOneByOne } from '../../parts/change-one-by-one'
 import { Time } from '../../parts/time'
 import type { Destination } from './use-destinations'
 
@@ -42,7 +42,7 @@ export function DeadLink({ of: d, complete }: { of: Destination; complete: boole
 // destination, so the page looks at the dead tasks first.
 export function RetryDead({ of: d, complete, done }: { of: Destination; complete: boolean; done: () => void }) {
   return (
-    <Each
+    <ChangeOneByOne
       verb="retry" label="Retry dead tasks" title={`Retry the dead tasks of ${d.name}`} done={done}
       off={complete && d.dead.length === 0 ? 'It has no dead task.' : ''}
       find={(signal) => findDead({}, (t) => destinationOf(t.http.url) === d.name, signal)}

@@ -2,7 +2,7 @@ import { explainEgress } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
 import { link } from '../../state/route'
-import { Command } from '../../parts/copy'
+import { Command } from '../../parts/command'
 import { Loaded, Note, ProblemNote } from '../../parts/notice'
 import { Facts, Head, Panel } from '../../parts/panel'
 import { AttemptTables, NoAttempts } from '../../parts/attempts'
@@ -57,11 +57,11 @@ function Egress({ name }: { name: string }) {
   const data = useData((signal) => explainEgress({ url }, undefined, signal), [url])
   return (
     <Panel title="May tasks call this destination?" wide>
-      <Loaded data={data}>{(e) => (
+      <Loaded data={data}>{({ open: allowed, problem, addresses }) => (
         <>
-          <p><Badge tone={e.open ? 'good' : 'bad'}>{e.open ? 'yes' : 'no'}</Badge> {e.problem}</p>
-          {e.addresses.length > 0 && <Facts of={e.addresses.map((a) => [a.address, <>{a.open ? 'allowed' : 'denied'}: {a.reason}</>])} />}
-          {!e.open && <Note tone="warn">Tasks for a denied address die at once.</Note>}
+          <p><Badge tone={allowed ? 'good' : 'bad'}>{allowed ? 'yes' : 'no'}</Badge> {problem}</p>
+          {addresses.length > 0 && <Facts of={addresses.map((a) => [a.address, <>{a.open ? 'allowed' : 'denied'}: {a.reason}</>])} />}
+          {!allowed && <Note tone="warn">Tasks for a denied address die at once.</Note>}
         </>
       )}</Loaded>
       <Command text={foliot('doctor', 'egress', url)} />

@@ -2,13 +2,13 @@ import { listAttempts, type EndedAttempt, type LiveDestination, type Task } from
 import { destinationOf } from '../../format/destination'
 import { grouped } from '../../format/group'
 import { useData } from '../../state/data'
-import { here, ofHere } from '../../state/current-namespace'
+import { currentNamespace, ofCurrentNamespace } from '../../state/current-namespace'
 import { useLive } from '../../state/live'
 import { latest } from '../../parts/dead-tasks'
 import { failuresInRow } from '../../parts/limit-reason'
 
-// Destination is the knowledge of the page about one receiver: the live data of the server, its
-// recent attempts, and the dead tasks.
+// Destination is the knowledge of the page about one receiver: the live data of the
+// server, its recent attempts, and the dead tasks.
 export interface Destination {
   name: string
   now?: LiveDestination
@@ -21,10 +21,10 @@ export function useDestinations() {
   const live = useLive()
   const recent = useData(async (signal) => {
     const reply = await listAttempts({ limit: 1000 }, undefined, signal)
-    return { node: reply.node ?? '', list: ofHere(reply.attempts) }
-  }, [here()], 5000)
-  const dead = useData((signal) => latest({}, signal), [here()], 15000)
-  const now = new Map(ofHere(live?.destinations).map((d) => [d.destination, d]))
+    return { node: reply.node ?? '', list: ofCurrentNamespace(reply.attempts) }
+  }, [currentNamespace()], 5000)
+  const dead = useData((signal) => latest({}, signal), [currentNamespace()], 15000)
+  const now = new Map(ofCurrentNamespace(live?.destinations).map((d) => [d.destination, d]))
   const attempts = grouped(recent.value?.list ?? [], (a) => a.destination)
   const tasks = grouped(dead.value?.tasks ?? [], (t) => destinationOf(t.http.url))
   const all = [...new Set([...now.keys(), ...attempts.keys(), ...tasks.keys()])].map((name): Destination => ({

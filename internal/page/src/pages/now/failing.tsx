@@ -9,7 +9,7 @@ import { Panel } from '../../parts/panel'
 import { errorText } from '../../parts/reply'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
-import { elsewhere } from '../../state/current-namespace'
+import { otherNamespace } from '../../state/current-namespace'
 import { serverNow } from '../../state/session'
 
 const shown = 8
@@ -21,14 +21,14 @@ const keyOf = (of: { namespace: string; destination: string }) => of.namespace +
 export function Failing({ live }: { live: Live | null }) {
   const data = useData((signal) => listAttempts({ limit: 200 }, undefined, signal), [], 5000)
   const attempts = grouped(data.value?.attempts ?? [], keyOf)
-  const open = new Map(live?.destinations.filter((d) => d.breaker !== 'closed').map((d) => [keyOf(d), d]))
-  const rank = (key: string) => (open.has(key) ? 2 : failuresInRow(attempts.get(key)!).length ? 1 : 0)
-  const keys = [...new Set([...open.keys(), ...attempts.keys()])].filter((key) => open.has(key) || recent(attempts.get(key)!)).sort((a, b) => rank(b) - rank(a))
+  const notClosed = new Map(live?.destinations.filter((d) => d.breaker !== 'closed').map((d) => [keyOf(d), d]))
+  const rank = (key: string) => (notClosed.has(key) ? 2 : failuresInRow(attempts.get(key)!).length ? 1 : 0)
+  const keys = [...new Set([...notClosed.keys(), ...attempts.keys()])].filter((key) => notClosed.has(key) || recent(attempts.get(key)!)).sort((a, b) => rank(b) - rank(a))
   return (
     <Panel title="Destinations that fail">
       <ProblemNote problem={data.problem} />
       {keys.length === 0 && data.value && <Note tone="good">No destination fails.</Note>}
-      {keys.slice(0, shown).map((key) => <Destination key={key} of={open.get(key)} attempts={attempts.get(key) ?? []} />)}
+      {keys.slice(0, shown).map((key) => <Destination key={key} of={notClosed.get(key)} attempts={attempts.get(key) ?? []} />)}
       {keys.length > shown && <p class="dim">{plural(keys.length - shown, 'more destination')}: see <a href="#/destinations">Destinations</a>.</p>}
     </Panel>
   )
@@ -46,7 +46,7 @@ function Destination({ of: d, attempts }: { of?: LiveDestination; attempts: Ende
   const { namespace, destination } = d ?? last!
   return (
     <p>
-      <State of={d?.breaker ?? 'failed'} /> {elsewhere(namespace) && namespace + ' / '}<DestinationLink name={destination} namespace={namespace} />{' '}
+      <State of={d?.breaker ?? 'failed'} /> {otherNamespace(namespace) && namespace + ' / '}<DestinationLink name={destination} namespace={namespace} />{' '}
       {last && <>{row ? plural(row, 'failure') + ' in a row' : `${count(attempts.filter(failed).length)} of the last ${plural(attempts.length, 'attempt')} failed`}, the last <Time at={last.at} mode="relative" />: {errorText(last)}. </>}
       {d && d.overdue > 0 && plural(d.overdue, 'task') + ' overdue. '}
       {d && <NextTest at={d.open_until} />}

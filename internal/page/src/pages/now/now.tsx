@@ -7,7 +7,7 @@ import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
 import { full, millis, span } from '../../format/time'
 import { State } from '../../parts/badge'
-import { Command } from '../../parts/copy'
+import { Command } from '../../parts/command'
 import { DestinationLink } from '../../parts/host'
 import { Empty, Loaded, Note } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
@@ -16,10 +16,10 @@ import { Table, type Column } from '../../parts/table'
 import { Time, useNow } from '../../parts/time'
 import { useData, type Data } from '../../state/data'
 import { connected, useLive } from '../../state/live'
-import { elsewhere } from '../../state/current-namespace'
+import { otherNamespace } from '../../state/current-namespace'
 import { link } from '../../state/route'
 import { operator } from '../../state/session'
-import { calm, frozen } from '../../state/settings'
+import { frozen, reducedMotion } from '../../state/settings'
 import type { History, Live } from '../../api/openapi.gen'
 import { Failing } from './failing'
 import { Overdue } from './overdue'
@@ -108,11 +108,11 @@ function WheelPanel({ live, data }: { live: Live | null; data: Data<Due> }) {
   return (
     <Panel title="Everything that waits" aside={<>
       <button type="button" aria-pressed={frozen.value} onClick={() => (frozen.value = !frozen.value)}>{frozen.value ? 'Continue' : 'Freeze'}</button>
-      {!calm.value && <button type="button" onClick={() => box.current && save(box.current.querySelector('.wheel svg')!)}>Save as SVG</button>}
+      {!reducedMotion.value && <button type="button" onClick={() => box.current && save(box.current.querySelector('.wheel svg')!)}>Save as SVG</button>}
     </>}>
       <Loaded data={{ ...data, value }}>{(d) => (
         <div ref={box}>
-          {calm.value ? <Bars rings={drawn} /> : (
+          {reducedMotion.value ? <Bars rings={drawn} /> : (
             <Wheel live={frozen.value ? null : live} data={{ rings: drawn, waiting: d.scheduled, overdue: d.overdue, nearUntil: d.near_until ? Date.parse(d.near_until) : Date.parse(d.time) + 5000 }} />
           )}
           <Legend due={d} />
@@ -162,10 +162,10 @@ function Rates({ history: h }: { history: History }) {
 }
 
 const failureColumns: Column<EndedAttempt>[] = [
-  { title: 'Task', cell: (a) => <a href={link('task', a.task, { namespace: elsewhere(a.namespace) })}>{elsewhere(a.namespace) && a.namespace + ' / '}{a.task}</a> },
+  { title: 'Task', cell: (a) => <a href={link('task', a.task, { namespace: otherNamespace(a.namespace) })}>{otherNamespace(a.namespace) && a.namespace + ' / '}{a.task}</a> },
   { title: 'Ended', cell: (a) => <Time at={a.at} /> },
   { title: 'Outcome', cell: (a) => <State of={a.dead ? 'dead' : a.outcome} reason={a.reason} /> },
-  { title: 'Queue', cell: (a) => <a href={link('queues', a.queue, { namespace: elsewhere(a.namespace) })}>{a.queue}</a> },
+  { title: 'Queue', cell: (a) => <a href={link('queues', a.queue, { namespace: otherNamespace(a.namespace) })}>{a.queue}</a> },
   { title: 'Destination', cell: (a) => <DestinationLink name={a.destination} namespace={a.namespace} /> },
   { title: 'Reply', wide: true, cell: (a) => <ErrorText of={a} /> },
   { title: 'Attempt', number: true, cell: (a) => a.number },

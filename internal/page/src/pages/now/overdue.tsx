@@ -7,7 +7,7 @@ import { Panel } from '../../parts/panel'
 import { Pause, Resume } from '../../parts/pause'
 import { Time } from '../../parts/time'
 import { useData, type Data } from '../../state/data'
-import { elsewhere, here } from '../../state/current-namespace'
+import { currentNamespace, otherNamespace } from '../../state/current-namespace'
 import { link } from '../../state/route'
 import { EditSettings } from '../queues/settings'
 
@@ -34,9 +34,9 @@ export function Overdue({ live, overdue, queues }: OverdueProps) {
   const stopped = all.filter((q) => (q.paused || q.purging) && q.counts.scheduled > 0)
   const names = new Set(stopped.map((q) => q.name))
   const rows: Row[] = [
-    ...stopped.map((queue) => ({ name: queue.name, namespace: here(), queue })),
-    ...(live?.queues ?? []).filter((q) => q.overdue > 0 && (elsewhere(q.namespace) || !names.has(q.queue)))
-      .map((now) => ({ name: now.queue, namespace: now.namespace, queue: elsewhere(now.namespace) ? undefined : byName.get(now.queue), now })),
+    ...stopped.map((queue) => ({ name: queue.name, namespace: currentNamespace(), queue })),
+    ...(live?.queues ?? []).filter((q) => q.overdue > 0 && (otherNamespace(q.namespace) || !names.has(q.queue)))
+      .map((now) => ({ name: now.queue, namespace: now.namespace, queue: otherNamespace(now.namespace) ? undefined : byName.get(now.queue), now })),
   ]
   return (
     <Panel title="Overdue, and why">
@@ -55,7 +55,7 @@ function OverdueQueue({ of: { name, namespace, queue, now }, live, done }: { of:
   const by = causeOf(limit)
   const n = backlog?.overdue ?? now?.overdue
   if (!n) return null
-  const other = elsewhere(namespace)
+  const other = otherNamespace(namespace)
   const reload = () => (done(), data.reload())
   return (
     <div>

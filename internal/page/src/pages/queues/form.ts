@@ -3,7 +3,7 @@ import { Refusal } from '../../api/call'
 import type { Queue, QueueInput, Retry } from '../../api/openapi.gen'
 import { plain } from '../../format/time'
 
-// The form of a queue's settings. Each field is a text, as the visitor types it: an
+// The form of a queue's settings. Each field is a text, as the user types it: an
 // empty one is not set.
 
 type Kind = 'number' | 'text' | 'flag'
@@ -49,14 +49,14 @@ export function newForm(): Form {
   return Object.fromEntries(all.map((s) => [s.key, signal('')]))
 }
 
-// textOf returns a setting of a queue as text.
-export function textOf(q: Queue | null, s: Setting): string {
+// settingText returns a setting of a queue as text.
+export function settingText(q: Queue | null, s: Setting): string {
   const value = (s.retry ? q?.retry?.[s.key as keyof Retry] : q?.[s.key as keyof Queue]) as string | number | boolean | undefined
   return value === undefined || value === false ? '' : plain(String(value))
 }
 
 export function fill(form: Form, q: Queue | null): void {
-  for (const s of all) form[s.key]!.value = textOf(q, s)
+  for (const s of all) form[s.key]!.value = settingText(q, s)
 }
 
 // inputOf returns the body of a PUT: all settings, because a PUT replaces them.
@@ -84,7 +84,7 @@ export function changesOf(form: Form, q: Queue | null): string[] {
   const out: string[] = []
   for (const s of all) {
     const text = form[s.key]!.value.trim()
-    if (text === textOf(q, s)) continue
+    if (text === settingText(q, s)) continue
     const name = s.key.replaceAll('_', '-')
     if (s.kind === 'flag') out.push(text === 'true' ? `--${name}` : `--no-${name}`)
     else out.push(`--${name}=${text === '' ? s.unset : s.unlimited && /^0[a-z]*$/.test(text) ? 'unlimited' : text}`)

@@ -1,7 +1,7 @@
 import type { Live, LiveQueue, Queue } from '../../api/openapi.gen'
 import { count } from '../../format/number'
-import { shared } from '../../state/current-namespace'
 import { link } from '../../state/route'
+import { shared } from '../../state/session'
 import { Facts, Panel } from '../../parts/panel'
 import { Usage } from '../../parts/usage'
 import type { Recent } from '../../parts/attempts'

@@ -7,7 +7,7 @@ import { forbidden } from '../../state/session'
 import { Facts, Panel } from '../../parts/panel'
 import { Time } from '../../parts/time'
 import { countedStates } from './counts'
-import { defaults, textOf } from './form'
+import { defaults, settingText } from './form'
 
 // CountPanel shows the tasks of a queue by state.
 export function CountPanel({ queue: q }: { queue: Queue }) {
@@ -45,8 +45,8 @@ export function Retention({ queue: q }: { queue: Queue }) {
 // Defaults shows the values for tasks that do not set them.
 export function Defaults({ queue: q }: { queue: Queue }) {
   const noLimit = (key: string, text: string) => (key === 'max_attempts' && text === '0') || (key === 'max_age' && text === '0s')
-  const set = defaults.map((s) => [s, textOf(q, s)] as const).filter(([, text]) => text !== '')
-  const unset = defaults.filter((s) => textOf(q, s) === '').map((s) => s.label.toLowerCase())
+  const set = defaults.map((s) => [s, settingText(q, s)] as const).filter(([, text]) => text !== '')
+  const unset = defaults.filter((s) => settingText(q, s) === '').map((s) => s.label.toLowerCase())
   return (
     <Panel title="Defaults for tasks that do not set them">
       {set.length > 0 && <Facts of={set.map(([s, text]) => [s.label, noLimit(s.key, text) ? 'no limit' : text])} />}

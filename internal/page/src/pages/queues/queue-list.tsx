@@ -5,11 +5,11 @@ import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
 import { useData } from '../../state/data'
 import { useLatest } from '../../state/latest'
-import { here, liveQueues, ofHere, shared } from '../../state/current-namespace'
+import { currentNamespace, liveQueues, ofCurrentNamespace } from '../../state/current-namespace'
 import { useLive } from '../../state/live'
 import { link, route, setQuery } from '../../state/route'
-import { serverNow } from '../../state/session'
-import { Command } from '../../parts/copy'
+import { serverNow, shared } from '../../state/session'
+import { Command } from '../../parts/command'
 import { Empty, Loaded, Note } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
@@ -44,7 +44,7 @@ function Limit({ of: { by, ...row } }: { of: Row }) {
   if (!by && failed(row.last)) return <p><Failure of={row.last} /></p>
   if (!by) return <span class={'dim' + (row.now?.overdue ? '' : ' none')}>{row.now?.overdue ? 'tasks wait for their turn' : 'nothing'}</span>
   return (
-    <p>{(by === 'pause' || by === 'purge') && <LimitBadge by={by} />} <LimitText by={by} name={row.queue.name} namespace={here()} {...row} /></p>
+    <p>{(by === 'pause' || by === 'purge') && <LimitBadge by={by} />} <LimitText by={by} name={row.queue.name} namespace={currentNamespace()} {...row} /></p>
   )
 }
 
@@ -67,7 +67,7 @@ const counted = 20
 
 // readBacklogs counts the overdue tasks of queues that hold tasks back.
 async function readBacklogs(names: string[], signal: AbortSignal): Promise<Map<string, Backlog>> {
-  return new Map(await Promise.all(names.map(async (name) => [name, await readBacklog(name, here(), signal)] as const)))
+  return new Map(await Promise.all(names.map(async (name) => [name, await readBacklog(name, currentNamespace(), signal)] as const)))
 }
 
 export function QueueList() {
@@ -77,8 +77,8 @@ export function QueueList() {
   const search = route.value.query.get('name') ?? ''
   const lively = liveQueues(live)
   const recent = useData((signal) => listAttempts({ limit: 1000 }, undefined, signal), [], 10000)
-  const last = new Map(ofHere(recent.value?.attempts).reverse().map((a) => [a.queue, a]))
-  const rows = data.value?.queues.filter((q) => q.name.includes(search)).map((queue): Row => ({ queue, now: lively.get(queue.name), live, by: limitOf(here(), queue, lively.get(queue.name), live) })) ?? []
+  const last = new Map(ofCurrentNamespace(recent.value?.attempts).reverse().map((a) => [a.queue, a]))
+  const rows = data.value?.queues.filter((q) => q.name.includes(search)).map((queue): Row => ({ queue, now: lively.get(queue.name), live, by: limitOf(currentNamespace(), queue, lively.get(queue.name), live) })) ?? []
   const limited = rows.slice(0, shown.value).filter((r) => r.by && r.queue.counts.scheduled > 0).slice(0, counted).map((r) => r.queue.name)
   const backlogs = useLatest((signal) => readBacklogs(limited, signal), [limited.join(' '), data.value])
   for (const r of rows) (r.backlog = backlogs.value?.get(r.queue.name)), (r.last = last.get(r.queue.name))

@@ -1,13 +1,14 @@
-import { allQueues, readBacklog, readQueue, unfinished, type Tagged } from '../../api/queues'
+import { allQueues, purgeable, readBacklog, readQueue, type Tagged } from '../../api/queues'
 import { deleteQueue, purgeQueue, type Live, type LiveQueue, type Queue } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { plural } from '../../format/number'
 import { useData } from '../../state/data'
-import { here, liveQueues, shared } from '../../state/current-namespace'
+import { currentNamespace, liveQueues } from '../../state/current-namespace'
 import { useLive } from '../../state/live'
 import { go, link } from '../../state/route'
+import { shared } from '../../state/session'
 import { Action } from '../../parts/action'
-import { Command } from '../../parts/copy'
+import { Command } from '../../parts/command'
 import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { Time } from '../../parts/time'
@@ -48,8 +49,8 @@ export function QueuePage({ name }: { name: string }) {
 
 // LimitPanel says what limits the queue, and since when tasks wait.
 function LimitPanel({ queue: q, now, live, done }: { queue: Queue; now?: LiveQueue; live: Live | null; done: () => void }) {
-  const backlog = useData((signal) => readBacklog(q.name, here(), signal), [q.name], 5000).value
-  const limit = { by: limitOf(here(), q, now, live), name: q.name, namespace: here(), queue: q, backlog, live }
+  const backlog = useData((signal) => readBacklog(q.name, currentNamespace(), signal), [q.name], 5000).value
+  const limit = { by: limitOf(currentNamespace(), q, now, live), name: q.name, namespace: currentNamespace(), queue: q, backlog, live }
   const by = causeOf(limit)
   const n = backlog?.overdue ?? 0
   return (
@@ -64,7 +65,7 @@ function LimitPanel({ queue: q, now, live, done }: { queue: Queue; now?: LiveQue
 
 function Actions({ of, done }: { of: Tagged; done: () => void }) {
   const q = of.queue
-  const n = unfinished(q)
+  const n = purgeable(q)
   const ifMatch = q.version ? of.tag : undefined
   return (
     <>

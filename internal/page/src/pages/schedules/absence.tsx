@@ -1,7 +1,7 @@
 import type { Signal } from '@preact/signals'
 import type { Absence, Problem, SkippedInstants } from '../../api/openapi.gen'
 import { plural } from '../../format/number'
-import { Moment } from '../../parts/time-field'
+import { TimeField } from '../../parts/time-field'
 import { Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
@@ -31,8 +31,8 @@ export function AbsencePanel({ away, zone, absence, problem }: AbsenceProps) {
   return (
     <Panel title="After downtime">
       <div class="form">
-        <Moment label="From" value={away.from} zone={zone} error={error('absent_from')} />
-        <Moment label="Until" value={away.until} zone={zone} error={error('absent_until')} />
+        <TimeField label="From" value={away.from} zone={zone} error={error('absent_from')} />
+        <TimeField label="Until" value={away.until} zone={zone} error={error('absent_until')} />
       </div>
       <div class="examples" role="group" aria-label="Length of the downtime until now">
         <span class="dim">the last</span>

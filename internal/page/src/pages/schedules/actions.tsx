@@ -2,10 +2,10 @@ import { useSignal } from '@preact/signals'
 import { backfillSchedule, deleteSchedule, pauseSchedule, previewSchedule, putSchedule, resumeSchedule, triggerSchedule, type Schedule } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
-import { textOf, used, zoneOfRule } from '../../format/rule'
+import { ruleTextOf, used, zoneOfRule } from '../../format/rule'
 import { localText } from '../../format/wall'
 import { Action, ActionButton } from '../../parts/action'
-import { Moment } from '../../parts/time-field'
+import { TimeField } from '../../parts/time-field'
 import { ProblemNote } from '../../parts/notice'
 import { useLatest, useSettled } from '../../state/latest'
 import { go, link } from '../../state/route'
@@ -31,7 +31,7 @@ export function ScheduleActions({ of: s, done }: { of: Schedule; done: () => voi
       <BackfillAction of={s} done={done} />
       <ActionButton label="Edit" call={putSchedule} open={() => (editing.value = true)} />
       {editing.value && <EditSchedule of={s.name} closed={() => (editing.value = false)} done={done} />}
-      <a class="button" href={link('simulator', '', Object.fromEntries(used(textOf(s))))}>Open in the simulator</a>
+      <a class="button" href={link('simulator', '', Object.fromEntries(used(ruleTextOf(s))))}>Open in the simulator</a>
       <Action label="Delete" danger call={deleteSchedule} command={foliot('cron', 'rm', s.name)} run={async () => {
         await deleteSchedule({ name: s.name })
         go('schedules')
@@ -63,8 +63,8 @@ function BackfillAction({ of: s, done }: { of: Schedule; done: () => void }) {
       <p>Creates a task for each instant from From until Until, also for instants that have fired. All these tasks are due now. Another backfill of the same times creates no task twice.</p>
       {s.every && !s.start && <p>The rule has no start, so it has no instants before the schedule was created.</p>}
       <div class="form">
-        <Moment label="From" value={from} zone={zoneOfRule(s)} required />
-        <Moment label="Until" value={until} zone={zoneOfRule(s)} required />
+        <TimeField label="From" value={from} zone={zoneOfRule(s)} required />
+        <TimeField label="Until" value={until} zone={zoneOfRule(s)} required />
       </div>
       <BackfillCount of={s} from={from.value} until={until.value} />
     </Action>

@@ -2,11 +2,11 @@ import type { ComponentChildren } from 'preact'
 import { getSchedule, previewRule, type HTTPInput, type Instant, type Schedule, type Task } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { bytes, count, plural } from '../../format/number'
-import { plain, ruleOf, textOf, zoneOfRule } from '../../format/rule'
+import { plain, ruleOf, ruleTextOf, zoneOfRule } from '../../format/rule'
 import { span } from '../../format/time'
 import { wall } from '../../format/wall'
 import { Badge, State } from '../../parts/badge'
-import { Command } from '../../parts/copy'
+import { Command } from '../../parts/command'
 import { Masked } from '../../parts/masked'
 import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
 import { Facts, Head, Panel } from '../../parts/panel'
@@ -41,7 +41,7 @@ function ScheduleParts({ of: s }: { of: Schedule }) {
   const zone = zoneOfRule(s)
   const rule = useLatest(async (signal) => {
     const now = serverNow()
-    const reply = await previewRule({ limit: 8, from: new Date(now).toISOString(), days: 366 }, ruleOf(textOf(s)), signal)
+    const reply = await previewRule({ limit: 8, from: new Date(now).toISOString(), days: 366 }, ruleOf(ruleTextOf(s)), signal)
     return { ...reply, first: wall(now, zone).slice(0, 10) }
   }, [s.id, s.version, s.next_at])
   const { value } = rule
@@ -125,7 +125,7 @@ function reply(t: Task): ComponentChildren {
 }
 
 // RequestFacts shows the request. Headers and body may be secret, so they are hidden
-// until the visitor asks for them.
+// until the user asks for them.
 function RequestFacts({ of: s }: { of: Schedule }) {
   const { http, retry = {}, ...t } = s.task
   const labels = Object.entries(t.labels ?? {})

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { guarded, request as sendRequest } from '../../api/call'
 import { putSchedule, type Problem, type Schedule } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
-import { textOf } from '../../format/rule'
+import { ruleTextOf } from '../../format/rule'
 import { Confirm } from '../../parts/action'
 import { ProblemNote } from '../../parts/notice'
 import { problemOf } from '../../state/data'
@@ -33,7 +33,7 @@ async function readSchedule(name: string, signal: AbortSignal): Promise<{ schedu
 }
 
 function EditForm({ schedule: s, request: before, closed, done }: { schedule: Schedule; request: RequestText; closed: () => void; done: () => void }) {
-  const form = useForm(textOf(s), before, s.name)
+  const form = useForm(ruleTextOf(s), before, s.name)
   const save = async () => {
     if (Object.keys(form.requestErrors).length > 0) throw notSaved
     const body = bodyOf(form.ruleText, form.requestText, undefined)

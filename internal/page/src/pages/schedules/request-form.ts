@@ -2,7 +2,7 @@ import { signal, type Signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { Schedule, ScheduledTask, ScheduleInput } from '../../api/openapi.gen'
 import { member } from '../../format/json'
-import { flag, plain, ruleFlags, ruleKeys, ruleOf, textOf, used, type RuleText } from '../../format/rule'
+import { flag, plain, ruleFlags, ruleKeys, ruleOf, ruleTextOf, used, type RuleText } from '../../format/rule'
 
 // The request of a schedule's tasks in a form, and the schedule as a body and as a
 // command.
@@ -47,7 +47,7 @@ function lines(pairs: Record<string, string> | undefined, between: string): stri
 
 const durations = ['timeout', 'expire_after', 'min_backoff', 'max_backoff', 'max_age'] as const
 
-// wrongIn returns the errors of a request that the page finds itself, before the visitor
+// wrongIn returns the errors of a request that the page finds itself, before the user
 // sends it or copies its command.
 export function wrongIn(r: RequestText): RequestErrors {
   const out: RequestErrors = {}
@@ -79,7 +79,7 @@ function pairs(text: string, between: string): Record<string, string> | undefine
 
 const mark = '\u0000body'
 
-// bodyOf returns the JSON text of a PUT. A JSON body goes into it as the visitor
+// bodyOf returns the JSON text of a PUT. A JSON body goes into it as the user
 // wrote it.
 export function bodyOf(rule: RuleText, r: RequestText, paused: boolean | undefined): ScheduleInput {
   const some = (text: string) => text.trim() || undefined
@@ -118,7 +118,7 @@ export function addCommand(name: string, rule: RuleText, r: RequestText, paused:
 // setCommand returns the arguments that change only the different fields, or null if
 // there are none, or foliot cannot: it adds headers and labels, but removes none.
 export function setCommand(s: Schedule, before: RequestText, rule: RuleText, r: RequestText): string[] | null {
-  const old = Object.fromEntries(used(textOf(s)))
+  const old = Object.fromEntries(used(ruleTextOf(s)))
   const next = Object.fromEntries(used(rule))
   const changed = ruleKeys.filter((k) => k !== 'anchor' && (old[k] ?? '') !== (next[k] ?? '') && !((k === 'cron' || k === 'every') && !next[k]))
   const differs = (k: RequestKey) => before[k].trim() !== r[k].trim()

@@ -4,7 +4,7 @@ import type { Problem } from '../../api/openapi.gen'
 import { ruleKeys, zoneOfRule, type RuleKey, type RuleText } from '../../format/rule'
 import { zoneOf } from '../../format/time'
 import { Field } from '../../parts/field'
-import { Moment } from '../../parts/time-field'
+import { TimeField } from '../../parts/time-field'
 
 // The fields of a rule in a form.
 
@@ -41,8 +41,8 @@ export function RuleFields({ rule, problem }: { rule: RuleSignals; problem: Prob
       <details open={more || rarelyUsed.includes(problem?.field as RuleKey)}>
         <summary>Start and end, missed instants, clock changes, overlap</summary>
         <div class="form">
-          <Moment label="Start" value={rule.start} zone={zone} error={error('start')} hint={`No instant is earlier. An interval counts from here. ${clocks}`} />
-          <Moment label="End" value={rule.end} zone={zone} error={error('end')} hint={`No instant is later. ${clocks}`} />
+          <TimeField label="Start" value={rule.start} zone={zone} error={error('start')} hint={`No instant is earlier. An interval counts from here. ${clocks}`} />
+          <TimeField label="End" value={rule.end} zone={zone} error={error('end')} hint={`No instant is later. ${clocks}`} />
           <Field label="Max runs" value={rule.max_runs} error={error('max_runs')} placeholder="no limit" />
           <Field label="Jitter" value={rule.jitter} error={error('jitter')} placeholder="none" hint="Each task is due up to this much after its instant." />
           <Field label="Missed instants (misfire)" value={rule.misfire} error={error('misfire')} options={[['', 'fire_once: only the latest creates a task'], ['skip', 'skip: none creates a task'], ['fire_all', 'fire_all: each creates a task, up to the limit']]} />

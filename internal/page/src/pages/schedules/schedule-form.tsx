@@ -9,7 +9,7 @@ import type { ScheduleForm } from './use-form'
 import { sentence } from './rule-text'
 
 // ScheduleFields has the fields of a schedule, with the sentence and the next instants of
-// its rule. Masked hides headers and body, which may be secret, until the visitor asks
+// its rule. Masked hides headers and body, which may be secret, until the user asks
 // for them.
 export function ScheduleFields({ of: form, masked }: { of: ScheduleForm; masked: boolean }) {
   const { ruleProblem: problem, shown: { text, value } } = form

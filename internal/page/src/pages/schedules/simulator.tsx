@@ -5,7 +5,7 @@ import { previewRule, putSchedule, type RulePreview } from '../../api/openapi.ge
 import { foliot, quote } from '../../format/command'
 import { fromQuery, ruleFlags, ruleKeys, ruleOf, used, zoneOfRule, type RuleText } from '../../format/rule'
 import { wall } from '../../format/wall'
-import { Command } from '../../parts/copy'
+import { Command } from '../../parts/command'
 import { ActionButton } from '../../parts/action'
 import { ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'

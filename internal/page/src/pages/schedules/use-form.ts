@@ -22,7 +22,7 @@ export interface ScheduleForm {
 }
 
 // useForm keeps a form of a schedule, and shows each error of it next to its field. The
-// server checks the rule while the visitor types, and the request when it is sent.
+// server checks the rule while the user types, and the request when it is sent.
 export function useForm(ruleBefore: RuleText, requestBefore: RequestText, name: string): ScheduleForm {
   const rule = useRule(ruleBefore)
   const request = useRequest(requestBefore)

@@ -1,7 +1,7 @@
 import { searchAudit } from '../../api/audit'
 import { listAudit, type AuditEntry } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
-import { Command } from '../../parts/copy'
+import { Command } from '../../parts/command'
 import { Empty, Loaded } from '../../parts/notice'
 import { Pager } from '../../parts/pager'
 import { Panel } from '../../parts/panel'

@@ -6,7 +6,7 @@ import { foliot } from '../../format/command'
 import { bytes, count, plural } from '../../format/number'
 import { Action } from '../../parts/action'
 import { Badge } from '../../parts/badge'
-import { Command } from '../../parts/copy'
+import { Command } from '../../parts/command'
 import { Field } from '../../parts/field'
 import { Loaded } from '../../parts/notice'
 import { Pager } from '../../parts/pager'
@@ -73,13 +73,13 @@ function CreateNamespace({ done }: { done: () => void }) {
   )
 }
 
-const textOf = (n?: number) => (n === undefined ? '' : String(n))
+const quotaText = (n?: number) => (n === undefined ? '' : String(n))
 
 // EditSettings starts again with the settings of the server each time it closes.
 function EditSettings({ of: n, done }: { of: Namespace; done: () => void }) {
   const turn = useSignal(0)
-  const fields = useMemo(() => quotas.map(([key, label, none]) => ({ key, label, none, value: signal(textOf(n[key])) })), [n.version, turn.value])
-  const changed = fields.filter((f) => f.value.value.trim() !== textOf(n[f.key]))
+  const fields = useMemo(() => quotas.map(([key, label, none]) => ({ key, label, none, value: signal(quotaText(n[key])) })), [n.version, turn.value])
+  const changed = fields.filter((f) => f.value.value.trim() !== quotaText(n[f.key]))
   const wrong = (text: string) => (Number(text) >= 0 ? undefined : 'must be a number')
   const valid = changed.length > 0 && !changed.some((f) => wrong(f.value.value))
   const run = async () => {

@@ -1,6 +1,6 @@
 import { render } from 'preact'
 import { useSignal } from '@preact/signals'
-import { enter } from '../../state/session'
+import { logIn } from '../../state/session'
 import { Copy } from '../../parts/copy'
 import { Dialog } from '../../parts/dialog'
 import { Note } from '../../parts/notice'
@@ -13,7 +13,7 @@ interface OneTimeValue {
 }
 
 // showOnce shows a token or a secret that the server shows only once. The dialog stays
-// until the visitor closes it with its button. It lies outside of the pages: after the
+// until the user closes it with its button. It lies outside of the pages: after the
 // first token their calls are refused, and the login replaces them.
 export function showOnce(shown: OneTimeValue): void {
   const place = document.body.appendChild(document.createElement('div'))
@@ -33,7 +33,7 @@ function OnceDialog({ title, value, text, login, onClose }: OneTimeValue & { onC
       <p>{text}</p>
       {triedToClose.value && <Note>Use a button below to close this dialog: the value cannot be shown again.</Note>}
       <footer>
-        {login && <button type="button" class="primary" onClick={() => (enter(value), onClose())}>Log in with it</button>}
+        {login && <button type="button" class="primary" onClick={() => (logIn(value), onClose())}>Log in with it</button>}
         <button type="button" onClick={onClose}>I have kept it: close</button>
       </footer>
     </Dialog>

@@ -11,9 +11,8 @@ import { ProblemNote } from '../../parts/notice'
 import { Facts, Panel } from '../../parts/panel'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
-import { shared } from '../../state/current-namespace'
 import { link } from '../../state/route'
-import { forbidden, me, operator } from '../../state/session'
+import { forbidden, me, operator, shared } from '../../state/session'
 import { showOnce } from './one-time-value'
 
 const durabilities: Record<string, string> = {

@@ -1,7 +1,7 @@
 import { examineStore } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { Badge } from '../../parts/badge'
-import { Command } from '../../parts/copy'
+import { Command } from '../../parts/command'
 import { Loaded } from '../../parts/notice'
 import { Panel } from '../../parts/panel'
 import { Table } from '../../parts/table'

@@ -8,7 +8,7 @@ import { Field } from '../../parts/field'
 import { problemOf } from '../../state/data'
 import { serverNow } from '../../state/session'
 import { zone } from '../../state/settings'
-import { finished, waiting } from './read'
+import { endedExceptDead, waiting } from './read'
 
 interface Props {
   task: Task
@@ -18,10 +18,10 @@ interface Props {
 
 export const etag = (t: Pick<Task, 'id' | 'version'>): string => `"${t.id}.${t.version}"`
 
-// shown makes a change of the task that the visitor sees, and of no new one with its
-// name. Attempts do not change the version. A touch does, so the page repeats the change
-// if the task still has its id and its request.
-async function shown<T>({ name, ...t }: Task, change: (params: { name: string; ifMatch: string }) => Promise<T>): Promise<T> {
+// changeSeenVersion makes a change of the task that the user sees, and of no new one
+// with its name. Attempts do not change the version. A touch does, so the page repeats
+// the change if the task still has its id and its request.
+async function changeSeenVersion<T>({ name, ...t }: Task, change: (params: { name: string; ifMatch: string }) => Promise<T>): Promise<T> {
   try {
     return await change({ name, ifMatch: etag(t) })
   } catch (err) {
@@ -46,13 +46,13 @@ export function Actions({ task: t, queue, done }: Props) {
   return (
     <>
       <Action label="Run now" call={runTask} off={notWaiting(t)} command={foliot('run', t.name)} done={done}
-        run={async () => (await shown(t, runTask), 'The task is due now.')}>
+        run={async () => (await changeSeenVersion(t, runTask), 'The task is due now.')}>
         <p>{runNow('The task')}</p>
       </Action>
       <Retry task={t} queue={queue} done={done} />
       <Move task={t} done={done} />
       <Action label="Touch" call={touchTask} off={notWaiting(t) || (t.delay ? '' : 'The task has a due time and no delay. Use Move.')} command={foliot('touch', t.name)} done={done}
-        run={async () => `Due ${full((await shown(t, touchTask)).due_at)}.`}>
+        run={async () => `Due ${full((await changeSeenVersion(t, touchTask)).due_at)}.`}>
         <p>Its delay of {span(millis(t.delay ?? '0s'))} starts again now, and it gets all its attempts back. As long as each touch comes before the delay has passed, the task is not sent.</p>
       </Action>
       <Cancel task={t} queue={queue} done={done} />
@@ -62,21 +62,21 @@ export function Actions({ task: t, queue, done }: Props) {
 
 function Retry({ task: t, queue, done }: Props) {
   const off = t.state === 'dead' ? ''
-    : !finished(t) ? `The task has not ended: it is ${t.state}. Use Run now to send it at once.`
+    : !endedExceptDead(t) ? `The task has not ended: it is ${t.state}. Use Run now to send it at once.`
       : queue && !queue.keep_bodies ? `The task is ${t.state}, and its queue ${t.queue} keeps no bodies (keep_bodies). Create it again with Copy as.` : ''
   return (
     <Action label="Retry" call={retryTask} off={off} command={foliot('retry', t.name)} done={done}
-      run={async () => (await shown(t, retryTask), 'The task is due now, with all its attempts.')}>
+      run={async () => (await changeSeenVersion(t, retryTask), 'The task is due now, with all its attempts.')}>
       <p>The task is due now, and gets all its attempts back. Its id stays the same, so a receiver that stores the <code>webhook-id</code> recognises it.</p>
-      {finished(t) && <p>The task was {t.state}. The server refuses this if the queue kept no bodies when the task ended.</p>}
+      {endedExceptDead(t) && <p>The task was {t.state}. The server refuses this if the queue kept no bodies when the task ended.</p>}
     </Action>
   )
 }
 
 function Cancel({ task: t, queue, done }: Props) {
-  const off = finished(t) ? (t.state === 'cancelled' ? 'The task is cancelled already.' : `The task is ${t.state} already.`) : t.cancel_requested ? 'The task is cancelled already. One attempt is running.' : ''
+  const off = endedExceptDead(t) ? (t.state === 'cancelled' ? 'The task is cancelled already.' : `The task is ${t.state} already.`) : t.cancel_requested ? 'The task is cancelled already. One attempt is running.' : ''
   const run = async () => {
-    const reply = await shown(t, cancelTask)
+    const reply = await changeSeenVersion(t, cancelTask)
     return reply.under_way ? 'Cancelled. One attempt is running: it is the last one.' : 'Cancelled. No attempt starts any more.'
   }
   return (

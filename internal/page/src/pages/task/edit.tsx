@@ -6,15 +6,15 @@ import { plain } from '../../format/time'
 import { Action } from '../../parts/action'
 import { Field } from '../../parts/field'
 import { etag } from './actions'
-import { bodyKind, bodyText, finished, type BodyKind, type TaskRead } from './read'
+import { bodyKind, bodyText, endedExceptDead, type BodyKind, type TaskRead } from './read'
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-// Edit changes single fields of a task. It sends only those that the visitor changed,
+// Edit changes single fields of a task. It sends only those that the user changed,
 // and the version that was shown, so that it overwrites no other change.
 export function Edit({ read, done }: { read: TaskRead; done: () => void }) {
   const { task: t } = read
-  const off = finished(t) ? `The task is ${t.state}: only its record is left.` : ''
+  const off = endedExceptDead(t) ? `The task is ${t.state}: only its record is left.` : ''
   const patch = useSignal<TaskPatch>({})
   const start = useSignal(read)
   const problem = useSignal('')

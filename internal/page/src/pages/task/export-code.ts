@@ -73,7 +73,7 @@ export function asGo(read: TaskRead, c: Choice): string {
   return [
     't, err := c.Tasks.Create(ctx, client.Spec{',
     ...field('Name', c.named ? go(t.name) : ''), ...field('Queue', go(t.queue)),
-    ...(t.delay ? field('Delay', millis(t.delay) > 0 ? duration(t.delay) : '') : field('At', instant(t.at ?? t.due_at))),
+    ...(t.delay ? field('Delay', millis(t.delay) > 0 ? duration(t.delay) : '') : field('At', goTime(t.at ?? t.due_at))),
     '\tHTTP: client.HTTP{',
     ...field('URL', go(t.http.url), '\t\t'), ...field('Method', t.http.method === 'POST' ? '' : go(t.http.method ?? ''), '\t\t'),
     ...field('Headers', t.http.headers && map(headers(t, c)), '\t\t'), ...field('Body', body, '\t\t'),
@@ -105,6 +105,6 @@ function duration(of: string): string {
 
 const limit = (of: string): string => (millis(of) === 0 ? 'client.Forever' : `client.Duration(${duration(of)})`)
 
-function instant(at: string): string {
+function goTime(at: string): string {
   return `time.UnixMilli(${Date.parse(at)})`
 }

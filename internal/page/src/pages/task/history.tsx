@@ -8,7 +8,7 @@ import { errorText } from '../../parts/reply'
 import { Time, useNow } from '../../parts/time'
 import { deferred, waited } from './read'
 
-interface Moment {
+interface HistoryEvent {
   at: number
   title: string
   tone: Tone
@@ -21,7 +21,7 @@ interface Moment {
 // with the same data. The audit log adds the changes by callers, if the token may read it.
 export function History({ of: task, audit }: { of: Task; audit: AuditEntry[] }) {
   const now = useNow()
-  const all = moments(task, audit, now)
+  const all = eventsOf(task, audit, now)
   const first = task.attempts[0]?.number ?? 1
   return (
     <Panel title="History" aside={task.attempts.length > 0 && plural(task.attempts.at(-1)!.number, 'attempt')}>
@@ -39,8 +39,8 @@ export function History({ of: task, audit }: { of: Task; audit: AuditEntry[] }) 
   )
 }
 
-function moments(t: Task, audit: AuditEntry[], now: number): Moment[] {
-  const out: Moment[] = [{ at: Date.parse(t.created_at), title: 'Created', tone: 'plain' }]
+function eventsOf(t: Task, audit: AuditEntry[], now: number): HistoryEvent[] {
+  const out: HistoryEvent[] = [{ at: Date.parse(t.created_at), title: 'Created', tone: 'plain' }]
   const add = (at: string | number | undefined, title: string, tone: Tone) => {
     if (at === undefined) return
     const when = typeof at === 'number' ? at : Date.parse(at)
@@ -65,7 +65,7 @@ const changes: Record<string, string> = { 'task.patch': 'Changed', 'task.touch':
 
 // addEnd adds the end before a retry, which the record does not keep: the end of the
 // attempt before it.
-function addEnd(t: Task, audit: AuditEntry[], retry: AuditEntry, out: Moment[]) {
+function addEnd(t: Task, audit: AuditEntry[], retry: AuditEntry, out: HistoryEvent[]) {
   const last = t.attempts.findLast((a) => a.started_at < retry.at)
   if (!last || audit.some((e) => e.action === 'task.cancel' && e.id === t.id && e.at > last.started_at && e.at < retry.at)) return
   const delivered = toneOf(last) === 'good'
@@ -77,16 +77,16 @@ export function toneOf(a: Attempt): Tone {
   return deferred(a) ? 'warn' : 'bad'
 }
 
-// shorten replaces the moments in the middle by one, so that the line is legible.
-function shorten(all: Moment[]): Moment[] {
+// shorten replaces the events in the middle by one, so that the line is legible.
+function shorten(all: HistoryEvent[]): HistoryEvent[] {
   if (all.length <= 8) return all
   const middle = all.slice(2, -5)
   return [...all.slice(0, 2), { at: middle[0]!.at, title: `${middle.length} more`, tone: 'plain', many: true }, ...all.slice(-5)]
 }
 
-// Line is a picture of the order of the moments. Equal steps stand for spans of
+// Line is a picture of the order of the events. Equal steps stand for spans of
 // very different lengths, so each has its span above it.
-function Line({ of }: { of: Moment[] }) {
+function Line({ of }: { of: HistoryEvent[] }) {
   const x = (i: number) => 50 + (i * 900) / Math.max(1, of.length - 1)
   return (
     <svg class="task-line" viewBox="0 0 1000 76" role="img" aria-label="The history of the task. The list below has the same data.">
@@ -108,7 +108,7 @@ function Line({ of }: { of: Moment[] }) {
 }
 
 // Mark shows the outcome by its shape too, not by its color alone.
-function Mark({ x, of: m }: { x: number; of: Moment }) {
+function Mark({ x, of: m }: { x: number; of: HistoryEvent }) {
   if (m.title === 'now') return <path class="mark" d={`M${x} 26v20`} />
   if (m.tone === 'bad') return <path class="mark" d={`M${x - 5} 31l10 10m0-10l-10 10`} />
   if (m.tone === 'good') return <path class="mark" d={`M${x - 6} 36l4 5 8-10`} />

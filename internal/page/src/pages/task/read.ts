@@ -36,7 +36,9 @@ export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return out
 }
 
-export const finished = (t: Task): boolean => ['delivered', 'cancelled', 'expired'].includes(t.state)
+// endedExceptDead reports whether a task has ended in another state than dead. A dead
+// task has ended too, but it can be changed.
+export const endedExceptDead = (t: Task): boolean => ['delivered', 'cancelled', 'expired'].includes(t.state)
 export const waiting = (t: Task): boolean => t.state === 'scheduled' || t.state === 'held'
 
 // waited reports whether the next attempt is a repeat after a wait.

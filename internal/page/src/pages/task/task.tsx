@@ -8,7 +8,7 @@ import { readBacklog } from '../../api/queues'
 import { foliot } from '../../format/command'
 import { plain } from '../../format/time'
 import { State } from '../../parts/badge'
-import { Command } from '../../parts/copy'
+import { Command } from '../../parts/command'
 import { Icon } from '../../parts/icon'
 import { Empty, ProblemNote } from '../../parts/notice'
 import { lastOf, useCredentials } from '../../parts/reply'
@@ -25,8 +25,8 @@ import { notes, why, type Context } from './why'
 import { useData, type Data } from '../../state/data'
 import { useLive } from '../../state/live'
 import { link } from '../../state/route'
-import { here } from '../../state/current-namespace'
-import { forbidden, me, operator } from '../../state/session'
+import { currentNamespace } from '../../state/current-namespace'
+import { forbidden, operator, shared } from '../../state/session'
 import { frozen } from '../../state/settings'
 
 // Task shows one task: why it has not been sent, its request, and its history.
@@ -94,29 +94,29 @@ function TaskDetails({ read }: { read: TaskRead }) {
 function Reason({ task }: { task: Record }) {
   const now = useNow()
   const live = useLive()
-  const open = !task.finished_at
+  const unfinished = !task.finished_at
   const queue = useData((signal) => getQueue({ queue: task.queue }, undefined, signal), [task.queue], 5000)
-  const schedule = useData(async (signal) => (task.schedule && open ? await getSchedule({ name: task.schedule }, undefined, signal) : null), [task.schedule, open])
-  const nodes = useData(async (signal) => (operator.value && open && me.value?.store === 'shared' ? await cluster({}, undefined, signal) : null), [open], 5000)
-  const ready = useData((signal) => (open ? readyz({}, undefined, signal).then(() => null, unready) : Promise.resolve(null)), [open], 5000)
+  const schedule = useData(async (signal) => (task.schedule && unfinished ? await getSchedule({ name: task.schedule }, undefined, signal) : null), [task.schedule, unfinished])
+  const nodes = useData(async (signal) => (operator.value && unfinished && shared() ? await cluster({}, undefined, signal) : null), [unfinished], 5000)
+  const ready = useData((signal) => (unfinished ? readyz({}, undefined, signal).then(() => null, unready) : Promise.resolve(null)), [unfinished], 5000)
   const due = task.state === 'scheduled' && Date.parse(task.next_at ?? task.due_at) < now - 3000
   const waits = useData(async (signal) => {
     if (!due) return null
-    const [backlog, last] = await Promise.all([readBacklog(task.queue, here(), signal), listAttempts({ queue: task.queue, outcome: ['failed', 'refused'], limit: 100 }, undefined, signal)])
+    const [backlog, last] = await Promise.all([readBacklog(task.queue, currentNamespace(), signal), listAttempts({ queue: task.queue, outcome: ['failed', 'refused'], limit: 100 }, undefined, signal)])
     return { backlog, failures: last.attempts }
   }, [task.queue, due], 5000)
   const dead = task.state === 'dead'
   const credentials = useCredentials(task.queue, dead || (task.state === 'scheduled' && !due) ? lastOf(task) : undefined)
   const context: Context = {
     now, live, queue: queue.value, schedule: schedule.value, cluster: nodes.value, unready: ready.value,
-    namespace: here(), backlog: waits.value?.backlog ?? null, failures: waits.value?.failures ?? [],
+    namespace: currentNamespace(), backlog: waits.value?.backlog ?? null, failures: waits.value?.failures ?? [],
   }
   const w = { ...why(task, context), ...credentials }
   const more = notes(task, context)
   const last = lastOf(task)
   const reply = last && toneOf(last) !== 'good' && last.reply?.trim()
   return (
-    <section class={'why ' + w.tone} aria-label={open ? 'Why it has not been sent' : 'How it ended'}>
+    <section class={'why ' + w.tone} aria-label={unfinished ? 'Why it has not been sent' : 'How it ended'}>
       <p class="first"><Icon name={w.tone} /> <span>{w.text}</span></p>
       {reply && <p>The receiver replied: <q class="mono">{reply.length > 200 ? reply.slice(0, 200) + '…' : reply}</q></p>}
       {(w.remedy || w.to) && <p>{w.remedy}{credentials && dead && ' Then use Retry.'} {w.to && <a href={w.to.href}>{w.to.text}</a>}</p>}

@@ -35,7 +35,7 @@ export interface Why {
 export function why(t: Task, c: Context): Why {
   if (t.state === 'running') return running(t, c)
   if (t.state !== 'scheduled' && t.state !== 'held') return ended(t)
-  return held(t, c) ?? early(t, c) ?? server(t, c) ?? breaker(t, c) ?? limited(t, c) ?? silent(t, c) ?? due(t, c)
+  return held(t, c) ?? early(t, c) ?? server(t, c) ?? breaker(t, c) ?? limited(t, c) ?? nodeNotReady(t, c) ?? due(t, c)
 }
 
 const queues = (t: Task) => ({ text: 'Open the queue', href: link('queues', t.queue) })
@@ -129,8 +129,8 @@ function rate(perSecond: number | undefined): string {
   return perSecond >= 1 ? `${plural(perSecond, 'attempt')} a second` : `one attempt in ${span(1000 / perSecond)}`
 }
 
-// silent explains a task that waits for a node that does not answer.
-function silent(_: Task, c: Context): Why | null {
+// nodeNotReady explains a task that waits for a node that does not answer.
+function nodeNotReady(_: Task, c: Context): Why | null {
   const gone = c.cluster?.nodes.filter((n) => !n.ready && !n.draining) ?? []
   const unowned = (c.cluster?.shards ?? 0) - (c.cluster?.nodes.reduce((sum, n) => sum + (n.owned ?? 0), 0) ?? 0)
   if (gone.length === 0 && unowned <= 0) return null
@@ -150,12 +150,12 @@ function due(t: Task, c: Context): Why {
 // notes returns further facts for the reader.
 export function notes(t: Task, c: Context): string[] {
   const out: string[] = []
-  const open = t.state === 'scheduled' || t.state === 'held' || t.state === 'running'
-  if (open && t.expire_after && !['0s', ''].includes(t.expire_after) && t.attempts.length === 0 && t.state !== 'running') {
+  const unfinished = !t.finished_at
+  if (unfinished && t.expire_after && !['0s', ''].includes(t.expire_after) && t.attempts.length === 0 && t.state !== 'running') {
     out.push(`If no attempt starts by ${full(Date.parse(t.due_at) + millis(t.expire_after))}, the task expires.`)
   }
   if (t.reclaims) out.push(`${plural(t.reclaims, 'attempt')} ended without a result because the server stopped. After ten in a row the task is dead.`)
-  if (open && c.schedule && c.schedule.overlap !== 'allow') {
+  if (unfinished && c.schedule && c.schedule.overlap !== 'allow') {
     out.push(c.schedule.waiting_at
       ? `The instant ${full(c.schedule.waiting_at, c.schedule.timezone)} of its schedule waits for the end of the unfinished task (overlap: buffer_one).`
       : `While a task of its schedule is unfinished, ${c.schedule.overlap === 'skip' ? 'instants are skipped (overlap: skip)' : 'the next instant waits (overlap: buffer_one)'}.`)

@@ -5,9 +5,9 @@ import { readPages, type Pages } from '../../api/pages'
 import { foliot } from '../../format/command'
 import { plural } from '../../format/number'
 import { State } from '../../parts/badge'
-import { Bulk } from '../../parts/change-by-filter'
-import { Command } from '../../parts/copy'
-import { Each } from '../../parts/change-one-by-one'
+import { ChangeByFilter } from '../../parts/change-by-filter'
+import { Command } from '../../parts/command'
+import { ChangeOneByOne } from '../../parts/change-one-by-one'
 import { Filters } from '../../parts/filters'
 import { Empty, Loaded } from '../../parts/notice'
 import { Pager } from '../../parts/pager'
@@ -42,17 +42,17 @@ export function Tasks(_: { name: string }) {
   return (
     <>
       <Head title="Tasks">
-        <Bulk key={'retry' + key} verb="retry" filter={filter} done={data.reload} />
-        <Bulk key={'move' + key} verb="move" filter={filter} done={data.reload} />
-        <Bulk key={'cancel' + key} verb="cancel" filter={filter} done={data.reload} />
+        <ChangeByFilter key={'retry' + key} verb="retry" filter={filter} done={data.reload} />
+        <ChangeByFilter key={'move' + key} verb="move" filter={filter} done={data.reload} />
+        <ChangeByFilter key={'cancel' + key} verb="cancel" filter={filter} done={data.reload} />
       </Head>
       <Filters of={filter} />
       <Panel
         title={selects(filter) ? 'Tasks that match' : 'All tasks'}
         aside={selected.length > 0 && <>
           {plural(selected.length, 'task')} selected
-          <Each verb="run" label="Run now" title="Run the selected tasks now" {...each} />
-          <Each verb="cancel" label="Cancel" title="Cancel the selected tasks" {...each} />
+          <ChangeOneByOne verb="run" label="Run now" title="Run the selected tasks now" {...each} />
+          <ChangeOneByOne verb="cancel" label="Cancel" title="Cancel the selected tasks" {...each} />
         </>}
       >
         <Loaded data={data}>{(list) => (
@@ -73,7 +73,7 @@ export function Tasks(_: { name: string }) {
   )
 }
 
-// page returns a page of tasks. If the search takes long, the visitor decides whether to
+// page returns a page of tasks. If the search takes long, the user decides whether to
 // continue.
 function page(filter: Filter, from: string | undefined, signal: AbortSignal): Promise<Pages<Task>> {
   return readPages(pageSize, from, async (limit, cursor) => {

@@ -5,8 +5,8 @@ import { count, plural } from '../../format/number'
 import { full, millis, parts } from '../../format/time'
 import { Action, runNow } from '../../parts/action'
 import { Badge } from '../../parts/badge'
-import { Bulk } from '../../parts/change-by-filter'
-import { Command } from '../../parts/copy'
+import { ChangeByFilter } from '../../parts/change-by-filter'
+import { Command } from '../../parts/command'
 import { Empty, Loaded, Note } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
@@ -59,7 +59,7 @@ const bar = 10
 const height = 90
 const tones = ['--accent', '--good', '--wait', '--warn', '--teal', '--rose']
 
-// Timeline draws a bar for each step, divided by queue. The visitor drags over it to
+// Timeline draws a bar for each step, divided by queue. The user drags over it to
 // select a time.
 function Timeline({ due, from, to }: { due: Due; from: string | null; to: string | null }) {
   const ring = due.rings[0]!
@@ -143,7 +143,7 @@ function Items({ queue, until, retries, from, to }: { queue: string; until: stri
   return (
     <Panel title={filter ? 'The selected time' : 'Next'} aside={filter && <button type="button" onClick={() => setQuery({ from: undefined, to: undefined })}>Show all</button>}>
       {filter && <p>{full(from!)} until {full(to!)}: <a href={link('tasks', '', filter)}>list its tasks</a></p>}
-      {filter && <div class="actions"><Bulk verb="move" filter={filter} label="Move these tasks" done={data.reload} /><Bulk verb="cancel" filter={filter} label="Cancel these tasks" done={data.reload} /></div>}
+      {filter && <div class="actions"><ChangeByFilter verb="move" filter={filter} label="Move these tasks" done={data.reload} /><ChangeByFilter verb="cancel" filter={filter} label="Cancel these tasks" done={data.reload} /></div>}
       <Loaded data={data}>{(list) => {
         const rows = list.items.filter((u) => (!filter || (u.due >= from! && u.due < to!)) && (!retries || (u.attempt ?? 1) > 1))
         return (

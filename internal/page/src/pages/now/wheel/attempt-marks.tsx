@@ -4,9 +4,9 @@ import type { AttemptTotals, Live } from '../../../api/openapi.gen'
 import { count } from '../../../format/number'
 import { place, radii } from './model'
 
-// A spark is one attempt that ended in the last second, or several of one outcome if
+// A mark is one attempt that ended in the last second, or several of one outcome if
 // there were too many to show one by one.
-interface Spark {
+interface AttemptMark {
   id: number
   outcome: Outcome
   attempts: number
@@ -18,7 +18,7 @@ interface Spark {
 type Outcome = 'delivered' | 'failed' | 'deferred' | 'refused'
 
 const outcomes: Outcome[] = ['delivered', 'failed', 'deferred', 'refused']
-const single = 50 // up to so many attempts a second get a spark each
+const single = 50 // up to so many attempts a second get a mark each
 
 // shapes differ by outcome, so that the color is not alone.
 const shapes: Record<Outcome, string> = {
@@ -28,10 +28,10 @@ const shapes: Record<Outcome, string> = {
   refused: 'M-5-2H-2V-5H2V-2H5V2H2V5H-2V2H-5Z',
 }
 
-// Sparks shows the attempts between two frames of live data.
-export function Sparks({ live }: { live: Live | null }) {
+// AttemptMarks shows the attempts between two frames of live data.
+export function AttemptMarks({ live }: { live: Live | null }) {
   const before = useRef<AttemptTotals | null>(null)
-  const shown = useSignal<Spark[]>([])
+  const shown = useSignal<AttemptMark[]>([])
   const ids = useRef(0)
   useEffect(() => {
     const totals = live?.attempts
@@ -45,7 +45,7 @@ export function Sparks({ live }: { live: Live | null }) {
         const [x, y] = place(radii(0)[1] + 6 + s.above, s.angle)
         return (
           <g key={s.id} transform={`translate(${x} ${y})`}>
-            <g class={'spark ' + s.outcome} style={{ animationDelay: s.delay + 's' }}>
+            <g class={'attempt-mark ' + s.outcome} style={{ animationDelay: s.delay + 's' }}>
               <path d={shapes[s.outcome]} />
               {s.attempts > 1 && <text x="9" y="4">{count(s.attempts)} {s.outcome}</text>}
             </g>
@@ -56,12 +56,12 @@ export function Sparks({ live }: { live: Live | null }) {
   )
 }
 
-// between returns the sparks for the attempts between two totals. The totals of a
+// between returns the marks for the attempts between two totals. The totals of a
 // server that started again begin with zero.
-export function between(before: AttemptTotals, after: AttemptTotals, id: () => number): Spark[] {
+export function between(before: AttemptTotals, after: AttemptTotals, id: () => number): AttemptMark[] {
   const fresh = outcomes.map((o) => [o, after[o] - before[o]] as const).filter(([, n]) => n > 0)
   const all = fresh.reduce((sum, [, n]) => sum + n, 0)
-  const out: Spark[] = []
+  const out: AttemptMark[] = []
   fresh.forEach(([outcome, n], row) => {
     if (all > single) {
       out.push({ id: id(), outcome, attempts: n, delay: 0, angle: 0.012, above: 16 * row })

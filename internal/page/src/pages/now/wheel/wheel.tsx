@@ -8,7 +8,7 @@ import { go } from '../../../state/route'
 import { serverNow } from '../../../state/session'
 import { frozen } from '../../../state/settings'
 import { passed, radii, sector, shade, height, slotAt, slots, turned, width, type Ring, type Slot } from './model'
-import { Sparks } from './attempt-marks'
+import { AttemptMarks } from './attempt-marks'
 
 export interface WheelData {
   rings: Ring[]
@@ -45,7 +45,7 @@ export function Wheel({ data, live }: WheelProps) {
       <svg
         ref={svg} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={summary(data)}
         onPointerMove={(e) => (pointed.value = find(e))} onPointerLeave={() => (pointed.value = null)}
-        onClick={(e) => open(find(e)?.slot)}
+        onClick={(e) => listSlot(find(e)?.slot)}
       >
         <defs>
           <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="hatch" width="3" height="6" /></pattern>
@@ -60,7 +60,7 @@ export function Wheel({ data, live }: WheelProps) {
           <text x="360" y="376">{data.waiting === 1 ? 'task waits' : data.waiting === 0 ? 'nothing is waiting' : 'tasks wait'}</text>
         </g>
         {data.overdue > 0 && <text class="overdue" x="344" y="30" text-anchor="end">{count(data.overdue)} overdue</text>}
-        <Sparks live={live} />
+        <AttemptMarks live={live} />
       </svg>
       <p class="tip dim" aria-live="off">{tip.value || 'Point at a slot to see its number of tasks. Click the slot to list them.'}</p>
     </div>
@@ -118,7 +118,7 @@ function turn(svg: SVGSVGElement, rings: Ring[]): () => void {
   return () => cancelAnimationFrame(request)
 }
 
-function open(slot: Slot | undefined): void {
+function listSlot(slot: Slot | undefined): void {
   if (slot) go('tasks', '', { state: 'scheduled', due_after: new Date(slot.from - 1).toISOString(), due_before: new Date(slot.until).toISOString() })
 }
 

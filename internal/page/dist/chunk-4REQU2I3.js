@@ -1,1 +1,0 @@
-import{b as n,j as o,xa as t}from"./chunk-GZR5NHUC.js";function u({label:r,children:l}){let e=o(!1);return e.value?t(n,{children:l}):t("button",{type:"button",class:"quiet masked",onClick:()=>e.value=!0,children:["Show ",r]})}export{u as a};
