@@ -78,7 +78,7 @@ func TestClusterCommandsPrintNodesAndShards(t *testing.T) {
 	}{
 		{"cluster nodes", "a\tready\t1\t2\t1.2.3\t1m0s\t2030-03-17T17:47:40.000Z\t127.0.0.1:8750\n" +
 			"b\tready\t2\t2\t1.2.3\t1m0s\t2030-03-17T17:47:40.000Z\t-\n" +
-			"c\tsilent\t0\t0\t1.2.2\t1s\t2030-03-17T17:46:41.000Z\t-\n", "", 0},
+			"c\tno heartbeat\t0\t0\t1.2.2\t1s\t2030-03-17T17:46:41.000Z\t-\n", "", 0},
 		{"cluster shards", "-\t1\t0\t-\t-\n" +
 			"a\t1\t0\t-\t2033-05-18T03:33:21.000Z\n" +
 			"b\t2\t3\t2033-05-18T03:33:18.000Z\t2033-05-18T03:33:20.000Z\n", "", 0},

@@ -29,8 +29,8 @@ type clusterNodesCmd struct{}
 // Help shows examples below the usage line.
 func (clusterNodesCmd) Help() string {
 	return `Lists the servers that share a Redis: name, state, number of shards that it owns (SHARDS) and should own (WANTED), version, uptime,
-time of the last heartbeat, and address of the API. A silent server has crashed or cannot reach Redis: the others take its
-shards when their leases end. A server with its own store is listed alone, without shards. This needs an operator's token.
+time of the last heartbeat, and address of the API. A server without a heartbeat has ended, hangs or cannot reach Redis: the others
+take its shards when their leases end. A server with its own store is listed alone, without shards. This needs an operator's token.
 
 Examples:
 
@@ -75,7 +75,7 @@ func nodeState(n *client.Node) string {
 	case !n.Ready && n.Self:
 		return "not ready"
 	case !n.Ready:
-		return "silent"
+		return "no heartbeat"
 	case n.Draining && n.Owned > 0:
 		return "draining"
 	case n.Draining:
@@ -182,7 +182,7 @@ func (clusterDrainCmd) Help() string {
 serve the API. The drain ends with --undo, or when the server stops: after a restart the server takes shards again. If all other
 servers stop, a server that was drained without --force takes their shards nevertheless, so that tasks are delivered.
 
-The last server that is neither drained nor silent can be drained only with --force. Its shards go to servers that were drained
+The last server that has a heartbeat and is not drained can be drained only with --force. Its shards go to servers that were drained
 without --force. If there are none, no server delivers: tasks are accepted and kept, and become late, until --undo, or until
 another server starts. foliot doctor reports this.
 
