@@ -4,21 +4,22 @@ import type { AttemptTotals, Live } from '../../../api/openapi.gen'
 import { count } from '../../../format/number'
 import { place, radii } from './model'
 
-// A mark is one attempt that ended in the last second, or several of one outcome if
-// there were too many to show one by one.
-interface AttemptMark {
-  id: number
-  outcome: Outcome
-  attempts: number
-  delay: number // seconds
-  angle: number // turns from twelve o'clock
-  above: number // pixels above the ring
-}
-
 type Outcome = 'delivered' | 'failed' | 'deferred' | 'refused'
 
+// Ended is the attempts of one outcome that ended in the last second.
+interface Ended {
+  outcome: Outcome
+  attempts: number
+}
+
 const outcomes: Outcome[] = ['delivered', 'failed', 'deferred', 'refused']
-const single = 50 // up to so many attempts a second get a mark each
+
+// Up to single attempts a second have a mark each. A mark rises by 50 units within its
+// second, and is in one of the columns from left to right. So the next mark of its column
+// is 12 units below it, and the next column is 12 units away: a mark has at most 11.
+const single = 24
+const columns = 6
+const apart = 12
 
 // shapes differ by outcome, so that the color is not alone.
 const shapes: Record<Outcome, string> = {
@@ -28,46 +29,56 @@ const shapes: Record<Outcome, string> = {
   refused: 'M-5-2H-2V-5H2V-2H5V2H2V5H-2V2H-5Z',
 }
 
-// AttemptMarks shows the attempts between two frames of live data.
+// AttemptMarks shows the attempts between two frames of live data. The marks of a frame
+// replace those of the one before.
 export function AttemptMarks({ live }: { live: Live | null }) {
   const before = useRef<AttemptTotals | null>(null)
-  const shown = useSignal<AttemptMark[]>([])
-  const ids = useRef(0)
+  const frame = useSignal<{ ended: Ended[]; key: number }>({ ended: [], key: 0 })
   useEffect(() => {
     const totals = live?.attempts
     if (!totals) return void (before.current = null)
-    if (before.current) shown.value = between(before.current, totals, () => ids.current++)
+    if (before.current) frame.value = { ended: endedBetween(before.current, totals), key: frame.peek().key + 1 }
     before.current = totals
   }, [live])
+  const { ended, key } = frame.value
+  const many = ended.reduce((sum, e) => sum + e.attempts, 0) > single
+  return <g key={key} aria-hidden="true">{many ? <Totals of={ended} /> : <Singles of={ended} />}</g>
+}
+
+// endedBetween returns the attempts between two totals. The totals of a server that
+// started again begin with zero.
+function endedBetween(before: AttemptTotals, after: AttemptTotals): Ended[] {
+  return outcomes.map((outcome) => ({ outcome, attempts: after[outcome] - before[outcome] })).filter((e) => e.attempts > 0)
+}
+
+// Totals shows a number for each outcome, each in its own line. They fade together, and
+// do not move.
+function Totals({ of }: { of: Ended[] }) {
+  const [x, y] = place(radii(0)[1] + 5, 0.012)
   return (
-    <g aria-hidden="true">
-      {shown.value.map((s) => {
-        const [x, y] = place(radii(0)[1] + 6 + s.above, s.angle)
-        return (
-          <g key={s.id} transform={`translate(${x} ${y})`}>
-            <g class={'attempt-mark ' + s.outcome} style={{ animationDelay: s.delay + 's' }}>
-              <path d={shapes[s.outcome]} />
-              {s.attempts > 1 && <text x="9" y="4">{count(s.attempts)} {s.outcome}</text>}
-            </g>
-          </g>
-        )
-      })}
+    <g class="attempt-totals">
+      {of.map(({ outcome, attempts }, line) => (
+        <g key={outcome} class={'attempt-mark ' + outcome} transform={`translate(${x} ${y - 16 * line})`}>
+          <path d={shapes[outcome]} /><text x="9" y="4">{count(attempts)} {outcome}</text>
+        </g>
+      ))}
     </g>
   )
 }
 
-// between returns the marks for the attempts between two totals. The totals of a
-// server that started again begin with zero.
-export function between(before: AttemptTotals, after: AttemptTotals, id: () => number): AttemptMark[] {
-  const fresh = outcomes.map((o) => [o, after[o] - before[o]] as const).filter(([, n]) => n > 0)
-  const all = fresh.reduce((sum, [, n]) => sum + n, 0)
-  const out: AttemptMark[] = []
-  fresh.forEach(([outcome, n], row) => {
-    if (all > single) {
-      out.push({ id: id(), outcome, attempts: n, delay: 0, angle: 0.012, above: 16 * row })
-      return
-    }
-    for (let i = 0; i < n; i++) out.push({ id: id(), outcome, attempts: 1, delay: (i + 0.5) / n, angle: 0.01 * (((i * 7 + row * 3) % 9) - 4) / 4, above: 0 })
-  })
-  return out
+function Singles({ of }: { of: Ended[] }) {
+  const all = of.flatMap(({ outcome, attempts }) => Array.from({ length: attempts }, (_, i) => ({ outcome, order: (i + 0.5) / attempts })))
+  return (
+    <>
+      {all.sort((a, b) => a.order - b.order).map(({ outcome }, i) => {
+        const radius = radii(0)[1] + 6
+        const [x, y] = place(radius, ((i % columns) * apart + 8) / (2 * Math.PI * radius))
+        return (
+          <g key={i} class={'attempt-mark ' + outcome} transform={`translate(${x} ${y})`}>
+            <path class="rising" style={{ animationDelay: (i + 0.5) / all.length + 's' }} d={shapes[outcome]} />
+          </g>
+        )
+      })}
+    </>
+  )
 }
