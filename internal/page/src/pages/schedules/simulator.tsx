@@ -9,7 +9,7 @@ import { Command } from '../../parts/command'
 import { ActionButton } from '../../parts/action'
 import { ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
-import { AbsencePanel } from './absence'
+import { DowntimePanel } from './downtime'
 import { RuleFields, textIn, useRule, type RuleSignals } from './rule-fields'
 import { ClockChanges, Instants } from './instants'
 import { sentence } from './rule-text'
@@ -30,7 +30,7 @@ const examples: [string, RuleText][] = [
   ['Every 90 minutes', { every: '90m' }],
   ['Every 5 seconds', { every: '5s', overlap: 'skip' }],
   ['First day of each quarter', { cron: '0 6 1 JAN,APR,JUL,OCT *' }],
-  ['Midnight where clocks skip it', { cron: '30 0 * * *', timezone: 'Africa/Cairo', dst_overlap: 'both' }],
+  ['Midnight that a clock change removes', { cron: '30 0 * * *', timezone: 'Africa/Cairo', dst_overlap: 'both' }],
 ]
 
 interface Simulation extends RulePreview {
@@ -43,8 +43,8 @@ interface Simulation extends RulePreview {
 // address of the page.
 export function Simulator(_: { name: string }) {
   const rule = useRule(start())
-  const away = { from: useSignal(route.value.query.get('absent_from') ?? ''), until: useSignal(route.value.query.get('absent_until') ?? '') }
-  const query = useAddress(rule, away)
+  const downtime = { from: useSignal(route.value.query.get('absent_from') ?? ''), until: useSignal(route.value.query.get('absent_until') ?? '') }
+  const query = useAddress(rule, downtime)
   const sent = JSON.parse(query) as RuleText & { absent_from?: string; absent_until?: string }
   const empty = used(sent).length === 0
   const { value, problem } = useLatest(empty ? null : (signal) => simulate(sent, signal), [query])
@@ -68,14 +68,14 @@ export function Simulator(_: { name: string }) {
       </Panel>
       {value && (
         <div class={'grid' + (stale ? ' stale' : '')}>
-          <Panel title="A year" wide><Year first={value.first} counts={value.days ?? []} changes={value.clock_changes} zone={value.zone} /></Panel>
+          <Panel title="Next 12 months" wide><Year first={value.first} counts={value.days ?? []} changes={value.clock_changes} zone={value.zone} /></Panel>
           <Panel title="Next instants">
             <Instants caption="Table of the next instants" of={value.instants} zone={value.zone} />
             {value.rule.jitter && <p class="dim">Each task is due up to {value.rule.jitter} after its instant.</p>}
           </Panel>
           <div class="stack">
             {value.rule.cron?.trim() && <ClockChanges of={value.clock_changes} zone={value.zone} />}
-            <AbsencePanel away={away} zone={value.zone} absence={value.absence} problem={problem} />
+            <DowntimePanel downtime={downtime} zone={value.zone} effect={value.absence} problem={problem} />
           </div>
         </div>
       )}
@@ -91,8 +91,8 @@ function start(): RuleText {
 // useAddress keeps the address of the page and the fields equal, and returns the
 // rule that has not changed for a moment. An example or a link changes the address;
 // typing changes the fields.
-function useAddress(rule: RuleSignals, away: { from: { value: string }; until: { value: string } }): string {
-  const all = { ...textIn(rule), absent_from: away.from.value, absent_until: away.until.value }
+function useAddress(rule: RuleSignals, downtime: { from: { value: string }; until: { value: string } }): string {
+  const all = { ...textIn(rule), absent_from: downtime.from.value, absent_until: downtime.until.value }
   const settled = useSettled(JSON.stringify(all))
   useEffect(() => {
     const wanted = JSON.parse(settled) as Record<string, string>
@@ -104,8 +104,8 @@ function useAddress(rule: RuleSignals, away: { from: { value: string }; until: {
       const q = route.peek().query
       if (route.peek().page !== 'simulator') return
       for (const key of ruleKeys) rule[key].value = q.get(key) ?? ''
-      away.from.value = q.get('absent_from') ?? ''
-      away.until.value = q.get('absent_until') ?? ''
+      downtime.from.value = q.get('absent_from') ?? ''
+      downtime.until.value = q.get('absent_until') ?? ''
     }
     addEventListener('hashchange', changed)
     return () => removeEventListener('hashchange', changed)
@@ -116,8 +116,8 @@ function useAddress(rule: RuleSignals, away: { from: { value: string }; until: {
 async function simulate(text: RuleText & { absent_from?: string; absent_until?: string }, signal: AbortSignal): Promise<Simulation> {
   const zone = zoneOfRule(text)
   const now = serverNow()
-  const absence = text.absent_from && text.absent_until ? { absent_from: text.absent_from, absent_until: text.absent_until } : {}
-  const reply = await previewRule({ limit: 12, from: new Date(now).toISOString(), days: 366, ...absence }, ruleOf(text), signal)
+  const downtime = text.absent_from && text.absent_until ? { absent_from: text.absent_from, absent_until: text.absent_until } : {}
+  const reply = await previewRule({ limit: 12, from: new Date(now).toISOString(), days: 366, ...downtime }, ruleOf(text), signal)
   return { ...reply, first: wall(now, zone).slice(0, 10), zone, rule: text }
 }
 

@@ -12,34 +12,34 @@ import { reasonToSkip } from './rule-text'
 const hour = 36e5
 const spans: [string, number][] = [['10 minutes', hour / 6], ['2 hours', 2 * hour], ['3 days', 72 * hour], ['2 weeks', 336 * hour]]
 
-interface AbsenceProps {
-  away: { from: Signal<string>; until: Signal<string> }
+interface DowntimeProps {
+  downtime: { from: Signal<string>; until: Signal<string> }
   zone: string
-  absence?: Absence
+  effect?: Absence
   problem: Problem | null
 }
 
-// AbsencePanel shows which missed instants a schedule with this rule would make up
-// after a time without a server.
-export function AbsencePanel({ away, zone, absence, problem }: AbsenceProps) {
+// DowntimePanel shows which missed instants create a task after a downtime. The API calls
+// it an absence.
+export function DowntimePanel({ downtime, zone, effect, problem }: DowntimeProps) {
   const set = (length: number) => {
     const until = Math.floor(serverNow() / 1000) * 1000
-    away.from.value = text(until - length)
-    away.until.value = text(until)
+    downtime.from.value = text(until - length)
+    downtime.until.value = text(until)
   }
   const error = (field: string) => (problem?.field === field ? problem.detail : undefined)
   return (
     <Panel title="After downtime">
       <div class="form">
-        <TimeField label="From" value={away.from} zone={zone} error={error('absent_from')} />
-        <TimeField label="Until" value={away.until} zone={zone} error={error('absent_until')} />
+        <TimeField label="From" value={downtime.from} zone={zone} error={error('absent_from')} />
+        <TimeField label="Until" value={downtime.until} zone={zone} error={error('absent_until')} />
       </div>
       <div class="examples" role="group" aria-label="Length of the downtime until now">
         <span class="dim">the last</span>
         {spans.map(([title, length]) => <button key={title} type="button" onClick={() => set(length)}>{title}</button>)}
-        {(away.from.value || away.until.value) && <button type="button" class="quiet" onClick={() => ((away.from.value = ''), (away.until.value = ''))}>Clear</button>}
+        {(downtime.from.value || downtime.until.value) && <button type="button" class="quiet" onClick={() => ((downtime.from.value = ''), (downtime.until.value = ''))}>Clear</button>}
       </div>
-      {absence ? <AbsenceEffect of={absence} zone={zone} /> : <p class="dim">Enter when the server or its store was down. Then this panel shows which missed instants create a task.</p>}
+      {effect ? <DowntimeEffect of={effect} zone={zone} /> : <p class="dim">Enter when the server or its store was down. Then this panel shows which missed instants create a task.</p>}
     </Panel>
   )
 }
@@ -48,7 +48,7 @@ function text(at: number): string {
   return new Date(at).toISOString().replace('.000Z', 'Z')
 }
 
-function AbsenceEffect({ of, zone }: { of: Absence; zone: string }) {
+function DowntimeEffect({ of, zone }: { of: Absence; zone: string }) {
   const columns: Column<SkippedInstants>[] = [
     { title: 'First', cell: (s) => <Time at={s.from} zone={zone} mode="full" /> },
     { title: 'Last', cell: (s) => <Time at={s.until} zone={zone} mode="full" /> },
