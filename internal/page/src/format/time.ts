@@ -98,6 +98,11 @@ export function millis(duration: string): number {
   return duration.startsWith('-') ? -sum : sum
 }
 
+// wrongDuration returns the error of a duration that a user typed, or undefined.
+export function wrongDuration(text: string): string | undefined {
+  return /^(0|([\d.]+(ns|us|µs|ms|s|m|h))+)$/.test(text.trim()) ? undefined : 'must be a duration, such as 90s or 1h30m'
+}
+
 // plain shortens a duration: 24h0m0s is 24h.
 export function plain(duration: string): string {
   return /^-?\d+h\d+m[\d.]+s$|^-?\d+m[\d.]+s$/.test(duration) ? duration.replace(/(\D)0s$/, '$1').replace(/(h)0m$/, '$1') : duration

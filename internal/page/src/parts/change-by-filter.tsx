@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { cancelTasks, moveTasks, retryTasks, type BulkReply, type MoveInput, type Problem } from '../api/openapi.gen'
 import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
+import { wrongDuration } from '../format/time'
 import { problemOf } from '../state/data'
 import { flags, query, selects, type Filter } from '../state/filter'
 import { useAbort } from '../state/abort'
@@ -59,6 +60,7 @@ function Steps({ verb, filter, label, done, onClose: closed }: Props & { label: 
   }
   const stop = useAbort()
   const changed = useRef(false)
+  const wrongBy = verb === 'move' ? wrongDuration(by.value.trim().replace(/^-/, '')) : undefined
   const body: MoveInput | undefined = verb === 'move' ? { by: by.value } : undefined
   const ask = (dry: boolean, signal: AbortSignal) => {
     const params = { ...query(filter), all: selects(filter) ? undefined : true, dry_run: dry ? true : undefined, expect: dry || found.value!.matched! > mostExpected ? undefined : found.value!.matched }
@@ -91,19 +93,26 @@ function Steps({ verb, filter, label, done, onClose: closed }: Props & { label: 
         <ProblemNote problem={problem.value} />
         {!found.value && !problem.value && <p class="loading" role="status">Counting the tasks that match…</p>}
         {found.value && !result.value && <p role="status"><b>{plural(matched, 'task')}</b> {matched === 1 ? 'matches' : 'match'}. Nothing is changed yet.</p>}
-        {result.value && <p class="note good" role="status">{plural(result.value.changed, 'task')} changed: {verbs[verb].past}.{result.value.skipped ? ` ${plural(result.value.skipped, 'task')} skipped because of the state.` : ''}{result.value.accepted ? ` ${plural(result.value.accepted, 'more task')} ${result.value.accepted === 1 ? 'has' : 'have'} a running attempt. It is the last one.` : ''}</p>}
-        {verb === 'move' && !result.value && <Field label="Move by" value={by} hint="1h is one hour later, -10m ten minutes earlier." required />}
+        {result.value && <p class="note good" role="status">{resultText(result.value, verbs[verb].past)}</p>}
+        {verb === 'move' && !result.value && <Field label="Move by" value={by} error={wrongBy} hint="1h is one hour later, -10m ten minutes earlier." required />}
         {found.value && !result.value && matched > 0 && <Examples of={found.value.examples ?? []} total={matched} />}
         {left.value !== null && <p role="status"><progress aria-label="Progress" max={matched} value={matched - left.value} /> {count(left.value)} left</p>}
-        <Command text={foliot(...verbs[verb].command, ...flags(filter), ...(verb === 'move' ? ['--by', by.value] : []))} />
+        {!wrongBy && <Command text={foliot(...verbs[verb].command, ...flags(filter), ...(verb === 'move' ? ['--by', by.value] : []))} />}
         <footer>
           {left.value !== null && <button type="button" onClick={() => stop.current.abort()}>Stop</button>}
           <button type="button" class="quiet" onClick={onClose}>Close</button>
-          {!result.value && <button type="submit" class={verb === 'cancel' ? 'danger' : 'primary'} disabled={!found.value || matched === 0 || left.value !== null}>{verbs[verb].word} {plural(matched, 'task')}</button>}
+          {!result.value && <button type="submit" class={verb === 'cancel' ? 'danger' : 'primary'} disabled={!found.value || matched === 0 || wrongBy !== undefined || left.value !== null}>{verbs[verb].word} {plural(matched, 'task')}</button>}
         </footer>
       </form>
     </Dialog>
   )
+}
+
+function resultText(r: BulkReply, past: string): string {
+  const all = [`${plural(r.changed, 'task')} changed: ${past}.`]
+  if (r.skipped) all.push(`${plural(r.skipped, 'task')} ${r.skipped === 1 ? 'was skipped: its' : 'were skipped: their'} state does not allow it.`)
+  if (r.accepted) all.push(`${plural(r.accepted, 'more task')} ${r.accepted === 1 ? 'has a running attempt, which is its' : 'have a running attempt, which is their'} last one.`)
+  return all.join(' ')
 }
 
 // watch counts the tasks that are left, with a pause of twenty times the cost of a

@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { pauseQueue, resumeQueue } from '../api/openapi.gen'
 import { foliot } from '../format/command'
+import { wrongDuration } from '../format/time'
+import { notSaved } from '../state/refusal'
 import { Action } from './action'
 import { Field } from './field'
 
@@ -17,18 +19,20 @@ export function Pause({ name, paused, done }: PauseProps) {
   const choice = useSignal('1h')
   const other = useSignal('2h')
   const span = choice.value === 'other' ? other.value.trim() : choice.value
+  const wrong = choice.value === 'other' ? wrongDuration(span) : undefined
   const run = async () => {
+    if (wrong) throw notSaved
     await pauseQueue({ queue: name }, span ? { for: span } : {})
     return span ? `The queue is paused for ${span}.` : 'The queue is paused until it is resumed.'
   }
   return (
     <Action
       label={paused ? 'Pause again' : 'Pause'} title={`Pause ${name}`} call={pauseQueue} run={run} done={done}
-      command={foliot('queue', 'pause', name, ...(span ? ['--for', span] : []))}
+      command={wrong ? '' : foliot('queue', 'pause', name, ...(span ? ['--for', span] : []))}
     >
       <p>No task of the queue starts, except after Run now. Running attempts continue. Tasks with <code>expire_after</code> may expire.</p>
       <Field label="For" value={choice} options={times} />
-      {choice.value === 'other' && <Field label="Duration" value={other} hint="such as 90s or 1h30m" required />}
+      {choice.value === 'other' && <Field label="Duration" value={other} error={wrong} required />}
     </Action>
   )
 }

@@ -1,45 +1,42 @@
 import { signal, type Signal } from '@preact/signals'
-import { Refusal } from '../../api/call'
 import type { Queue, QueueInput, Retry } from '../../api/openapi.gen'
 import { plain } from '../../format/time'
+import { taskSettings, wrongSetting } from '../../parts/request-text'
 
 // The form of a queue's settings. Each field is a text, as the user types it: an
 // empty one is not set.
 
-type Kind = 'number' | 'text' | 'flag'
+type Kind = 'rate' | 'number' | 'duration' | 'text' | 'flag'
 
 export interface Setting {
   key: string // its name in the API
   label: string
   hint: string
   kind: Kind
+  fallback: string // the value if it is not set
   retry?: boolean // a field of retry
   unset: string // the value of the flag of foliot that removes it
   unlimited?: boolean // 0 means no limit, which the flag writes as unlimited
 }
 
 export const limits: Setting[] = [
-  { key: 'rate', label: 'Rate', hint: 'attempts that may start in a second; 0.1: one in ten seconds', kind: 'number', unset: 'unlimited' },
-  { key: 'burst', label: 'Burst', hint: 'attempts that may start at once after a time without attempts; needs a rate', kind: 'number', unset: '0' },
-  { key: 'concurrency', label: 'Concurrency', hint: 'attempts that may run at once', kind: 'number', unset: 'unlimited' },
-  { key: 'per_destination', label: 'Per destination', hint: 'attempts to one host and port that may run at once', kind: 'number', unset: 'unlimited' },
+  { key: 'rate', label: 'Rate', hint: 'attempts that may start in a second; 0.1: one in ten seconds', kind: 'rate', fallback: 'no limit', unset: 'unlimited' },
+  { key: 'burst', label: 'Burst', hint: 'attempts that may start at once after a time without attempts; needs a rate', kind: 'number', fallback: 'the attempts of one second', unset: '0' },
+  { key: 'concurrency', label: 'Concurrency', hint: 'attempts that may run at once', kind: 'number', fallback: 'no limit', unset: 'unlimited' },
+  { key: 'per_destination', label: 'Per destination', hint: 'attempts to one host and port that may run at once', kind: 'number', fallback: 'no limit', unset: 'unlimited' },
 ]
+
+export const bodiesKept = 'the bodies of finished tasks are kept, so that they can be sent again'
 
 export const retention: Setting[] = [
-  { key: 'keep_finished', label: 'Keep finished', hint: 'such as 72h; not set: the server’s (--keep-finished)', kind: 'text', unset: '0s' },
-  { key: 'keep_dead', label: 'Keep dead', hint: 'such as 168h; not set: the server’s (--keep-dead)', kind: 'text', unset: '0s' },
-  { key: 'keep_bodies', label: 'Keep bodies', hint: 'of finished tasks, so that they can be sent again', kind: 'flag', unset: '' },
+  { key: 'keep_finished', label: 'Keep finished', hint: 'such as 72h', kind: 'duration', fallback: '--keep-finished', unset: '0s' },
+  { key: 'keep_dead', label: 'Keep dead', hint: 'such as 168h', kind: 'duration', fallback: '--keep-dead', unset: '0s' },
+  { key: 'keep_bodies', label: 'Keep bodies', hint: `yes: ${bodiesKept}`, kind: 'flag', fallback: 'no', unset: '' },
 ]
 
-export const defaults: Setting[] = [
-  { key: 'max_attempts', label: 'Max attempts', hint: '0: no limit', kind: 'number', retry: true, unset: '0', unlimited: true },
-  { key: 'min_backoff', label: 'Min backoff', hint: 'the shortest wait between attempts', kind: 'text', retry: true, unset: '0s' },
-  { key: 'max_backoff', label: 'Max backoff', hint: 'the longest wait between attempts', kind: 'text', retry: true, unset: '0s' },
-  { key: 'max_age', label: 'Max age', hint: 'the longest time for all attempts, from the first one on; 0s: no limit', kind: 'text', retry: true, unset: '0s', unlimited: true },
-  { key: 'timeout', label: 'Timeout', hint: 'the longest time of one attempt', kind: 'text', unset: '0s' },
-  { key: 'expire_after', label: 'Expire after', hint: 'the task expires if no attempt starts within this time after its due time', kind: 'text', unset: '0s' },
-  { key: 'on_dead', label: 'On dead', hint: 'a URL to call when a task dies', kind: 'text', unset: '' },
-]
+export const defaults: Setting[] = taskSettings.map((s) => ({
+  ...s, unset: s.kind === 'duration' ? '0s' : s.kind === 'number' ? '0' : '', unlimited: s.key === 'max_attempts' || s.key === 'max_age',
+}))
 
 const all = [...limits, ...retention, ...defaults]
 
@@ -71,11 +68,24 @@ export function inputOf(form: Form): QueueInput {
 }
 
 function valueOf(s: Setting, text: string): string | number | boolean {
-  if (s.kind === 'text') return text
   if (s.kind === 'flag') return text === 'true'
-  const n = Number(text)
-  if (Number.isNaN(n)) throw new Refusal({ type: 'about:blank', title: 'Not a number.', status: 0, code: 'wrong_type', detail: `“${text}” is not a number.`, field: s.key })
-  return n
+  return s.kind === 'rate' || s.kind === 'number' ? Number(text) : text
+}
+
+// errorsIn returns the errors of a form that the page finds itself.
+export function errorsIn(form: Form): Record<string, string> {
+  const out: Record<string, string> = {}
+  for (const s of all) {
+    const text = form[s.key]!.value
+    const error = s.kind === 'rate' ? (Number(text) >= 0 ? undefined : 'must be a number') : s.kind === 'flag' ? undefined : wrongSetting(s.kind, text)
+    if (error) out[s.key] = error
+  }
+  return out
+}
+
+// settingOf returns the setting for a field of the API, such as retry.max_age.
+export function settingOf(field: string): string | undefined {
+  return all.find((s) => s.key === field.replace('retry.', ''))?.key
 }
 
 // changesOf returns the flags of foliot queue set for the fields that changed. The

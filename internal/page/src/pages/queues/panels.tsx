@@ -7,7 +7,7 @@ import { forbidden } from '../../state/session'
 import { Facts, Panel } from '../../parts/panel'
 import { Time } from '../../parts/time'
 import { countedStates } from './counts'
-import { defaults, settingText } from './form'
+import { bodiesKept, defaults, settingText } from './form'
 
 // CountPanel shows the tasks of a queue by state.
 export function CountPanel({ queue: q }: { queue: Queue }) {
@@ -26,17 +26,17 @@ export function CountPanel({ queue: q }: { queue: Queue }) {
   )
 }
 
-// Retention shows how long the queue keeps tasks, and its record.
-export function Retention({ queue: q }: { queue: Queue }) {
-  const unset = <span class="dim">not set: the server’s</span>
+// Details shows how long the queue keeps tasks, its secrets and its record.
+export function Details({ queue: q }: { queue: Queue }) {
+  const unset = <span class="dim">not set (server default)</span>
   return (
-    <Panel title="Retention and record">
+    <Panel title="Details">
       <Facts of={[
         ['Keep finished', q.keep_finished ? plain(q.keep_finished) : unset],
         ['Keep dead', q.keep_dead ? plain(q.keep_dead) : unset],
-        ['Keep bodies', q.keep_bodies ? 'yes: a retry can send finished tasks again' : 'no'],
+        ['Keep bodies', q.keep_bodies ? `yes: ${bodiesKept}` : 'no'],
         ['Signing secrets', <Secrets name={q.name} />],
-        ['Settings', q.version ? <>created <Time at={q.created_at} />, version {q.version}</> : <span class="dim">none: the server’s values apply</span>],
+        ['Settings', q.version ? <>created <Time at={q.created_at} />, version {q.version}</> : <span class="dim">none (server defaults)</span>],
       ]} />
     </Panel>
   )
@@ -50,7 +50,7 @@ export function Defaults({ queue: q }: { queue: Queue }) {
   return (
     <Panel title="Defaults for tasks that do not set them">
       {set.length > 0 && <Facts of={set.map(([s, text]) => [s.label, noLimit(s.key, text) ? 'no limit' : text])} />}
-      {unset.length > 0 && <p class="dim">Not set, so the server’s values apply: {unset.join(', ')}.</p>}
+      {unset.length > 0 && <p class="dim">Not set (server default): {unset.join(', ')}.</p>}
     </Panel>
   )
 }

@@ -13,8 +13,8 @@ import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { Time } from '../../parts/time'
 import { Attempts, useAttempts } from '../../parts/attempts'
-import { CountPanel, Defaults, Retention } from './panels'
-import { causeOf, LimitBadge, LimitText, limitOf } from '../../parts/limit-reason'
+import { CountPanel, Defaults, Details } from './panels'
+import { LimitBadge, LimitText, limitOf } from '../../parts/limit-reason'
 import { Pause, Resume } from '../../parts/pause'
 import { Limits } from './limits'
 import { PausedBy } from './paused-by'
@@ -36,7 +36,7 @@ export function QueuePage({ name }: { name: string }) {
           <div class="grid">
             <Limits queue={queue} now={now} live={live} attempts={attempts} />
             <CountPanel queue={queue} />
-            <Retention queue={queue} />
+            <Details queue={queue} />
             <Defaults queue={queue} />
             <Attempts of={attempts} />
           </div>
@@ -50,12 +50,11 @@ export function QueuePage({ name }: { name: string }) {
 // LimitPanel says what limits the queue, and since when tasks wait.
 function LimitPanel({ queue: q, now, live, done }: { queue: Queue; now?: LiveQueue; live: Live | null; done: () => void }) {
   const backlog = useData((signal) => readBacklog(q.name, currentNamespace(), signal), [q.name], 5000).value
-  const limit = { by: limitOf(currentNamespace(), q, now, live), name: q.name, namespace: currentNamespace(), queue: q, backlog, live }
-  const by = causeOf(limit)
+  const by = limitOf(currentNamespace(), q, now, live)
   const n = backlog?.overdue ?? 0
   return (
-    <Panel title="Present limit" aside={shared() && 'of this server'}>
-      <p role="status"><LimitBadge by={by} /> <LimitText {...limit} /></p>
+    <Panel title="Limited by" aside={shared() && 'of this server'}>
+      <p role="status"><LimitBadge by={by} /> <LimitText by={by} name={q.name} namespace={currentNamespace()} queue={q} backlog={backlog} live={live} /></p>
       {by === 'pause' && <PausedBy queue={q} />}
       {n > 0 && <p><a href={link('tasks', '', { queue: q.name, state: 'scheduled', due_before: live?.at })}>{plural(n, 'task')}</a> {n === 1 ? 'is' : 'are'} overdue. {backlog?.oldest && <>The oldest became due <Time at={backlog.oldest} />.</>}</p>}
       {['rate', 'concurrency'].includes(by) && <div class="actions"><EditSettings name={q.name} done={done} /></div>}
@@ -74,10 +73,10 @@ function Actions({ of, done }: { of: Tagged; done: () => void }) {
       <Resume name={q.name} paused={q.paused} done={done} />
       <Action
         label="Purge" title={`Purge ${q.name}`} danger call={purgeQueue} type={q.name} command={foliot('queue', 'purge', q.name)}
-        off={q.purging ? 'A purge is running.' : n === 0 ? 'The queue has no unfinished task.' : ''}
+        off={q.purging ? 'A purge is running.' : n === 0 ? 'The queue has no task that a purge cancels.' : ''}
         run={async () => (await purgeQueue({ queue: q.name, expect: n <= 1e6 ? n : undefined }), 'The server cancels the tasks now.')} done={done}
       >
-        <p>This cancels <b>{plural(n, 'task')}</b>: {plural(q.counts.scheduled, 'scheduled task')}, {plural(q.counts.running, 'running task')} and {plural(q.counts.dead, 'dead task')}. An attempt that runs is the last one of its task. This cannot be undone.</p>
+        <p>This cancels <b>{plural(n, 'task')}</b>: {plural(q.counts.scheduled, 'scheduled task')}, {plural(q.counts.running, 'running task')} and {plural(q.counts.dead, 'dead task')}. A running attempt is the last one of its task. This cannot be undone.</p>
         {n <= 1e6 ? <p class="dim">If the number of tasks changes before the purge begins, nothing is cancelled.</p> : <Note tone="warn">With more than 1,000,000 tasks the server cannot check the number.</Note>}
       </Action>
       <Action

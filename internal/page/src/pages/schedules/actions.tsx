@@ -18,7 +18,7 @@ export function ScheduleActions({ of: s, done }: { of: Schedule; done: () => voi
   return (
     <>
       <Action label="Trigger" call={triggerSchedule} command={foliot('cron', 'trigger', s.name)} done={done} run={async () => `Task ${(await triggerSchedule({ name: s.name })).name} created`}>
-        <p>Creates one task that is due now{s.paused ? ', even though the schedule is paused' : ''}. The next instant and the number of runs stay the same.</p>
+        <p>This creates one task that is due now{s.paused ? ', even though the schedule is paused' : ''}. The next instant stays the same, and the task does not count for max runs.</p>
         {s.overlap !== 'allow' && <p>Until this task ends, instants {s.overlap === 'skip' ? 'create no tasks' : 'wait'}, because overlap is <code>{s.overlap}</code>.</p>}
       </Action>
       {s.paused
@@ -37,7 +37,7 @@ export function ScheduleActions({ of: s, done }: { of: Schedule; done: () => voi
         go('schedules')
         return `Schedule ${s.name} deleted`
       }}>
-        <p>Deletes the schedule <b>{s.name}</b>. It creates no more tasks.</p>
+        <p>This deletes the schedule <b>{s.name}</b>. It creates no more tasks.</p>
         <p>Its tasks stay: those that wait are still sent. To cancel them too:</p>
         <p><code>{foliot('cancel', '--schedule=' + s.name)}</code></p>
       </Action>
@@ -54,13 +54,13 @@ function BackfillAction({ of: s, done }: { of: Schedule; done: () => void }) {
   return (
     <Action
       label="Backfill" title={'Backfill ' + s.name} call={backfillSchedule} done={done}
-      command={from.value && until.value && foliot('cron', 'backfill', s.name, '--from=' + from.value, '--until=' + until.value)}
+      command={Date.parse(from.value) <= Date.parse(until.value) ? foliot('cron', 'backfill', s.name, '--from=' + from.value, '--until=' + until.value) : ''}
       run={async () => {
         const r = await backfillSchedule({ name: s.name }, { from: from.value, until: until.value })
         return `${plural(r.created, 'task')} created${r.existing ? `, ${r.existing} existed already` : ''}`
       }}
     >
-      <p>Creates a task for each instant from From until Until, also for instants that have fired. All these tasks are due now. Another backfill of the same times creates no task twice.</p>
+      <p>This creates a task for each instant between From and Until, including instants that have already fired. All these tasks are due now. Another backfill of the same times creates no task twice.</p>
       {s.every && !s.start && <p>The rule has no start, so it has no instants before the schedule was created.</p>}
       <div class="form">
         <TimeField label="From" value={from} zone={zoneOfRule(s)} required />

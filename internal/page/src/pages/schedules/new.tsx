@@ -6,9 +6,10 @@ import type { RuleText } from '../../format/rule'
 import { Action } from '../../parts/action'
 import { Field } from '../../parts/field'
 import { go } from '../../state/route'
+import { notSaved } from '../../state/refusal'
 import { ScheduleFields } from './schedule-form'
 import { addCommand, bodyOf, newRequest } from './request-form'
-import { notSaved, useForm } from './use-form'
+import { useForm } from './use-form'
 import { sentence } from './rule-text'
 
 // NewSchedule is the form for a schedule that does not exist yet.

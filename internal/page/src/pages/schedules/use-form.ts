@@ -1,11 +1,9 @@
-import { useSignal } from '@preact/signals'
-import { Refusal } from '../../api/call'
 import { previewRule, type Problem, type RulePreview } from '../../api/openapi.gen'
 import { ruleKeys, ruleOf, used, type RuleText } from '../../format/rule'
-import { problemOf } from '../../state/data'
+import { requestIn, requestKeyOf, useRequest, wrongIn, type RequestErrors, type RequestSignals, type RequestText } from '../../parts/request-text'
 import { useLatest, useSettled } from '../../state/latest'
+import { useRefusal, type Send } from '../../state/refusal'
 import { textIn, useRule, type RuleSignals } from './rule-fields'
-import { requestIn, requestKeys, useRequest, wrongIn, type RequestErrors, type RequestKey, type RequestSignals, type RequestText } from './request-form'
 
 // ScheduleForm is the state of the form of a schedule.
 export interface ScheduleForm {
@@ -18,7 +16,7 @@ export interface ScheduleForm {
   requestErrors: RequestErrors
   nameError?: string
   valid: boolean // a command for the form would not fail
-  send: <T>(call: () => Promise<T>) => Promise<T>
+  send: Send
 }
 
 // useForm keeps a form of a schedule, and shows each error of it next to its field. The
@@ -31,9 +29,9 @@ export function useForm(ruleBefore: RuleText, requestBefore: RequestText, name: 
   const key = useSettled(JSON.stringify(ruleText))
   const settled = JSON.parse(key) as RuleText
   const preview = useLatest(used(settled).length ? (signal) => previewRule({ limit: 3 }, ruleOf(settled), signal) : null, [key])
-  const [refused, send] = useRefusal(JSON.stringify([name, ruleText, requestText]))
+  const [refused, send] = useRefusal(JSON.stringify([name, ruleText, requestText]), (field) => field === 'name' || ruleKeys.includes(field as never) || taskKeyOf(field) !== undefined)
   const field = refused?.field ?? ''
-  const requestKey = requestKeyOf(field)
+  const requestKey = taskKeyOf(field)
   const requestErrors = { ...wrongIn(requestText), ...(requestKey && { [requestKey]: refused!.detail }) }
   const ruleProblem = preview.problem ?? (ruleKeys.includes(field as never) ? refused : null)
   return {
@@ -44,29 +42,8 @@ export function useForm(ruleBefore: RuleText, requestBefore: RequestText, name: 
   }
 }
 
-// requestKeyOf returns the field of the form for a field of the API, such as
+// taskKeyOf returns the field of the form for a field of the API, such as
 // task.retry.max_age.
-function requestKeyOf(field: string): RequestKey | undefined {
-  const name = field.replace(/^task\.(http\.|retry\.)?/, '').replace('body_base64', 'body').split('.')[0]
-  return field.startsWith('task.') ? requestKeys.find((key) => key === name) : undefined
+function taskKeyOf(field: string) {
+  return field.startsWith('task.') ? requestKeyOf(field.slice('task.'.length)) : undefined
 }
-
-// useRefusal keeps the refusal of a form until the form changes. The dialog then only
-// says that the form was not sent, because the reason stands next to the field.
-function useRefusal(text: string): [Problem | null, ScheduleForm['send']] {
-  const last = useSignal<{ text: string; problem: Problem } | null>(null)
-  const send = async <T>(call: () => Promise<T>): Promise<T> => {
-    try {
-      return await call()
-    } catch (err) {
-      const problem = problemOf(err)
-      const { field = '' } = problem
-      if (field !== 'name' && !ruleKeys.includes(field as never) && !requestKeyOf(field)) throw err
-      last.value = { text, problem }
-      throw notSaved
-    }
-  }
-  return [last.value?.text === text ? last.value.problem : null, send]
-}
-
-export const notSaved = new Refusal({ type: 'about:blank', title: 'Not saved.', status: 0, code: 'internal', detail: 'Correct the marked field.' })

@@ -2,10 +2,11 @@ import { useSignal } from '@preact/signals'
 import { guarded } from '../../api/call'
 import { cancelTask, getTask, patchTask, retryTask, runTask, touchTask, type Queue, type Task } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
-import { full, millis, span, zoneName } from '../../format/time'
+import { full, millis, span, wrongDuration, zoneName } from '../../format/time'
 import { Action, runNow } from '../../parts/action'
 import { Field } from '../../parts/field'
 import { problemOf } from '../../state/data'
+import { notSaved } from '../../state/refusal'
 import { serverNow } from '../../state/session'
 import { zone } from '../../state/settings'
 import { endedExceptDead, waiting } from './read'
@@ -32,7 +33,7 @@ async function changeSeenVersion<T>({ name, ...t }: Task, change: (params: { nam
   }
 }
 
-const replaced = 'Another user has changed or replaced the task. Close this dialog and look at it again.'
+export const replaced = 'Another user has changed or replaced the task. Close this dialog and look at it again.'
 
 // notWaiting returns why an action needs a task that waits, or ''.
 function notWaiting(t: Task): string {
@@ -53,7 +54,7 @@ export function Actions({ task: t, queue, done }: Props) {
       <Move task={t} done={done} />
       <Action label="Touch" call={touchTask} off={notWaiting(t) || (t.delay ? '' : 'The task has a due time and no delay. Use Move.')} command={foliot('touch', t.name)} done={done}
         run={async () => `Due ${full((await changeSeenVersion(t, touchTask)).due_at)}.`}>
-        <p>Its delay of {span(millis(t.delay ?? '0s'))} starts again now, and it gets all its attempts back. As long as each touch comes before the delay has passed, the task is not sent.</p>
+        <p>Its delay of {span(millis(t.delay ?? '0s'))} starts again now, and its attempts are counted from 0 again. As long as each touch comes before the delay has passed, the task is not sent.</p>
       </Action>
       <Cancel task={t} queue={queue} done={done} />
     </>
@@ -66,8 +67,8 @@ function Retry({ task: t, queue, done }: Props) {
       : queue && !queue.keep_bodies ? `The task is ${t.state}, and its queue ${t.queue} keeps no bodies (keep_bodies). Create it again with Copy as.` : ''
   return (
     <Action label="Retry" call={retryTask} off={off} command={foliot('retry', t.name)} done={done}
-      run={async () => (await changeSeenVersion(t, retryTask), 'The task is due now, with all its attempts.')}>
-      <p>The task is due now, and gets all its attempts back. Its id stays the same, so a receiver that stores the <code>webhook-id</code> recognises it.</p>
+      run={async () => (await changeSeenVersion(t, retryTask), 'The task is due now. Its attempts are counted from 0 again.')}>
+      <p>The task is due now. Its attempts are counted from 0 again. Its id stays the same, so a receiver that stores the <code>webhook-id</code> recognises it.</p>
       {endedExceptDead(t) && <p>The task was {t.state}. The server refuses this if the queue kept no bodies when the task ended.</p>}
     </Action>
   )
@@ -100,19 +101,21 @@ function Move({ task: t, done }: Pick<Props, 'task' | 'done'>) {
   const delay = useSignal('30m')
   const at = useSignal('')
   const off = waiting(t) || t.state === 'dead' ? '' : notWaiting(t)
-  const target = way.value === 'delay' ? undefined : way.value === 'by' ? shifted(t, by.value) : entered(at.value)
+  const wrong = way.value === 'by' ? wrongDuration(by.value.trim().replace(/^-/, '')) : way.value === 'delay' ? wrongDuration(delay.value) : undefined
+  const target = wrong || way.value === 'delay' ? undefined : way.value === 'by' ? shifted(t, by.value.trim()) : entered(at.value)
+  const change = wrong ? null : way.value === 'delay' ? { delay: delay.value.trim() } : target ? { at: target } : null
   const run = async () => {
-    if (way.value !== 'delay' && !target) throw new Error(way.value === 'by' ? 'Write a duration, such as 1h30m or -10m.' : 'Select a time.')
-    const reply = await guarded(patchTask({ name: t.name, ifMatch: etag(t) }, way.value === 'delay' ? { delay: delay.value } : { at: target }), replaced)
+    if (!change) throw notSaved
+    const reply = await guarded(patchTask({ name: t.name, ifMatch: etag(t) }, change), replaced)
     return `Due ${full(reply.due_at)}.${t.state === 'dead' ? ' It stays dead until it is retried.' : ''}`
   }
   return (
-    <Action label="Move" call={patchTask} off={off} command={foliot('move', t.name, ...(way.value === 'delay' ? ['--in', delay.value] : ['--at', target ?? '…']))} run={run} done={done} title="Move the due time">
+    <Action label="Move" call={patchTask} off={off} command={change ? foliot('move', t.name, ...(change.delay ? ['--in', change.delay] : ['--at', change.at!])) : ''} run={run} done={done} title="Move the due time">
       <fieldset class="choice"><legend>How</legend>
         {ways.map(([key, text]) => <label key={key}><input type="radio" name="way" checked={way.value === key} onChange={() => (way.value = key)} /> {text}</label>)}
       </fieldset>
-      {way.value === 'by' && <Field label="Move by" value={by} hint="1h is one hour later than the present due time, -10m ten minutes earlier." required />}
-      {way.value === 'delay' && <Field label="Delay" value={delay} hint="Counted from now, such as 30m. A touch starts this delay again." required />}
+      {way.value === 'by' && <Field label="Move by" value={by} error={wrong} hint="1h is one hour later than the present due time, -10m ten minutes earlier." required />}
+      {way.value === 'delay' && <Field label="Delay" value={delay} error={wrong} hint="Counted from now, such as 30m. A touch starts this delay again." required />}
       {way.value === 'at' && <Field label={`Due at, in ${zoneName()}`} value={at} type="datetime-local" required />}
       <p>{target ? <>Due at <b>{full(target)}</b> instead of {full(t.due_at)}.</> : <>It is due at {full(t.due_at)}.</>} {way.value !== 'delay' && t.delay && 'The task loses its delay, so it cannot be touched any more.'}</p>
       {target && Date.parse(target) <= serverNow() && <p class="dim">This time has passed, so the task is due at once.</p>}
@@ -120,8 +123,7 @@ function Move({ task: t, done }: Pick<Props, 'task' | 'done'>) {
   )
 }
 
-function shifted(t: Task, by: string): string | undefined {
-  if (!/^-?(\d+(\.\d+)?(ms|us|µs|ns|h|m|s))+$/.test(by)) return undefined
+function shifted(t: Task, by: string): string {
   return new Date(Date.parse(t.due_at) + millis(by)).toISOString()
 }
 

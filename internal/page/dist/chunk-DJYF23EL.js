@@ -1,1 +1,0 @@
-import{b as n,j as o,ya as t}from"./chunk-ATUR66HH.js";function u({label:r,children:l}){let e=o(!1);return e.value?t(n,{children:l}):t("button",{type:"button",class:"quiet masked",onClick:()=>e.value=!0,children:["Show ",r]})}export{u as a};
